@@ -25,7 +25,7 @@ from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.events import WatchedKernel, kernels
 from layoutcheck.provenance.contract import judge
 from layoutcheck.provenance.follow import follow, is_product, products_of
-from layoutcheck.provenance.judged import Judged, Names
+from layoutcheck.provenance.judged import NEUTRAL, NOT_MET, Judged, Names
 from layoutcheck.provenance.moved import Moves, misplaced
 from layoutcheck.provenance.products import Products
 from layoutcheck.provenance.replay import Replay, tensor_maps
@@ -38,8 +38,10 @@ from layoutcheck.sources.traced_module import TracedModule
 
 SECONDS = 10.0  # of processor time that a kernel may take
 EXTENT = 256  # of every dynamic mode
+# The extent, and where the cluster that is followed is in the grid (`_cluster`). Those behind the first are
+# for products that the first does not execute, or brings nothing to.
+INSTANCES = ((EXTENT, 0.0), (4 * EXTENT, 0.75), (4 * EXTENT, 0.0))
 _SURPRISES = (IndexError, KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
-_NOT_MET = "they are not executed by the block that is followed"
 
 
 def check_products(
@@ -94,22 +96,20 @@ def _checked(kernel: WatchedKernel, module: TracedModule, budget: Budget) -> Ope
     if size > MOST_BLOCKS:
         why = f"a cluster of {size} blocks; up to {MOST_BLOCKS} are followed"
         return replace(made, unchecked=(f"elements of products: {why}",))
-    products, judged = examine(kernel, module.text, budget)
+    judged, lost, problem = _instances(kernel, module.text, budget)
     reasons: dict[str, str] = {}
     for op in kernel.operation.walk():
         if is_product(op) and op not in judged.followed:
-            reasons.setdefault(_site(op), judged.reasons.get(op, _NOT_MET))
+            reasons.setdefault(_site(op), judged.reasons.get(op, NOT_MET))
     broken = {_site(one.op) for one in judged.breaches if one.kind != "place"}
     counted = Counter(why for site, why in reasons.items() if site not in broken)
     unchecked = [f"elements of {n} of {len(every)} products: {why}" for why, n in counted.items()]
-    lost = sorted(products.replay.lost)
-    unchecked += [f"copies: {why}" for why in lost if counted]
-    problem = next((one.problem for one in products.replay.blocks if one.problem), "")
+    unchecked += [f"copies: {why}" for why in sorted(lost) if counted]
     unchecked += [f"elements of products: {problem}"] if problem else []
     if judged.stored > judged.placed and not any(one.kind == "place" for one in judged.breaches):
         part = f"{judged.stored - judged.placed:,} of {judged.stored:,} bytes of results"
         unchecked.append(f"where {part} are stored: {'; '.join(judged.unplaced)}")
-    elif products.met and not judged.stored and not products.replay.lost:
+    elif judged.met and not judged.stored and not lost:
         unchecked.append("where results are stored: none was seen to reach global memory")
     findings: dict[object, KernelFinding] = {}
     for breach in judged.breaches:
@@ -119,6 +119,28 @@ def _checked(kernel: WatchedKernel, module: TracedModule, budget: Budget) -> Ope
         made, findings=tuple(findings.values()), unchecked=tuple(unchecked),
         followed=len(every) - len(set(reasons) - broken),
     )  # fmt: skip
+
+
+def _instances(kernel: WatchedKernel, text: str, budget: Budget) -> tuple[Judged, set[str], str]:
+    """What several blocks and sizes say of one kernel; why copies were not followed; what stopped it.
+
+    Raises OutOfTime and Undecided of the first.
+    """
+    judged, lost, problem = Judged(), set[str](), ""
+    for number, instance in enumerate(INSTANCES):
+        try:
+            products, one = examine(kernel, text, budget, *instance)
+        except (OutOfTime, Undecided, *_SURPRISES):
+            if number:
+                break
+            raise
+        judged.add(one)
+        lost |= set(products.replay.lost)
+        problem = problem or next((b.problem for b in products.replay.blocks if b.problem), "")
+        left = [op for op in kernel.operation.walk() if is_product(op) and op not in judged.followed]
+        if judged.breaches or not any(judged.reasons.get(op, NOT_MET) in NEUTRAL for op in left):
+            break
+    return judged, lost, problem
 
 
 def _moved(module: TracedModule, lowered: str, seconds: float) -> Iterator[KernelFinding]:
@@ -149,12 +171,14 @@ def _site(op: Operation) -> str:
     return tag(op) or f"#{op.start}"
 
 
-def examine(kernel: WatchedKernel, text: str, budget: Budget) -> tuple[Products, Judged]:
-    """Follow the elements of one kernel of the traced module `text`, and judge its products.
+def examine(
+    kernel: WatchedKernel, text: str, budget: Budget, extent: int = EXTENT, share: float = 0.0
+) -> tuple[Products, Judged]:
+    """Follow the elements of one cluster of a kernel of the traced module `text`, and judge its products.
 
-    Raises OutOfTime and Undecided.
+    `extent` is that of dynamic modes, `share` says which cluster of the grid. Raises OutOfTime and Undecided.
     """
-    replay, order, names = _prepared(kernel, text, budget, None)
+    replay, order, names = _prepared(kernel, text, budget, None, extent, share)
     products = Products(replay)
     for block, number, mask in order:
         budget.check()
@@ -165,18 +189,33 @@ def examine(kernel: WatchedKernel, text: str, budget: Budget) -> tuple[Products,
 
 
 def _prepared(
-    kernel: WatchedKernel, text: str, budget: Budget, moves: Moves | None
+    kernel: WatchedKernel,
+    text: str,
+    budget: Budget,
+    moves: Moves | None,
+    extent: int = EXTENT,
+    share: float = 0.0,
 ) -> tuple[Replay, Iterator[tuple[int, int, Mask | None]], Names]:
     """A kernel's blocks followed, to be replayed in that order. Raises OutOfTime and Undecided."""
-    small = products_of(kernel.with_numbers(EXTENT, EXTENT) or kernel)
-    cluster = small.launch.cluster
-    indices = [(x, y, z) for z in range(cluster[2]) for y in range(cluster[1]) for x in range(cluster[0])]
+    small = products_of(kernel.with_numbers(extent, extent) or kernel)
+    indices = _cluster(small, share)
     blocks = [follow(small, index, budget) for index in indices]
     given = small.given[1] if small.given else []
     maps = tensor_maps(given)
-    replay = Replay(blocks, maps, moves)
+    replay = Replay(blocks, maps, moves, extent)
     order = schedule([one.watched for one in blocks], transfers(text), budget)
-    return replay, order, Names(tensors(given, small.types, maps))
+    return replay, order, Names(tensors(given, small.types, maps, extent))
+
+
+def _cluster(kernel: WatchedKernel, share: float) -> list[tuple[int, int, int]]:
+    """The blocks of a cluster: along x at that share of the grid; along y and z the first, or the second."""
+    size = kernel.launch.cluster
+    x, y, z = (
+        int(n * part) // c * c if part < 1 else min(c, n - c)
+        for n, c, part in zip(kernel.launch.grid, size, (share, *([share and 1.0] * 2)), strict=True)
+    )
+    steps = [(i, j, k) for k in range(size[2]) for j in range(size[1]) for i in range(size[0])]
+    return [(x + i, y + j, z + k) for i, j, k in steps]
 
 
 def kernels_of(module: TracedModule, lowered: str) -> list[WatchedKernel]:

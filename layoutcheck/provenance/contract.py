@@ -23,13 +23,14 @@ from layoutcheck.sources.mlir import Operation
 
 def judge(products: Products, names: Names) -> Judged:
     """Hold every execution against the contract."""
-    found = Judged()
+    found = Judged(met=bool(products.met))
     found.reasons.update(products.unknown)
     by_op: dict[Operation, list[Execution]] = {}
     for one in products.executions:
         by_op.setdefault(one.op, []).append(one)
     depths = Depths(names, found)
-    for op, executions in by_op.items():
+    for op, every in by_op.items():
+        executions = summed(every)
         why = _scrambled(op, executions, names, found) or depths.take(op, executions)
         joined = any(one.a.joined or one.b.joined for one in executions)
         if joined and not why and not joined_alike(products, names, executions):
@@ -41,6 +42,11 @@ def judge(products: Products, names: Names) -> Judged:
     depths.finish()
     place_results(products, names, found)
     return found
+
+
+def summed(executions: list[Execution]) -> list[Execution]:
+    """Those that add something: not those of which an operand is masked altogether, if others are left."""
+    return [one for one in executions if not (one.a.masked or one.b.masked)] or executions
 
 
 def _scrambled(op: Operation, executions: list[Execution], names: Names, found: Judged) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 from layoutcheck.provenance.judged import Breach, Judged, Names
 from layoutcheck.provenance.products import Execution
 from layoutcheck.provenance.refs import Array
-from layoutcheck.provenance.sides import Side
+from layoutcheck.provenance.sides import NO_COMMON, Side
 from layoutcheck.provenance.tensors import Tensor
 from layoutcheck.sources.mlir import Operation
 
@@ -85,7 +85,7 @@ class Depths:
             return self._crossed(op, executions, a, b) or (a if isinstance(a, str) else str(b))
         both = a.there & b.there
         if not both.any():
-            return "no k that both operands have"
+            return NO_COMMON
         suspects: list[Suspect] = []
         for letter, along in (("A", a), ("B", b)):
             own = _own_k(letter, along, executions)

@@ -8,8 +8,13 @@ import numpy as np
 
 from layoutcheck.dsl.lowered.spaces import GLOBAL_STEP
 from layoutcheck.provenance.refs import GLOBAL, PRODUCT, Array
+from layoutcheck.provenance.sides import CONSTANT, NO_COMMON
 from layoutcheck.provenance.tensors import Tensor
 from layoutcheck.sources.mlir import Operation
+
+NOT_MET = "they are not executed by the blocks that are followed"
+# Reasons that another block, or another size, may not have.
+NEUTRAL = frozenset((NOT_MET, CONSTANT, NO_COMMON))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +48,24 @@ class Judged:
     placed: int = 0
     stored: int = 0
     unplaced: dict[str, None] = field(default_factory=dict)
+    met: bool = False
+
+    def add(self, other: Judged) -> None:
+        """Put what another block, or another size, says beside this.
+
+        A product that any of them executes in a way that is not followed is not followed.
+        """
+        why = dict(other.reasons)
+        for op, reason in self.reasons.items():
+            if why.get(op, NOT_MET) in NEUTRAL:
+                why[op] = reason
+        followed = {**self.followed, **other.followed}
+        self.followed = {op: None for op in followed if why.get(op, NOT_MET) in NEUTRAL}
+        self.reasons = {op: reason for op, reason in why.items() if op not in self.followed}
+        self.breaches += other.breaches
+        self.placed, self.stored = self.placed + other.placed, self.stored + other.stored
+        self.unplaced |= other.unplaced
+        self.met = self.met or other.met
 
 
 class Names:

@@ -21,7 +21,7 @@ from layoutcheck.provenance.fragments import (
 )
 from layoutcheck.provenance.refs import FLAGS, JOINED, PRODUCT, Array
 from layoutcheck.provenance.replay import Replay
-from layoutcheck.provenance.sides import Side, side
+from layoutcheck.provenance.sides import Named, Side, side
 from layoutcheck.sources.mlir import Operation
 
 _DESCRIPTOR = "a matrix descriptor with a base offset, or beyond shared memory"
@@ -225,21 +225,22 @@ class Products:
         tensor[:, first : first + 4 * columns] = np.repeat(kept, 4, 1)
         return kept
 
-    def _names(self, block: int, labels: Array) -> tuple[Array, Array]:
-        """Names of rows and columns; one name for what was multiplied with one another."""
-        names_of = self.row_of[block], self.column_of[block]
+    def _names(self, block: int, labels: Array) -> Named:
+        """The names of rows and columns of products; one name for what was multiplied with one another."""
+        row_of, column_of = self.row_of[block], self.column_of[block]
         met = self.replay.blocks[block].met
         if not met.size or not (labels & JOINED).any():
-            return names_of
+            return lambda index: (row_of[index], column_of[index])
         met = self.replay.resolved(block, met) & ~JOINED
         a, b = met[:, ((met & PRODUCT) != 0).all(0) & ((met & FLAGS) == 0).all(0)] & ~PRODUCT
-        return _renamed(names_of[0], a, b), _renamed(names_of[1], a, b)
+        return lambda index: (_renamed(row_of[index], row_of[a], row_of[b]),
+                              _renamed(column_of[index], column_of[a], column_of[b]))  # fmt: skip
 
     def _note(
         self, block: int, op: Operation, left: Array, right: Array, sums: Array, groups: Array, bits: int
     ) -> None:
         row_of, column_of = self.row_of[block], self.column_of[block]
-        a, b = (side(labels, *self._names(block, labels)) for labels in (left, right))
+        a, b = (side(labels, self._names(block, labels)) for labels in (left, right))
         index = sums & ~(PRODUCT | FLAGS)
         known_a, known_b = not a.reason and a.scrambled is None, not b.reason and b.scrambled is None
         rows = np.broadcast_to(a.rows[:, :, None] if known_a else np.int64(1), index.shape)
@@ -251,10 +252,10 @@ class Products:
 
 
 def _renamed(names: Array, to: Array, of: Array) -> Array:
-    """`names` with those of the elements `of` replaced by those of `to`."""
-    old, first = np.unique(names[of], return_index=True)
+    """`names` with each of `of` replaced by the first of `to` beside it."""
+    old, first = np.unique(of, return_index=True)
     if not old.size:
         return names
     at = np.minimum(np.searchsorted(old, names), len(old) - 1)
-    found: Array = np.where(old[at] == names, names[to][first][at], names)
+    found: Array = np.where(old[at] == names, to[first][at], names)
     return found

@@ -7,7 +7,6 @@ A reference is one int64:
     2 .. 2^44          byte of a load from shared memory, known once the loads are replayed (`replay`)
     2^44 ..            the address of a byte of global memory (`dsl.lowered.spaces`)
     PRODUCT | number   an element of an accumulator of a matrix product
-
     MASKED             minus infinity: what masks put in the place of an element
 
 with the bit `MIXED` where it was computed from elements of several places, and `JOINED` where an element of
@@ -111,17 +110,14 @@ def joined(a: Array, b: Array, *, sums: bool, times: bool = False) -> Array:
     if not both.any():
         return found
     rank_a, rank_b = _rank(a), _rank(b)
-    better = np.where(rank_b > rank_a, b, a)
-    masked = (a == MASKED) | (b == MASKED)
+    better, clash = np.where(rank_b > rank_a, b, a), rank_a == rank_b
     if sums:
+        masked = (a == MASKED) | (b == MASKED)
         better = np.where(masked, np.where(a == MASKED, b, a), better)
-        clash = masked & (better > UNKNOWN) | _place(a) & _place(b)
+        clash = clash | masked & (better > UNKNOWN) | _place(a) & _place(b)
     elif times:
         met = met_places(a, b)
-        better, clash = np.where(met, a | JOINED, better), ~met
-    else:
-        clash = ~masked
-    clash &= (rank_a == rank_b) | sums
+        better, clash = np.where(met, a | JOINED, better), clash & ~met
     return np.where(both, np.where(clash, better | MIXED, better), found)
 
 
@@ -135,12 +131,9 @@ def _place(at: Array) -> Any:
     return (at >= PRODUCT) & (at != MASKED)
 
 
-_WHOLE = 8
-
-
 def _rank(at: Array) -> Array:
     """Elements of products, masked ones, what is mixed of products, bytes of memory, mixed ones, unknown."""
     clean = (at & MIXED) == 0
     product = (at & PRODUCT) != 0
-    rank: Array = np.where(at == MASKED, _WHOLE - 1, (at > UNKNOWN) * (2 + 2 * clean + 4 * product))
+    rank: Array = np.where(at == MASKED, 7, (at > UNKNOWN) * (2 + 2 * clean + 4 * product))
     return rank

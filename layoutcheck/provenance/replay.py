@@ -41,12 +41,14 @@ class Stored:
 class Replay:
     """`maps` are the tensor maps by the address that a kernel sees; `stored` are bytes of products.
 
-    `moves`, where given, gets plain copies too.
+    `moves`, where given, gets plain copies too. `extent` is that of dynamic modes: the outermost one of a
+    tensor map, if it has that extent, is taken to go on.
     """
 
     blocks: list[Followed]
     maps: dict[int, Descriptor | None]
     moves: Moves | None = None
+    extent: int = 0
     shared: list[Array] = field(init=False)
     labels: list[Array] = field(init=False)
     tensor: list[Array] = field(init=False)  # (lanes, bytes) of each block's tensor memory
@@ -303,12 +305,12 @@ class Replay:
         start = [int(np.broadcast_to(np.asarray(n, np.int64), (len(active),))[first]) for n in deed.numbers]
         address = np.full((1,), map_.base, np.int64)
         inside = np.ones((1,), bool)
-        for extent, box, stride, low in zip(
-            map_.dims, map_.box, (size, *map_.strides_bytes), start, strict=True
-        ):
+        steps = (size, *map_.strides_bytes)
+        for extent, box, stride, low in zip(map_.dims, map_.box, steps, start, strict=True):
             at = low + np.arange(box)
             address = (address[None, :] + (at * stride)[:, None]).reshape(-1)
-            inside = (inside[None, :] & ((at >= 0) & (at < extent))[:, None]).reshape(-1)
+            endless = extent == self.extent and stride == max(steps)
+            inside = (inside[None, :] & ((at >= 0) & ((at < extent) | endless))[:, None]).reshape(-1)
         labels = (address[:, None] + np.arange(size)) * inside[:, None]
         return first, np.arange(labels.size, dtype=np.int64), labels.reshape(-1)
 

@@ -7,7 +7,9 @@ one k another: then the address of an element is a sum of two parts. Of elements
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -16,7 +18,10 @@ from layoutcheck.provenance.refs import FLAGS, JOINED, MASKED, MIXED, PRODUCT, U
 CONSTANT = "constants, or elements that no copy brought"
 NOT_FOLLOWED = "elements that come from operations that are not followed"
 COMPUTED = "elements that are computed from several"
+NO_COMMON = "no k that both operands have"
 PARTLY = "elements of which only some are there"
+# The numbers of elements of products -> names of their rows, and of their columns.
+Named: TypeAlias = "Callable[[Array], tuple[Array, Array]]"
 
 
 @dataclass(slots=True)
@@ -24,7 +29,8 @@ class Side:
     """`rows` (groups, rows) and `depth` (groups, k) are addresses that have the coordinates m (or n), and k.
 
     `reason` says why it is not known. `scrambled` is (group, row, k) of the first element that does not fit.
-    `labels` are those of all elements; `joined` says that some were multiplied by those of another product.
+    `labels` are those of all elements; `joined` says that some were multiplied by those of another product,
+    `masked` that all are masked: nothing is summed.
     """
 
     rows: Array
@@ -34,10 +40,11 @@ class Side:
     scrambled: tuple[int, int, int] | None = None
     computed: bool = False
     joined: bool = False
+    masked: bool = False
 
 
-def side(labels: Array, row_of: Array, column_of: Array) -> Side:
-    """The side of (groups, rows, k) labels; `row_of`, `column_of` name the rows and columns of products."""
+def side(labels: Array, named: Named) -> Side:
+    """The side of (groups, rows, k) labels; `named` gives the names of rows and columns of products."""
     empty = Side(labels[:, :, 0], labels[:, 0, :], labels)
     if not labels.any():
         empty.reason = CONSTANT
@@ -47,14 +54,14 @@ def side(labels: Array, row_of: Array, column_of: Array) -> Side:
         return empty
     masked = labels == MASKED
     if masked.all():
-        empty.reason = CONSTANT
+        empty.reason, empty.masked = CONSTANT, True
         return empty
     if (labels & MIXED).any():
         empty.reason = COMPUTED
         return empty
     products = (labels & PRODUCT) != 0
     if products.any():
-        return _of_products(labels, products, row_of, column_of)
+        return _of_products(labels, products, named)
     if masked.any() or (labels & JOINED).any():
         empty.reason = COMPUTED
         return empty
@@ -92,7 +99,7 @@ def _partly(labels: Array) -> Side:
     return found
 
 
-def _of_products(labels: Array, products: Array, row_of: Array, column_of: Array) -> Side:
+def _of_products(labels: Array, products: Array, named: Named) -> Side:
     """Elements of a product; what is masked has no place of its own."""
     found = Side(
         labels[:, :, 0], labels[:, 0, :], labels, computed=True, joined=bool((labels & JOINED).any())
@@ -101,7 +108,7 @@ def _of_products(labels: Array, products: Array, row_of: Array, column_of: Array
         found.reason = PARTLY
         return found
     index = np.where(products, labels & ~(PRODUCT | FLAGS), 0)
-    rows, columns = row_of[index], column_of[index]
+    rows, columns = named(index)
     if ((rows <= UNKNOWN) | (columns <= UNKNOWN))[products].any():
         found.reason = COMPUTED
         return found

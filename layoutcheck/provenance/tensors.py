@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,12 +28,16 @@ class Mode:
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """A tensor at `base`; `modes` by descending step, those of extent 1 or step 0 left out."""
+    """A tensor at `base`; `modes` by descending step, those of extent 1 or step 0 left out.
+
+    `open` says that only a run knows the extent of the outermost one: its coordinates have no end.
+    """
 
     base: int
     bytes: int
     modes: tuple[Mode, ...]
     rank: int
+    open: bool = False
 
     def coordinates(self, at: Array) -> Array | None:
         """(addresses, leaves) -> the coordinates of elements; None where an address is not in the tensor."""
@@ -42,16 +47,22 @@ class Tensor:
             found[..., mode.place] = left // mode.step
             left = left % mode.step
         inside = (left < self.bytes).all() and all(
-            ((found[..., m.place] >= 0) & (found[..., m.place] < m.extent)).all() for m in self.modes
+            ((found[..., m.place] >= 0) & ((found[..., m.place] < m.extent) | (self.open and not i))).all()
+            for i, m in enumerate(self.modes)
         )
         return found if inside else None
 
 
-def tensors(given: Any, types: list[str], maps: dict[int, Descriptor | None]) -> dict[int, list[Tensor]]:
-    """The tensors among a kernel's arguments and tensor maps, by the number of their global object."""
+def tensors(
+    given: Any, types: list[str], maps: dict[int, Descriptor | None], extent: int
+) -> dict[int, list[Tensor]]:
+    """The tensors among a kernel's arguments and tensor maps, by the number of their global object.
+
+    `extent` is that of dynamic modes: a tensor map does not say which ones are.
+    """
     found: dict[int, list[Tensor]] = {}
     arguments = (_argument(value, cute) for (value, _), cute in zip(given, types, strict=False))
-    for one in (*arguments, *(_mapped(map_) for map_ in maps.values())):
+    for one in (*arguments, *(_mapped(map_, extent) for map_ in maps.values())):
         if one is not None and _separate(one) and one not in found.get(one.base // GLOBAL_STEP, []):
             found.setdefault(one.base // GLOBAL_STEP, []).append(one)
     return found
@@ -70,20 +81,28 @@ def _argument(value: Any, cute: str) -> Tensor | None:
         next(rest, 0) if isinstance(leaf, Dynamic) else int(leaf) for leaf in flatten(memref.layout.stride)
     ]
     size = memref.dtype.bits // 8
-    return _made(numbers[0], size, [(d * size, s) for d, s in zip(stride, shape, strict=True)])
+    dynamic = [isinstance(leaf, Dynamic) for leaf in flatten(memref.layout.shape)]
+    return _made(numbers[0], size, [(d * size, s) for d, s in zip(stride, shape, strict=True)], dynamic)
 
 
-def _mapped(map_: Descriptor | None) -> Tensor | None:
+def _mapped(map_: Descriptor | None, extent: int) -> Tensor | None:
     if map_ is None or map_.element_bits < 8 or map_.corners is not None:
         return None
     size = map_.element_bits // 8
-    return _made(map_.base, size, list(zip((size, *map_.strides_bytes), map_.dims, strict=True)))
+    steps = (size, *map_.strides_bytes)
+    dynamic = [dim == extent for dim in map_.dims]
+    return _made(map_.base, size, list(zip(steps, map_.dims, strict=True)), dynamic)
 
 
-def _made(base: int, size: int, modes: list[tuple[int, int]]) -> Tensor:
+def _made(base: int, size: int, modes: list[tuple[int, int]], dynamic: Sequence[bool] = ()) -> Tensor:
+    """The tensor of (step, extent) modes; extents of `dynamic` ones are guesses that end at the next mode."""
     kept = [Mode(i, step, extent) for i, (step, extent) in enumerate(modes) if step > 0 and extent > 1]
     kept.sort(key=lambda m: -m.step)
-    return Tensor(base, size, tuple(kept), len(modes))
+    for i in range(1, len(kept)):
+        outer, one = kept[i - 1 : i + 1]
+        if dynamic and dynamic[one.place] and outer.step % one.step == 0:
+            kept[i] = replace(one, extent=min(one.extent, outer.step // one.step))
+    return Tensor(base, size, tuple(kept), len(modes), bool(kept and dynamic and dynamic[kept[0].place]))
 
 
 def _separate(one: Tensor) -> bool:

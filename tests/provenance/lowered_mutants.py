@@ -224,9 +224,11 @@ def judged(module: TracedModule, lowered: str, unswizzled: int = -1) -> Answer:
                 found[place] = replace(one, swizzle="none")
         return found
 
-    def kept(kernel: WatchedKernel, text: str, budget: Budget) -> tuple[Products, Judged]:
-        products, found = whole(kernel, text, budget)
-        result[kernel.name] = outcome(products)
+    def kept(
+        kernel: WatchedKernel, text: str, budget: Budget, extent: int = 0, share: float = 0.0
+    ) -> tuple[Products, Judged]:
+        products, found = whole(kernel, text, budget, extent, share)
+        result[f"{kernel.name} {extent} {share}"] = outcome(products)
         return products, found
 
     provenance.tensor_maps, provenance.examine = without, kept

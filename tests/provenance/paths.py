@@ -44,11 +44,12 @@ class Operand:
 
 @dataclass(frozen=True)
 class Wide:
-    """What else a kernel does. `form` is how A and B lie in global memory: "plain", "flat", "negative" or "broadcast" (B).
+    """What else a kernel does.
 
-    `depth` and `rows` are how many k and rows of A are there, `stages` how many tiles of K k there are, of which
-    B's are `exchanged`; each sum is made `repeats` times, all is done `again` times. `out` is the swizzle (bits)
-    and the padding of the tile through which results are stored, and `back` those through which it is read.
+    `form` is how A and B lie in global memory: "plain", "flat", "negative" or "broadcast" (B). `depth` and
+    `rows` are how many k and rows of A are there, `stages` how many tiles of K k there are, of which B's are
+    `exchanged`; each sum is made `repeats` times, all is done `again` times. `out` is the swizzle (bits) and
+    the padding of the tile through which results are stored, and `back` those through which it is read.
     """
 
     form: str = "plain"
@@ -225,7 +226,7 @@ def by_warps(
             raws[0][i] = element(0.0)
             raws[1][i] = element(0.0)
         cute.arch.sync_threads()
-        for raw, tensor, way, rows in zip(raws, (a, b), (one.a, one.b), (M, N)):
+        for raw, tensor, way, rows in zip(raws, (a, b), (one.a, one.b), (M, N), strict=True):
             into = cute.make_tensor(_swizzled(raw, way.written, element), _tile(rows, way, way.pad))
             _fill(into, tensor, tidx, rows, wide, stage)
         cute.arch.sync_threads()

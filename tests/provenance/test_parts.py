@@ -13,6 +13,7 @@ from layoutcheck.dsl.lowered.spaces import object_at
 from layoutcheck.operands.fragments import tiled_mma
 from layoutcheck.order.footprint import operand
 from layoutcheck.provenance.carry import carry
+from layoutcheck.provenance.contract import summed
 from layoutcheck.provenance.depth import Depths
 from layoutcheck.provenance.fragments import (
     accumulator_registers,
@@ -20,16 +21,32 @@ from layoutcheck.provenance.fragments import (
     operand_registers,
     read_instruction,
 )
-from layoutcheck.provenance.judged import Judged, Names
+from layoutcheck.provenance.judged import NOT_MET, Judged, Names
 from layoutcheck.provenance.products import Execution
-from layoutcheck.provenance.refs import GLOBAL, MIXED, PRODUCT, UNKNOWN, Refs, joined, refs_of
+from layoutcheck.provenance.refs import (
+    FIRST,
+    GLOBAL,
+    JOINED,
+    MASKED,
+    MIXED,
+    PRODUCT,
+    UNKNOWN,
+    Refs,
+    joined,
+    refs_of,
+)
 from layoutcheck.provenance.sides import CONSTANT, PARTLY, Side, side
-from layoutcheck.provenance.tensors import Mode, Tensor
+from layoutcheck.provenance.tensors import Mode, Tensor, tensors
 from layoutcheck.sources.mlir import Operation, parse
 
 MEMORY, OTHER = GLOBAL + 16, GLOBAL + 32
 ACCUMULATOR, NEXT = PRODUCT | 7, PRODUCT | 8
-NOTHING = np.zeros(1, np.int64)
+LOADED = FIRST + 96  # a byte that a load from shared memory brings
+
+
+def nothing(index: Any) -> tuple[Any, Any]:
+    """No element of a product has a name."""
+    return np.zeros_like(index), np.zeros_like(index)
 
 
 @pytest.mark.parametrize(
@@ -44,10 +61,28 @@ NOTHING = np.zeros(1, np.int64)
         (ACCUMULATOR, NEXT, True, ACCUMULATOR | MIXED),
         (ACCUMULATOR, NEXT | MIXED, False, ACCUMULATOR),  # scaled by the sum of a row
         (ACCUMULATOR, NEXT | MIXED, True, ACCUMULATOR | MIXED),  # the next step of that sum
+        (LOADED, LOADED + 4, True, LOADED | MIXED),  # the largest of two that are not loaded yet
+        (MASKED, ACCUMULATOR, False, ACCUMULATOR),  # scaled, and minus infinity
+        (ACCUMULATOR, MASKED, True, ACCUMULATOR | MIXED),  # the largest of a masked row
+        (MASKED, 0, True, MASKED),
     ],
 )
 def test_arithmetic_keeps_the_place(a: int, b: int, sums: bool, result: int) -> None:
     assert joined(np.array([[a]]), np.array([[b]]), sums=sums).tolist() == [[result]]
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "result"),
+    [
+        (ACCUMULATOR, NEXT, ACCUMULATOR | JOINED),  # P times dP
+        (LOADED, NEXT, LOADED | JOINED),
+        (ACCUMULATOR, NEXT | MIXED, ACCUMULATOR),  # times the sum of a row
+        (MEMORY, OTHER, MEMORY | MIXED),
+        (ACCUMULATOR, ACCUMULATOR, ACCUMULATOR),
+    ],
+)
+def test_products_that_are_multiplied_are_joined(a: int, b: int, result: int) -> None:
+    assert joined(np.array([[a]]), np.array([[b]]), sums=False, times=True).tolist() == [[result]]
 
 
 def _last(text: str) -> Operation:
@@ -165,37 +200,87 @@ def test_coordinates_are_found_again(modes: list[tuple[int, int]], index: int) -
     assert tensor.coordinates(np.array([base + 210])) is None
 
 
+@pytest.mark.parametrize("open_", [False, True])
+def test_an_extent_that_only_a_run_knows_has_no_end(open_: bool) -> None:
+    tensor = Tensor(object_at(2), 2, (Mode(0, 128, 4), Mode(1, 2, 64)), 2, open_)
+    assert tensor.coordinates(np.array([object_at(2) + 3 * 128])) is not None
+    beyond = tensor.coordinates(np.array([object_at(2) + 9 * 128 + 6]))
+    assert (beyond is None) != open_ and (beyond is None or beyond.tolist() == [[9, 3]])
+    assert tensor.coordinates(np.array([object_at(2) - 2])) is None
+
+
+def test_guessed_extents_end_where_the_next_mode_begins() -> None:
+    cute = '!cute.memref<bf16, gmem, align<16>, "((4,?),?,?):((?,?),1,?)">'
+    value = (object_at(3), ((256, 256, 256), (256, 65536, 1024)))
+    (one,) = tensors([(value, "")], [cute], {}, 256)[3]
+    # rows 131072 bytes apart, 64 groups of 2048 bytes, 4 heads of 512 bytes, 256 elements
+    assert [(m.place, m.step, m.extent) for m in one.modes] == [
+        (1, 131072, 256), (3, 2048, 64), (0, 512, 4), (2, 2, 256)
+    ]  # fmt: skip
+    assert one.open
+
+
+def test_blocks_together_follow_what_one_of_them_follows() -> None:
+    ops = [Operation(str(i)) for i in range(4)]
+    one = Judged(followed={ops[0]: None}, reasons={ops[1]: CONSTANT, ops[2]: PARTLY}, placed=1, stored=2)
+    one.add(Judged(followed=dict.fromkeys(ops[1:3]), reasons={ops[0]: NOT_MET, ops[3]: CONSTANT}, stored=3))
+    assert list(one.followed) == ops[:2] and (one.placed, one.stored) == (1, 5)
+    assert one.reasons == {ops[2]: PARTLY, ops[3]: CONSTANT}
+
+
 def _tile(rows: int = 4, depth: int = 4, pitch: int = 128, start: int = object_at(1)) -> Any:
     return (start + pitch * np.arange(rows)[:, None] + 2 * np.arange(depth))[None]
 
 
 def test_a_tile_is_one_sum_of_rows_and_k() -> None:
-    one = side(_tile(), NOTHING, NOTHING)
+    one = side(_tile(), nothing)
     assert one.scrambled is None and not one.reason
     labels = _tile()
     labels[0, [1, 2], 3] = labels[0, [2, 1], 3]
-    assert side(labels, NOTHING, NOTHING).scrambled == (0, 1, 3)
+    assert side(labels, nothing).scrambled == (0, 1, 3)
 
 
 def test_what_is_beyond_the_end_is_left_out() -> None:
     labels = _tile()
     labels[:, 2:] = 0
-    one = side(labels, NOTHING, NOTHING)
+    one = side(labels, nothing)
     assert not one.reason and one.rows[0].tolist()[2:] == [0, 0] and one.depth.all()
     labels[0, 0, 1] = 0
-    assert side(labels, NOTHING, NOTHING).reason == PARTLY
-    assert side(0 * labels, NOTHING, NOTHING).reason == CONSTANT
+    assert side(labels, nothing).reason == PARTLY
+    assert side(0 * labels, nothing).reason == CONSTANT
+
+
+def _four_by_four(index: Any) -> tuple[Any, Any]:
+    return 1000 + index // 4, 2000 + index % 4
 
 
 def test_results_are_operands_either_way_round() -> None:
-    rows, columns = np.zeros(16, np.int64), np.zeros(16, np.int64)
-    rows[:], columns[:] = 1000 + np.arange(16) // 4, 2000 + np.arange(16) % 4
+    named = _four_by_four
     labels = (PRODUCT | np.arange(16)).reshape(1, 4, 4)
-    one, other = side(labels, rows, columns), side(labels.transpose(0, 2, 1), rows, columns)
+    one, other = side(labels, named), side(labels.transpose(0, 2, 1), named)
     assert one.rows.tolist() == other.depth.tolist() == [[1000, 1001, 1002, 1003]]
     assert one.depth.tolist() == other.rows.tolist() == [[2000, 2001, 2002, 2003]]
     labels[0, 0, 0], labels[0, 3, 3] = labels[0, 3, 3], labels[0, 0, 0]
-    assert side(labels, rows, columns).scrambled is not None
+    assert side(labels, named).scrambled is not None
+
+
+def test_masked_elements_have_no_place() -> None:
+    labels = (PRODUCT | np.arange(16)).reshape(1, 4, 4)
+    labels[0, 0, 1:] = labels[0, 1] = MASKED
+    one = side(labels, _four_by_four)
+    assert not one.reason and one.scrambled is None and not one.masked
+    assert one.rows.tolist() == [[1000, 0, 1002, 1003]] and one.depth.tolist() == [[2000, 2001, 2002, 2003]]
+    labels[0, 2, 3] = PRODUCT | 14
+    assert side(labels, _four_by_four).scrambled is not None
+    whole = side(np.full_like(labels, MASKED), _four_by_four)
+    assert whole.masked and whole.reason == CONSTANT
+
+
+def test_a_product_with_nothing_but_masked_elements_counts_for_nothing() -> None:
+    a, b = _sides()
+    none = side(np.full_like(a.labels, MASKED), nothing)
+    one, other, third = _execution(a, b), _execution(none, b), _execution(a, none)
+    assert summed([one, other, third]) == [one] and summed([other]) == [other]
 
 
 def _execution(a: Side, b: Side, first: int = 10) -> Execution:
@@ -206,7 +291,7 @@ def _execution(a: Side, b: Side, first: int = 10) -> Execution:
 
 def _sides(shift_a: int = 0, shift_b: int = 0) -> tuple[Side, Side]:
     made = [
-        side(_tile(start=object_at(number) + 2 * shift), NOTHING, NOTHING)
+        side(_tile(start=object_at(number) + 2 * shift), nothing)
         for number, shift in ((1, shift_a), (2, shift_b))
     ]
     return made[0], made[1]
@@ -236,13 +321,13 @@ def test_one_distance_of_k_is_right_and_two_are_not() -> None:
 
 def test_every_second_k_is_no_other_order() -> None:
     a, b = _sides()
-    spread = side(2 * (b.labels - object_at(2)) + object_at(2), NOTHING, NOTHING)
+    spread = side(2 * (b.labels - object_at(2)) + object_at(2), nothing)
     assert not _judged(_execution(a, spread)).breaches
 
 
 def test_a_flat_tensor_has_no_k() -> None:
-    flat = [side(_tile(pitch=8, start=object_at(n)), NOTHING, NOTHING) for n in (3, 4)]
-    turned = side(flat[1].labels.transpose(0, 2, 1), NOTHING, NOTHING)
+    flat = [side(_tile(pitch=8, start=object_at(n)), nothing) for n in (3, 4)]
+    turned = side(flat[1].labels.transpose(0, 2, 1), nothing)
     found = _judged(_execution(flat[0], turned))
     assert not found.breaches and not found.followed
 
@@ -250,23 +335,23 @@ def test_a_flat_tensor_has_no_k() -> None:
 def test_rows_of_several_heads_have_their_own_columns() -> None:
     a, b = _sides()
     labels = a.labels + np.array([0, 0, 16, 16])[None, :, None]  # the next head, 8 columns on
-    packed = side(labels, NOTHING, NOTHING)
+    packed = side(labels, nothing)
     assert not _judged(_execution(packed, b)).breaches
 
 
 def test_a_permuted_k_in_one_operand_is_told() -> None:
     a, b = _sides()
     labels = b.labels[:, :, [1, 0, 2, 3]]
-    (breach,) = _judged(_execution(a, side(labels, NOTHING, NOTHING))).breaches
+    (breach,) = _judged(_execution(a, side(labels, nothing))).breaches
     assert breach.kind == "depth" and breach["within"] is True
-    both = [side(one.labels[:, :, [1, 0, 2, 3]], NOTHING, NOTHING) for one in (a, b)]
+    both = [side(one.labels[:, :, [1, 0, 2, 3]], nothing) for one in (a, b)]
     assert not _judged(_execution(*both)).breaches
 
 
 def test_a_row_with_k_of_its_own_is_told() -> None:
     a, b = _sides()
     labels = a.labels + np.array([0, 0, 4, 4])[None, :, None]  # as a swizzle on one side does
-    (breach,) = _judged(_execution(side(labels, NOTHING, NOTHING), b)).breaches
+    (breach,) = _judged(_execution(side(labels, nothing), b)).breaches
     assert (breach.kind, breach.letter, breach["held"], breach["taken"]) == ("scrambled", "A", (2, 2), (2, 0))
     hankel = object_at(1) + 2 * (np.arange(4)[:, None] + np.arange(4))[None]
-    assert not _judged(_execution(side(hankel, NOTHING, NOTHING), b)).breaches
+    assert not _judged(_execution(side(hankel, nothing), b)).breaches
