@@ -126,7 +126,8 @@ def main() -> None:
         "versions": {
             "nvidia-cutlass-dsl": cutlass.__version__, "torch": torch.__version__, "cuda": torch.version.cuda
         },
-        "command": f"python -m tests.gpu.operands OUT.json --count {given.count} --seed {given.seed} --first {given.first}",
+        "command": "python -m tests.gpu.operands OUT.json"
+        f" --count {given.count} --seed {given.seed} --first {given.first}",
         "paths": len(rows), "refused_by_the_dsl": given.count - len(rows),
         "kinds": dict(Counter(row["path"]["kind"] for row in rows)), "wrong_products": len(wrong),
         "elements": sum(row["elements"] for row in rows),

@@ -5,9 +5,9 @@
 `path(seed, number)` draws one: about half are right, the others have something that does not fit: a swizzle
 or a pitch on one side only, ldmatrix that transposes or not, a fragment filled for another MMA or operand,
 k-blocks of B in another order, C partitioned by another MMA. What the DSL refuses is left out.
-From number `WIDER` on paths have more to them (`Wide`): flat tensors, negative and broadcast strides, tails in
-k and in rows that are filled with zeros, two stages, repeated sums, accumulators that are used again, results
-that pass through shared memory.
+From number `WIDER` on paths have more to them (`Wide`): flat tensors, negative and broadcast strides, tails
+in k and in rows that are filled with zeros, two stages, repeated sums, accumulators that are used again,
+results that pass through shared memory.
 """
 
 import random
