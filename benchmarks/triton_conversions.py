@@ -1,6 +1,6 @@
 """Triton's own tests of layout conversion, converted by Triton and by `lc.exchange`: widths and wavefronts.
 
-    python -m benchmarks.triton_conversions OUT [--every 1]
+    python -m benchmarks.triton_conversions OUT [--every 1] [--processes 1]
 
 needs Triton, no GPU. The layouts are those between which Triton's tests convert (python/test/gluon/
 test_lowerings.py: one and two dimensions, MMA to MMA; figures read, no code). Triton compiles each conversion
@@ -16,6 +16,8 @@ import os
 import re
 import tempfile
 from collections.abc import Iterator
+from itertools import islice
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -204,33 +206,46 @@ def _layout_tv(bases: list[list[list[int]]], shape: tuple[int, ...]) -> Any:
     return Layout(((2,) * len(threads), (2,) * max(1, len(values))), (threads, values or (0,)))
 
 
-def main() -> None:
-    options = argparse.ArgumentParser()
-    options.add_argument("out", type=Path)
-    options.add_argument("--every", type=int, default=1)
-    given = options.parse_args()
+def share(given: tuple[int, int]) -> list[dict[str, Any]]:
+    """The conversions number `first`, `first + step`, ..., each with what became of it."""
     from tests.synthesis.compile_programs import module_of
 
+    first, step = given
     linear, rows = Linear(), []
     with tempfile.TemporaryDirectory() as folder:
         os.environ["TRITON_CACHE_DIR"] = folder
         module = module_of(KERNEL, Path(folder), "conversion")
-        for n, (shape, a, b, bits) in enumerate(conversions()):
-            if n % given.every:
-                continue
+        for shape, a, b, bits in islice(conversions(), first, None, step):
             row: dict[str, Any] = {"shape": list(shape), "bits": bits, "from": str(a), "to": str(b)}
             row["src"], row["dst"] = linear.bases(a, shape), linear.bases(b, shape)
             row["triton"] = triton_s(module, shape, a, b, bits, 1 << len(row["src"][2]))
-            row |= (
-                compared(row) if any("sh" not in name[:2] for name in row["triton"]) else {"no_shared": True}
-            )
-            rows.append(row)
-            if not row.get("better_or_equal", True) or "refused" in row:
-                print(n, json.dumps(row), flush=True)
+            through = any(not name.startswith("shfl") for name in row["triton"])
+            rows.append(row | (compared(row) if through else {"no_shared": True}))
+    return rows
+
+
+def main() -> None:
+    options = argparse.ArgumentParser()
+    options.add_argument("out", type=Path)
+    options.add_argument("--every", type=int, default=1)
+    options.add_argument("--processes", type=int, default=1)
+    given = options.parse_args()
+    step = given.every * given.processes
+    starts = [(given.every * n, step) for n in range(given.processes)]
+    with get_context("spawn").Pool(given.processes) as pool:
+        rows = [row for some in pool.imap(share, starts) for row in some]
+    for row in rows:
+        if not row.get("better_or_equal", True) or "refused" in row:
+            print(json.dumps(row))
     shared = [row for row in rows if "no_shared" not in row]
     good = sum(row.get("better_or_equal", False) for row in shared)
     write(
-        {**head("benchmarks.triton_conversions", "triton"), "conversions": rows},
+        {
+            **head("benchmarks.triton_conversions", "triton"),
+            "through_shared_memory": len(shared),
+            "no_worse": good,
+            "conversions": rows,
+        },
         given.out / "synthesis_triton.json",
     )
     print(f"{len(rows)} conversions, {len(shared)} through shared memory in Triton: {good} no worse in ours")
