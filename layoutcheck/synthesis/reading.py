@@ -29,6 +29,9 @@ from layoutcheck.synthesis.wanted import (
     Wanted,
 )
 
+TCGEN05 = range(100, 120)
+"""The architectures with tensor memory, of suffix a or f (PTX ISA, tcgen05)."""
+
 
 def read(given: TileRequest) -> Wanted:
     """The request, checked. Raises InputError, which names what is unusable."""
@@ -230,5 +233,9 @@ def _exists(consumers: tuple[Consumer, ...], element: DType, arch: Arch) -> None
             )
         if one.unit == "wgmma" and (arch.number != 90 or arch.suffix != "a"):
             raise InputError(f"wgmma is not on {arch}", expected="--arch sm_90a")
-        if one.unit == "tcgen05" and arch.number < 100:
-            raise InputError(f"tcgen05 is not on {arch}", expected="--arch sm_100a or later")
+        if one.unit == "tcgen05" and (arch.number not in TCGEN05 or arch.suffix not in ("a", "f")):
+            raise InputError(f"tcgen05 is not on {arch}", expected="--arch sm_100a")
+        if one.unit in ("wgmma", "tcgen05") and element.bits > 16 and element.name != "tf32":
+            raise InputError(
+                f"{one.unit} does not multiply {element} (PTX ISA)", expected="tf32, or 16 bits and less"
+            )
