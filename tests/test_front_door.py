@@ -89,6 +89,16 @@ def test_a_picture_that_leaves_something_out_says_so(capsys: Captured) -> None:
     assert re.search(r"of 512|left out|first \d+|not drawn", capsys.readouterr().out)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [["ci", ".", "--yes", "--require-coverage", "much"], ["explain", "8:1", "8:1", "--bits", "x"]],
+)
+def test_a_number_that_is_none_is_one_error(words: list[str], capsys: Captured) -> None:
+    assert run(words) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.startswith(f"error: Invalid value for '{words[-2]}'")
+
+
 def test_options_behind_the_script_are_named(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     script = tmp_path / "s.py"
     script.write_text("")

@@ -58,7 +58,7 @@ def answers(text: str, place: str | None = None) -> list[Answer]:
     Errors that another tool answers come only where nothing else is found.
     """
     folded = _folded(text)
-    found = list(_matches(folded)) or list(_matches(folded.replace("`", "")))
+    found = next(filter(None, (list(_matches(text)) for text in _readings(folded))), [])
     if owners.another_compiler(folded) and not _OF_DSL.search(folded):
         found = [match for match in found if match[0] not in (*tables.DSL, *tables.CPP)]
     better = {name for entry, _ in found for name in entry.instead_of}
@@ -78,6 +78,11 @@ def answers(text: str, place: str | None = None) -> list[Answer]:
     ours = [match for match in kept if match[0].level != ELSEWHERE] or kept
     ordered = sorted(ours, key=lambda match: match[1].start())
     return [_answer(entry, match, folded, place) for entry, match in ordered[:MOST_ANSWERS]]
+
+
+def _readings(folded: str) -> tuple[str, ...]:
+    """The text, and the same without the quotes that pages add to a message or take from it."""
+    return folded, folded.replace("`", ""), folded.replace("`", "").replace("'", "")
 
 
 def _anothers(folded: str) -> bool:

@@ -222,4 +222,7 @@ def _value(kind: Any, text: str | None) -> Any:
         return None
     if kind is int:
         return int(text) if _WHOLE.match(text) else None
-    return kind(text)
+    try:
+        return kind(text)
+    except ValueError:
+        return None

@@ -97,6 +97,8 @@ def _lines(block: Block, width: int) -> Iterator[Text]:
             style = f"black on {_HUES[cell.hue % len(_HUES)]}" if cell.hue is not None else "dim"
             line.append(shown.rjust(max(1, each - 1)) + " " * (each > 1), style=style)
         yield line
+    if each == 1 and widest > 1:
+        yield Text("  a letter for each number: 0 to 9, then a to z for 10 to 35, then 0 again")
     if block.total > len(block.cells):
         yield Text(f"  {block.total - len(block.cells)} more rows: {_ELSEWHERE}")
 

@@ -73,6 +73,54 @@ def test_what_is_no_known_error_gets_no_answer(text: str) -> None:
     assert answers(text) == []
 
 
+NAMED = {
+    "unsupported shared memory layout for MMAv3\nAborted (core dumped)": (
+        "elsewhere.named",
+        "triton-lang/triton",
+    ),
+    "Aborted (core dumped)": ("dsl.compiler-died", ""),
+    "IndexError: Index -1 out of bounds 1": ("elsewhere.python", "whole traceback"),
+    'k.cu(6): error: no instance of function "load" matches, ggml_cuda_mma::tile<8>': (
+        "elsewhere.compile",
+        "",
+    ),
+    "[rank3]: assert test, msg [rank3]: AssertionError: flash_attn: no head_dim=256": (
+        "elsewhere.python",
+        "Dao-AILab/flash-attention",
+    ),
+    "assert n % 64 == 0 and k % 128 == 0\nAssertionError": ("elsewhere.python", "k % 128 == 0 is false"),
+}
+
+
+@pytest.mark.parametrize(("text", "entry", "project"), [(text, *want) for text, want in NAMED.items()])
+def test_another_compilers_error_goes_to_its_project(text: str, entry: str, project: str) -> None:
+    (answer, *_) = answers(text)
+    assert answer.entry.name == entry and project in answer.title + answer.remedy
+
+
+@pytest.mark.parametrize("marks", ["`{}`", "\u2018{}\u2019", "'{}'"])
+def test_quotes_are_quotes(marks: str) -> None:
+    said = f"Unable to convert dynamic {marks.format('Boolean')} value to bool at compile time."
+    assert answers(said)[0].entry.name == "dsl.dynamic-condition"
+
+
+def test_a_counter_of_zero_is_no_conflict() -> None:
+    counter = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum"
+    assert [answers(f"{counter} {count}")[0].entry.name for count in (0, 10)] == [
+        "ncu.no-conflicts", "ncu.uncoalesced-shared",
+    ]  # fmt: skip
+
+
+def test_a_static_assertion_is_told_by_its_message_whoever_compiles() -> None:
+    path, message = "/x/include/cute/layout.hpp", "Expected sparse iter"
+    for text in (
+        f'{path}(7): error: static assertion failed with "{message}"',
+        f"{path}:7:1: error: static assertion failed due to requirement 'C<3>::value == 4': {message}",
+        f"{path}:7:1: error: static assertion failed: {message}",
+    ):
+        assert answers(text)[0].title == message
+
+
 def test_an_error_in_the_middle_of_a_long_log_is_found(tmp_path: Path, capsys: Captured) -> None:
     noise = "step 17 loss 3.25 ((((\n" * 40_000
     error = "TypeError: OpError: incompatible layout with swizzle\n"

@@ -130,6 +130,16 @@ def test_draw_of_layouts_and_tiled_copies(capsys: Captured) -> None:
     assert ET.fromstring(capsys.readouterr().out) is not None
 
 
+def test_letters_that_stand_for_numbers_are_explained(capsys: Captured) -> None:
+    """Where cells shrink to a letter, a line says which numbers the letters are."""
+    assert run(["draw", "(32,32):(32,1)", "--format", "text"]) == 0
+    rows = capsys.readouterr().out.splitlines()
+    assert rows[2].split()[1].startswith("wxyz01")  # 32 to 35, then 36 again
+    assert "0 to 9, then a to z for 10 to 35, then 0 again" in rows[33]
+    assert run(["draw", "(8,8):(8,1)", "--format", "text"]) == 0
+    assert "a letter" not in capsys.readouterr().out
+
+
 def test_blocks_in_colour_say_the_same(capsys: Captured) -> None:
     import re
 

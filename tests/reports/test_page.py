@@ -21,6 +21,7 @@ from layoutcheck.sources.cases import case
 from layoutcheck.sources.request import build
 from tests.reports.browser import chromium, pixels
 from tests.reports.test_draw_cli import LARGE
+from tests.reports.test_run_page import CROSSED, ILLEGIBLE
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
@@ -175,6 +176,24 @@ def test_light_dark_and_print(issue: Open) -> None:
     page.emulate_media(media="print")
     assert page.locator("#theme").is_hidden() and page.locator(".copy-code").first.is_hidden()
     page.emulate_media(media="screen")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_is_legible_on_a_phone(browser: Any, tmp_path: Path, scheme: str) -> None:
+    """At 420 px only code in a box that scrolls leaves the page; no text is faint or lies over another."""
+    report = check_copy(build(**case("issue-2320").copies[0])[0], subject="issue-2320")
+    file = tmp_path / "page.html"
+    file.write_text(render([report], Style()), encoding="utf-8")
+    page = browser.new_page(viewport={"width": 420, "height": 900}, color_scheme=scheme)
+    page.goto(file.as_uri())
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 420
+    beyond = """[...document.querySelectorAll('body *')].filter(n => n.getBoundingClientRect().right > 421
+      && getComputedStyle(n.parentElement).overflowX !== 'auto').length"""
+    assert page.evaluate(beyond) == 0
+    assert page.evaluate(CROSSED) == []
+    words = "h1, h2, h3, p, pre, button, li, td, th, figcaption, summary, dt, dd"
+    assert page.evaluate(ILLEGIBLE, words) == []
 
 
 def test_the_screenshot_has_the_structure_of_the_picture(large: Open) -> None:
