@@ -36,6 +36,7 @@ class Ended(Exception):
 _POLL_SECONDS = 0.05
 _SHARE = 0.25  # of its time that judging a script gets at the least
 _GRACE_SECONDS = 5.0  # between asking a script to end and ending it
+_DRIVER_SECONDS = 20.0  # that a killed process may take to leave the GPU's driver
 _TESTS_FAILED = (1, 2)  # pytest's statuses: tests failed, or could not be collected
 _SITE = Path(__file__).parent / "site"
 CACHES = {"QUACK_CACHE_ENABLED": "0", "FLASH_ATTENTION_CUTE_DSL_CACHE_ENABLED": "0"}
@@ -176,8 +177,11 @@ def _run(
         return collector.trace(_ending(process.returncode, timed_out, timeout_s, collector, where))
 
 
-def end(process: subprocess.Popen[Any]) -> None:
-    """End the script and whatever it started that is left."""
+def end(process: subprocess.Popen[Any]) -> bool:
+    """End the script and whatever it started that is left; whether it is gone.
+
+    A process whose kernel never ends may stay in the GPU's driver, where no signal reaches it.
+    """
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGTERM if process.poll() is None else signal.SIGKILL)
     try:
@@ -187,7 +191,11 @@ def end(process: subprocess.Popen[Any]) -> None:
     finally:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+    try:
+        process.wait(_DRIVER_SECONDS)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
 
 
 def _ending(

@@ -50,6 +50,7 @@ _WARPS = (_ALL, 0xFFFF0000, 0x0000FFFF, 0xAAAAAAAA, 0x55555555, 0xCCCCCCCC, 0x11
 _BLOCKS = (_ALL, 0xAAAAAAAA, 0x55555555)
 _NANOSECONDS = (2_000, 20_000, 200_000)
 _SAID = 200  # characters of what a program said last
+_STUCK = "a run hangs and its process cannot be ended: nothing more was run on this GPU"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,8 @@ class Delay:
 class Ran:
     """One run: its seed (None: no delays), its exit status (None: over its time limit), what it said last.
 
-    `put` are the operations of its kernels before which a delay stands.
+    `put` are the operations of its kernels before which a delay stands. `stuck`: its process could not be
+    ended, and what runs on that GPU next would wait for it.
     """
 
     seed: int | None
@@ -76,6 +78,7 @@ class Ran:
     seconds: float
     said: str
     put: int = 0
+    stuck: bool = False
 
     @property
     def failed(self) -> bool:
@@ -164,6 +167,10 @@ def confirm_order(
     findings = _wrong(finding for order in trace.orders for finding in order.findings)
     usual = run_delayed(command, [()] * USUAL_RUNS, timeout_s=timeout_s) if findings else ()
     tried: list[Tried] = []
+    if any(ran.stuck for ran in usual):
+        return Races(
+            program, machine, usual, tuple(Tried(one, problem=_STUCK) for one in findings), len(trace.kernels)
+        )
     with ThreadPoolExecutor(workers) as pool:
         for one in pool.map(partial(_try, command, seeds=seeds, timeout_s=timeout_s), findings):
             tried.append(one)
@@ -177,6 +184,8 @@ def _try(command: Sequence[str], finding: KernelFinding, *, seeds: Sequence[int]
     plans = [plan(finding, seed) for seed in seeds]
     at_rest = tuple({(d.file, d.line): replace(d, nanoseconds=0) for p in plans for d in p}.values())
     rest, *runs = run_delayed(command, [at_rest, *plans], timeout_s=timeout_s)
+    if rest.stuck:
+        return Tried(finding, problem=_STUCK)
     lines = ", ".join(f"{Path(d.file).name}:{d.line}" for d in at_rest)
     if rest.put == 0:
         late = f": nothing was compiled within {timeout_s:g} s" if rest.status is None else ""
@@ -228,7 +237,7 @@ def run_delayed(
                 stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT,
                 env=env, start_new_session=True,
             )  # fmt: skip
-            watched = _Watched(Path(folder), plans, timeout_s)
+            watched, gone = _Watched(Path(folder), plans, timeout_s), True
             try:
                 while not watched.late():
                     over = process.poll() is not None
@@ -237,9 +246,10 @@ def run_delayed(
                         break
                     time.sleep(_POLL_S)
             finally:
-                end(process)
+                gone = end(process)
             said.seek(0)
-            return watched.ran(process.returncode, said.read())
+            *runs, last = watched.ran(process.returncode, said.read())
+            return (*runs, last if gone else replace(last, stuck=True))
 
 
 def _rows(delays: Sequence[Delay], places: Sequence[Place]) -> list[Row]:

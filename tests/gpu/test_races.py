@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from layoutcheck.confirming import confirmed_order
+from layoutcheck.dsl.trace import end
 from layoutcheck.errors import InputError
 from layoutcheck.gpu.process import no_gpu
 from layoutcheck.gpu.races import confirm_order, plan, run_delayed
@@ -85,6 +87,23 @@ def program(tmp_path: Path) -> str:
         PROGRAM.format(dump=str(tmp_path / "dump"), root=str(FOLDER.parents[1]), folder=str(FOLDER))
     )
     return str(file)
+
+
+def test_a_process_that_no_signal_ends_is_left_and_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "sleeps.py"
+    program.write_text("import time; time.sleep(20)")
+    left: list[subprocess.Popen[bytes]] = []
+
+    def kept(process: subprocess.Popen[bytes]) -> bool:
+        left.append(process)
+        return False
+
+    monkeypatch.setattr("layoutcheck.gpu.races.end", kept)
+    (hangs,) = run_delayed([str(program)], [()], timeout_s=0.7)
+    assert hangs.stuck and hangs.status is None
+    assert end(left[0]) and left[0].returncode is not None
 
 
 @pytest.mark.sweep
