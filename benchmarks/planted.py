@@ -294,6 +294,10 @@ def right_of(name: str, root: Path, a_kind: int, run: bool) -> dict[str, Any]:
     return out
 
 
+def _unusable(error: BaseException) -> dict[str, Any]:
+    return {"bits": "not run", "plants": [], "problem": f"cannot be traced: {error!r}"[:1200]}
+
+
 def one_bug(name: str, root: Path, plant: Plant, right: dict[str, Any], run: bool) -> dict[str, Any]:
     """A row of the evidence."""
     began = time.time()
@@ -321,8 +325,9 @@ def all_bugs(
         pending: dict[Future[dict[str, Any]], None] = {}
         queue: list[tuple[str, Plant]] = []
         for done in as_completed(starts):
-            name = starts[done]
-            rights[name] = right = done.result()
+            name, error = starts[done], done.exception()
+            right = _unusable(error) if error is not None else done.result()
+            rights[name] = right
             sys.stderr.write(f"{name}: {right['bits']} {right['problem']}\n")
             left = [one for one in right["plants"] if (name, one.line, one.kind) not in tried]
             queue += [(name, plant) for plant in left if not right["problem"]]
@@ -339,6 +344,9 @@ def all_bugs(
                 break
             for task in wait(pending, return_when=FIRST_COMPLETED).done:
                 del pending[task]
+                if task.exception() is not None:
+                    sys.stderr.write(f"a bug is left out: {task.exception()!r}\n")
+                    continue
                 rows.append(task.result())
                 sys.stderr.write(f"{rows[-1]}\n")
                 save(rows, known)

@@ -30,6 +30,15 @@ def argument(
     yield from with_keyword(program.sources[place.path], call, keyword, value, position)
 
 
+def parts(source: Source, node: ast.expr) -> list[str]:
+    """What stands within a sum or a product: `n` of `2 * n`, in the program's own words."""
+    if not isinstance(node, ast.BinOp):
+        return []
+    inner = [one for one in (node.left, node.right) if not isinstance(one, ast.Constant)]
+    found = [source.text[slice(*span_of(source, one))] for one in inner]
+    return [*found, *(text for one in inner for text in parts(source, one))]
+
+
 def with_keyword(
     source: Source, call: ast.Call, keyword: str, value: str, position: int | None
 ) -> Iterator[Candidate]:

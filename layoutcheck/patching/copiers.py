@@ -14,7 +14,7 @@ from layoutcheck.copies.atom import VectorAtom
 from layoutcheck.copies.copy import Copy
 from layoutcheck.errors import InputError
 from layoutcheck.fixes import code
-from layoutcheck.patching.arguments import argument, with_keyword
+from layoutcheck.patching.arguments import argument, parts, with_keyword
 from layoutcheck.patching.edit import Candidate, Edit, span_of
 from layoutcheck.patching.program import Program, Site, Source, name_of
 
@@ -97,6 +97,16 @@ def atom_edits(program: Program, site: Site, copy: Copy, made: Copy) -> Iterator
         earlier.append(place)
     if copy.tiling is None and isinstance(atom, VectorAtom) and atom.constructor:
         yield (Edit(start.path, *span_of(program.sources[start.path], start.node), code.atom_code(atom)),)
+
+
+def own_width(program: Program, start: Site) -> Iterator[Candidate]:
+    """Part of what is written for `num_bits_per_copy`."""
+    for place in program.reached(start):
+        call, source = place.node, program.sources[place.path]
+        assert isinstance(call, ast.Call)
+        for one in call.keywords if name_of(call) == "make_copy_atom" else ():
+            for text in parts(source, one.value) if one.arg == "num_bits_per_copy" else ():
+                yield (Edit(place.path, *span_of(source, one.value), text),)
 
 
 def width(program: Program, start: Site, bits: int) -> Iterator[Candidate]:

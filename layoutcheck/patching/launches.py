@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from layoutcheck.patching.arguments import with_keyword
+from layoutcheck.patching.arguments import parts, with_keyword
 from layoutcheck.patching.edit import Candidate, Edit, span_of
 from layoutcheck.patching.program import Program, Site, Source, name_of, parameter
 
@@ -36,7 +36,8 @@ def _block(program: Program, source: Source, call: ast.Call, threads: str) -> It
             function = source.owners.get(function)
         for place in program.given(function, size.id):
             yield (Edit(place.path, *span_of(program.sources[place.path], place.node), threads),)
-    yield (Edit(source.path, *span_of(source, size), threads),)
+    for text in (*parts(source, size), threads):
+        yield (Edit(source.path, *span_of(source, size), text),)
 
 
 def expected(program: Program, site: Site, count: int | None) -> Iterator[Candidate]:

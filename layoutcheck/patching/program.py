@@ -68,6 +68,12 @@ class Source:
             if isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr))
         ]
 
+    @cached_property
+    def classes(self) -> dict[ast.AST, str]:
+        """The class of every method."""
+        found = [node for node in ast.walk(self.tree) if isinstance(node, ast.ClassDef)]
+        return {method: node.name for node in found for method in node.body}
+
     def calls(self) -> Iterator[ast.Call]:
         """Every call."""
         return (node for node in ast.walk(self.tree) if isinstance(node, ast.Call))
@@ -203,6 +209,8 @@ class Program:
                     at = position - (method and isinstance(call.func, ast.Attribute))
                 elif (passed := _passed(call, function.name)) is not None:  # cute.compile(host, ...)
                     at = passed + 1 + position - method
+                elif (passed := self._passed_instance(source, call, function)) is not None:
+                    at = passed + position - method
                 else:
                     continue
                 value = next((k.value for k in call.keywords if k.arg == name), None)
@@ -210,6 +218,18 @@ class Program:
                     value = call.args[at]
                 if value is not None:
                     yield Site(path, value, source.owners.get(call))
+
+    def _passed_instance(self, source: Source, call: ast.Call, function: ast.AST) -> int | None:
+        """Where the arguments of a class's `__call__` begin in `cute.compile(made, ...)` or `made(...)`."""
+        owner = next(
+            (one.classes[function] for one in self.sources.values() if function in one.classes), None
+        )
+        compiled = name_of(call) == "compile" and bool(call.args)
+        if owner is None or getattr(function, "name", "") != "__call__":
+            return None
+        target = call.args[0] if compiled else call.func
+        made = self.definition(Site(source.path, target, source.owners.get(call))).node
+        return int(compiled) if isinstance(made, ast.Call) and name_of(made) == owner else None
 
     def _attributes(self, site: Site, name: str) -> Iterator[Site]:
         """What `self.name` and the like are assigned anywhere in the file, or are in a `cute.struct`."""

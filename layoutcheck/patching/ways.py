@@ -12,7 +12,7 @@ from layoutcheck.copies.atom import ThreadAtom, VectorAtom
 from layoutcheck.copies.changes import moved_sides
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.opaque import OtherOperand
-from layoutcheck.patching.copiers import counted, turned, width
+from layoutcheck.patching.copiers import counted, own_width, turned, width
 from layoutcheck.patching.edit import Candidate
 from layoutcheck.patching.edits import candidates
 from layoutcheck.patching.instead import before_recast
@@ -58,6 +58,10 @@ def ways(texts: dict[str, str], one: Distinct, report: Report, by: str | None = 
     if by is None and any(one.code == "LC213" for one in report.findings):
         for title, edits in _strides(program, site):
             yield Way(title, "slow", edits)
+    start = program.argument(site, "atom")
+    if by is None and start is not None and report.verdict == "rejected":
+        for edits in own_width(program, start):
+            yield Way("width: without what multiplies it", "slow", edits)
     for fix in sorted(report.fixes, key=lambda one: other_registers(report, one)):
         if by != fix.strategy and (by is not None or moves_global(report.copy, fix)):
             continue
@@ -124,6 +128,9 @@ def _guesses(program: Program, site: Site, report: Report) -> Iterator[tuple[str
     if isinstance(atom, ThreadAtom):
         yield from _strides(program, site)
     start = program.argument(site, "atom")
+    if start is None:
+        for role in ("src", "dst"):
+            yield from _behind(program, site, role)
     if start is not None and isinstance(atom, VectorAtom) and report.verdict == "rejected":
         for bits in (128, 64, 32, 16, 8):
             narrower = atom.dtype.bits <= bits < atom.width_bits
@@ -136,6 +143,14 @@ def _guesses(program: Program, site: Site, report: Report) -> Iterator[tuple[str
         if name_of(call).startswith(("LdMatrix8x8x16b", "StMatrix8x8x16b")):  # type: ignore[arg-type]
             for edits in turned(program.sources[place.path], call, not atom.transpose):  # type: ignore[arg-type]
                 yield f"transpose: transpose={not atom.transpose}", edits
+
+
+def _behind(program: Program, site: Site, role: str) -> Iterator[tuple[str, Candidate]]:
+    """Other widths of the tiled copy that cut an operand of a copy without one."""
+    start = program.argument(site, role)
+    for bits in (128, 64, 32):
+        for edits in width(program, start, bits) if start is not None else ():
+            yield f"width: cut for {bits} bits at a time", edits
 
 
 def _strides(program: Program, site: Site) -> Iterator[tuple[str, Candidate]]:

@@ -15,10 +15,11 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.errors import InputError
 from layoutcheck.judge import judge
 from layoutcheck.machine.dtypes import dtype
-from layoutcheck.patching.arguments import with_keyword
-from layoutcheck.patching.copiers import turned
+from layoutcheck.patching.arguments import parts, with_keyword
+from layoutcheck.patching.copiers import own_width, turned
 from layoutcheck.patching.edit import Edit, apply, cute_of
 from layoutcheck.patching.edits import candidates
+from layoutcheck.patching.launches import launched
 from layoutcheck.patching.layouts import _stride_for as stride_for
 from layoutcheck.patching.program import Program, Source, name_of
 from layoutcheck.sources.types import parse_memref
@@ -308,3 +309,56 @@ def test_the_block_is_written_where_its_size_comes_from() -> None:
         "run(128)",
         "    kernel().launch(grid=(1, 1, 1), block=[128, 1, 1])",
     ]
+
+
+MADE = """
+class Norm:
+    def __call__(self, pointer, rows):
+        return cute.make_tensor(pointer, layout(rows))
+
+class Other:
+    def __call__(self, pointer, rows):
+        return pointer
+
+norm = Norm(width)
+compiled = cute.compile(norm, make_ptr(kind, assumed_align=8), 4)
+norm(make_ptr(kind, assumed_align=4), 4)
+other = Other()
+other(make_ptr(kind, assumed_align=2), 4)
+"""
+
+
+def test_a_call_of_an_instance_is_its_classs_call() -> None:
+    program = Program({PATH: MADE})
+    owner = program.sources[PATH].tree.body[0].body[0]  # type: ignore[attr-defined]
+    found = [ast.unparse(one.node) for one in program.given(owner, "pointer")]
+    assert found == ["make_ptr(kind, assumed_align=8)", "make_ptr(kind, assumed_align=4)"]
+    assert [ast.unparse(one.node) for one in program.given(owner, "rows")] == ["4", "4"]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [("2 * bits", ["bits"]), ("s.a // 2 + b", ["s.a // 2", "b", "s.a"]), ("bits", []), ("2 * 64", [])],
+        ("2 * bits", ["bits"]),
+        ("self.a // 2 + b", ["self.a // 2", "b", "self.a"]),
+        ("bits", []),
+        ("2 * 64", []),
+    ],
+)
+def test_what_stands_within_a_product_is_tried(text: str, found: list[str]) -> None:
+    source = Source(PATH, text)
+    assert parts(source, source.tree.body[0].value) == found  # type: ignore[attr-defined]
+
+
+def test_a_width_and_a_block_lose_what_multiplies_them() -> None:
+    head = "atom = make_copy_atom(op, kind, num_bits_per_copy=2 * bits)\n"
+    text = head + "def k():\n    copy(atom, a, b)\nk().launch(block=(threads // 2, 1, 1))\n"
+    program = Program({PATH: text})
+    site = program.copy_at(PATH, 3)
+    assert site is not None
+    start = program.argument(site, "atom")
+    assert start is not None
+    edits = [*own_width(program, start), *launched(program, site, 128)]
+    assert [(text[one.start : one.end], one.new) for (one,) in edits] == [
+        ("2 * bits", "bits"), ("threads // 2", "threads"), ("threads // 2", "128"),
+    ]  # fmt: skip
