@@ -258,6 +258,24 @@ def test_of_edits_that_cost_something_the_cheapest_stays(tmp_path: Path) -> None
     assert found.repairs[0].slowed == ()
 
 
+def test_an_edit_that_only_makes_others_slow_stays_if_no_other_is_proven(tmp_path: Path) -> None:
+    path = tmp_path / "kernel.py"
+    path.write_text(LINES)
+    held = '!cute.memref<f16, rmem, align<32>, "((8,1),1):((1,0),8)">'
+
+    def traced_with(align: int) -> Trace:
+        copies = (lc.check(held.replace("rmem", "smem"), held, "universal", bits=bits) for bits in (16, 128))
+        verdicts = {report.verdict: report.copy for report in copies}
+        reader = verdicts["slow" if align == 16 else "legal"]
+        other = TracedCopy(reader, "", Frame(str(path), 3), (), "kernel", "sm_90a")
+        return Trace((seen(2, path, align), other))
+
+    found = repair(str(path), traced_with(8), lambda script, cwd: traced_with(16))
+    assert found.after[str(path)] == LINES.replace("=8", "=16") and not found.sketches
+    [(where, before, after)] = found.repairs[0].slowed
+    assert where.line == 3 and after > before
+
+
 def test_a_global_tensor_is_laid_out_otherwise_only_by_name(tmp_path: Path) -> None:
     """What its memory holds is the caller's: another pitch reads other elements."""
     given = lc.check(
