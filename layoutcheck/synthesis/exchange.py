@@ -153,7 +153,7 @@ def _banked(
     left = [b for b in first if b >= 0 and b not in vector]
     right = [b for b in second if b >= 0 and b not in vector]
     span = (BANK_SPAN_BYTES * 8 // bits).bit_length() - 1 - len(vector)  # bits that choose a bank
-    for lanes in range(min(span, len(left)), 0, -1):
+    for lanes in range(min(span, len(left)), 0, -1) if left else (0,):
         both = [b for b in left[:lanes] if b in right[:span]]
         mine = [b for b in left[:lanes] if b not in both]
         theirs = [b for b in right[:span] if b not in both and b not in mine]

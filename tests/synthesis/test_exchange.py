@@ -64,6 +64,13 @@ def test_values_that_repeat_others_are_moved_once() -> None:
     assert "stride=((4, 4, 0)" not in twice.code and "((4, 2, 2), stride=(1, 4, 0))" in twice.code
 
 
+def test_lanes_that_hold_the_same_move_vectors() -> None:
+    found = lc.exchange((64, 1), "((32,4),16):((0,1),4)", "((32,2,2),32):((0,0,1),2)", "f32")
+    # 16 and 32 values of 4 bytes in accesses of 16, by four warps.
+    assert (found.write.width_bits, found.write.instructions) == (128, 4 * 16 // 4)
+    assert (found.read.width_bits, found.read.instructions) == (128, 4 * 32 // 4)
+
+
 def test_bad_registers_are_refused() -> None:
     with pytest.raises(InputError, match="does not reach the 256 elements"):
         lc.exchange((16, 16), "(32,4):(1,32)", "(32,8):(1,32)")
