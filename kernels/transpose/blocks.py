@@ -17,16 +17,11 @@ from kernels.transpose.common import Kernel, divisible, fake_args, matrix_of, tr
 
 
 class Blocks(NamedTuple):
-    """All along (N, M): elements of a `block` of a thread, `lanes` of a warp, `warps` of a thread block.
-
-    `early`: the kernel may start before the one before it has ended, and waits for that itself, as do those
-    that come after it and may start early too (programmatic dependent launch, sm_90 and later).
-    """
+    """All along (N, M): elements of a `block` of a thread, `lanes` of a warp, `warps` of a thread block."""
 
     block: tuple[int, int]
     lanes: tuple[int, int] = (8, 4)
     warps: tuple[int, int] = (1, 1)
-    early: bool = False
 
     @property
     def tile(self) -> tuple[int, int]:
@@ -41,9 +36,11 @@ class Blocks(NamedTuple):
 
 
 @cute.kernel
-def transpose_vectors(xt: cute.Tensor, yt: cute.Tensor, plan: cutlass.Constexpr):
+def transpose_vectors(
+    xt: cute.Tensor, yt: cute.Tensor, plan: cutlass.Constexpr, early: cutlass.Constexpr
+):
     """`xt` (N,M):(1,ldx), `yt` (M,N):(1,ldy), both of whole blocks."""
-    if cutlass.const_expr(plan.early):
+    if cutlass.const_expr(early):
         cute.arch.griddepcontrol_launch_dependents()
     xt, yt = matrix_of(xt), matrix_of(yt)
     tid, _, _ = cute.arch.thread_idx()
@@ -53,7 +50,7 @@ def transpose_vectors(xt: cute.Tensor, yt: cute.Tensor, plan: cutlass.Constexpr)
     n1 = by * (plan.tile[0] // size_n) + warp_n * plan.lanes[0] + lane_n
     m1 = bx * (plan.tile[1] // size_m) + warp_m * plan.lanes[1] + lane_m
     n, m = xt.shape
-    if cutlass.const_expr(plan.early):
+    if cutlass.const_expr(early):
         cute.arch.griddepcontrol_wait()
     if n1 * size_n < n and m1 * size_m < m:
         dtype = xt.element_type
@@ -76,7 +73,7 @@ def short_view(t: cute.Tensor, vector: cutlass.Constexpr) -> cute.Tensor:
     return cute.make_tensor(view.iterator, cute.make_layout(view.shape, stride=(1, pitch, *view.stride[2:])))
 
 
-def build_blocks(plan: Blocks) -> Kernel:
+def build_blocks(plan: Blocks, early: bool = False) -> Kernel:
     """M and N of whole blocks, less than 2**31 elements from a matrix's first to its last.
 
     Both bases are 16-byte aligned and the leading strides multiples of the vectors.
@@ -91,8 +88,8 @@ def build_blocks(plan: Blocks) -> Kernel:
             items = x.shape[2]
         tile_n, tile_m = plan.tile
         grid = ((m + tile_m - 1) // tile_m, (n + tile_n - 1) // tile_n, items)
-        transpose_vectors(xt, yt, plan).launch(
-            grid=grid, block=(plan.threads, 1, 1), stream=stream, use_pdl=plan.early
+        transpose_vectors(xt, yt, plan, early).launch(
+            grid=grid, block=(plan.threads, 1, 1), stream=stream, use_pdl=early
         )
 
     return Kernel(host, fake_args())

@@ -57,6 +57,18 @@ def transpose_view(x: cute.Tensor, vector: cutlass.Constexpr = 8) -> cute.Tensor
 
 
 @cute.jit
+def enter(early: cutlass.Constexpr):
+    """The first thing a kernel does. `early`: it may start before the one before it has ended, and waits here.
+
+    Those that come after it and are launched so may start as soon as all its blocks have (programmatic
+    dependent launch, sm_90 and later).
+    """
+    if cutlass.const_expr(early):
+        cute.arch.griddepcontrol_launch_dependents()
+        cute.arch.griddepcontrol_wait()
+
+
+@cute.jit
 def matrix_of(t: cute.Tensor) -> cute.Tensor:
     """The matrix of a batch that this block works on; `t` itself if it is one."""
     _, _, item = cute.arch.block_idx()

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import cutlass
 from cutlass import cute
 
-from kernels.transpose.common import Kernel, fake_args, matrix_of
+from kernels.transpose.common import Kernel, enter, fake_args, matrix_of
 from kernels.transpose.narrow import LANES
 
 
@@ -25,8 +25,9 @@ class Direct(NamedTuple):
 
 
 @cute.kernel
-def transpose_singly(xt: cute.Tensor, y: cute.Tensor, plan: cutlass.Constexpr):
+def transpose_singly(xt: cute.Tensor, y: cute.Tensor, plan: cutlass.Constexpr, early: cutlass.Constexpr):
     """`xt` and `y` (N,M), any strides; warps lie along N."""
+    enter(early)
     xt, y = matrix_of(xt), matrix_of(y)
     tid, _, _ = cute.arch.thread_idx()
     bx, by, _ = cute.arch.block_idx()
@@ -45,7 +46,7 @@ def transpose_singly(xt: cute.Tensor, y: cute.Tensor, plan: cutlass.Constexpr):
             y[n0 + i * step, m0] = registers[i]
 
 
-def build_direct(plan: Direct) -> Kernel:
+def build_direct(plan: Direct, early: bool = False) -> Kernel:
     """Any M and N, any strides; at most 65535 * each * warps columns, or 65535 rows if lanes lie along N."""
 
     @cute.jit
@@ -59,6 +60,8 @@ def build_direct(plan: Direct) -> Kernel:
         grid = ((m + LANES - 1) // LANES, (n + of_block - 1) // of_block, items)
         if cutlass.const_expr(plan.along == "n"):
             grid = ((n + LANES * of_block - 1) // (LANES * of_block), m, items)
-        transpose_singly(xt, y, plan).launch(grid=grid, block=(LANES * plan.warps, 1, 1), stream=stream)
+        transpose_singly(xt, y, plan, early).launch(
+            grid=grid, block=(LANES * plan.warps, 1, 1), stream=stream, use_pdl=early
+        )
 
     return Kernel(host, fake_args(align_bytes=2))

@@ -14,7 +14,7 @@ import cutlass
 from cutlass import cute
 from cutlass.cute.nvgpu import CopyUniversalOp
 
-from kernels.transpose.common import SMEM_KIB, Kernel, fake_args, matrix_of, strips, transpose_view
+from kernels.transpose.common import SMEM_KIB, Kernel, enter, fake_args, matrix_of, strips, transpose_view
 from kernels.transpose.registers import BLOCK, store_wide, turn_block, turned
 
 
@@ -57,8 +57,9 @@ DEFAULT = Exchange()
 
 
 @cute.kernel
-def transpose_tile(xt: cute.Tensor, yt: cute.Tensor, plan: cutlass.Constexpr):
+def transpose_tile(xt: cute.Tensor, yt: cute.Tensor, plan: cutlass.Constexpr, early: cutlass.Constexpr):
     """`xt` (N,M):(1,ldx), `yt` (M,N):(1,ldy); partial tiles go block by block, without the trade."""
+    enter(early)
     xt, yt = matrix_of(xt), matrix_of(yt)
     tid, _, _ = cute.arch.thread_idx()
     bx, tile_n, bz = cute.arch.block_idx()
@@ -66,47 +67,73 @@ def transpose_tile(xt: cute.Tensor, yt: cute.Tensor, plan: cutlass.Constexpr):
     n_tile, m_tile = plan.tile
     n_blocks, m_blocks = plan.blocks
     n8, m8 = tid % n_blocks, tid // n_blocks
-    here = (tile_n * n_blocks + n8, tile_m * m_blocks + m8)
     n, m = xt.shape
-    dtype = xt.element_type
     slots = cute.make_layout(
         (BLOCK, (n_blocks, m_blocks), BLOCK), stride=(1, (BLOCK, BLOCK * n_blocks), BLOCK * plan.threads)
     )
-    smem = cutlass.memory.SmemAllocator().allocate_tensor(dtype, slots, byte_alignment=128)
-    if (tile_n + 1) * n_tile <= n and (tile_m + 1) * m_tile <= m:
-        wide = cute.make_copy_atom(CopyUniversalOp(), dtype, num_bits_per_copy=128)
+    smem = cutlass.memory.SmemAllocator().allocate_tensor(xt.element_type, slots, byte_alignment=128)
+    whole = (tile_n + 1) * n_tile <= n and (tile_m + 1) * m_tile <= m
+    if whole:
+        trade(xt, yt, smem, tile_n, tile_m, plan, True)
+    elif n % BLOCK == 0 and m % BLOCK == 0:
+        trade(xt, yt, smem, tile_n, tile_m, plan, False)
+    else:
+        turn_block(xt, yt, tile_n * n_blocks + n8, tile_m * m_blocks + m8, plan.load, plan.store)
+
+
+@cute.jit
+def trade(
+    xt: cute.Tensor,
+    yt: cute.Tensor,
+    smem: cute.Tensor,
+    tile_n: cutlass.Int32,
+    tile_m: cutlass.Int32,
+    plan: cutlass.Constexpr,
+    whole: cutlass.Constexpr,
+):
+    """A tile of whole blocks; `whole`: it has all of them."""
+    tid, _, _ = cute.arch.thread_idx()
+    n_tile, m_tile = plan.tile
+    n_blocks, m_blocks = plan.blocks
+    n8, m8 = tid % n_blocks, tid // n_blocks
+    here = (tile_n * n_blocks + n8, tile_m * m_blocks + m8)
+    n, m = xt.shape
+    dtype = xt.element_type
+    wide = cute.make_copy_atom(CopyUniversalOp(), dtype, num_bits_per_copy=128)
+    if whole or (BLOCK * here[0] < n and BLOCK * here[1] < m):
         given = turned(cute.local_tile(xt, (BLOCK, BLOCK), here), plan.load)
         cute.copy(wide, given, smem[None, (n8 ^ (m8 % 8), m8), None])
-        cute.arch.sync_threads()
+    cute.arch.sync_threads()
 
-        # Rows first, first + n_blocks, ... of the tile of y: at any time the threads write rows side by side.
-        first, chunk = tid // m_blocks, tid % m_blocks
-        out = cute.local_tile(yt, (m_tile, n_tile), (tile_m, tile_n))
-        vectors = cute.make_layout((BLOCK, m_blocks, n_tile), stride=(1, BLOCK, out.stride[1]))
-        out = cute.make_tensor(out.iterator, vectors)
-        taken = cute.make_rmem_tensor((BLOCK, BLOCK), dtype)
-        for i in cutlass.range_constexpr(BLOCK):
-            row = first + i * n_blocks
-            place = ((row // BLOCK) ^ (chunk % 8), chunk)
-            cute.copy(wide, smem[None, place, row % BLOCK], taken[None, i])
-        for i in cutlass.range_constexpr(BLOCK):
-            store_wide(taken[None, i], out[None, chunk, first + i * n_blocks], plan.store)
-    else:
-        turn_block(xt, yt, *here, plan.load, plan.store)
+    # Rows first, first + n_blocks, ... of the tile of y: at any time the threads write rows side by side.
+    first, chunk = tid // m_blocks, tid % m_blocks
+    out = cute.local_tile(yt, (m_tile, n_tile), (tile_m, tile_n))
+    vectors = cute.make_layout((BLOCK, m_blocks, n_tile), stride=(1, BLOCK, out.stride[1]))
+    out = cute.make_tensor(out.iterator, vectors)
+    taken = cute.make_rmem_tensor((BLOCK, BLOCK), dtype)
+    for i in cutlass.range_constexpr(BLOCK):
+        row = first + i * n_blocks
+        place = ((row // BLOCK) ^ (chunk % 8), chunk)
+        cute.copy(wide, smem[None, place, row % BLOCK], taken[None, i])
+    for i in cutlass.range_constexpr(BLOCK):
+        row = first + i * n_blocks
+        if whole or (tile_n * n_tile + row < n and tile_m * m_tile + BLOCK * chunk < m):
+            store_wide(taken[None, i], out[None, chunk, row], plan.store)
 
 
-def build_exchange(plan: Exchange = DEFAULT) -> Kernel:
+def build_exchange(plan: Exchange = DEFAULT, early: bool = False) -> Kernel:
     """Any M and N; both bases 16-byte aligned and both leading strides multiples of 8."""
 
     @cute.jit
     def host(x: cute.Tensor, y: cute.Tensor, stream):
         xt, yt = transpose_view(x), transpose_view(y)
-        transpose_tile(xt, yt, plan).launch(
+        transpose_tile(xt, yt, plan, early).launch(
             grid=strips(xt, plan.tile, plan.group),
             block=(plan.threads, 1, 1),
             min_blocks_per_mp=plan.residents,
             preferred_smem_carveout=plan.carveout,
             stream=stream,
+            use_pdl=early,
         )
 
     return Kernel(host, fake_args())

@@ -8,7 +8,7 @@ import cutlass
 from cutlass import cute
 from cutlass.cute.nvgpu import CopyUniversalOp
 
-from kernels.transpose.common import Kernel, fake_args
+from kernels.transpose.common import Kernel, enter, fake_args
 from kernels.transpose.shifted import CHUNK, aligned
 
 
@@ -23,8 +23,15 @@ STANDARD = Flat()
 
 
 @cute.kernel
-def copy_chunks(x: cute.Tensor, y: cute.Tensor, total: cutlass.Int32, plan: cutlass.Constexpr):
+def copy_chunks(
+    x: cute.Tensor,
+    y: cute.Tensor,
+    total: cutlass.Int32,
+    plan: cutlass.Constexpr,
+    early: cutlass.Constexpr,
+):
     """`x` and `y` (8,chunks):(1,8), aligned, of `total` elements."""
+    enter(early)
     tid, _, _ = cute.arch.thread_idx()
     block, _, _ = cute.arch.block_idx()
     first = block * plan.each * plan.threads + tid
@@ -42,15 +49,15 @@ def copy_chunks(x: cute.Tensor, y: cute.Tensor, total: cutlass.Int32, plan: cutl
                 y[j, chunk] = x[j, chunk]
 
 
-def build_flat(plan: Flat = STANDARD) -> Kernel:
+def build_flat(plan: Flat = STANDARD, early: bool = False) -> Kernel:
     """One row or one column a matrix, and neither tensor has gaps; both bases 16-byte aligned."""
 
     @cute.jit
     def host(x: cute.Tensor, y: cute.Tensor, stream):
         chunks = aligned(x, cutlass.Int64(0), CHUNK)
         blocks = (cute.size(chunks, mode=[1]) + plan.each * plan.threads - 1) // (plan.each * plan.threads)
-        copy_chunks(chunks, aligned(y, cutlass.Int64(0), CHUNK), cute.size(x), plan).launch(
-            grid=(blocks, 1, 1), block=(plan.threads, 1, 1), stream=stream
+        copy_chunks(chunks, aligned(y, cutlass.Int64(0), CHUNK), cute.size(x), plan, early).launch(
+            grid=(blocks, 1, 1), block=(plan.threads, 1, 1), stream=stream, use_pdl=early
         )
 
     return Kernel(host, fake_args())

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import cutlass
 from cutlass import cute
 
-from kernels.transpose.common import Kernel, fake_args, matrix_of, strips
+from kernels.transpose.common import Kernel, enter, fake_args, matrix_of, strips
 
 LANES = 32
 
@@ -24,11 +24,14 @@ STANDARD = Narrow()
 
 
 @cute.kernel
-def transpose_elements(xt: cute.Tensor, y: cute.Tensor, plan: cutlass.Constexpr):
+def transpose_elements(
+    xt: cute.Tensor, y: cute.Tensor, plan: cutlass.Constexpr, early: cutlass.Constexpr
+):
     """`xt` and `y` (N,M), any strides: lanes run along N for the loads and along M for the stores.
 
     A pitch of an odd number of banks keeps both directions through shared memory free of conflicts.
     """
+    enter(early)
     xt, y = matrix_of(xt), matrix_of(y)
     tile_n, tile_m = plan.tile
     tid, _, _ = cute.arch.thread_idx()
@@ -56,13 +59,15 @@ def transpose_elements(xt: cute.Tensor, y: cute.Tensor, plan: cutlass.Constexpr)
                 y[n0 + n1, m0 + m1] = smem[n1, m1]
 
 
-def build_narrow(plan: Narrow = STANDARD) -> Kernel:
+def build_narrow(plan: Narrow = STANDARD, early: bool = False) -> Kernel:
     """Any M and N, any strides of either tensor."""
 
     @cute.jit
     def host(x: cute.Tensor, y: cute.Tensor, stream):
         xt = cute.make_tensor(x.iterator, cute.select(x.layout, mode=[1, 0, 2][: cute.rank(x)]))
         grid = strips(xt, plan.tile, plan.group)
-        transpose_elements(xt, y, plan).launch(grid=grid, block=(LANES * plan.warps, 1, 1), stream=stream)
+        transpose_elements(xt, y, plan, early).launch(
+            grid=grid, block=(LANES * plan.warps, 1, 1), stream=stream, use_pdl=early
+        )
 
     return Kernel(host, fake_args(align_bytes=2))

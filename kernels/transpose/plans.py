@@ -43,7 +43,6 @@ PLANS: dict[str, AnyPlan] = {
     "drawn 128x128": Drawn((128, 128)),
     "drawn 64x64": Drawn((64, 64)),
     "shifted 128x256 by 32 last": Shifted((128, 256), 16, 32, "plain", "evict_last"),
-    "shifted 128x256 by 32 last, untrimmed": Shifted((128, 256), 16, 32, "plain", "evict_last", False),
     "shifted 128x128 by 16": Shifted((128, 128), 8, 16),
     "shifted 64x128 by 16": Shifted((64, 128), 4, 16),
     "shifted 64x64": Shifted((64, 64), 4, 8),
@@ -51,9 +50,6 @@ PLANS: dict[str, AnyPlan] = {
     "blocks 8x1": Blocks((8, 1), (2, 16)),
     "blocks 2x4": Blocks((2, 4), (4, 8)),
     "blocks 4x4": Blocks((4, 4), (4, 8)),
-    "blocks 8x1 early": Blocks((8, 1), (2, 16), (1, 1), True),
-    "blocks 2x4 early": Blocks((2, 4), (4, 8), (1, 1), True),
-    "blocks 4x4 early": Blocks((4, 4), (4, 8), (1, 1), True),
     "direct m": Direct("m"),
     "direct m, 1": Direct("m", 1, 8),
     "direct n": Direct("n"),
@@ -75,7 +71,7 @@ ALIGNED = (Plan, Exchange, Drawn, Slim, Blocks)
 TINY = 1 << 18
 """Elements up to which Blocks and Direct are compiled for the very sizes: a thread has less to compute."""
 
-BUILDERS: dict[type, Callable[[Any], Kernel]] = {
+BUILDERS: dict[type, Callable[..., Kernel]] = {
     Plan: build_registers,
     Exchange: build_exchange,
     Drawn: build_drawn,
@@ -91,8 +87,8 @@ BUILDERS: dict[type, Callable[[Any], Kernel]] = {
 
 
 def build(plan: AnyPlan) -> Kernel:
-    """The kernel of `plan`."""
-    return BUILDERS[type(plan)](plan)
+    """The kernel of `plan`; those that are drawn stay as they are, others start early where the device can."""
+    return build_drawn(plan) if isinstance(plan, Drawn) else BUILDERS[type(plan)](plan, overlaps())
 
 
 def candidates(x: Any, y: Any) -> list[AnyPlan]:
@@ -124,8 +120,6 @@ def fits(plan: AnyPlan, x: Any, y: Any) -> bool:
         one = 1 in x.shape[-2:] and without_gaps(x) and without_gaps(y) and x.numel() < 2**31
         return one and x.data_ptr() % CHUNK_BYTES == 0 and y.data_ptr() % CHUNK_BYTES == 0
     if isinstance(plan, Blocks):
-        if plan.early and not overlaps():
-            return False
         tiles = -(-x.shape[-1] // plan.tile[0])
         small = x.numel() <= SMALL and x.stride(-2) * x.shape[-2] < 2**31 > y.stride(-2) * y.shape[-2]
         return small and in_vectors(x, plan.block[0]) and in_vectors(y, plan.block[1]) and tiles <= GRID_Y

@@ -12,12 +12,13 @@ from typing import NamedTuple
 
 import cutlass
 from cutlass import cute
-from cutlass.cute.nvgpu import CacheEvictionPriority, CopyG2ROp, CopyR2GOp, StoreCacheMode
+from cutlass.cute.nvgpu import CacheEvictionPriority, CopyG2ROp, CopyR2GOp, L2PrefetchSize, StoreCacheMode
 
 from kernels.transpose.common import (
     EVICT_FIRST,
     EVICT_LAST,
     Kernel,
+    enter,
     fake_args,
     matrix_of,
     strips,
@@ -31,6 +32,10 @@ LOADS = {
     "plain": {},
     "no_allocate": {"l1c_evict_priority": CacheEvictionPriority.NO_ALLOCATE},
     "evict_last": {},
+    "evict_first": {},
+    "evict_last 128": {"l2_prefetch_size": L2PrefetchSize.SIZE_128B},
+    "evict_last 256": {"l2_prefetch_size": L2PrefetchSize.SIZE_256B},
+    "plain 256": {"l2_prefetch_size": L2PrefetchSize.SIZE_256B},
     "evict_last no_allocate": {"l1c_evict_priority": CacheEvictionPriority.NO_ALLOCATE},
 }
 """Attributes of the loads; `evict_last` is an L2 policy, an operand of each."""
@@ -72,8 +77,9 @@ DEFAULT = Plan()
 
 
 @cute.kernel
-def transpose_blocks(xt: cute.Tensor, yt: cute.Tensor, plan: cutlass.Constexpr):
+def transpose_blocks(xt: cute.Tensor, yt: cute.Tensor, plan: cutlass.Constexpr, early: cutlass.Constexpr):
     """`xt` (N,M):(1,ldx), `yt` (M,N):(1,ldy), one 8x8 block a thread."""
+    enter(early)
     xt, yt = matrix_of(xt), matrix_of(yt)
     tid, _, _ = cute.arch.thread_idx()
     bx, by, bz = cute.arch.block_idx()
@@ -118,8 +124,9 @@ def turned(src: cute.Tensor, load: cutlass.Constexpr) -> cute.Tensor:
 def load_wide(src: cute.Tensor, dst: cute.Tensor, load: cutlass.Constexpr):
     """`src` to `dst`, 16 bytes an access."""
     read = cute.make_copy_atom(CopyG2ROp(), src.element_type, num_bits_per_copy=128, **LOADS[load])
-    if cutlass.const_expr(load.startswith("evict_last")):
-        cute.copy(read, src, dst, cache_policy=cutlass.Int64(EVICT_LAST))
+    if cutlass.const_expr(load.startswith("evict")):
+        policy = EVICT_FIRST if load == "evict_first" else EVICT_LAST
+        cute.copy(read, src, dst, cache_policy=cutlass.Int64(policy))
     else:
         cute.copy(read, src, dst)
 
@@ -145,13 +152,15 @@ def turned_registers(rows: cute.Tensor) -> cute.Tensor:
     return columns
 
 
-def build_registers(plan: Plan = DEFAULT) -> Kernel:
+def build_registers(plan: Plan = DEFAULT, early: bool = False) -> Kernel:
     """Any M and N; both bases 16-byte aligned and both leading strides multiples of 8."""
 
     @cute.jit
     def host(x: cute.Tensor, y: cute.Tensor, stream):
         xt, yt = transpose_view(x), transpose_view(y)
         grid = strips(xt, plan.tile, plan.group)
-        transpose_blocks(xt, yt, plan).launch(grid=grid, block=(plan.threads, 1, 1), stream=stream)
+        transpose_blocks(xt, yt, plan, early).launch(
+            grid=grid, block=(plan.threads, 1, 1), stream=stream, use_pdl=early
+        )
 
     return Kernel(host, fake_args())

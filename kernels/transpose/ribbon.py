@@ -13,7 +13,7 @@ import cutlass
 from cutlass import cute
 from cutlass.cute.nvgpu import LoadCacheMode, cpasync
 
-from kernels.transpose.common import Kernel, fake_args
+from kernels.transpose.common import Kernel, enter, fake_args
 from kernels.transpose.registers import store_wide
 from kernels.transpose.shifted import CHUNK, aligned, load_chunk, reach
 
@@ -50,11 +50,13 @@ def transpose_few_rows(
     starts: tuple[cutlass.Int64, cutlass.Int64],
     whole: tuple[cutlass.Int64, cutlass.Int64],
     plan: cutlass.Constexpr,
+    early: cutlass.Constexpr,
 ):
     """`x` and `y` (8,chunks):(1,8), aligned; element (m, n) of `x` is number starts[0] + m * ldx + n.
 
     `whole`: see `load_chunk`.
     """
+    enter(early)
     m, n = shape
     tid, _, _ = cute.arch.thread_idx()
     block, _, _ = cute.arch.block_idx()
@@ -90,12 +92,10 @@ def transpose_few_rows(
             n1 = first // m
             m1 = first - n1 * m
             n1 -= n0
-            source = CHUNK * width * m1 + n1
             for k in cutlass.range_constexpr(CHUNK):
-                taken[k] = flat[source + (m1 & ~7) + ((corner + m1 * step) & 7)]
+                taken[k] = flat[m1 * (CHUNK * width) + n1 + (m1 & ~7) + ((corner + m1 * step) & 7)]
                 m1 += 1
                 n1 = n1 + 1 if m1 == m else n1
-                source = n1 if m1 == m else source + CHUNK * width
                 m1 = 0 if m1 == m else m1
             store_wide(taken, y[None, plan.chunks * block + chunk], plan.store)
         else:
@@ -116,8 +116,10 @@ def transpose_few_columns(
     whole: tuple[cutlass.Int64, cutlass.Int64],
     per_row: cutlass.Int32,
     plan: cutlass.Constexpr,
+    early: cutlass.Constexpr,
 ):
     """As `transpose_few_rows`; a block stores `per_row` chunks of each row of `y`."""
+    enter(early)
     m, n = shape
     tid, _, _ = cute.arch.thread_idx()
     block, _, _ = cute.arch.block_idx()
@@ -162,7 +164,7 @@ def transpose_few_columns(
         at = at - per_row if at >= per_row else at
 
 
-def build_ribbon(plan: Ribbon) -> Kernel:
+def build_ribbon(plan: Ribbon, early: bool = False) -> Kernel:
     """At most `most` rows and a `y` without gaps, or columns and an `x`; the other at any pitch."""
 
     @cute.jit
@@ -174,16 +176,20 @@ def build_ribbon(plan: Ribbon) -> Kernel:
         starts, whole = (start_x, start_y), (start_x, start_x + reach(x))
         if cutlass.const_expr(plan.few == "rows"):
             blocks = (cute.size(chunks_y, mode=[1]) + plan.chunks - 1) // plan.chunks
-            kernel = transpose_few_rows(chunks_x, chunks_y, (m, n), x.stride[0], starts, whole, plan)
+            kernel = transpose_few_rows(chunks_x, chunks_y, (m, n), x.stride[0], starts, whole, plan, early)
         else:
             per_row = cutlass.Int32(plan.chunks // n)
             per_row = per_row & ~3 if per_row > 4 else per_row  # in 64 bytes, as DRAM is written
             blocks = (m + CHUNK - 1 + CHUNK * per_row - 1) // (CHUNK * per_row)
             kernel = transpose_few_columns(
-                chunks_x, chunks_y, (m, n), y.stride[0], starts, whole, per_row, plan
+                chunks_x, chunks_y, (m, n), y.stride[0], starts, whole, per_row, plan, early
             )
         kernel.launch(
-            grid=(blocks, 1, 1), block=(plan.threads, 1, 1), preferred_smem_carveout=100, stream=stream
+            grid=(blocks, 1, 1),
+            block=(plan.threads, 1, 1),
+            preferred_smem_carveout=100,
+            stream=stream,
+            use_pdl=early,
         )
 
     return Kernel(host, fake_args(align_bytes=2))

@@ -20,7 +20,7 @@ import cutlass
 from cutlass import cute
 from cutlass.cute.nvgpu import CopyUniversalOp, LoadCacheMode, cpasync
 
-from kernels.transpose.common import SMEM_KIB, Kernel, fake_args
+from kernels.transpose.common import SMEM_KIB, Kernel, enter, fake_args
 from kernels.transpose.registers import load_wide, store_wide
 
 CHUNK = 8
@@ -34,8 +34,7 @@ class Shifted(NamedTuple):
     """`tile`: elements of a thread block along (N, M), multiples of (4 * warps, 64).
 
     `align`: elements of `y` that no two blocks share a run of, 8 to 64, a divisor of 4 * `warps`; `store` and
-    `load`: cache hints, or `async` for loads past the registers; `trim`: a row that starts on a chunk is read
-    without the one that others reach into, for a test at each load.
+    `load`: cache hints, or `async` for loads past the registers; `most`: blocks of a multiprocessor, at most.
     """
 
     tile: tuple[int, int] = (64, 128)
@@ -43,7 +42,7 @@ class Shifted(NamedTuple):
     align: int = 8
     store: str = "plain"
     load: str = "async"
-    trim: bool = True
+    most: int = 32
 
     @property
     def threads(self) -> int:
@@ -61,6 +60,15 @@ class Shifted(NamedTuple):
         return self.tile[0] + CHUNK
 
     @property
+    def step(self) -> int:
+        """Rows that the threads read at a time, a multiple of 8."""
+        return self.threads // (self.tile[0] // CHUNK) & ~(CHUNK - 1)
+
+    def chunks_of(self, rows: int) -> int:
+        """Chunks in shared memory from a row to the one so many further on, a multiple of 8."""
+        return rows * self.pitch // CHUNK + rows // CHUNK
+
+    @property
     def smem_bytes(self) -> int:
         """Shared memory of a block, the KiB included that every block takes more than it asks for."""
         return 2 * self.rows * self.pitch + 2 * self.rows + 1024
@@ -68,7 +76,7 @@ class Shifted(NamedTuple):
     @property
     def residents(self) -> int:
         """Blocks that a multiprocessor has shared memory and threads for; registers must suffice for them."""
-        return min(1024 * SMEM_KIB // self.smem_bytes, 2048 // self.threads)
+        return min(1024 * SMEM_KIB // self.smem_bytes, 2048 // self.threads, self.most)
 
     @property
     def carveout(self) -> int:
@@ -89,11 +97,13 @@ def transpose_chunks(
     starts: tuple[cutlass.Int64, cutlass.Int64],
     whole: tuple[cutlass.Int64, cutlass.Int64],
     plan: cutlass.Constexpr,
+    early: cutlass.Constexpr,
 ):
     """`x` and `y` (8,chunks):(1,8), aligned; element (m, n) of `x` is number starts[0] + m * pitches[0] + n.
 
     Matrix i of a batch starts `apart` times i further on; `whole`: see `load_chunk`.
     """
+    enter(early)
     bm, bn, item = cute.arch.block_idx()
     starts = (starts[0] + item * apart[0], starts[1] + item * apart[1])
     tile_n, tile_m = plan.tile
@@ -106,13 +116,27 @@ def transpose_chunks(
     n0, m0 = bn * tile_n, bm * tile_m
     first = m0 - (plan.align - 1)
     if first > 0 and first + plan.rows < shape[0] and n0 + plan.pitch <= shape[1]:
-        load_rows(x, smem, shape, pitches[0], starts[0], whole, n0, first, True, plan)
+        load_rows(x, smem, shape, pitches[0], starts[0], whole, n0, first, True, True, plan)
+        held = load_held(x, pitches[0], starts[0], n0, first, plan)
+        cute.arch.cp_async_commit_group()
+        where = gathering(pitches, starts, n0, m0, plan)  # while the loads are on their way
+        keep_held(held, smem, plan)
+        cute.arch.cp_async_wait_group(0)
+        cute.arch.sync_threads()
+        store_chunks(smem, y, shape, pitches[1], n0, where, True, plan)
     else:
-        load_rows(x, smem, shape, pitches[0], starts[0], whole, n0, first, False, plan)
-    cute.arch.cp_async_commit_group()
-    cute.arch.cp_async_wait_group(0)
-    cute.arch.sync_threads()
-    store_chunks(smem, y, shape, pitches, starts, n0, m0, plan)
+        # Whether the chunks at both ends of every row lie in the tensor's memory as a whole.
+        begins = n0 > 0 or first >= CHUNK or cutlass.Int32(starts[0] & 7) == 0
+        ends = n0 + plan.pitch <= shape[1] or first + plan.rows + CHUNK <= shape[0]
+        if begins and ends:
+            load_rows(x, smem, shape, pitches[0], starts[0], whole, n0, first, False, True, plan)
+        else:
+            load_rows(x, smem, shape, pitches[0], starts[0], whole, n0, first, False, False, plan)
+        cute.arch.cp_async_commit_group()
+        where = gathering(pitches, starts, n0, m0, plan)
+        cute.arch.cp_async_wait_group(0)
+        cute.arch.sync_threads()
+        store_chunks(smem, y, shape, pitches[1], n0, where, False, plan)
 
 
 @cute.jit
@@ -125,54 +149,111 @@ def load_rows(
     whole: tuple[cutlass.Int64, cutlass.Int64],
     n0: cutlass.Int32,
     first: cutlass.Int32,
-    inner: cutlass.Constexpr,
+    every: cutlass.Constexpr,
+    safe: cutlass.Constexpr,
     plan: cutlass.Constexpr,
 ):
     """The chunks that cover columns n0 to n0 + tile of rows `first` and on, as far as `x` has them.
 
-    `inner`: it has all of them and 8 columns and a row more on every side, so that nothing needs a test.
+    `every`: it has all, and 8 columns and a row more on every side; `safe`: no chunk reaches out of its memory.
+    """
+    tid, _, _ = cute.arch.thread_idx()
+    each = plan.tile[0] // CHUNK
+    # The chunk past those is needed by rows that start within one.
+    load_every(x, smem, shape, ldx, start, whole, n0, first, tid, each, plan.threads, every, safe, plan)
+    if cutlass.const_expr(plan.load == "async" or not every):
+        load_every(
+            x, smem, shape, ldx, start, whole, n0, first, tid // each, tid % each, plan.step, every, safe, plan
+        )
+
+
+@cute.jit
+def load_every(
+    x: cute.Tensor,
+    smem: cute.Tensor,
+    shape: tuple[cutlass.Int32, cutlass.Int32],
+    ldx: cutlass.Int64,
+    start: cutlass.Int64,
+    whole: tuple[cutlass.Int64, cutlass.Int64],
+    n0: cutlass.Int32,
+    first: cutlass.Int32,
+    row: cutlass.Int32,
+    chunk: cutlass.Int32,
+    step: cutlass.Constexpr,
+    every: cutlass.Constexpr,
+    safe: cutlass.Constexpr,
+    plan: cutlass.Constexpr,
+):
+    """Chunk `chunk` of rows first + row, first + row + step, ...; `step` is a multiple of 8.
+
+    So all of them start as far into a chunk as the first.
     """
     m, n = shape
-    tid, _, _ = cute.arch.thread_idx()
+    place = start + (first + row) * ldx + n0
+    here, apart = (place >> 3) + chunk, ldx * (step // CHUNK)
+    slot = row * (plan.pitch // CHUNK) + (row >> 3) + chunk
+    slots = in_slots(smem)
     op = cpasync.CopyG2SOp(LoadCacheMode.GLOBAL)
     atom = cute.make_copy_atom(op, x.element_type, num_bits_per_copy=128)
-    chunks = plan.pitch // CHUNK
-    count = -(-plan.rows * chunks // plan.threads)
-    if cutlass.const_expr(inner and plan.load != "async"):
-        held = cute.make_rmem_tensor((CHUNK, count), x.element_type)
-        for i in cutlass.range_constexpr(count):
-            number = tid + i * plan.threads
-            row = number // chunks
-            place = start + (first + row) * ldx + n0
-            inside = number < plan.rows * chunks
-            if cutlass.const_expr(plan.trim):
-                inside = inside and needed(number - row * chunks, place, plan)
-            if inside:
-                load_wide(x[None, (place >> 3) + number - row * chunks], held[None, i], plan.load)
-        write = cute.make_copy_atom(CopyUniversalOp(), x.element_type, num_bits_per_copy=128)
-        for i in cutlass.range_constexpr(count):
-            number = tid + i * plan.threads
-            if number < plan.rows * chunks:
-                cute.copy(write, held[None, i], smem[None, number % chunks, number // chunks])
-        return
-    for i in cutlass.range_constexpr(count):
-        number = tid + i * plan.threads
-        row = number // chunks
-        chunk = number - row * chunks
-        place = start + (first + row) * ldx + n0
-        if cutlass.const_expr(inner):
-            if number < plan.rows * chunks and needed(chunk, place, plan):
-                cute.copy(atom, x[None, (place >> 3) + chunk], smem[None, chunk, row])
+    passes, below = -(-plan.rows // step), plan.chunks_of(step)
+    wanted = n0 + CHUNK * chunk - cutlass.Int32(place & 7) < min(n, n0 + plan.tile[0])
+    if row < step and wanted:
+        if cutlass.const_expr(safe):
+            for i in cutlass.range_constexpr(passes):
+                inside = row < plan.rows - i * step
+                if cutlass.const_expr(not every):
+                    inside = inside and first + row + i * step >= 0 and first + row + i * step < m
+                if inside:
+                    cute.copy(atom, x[None, here + i * apart], slots[None, slot + i * below])
         else:
-            column = n0 + chunk * CHUNK - cutlass.Int32(place & 7)
-            inside = number < plan.rows * chunks and first + row >= 0 and first + row < m
-            if inside and column < min(n, n0 + plan.tile[0]):
-                load_chunk(atom, x, (place >> 3) + chunk, smem[None, chunk, row], whole)
+            for i in cutlass.range(passes, unroll=1):
+                if row < plan.rows - i * step and first + row + i * step >= 0 and first + row + i * step < m:
+                    load_chunk(atom, x, here + i * apart, slots[None, slot + i * below], whole)
 
 
-def needed(chunk, place, plan):
-    """Whether a row that starts at `place` reaches into its chunk: the last only if it starts within one."""
-    return CHUNK * chunk < plan.tile[0] + cutlass.Int32(place & 7)
+@cute.jit
+def load_held(
+    x: cute.Tensor,
+    ldx: cutlass.Int64,
+    start: cutlass.Int64,
+    n0: cutlass.Int32,
+    first: cutlass.Int32,
+    plan: cutlass.Constexpr,
+):
+    """As `load_every` for whole tiles, to registers; None if the plan's loads are asynchronous."""
+    if cutlass.const_expr(plan.load == "async"):
+        return None
+    tid, _, _ = cute.arch.thread_idx()
+    each, step = plan.tile[0] // CHUNK, plan.step
+    row = tid // each
+    here, apart = ((start + (first + row) * ldx + n0) >> 3) + tid % each, ldx * (step // CHUNK)
+    passes = -(-plan.rows // step)
+    held = cute.make_rmem_tensor((CHUNK, passes), x.element_type)
+    for i in cutlass.range_constexpr(passes):
+        if row < min(step, plan.rows - i * step):
+            load_wide(x[None, here + i * apart], held[None, i], plan.load)
+    return held
+
+
+@cute.jit
+def keep_held(held, smem: cute.Tensor, plan: cutlass.Constexpr):
+    """What `load_held` loaded, to shared memory."""
+    if cutlass.const_expr(held is not None):
+        tid, _, _ = cute.arch.thread_idx()
+        each, step = plan.tile[0] // CHUNK, plan.step
+        row, below = tid // each, plan.chunks_of(step)
+        slot = row * (plan.pitch // CHUNK) + (row >> 3) + tid % each
+        slots = in_slots(smem)
+        write = cute.make_copy_atom(CopyUniversalOp(), smem.element_type, num_bits_per_copy=128)
+        for i in cutlass.range_constexpr(cute.size(held, mode=[1])):
+            if row < min(step, plan.rows - i * step):
+                cute.copy(write, held[None, i], slots[None, slot + i * below])
+
+
+def in_slots(smem):
+    """Shared memory in chunks."""
+    layout = cute.make_layout((CHUNK, cute.cosize(smem.layout) // CHUNK), stride=(1, CHUNK))
+    return cute.make_tensor(smem.iterator, layout)
 
 
 @cute.jit
@@ -204,30 +285,19 @@ def store_chunks(
     smem: cute.Tensor,
     y: cute.Tensor,
     shape: tuple[cutlass.Int32, cutlass.Int32],
-    pitches: tuple[cutlass.Int64, cutlass.Int64],
-    starts: tuple[cutlass.Int64, cutlass.Int64],
+    ldy: cutlass.Int64,
     n0: cutlass.Int32,
-    m0: cutlass.Int32,
+    where: tuple,
+    every: cutlass.Constexpr,
     plan: cutlass.Constexpr,
 ):
-    """Every chunk of `y` that starts in the tile; the first and the last of a row element by element."""
-    m, n = shape
-    tid, _, _ = cute.arch.thread_idx()
-    lane_m, lane_n, warp = tid % LANES_M, tid // LANES_M % LANES_N, tid // 32
-    ldx, ldy = cutlass.Int32(pitches[0] & 7), cutlass.Int32(pitches[1] & 7)
-    n1 = column(warp, lane_n, ldx * ldy)
-    ahead = ahead_by(lane_n, ldx * ldy)
-    place = starts[1] + (n0 + n1) * pitches[1]
-    late = cutlass.Int32(place & (plan.align - 1))
-    chunk = ((place - late + m0) >> 3) + lane_m
+    """Every chunk of `y` that starts in the tile; the first and the last of a row element by element.
 
-    # Element k of this thread's chunks: rows and shifts repeat every 8 rows, and every pass along N.
-    corner = cutlass.Int32((starts[0] + (m0 - (plan.align - 1)) * pitches[0] + n0) & 7)
+    `every`: all of them lie in their rows as a whole.
+    """
+    m, n = shape
+    n1, ahead, chunk, m1, places = where
     flat = cute.make_tensor(smem.iterator, cute.make_layout(cute.cosize(smem.layout)))
-    places = []
-    for k in cutlass.range_constexpr(CHUNK):
-        row = plan.align - 1 - late + ((k + 2 * ahead) & 7) + CHUNK * lane_m
-        places.append(in_smem(row, corner + row * ldx, plan) + n1)
     passes_n, passes_m = plan.tile[0] // (LANES_N * plan.warps), plan.tile[1] // (LANES_M * CHUNK)
     for i in cutlass.range_constexpr(passes_n):
         for j in cutlass.range_constexpr(passes_m):
@@ -236,15 +306,38 @@ def store_chunks(
             for k in cutlass.range_constexpr(CHUNK):
                 taken[k] = flat[places[k] + further]
             turned = rotated(taken, ahead)
-            m1 = m0 - late + CHUNK * lane_m + j * LANES_M * CHUNK
-            here = chunk + i * (LANES_N * plan.warps // CHUNK) * pitches[1] + j * LANES_M
-            if n0 + n1 + i * LANES_N * plan.warps < n:
-                if m1 >= 0 and m1 + CHUNK <= m:
+            row = m1 + j * LANES_M * CHUNK
+            here = chunk + i * (LANES_N * plan.warps // CHUNK) * ldy + j * LANES_M
+            if cutlass.const_expr(every):
+                store_wide(turned, y[None, here], plan.store)
+            elif n0 + n1 + i * LANES_N * plan.warps < n:
+                if row >= 0 and row + CHUNK <= m:
                     store_wide(turned, y[None, here], plan.store)
                 else:
                     for k in cutlass.range_constexpr(CHUNK):
-                        if m1 + k >= 0 and m1 + k < m:
+                        if row + k >= 0 and row + k < m:
                             y[k, here] = turned[k]
+
+
+def gathering(pitches, starts, n0, m0, plan):
+    """What a thread gathers: its first column, `ahead_by`, its first chunk of `y`, the row that this starts at,
+    and the places in shared memory of the chunk's elements.
+    """
+    tid, _, _ = cute.arch.thread_idx()
+    lane_m, lane_n, warp = tid % LANES_M, tid // LANES_M % LANES_N, tid // 32
+    ldx, ldy = cutlass.Int32(pitches[0] & 7), cutlass.Int32(pitches[1] & 7)
+    n1 = column(warp, lane_n, ldx * ldy)
+    ahead = ahead_by(lane_n, ldx * ldy)
+    place = starts[1] + (n0 + n1) * pitches[1]
+    late = cutlass.Int32(place & (plan.align - 1))
+    chunk = ((place - late + m0) >> 3) + lane_m
+    # Rows and shifts repeat every 8 rows, and every pass along N.
+    corner = cutlass.Int32((starts[0] + (m0 - (plan.align - 1)) * pitches[0] + n0) & 7)
+    places = []
+    for k in range(CHUNK):
+        row = plan.align - 1 - late + ((k + 2 * ahead) & 7) + CHUNK * lane_m
+        places.append(in_smem(row, corner + row * ldx, plan) + n1)
+    return n1, ahead, chunk, m0 - late + CHUNK * lane_m, places
 
 
 def column(warp, lane_n, pitches):
@@ -321,17 +414,18 @@ def tiles_of(x: cute.Tensor, plan: Shifted) -> tuple[Any, Any, Any]:
     return (m + tile_m - 1) // tile_m, (x.shape[1] + tile_n - 1) // tile_n, items
 
 
-def build_shifted(plan: Shifted = STANDARD) -> Kernel:
+def build_shifted(plan: Shifted = STANDARD, early: bool = False) -> Kernel:
     """Any M and N, bases and pitches; rows of `x` and `y` contiguous, 16-bit elements."""
 
     @cute.jit
     def host(x: cute.Tensor, y: cute.Tensor, stream):
-        transpose_chunks(*in_chunks(x, y, plan.align), plan).launch(
+        transpose_chunks(*in_chunks(x, y, plan.align), plan, early).launch(
             grid=tiles_of(x, plan),
             block=(plan.threads, 1, 1),
             min_blocks_per_mp=plan.residents,
             preferred_smem_carveout=plan.carveout,
             stream=stream,
+            use_pdl=early,
         )
 
     return Kernel(host, fake_args(align_bytes=2))

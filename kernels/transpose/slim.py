@@ -12,7 +12,7 @@ import cutlass
 from cutlass import cute
 from cutlass.cute.nvgpu import CopyUniversalOp
 
-from kernels.transpose.common import Kernel, fake_args, transpose_view
+from kernels.transpose.common import Kernel, enter, fake_args, transpose_view
 from kernels.transpose.shifted import CHUNK, aligned
 
 
@@ -25,8 +25,9 @@ class Slim(NamedTuple):
 
 
 @cute.kernel
-def turn_few(flat: cute.Tensor, pitched: cute.Tensor, plan: cutlass.Constexpr):
+def turn_few(flat: cute.Tensor, pitched: cute.Tensor, plan: cutlass.Constexpr, early: cutlass.Constexpr):
     """`flat` (8,chunks):(1,8), `pitched` (long,count):(1,ld); rows go to `flat`, columns come from it."""
+    enter(early)
     tid, _, _ = cute.arch.thread_idx()
     block, _, _ = cute.arch.block_idx()
     mine = block * plan.threads + tid
@@ -60,7 +61,7 @@ def turn_few(flat: cute.Tensor, pitched: cute.Tensor, plan: cutlass.Constexpr):
                     flat[number] = vectors[i, j]
 
 
-def build_slim(plan: Slim) -> Kernel:
+def build_slim(plan: Slim, early: bool = False) -> Kernel:
     """`plan.count` rows and a `y` without gaps, or columns and an `x`; bases and pitch in whole chunks."""
 
     @cute.jit
@@ -70,8 +71,8 @@ def build_slim(plan: Slim) -> Kernel:
         shape = (pitched.shape[0], plan.count)
         pitched = cute.make_tensor(pitched.iterator, cute.make_layout(shape, stride=pitched.stride))
         blocks = (shape[0] + CHUNK * plan.threads - 1) // (CHUNK * plan.threads)
-        turn_few(aligned(whole, cutlass.Int64(0), CHUNK), pitched, plan).launch(
-            grid=(blocks, 1, 1), block=(plan.threads, 1, 1), stream=stream
+        turn_few(aligned(whole, cutlass.Int64(0), CHUNK), pitched, plan, early).launch(
+            grid=(blocks, 1, 1), block=(plan.threads, 1, 1), stream=stream, use_pdl=early
         )
 
     return Kernel(host, fake_args())

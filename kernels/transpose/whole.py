@@ -13,7 +13,7 @@ import cutlass
 from cutlass import cute
 from cutlass.cute.nvgpu import LoadCacheMode, cpasync
 
-from kernels.transpose.common import Kernel, fake_args
+from kernels.transpose.common import Kernel, enter, fake_args
 from kernels.transpose.registers import store_wide
 from kernels.transpose.shifted import CHUNK, aligned, load_chunk
 
@@ -41,8 +41,10 @@ def transpose_matrix(
     starts: tuple[cutlass.Int64, cutlass.Int64],
     whole: tuple[cutlass.Int64, cutlass.Int64],
     plan: cutlass.Constexpr,
+    early: cutlass.Constexpr,
 ):
     """`x` and `y` (8,chunks):(1,8), aligned; matrix i starts at element starts + i * M * N of each."""
+    enter(early)
     m, n = shape
     total = m * n
     tid, _, _ = cute.arch.thread_idx()
@@ -67,22 +69,23 @@ def transpose_matrix(
         m1 = begin - n1 * m
         source = origin + m1 * n + n1
         taken = cute.make_rmem_tensor((CHUNK,), y.element_type)
-        for k in cutlass.range_constexpr(CHUNK):
-            if begin + k >= 0 and begin + k < total:
-                taken[k] = flat[source + ((source >> 6) << 3)]
-            m1 += 1
-            n1 = n1 + 1 if m1 == m else n1
-            source = origin + n1 if m1 == m else source + n
-            m1 = 0 if m1 == m else m1
         if begin >= 0 and begin + CHUNK <= total:
+            for k in cutlass.range_constexpr(CHUNK):
+                taken[k] = flat[source + ((source >> 6) << 3)]
+                m1 += 1
+                source += n if m1 != m else 1 - total + n
+                m1 = 0 if m1 == m else m1
             store_wide(taken, y[None, first_y + i], "plain")
         else:
             for k in cutlass.range_constexpr(CHUNK):
                 if begin + k >= 0 and begin + k < total:
-                    y[k, first_y + i] = taken[k]
+                    y[k, first_y + i] = flat[source + ((source >> 6) << 3)]
+                m1 += 1
+                source += n if m1 != m else 1 - total + n
+                m1 = 0 if m1 == m else m1
 
 
-def build_whole(plan: Whole = STANDARD) -> Kernel:
+def build_whole(plan: Whole = STANDARD, early: bool = False) -> Kernel:
     """Matrices of at most 8 * (chunks - 2) elements, a batch of them without gaps in either tensor."""
 
     @cute.jit
@@ -100,6 +103,13 @@ def build_whole(plan: Whole = STANDARD) -> Kernel:
             (start_x, start_y),
             (start_x, start_x + cute.size(x)),
             plan,
-        ).launch(grid=(items, 1, 1), block=(plan.threads, 1, 1), preferred_smem_carveout=100, stream=stream)
+            early,
+        ).launch(
+            grid=(items, 1, 1),
+            block=(plan.threads, 1, 1),
+            preferred_smem_carveout=100,
+            stream=stream,
+            use_pdl=early,
+        )
 
     return Kernel(host, fake_args(align_bytes=2))
