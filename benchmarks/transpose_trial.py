@@ -90,7 +90,7 @@ TINY_ONES = [
     *[Exchange((64, 64), 0, "no_allocate", "streaming"), Flat(2, 256), Flat(1, 256), Flat(4, 128)],
     *[Slim(few, 3) for few in ("rows", "columns")],
 ]
-WHOLE = [Whole(1280, t) for t in (128, 256, 512)] + [Narrow(), Narrow((64, 64), 8), S((160, 128), 8, 8), S((144, 128), 4, 8)]
+WHOLE = [Whole(1280, t) for t in (128, 256, 512)] + [Narrow(), Narrow((64, 64), 8), S((160, 128), 8, 8), S((160, 128), 10, 8)]
 GROUPS = [
     ("8191x8193 8192x8192+0+0@1 16384x16380", ODD),
     ("8191x8193 9001x7003 16384x16380 16x1000x1000", ODD_TILES),
