@@ -223,12 +223,12 @@ def main():
     if len(sys.argv) > 2:
         group(int(sys.argv[2]), out, float(sys.argv[3]))
         return
-    until = str(time.time() + 130)
+    until = str(time.time() + 150)
     command = [sys.executable, "-m", "benchmarks.transpose_trial", str(out)]
     children = [subprocess.Popen([*command, str(number), until]) for number in range(len(GROUPS))]
     for child in children:
         try:
-            child.wait(timeout=max(1.0, float(until) + 25 - time.time()))
+            child.wait(timeout=max(1.0, float(until) + 20 - time.time()))
         except subprocess.TimeoutExpired:
             child.kill()
     ncu = ["ncu", "--clock-control", "none", "--metrics", METRICS, "--csv", "--page", "raw", "--log-file", str(out / "ncu.csv")]
