@@ -15,7 +15,7 @@ from cutlass.cute.nvgpu import LoadCacheMode, cpasync
 
 from kernels.transpose.common import Kernel, enter, fake_args
 from kernels.transpose.registers import store_wide
-from kernels.transpose.shifted import CHUNK, aligned, load_chunk, reach
+from kernels.transpose.shifted import CHUNK, aligned, load_chunk, load_run, reach
 
 LINE = 64
 """Elements of a line of the L2, 128 bytes: no two blocks write to one."""
@@ -69,15 +69,24 @@ def transpose_few_rows(
     smem = cutlass.memory.SmemAllocator().allocate_tensor(x.element_type, layout, byte_alignment=128)
     op = cpasync.CopyG2SOp(LoadCacheMode.GLOBAL)
     atom = cute.make_copy_atom(op, x.element_type, num_bits_per_copy=128)
-    row, slot = tid // width, tid % width
-    for i in cutlass.range(tid, m * width, plan.threads, unroll=4):
-        place = starts[0] + row * ldx + n0
-        if CHUNK * slot - cutlass.Int32(place & 7) < columns:
-            load_chunk(atom, x, (place >> 3) + slot, smem[None, i + (row >> 3)], whole)
-        row += plan.threads // width
-        slot += plan.threads % width
-        row = row + 1 if slot >= width else row
-        slot = slot - width if slot >= width else slot
+    # Each thread loads one chunk of every so many rows or, if that is all the threads, several of every row.
+    row, each = tid // width, max(plan.threads // width, 1)
+    inner = n0 >= CHUNK and n0 + columns + CHUNK <= n
+    if row < each:
+        place, apart = starts[0] + row * ldx + n0, each * ldx
+        for slot in cutlass.range(tid - row * width, width, plan.threads, unroll=1):
+            if inner:
+                for i in cutlass.range((m - row + each - 1) // each, unroll=4):
+                    here, line = place + i * apart, row + i * each
+                    if CHUNK * slot - cutlass.Int32(here & 7) < columns:
+                        there = smem[None, line * width + slot + (line >> 3)]
+                        cute.copy(atom, x[None, (here >> 3) + slot], there)
+            else:
+                for i in cutlass.range((m - row + each - 1) // each, unroll=1):
+                    here, line = place + i * apart, row + i * each
+                    if CHUNK * slot - cutlass.Int32(here & 7) < columns:
+                        there = smem[None, line * width + slot + (line >> 3)]
+                        load_chunk(atom, x, (here >> 3) + slot, there, whole)
     cute.arch.cp_async_commit_group()
     cute.arch.cp_async_wait_group(0)
     cute.arch.sync_threads()
@@ -129,10 +138,7 @@ def transpose_few_columns(
     chunk0 = begin >> 3
     layout = cute.make_layout((CHUNK, plan.flat), stride=(1, CHUNK))
     smem = cutlass.memory.SmemAllocator().allocate_tensor(x.element_type, layout, byte_alignment=128)
-    op = cpasync.CopyG2SOp(LoadCacheMode.GLOBAL)
-    atom = cute.make_copy_atom(op, x.element_type, num_bits_per_copy=128)
-    for i in cutlass.range(tid, cutlass.Int32(((end + 7) >> 3) - chunk0), plan.threads, unroll=4):
-        load_chunk(atom, x, chunk0 + i, smem[None, i + (i >> 3)], whole)
+    load_run(x, smem, chunk0, cutlass.Int32(((end + 7) >> 3) - chunk0), whole, plan.threads)
     cute.arch.cp_async_commit_group()
     cute.arch.cp_async_wait_group(0)
     cute.arch.sync_threads()

@@ -281,6 +281,30 @@ def load_chunk(
 
 
 @cute.jit
+def load_run(
+    x: cute.Tensor,
+    smem: cute.Tensor,
+    first: cutlass.Int64,
+    count: cutlass.Int32,
+    whole: tuple[cutlass.Int64, cutlass.Int64],
+    threads: cutlass.Constexpr,
+):
+    """`count` chunks of `x` from `first` on; in shared memory one is unused after every eighth.
+
+    `whole`: see `load_chunk`.
+    """
+    tid, _, _ = cute.arch.thread_idx()
+    op = cpasync.CopyG2SOp(LoadCacheMode.GLOBAL)
+    atom = cute.make_copy_atom(op, x.element_type, num_bits_per_copy=128)
+    if CHUNK * first >= whole[0] and CHUNK * (first + count) <= whole[1]:
+        for i in cutlass.range(tid, count, threads, unroll=4):
+            cute.copy(atom, x[None, first + i], smem[None, i + (i >> 3)])
+    else:
+        for i in cutlass.range(tid, count, threads, unroll=1):
+            load_chunk(atom, x, first + i, smem[None, i + (i >> 3)], whole)
+
+
+@cute.jit
 def store_chunks(
     smem: cute.Tensor,
     y: cute.Tensor,

@@ -11,11 +11,10 @@ from typing import NamedTuple
 
 import cutlass
 from cutlass import cute
-from cutlass.cute.nvgpu import LoadCacheMode, cpasync
 
 from kernels.transpose.common import Kernel, enter, fake_args
 from kernels.transpose.registers import store_wide
-from kernels.transpose.shifted import CHUNK, aligned, load_chunk
+from kernels.transpose.shifted import CHUNK, aligned, load_run
 
 
 class Whole(NamedTuple):
@@ -54,10 +53,7 @@ def transpose_matrix(
     origin, late = cutlass.Int32(start_x & 7), cutlass.Int32(start_y & 7)
     layout = cute.make_layout((CHUNK, plan.room), stride=(1, CHUNK))
     smem = cutlass.memory.SmemAllocator().allocate_tensor(x.element_type, layout, byte_alignment=128)
-    op = cpasync.CopyG2SOp(LoadCacheMode.GLOBAL)
-    atom = cute.make_copy_atom(op, x.element_type, num_bits_per_copy=128)
-    for i in cutlass.range(tid, (origin + total + CHUNK - 1) >> 3, plan.threads, unroll=4):
-        load_chunk(atom, x, first_x + i, smem[None, i + (i >> 3)], whole)
+    load_run(x, smem, first_x, (origin + total + CHUNK - 1) >> 3, whole, plan.threads)
     cute.arch.cp_async_commit_group()
     cute.arch.cp_async_wait_group(0)
     cute.arch.sync_threads()

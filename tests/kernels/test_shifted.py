@@ -7,7 +7,8 @@ import pytest
 pytest.importorskip("cutlass", reason="kernels/ needs nvidia-cutlass-dsl")
 
 
-from kernels.transpose.shifted import CHUNK, LANES_M, LANES_N, Shifted, ahead_by, column, in_smem, needed
+from kernels.transpose.plans import PLANS
+from kernels.transpose.shifted import CHUNK, LANES_M, LANES_N, Shifted, ahead_by, column, in_smem
 from layoutcheck.machine.banks import shared_wavefronts
 
 
@@ -47,8 +48,11 @@ def test_the_columns_of_a_pass_are_all_of_them_once() -> None:
         assert sorted(taken) == list(range(16))
 
 
-def test_the_chunks_of_a_row_are_those_that_its_columns_lie_in() -> None:
-    plan = Shifted()
-    for place in range(2 * CHUNK):
-        read = {chunk for chunk in range(plan.pitch // CHUNK) if needed(chunk, place, plan)}
-        assert read == {(place % CHUNK + column) // CHUNK for column in range(plan.tile[0])}
+@pytest.mark.parametrize("plan", [plan for plan in PLANS.values() if isinstance(plan, Shifted)], ids=str)
+def test_the_rows_that_a_thread_loads_start_alike(plan: Shifted) -> None:
+    """It works out where one starts in its chunk, and goes on by `step` rows, whatever the pitch."""
+    assert plan.step > 0 and plan.step % CHUNK == 0 == plan.threads % CHUNK
+    assert plan.step * plan.tile[0] // CHUNK <= plan.threads
+    for row in range(2 * CHUNK):
+        for rows in (plan.step, plan.threads):
+            assert in_smem(row + rows, 0, plan) - in_smem(row, 0, plan) == CHUNK * plan.chunks_of(rows)
