@@ -1,6 +1,7 @@
 """The BF16 transpose load of NVIDIA/cutlass#2320, broken and repaired, and the transposes built from it."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 from kernels.transpose.blocks import Blocks, build_blocks
@@ -32,7 +33,7 @@ class Variant(NamedTuple):
     `most`: rows and columns of `x` that it takes at most.
     """
 
-    builder: Callable[[], Kernel]
+    builder: Callable[..., Kernel]
     verdict: str
     note: str
     arch: str = "sm_80"
@@ -86,13 +87,13 @@ VARIANTS = {
         "any pitch and base: aligned 16-byte chunks both ways, shifted by the trip through shared memory",
     ),
     "few_rows": Variant(
-        lambda: build_ribbon(Ribbon("rows")),
+        partial(build_ribbon, Ribbon("rows")),
         "slow",
         "thin matrices: y as one run of 16-byte chunks",
         most=(Ribbon("rows").most, 2**31),
     ),
     "few_columns": Variant(
-        lambda: build_ribbon(Ribbon("columns")),
+        partial(build_ribbon, Ribbon("columns")),
         "slow",
         "thin matrices: x as one run of 16-byte chunks",
         most=(2**31, Ribbon("columns").most),
@@ -104,7 +105,7 @@ VARIANTS = {
         most=(96, 96),
     ),
     "blocks": Variant(
-        lambda: build_blocks(Blocks((4, 4))),
+        partial(build_blocks, Blocks((4, 4))),
         "legal",
         "tiny matrices: 4x4 blocks turned in registers, 8-byte vectors both ways",
     ),

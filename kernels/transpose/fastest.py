@@ -32,11 +32,11 @@ CHOSEN: dict[tuple[Any, ...], AnyPlan] = {}
 """The quickest plan by shape, strides, alignment and device."""
 
 
-def build_fastest() -> Any:
+def build_fastest(early: bool = False) -> Any:
     """The kernel of the plan for large matrices of whole lines."""
     from kernels.transpose.exchange import build_exchange
 
-    return build_exchange()
+    return build_exchange(early=early)
 
 
 def transpose(x: Any, y: Any, stream: int = 0) -> None:

@@ -1,8 +1,11 @@
 """Compile every variant for CUTE_DSL_ARCH; print {name: {"ptx": text} or {"error": text}} as JSON.
 
+Those that may start early (programmatic dependent launch) do where the architecture has it.
+
 A process of its own: the DSL fixes its architecture when it is first used.
 """
 
+import inspect
 import json
 import os
 import re
@@ -23,8 +26,9 @@ found = {}
 for name, variant in VARIANTS.items():
     if variant.arch > os.environ["CUTE_DSL_ARCH"]:
         continue
+    early = os.environ["CUTE_DSL_ARCH"] >= "sm_90" and "early" in inspect.signature(variant.builder).parameters
     try:
-        variant.builder().compile()
+        (variant.builder(early=True) if early else variant.builder()).compile()
         (ptx,) = Path(dump.name).glob("*.ptx")
         found[name] = {"ptx": ptx.read_text()}
         ptx.unlink()

@@ -126,3 +126,15 @@ def test_16_bytes_on_both_sides_at_any_pitch(built, name):
 @pytest.mark.parametrize("name", REPAIRED)
 def test_nothing_goes_through_local_memory(built, name):
     assert ".local" not in built[1][name]["ptx"]
+
+
+def test_what_starts_early_touches_no_memory_before_the_kernel_ahead_has_ended(built):
+    arch, found = built
+    early = {name for name, result in found.items() if "griddepcontrol" in result.get("ptx", "")}
+    others = {"broken", "broken_silently", "broken_at_run_time", "match_layout", "fp32_elementwise", "staged"}
+    expected = set(found) - others - {"ldmatrix_trans", "swizzled", "tma", "drawn"} if "90" in arch else set()
+    assert early == expected
+    for name in early:
+        before, after = found[name]["ptx"].split("griddepcontrol.wait;")
+        assert not matching(memory_ops(before), "(ld|st).global|cp"), name
+        assert matching(memory_ops(after), "ld.global|cp") and matching(memory_ops(after), "st.global"), name
