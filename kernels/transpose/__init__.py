@@ -13,7 +13,6 @@ from kernels.transpose.cp_async import (
     build_fp32_elementwise,
     build_match_layout,
 )
-from kernels.transpose.drawn import build_drawn
 from kernels.transpose.exchange import build_exchange
 from kernels.transpose.fastest import build_fastest
 from kernels.transpose.flat import build_flat
@@ -110,6 +109,5 @@ VARIANTS = {
         "tiny matrices: 4x4 blocks turned in registers, 8-byte vectors both ways",
     ),
     "flat": Variant(build_flat, "legal", "one row or one column: a copy of 16-byte chunks", most=(1, 2**31)),
-    "drawn": Variant(build_drawn, "slow", "the kernel that layoutcheck.synthesize draws, as it stands"),
     "fastest": Variant(build_fastest, "legal", "the winner: exchange at its best plan"),
 }

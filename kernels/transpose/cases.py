@@ -103,11 +103,6 @@ def flat():
     return VARIANTS["flat"].builder()
 
 
-@layoutcheck.case(expect="slow")
-def drawn():
-    return VARIANTS["drawn"].builder()
-
-
 @layoutcheck.case(expect="legal")
 def fastest():
     return VARIANTS["fastest"].builder()

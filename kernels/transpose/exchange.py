@@ -1,28 +1,35 @@
 """The transpose with whole lines on both sides: 8x8 blocks turned in registers, traded through shared memory.
 
-A thread loads one block and stores 8 vectors of 8 others. Blocks are dealt out along N for the loads and
-along M for the stores, so a tile of 128 x 128 reads and writes runs of 256 bytes. In between, vector `j` of a
-block lies in slot `j`, at the block's place along N, XORed with the one along M modulo 8: eight blocks side
-by side along N, written together, lie in different banks, and so do eight along M, read together.
+The plan of a tile is one that `layoutcheck.synthesize` returns: how the loads, the stores and shared memory are
+laid out (see synthesised.py). Lanes lie along N for the loads and along M for the stores, so a tile of
+128 x 128 reads and writes runs of 256 bytes. The blocks turn before shared memory or, where loads are
+asynchronous, after it. There, row `j` of all blocks lie side by side, in runs of 128 bytes, and S<3,4,3> sends
+eight of them, read or written together, to different banks. What is not the synthesis': the cache hints, the
+order of the tiles, and how many blocks share a multiprocessor.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import cutlass
 from cutlass import cute
-from cutlass.cute.nvgpu import CopyUniversalOp
+from cutlass.cute.nvgpu import CopyUniversalOp, LoadCacheMode, cpasync
 
 from kernels.transpose.common import SMEM_KIB, Kernel, enter, fake_args, matrix_of, strips, transpose_view
-from kernels.transpose.registers import BLOCK, store_wide, turn_block, turned
+from kernels.transpose.registers import BLOCK, store_wide, turn_block, turned, turned_registers
+
+RUN = 64
+"""Elements of a run in shared memory, 128 bytes."""
+
+SWIZZLE = (3, 4, 3)
 
 
 class Exchange(NamedTuple):
     """How the grid covers the matrix.
 
     `tile`: elements of a thread block along (N, M), multiples of 64; `group`: height of a strip in tiles (0:
-    all of M); `load` and `store`: cache hints; `resident`: threads a multiprocessor must have registers for.
+    all of M); `load` and `store`: cache hints, or `async` for loads past the registers; `resident`: threads a multiprocessor must have registers for.
     """
 
     tile: tuple[int, int] = (128, 128)
@@ -35,6 +42,17 @@ class Exchange(NamedTuple):
     def blocks(self) -> tuple[int, int]:
         """8x8 blocks of a tile along (N, M)."""
         return self.tile[0] // BLOCK, self.tile[1] // BLOCK
+
+    @property
+    def slots(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """Extents and strides in shared memory of (element, chunk, row of a block, block of rows).
+
+        Runs of 64 elements, the same row of every block one after the other. They lie along N as loaded
+        (`async`) or along M as stored.
+        """
+        chunks, rows = self.blocks if self.load == "async" else reversed(self.blocks)
+        extents = (BLOCK, (BLOCK, chunks // BLOCK), BLOCK, rows)
+        return extents, (1, (BLOCK, RUN * BLOCK * rows), RUN * rows, RUN)
 
     @property
     def threads(self) -> int:
@@ -58,27 +76,27 @@ DEFAULT = Exchange()
 
 @cute.kernel
 def transpose_tile(xt: cute.Tensor, yt: cute.Tensor, plan: cutlass.Constexpr, early: cutlass.Constexpr):
-    """`xt` (N,M):(1,ldx), `yt` (M,N):(1,ldy); partial tiles go block by block, without the trade."""
+    """`xt` (N,M):(1,ldx), `yt` (M,N):(1,ldy); tiles without whole blocks go element by element at the edges."""
     enter(early)
     xt, yt = matrix_of(xt), matrix_of(yt)
-    tid, _, _ = cute.arch.thread_idx()
     bx, tile_n, bz = cute.arch.block_idx()
     tile_m = bx + bz * plan.group
-    n_tile, m_tile = plan.tile
-    n_blocks, m_blocks = plan.blocks
-    n8, m8 = tid % n_blocks, tid // n_blocks
     n, m = xt.shape
-    slots = cute.make_layout(
-        (BLOCK, (n_blocks, m_blocks), BLOCK), stride=(1, (BLOCK, BLOCK * n_blocks), BLOCK * plan.threads)
+    smem = cutlass.memory.SmemAllocator().allocate_tensor(
+        xt.element_type,
+        cute.make_layout(plan.slots[0], stride=plan.slots[1]),
+        byte_alignment=1024,
+        swizzle=cute.make_swizzle(*SWIZZLE),
     )
-    smem = cutlass.memory.SmemAllocator().allocate_tensor(xt.element_type, slots, byte_alignment=128)
-    whole = (tile_n + 1) * n_tile <= n and (tile_m + 1) * m_tile <= m
-    if whole:
-        trade(xt, yt, smem, tile_n, tile_m, plan, True)
+    if (tile_n + 1) * plan.tile[0] <= n and (tile_m + 1) * plan.tile[1] <= m:
+        trade(xt, yt, smem, tile_n, tile_m, True, plan)
     elif n % BLOCK == 0 and m % BLOCK == 0:
-        trade(xt, yt, smem, tile_n, tile_m, plan, False)
+        trade(xt, yt, smem, tile_n, tile_m, False, plan)
     else:
-        turn_block(xt, yt, tile_n * n_blocks + n8, tile_m * m_blocks + m8, plan.load, plan.store)
+        tid, _, _ = cute.arch.thread_idx()
+        n_blocks, m_blocks = plan.blocks
+        here = (tile_n * n_blocks + tid % n_blocks, tile_m * m_blocks + tid // n_blocks)
+        turn_block(xt, yt, *here, "plain" if plan.load == "async" else plan.load, plan.store)
 
 
 @cute.jit
@@ -88,37 +106,53 @@ def trade(
     smem: cute.Tensor,
     tile_n: cutlass.Int32,
     tile_m: cutlass.Int32,
-    plan: cutlass.Constexpr,
     whole: cutlass.Constexpr,
+    plan: cutlass.Constexpr,
 ):
     """A tile of whole blocks; `whole`: it has all of them."""
     tid, _, _ = cute.arch.thread_idx()
-    n_tile, m_tile = plan.tile
     n_blocks, m_blocks = plan.blocks
-    n8, m8 = tid % n_blocks, tid // n_blocks
-    here = (tile_n * n_blocks + n8, tile_m * m_blocks + m8)
     n, m = xt.shape
-    dtype = xt.element_type
-    wide = cute.make_copy_atom(CopyUniversalOp(), dtype, num_bits_per_copy=128)
-    if whole or (BLOCK * here[0] < n and BLOCK * here[1] < m):
-        given = turned(cute.local_tile(xt, (BLOCK, BLOCK), here), plan.load)
-        cute.copy(wide, given, smem[None, (n8 ^ (m8 % 8), m8), None])
-    cute.arch.sync_threads()
-
-    # Rows first, first + n_blocks, ... of the tile of y: at any time the threads write rows side by side.
-    first, chunk = tid // m_blocks, tid % m_blocks
-    out = cute.local_tile(yt, (m_tile, n_tile), (tile_m, tile_n))
-    vectors = cute.make_layout((BLOCK, m_blocks, n_tile), stride=(1, BLOCK, out.stride[1]))
+    n_left, m_left = n - tile_n * plan.tile[0], m - tile_m * plan.tile[1]
+    out = cute.local_tile(yt, (plan.tile[1], plan.tile[0]), (tile_m, tile_n))
+    vectors = cute.make_layout((BLOCK, m_blocks, plan.tile[0]), stride=(1, BLOCK, out.stride[1]))
     out = cute.make_tensor(out.iterator, vectors)
-    taken = cute.make_rmem_tensor((BLOCK, BLOCK), dtype)
-    for i in cutlass.range_constexpr(BLOCK):
-        row = first + i * n_blocks
-        place = ((row // BLOCK) ^ (chunk % 8), chunk)
-        cute.copy(wide, smem[None, place, row % BLOCK], taken[None, i])
-    for i in cutlass.range_constexpr(BLOCK):
-        row = first + i * n_blocks
-        if whole or (tile_n * n_tile + row < n and tile_m * m_tile + BLOCK * chunk < m):
-            store_wide(taken[None, i], out[None, chunk, row], plan.store)
+    wide = cute.make_copy_atom(CopyUniversalOp(), xt.element_type, num_bits_per_copy=128)
+    taken = cute.make_rmem_tensor((BLOCK, BLOCK), xt.element_type)
+    # Lanes lie along N, one block each, for the loads and along M for the stores.
+    n8, m8 = tid % n_blocks, tid // n_blocks
+    chunk, first = tid % m_blocks, tid // m_blocks
+    if cutlass.const_expr(plan.load == "async"):
+        op = cpasync.CopyG2SOp(LoadCacheMode.GLOBAL)
+        atom = cute.make_copy_atom(op, xt.element_type, num_bits_per_copy=128)
+        tile = cute.local_tile(xt, plan.tile, (tile_n, tile_m))
+        rows = cute.make_layout((BLOCK, n_blocks, plan.tile[1]), stride=(1, BLOCK, tile.stride[1]))
+        tile = cute.make_tensor(tile.iterator, rows)
+        for i in cutlass.range_constexpr(BLOCK):
+            row = m8 + i * m_blocks
+            if whole or (BLOCK * n8 < n_left and row < m_left):
+                cute.copy(atom, tile[None, n8, row], smem[None, n8, row % BLOCK, row // BLOCK])
+        cute.arch.cp_async_commit_group()
+        cute.arch.cp_async_wait_group(0)
+        cute.arch.sync_threads()
+        if whole or (BLOCK * first < n_left and BLOCK * chunk < m_left):
+            cute.copy(wide, smem[None, first, None, chunk], taken)
+            columns = turned_registers(taken)
+            for i in cutlass.range_constexpr(BLOCK):
+                store_wide(columns[None, i], out[None, chunk, BLOCK * first + i], plan.store)
+    else:
+        if whole or (BLOCK * n8 < n_left and BLOCK * m8 < m_left):
+            block = cute.local_tile(xt, (BLOCK, BLOCK), (tile_n * n_blocks + n8, tile_m * m_blocks + m8))
+            cute.copy(wide, turned(block, plan.load), smem[None, m8, None, n8])
+        cute.arch.sync_threads()
+        # Rows first, first + n_blocks, ...: at any time the threads write rows side by side.
+        for i in cutlass.range_constexpr(BLOCK):
+            row = first + i * n_blocks
+            cute.copy(wide, smem[None, chunk, row % BLOCK, row // BLOCK], taken[None, i])
+        for i in cutlass.range_constexpr(BLOCK):
+            row = first + i * n_blocks
+            if whole or (row < n_left and BLOCK * chunk < m_left):
+                store_wide(taken[None, i], out[None, chunk, row], plan.store)
 
 
 def build_exchange(plan: Exchange = DEFAULT, early: bool = False) -> Kernel:

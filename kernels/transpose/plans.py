@@ -10,7 +10,6 @@ from cuda.bindings import runtime as cuda
 from kernels.transpose.blocks import Blocks, build_blocks
 from kernels.transpose.common import Kernel
 from kernels.transpose.direct import Direct, build_direct
-from kernels.transpose.drawn import Drawn, build_drawn
 from kernels.transpose.exchange import Exchange, build_exchange
 from kernels.transpose.flat import Flat, build_flat
 from kernels.transpose.narrow import Narrow, build_narrow
@@ -23,7 +22,7 @@ from kernels.transpose.whole import Whole, build_whole
 CHUNK_BYTES = 2 * BLOCK
 """Bytes of the widest access."""
 
-AnyPlan = Plan | Exchange | Drawn | Shifted | Ribbon | Slim | Whole | Blocks | Flat | Direct | Narrow
+AnyPlan = Plan | Exchange | Shifted | Ribbon | Slim | Whole | Blocks | Flat | Direct | Narrow
 
 PLANS: dict[str, AnyPlan] = {
     **{f"slim, {count} {few}": Slim(few, count) for few in ("rows", "columns") for count in range(2, 9)},
@@ -40,8 +39,6 @@ PLANS: dict[str, AnyPlan] = {
     "exchange 128x64": Exchange((128, 64), 0, "no_allocate", "streaming"),
     "exchange 64x64": Exchange((64, 64), 0, "no_allocate", "streaming"),
     "registers": Plan((8, 4), (1, 1), 0, "no_allocate", "streaming"),
-    "drawn 128x128": Drawn((128, 128)),
-    "drawn 64x64": Drawn((64, 64)),
     "shifted 128x256 by 32 last": Shifted((128, 256), 16, 32, "plain", "evict_last"),
     "shifted 128x128 by 16": Shifted((128, 128), 8, 16),
     "shifted 64x128 by 16": Shifted((64, 128), 4, 16),
@@ -65,7 +62,7 @@ SMALL = 1 << 24
 """Elements up to which one at a time may pay."""
 
 
-ALIGNED = (Plan, Exchange, Drawn, Slim, Blocks)
+ALIGNED = (Plan, Exchange, Slim, Blocks)
 """Those whose kernels are compiled for bases that are multiples of CHUNK_BYTES; the others take any."""
 
 TINY = 1 << 18
@@ -74,7 +71,6 @@ TINY = 1 << 18
 BUILDERS: dict[type, Callable[..., Kernel]] = {
     Plan: build_registers,
     Exchange: build_exchange,
-    Drawn: build_drawn,
     Shifted: build_shifted,
     Ribbon: build_ribbon,
     Slim: build_slim,
@@ -87,8 +83,8 @@ BUILDERS: dict[type, Callable[..., Kernel]] = {
 
 
 def build(plan: AnyPlan) -> Kernel:
-    """The kernel of `plan`; those that are drawn stay as they are, others start early where the device can."""
-    return build_drawn(plan) if isinstance(plan, Drawn) else BUILDERS[type(plan)](plan, overlaps())
+    """The kernel of `plan`; it starts early where the device can."""
+    return BUILDERS[type(plan)](plan, overlaps())
 
 
 def candidates(x: Any, y: Any) -> list[AnyPlan]:
@@ -123,8 +119,6 @@ def fits(plan: AnyPlan, x: Any, y: Any) -> bool:
         tiles = -(-x.shape[-1] // plan.tile[0])
         small = x.numel() <= SMALL and x.stride(-2) * x.shape[-2] < 2**31 > y.stride(-2) * y.shape[-2]
         return small and in_vectors(x, plan.block[0]) and in_vectors(y, plan.block[1]) and tiles <= GRID_Y
-    if isinstance(plan, Drawn) and (x.shape[-1] % plan.tile[0] or x.shape[-2] % plan.tile[1]):
-        return False
     return whole_chunks(x) and whole_chunks(y)
 
 

@@ -27,7 +27,6 @@ REPAIRED = [
     "whole",
     "blocks",
     "flat",
-    "drawn",
     "fastest",
 ]
 
@@ -132,7 +131,7 @@ def test_what_starts_early_touches_no_memory_before_the_kernel_ahead_has_ended(b
     arch, found = built
     early = {name for name, result in found.items() if "griddepcontrol" in result.get("ptx", "")}
     others = {"broken", "broken_silently", "broken_at_run_time", "match_layout", "fp32_elementwise", "staged"}
-    expected = set(found) - others - {"ldmatrix_trans", "swizzled", "tma", "drawn"} if "90" in arch else set()
+    expected = set(found) - others - {"ldmatrix_trans", "swizzled", "tma"} if "90" in arch else set()
     assert early == expected
     for name in early:
         before, after = found[name]["ptx"].split("griddepcontrol.wait;")
