@@ -34,20 +34,35 @@ ODD = [
     *[BEST._replace(align=16), BEST._replace(align=64), BEST._replace(align=8), BEST._replace(most=1)],
 ]
 ODD_TILES = [
-    *[BEST, BEST._replace(warps=32), S((256, 128), 16, 32, "plain", LAST), S((192, 256), 16, 32, "plain", LAST)],
+    *[
+        BEST,
+        BEST._replace(warps=32),
+        S((256, 128), 16, 32, "plain", LAST),
+        S((192, 256), 16, 32, "plain", LAST),
+    ],
     *[S((64, 256), 16, 32, "plain", LAST), S((128, 384), 16, 32, "plain", LAST), S((128, 128), 8, 16)],
-    *[S((128, 128), 8, 16, "plain", LAST), S((64, 128), 8, 16, "plain", LAST), S((128, 128), 16, 32, "plain", LAST)],
+    *[
+        S((128, 128), 8, 16, "plain", LAST),
+        S((64, 128), 8, 16, "plain", LAST),
+        S((128, 128), 16, 32, "plain", LAST),
+    ],
 ]
 THIN_M = [
     *[S((n, 320), w, 8) for n in (32, 64) for w in (4, 8)],
     *[S((128, 320), w, 8) for w in (8, 16)],
     *[S((256, 320), 16, 8), S((64, 320), 16, 16), S((128, 320), 16, 16)],
     *[S((128, 320), 16, 8, "plain", "async", 1), S((64, 320), 16, 8, "plain", "async", 2)],
-    *[Ribbon("rows", c, t, 320) for c, t in ((1024, 256), (1024, 512), (2048, 256), (2048, 512), (3584, 512))],
+    *[
+        Ribbon("rows", c, t, 320)
+        for c, t in ((1024, 256), (1024, 512), (2048, 256), (2048, 512), (3584, 512))
+    ],
     *[S((128, 128), 8, 16), S((64, 128), 4, 16), S((64, 128), 8, 8)],
 ]
 FEW_M = [
-    *[Ribbon("rows", c, t) for c, t in ((256, 64), (256, 128), (512, 128), (512, 256), (1024, 256), (1024, 512))],
+    *[
+        Ribbon("rows", c, t)
+        for c, t in ((256, 64), (256, 128), (512, 128), (512, 256), (1024, 256), (1024, 512))
+    ],
     *[S((128, 64), 8, 8), S((256, 64), 16, 8), S((128, 64), 4, 8), S((256, 64), 8, 8), S((64, 64), 4, 8)],
 ]
 THIN_N = [
@@ -56,30 +71,61 @@ THIN_N = [
         for c, t in ((640, 128), (640, 320), (1280, 256), (1280, 320), (1280, 640), (2560, 512), (2560, 640))
     ],
     *[Ribbon("columns", c, t, 320) for c, t in ((2560, 1024 - 384), (3840, 640), (3840, 960), (5120, 1024))],
-    *[S((320, 128), 16, 8), S((320, 128), 16, 16), S((320, 64), 16, 8), S((256, 64), 8, 8), S((256, 128), 16, 16)],
+    *[
+        S((320, 128), 16, 8),
+        S((320, 128), 16, 16),
+        S((320, 64), 16, 8),
+        S((256, 64), 8, 8),
+        S((256, 128), 16, 16),
+    ],
     *[S((256, 128), 16, 16, "plain", LAST), S((64, 64), 4, 8), S((64, 128), 8, 16), S((160, 128), 8, 16)],
 ]
 FEW_N = [
     *[
         Ribbon("columns", c, t)
-        for c, t in ((144, 144), (288, 144), (288, 288), (576, 288), (576, 576), (1152, 576), (256, 128), (512, 256))
+        for c, t in (
+            (144, 144),
+            (288, 144),
+            (288, 288),
+            (576, 288),
+            (576, 576),
+            (1152, 576),
+            (256, 128),
+            (512, 256),
+        )
     ],
     *[S((48, 128), 4, 16), S((48, 256), 4, 16), S((64, 256), 8, 32), S((48, 192), 4, 16)],
 ]
 MIDDLE = [
-    *[Exchange(t, 0, "no_allocate", "streaming", r) for t in ((64, 64), (128, 64), (64, 128), (128, 128)) for r in (768, 1280)],
+    *[
+        Exchange(t, 0, "no_allocate", "streaming", r)
+        for t in ((64, 64), (128, 64), (64, 128), (128, 128))
+        for r in (768, 1280)
+    ],
     *[Exchange(t, 0, LAST, "plain", r) for t in ((64, 64), (128, 128)) for r in (256, 768)],
-    *[Exchange((128, 128), 0, "evict_last 256", "plain", 768), Plan((8, 4), (1, 1), 0, "no_allocate", "streaming")],
-    *[Plan((8, 4), (2, 4), 0, "no_allocate", "streaming"), Plan((16, 2), (1, 2), 0, "no_allocate", "streaming")],
+    *[
+        Exchange((128, 128), 0, "evict_last 256", "plain", 768),
+        Plan((8, 4), (1, 1), 0, "no_allocate", "streaming"),
+    ],
+    *[
+        Plan((8, 4), (2, 4), 0, "no_allocate", "streaming"),
+        Plan((16, 2), (1, 2), 0, "no_allocate", "streaming"),
+    ],
     *[Plan((8, 4), (1, 2), 0, "no_allocate", "streaming"), Narrow((64, 64), 8), Narrow()],
     *[S((128, 128), 8, 16), S((64, 64), 4, 8), BEST],
 ]
 LARGE = [
-    *[Exchange((128, 128), 0, load, "plain", 768) for load in (LAST, "evict_last 256", "evict_last 128", "plain 256")],
+    *[
+        Exchange((128, 128), 0, load, "plain", 768)
+        for load in (LAST, "evict_last 256", "evict_last 128", "plain 256")
+    ],
     *[Exchange((128, 128), 0, LAST, "plain", 256), Exchange((256, 128), 0, LAST, "plain", 512)],
     *[Exchange((256, 128), 0, "evict_last 256", "plain", 512), Exchange((128, 256), 0, LAST, "plain", 512)],
     *[Exchange((128, 128), 0, LAST, "plain", 512), Exchange((128, 128), 0, LAST, "plain", 1280)],
-    *[Exchange((128, 128), 0, "evict_last 256", "streaming", 768), Exchange((128, 128), 0, "no_allocate", "streaming")],
+    *[
+        Exchange((128, 128), 0, "evict_last 256", "streaming", 768),
+        Exchange((128, 128), 0, "no_allocate", "streaming"),
+    ],
     *[Exchange((128, 128), 128, LAST, "plain", 768), Exchange((512, 128), 0, LAST, "plain", 1024)],
     *[Exchange((128, 128), 0, "evict_first", s, 768) for s in ("plain", "evict_last")],
     *[Exchange((128, 128), 0, LAST, s, 768) for s in ("evict_first", "streaming")],
@@ -90,7 +136,12 @@ TINY_ONES = [
     *[Exchange((64, 64), 0, "no_allocate", "streaming"), Flat(2, 256), Flat(1, 256), Flat(4, 128)],
     *[Slim(few, 3) for few in ("rows", "columns")],
 ]
-WHOLE = [Whole(1280, t) for t in (128, 256, 512)] + [Narrow(), Narrow((64, 64), 8), S((160, 128), 8, 8), S((160, 128), 10, 8)]
+WHOLE = [Whole(1280, t) for t in (128, 256, 512)] + [
+    Narrow(),
+    Narrow((64, 64), 8),
+    S((160, 128), 8, 8),
+    S((160, 128), 10, 8),
+]
 GROUPS = [
     ("8191x8193 8192x8192+0+0@1 16384x16380", ODD),
     ("8191x8193 9001x7003 16384x16380 16x1000x1000", ODD_TILES),
@@ -105,7 +156,10 @@ GROUPS = [
     ("16384x16384 32768x32768 8192x28672 32768x4096 65536x1024 4096x32768", LARGE),
     ("64x64 256x256 512x512 100x300 17x33 1x1000000 3x1000000 1000000x3", TINY_ONES),
     ("1000x77x129", WHOLE),
-    ("8192x8192+3+5@0 2048x50257 50257x2048 7777x9999 16383x16385 16380x16384", ODD[:1] + ODD[2:3] + ODD_TILES[3:4]),
+    (
+        "8192x8192+3+5@0 2048x50257 50257x2048 7777x9999 16383x16385 16380x16384",
+        ODD[:1] + ODD[2:3] + ODD_TILES[3:4],
+    ),
 ]
 COMPILED = {}
 
@@ -231,7 +285,18 @@ def main():
             child.wait(timeout=max(1.0, float(until) + 20 - time.time()))
         except subprocess.TimeoutExpired:
             child.kill()
-    ncu = ["ncu", "--clock-control", "none", "--metrics", METRICS, "--csv", "--page", "raw", "--log-file", str(out / "ncu.csv")]
+    ncu = [
+        "ncu",
+        "--clock-control",
+        "none",
+        "--metrics",
+        METRICS,
+        "--csv",
+        "--page",
+        "raw",
+        "--log-file",
+        str(out / "ncu.csv"),
+    ]
     ncu += ["-k", "regex:kernel_|transpose|turn|elementwise", *command, "ncu"]
     try:
         print(subprocess.run(ncu, capture_output=True, text=True, timeout=45).stdout[-3000:])

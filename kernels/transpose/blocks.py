@@ -36,9 +36,7 @@ class Blocks(NamedTuple):
 
 
 @cute.kernel
-def transpose_vectors(
-    xt: cute.Tensor, yt: cute.Tensor, plan: cutlass.Constexpr, early: cutlass.Constexpr
-):
+def transpose_vectors(xt: cute.Tensor, yt: cute.Tensor, plan: cutlass.Constexpr, early: cutlass.Constexpr):
     """`xt` (N,M):(1,ldx), `yt` (M,N):(1,ldy), both of whole blocks."""
     if cutlass.const_expr(early):
         cute.arch.griddepcontrol_launch_dependents()

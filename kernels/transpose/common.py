@@ -58,7 +58,7 @@ def transpose_view(x: cute.Tensor, vector: cutlass.Constexpr = 8) -> cute.Tensor
 
 @cute.jit
 def enter(early: cutlass.Constexpr):
-    """The first thing a kernel does. `early`: it may start before the one before it has ended, and waits here.
+    """The first thing a kernel does. `early`: it may start before the one ahead has ended, and waits here.
 
     Those that come after it and are launched so may start as soon as all its blocks have (programmatic
     dependent launch, sm_90 and later).

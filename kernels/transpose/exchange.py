@@ -1,11 +1,11 @@
 """The transpose with whole lines on both sides: 8x8 blocks turned in registers, traded through shared memory.
 
-The plan of a tile is one that `layoutcheck.synthesize` returns: how the loads, the stores and shared memory are
-laid out (see synthesised.py). Lanes lie along N for the loads and along M for the stores, so a tile of
+The plan of a tile is one that `layoutcheck.synthesize` returns: how the loads, the stores and shared memory
+are laid out (see synthesised.py). Lanes lie along N for the loads and along M for the stores, so a tile of
 128 x 128 reads and writes runs of 256 bytes. The blocks turn before shared memory or, where loads are
-asynchronous, after it. There, row `j` of all blocks lie side by side, in runs of 128 bytes, and S<3,4,3> sends
-eight of them, read or written together, to different banks. What is not the synthesis': the cache hints, the
-order of the tiles, and how many blocks share a multiprocessor.
+asynchronous, after it. There, rows `j` of all blocks lie side by side, in runs of 128 bytes, and S<3,4,3>
+sends eight of them, read or written together, to different banks. What the synthesis does not say: the cache
+hints, the order of the tiles, and how many blocks share a multiprocessor.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ class Exchange(NamedTuple):
     """How the grid covers the matrix.
 
     `tile`: elements of a thread block along (N, M), multiples of 64; `group`: height of a strip in tiles (0:
-    all of M); `load` and `store`: cache hints, or `async` for loads past the registers; `resident`: threads a multiprocessor must have registers for.
+    all of M); `load` and `store`: cache hints, or `async` for loads past the registers; `resident`: threads a
+    multiprocessor must have registers for.
     """
 
     tile: tuple[int, int] = (128, 128)
@@ -76,7 +77,7 @@ DEFAULT = Exchange()
 
 @cute.kernel
 def transpose_tile(xt: cute.Tensor, yt: cute.Tensor, plan: cutlass.Constexpr, early: cutlass.Constexpr):
-    """`xt` (N,M):(1,ldx), `yt` (M,N):(1,ldy); tiles without whole blocks go element by element at the edges."""
+    """`xt` (N,M):(1,ldx), `yt` (M,N):(1,ldy); tiles with parts of blocks go block by block, untraded."""
     enter(early)
     xt, yt = matrix_of(xt), matrix_of(yt)
     bx, tile_n, bz = cute.arch.block_idx()

@@ -24,9 +24,7 @@ STANDARD = Narrow()
 
 
 @cute.kernel
-def transpose_elements(
-    xt: cute.Tensor, y: cute.Tensor, plan: cutlass.Constexpr, early: cutlass.Constexpr
-):
+def transpose_elements(xt: cute.Tensor, y: cute.Tensor, plan: cutlass.Constexpr, early: cutlass.Constexpr):
     """`xt` and `y` (N,M), any strides: lanes run along N for the loads and along M for the stores.
 
     A pitch of an odd number of banks keeps both directions through shared memory free of conflicts.

@@ -155,7 +155,7 @@ def load_rows(
 ):
     """The chunks that cover columns n0 to n0 + tile of rows `first` and on, as far as `x` has them.
 
-    `every`: it has all, and 8 columns and a row more on every side; `safe`: no chunk reaches out of its memory.
+    `every`: it has all, and 8 columns and a row more on every side; `safe`: no chunk reaches out of memory.
     """
     tid, _, _ = cute.arch.thread_idx()
     each = plan.tile[0] // CHUNK
@@ -163,7 +163,20 @@ def load_rows(
     load_every(x, smem, shape, ldx, start, whole, n0, first, tid, each, plan.threads, every, safe, plan)
     if cutlass.const_expr(plan.load == "async" or not every):
         load_every(
-            x, smem, shape, ldx, start, whole, n0, first, tid // each, tid % each, plan.step, every, safe, plan
+            x,
+            smem,
+            shape,
+            ldx,
+            start,
+            whole,
+            n0,
+            first,
+            tid // each,
+            tid % each,
+            plan.step,
+            every,
+            safe,
+            plan,
         )
 
 
@@ -344,8 +357,9 @@ def store_chunks(
 
 
 def gathering(pitches, starts, n0, m0, plan):
-    """What a thread gathers: its first column, `ahead_by`, its first chunk of `y`, the row that this starts at,
-    and the places in shared memory of the chunk's elements.
+    """Where a thread gathers: its first column, `ahead_by`, its first chunk of `y`, and what the chunk holds.
+
+    That is the row that it starts at, and the places in shared memory of its elements.
     """
     tid, _, _ = cute.arch.thread_idx()
     lane_m, lane_n, warp = tid % LANES_M, tid // LANES_M % LANES_N, tid // 32

@@ -1,8 +1,8 @@
 """What `layoutcheck.synthesize` returns for a tile of the transpose, and which of it `exchange` is.
 
 Two of its plans go through shared memory without a bank conflict, 16 bytes an access all the way: the best,
-whose loads are asynchronous, and the one whose threads turn their blocks before they store them. `exchange` is
-the one or the other. A test holds both to the synthesis, address by address.
+whose loads are asynchronous, and the one whose threads turn their blocks before they store them. `exchange`
+is the one or the other. A test holds both to the synthesis, address by address.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ KINDS = {
     True: "cp.async, MN-contiguous, swizzled, universal",
     False: "universal, K-contiguous, swizzled, universal",
 }
-"""The kind of plan that `exchange` is, by whether its loads are asynchronous. MN is the transpose's N, K its M."""
+"""The kind of plan that `exchange` is, by whether its loads are asynchronous. N is its MN, M its K."""
 
 
 def plans(exchange: Exchange) -> Synthesis:

@@ -26,7 +26,9 @@ found = {}
 for name, variant in VARIANTS.items():
     if variant.arch > os.environ["CUTE_DSL_ARCH"]:
         continue
-    early = os.environ["CUTE_DSL_ARCH"] >= "sm_90" and "early" in inspect.signature(variant.builder).parameters
+    early = (
+        os.environ["CUTE_DSL_ARCH"] >= "sm_90" and "early" in inspect.signature(variant.builder).parameters
+    )
     try:
         (variant.builder(early=True) if early else variant.builder()).compile()
         (ptx,) = Path(dump.name).glob("*.ptx")

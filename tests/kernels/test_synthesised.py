@@ -43,7 +43,7 @@ def test_shared_memory_is_the_plan_s(found: tuple[tuple[int, int], Synthesis], l
     shared = plan.found.shared
     assert shared.swizzle == Swizzle(*SWIZZLE)
     slots = Layout(*exchange.slots)
-    for n, m in product(range(0, tile[0]), range(0, tile[1])):
+    for n, m in product(range(tile[0]), range(tile[1])):
         along, row = (n, m) if load == "async" else (m, n)
         ours = slots((along % BLOCK, along // BLOCK, row % BLOCK, row // BLOCK))
         assert ours == shared.layout((n, m)), (n, m)
