@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from layoutcheck.algebra.image import image
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.swizzle import Swizzle
@@ -145,16 +143,15 @@ def registers() -> Block:
 
 
 def exchange() -> Block:
-    """The trade goes to and from slots that no layout names: an XOR of block coordinates."""
-    thread, vector = np.arange(256), np.arange(8)[:, None]
-    fast, slow = thread % 16, thread // 16
-    written = 16 * ((fast ^ slow % 8) + 16 * slow + 256 * vector)
-    row = slow + 16 * vector
-    taken = 16 * ((row // 8 ^ fast % 8) + 16 * fast + 256 * (row % 8))
+    """Blocks lie apart by their rows, and side by side (`Exchange.slots`)."""
+    swizzle = Swizzle(3, 4, 3)
     load = access("ld.global", "x", 16, ((16, 16), 8), ((8, 8 * L), L))
+    keep_at = ((16, (8, 2)), 8), ((64, (8, 64 * 128)), 64 * 16)
+    keep = access("st.shared", "smem", 16, *keep_at, swizzle=swizzle)
+    take_at = (((8, 2), (8, 2)), 8), (((8, 64 * 128), (64 * 16, 64)), 64 * 2)
+    take = access("ld.shared", "smem", 16, *take_at, swizzle=swizzle)
     rows = access("st.global", "y", 16, ((16, 16), 8), ((8, L), 16 * L))
-    trade = (write(Access("st.shared", "smem", 16, written)), read(Access("ld.shared", "smem", 16, taken)))
-    return Block((read(load), *trade, write(rows)), 2 * 128 * 128 * 2)
+    return Block((read(load), write(keep), read(take), write(rows)), 2 * 128 * 128 * 2)
 
 
 BLOCKS: dict[str, Callable[[], Block]] = {

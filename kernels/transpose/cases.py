@@ -74,6 +74,11 @@ def exchange():
 
 
 @layoutcheck.case(expect="legal")
+def exchange_async():
+    return VARIANTS["exchange_async"].builder()
+
+
+@layoutcheck.case(expect="legal")
 def shifted():
     return VARIANTS["shifted"].builder()
 
@@ -83,7 +88,7 @@ def few_rows():
     return VARIANTS["few_rows"].builder()
 
 
-@layoutcheck.case(expect="slow")
+@layoutcheck.case(expect="legal")
 def few_columns():
     return VARIANTS["few_columns"].builder()
 

@@ -21,6 +21,7 @@ REPAIRED = [
     "narrow",
     "registers",
     "exchange",
+    "exchange_async",
     "shifted",
     "few_rows",
     "few_columns",
@@ -101,7 +102,7 @@ def test_narrow_moves_single_elements(built):
     assert set(ops) == {"ld.global.b16", "st.shared.b16", "ld.shared.b16", "st.global.b16"}
 
 
-@pytest.mark.parametrize("name", ["registers", "exchange", "fastest"])
+@pytest.mark.parametrize("name", ["registers", "exchange", "exchange_async", "fastest"])
 def test_16_bytes_on_both_sides(built, name):
     """Every global access of whole blocks is 16 bytes wide; the 2-byte ones are the loop over an edge."""
     ops = memory_ops(built[1][name]["ptx"])
