@@ -1,6 +1,6 @@
 """Time every plan of the transpose beside copy, elementwise kernel and peers at 40 shapes, in one run.
 
-    python -m benchmarks.transpose_shapes OUT_FOLDER [--shapes NAME,...] [--rounds 15] [--without compile]
+    python -m benchmarks.transpose_shapes OUT_FOLDER [--shapes NAME,... | --fresh 24] [--without compile]
 
 Square, thin, tall, odd, padded, misaligned, tiny and batched. Every plan is checked bit for bit at every
 shape first. A quick run over all plans and all Triton tilings chooses the best three plans and the best
@@ -15,6 +15,8 @@ import argparse
 import json
 import multiprocessing
 import os
+import random
+import re
 import statistics
 import subprocess
 import sys
@@ -31,7 +33,7 @@ from benchmarks.transpose_page import against
 from benchmarks.transpose_peers import TILINGS, Geam, compiled_launches, triton_launch
 from benchmarks.transpose_timing import DIRECT_BYTES, ROTATE_BYTES, time_us
 from kernels.transpose.fastest import CHOSEN, launcher, prepare
-from kernels.transpose.plans import PLANS, AnyPlan, fits
+from kernels.transpose.plans import AnyPlan, candidates
 
 HOST_ELEMENTS = 1 << 12
 """Elements of shapes at which the host's time is taken too: less than the queue of launches holds it up."""
@@ -49,6 +51,15 @@ class Shape(NamedTuple):
     pad_x: int = 0
     pad_y: int = 0
     off: int = 0
+
+    @classmethod
+    def named(cls, name: str) -> Shape:
+        """The shape of a name."""
+        found = re.fullmatch(r"(?:(\d+)x)?(\d+)x(\d+)(?:\+(\d+)\+(\d+)@(\d+))?", name)
+        if not found:
+            raise SystemExit(f"shape {name!r}: expected such as 300x700, 5x300x700 or 300x700+3+5@1")
+        batch, m, n, *extra = (int(part or 0) for part in found.groups())
+        return cls(m, n, batch or 1, *extra)
 
     @property
     def name(self) -> str:
@@ -73,6 +84,26 @@ SHAPES = [
 ]
 
 
+def fresh(count: int, seed: int) -> list[Shape]:
+    """Shapes of many kinds, up to half a gigabyte of traffic: square, thin, tall, odd, padded, batched."""
+    rng = random.Random(seed)
+
+    def some(low: int, high: int, step: int = 1) -> int:
+        return max(round(low * (high / low) ** rng.random()) // step * step, step)
+
+    kinds: list[Callable[[], Shape]] = [
+        lambda: Shape(some(50, 9000, 8), some(50, 9000, 8)),
+        lambda: Shape(some(50, 9000), some(50, 9000)),
+        lambda: Shape(some(50, 2000, 64), some(9000, 60000, 64)),
+        lambda: Shape(some(9000, 60000, 64), some(50, 2000, 64)),
+        lambda: Shape(some(2, 500), some(20000, 200000)),
+        lambda: Shape(some(20000, 200000), some(2, 500)),
+        lambda: Shape(some(1000, 9000), some(1000, 9000), 1, some(1, 64), some(1, 64), rng.randrange(8)),
+        lambda: Shape(some(20, 800), some(20, 800), some(4, 200)),
+    ]
+    return [kinds[number % len(kinds)]() for number in range(count)]
+
+
 MEMCHECKED = [
     *[Shape(17, 33), Shape(100, 300), Shape(3, 1001), Shape(1001, 3), Shape(1, 777), Shape(777, 1)],
     *[Shape(33, 500), Shape(500, 33), Shape(130, 70, off=1), Shape(257, 200, pad_x=3, pad_y=5, off=3)],
@@ -85,7 +116,7 @@ CHECKED = (
     *("registers", "exchange 64x64", "shifted 32x64", "shifted 64x128 by 16", "shifted 128x256 by 32 last"),
     *("few rows", "few rows, 2048", "few columns, 256", "few columns, 2560", "direct m", "direct n"),
     *("narrow", "slim, 3 rows", "slim, 3 columns", "whole", "flat"),
-    *("drawn 64x64", "blocks 8x1", "blocks 2x4", "blocks 4x4", "blocks 4x4 early"),
+    *("blocks 8x1", "blocks 2x4", "blocks 4x4", "exchange 64x64 async"),
 )
 
 
@@ -234,7 +265,9 @@ def warm_compiled(shape: Shape) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", type=Path)
-    parser.add_argument("--shapes")
+    parser.add_argument("--shapes", help="names, such as 300x700,5x300x700,300x700+3+5@1: not the forty")
+    parser.add_argument("--fresh", type=int, help="so many shapes drawn at random, instead")
+    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--quick", type=int, default=4)
     parser.add_argument("--without", default="", help="compile, memcheck: what is left out")
@@ -246,15 +279,17 @@ def main() -> None:
     began = time.monotonic()
     if args.memcheck:
         for shape in MEMCHECKED:
-            for name, plan in PLANS.items():
-                if name in CHECKED and fits(plan, *pair(shape)):
+            for name, plan in candidates(*pair(shape)).items():
+                if name in CHECKED or "all rows" in name:
                     print(shape.name, name, wrong(shape, partial(launch_of, plan)), flush=True)
         return
 
     def said(what: str) -> None:
         print(f"[{time.monotonic() - began:6.1f} s] {what}", file=sys.stderr, flush=True)
 
-    shapes = [s for s in SHAPES if not args.shapes or s.name in args.shapes.split(",")]
+    shapes = [Shape.named(name) for name in args.shapes.split(",")] if args.shapes else SHAPES
+    if args.fresh:
+        shapes = fresh(args.fresh, args.seed)
     sanitizer = None if "memcheck" in args.without else start_memcheck()
     context = multiprocessing.get_context("spawn")
     with context.Pool(14) as pool:
@@ -268,8 +303,8 @@ def main() -> None:
         for shape in shapes:
             x, y = pair(shape)
             checked[shape.name] = {}
-            for name, plan in PLANS.items():
-                if name in broken or not fits(plan, x, y):
+            for name, plan in candidates(x, y).items():
+                if name in broken:
                     continue
                 try:
                     checked[shape.name][name] = wrong(shape, partial(launch_of, plan))
@@ -298,8 +333,9 @@ def main() -> None:
             continue
         direct = 4 * shape.elements >= DIRECT_BYTES
         sets = pairs(shape)
+        plans = candidates(*sets[0])
         ours = {
-            name: [launch_of(PLANS[name], x, y) for x, y in sets]
+            name: [launch_of(plans[name], x, y) for x, y in sets]
             for name, wrong_ones in checked[shape.name].items()
             if not wrong_ones
         }
@@ -325,7 +361,7 @@ def main() -> None:
             contestants["sgeam"] = [geam.launch(x, y) for x, y in pairs(shape, torch.float32)]
         final = medians(contestants, args.rounds, direct)
         taken = next(reversed(CHOSEN.values()), None)
-        chosen = next((name for name, plan in PLANS.items() if plan == taken), best[0])
+        chosen = next((name for name, plan in plans.items() if plan == taken), best[0])
         rows.append(
             {
                 **shape._asdict(),

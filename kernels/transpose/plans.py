@@ -27,19 +27,25 @@ AnyPlan = Plan | Exchange | Shifted | Ribbon | Slim | Whole | Blocks | Flat | Di
 PLANS: dict[str, AnyPlan] = {
     **{f"slim, {count} {few}": Slim(few, count) for few in ("rows", "columns") for count in range(2, 9)},
     "few rows": Ribbon("rows"),
+    "few rows, 1024": Ribbon("rows", 1024, 256, 320),
     "few rows, 2048": Ribbon("rows", 2048, 256, 320),
     "few columns, 256": Ribbon("columns", 256, 128),
     "few columns, 288": Ribbon("columns", 288, 288),
+    "few columns, 1280": Ribbon("columns", 1280, 640, 320),
     "few columns, 2560": Ribbon("columns", 2560, 512, 320),
     "whole": Whole(),
     "whole, 512": Whole(1280, 512),
     "flat": Flat(2, 256),
     "exchange 128x128 last, 768": Exchange((128, 128), 0, "evict_last", "plain", 768),
+    "exchange 128x128 async, 768": Exchange((128, 128), 0, "async", "plain", 768),
     "exchange 128x128": Exchange((128, 128), 0, "no_allocate", "streaming"),
+    "exchange 128x128 strips of 8": Exchange((128, 128), 8, "no_allocate", "streaming"),
     "exchange 128x64": Exchange((128, 64), 0, "no_allocate", "streaming"),
     "exchange 64x64": Exchange((64, 64), 0, "no_allocate", "streaming"),
+    "exchange 64x64 async": Exchange((64, 64), 0, "async", "streaming"),
     "registers": Plan((8, 4), (1, 1), 0, "no_allocate", "streaming"),
     "shifted 128x256 by 32 last": Shifted((128, 256), 16, 32, "plain", "evict_last"),
+    "shifted 192x256 by 32 last": Shifted((192, 256), 16, 32, "plain", "evict_last"),
     "shifted 128x128 by 16": Shifted((128, 128), 8, 16),
     "shifted 64x128 by 16": Shifted((64, 128), 4, 16),
     "shifted 64x64": Shifted((64, 64), 4, 8),
@@ -53,6 +59,9 @@ PLANS: dict[str, AnyPlan] = {
     "narrow": Narrow(),
 }
 """The plans, as the evidence calls them. The first that fits serves where nothing can be timed."""
+
+MOST_ROWS = 441
+"""Rows of which a tile of `all_rows` can hold all: 448 with 7 more, in 126 KB of shared memory."""
 
 
 GRID_Y = 65535
@@ -87,9 +96,20 @@ def build(plan: AnyPlan) -> Kernel:
     return BUILDERS[type(plan)](plan, overlaps())
 
 
-def candidates(x: Any, y: Any) -> list[AnyPlan]:
-    """The plans that fit these two."""
-    return [plan for plan in PLANS.values() if fits(plan, x, y)]
+def candidates(x: Any, y: Any) -> dict[str, AnyPlan]:
+    """The plans that fit these two, by name."""
+    return {name: plan for name, plan in (PLANS | all_rows(x)).items() if fits(plan, x, y)}
+
+
+def all_rows(x: Any) -> dict[str, AnyPlan]:
+    """Tiles that hold all rows of a thin matrix, so that none is loaded by two blocks."""
+    height = -(-(x.shape[-2] + CHUNK - 1) // 64) * 64
+    if not 64 < x.shape[-2] <= MOST_ROWS:
+        return {}
+    tiles = {128: 16, 64: 8}
+    return {
+        f"shifted {n}x{height}, all rows": Shifted((n, height), warps, CHUNK) for n, warps in tiles.items()
+    }
 
 
 def fits(plan: AnyPlan, x: Any, y: Any) -> bool:
