@@ -14,7 +14,7 @@ from kernels.transpose.exchange import Exchange, build_exchange
 from kernels.transpose.flat import Flat, build_flat
 from kernels.transpose.narrow import Narrow, build_narrow
 from kernels.transpose.registers import BLOCK, Plan, build_registers
-from kernels.transpose.ribbon import Ribbon, build_ribbon
+from kernels.transpose.ribbon import LINE, Ribbon, build_ribbon
 from kernels.transpose.shifted import CHUNK, Shifted, build_shifted
 from kernels.transpose.slim import Slim, build_slim
 from kernels.transpose.whole import Whole, build_whole
@@ -27,8 +27,8 @@ AnyPlan = Plan | Exchange | Shifted | Ribbon | Slim | Whole | Blocks | Flat | Di
 PLANS: dict[str, AnyPlan] = {
     **{f"slim, {count} {few}": Slim(few, count) for few in ("rows", "columns") for count in range(2, 9)},
     "few rows": Ribbon("rows"),
-    "few rows, 1024": Ribbon("rows", 1024, 256, 320),
-    "few rows, 2048": Ribbon("rows", 2048, 256, 320),
+    "few rows, 1024": Ribbon("rows", 1024, 512, 320),
+    "few rows, 2048": Ribbon("rows", 2048, 640, 320),
     "few columns, 256": Ribbon("columns", 256, 128),
     "few columns, 288": Ribbon("columns", 288, 288),
     "few columns, 1280": Ribbon("columns", 1280, 640, 320),
@@ -129,9 +129,13 @@ def fits(plan: AnyPlan, x: Any, y: Any) -> bool:
         return fit and whole.data_ptr() % CHUNK_BYTES == 0 and whole_chunks(other)
     if isinstance(plan, Ribbon):
         thin, whole = (x.shape[-2], y) if plan.few == "rows" else (x.shape[-1], x)
-        return x.dim() == 2 and thin <= plan.most and whole.stride(0) == thin and x.numel() < 2**31
+        small = x.numel() < 2**31 - LINE * plan.most
+        return x.dim() == 2 and thin <= plan.most and whole.stride(0) == thin and small
     if isinstance(plan, Whole):
-        return without_gaps(x) and without_gaps(y) and x.shape[-1] * x.shape[-2] <= CHUNK * (plan.chunks - 2)
+        m, n = x.shape[-2:]
+        return (
+            without_gaps(x) and without_gaps(y) and m <= plan.threads and m * n <= CHUNK * (plan.chunks - 2)
+        )
     if isinstance(plan, Flat):
         one = 1 in x.shape[-2:] and without_gaps(x) and without_gaps(y) and x.numel() < 2**31
         return one and x.data_ptr() % CHUNK_BYTES == 0 and y.data_ptr() % CHUNK_BYTES == 0

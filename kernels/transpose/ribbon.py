@@ -22,7 +22,10 @@ LINE = 64
 
 
 class Ribbon(NamedTuple):
-    """`few`: "rows" or "columns", which of `x` are `most` at most; `chunks` of 8 elements a block stores."""
+    """`few`: "rows" or "columns", which of `x` are `most` at most; `chunks` of 8 elements a block stores.
+
+    Few rows: no more than `threads`.
+    """
 
     few: str
     chunks: int = 512
@@ -88,31 +91,38 @@ def transpose_few_rows(
                         there = smem[None, line * width + slot + (line >> 3)]
                         load_chunk(atom, x, (here >> 3) + slot, there, whole)
     cute.arch.cp_async_commit_group()
-    cute.arch.cp_async_wait_group(0)
-    cute.arch.sync_threads()
 
+    # Chunks of `y` that lie m chunks apart hold the same rows, of columns that lie 8 apart. So a thread works
+    # out once where the elements of its chunks lie. Its first chunk may begin up to LINE elements early.
     flat = cute.make_tensor(smem.iterator, cute.make_layout(CHUNK * plan.rows))
     corner, step = cutlass.Int32((starts[0] + n0) & 7), cutlass.Int32(ldx & 7)
-    for i in cutlass.range_constexpr(plan.chunks // plan.threads):
-        chunk = tid + i * plan.threads
-        first = begin + CHUNK * chunk
+    periods = plan.threads // m
+    begin += CHUNK * tid
+    n1 = (begin + LINE * m) // m
+    m1 = begin + LINE * m - n1 * m
+    n1 -= LINE + n0
+    places = []
+    for _ in cutlass.range_constexpr(CHUNK):
+        places.append(m1 * (CHUNK * width) + (m1 & ~7) + ((corner + m1 * step) & 7) + n1)
+        m1 += 1
+        n1 = n1 + 1 if m1 == m else n1
+        m1 = 0 if m1 == m else m1
+    apart = periods * m
+    passes = (plan.chunks - tid + apart - 1) // apart if tid < apart else 0
+    cute.arch.cp_async_wait_group(0)
+    cute.arch.sync_threads()
+    for i in cutlass.range(passes, unroll=1):
+        chunk, further = tid + i * apart, i * periods * CHUNK
+        first = begin + CHUNK * i * apart
         if first >= 0 and first + CHUNK <= total:
             taken = cute.make_rmem_tensor((CHUNK,), y.element_type)
-            n1 = first // m
-            m1 = first - n1 * m
-            n1 -= n0
             for k in cutlass.range_constexpr(CHUNK):
-                taken[k] = flat[m1 * (CHUNK * width) + n1 + (m1 & ~7) + ((corner + m1 * step) & 7)]
-                m1 += 1
-                n1 = n1 + 1 if m1 == m else n1
-                m1 = 0 if m1 == m else m1
+                taken[k] = flat[places[k] + further]
             store_wide(taken, y[None, plan.chunks * block + chunk], plan.store)
         else:
-            for k in cutlass.range(max(0, -first), min(CHUNK, total - first), unroll=1):
-                n1 = (first + k) // m
-                m1 = first + k - n1 * m
-                source = CHUNK * width * m1 + (m1 & ~7) + ((corner + m1 * step) & 7) + n1 - n0
-                y[k, plan.chunks * block + chunk] = flat[source]
+            for k in cutlass.range_constexpr(CHUNK):
+                if first + k >= 0 and first + k < total:
+                    y[k, plan.chunks * block + chunk] = flat[places[k] + further]
 
 
 @cute.kernel

@@ -55,34 +55,42 @@ def transpose_matrix(
     smem = cutlass.memory.SmemAllocator().allocate_tensor(x.element_type, layout, byte_alignment=128)
     load_run(x, smem, first_x, (origin + total + CHUNK - 1) >> 3, whole, plan.threads)
     cute.arch.cp_async_commit_group()
+
+    # As `ribbon.transpose_few_rows`: chunks of `y` that lie m chunks apart hold the same rows of `x`.
+    flat = cute.make_tensor(smem.iterator, cute.make_layout(CHUNK * plan.room))
+    periods = plan.threads // m
+    apart = periods * m
+    begin = CHUNK * tid - late
+    n1 = (begin + CHUNK * m) // m
+    m1 = begin + CHUNK * m - n1 * m
+    n1 -= CHUNK
+    sources = []
+    for _ in cutlass.range_constexpr(CHUNK):
+        sources.append(origin + m1 * n + n1)
+        m1 += 1
+        n1 = n1 + 1 if m1 == m else n1
+        m1 = 0 if m1 == m else m1
+    chunks = (late + total + CHUNK - 1) >> 3
+    passes = (chunks - tid + apart - 1) // apart if tid < apart else 0
     cute.arch.cp_async_wait_group(0)
     cute.arch.sync_threads()
-
-    flat = cute.make_tensor(smem.iterator, cute.make_layout(CHUNK * plan.room))
-    for i in cutlass.range(tid, (late + total + CHUNK - 1) >> 3, plan.threads, unroll=2):
-        begin = CHUNK * i - late
-        n1 = max(begin, 0) // m
-        m1 = begin - n1 * m
-        source = origin + m1 * n + n1
-        taken = cute.make_rmem_tensor((CHUNK,), y.element_type)
-        if begin >= 0 and begin + CHUNK <= total:
+    for i in cutlass.range(passes, unroll=1):
+        first, chunk = begin + CHUNK * i * apart, first_y + tid + i * apart
+        if first >= 0 and first + CHUNK <= total:
+            taken = cute.make_rmem_tensor((CHUNK,), y.element_type)
             for k in cutlass.range_constexpr(CHUNK):
+                source = sources[k] + i * periods * CHUNK
                 taken[k] = flat[source + ((source >> 6) << 3)]
-                m1 += 1
-                source += n if m1 != m else 1 - total + n
-                m1 = 0 if m1 == m else m1
-            store_wide(taken, y[None, first_y + i], "plain")
+            store_wide(taken, y[None, chunk], "plain")
         else:
             for k in cutlass.range_constexpr(CHUNK):
-                if begin + k >= 0 and begin + k < total:
-                    y[k, first_y + i] = flat[source + ((source >> 6) << 3)]
-                m1 += 1
-                source += n if m1 != m else 1 - total + n
-                m1 = 0 if m1 == m else m1
+                if first + k >= 0 and first + k < total:
+                    source = sources[k] + i * periods * CHUNK
+                    y[k, chunk] = flat[source + ((source >> 6) << 3)]
 
 
 def build_whole(plan: Whole = STANDARD, early: bool = False) -> Kernel:
-    """Matrices of at most 8 * (chunks - 2) elements, a batch of them without gaps in either tensor."""
+    """At most `threads` rows and 8 * (chunks - 2) elements a matrix, a batch of them without gaps."""
 
     @cute.jit
     def host(x: cute.Tensor, y: cute.Tensor, stream):
