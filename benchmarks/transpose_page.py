@@ -36,6 +36,25 @@ own). *Result*: bit for bit against the input, random bit patterns, output poiso
 bytes read plus written, at {m} x {n}, the plain copy in the same run {copy:.0f}.
 """
 
+ORIGIN = """
+## Where the plans come from
+
+`layoutcheck.synthesize`, asked for a tile that is contiguous along N where it comes from and along M where
+it goes, finds two ways through shared memory without a bank conflict and 16 bytes an access all the way.
+They are `exchange`: the best, whose loads are asynchronous ("async"), and the one whose threads turn their
+blocks before they store them. A test holds vectors, lanes and the layout in shared memory to what the
+search finds (`kernels/transpose/synthesised.py`). {chosen}
+
+By hand are the cache hints, the order of the tiles and the number of blocks that share a multiprocessor,
+which the search knows nothing of, and the plans for what it has no answer to: pitches and bases of which
+nothing is promised (`shifted`), sides of a few elements (`few rows`, `few columns`, `slim`, `flat`),
+matrices that fit in a block (`whole`), tiny ones (`blocks`, `direct`), any strides (`narrow`). `registers`
+is of a kind that the search returns, past shared memory, with lanes that lie otherwise.
+
+Which plan serves is found on the device: at the first call with a shape, all that fit are compiled and
+timed.
+"""
+
 COSTS = """
 ## Predicted and measured
 
@@ -107,8 +126,6 @@ TAIL = """
   of large buffers.
 - The plan is chosen on buffers that rotate, as the table's do. For a matrix that is in the L2 already another
   may be quicker.
-- The plans are chosen among a list by hand, but for the two called "drawn", which are the kernels that
-  `layoutcheck.synthesize` writes, as they stand (`python -m kernels.transpose.draw`).
 - `evict_last` loads leave lines of `x` behind in the L2.
 """
 
@@ -123,6 +140,7 @@ def main(path: Path) -> str:
         f"{where['device']}, driver {where['driver']}, {versions}; {where['date']}; `{where['command']}`.",
         f"All figures: [{path.name}](evidence/{path.name}). Written by `benchmarks/transpose_page.py`.",
         variants(run["variants"], run["variant_times"]),
+        ORIGIN.format(chosen=" ".join(of_exchange(found) for found in forty)),
         costs(json.loads(path.with_name("transpose_counters.json").read_text())),
         SHAPES,
         *[shapes(found) for found in forty],
@@ -253,6 +271,12 @@ def summary(rows: Rows) -> str:
     ahead = f"Ahead of the quickest peer at {sum(lead >= 1 for lead in leads)} of {len(rows)} shapes"
     level = f"within 2 % of it at {sum(0.98 <= lead < 1 for lead in leads)} more."
     return f"{ahead}, {level}"
+
+
+def of_exchange(run: dict[str, Any]) -> str:
+    """How often it is the plan that was chosen."""
+    chosen = sum(row["chosen"].startswith("exchange") for row in run["rows"])
+    return f"On the {run['environment']['device']} it serves {chosen} of the {len(run['rows'])} shapes below."
 
 
 def against(row: dict[str, Any]) -> tuple[list[float], str, float]:
