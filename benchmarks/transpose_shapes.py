@@ -1,17 +1,19 @@
 """Time every plan of the transpose beside copy, elementwise kernel and peers at 40 shapes, in one run.
 
-    python -m benchmarks.transpose_shapes OUT_FOLDER [--shapes NAME,... | --fresh 24] [--without compile]
+    python -m benchmarks.transpose_shapes OUT_FOLDER [--shapes NAME,...] [--fresh 24] [--without compile]
 
 Square, thin, tall, odd, padded, misaligned, tiny and batched. Every plan is checked bit for bit at every
 shape first. A quick run over all plans and all Triton tilings chooses the best three plans and the best
 tiling; the second run times them beside copy, elementwise kernel, torch, torch.compile and cuBLAS sgeam
 (float32, twice the bytes). transpose_timing.py says how: from 128 MiB of traffic on, launches are queued,
-below all contestants are replayed as graphs. Results: OUT_FOLDER/transpose_shapes.json.
+below all contestants are replayed as graphs. Results: OUT_FOLDER/transpose_shapes.json,
+and transpose_fresh.json for shapes that are drawn at random.
 """
 
 from __future__ import annotations
 
 import argparse
+import fcntl
 import json
 import multiprocessing
 import os
@@ -32,6 +34,7 @@ from benchmarks.transpose_checks import GUARD, Launch, bits_of, fastest_launch
 from benchmarks.transpose_page import against
 from benchmarks.transpose_peers import TILINGS, Geam, compiled_launches, triton_launch
 from benchmarks.transpose_timing import DIRECT_BYTES, ROTATE_BYTES, time_us
+from kernels.transpose import fastest
 from kernels.transpose.fastest import CHOSEN, launcher, prepare
 from kernels.transpose.plans import AnyPlan, candidates
 
@@ -40,6 +43,13 @@ HOST_ELEMENTS = 1 << 12
 
 MOST_SETS = 64
 """Buffer sets of tiny shapes, which then stay in the L2 for every contestant."""
+
+
+PARTS = 5
+"""Processes that the shapes are shared among."""
+
+MOST_WAIT = 180
+"""Seconds that a part waits for the others to have compiled."""
 
 
 class Shape(NamedTuple):
@@ -109,6 +119,7 @@ MEMCHECKED = [
     *[Shape(33, 500), Shape(500, 33), Shape(130, 70, off=1), Shape(257, 200, pad_x=3, pad_y=5, off=3)],
     *[Shape(77, 129, batch=5), Shape(136, 264), Shape(300, 700, off=2), Shape(128, 192), Shape(1000, 3)],
     *[Shape(3, 1000), Shape(257, 1003), Shape(1003, 257), Shape(64, 64, batch=3)],
+    *[Shape(255, 1024), Shape(1024, 255), Shape(300, 1000, off=5), Shape(200, 264, batch=2)],
 ]
 """Shapes that compute-sanitizer looks at, each tensor an allocation of its own."""
 
@@ -120,9 +131,9 @@ CHECKED = (
 )
 
 
-def launch_of(plan: AnyPlan, x: torch.Tensor, y: torch.Tensor) -> Launch:
-    """A launch of `plan` on the current stream."""
-    run = launcher(plan, x, y)
+def launch_of(plan: AnyPlan, x: torch.Tensor, y: torch.Tensor, early: bool | None = None) -> Launch:
+    """A launch of `plan` on the current stream; `early`: as the device can, unless it is said."""
+    run = launcher(plan, x, y, early)
     return lambda: run(torch.cuda.current_stream().cuda_stream)
 
 
@@ -178,6 +189,17 @@ def pair(shape: Shape, dtype: torch.dtype = torch.bfloat16) -> tuple[torch.Tenso
         buffer(shape, shape.m, shape.n, shape.pad_x, dtype)[1],
         buffer(shape, shape.n, shape.m, shape.pad_y, dtype)[1],
     )
+
+
+def empties(shape: Shape) -> tuple[torch.Tensor, torch.Tensor]:
+    """The same, with whatever lies in memory."""
+    found = []
+    for rows, columns, pad in ((shape.m, shape.n, shape.pad_x), (shape.n, shape.m, shape.pad_y)):
+        size = shape.off + shape.batch * rows * (columns + pad)
+        whole = torch.empty(size, dtype=torch.bfloat16, device="cuda")[shape.off :]
+        inside = whole.view(shape.batch, rows, columns + pad)[:, :, :columns]
+        found.append(inside[0] if shape.batch == 1 else inside)
+    return found[0], found[1]
 
 
 def pairs(shape: Shape, dtype: torch.dtype = torch.bfloat16) -> list[tuple[torch.Tensor, torch.Tensor]]:
@@ -262,136 +284,205 @@ def warm_compiled(shape: Shape) -> None:
     torch.cuda.synchronize()
 
 
+def supervise(args: argparse.Namespace, shapes: list[Shape]) -> None:
+    """Parts of the shapes in processes of their own, which compile side by side and run one after the other.
+
+    A part that dies begins anew, without the plan that it ran last.
+    """
+    began = time.monotonic()
+    args.out.mkdir(parents=True, exist_ok=True)
+    for old in ("compiled", "skip", *(f"{kind}{n}" for kind in ("ready", "running") for n in range(PARTS))):
+        (args.out / old).unlink(missing_ok=True)
+    sanitizer = None if "memcheck" in args.without else start_memcheck()
+    command = [sys.executable, "-m", "benchmarks.transpose_shapes", *sys.argv[1:]]
+    parts = {
+        number: subprocess.Popen([*command, "--part", str(number), "--began", str(time.time())])
+        for number in range(PARTS)
+    }
+    context = multiprocessing.get_context("spawn")
+    with context.Pool(12) as pool:
+        warming = pool.starmap_async(warm_triton, [(tiling, shapes) for tiling in TILINGS], chunksize=1)
+        compiling = pool.map_async(warm_compiled, [] if "compile" in args.without else shapes, chunksize=1)
+        warming.get()
+        compiling.get()
+    print(f"[{time.monotonic() - began:6.1f} s] Triton and torch compiled", file=sys.stderr, flush=True)
+    memcheck = None if sanitizer is None else read_memcheck(sanitizer, 60)
+    (args.out / "compiled").touch()
+    again = 0
+    while any(child.poll() is None for child in parts.values()):
+        time.sleep(0.2)
+        for number, child in parts.items():
+            if child.poll() and again < PARTS and time.monotonic() - began < args.seconds:
+                again += 1
+                last = args.out / f"running{number}"
+                skip = last.read_text() if last.exists() else "nothing"
+                print(f"part {number} died of {skip}", file=sys.stderr, flush=True)
+                with (args.out / "skip").open("a") as file:
+                    file.write(skip + "\n")
+                parts[number] = subprocess.Popen(
+                    [*command, "--part", str(number), "--began", str(time.time() - time.monotonic() + began)]
+                )
+    found = [
+        json.loads(path.read_text()) for number in parts if (path := args.out / f"part{number}.json").exists()
+    ]
+    merged = {
+        "environment": found[0]["environment"],
+        "wrong": {name: plans for one in found for name, plans in one["wrong"].items()},
+        "broken": {name: text for one in found for name, text in one["broken"].items()},
+        "memcheck": memcheck,
+    }
+    rows = {row["name"]: row for one in found for row in one.get("rows", [])}
+    for name, some in (("transpose_shapes", shapes[: len(shapes) - args.fresh]), ("transpose_fresh", shapes)):
+        mine = [rows.pop(shape.name) for shape in some if shape.name in rows]
+        if mine:
+            (args.out / f"{name}.json").write_text(json.dumps(merged | {"rows": mine}, indent=1) + "\n")
+            for row in mine:
+                print(line_of(row))
+    print(
+        "wrong:",
+        {s: bad for s, plans in merged["wrong"].items() if (bad := {k for k, v in plans.items() if v})},
+    )
+    print("broken:", merged["broken"])
+    print("memcheck:", memcheck and (memcheck["wrong"], memcheck["last"]))
+
+
+def line_of(row: dict[str, Any]) -> str:
+    limits, peer, lead = against(row)
+    us = row["us"]["fastest"]
+    return (
+        f"{row['name']:20} share {min(limits) / us:.3f} lead {lead:.3f} over {peer:20} {us:8.2f} us; "
+        f"late {min(limits) / row['us'].get('late', us):.3f}; chosen {row['chosen']}; best {row['best'][:2]}"
+    )
+
+
+def part(args: argparse.Namespace, shapes: list[Shape]) -> None:
+    """The shapes of one part: compiled, then checked and timed while no other part runs."""
+    path = args.out / f"part{args.part}.json"
+    skipped = args.out / "skip"
+
+    def said(what: str) -> None:
+        print(f"[{time.time() - args.began:6.1f} s] {args.part}: {what}", file=sys.stderr, flush=True)
+
+    def plans_of(x: torch.Tensor, y: torch.Tensor) -> dict[str, AnyPlan]:
+        skip = skipped.read_text().split("\n") if skipped.exists() else []
+        return {name: plan for name, plan in candidates(x, y).items() if name not in (*skip, *broken)}
+
+    broken: dict[str, str] = {}
+    for shape in shapes:
+        both = empties(shape)
+        for name, plan in plans_of(*both).items():
+            if error := refused(plan, *both):
+                broken[name] = error
+        del both
+        torch.cuda.empty_cache()
+    said(f"compiled; broken: {broken}")
+    (args.out / f"ready{args.part}").touch()
+    awaited = [args.out / name for name in ("compiled", *(f"ready{number}" for number in range(PARTS)))]
+    while not all(file.exists() for file in awaited) and time.time() - args.began < MOST_WAIT:
+        time.sleep(0.1)
+    with (args.out / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        checked: dict[str, dict[str, int]] = {}
+        for shape in shapes:
+            checked[shape.name] = {}
+            for name, plan in plans_of(*empties(shape)).items():
+                (args.out / f"running{args.part}").write_text(name)
+                checked[shape.name][name] = wrong(shape, partial(launch_of, plan))
+            torch.cuda.empty_cache()
+        bad = {name for found in checked.values() for name, count in found.items() if count}
+        said(f"checked; wrong: {bad}")
+        fastest.candidates = lambda x, y: {k: v for k, v in plans_of(x, y).items() if k not in bad}
+        from benchmarks.bench_transpose import environment
+
+        command = "python -m benchmarks.transpose_shapes " + " ".join(sys.argv[1 : sys.argv.index("--part")])
+        about = environment() | {"command": command}
+        rows: list[dict[str, Any]] = []
+        result = {"environment": about, "wrong": checked, "broken": broken, "rows": rows}
+        a, b = pair(Shape(16384, 16384))
+        for _ in range(1000):  # a third of a second, for the clocks
+            b.copy_(a)
+        del a, b
+        for shape in shapes:
+            if time.time() - args.began > args.seconds:
+                said(f"{shape.name}: no time")
+                continue
+            rows.append(timed_row(shape, fastest.candidates(*empties(shape)), args))
+            path.write_text(json.dumps(result, indent=1) + "\n")
+            said(line_of(rows[-1]))
+            torch.cuda.empty_cache()
+
+
+def refused(plan: AnyPlan, x: torch.Tensor, y: torch.Tensor) -> str:
+    """Why it does not compile; empty if it does."""
+    try:
+        launcher(plan, x, y)
+    except Exception as error:
+        return str(error)[-500:]
+    return ""
+
+
+def timed_row(shape: Shape, plans: dict[str, AnyPlan], args: argparse.Namespace) -> dict[str, Any]:
+    """Every plan and tiling a few times, the best again beside everybody else."""
+    direct = 4 * shape.elements >= DIRECT_BYTES
+    sets = pairs(shape)
+    ours = {name: [launch_of(plan, x, y) for x, y in sets] for name, plan in plans.items()}
+    tiled = {
+        f"triton {bm}x{bn} {warps} {group}": [triton_launch(x, y, (bm, bn, warps, group)) for x, y in sets]
+        for bm, bn, warps, group in TILINGS
+    }
+    quick = medians(ours | tiled, args.quick, direct)
+    best = sorted(ours, key=lambda name: quick[name])[:3]
+    tiling = min(tiled, key=lambda name: quick[name])
+    contestants = ceilings(shape) | {name: ours[name] for name in best} | {tiling: tiled[tiling]}
+    contestants["fastest"] = [prepared(x, y) for x, y in sets]
+    contestants["late"] = [launch_of(plans[best[0]], x, y, early=False) for x, y in sets]
+    contestants["torch"] = [lambda x=x, y=y: y.copy_(x.transpose(-1, -2)) for x, y in sets]
+    if "compile" not in args.without:
+        contestants["torch.compile"] = compiled_launches(sets)
+    if shape.batch == 1 and not shape.off:
+        geam = Geam()
+        contestants["sgeam"] = [geam.launch(x, y) for x, y in pairs(shape, torch.float32)]
+    final = medians(contestants, args.rounds, direct)
+    taken = next(reversed(CHOSEN.values()))
+    return {
+        **shape._asdict(),
+        "name": shape.name,
+        "direct": direct,
+        "chosen": next(name for name, plan in plans.items() if plan == taken),
+        "best": best,
+        "us": final,
+        "quick_us": quick,
+        **({"host_us": host_us(*sets[0])} if shape.elements <= HOST_ELEMENTS else {}),
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", type=Path)
     parser.add_argument("--shapes", help="names, such as 300x700,5x300x700,300x700+3+5@1: not the forty")
-    parser.add_argument("--fresh", type=int, help="so many shapes drawn at random, instead")
+    parser.add_argument("--fresh", type=int, default=0, help="so many shapes drawn at random, too")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--quick", type=int, default=4)
     parser.add_argument("--without", default="", help="compile, memcheck: what is left out")
     parser.add_argument("--seconds", type=float, default=1e9, help="from when on no shape is begun")
+    parser.add_argument("--part", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--began", type=float, help=argparse.SUPPRESS)
     parser.add_argument(
         "--memcheck", action="store_true", help="only the small shapes of MEMCHECKED, untimed"
     )
     args = parser.parse_args()
-    began = time.monotonic()
+    shapes = [Shape.named(name) for name in args.shapes.split(",")] if args.shapes else SHAPES
+    shapes = [*shapes, *fresh(args.fresh, args.seed)]
     if args.memcheck:
         for shape in MEMCHECKED:
             for name, plan in candidates(*pair(shape)).items():
                 if name in CHECKED or "all rows" in name:
                     print(shape.name, name, wrong(shape, partial(launch_of, plan)), flush=True)
-        return
-
-    def said(what: str) -> None:
-        print(f"[{time.monotonic() - began:6.1f} s] {what}", file=sys.stderr, flush=True)
-
-    shapes = [Shape.named(name) for name in args.shapes.split(",")] if args.shapes else SHAPES
-    if args.fresh:
-        shapes = fresh(args.fresh, args.seed)
-    sanitizer = None if "memcheck" in args.without else start_memcheck()
-    context = multiprocessing.get_context("spawn")
-    with context.Pool(14) as pool:
-        warming = pool.starmap_async(warm_triton, [(tiling, shapes) for tiling in TILINGS], chunksize=1)
-        compiling = pool.map_async(warm_compiled, [] if "compile" in args.without else shapes, chunksize=1)
-        from benchmarks.bench_transpose import environment
-
-        about = environment() | {"command": "python -m benchmarks.transpose_shapes " + " ".join(sys.argv[1:])}
-        checked: dict[str, dict[str, int]] = {}
-        broken: dict[str, str] = {}
-        for shape in shapes:
-            x, y = pair(shape)
-            checked[shape.name] = {}
-            for name, plan in candidates(x, y).items():
-                if name in broken:
-                    continue
-                try:
-                    checked[shape.name][name] = wrong(shape, partial(launch_of, plan))
-                except Exception as error:
-                    broken[name] = str(error)[:500]
-        said(f"checked; broken: {broken}")
-        warming.get()
-        compiling.get()
-        said("Triton and torch compiled")
-    memcheck = None if sanitizer is None else read_memcheck(sanitizer, 60)
-    said(f"memcheck: {memcheck and (memcheck['wrong'], memcheck['last'])}")
-    args.out.mkdir(parents=True, exist_ok=True)
-    result = {"environment": about, "wrong": checked, "broken": broken, "memcheck": memcheck}
-    (args.out / "transpose_shapes.json").write_text(json.dumps(result, indent=1) + "\n")
-
-    a, b = pair(Shape(16384, 16384))
-    for _ in range(1000):  # a third of a second, for the clocks
-        b.copy_(a)
-    del a, b
-
-    rows: list[dict[str, Any]] = []
-    printed = [f"{about['device']}: GB/s of copy or elementwise; share of it; lead over the best peer"]
-    for shape in shapes:
-        if time.monotonic() - began > args.seconds:
-            printed.append(f"{shape.name}: no time")
-            continue
-        direct = 4 * shape.elements >= DIRECT_BYTES
-        sets = pairs(shape)
-        plans = candidates(*sets[0])
-        ours = {
-            name: [launch_of(plans[name], x, y) for x, y in sets]
-            for name, wrong_ones in checked[shape.name].items()
-            if not wrong_ones
-        }
-        tiled = {
-            f"triton {bm}x{bn} {warps} {group}": [
-                triton_launch(x, y, (bm, bn, warps, group)) for x, y in sets
-            ]
-            for bm, bn, warps, group in TILINGS
-        }
-        quick = medians(ours | tiled, args.quick, direct)
-        best = sorted(ours, key=lambda name: quick[name])[:3]
-        tiling = min(tiled, key=lambda name: quick[name])
-        contestants = ceilings(shape) | {name: ours[name] for name in best} | {tiling: tiled[tiling]}
-        try:
-            contestants["fastest"] = [prepared(x, y) for x, y in sets]
-        except Exception as error:
-            broken["fastest"] = str(error)[:500]
-        contestants["torch"] = [lambda x=x, y=y: y.copy_(x.transpose(-1, -2)) for x, y in sets]
-        if "compile" not in args.without:
-            contestants["torch.compile"] = compiled_launches(sets)
-        if shape.batch == 1 and not shape.off:
-            geam = Geam()
-            contestants["sgeam"] = [geam.launch(x, y) for x, y in pairs(shape, torch.float32)]
-        final = medians(contestants, args.rounds, direct)
-        taken = next(reversed(CHOSEN.values()), None)
-        chosen = next((name for name, plan in plans.items() if plan == taken), best[0])
-        rows.append(
-            {
-                **shape._asdict(),
-                "name": shape.name,
-                "direct": direct,
-                "chosen": chosen,
-                "us": final,
-                "quick_us": quick,
-                **({"host_us": host_us(*sets[0])} if shape.elements <= HOST_ELEMENTS else {}),
-            }
-        )
-        mine = min(best, key=lambda name: final[name])
-        final.setdefault("fastest", final[mine])
-        limits, peer, lead = against(rows[-1])
-        share, best_share = (min(limits) / final[name] for name in ("fastest", mine))
-        printed.append(
-            f"{shape.name:20} {4e-3 * shape.elements / min(limits):5.0f} share {share:.3f} lead {lead:.3f} "
-            f"over {peer:20} {final['fastest']:8.2f} us; best {best_share:.3f} {mine}; chosen {chosen}"
-        )
-        result["rows"] = rows
-        (args.out / "transpose_shapes.json").write_text(json.dumps(result, indent=1) + "\n")
-        said(printed[-1])
-        del sets, ours, tiled, contestants
-        torch.cuda.empty_cache()
-    print("\n".join(printed))
-    print(
-        "wrong:",
-        {s: {k: v for k, v in found.items() if v} for s, found in checked.items() if any(found.values())},
-    )
-    print("broken:", broken)
+    elif args.part is None:
+        supervise(args, shapes)
+    else:
+        part(args, shapes[args.part :: PARTS])
 
 
 if __name__ == "__main__":

@@ -103,15 +103,18 @@ def chosen(x: Any, y: Any, stream: int) -> AnyPlan:
     return CHOSEN[key]
 
 
-def launcher(plan: AnyPlan, x: Any, y: Any) -> Launch:
-    """What launches `plan` on a stream, compiled at its first use."""
+def launcher(plan: AnyPlan, x: Any, y: Any, early: bool | None = None) -> Launch:
+    """What launches `plan` on a stream, compiled at its first use.
+
+    `early`: whether it may start before the kernel ahead of it has ended; as the device can, if None.
+    """
     align_bytes = CHUNK_BYTES if isinstance(plan, ALIGNED) else x.element_size()
     fixed = isinstance(plan, Blocks | Direct) and x.numel() <= TINY
     args = as_cute(x, align_bytes, fixed), as_cute(y, align_bytes, fixed)
     sizes = (tuple(x.shape), x.stride(), y.stride()) if fixed else (len(x.shape), unit_mode(x), unit_mode(y))
-    key = (plan, x.dtype, align_bytes, sizes)
+    key = (plan, x.dtype, align_bytes, sizes, early)
     if key not in COMPILED:
-        COMPILED[key] = cute.compile(build(plan).host, *args, CUstream(0))
+        COMPILED[key] = cute.compile(build(plan, early).host, *args, CUstream(0))
     function = COMPILED[key]
     return lambda stream: function(*args, CUstream(stream))
 
