@@ -94,6 +94,11 @@ What a call keeps the host busy, microseconds, at {name}: {calls}. (`prepared` i
 `kernels.transpose.fastest.prepare` returns, for the same tensors again and again.)
 """
 
+FRESH = """
+At shapes drawn at random ([transpose_fresh.json](evidence/transpose_fresh.json), {device}, without
+torch.compile; `{command}`): {summary} Behind: {behind}.
+"""
+
 SWEEP = """
 ## What decides the speed
 
@@ -117,13 +122,13 @@ TAIL = """
 - At the forty shapes, {plans} plans run, guard zones and padding included: {plans_wrong} wrong.
 - compute-sanitizer's memcheck over {memchecked} launches at small shapes, each tensor an allocation of its
   own: {memcheck}.
-- Plans called "early" may start before the kernel ahead of them has ended (programmatic dependent launch),
-  and wait for it themselves. In a row of launches, as here, each hides part of the next one's start: 64 x 64
-  takes 0.74 us so and 1.18 without, where torch.compile takes 1.14. A single launch was not timed.
-- Nine of the plans measured are no plans any more. Two of them led at a shape: "few rows, 3584" at
-  255 x 131072, "exchange 128x128 last first" level with others at 4096 x 4096. The plan called "untrimmed"
-  came after and was not run on a GPU. The H100's table is older: it lacks "early" and the choice on two pairs
-  of large buffers.
+- Every kernel may start before the one ahead of it has ended, and waits for it before it touches memory
+  (programmatic dependent launch, sm_90 and later). In a row of launches, as here, each hides part of the next
+  one's start; copy, elementwise kernel and peers have no such start. A single launch was not timed. It is
+  about 1 us a launch: 64 x 64 took 1.18 us without and 0.74 with it.
+- Plans that led nowhere went after the run. {mended}
+- The H100's table is older than the plans: it lacks the early start, and loads and stores of `shifted` in a
+  third of the instructions.
 - The plan is chosen on buffers that rotate, as the table's do. For a matrix that is in the L2 already another
   may be quicker.
 - `evict_last` loads leave lines of `x` behind in the L2.
@@ -140,10 +145,11 @@ def main(path: Path) -> str:
         f"{where['device']}, driver {where['driver']}, {versions}; {where['date']}; `{where['command']}`.",
         f"All figures: [{path.name}](evidence/{path.name}). Written by `benchmarks/transpose_page.py`.",
         variants(run["variants"], run["variant_times"]),
-        ORIGIN.format(chosen=" ".join(of_exchange(found) for found in forty)),
+        ORIGIN.format(chosen=of_exchange(forty[0])),
         costs(json.loads(path.with_name("transpose_counters.json").read_text())),
         SHAPES,
         *[shapes(found) for found in forty],
+        drawn_at_random(json.loads(path.with_name("transpose_fresh.json").read_text())),
         SWEEP,
         families(run["sweep"]),
         HINTS,
@@ -154,6 +160,7 @@ def main(path: Path) -> str:
             shapes=len(run["shapes"]),
             wrong=sum(c["wrong_elements"] > 0 for c in run["shapes"]),
             date=where["date"][:10],
+            mended=mended(forty[0]["rows"]),
             plans=sum(len(found) for found in forty[0]["wrong"].values()),
             plans_wrong=sum(
                 any_wrong > 0 for found in forty[0]["wrong"].values() for any_wrong in found.values()
@@ -271,6 +278,24 @@ def summary(rows: Rows) -> str:
     ahead = f"Ahead of the quickest peer at {sum(lead >= 1 for lead in leads)} of {len(rows)} shapes"
     level = f"within 2 % of it at {sum(0.98 <= lead < 1 for lead in leads)} more."
     return f"{ahead}, {level}"
+
+
+def mended(rows: Rows) -> str:
+    """Where `transpose` took a plan that was wrong: the figure is another's, of the same run."""
+    names = " and ".join(row["name"] for row in rows if "chosen_wrong" in row)
+    if not names:
+        return ""
+    return (
+        f"One of them was wrong, for batches (strips of 8 tiles), and\n  `transpose` took it at {names}: "
+        "there the table has the quickest\n  right plan of the same run."
+    )
+
+
+def drawn_at_random(run: dict[str, Any]) -> str:
+    """How the plans do at shapes that nobody chose."""
+    behind = [f"{row['name']} ({against(row)[2]:.2f})" for row in run["rows"] if against(row)[2] < 1]
+    where = run["environment"]
+    return FRESH.format(summary=summary(run["rows"]), behind=", ".join(behind) or "none", **where)
 
 
 def of_exchange(run: dict[str, Any]) -> str:

@@ -100,8 +100,10 @@ def strips(xt: cute.Tensor, tile: cutlass.Constexpr, group: cutlass.Constexpr):
     """The grid that walks strips of `group` tiles along M (0: all of M), tiles along M first.
 
     Block (x, y, z) takes tile (y, x + z * group) of (N, M); the last strip may reach past M. At most 65535
-    tiles along N. A batch takes z for its matrices, and has no strips.
+    tiles along N. A batch takes z for its matrices: ValueError if it is to have strips.
     """
+    if cutlass.const_expr(cute.rank(xt) == 3 and group > 0):
+        raise ValueError(f"a batch has no strips, of {group} tiles or any")
     n, m = xt.shape[0], xt.shape[1]
     tiles_n, tiles_m = (n + tile[0] - 1) // tile[0], (m + tile[1] - 1) // tile[1]
     grid = (tiles_m, tiles_n, 1)

@@ -27,53 +27,25 @@ AnyPlan = Plan | Exchange | Shifted | Ribbon | Slim | Whole | Blocks | Flat | Di
 PLANS: dict[str, AnyPlan] = {
     **{f"slim, {count} {few}": Slim(few, count) for few in ("rows", "columns") for count in range(2, 9)},
     "few rows": Ribbon("rows"),
-    "few rows, 256 threads": Ribbon("rows", 512, 256),
-    "few rows, 1024": Ribbon("rows", 1024, 256),
-    "few rows, 1024 of 512": Ribbon("rows", 1024, 512, 320),
-    "few rows, 2048": Ribbon("rows", 2048, 640, 320),
-    "few columns, 144": Ribbon("columns", 144, 144),
+    "few rows, 1024": Ribbon("rows", 1024, 512, 320),
     "few columns, 256": Ribbon("columns", 256, 128),
     "few columns, 288": Ribbon("columns", 288, 288),
-    "few columns, 576": Ribbon("columns", 576, 288),
-    "few columns, 640": Ribbon("columns", 640, 320, 320),
-    "few columns, 1280": Ribbon("columns", 1280, 640, 320),
-    "few columns, 1280 of 320": Ribbon("columns", 1280, 320, 320),
     "few columns, 2560": Ribbon("columns", 2560, 512, 320),
-    "few columns, 2560 of 640": Ribbon("columns", 2560, 640, 320),
-    "whole, 128": Whole(1280, 128),
     "whole": Whole(),
     "whole, 512": Whole(1280, 512),
     "flat": Flat(2, 256),
-    "flat, 1": Flat(1, 256),
     "exchange 128x128 last, 768": Exchange((128, 128), 0, "evict_last", "plain", 768),
-    "exchange 128x128 last 256, 768": Exchange((128, 128), 0, "evict_last 256", "plain", 768),
-    "exchange 128x128 first, 768": Exchange((128, 128), 0, "evict_first", "plain", 768),
-    "exchange 256x128 last, 512": Exchange((256, 128), 0, "evict_last", "plain", 512),
     "exchange 128x128 async, 768": Exchange((128, 128), 0, "async", "plain", 768),
-    "exchange 128x128 async": Exchange((128, 128), 0, "async", "streaming"),
     "exchange 128x128": Exchange((128, 128), 0, "no_allocate", "streaming"),
-    "exchange 128x128 strips of 8": Exchange((128, 128), 8, "no_allocate", "streaming"),
     "exchange 128x64": Exchange((128, 64), 0, "no_allocate", "streaming"),
-    "exchange 64x128": Exchange((64, 128), 0, "no_allocate", "streaming"),
     "exchange 64x64": Exchange((64, 64), 0, "no_allocate", "streaming"),
     "exchange 64x64 async": Exchange((64, 64), 0, "async", "streaming"),
     "registers": Plan((8, 4), (1, 1), 0, "no_allocate", "streaming"),
     "shifted 128x256 by 32 last": Shifted((128, 256), 16, 32, "plain", "evict_last"),
-    "shifted 128x256 by 32 last 256": Shifted((128, 256), 16, 32, "plain", "evict_last 256"),
-    "shifted 128x256 by 32 plain": Shifted((128, 256), 16, 32, "plain", "plain"),
-    "shifted 128x256 by 32": Shifted((128, 256), 16, 32),
-    "shifted 128x256 by 16 last": Shifted((128, 256), 16, 16, "plain", "evict_last"),
-    "shifted 192x256 by 32 last": Shifted((192, 256), 16, 32, "plain", "evict_last"),
-    "shifted 256x128 by 32 last": Shifted((256, 128), 16, 32, "plain", "evict_last"),
-    "shifted 128x384 by 32 last": Shifted((128, 384), 16, 32, "plain", "evict_last"),
     "shifted 128x128 by 16": Shifted((128, 128), 8, 16),
-    "shifted 128x128 by 16 last": Shifted((128, 128), 8, 16, "plain", "evict_last"),
     "shifted 64x128 by 16": Shifted((64, 128), 4, 16),
-    "shifted 64x128 by 16 of 256": Shifted((64, 128), 8, 16),
     "shifted 64x64": Shifted((64, 64), 4, 8),
-    "shifted 32x64": Shifted((32, 64), 2, 8),
     "blocks 8x1": Blocks((8, 1), (2, 16)),
-    "blocks 2x4": Blocks((2, 4), (4, 8)),
     "blocks 4x4": Blocks((4, 4), (4, 8)),
     "direct m": Direct("m"),
     "direct m, 1": Direct("m", 1, 8),
@@ -81,10 +53,6 @@ PLANS: dict[str, AnyPlan] = {
     "narrow": Narrow(),
 }
 """The plans, as the evidence calls them. The first that fits serves where nothing can be timed."""
-
-MOST_ROWS = 441
-"""Rows of which a tile of `all_rows` can hold all: 448 with 7 more, in 126 KB of shared memory."""
-
 
 GRID_Y = 65535
 """Blocks along y that a grid can have (CUDA C++ Programming Guide, compute capabilities)."""
@@ -120,18 +88,7 @@ def build(plan: AnyPlan, early: bool | None = None) -> Kernel:
 
 def candidates(x: Any, y: Any) -> dict[str, AnyPlan]:
     """The plans that fit these two, by name."""
-    return {name: plan for name, plan in (PLANS | all_rows(x)).items() if fits(plan, x, y)}
-
-
-def all_rows(x: Any) -> dict[str, AnyPlan]:
-    """Tiles that hold all rows of a thin matrix, so that none is loaded by two blocks."""
-    height = -(-(x.shape[-2] + CHUNK - 1) // 64) * 64
-    if not 64 < x.shape[-2] <= MOST_ROWS:
-        return {}
-    tiles = {128: 16, 64: 8, 32: 4}
-    return {
-        f"shifted {n}x{height}, all rows": Shifted((n, height), warps, CHUNK) for n, warps in tiles.items()
-    }
+    return {name: plan for name, plan in PLANS.items() if fits(plan, x, y)}
 
 
 def fits(plan: AnyPlan, x: Any, y: Any) -> bool:

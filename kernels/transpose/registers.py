@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import cutlass
 from cutlass import cute
-from cutlass.cute.nvgpu import CacheEvictionPriority, CopyG2ROp, CopyR2GOp, L2PrefetchSize, StoreCacheMode
+from cutlass.cute.nvgpu import CacheEvictionPriority, CopyG2ROp, CopyR2GOp, StoreCacheMode
 
 from kernels.transpose.common import (
     EVICT_FIRST,
@@ -32,10 +32,6 @@ LOADS = {
     "plain": {},
     "no_allocate": {"l1c_evict_priority": CacheEvictionPriority.NO_ALLOCATE},
     "evict_last": {},
-    "evict_first": {},
-    "evict_last 128": {"l2_prefetch_size": L2PrefetchSize.SIZE_128B},
-    "evict_last 256": {"l2_prefetch_size": L2PrefetchSize.SIZE_256B},
-    "plain 256": {"l2_prefetch_size": L2PrefetchSize.SIZE_256B},
     "evict_last no_allocate": {"l1c_evict_priority": CacheEvictionPriority.NO_ALLOCATE},
 }
 """Attributes of the loads; `evict_last` is an L2 policy, an operand of each."""
@@ -124,9 +120,8 @@ def turned(src: cute.Tensor, load: cutlass.Constexpr) -> cute.Tensor:
 def load_wide(src: cute.Tensor, dst: cute.Tensor, load: cutlass.Constexpr):
     """`src` to `dst`, 16 bytes an access."""
     read = cute.make_copy_atom(CopyG2ROp(), src.element_type, num_bits_per_copy=128, **LOADS[load])
-    if cutlass.const_expr(load.startswith("evict")):
-        policy = EVICT_FIRST if load == "evict_first" else EVICT_LAST
-        cute.copy(read, src, dst, cache_policy=cutlass.Int64(policy))
+    if cutlass.const_expr(load.startswith("evict_last")):
+        cute.copy(read, src, dst, cache_policy=cutlass.Int64(EVICT_LAST))
     else:
         cute.copy(read, src, dst)
 

@@ -34,7 +34,7 @@ class Shifted(NamedTuple):
     """`tile`: elements of a thread block along (N, M), multiples of (4 * warps, 64).
 
     `align`: elements of `y` that no two blocks share a run of, 8 to 64, a divisor of 4 * `warps`; `store` and
-    `load`: cache hints, or `async` for loads past the registers; `most`: blocks of a multiprocessor, at most.
+    `load`: cache hints, or `async` for loads past the registers.
     """
 
     tile: tuple[int, int] = (64, 128)
@@ -42,7 +42,6 @@ class Shifted(NamedTuple):
     align: int = 8
     store: str = "plain"
     load: str = "async"
-    most: int = 32
 
     @property
     def threads(self) -> int:
@@ -76,7 +75,7 @@ class Shifted(NamedTuple):
     @property
     def residents(self) -> int:
         """Blocks that a multiprocessor has shared memory and threads for; registers must suffice for them."""
-        return min(1024 * SMEM_KIB // self.smem_bytes, 2048 // self.threads, self.most)
+        return min(1024 * SMEM_KIB // self.smem_bytes, 2048 // self.threads)
 
     @property
     def carveout(self) -> int:
