@@ -17,7 +17,7 @@ from layoutcheck.provenance.joins import joined_alike
 from layoutcheck.provenance.judged import Breach, Judged, Names
 from layoutcheck.provenance.place import place_results
 from layoutcheck.provenance.products import Execution, Products
-from layoutcheck.provenance.sides import COMPUTED
+from layoutcheck.provenance.sides import COMPUTED, Side
 from layoutcheck.sources.mlir import Operation
 
 
@@ -31,7 +31,7 @@ def judge(products: Products, names: Names) -> Judged:
     depths = Depths(names, found)
     for op, every in by_op.items():
         executions = summed(every)
-        why = _scrambled(op, executions, names, found) or depths.take(op, executions)
+        why = _scrambled(op, executions, products, names, found) or depths.take(op, executions)
         joined = any(one.a.joined or one.b.joined for one in executions)
         if joined and not why and not joined_alike(products, names, executions):
             why = COMPUTED
@@ -49,7 +49,35 @@ def summed(executions: list[Execution]) -> list[Execution]:
     return [one for one in executions if not (one.a.masked or one.b.masked)] or executions
 
 
-def _scrambled(op: Operation, executions: list[Execution], names: Names, found: Judged) -> str:
+def of_product(one: Execution, broken: Side, names: Names) -> tuple[tuple[str, object], ...]:
+    """What an element of a product is, and what it is taken for: m of that product's A, n of its B."""
+    if broken.scrambled is None or broken.off is None or broken.joined:
+        return ()
+    row, column, usual_row, usual_column = broken.off
+    held, taken = [], []
+    for at, usual in ((row, usual_row), (column, usual_column)):
+        if at == usual:
+            continue
+        both = names.along_one_mode(np.array([at, usual]))
+        if both is None:
+            return ()
+        held.append(int(both[0]))
+        taken.append(int(both[1]))
+    letters = [
+        letter
+        for letter, same in zip("mn", (row == usual_row, column == usual_column), strict=True)
+        if not same
+    ]
+    g, m, k = broken.scrambled
+    return (
+        ("row", m), ("k", k), ("held", tuple(held)), ("taken", tuple(taken)), ("product", tuple(letters)),
+        ("group", int(one.groups[g])), ("bits", one.bits),
+    )  # fmt: skip
+
+
+def _scrambled(
+    op: Operation, executions: list[Execution], products: Products, names: Names, found: Judged
+) -> str:
     """Tell the first element that is not of its row and k; why a side is not known, else."""
     why = ""
     for letter in "AB":
@@ -59,6 +87,9 @@ def _scrambled(op: Operation, executions: list[Execution], names: Names, found: 
         if broken is None or broken.scrambled is None or one is None:
             continue
         if broken.computed:
+            facts = () if len(products.replay.blocks) > 1 else of_product(one, broken, names)
+            if facts:
+                found.breaches.append(Breach("scrambled", op, letter, facts))
             why = why or f"elements of another product in another order, in {letter}"
             continue
         g, m, k = broken.scrambled

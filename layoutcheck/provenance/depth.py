@@ -164,7 +164,7 @@ class Depths:
             return
 
     def _crossed(self, op: Operation, executions: list[Execution], a: Along | str, b: Along | str) -> str:
-        """Where k of one operand runs along both modes of a matrix, back and forth: its tile is scrambled."""
+        """Where k of one operand runs along both modes of a matrix, back and forth or across: scrambled."""
         for letter, along, other in (("A", a, b), ("B", b, a)):
             if along != SEVERAL or isinstance(other, str):
                 continue
@@ -181,15 +181,14 @@ class Depths:
                     for part in (coordinates[:, :1, :1], coordinates[:, :, :1])
                 ]
                 steps = np.diff(side.labels, axis=2)
-                if (
-                    varying[0].sum() == 2
-                    and varying[1].sum() == 2
-                    and (steps > 0).any()
-                    and (steps < 0).any()
-                ):
-                    g, m, k = (int(i) for i in np.argwhere(np.diff(np.sign(steps), axis=2))[0])
-                    held = tuple(map(int, coordinates[g, m, k + 2]))
-                    facts = (("row", m), ("k", k + 2), ("held", held), ("taken", ()),
+                across = (np.diff(coordinates, axis=2) > 0).sum(3) > 1
+                turns = np.diff(np.sign(steps), axis=2) != 0
+                back = bool(turns.any())
+                if varying[0].sum() == 2 and varying[1].sum() == 2 and (back or across.any()):
+                    g, m, k = (int(i) for i in np.argwhere(turns if back else across)[0])
+                    k += 2 if back else 1
+                    held = tuple(map(int, coordinates[g, m, k]))
+                    facts = (("row", m), ("k", k), ("held", held), ("taken", ()),
                              ("group", int(one.groups[g])), ("bits", one.bits))  # fmt: skip
                     self.found.breaches.append(Breach("scrambled", op, letter, facts))
                     return f"the elements of {letter} are scrambled"

@@ -30,7 +30,8 @@ class Side:
 
     `reason` says why it is not known. `scrambled` is (group, row, k) of the first element that does not fit.
     `labels` are those of all elements; `joined` says that some were multiplied by those of another product,
-    `masked` that all are masked: nothing is summed.
+    `masked` that all are masked: nothing is summed. `off` names the element of a product that is scrambled:
+    its row and column, and those that its neighbours have.
     """
 
     rows: Array
@@ -41,6 +42,7 @@ class Side:
     computed: bool = False
     joined: bool = False
     masked: bool = False
+    off: tuple[int, int, int, int] | None = None
 
 
 def side(labels: Array, named: Named) -> Side:
@@ -112,14 +114,19 @@ def _of_products(labels: Array, products: Array, named: Named) -> Side:
     if ((rows <= UNKNOWN) | (columns <= UNKNOWN))[products].any():
         found.reason = COMPUTED
         return found
-    off = products
-    for first, second in ((rows, columns), (columns, rows)):
+    fewest = labels.size + 1
+    for turned, (first, second) in enumerate(((rows, columns), (columns, rows))):
         one, other = _shared(first, products, 2), _shared(second, products, 1)
         off = products & ((first != one[:, :, None]) | (second != other[:, None, :]))
-        if not off.any():
-            found.rows, found.depth = one, other
+        at = _first(off)
+        if at is None:
+            found.rows, found.depth, found.scrambled, found.off = one, other, None, None
             return found
-    found.scrambled = _first(off)
+        if int(off.sum()) < fewest:
+            fewest, (g, m, k) = int(off.sum()), at
+            usual = (int(one[g, m]), int(other[g, k]))
+            found.scrambled = at
+            found.off = (int(rows[at]), int(columns[at]), *(usual[::-1] if turned else usual))
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from layoutcheck.dsl.lowered.spaces import object_at
 from layoutcheck.operands.fragments import tiled_mma
 from layoutcheck.order.footprint import operand
 from layoutcheck.provenance.carry import carry
-from layoutcheck.provenance.contract import summed
+from layoutcheck.provenance.contract import of_product, summed
 from layoutcheck.provenance.depth import Depths
 from layoutcheck.provenance.fragments import (
     accumulator_registers,
@@ -355,3 +356,27 @@ def test_a_row_with_k_of_its_own_is_told() -> None:
     assert (breach.kind, breach.letter, breach["held"], breach["taken"]) == ("scrambled", "A", (2, 2), (2, 0))
     hankel = object_at(1) + 2 * (np.arange(4)[:, None] + np.arange(4))[None]
     assert not _judged(_execution(side(hankel, nothing), b)).breaches
+
+
+def test_k_that_runs_across_the_rows_is_told() -> None:
+    a, b = _sides()
+    swizzled = a.labels + 128 * np.arange(4)  # k runs down the rows, too
+    (breach,) = _judged(_execution(side(swizzled, nothing), b)).breaches
+    assert (breach.kind, breach.letter, breach["k"], breach["held"]) == ("scrambled", "A", 1, (1, 1))
+
+
+def _product_names(index: Any) -> tuple[Any, Any]:
+    """Names of a product of 4 rows and 4 columns: rows of tensor 1, columns of tensor 2."""
+    return object_at(1) + 128 * (index // 4), object_at(2) + 128 * (index % 4)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_results_in_another_order_are_told_by_their_rows_and_columns(turned: bool) -> None:
+    labels = (PRODUCT | np.arange(16)).reshape(1, 4, 4)
+    labels[0, 1, [1, 2]] = labels[0, 1, [2, 1]]  # registers of (1, 1) and (1, 2) are exchanged
+    broken = side(labels.transpose(0, 2, 1) if turned else labels, _product_names)
+    known = {n: [Tensor(object_at(n), 2, (Mode(0, 128, 64), Mode(1, 2, 64)), 2)] for n in (1, 2)}
+    facts = dict(of_product(_execution(broken, broken), broken, Names(known)))
+    assert (facts["product"], facts["held"], facts["taken"]) == (("n",), (2,), (1,))
+    assert (facts["row"], facts["k"]) == (1, 1)
+    assert of_product(_execution(broken, broken), replace(broken, joined=True), Names(known)) == ()

@@ -34,12 +34,29 @@ from layoutcheck.operands.rules.rule import make_rule
 
 def tell(letter: str, facts: dict[str, Any]) -> tuple[str, str]:
     """The first element that is not of its row and k."""
+    if facts.get("product"):
+        return _of_product(letter, facts)
     held, taken = (f"{letter}{list(facts[key])}" for key in ("held", "taken"))
     title = f"{letter} of a product holds elements of other rows or of another k"
     expected = f"; the other elements of its row and of its k make it {taken}" if facts["taken"] else ""
     message = (
         f"{facts['where']} holds {held}{expected}. The tile is written and read through different layouts or swizzles, "
         f"or the fragment is filled in another order than the MMA's."
+    )
+    return title, message
+
+
+def _of_product(letter: str, facts: dict[str, Any]) -> tuple[str, str]:
+    """The same where the operand is the result of another product, as P of attention is."""
+    held, taken = (
+        " and ".join(f"{name} = {at}" for name, at in zip(facts["product"], facts[key], strict=True))
+        for key in ("held", "taken")
+    )
+    title = f"{letter} of a product holds results of another product in another order"
+    message = (
+        f"{facts['where']} holds the result of another product at {held}; the other elements of its row and of its k "
+        f"make it {taken}. The registers of that accumulator are not taken in the order of this MMA's {letter}: "
+        f"make the fragment from the accumulator's layout (`cute.make_layout` of its modes, or `retile`)."
     )
     return title, message
 
