@@ -24,8 +24,9 @@ from layoutcheck.order import MOST_BLOCKS, Undecided
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.events import WatchedKernel, kernels
 from layoutcheck.provenance.contract import judge
-from layoutcheck.provenance.follow import follow, is_product, products_of
+from layoutcheck.provenance.follow import follow, products_of
 from layoutcheck.provenance.judged import NEUTRAL, NOT_MET, Judged, Names
+from layoutcheck.provenance.matrix import is_product
 from layoutcheck.provenance.moved import Moves, misplaced
 from layoutcheck.provenance.products import Products
 from layoutcheck.provenance.replay import Replay, tensor_maps

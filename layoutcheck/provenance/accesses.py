@@ -1,0 +1,222 @@
+"""Steps of operations that reach memory: loads, stores, matrices, asynchronous and bulk copies, TMA.
+
+Each function is given the tracker and the operation, and returns what runs in its place.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from layoutcheck.dsl.lowered import spaces
+from layoutcheck.dsl.lowered.instructions import BULK, TENSOR_LOAD
+from layoutcheck.dsl.lowered.machine import Step
+from layoutcheck.dsl.lowered.types import Type, parse_type
+from layoutcheck.dsl.lowered.values import number
+from layoutcheck.provenance.deeds import Deed
+from layoutcheck.provenance.refs import UNKNOWN, Refs, refs_of
+from layoutcheck.provenance.tracker import KIND, Tracker
+from layoutcheck.sources.mlir import Operation, integer, integers
+
+
+def load(on: Tracker, op: Operation) -> Step:
+    """Loads from registers in memory, global and shared memory."""
+    machine, values = on.machine, on.machine.values
+    pointer, out = on.slots[op.operands[0]], on.slots[op.results[0]]
+    space, width = parse_type(op.operands[0].type).space, parse_type(op.results[0].type).size_bytes
+    below = _below(parse_type(op.results[0].type))
+
+    def run() -> None:
+        address = number(values[pointer])
+        where = spaces.space_of(space, address)
+        lost = on.unknown_why(pointer)
+        if where == "rmem":
+            values[out] = Refs(on.register_load(address, width))
+        elif lost or below or where not in ("gmem", "smem", "dsmem"):
+            values[out] = Refs(np.full((1, width), UNKNOWN, np.int64))
+        elif where == "gmem":
+            values[out] = Refs(np.asarray(address, np.int64).reshape(-1, 1) + np.arange(width))
+        else:
+            base, refs = on.fresh(width)
+            values[out] = refs
+            on.note(Deed("load", op, machine.mask, address, 0, width, base))
+        machine.provenance[out] = on.unsaid
+
+    return run
+
+
+def load_number(on: Tracker, op: Operation) -> Step:
+    """A load that an address may rest on: of registers that hold elements, it is these."""
+    machine, values, inner = on.machine, on.machine.values, on.inner(op)
+    pointer, out = on.slots[op.operands[0]], on.slots[op.results[0]]
+    space, width = parse_type(op.operands[0].type).space, parse_type(op.results[0].type).size_bytes
+
+    def run() -> None:
+        inner()
+        address = number(values[pointer])
+        if spaces.space_of(space, address) == "rmem":
+            at = on.register_load(address, width)
+            if at.any():
+                values[out], machine.provenance[out] = Refs(at), on.unsaid
+
+    return run
+
+
+def store(on: Tracker, op: Operation) -> Step:
+    """Stores to registers in memory, global and shared memory."""
+    machine, values = on.machine, on.machine.values
+    value, pointer = on.slots[op.operands[0]], on.slots[op.operands[1]]
+    kind = parse_type(op.operands[0].type)
+    space, width, inner = parse_type(op.operands[1].type).space, kind.size_bytes, on.inner(op)
+    numeric = on.numeric(op.operands[0])
+    below = _below(kind)
+
+    def run() -> None:
+        address = number(values[pointer])
+        where = spaces.space_of(space, address)
+        if numeric:
+            inner()
+        at = refs_of(values[value], width)
+        if below:
+            at = np.full_like(at, UNKNOWN) if at.any() else at
+        if where == "rmem":
+            on.register_store(address, at, width)
+        else:
+            on.note(
+                Deed("store", op, machine.mask, address, 0, width, 0, (at,), lost=on.unknown_why(pointer))
+            )
+
+    return run
+
+
+def ldmatrix(on: Tracker, op: Operation) -> Step:
+    """`ldmatrix`, transposed or not."""
+    machine, values = on.machine, on.machine.values
+    pointer, out = on.slots[op.operands[0]], on.slots[op.results[0]]
+    count = integer(op.attributes.get("num", "1")) or 1
+    plain = (
+        "m8n8" in op.attributes.get("shape", "m8n8")
+        and parse_type(op.results[0].type).size_bytes == 4 * count
+    )
+
+    def run() -> None:
+        lost = on.unknown_why(pointer) or ("" if plain else "a matrix load of another shape")
+        base, refs = on.fresh(4 * count)
+        values[out], machine.provenance[out] = refs, on.unsaid
+        facts = {"count": count, "transposed": "col" in op.attributes.get("layout", "")}
+        on.note(
+            Deed(
+                "ldmatrix",
+                op,
+                machine.mask,
+                number(values[pointer]),
+                0,
+                4 * count,
+                base,
+                facts=facts,
+                lost=lost,
+            )
+        )
+
+    return run
+
+
+def stmatrix(on: Tracker, op: Operation) -> Step:
+    """`stmatrix`, transposed or not."""
+    machine, values = on.machine, on.machine.values
+    pointer, sources = on.slots[op.operands[0]], [on.slots[v] for v in op.operands[1:]]
+    plain = "m8n8" in op.attributes.get("shape", "m8n8")
+
+    def run() -> None:
+        at = tuple(refs_of(values[slot], 4) for slot in sources)
+        facts = {"count": len(sources), "transposed": "col" in op.attributes.get("layout", "")}
+        lost = on.unknown_why(pointer) or ("" if plain else "a matrix store of another shape")
+        on.note(
+            Deed(
+                "stmatrix",
+                op,
+                machine.mask,
+                number(values[pointer]),
+                0,
+                16,
+                0,
+                at,
+                facts=facts,
+                lost=lost,
+            )
+        )
+
+    return run
+
+
+def cp_async(on: Tracker, op: Operation) -> Step:
+    """`cp.async` of one thread, with the count of its bytes that are read."""
+    machine, values = on.machine, on.machine.values
+    slots = [on.slots[v] for v in op.operands]
+    size = integer(op.attributes.get("size", "")) or 0
+
+    def run() -> None:
+        to, source = number(values[slots[0]]), number(values[slots[1]])
+        given = (number(values[slots[2]]),) if len(slots) > 2 else ()
+        lost = on.unknown_why(*slots)
+        on.note(Deed("copy", op, machine.mask, to, source, size, numbers=given, lost=lost))
+
+    return run
+
+
+def tma(on: Tracker, op: Operation) -> Step:
+    """TMA copies of tiles, in both directions."""
+    machine, values = on.machine, on.machine.values
+    load = op.name == TENSOR_LOAD
+    sizes = integers(op.attributes.get("operandSegmentSizes", "")) or (1, 1, len(op.operands) - 2)
+    shared, map_ = (0, 1) if load else (1, 0)
+    slots = [on.slots[op.operands[shared]], on.slots[op.operands[map_]]]
+    at = [on.slots[v] for v in op.operands[2 : 2 + sizes[2]]]
+    masks = []
+    if load and len(sizes) > 5 and sizes[5]:
+        n = 2 + sizes[2] + 1 + sizes[4]
+        masks = [on.slots[v] for v in op.operands[n : n + 1]]
+    mode = KIND.search(op.attributes.get("mode", ""))
+    other = "" if mode is None or mode[1] == "tile" else "a TMA copy that is not of tiles"
+    if "reduce" in op.name:
+        other = ""
+
+    def run() -> None:
+        facts = {"multicast": number(values[masks[0]]) if masks else None}
+        on.note(
+            Deed(
+                "tma_load" if load else "tma_store", op, machine.mask, number(values[slots[0]]),
+                number(values[slots[1]]), numbers=tuple(number(values[slot]) for slot in at), facts=facts,
+                lost=other or on.unknown_why(*slots, *at),
+            )
+        )  # fmt: skip
+
+    return run
+
+
+def bulk(on: Tracker, op: Operation) -> Step:
+    """Bulk copies without a tensor map."""
+    machine, values = on.machine, on.machine.values
+    to, source, size = (on.slots[op.operands[i]] for i in (0, 1, BULK[op.name]))
+    kinds = [parse_type(v.type).space for v in op.operands[:2]]
+
+    def run() -> None:
+        a, b, n = (number(values[slot]) for slot in (to, source, size))
+        facts = {"to": spaces.space_of(kinds[0], a), "from": spaces.space_of(kinds[1], b)}
+        on.note(
+            Deed(
+                "bulk",
+                op,
+                machine.mask,
+                a,
+                b,
+                numbers=(n,),
+                facts=facts,
+                lost=on.unknown_why(to, source, size),
+            )
+        )
+
+    return run
+
+
+def _below(kind: Type) -> bool:
+    return kind.kind == "vector" and 0 < kind.parts[0].bits < 8

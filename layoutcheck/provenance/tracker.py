@@ -1,0 +1,123 @@
+"""`Tracker`: the references that registers of a block hold, while it is evaluated.
+
+What reads or writes memory, and every product, is kept as a `Deed` beside the event of `order.events` that
+was written down just before.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from layoutcheck.dsl.lowered import spaces
+from layoutcheck.dsl.lowered.machine import Machine, Step
+from layoutcheck.dsl.lowered.record import Number
+from layoutcheck.dsl.lowered.types import Type
+from layoutcheck.order.events import Watched
+from layoutcheck.order.meaning import Meaning
+from layoutcheck.provenance.deeds import Deed
+from layoutcheck.provenance.refs import FIRST, PRODUCT, Array, Refs
+from layoutcheck.sources.mlir import Operation
+from layoutcheck.sources.mlir import Value as SsaValue
+
+FLOAT = re.compile(r"(?:^|[<x(, ])(?:b?f|tf)[0-9]+")
+KIND = re.compile(r"<(?:\w+\s+)?(\w+)>")  # of an attribute: its last word
+_MOST_REFS = 1 << 26  # of one block: half a gigabyte
+_WORST = ("data", "blocked")
+
+
+class TooMuch(Exception):
+    """A kernel has more data than is followed."""
+
+
+class Tracker:
+    """Values on `addresses` are numbers, by the evaluator's own steps (`inner`); others are references."""
+
+    def __init__(
+        self, machine: Machine, slots: dict[SsaValue, int], inner: Callable[[Operation], Step],
+        addresses: set[SsaValue], watched: Watched, meanings: dict[Operation, Meaning],
+    ) -> None:  # fmt: skip
+        self.meanings = meanings
+        self.machine, self.slots, self.inner = machine, slots, inner
+        self.addresses, self.events = addresses, watched.events
+        self.threads = machine.launch.threads
+        self.arrays: dict[int, Array] = {}
+        self.deeds: dict[int, Deed] = {}
+        self.met: list[Array] = []
+        self.next = FIRST
+        self.unsaid = machine.reasons.bit("data", "values that are followed as elements, not as numbers")
+
+    def numeric(self, value: SsaValue) -> bool:
+        """Whether a value is followed as a number: an address rests on it, and it is an integer."""
+        return value in self.addresses and FLOAT.search(value.type) is None
+
+    def note(self, deed: Deed) -> Deed:
+        """Keep a deed beside the event that was written down just before."""
+        active = self.machine.mask is None or self.machine.mask.any()
+        if active and self.machine.reached and self.events:
+            self.deeds[len(self.events) - 1] = deed
+        if self.next > _MOST_REFS:
+            raise TooMuch
+        return deed
+
+    def unknown_why(self, *slots: int) -> str:
+        """Why numbers cannot be relied on; "" where they can."""
+        bits = self.machine.guard
+        for slot in slots:
+            bits |= self.machine.provenance[slot]
+        if bits and self.machine.reasons.worst(bits) in _WORST:
+            return "addresses, or conditions, that only a run knows"
+        return ""
+
+    def fresh(self, width: int) -> tuple[int, Refs]:
+        """New references of that many bytes in each thread, and the first of them."""
+        base = self.next
+        self.next += self.threads * width
+        return base, Refs(base + np.arange(self.threads * width, dtype=np.int64).reshape(self.threads, width))
+
+    def _array(self, address: Number) -> tuple[Array, Number]:
+        first = int(np.asarray(address).flat[0])
+        index = (first - spaces.LOCAL) // spaces.LOCAL_STEP
+        known = self.machine.registers.arrays
+        if index not in self.arrays:
+            self.arrays[index] = np.zeros((self.threads, known[index].size), np.int64)
+        return self.arrays[index], address - spaces.LOCAL - index * spaces.LOCAL_STEP
+
+    def register_load(self, address: Number, width: int) -> Array:
+        """The references in an array of registers."""
+        array, offset = self._array(address)
+        if isinstance(offset, int) or bool((offset == offset[0]).all()):
+            start = int(np.asarray(offset).flat[0])
+            return array[:, start : start + width].copy()
+        columns = np.clip(offset[:, None] + np.arange(width), 0, array.shape[1] - 1)
+        found: Array = array[np.arange(self.threads)[:, None], columns]
+        return found
+
+    def register_store(self, address: Number, at: Array, width: int) -> None:
+        """Put references into an array of registers, in the threads that run."""
+        array, offset = self._array(address)
+        mask = self.machine.mask
+        if isinstance(offset, int) or bool((offset == offset[0]).all()):
+            start = int(np.asarray(offset).flat[0])
+            if mask is None:
+                array[:, start : start + width] = at
+            else:
+                array[mask, start : start + width] = np.broadcast_to(at, (self.threads, width))[mask]
+            return
+        rows = np.arange(self.threads) if mask is None else np.flatnonzero(mask)
+        columns = np.clip(offset[:, None] + np.arange(width), 0, array.shape[1] - 1)
+        array[rows[:, None], columns[rows]] = np.broadcast_to(at, (self.threads, width))[rows]
+
+    def accumulated(self, before: Array, kind: Type, keeps: Any) -> Array:
+        """References of accumulators: those before where they are of a product, else new ones."""
+        part = kind.parts[0] if kind.parts else kind
+        each = part.parts[0].size_bytes if part.kind == "vector" else part.size_bytes
+        count = kind.size_bytes // each
+        base = self.next
+        self.next += self.threads * count
+        new = PRODUCT | (base + np.arange(self.threads * count, dtype=np.int64).reshape(self.threads, count))
+        old = before[:, ::each]
+        return np.repeat(np.where(((old & PRODUCT) != 0) & keeps[:, None], old, new), each, 1)
