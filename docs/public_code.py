@@ -21,6 +21,7 @@ repositories that no rule was written for. No GPU was used.
 
 `python -m benchmarks.history` traces a repository before and after a fix. *Caught*: the first tree has a
 finding that the second lacks, and the second has none that the first lacks. *Noted*: the finding is a note.
+*No fault*: the traced tree holds no fault that the fix takes away.
 *Undone on* a later commit: the code of the fix's day runs with no DSL that can be traced, so the fix is taken
 back on that commit, by its own diff or by hand. All findings, and the versions on each side, are in
 `docs/evidence/history.json`.
@@ -31,11 +32,11 @@ back on that commit, by its own diff or by hand. All findings, and the versions 
 
 ## Repositories
 
-Each was checked by `layoutcheck ci --yes` (of cuLA, `cula/ops` and `tests/test_la_decode.py` for sm_100a;
-sonic-moe with quack on its path; learn-CuTeDSL was
-ended by SIGTERM in the last of its 21 programs), in an environment with torch and DSL 4.8.1 and few of
-its other dependencies. Most of the programs that built no kernel need arguments, another package or an
-older DSL; their reasons are in `docs/evidence/public_code.json`. The last two rows ran on
+Each was checked by `layoutcheck ci --yes`, without a line written for it (of cudnn-frontend two test files, of
+Liger-Kernel those of its CuTe kernels, of helion those of its CuTe backend, 380 s; sonic-moe with quack on its
+path), in an environment with torch, Triton, DSL 4.8.1 and few of their other dependencies. Most of the
+programs that built no kernel need arguments, another package or an older DSL; their reasons are in
+`docs/evidence/public_code.json`. helion's kernels stand in no file, so that no copy site is counted. The last two rows ran on
 {suites} (`docs/evidence/quack_suite.json`).
 
 {repositories}

@@ -80,7 +80,7 @@ def trace(
         try:
             with _sigterm_raises():
                 for future in as_completed(waiting):
-                    take(waiting[future], *future.result())
+                    take(waiting[future], *_outcome(future))
         except _Terminated:
             stop.set()
             begun = [future for future in waiting if not future.cancel()]
@@ -89,8 +89,7 @@ def trace(
                 child.kill()
             for future, case in waiting.items():
                 if case not in runs:
-                    able = future in ended and future.exception() is None
-                    take(case, *(future.result() if able else (_ended(), 0.0)))
+                    take(case, *(_outcome(future) if future in ended else (_ended(), 0.0)))
     return [runs[case] for case in cases if case in runs]
 
 
@@ -120,6 +119,21 @@ def _ended() -> Trace:
     from layoutcheck.sources.traced import Trace, TraceFailure
 
     return Trace(failures=(TraceFailure("ended", _ENDED),))
+
+
+def _outcome(future: Future[tuple[Trace, float]]) -> tuple[Trace, float]:
+    """What a worker saw. If the worker itself fails or dies, its program is not seen; the others go on."""
+    from layoutcheck.sources.traced import Trace, TraceFailure
+
+    if future.cancelled():
+        return _ended(), 0.0
+    error = future.exception()
+    if error is None:
+        return future.result()
+    said = " ".join(f"{type(error).__name__}: {error}".split())
+    return Trace(
+        failures=(TraceFailure("broken", f"layoutcheck itself failed on this program: {said}"),)
+    ), 0.0
 
 
 Submit = Callable[[RegisteredCase], "Future[tuple[Trace, float]]"]

@@ -10,6 +10,9 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
 from pathlib import Path
 from xml.etree import ElementTree as Xml
 
@@ -178,6 +181,22 @@ def test_nothing_of_an_unruly_program_is_passed_over(
     assert status == (1 if seen else 2)
     assert (REFUSED in said.out) == seen
     assert ("case-failed: 1 run" in said.err) != seen
+
+
+def test_a_worker_that_fails_leaves_its_program_unseen(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    @contextmanager
+    def pool(*_: object) -> Iterator[tuple[object, object]]:
+        failed: Future[object] = Future()
+        failed.set_exception(OverflowError("too large"))
+        yield (lambda _case: failed), None
+
+    monkeypatch.setattr("layoutcheck.lint.runs._pool", pool)
+    assert run(["ci", "half.py", "--yes", *FAST]) == 2
+    said = capsys.readouterr()
+    assert "layoutcheck itself failed on this program: OverflowError: too large" in " ".join(said.out.split())
+    assert "case-failed: 1 run" in said.err
 
 
 @pytest.mark.parametrize("group", [False, True])
