@@ -6,7 +6,8 @@
 Each fix of `history.json` names a commit, and what builds the kernel: a function of a module of
 `benchmarks/trace_drivers`, or files of the repository itself. The trees before and after are both traced, and
 what only the first has is what the fix took away. A fix is caught if the tree before has such a finding and
-the tree after none that the other lacks; noted if all that went are notes on order. The verdict on each, with
+the tree after none that the other lacks; noted if all that went are notes on order. `no_fault` says, with the
+reason, that the traced tree holds no fault which the fix takes away. The verdict on each, with
 the reason where nothing is seen, is in the evidence.
 
 The trees are the parent of the fix and the fix. Where the code of that day runs with no DSL that can be
@@ -178,7 +179,8 @@ def compared(fix: dict[str, Any], before: dict[str, Any], after: dict[str, Any])
     told = any(not finding.startswith("note ") for finding in gone)
     verdict = "not traced"
     if seen or (refused and after["kernels"]):
-        verdict = "missed" if not gone else "changed" if new else "caught" if told else "noted"
+        missed = "no fault" if fix.get("no_fault") else "missed"
+        verdict = missed if not gone else "changed" if new else "caught" if told else "noted"
     return {"verdict": verdict, "gone": dict(gone), "new": dict(every)}
 
 

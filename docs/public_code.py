@@ -32,12 +32,12 @@ back on that commit, by its own diff or by hand. All findings, and the versions 
 
 ## Repositories
 
-Each was checked by `layoutcheck ci --yes`, without a line written for it (of cudnn-frontend two test files, of
-Liger-Kernel those of its CuTe kernels, of helion those of its CuTe backend, 380 s; sonic-moe with quack on its
-path), in an environment with torch, Triton, DSL 4.8.1 and few of their other dependencies. Most of the
-programs that built no kernel need arguments, another package or an older DSL; their reasons are in
-`docs/evidence/public_code.json`. helion's kernels stand in no file, so that no copy site is counted. The last two rows ran on
-{suites} (`docs/evidence/quack_suite.json`).
+Each was checked by `layoutcheck ci --yes`, without a line written for it (of cudnn-frontend two test
+files, of Liger-Kernel those of its CuTe kernels, of helion those of its CuTe backend, for 380 s;
+sonic-moe with quack on its path), in an environment with torch, Triton, DSL 4.8.1 and few of their other
+dependencies. Most of the programs that built no kernel need arguments, another package or an older DSL;
+their reasons are in `docs/evidence/public_code.json`. helion's kernels stand in no file, so that no copy
+site is counted. The last two rows ran on {suites} (`docs/evidence/quack_suite.json`).
 
 {repositories}
 

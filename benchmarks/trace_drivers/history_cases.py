@@ -2,6 +2,7 @@
 
 import sys
 import types
+from pathlib import Path
 
 import torch
 
@@ -127,7 +128,6 @@ def sliding():
 def kda_decode():
     """The file alone, which has moved between the two trees: its package imports what is not needed here."""
     import runpy
-    from pathlib import Path
 
     (file,) = Path("cula").glob("*/kda_decode.py")
     decode = runpy.run_path(str(file.resolve()))["kda_decode"]
@@ -179,6 +179,78 @@ def flash_varlen_backward():
     )
     out = out[0] if isinstance(out, tuple) else out
     torch.autograd.grad(out, inputs, torch.empty_like(out))
+
+
+def sglang_stubbed():
+    """What the kernels import of the package, which imports much that is not needed here."""
+    stubs = {
+        "sglang": {}, "sglang.kernels": {}, "sglang.kernels.ops": {}, "sglang.kernels.ops.gemm": {},
+        "sglang.srt": {},
+        "sglang.kernels.kernel_api_logging": {"debug_kernel_api": lambda function: function},
+        "sglang.srt.utils": {
+            "get_device_sm": lambda: 100, "get_device_core_count": lambda *_: 148,
+            "is_sm100_supported": lambda *_: True, "is_blackwell": lambda: True,
+        },
+        "sglang.srt.utils.common": {"direct_register_custom_op": lambda **_: None},
+    }  # fmt: skip
+    for name, members in stubs.items():
+        module = sys.modules[name] = types.ModuleType(name)
+        module.__path__ = [str(Path(*name.split(".")).resolve())]
+        vars(module).update(members)
+
+
+def flash_forward_wide():
+    attended(192, rows=64, columns=2048, value_dim=128)
+
+
+def sglang_tgv():
+    sglang_stubbed()
+    from sglang.kernels.ops.gemm import cutedsl_bf16_gemm as gemm
+
+    tactic = next(i for i in range(500) if gemm._resolve_tactic(i)[3])  # the first with two blocks
+    x, weight = made(128, 512), made(512, 512)
+    gemm._run_tgv(x, weight.t(), None, made(128, 512), pdl=True, tactic=tactic)
+
+
+def cudnn_stubbed():
+    """The package without its compiled module."""
+    module = sys.modules["cudnn"] = types.ModuleType("cudnn")
+    module.__path__ = [str(Path("cudnn").resolve())]
+    module._pybind_module = types.ModuleType("cudnn._pybind_module")
+
+
+def cudnn_indexer():
+    cudnn_stubbed()
+    from cudnn.deepseek_sparse_attention.indexer_backward.indexer_backward_sm100 import indexer_backward_sm100
+
+    batch, rows, heads, dim, topk = 1, 512, 64, 128, 512
+    run = indexer_backward_sm100(batch, rows, rows, heads, dim, topk)
+    run.gemm_only(
+        made(batch, rows, heads, dim), made(batch, rows, heads), made(batch, rows, dim),
+        made(batch, rows, heads, dim), made(batch, rows, heads), made(batch, rows, dim, dtype=F32),
+        made(batch, rows, topk, dtype=F32),
+        torch.zeros(batch, rows, topk, device="cuda", dtype=torch.int32),
+    )  # fmt: skip
+
+
+def cudnn_d512():
+    cudnn_stubbed()
+    import cuda.bindings.driver as driver
+    import cutlass
+    import cutlass.cute as cute
+    from cudnn.sdpa.bwd.kernels.sm100.bprop_d512_f16 import _host
+    from cutlass.cute.runtime import from_dlpack
+
+    heads, rows = 4, 512
+    operands = [made(1, rows, heads, 512) for _ in range(4)]
+    workspaces = [made(1, heads, rows, rows) for _ in range(2)]
+    sums = [made(1, heads, rows, dtype=F32) for _ in range(2)]
+    lengths, words = made(1).to(torch.int32), made(64).to(torch.int64)
+    cute.compile(
+        _host, *(from_dlpack(x) for x in (*operands, *workspaces, *sums, lengths, words)),
+        (1, heads, rows, rows, heads, heads, rows, rows, 0),
+        *(cutlass.Float32(1.0) for _ in range(3)), cutlass.Int32(0), cutlass.Int32(0), driver.CUstream(0),
+    )  # fmt: skip
 
 
 if __name__ == "__main__":
