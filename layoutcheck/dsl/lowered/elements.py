@@ -12,6 +12,7 @@ from collections import Counter
 from layoutcheck.dsl.lowered import Kernel, Lowered
 from layoutcheck.dsl.lowered.faults import KNOWN, Outside, addresses, with_faults, written
 from layoutcheck.dsl.lowered.lowered_op import SINGLE, LoweredOp
+from layoutcheck.dsl.lowered.shared_bounds import IN_SHARED
 from layoutcheck.errors import InputError
 from layoutcheck.findings import Finding
 from layoutcheck.rules.lowered import findings
@@ -52,7 +53,10 @@ def check_elements(module: TracedModule, lowered: Lowered, beyond: Outside) -> E
                 unchecked[op.reasons[-1] if op.reasons else "its addresses are not known"] += 1
                 continue
             if tag in beyond.unchecked:
-                unchecked[f"bounds in global memory: {beyond.unchecked[tag]}"] += 1
+                why = beyond.unchecked[tag]
+                unchecked[
+                    f"bounds {why}" if why.startswith(IN_SHARED) else f"bounds in global memory: {why}"
+                ] += 1
             if tag in beyond.conditions:
                 unchecked[f"bounds rest on the caller: {beyond.conditions[tag]}"] += 1
             known += 1

@@ -28,7 +28,8 @@ from layoutcheck.dsl.lowered.types import GENERIC, parse_type
 from layoutcheck.sources.mlir import Operation, Value
 from layoutcheck.sources.traced import LoweredFault
 
-LONG_LOOP = "a loop around it has more turns than are evaluated, and in shared memory they do not repeat"
+IN_SHARED = "in shared memory: "  # so begins a reason that has nothing to do with tensors in global memory
+LONG_LOOP = f"{IN_SHARED}a loop around it has more turns than are evaluated, and they do not repeat"
 _MOST_STEPS = 300_000  # operations of one evaluation
 
 
