@@ -202,6 +202,37 @@ def test_coordinates_that_the_kernel_has_are_taken(tiler: str) -> None:
     assert less == "pred[i] = cute.elem_less(guard[i], end)"
 
 
+def test_every_launch_hands_on_the_coordinates() -> None:
+    """The host's second function launches the kernel, too, and cuts tensors of its own names."""
+    text = TAILS["host"]
+    start = text.index("@cute.jit")
+    host = text[start : text.index("\n\n\n", start)]
+    other = host.replace("def host(", "def other(").replace("src", "given")
+    text = text.replace(host, f"{host}\n\n\n{other}")
+    line = 1 + next(n for n, one in enumerate(text.split("\n")) if "cute.copy(" in one)
+    program = Program({"k.py": text})
+    site = program.copy_at("k.py", line)
+    assert site is not None
+    edits, _ = next(guarded(program, site, COPY))
+    made = apply({"k.py": text}, edits)["k.py"]
+    for name in ("src", "given"):
+        given = f"coords=cute.zipped_divide(cute.make_identity_tensor({name}.shape), (32, 32))"
+        assert made.count(f"{given}, extents={name}.shape).launch(") == 1
+    assert made.count("coords: cute.Tensor, extents: cute.Shape") == 1
+
+
+def test_a_vector_repeated_in_two_modes_keeps_one_mode_of_its_own() -> None:
+    """cute.copy takes V of two modes for a vector and its repetition: (2, 4) would be vectors of 2."""
+    nested = [one.replace("((4,1),(8,1)):((1,0)", "((1,(2,4)),(8,1)):((0,(1,2))") for one in (VIEW, HELD)]
+    texts, line = texts_of("rows")
+    program = Program(texts)
+    site = program.copy_at("k.py", line)
+    assert site is not None
+    edits, _ = next(guarded(program, site, lc.check(*nested, "universal", bits=32).copy))
+    made = "cute.make_rmem_tensor(((1, guard.shape[0]), guard.shape[1]), cutlass.Boolean)"
+    assert made in apply(texts, edits)["k.py"]
+
+
 def test_what_ended_the_trace_is_told(tmp_path: Path) -> None:
     path = tmp_path / "kernel.py"
     path.write_text(LINES)
