@@ -84,16 +84,25 @@ class MmaAtom:
             return Layout((self.threads, (rows, columns)), (0, (1, rows)))
         word = 2 if letter == "C" else self.word
         warps = ((4,), (16,)) if self.level == "warpgroup" else ((), ())
-        steps = [(word, rows), (1 if letter == "B" else 2, 8), (columns // (4 * word), 4 * word * rows)]
-        kept = [(n, d) for n, d in steps if n > 1] or [(1, 0)]
-        shape, stride = (tuple(x) if len(kept) > 1 else x[0] for x in zip(*kept, strict=True))
-        return Layout(((4, 8, *warps[0]), shape), ((word * rows, 1, *warps[1]), stride))
+        values = register_values(letter, rows, columns, word)
+        return Layout(((4, 8, *warps[0]), values.shape), ((word * rows, 1, *warps[1]), values.stride))
 
     @property
     def word(self) -> int:
         """Adjacent k in one 32-bit register of A or B: narrow types that mix lie in bytes."""
         a, b, _ = self.types
         return 32 // max(a.bits, b.bits)
+
+
+def register_values(letter: str, rows: int, columns: int, word: int) -> Layout:
+    """Value of lane 0 -> index into `rows` by `columns` of operand A, B or C, `word` of them adjacent.
+
+    Lane l is l // 4 rows and word * (l % 4) columns on: PTX ISA, mma.sync, "Matrix Fragments for m16n8kK".
+    """
+    steps = [(word, rows), (1 if letter == "B" else 2, 8), (columns // (4 * word), 4 * word * rows)]
+    kept = [(n, d) for n, d in steps if n > 1] or [(1, 0)]
+    shape, stride = (tuple(x) if len(kept) > 1 else x[0] for x in zip(*kept, strict=True))
+    return Layout(shape, stride)
 
 
 def printed_atom(text: str) -> MmaAtom:

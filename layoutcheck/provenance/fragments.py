@@ -1,16 +1,18 @@
 """Which element of A, B and C each byte is that an instruction multiplies: registers and matrix descriptors.
 
-PTX ISA, mma.sync, "Matrix Fragments for mma.m16n8kK", and wgmma.mma_async, "Register Fragments" and "Shared
-Memory Matrix Layout". Warp w of a warpgroup has rows 16 w to 16 w + 15 of wgmma's A and accumulators, each as
-a warp has those of m16n8kK.
+PTX ISA, wgmma.mma_async, "Register Fragments" and "Shared Memory Matrix Layout". Warp w of a warpgroup has
+rows 16 w to 16 w + 15 of wgmma's A and accumulators, each as a warp has those of m16n8kK.
 """
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
+from layoutcheck.copies.offsets import offsets_at
+from layoutcheck.operands.atoms import register_values
 from layoutcheck.provenance.refs import Array
 
 LANES = 32
@@ -18,18 +20,23 @@ _SWIZZLE_BYTES = {0: 16, 1: 128, 2: 64, 3: 32}  # wgmma's descriptors: bits 62 a
 _TCGEN05_BYTES = {0: 16, 2: 128, 4: 64, 6: 32}  # tcgen05's: bits 61 to 63
 
 
+@cache
 def operand_registers(letter: str, count: int, bits: int) -> tuple[Array, Array]:
     """(lanes, elements) -> row (m of A, n of B) and k, of `count` elements of `bits` in each lane."""
-    lane, value, word = np.arange(LANES)[:, None], np.arange(count)[None], max(1, 32 // bits)
-    inner, outer, both = value % word, value // word, 2 if letter == "A" else 1
-    row = lane // 4 + 8 * (outer % both)
-    return row + 0 * value, lane % 4 * word + inner + 4 * word * (outer // both)
+    return _registers(letter, count, 8 if letter == "B" else 16, max(1, 32 // bits))
 
 
+@cache
 def accumulator_registers(count: int) -> tuple[Array, Array]:
     """(lanes, elements) -> m and n of an accumulator of 16 rows."""
-    lane, value = np.arange(LANES)[:, None], np.arange(count)[None]
-    return lane // 4 + 8 * (value % 4 // 2), 8 * (value // 4) + 2 * (lane % 4) + value % 2
+    return _registers("C", count, 16, 2)
+
+
+def _registers(letter: str, count: int, rows: int, word: int) -> tuple[Array, Array]:
+    values = register_values(letter, rows, count * LANES // rows, word)
+    lane = np.arange(LANES)[:, None]
+    at = lane // 4 + word * rows * (lane % 4) + offsets_at(values, np.arange(count))[None]
+    return at % rows, at // rows
 
 
 def described(

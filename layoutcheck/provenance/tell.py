@@ -57,7 +57,8 @@ def _where(breach: Breach) -> tuple[str, int]:
     row, k, group, bits = (int(str(breach[key])) for key in ("row", "k", "group", "bits"))
     if breach.op.name != "nvvm.mma.sync":
         return f"shared memory at row {row}, k = {k} of the descriptor", 128 * group
-    for count in (1, 2, 4, 8, 16):
+    least = (1 if breach.letter == "B" else 2) * max(1, 32 // bits)
+    for count in (least, 2 * least, 4 * least):
         rows, depths = operand_registers(breach.letter, count, bits)
         found: Any = np.argwhere((rows == row) & (depths == k))
         if len(found):
