@@ -2,10 +2,11 @@
 
     python -m benchmarks.triton_conversions OUT [--every 1] [--processes 1]
 
-needs Triton, no GPU. The layouts are those between which Triton's tests convert (python/test/gluon/
-test_lowerings.py: one and two dimensions, MMA to MMA; figures read, no code). Triton compiles each conversion
-for sm_90; what its PTX has of loads and stores of shared memory is counted, without any conflict: the least
-that it can cost. Writes OUT/synthesis_triton.json, and prints what is not at least as good.
+needs Triton, no GPU. The layouts are those between which Triton's tests convert in one block on NVIDIA's GPUs
+(python/test/gluon/test_lowerings.py: two dimensions, MMA to MMA; figures read, no code), and slices of such
+layouts in one dimension. Triton compiles each conversion for sm_90; what its PTX has of loads and stores of
+shared memory is counted, without any conflict: the least that it can cost. Writes OUT/synthesis_triton.json,
+and prints what is not at least as good.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def mma(version: int, warps: list[int], shape: list[int]) -> Any:
 
 
 def conversions() -> Iterator[tuple[tuple[int, ...], Any, Any, int]]:
-    """The shape, both layouts and the element's bits, of every conversion of the tests on NVIDIA's GPUs."""
+    """The shape, both layouts and the element's bits, of every conversion."""
     from triton.experimental.gluon import language as ttgl
 
     def operand(parent: Any, index: int, width: int) -> Any:

@@ -69,6 +69,16 @@ _PAGES = {
     "transpose": ("the transpose kernels: results and speed", "kernels.md"),
     "synthesis": ("random synthesised plans: bits, counters, times beside the predicted", "synthesis.md"),
     "synthesis_kinds": ("plans with tails, conversions, 4-bit elements, epilogues: bits", "synthesis.md"),
+    "synthesis_pace": (
+        "the predicted order of plans: demands, times, seeds held out",
+        "synthesis.md",
+    ),
+    "synthesis_exchange": (
+        "exchanges between registers, advised copies: bits, counters, times",
+        "synthesis.md",
+    ),
+    "synthesis_triton": ("Triton's own conversions beside exchanges: widths and wavefronts", "synthesis.md"),
+    "in_flight": ("loads in flight beside what shared memory leaves of L1", "synthesis.md"),
     "synthesis_sweeps": ("the search beside trying all plans; NVIDIA's operand layouts", "synthesis.md"),
     "history": ("fixes of public repositories, before and after", "public-code.md"),
     "public_code": ("public repositories by `layoutcheck ci`", "public-code.md"),

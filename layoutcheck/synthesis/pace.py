@@ -14,8 +14,9 @@
                adjacent sectors costs more than it has, by the way that reads it. Lines that a tile takes in
                part wait in L2 for the next tile: where all blocks' together do not fit, they come again
 
-The busy times add up as in `machine.cost`. The constants are an H200's: fitted to plans that ran there and
-judged by others (docs/evidence/synthesis.json).
+The busy times add up as in `machine.cost`. The constants are an H200's, fitted to plans that ran there
+(benchmarks/synthesis_fit.py, docs/evidence/synthesis_pace.json): seeds that were held out say how far to
+trust them. L1 and bytes in flight: docs/evidence/in_flight.json.
 """
 
 from __future__ import annotations

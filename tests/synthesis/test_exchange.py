@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import layoutcheck as lc
+from benchmarks.triton_conversions import compared
 from layoutcheck.errors import InputError
 from layoutcheck.machine.banks import LANES_PER_PHASE
 from layoutcheck.synthesis.registers import Side
 from tests.synthesis.triton_pairs import PAIRS, Registers, layout_tv
 
 TYPES = {4: "f4E2M1FN", 8: "f8E4M3FN", 16: "bf16", 32: "f32"}
+EVIDENCE = Path(__file__).parents[2] / "docs" / "evidence"
 SMALL = ("bf16 blocked to mma", "f32 transpose")
 
 
@@ -37,6 +41,14 @@ def test_no_pair_is_narrower_or_takes_more_wavefronts_than_triton_s(pair: Any) -
         assert ours.wavefronts <= their.wavefronts
         assert ours.instructions <= their.instructions
     assert "allocate_tensor" in found.code
+
+
+@pytest.mark.parametrize("every", [400, pytest.param(1, marks=pytest.mark.sweep)])
+def test_no_conversion_of_triton_s_tests_is_dearer_than_in_triton(every: int) -> None:
+    rows = json.loads((EVIDENCE / "synthesis_triton.json").read_text(encoding="utf-8"))["conversions"]
+    for row in [row for row in rows if "no_shared" not in row and row["shape"] != [256, 256]][::every]:
+        given = {name: row[name] for name in ("shape", "bits", "src", "dst", "triton")}
+        assert compared(given)["better_or_equal"], row
 
 
 def test_extents_that_are_no_powers_of_two_have_an_answer() -> None:
