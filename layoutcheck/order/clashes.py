@@ -11,8 +11,11 @@ from layoutcheck.order.shadow import Clash
 from layoutcheck.sources.mlir import Operation, Region
 
 
-def report(world: World, clashes: Iterator[Clash], *, memory: str = "") -> None:
-    """What the shadow finds, as problems; `memory` is "global" or "tensor" where it is not shared memory."""
+def report(world: World, clashes: Iterator[Clash], *, memory: str = "", kind: str = "") -> None:
+    """What the shadow finds, as problems; `memory` is "global" or "tensor" where it is not shared memory.
+
+    `kind` is that of all problems, told in the order of the replay; "" where each is to be judged.
+    """
     for clash in clashes:
         parties = []
         for record in (clash.earlier, clash.later):
@@ -21,33 +24,29 @@ def report(world: World, clashes: Iterator[Clash], *, memory: str = "") -> None:
             parties.append(Party(world.events[index], world.block_of[index], thread, address, world.cell))
         first, second = parties
         later = first.block == second.block and first.event.number > second.event.number
-        open_load = first.event.meaning.kind == "tmem_read" and _not_waited(world, first)
-        if later and not open_load and _in_sequence(first.event.meaning.op, second.event.meaning.op):
+        if later and not kind and _in_sequence(first.event.meaning.op, second.event.meaning.op):
             first, second = second, first  # as the program has it, whoever came first in this run
         if not _harmless(clash, first, second):
             facts: dict[str, int | str] = {"memory": memory} if memory else {}
-            kind = "race" if clash.kind == "race" and memory == "global" else _kind(clash, first, second)
-            if _not_waited(world, first):
-                facts["cause"] = "no-tensor-wait"
-                kind = "not-complete" if first.event.meaning.kind == "tmem_write" else kind
-            world.tell(Problem(kind, first, second, [], facts))
+            told = kind or _kind(clash, first, second)
+            if not kind and clash.kind == "race" and memory == "global":
+                told = "race"
+            if _not_stored(world, first):
+                told, facts["cause"] = "not-complete", "no-tensor-wait"
+            world.tell(Problem(told, first, second, [], facts))
 
 
-def _not_waited(world: World, party: Party) -> bool:
-    """Whether it is a tcgen05.st or tcgen05.ld that its warp does not wait for before it gives anything."""
+def _not_stored(world: World, party: Party) -> bool:
+    """Whether it is a tcgen05.st that its warp does not wait for before it gives anything."""
     event = party.event
-    if event.meaning.kind not in ("tmem_write", "tmem_read"):
+    if event.meaning.kind != "tmem_write":
         return False
-    loads = event.meaning.kind == "tmem_read"
     for later in of_warp(world, party):
-        meaning = later.meaning
         if later.number <= event.number:
             continue
-        if event.meaning.op in meaning.reads:
+        if later.meaning.kind == "tmem_wait" and not later.meaning.count:
             return False
-        if meaning.kind == "tmem_wait" and bool(meaning.count) is loads:
-            return False
-        if meaning.kind in _GIVING:
+        if later.meaning.kind in _GIVING:
             return True
     return True
 

@@ -5,9 +5,10 @@ PTX ISA: "Asynchronous Warpgroup Level Matrix Instructions"; "TensorCore 5th Gen
 memory are those of their descriptors (`footprint`). tcgen05 operations of one warp execute in order.
 
 Of tensor memory 16 lanes of one column are a cell. `tcgen05.st` is complete at its warp's `tcgen05.wait::st`,
-`tcgen05.ld` at `tcgen05.wait::ld`, or where what it brought is first used (`loads`). `tcgen05.fence` is not
-looked at: it orders no more than an arrival does here. Where a rectangle is not certain, the smaller one is
-taken. Kernels that allocate tensor memory more than once are not followed in it: the addresses are not known.
+`tcgen05.ld` at `tcgen05.wait::ld`, or where what it brings is first used (`loads`). Arriving before that is
+a note: ptxas often puts the use first. `tcgen05.fence` orders no more than an arrival does here. Where a
+rectangle is not certain, the smaller one is taken. Kernels that allocate tensor memory more than once are not
+followed in it: the addresses are not known.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ class TensorCores:
         self.footprints: dict[Any, Any] = {}
         self.cells = LANES // EACH * COLUMNS
         self.memory = Shadow(self.cells * len(world.blocks), HAPPENED, None)
+        self.loading = Shadow(self.cells * len(world.blocks), HAPPENED, None)  # tcgen05.ld under way
         allocations = {e.meaning.op for e in world.events if e.meaning.facts.get("constant") == "tmem"}
         self.followed = len(allocations) == 1
 
@@ -189,10 +191,15 @@ class TensorCores:
         cells = _cells(quarter + (address >> 16 & 31), lanes, address & 0xFFFF, columns)
         clocks, kind = self.world.clocks, event.meaning.kind
         step = self.moves.setdefault((warp.number, kind), Groups()).cut()
-        agent = clocks.tensor_loads if kind == "tmem_read" else clocks.tensor_stores
-        self._tensor(warp, index, warp.block, cells, kind == "tmem_write", agent(warp.number), step)
-        if kind == "tmem_read":
-            self.registers.load(warp, index, step)
+        if kind == "tmem_write":
+            self._tensor(warp, index, warp.block, cells, True, clocks.tensor_stores(warp.number), step)
+            return True
+        self._tensor(warp, index, warp.block, cells, False, warp.number, clocks.now(warp.number))
+        self.registers.load(warp, index, step)
+        if self.followed:
+            found = cells + warp.block * self.cells
+            under_way = Access(found, index << 10 | warp.first, clocks.tensor_loads(warp.number), step, False)
+            list(self.loading.read(under_way, clocks.known[warp.number]))
         return True
 
     def moved(self, warp: Warp, _index: int, event: Event, _lanes: int) -> bool:
@@ -220,8 +227,11 @@ class TensorCores:
         mine = [warp.number, clocks.tensor_stores(warp.number), clocks.tensor_loads(warp.number)]
         clock[:, mine if component in mine else component] = _EVER
         access = Access(cells + block * self.cells, index << 10 | warp.first, component, step, False)
-        found = (self.memory.write if write else self.memory.read)(access, clock)
-        report(self.world, found, memory="tensor")
+        found = list((self.memory.write if write else self.memory.read)(access, clock))
+        report(self.world, iter(found), memory="tensor")
+        if write and not found:
+            under_way = self.loading.write(access._replace(step=0), clock)
+            report(self.world, under_way, memory="tensor", kind="load-in-flight")
 
     def tensor_commit(self, warp: Warp, index: int, event: Event, lanes: int) -> bool:
         """tcgen05.commit: an arrival when all tcgen05 work of the thread is done."""

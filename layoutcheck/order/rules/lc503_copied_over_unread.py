@@ -4,21 +4,19 @@
 
 The next tile is copied into a buffer before all threads have read the previous one: a stage is
 released before its last read, a barrier is missing at the end of the loop, or the prefetch runs
-further ahead than there are stages. In tensor memory: an MMA overwrites columns that a `tcgen05.ld` still reads,
-because its warp arrived (released the stage) without `tcgen05.wait::ld`.
+further ahead than there are stages.
 
 ## Why
 
 A read and an asynchronous write of one location by different threads, with nothing between them that orders the
 two (PTX ISA, Memory Consistency Model: causality order). Without the second barrier of a single-buffered loop the
-output is wrong on an H200. PTX ISA, tcgen05.wait: `tcgen05.ld` is asynchronous. In the DSL's machine code for sm_100a
-`tcgen05.wait::ld` makes the next instruction wait for the loads; without it the arrival at an mbarrier does not.
+output is wrong on an H200.
 
 ## How to fix it
 
 Put a barrier between the last read of the buffer and the next copy into it (`cute.arch.sync_threads()`, or
 `consumer_release(state)` after the last read and `producer_acquire(state)` before the copy), or add a
-stage. In tensor memory: `cute.arch.fence_view_async_tmem_load()` before the release.
+stage.
 
 ## How to silence it
 
@@ -31,14 +29,14 @@ from collections.abc import Sequence
 
 from layoutcheck.order.problems import Problem
 from layoutcheck.order.rules.rule import make_rule
-from layoutcheck.order.rules.words import line, load_wait, two
+from layoutcheck.order.rules.words import line, two
 from layoutcheck.sources.traced import KernelPlace
 
 
 def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
     """The read, the copy, and the barrier between them."""
     first, second = places[0], places[1]
-    missing = load_wait(problem, places) or (
+    missing = (
         f"Missing: a barrier between {line(first)} and {line(second)} (sync_threads(), or the release of the stage after "
         "its last access and an acquire before the copy)."
     )

@@ -30,18 +30,13 @@ from collections.abc import Sequence
 
 from layoutcheck.order.problems import Problem
 from layoutcheck.order.rules.rule import make_rule
-from layoutcheck.order.rules.words import line, load_wait, two
+from layoutcheck.order.rules.words import line, two
 from layoutcheck.sources.traced import KernelPlace
 
 
 def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
     """The two accesses."""
     first, second = places[0], places[1]
-    if missing := load_wait(problem, places):
-        return (
-            f"{line(second)} {second.what} what {line(first)} may still read",
-            f"{two(problem, places)} {missing}",
-        )
     missing = f"Missing: a barrier that both execute between {line(first)} and {line(second)}."
     return (
         f"{line(second)} {second.what} what another thread {first.what} at {line(first)}, with no barrier between",

@@ -51,16 +51,6 @@ def two(problem: Problem, places: Sequence[KernelPlace]) -> str:
     return f"{_capital(does(first))}; {does(second)}; both access {where_bytes(problem)}."
 
 
-def load_wait(problem: Problem, places: Sequence[KernelPlace]) -> str:
-    """What is missing where a tcgen05.ld may still be reading; "" where it is something else."""
-    if problem.facts.get("cause") != "no-tensor-wait":
-        return ""
-    return (
-        f"Missing: tcgen05.wait::ld (fence_view_async_tmem_load()) behind {line(places[0])}, before its warp "
-        "arrives anywhere: until then the columns may still be read."
-    )
-
-
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
@@ -71,4 +61,4 @@ def same_warp(problem: Problem) -> bool:
     return a is not None and b is not None and a.block == b.block and a.warp == b.warp
 
 
-__all__ = ["does", "line", "load_wait", "same_warp", "two", "where_bytes", "who"]
+__all__ = ["does", "line", "same_warp", "two", "where_bytes", "who"]
