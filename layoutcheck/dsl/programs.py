@@ -10,8 +10,11 @@ from layoutcheck.synthesis.copies import Step
 from layoutcheck.synthesis.search import Found
 from layoutcheck.synthesis.wanted import Wanted
 
+SECONDS = 15.0
+"""Of a program, a hundred times what it takes."""
+
 
 def compiled(plans: Sequence[tuple[Found, list[list[Step]]]], wanted: Wanted) -> list[Compiled]:
     """Of each plan. Raises DslUnavailable where the DSL cannot be asked, InputError where one fails."""
     with Session() as dsl:
-        return [made_of(answer) for answer in dsl.ask("program", items(plans, wanted))]
+        return [made_of(one) for one in dsl.ask("program", items(plans, wanted), SECONDS * len(plans))]

@@ -31,9 +31,13 @@ _HINT = "pip install 'layoutcheck[dsl]'"
 
 
 def _environment() -> dict[str, str]:
-    """Ours, with our path; what watches the builds of this process has nothing to watch there."""
+    """Ours, with our path; what watches the builds of this process has nothing to watch there.
+
+    No GPU is in sight: nothing is launched there, and CUDA does not survive the worker's forks.
+    """
     env = {key: value for key, value in os.environ.items() if key not in ("LAYOUTCHECK", "LAYOUTCHECK_SPOOL")}
-    return env | {"PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path)}
+    path = os.pathsep.join(path or str(Path.cwd()) for path in sys.path)
+    return env | {"PYTHONPATH": path, "CUDA_VISIBLE_DEVICES": ""}
 
 
 class DslUnavailable(LayoutcheckError):

@@ -79,11 +79,11 @@ def test_advised_statements_compile() -> None:
         found = of(dst, atom, bits, thr, val, dst_align=128)
         assert found is not None
         stride = dst.partition(":")[2]
-        body = "\n".join(f"    {line}" for line in found.code.splitlines())
+        lines = [*found.allocation.splitlines(), *found.code.splitlines()]
+        body = "\n".join(f"    {line}" for line in lines)
         jobs.append(
             {
-                "dtype": "BFloat16",
-                "arguments": [[1, ["?", 8]], [1, ["?", 8]]],
+                "arguments": [["BFloat16", 1, ["?", 8]]] * 2,
                 "code": KERNEL % (stride, body),
             }
         )
