@@ -1,0 +1,146 @@
+"""Blocks that were evaluated, held against the tensors in global memory that they access."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from zlib import crc32
+
+import numpy as np
+
+from layoutcheck.copies.offsets import IntArray
+from layoutcheck.dsl.lowered import Kernel
+from layoutcheck.dsl.lowered.arguments import EXTENTS
+from layoutcheck.dsl.lowered.grid import OVERFLOW, RUN_TIME, Blocks
+from layoutcheck.dsl.lowered.lowered_op import access_parts
+from layoutcheck.dsl.lowered.record import Mask, Recorded
+from layoutcheck.dsl.lowered.spaces import GLOBAL_STEP
+from layoutcheck.sources.traced import LoweredFault
+
+LOADED = "addresses or predicates known at run time"
+NOT_MET = "the blocks that were evaluated do not come by"
+
+
+@dataclass(slots=True)
+class Judged:
+    """The first fault of each side of an operation; `sure` says that it rests on no number that was given.
+
+    `run` names the blocks that were evaluated. `inside` counts the bytes that stay in their tensor there, and
+    those of different accesses (-1: not counted, as nothing is predicated and nothing leaves it). `left` are
+    the objects that accesses leave, with their bytes.
+    """
+
+    faults: list[LoweredFault]
+    sure: bool
+    run: str = ""
+    inside: tuple[int, int] = (0, -1)
+    left: dict[int, int] = field(default_factory=dict)
+
+
+def judged(
+    kernel: Kernel, tags: Collection[str], extent: int | None, widest_bytes: int
+) -> dict[str, Judged | str]:
+    """What the blocks at the grid's edges do under `tags`, or why that is not known."""
+    assert kernel.grid is not None
+    return judge_all(kernel.grid.blocks(tags, extent), tags, extent, widest_bytes)
+
+
+def judge_all(
+    blocks: Blocks | str, tags: Collection[str], extent: int | None, widest_bytes: int
+) -> dict[str, Judged | str]:
+    """The same of blocks that were evaluated; `extent` is told with faults."""
+    if isinstance(blocks, str):
+        return dict.fromkeys(tags, blocks)
+    found = {tag: _judge(blocks, blocks.accesses.get(tag, ()), extent, widest_bytes) for tag in tags}
+    for tag, why in blocks.unfinished.items():
+        one = found.get(tag)
+        if isinstance(one, Judged) and not one.faults:
+            found[tag] = why
+    return found
+
+
+def _judge(
+    blocks: Blocks, accesses: Collection[Recorded], extent: int | None, widest_bytes: int
+) -> Judged | str:
+    run = f"{extent or 0} {crc32(repr(blocks.at).encode()):x}"
+    found = Judged([], blocks.rests == "static", run)
+    reached = [access for access in accesses if access.reached]
+    if not reached and not blocks.whole:
+        return NOT_MET
+    moved: list[IntArray] = []
+    for access in reached:
+        for side, op, space, width, address in access_parts(access, widest_bytes):
+            if space != "gmem":
+                continue
+            size, sure = _bound(blocks, access, side)
+            if isinstance(size, str):
+                return size
+            found.sure = found.sure and sure
+            row, reads = _spans(blocks, access, width, address)
+            stays = (row >= 0) & (row + reads <= size)
+            moved.append(np.stack((row[stays], reads[stays])))
+            fault = _beyond(blocks, access, (side, op, size), row, reads, stays, 0 if sure else extent or 0)
+            if fault is None:
+                continue
+            found.left[_object(access, side)] = size
+            if fault.side not in {one.side for one in found.faults}:
+                found.faults.append(fault)
+    counts = sum(int(one[1].sum()) for one in moved)
+    partly = found.faults or any(access.active is not None for access in reached)
+    found.inside = (
+        counts,
+        int(np.unique(np.concatenate(moved, axis=1), axis=1)[1].sum()) if partly and moved else -1,
+    )
+    return found
+
+
+def _spans(blocks: Blocks, access: Recorded, width: int, address: object) -> tuple[IntArray, IntArray]:
+    """Where every thread of every block begins, and how many bytes it moves: 0 where it does nothing."""
+    total = blocks.threads * len(blocks.at)
+    row = np.broadcast_to(np.asarray(address, np.int64), (total,))
+    bytes_ = np.full(total, width)
+    if access.op.startswith("cp.async") and access.coordinates:  # how many bytes it reads
+        bytes_ = np.broadcast_to(np.asarray(access.coordinates[0], np.int64), (total,))
+    return row, bytes_ if access.active is None else np.where(access.active, bytes_, 0)
+
+
+def _beyond(
+    blocks: Blocks, access: Recorded, what: tuple[int, str, int], row: IntArray, reads: IntArray,
+    stays: Mask, extent: int,
+) -> LoweredFault | None:  # fmt: skip
+    """The first thread of the last block that leaves a tensor of so many bytes, if any does."""
+    side, op, size = what
+    own = access.provenance | (access.second_provenance if op == "cp.async" else 0)
+    wrong = (reads > 0) & ~stays
+    if not wrong.any():
+        return None
+    block = int(np.flatnonzero(wrong)[-1]) // blocks.threads
+    thread = int(wrong[block * blocks.threads :].argmax())
+    at = block * blocks.threads + thread
+    return LoweredFault(
+        "beyond", ("src", "dst")[side], op, "gmem", thread, int(row[at]), int(reads[at]), size,
+        str(blocks.at[block]).replace(" ", ""), extent=extent, overflows=bool(own & blocks.overflow),
+    )  # fmt: skip
+
+
+def _bound(blocks: Blocks, access: Recorded, side: int) -> tuple[int | str, bool]:
+    """The bytes of the tensor that an access must stay in, or why they are not known.
+
+    Then whether everything is known without numbers for dynamic extents.
+    """
+    second = access.second_space == "gmem" and side == 0 and access.second is not None
+    own = access.second_provenance if second else access.provenance
+    rests = [one for one in blocks.reasons.read(own | access.guard) if one != OVERFLOW]
+    if any(one != ("arguments", EXTENTS) for one in rests):
+        return (LOADED if any(kind != "arguments" for kind, _ in rests) else RUN_TIME), False
+    if blocks.rests == "arguments":
+        return RUN_TIME, False
+    size = blocks.sizes.get(_object(access, side), RUN_TIME)
+    return size, blocks.rests == "static" and not rests
+
+
+def _object(access: Recorded, side: int) -> int:
+    """The object in global memory that one side of an access points into."""
+    second = access.second_space == "gmem" and side == 0 and access.second is not None
+    place = access.second if second else access.address
+    return int(np.asarray(place).flat[0]) // GLOBAL_STEP
