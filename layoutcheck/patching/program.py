@@ -174,14 +174,9 @@ class Program:
         source, function = self.sources[site.path], site.function
         found = False
         for node, owner in source.assignments:
-            if owner is not function:
-                continue
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            for target in targets:
-                value = _value_for(target, node.value, name)
-                if value is not None:
-                    found = True
-                    yield Site(site.path, value, function)
+            for value in _values(node, name) if owner is function else ():
+                found = True
+                yield Site(site.path, value, function)
         if found or function is None:
             return
         if parameter(function, name) is not None:
@@ -228,8 +223,12 @@ class Program:
         if owner is None or getattr(function, "name", "") != "__call__":
             return None
         target = call.args[0] if compiled else call.func
-        made = self.definition(Site(source.path, target, source.owners.get(call))).node
-        return int(compiled) if isinstance(made, ast.Call) and name_of(made) == owner else None
+        made = [target]
+        if isinstance(target, ast.Name):  # its own assignments alone: parameters would lead back here
+            values = (_values(node, target.id) for node, _ in source.assignments)
+            made = [value for some in values for value in some]
+        instance = any(isinstance(one, ast.Call) and name_of(one) == owner for one in made)
+        return int(compiled) if instance else None
 
     def _attributes(self, site: Site, name: str) -> Iterator[Site]:
         """What `self.name` and the like are assigned anywhere in the file, or are in a `cute.struct`."""
@@ -257,6 +256,13 @@ def _passed(call: ast.Call, name: str) -> int | None:
         if last == name:
             return i
     return None
+
+
+def _values(node: ast.Assign | ast.AnnAssign | ast.NamedExpr, name: str) -> list[ast.expr]:
+    """What an assignment gives a name."""
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    found = (_value_for(target, node.value, name) for target in targets)
+    return [value for value in found if value is not None]
 
 
 def _value_for(target: ast.expr, value: ast.expr | None, name: str) -> ast.expr | None:

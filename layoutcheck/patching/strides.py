@@ -1,6 +1,6 @@
-"""Strides and orders of two modes written otherwise, in the program's own words.
+"""Strides and orders of two or three modes written otherwise, in the program's own words.
 
-Who mixes up the two modes of a layout, or their pitch, has both strides there: the other way round, or
+Who mixes up two modes of a layout, or their pitch, has both strides there: the other way round, or
 compact, they are the program's own expressions. The layout of a tensor, whose memory others have filled,
 stays. The next trace proves the edit.
 """
@@ -8,12 +8,14 @@ stays. The next trace proves the edit.
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator
 
 from layoutcheck.patching.edit import Candidate, Edit, span_of
 from layoutcheck.patching.layouts import uses_of
 from layoutcheck.patching.program import Program, Site, Source, name_of
 
+MOST_MODES = 3
 _KEYWORDS = {"make_layout": "stride", "make_ordered_layout": "order"}
 
 
@@ -46,20 +48,25 @@ def _is_of_a_tensor(source: Source, made: ast.Call) -> bool:
 def _respelled(source: Source, call: ast.Call) -> Iterator[tuple[str, Candidate]]:
     keyword = _KEYWORDS.get(name_of(call))
     given = next((one.value for one in call.keywords if one.arg == keyword), None)
-    if keyword is None or not isinstance(given, ast.Tuple) or len(given.elts) != 2:
+    if keyword is None or not isinstance(given, ast.Tuple) or not 2 <= len(given.elts) <= MOST_MODES:
         return
     spans = [span_of(source, one) for one in given.elts]
     written = [source.text[slice(*span)] for span in spans]
-    for title, new in (
-        (f"{keyword}: the two modes the other way round", written[::-1]),
-        (f"{keyword}: compact, as its shape says", _compact(source, call, written)),
-    ):
+    pairs = itertools.combinations(range(len(written)), 2)
+    ways = [(f"{keyword}: two modes the other way round", _swapped(written, *pair)) for pair in pairs]
+    for title, new in (*ways, (f"{keyword}: compact, as its shape says", _compact(source, call, written))):
         edits = tuple(
             Edit(source.path, *span, text) for span, text, old in zip(spans, new, written, strict=True)
             if text != old
         )  # fmt: skip
         if edits:
             yield title, edits
+
+
+def _swapped(written: list[str], i: int, j: int) -> list[str]:
+    out = list(written)
+    out[i], out[j] = out[j], out[i]
+    return out
 
 
 def _compact(source: Source, call: ast.Call, written: list[str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -14,7 +15,7 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.patching.copiers import counted, own_width, turned, width
 from layoutcheck.patching.edit import Candidate
-from layoutcheck.patching.edits import candidates
+from layoutcheck.patching.edits import MOST_PLACES, candidates
 from layoutcheck.patching.instead import before_recast
 from layoutcheck.patching.layouts import coarser
 from layoutcheck.patching.predicates import STRATEGY, guarded
@@ -60,7 +61,7 @@ def ways(texts: dict[str, str], one: Distinct, report: Report, by: str | None = 
             yield Way(title, "slow", edits)
     start = program.argument(site, "atom")
     if by is None and start is not None and report.verdict == "rejected":
-        for edits in own_width(program, start):
+        for edits in itertools.islice(own_width(program, start), MOST_PLACES):
             yield Way("width: without what multiplies it", "slow", edits)
     for fix in sorted(report.fixes, key=lambda one: other_registers(report, one)):
         if by != fix.strategy and (by is not None or moves_global(report.copy, fix)):

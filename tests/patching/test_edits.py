@@ -314,7 +314,7 @@ def test_the_block_is_written_where_its_size_comes_from() -> None:
 MADE = """
 class Norm:
     def __call__(self, pointer, rows):
-        return cute.make_tensor(pointer, layout(rows))
+        return cute.make_tensor(pointer, rows(1))
 
 class Other:
     def __call__(self, pointer, rows):
@@ -325,6 +325,10 @@ compiled = cute.compile(norm, make_ptr(kind, assumed_align=8), 4)
 norm(make_ptr(kind, assumed_align=4), 4)
 other = Other()
 other(make_ptr(kind, assumed_align=2), 4)
+
+def run(made):
+    made(make_ptr(kind, assumed_align=1), 4)
+    run(made)
 """
 
 

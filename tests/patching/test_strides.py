@@ -20,12 +20,13 @@ from layoutcheck.sources.traced import Frame, Kernel, Trace, TracedCopy, TraceFa
 TEXT = """rows = size // 4
 threads = cute.make_layout((rows, n // rows), stride=(rows, 1))
 order = cute.make_ordered_layout((rows, 4), order=(1, 0))
+three = cute.make_ordered_layout((rows, 4, 2), order=(0, 1, 2))
 own = cute.make_layout((64, 32), stride=(1, 64))
 given = cute.make_tensor(pointer, own)
 plain = cute.make_layout((rows, 4))
-tiled = cute.make_tiled_copy_tv(atom, threads, plain, order, given)
+tiled = cute.make_tiled_copy_tv(atom, threads, plain, order, three, given)
 """
-LINE = 7
+LINE = 8
 
 
 def proposed(text: str, line: int) -> list[str]:
@@ -41,10 +42,13 @@ def test_strides_are_swapped_or_compact_in_the_programs_own_words() -> None:
         "cute.make_layout((rows, n // rows), stride=(1, rows))",
         "cute.make_layout((rows, n // rows), stride=(n // rows, 1))",
         "cute.make_ordered_layout((rows, 4), order=(0, 1))",
+        "cute.make_ordered_layout((rows, 4, 2), order=(1, 0, 2))",
+        "cute.make_ordered_layout((rows, 4, 2), order=(2, 1, 0))",
+        "cute.make_ordered_layout((rows, 4, 2), order=(0, 2, 1))",
     ]
 
 
-@pytest.mark.parametrize("line", [1, 5, 8])
+@pytest.mark.parametrize("line", [1, 6, 9])
 def test_a_tensors_own_layout_stays_and_other_lines_too(line: int) -> None:
     assert proposed(TEXT, line) == []
 
