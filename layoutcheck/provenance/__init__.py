@@ -34,7 +34,7 @@ from layoutcheck.provenance.schedule import schedule
 from layoutcheck.provenance.tell import told
 from layoutcheck.provenance.tensors import tensors
 from layoutcheck.sources.mlir import Operation, without_locations
-from layoutcheck.sources.traced import KernelFinding, OperandReport
+from layoutcheck.sources.traced import Frame, KernelFinding, OperandReport
 from layoutcheck.sources.traced_module import TracedModule
 
 SECONDS = 10.0  # of processor time that a kernel may take
@@ -56,7 +56,9 @@ def check_products(
     if problem:
         return replace(by_types, unchecked=(*by_types.unchecked, f"elements of products: {problem}"))
     try:
-        found = [_checked(kernel, module, Budget(seconds)) for kernel in kernels_of(module, lowered)]
+        one_row: set[tuple[str, Frame]] = set()
+        every = kernels_of(module, lowered)
+        found = [_checked(kernel, module, Budget(seconds), one_row) for kernel in every]
     except InputError as error:
         reason = f"elements of products: the lowered module cannot be read: {error.message}"
     except OutOfTime:
@@ -68,14 +70,21 @@ def check_products(
             f"elements of products: the lowered module is not as expected: {type(error).__name__}: {error}"
         )
     else:
-        return _together(by_types, [one for one in found if one.products])
+        return _together(by_types, [one for one in found if one.products], one_row)
     return replace(by_types, unchecked=(*by_types.unchecked, reason))
 
 
-def _together(by_types: OperandReport, found: list[OperandReport]) -> OperandReport:
-    """Both checks of a module. What every element that was followed contradicts does not count."""
+def _together(
+    by_types: OperandReport, found: list[OperandReport], one_row: set[tuple[str, Frame]]
+) -> OperandReport:
+    """Both checks of a module. What the elements that were followed contradict does not count.
+
+    `one_row` are operands, with their products' places, of which another order of rows changes nothing.
+    """
     if not found:
         return by_types
+    kept = [f for f in by_types.findings if (f.evidence.get("operand"), f.places[-1].where) not in one_row]
+    by_types = replace(by_types, findings=tuple(kept))
     findings = [finding for one in found for finding in one.findings]
     whole = all(one.followed == one.products and not one.unchecked for one in found)
     if by_types.findings and not (whole and not findings):
@@ -88,7 +97,9 @@ def _together(by_types: OperandReport, found: list[OperandReport]) -> OperandRep
     )  # fmt: skip
 
 
-def _checked(kernel: WatchedKernel, module: TracedModule, budget: Budget) -> OperandReport:
+def _checked(
+    kernel: WatchedKernel, module: TracedModule, budget: Budget, one_row: set[tuple[str, Frame]]
+) -> OperandReport:
     every = list(dict.fromkeys(_site(op) for op in kernel.operation.walk() if is_product(op)))
     made = OperandReport(module.kernel, module.arch, products=len(every))
     size = _blocks(kernel)
@@ -98,6 +109,7 @@ def _checked(kernel: WatchedKernel, module: TracedModule, budget: Budget) -> Ope
         why = f"a cluster of {size} blocks; up to {MOST_BLOCKS} are followed"
         return replace(made, unchecked=(f"elements of products: {why}",))
     judged, lost, problem = _instances(kernel, module.text, budget)
+    one_row |= _one_row(kernel, module, judged)
     reasons: dict[str, str] = {}
     for op in kernel.operation.walk():
         if is_product(op) and op not in judged.followed:
@@ -120,6 +132,18 @@ def _checked(kernel: WatchedKernel, module: TracedModule, budget: Budget) -> Ope
         made, findings=tuple(findings.values()), unchecked=tuple(unchecked),
         followed=len(every) - len(set(reasons) - broken),
     )  # fmt: skip
+
+
+def _one_row(kernel: WatchedKernel, module: TracedModule, judged: Judged) -> set[tuple[str, Frame]]:
+    """The operands of products that have one row in every instruction that brings them elements."""
+    found: dict[tuple[str, Frame], bool] = {}
+    for op in kernel.operation.walk():
+        frames = module.frames(tag(op)) if is_product(op) else None
+        for letter in "AB" if frames else "":
+            key = letter, (frames or [Frame("", 0)])[0]
+            if (op, letter) in judged.broadcast:
+                found[key] = found.get(key, True) and judged.broadcast[op, letter]
+    return {key for key, all_of_them in found.items() if all_of_them}
 
 
 def _instances(kernel: WatchedKernel, text: str, budget: Budget) -> tuple[Judged, set[str], str]:

@@ -31,6 +31,10 @@ def judge(products: Products, names: Names) -> Judged:
     depths = Depths(names, found)
     for op, every in by_op.items():
         executions = summed(every)
+        for letter in "AB":
+            one_row = broadcast([one.a if letter == "A" else one.b for one in executions], names)
+            if one_row is not None:
+                found.broadcast[op, letter] = one_row
         why = _scrambled(op, executions, products, names, found) or depths.take(op, executions)
         joined = any(one.a.joined or one.b.joined for one in executions)
         if joined and not why and not joined_alike(products, names, executions):
@@ -42,6 +46,14 @@ def judge(products: Products, names: Names) -> Judged:
     depths.finish()
     place_results(products, names, found)
     return found
+
+
+def broadcast(sides: list[Side], names: Names) -> bool | None:
+    """Whether all rows of an operand are one row: another order changes nothing. None: no elements."""
+    labels = np.concatenate([one.labels.reshape(-1, *one.labels.shape[-2:]) for one in sides])
+    if not labels.any():
+        return None
+    return bool((labels == labels[:, :1]).all()) and names.along_one_mode(labels[labels != 0]) is not None
 
 
 def summed(executions: list[Execution]) -> list[Execution]:

@@ -39,7 +39,8 @@ class Breach:
 class Judged:
     """`breaches`, the instructions that were fully followed, and why the others were not.
 
-    Of `stored` bytes of results `placed` were compared; `unplaced` says why others were not.
+    Of `stored` bytes of results `placed` were compared; `unplaced` says why others were not. `broadcast` says
+    of operands of instructions that have elements whether their rows are all one row.
     """
 
     breaches: list[Breach] = field(default_factory=list)
@@ -49,6 +50,7 @@ class Judged:
     stored: int = 0
     unplaced: dict[str, None] = field(default_factory=dict)
     met: bool = False
+    broadcast: dict[tuple[Operation, str], bool] = field(default_factory=dict)
 
     def add(self, other: Judged) -> None:
         """Put what another block, or another size, says beside this.
@@ -66,6 +68,8 @@ class Judged:
         self.placed, self.stored = self.placed + other.placed, self.stored + other.stored
         self.unplaced |= other.unplaced
         self.met = self.met or other.met
+        for key, one_row in other.broadcast.items():
+            self.broadcast[key] = one_row and self.broadcast.get(key, True)
 
 
 class Names:

@@ -14,7 +14,7 @@ from layoutcheck.dsl.lowered.spaces import object_at
 from layoutcheck.operands.fragments import tiled_mma
 from layoutcheck.order.footprint import operand
 from layoutcheck.provenance.carry import carry
-from layoutcheck.provenance.contract import of_product, summed
+from layoutcheck.provenance.contract import broadcast, of_product, summed
 from layoutcheck.provenance.depth import Depths
 from layoutcheck.provenance.fragments import (
     accumulator_registers,
@@ -380,3 +380,13 @@ def test_results_in_another_order_are_told_by_their_rows_and_columns(turned: boo
     assert (facts["product"], facts["held"], facts["taken"]) == (("n",), (2,), (1,))
     assert (facts["row"], facts["k"]) == (1, 1)
     assert of_product(_execution(broken, broken), replace(broken, joined=True), Names(known)) == ()
+
+
+def test_a_broadcast_operand_has_one_row() -> None:
+    known = {n: [Tensor(object_at(n), 2, (Mode(0, 128, 64), Mode(1, 2, 64)), 2)] for n in (1, 2)}
+    row = np.repeat(_tile()[:, :1], 4, 1)
+    later = np.where(np.arange(4) < 2, row + 8, 0)  # the next k, of which two are beyond the end
+    assert broadcast([side(row, nothing), side(later, nothing)], Names(known))
+    assert broadcast([side(row, nothing), side(row + 128, nothing)], Names(known)) is False  # another row
+    assert broadcast([side(_tile(), nothing)], Names(known)) is False
+    assert broadcast([side(0 * row, nothing)], Names(known)) is None

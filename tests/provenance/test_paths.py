@@ -32,6 +32,13 @@ def test_right_paths_predict_the_product_and_broken_ones_are_told() -> None:
 
 
 @needs_dsl
+def test_rows_in_another_order_are_no_fault_where_all_are_one_row() -> None:
+    """B is broadcast along N, its fragment filled for another permutation of N: an H200 returns A B."""
+    ((one, report),) = predicted(1, [10234]).values()
+    assert (one.result == one.right).all() and report.findings == ()
+
+
+@needs_dsl
 @pytest.mark.sweep
 def test_many_paths() -> None:
     """No right path is told; of the broken ones each is told, or what was not followed is said."""
