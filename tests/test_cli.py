@@ -8,7 +8,6 @@ import re
 import shlex
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import jsonschema
@@ -221,12 +220,10 @@ RUBBISH = {
 
 
 @pytest.mark.parametrize("name", RUBBISH)
-def test_a_file_of_rubbish_is_refused_within_a_second(name: str, tmp_path: Path, capsys: Captured) -> None:
+def test_a_file_of_rubbish_is_refused(name: str, tmp_path: Path, capsys: Captured) -> None:
     file = tmp_path / "paste.txt"
     file.write_bytes(RUBBISH[name])
-    before = time.process_time()
     error = refused(capsys, "explain", str(file))
-    assert time.process_time() - before < 1
     assert "expected the output" in error or "expected the compiler's output" in error
     assert len(error) < 800
 
