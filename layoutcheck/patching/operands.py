@@ -28,6 +28,16 @@ def findings(trace: Trace) -> list[KernelFinding]:
     return [one for one in every if one.code in CODES and one.severity in _BAD]
 
 
+def unrepaired(trace: Trace) -> list[KernelFinding]:
+    """What is wrong in a trace beside its copies and has no edit: element accesses, order, other operands."""
+    every = (one for report in trace.told for one in report.findings if one.severity in _BAD)
+    found: dict[object, KernelFinding] = {}
+    for one in every:
+        if one.code not in CODES:
+            found.setdefault((one.code, *((at.where.file, at.where.line) for at in one.places[:2])), one)
+    return list(found.values())
+
+
 def ways(texts: dict[str, str], finding: KernelFinding) -> Iterator[tuple[str, Candidate]]:
     """Titles and edits for a finding, in the files that its places name; the likeliest first."""
     frames = [frame for place in finding.places for frame in (place.where, *place.stack)]
