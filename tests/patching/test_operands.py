@@ -9,10 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from layoutcheck.patching.operands import ways
+from layoutcheck.patching.operands import unrepaired, ways
 from layoutcheck.patching.repair import repair
 from layoutcheck.patching.repaired import Repaired
-from layoutcheck.sources.traced import Frame, KernelFinding, KernelPlace, OperandReport, Trace, TraceFailure
+from layoutcheck.sources.traced import (
+    Frame,
+    KernelFinding,
+    KernelPlace,
+    OperandReport,
+    OrderReport,
+    Trace,
+    TraceFailure,
+)
 
 COPIES = """copy_a = cute.make_tiled_copy_B(atom, mma)
 copy_b = cute.make_tiled_copy_B(atom, other)
@@ -123,3 +131,22 @@ def test_a_program_is_repaired_and_written(tmp_path: Path) -> None:
     assert "make_tiled_copy_A for make_tiled_copy_B" in run.stdout, run.stdout + run.stderr
     right = text.replace("copy_a = cute.make_tiled_copy_B", "copy_a = cute.make_tiled_copy_A")
     assert path.read_text() == right != text
+
+
+def test_what_no_edit_repairs_is_said_once(tmp_path: Path) -> None:
+    """A race stands in two kernels; notes, and operands that have edits, are told elsewhere."""
+    script = tmp_path / "kernel.py"
+    script.write_text("a = 1\nb = 2\n")
+
+    def told(code: str, severity: str, lines: tuple[int, ...]) -> KernelFinding:
+        places = tuple(KernelPlace("reads", Frame(str(script), line, 1)) for line in lines)
+        return KernelFinding(code, severity, f"{code} at {lines}", "", places)
+
+    race, note = told("LC503", "wrong", (2, 1)), told("LC521", "note", (1,))
+    far, operand = told("LC503", "wrong", (2, 2)), told("LC601", "wrong", (1,))
+    orders = OrderReport("k", "sm_90a", (race, note)), OrderReport("l", "sm_90a", (race, far))
+    trace = Trace(orders=orders, operands=(OperandReport("k", "sm_90a", (operand,)),))
+    assert unrepaired(trace) == [race, far]
+    found = repair(str(script), trace, lambda path, cwd: trace, by=None)
+    reasons = [one.reason for one in found.sketches if "no edit repairs" in one.reason]
+    assert reasons == [f"LC503, which no edit repairs: {one.title}" for one in (race, far)]
