@@ -98,9 +98,11 @@ def repair(
     wanted = state.open() if by == STRATEGY else []
     bad = {place_of(one) for one, _ in (*state.bad(), *wanted)}  # a later edit may repair what was given up
     found.sketches = [one for one in found.sketches if _still(found, one.where) & bad] + products
-    for finding in operands.unrepaired(state.trace) if by is None else ():
-        left_so = f"{finding.code}, which no edit repairs: {finding.title}"
-        found.sketches.append(Sketch(finding.places[0].where, left_so))
+    still = {finding.code for finding in operands.unrepaired(state.trace)}
+    for finding in operands.unrepaired(trace) if by is None else ():
+        if finding.code in still and finding.places:
+            left_so = f"{finding.code}, which no edit repairs: {finding.title}"
+            found.sketches.append(Sketch(finding.places[0].where, left_so))
     for file in locked:
         found.before.pop(file, None)
         found.after.pop(file, None)
