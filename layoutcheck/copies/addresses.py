@@ -76,7 +76,8 @@ def places(memref: Memref, base: int, elements: IntArray, unit: int) -> Places:
     """
     memref = before_recast(memref)
     per_element = max(1, memref.dtype.bits // unit)
-    first = elements * per_element + base * (8 // unit)
+    first = elements * per_element
+    first += base * (8 // unit)
     swizzle = memref.swizzle
     whole = swizzle is not None and unit == 8 and swizzle.granule % per_element == 0
     if whole and not (first & (per_element - 1)).any():  # the swizzle keeps every element together

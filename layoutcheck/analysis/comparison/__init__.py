@@ -117,7 +117,7 @@ def _runs(asked: tuple[Places, Places], wide: int, grain: int) -> tuple[IntArray
         first = runs[:, :1]
         if np.count_nonzero(first & (wide - 1)):
             return None
-        if np.count_nonzero(runs - first != np.arange(0, wide, width, dtype=np.int64)[:, None]):
+        if not np.array_equal(first + np.arange(0, wide, width, dtype=np.int64)[:, None], runs):
             return None
         found.append(first)
     return found[0], found[1]
