@@ -547,3 +547,16 @@ def test_a_run_that_breaks_off_is_seen(spoiled):
     asked = Intent(Places(src, 2), Places(dst, 2), 8, whole=True)
     found = compare(asked, done, copy, 1 << 20, 1 << 21)
     assert found.counts == {"wrong": {"place": 2, "grid": 16, "order": 4}[spoiled]}
+
+
+@pytest.mark.parametrize("shift", [0, 16])
+def test_moves_of_no_power_of_two_are_compared_unit_by_unit(shift):
+    """48 bytes that land 16 too far: both addresses have the same quotient by 48."""
+    elements = np.arange(24)[:, None] * 2
+    asked = Intent(Places((1 << 20) + elements, 2), Places((1 << 21) + elements, 2), 8, whole=True)
+    src, dst = np.full((1, 1), 1 << 20), np.full((1, 1), (1 << 21) + shift)
+    done = Execution(Places(src, 48), Places(dst, 48), 8)
+    copy = Copy(CP16, g("(64):(1)"), s("(64):(1)"))
+    found = compare(asked, done, copy, 1 << 20, 1 << 21)
+    assert found.clean == (shift == 0)
+    assert found["missing"] == shift

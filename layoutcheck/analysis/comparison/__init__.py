@@ -72,7 +72,8 @@ def _harmless(intent: Intent, execution: Execution, grain: int) -> int | None:
     if intent.pred is not None or execution.pred is not None or not all(one.size for one in (*asked, *done)):
         return None
     wide = execution.target.width
-    runs = _runs(asked, wide, grain) if all(one.on_grid(wide) for one in done) else None
+    gridded = not wide & (wide - 1) and all(one.on_grid(wide) for one in done)
+    runs = _runs(asked, wide, grain) if gridded else None
     if runs is not None:
         grain = wide
     asked_dst, asked_src = (each.every(grain) for each in asked) if runs is None else runs
