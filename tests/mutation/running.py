@@ -24,7 +24,7 @@ import pytest
 from tests.mutation.mutants import Mutant
 
 PREIMPORTED = (hypothesis, np)
-LEFT_OUT = (".git", ".venv", ".mutation", "site", "__pycache__", ".*_cache", ".hypothesis")
+LEFT_OUT = (".git", ".venv", ".mutation", ".gpu", "__pycache__", ".*_cache", ".hypothesis")
 MEMORY_BYTES = 6 << 30
 
 

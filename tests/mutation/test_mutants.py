@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.mutation.mutants import mutants_of, read, sample
+from tests.mutation.running import LEFT_OUT
 
 ROOT = Path(__file__).parents[2]
 
@@ -79,3 +81,11 @@ def test_what_is_called_equivalent_has_a_place_and_a_reason() -> None:
     for one in listed.values():
         assert set(one) == {"path", "function", "change", "reason"}
         assert len(one["reason"].split()) >= 4
+
+
+def test_a_tree_holds_every_folder_of_the_package() -> None:
+    """Without `dsl/site` no trace of a test sees a kernel, and no such test kills a mutant."""
+    folders = [path for path in (ROOT / "layoutcheck").rglob("*") if path.is_dir()]
+    names = {path.name for path in folders if "__pycache__" not in path.parts}
+    assert "site" in names
+    assert shutil.ignore_patterns(*LEFT_OUT)("", list(names)) == set()
