@@ -67,6 +67,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from layoutcheck.analysis import drawing as drawings
 from layoutcheck.analysis import summary, vector
+from layoutcheck.analysis.agreement import agrees
 from layoutcheck.analysis.comparison import Comparison, compare
 from layoutcheck.analysis.comparison.kinds import Observable
 from layoutcheck.analysis.cost import CopyCost, copy_cost
@@ -228,8 +229,8 @@ class Analysis:
 
     def works(self) -> bool:
         """Whether the compiler takes the copy and no run goes wrong; quicker than `worst`, which counts."""
-        if not self.accepted:
-            return False
+        if self.agrees or not self.accepted:
+            return self.accepted
         if "_runs" not in self.__dict__:
             made = self._run(brief=True)
             if made[0] and not made[0][-1].comparison.clean:
@@ -237,6 +238,16 @@ class Analysis:
             self.__dict__["_runs"] = made
             MEMORY.hold(made[0], self._forget)
         return self.worst is None
+
+    @cached_property
+    def agrees(self) -> bool:
+        """Whether it is right by its layouts alone, whatever a run would show (`analysis.agreement`)."""
+        return self.accepted and agrees(self.copy)
+
+    @property
+    def right(self) -> bool:
+        """Whether it reaches the machine and goes wrong in no run; not so where no run could be made."""
+        return self.agrees or (bool(self.runs) and self.worst is None)
 
     @cached_property
     def _runs(self) -> tuple[tuple[Run, ...], InputError | None]:
@@ -255,11 +266,13 @@ class Analysis:
     @property
     def obstacle(self) -> InputError | None:
         """Why the runs could not be made, where they could not."""
-        return self._runs[1]
+        return None if self.agrees else self._runs[1]
 
     @property
     def worst(self) -> Run | None:
         """The run that went wrong, if one did."""
+        if self.agrees:
+            return None
         return self.runs[-1] if self.runs and not self.runs[-1].comparison.clean else None
 
     @property
@@ -270,7 +283,7 @@ class Analysis:
     @property
     def observables(self) -> Mapping[str, Observable]:
         """What differs beside bytes, in the last run; nothing where none was made."""
-        return self.runs[-1].comparison.observables if self.runs else {}
+        return {} if self.agrees or not self.runs else self.runs[-1].comparison.observables
 
     @cached_property
     def would_run(self) -> Run | None:

@@ -48,9 +48,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     """A working copy of a stated width, at most half of what `max_vector` proves."""
     copy = analysis.copy
     width = analysis.width_bits
-    if analysis.worst is not None or not analysis.runs:
-        return
-    if not isinstance(copy.atom, ThreadAtom):
+    if not analysis.right or not isinstance(copy.atom, ThreadAtom):
         return
     if isinstance(copy.src, OtherOperand) or isinstance(copy.dst, OtherOperand):
         return

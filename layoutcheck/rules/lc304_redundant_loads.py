@@ -40,12 +40,14 @@ MEMORY = ("gmem", "smem", "generic")
 def find(analysis: Analysis) -> Iterator[Finding]:
     """A working copy from memory whose source view repeats itself, seen from its first thread."""
     copy = analysis.copy
-    if analysis.worst is not None or not analysis.runs or copy.src.space not in MEMORY or not is_static(copy):
+    if copy.src.space not in MEMORY or not is_static(copy):
         return
     modes = leaves(copy.src.layout)
     broadcast = [(path, extent) for path, extent, stride in modes if stride == 0 and extent > 1]
+    if not broadcast or not analysis.right:
+        return
     accesses = analysis.runs[-1].execution.src_accesses
-    if not broadcast or not accesses:
+    if not accesses:
         return
     loads = np.concatenate([access.addresses[:, 0] for access in accesses])
     addresses = distinct(loads)

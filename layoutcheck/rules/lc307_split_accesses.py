@@ -38,7 +38,7 @@ WIDEST_BITS = 128  # of one access; wider atoms are several of them by nature
 def find(analysis: Analysis) -> Iterator[Finding]:
     """A working universal copy of a stated width, one of whose sides is accessed at less than that."""
     copy = analysis.copy
-    if analysis.worst is not None or not analysis.runs or not isinstance(copy.atom, UniversalCopy):
+    if not isinstance(copy.atom, UniversalCopy) or not analysis.right:
         return
     asked = min(analysis.width_bits, WIDEST_BITS)
     done = analysis.runs[-1].execution

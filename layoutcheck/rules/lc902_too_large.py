@@ -41,7 +41,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
             f"{analysis.obstacle.message[0].upper() + analysis.obstacle.message[1:]}. Only the compiler's answer is known.",
             Where(),
         )
-    elif analysis.runs and analysis.runs[-1].times > 1:
+    elif not analysis.agrees and analysis.runs and analysis.runs[-1].times > 1:
         times = analysis.runs[-1].times
         yield Finding(
             RULE.code,

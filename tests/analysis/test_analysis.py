@@ -94,7 +94,9 @@ def test_the_parts_are_not_made_before_they_are_asked_for(counted: Counter[tuple
     assert not counted
     assert analysis.accepted
     assert {name for name, *_ in counted} == {"predict"}
-    assert analysis.worst is None
+    assert analysis.worst is None and analysis.right
+    assert {name for name, *_ in counted} == {"predict"}  # its layouts settle it (analysis.agreement)
+    assert analysis.runs[-1].comparison.clean
     assert {name for name, *_ in counted} == {"predict", "intent", "execution", "compare"}
 
 
