@@ -27,7 +27,7 @@ def agrees(copy: Copy) -> bool:
     src, dst, atom = copy.src, copy.dst, copy.atom
     if atom is None or atom.family not in _FAMILIES or src.shape != dst.shape or src.dtype != dst.dtype:
         return False
-    if copy.tiled or copy.pred or copy.issue or copy.op != "copy":
+    if copy.tiling or copy.tiled or copy.pred or copy.issue or copy.op != "copy":
         return False
     width, bits = getattr(atom, "width_bits", 0), src.dtype.bits
     if width not in _WIDTHS or bits % 8 or width % bits:
