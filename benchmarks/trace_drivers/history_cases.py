@@ -57,6 +57,55 @@ def quack_gather_add():
     gemm_add(made(1024, 768), made(2, 768, 1024), made(512, 1024), cu_seqlens_m=ends, A_idx=rows, tuned=False)
 
 
+def quack_cp_async():
+    """The kernel of its day on rows that are no multiple of the tile, A by cp.async."""
+    import cutlass
+    from quack import dense_gemm_sm90 as dense
+
+    class Kernel(dense.HopperWgmmaGemmKernel):
+        def __init__(self, *given, **named):
+            super().__init__(*given, **named, load_A_cpasync=True)
+
+    dense.HopperWgmmaGemmKernel = Kernel
+    bf16, f32 = cutlass.BFloat16, cutlass.Float32
+    dense.run(
+        (328, 512, 520, 1), bf16, bf16, bf16, None, f32, "k", "k", "n", "n", (128, 128, 64), (1, 1),
+        0.1, 0, 1, True, True, False, False, False,
+    )  # fmt: skip
+
+
+def quack_gather_k():
+    from quack.gemm_interface import gemm
+
+    rows = torch.arange(512, device="cuda", dtype=torch.int32)
+    ends = torch.tensor([0, 200, 512], device="cuda", dtype=torch.int32)
+    gemm(made(768, 1024).T.contiguous().T, made(512, 1024), cu_seqlens_k=ends, A_idx=rows, tuned=False)
+
+
+def quack_add_224():
+    from quack.gemm_config import GemmConfig
+    from quack.gemm_interface import gemm_tuned
+
+    config = GemmConfig(
+        tile_m=128, tile_n=224, pingpong=False, is_dynamic_persistent=True, cluster_m=1, cluster_n=1,
+        swap_ab=False, max_swizzle_size=8, device_capacity=10,
+    )  # fmt: skip
+    a, b, c = (made(1, *shape, dtype=torch.float16) for shape in ((1, 8), (8, 232), (1, 232)))
+    gemm_tuned.fn(a, b, torch.empty_like(c), c, beta=0.0, config=config)
+
+
+def quack_gather_two():
+    from quack.gemm_config import GemmConfig
+    from quack.gemm_interface import gemm_tuned
+
+    config = GemmConfig(tile_m=256, tile_n=128, pingpong=False, cluster_m=2, cluster_n=1, device_capacity=10)
+    rows = torch.arange(512, device="cuda", dtype=torch.int32)
+    ends = torch.tensor([0, 256, 512], device="cuda", dtype=torch.int32)
+    gemm_tuned.fn(
+        made(1024, 768), made(2, 768, 1024), made(512, 1024), cu_seqlens_m=ends, A_idx=rows, config=config
+    )
+
+
 def quack_rmsnorm_bwd_cluster():
     from quack.rmsnorm import rmsnorm_bwd
 
@@ -100,6 +149,29 @@ def flash_forward_score():
     attended(128, score_mod=scored)
 
 
+def flash_masked():
+    """Rows that are no multiple of the tile, a mask that reads a tensor by the row, blocks from a list."""
+    import cutlass.cute as cute
+    from flash_attn.cute import utils
+    from flash_attn.cute.block_sparsity import BlockSparseTensorsTorch
+    from flash_attn.cute.interface import _flash_attn_fwd
+
+    @cute.jit
+    def masked(batch, head, row, column, seqlen_info, aux_tensors):
+        words = aux_tensors[0]
+        found = cute.make_rmem_tensor(1, words.element_type)
+        found[0] = words[batch[0], row[0]]
+        return utils.scalar_to_ssa(found[0], words.element_type) == batch.to(words.element_type)
+
+    rows, columns = 300, 512
+    q, k, v = made(1, rows, 4, 128), made(1, columns, 4, 128), made(1, columns, 4, 128)
+    counts = torch.full((1, 4, 2), 4, device="cuda", dtype=torch.int32)
+    blocks = torch.arange(4, device="cuda", dtype=torch.int32).expand(1, 4, 2, 4).contiguous()
+    words = torch.zeros(1, rows, device="cuda", dtype=torch.int32)
+    sparse = BlockSparseTensorsTorch(mask_block_cnt=counts, mask_block_idx=blocks, block_size=(256, 128))
+    _flash_attn_fwd(q, k, v, mask_mod=masked, aux_tensors=[words], block_sparse_tensors=sparse)
+
+
 def flash_forward_paged():
     from flash_attn.cute.interface import flash_attn_varlen_func
 
@@ -113,6 +185,23 @@ def flash_forward_paged():
 def flash_backward():
     out, inputs = attended(128, causal=True)
     torch.autograd.grad(out, inputs, torch.empty_like(out))
+
+
+def demonstrated(name, *arguments):
+    """A program of `demo`, with the repository's own folder of packages on the path."""
+    import runpy
+
+    sys.path.insert(0, str(Path("python").resolve()))
+    sys.argv[:] = [name, *arguments]
+    runpy.run_path(f"demo/{name}.py", run_name="__main__")
+
+
+def decoding_attention():
+    demonstrated("dec_attn_run")
+
+
+def gemm_second():
+    demonstrated("gemm_run", "debug", "512", "512", "512")
 
 
 def sliding():

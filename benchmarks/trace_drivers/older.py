@@ -33,6 +33,7 @@ KINDS = {
     "SharedSpace": {"shared_cta": "cta", "shared_cluster": "cluster"},
 }
 
+MOVED = ("ThrCopy", "ThrMma", "TiledCopy", "TiledMma")  # from cute.core to cute
 UNTYPED = ("fmax", "fmin")  # operations of nvvm that took the type of their result before their operands
 
 
@@ -48,6 +49,9 @@ def put_back() -> None:
         for old, new in names.items():
             if not hasattr(module, old) and hasattr(module, new):
                 setattr(module, old, getattr(module, new))
+    for name in MOVED:
+        if not hasattr(cute.core, name):
+            setattr(cute.core, name, getattr(cute, name))
     for name in UNTYPED:
         setattr(nvvm, name, untyped(getattr(nvvm, name)))
     for name, words in KINDS.items():

@@ -104,9 +104,9 @@ class Collector:
                 mine = self.copies[span.start : span.stop]
                 wanting |= any(one.address_source == "types" for one in mine)
                 self.copies[span.start : span.stop] = self.lowering.resolve(module.text, mine, module.arch)
+                elements = self.lowering.elements(module)
                 if not any(one.refused for one in mine):
                     self._compile(module.kernel, module.text, module.arch, span)
-                elements = self.lowering.elements(module)
                 self._elements += [] if elements is None else [elements]
                 order = self.lowering.check_order(module)
                 self._orders += [] if order is None else [order]

@@ -53,6 +53,7 @@ def install(arch: str | None) -> None:
     when_imported("cutlass.utils.hardware_info", _hardware_info)
     when_imported("cutlass.base_dsl.utils.testing", _testing)
     when_imported("cutlass.cute.testing", _testing)
+    when_imported("cudnn", _cudnn)
     when_imported("triton.testing", _testing)
     when_imported("triton.runtime.driver", partial(_triton_driver, capability=capability))
     when_imported("triton.runtime.jit", _triton_kernels)
@@ -98,6 +99,13 @@ def _testing(module: Any) -> None:
             setattr(module, name, lambda *_args, **_named: 1.0)
     if hasattr(module, "get_workspace_count"):
         module.get_workspace_count = lambda *_args, **_named: 1
+
+
+def _cudnn(module: Any) -> None:
+    """cuDNN's frontend gives a handle, which its tests make before all else; nothing is built with it."""
+    for name in ("create_handle", "destroy_handle", "set_stream", "get_stream"):
+        if hasattr(module, name):
+            setattr(module, name, partial(_constant, 0))
 
 
 def _triton_driver(module: Any, capability: tuple[int, int]) -> None:

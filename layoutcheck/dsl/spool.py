@@ -25,6 +25,7 @@ from typing import Any
 
 from layoutcheck.dsl.failed_tests import caught, watch_tests
 from layoutcheck.dsl.observe import Event, NotLaunched, version, watch
+from layoutcheck.dsl.spread import spread_tests
 from layoutcheck.places import in_library
 
 FOLDER, OPTIONS = "LAYOUTCHECK_SPOOL", "LAYOUTCHECK_TRACE"
@@ -75,6 +76,8 @@ def begin() -> None:
     _hear_of_the_end(folder)
     _hear_of_a_signal(folder)
     watch_tests(lambda test, error, launches: _test(folder, test, error, launches))
+    if options.get("spread"):
+        spread_tests()
     stop = not options.get("launch", True)
     _watching.enter_context(watch(lambda event: _record(folder, event), stop=stop))
     write(

@@ -56,6 +56,7 @@ def trace_script(
     observe: Observe | None = None,
     lowering: Lowering | None = None,
     network: bool = True,
+    spread: bool = False,
 ) -> Trace:
     """Run `python path args` (or `python -m args` for path "-m") and return every copy of every kernel built.
 
@@ -64,7 +65,7 @@ def trace_script(
     judging: what was found until then is returned. `output` takes what the script
     writes; None leaves it its own. `observe` gets the text and the copies of every module, while the
     script runs. `lowering` gives the addresses of copies whose layouts cannot be followed. `network` False
-    leaves the run none.
+    leaves the run none. With `spread` pytest runs tests that differ first (`spread.py`).
     Whatever becomes of the script is in `failures`; raises InputError only where there is none to run.
     """
     if path != "-m" and not Path(cwd or ".", path).is_file():
@@ -72,7 +73,7 @@ def trace_script(
     command = [sys.executable, path, *args]
     return _run(
         command, launch=launch, arch=arch, timeout_s=timeout_s, output=output, network=network,
-        progress=progress, cwd=cwd, observe=observe, lowering=lowering,
+        progress=progress, cwd=cwd, observe=observe, lowering=lowering, spread=spread,
     )  # fmt: skip
 
 
@@ -100,7 +101,9 @@ def trace_callable(
     )  # fmt: skip
 
 
-def environment(folder: str, *, launch: bool, arch: str | None, network: bool) -> dict[str, str]:
+def environment(
+    folder: str, *, launch: bool, arch: str | None, network: bool, spread: bool = False
+) -> dict[str, str]:
     """The environment of a traced process: our `sitecustomize` first, and where it leaves what it sees.
 
     The folder that we are installed in is not on the path: it would stand before the checkout's own.
@@ -110,7 +113,7 @@ def environment(folder: str, *, launch: bool, arch: str | None, network: bool) -
     env["PYTHONPATH"] = os.pathsep.join(paths)
     env[spool.FOLDER] = folder
     env[spool.OPTIONS] = json.dumps(
-        {"launch": launch, "arch": arch, "network": network, "parent": os.getpid()}
+        {"launch": launch, "arch": arch, "network": network, "spread": spread, "parent": os.getpid()}
     )
     env.pop("LAYOUTCHECK", None)
     if arch is not None:
@@ -134,6 +137,7 @@ def _run(
     cwd: str | None,
     observe: Observe | None = None,
     lowering: Lowering | None = None,
+    spread: bool = False,
 ) -> Trace:
     if not hasattr(os, "fork"):
         raise InputError("kernels are traced on Linux only")
@@ -144,7 +148,7 @@ def _run(
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=None if output is None else subprocess.STDOUT,
-            env=environment(folder, launch=launch, arch=arch, network=network),
+            env=environment(folder, launch=launch, arch=arch, network=network, spread=spread),
             cwd=cwd,
             start_new_session=True,  # so that all its processes can be ended together
         )

@@ -216,7 +216,7 @@ def _run(case: RegisteredCase, settings: Settings, lowering: Lowering, stop: Any
     with tempfile.TemporaryFile() as log:
         found = trace_script(
             case.command[0], case.command[1:], launch=False, network=False, timeout_s=settings.run_timeout,
-            output=log, **common,
+            output=log, spread=True, **common,
         )  # fmt: skip
         found = _explained(found, log)
     return found, time.monotonic() - start

@@ -16,7 +16,7 @@ import numpy as np
 
 from layoutcheck.copies.offsets import IntArray
 from layoutcheck.dsl.lowered import argument_types, spaces
-from layoutcheck.dsl.lowered.allocations import PERIOD, allocations
+from layoutcheck.dsl.lowered.allocations import PERIOD, allocations, symbols
 from layoutcheck.dsl.lowered.evaluate import tag
 from layoutcheck.dsl.lowered.instructions import transfers
 from layoutcheck.errors import InputError
@@ -124,6 +124,9 @@ def _mapped(kernel: WatchedKernel, module: TracedModule) -> MemoryMap:
         start = -(-end // one.align) * one.align
         regions.append(Region(str(number), start, one.size, one.align))
         end = start + one.size
+    for name, one in symbols(kernel.operation).items():
+        regions.append(Region(name, one.start, one.size, one.align))
+        end = one.start + one.size
     moved, asked = transfers(module.text), kernel.launch.dynamic_bytes
     uses: dict[tuple[Frame, str, bool], Use] = {}
     for event in watched.events:

@@ -33,3 +33,12 @@ def test_triton_finds_a_driver_and_launches_nothing(monkeypatch: pytest.MonkeyPa
 
     fake_cuda._triton_kernels(SimpleNamespace(JITFunction=Kernel))
     assert Kernel().run(1, grid=(1,), warmup=False) is None
+
+
+def test_cudnn_gives_a_handle_where_it_has_such_functions() -> None:
+    def refuse() -> int:
+        raise RuntimeError("cudnnHandle Create failed")
+
+    module = SimpleNamespace(create_handle=refuse, version="1.23")
+    fake_cuda._cudnn(module)
+    assert module.create_handle() == 0 and vars(module).keys() == {"create_handle", "version"}

@@ -1,9 +1,11 @@
 """Shared allocations of a kernel, and the places that each may get.
 
-A kernel's static shared memory is one `llvm.alloca` for each call of the allocator. The assembler puts them
-in an order of its own: what is sure of each is its alignment. A swizzle permutes absolute addresses, so where
+What `SmemAllocator` gives is one `llvm.alloca` for each call. The assembler puts them in an order of its own:
+what is sure of each is its alignment. A swizzle permutes absolute addresses, so where
 an allocation is less aligned than the swizzle's pattern, its bytes depend on that order. The kernel is
 evaluated again with the allocations far apart, at the places that some order of them gives.
+
+`cute.arch.alloc_smem` declares an array of a fixed size, a symbol for each call. They lie behind these.
 """
 
 from __future__ import annotations
@@ -42,6 +44,33 @@ def allocations(kernel: Operation) -> dict[Operation, Allocation]:
         each = parse_type(op.attributes.get("elem_type", "i8")).size_bytes
         found[op] = Allocation(value * each, integer(op.attributes.get("alignment", "1")) or 1)
     return found
+
+
+def symbols(kernel: Operation) -> dict[str, Allocation]:
+    """The shared arrays of a fixed size that a kernel names, by symbol, each at a multiple of `PERIOD`."""
+    top = kernel
+    while top.parent_operation is not None and top.parent_operation.name != "gpu.module":
+        top = top.parent_operation
+    end = 0
+    for one in allocations(top).values():
+        end = -(-end // one.align) * one.align + one.size
+    named = {symbol(op) for op in top.walk() if op.name == "llvm.mlir.addressof"}
+    module = top.parent_operation
+    found = {}
+    for op in [] if module is None or not named else module.walk():
+        name = op.attributes.get("sym_name", "").strip('"') if op.name == "llvm.mlir.global" else ""
+        if name not in named or integer(op.attributes.get("addr_space", "0")) != SHARED:
+            continue
+        if size := parse_type(op.attributes.get("global_type", "")).size_bytes:
+            start = -(-end // PERIOD) * PERIOD
+            found[name] = Allocation(size, integer(op.attributes.get("alignment", "1")) or 1, start)
+            end = start + size
+    return found
+
+
+def symbol(op: Operation) -> str:
+    """The name that `llvm.mlir.addressof` is of."""
+    return op.attributes.get("global_name", "").lstrip("@").strip('"')
 
 
 def bases(found: Sequence[Allocation]) -> list[list[int]]:

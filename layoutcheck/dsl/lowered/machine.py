@@ -85,6 +85,7 @@ class Machine:
     reached: bool = True
     iterations: tuple[int, ...] = ()
     shared_bytes: int = 0  # of the static allocations that were met
+    fixed_bytes: int = 0  # of these and of the arrays of a fixed size, once one of their symbols is met
     dynamic: int | None = None  # where dynamic shared memory begins, once its symbol is met
     placed: Mapping[Operation, Allocation] = field(default_factory=dict)  # shared allocations put elsewhere
     overflow: int = 0  # the bit of numbers that rest on 32-bit arithmetic that overflowed; 0: not looked for
@@ -124,7 +125,7 @@ class Machine:
     def all_shared_bytes(self) -> int:
         """Static and dynamic shared memory of the block; 0 where the dynamic part is used and not known."""
         if self.dynamic is None:
-            return self.shared_bytes
+            return max(self.shared_bytes, self.fixed_bytes)
         asked = self.launch.dynamic_bytes
         return 0 if asked is None else self.dynamic + asked
 

@@ -15,7 +15,7 @@ import hashlib
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, TypeVar
@@ -24,6 +24,7 @@ import numpy as np
 
 from layoutcheck.copies.tiled import threads
 from layoutcheck.dsl.lowered import SURPRISES, Lowered, of_answer, passes
+from layoutcheck.dsl.lowered.capacity import too_large
 from layoutcheck.dsl.lowered.elements import check_elements, has_elements
 from layoutcheck.dsl.lowered.faults import KNOWN, Outside, addresses, outside, with_faults, written
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp, active
@@ -160,7 +161,7 @@ class Lowering:
             lowered = self._lower(text)
             self._last = digest, (lowered, _outside(lowered, arch, text))
             if not lowered.problem:
-                self._lowered[digest] = next(_too_large(lowered, arch), None)
+                self._lowered[digest] = next(too_large(lowered, arch), None)
         return self._last[1]
 
     def _spend(self, start: float) -> None:
@@ -257,15 +258,6 @@ def _resolved_all(
         )
         for one, tag in zip(found, tags, strict=True)
     ]
-
-
-def _too_large(lowered: Lowered, arch: str) -> Iterator[Refusal]:
-    """Kernels whose own shared memory is more than a block of that architecture can have."""
-    most = parse_arch(arch).smem_per_block_bytes
-    for kernel in lowered.kernels:
-        if kernel.shared_bytes > most:
-            message = f"it allocates {kernel.shared_bytes} B of shared memory, a block of {arch} has {most} B"
-            yield Refusal(f"the launch fails: {message}")
 
 
 def _with_faults(one: TracedCopy, threads: int, faults: list[LoweredFault]) -> TracedCopy:

@@ -112,13 +112,16 @@ from cutlass.cute.runtime import make_fake_tensor
 def k(a: cute.Tensor, columns: cutlass.Constexpr):
     s = cutlass.memory.SmemAllocator().allocate_tensor(cutlass.Float32, cute.make_layout((4, columns)), 128)
     t = cute.arch.thread_idx()[0]
-    cute.autovec_copy(a[None, t], s[None, t])
+    if cutlass.const_expr(columns == 14530):
+        s[0, t] = a[0, t]
+    else:
+        cute.autovec_copy(a[None, t], s[None, t])
 @cute.jit
 def host(a: cute.Tensor, columns: cutlass.Constexpr):
     k(a, columns).launch(grid=[1, 1, 1], block=[128, 1, 1])
 if __name__ == "__main__":
     a = make_fake_tensor(cutlass.Float32, (4, 4096), stride=(1, 4), assumed_align=16)
-    for columns in (14528, 14529):
+    for columns in (14528, 14529, 14530):
         cute.compile(host, a, columns)
 """
 
@@ -177,8 +180,9 @@ def test_tails(traced: Traced) -> None:
 
 def test_more_shared_memory_than_a_block_has(traced: Traced) -> None:
     found = traced(BIG)
-    (failure,) = found.failures  # 227 KiB are right, 16 B more are not
-    assert failure.kind == "uncompiled" and "allocates 232464 B of shared memory" in failure.message
+    copied, alone = found.failures  # 227 KiB are right, 16 B more are not; the last has no copy
+    for failure, taken in ((copied, 232464), (alone, 232480)):
+        assert failure.kind == "uncompiled" and f"allocates {taken} B of shared memory" in failure.message
     judged = judge(found)
     assert judged.verdicts() == {"legal": 1, "unknown": 1} and status(judged, False, NO_GATE) == 1
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from layoutcheck.dsl.lowered import spaces
-from layoutcheck.dsl.lowered.allocations import PERIOD, allocations
+from layoutcheck.dsl.lowered.allocations import PERIOD, allocations, symbol, symbols
 from layoutcheck.dsl.lowered.machine import Step
 from layoutcheck.dsl.lowered.steps import Steps
 from layoutcheck.dsl.lowered.types import SHARED, parse_type
@@ -109,9 +109,9 @@ def _allocate(steps: Steps, op: Operation) -> Step:
 
 
 def _address_of(steps: Steps, op: Operation) -> Step:
-    """A global symbol: dynamic shared memory, behind the static allocations, or somewhere in global memory.
+    """A global symbol: an array in shared memory, behind the allocations, or somewhere in global memory.
 
-    Every such symbol is the one array that the launch sizes (CUDA C++ Programming Guide, "__shared__").
+    Every array without a size is the one that the launch sizes (CUDA C++ Programming Guide, "__shared__").
     """
     machine, out = steps.machine, steps.slots[op.results[0]]
     if parse_type(op.results[0].type).space != SHARED:
@@ -119,16 +119,24 @@ def _address_of(steps: Steps, op: Operation) -> Step:
     top = op
     while top.parent_operation is not None and top.parent_operation.name != "gpu.module":
         top = top.parent_operation
+    fixed = symbols(top)
+    own = fixed.get(symbol(op))
+    static = [*allocations(top).values(), *fixed.values()]
     end = 0
-    for one in allocations(top).values():
-        end = -(-end // one.align) * one.align + one.size
-    start = -(-end // PERIOD) * PERIOD
-    bit = 0 if not end else machine.reasons.bit("uniform", "dynamic shared memory begins behind the static")
+    for one in static:
+        end = max(-(-end // one.align) * one.align, one.start) + one.size
+    start = own.start if own is not None else -(-end // PERIOD) * PERIOD
+    what = "a shared array" if own is not None else "dynamic shared memory"
+    alone = static == [own] or not static
+    bit = 0 if alone else machine.reasons.bit("uniform", f"{what} begins behind the static")
 
     def run() -> None:
-        machine.dynamic = start
-        own = machine.launch.rank * spaces.SHARED_BYTES
-        machine.values[out], machine.provenance[out] = own + start, bit
+        if own is None:
+            machine.dynamic = start
+        else:
+            machine.fixed_bytes = end
+        rank = machine.launch.rank * spaces.SHARED_BYTES
+        machine.values[out], machine.provenance[out] = rank + start, bit
 
     return run
 
