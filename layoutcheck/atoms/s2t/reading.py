@@ -23,7 +23,6 @@ def _read(scan: Scanner, _name: str) -> Atom:
     ctas = scan.match(_CTAS)
     if ctas is None:
         raise scan.error("no number of CTAs", "'1 cta' or '2 cta'")
-    scan.skip()
     found = scan.match(_BROADCAST)
     close(scan)
     broadcast = found[1] if found and found[1] != "none" else ""

@@ -144,7 +144,7 @@ def _made_of_integer(module: Module, call: Call) -> Iterator[Hit]:
     callers = module.callers(scope)
     if _guarded(module, scope, address.id) or any(_asks_alignment(each.scope) for each in callers):
         return
-    if _asks_alignment(module.scopes[0]) or any(_asks_alignment(each) for each in module.scopes):
+    if any(_asks_alignment(each) for each in module.scopes):
         return
     yield Hit(
         call.node,
