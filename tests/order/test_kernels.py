@@ -215,7 +215,12 @@ def test_lint_tells_it_of_a_registered_case(tmp_path: Path) -> None:
     (tmp_path / "cases.py").write_text(CASE.format(folder=str(SCRIPT.parent)))
     (tmp_path / "pyproject.toml").write_text('[tool.layoutcheck]\npaths = ["cases.py"]\n')
     told = run("-m", "layoutcheck", "lint", "cases.py", cwd=tmp_path)
-    assert "wrong[LC504]" in told.stdout and told.returncode == 1, told.stdout + told.stderr
+    later = next(
+        n for n, line in enumerate(SCRIPT.read_text().splitlines(), 1) if "data[(thread + 32)" in line
+    )
+    assert f"kernels.py:{later}:29: wrong[LC504]" in told.stdout and told.returncode == 1, (
+        told.stdout + told.stderr
+    )
     silent = run("-m", "layoutcheck", "lint", "--no-order", "cases.py", cwd=tmp_path)
     assert "LC504" not in silent.stdout and silent.returncode == 0, silent.stdout + silent.stderr
 

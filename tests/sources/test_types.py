@@ -123,6 +123,7 @@ def test_operands_that_are_no_plain_tensor_keep_their_text(text: str) -> None:
         ("(0,4):(1,4)", "at least 1, not 0", "(0,4):(1,4)"),
         ("(8,-1)", "at least 1, not -1", "(8,-1)"),
         ("(8):(1@0)", "maps to coordinates", "(8):(1@0)"),
+        ("(8,4):(1@0,0)", "maps to coordinates", "(8,4):(1@0,0)"),
         ("S<3,4,3> o 0 o (8,8):(8,1)", "no composed layout", "S<3,4,3> o 0 o (8,8):(8,1)"),
         ("hello", "not a tensor", "h"),
         ("", "nothing to read", ""),
