@@ -54,6 +54,9 @@ PLANS: dict[str, AnyPlan] = {
 }
 """The plans, as the evidence calls them. The first that fits serves where nothing can be timed."""
 
+MOST_ROWS = 441
+"""Rows of which a tile can hold all: 448 with 7 more, in 126 KB of shared memory."""
+
 GRID_Y = 65535
 """Blocks along y that a grid can have (CUDA C++ Programming Guide, compute capabilities)."""
 
@@ -88,7 +91,19 @@ def build(plan: AnyPlan, early: bool | None = None) -> Kernel:
 
 def candidates(x: Any, y: Any) -> dict[str, AnyPlan]:
     """The plans that fit these two, by name."""
-    return {name: plan for name, plan in PLANS.items() if fits(plan, x, y)}
+    return {name: plan for name, plan in (PLANS | tight(x)).items() if fits(plan, x, y)}
+
+
+def tight(x: Any) -> dict[str, AnyPlan]:
+    """Tiles that hold all rows of a thin matrix."""
+    height = -(-(x.shape[-2] + CHUNK - 1) // 64) * 64
+    if not 64 < x.shape[-2] <= MOST_ROWS:
+        return {}
+    tiles = {128: 16, 64: 8, 32: 4}
+    return {
+        f"shifted {n}x{height} tight": Shifted((n, height), warps, CHUNK, tight=True)
+        for n, warps in tiles.items()
+    }
 
 
 def fits(plan: AnyPlan, x: Any, y: Any) -> bool:
@@ -101,7 +116,8 @@ def fits(plan: AnyPlan, x: Any, y: Any) -> bool:
         most = GRID_Y if plan.along == "n" else GRID_Y * plan.each * plan.warps
         return x.numel() <= SMALL and x.shape[-2 if plan.along == "n" else -1] <= most
     if isinstance(plan, Shifted):
-        return x.shape[-1] <= GRID_Y * plan.tile[0]
+        tight = x.dim() == 2 and y.stride(0) == x.shape[0] and x.shape[0] + CHUNK - 1 <= plan.tile[1]
+        return x.shape[-1] <= GRID_Y * plan.tile[0] and (tight or not plan.tight)
     if isinstance(plan, Slim):
         thin, whole, other = (x.shape[-2], y, x) if plan.few == "rows" else (x.shape[-1], x, y)
         fit = x.dim() == 2 and thin == plan.count and without_gaps(whole) and x.numel() < 2**31

@@ -34,7 +34,8 @@ class Shifted(NamedTuple):
     """`tile`: elements of a thread block along (N, M), multiples of (4 * warps, 64).
 
     `align`: elements of `y` that no two blocks share a run of, 8 to 64, a divisor of 4 * `warps`; `store` and
-    `load`: cache hints, or `async` for loads past the registers.
+    `load`: cache hints, or `async` for loads past the registers; `tight`: the tile holds all rows of `x`, and
+    `y` has no gaps, so that the chunk that two of its rows share is written as a whole.
     """
 
     tile: tuple[int, int] = (64, 128)
@@ -42,6 +43,7 @@ class Shifted(NamedTuple):
     align: int = 8
     store: str = "plain"
     load: str = "async"
+    tight: bool = False
 
     @property
     def threads(self) -> int:
@@ -332,7 +334,7 @@ def store_chunks(
     `every`: all of them lie in their rows as a whole.
     """
     m, n = shape
-    n1, ahead, chunk, m1, places = where
+    n1, ahead, chunk, m1, places, corner, ldx = where
     flat = cute.make_tensor(smem.iterator, cute.make_layout(cute.cosize(smem.layout)))
     passes_n, passes_m = plan.tile[0] // (LANES_N * plan.warps), plan.tile[1] // (LANES_M * CHUNK)
     for i in cutlass.range_constexpr(passes_n):
@@ -347,9 +349,19 @@ def store_chunks(
             if cutlass.const_expr(every):
                 store_wide(turned, y[None, here], plan.store)
             elif n0 + n1 + i * LANES_N * plan.warps < n:
+                column1 = n1 + i * LANES_N * plan.warps
+                shared = row >= 0 and row < m and column1 + 1 < plan.tile[0] and n0 + column1 + 1 < n
                 if row >= 0 and row + CHUNK <= m:
                     store_wide(turned, y[None, here], plan.store)
-                else:
+                elif plan.tight and shared:
+                    # The chunk goes on with the first rows of the next column.
+                    for k in cutlass.range_constexpr(CHUNK):
+                        past = row + ((k + 2 * ahead) & 7) - m
+                        first = plan.align - 1 + past
+                        other = in_smem(first, corner + first * ldx, plan) + column1 + 1
+                        taken[k] = flat[other if past >= 0 else places[k] + further]
+                    store_wide(rotated(taken, ahead), y[None, here], plan.store)
+                elif not plan.tight or row >= 0 or column1 == 0:
                     for k in cutlass.range_constexpr(CHUNK):
                         if row + k >= 0 and row + k < m:
                             y[k, here] = turned[k]
@@ -374,7 +386,7 @@ def gathering(pitches, starts, n0, m0, plan):
     for k in range(CHUNK):
         row = plan.align - 1 - late + ((k + 2 * ahead) & 7) + CHUNK * lane_m
         places.append(in_smem(row, corner + row * ldx, plan) + n1)
-    return n1, ahead, chunk, m0 - late + CHUNK * lane_m, places
+    return n1, ahead, chunk, m0 - late + CHUNK * lane_m, places, corner, ldx
 
 
 def column(warp, lane_n, pitches):
