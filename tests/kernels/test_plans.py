@@ -20,7 +20,7 @@ from kernels.transpose.narrow import Narrow
 from kernels.transpose.plans import candidates
 from kernels.transpose.registers import Plan
 from kernels.transpose.ribbon import Ribbon
-from kernels.transpose.shifted import Shifted
+from kernels.transpose.shifted import CHUNK, Shifted
 from kernels.transpose.slim import Slim
 from kernels.transpose.whole import Whole
 
@@ -90,6 +90,18 @@ def test_no_grid_is_too_tall(columns: int) -> None:
     tiles = [plan.tile[0] for plan in found if isinstance(plan, Shifted)]
     assert tiles and all(columns <= 65535 * tile for tile in tiles)
     assert (64 in tiles) == (columns == 65535 * 64)
+
+
+@pytest.mark.parametrize(
+    ("rows", "pad", "heights"),
+    [(64, 0, set()), (65, 0, {128}), (255, 0, {320}), (441, 0, {448}), (442, 0, set()), (255, 1, set())],
+)
+def test_tight_tiles_hold_all_rows_and_the_seven_before(rows: int, pad: int, heights: set[int]) -> None:
+    """Only where `y` has no gaps: a chunk that two of its rows share is written as a whole."""
+    found = candidates(Tensor(rows, 9999), Tensor(9999, rows, pad=pad)).values()
+    tiles = [plan.tile for plan in found if isinstance(plan, Shifted) and plan.tight]
+    assert {height for _, height in tiles} == heights
+    assert all(height >= rows + CHUNK - 1 for _, height in tiles)
 
 
 def test_ribbons_go_along_the_thin_side() -> None:
