@@ -29,6 +29,7 @@ from layoutcheck.judge import judge_traced
 from layoutcheck.order import check_module
 from layoutcheck.order.memory_map import MemoryMap, memory_maps
 from layoutcheck.patching.causes import causes
+from layoutcheck.patching.ordering import STRATEGY as SYNCHRONISE
 from layoutcheck.patching.predicates import STRATEGY as GUARD
 from layoutcheck.patching.repair import repair
 from layoutcheck.patching.repaired import Repaired
@@ -102,7 +103,7 @@ def repaired(
     the GPU or, without one, in the simulator: their bits must be right. Nothing is written. Raises
     InputError.
     """
-    known = {GUARD, *(strategy.STRATEGY for strategy in STRATEGIES)}
+    known = {GUARD, SYNCHRONISE, *(strategy.STRATEGY for strategy in STRATEGIES)}
     if by is not None and by not in known:
         names = ", ".join(sorted(known))
         raise InputError(f"no fix is called '{by[:40]}'", expected=names)

@@ -27,11 +27,14 @@ from layoutcheck.versions import untraceable
 HOME = "cutlass.base_dsl.dsl"
 LOADER = "cutlass.base_dsl.export.external_binary_module"
 OPERATIONS, ORDERING = "cutlass._mlir.dialects.cute", "cutlass._mlir.dialects.nvvm"
+ELEMENTS = "cutlass._mlir.dialects.llvm"
 STACK_DEPTH = 24  # Python frames kept with each copy; leaves the PTX as it is (measured)
 OTHER_DEPTH = (
     1  # with any other operation: the user's line; its whole stack would be half of what watching costs
 )
+FEW_FRAMES = 8  # with accesses of single elements: a helper and who calls it
 COPIES = ("cute.copy", "cute.copy_atom_call")
+PRODUCTS = ("cute.gemm", "cute.mma_atom_call")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +135,7 @@ def watch(record: Record, *, stop: bool = False, change: Change | None = None) -
     undo.append(when_imported(HOME, wrap))
     undo.append(when_imported(OPERATIONS, lambda module: undo.append(_deepen(module))))
     undo.append(when_imported(ORDERING, lambda module: undo.append(_deepen_order(module))))
+    undo.append(when_imported(ELEMENTS, lambda module: undo.append(_deepen_order(module, FEW_FRAMES))))
     undo.append(when_imported(LOADER, lambda module: undo.append(_wrap_loader(module, record))))
     try:
         yield
@@ -184,7 +188,7 @@ def _wrap(module: Any, record: Record, stop: bool, change: Change | None = None)
 
 
 def _deepen(module: Any) -> Callable[[], None]:
-    """Have copies keep their whole Python stack where other operations keep one frame; as `_wrap`.
+    """Have copies keep their whole Python stack where others keep one frame, or few; as `_wrap`.
 
     Where the DSL's frames have no limit that can be changed (before 4.6.1) all stay as they are.
     """
@@ -198,6 +202,10 @@ def _deepen(module: Any) -> Callable[[], None]:
         if getattr(owner, "OPERATION_NAME", "") in COPIES and issubclass(owner, ir.OpView)
     ]
     undo = [_deep(owner, frames) for owner in owners]
+    for owner in vars(module).values():
+        name = str(getattr(owner, "OPERATION_NAME", ""))
+        if isinstance(owner, type) and name not in COPIES and TAGGED.match(name):
+            undo.append(_deep(owner, frames, STACK_DEPTH if name in PRODUCTS else FEW_FRAMES))
     module.copies_are_deep = {owner.OPERATION_NAME for owner in owners} == set(COPIES)
 
     def undo_all() -> None:
@@ -208,8 +216,8 @@ def _deepen(module: Any) -> Callable[[], None]:
     return undo_all
 
 
-def _deepen_order(module: Any) -> Callable[[], None]:
-    """The same for operations that order accesses: barriers, waits, fences. There are few of them."""
+def _deepen_order(module: Any, most: int = STACK_DEPTH) -> Callable[[], None]:
+    """The same for what orders accesses, of which there is little: barriers, waits, fences; or for others."""
     frames = getattr(sys.modules["cutlass._mlir.ir"], "_globals", None)
     if not hasattr(frames, "set_loc_tracebacks_frame_limit"):
         return lambda: None
@@ -218,7 +226,7 @@ def _deepen_order(module: Any) -> Callable[[], None]:
         for owner in vars(module).values()
         if isinstance(owner, type) and TAGGED.match(str(getattr(owner, "OPERATION_NAME", "")))
     }
-    undo = [_deep(owner, frames) for owner in owners]
+    undo = [_deep(owner, frames, most) for owner in owners]
 
     def undo_all() -> None:
         for one in undo:
@@ -227,13 +235,13 @@ def _deepen_order(module: Any) -> Callable[[], None]:
     return undo_all
 
 
-def _deep(owner: Any, frames: Any) -> Callable[[], None]:
+def _deep(owner: Any, frames: Any, most: int = STACK_DEPTH) -> Callable[[], None]:
     """One kind of operation, whatever the depth is when it is made (0: no stacks at all)."""
     build = owner.__init__
 
     def __init__(self: Any, *args: Any, **named: Any) -> None:  # noqa: N807
         depth = frames.loc_tracebacks_frame_limit()
-        frames.set_loc_tracebacks_frame_limit(max(depth, STACK_DEPTH))
+        frames.set_loc_tracebacks_frame_limit(max(depth, most))
         try:
             build(self, *args, **named)
         finally:

@@ -38,6 +38,7 @@ def _cp_async(world: World, problem: Problem, first: Party, second: Party) -> No
     else:
         problem.facts["cause"] = "wait-count" if groups else "no-commit"
         problem.facts["pending"], problem.facts["most"] = wait.meaning.count, max(0, groups - 1)
+    problem.facts.setdefault("most", max(0, groups - 1))
     if wait is not None:
         problem.parties.append(Party(wait, first.block, first.thread))
 

@@ -89,7 +89,7 @@ class Mbarriers:
             facts: dict[str, int | str] = {
                 "expected": sum(size for _, size in barrier.expected),
                 "missing": sum(x.size for x in barrier.loads),
-                "phase": barrier.phase,
+                "phase": barrier.phase, "announced": barrier.expected[-1][1] if barrier.expected else 0,
             }  # fmt: skip
             self.world.tell(Problem("too-few-bytes", announced, load.who, [], facts))
         barrier.turn()
@@ -210,6 +210,7 @@ class Mbarriers:
             "what": "mbarrier", "address": place[1] if place else 0, "count": barrier.count,
             "pending": barrier.pending, "bytes": barrier.bytes, "phase": barrier.phase,
             "parity": event.number_of(1, party.thread) & 1,
+            "announced": barrier.expected[-1][1] if barrier.expected else 0,
         }  # fmt: skip
 
 

@@ -59,6 +59,8 @@ class Teller:
         if at is not None and at.address >= 0 and "address" not in found:
             found["shared_bytes"] = [at.address, at.address + max(1, at.size)]
         found["kernel"], found["arch"] = self.module.kernel, self.module.arch
+        parties = [p for p in (problem.first, problem.second) if p is not None]
+        found["executing"] = [*map(_threads, parties), _together(parties)]
         found["timeline"] = [self._moment(role, party) for role, party in problem.timeline]
         return found
 
@@ -76,6 +78,20 @@ class Teller:
         frames = self.frames(error.event.meaning.site) if error.event is not None else []
         what = error.event.meaning.kind.replace("_", " ") if error.event is not None else ""
         return f"{frames[0]}: {what}: {error}" if frames else str(error)
+
+
+def _threads(party: Party) -> int:
+    """How many threads of its block execute a party's operation; 0 for all."""
+    mask = party.event.mask
+    return 0 if mask is None else int(mask.sum())
+
+
+def _together(parties: list[Party]) -> int:
+    """The threads of the warps that execute either operation; 0 for all of the block."""
+    masks = [party.event.mask for party in parties]
+    if any(mask is None for mask in masks):
+        return 0
+    return 32 * len({int(thread) // 32 for mask in masks if mask is not None for thread in mask.nonzero()[0]})
 
 
 _ACTIONS = {

@@ -14,13 +14,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from layoutcheck.errors import InputError
-from layoutcheck.patching import operands, unsafe, whole
+from layoutcheck.patching import operands, ordering, unsafe, whole
+from layoutcheck.patching.ordering import proof
 from layoutcheck.patching.overlay import project_of, tracked
 from layoutcheck.patching.predicates import STRATEGY
 from layoutcheck.patching.repaired import Repaired, Sketch, read
 from layoutcheck.patching.search import Confirm, Retrace, Search
 from layoutcheck.patching.state import State, moved, place_of
-from layoutcheck.sources.traced import UNCOMPILED, Frame, Trace, TraceFailure
+from layoutcheck.sources.traced import UNCOMPILED, Frame, KernelFinding, Trace, TraceFailure
 
 MOST_REPAIRS = 20
 
@@ -45,6 +46,7 @@ def repair(
     texts: dict[str, str] = {str(main): read(str(main))}
     locked: dict[str, str] = {}  # what may be read and not edited, with the reason
     seen = {frame.file for one in trace.copies for frame in (one.where, *one.stack)}
+    seen |= {frame.file for one in proof.wrong(trace, notes=True) for frame in proof.frames(one)}
     for file in seen | texts.keys():
         reason = tracked(project, file, since)
         if reason:
@@ -87,6 +89,7 @@ def repair(
             continue
         found.after, state = made.edited.changed, made.edited.after
         found.repairs.append(made.repair)
+    state = _ordered(search, state, found, by, progress)
     for failed in whole.failures(state) if by is None and not state.bad() else ():
         if progress is not None:
             progress(f"repairing {failed.where}")
@@ -98,9 +101,9 @@ def repair(
     wanted = state.open() if by == STRATEGY else []
     bad = {place_of(one) for one, _ in (*state.bad(), *wanted)}  # a later edit may repair what was given up
     found.sketches = [one for one in found.sketches if _still(found, one.where) & bad] + products
-    still = {finding.code for finding in operands.unrepaired(state.trace)}
-    for finding in operands.unrepaired(trace) if by is None else ():
-        if finding.code in still and finding.places:
+    still = operands.unrepaired(state.trace)
+    for finding in operands.unrepaired(trace) if by in (None, ordering.STRATEGY) else ():
+        if finding.places and _remains(found, finding, still):
             left_so = f"{finding.code}, which no edit repairs: {finding.title}"
             found.sketches.append(Sketch(finding.places[0].where, left_so))
     for file in locked:
@@ -111,9 +114,42 @@ def repair(
     return found
 
 
+def _ordered(
+    search: Search, state: State, found: Repaired, by: str | None, progress: Callable[[str], None] | None
+) -> State:
+    """The program after the edits for its order; for notes, too, where they are asked for by name."""
+    given_up: list[KernelFinding] = []
+    texts = found.after
+    for _ in range(MOST_REPAIRS if by in (None, ordering.STRATEGY) else 0):
+        left = ordering.first(proof.wrong(state.trace, notes=by is not None))
+        kept = [one for one in left if proof.key(one) not in map(proof.key, given_up)]
+        if not kept:
+            break
+        if progress is not None:
+            progress(f"repairing the order at {kept[0].places[-1].where}")
+        made, _ = whole.disorder(search, state, kept[0], texts)
+        if made is None:
+            given_up.append(kept[0])
+            continue
+        texts, state, given_up = made.edited.changed, made.edited.after, []
+        found.repairs.append(made.repair)
+    found.after = texts
+    return state
+
+
 def _said(failed: TraceFailure) -> str:
     first = failed.message.strip().splitlines()[0][:200]
     return first if failed.where is None else f"{failed.where}: {first}"
+
+
+def _remains(found: Repaired, finding: KernelFinding, still: list[KernelFinding]) -> bool:
+    """Whether a finding of the first trace is among those after all edits."""
+    there = [_still(found, place.where) for place in finding.places[:2]]
+    return any(
+        one.code == finding.code
+        and all((p.where.file, p.where.line) in at for p, at in zip(one.places[:2], there, strict=False))
+        for one in still
+    )
 
 
 def _still(found: Repaired, where: Frame) -> set[tuple[str, int]]:

@@ -22,7 +22,7 @@ from layoutcheck.patching.overlay import overlaid
 from layoutcheck.patching.repaired import Repair
 from layoutcheck.patching.state import RANKS, Edited, Place, State, frame_of, place_of
 from layoutcheck.patching.ways import ways
-from layoutcheck.sources.traced import Distinct, Frame, Trace
+from layoutcheck.sources.traced import Distinct, Frame, KernelFinding, KernelPlace, Trace
 
 if TYPE_CHECKING:
     from layoutcheck.gpu.confirmation import Confirmation
@@ -34,6 +34,7 @@ Confirm: TypeAlias = "Callable[[Sequence[tuple[str, Copy]]], Sequence[Confirmati
 """Runs copies, each with a name."""
 
 MOST_TRIES = 10  # traces for one copy
+MOST_ORDERED = 24  # traces for one finding about order: each is short
 MOST_SECOND = 6  # edits that make up for the harm of one
 MOST_PROVEN = 3  # edits whose costs are compared
 
@@ -195,7 +196,15 @@ def _back(trace: Trace, there: str, project: str) -> Trace:
         replace(one, where=frame(one.where), stack=tuple(map(frame, one.stack))) for one in trace.copies
     )
     failures = (replace(one, where=frame(one.where)) if one.where else one for one in trace.failures)
-    return replace(trace, copies=copies, failures=tuple(failures))
+
+    def place(one: KernelPlace) -> KernelPlace:
+        return replace(one, where=frame(one.where), stack=tuple(map(frame, one.stack)))
+
+    def told(one: KernelFinding) -> KernelFinding:
+        return replace(one, places=tuple(map(place, one.places)))
+
+    orders = (replace(one, findings=tuple(map(told, one.findings))) for one in trace.orders)
+    return replace(trace, copies=copies, failures=tuple(failures), orders=tuple(orders))
 
 
 def _cheapest(proven: Sequence[Proven]) -> Proven:

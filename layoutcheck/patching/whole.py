@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import itertools
 
-from layoutcheck.patching import operands
+from layoutcheck.patching import operands, ordering
 from layoutcheck.patching.edit import apply
+from layoutcheck.patching.ordering import proof
 from layoutcheck.patching.program import Program
 from layoutcheck.patching.repaired import Repair
-from layoutcheck.patching.search import MOST_TRIES, Proven, Search, lines_of, short, told
+from layoutcheck.patching.search import MOST_ORDERED, MOST_TRIES, Proven, Search, lines_of, short, told
 from layoutcheck.patching.state import RANKS, Edited, State
 from layoutcheck.patching.strides import around
 from layoutcheck.sources.traced import KernelFinding, TraceFailure
@@ -38,6 +39,33 @@ def product(
             return Proven(edited, Repair(where, title, "legal", (where,), lines_of(texts, edits))), ""
         refused.append(f"{title} at line {lines_of(texts, edits)[0].line}: {why}")
     return None, told(refused) or UNFOUND
+
+
+def disorder(
+    search: Search, state: State, finding: KernelFinding, texts: dict[str, str]
+) -> tuple[Proven | None, str]:
+    """The edit with which accesses are in order; else why there is none."""
+    refused: list[str] = []
+    tried: set[tuple[str, ...]] = {tuple(texts.values())}
+    for title, edits in ordering.ways(texts, finding, state.trace):
+        if not search.may(edits):
+            continue
+        changed = apply(texts, edits)
+        if tuple(changed.values()) in tried:
+            continue
+        if len(tried) > MOST_ORDERED:
+            break
+        tried.add(tuple(changed.values()))
+        edited = Edited(texts, state, changed, State(search.trace(changed)))
+        why = proof.objection(state.trace, edited.after.trace, finding, edited.lines) or edited.objection()
+        if not why and edited.harmed():
+            why = f"{short(edited.harmed()[0])} is worse"
+        if not why:
+            where = finding.places[min(1, len(finding.places) - 1)].where
+            both = tuple(dict.fromkeys(place.where for place in finding.places[:2]))
+            return Proven(edited, Repair(where, title, "in order", both, lines_of(texts, edits))), ""
+        refused.append(f"{title.split(';')[0]} at line {lines_of(texts, edits)[0].line}: {why}")
+    return None, told(refused)
 
 
 def failures(state: State) -> list[TraceFailure]:
