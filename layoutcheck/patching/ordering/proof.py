@@ -28,7 +28,7 @@ def wrong(trace: Trace, notes: bool = False) -> list[KernelFinding]:
     found: dict[Key, KernelFinding] = {}
     for report in trace.orders:
         for one in report.findings:
-            if notes or one.severity in _BAD:
+            if one.places and (notes or one.severity in _BAD):
                 found.setdefault(key(one), one)
     return list(found.values())
 

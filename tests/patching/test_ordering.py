@@ -1,0 +1,257 @@
+"""Edits for findings about order: where statements go, what is proposed, what counts as proof."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from layoutcheck.patching import ordering
+from layoutcheck.patching.edit import apply
+from layoutcheck.patching.ordering import proof, slots
+from layoutcheck.patching.program import Program
+from layoutcheck.patching.repair import repair
+from layoutcheck.sources.traced import Frame, KernelFinding, KernelPlace, OrderReport, Trace
+
+KERNEL = """import cutlass.cute as cute
+
+
+@cute.kernel
+def kernel(source, target, turns):
+    data[thread] = source[thread]
+    for turn in cutlass.range(turns):
+        cute.copy(atom, source[turn], data, mbar_ptr=full)
+        if thread < 32:
+            value = data[thread]; use(value)
+        target[thread] = data[thread + 32]
+    if thread == 0:
+        cute.arch.sync_threads()
+    last(data)
+"""
+TURN, COPY, INNER, READ, LAST = 7, 8, 10, 11, 14
+
+
+def place(line: int, what: str = "reads", path: str = "k.py", thread: int = 0) -> KernelPlace:
+    return KernelPlace(what, Frame(path, line), thread=thread)
+
+
+def finding(code: str, kind: str, *places: KernelPlace, **facts: object) -> KernelFinding:
+    return KernelFinding(code, "wrong", "title", "message", places, {"kind": kind, **facts})
+
+
+def proposed(one: KernelFinding, text: str = KERNEL, threads: int = 128) -> list[tuple[int, str]]:
+    """The line of each proposed edit, and the statements that it adds."""
+    trace = Trace(orders=(OrderReport("k", "sm_90a", (one,), threads=threads),))
+    found = []
+    for _, edits in ordering.ways({"k.py": text}, one, trace):
+        new = apply({"k.py": text}, edits)["k.py"]
+        compile(new, "k.py", "exec")  # what is proposed is Python
+        lines = difflib.ndiff(text.splitlines(), new.splitlines())
+        added = [line[2:].strip() for line in lines if line.startswith("+ ")]
+        found.append((text.count("\n", 0, edits[0].start) + 1, "; ".join(added)))
+    return found
+
+
+def test_slots_between_two_lines_are_those_under_fewest_conditions_first() -> None:
+    program = Program({"k.py": KERNEL})
+    forwards = slots.gaps(program, place(6), place(INNER))
+    assert [(slot.line, slot.after, slot.branches) for slot in forwards] == [
+        (TURN, False, 0), (6, True, 0), (9, False, 0), (INNER, False, 1),
+    ]  # fmt: skip
+    backwards = slots.gaps(program, place(READ), place(COPY))  # the next turn's copy
+    assert [(slot.line, slot.after) for slot in backwards] == [(READ, True), (COPY, False)]
+    assert slots.gaps(program, place(6), place(3, path="other.py")) == []
+
+
+def test_a_barrier_stands_where_all_threads_come_by_first() -> None:
+    ways = proposed(finding("LC504", "race", place(6, "writes"), place(INNER), executing=[0, 32, 0]))
+    assert ways[:3] == [(line, "cute.arch.sync_threads()") for line in (TURN, 7, 9)]
+    assert len(ways) == 3  # a line with two statements has no room
+
+
+def test_under_a_condition_the_barrier_counts_the_threads_that_come() -> None:
+    lines = KERNEL.splitlines()
+    lines[8:10] = [
+        "        if thread < 64:",
+        "            data[thread] = 1",
+        "            use(data[thread + 32])",
+    ]
+    text = "\n".join(lines) + "\n"
+    one = finding("LC504", "race", place(10, "writes"), place(11), executing=[64, 64, 64])
+    barrier = "cute.arch.barrier(barrier_id=1, number_of_threads=64)"
+    assert proposed(one, text)[0] == (11, barrier)
+
+
+def test_a_barrier_that_some_threads_skip_is_taken_out_of_its_condition() -> None:
+    ways = proposed(finding("LC504", "race", place(READ, "writes"), place(LAST), executing=[0, 0, 0]))
+    assert ways[0] == (13, "pass; cute.arch.sync_threads()")
+
+
+@pytest.mark.parametrize(
+    ("one", "wanted"),
+    [
+        (finding("LC501", "not-complete", place(COPY, "loads in bulk"), place(READ), cause="no-wait"),
+         (READ, "cute.arch.mbarrier_wait(full, turn % 2)")),
+        (finding("LC501", "not-complete", place(COPY, "copies (cp.async)"), place(READ, thread=64),
+                 cause="no-wait", most=1),
+         (READ, "cute.arch.cp_async_wait_group(1); cute.arch.sync_threads()")),
+        (finding("LC501", "not-complete", place(COPY, "copies (cp.async)"), place(READ), cause="no-wait"),
+         (READ, "cute.arch.cp_async_wait_group(0)")),
+        (finding("LC501", "not-complete", place(COPY, "copies (cp.async)"), place(READ), cause="no-commit"),
+         (9, "cute.arch.cp_async_commit_group()")),
+        (finding("LC502", "overwritten-while-copied", place(COPY, "stores in bulk"), place(READ, "writes"),
+                 cause="no-wait"),
+         (9, "cute.arch.cp_async_bulk_commit_group(); cute.arch.cp_async_bulk_wait_group(1, read=True)")),
+        (finding("LC502", "overwritten-while-copied", place(COPY, "multiplies (wgmma)"),
+                 place(READ, "writes"), cause="no-wait"),
+         (READ, "cute.nvgpu.warpgroup.wait_group(0)")),
+        (finding("LC503", "overwritten-by-copy", place(READ), place(COPY, "copies (cp.async)")),
+         (12, "cute.arch.sync_threads()")),
+        (finding("LC505", "no-proxy-fence", place(6, "writes"), place(COPY, "stores in bulk")),
+         (7, 'cute.arch.fence_proxy("async.shared", space="cta")')),
+        (finding("LC505", "no-proxy-fence", place(6, "writes"), place(COPY, "loads"), memory="global"),
+         (7, 'cute.arch.fence_proxy("async.global")')),
+        (finding("LC506", "initialisation-not-seen", place(6), place(COPY)),
+         (TURN, "cute.arch.mbarrier_init_fence(); cute.arch.sync_threads()")),
+        (finding("LC511", "copied-by-many", place(COPY), lanes=32),
+         (COPY, "with cute.arch.elect_one():; cute.copy(atom, source[turn], data, mbar_ptr=full)")),
+        (finding("LC521", "exit-while-copied", place(COPY, "stores in bulk")),
+         (9, "cute.arch.cp_async_bulk_commit_group(); cute.arch.cp_async_bulk_wait_group(0, read=True)")),
+        (finding("LC523", "accumulator-before-wait", place(6), place(READ)),
+         (TURN, "cute.nvgpu.warpgroup.wait_group(0)")),
+        (finding("LC524", "lanes", place(6, "writes"), place(LAST)), (LAST, "cute.arch.sync_warp()")),
+    ],
+)  # fmt: skip
+def test_the_first_statement_that_is_proposed(one: KernelFinding, wanted: tuple[int, str]) -> None:
+    assert proposed(one)[0] == wanted
+
+
+NUMBERS = """from cutlass.cute import arch
+arch.mbarrier_init(full, 64)
+def kernel(turns):
+    arch.cp_async_wait_group(stages - 1)
+    arch.barrier(barrier_id=1, number_of_threads=64)
+    arch.mbarrier_arrive_and_expect_tx(full, size)
+    state = make_pipeline_state(PipelineUserType.Producer, depth)
+    pipe = PipelineTmaAsync.create(num_stages=stages)
+    for turn in cutlass.range(turns):
+        arch.mbarrier_wait(full, 0)
+        arch.mbarrier_wait(empty, turn & 1)
+        pipe.consumer_wait(state)
+"""
+
+
+@pytest.mark.parametrize(
+    ("one", "wanted"),
+    [
+        (finding("LC501", "not-complete", place(4), place(4), cause="wait-count", pending=2, most=1),
+         ["arch.cp_async_wait_group((stages - 1) - 1)", "arch.cp_async_wait_group(1)"]),
+        (finding("LC509", "barrier-shared", place(5), place(5), executing=[128, 128, 128]),
+         ["arch.barrier(barrier_id=1, number_of_threads=128)",
+          "arch.barrier(barrier_id=2, number_of_threads=64)"]),
+        (finding("LC507", "too-few-bytes", place(6), place(9), announced=512, missing=256),
+         ["arch.mbarrier_arrive_and_expect_tx(full, 768)"]),
+        (finding("LC507", "bytes-never-arrive", place(6), place(10), announced=512, bytes=16),
+         ["arch.mbarrier_arrive_and_expect_tx(full, 496)"]),
+        (finding("LC501", "not-complete", place(9, "loads in bulk"), place(12), place(10),
+                 cause="early-wait"),
+         ["arch.mbarrier_wait(full, turn % 2)", "arch.mbarrier_wait(full, 1)",
+          "state = make_pipeline_state(PipelineUserType.Consumer, depth)",
+          "state = make_pipeline_state(PipelineUserType.Producer, stages)"]),
+    ],
+)  # fmt: skip
+def test_numbers_that_are_changed(one: KernelFinding, wanted: list[str]) -> None:
+    assert [new for _, new in proposed(one, NUMBERS)][: len(wanted)] == wanted
+
+
+def test_a_deadlock_never_turns_the_wait_for_data_around() -> None:
+    """A reader that waits for the other parity takes each stage one turn too early, and nothing races."""
+    one = finding("LC510", "deadlock", place(10), place(11), what="mbarrier", count=64, pending=32)
+    changed = [new for _, new in proposed(one, NUMBERS)]
+    assert "arch.mbarrier_wait(empty, turn % 2)" in changed and "arch.mbarrier_init(full, 32)" in changed
+    assert not any("mbarrier_wait(full" in new for new in changed)
+    assert "pipe.consumer_release(state)" in changed and "state.advance()" in changed
+
+
+RACE = finding("LC504", "race", place(2, "writes"), place(3), executing=[0, 0, 0])
+OTHER = finding("LC510", "deadlock", place(3))
+NOTE = finding("LC520", "barrier-in-divergence", place(3))
+SEEN = finding("LC522", "no-proxy-fence-before-overwrite", place(3))
+
+
+def orders(*findings: KernelFinding, problem: str = "", unchecked: tuple[str, ...] = ()) -> Trace:
+    return Trace(orders=(OrderReport("k", "sm_90a", findings, problem, unchecked=unchecked),))
+
+
+@pytest.mark.parametrize(
+    ("after", "why"),
+    [
+        (orders(), ""),
+        (orders(SEEN), ""),  # what a barrier has put in order
+        (orders(RACE), "LC504 remains"),
+        (orders(OTHER), "LC510 is found instead"),
+        (orders(NOTE), "LC520 is found instead"),
+        (orders(problem="too long"), "the order is not checked then: too long"),
+        (orders(unchecked=(proof.STUCK,)), "a wait did not end in the run of the model"),
+        (Trace(), "fewer kernels are followed"),
+    ],
+)
+def test_what_counts_as_proof(after: Trace, why: str) -> None:
+    assert proof.objection(orders(RACE), after, RACE, lambda file, line: [line]) == why
+
+
+SCRIPT = "def kernel():\n    data[i] = 1\n    j = i + 1\n    use(data[j])\n"
+
+
+def traced(text: str, path: Path, good: Callable[[str], bool]) -> Trace:
+    """What the trace of a text is: the race, unless the text is good."""
+    line = text.splitlines().index("    use(data[j])") + 1
+    race = finding("LC504", "race", place(2, "writes", str(path)), place(line, "reads", str(path)))
+    return orders() if good(text) else orders(race)
+
+
+@pytest.mark.parametrize("good", [True, False])
+def test_the_edit_that_puts_accesses_in_order_is_kept(tmp_path: Path, good: bool) -> None:
+    path = tmp_path / "k.py"
+    path.write_text(SCRIPT)
+    seen: list[str] = []
+
+    def retrace(script: str, cwd: str | None) -> Trace:
+        seen.append(Path(script).read_text())
+        return traced(seen[-1], Path(script), lambda text: good and "sync_threads" in text)
+
+    found = repair(str(path), traced(SCRIPT, path, lambda _: False), retrace)
+    if good:
+        (one,) = found.repairs
+        assert "sync_threads()" in found.after[str(path)] and len(seen) == 1
+        assert one.verdict == "in order" and [frame.line for frame in one.repaired] == [2, 4]
+        assert found.sketches == []
+    else:
+        assert found.repairs == [] and found.after == found.before and len(seen) == 2  # both slots
+        assert [one.reason for one in found.sketches] == ["LC504, which no edit repairs: title"]
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("name", ["neighbours", "stages", "bulk", "store", "groups", "multiply"])
+def test_broken_kernels_are_repaired(tmp_path: Path, name: str) -> None:
+    """Each broken variant of a kernel of tests/order: nothing is wrong with the edited program."""
+    pytest.importorskip("cutlass", reason="kernels are traced through the installed DSL")
+    from tests.order.kernels import VARIANTS
+    from tests.order.test_kernels import EXPECTED
+
+    text = Path(__file__).parents[1].joinpath("order", "kernels.py").read_text()
+    for how in (how for how in range(1, VARIANTS[name]) if EXPECTED[name][how]):
+        script = tmp_path / f"{name}{how}.py"
+        script.write_text(text.replace("range(VARIANTS[name])", f"[{how}]"))
+        for more in (["--fix"], ["--format", "json"]):
+            ran = subprocess.run(
+                [sys.executable, "-m", "layoutcheck", "trace", "--no-launch", *more, str(script), name],
+                env={**os.environ, "CUTE_DSL_ARCH": "sm_90a"},
+                capture_output=True, text=True, check=False, timeout=300,
+            )  # fmt: skip
+            assert ran.returncode == 0, (name, how, more, ran.stdout, ran.stderr[-500:])
