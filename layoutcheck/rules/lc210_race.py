@@ -6,6 +6,9 @@ Two threads' instructions write one destination byte from different source bytes
 which is last differs from run to run. A destination layout that gives two elements one address (a pitch
 smaller than the row) has the same effect.
 
+With `pred`, such elements of a tensor in global memory are not reported: a tile may be wider than the tensor's rows,
+and the predicate keeps off what lies past them. The predicate's values are not checked here.
+
 ## Why
 
 CUDA C++ Programming Guide, memory model: unordered writes to one location from different threads.

@@ -107,6 +107,24 @@ def test_what_is_off_is_what_lies_outside_vector_by_vector(
     assert np.array_equal(seen.dst, asked.dst)
 
 
+@given(st.integers(2, 6), st.integers(1, 8), st.integers(1, 8))
+def test_elements_past_a_row_share_addresses_only_without_a_predicate(
+    rows: int, vectors: int, past: int
+) -> None:
+    """A tile wider than the tensor's rows: what lies past a row has the address of the next one's begin."""
+    pitch, columns = vectors * VECTOR, (vectors + past) * VECTOR
+    loaded = predicated(rows, columns, pitch, rows, 1)
+    assert loaded.tiling is not None and loaded.pred is not None
+    whole = loaded.tiling.src
+    stored = Tiling(loaded.tiling.tiled, replace(whole, space="rmem"), whole)
+    copy = replace(loaded, src=loaded.dst, dst=loaded.src, tiling=stored)
+    codes = {one.code for one in check(replace(copy, pred=None)).findings if one.severity == "wrong"}
+    assert codes == {"LC210"}
+    assert check(copy).verdict in ("legal", "slow")
+    shared = replace(stored, dst=replace(whole, space="smem"))  # it has no tail
+    assert check(replace(copy, dst=replace(copy.dst, space="smem"), tiling=shared)).verdict == "wrong"
+
+
 def test_zeros_are_written_past_the_edge_all_the_same() -> None:
     copy, _ = build(
         "(18,64):(64,1)",

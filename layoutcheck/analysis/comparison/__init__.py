@@ -49,7 +49,7 @@ def compare(
         return Comparison({"wrong": 1})
     resolved = repeated is not None and repeated != WRONG
     if repeated is None or repeated == WRONG:
-        repeated = found.memory()
+        repeated = found.memory(tails=copy.dst.space == "gmem")
     # A thread's own intent names what its views name, past the edge of the tile as well.
     if not resolved or (copy.tiling is not None and not intent.whole):
         for side, base in (("src", src_base), ("dst", dst_base)):

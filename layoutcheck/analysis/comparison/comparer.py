@@ -81,30 +81,35 @@ class Comparer:
                 Offender(thread, instruction, at=int(flat[at]), used=int(flat[at])),
             )
 
-    def memory(self) -> int:
-        """Compare memory after the copy; the number of units written again with equal contents."""
+    def memory(self, tails: bool) -> int:
+        """Compare memory after the copy; the number of units written again with equal contents.
+
+        With `tails` a predicate may choose among elements of one address (`chosen`).
+        """
         asked_dst, asked_src = self.asked_dst.reshape(-1), self.asked_src.reshape(-1)
         index = np.flatnonzero((asked_src != NOTHING) | self.intent.zeros)
         index = index[np.argsort(asked_dst[index], kind="stable")]
         want_at, want = asked_dst[index], asked_src[index]
         again = _again(want_at)
         torn = again & (want[1:] != want[:-1])
-        if torn.any():
-            i = int(np.argmax(torn))
+        named = torn & ~self.chosen(index) if tails and torn.any() else torn
+        if named.any():
+            i = int(np.argmax(named))
             first = Offender(
                 value=self.element(index[i + 1]),
                 at=int(want_at[i]),
                 asked=int(want[i]),
                 used=int(want[i + 1]),
             )
-            self.add("overlap", distinct(want_at[1:][torn]) * self.grain, first)
+            self.add("overlap", distinct(want_at[1:][named]) * self.grain, first)
 
         used_dst, used_src = self.used_dst.reshape(-1), self.used_src.reshape(-1)
         order = np.argsort(used_dst, kind="stable")  # of equal addresses the last is the last written
         order = order[np.searchsorted(used_dst[order], NOTHING, side="right") :]  # what was switched off
         got_at, got = used_dst[order], used_src[order]
         twice = _again(got_at)
-        repeated = self.races(order, got_at, got, twice) if twice.any() else 0
+        chosen = want_at[1:][torn & ~named]  # by the predicate, which writes no such address twice
+        repeated = self.races(order, got_at, got, twice, chosen) if twice.any() else 0
         last = np.append(~twice, True) if got_at.size else twice
         final_at, final, writer = got_at[last], got[last], order[last]
 
@@ -121,10 +126,30 @@ class Comparer:
         )
         return repeated
 
-    def races(self, order: IntArray, got_at: IntArray, got: IntArray, twice: npt.NDArray[np.bool_]) -> int:
-        """Writes of several threads to one address; the number of harmless repetitions."""
+    def chosen(self, index: IntArray) -> npt.NDArray[np.bool_]:
+        """Which neighbours among these asked moves the predicate can keep apart: it may have one of them.
+
+        A tile wider than the tensor's rows gives the address of a row's begin to elements past the row before
+        it. A false predicate of cp.async writes zeros and keeps nothing apart.
+        """
+        if self.intent.pred is None or self.execution.pred is None or self.execution.zero_fills:
+            return np.zeros(max(0, index.size - 1), dtype=np.bool_)
+        _, threads, units = self.asked_dst.shape
+        entry, thread = self.intent.pred[self.elements(index)], index // units % threads
+        apart: npt.NDArray[np.bool_] = (entry[1:] != entry[:-1]) | (thread[1:] != thread[:-1])
+        return apart
+
+    def races(
+        self, order: IntArray, got_at: IntArray, got: IntArray, twice: npt.NDArray[np.bool_], chosen: IntArray
+    ) -> int:
+        """Writes of several threads to one address; the number of harmless repetitions.
+
+        Of addresses in `chosen`, which ascend, there is one write.
+        """
         differ = got[1:] != got[:-1]
         race = twice & differ
+        if chosen.size:
+            race &= ~_is_in(got_at[1:], chosen)
         if not any(access.op.startswith("cp.async") for access in self.execution.dst_accesses):
             threads = self.threads(order)
             race &= threads[1:] != threads[:-1]
