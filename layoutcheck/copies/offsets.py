@@ -19,6 +19,11 @@ from layoutcheck.errors import InputError
 
 IntArray = npt.NDArray[np.int64]
 
+# The GNU C library maps a large block anew at each request, and gives freed memory back, up to sizes that
+# grow with the largest block freed so far (mallopt(3), M_MMAP_THRESHOLD). This block, which nothing touches,
+# sets them: the arrays of the next copy take the pages of the last one.
+np.empty((4 << 20) - 1, dtype=np.uint8)
+
 _FEW = 1024
 MAX_MOVES = 1 << 22  # bytes moved, over all threads; int64 addresses of both sides then take 64 MiB
 
