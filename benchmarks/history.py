@@ -42,6 +42,7 @@ DRIVERS = Path(__file__).parent / "trace_drivers"
 SEVERITIES = ("rejected", "wrong", "slow")
 SIDES = ("before", "after")
 LINE = re.compile(r"(?<=\.py):[0-9]+")  # a fix moves lines
+GENERATED = re.compile(r"\b[a-z2-7]{52}\.py")  # torch names a file of generated code by its content
 PYTHON = (":(glob)**/*.py",)
 
 
@@ -118,10 +119,13 @@ def traced(fix: dict[str, Any], root: Path, timeout_s: float) -> dict[str, Any]:
         if note.severity == "note":
             place = inside(order.main(note).where.file, root)
             findings[f"note {note.code} {place}: {LINE.sub('', note.title)}"] += 1
+    named = Counter[str]()
+    for told, count in findings.items():
+        named[GENERATED.sub("generated.py", told)] += count
     return {
         "kernels": len(found.kernels),
         "copies": len(found.copies),
-        "findings": dict(findings),
+        "findings": dict(named),
         "failures": [f"{one.kind}: {' '.join(one.message.split())[:160]}" for one in found.failures],
         "seconds": round(time.monotonic() - start, 1),
         "versions": found.versions,
@@ -154,7 +158,7 @@ def side(
     ran = subprocess.run(
         [sys.executable, "-m", "benchmarks.history", "--side", str(trees / name), f"--timeout={timeout_s}"],
         input=json.dumps(fix), capture_output=True, text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(path)}, check=False,
+        env={**os.environ, **fix.get("environment", {}), "PYTHONPATH": os.pathsep.join(path)}, check=False,
     )  # fmt: skip
     if ran.returncode:  # of the harness; what keeps a program from being seen is in its failures
         print(f"{fix['commit']} {name}: {ran.stderr[-1000:]}", file=sys.stderr)

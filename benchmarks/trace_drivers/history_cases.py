@@ -106,6 +106,12 @@ def quack_gather_two():
     )
 
 
+def quack_topk():
+    from quack.topk import topk
+
+    topk(made(1024, 512, dtype=F32), 16)
+
+
 def quack_rmsnorm_bwd_cluster():
     from quack.rmsnorm import rmsnorm_bwd
 
@@ -168,7 +174,10 @@ def flash_masked():
     counts = torch.full((1, 4, 2), 4, device="cuda", dtype=torch.int32)
     blocks = torch.arange(4, device="cuda", dtype=torch.int32).expand(1, 4, 2, 4).contiguous()
     words = torch.zeros(1, rows, device="cuda", dtype=torch.int32)
-    sparse = BlockSparseTensorsTorch(mask_block_cnt=counts, mask_block_idx=blocks, block_size=(256, 128))
+    sparse = BlockSparseTensorsTorch(
+        mask_block_cnt=counts, mask_block_idx=blocks, full_block_cnt=torch.zeros_like(counts),
+        full_block_idx=torch.zeros_like(blocks), block_size=(256, 128),
+    )  # fmt: skip
     _flash_attn_fwd(q, k, v, mask_mod=masked, aux_tensors=[words], block_sparse_tensors=sparse)
 
 

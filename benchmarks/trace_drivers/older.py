@@ -22,6 +22,7 @@ RENAMED_ARCH = {
     "warpgroup_reg_alloc": "setmaxregister_increase",
     "warpgroup_reg_dealloc": "setmaxregister_decrease",
 }
+RENAMED_NVVM = {"cp_async_mbarrier_arrive_shared": "cp_async_mbarrier_arrive"}
 # Enumerations that have become words (https://github.com/NVIDIA/cutlass, CHANGELOG of 4.4).
 KINDS = {
     "ProxyKind": {
@@ -45,7 +46,7 @@ def untyped(operation):
 def put_back() -> None:
     if not hasattr(typing, "override"):
         typing.override = lambda method: method
-    for module, names in ((cute, RENAMED), (arch, RENAMED_ARCH)):
+    for module, names in ((cute, RENAMED), (arch, RENAMED_ARCH), (nvvm, RENAMED_NVVM)):
         for old, new in names.items():
             if not hasattr(module, old) and hasattr(module, new):
                 setattr(module, old, getattr(module, new))
