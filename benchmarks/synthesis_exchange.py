@@ -126,6 +126,7 @@ def run_exchanges(folder: Path, profile: bool) -> list[dict[str, Any]]:
         except Exception as error:  # the DSL and CUDA raise all sorts; every one is told
             row["failed"] = f"{type(error).__name__}: {error}"[:600]
         rows.append(row)
+        print(title, row.get("failed") or f"wrong {row['wrong']}", flush=True)
     return rows
 
 
@@ -293,7 +294,10 @@ def main() -> None:
         "--metrics", ",".join(METRICS[x] for x in METRICS if x.endswith(("_load", "_store"))),
         sys.executable, "-m", "benchmarks.synthesis_exchange", str(given.out), "--profile",
     ]  # fmt: skip
-    counted = counters(subprocess.run(ncu, capture_output=True, text=True, check=False).stdout)
+    done = subprocess.run(ncu, capture_output=True, text=True, check=False)
+    counted = counters(done.stdout)
+    if not counted:
+        print(f"ncu counted nothing: {done.stdout[-1000:]} {done.stderr[-1000:]}", flush=True)
     for row in rows:
         row["counted"] = counted.get(row["name"])
         equal = row["counted"] is not None and all(

@@ -11,9 +11,11 @@ measured, one process at a time. Writes OUT/synthesis.json and prints a table.
 from __future__ import annotations
 
 import argparse
+import fcntl
 import json
 import os
 import random
+import shutil
 import statistics
 import subprocess
 import sys
@@ -190,24 +192,19 @@ def child(folder: Path, mine: list[dict[str, Any]], profile: bool) -> None:
             torch.cuda.profiler.stop()
         del row["tensors"], row["run"]
     if not profile:
-        (folder / f"ready{os.getpid()}").touch()
-        _turn(folder)
+        (folder / f"ready{os.environ['PLANS_PLACE']}").touch()
+        while len(list(folder.glob("ready*"))) < int(os.environ["PLANS_PROCESSES"]):
+            time.sleep(0.05)
         groups: dict[str, list[tuple[dict[str, Any], Any]]] = {}
         for row, run in ready:
             groups.setdefault(json.dumps(row["request"]), []).append((row, run))
-        for group in groups.values():
-            _time(group)
-        (folder / "turn").write_text(str(int((folder / "turn").read_text()) + 1))
+        with (folder / "turn").open("w") as turn:
+            fcntl.flock(turn, fcntl.LOCK_EX)
+            for group in groups.values():
+                _time(group)
     print(
         json.dumps([{k: v for k, v in row.items() if k not in ("code", "timed", "counting")} for row in mine])
     )
-
-
-def _turn(folder: Path) -> None:
-    """Wait until all are ready, and those before have timed theirs."""
-    count, place = int(os.environ["PLANS_PROCESSES"]), os.environ["PLANS_PLACE"]
-    while len(list(folder.glob("ready*"))) < count or (folder / "turn").read_text() != place:
-        time.sleep(0.05)
 
 
 def _tensors(row: dict[str, Any]) -> dict[str, Any]:
@@ -293,31 +290,35 @@ def _time(group: list[tuple[dict[str, Any], Any]]) -> None:
 
 
 def _children(shares: list[list[dict[str, Any]]], profile: list[str]) -> tuple[list[dict[str, Any]], str]:
-    """All shares' results, and what ncu printed."""
+    """All shares' results, and what ncu printed. A process that ends early holds up nobody."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "turn").write_text("0")
         running = []
         for place, share in enumerate(shares):
             (folder / f"share{place}.json").write_text(json.dumps(share))
             environment = os.environ | {"PLANS_PROCESSES": str(len(shares)), "PLANS_PLACE": str(place)}
             command = [sys.executable, "-m", "benchmarks.synthesis_plans", name, "--child", str(place)]
-            running.append(
-                subprocess.Popen(
-                    [*profile, *command, *(["--profile"] if profile else [])],
-                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment,
-                )
-            )  # fmt: skip
+            with (folder / f"out{place}").open("w") as out, (folder / f"err{place}").open("w") as err:
+                running.append(
+                    subprocess.Popen(
+                        [*profile, *command, *(["--profile"] if profile else [])],
+                        stdout=out, stderr=err, env=environment,
+                    )
+                )  # fmt: skip
+        while any(process.poll() is None for process in running):
+            for place, process in enumerate(running):
+                if process.poll() is not None:
+                    (folder / f"ready{place}").touch()
+            time.sleep(0.1)
         rows, printed = [], ""
-        for process in running:
-            out, err = process.communicate()
+        for place in range(len(shares)):
+            out, err = ((folder / f"{which}{place}").read_text() for which in ("out", "err"))
             found = [line for line in out.splitlines() if line.startswith('[{"name"')]
             printed += out
             if found:
                 rows += json.loads(found[-1])
             else:
-                print(f"a process failed:\n{err[-3000:]}\n{out[-1000:]}", file=sys.stderr)
-                (folder / f"ready{process.pid}").touch()
+                print(f"a process failed:\n{err[-3000:]}\n{out[-1000:]}", file=sys.stderr, flush=True)
         return rows, printed
 
 
@@ -381,22 +382,23 @@ def main() -> None:
 
     begun = time.monotonic()
     asked = requests(given.seed, given.plans)
+    said(begun, f"{len(asked)} requests")
+    groups = []
     with ProcessPoolExecutor(given.processes) as pool:
-        groups = list(pool.map(plans_of, asked, range(0, MOST_PLANS * len(asked), MOST_PLANS)))
-    print(
-        f"{sum(map(len, groups))} plans of {len(asked)} requests, {time.monotonic() - begun:.0f} s",
-        flush=True,
-    )
+        for group in pool.map(plans_of, asked, range(0, MOST_PLANS * len(asked), MOST_PLANS)):
+            groups.append(group)
+            said(begun, f"request {len(groups)}: {len(group)} plans")
     count = min(given.processes, len(groups))
     shares = [[row for group in groups[n::count] for row in group] for n in range(count)]
     rows, _ = _children([share for share in shares if share], [])
-    print(f"{len(rows)} compiled, run and timed, {time.monotonic() - begun:.0f} s", flush=True)
+    said(begun, f"{len(rows)} compiled, run and timed")
     ncu = [
         "ncu", "--clock-control", "none", "--cache-control", "none", "--profile-from-start", "off", "--csv",
         "--page", "raw", "--metrics", ",".join(METRICS.values()),
     ]  # fmt: skip
-    _, printed = _children([share for share in shares if share], ncu)
-    counted = counters(printed)
+    counted: dict[str, dict[str, float]] = {}
+    if shutil.which("ncu"):
+        counted = counters(_children([share for share in shares if share], ncu)[1])
     for row in rows:
         row["counted"] = counted.get(row["name"])
     value, agree, pairs = tau(rows)
@@ -426,7 +428,12 @@ def main() -> None:
             f"{'' if row['counted'] is None or _matches(row) else row['predicted']} "
             f"{row['request']['tile']} {row['request']['dtype']} {row['request']['to']}: {row['kind']}"
         )
-    print(f"{time.monotonic() - begun:.0f} s")
+    said(begun, "done")
+
+
+def said(begun: float, text: str) -> None:
+    """How far it is, at once: a run that is ended says where it stood."""
+    print(f"[{time.monotonic() - begun:5.0f} s] {text}", flush=True)
 
 
 def _matches(row: dict[str, Any]) -> bool:

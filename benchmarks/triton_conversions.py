@@ -237,8 +237,11 @@ def main() -> None:
     given = options.parse_args()
     step = given.every * given.processes
     starts = [(given.every * n, step) for n in range(given.processes)]
+    rows = []
     with get_context("spawn").Pool(given.processes) as pool:
-        rows = [row for some in pool.imap(share, starts) for row in some]
+        for some in pool.imap_unordered(share, starts):
+            rows += some
+            print(f"{len(rows)} conversions", flush=True)
     for row in rows:
         if not row.get("better_or_equal", True) or "refused" in row:
             print(json.dumps(row))
