@@ -127,7 +127,8 @@ CHECKED = (
     *("registers", "exchange 64x64", "shifted 64x64", "shifted 64x128 by 16", "shifted 128x256 by 32 last"),
     *("few rows", "few rows, 1024", "few columns, 256", "few columns, 2560", "direct m", "direct n"),
     *("narrow", "slim, 3 rows", "slim, 3 columns", "whole", "flat"),
-    *("blocks 8x1", "blocks 4x4", "exchange 64x64 async"),
+    *("blocks 8x1", "blocks 4x4", "exchange 64x64 async", "small 32x32", "small 64x32", "few rows, 1536"),
+    *("slim, 3 rows, 1", "slim, 3 columns, 1", "slim, 3 rows, 2", "slim, 3 columns, 2"),
 )
 
 

@@ -13,7 +13,7 @@ import cutlass
 from cutlass import cute
 from cutlass.cute.nvgpu import CopyUniversalOp
 
-from kernels.transpose.common import Kernel, divisible, fake_args, matrix_of, transpose_view
+from kernels.transpose.common import Kernel, fake_args, matrix_of, short_view
 
 
 class Blocks(NamedTuple):
@@ -61,14 +61,6 @@ def transpose_vectors(xt: cute.Tensor, yt: cute.Tensor, plan: cutlass.Constexpr,
             for j in cutlass.range_constexpr(size_m):
                 columns[j, i] = rows[i, j]
         cute.copy(write, columns, cute.local_tile(yt, (size_m, size_n), (m1, n1)))
-
-
-@cute.jit
-def short_view(t: cute.Tensor, vector: cutlass.Constexpr) -> cute.Tensor:
-    """As `transpose_view`, with a pitch of 32 bits, whose product with a row takes one instruction."""
-    view = transpose_view(t, vector)
-    pitch = t.stride[0] if isinstance(t.stride[0], int) else divisible(cutlass.Int32(t.stride[0]), vector)
-    return cute.make_tensor(view.iterator, cute.make_layout(view.shape, stride=(1, pitch, *view.stride[2:])))
 
 
 def build_blocks(plan: Blocks, early: bool = False) -> Kernel:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import cutlass
+from cuda.bindings import runtime as cuda
 from cutlass import cute
 from cutlass.cute.nvgpu import CopyUniversalOp
 from cutlass.cute.runtime import make_fake_stream, make_fake_tensor
@@ -17,6 +18,9 @@ THREADS = 256
 
 SMEM_KIB = 228
 """Shared memory of an sm_90 multiprocessor; a thread block takes 1 KiB more than it asks for."""
+
+MULTIPROCESSORS = 132
+"""Of an H100 or H200 (SXM), where no device can be asked."""
 
 EVICT_FIRST, EVICT_LAST = 0x12F0000000000000, 0x14F0000000000000
 """L2 cache policies as `createpolicy.fractional.L2` makes them for fraction 1."""
@@ -31,6 +35,12 @@ class Kernel(NamedTuple):
     def compile(self, **kwargs: Any) -> Any:
         """The compiled launcher; call it with DLPack tensors of the same strides and a `CUstream`."""
         return cute.compile(self.host, *self.args, **kwargs)
+
+
+def multiprocessors() -> int:
+    """Of the device at hand."""
+    status, found = cuda.cudaDeviceGetAttribute(cuda.cudaDeviceAttr.cudaDevAttrMultiProcessorCount, 0)
+    return int(found) if status == cuda.cudaError_t.cudaSuccess else MULTIPROCESSORS
 
 
 def fake_args(dtype: Any = cutlass.BFloat16, align_bytes: int = 16) -> tuple[Any, ...]:
@@ -54,6 +64,14 @@ def transpose_view(x: cute.Tensor, vector: cutlass.Constexpr = 8) -> cute.Tensor
         strides = (1, divisible(x.stride[0], vector), divisible(x.stride[2], vector))
         layout = cute.make_layout((n, m, x.shape[2]), stride=strides)
     return cute.make_tensor(x.iterator, layout)
+
+
+@cute.jit
+def short_view(t: cute.Tensor, vector: cutlass.Constexpr) -> cute.Tensor:
+    """As `transpose_view`, with a pitch of 32 bits, whose product with a row takes one instruction."""
+    view = transpose_view(t, vector)
+    pitch = t.stride[0] if isinstance(t.stride[0], int) else divisible(cutlass.Int32(t.stride[0]), vector)
+    return cute.make_tensor(view.iterator, cute.make_layout(view.shape, stride=(1, pitch, *view.stride[2:])))
 
 
 @cute.jit

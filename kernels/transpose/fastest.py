@@ -17,7 +17,7 @@ from cutlass.cute.runtime import from_dlpack
 from kernels.transpose.blocks import Blocks
 from kernels.transpose.choice import Launch, call, captured, copies, timed
 from kernels.transpose.direct import Direct
-from kernels.transpose.plans import ALIGNED, CHUNK_BYTES, TINY, AnyPlan, build, candidates
+from kernels.transpose.plans import TINY, AnyPlan, align_bytes, build, candidates
 
 MAX_COLUMNS = 65535 * 64
 """Columns of x that a grid can cover, 65535 tiles of 64."""
@@ -108,11 +108,10 @@ def launcher(plan: AnyPlan, x: Any, y: Any, early: bool | None = None) -> Launch
 
     `early`: whether it may start before the kernel ahead of it has ended; as the device can, if None.
     """
-    align_bytes = CHUNK_BYTES if isinstance(plan, ALIGNED) else x.element_size()
     fixed = isinstance(plan, Blocks | Direct) and x.numel() <= TINY
-    args = as_cute(x, align_bytes, fixed), as_cute(y, align_bytes, fixed)
+    args = as_cute(x, align_bytes(plan), fixed), as_cute(y, align_bytes(plan), fixed)
     sizes = (tuple(x.shape), x.stride(), y.stride()) if fixed else (len(x.shape), unit_mode(x), unit_mode(y))
-    key = (plan, x.dtype, align_bytes, sizes, early)
+    key = (plan, x.dtype, sizes, early)
     if key not in COMPILED:
         COMPILED[key] = cute.compile(build(plan, early).host, *args, CUstream(0))
     function = COMPILED[key]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import cutlass
 from cutlass import cute
 
-from kernels.transpose.common import Kernel, enter, fake_args, matrix_of, strips
+from kernels.transpose.common import Kernel, enter, fake_args, matrix_of, short_view, strips
 
 LANES = 32
 
@@ -21,6 +21,16 @@ class Narrow(NamedTuple):
 
 
 STANDARD = Narrow()
+
+
+class Small(NamedTuple):
+    """The same for matrices of less than 2**31 elements from first to last, rows of both contiguous.
+
+    `tile` and `warps` are small: such a matrix is a few microseconds' work, and many blocks begin at once.
+    """
+
+    tile: tuple[int, int] = (32, 32)
+    warps: int = 4
 
 
 @cute.kernel
@@ -65,6 +75,65 @@ def build_narrow(plan: Narrow = STANDARD, early: bool = False) -> Kernel:
         xt = cute.make_tensor(x.iterator, cute.select(x.layout, mode=[1, 0, 2][: cute.rank(x)]))
         grid = strips(xt, plan.tile, plan.group)
         transpose_elements(xt, y, plan, early).launch(
+            grid=grid, block=(LANES * plan.warps, 1, 1), stream=stream, use_pdl=early
+        )
+
+    return Kernel(host, fake_args(align_bytes=2))
+
+
+@cute.kernel
+def transpose_small(xt: cute.Tensor, y: cute.Tensor, plan: cutlass.Constexpr, early: cutlass.Constexpr):
+    """As `transpose_elements`, without branches: past an edge, a load takes the element at the edge."""
+    if cutlass.const_expr(early):
+        cute.arch.griddepcontrol_launch_dependents()
+    xt, y = matrix_of(xt), matrix_of(y)
+    tile_n, tile_m = plan.tile
+    tid, _, _ = cute.arch.thread_idx()
+    bx, by, _ = cute.arch.block_idx()
+    lane, warp = tid % LANES, tid // LANES
+    n0, m0 = tile_n * by, tile_m * bx
+    n, m = xt.shape
+    dtype = xt.element_type
+    layout = cute.make_layout(plan.tile, stride=(1, tile_n + 2))
+    smem = cutlass.memory.SmemAllocator().allocate_tensor(dtype, layout, byte_alignment=16)
+    loaded = cute.make_rmem_tensor((tile_m // plan.warps, tile_n // LANES), dtype)
+    stored = cute.make_rmem_tensor((tile_n // plan.warps, tile_m // LANES), dtype)
+    if cutlass.const_expr(early):
+        cute.arch.griddepcontrol_wait()
+    for i in cutlass.range_constexpr(tile_m // plan.warps):
+        for j in cutlass.range_constexpr(tile_n // LANES):
+            n1, m1 = n0 + lane + LANES * j, m0 + warp + plan.warps * i
+            loaded[i, j] = xt[min(n1, n - 1), min(m1, m - 1)]
+    for i in cutlass.range_constexpr(tile_m // plan.warps):
+        for j in cutlass.range_constexpr(tile_n // LANES):
+            smem[lane + LANES * j, warp + plan.warps * i] = loaded[i, j]
+    cute.arch.sync_threads()
+    for i in cutlass.range_constexpr(tile_n // plan.warps):
+        for j in cutlass.range_constexpr(tile_m // LANES):
+            stored[i, j] = smem[warp + plan.warps * i, lane + LANES * j]
+    for j in cutlass.range_constexpr(tile_m // LANES):
+        m1 = m0 + lane + LANES * j
+        if m1 < m:
+            for i in cutlass.range_constexpr(tile_n // plan.warps):
+                n1 = n0 + warp + plan.warps * i
+                if n1 < n:
+                    y[n1, m1] = stored[i, j]
+
+
+def build_small(plan: Small, early: bool = False) -> Kernel:
+    """Any M and N, pitches and bases; rows of `x` and `y` contiguous, less than 2**31 elements a matrix."""
+
+    @cute.jit
+    def host(x: cute.Tensor, y: cute.Tensor, stream):
+        xt, yt = short_view(x, 1), short_view(y, 1)
+        y = cute.make_tensor(yt.iterator, cute.select(yt.layout, mode=[1, 0, 2][: cute.rank(y)]))
+        n, m = xt.shape[0], xt.shape[1]
+        items = 1
+        if cutlass.const_expr(cute.rank(x) == 3):
+            items = x.shape[2]
+        tile_n, tile_m = plan.tile
+        grid = ((m + tile_m - 1) // tile_m, (n + tile_n - 1) // tile_n, items)
+        transpose_small(xt, y, plan, early).launch(
             grid=grid, block=(LANES * plan.warps, 1, 1), stream=stream, use_pdl=early
         )
 

@@ -12,7 +12,7 @@ from kernels.transpose.common import Kernel
 from kernels.transpose.direct import Direct, build_direct
 from kernels.transpose.exchange import Exchange, build_exchange
 from kernels.transpose.flat import Flat, build_flat
-from kernels.transpose.narrow import Narrow, build_narrow
+from kernels.transpose.narrow import Narrow, Small, build_narrow, build_small
 from kernels.transpose.registers import BLOCK, Plan, build_registers
 from kernels.transpose.ribbon import LINE, Ribbon, build_ribbon
 from kernels.transpose.shifted import CHUNK, Shifted, build_shifted
@@ -22,15 +22,22 @@ from kernels.transpose.whole import Whole, build_whole
 CHUNK_BYTES = 2 * BLOCK
 """Bytes of the widest access."""
 
-AnyPlan = Plan | Exchange | Shifted | Ribbon | Slim | Whole | Blocks | Flat | Direct | Narrow
+AnyPlan = Plan | Exchange | Shifted | Ribbon | Slim | Whole | Blocks | Flat | Direct | Narrow | Small
 
 PLANS: dict[str, AnyPlan] = {
     **{f"slim, {count} {few}": Slim(few, count) for few in ("rows", "columns") for count in range(2, 9)},
+    **{
+        f"slim, {count} {few}, {vector}": Slim(few, count, vector=vector)
+        for vector in (1, 2)
+        for few in ("rows", "columns")
+        for count in range(2, 17)
+    },
     "few rows": Ribbon("rows"),
-    "few rows, 1024": Ribbon("rows", 1024, 512, 320),
-    "few columns, 256": Ribbon("columns", 256, 128),
-    "few columns, 288": Ribbon("columns", 288, 288),
-    "few columns, 2560": Ribbon("columns", 2560, 512, 320),
+    "few rows, 1024": Ribbon("rows", 1024, 512, 320, residents=3),
+    "few rows, 1536": Ribbon("rows", 1536, 320, 320, residents=4),
+    "few columns, 256": Ribbon("columns", 256, 128, residents=14),
+    "few columns, 288": Ribbon("columns", 288, 288, residents=7),
+    "few columns, 2560": Ribbon("columns", 2560, 512, 320, residents=4),
     "whole": Whole(),
     "whole, 512": Whole(1280, 512),
     "flat": Flat(2, 256),
@@ -50,6 +57,9 @@ PLANS: dict[str, AnyPlan] = {
     "direct m": Direct("m"),
     "direct m, 1": Direct("m", 1, 8),
     "direct n": Direct("n"),
+    "small 32x32": Small((32, 32)),
+    "small 64x32": Small((64, 32)),
+    "small 32x64": Small((32, 64)),
     "narrow": Narrow(),
 }
 """The plans, as the evidence calls them. The first that fits serves where nothing can be timed."""
@@ -64,8 +74,8 @@ SMALL = 1 << 24
 """Elements up to which one at a time may pay."""
 
 
-ALIGNED = (Plan, Exchange, Slim, Blocks)
-"""Those whose kernels are compiled for bases that are multiples of CHUNK_BYTES; the others take any."""
+ALIGNED = (Plan, Exchange, Blocks)
+"""Those whose kernels are compiled for bases that are multiples of CHUNK_BYTES."""
 
 TINY = 1 << 18
 """Elements up to which Blocks and Direct are compiled for the very sizes: a thread has less to compute."""
@@ -81,6 +91,7 @@ BUILDERS: dict[type, Callable[..., Kernel]] = {
     Flat: build_flat,
     Direct: build_direct,
     Narrow: build_narrow,
+    Small: build_small,
 }
 
 
@@ -106,6 +117,13 @@ def tight(x: Any) -> dict[str, AnyPlan]:
     }
 
 
+def align_bytes(plan: AnyPlan) -> int:
+    """What the bases must be multiples of."""
+    if isinstance(plan, Slim):
+        return 2 * plan.vector
+    return CHUNK_BYTES if isinstance(plan, ALIGNED) else 2
+
+
 def fits(plan: AnyPlan, x: Any, y: Any) -> bool:
     """Whether the kernel of `plan` takes these two."""
     if isinstance(plan, Narrow):
@@ -121,7 +139,8 @@ def fits(plan: AnyPlan, x: Any, y: Any) -> bool:
     if isinstance(plan, Slim):
         thin, whole, other = (x.shape[-2], y, x) if plan.few == "rows" else (x.shape[-1], x, y)
         fit = x.dim() == 2 and thin == plan.count and without_gaps(whole) and x.numel() < 2**31
-        return fit and whole.data_ptr() % CHUNK_BYTES == 0 and whole_chunks(other)
+        bases = (whole.data_ptr() | other.data_ptr()) % (2 * plan.vector) == 0
+        return fit and bases and other.stride(0) % plan.vector == 0
     if isinstance(plan, Ribbon):
         thin, whole = (x.shape[-2], y) if plan.few == "rows" else (x.shape[-1], x)
         small = x.numel() < 2**31 - LINE * plan.most
@@ -134,10 +153,13 @@ def fits(plan: AnyPlan, x: Any, y: Any) -> bool:
     if isinstance(plan, Flat):
         one = 1 in x.shape[-2:] and without_gaps(x) and without_gaps(y) and x.numel() < 2**31
         return one and x.data_ptr() % CHUNK_BYTES == 0 and y.data_ptr() % CHUNK_BYTES == 0
-    if isinstance(plan, Blocks):
+    if isinstance(plan, Blocks | Small):
         tiles = -(-x.shape[-1] // plan.tile[0])
-        small = x.numel() <= SMALL and x.stride(-2) * x.shape[-2] < 2**31 > y.stride(-2) * y.shape[-2]
-        return small and in_vectors(x, plan.block[0]) and in_vectors(y, plan.block[1]) and tiles <= GRID_Y
+        short = tiles <= GRID_Y and x.stride(-2) * x.shape[-2] < 2**31 > y.stride(-2) * y.shape[-2]
+        if isinstance(plan, Small):
+            return short and x.numel() <= 4 * SMALL
+        vectors = in_vectors(x, plan.block[0]) and in_vectors(y, plan.block[1])
+        return short and vectors and x.numel() <= SMALL
     return whole_chunks(x) and whole_chunks(y)
 
 

@@ -13,7 +13,7 @@ import cutlass
 from cutlass import cute
 from cutlass.cute.nvgpu import LoadCacheMode, cpasync
 
-from kernels.transpose.common import Kernel, enter, fake_args
+from kernels.transpose.common import Kernel, enter, fake_args, multiprocessors
 from kernels.transpose.registers import store_wide
 from kernels.transpose.shifted import CHUNK, aligned, load_chunk, load_run, reach
 
@@ -22,9 +22,9 @@ LINE = 64
 
 
 class Ribbon(NamedTuple):
-    """`few`: "rows" or "columns", which of `x` are `most` at most; `chunks` of 8 elements a block stores.
+    """`few`: "rows" or "columns", which of `x` are `most` at most; a block stores `chunks` of 8 at most.
 
-    Few rows: no more than `threads`.
+    Few rows: no more than `threads`. `residents`: blocks on a multiprocessor, whose registers suffice.
     """
 
     few: str
@@ -32,6 +32,7 @@ class Ribbon(NamedTuple):
     threads: int = 128
     most: int = 64
     store: str = "plain"
+    residents: int = 10
 
     @property
     def rows(self) -> int:
@@ -52,22 +53,23 @@ def transpose_few_rows(
     ldx: cutlass.Int64,
     starts: tuple[cutlass.Int64, cutlass.Int64],
     whole: tuple[cutlass.Int64, cutlass.Int64],
+    chunks: cutlass.Int32,
     plan: cutlass.Constexpr,
     early: cutlass.Constexpr,
 ):
     """`x` and `y` (8,chunks):(1,8), aligned; element (m, n) of `x` is number starts[0] + m * ldx + n.
 
-    `whole`: see `load_chunk`.
+    A block stores `chunks` of `y`; `whole`: see `load_chunk`.
     """
     enter(early)
     m, n = shape
     tid, _, _ = cute.arch.thread_idx()
     block, _, _ = cute.arch.block_idx()
     total = m * n
-    begin = CHUNK * plan.chunks * block - cutlass.Int32(starts[1])
+    begin = CHUNK * chunks * block - cutlass.Int32(starts[1])
     n0 = max(begin, 0) // m
-    columns = (min(begin + CHUNK * plan.chunks, total) - 1) // m - n0 + 1
-    width = ((CHUNK * plan.chunks // m + 2 * CHUNK) >> 3) | 1
+    columns = (min(begin + CHUNK * chunks, total) - 1) // m - n0 + 1
+    width = ((CHUNK * chunks // m + 2 * CHUNK) >> 3) | 1
     layout = cute.make_layout((CHUNK, plan.rows), stride=(1, CHUNK))
     smem = cutlass.memory.SmemAllocator().allocate_tensor(x.element_type, layout, byte_alignment=128)
     op = cpasync.CopyG2SOp(LoadCacheMode.GLOBAL)
@@ -108,7 +110,7 @@ def transpose_few_rows(
         n1 = n1 + 1 if m1 == m else n1
         m1 = 0 if m1 == m else m1
     apart = periods * m
-    passes = (plan.chunks - tid + apart - 1) // apart if tid < apart else 0
+    passes = (chunks - tid + apart - 1) // apart if tid < apart else 0
     cute.arch.cp_async_wait_group(0)
     cute.arch.sync_threads()
     for i in cutlass.range(passes, unroll=1):
@@ -118,11 +120,11 @@ def transpose_few_rows(
             taken = cute.make_rmem_tensor((CHUNK,), y.element_type)
             for k in cutlass.range_constexpr(CHUNK):
                 taken[k] = flat[places[k] + further]
-            store_wide(taken, y[None, plan.chunks * block + chunk], plan.store)
+            store_wide(taken, y[None, chunks * block + chunk], plan.store)
         else:
             for k in cutlass.range_constexpr(CHUNK):
                 if first + k >= 0 and first + k < total:
-                    y[k, plan.chunks * block + chunk] = flat[places[k] + further]
+                    y[k, chunks * block + chunk] = flat[places[k] + further]
 
 
 @cute.kernel
@@ -180,6 +182,18 @@ def transpose_few_columns(
         at = at - per_row if at >= per_row else at
 
 
+@cute.jit
+def shared_out(count, most, least, unit, residents):
+    """How much of `count` a block takes: as little as makes as many rounds of blocks as `most` would.
+
+    So the last round is as full as the others. No less than `least`; a multiple of `unit`, as `most` is.
+    """
+    slots = multiprocessors() * residents
+    rounds = (count + slots * most - 1) // (slots * most)
+    each = (count + rounds * slots - 1) // (rounds * slots)
+    return min((max(each, least) + unit - 1) // unit * unit, most)
+
+
 def build_ribbon(plan: Ribbon, early: bool = False) -> Kernel:
     """At most `most` rows and a `y` without gaps, or columns and an `x`; the other at any pitch."""
 
@@ -191,18 +205,26 @@ def build_ribbon(plan: Ribbon, early: bool = False) -> Kernel:
         chunks_x, chunks_y = aligned(x, start_x, CHUNK), aligned(y, start_y, LINE)
         starts, whole = (start_x, start_y), (start_x, start_x + reach(x))
         if cutlass.const_expr(plan.few == "rows"):
-            blocks = (cute.size(chunks_y, mode=[1]) + plan.chunks - 1) // plan.chunks
-            kernel = transpose_few_rows(chunks_x, chunks_y, (m, n), x.stride[0], starts, whole, plan, early)
+            count = cute.size(chunks_y, mode=[1])
+            chunks = shared_out(count, plan.chunks, plan.threads, LINE // CHUNK, plan.residents)
+            blocks = (count + chunks - 1) // chunks
+            kernel = transpose_few_rows(
+                chunks_x, chunks_y, (m, n), x.stride[0], starts, whole, chunks, plan, early
+            )
         else:
-            per_row = cutlass.Int32(plan.chunks // n)
-            per_row = per_row & ~3 if per_row > 4 else per_row  # in 64 bytes, as DRAM is written
-            blocks = (m + CHUNK - 1 + CHUNK * per_row - 1) // (CHUNK * per_row)
+            most = cutlass.Int32(plan.chunks // n)
+            # In 64 bytes, as DRAM is written.
+            most, unit = (most & ~3, cutlass.Int32(4)) if most > 4 else (most, cutlass.Int32(1))
+            count = (m + 2 * CHUNK - 2) // CHUNK
+            per_row = shared_out(count, most, max(plan.threads // n, 1), unit, plan.residents)
+            blocks = (count + per_row - 1) // per_row
             kernel = transpose_few_columns(
                 chunks_x, chunks_y, (m, n), y.stride[0], starts, whole, per_row, plan, early
             )
         kernel.launch(
             grid=(blocks, 1, 1),
             block=(plan.threads, 1, 1),
+            min_blocks_per_mp=plan.residents,
             preferred_smem_carveout=100,
             stream=stream,
             use_pdl=early,

@@ -16,8 +16,8 @@ from kernels.transpose.direct import Direct
 from kernels.transpose.exchange import Exchange
 from kernels.transpose.fastest import transpose
 from kernels.transpose.flat import Flat
-from kernels.transpose.narrow import Narrow
-from kernels.transpose.plans import candidates
+from kernels.transpose.narrow import Narrow, Small
+from kernels.transpose.plans import align_bytes, candidates
 from kernels.transpose.registers import Plan
 from kernels.transpose.ribbon import Ribbon
 from kernels.transpose.shifted import CHUNK, Shifted
@@ -50,7 +50,7 @@ class Tensor:
         return prod(self.shape)
 
 
-ANY = {Shifted, Direct, Narrow}
+ANY = {Shifted, Direct, Narrow, Small}
 WHOLE = {Plan, Exchange, Blocks, *ANY}
 
 
@@ -60,24 +60,26 @@ WHOLE = {Plan, Exchange, Blocks, *ANY}
         (Tensor(1024, 2048), Tensor(2048, 1024), WHOLE),
         (Tensor(5, 1024, 2048), Tensor(5, 2048, 1024), WHOLE),
         (Tensor(1032, 2048), Tensor(2048, 1032), WHOLE),
-        (Tensor(8192, 8192), Tensor(8192, 8192), {Plan, Exchange, Shifted, Narrow}),
+        (Tensor(8192, 8192), Tensor(8192, 8192), {Plan, Exchange, Shifted, Narrow, Small}),
         (Tensor(1024, 2044), Tensor(2044, 1024), {Blocks, *ANY}),
         (Tensor(1024, 2043), Tensor(2043, 1024), ANY),
         (Tensor(1024, 2048, address=2), Tensor(2048, 1024), ANY),
         (Tensor(1024, 2048), Tensor(2048, 1024, pad=1), {Blocks, *ANY}),
-        (Tensor(3, 20001), Tensor(20001, 3), {Ribbon, *ANY}),
+        (Tensor(3, 20001), Tensor(20001, 3), {Ribbon, Slim, *ANY}),
         (Tensor(3, 20008), Tensor(20008, 3), {Ribbon, Slim, Blocks, *ANY}),
         (Tensor(20008, 3), Tensor(3, 20008), {Ribbon, Slim, *ANY}),
-        (Tensor(9, 20008), Tensor(20008, 9), {Ribbon, Blocks, *ANY}),
+        (Tensor(9, 20008), Tensor(20008, 9), {Ribbon, Slim, Blocks, *ANY}),
+        (Tensor(17, 20008), Tensor(20008, 17), {Ribbon, Blocks, *ANY}),
         (Tensor(1, 99999), Tensor(99999, 1), {Ribbon, Flat, *ANY}),
         (Tensor(1, 99999, address=2), Tensor(99999, 1), {Ribbon, *ANY}),
         (Tensor(9, 77, 129), Tensor(9, 129, 77), {Whole, *ANY}),
         (Tensor(9, 77, 129, pad=1), Tensor(9, 129, 77), ANY),
-        (Tensor(3, 20001, pad=5), Tensor(20001, 3), {Ribbon, *ANY}),
+        (Tensor(3, 20001, pad=5), Tensor(20001, 3), {Ribbon, Slim, *ANY}),
         (Tensor(3, 20001), Tensor(20001, 3, pad=5), ANY),
         (Tensor(9, 3, 20001), Tensor(9, 20001, 3), ANY),
         (Tensor(64, 64, last=2), Tensor(64, 64), {Narrow}),
-        (Tensor(8191, 8193), Tensor(8193, 8191), {Shifted, Narrow}),
+        (Tensor(8191, 8193), Tensor(8193, 8191), {Shifted, Narrow, Small}),
+        (Tensor(8193, 8193), Tensor(8193, 8193), {Shifted, Narrow}),
     ],
 )
 def test_the_plans_are_those_that_fit(x: Tensor, y: Tensor, kinds: set[type]) -> None:
@@ -134,6 +136,16 @@ def test_a_copy_lies_like_its_original_and_inside_its_memory(address: int, room_
     start, last = like(Original(5, 7, 9, pad=3, address=address))
     assert (room_at + 2 * start - address) % BASE_BYTES == 0
     assert last - start == 4 * 7 * 12 + 6 * 12 + 8
+
+
+@pytest.mark.parametrize(
+    ("pad", "address", "vectors"),
+    [(0, 0, {1, 2, 8}), (2, 0, {1, 2}), (0, 4, {1, 2}), (1, 0, {1}), (0, 2, {1})],
+)
+def test_vectors_of_thin_matrices_fit_their_pitch_and_base(pad: int, address: int, vectors: set[int]) -> None:
+    found = candidates(Tensor(3, 20008, pad=pad, address=address), Tensor(20008, 3)).values()
+    assert {plan.vector for plan in found if isinstance(plan, Slim)} == vectors
+    assert {align_bytes(plan) for plan in found if isinstance(plan, Slim)} == {2 * one for one in vectors}
 
 
 def test_one_plan_alone_is_not_timed() -> None:
