@@ -127,7 +127,7 @@ def vectors(p: cute.Pointer, q: cute.Pointer, tiled: cute.TiledCopy):
     cute.arch.sync_threads()
     for k in cutlass.range(3, unroll=1):
         turned = cute.local_tile(s, (1, 4), ((t + k) % 32, t // 32))
-        cute.autovec_copy(turned, cute.local_tile(y, (1, 4), (b * 32 + t % 32, t // 32)))
+        cute.autovec_copy(turned, cute.local_tile(y, (1, 4), (b * 32 + (t + k) % 32, t // 32)))
 
 
 @cute.jit

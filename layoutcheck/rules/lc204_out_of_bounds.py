@@ -7,7 +7,8 @@ of 8), or a V of 4 is moved by an atom of 8. The bytes past the view belong to a
 tensor.
 
 In a traced kernel also: the last tiles leave the tensor that the kernel was given, and no predicate says which
-vectors are inside, or one does so in another mode.
+vectors are inside, or one does so in another mode. Where the strides of the host's tensor are dynamic, also a write
+that leaves one mode of it and stays in its memory.
 
 ## Why
 

@@ -26,6 +26,7 @@ _CODES = {
     "misaligned": "LC202",
     "outside": "LC204",
     "beyond": "LC204",
+    "mode": "LC204",
     "leaves": "LC204",
     "unwritten": "LC203",
     "race": "LC210",
@@ -34,6 +35,7 @@ _CODES = {
 _OTHER = {
     "outside": "shared_bytes",
     "beyond": "tensor_bytes",
+    "mode": "mode_extent",
     "leaves": "allocation_bytes",
     "unwritten": "unwritten_bytes",
     "race": "other_thread",
@@ -101,6 +103,14 @@ def _fault(fault: LoweredFault, what: str) -> Finding:
                 f"of block {fault.block} {verb} {width} B at byte {at} of a tensor of {fault.other} B. With a "
                 "dynamic pitch of 64 bits (cute.sym_int64), or coordinates of cutlass.Int64, it is computed in 64 bits."
             )
+    elif fault.kind == "mode":
+        title = f"the {what} {verb} outside a mode of the tensor that the kernel was given"
+        message = (
+            f"Thread {fault.thread} of block {fault.block} {verb} {width} B at index {fault.coordinate} of mode "
+            f"{fault.mode}, which has {fault.other}, with all dynamic extents that were tried. In the tensor's memory "
+            "(byte "
+            f"{at}) another coordinate's element is there, and no predicate prevents it."
+        )
     elif fault.kind == "leaves":
         title = f"the {what} {verb} outside its own allocation in shared memory"
         message = (

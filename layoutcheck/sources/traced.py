@@ -60,15 +60,16 @@ class LoweredSide:
 class LoweredFault:
     """An address that cannot be right.
 
-    `kind` is "misaligned", "outside" (shared memory), "beyond" (a tensor), "leaves" (its allocation), "race"
-    or "unwritten" (left by threads that do not come by). A "contested" one is a doubt: two threads write one
-    byte, and what they write is not known.
+    `kind` is "misaligned", "outside" (shared memory), "beyond" (a tensor's memory), "mode" (a mode of it, in
+    its memory), "leaves" (its allocation), "race" or "unwritten" (left by threads that do not come by). A
+    "contested" one is a doubt: two threads write one byte, and what they write is not known.
 
     The access of `width_bytes` by `thread` at `address` bytes (from the beginning of its tensor's memory or
     of the block's shared memory). `other` is the size of that memory ("outside", "beyond") or the other
     thread ("race"), `block` the block's index, if known, `extent` the number given to all dynamic extents
     (0: none); `overflows` says that 32-bit arithmetic of the address did. Of "leaves" the address counts from
-    the allocation's begin, which is aligned to `align` bytes and here lies `base` past a multiple of 1024.
+    the allocation's begin, which is aligned to `align` bytes and here lies `base` past a multiple of 1024. Of
+    "mode", `other` is the extent of mode `mode`, and `coordinate` where the access lies in it.
     """
 
     kind: str
@@ -84,6 +85,8 @@ class LoweredFault:
     align: int = 0
     extent: int = 0
     overflows: bool = False
+    mode: str = ""
+    coordinate: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +153,9 @@ class TracedCopy:
     @property
     def leaves_tensor(self) -> bool:
         """Whether the copy was seen to leave a tensor in global memory."""
-        return self.addresses is not None and any(one.kind == "beyond" for one in self.addresses.faults)
+        return self.addresses is not None and any(
+            one.kind in ("beyond", "mode") for one in self.addresses.faults
+        )
 
     @property
     def has_tail(self) -> bool:

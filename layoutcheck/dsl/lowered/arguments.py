@@ -2,10 +2,10 @@
 
 With `extent` given, all dynamic extents become that number, so that those which must be equal are; of
 several numbers, those of mode i of every tensor the i-th, of further modes the last; `Unequal` gives those of
-one tensor another number. Otherwise a tensor's
-dynamic extents become 512, or 1024 where its stride is 1, made a multiple of what the type promises; its
-dynamic strides make it compact, from the mode of stride 1 outwards. Each pointer is an object of its own.
-An integer, of which nothing is known, is 1024.
+one tensor other numbers. Otherwise a tensor's dynamic extents become 512, or 1024 where its stride is 1, made
+a multiple of what the type promises. Its dynamic strides make it compact, from the mode of stride 1 outwards;
+with `Spread` each leaves as much room again. Each pointer is an object of its own. An integer, of which
+nothing is known, is 1024.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from layoutcheck.dsl.lowered.types import SHARED, Type
 from layoutcheck.dsl.lowered.values import Value
 from layoutcheck.errors import InputError
 
-Extent: TypeAlias = "int | tuple[int, ...] | Unequal | None"
+Extent: TypeAlias = "int | tuple[int, ...] | Unequal | Spread | None"
 
 INNER_EXTENT, EXTENT, INTEGER = 1024, 512, 1024
 EXTENTS = "dynamic extents and strides are given numbers"  # what rests on these alone says so
@@ -37,11 +37,18 @@ _LAYOUT = re.compile(r'"([^"]*:[^"]*)"')
 
 @dataclass(frozen=True, slots=True)
 class Unequal:
-    """The number for the dynamic extents of the argument `index`, and that for those of all others."""
+    """Numbers for the dynamic extents of the argument `index`, and of all others: one, or one by mode."""
 
     index: int
-    own: int
-    others: int
+    own: int | tuple[int, ...]
+    others: int | tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """These extents, with room between the modes: each dynamic stride is twice what is behind it."""
+
+    extent: int | tuple[int, ...] | Unequal
 
 
 class TooLarge(OverflowError):
@@ -55,9 +62,12 @@ def instantiate(
 
     Raises TooLarge.
     """
+    room = 2 if isinstance(extent, Spread) else 1
+    extent = extent.extent if isinstance(extent, Spread) else extent
     if isinstance(extent, Unequal):
         extent = extent.own if extent.index == index else extent.others
-    numbers = iter(_dynamic_leaves(cute_type, extent))
+    layout = dynamic_layout(cute_type)
+    numbers = iter([] if layout is None else dynamic_leaves(layout, extent, room))
     return _fill(kind, numbers, index, INTEGER if integer is None else integer)
 
 
@@ -90,14 +100,8 @@ def dynamic_layout(cute_type: str) -> Layout | None:
     return layout  # type: ignore[no-any-return]
 
 
-def _dynamic_leaves(cute_type: str, extent: int | tuple[int, ...] | None) -> list[int]:
-    """Numbers for the `?` of a printed type, extents before strides, left to right."""
-    layout = dynamic_layout(cute_type)
-    return [] if layout is None else dynamic_leaves(layout, extent)
-
-
-def dynamic_leaves(layout: Layout, extent: int | tuple[int, ...] | None = None) -> list[int]:
-    """The same of a layout: extents, then strides."""
+def dynamic_leaves(layout: Layout, extent: int | tuple[int, ...] | None = None, room: int = 1) -> list[int]:
+    """Numbers for the `?` of a layout, extents before strides, left to right; these `room` times compact."""
     shape, stride = flatten(layout.shape), flatten(layout.stride)
     given = iter(_by_leaf(layout, extent))
     extents: list[int] = []
@@ -110,7 +114,7 @@ def dynamic_leaves(layout: Layout, extent: int | tuple[int, ...] | None = None) 
             extents.append(chosen[-1])
         else:
             extents.append(int(leaf))
-    return [*chosen, *_compact(extents, stride)]
+    return [*chosen, *_compact(extents, stride, room)]
 
 
 def _by_leaf(layout: Layout, extent: int | tuple[int, ...] | None) -> Iterator[int | None]:
@@ -121,8 +125,8 @@ def _by_leaf(layout: Layout, extent: int | tuple[int, ...] | None) -> Iterator[i
         yield from (number for _ in flatten(mode))
 
 
-def _compact(extents: list[int], stride: tuple[Any, ...]) -> list[int]:
-    """Strides for the dynamic ones, so that the tensor is compact."""
+def _compact(extents: list[int], stride: tuple[Any, ...], room: int) -> list[int]:
+    """Strides for the dynamic ones: each `room` times what is behind it."""
     reach = 1
     for extent, step in zip(extents, stride, strict=True):
         if isinstance(step, int):
@@ -132,6 +136,6 @@ def _compact(extents: list[int], stride: tuple[Any, ...]) -> list[int]:
     found: dict[int, int] = {}
     for i in reversed(dynamic) if last_is_inner else dynamic:
         divisor = stride[i].divisor
-        found[i] = -(-reach // divisor) * divisor
+        found[i] = -(-reach * (room if reach > 1 else 1) // divisor) * divisor
         reach = found[i] * extents[i]
     return [found[i] for i in dynamic]

@@ -14,17 +14,19 @@ list of n + 1 offsets) were made equal.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from layoutcheck.dsl.lowered import Kernel
-from layoutcheck.dsl.lowered.arguments import Unequal
+from layoutcheck.dsl.lowered.arguments import Extent, Unequal
 from layoutcheck.dsl.lowered.grid import RUN_TIME
-from layoutcheck.dsl.lowered.judged_blocks import LOADED, Judged, judge_all, judged
+from layoutcheck.dsl.lowered.judged_blocks import LOADED, Judged
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp, access_parts
+from layoutcheck.dsl.lowered.modes import judged_in_modes
 from layoutcheck.dsl.lowered.overflows import least_extent, least_integer, overflowing
 from layoutcheck.sources.traced import TOO_MANY, LoweredFault
 
+UNUSED = "whether it uses what it reads of another coordinate"
 RELATED = "how the dynamic extents relate is not known"
 _MOST_MULTIPLE = 1024
 _MOST_BYTES = 1 << 31  # of a tensor that is made larger than the others
@@ -39,8 +41,9 @@ class Bounds:
     `faults` leave one; `unchecked` are not judged, for the reason given. Those in `multiple` stay inside if
     every dynamic extent is a multiple of that number (0: no such number was found), and not with the fault.
     The 32-bit offsets of those in `overflows` overflow if every dynamic extent is that number, or larger.
-    `modes` are the multiples of those in `multiple` mode by mode, where that is known. `inside` counts the
-    bytes of accesses that stay in their tensor, all and different ones, by tag and by what was evaluated.
+    `modes` are the multiples of those in `multiple` mode by mode, where that is known. Those in `unequal`
+    leave a tensor of these extents, by mode, with the fault. `inside` counts the bytes of accesses that stay
+    in their tensor, all and different ones, by tag and by what was evaluated.
     """
 
     faults: dict[str, list[LoweredFault]] = field(default_factory=dict)
@@ -48,6 +51,7 @@ class Bounds:
     multiple: dict[str, tuple[int, LoweredFault]] = field(default_factory=dict)
     overflows: dict[str, int] = field(default_factory=dict)
     modes: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    unequal: dict[str, tuple[tuple[int, ...], LoweredFault]] = field(default_factory=dict)
     inside: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)
 
 
@@ -69,7 +73,7 @@ def tensor_bounds(kernel: Kernel, widest_bytes: int) -> Bounds:
     if kernel.grid is None:
         return Bounds(unchecked=found.unchecked | dict.fromkeys(tags, RUN_TIME))
     promise = kernel.grid.promise()
-    first = judged(kernel, tags, promise[1] if promise else None, widest_bytes)
+    first = judged_in_modes(kernel, tags, promise[1] if promise else None, widest_bytes)
     tails: dict[str, LoweredFault] = {}
     for tag, one in first.items():
         if isinstance(one, str):
@@ -91,30 +95,37 @@ def tensor_bounds(kernel: Kernel, widest_bytes: int) -> Bounds:
     if promise is None or not open_:
         return found
     quantum, whole = promise
+    strays = {tag: one.strays for tag, one in first.items() if isinstance(one, Judged) and one.strays}
     for extent in (whole + quantum, whole - quantum):
-        for tag, one in judged(kernel, open_, extent, widest_bytes).items():
+        for tag, one in judged_in_modes(kernel, open_, extent, widest_bytes).items():
             if isinstance(one, str):
                 found.unchecked.setdefault(tag, one)
                 continue
+            if one.strays:
+                strays.setdefault(tag, one.strays)
             found.inside[tag][one.run] = one.inside
             if one.faults and tag not in found.unchecked:
                 tails.setdefault(tag, one.faults[0])
     multiple = 2 * quantum
     left = set(tails)
     while left and multiple <= min(whole, _MOST_MULTIPLE):
-        again = judged(kernel, left, whole + multiple, widest_bytes)
+        again = judged_in_modes(kernel, left, whole + multiple, widest_bytes)
         right = {tag for tag, one in again.items() if isinstance(one, Judged) and not one.faults}
         found.multiple.update((tag, (multiple, tails[tag])) for tag in right)
         left -= right
         multiple *= 2
     found.multiple.update((tag, (0, tails[tag])) for tag in left)
     found.modes.update(_by_mode(kernel, found.multiple, quantum, whole, widest_bytes))
+    left = open_ - found.unchecked.keys() - found.multiple.keys()
+    found.unequal.update(_unequal(kernel, left, quantum, whole, widest_bytes))
     for extent in kernel.grid.many(whole):
         left = open_ - found.unchecked.keys() - found.overflows.keys()
         some = overflowing(kernel, left, extent, widest_bytes)
         if some:
             near = [one for one in kernel.grid.many(quantum) if one <= extent]
             found.overflows.update(least_extent(kernel, some, quantum, near[-1], extent, widest_bytes))
+    for tag, stray in strays.items():
+        found.unchecked.setdefault(tag, f"{UNUSED}: {_what(stray)}")
     return found
 
 
@@ -126,13 +137,12 @@ def _always(
     `first` is what they do if all dynamic extents are alike.
     """
     assert kernel.grid is not None
-    grid = kernel.grid
     found: dict[str, list[LoweredFault]] = {}
 
     def leaves(tag: str, base: int, own: int, others: int) -> tuple[int, list[LoweredFault]]:
         """The bytes of the tensor that an operation leaves with these extents, 0 if it leaves none; how."""
-        blocks = grid.blocks({tag}, Unequal(base - 1, own * whole, others * whole))
-        again = judge_all(blocks, {tag}, whole, widest_bytes)[tag]
+        numbers = Unequal(base - 1, own * whole, others * whole)
+        again = judged_in_modes(kernel, {tag}, whole, widest_bytes, numbers)[tag]
         if isinstance(again, str) or any(fault.overflows for fault in again.faults):
             return 0, []
         return again.left.get(base, 0), again.faults
@@ -146,7 +156,7 @@ def _always(
             most = (_MOST_BYTES // max(1, size)).bit_length() - 1
             if not twice or modes < 1 or not leaves(tag, base, 1, 2)[0]:
                 break
-            if most > modes:
+            if most > modes and all(fault.kind == "beyond" for fault in told):
                 told = leaves(tag, base, 1 << most // modes, 1)[1]
             if not told:
                 break
@@ -166,14 +176,13 @@ def _by_mode(
     same mode of all tensors gets the same number; where tensors differ in rank nothing is known.
     """
     assert kernel.grid is not None
-    grid, rank = kernel.grid, kernel.grid.rank()
+    rank = kernel.grid.rank()
     tags = {tag for tag, (number, _) in multiple.items() if number > quantum}
     if rank < 2 or not tags:
         return {}
 
     def inside(left: set[str], numbers: Sequence[int]) -> set[str]:
-        blocks = grid.blocks(left, tuple(numbers))
-        found = judge_all(blocks, left, max(numbers), widest).items()
+        found = judged_in_modes(kernel, left, max(numbers), widest, tuple(numbers)).items()
         return {tag for tag, one in found if isinstance(one, Judged) and not one.faults}
 
     found: dict[str, list[int]] = {tag: [] for tag in tags}
@@ -196,9 +205,43 @@ def _by_mode(
     return checked
 
 
+def _unequal(
+    kernel: Kernel, tags: Collection[str], quantum: int, whole: int, widest: int
+) -> dict[str, tuple[tuple[int, ...], LoweredFault]]:
+    """How operations leave a tensor one mode of which is larger, by tag: with its extents, mode by mode.
+
+    Only what leaves it whatever extents the other tensors have: how they relate is not known. The extents
+    have a tail, which these operations stand where all are alike.
+    """
+    assert kernel.grid is not None
+    rank = kernel.grid.rank()
+    found: dict[str, tuple[tuple[int, ...], LoweredFault]] = {}
+    if rank < 2 or whole // 2 % quantum:
+        return found
+    small, large = whole // 2 + quantum, whole + quantum
+    for longest in range(rank):
+        own = tuple(large if mode == longest else small for mode in range(rank))
+        others = (own, own[::-1], (small,) * rank, (large,) * rank)
+
+        def told(tag: str, numbers: Extent) -> Judged | str:
+            return judged_in_modes(kernel, {tag}, whole, widest, numbers)[tag]
+
+        left = set(tags) - found.keys()
+        for tag, one in judged_in_modes(kernel, left, whole, widest, own).items():
+            if isinstance(one, str) or any(fault.overflows for fault in one.faults):
+                continue
+            for base in one.left:
+                again = [told(tag, Unequal(base - 1, own, other)) for other in others]
+                if all(isinstance(each, Judged) and base in each.left for each in again):
+                    found[tag] = own, one.faults[0]
+    return found
+
+
 def conditions(found: Bounds) -> dict[str, str]:
     """What the caller has to keep so that accesses stay in their tensors, by tag, and what happens if not."""
     told = {tag: _tail(*one, found.modes.get(tag, ())) for tag, one in found.multiple.items()}
+    for tag, (extents, fault) in found.unequal.items():
+        told[tag] = f"the dynamic extents have to be equal: {_what(fault, ' x '.join(map(str, extents)))}"
     for tag, extent in found.overflows.items():
         few = (
             f"{TOO_MANY} more than 2^31 elements (all dynamic extents below {extent}): offsets are "
@@ -209,16 +252,21 @@ def conditions(found: Bounds) -> dict[str, str]:
 
 
 def _tail(multiple: int, fault: LoweredFault, modes: tuple[int, ...]) -> str:
-    verb = {"src": "reads", "dst": "writes"}[fault.side]
     what = f"a multiple of {multiple}" if multiple else f"other than {fault.extent}"
     needed = f"every dynamic extent has to be {what}"
     if max(modes, default=1) > 1:
         parts = [f"of {number} in mode {i}" for i, number in enumerate(modes) if number > 1]
         needed = f"the dynamic extents have to be multiples {' and '.join(parts)}"
-    return (
-        f"{needed}: with {fault.extent} thread {fault.thread} of block "
-        f"{fault.block} {verb} {fault.width_bytes} B at byte {fault.address} of {fault.other}"
-    )
+    return f"{needed}: {_what(fault)}"
+
+
+def _what(fault: LoweredFault, extents: str = "") -> str:
+    verb = {"src": "reads", "dst": "writes"}[fault.side]
+    where = f"at byte {fault.address} of {fault.other}"
+    if fault.kind == "mode":
+        where = f"at index {fault.coordinate} of mode {fault.mode}, which has {fault.other}"
+    who = f"thread {fault.thread} of block {fault.block}"
+    return f"with {extents or fault.extent} {who} {verb} {fault.width_bytes} B {where}"
 
 
 def _rests(op: LoweredOp, widest_bytes: int) -> str:

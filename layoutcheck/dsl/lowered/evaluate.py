@@ -29,7 +29,7 @@ from layoutcheck.dsl.lowered.needed import NUMBER, Needed, fast_part
 from layoutcheck.dsl.lowered.operations import Operations
 from layoutcheck.dsl.lowered.record import Recorded
 from layoutcheck.dsl.lowered.spaces import object_at
-from layoutcheck.dsl.lowered.tensors import sizes, static_tensor
+from layoutcheck.dsl.lowered.tensors import Tensor, by_object, sizes, static_tensor
 from layoutcheck.dsl.lowered.types import parse_type
 from layoutcheck.dsl.lowered.values import Reasons, Value, number
 from layoutcheck.sources.mlir import Module, Operation, integers, parse
@@ -242,7 +242,8 @@ def launches_of(
                 why = OTHERS if dynamic_layout(cute) is None else EXTENTS
                 machine.provenance[slot] = machine.reasons.bit("arguments", why)
         slots = run.slots_of(host.regions[0].blocks[0].arguments)
-        held = sizes([machine.values[slot] for slot in slots], given, ["extents"] * len(slots))
+        values = [machine.values[slot] for slot in slots]
+        held = sizes(values, given, ["extents"] * len(slots)), by_object(values, given)
         translate = run.translate
 
         def step(
@@ -282,7 +283,9 @@ def _siblings(launch: Operation, name: str) -> list[Operation]:
     ]
 
 
-def _launched(op: Operation, machine: Machine, run: Flow, held: dict[int, int]) -> Launched:
+def _launched(
+    op: Operation, machine: Machine, run: Flow, held: tuple[dict[int, int], dict[int, Tensor]]
+) -> Launched:
     def numbers(values: list[SsaValue]) -> list[int]:
         return [
             int(n) if isinstance(n := number(machine.values[run.slots[v]]), int) else int(n[0])
@@ -305,7 +308,7 @@ def _launched(op: Operation, machine: Machine, run: Flow, held: dict[int, int]) 
     launch = Launch(
         tuple(block), tuple(grid), cluster, True,  # type: ignore[arg-type]
         dynamic_bytes=dynamic, rests=max((_rests(machine, bits) for bits in rests), key=_RESTS.index),
-        held=held,
+        held=held[0], tensors=held[1],
     )  # fmt: skip
     slots = run.slots_of(op.operands[1:])
     return launch, [(machine.values[slot], _rests(machine, machine.provenance[slot])) for slot in slots]

@@ -43,7 +43,7 @@ from layoutcheck.dsl.lowered.machine import Launch, Machine
 from layoutcheck.dsl.lowered.needed import Needed
 from layoutcheck.dsl.lowered.record import Recorded
 from layoutcheck.dsl.lowered.steps.lanes import MAKERS as BETWEEN_LANES
-from layoutcheck.dsl.lowered.tensors import sizes
+from layoutcheck.dsl.lowered.tensors import Tensor, sizes
 from layoutcheck.dsl.lowered.values import Reasons, number
 from layoutcheck.machine.arch import WARP
 from layoutcheck.sources.mlir import Operation
@@ -186,6 +186,18 @@ class Grid:
             if not isinstance(again, str):
                 return again
         return replace(found, unfinished={**dict.fromkeys(open_, IN_GRID), **found.unfinished})
+
+    def at(self, tags: Collection[str], extent: Extent, at: tuple[Index, ...]) -> Blocks | str:
+        """The accesses under `tags` of these blocks, or why they are not known."""
+        launched = self.launch(extent)
+        if launched is None:
+            return RUN_TIME
+        return self._evaluated(tags, launch_of(self.kernel, launched), launched, at)
+
+    def tensors(self, extent: Extent) -> dict[int, Tensor]:
+        """The host's tensors with these extents, by object."""
+        launched = self.launch(extent)
+        return {} if launched is None else launched[0].tensors
 
     def _turning(self, name: str, how: Launch) -> list[list[int]] | None:
         """Along each axis, where the quotients and remainders that make addresses under a tag begin and end.

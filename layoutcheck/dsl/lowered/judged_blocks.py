@@ -27,7 +27,8 @@ class Judged:
 
     `run` names the blocks that were evaluated. `inside` counts the bytes that stay in their tensor there, and
     those of different accesses (-1: not counted, as nothing is predicated and nothing leaves it). `left` are
-    the objects that accesses leave, with their bytes.
+    the objects that accesses leave, with their bytes. `strays` is a read that stays in its tensor's memory
+    and leaves a mode of it (`modes.py`).
     """
 
     faults: list[LoweredFault]
@@ -35,6 +36,7 @@ class Judged:
     run: str = ""
     inside: tuple[int, int] = (0, -1)
     left: dict[int, int] = field(default_factory=dict)
+    strays: LoweredFault | None = None
 
 
 def judged(
@@ -76,13 +78,13 @@ def _judge(
             if isinstance(size, str):
                 return size
             found.sure = found.sure and sure
-            row, reads = _spans(blocks, access, width, address)
+            row, reads = spans(blocks, access, width, address)
             stays = (row >= 0) & (row + reads <= size)
             moved.append(np.stack((row[stays], reads[stays])))
             fault = _beyond(blocks, access, (side, op, size), row, reads, stays, 0 if sure else extent or 0)
             if fault is None:
                 continue
-            found.left[_object(access, side)] = size
+            found.left[object_of(access, side)] = size
             if fault.side not in {one.side for one in found.faults}:
                 found.faults.append(fault)
     counts = sum(int(one[1].sum()) for one in moved)
@@ -94,7 +96,7 @@ def _judge(
     return found
 
 
-def _spans(blocks: Blocks, access: Recorded, width: int, address: object) -> tuple[IntArray, IntArray]:
+def spans(blocks: Blocks, access: Recorded, width: int, address: object) -> tuple[IntArray, IntArray]:
     """Where every thread of every block begins, and how many bytes it moves: 0 where it does nothing."""
     total = blocks.threads * len(blocks.at)
     row = np.broadcast_to(np.asarray(address, np.int64), (total,))
@@ -135,11 +137,11 @@ def _bound(blocks: Blocks, access: Recorded, side: int) -> tuple[int | str, bool
         return (LOADED if any(kind != "arguments" for kind, _ in rests) else RUN_TIME), False
     if blocks.rests == "arguments":
         return RUN_TIME, False
-    size = blocks.sizes.get(_object(access, side), RUN_TIME)
+    size = blocks.sizes.get(object_of(access, side), RUN_TIME)
     return size, blocks.rests == "static" and not rests
 
 
-def _object(access: Recorded, side: int) -> int:
+def object_of(access: Recorded, side: int) -> int:
     """The object in global memory that one side of an access points into."""
     second = access.second_space == "gmem" and side == 0 and access.second is not None
     place = access.second if second else access.address

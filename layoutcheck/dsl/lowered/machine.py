@@ -12,6 +12,7 @@ from layoutcheck.copies.offsets import IntArray
 from layoutcheck.dsl.lowered.allocations import Allocation
 from layoutcheck.dsl.lowered.record import Mask, Number, Recorded
 from layoutcheck.dsl.lowered.registers import Registers
+from layoutcheck.dsl.lowered.tensors import Tensor
 from layoutcheck.dsl.lowered.values import Reasons, Value
 from layoutcheck.sources.mlir import Operation
 
@@ -29,7 +30,7 @@ class Launch:
     "static", "extents" (numbers for dynamic extents and strides) or "arguments". With `blocks` these blocks
     are evaluated side by side, as one of so many times the threads; warps must be whole. `held` are the bytes
     of the tensors in global memory that the host's function is given, by object: what it divides into tiles
-    has as many, whatever the tiles' type says.
+    has as many, whatever the tiles' type says. `tensors` are these tensors.
     """
 
     block: tuple[int, int, int] = (1, 1, 1)
@@ -41,6 +42,7 @@ class Launch:
     rests: str = "arguments"
     blocks: tuple[tuple[int, int, int], ...] = ()
     held: dict[int, int] = field(default_factory=dict, compare=False)
+    tensors: dict[int, Tensor] = field(default_factory=dict, compare=False)
 
     @property
     def threads(self) -> int:

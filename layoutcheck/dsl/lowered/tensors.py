@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import flatten
@@ -26,7 +27,8 @@ def sizes(given: Sequence[Value], types: Sequence[str], rests: Sequence[str]) ->
     for value, cute, why in zip(given, types, rests, strict=False):
         numbers = list(flat(value))
         places = [int(one) for one in numbers if isinstance(one, int)]
-        span = None if why == "arguments" else _span_bytes(cute, places)
+        known = None if why == "arguments" else numbered(cute, places)
+        span = None if known is None else known.span_bytes
         for base, offset in (divmod(place, GLOBAL_STEP) for place in places):
             if base <= 0 or offset < MIDDLE:
                 continue
@@ -37,8 +39,39 @@ def sizes(given: Sequence[Value], types: Sequence[str], rests: Sequence[str]) ->
     return {base: size for base, size in found.items() if base not in unknown}
 
 
-def _span_bytes(cute_type: str, numbers: Sequence[int]) -> int | None:
-    """The bytes that a global tensor spans; `numbers`: its pointer, its dynamic extents, its strides."""
+def by_object(given: Sequence[Value], types: Sequence[str]) -> dict[int, Tensor]:
+    """The tensors that a host's function is given, by the global object where they begin."""
+    found: dict[int, Tensor] = {}
+    for value, cute in zip(given, types, strict=False):
+        numbers = [int(one) for one in flat(value) if isinstance(one, int)]
+        known = numbered(cute, numbers)
+        if known is not None:
+            found[numbers[0] // GLOBAL_STEP] = known
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """A tensor in global memory: the bits of an element, the extents and strides (in elements) of its leaves.
+
+    `modes` names each leaf: "1", or "1.0" in a nested mode.
+    """
+
+    bits: int
+    shape: tuple[int, ...]
+    stride: tuple[int, ...]
+    modes: tuple[str, ...]
+
+    @property
+    def span_bytes(self) -> int:
+        """The bytes from its first element to the end of its last."""
+        steps = zip(self.shape, self.stride, strict=True)
+        last = sum(max(0, extent - 1) * max(0, step) for extent, step in steps)
+        return ((last + 1) * self.bits + 7) // 8 if 0 not in self.shape else 0
+
+
+def numbered(cute_type: str, numbers: Sequence[int]) -> Tensor | None:
+    """The tensor of a type, with its pointer, its dynamic extents and its strides; None where they lack."""
     memref = tensor(cute_type)
     if memref is None or memref.space != "gmem":
         return None
@@ -47,12 +80,19 @@ def _span_bytes(cute_type: str, numbers: Sequence[int]) -> int | None:
         [next(given, None) if isinstance(leaf, Dynamic) else leaf for leaf in flatten(part)]
         for part in (memref.layout.shape, memref.layout.stride)
     )
-    last = 0
-    for extent, step in zip(shape, stride, strict=True):
-        if not isinstance(extent, int) or not isinstance(step, int):
-            return None
-        last += max(0, extent - 1) * max(0, step)
-    return ((last + 1) * memref.dtype.bits + 7) // 8 if 0 not in shape else 0
+    known = [one for one in (*shape, *stride) if isinstance(one, int)]
+    if len(known) < 2 * len(shape):
+        return None
+    names = tuple(_names(memref.layout.shape))
+    return Tensor(memref.dtype.bits, tuple(known[: len(shape)]), tuple(known[len(shape) :]), names)
+
+
+def _names(shape: object, path: str = "") -> Iterator[str]:
+    if not isinstance(shape, tuple):
+        yield path or "0"
+        return
+    for i, part in enumerate(shape):
+        yield from _names(part, f"{path}.{i}" if path else str(i))
 
 
 def tensor(cute_type: str) -> Memref | None:

@@ -349,28 +349,82 @@ import cutlass
 from cutlass import cute
 from cutlass.cute.runtime import make_fake_tensor
 
+CASES = ("right", "swapped", "wraps", "reads", "columns", "flat")
+
 @cute.kernel
 def tile(tiles: cute.Tensor, tc: cute.TiledCopy):
     block = tiles[(None, None), (cute.arch.block_idx()[0], 0)]
     part = tc.get_slice(cute.arch.thread_idx()[0]).partition_S(block)
     cute.copy(tc, part, cute.make_fragment_like(part))
 
+@cute.kernel
+def k(a: cute.Tensor, case: cutlass.Constexpr):
+    t, (bx, by, _) = cute.arch.thread_idx()[0], cute.arch.block_idx()
+    (m, n), row, column = a.shape, by * 4 + t // 32, bx * 32 + t % 32
+    ok = row < m and column < n
+    if cutlass.const_expr(case == "swapped"):
+        ok = row < n and column < m
+    if cutlass.const_expr(case == "columns"):
+        ok = row < m - 1 and column < n + 1
+    if ok:
+        if cutlass.const_expr(case == "wraps"):
+            if row > 0:
+                a[row, column - 1] = 1.0
+        elif cutlass.const_expr(case == "reads"):
+            if row > 0 and row < m - 1:
+                a[row, column] = a[row, column + 1]
+        else:
+            a[row, column] = 1.0
+
+@cute.kernel
+def flat(a: cute.Tensor):
+    i, count = cute.arch.block_idx()[0] * 128 + cute.arch.thread_idx()[0], cute.size(a)
+    whole = cute.make_tensor(a.iterator, cute.make_layout(count))
+    if i < count:
+        whole[i] = 1.0
+
 @cute.jit
-def host(a: cute.Tensor):
-    atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), cutlass.Float32, num_bits_per_copy=32)
-    tc = cute.make_tiled_copy_tv(atom, cute.make_layout((4, 32), stride=(32, 1)), cute.make_layout((4, 4)))
-    tiles = cute.zipped_divide(a, (16, 128))
-    tile(tiles, tc).launch(grid=[cute.size(tiles, mode=[1, 0]), 1, 1], block=[128, 1, 1])
+def host(a: cute.Tensor, case: cutlass.Constexpr):
+    if cutlass.const_expr(case == "divided"):
+        atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), cutlass.Float32, num_bits_per_copy=32)
+        thr, values = cute.make_layout((4, 32), stride=(32, 1)), cute.make_layout((4, 4))
+        tiles = cute.zipped_divide(a, (16, 128))
+        tc = cute.make_tiled_copy_tv(atom, thr, values)
+        tile(tiles, tc).launch(grid=[cute.size(tiles, mode=[1, 0]), 1, 1], block=[128, 1, 1])
+    elif cutlass.const_expr(case == "flat"):
+        flat(a).launch(grid=[cute.ceil_div(cute.size(a), 128), 1, 1], block=[128, 1, 1])
+    else:
+        grid = [cute.ceil_div(a.shape[1], 32), cute.ceil_div(a.shape[0], 4), 1]
+        k(a, case).launch(grid=grid, block=[128, 1, 1])
 
 if __name__ == "__main__":
-    shape = (cute.sym_int(), cute.sym_int())
-    cute.compile(host, make_fake_tensor(cutlass.Float32, shape, stride=(cute.sym_int64(), 1)))
+    for case in ("divided", *CASES):
+        shape = (cute.sym_int(), cute.sym_int())
+        cute.compile(host, make_fake_tensor(cutlass.Float32, shape, stride=(cute.sym_int64(), 1)), case)
 """
+# What is told of each case besides offsets of 32 bits; a kernel's name ends with its case.
+MODES = {
+    "right": "",
+    "swapped": "equal: with 1025 x 513 thread 1 of block (16,128,0) writes 4 B at index 513 of mode 1",
+    "wraps": "index -1 of mode 1, which has 2048, with all dynamic extents",
+    "reads": "with 1024 thread 31 of block (31,255,0) reads 4 B at index 1024 of mode 1, which has 1024",
+    "columns": "with 1025 thread 1 of block (32,255,0) writes 4 B at index 1025 of mode 1, which has 1025",
+    "flat": "",
+}
 
 
-def test_tiles_that_the_host_divided_end_where_its_tensor_does(traced: Traced) -> None:
-    """The type of the tiles says whole ones; the tensor that the host is given has a tail."""
+def test_tiles_that_the_host_divided_and_modes_of_its_tensor(traced: Traced) -> None:
+    """The type of the tiles says whole ones; the tensor that the host is given has a tail.
+
+    In a tensor's memory one mode's end is told where its strides are dynamic, unless the kernel flattens it.
+    """
     found = traced(DIVIDED)
     assert not found.failures, found.failures
     (one,) = found.copies
     assert one.bounded_if.startswith("the dynamic extents have to be multiples of 16 in mode 0")
+    for module, (case, expected) in zip(found.elements, MODES.items(), strict=True):
+        assert case == "flat" or module.kernel.endswith(f"_{case}")
+        told = [one.message for one in module.findings if one.code == "LC204"]
+        assert bool(told) == (case == "wraps")
+        told += [why for why, _ in module.unchecked if "rest on the caller: no tensor may" not in why]
+        assert len(told) == bool(expected) and expected in "".join(told), (case, told)

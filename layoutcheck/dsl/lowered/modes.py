@@ -1,0 +1,196 @@
+"""Accesses that stay in their tensor's memory and leave a mode of it.
+
+In a compact tensor the element behind a row's last is the next row's first: its offset tells no coordinates.
+So a kernel is evaluated again with room between the modes of the host's tensors (`arguments.Spread`). There
+an offset tells in which mode it is too large, or below 0.
+
+That counts where both evaluations agree: with these coordinates, the strides of the compact tensor give the
+offsets there. A kernel that takes a tensor for one of other strides (flattened) is not judged. Nor are modes
+whose strides are static: the type says them, and they cannot be made others.
+
+A write that leaves a mode overwrites what belongs to another coordinate. A read gets what does, which is
+right where it is not used: it is told as not checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from layoutcheck.copies.offsets import IntArray
+from layoutcheck.dsl.lowered import Kernel
+from layoutcheck.dsl.lowered.arguments import Extent, Spread
+from layoutcheck.dsl.lowered.grid import Blocks
+from layoutcheck.dsl.lowered.judged_blocks import Judged, judge_all, object_of, spans
+from layoutcheck.dsl.lowered.lowered_op import access_parts
+from layoutcheck.dsl.lowered.record import Mask, Recorded
+from layoutcheck.dsl.lowered.tensors import Tensor
+from layoutcheck.sources.traced import LoweredFault
+
+_MOST_BYTES = 1 << 31  # of a tensor with room between its modes: its offsets hold in 32 bits
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Modes that lie together: what follows has room before it. Strides and `span` are in elements of `bits`.
+
+    A coordinate in it counts `stride` elements, in the compact tensor `compact`; `count` is its extent.
+    """
+
+    bits: int
+    name: str
+    stride: int
+    compact: int
+    count: int
+    span: int
+
+
+def judged_in_modes(
+    kernel: Kernel, tags: Collection[str], extent: int | None, widest_bytes: int, numbers: Extent = None
+) -> dict[str, Judged | str]:
+    """What the blocks at the grid's edges do under `tags`, as `judged`, with what leaves a mode.
+
+    `numbers` are the extents, where they are not all `extent`.
+    """
+    assert kernel.grid is not None
+    grid, numbers = kernel.grid, extent if numbers is None else numbers
+    blocks = grid.blocks(tags, numbers)
+    found = judge_all(blocks, tags, extent, widest_bytes)
+    if isinstance(blocks, str) or numbers is None or isinstance(numbers, Spread):
+        return found
+    was, now = grid.tensors(numbers), grid.tensors(Spread(numbers))
+    parted = {base: parts(was[base], now[base]) for base in was.keys() & now.keys()}
+    parted = {base: each for base, each in parted.items() if len(each) > 1}
+    left = {
+        tag
+        for tag, one in found.items()
+        if isinstance(one, Judged) and _open(one, blocks.accesses[tag], parted)
+    }
+    if not left or any(one.span_bytes > _MOST_BYTES for one in now.values()):
+        return found
+    there = grid.at(left, Spread(numbers), blocks.at)
+    if isinstance(there, str) or there.at != blocks.at or there.threads != blocks.threads:
+        return found
+    for tag in left - there.unfinished.keys():
+        one = found[tag]
+        assert isinstance(one, Judged)
+        for base, fault in _strays(blocks, there, tag, parted, widest_bytes, extent or 0):
+            if fault.side == "src":
+                one.strays = one.strays or fault
+            elif not one.faults:
+                one.faults.append(fault)
+                one.left[base] = blocks.sizes[base]
+    return found
+
+
+def _open(one: Judged, accesses: Sequence[Recorded], parted: Collection[int]) -> bool:
+    """Whether an operation stays in memory by a predicate, in a tensor of several parts.
+
+    One without leaves the memory as well, in the last row.
+    """
+    if one.faults or one.sure:
+        return False
+    reached = [access for access in accesses if access.reached]
+    if not any(object_of(access, side) in parted for access in reached for side in (0, 1)):
+        return False
+    return any(a.active is not None or (a.op.startswith("cp.async") and a.coordinates) for a in reached)
+
+
+def parts(was: Tensor, now: Tensor) -> list[Part]:
+    """The parts of a tensor, compact and with room, innermost first; none where offsets tell nothing."""
+    found: list[Part] = []
+    reach, leaves = 1, sorted(range(len(now.shape)), key=lambda i: now.stride[i])
+    for i in leaves:
+        extent, stride, compact = now.shape[i], now.stride[i], was.stride[i]
+        if extent == 1:
+            continue
+        if stride < 1 or extent != was.shape[i]:
+            return []
+        last = found[-1] if found else None
+        if last is None or stride >= 2 * reach:
+            found.append(Part(now.bits, now.modes[i], stride, compact, extent, (extent - 1) * stride + 1))
+        elif stride % last.stride or stride // last.stride * last.compact != compact:
+            return []
+        else:
+            span = last.span + (extent - 1) * stride
+            count = (span - 1) // last.stride + 1
+            found[-1] = Part(
+                now.bits, f"{last.name} and {now.modes[i]}", last.stride, last.compact, count, span
+            )
+        reach += (extent - 1) * stride
+    return found
+
+
+def coordinates(found: Sequence[Part], offset: IntArray) -> list[IntArray]:
+    """In each part, outermost first, the coordinate of an element that strays by half of the room at most."""
+    told = []
+    rest = offset
+    inner = [1, *(sum(one.span - 1 for one in found[: i + 1]) + 1 for i in range(len(found) - 1))]
+    for one, reach in zip(reversed(found), reversed(inner), strict=True):
+        room = (one.stride - reach) // 2 if one is not found[0] else 0
+        told.append((rest + room) // one.stride)
+        rest = rest - told[-1] * one.stride
+    return told
+
+
+def _strays(
+    blocks: Blocks, there: Blocks, tag: str, parted: dict[int, list[Part]], widest: int, extent: int
+) -> list[tuple[int, LoweredFault]]:
+    """Object and first fault of each access that leaves a mode; none where the evaluations do not agree."""
+    found: list[tuple[int, LoweredFault]] = []
+    pairs = [[one for one in each.accesses.get(tag, ()) if one.reached] for each in (blocks, there)]
+    if len(pairs[0]) != len(pairs[1]):
+        return []
+    for one, other in zip(*pairs, strict=True):
+        both = [access_parts(each, widest) for each in (one, other)]
+        if [part[:4] for part in both[0]] != [part[:4] for part in both[1]]:
+            return []
+        for (side, op, space, width, address), (*_, again) in zip(*both, strict=True):
+            base = object_of(one, side)
+            if space != "gmem" or base not in parted or object_of(other, side) != base:
+                continue
+            (row, reads), (spread, same) = (
+                spans(blocks, one, width, address),
+                spans(there, other, width, again),
+            )
+            told = _outside(parted[base], row, spread, reads)
+            if told is None or not np.array_equal(reads, same):
+                return []
+            wrong, which, coordinate = told
+            if not wrong.any():
+                continue
+            block = int(np.flatnonzero(wrong)[-1]) // blocks.threads
+            at = block * blocks.threads + int(wrong[block * blocks.threads :].argmax())
+            part = parted[base][which[at]]
+            fault = LoweredFault(
+                "mode", ("src", "dst")[side], op, "gmem", at % blocks.threads, int(row[at]), int(reads[at]),
+                part.count, str(blocks.at[block]).replace(" ", ""), extent=extent, mode=part.name,
+                coordinate=int(coordinate[at]),
+            )  # fmt: skip
+            found.append((base, fault))
+    return found
+
+
+def _outside(
+    found: Sequence[Part], row: IntArray, spread: IntArray, reads: IntArray
+) -> tuple[Mask, IntArray, IntArray] | None:
+    """Who leaves a part, the number of that part, and the coordinate in it.
+
+    None where the compact tensor's offsets are not those of the coordinates.
+    """
+    active = reads > 0
+    wrong = np.zeros(row.shape, bool)
+    which, coordinate = np.zeros(row.shape, np.int64), np.zeros(row.shape, np.int64)
+    for last in (np.zeros_like(reads), reads - 1):
+        here, there = ((each + last) * 8 // found[0].bits for each in (row, spread))
+        told = dict(zip(range(len(found) - 1, -1, -1), coordinates(found, there), strict=True))
+        back = sum((c * found[i].compact for i, c in told.items()), np.zeros_like(here))
+        if (back != here)[active].any():
+            return None
+        for i, c in told.items():
+            beyond = active & ((c < 0) | (c >= found[i].count)) & ~wrong
+            which[beyond], coordinate[beyond] = i, c[beyond]
+            wrong |= beyond
+    return wrong, which, coordinate
