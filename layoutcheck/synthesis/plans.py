@@ -14,7 +14,8 @@ from layoutcheck.machine.cost import Counts
 from layoutcheck.progress import Progress
 from layoutcheck.synthesis.compiled import Compiled
 from layoutcheck.synthesis.copies import Judged, Step, counted_again, judged
-from layoutcheck.synthesis.pace import Demand, demand, pace
+from layoutcheck.synthesis.demand import Demand, demand
+from layoutcheck.synthesis.pace import pace
 from layoutcheck.synthesis.program import program
 from layoutcheck.synthesis.search import Deadline, Found, Refused, Search, Space, kind_of, space_of
 from layoutcheck.synthesis.shared import Shared

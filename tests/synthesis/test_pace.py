@@ -10,7 +10,8 @@ import pytest
 import layoutcheck as lc
 from layoutcheck.synthesis import Synthesis
 from layoutcheck.synthesis.compiled import Compiled, loop_instructions
-from layoutcheck.synthesis.pace import Demand, l1_left, pace, resident
+from layoutcheck.synthesis.demand import Demand, l1_left, resident
+from layoutcheck.synthesis.pace import pace
 
 K = "gmem (?,?{div=8}):(?{div=8},1)"
 
@@ -37,7 +38,7 @@ def test_shared_memory_takes_of_l1_what_the_carveout_holds() -> None:
     "name",
     [
         "instructions", "data", "sectors", "read_bytes", "written_bytes", "read_runs", "write_runs", "engine",
-        "barriers", "held_bytes",
+        "barriers", "held_bytes", "each", "read_parts", "write_parts",
     ],
 )  # fmt: skip
 def test_more_is_never_quicker(plans: Synthesis, name: str) -> None:

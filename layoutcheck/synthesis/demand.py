@@ -1,0 +1,237 @@
+"""What a plan asks of an SM for a tile, and how many blocks share the SM: what `pace` works with."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from layoutcheck.copies.memref import Memref
+from layoutcheck.machine.arch import LINE_BYTES, SECTOR_BYTES, WARP
+from layoutcheck.machine.cost import SMS
+from layoutcheck.synthesis.compiled import Compiled
+from layoutcheck.synthesis.matrix import Matrix
+from layoutcheck.synthesis.moves import Direct, Global, Move
+from layoutcheck.synthesis.search import Found
+from layoutcheck.synthesis.threads import Threads
+from layoutcheck.synthesis.tma import Tma
+from layoutcheck.synthesis.wanted import Wanted, fast_mode
+
+REGISTERS, MOST_WARPS, MOST_BLOCKS = 65536, 64, 32
+"""Of an SM (CUDA programming guide, compute capability 9.0)."""
+MOST_REGISTERS = 255.0
+"""Of a thread (the same)."""
+ENGINE_INSTRUCTIONS, LEAST_INSTRUCTIONS = 80, 20
+"""Of a loop that starts bulk copies, what one warp alone executes; and what is left at least (measured)."""
+L1_BYTES = 256 << 10
+"""Of L1 and shared memory together (the same)."""
+CARVEOUTS_KB = (0, 8, 16, 32, 64, 100, 132, 164, 196, 228)
+"""What shared memory can have of it (the same)."""
+BLOCK_BYTES = 1024
+"""Of shared memory, which each block has besides its own (the same)."""
+
+
+class Demand(NamedTuple):
+    """What a plan asks of an SM: of one tile, and how many blocks share the SM.
+
+    `instructions` of all warps, `each` of one; `read_parts` lines that runs take in part, `write_parts` pairs
+    of lines that they write in part.
+    """
+
+    way: str
+    instructions: float
+    each: float
+    data: float
+    cached: float
+    engine: float
+    boxes: float
+    sectors: float
+    read_bytes: float
+    written_bytes: float
+    read_runs: float
+    write_runs: float
+    read_parts: float
+    write_parts: float
+    live_bytes: float
+    streams: float
+    ahead: int
+    waited_for: bool
+    barriers: int
+    engine_stores: bool
+    blocks: int
+    held_bytes: float
+    l1_bytes: float
+
+
+def demand(found: Found, wanted: Wanted, made: Compiled | None = None) -> Demand:
+    """Of a plan, with what the compiler made of its program; without, with what it is expected to."""
+    shared, moves = found.shared, found.moves
+    registers, instructions = expected(found, wanted) if made is None else made
+    if made is not None and any(isinstance(move, Tma) for move in moves):
+        instructions = max(LEAST_INSTRUCTIONS, instructions - ENGINE_INSTRUCTIONS)
+    active = max((_active(move, wanted) for move in moves), default=wanted.threads)
+    counts = [move.least if shared is None else move.counts(shared) for move in moves]
+    first = moves[0]
+    way = way_of(first, wanted)
+    engine = sum(one.wavefronts for move, one in zip(moves, counts, strict=True) if isinstance(move, Tma))
+    boxes = sum(one.instructions for move, one in zip(moves, counts, strict=True) if isinstance(move, Tma))
+    cached = counts[0].wavefronts if way == "ca" else 0
+    total = found.counts
+    written = sum(one.distinct_sectors for one in counts[1:]) * SECTOR_BYTES
+    if isinstance(first, Direct) and len(first.sides) > 1:
+        cost = first.sides[1][0].cost(first.deal, first.sides[1][1])
+        written = 0 if cost is None else cost.counts.distinct_sectors * SECTOR_BYTES
+    if wanted.accumulator:
+        written = total.distinct_sectors * SECTOR_BYTES
+    blocks = resident(registers, wanted.threads, 0 if shared is None else shared.size * wanted.stages)
+    waits = way in ("ld", "")
+    return Demand(
+        way=way,
+        instructions=instructions * -(-active // WARP),
+        each=instructions,
+        data=total.wavefronts - engine - cached,
+        cached=cached,
+        engine=engine,
+        boxes=boxes,
+        sectors=total.sectors,
+        read_bytes=total.distinct_sectors * SECTOR_BYTES - written,
+        written_bytes=written,
+        read_runs=total.read_runs,
+        write_runs=total.write_runs,
+        read_parts=0.0 if wanted.accumulator else parts(wanted.src, wanted, LINE_BYTES),
+        write_parts=parts(wanted.dst, wanted, 2 * LINE_BYTES),
+        live_bytes=blocks * SMS * _live(wanted),
+        streams=blocks * SMS * _rows(wanted.dst, wanted),
+        waited_for=waits or wanted.stages == 1,
+        ahead=1 if waits else max(1, wanted.stages - 1),
+        barriers=0 if shared is None else 2 if wanted.stages == 1 else 1,
+        engine_stores=any(isinstance(move, Tma) and not move.read for move in moves),
+        blocks=blocks,
+        held_bytes=_held(first, wanted) if way in ("ld", "ca") else 0.0,
+        l1_bytes=l1_left(blocks, 0 if shared is None else shared.size * wanted.stages),
+    )
+
+
+def _active(move: Move, wanted: Wanted) -> int:
+    """Threads that take part."""
+    return move.deal.threads if isinstance(move, (Threads, Direct)) else wanted.threads
+
+
+def expected(found: Found, wanted: Wanted) -> tuple[float, float]:
+    """Registers and instructions of a thread for a tile, without the compiler: a rough guess.
+
+    Fitted to what it makes of random plans; a plan's registers are often half or twice as many.
+    """
+    size, shared = math.prod(wanted.tile) * wanted.element_bytes, found.shared
+    piped = wanted.stages > 1 and shared is not None
+    swizzled = shared is not None and shared.swizzle is not None
+    registers, instructions = 28.0 + 4.0 * piped + 4.0 * swizzled, 24.0 + 12.0 * piped
+    for move in found.moves:
+        words = size / 4 / _active(move, wanted)
+        if isinstance(move, Matrix):
+            instructions += words * (1 + 2 / math.prod(move.matrices))
+        elif isinstance(move, (Threads, Direct)):
+            deal = move.deal
+            accesses = words * 4 / wanted.element_bytes / deal.vector
+            turned = deal.block > 1 and deal.vector > 1
+            if turned:
+                registers += 1.3 * words + 12.0 * swizzled
+                instructions += words * 4 / wanted.element_bytes * (wanted.element_bytes < 4)
+            if isinstance(move, Threads) and move.asynchronous:
+                registers += 0.4 * accesses
+            instructions += 3 * accesses + (0 if isinstance(move, Threads) and move.outer else words)
+    return min(registers, MOST_REGISTERS), instructions
+
+
+def way_of(writer: Move, wanted: Wanted) -> str:
+    """How the tile comes: "tma", "cg" or "ca" of cp.async, "ld", or "" from accumulators."""
+    if wanted.accumulator:
+        return ""
+    if isinstance(writer, Tma):
+        return "tma"
+    if isinstance(writer, Threads) and writer.asynchronous:
+        return "cg" if writer.past_l1 else "ca"
+    return "ld"
+
+
+def resident(registers: float, threads: int, shared_bytes: int) -> int:
+    """Blocks on an SM."""
+    each = math.ceil(registers / 8) * 8 * threads
+    room = (CARVEOUTS_KB[-1] << 10) // (shared_bytes + BLOCK_BYTES)
+    return int(max(1, min(MOST_WARPS * WARP // threads, MOST_BLOCKS, REGISTERS // each, room)))
+
+
+def l1_left(blocks: int, shared_bytes: int) -> float:
+    """Bytes that the shared memory of so many blocks leaves to L1."""
+    if not shared_bytes:
+        return float(L1_BYTES)
+    asked = min(blocks * (shared_bytes + BLOCK_BYTES), CARVEOUTS_KB[-1] << 10)
+    return float(L1_BYTES - next(kb << 10 for kb in CARVEOUTS_KB if kb << 10 >= asked))
+
+
+def _live(wanted: Wanted) -> float:
+    """Bytes of the lines, of one block, that a tile takes in part."""
+    found = 0
+    for tensor in (None if wanted.accumulator else wanted.src, wanted.dst):
+        fast = None if tensor is None else fast_mode(tensor)
+        if tensor is not None and fast is not None and wanted.tile[fast] * tensor.element_bytes % LINE_BYTES:
+            found += wanted.tile[1 - fast] * LINE_BYTES
+    return float(found)
+
+
+def parts(tensor: Memref | None, wanted: Wanted, unit: int) -> float:
+    """Units of `unit` bytes that the runs of a tile take in part, on average over tiles side by side.
+
+    A run of one sector counts half: memory gives two, and L2 keeps the other for the next tile.
+    """
+    fast = None if tensor is None else fast_mode(tensor)
+    if tensor is None or fast is None:
+        return 0.0
+    run = wanted.tile[fast] * tensor.element_bytes
+    starts = range(0, math.lcm(run, unit), run)
+    cut = sum((at % unit != 0) + ((at + run) % unit != 0) - _inside(at, run, unit) for at in starts)
+    return wanted.tile[1 - fast] * cut / len(starts) * (0.5 if run <= SECTOR_BYTES else 1.0)
+
+
+def _inside(at: int, run: int, unit: int) -> bool:
+    """Whether both ends of a run cut the same unit."""
+    return at // unit == (at + run) // unit and at % unit != 0
+
+
+def _rows(tensor: Memref | None, wanted: Wanted) -> int:
+    """Runs of a tile of a tensor, 0 of none; twice where their ends cut pairs of sectors, which L2 keeps."""
+    fast = None if tensor is None else fast_mode(tensor)
+    if tensor is None or fast is None:
+        return 0
+    cut = wanted.tile[fast] * tensor.element_bytes % (2 * SECTOR_BYTES) != 0
+    return wanted.tile[1 - fast] * (2 if cut else 1)
+
+
+def _held(writer: Move, wanted: Wanted) -> float:
+    """Bytes of the lines that the loads of a tile hold."""
+    if isinstance(writer, Threads):
+        outer, deal, mode = writer.outer, writer.deal, writer.deal.fast
+    elif isinstance(writer, Direct):
+        (outer, mode), deal = writer.sides[0], writer.deal
+    else:
+        return 0.0
+    assert outer is not None
+    return (
+        _lines(outer, deal.accesses(mode)[:8], deal.width(mode))
+        * math.prod(wanted.tile)
+        * outer.tile.element_bytes
+    )
+
+
+def _lines(outer: Global, index: np.ndarray, elements: int) -> float:
+    """How many bytes of lines an access holds for each byte of the sectors that it takes."""
+    at = outer.addresses(index)
+    width = elements * outer.tile.element_bytes
+    sectors = lines = 0
+    for row in at:
+        known = row[row >= 0]
+        taken = np.unique(np.concatenate([known // SECTOR_BYTES, (known + width - 1) // SECTOR_BYTES]))
+        sectors += len(taken)
+        lines += len(np.unique(taken // (LINE_BYTES // SECTOR_BYTES)))
+    return lines * LINE_BYTES / (sectors * SECTOR_BYTES)
