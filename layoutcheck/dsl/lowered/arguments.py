@@ -4,7 +4,7 @@ With `extent` given, all dynamic extents become that number, so that those which
 several numbers, those of mode i of every tensor the i-th, of further modes the last; `Unequal` gives those of
 one tensor other numbers. Otherwise a tensor's dynamic extents become 512, or 1024 where its stride is 1, made
 a multiple of what the type promises. Its dynamic strides make it compact, from the mode of stride 1 outwards;
-with `Spread` each leaves as much room again. Each pointer is an object of its own. An integer, of which
+with `Spread` each leaves room. Each pointer is an object of its own. An integer, of which
 nothing is known, is 1024.
 """
 
@@ -28,6 +28,7 @@ from layoutcheck.errors import InputError
 Extent: TypeAlias = "int | tuple[int, ...] | Unequal | Spread | None"
 
 INNER_EXTENT, EXTENT, INTEGER = 1024, 512, 1024
+ROOM = 4  # what strays by a whole extent, as an index of the other mode may, is in the room's nearer half
 EXTENTS = "dynamic extents and strides are given numbers"  # what rests on these alone says so
 OTHERS = "dynamic arguments are given numbers"
 SHARED_ARGUMENT = 1 << 20  # where a pointer to shared memory points that a kernel is given
@@ -46,7 +47,7 @@ class Unequal:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """These extents, with room between the modes: each dynamic stride is twice what is behind it."""
+    """These extents, with room between the modes: each dynamic stride is four times what is behind it."""
 
     extent: int | tuple[int, ...] | Unequal
 
@@ -62,7 +63,7 @@ def instantiate(
 
     Raises TooLarge.
     """
-    room = 2 if isinstance(extent, Spread) else 1
+    room = ROOM if isinstance(extent, Spread) else 1
     extent = extent.extent if isinstance(extent, Spread) else extent
     if isinstance(extent, Unequal):
         extent = extent.own if extent.index == index else extent.others

@@ -83,7 +83,7 @@ def tensor_bounds(kernel: Kernel, widest_bytes: int) -> Bounds:
         if one.sure:
             found.faults[tag] = one.faults
         elif one.faults:
-            found.unchecked[tag] = RELATED
+            found.unchecked[tag] = f"{RELATED}: {_what(one.faults[0])}"
     always = _always(kernel, first, promise[1], widest_bytes) if promise else {}
     for tag in always:
         found.faults[tag] = always[tag]

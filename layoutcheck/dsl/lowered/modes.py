@@ -29,7 +29,7 @@ from layoutcheck.dsl.lowered.record import Mask, Recorded
 from layoutcheck.dsl.lowered.tensors import Tensor
 from layoutcheck.sources.traced import LoweredFault
 
-_MOST_BYTES = 1 << 31  # of a tensor with room between its modes: its offsets hold in 32 bits
+_MOST_BYTES = 1 << 42  # of a tensor with room between its modes: an object has as much (`spaces`)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +151,8 @@ def _strays(
             base = object_of(one, side)
             if space != "gmem" or base not in parted or object_of(other, side) != base:
                 continue
+            if (other.provenance | other.second_provenance) & there.overflow:
+                return []
             (row, reads), (spread, same) = (
                 spans(blocks, one, width, address),
                 spans(there, other, width, again),
