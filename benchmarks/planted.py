@@ -1,7 +1,7 @@
 """Bugs planted into real kernels, one at a time: which are detected, and which `trace --fix` repairs.
 
     python -m benchmarks.planted cutlass=CUTLASS/examples/python/CuTeDSL quack=QUACK flash-attention=FA
-        [--only KERNEL ...] [--a-kind 1] [--jobs 1] [--seconds 0] [--run] [--more FILE]
+        [--only KERNEL ...] [--a-kind 1] [--jobs 1] [--seconds 0] [--run GPU] [--more FILE | --again FILE]
         [--out docs/evidence/planted.json]
 
 A kernel is copied into a temporary folder, and one argument of one call is written otherwise there: an
@@ -11,10 +11,11 @@ of a copy. The program is then traced and repaired. A change is `detected` by a 
 compiler's refusal, by an exception of the DSL or of the kernel's own checks, or by a condition on the run-
 time extents that the kernel did not have (a removed predicate; `trace --fix --by guard-tail` repairs it). The
 order of accesses is not checked here. `restored` says whether the repaired program makes the very copies that
-the kernel made before. With `--run`, on a GPU, the repaired program runs
+the kernel made before. With `--run` the repaired program runs on that Hopper GPU
 as its author wrote it, without layoutcheck, and `bits` is what its own comparison with PyTorch says. Where
 a change leaves the copies as they were, the call is not reached or the argument does not matter: it is
-listed and not counted. `--seconds` begins no more bugs after so many.
+listed and not counted. `--seconds` begins no more bugs after so many. `--again` tries the bugs of an earlier
+run's file before all others, those that took longest first.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from benchmarks.evidence import head, write
 from layoutcheck.errors import InputError
@@ -47,6 +48,11 @@ from layoutcheck.reports.trace import JudgedTrace
 from layoutcheck.tracing import Script, repaired, traced
 
 DRIVERS = Path(__file__).parent / "trace_drivers"
+
+ON_HOPPER = ("sm_80", "sm_90a")  # what a Hopper GPU can run
+
+Bug: TypeAlias = tuple[str, int, str]
+"""A kernel, a line, a kind."""
 
 
 @dataclass(frozen=True)
@@ -181,7 +187,8 @@ def chosen(source: Source, a_kind: int) -> list[Plant]:
     found: dict[str, list[Plant]] = {}
     for plant in sorted(plants(source), key=lambda one: one.edit.start):
         found.setdefault(plant.kind, []).append(plant)
-    return [p for kind in found.values() for p in kind[:: max(1, -(-len(kind) // a_kind))][:a_kind]]
+    step = max(1, a_kind)
+    return [p for kind in found.values() for p in kind[:: max(1, -(-len(kind) // step))][:a_kind]]
 
 
 @contextmanager
@@ -219,7 +226,7 @@ def conditions_of(judged: JudgedTrace) -> set[str]:
     return {one.bounded_if for one in judged.trace.copies if one.bounded_if}
 
 
-def tried(kernel: Kernel, root: Path, plant: Plant, right: dict[str, Any], run: bool) -> dict[str, Any]:
+def tried(kernel: Kernel, root: Path, plant: Plant, right: dict[str, Any], run: str) -> dict[str, Any]:
     """What became of one bug."""
     row: dict[str, Any] = {"kind": plant.kind, "call": plant.call, "line": plant.line}
     with copied(kernel, root) as (script, file, args):
@@ -250,16 +257,17 @@ def tried(kernel: Kernel, root: Path, plant: Plant, right: dict[str, Any], run: 
                 after = traced(what, order=False)
                 row["restored"] = copies_of(after) == right["copies"]
                 row["conditions_left"] = sorted(conditions_of(after) - right["conditions"])
-                row["bits"] = ran(script, args) if run and row["repaired"] else "not run"
+                runs = row["repaired"] and right["bits"] == "right"
+                row["bits"] = ran(script, args, run) if runs else "not run"
     return row
 
 
-def ran(script: Path, args: list[str]) -> str:
-    """What the program says of its own results on this machine's GPU: "right", or how it ended."""
+def ran(script: Path, args: list[str], gpu: str) -> str:
+    """What the program says of its own results on a GPU: "right", or how it ended."""
     try:
         done = subprocess.run(
             [sys.executable, script.name, *args], cwd=script.parent, capture_output=True, text=True,
-            env={**os.environ, "PLANTED_BITS": "1"}, timeout=100, check=False,
+            env={**os.environ, "PLANTED_BITS": "1", "CUDA_VISIBLE_DEVICES": gpu}, timeout=100, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         return "timeout"
@@ -268,7 +276,7 @@ def ran(script: Path, args: list[str]) -> str:
     return f"exit {done.returncode}: {(done.stderr.strip() or done.stdout.strip()).splitlines()[-1][:300]}"
 
 
-def right_of(name: str, root: Path, a_kind: int, run: bool) -> dict[str, Any]:
+def right_of(name: str, root: Path, a_kind: int, run: str, again: set[Bug]) -> dict[str, Any]:
     """A kernel as it is: its copies, what its results are, and the bugs to plant; why it cannot be used."""
     kernel = KERNELS[name]
     with copied(kernel, root) as (script, file, args):
@@ -276,13 +284,14 @@ def right_of(name: str, root: Path, a_kind: int, run: bool) -> dict[str, Any]:
         right = traced(what, order=False)
         source = Source(str(file), file.read_text(encoding="utf-8"))
         verdicts = right.verdicts()
-        bits = ran(script, args) if run else "not run"
+        bits = ran(script, args, run) if run and kernel.arch in ON_HOPPER else "not run"
     copies, conditions = copies_of(right), conditions_of(right)
+    known = [one for one in plants(source) if (name, one.line, one.kind) in again]
     out = {
         "copies": copies,
         "conditions": conditions,
         "bits": bits,
-        "plants": chosen(source, a_kind),
+        "plants": known + [one for one in chosen(source, a_kind) if one not in known],
         "problem": "",
     }
     if verdicts["rejected"] or verdicts["wrong"] or not right.trace.copies or right.trace.failures:
@@ -298,7 +307,7 @@ def _unusable(error: BaseException) -> dict[str, Any]:
     return {"bits": "not run", "plants": [], "problem": f"cannot be traced: {error!r}"[:1200]}
 
 
-def one_bug(name: str, root: Path, plant: Plant, right: dict[str, Any], run: bool) -> dict[str, Any]:
+def one_bug(name: str, root: Path, plant: Plant, right: dict[str, Any], run: str) -> dict[str, Any]:
     """A row of the evidence."""
     began = time.time()
     try:
@@ -312,14 +321,16 @@ def one_bug(name: str, root: Path, plant: Plant, right: dict[str, Any], run: boo
 def all_bugs(
     kernels: dict[str, Path],
     given: argparse.Namespace,
-    tried: set[tuple[str, int, str]],
+    tried: set[Bug],
+    again: dict[Bug, float],
     save: Callable[[list[dict[str, Any]], dict[str, Any]], None],
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """The rows, and what was found of each kernel as it is; saved after each."""
     began, rows = time.time(), list[dict[str, Any]]()
     with ProcessPoolExecutor(given.jobs, get_context("spawn")) as pool:
         starts = {
-            pool.submit(right_of, name, root, given.a_kind, given.run): name for name, root in kernels.items()
+            pool.submit(right_of, name, root, given.a_kind, given.run, set(again)): name
+            for name, root in kernels.items()
         }
         rights: dict[str, dict[str, Any]] = {}
         pending: dict[Future[dict[str, Any]], None] = {}
@@ -331,8 +342,13 @@ def all_bugs(
             sys.stderr.write(f"{name}: {right['bits']} {right['problem']}\n")
             left = [one for one in right["plants"] if (name, one.line, one.kind) not in tried]
             queue += [(name, plant) for plant in left if not right["problem"]]
-        # A bug of each kernel in turn.
-        queue.sort(key=lambda pair: rights[pair[0]]["plants"].index(pair[1]))
+        # The earlier ones, the longest first; then a bug of each kernel in turn.
+        queue.sort(
+            key=lambda pair: (
+                -again.get((pair[0], pair[1].line, pair[1].kind), 0),
+                rights[pair[0]]["plants"].index(pair[1]),
+            )
+        )
         known = {name: {"bits": one["bits"], "problem": one["problem"]} for name, one in rights.items()}
         while queue or pending:
             late = given.seconds and time.time() - began > given.seconds
@@ -353,6 +369,11 @@ def all_bugs(
     return rows, known
 
 
+def bug_of(row: dict[str, Any]) -> Bug:
+    """Which bug a row is of."""
+    return row["kernel"], row["line"], row["kind"]
+
+
 def summary(rows: list[dict[str, Any]], known: dict[str, Any]) -> dict[str, Any]:
     """The counts, and the rows."""
     bugs = [row for row in rows if row["differs"]]
@@ -367,6 +388,7 @@ def summary(rows: list[dict[str, Any]], known: dict[str, Any]) -> dict[str, Any]
         "detected_as_a_condition": sum(row["detected"] == "a condition" for row in faults),
         "repaired": sum(row.get("repaired", False) for row in faults),
         "restored": sum(row.get("restored", False) for row in faults),
+        "ran": sum(row.get("bits", "not run") != "not run" for row in faults),
         "right_bits": sum(row.get("bits") == "right" for row in faults),
         "rows": sorted(rows, key=lambda row: (row["kernel"], row["line"], row["kind"])),
     }
@@ -379,8 +401,11 @@ def main() -> None:
     parser.add_argument("--a-kind", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=0)
-    parser.add_argument("--run", action="store_true")
+    parser.add_argument(
+        "--run", default="", metavar="GPU", help="its number: the repaired programs run on it"
+    )
     parser.add_argument("--more", type=Path, help="an earlier run's file: its bugs are kept, not tried again")
+    parser.add_argument("--again", type=Path, help="an earlier run's file: its bugs are tried first")
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     roots = {name: Path(place).resolve() for name, _, place in (one.partition("=") for one in given.roots)}
@@ -400,8 +425,9 @@ def main() -> None:
         both = {name: known.get(name, before["kernels"].get(name)) for name in before["kernels"] | known}
         write({**told, **summary([*before["rows"], *rows], both)}, given.out)
 
-    tried = {(row["kernel"], row["line"], row["kind"]) for row in before["rows"]}
-    save(*all_bugs(kernels, given, tried, save))
+    rows = json.loads(given.again.read_text(encoding="utf-8"))["rows"] if given.again else []
+    again = {bug_of(row): row.get("seconds", 1.0) for row in rows}
+    save(*all_bugs(kernels, given, {bug_of(row) for row in before["rows"]}, again, save))
 
 
 if __name__ == "__main__":
