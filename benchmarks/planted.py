@@ -244,8 +244,8 @@ def tried(kernel: Kernel, root: Path, plant: Plant, right: dict[str, Any], run: 
         row["conditions"] = sorted(conditions_of(seen) - right["conditions"])
         told = (bad, "a copy"), (row["failures"], "a failure"), (row["conditions"], "a condition")
         row["detected"] = next((name for found, name in told if found), "")
-        if bad or row["conditions"]:
-            by = None if bad else "guard-tail"
+        if row["detected"]:
+            by = "guard-tail" if row["detected"] == "a condition" else None
             found = repaired(what, order=False, by=by)
             row["repaired"] = bool(found.repairs) and not found.sketches
             row["edits"] = [one.title for one in found.repairs]
@@ -377,13 +377,13 @@ def bug_of(row: dict[str, Any]) -> Bug:
 def summary(rows: list[dict[str, Any]], known: dict[str, Any]) -> dict[str, Any]:
     """The counts, and the rows."""
     bugs = [row for row in rows if row["differs"]]
-    faults = [row for row in bugs if row["detected"] in ("a copy", "a condition")]
+    faults = [row for row in bugs if row["detected"]]
     return {
         "kernels": known,
         "plants": len(rows),
         "differing": len(bugs),
         "differing_kernels": len({row["kernel"] for row in bugs}),
-        "detected": sum(bool(row["detected"]) for row in bugs),
+        "detected": len(faults),
         "detected_in_a_copy": sum(row["detected"] == "a copy" for row in faults),
         "detected_as_a_condition": sum(row["detected"] == "a condition" for row in faults),
         "repaired": sum(row.get("repaired", False) for row in faults),

@@ -2,7 +2,8 @@
 
 Who mixes up two modes of a layout, or their pitch, has both strides there: the other way round, or
 compact, they are the program's own expressions. The layout of a tensor, whose memory others have filled,
-stays. The next trace proves the edit.
+stays, unless the pitch of a mode is its own extent: such modes share memory, and the other way round they do
+not. The next trace proves the edit.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ def respelled(program: Program, start: Site) -> Iterator[tuple[str, Candidate]]:
         assert isinstance(call, ast.Call)
         if not _is_of_a_tensor(source, call):
             yield from _respelled(source, call)
+        elif clash := _sharing(source, call):
+            yield from ((f"{title}; {clash}", edits) for title, edits in _respelled(source, call)[:1])
 
 
 def around(program: Program, path: str, line: int) -> Iterator[tuple[str, Candidate]]:
@@ -45,22 +48,40 @@ def _is_of_a_tensor(source: Source, made: ast.Call) -> bool:
     )
 
 
-def _respelled(source: Source, call: ast.Call) -> Iterator[tuple[str, Candidate]]:
+def _sharing(source: Source, call: ast.Call) -> str:
+    """When two modes, (A, B) with the strides (1, B) or (A, 1), share memory; "" for other layouts."""
+    shape = call.args[0] if call.args else None
+    stride = next((one.value for one in call.keywords if one.arg == "stride"), None)
+    if not isinstance(shape, ast.Tuple) or not isinstance(stride, ast.Tuple) or len(shape.elts) != 2:
+        return ""
+    extents, strides = ([source.text[slice(*span_of(source, e))] for e in one.elts] for one in (shape, stride))
+    pitched = {("1", extents[1]): 1, (extents[0], "1"): 0}.get(tuple(strides))
+    if pitched is None or extents[0] == extents[1]:
+        return ""
+    return f"as written, elements share memory where {extents[1 - pitched]} is more than {extents[pitched]}"
+
+
+def _respelled(source: Source, call: ast.Call) -> list[tuple[str, Candidate]]:
     keyword = _KEYWORDS.get(name_of(call))
     given = next((one.value for one in call.keywords if one.arg == keyword), None)
+    if keyword == "stride" and isinstance(given, ast.Constant) and isinstance(given.value, int):
+        edits = (Edit(source.path, *span_of(source, given), "1"),)
+        return [("stride: 1, as every element follows the one before", edits)] if given.value > 1 else []
     if keyword is None or not isinstance(given, ast.Tuple) or not 2 <= len(given.elts) <= MOST_MODES:
-        return
+        return []
     spans = [span_of(source, one) for one in given.elts]
     written = [source.text[slice(*span)] for span in spans]
     pairs = itertools.combinations(range(len(written)), 2)
     ways = [(f"{keyword}: two modes the other way round", _swapped(written, *pair)) for pair in pairs]
+    found = []
     for title, new in (*ways, (f"{keyword}: compact, as its shape says", _compact(source, call, written))):
         edits = tuple(
             Edit(source.path, *span, text) for span, text, old in zip(spans, new, written, strict=True)
             if text != old
         )  # fmt: skip
         if edits:
-            yield title, edits
+            found.append((title, edits))
+    return found
 
 
 def _swapped(written: list[str], i: int, j: int) -> list[str]:

@@ -23,10 +23,11 @@ order = cute.make_ordered_layout((rows, 4), order=(1, 0))
 three = cute.make_ordered_layout((rows, 4, 2), order=(0, 1, 2))
 own = cute.make_layout((64, 32), stride=(1, 64))
 given = cute.make_tensor(pointer, own)
+apart = cute.make_layout(8, stride=2)
 plain = cute.make_layout((rows, 4))
-tiled = cute.make_tiled_copy_tv(atom, threads, plain, order, three, given)
+tiled = cute.make_tiled_copy_tv(atom, threads, plain, order, three, given, apart)
 """
-LINE = 8
+LINE = 9
 
 
 def proposed(text: str, line: int) -> list[str]:
@@ -45,12 +46,31 @@ def test_strides_are_swapped_or_compact_in_the_programs_own_words() -> None:
         "cute.make_ordered_layout((rows, 4, 2), order=(1, 0, 2))",
         "cute.make_ordered_layout((rows, 4, 2), order=(2, 1, 0))",
         "cute.make_ordered_layout((rows, 4, 2), order=(0, 2, 1))",
+        "cute.make_layout(8, stride=1)",
     ]
 
 
-@pytest.mark.parametrize("line", [1, 6, 9])
+@pytest.mark.parametrize("line", [1, 6, 10])
 def test_a_tensors_own_layout_stays_and_other_lines_too(line: int) -> None:
     assert proposed(TEXT, line) == []
+
+
+@pytest.mark.parametrize(
+    ("layout", "new"),
+    [
+        ("(m, n), stride=(1, n)", "(m, n), stride=(n, 1)"),
+        ("(m, n), stride=(m, 1)", "(m, n), stride=(1, m)"),
+        ("(m, n), stride=(n, 1)", None),
+        ("(m, n), stride=(1, m)", None),
+        ("(m, n), stride=(1, pitch)", None),
+        ("(n, n), stride=(1, n)", None),
+        ("(m, n, k), stride=(1, n, m)", None),
+    ],
+)
+def test_a_tensor_whose_modes_share_memory_is_laid_out_the_other_way_round(layout: str, new: str) -> None:
+    text = f"given = cute.make_tensor(pointer, cute.make_layout({layout}))\ncute.copy(atom, given, own)\n"
+    made = f"cute.make_tensor(pointer, cute.make_layout({new}))"
+    assert proposed(text, 2) == ([] if new is None else [made])
 
 
 def copied(path: Path, align: int) -> TracedCopy:
