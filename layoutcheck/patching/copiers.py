@@ -123,6 +123,26 @@ def turned(source: Source, call: ast.Call, transpose: bool) -> Iterator[Candidat
     yield from with_keyword(source, call, "transpose", str(transpose), 0)
 
 
+def flipped(source: Source, call: ast.Call) -> Iterator[Candidate]:
+    """The transposition the other way round in the program's own words: `not kn_major` for `kn_major`."""
+    given = next(
+        (one.value for one in call.keywords if one.arg == "transpose"), call.args[0] if call.args else None
+    )
+    if given is None or isinstance(given, ast.Constant):
+        return
+    negated = isinstance(given, ast.UnaryOp) and isinstance(given.op, ast.Not)
+    kept = given.operand if isinstance(given, ast.UnaryOp) and negated else given
+    text = source.text[slice(*span_of(source, kept))]
+    bare = negated or isinstance(kept, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
+    yield (
+        Edit(
+            source.path,
+            *span_of(source, given),
+            ("" if negated else "not ") + (text if bare else f"({text})"),
+        ),
+    )
+
+
 def counted(source: Source, call: ast.Call, matrices: int) -> Iterator[Candidate]:
     """`LdMatrix8x8x16bOp(False, 4)` and the like with another number of matrices."""
     yield from with_keyword(source, call, "num_matrices", str(matrices), 1)

@@ -101,19 +101,30 @@ class Program:
         return sum(name_of(call) == name for source in self.sources.values() for call in source.calls())
 
     def copy_at(self, path: str, line: int) -> Site | None:
-        """The call of `cute.copy` or its like that begins at or spans a line."""
+        """The call of `cute.copy` or its like, or of a `partial` of it, that begins at or spans a line."""
         source = self.sources.get(path)
         if source is None:
             return None
-        found = [
-            call
-            for call in source.calls()
-            if name_of(call) in COPIES and call.lineno <= line <= (call.end_lineno or call.lineno)
-        ]
+        near = [call for call in source.calls() if call.lineno <= line <= (call.end_lineno or call.lineno)]
+        found = {id(whole): (call, whole) for call in near if (whole := self._copying(source, call))}
         if not found:
             return None
-        call = min(found, key=lambda one: (one.lineno != line, -one.lineno))
-        return Site(path, call, source.owners.get(call))
+        call, whole = min(found.values(), key=lambda pair: (pair[0].lineno != line, -pair[0].lineno))
+        return Site(path, whole, source.owners.get(call))
+
+    def _copying(self, source: Source, call: ast.Call) -> ast.Call | None:
+        """A call of a copy with all of its arguments: those of the `partial` that is called come first."""
+        if name_of(call) in COPIES:
+            return call
+        if not isinstance(call.func, ast.Name) or not call.args:
+            return None
+        for made in self._named(Site(source.path, call, source.owners.get(call)), call.func.id):
+            bound = made.node
+            if isinstance(bound, ast.Call) and name_of(bound) == "partial" and bound.args:
+                copy, *first = bound.args
+                whole = ast.Call(copy, [*first, *call.args], [*bound.keywords, *call.keywords])
+                return ast.copy_location(whole, call) if name_of(whole) in COPIES else None
+        return None
 
     def argument(self, site: Site, role: str) -> Site | None:
         """The expression of an operand ("src", "dst", "atom", "pred") of a copy's call."""
@@ -202,6 +213,8 @@ class Program:
             for call in source.calls():
                 if name_of(call) == function.name:
                     at = position - (method and isinstance(call.func, ast.Attribute))
+                elif self._makes(source, call, function):
+                    at = position - method
                 elif (passed := _passed(call, function.name)) is not None:  # cute.compile(host, ...)
                     at = passed + 1 + position - method
                 elif (passed := self._passed_instance(source, call, function)) is not None:
@@ -209,10 +222,23 @@ class Program:
                 else:
                     continue
                 value = next((k.value for k in call.keywords if k.arg == name), None)
-                if value is None and 0 <= at < len(call.args):
-                    value = call.args[at]
+                if value is None:
+                    given = _spread(source, call)
+                    value = given[at] if 0 <= at < len(given) else None
                 if value is not None:
                     yield Site(path, value, source.owners.get(call))
+
+    def _makes(self, source: Source, call: ast.Call, function: ast.AST) -> bool:
+        """Whether a call makes an object whose `__init__` the function is: by the class, or as `cls`."""
+        if getattr(function, "name", "") != "__init__":
+            return False
+        owner = next(
+            (one.classes[function] for one in self.sources.values() if function in one.classes), None
+        )
+        if name_of(call) == "cls":
+            around = source.owners.get(call)
+            return around is not None and source.classes.get(around) == owner
+        return name_of(call) == owner
 
     def _passed_instance(self, source: Source, call: ast.Call, function: ast.AST) -> int | None:
         """Where the arguments of a class's `__call__` begin in `cute.compile(made, ...)` or `made(...)`."""
@@ -247,6 +273,22 @@ def name_of(call: ast.Call) -> str:
     if isinstance(function, ast.Attribute):
         return function.attr
     return function.id if isinstance(function, ast.Name) else ""
+
+
+def _spread(source: Source, call: ast.Call) -> list[ast.expr]:
+    """The positional arguments; those of `*name` where the name is assigned one tuple in the function."""
+    found: list[ast.expr] = []
+    for argument in call.args:
+        if not isinstance(argument, ast.Starred):
+            found.append(argument)
+            continue
+        name = getattr(argument.value, "id", "")
+        around = source.owners.get(call)
+        made = [v for node, owner in source.assignments if owner is around for v in _values(node, name)]
+        if len(made) != 1 or not isinstance(made[0], (ast.Tuple, ast.List)):
+            break  # what comes behind it has no known position
+        found += made[0].elts
+    return found
 
 
 def _passed(call: ast.Call, name: str) -> int | None:

@@ -31,12 +31,12 @@ def respelled(program: Program, start: Site) -> Iterator[tuple[str, Candidate]]:
             yield from ((f"{title}; {clash}", edits) for title, edits in _respelled(source, call)[:1])
 
 
-def around(program: Program, path: str, line: int) -> Iterator[tuple[str, Candidate]]:
-    """The same for every argument of the calls that span a line."""
+def calls_at(program: Program, path: str, line: int) -> Iterator[Site]:
+    """The calls that span a line."""
     source = program.sources.get(path)
     for call in source.calls() if source is not None else ():
         if source is not None and call.lineno <= line <= (call.end_lineno or call.lineno):
-            yield from respelled(program, Site(path, call, source.owners.get(call)))
+            yield Site(path, call, source.owners.get(call))
 
 
 def _is_of_a_tensor(source: Source, made: ast.Call) -> bool:
@@ -54,8 +54,10 @@ def _sharing(source: Source, call: ast.Call) -> str:
     stride = next((one.value for one in call.keywords if one.arg == "stride"), None)
     if not isinstance(shape, ast.Tuple) or not isinstance(stride, ast.Tuple) or len(shape.elts) != 2:
         return ""
-    extents, strides = ([source.text[slice(*span_of(source, e))] for e in one.elts] for one in (shape, stride))
-    pitched = {("1", extents[1]): 1, (extents[0], "1"): 0}.get(tuple(strides))
+    extents, strides = (
+        [source.text[slice(*span_of(source, e))] for e in one.elts] for one in (shape, stride)
+    )
+    pitched = {("1", extents[1]): 1, (extents[0], "1"): 0}.get((strides[0], strides[1]))
     if pitched is None or extents[0] == extents[1]:
         return ""
     return f"as written, elements share memory where {extents[1 - pitched]} is more than {extents[pitched]}"
@@ -65,15 +67,15 @@ def _respelled(source: Source, call: ast.Call) -> list[tuple[str, Candidate]]:
     keyword = _KEYWORDS.get(name_of(call))
     given = next((one.value for one in call.keywords if one.arg == keyword), None)
     if keyword == "stride" and isinstance(given, ast.Constant) and isinstance(given.value, int):
-        edits = (Edit(source.path, *span_of(source, given), "1"),)
-        return [("stride: 1, as every element follows the one before", edits)] if given.value > 1 else []
+        one = Edit(source.path, *span_of(source, given), "1")
+        return [("stride: 1, as every element follows the one before", (one,))] if given.value > 1 else []
     if keyword is None or not isinstance(given, ast.Tuple) or not 2 <= len(given.elts) <= MOST_MODES:
         return []
     spans = [span_of(source, one) for one in given.elts]
     written = [source.text[slice(*span)] for span in spans]
     pairs = itertools.combinations(range(len(written)), 2)
     ways = [(f"{keyword}: two modes the other way round", _swapped(written, *pair)) for pair in pairs]
-    found = []
+    found: list[tuple[str, Candidate]] = []
     for title, new in (*ways, (f"{keyword}: compact, as its shape says", _compact(source, call, written))):
         edits = tuple(
             Edit(source.path, *span, text) for span, text, old in zip(spans, new, written, strict=True)

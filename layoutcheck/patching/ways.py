@@ -13,7 +13,7 @@ from layoutcheck.copies.atom import ThreadAtom, VectorAtom
 from layoutcheck.copies.changes import moved_sides
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.opaque import OtherOperand
-from layoutcheck.patching.copiers import counted, own_width, turned, width
+from layoutcheck.patching.copiers import counted, flipped, own_width, turned, width
 from layoutcheck.patching.edit import Candidate
 from layoutcheck.patching.edits import MOST_PLACES, candidates
 from layoutcheck.patching.instead import before_recast
@@ -60,7 +60,7 @@ def ways(texts: dict[str, str], one: Distinct, report: Report, by: str | None = 
         for title, edits in _strides(program, site):
             yield Way(title, "slow", edits)
     start = program.argument(site, "atom")
-    if by is None and start is not None and report.verdict == "rejected":
+    if by is None and start is not None:
         for edits in itertools.islice(own_width(program, start), MOST_PLACES):
             yield Way("width: without what multiplies it", "slow", edits)
     for fix in sorted(report.fixes, key=lambda one: other_registers(report, one)):
@@ -132,9 +132,11 @@ def _guesses(program: Program, site: Site, report: Report) -> Iterator[tuple[str
     if start is None:
         for role in ("src", "dst"):
             yield from _behind(program, site, role)
-    if start is not None and isinstance(atom, VectorAtom) and report.verdict == "rejected":
-        for bits in (128, 64, 32, 16, 8):
-            narrower = atom.dtype.bits <= bits < atom.width_bits
+    cut = atom if report.copy.tiling is None else report.copy.tiling.tiled.atom
+    if start is not None and isinstance(atom, VectorAtom) and isinstance(cut, VectorAtom):
+        wide = report.verdict == "rejected" or cut.width_bits > atom.width_bits
+        for bits in (128, 64, 32, 16, 8) if wide else ():
+            narrower = atom.dtype.bits <= bits < cut.width_bits
             for edits in width(program, start, bits) if narrower else ():
                 yield f"width: copy {bits} bits at a time", edits
     if start is None or not isinstance(atom, (LdMatrix, StMatrix)):
@@ -142,7 +144,10 @@ def _guesses(program: Program, site: Site, report: Report) -> Iterator[tuple[str
     for place in program.reached(start):
         call = place.node
         if name_of(call).startswith(("LdMatrix8x8x16b", "StMatrix8x8x16b")):  # type: ignore[arg-type]
-            for edits in turned(program.sources[place.path], call, not atom.transpose):  # type: ignore[arg-type]
+            source = program.sources[place.path]
+            for edits in flipped(source, call):  # type: ignore[arg-type]
+                yield "transpose: the other way round", edits
+            for edits in turned(source, call, not atom.transpose):  # type: ignore[arg-type]
                 yield f"transpose: transpose={not atom.transpose}", edits
 
 

@@ -1,21 +1,25 @@
 """Repairs of what no copy shows: products whose operands do not fit, and programs that fail before they copy.
 
-A failure is repaired by other strides near the line that it came from, if the whole program is right then:
-it builds as many kernels or more, and nothing in it is rejected, wrong or out of order.
+A failure is repaired by the alignment that the compiler asks for, or by other strides near the line that it
+came from, if the whole program is right then: it builds as many kernels or more, and nothing in it is
+rejected, wrong or out of order.
 """
 
 from __future__ import annotations
 
 import itertools
+import re
+from collections.abc import Iterator
 
 from layoutcheck.patching import operands, ordering
-from layoutcheck.patching.edit import apply
+from layoutcheck.patching.edit import Candidate, apply
+from layoutcheck.patching.layouts import aligned
 from layoutcheck.patching.ordering import proof
 from layoutcheck.patching.program import Program
 from layoutcheck.patching.repaired import Repair
 from layoutcheck.patching.search import MOST_ORDERED, MOST_TRIES, Proven, Search, lines_of, short, told
 from layoutcheck.patching.state import RANKS, Edited, State
-from layoutcheck.patching.strides import around
+from layoutcheck.patching.strides import calls_at, respelled
 from layoutcheck.sources.traced import KernelFinding, TraceFailure
 
 FAILED = ("raised", "killed", "uncompiled")
@@ -73,10 +77,26 @@ def failures(state: State) -> list[TraceFailure]:
     return [one for one in state.trace.failures if one.kind in FAILED and one.where is not None]
 
 
+_ALIGNMENT = re.compile(r"alignment \([0-9]+ bits\) does not meet requirement \(([0-9]+) bits\)")
+
+
+def near(program: Program, failed: TraceFailure) -> Iterator[tuple[str, Candidate]]:
+    """Titles and edits for the arguments of the calls that span the line of a failure."""
+    assert failed.where is not None
+    asked = _ALIGNMENT.search(failed.message)
+    for call in calls_at(program, failed.where.file, failed.where.line):
+        if asked is not None:
+            need = int(asked[1]) // 8
+            yield from (
+                (f"alignment: {need} B, as the compiler asks", one) for one in aligned(program, call, need)
+            )
+        yield from respelled(program, call)
+
+
 def failure(search: Search, state: State, failed: TraceFailure, texts: dict[str, str]) -> Proven | None:
     """The edit with which the program does not fail, and all of it is right."""
     assert failed.where is not None
-    mine = (way for way in around(Program(texts), failed.where.file, failed.where.line) if search.may(way[1]))
+    mine = (way for way in near(Program(texts), failed) if search.may(way[1]))
     for title, edits in itertools.islice(mine, MOST_TRIES):
         changed = apply(texts, edits)
         edited = Edited(texts, state, changed, State(search.trace(changed)))

@@ -16,7 +16,7 @@ from layoutcheck.errors import InputError
 from layoutcheck.judge import judge
 from layoutcheck.machine.dtypes import dtype
 from layoutcheck.patching.arguments import parts, with_keyword
-from layoutcheck.patching.copiers import own_width, turned
+from layoutcheck.patching.copiers import flipped, own_width, turned
 from layoutcheck.patching.edit import Edit, apply, cute_of
 from layoutcheck.patching.edits import candidates
 from layoutcheck.patching.launches import launched
@@ -366,3 +366,83 @@ def test_a_width_and_a_block_lose_what_multiplies_them() -> None:
     assert [(text[one.start : one.end], one.new) for (one,) in edits] == [
         ("2 * bits", "bits"), ("threads // 2", "threads"), ("threads // 2", "128"),
     ]  # fmt: skip
+
+
+PARTIAL = """
+from functools import partial
+
+def kernel(tiled, s, r):
+    load = partial(cute.copy, tiled)
+    stored = partial(cute.autovec_copy)
+    for k in range(4):
+        load(s[None, k], r[None, k], pred=p)
+        stored(r, s)
+    print(s)
+"""
+
+
+def test_a_copy_through_a_partial_has_the_arguments_of_both() -> None:
+    program = Program({PATH: PARTIAL})
+    load, stored = (program.copy_at(PATH, line) for line in (8, 9))
+    assert load is not None and stored is not None
+    roles = ("atom", "src", "dst", "pred")
+    found = [program.argument(load, role) for role in roles]
+    assert [one and ast.unparse(one.node) for one in found] == ["tiled", "s[None, k]", "r[None, k]", "p"]
+    found = [program.argument(stored, role) for role in roles]
+    assert [one and ast.unparse(one.node) for one in found] == [None, "r", "s", None]
+    assert program.copy_at(PATH, 10) is None
+
+
+@pytest.mark.parametrize(
+    ("given", "new"),
+    [
+        ("(major == 'n', 4)", "(not (major == 'n'), 4)"),
+        ("(not (b.is_n_major()), 4)", "(b.is_n_major(), 4)"),
+        ("(num_matrices=4, transpose=b.is_n_major())", "(num_matrices=4, transpose=not b.is_n_major())"),
+        ("(a and b)", "(not (a and b))"),
+        ("(True, 4)", None),
+        ("()", None),
+    ],
+)
+def test_a_transposition_is_flipped_in_the_programs_own_words(given: str, new: str | None) -> None:
+    source = Source(PATH, f"op = LdMatrix8x8x16bOp{given}\n")
+    made = [apply({PATH: source.text}, edits)[PATH] for edits in flipped(source, next(iter(source.calls())))]
+    assert made == ([] if new is None else [f"op = LdMatrix8x8x16bOp{new}\n"])
+
+
+SPREAD = """
+class Scheduler:
+    def __init__(self, params, memory):
+        self.memory = memory
+
+    @classmethod
+    def create(cls, memory):
+        return cls(0, memory)
+
+def kernel(sA, sB):
+    operands = (sA, sB)
+    work(*operands, sched=Scheduler(1, memory=sB))
+    late(*unknown, sA)
+    other = Scheduler.create(sA)
+
+def work(a, b, sched):
+    cute.autovec_copy(b, sched.memory)
+
+def late(a, b):
+    cute.autovec_copy(a, b)
+"""
+
+
+def test_tuples_that_are_spread_and_what_objects_are_made_with_are_followed() -> None:
+    program = Program({PATH: SPREAD})
+
+    def names(line: int, role: str) -> list[str]:
+        site = program.copy_at(PATH, line)
+        start = None if site is None else program.argument(site, role)
+        assert start is not None
+        behind = program.behind(start)
+        return [one.node.id for one in behind if isinstance(one.node, ast.Name) and one.node.id[0] == "s"]
+
+    assert names(17, "src") == ["sB"]
+    assert [one for one in names(17, "dst") if one in ("sA", "sB")] == ["sB", "sA"]
+    assert names(20, "dst") == []  # behind a tuple of unknown length

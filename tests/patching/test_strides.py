@@ -12,7 +12,7 @@ from layoutcheck.patching.edit import apply
 from layoutcheck.patching.program import Program
 from layoutcheck.patching.repair import repair
 from layoutcheck.patching.repaired import Repaired
-from layoutcheck.patching.strides import around
+from layoutcheck.patching.strides import calls_at, respelled
 from layoutcheck.reports.repaired import render
 from layoutcheck.reports.style import Style
 from layoutcheck.sources.traced import Frame, Kernel, Trace, TracedCopy, TraceFailure
@@ -33,7 +33,9 @@ LINE = 9
 def proposed(text: str, line: int) -> list[str]:
     """The lines that each edit makes."""
     texts = {"k.py": text}
-    new = [apply(texts, edits)["k.py"] for _, edits in around(Program(texts), "k.py", line)]
+    program = Program(texts)
+    calls = calls_at(program, "k.py", line)
+    new = [apply(texts, edits)["k.py"] for call in calls for _, edits in respelled(program, call)]
     old = set(text.splitlines())
     return [line.split(" = ")[1] for one in new for line in one.splitlines() if line not in old]
 
