@@ -19,8 +19,8 @@ from layoutcheck.errors import InputError
 MOST_ANSWERS = 3
 _CODED = next(entry for entry in tables.DSL if entry.name == "dsl.coded")
 _HEAD, _TAIL = (
+    1 << 15,
     1 << 16,
-    1 << 17,
 )  # characters of a long log that are searched: how it begins, and what ended it
 _MOST_LAYOUTS = 6
 _MOST_QUOTED = 300  # characters
@@ -69,6 +69,8 @@ def answers(text: str, place: str | None = None) -> list[Answer]:
         if statement and not _anothers(folded):
             return [_of_statement(statement, folded, place)]
     traceback = None if found else frames.find(folded)
+    if traceback and traceback.at:
+        return [_of_assertion(traceback, folded, place)]
     if traceback:
         return [_of_parts(elsewhere.PYTHON, traceback._asdict(), traceback.said, folded, place)]
     owner = None if found or not _WRONG.search(folded) else owners.find(folded)
@@ -82,7 +84,9 @@ def answers(text: str, place: str | None = None) -> list[Answer]:
 
 def _readings(folded: str) -> tuple[str, ...]:
     """The text, and the same without the quotes that pages add to a message or take from it."""
-    return folded, folded.replace("`", ""), folded.replace("`", "").replace("'", "")
+    bare = folded.replace("`", "")
+    other = (bare, bare.replace("'", "")) if _WRONG.search(folded) else ()
+    return tuple(dict.fromkeys((folded, *other)))
 
 
 def _anothers(folded: str) -> bool:
@@ -100,6 +104,14 @@ def _of_statement(statement: raised.Raised, folded: str, place: str | None) -> A
     parts["cause"] = refused.cause(statement.said)
     parts["help"] = refused.remedy(statement.said, where)
     return _of_parts(entry, parts, statement.said, folded, place)
+
+
+def _of_assertion(found: frames.Frames, folded: str, place: str | None) -> Answer:
+    """The answer to an assertion of the DSL's Python that has no message."""
+    parts = {"said": found.said, "function": found.function, "at": found.at, "place": found.place}
+    parts["cause"] = refused.cause(found.said)
+    parts["help"] = refused.remedy(found.said, f"{found.at} {found.function}")
+    return _of_parts(compiler.ASSERTED, parts, found.said, folded, place)
 
 
 def _of_parts(entry: Known, parts: dict[str, str], said: str, folded: str, place: str | None) -> Answer:
@@ -247,7 +259,9 @@ _PLACES = (
     re.compile(r"--> (?P<file>[^\s:]{1,400}):(?P<line>[0-9]+)"),
     re.compile(r"at line (?P<line>[0-9]+) of (?P<file>[^\s\"]{1,400})"),
     re.compile(r" in (?P<file>[^\s\"]{1,400}?):(?P<line>[0-9]+)"),
-    re.compile(r"(?P<file>/?[\w./~+-]{1,400}\.(?:cu|cuh|hpp|h|inl|py))\((?P<line>[0-9]+)\): error"),
+    re.compile(
+        r"(?<![\w./~+-])(?P<file>/?[\w./~+-]{1,400}\.(?:cu|cuh|hpp|h|inl|py))\((?P<line>[0-9]+)\): error"
+    ),
 )
 _LIBRARY = (
     "/include/cute/",

@@ -15,6 +15,9 @@ _ASSERTED = re.compile(
     r"\bassert (?P<condition>\S.{0,160}?)(?: \^[\^~ ]*)? (?:\[\S{1,12} )?AssertionError(?:: (?P<said>.{1,160}))?"
 )
 _PACKAGE = re.compile(r"(?:site|dist)-packages/(\w+)|/lib/python3\.[0-9]+/(\w+)")
+_OF_DSL = re.compile(
+    r"(?:nvidia_cutlass_dsl|(?:site|dist)-packages)/(?:\w+/)?cutlass/([\w/]+\.py)"
+)  # the part of the path that every version has
 _UNKNOWN = (
     "the message alone does not say which library raises it: the last frame of the whole traceback does, "
     "and its project answers"
@@ -24,13 +27,16 @@ _UNKNOWN = (
 class Frames(NamedTuple):
     """`package` that raised it ("your program" for the user's own file), what it `said`, the user's `place`, `whose`.
 
-    `whose` says who answers such an error.
+    `whose` says who answers such an error. `function` and `at` ("cute/core.py:17") are of the last frame, where that is
+    the DSL's and its assertion has no message; else "".
     """
 
     package: str
     said: str
     place: str
     whose: str
+    function: str = ""
+    at: str = ""
 
 
 def find(folded: str) -> Frames | None:
@@ -49,7 +55,18 @@ def find(folded: str) -> Frames | None:
     package, whose = _whose(folded, frames, kind)
     own = [frame for frame in frames if not _PACKAGE.search(frame["file"]) and "<" not in frame["file"]]
     place = f"{own[-1]['file']}:{own[-1]['line']} calls it" if own else "the text has no frame of your own"
-    return Frames(package, said, place, whose)
+    inside = _OF_DSL.search(frames[-1]["file"]) if frames and asserted and not asserted["said"] else None
+    if inside is None:
+        return Frames(package, said, place, whose)
+    condition = asserted["condition"] if asserted else said
+    return Frames(
+        package,
+        condition,
+        place,
+        whose,
+        frames[-1]["function"] or "a function",
+        f"{inside[1]}:{frames[-1]['line']}",
+    )
 
 
 def _whose(folded: str, frames: list[re.Match[str]], kind: str) -> tuple[str, str]:

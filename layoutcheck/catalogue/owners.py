@@ -32,6 +32,7 @@ _COMPILERS = (
     _owner(r"(?i:mosaic|pallas)|\bjax(?:lib)?\b|[Ww]arpgroup size|xla_extension", "JAX (Pallas, Mosaic GPU)", "jax-ml/jax"),
     _owner(r"\bsycl\b|\bXE_\w+|oneapi|icpx", "CUTLASS for Intel GPUs", "intel/sycl-tla"),
     _owner(r"\bCK\b|composable_kernel|\bhip[A-Z]\w+|\bHIP\b|\bROCm\b|\bgfx[0-9]{3}", "AMD's ROCm", "ROCm/composable_kernel"),
+    _owner(r"tiny-cuda-nn|\btcnn::", "tiny-cuda-nn", "NVlabs/tiny-cuda-nn"),
     _owner(r"ggml|llama\.cpp", "llama.cpp", "ggml-org/llama.cpp"),
     _owner(r"'(?:stablehlo|mhlo|linalg|tensor|tosa|torch|iree\w*|flow|stream|hal|bufferization|ttg|ttng|tt|triton\w*|amdgpu|rocdl)\.\w",
            "another MLIR compiler", "the project whose command prints it (IREE: iree-org/iree, XLA: openxla/xla, Triton: triton-lang/triton)"),

@@ -15,12 +15,15 @@ from typing import NamedTuple
 from layoutcheck.catalogue.installed import files, short
 
 _SPACE = re.compile(r"\s+")
-_SAID = re.compile(r"(?:\w*(?:Error|Exception)|\berror): (?:Error: )?(?=\S)")
+_SAID = re.compile(r"(?:Error|Exception|\berror): (?:Error: )?(?=\S)")
 _MOST_SAID = 8  # messages of one text that are looked for
 _MOST_FILES = 4  # that are parsed for one message: those with most of its words
 _LONGEST = 600  # characters of a message
 _FEWEST_LETTERS = 14  # of a statement's own words: "Not supported." would match anything
 _HOLE = ".{0,400}?"
+_PYTHONS = re.compile(
+    r"\S{1,200}\(\) (?:got an unexpected|got multiple|missing [0-9]|takes )"
+)  # which the DSL words alike
 _OWN_CODE = (
     "/cute/",
     "/utils/",
@@ -51,6 +54,8 @@ def find(folded: str) -> Raised | None:
     if len(folded) < _LONGEST:  # a message alone, without its exception's name
         starts.insert(0, 0)
     for at in reversed(starts):
+        if _PYTHONS.match(folded, at):
+            continue
         found = _search(folded[at : at + _LONGEST])
         if found:
             return _chosen(found, folded)

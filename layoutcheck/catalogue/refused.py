@@ -69,7 +69,7 @@ KINDS = (
           "The tiler does not divide the layout: the extents or strides of one mode are no multiples of the other's."),
     _kind("alignment", r"\balign(?!ment must be a power)|multiple of (?:the )?[\w' -]*bit",
           "An address, offset or stride is not a multiple of what the instruction needs."),
-    _kind("element type", r"element.?(?:type|size|width)|\bdtype|_dtype'|data type|bit.?width|of type '?(?:f|bf|i|u|tf)[0-9]|type mismatch|same type|precision|\btypes?\b (?:[A-D]\b|should|must|is|are|with|inputs)|[0-9]-?bit (?:types?|integer)|datatypes?\b",
+    _kind("element type", r"element.?(?:type|size|width)|\b(?:FP|float|floating.point|integer) types?\b|\bdtype|_dtype'|data type|bit.?width|of type '?(?:f|bf|i|u|tf)[0-9]|type mismatch|same type|precision|\btypes?\b (?:[A-D]\b|should|must|is|are|with|inputs)|[0-9]-?bit (?:types?|integer)|datatypes?\b",
           "The element types differ from those that the operation takes, and it counts in elements of its own type."),
     _kind("memory space", r"memory space|address space|(?:smem|gmem|rmem|tmem) (?:resident|src|source|dst|destination)|\b(?:smem|gmem|rmem|tmem) (?:based|tensor|pointer|memref|iterator|address)"
           r"|(?:in|to|from|be|on|a|expects?) (?:smem|gmem|rmem|tmem)\b|shared based|(?:in|to|from|a) (?:shared|global|tensor) memory",

@@ -15,7 +15,7 @@ MAX_PASTE = 1 << 26  # characters: 64 MiB, more than any log that is pasted by h
 _WINDOW_LINES = 80  # lines kept on each side of a line of interest in long pastes
 _MAX_WINDOWS = 100
 _MAX_WINDOW = 1 << 14  # characters on each side
-_LONG = 1 << 18
+_LONG = 1 << 17
 
 _ANSI = re.compile(r"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)|[@-Z\\-_])")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u200b\ufeff]")
@@ -61,7 +61,7 @@ _FRESH = re.compile(
 def readings(text: str) -> Iterator[str]:
     """The text without colours and prefixes: as it stands, then with hard-wrapped lines joined.
 
-    A text of more than 256 KB is a log, which nobody's terminal wrapped.
+    A text of more than 128 KB is a log, which nobody's terminal wrapped.
     """
     if len(text) > MAX_PASTE:
         raise InputError(f"{len(text)} characters are too many", expected="the part around the error")

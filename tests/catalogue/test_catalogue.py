@@ -192,10 +192,12 @@ def test_a_cut_instantiation_gives_no_copy() -> None:
 
 
 @pytest.mark.parametrize(
-    "unit", ["SLayout=cute::tuple<", "cute::Layout<", "<", "Shape=", "Invalid __", "error: "]
+    "unit",
+    ["SLayout=cute::tuple<", "cute::Layout<", "<", "Invalid __", "a", "cute.", "static assertion failed "],
 )
 def test_hostile_repetition_ends(unit: str) -> None:
-    text = unit * (200_000 // len(unit))
+    """A pattern whose time grows with the square of the text needs minutes for one of these."""
+    text = unit * (90_000 // len(unit))
     answers(text)
     operands(text)
 
@@ -246,6 +248,24 @@ def test_the_script_of_a_traceback_is_named_in_the_command() -> None:
 def test_a_program_is_not_read_as_an_error(capsys: Captured) -> None:
     assert run(["explain", "kernel.py"]) == 2
     assert "layoutcheck trace --no-launch kernel.py" in capsys.readouterr().err
+
+
+def test_a_bare_assertion_of_the_dsl_names_its_function_and_place() -> None:
+    dsl = "/x/site-packages/nvidia_cutlass_dsl/python_packages/cutlass/cute/nvgpu"
+    frame = f'File "{dsl}/tcgen05/helpers.py", line 77, in commit'
+    own = 'File "/home/me/gemm.py", line 88, in kernel'
+    (answer,) = answers(f"{own}\n{frame}\n    assert cta_group == CtaGroup.TWO\nAssertionError")
+    assert answer.entry.name == "dsl.asserted" and answer.place == "/home/me/gemm.py:88"
+    assert "commit" in answer.title and "cute/nvgpu/tcgen05/helpers.py:77" in answer.cause
+    (other,) = answers(f"{own}\n    assert cta_group == CtaGroup.TWO\nAssertionError")
+    assert other.entry.name == "elsewhere.python"
+
+
+@pytest.mark.parametrize("function", ["set_name_prefix", "exp2"])
+def test_pythons_own_words_are_no_statement_of_the_dsl(function: str) -> None:
+    said = f"TypeError: A.<locals>.{function}() got an unexpected keyword argument 'approx' k.py:130: in f"
+    (answer,) = answers(said)
+    assert answer.title == f"{function}() got an unexpected keyword argument 'approx'"
 
 
 def test_the_tensors_that_a_report_prints_are_kept() -> None:

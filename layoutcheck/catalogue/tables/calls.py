@@ -31,7 +31,7 @@ TYPES = {
 ENTRIES = (
     known(
         "dsl.call",
-        r"TypeError: (?:[\w.]+\.)??(?:_?(?P<owner>[A-Z]\w+)\.)?(?P<function>_?[A-Za-z]\w*|__call__|__getitem__|__setitem__)(?:\.__init__)?\(\) (?P<said>(?:takes|got|missing) [^\n]{3,400}?)(?= -->| suggestion:| Traceback|$)",
+        r"TypeError: (?:[\w.<>]+\.)??(?:_?(?P<owner>[A-Z]\w+)\.)?(?P<function>_?[A-Za-z]\w*|__call__|__getitem__|__setitem__)(?:\.__init__)?\(\) (?P<said>(?:takes|got|missing) [^\n]{3,400}?)(?= -->| suggestion:| Traceback| \S+\.py:[0-9]+| File \"|$)",
         "{function}() {said}",
         "The call does not fit the function's parameters. Python names the last one without a value, while the argument that was "
         "left out may stand before it: cute.copy and cute.gemm take the atom first, make_tiled_tma_atom the operation.",

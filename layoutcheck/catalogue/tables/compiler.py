@@ -9,12 +9,19 @@ DSL = "DSL 4.8.1"
 ENTRIES = (
     known(
         "dsl.runtime-library",
-        r"RuntimeError: Unknown function cutlass_+|JIT session error: Symbols not found: \[ ?_?cu(?:da|Kernel|Launch)",
-        "the compiled program cannot be linked: the DSL's run-time library is missing, or of another version",
-        "The program calls libcute_dsl_runtime.so, which belongs to the nvidia-cutlass-dsl-libs package of the same version.",
+        r"RuntimeError: Unknown function cutlass_+|_mlirDialectsC\w+\S*: undefined symbol|cutlass/_mlir\S*: undefined symbol|JIT session error: Symbols not found: \[ ?_?cu(?:da|Kernel|Launch)",
+        "the DSL's native libraries are missing, or of another version than its Python files",
+        "The compiled program calls libcute_dsl_runtime.so, and the DSL's Python files load their compiler: both are in the nvidia-cutlass-dsl-libs "
+        "packages, which must be of the same version. A source tree of CUTLASS on the path brings files of another one.",
         "Install nvidia-cutlass-dsl and its -libs packages in one version, and set CUTE_DSL_LIBS only to that version's library",
         ("RuntimeError: Unknown function cutlass_add_one_FakeTensorFloat32", issue(3329)),
+        (
+            "ImportError: cutlass/_mlir/_mlir_libs/_mlirDialectsCuda.cpython-310-aarch64-linux-gnu.so: undefined symbol: "
+            "mlirTypeIsACudaLaunchConfigType",
+            issue(2801),
+        ),
         level=ELSEWHERE,
+        instead_of=("elsewhere.undefined-symbol",),
     ),
     known(
         "dsl.unknown-attribute",
@@ -147,14 +154,37 @@ ENTRIES = (
         general=True,
     ),
     known(
+        "dsl.pass-failed",
+        r"Failure while executing pass pipeline|PassManager::run failed|Pass pipeline failed",
+        "a pass of the compiler fails; the text ends before the reason",
+        "The line is the heading of what the compiler says. Its reason follows it: lines with 'error:', the operation and the place.",
+        "Paste what is printed below it; where nothing is, CUTE_DSL_SHOW_STACKTRACE=1 prints more. " + TRACE,
+        ("MLIRError: Failure while executing pass pipeline:", issue(1923, "Dao-AILab/flash-attention")),
+        general=True,
+    ),
+    known(
         "dsl.other-exception",
-        r"(?:DSL\w*Error|OpError|nvidia_cutlass_dsl|cutlass[/.](?:cute|base_dsl)).{0,4000}\b(?:\w*Error|Exception): (?P<said>(?!\w*Error: )[^\n]{6,160}?)(?= [\w.]*Error: |$| Traceback)",
+        r"(?:(?:DSL\w*Error|OpError|nvidia_cutlass_dsl|cutlass[/.](?:cute|base_dsl)).{0,4000}\b(?:\w*Error|Exception)|\b(?:DSL\w*Error|OpError)): (?P<said>(?!\w*Error: )[^\n]{6,160}?)(?= [\w.]*Error: |$| Traceback)",
         "the DSL raises: {said}",
         "{cause}",
         "{help}",
         ("cutlass.base_dsl.common.DSLRuntimeError: DSLRuntimeError: a message of another version", DSL),
         general=True,
     ),
+)
+
+ASSERTED = known(
+    "dsl.asserted",
+    r"(?!)",  # found by catalogue.frames: the last frame is the DSL's
+    "{function} of the DSL asserts: {said}",
+    "The assertion at {at} has no message; for the arguments of the call it is false. {cause}",
+    "{help}; {place}",
+    (
+        'File "/x/site-packages/nvidia_cutlass_dsl/python_packages/cutlass/cute/nvgpu/tcgen05/helpers.py", line 77, in commit\n'
+        "    assert cta_group == CtaGroup.TWO\nAssertionError",
+        DSL,
+    ),
+    general=True,
 )
 
 RAISED = known(

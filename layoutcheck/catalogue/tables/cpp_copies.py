@@ -117,7 +117,7 @@ ENTRIES = (
     ),
     known(
         "cpp.tma",
-        r"Unsupported TMA|detail::is_aligned<|Should meet TMA alignment requirement"
+        r"Unsupported TMA"
         r"|Expected (?:smem src|gmem dst) for SM90_TMA_STORE|requires the destination be shared memory"
         r"|TMA requires CTA_Tile and SLayout|Tensor must point to GPU global memory|Expected at least 128-bits for BLKCP",
         "TMA cannot move this tile",
@@ -126,6 +126,20 @@ ENTRIES = (
         "Give make_tma_copy the shared layout of one tile (a stage sliced off) and a global tensor whose contiguous mode "
         "is the same; `layoutcheck explain GMEM SMEM --atom tma_load` checks box, swizzle and strides",
         ('static assertion failed with "Unsupported TMA"', HEADERS),
+    ),
+    known(
+        "cpp.alignment",
+        r"detail::is_aligned<|Should meet TMA alignment requirement",
+        "an operand's alignment is below the 16 bytes that TMA needs",
+        "The builder is given an alignment in elements for A, B, C and D. Times the element's size it must be a multiple of 16 bytes for a schedule "
+        "with TMA.",
+        "Give 128 / bits of the element (8 for 16-bit types) and pad the tensors to it, or take a schedule without TMA (KernelCpAsyncWarpSpecialized, "
+        "an epilogue without shared memory)",
+        (
+            'error: static assertion failed with "Should meet TMA alignment requirement"',
+            HEADERS,
+        ),
+        rule="LC240",
     ),
     known(
         "cpp.tensor-map-assert",
@@ -171,7 +185,7 @@ ENTRIES = (
     ),
     known(
         "cpp.memory-space",
-        r"static.assert[^\n]{0,300}?(?P<said>[\w ]{0,80}(?:[Ee]xpect(?:ed|s)|can only be constructed on|must be) (?:an? )?(?:shared |global )?(?:gmem|smem|tmem|rmem|TMEM|shared|global)(?:_desc)?\b[^\"\n]{0,60})",
+        r"static.assert[^\n]{0,300}?(?:[\"\']|: )(?P<said>[\w ]{0,80}(?:[Ee]xpect(?:ed|s)|can only be constructed on|must be) (?:an? )?(?:shared |global )?(?:gmem|smem|tmem|rmem|TMEM|shared|global)(?:_desc)?\b[^\"\n]{0,60})",
         "a tensor is in another memory space than the operation takes: {said}",
         "The memory space is in the pointer's type: make_gmem_ptr, make_smem_ptr, make_tmem_ptr. A raw pointer has none.",
         "Tag the pointer where the tensor is made, and pass shared tensors (not descriptors or registers) where smem is expected",
@@ -181,7 +195,7 @@ ENTRIES = (
     ),
     known(
         "cpp.rank",
-        r"static.assert[^\n]{0,300}?(?P<said>(?:[Ee]xpected|[Rr]equires?)[\w ,-]* rank-?[0-9]?\b[^\"\n]{0,60}|Rank of [^\"\n]{3,80}|[\w ]{0,60}(?:requires|only supports) [0-9]D tensors?|Need equal rank[^\"\n]{0,60}|[^\"\n]{0,60}rank-[0-9] tensors?)",
+        r"static.assert[^\n]{0,300}?(?:[\"\']|: )(?P<said>[\w ]{0,60}(?:[Ee]xpected|[Rr]equires?)[\w ,-]{0,80} rank-?[0-9]?\b[^\"\n]{0,60}|Rank of [^\"\n]{3,80}|[\w ]{0,60}(?:requires|only supports) [0-9]D tensors?|Need equal rank[^\"\n]{0,60}|[^\"\n]{0,100}rank-[0-9] tensors?)",
         "a tensor or layout has another number of modes: {said}",
         "A copy or MMA takes a tensor with its own number of modes: instruction values first, then one mode for each mode of the tile. A stage or k mode that is left on, or a slice too many, changes it.",
         "Print the layout (cute::print), slice the extra mode off, tensor(_, _, stage), or group modes (group_modes<0,2>)",

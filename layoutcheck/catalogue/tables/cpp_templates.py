@@ -106,7 +106,7 @@ ENTRIES = (
     known(
         "cpp.overload",
         r"error(?: C[0-9]+)?: (?P<said>(?:more than one (?:instance|operator)|no suitable (?:user-defined )?(?:conversion|constructor)|call to '[\w:]+' is ambiguous"
-        r"|no matching member function|function \"[^\"]{1,200}\" cannot be called|calling a __host__ function|expression must have a constant value)"
+        r"|no matching member function|function \"[^\"]{1,200}\" cannot be called|expression must have a constant value)"
         r"(?:[^\n]{0,200}?(?= detected during| note:| \^| [0-9]+ \||$)|[^\n]{120}))",
         "{said}",
         "The call's argument types fit no declaration, or several: a static integer (Int<8>{}) where a run-time one is given or the "
@@ -121,10 +121,48 @@ ENTRIES = (
         instead_of=("cpp.other-error", "cpp.instantiation", "elsewhere.compile"),
     ),
     known(
+        "cpp.no-member",
+        r"(?:class|struct|type|in) [\"\'](?P<owner>(?:cute|cutlass)::[\w:]{1,60})[^\n]{0,1500}?has no member[\w ]* [\"\'](?P<what>\w+)|no member named '(?P<named>\w+)' in '(?P<of>(?:cute|cutlass)::[\w:]{1,60})",
+        "{owner}{of} has no member {what}{named} in this version of CUTLASS",
+        "Either the program was written for another version (members are renamed between minor ones), or the template has no meaning for these "
+        "arguments, and the member belongs to its specialisations.",
+        "Look the class up in the headers on the include path, and check out the version of CUTLASS that the program names",
+        (
+            'fused_mha_kernel.cu(877): error: class "cute::TiledMMA<cute::MMA_Atom<cute::SM70_8x8x4_F32F16F16F32_TN>>" has no member '
+            '"TiledShape_MNK"',
+            issue(4, "ZRayZzz/flash-attention-v100"),
+        ),
+        general=True,
+        instead_of=("cpp.other-error", "cpp.instantiation", "elsewhere.compile", "cpp.overload"),
+    ),
+    known(
+        "cpp.half-conversion",
+        r"no (?:suitable (?:user-defined )?(?:conversion function|constructor)|operator)[^\n]{0,120}(?:__nv_bfloat16|__half|__nv_fp8_\w+|\"half\")",
+        "a 16-bit or 8-bit float is converted without being told to",
+        "The types of CUDA's headers convert by themselves only where their operators are declared, and PyTorch's builds switch them off "
+        "(-D__CUDA_NO_HALF_CONVERSIONS__, -D__CUDA_NO_BFLOAT16_CONVERSIONS__).",
+        "Convert by name (__bfloat162float, __float2half), or use cutlass::half_t and cutlass::bfloat16_t, which CuTe's copies and MMAs take",
+        (
+            'error: no suitable conversion function from "__nv_bfloat16" to "float" exists',
+            "https://huggingface.co/docs/kernels",
+        ),
+        instead_of=("cpp.overload", "cpp.other-error", "elsewhere.compile"),
+    ),
+    known(
+        "cpp.host-function",
+        r"calling a (?:constexpr )?__(?P<callee>host|device|global)__ function(?:\(\"[^\"]{1,300}\"\))?[^\n]{0,200}? from a __(?P<caller>[\w ]{4,40}?)__ function",
+        "a {callee} function is called in {caller} code",
+        "nvcc compiles a function for the side that its declaration names: __device__, __host__, both, or neither, which is the host. "
+        "constexpr functions of the host are taken on the device with a flag only.",
+        "Declare it CUTE_HOST_DEVICE (CUTE_DEVICE for device code alone); for constexpr functions give nvcc --expt-relaxed-constexpr",
+        ("error: calling a __host__ function from a __global__ function is not allowed", "nvcc"),
+        instead_of=("cpp.overload", "cpp.other-error", "elsewhere.compile"),
+    ),
+    known(
         "cpp.assertion",
-        r"/(?:cute|cutlass)/[\w./]+\.(?:hpp|h|inl|cuh):[0-9]+: .{0,400}?Assertion [`'](?P<said>[^'`]{1,160})' failed",
+        r"/(?:cute|cutlass)/[\w./]+\.(?:hpp|h|inl|cuh):[0-9]+: .{0,400}?Assertion [`']?(?P<said>[^'`]{1,160}?)[`']? failed",
         "an assertion of CuTe fails at run time: {said}",
-        "Sizes and shapes that are known only at run time are compared there instead of by the compiler.",
+        "What is known only at run time is compared there instead of by the compiler: a size, a shape, an index, a value that must fit its type.",
         "The line is behind the path, block and thread are before it. " + _CHECK,
         ("/x/include/cute/layout.hpp:123: Assertion `size(a) == size(b)' failed.", HEADERS),
         level="wrong",
@@ -164,7 +202,7 @@ ENTRIES = (
     ),
     known(
         "cpp.other-error",
-        r"(?:\b(?:cute|cutlass|flash_?attn?|csrc)[\w./\\+-]*\.(?:hpp|h|inl|cuh|cu)(?:\([0-9]+(?:,[0-9]+)?\)|:[0-9]+:[0-9]+): (?:fatal )?error(?: C[0-9]+)?"
+        r"(?:\b(?:cute|cutlass|flash_?attn?|csrc)[\w./\\+-]{0,300}?\.(?:hpp|h|inl|cuh|cu)(?:\([0-9]+(?:,[0-9]+)?\)|:[0-9]+:[0-9]+): (?:fatal )?error(?: C[0-9]+)?"
         r"|(?:\([0-9]+(?:,[0-9]+)?\)|:[0-9]+:[0-9]+) ?: (?:fatal )?error(?: C[0-9]+)?(?=.{0,3000}?\b(?:cute|cutlass)::))"
         r": (?P<said>(?!static.assert)(?:[^\n]{3,160}?(?:is undefined|is not allowed|is ambiguous|the argument list|has no member \"\w+\"|declared in this scope)|[^\n]{3,160}?(?= detected during| note:| \^| [0-9]+ \||$)|[^\n]{3,160}))",
         "{said}",

@@ -214,7 +214,7 @@ ENTRIES = (
         r"cudaErrorInvalidValue|CUDA_ERROR_INVALID_VALUE|[Ii]nvalid CUDA argument|cudaErrorInvalidConfiguration|CUDA error: invalid (?:argument|configuration)"
         r"|error code: 1\b"
         r"|(?:[Cc][Uu][Dd][Aa]|Triton|GPU|[Kk]ernels?|[Ll]aunch|\.cuh?\b)[^\n]{0,120}?\binvalid argument|\binvalid argument[^\n]{0,80}(?:cuda|\.cuh?\b|kernel)"
-        r"|invalid configuration argument"
+        r"|invalid configuration argument|CUDA_LAUNCH_INVALID\w*"
         r"|(?:CUDA_ERROR|cudaError)_?(?:INVALID_CLUSTER_SIZE|InvalidClusterSize)|invalid cluster size"
         r"|\.cuh?:[0-9]+\W{1,4}invalid argument" + _codes(1, 9),
         "the launch, or another call of CUDA, is refused for its arguments",
@@ -239,7 +239,7 @@ ENTRIES = (
     ),
     known(
         "cuda.other",
-        r"(?P<said>CUDA_ERROR_[A-Z_]+|cudaError(?!_t\b|String)[A-Z]\w+|invalid resource handle|invalid device (?:pointer|symbol|ordinal)|unknown error \(999\)"
+        r"(?P<said>CUDA_ERROR_[A-Z_]+|(?<=CUDADialectError: )CUDA_[A-Z_]+|cudaError(?!_t\b|String)[A-Z]\w+|invalid resource handle|invalid device (?:pointer|symbol|ordinal)|unknown error \(999\)"
         r"|peer access (?:is not|has)[^\n]{0,60}|driver shutting down|context is destroyed|invalid texture reference|API call is not supported"
         r"|CUDA (?:runtime |driver )?[Ee]rror: [^\n]{3,80}?(?= CUDA kernel| Search| at |$|\.))",
         "the CUDA driver reports {said}",

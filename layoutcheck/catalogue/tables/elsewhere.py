@@ -36,12 +36,21 @@ ENTRIES = (
     ),
     known(
         "elsewhere.import",
-        r"(?:ModuleNotFoundError: |ImportError: |No (?:such )?module(?: named)? )(?!cannot import name)[^\n]{0,120}(?<![a-z])(?:cutlass|cute|_cutlass_ir|cuda\.bindings|tvm_ffi|quack)"
+        r"(?:ModuleNotFoundError: |ImportError: |No (?:such )?module(?: named)? )(?!cannot import name)[^\n]{0,120}(?<![a-z])(?:cutlass|cute|_cutlass_ir|cuda\.bindings)"
         r"|No matching distribution found for nvidia-cutlass-dsl|nvidia-cutlass-dsl\S* requires|not supported by nvidia-cutlass-dsl",
         "the DSL cannot be imported",
         "The package nvidia-cutlass-dsl is missing, of another Python, or mixed with the older nvidia-cutlass.",
         "pip install nvidia-cutlass-dsl in this environment; NVIDIA's CuTe DSL quick start has the requirements",
         ("ModuleNotFoundError: No module named 'cutlass.cute'", "Python"),
+        level=ELSEWHERE,
+    ),
+    known(
+        "elsewhere.companion",
+        r"No module named '?(?:(?P<ffi>tvm_ffi)|(?P<quack>quack)|(?P<driver>cuda))(?:\.[\w.]+)?'?(?![\w.])",
+        "a package that CuTe programs use beside the DSL is missing: {ffi}{quack}{driver}",
+        "Its name on the package index is another one: tvm_ffi is in apache-tvm-ffi, quack in quack-kernels, cuda in cuda-python.",
+        "python -m pip install apache-tvm-ffi, quack-kernels or cuda-python, in the version that the program names",
+        ("ModuleNotFoundError: No module named 'quack'", issue(2205, "Dao-AILab/flash-attention")),
         level=ELSEWHERE,
     ),
     known(
@@ -93,8 +102,8 @@ ENTRIES = (
     ),
     known(
         "elsewhere.native-abort",
-        r"Fatal Python error: (?P<said>[\w ]{3,40})",
-        "native code ends the Python process: {said}",
+        r"Fatal Python error: (?P<said>[\w ]{3,40})|(?P<worker>worker '\w+' crashed) while running|node down: Not properly terminated",
+        "native code ends the Python process: {said}{worker}",
         "A compiled library aborts or writes to memory that is not its own; the frames that Python prints below say from which call.",
         "Find the library of the innermost frame, and run with faulthandler (python -X faulthandler) where there is none; its project answers",
         ("CUDA malloc. Fatal Python error: Aborted", issue(4833, "numba/numba")),
@@ -215,8 +224,8 @@ ENTRIES = (
     known(
         "elsewhere.assertion",
         r"Assertion (?:error|failed|failure)?:? ?\(?(?P<file>[\w./-]{3,160}:[0-9]+)\)?:? (?P<said>[^\n]{2,160}?)(?= \S+\.py:|$)|Assertion [`'](?P<condition>[^`'\n]{1,160})' failed"
-        r"|Check failed: (?P<check>[^\n]{2,160})|CHECK_\w+ failed|Expected (?P<expected>[^\n]{3,120}?) to be true, but got false",
-        "a library's condition is false: {said}{condition}{check}{expected}",
+        r"|Check failed: (?P<check>[^\n]{2,160})|CHECK_\w+ failed|__assert_fail\w* \(assertion=[^\"\n]{0,200}\"(?P<native>[^\"\n]{1,160})\"|Expected (?P<expected>[^\n]{3,120}?) to be true, but got false",
+        "a library's condition is false: {said}{condition}{check}{expected}{native}",
         "The condition is false where the library tests it: most often a shape, a type, an alignment or a GPU that it does not take.",
         "{project} answers it; the line of the condition says which arguments and GPUs it supports",
         (

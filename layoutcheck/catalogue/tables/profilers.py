@@ -184,6 +184,21 @@ ENTRIES = (
         rule="LC301",
     ),
     known(
+        "ncu.wavefronts",
+        r"l1tex__data_pipe_lsu_wavefronts_mem_shared[\w.]*|smsp?__sass_l1tex_data_pipe_lsu_wavefronts\w*|memory_l1_wavefronts_shared\w*",
+        "a count of shared-memory wavefronts: what is above the ideal is bank conflicts",
+        "A wavefront moves at most 128 bytes. A warp that reads 16 bytes a thread needs four; each more is a bank conflict, and the counters "
+        "l1tex__data_bank_conflicts_pipe_lsu_mem_shared hold the difference.",
+        "Divide by the instructions and compare with the ideal: `layoutcheck banks LAYOUT --access ACCESS` counts both for a tile",
+        (
+            "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld 283,023,360",
+            "https://forums.developer.nvidia.com/t/clarification-bank-conflicts-metric-vs-wavefronts-for-shared-memory-lds-128/359822",
+        ),
+        level="slow",
+        rule="LC301",
+        general=True,
+    ),
+    known(
         "ncu.no-conflicts",
         r"l1tex__data_bank_conflicts_pipe_lsu_mem_shared\w*(?:\.\w+)* +(?:\w+ +)?0\b",
         "Nsight Compute counts no bank conflicts",
