@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from layoutcheck.analysis import Analysis
+from layoutcheck.atoms.tma.landing import SMEM_ALIGN_BYTES
 from layoutcheck.check import Repairs, Report, check, repairs, verdict_of, with_addresses
 from layoutcheck.copies.copy import Copy
-from layoutcheck.findings import SEVERITIES
+from layoutcheck.findings import SEVERITIES, Finding
 from layoutcheck.fixes import propose
 from layoutcheck.synthesis.fix import with_synthesized
 
@@ -40,7 +41,7 @@ def judge_traced(traced: TracedCopy, *, fixes_for: Collection[str] = NEEDY) -> R
     if traced.copy is None:
         return None
     analysis = Analysis(traced.copy, traced.observed)
-    bare = _softened(check(analysis))
+    bare = _softened(check(analysis), traced.box_align)
     report = bare if traced.addresses is None else with_addresses(bare, traced.addresses)
     found = _honest(bare, traced) if report.verdict in fixes_for else repairs()
     asked = None if analysis.prediction is analysis.predicted else analysis.observed
@@ -64,13 +65,29 @@ def _honest(report: Report, traced: TracedCopy) -> Repairs:
     return repairs(kept, obstacle)
 
 
-def _softened(report: Report) -> Report:
-    """A swizzle that a recast dropped is `unknown` in a trace: other users of a tile may drop it too."""
-    findings = tuple(
-        replace(one, severity="unknown") if one.code == "LC209" and "swizzle" in one.evidence else one
-        for one in report.findings
-    )
-    if findings == report.findings:
+def _softened(report: Report, box_align: int) -> Report:
+    """The report without what the types alone say and the program need not mean.
+
+    A swizzle that a recast dropped is `unknown` in a trace: other users of a tile may drop it too. A base
+    that TMA needs at a multiple of 128 bytes is judged by its address in the compiler's lowering, and is
+    `unknown` without one: its type says what was promised of an offset, which is often less.
+    """
+    findings = []
+    for one in report.findings:
+        by_base = one.code == "LC235" and _rests_on_base(one, report.analysis.copy)
+        if by_base and box_align == SMEM_ALIGN_BYTES:
+            continue
+        unsure = by_base and not box_align
+        if unsure or (one.code == "LC209" and "swizzle" in one.evidence):
+            one = replace(one, severity="unknown")
+        findings.append(one)
+    if tuple(findings) == report.findings:
         return report
     order = tuple(sorted(findings, key=lambda one: SEVERITIES.index(one.severity)))
     return replace(report, findings=order, verdict=verdict_of(report.analysis, order))
+
+
+def _rests_on_base(found: Finding, copy: Copy) -> bool:
+    """Whether LC235 speaks of the base's alignment by its type, and not of where boxes lie from the base."""
+    side = copy.side(found.where.operand or "")
+    return bool(found.evidence["value"] == side.proved_align_bytes)

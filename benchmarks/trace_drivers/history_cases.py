@@ -191,6 +191,21 @@ def flash_forward_paged():
     flash_attn_varlen_func(q, k, v, cu_seqlens_q=ends, seqused_k=used, page_table=table)
 
 
+def flash_forward_value_wide():
+    from flash_attn.cute.interface import _flash_attn_fwd
+
+    _flash_attn_fwd(made(1, 129, 8, 64), made(1, 769, 8, 64), made(1, 769, 8, 128))
+
+
+def flash_forward_pages():
+    from flash_attn.cute.interface import _flash_attn_fwd
+
+    pages = torch.randperm(20, device="cuda")[:17].to(torch.int32).unsqueeze(0)
+    used = torch.tensor([257], device="cuda", dtype=torch.int32)
+    k, v = (made(20, 16, 4, 64) for _ in range(2))
+    _flash_attn_fwd(made(1, 65, 4, 64), k, v, seqused_k=used, page_table=pages, tile_mn=(128, 192))
+
+
 def flash_backward():
     out, inputs = attended(128, causal=True)
     torch.autograd.grad(out, inputs, torch.empty_like(out))

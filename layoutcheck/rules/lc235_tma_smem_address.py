@@ -4,7 +4,8 @@
 
 Every box must begin at a multiple of 128 bytes in shared memory. Here either the tensor is less
 aligned, or the copy is split into boxes and a padded pitch puts them between those addresses. The
-DSL checks neither, and the kernel faults.
+DSL checks neither, and the kernel faults. Of a traced kernel the base's address in the compiler's
+lowering decides; where that is not known, the finding is `unknown`.
 
 ## Why
 

@@ -129,6 +129,8 @@ class TracedCopy:
     `inside`     what of its accesses stays in their tensors in global memory: the name of the blocks that
                  were evaluated (the same in two traces if the blocks are), bytes, bytes of different accesses
                  (-1: not counted); first with whole tiles for dynamic extents
+    `box_align`  bytes, up to 128, that the boxes of a TMA copy are aligned to in shared memory by the
+                 addresses of the compiler's lowering; 0 where these are not known
     """
 
     copy: Copy | None
@@ -148,6 +150,7 @@ class TracedCopy:
     unbounded: str = field(default="", compare=False)
     bounded_if: str = field(default="", compare=False)
     inside: tuple[tuple[str, int, int], ...] = field(default=(), compare=False)
+    box_align: int = field(default=0, compare=False)
     partitioned: Partitioned | None = field(default=None, compare=False, repr=False)
 
     @property

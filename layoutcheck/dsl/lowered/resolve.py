@@ -22,14 +22,16 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from layoutcheck.atoms.tma.landing import SMEM_ALIGN_BYTES
 from layoutcheck.copies.tiled import threads
 from layoutcheck.dsl.lowered import SURPRISES, Lowered, of_answer, passes
 from layoutcheck.dsl.lowered.capacity import too_large
 from layoutcheck.dsl.lowered.elements import check_elements, has_elements
-from layoutcheck.dsl.lowered.faults import KNOWN, Outside, addresses, outside, with_faults, written
+from layoutcheck.dsl.lowered.faults import KNOWN, SURE, Outside, addresses, outside, with_faults, written
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp, active
 from layoutcheck.dsl.lowered.record import Recorded
 from layoutcheck.dsl.lowered.refusals import Refusal, refusal
+from layoutcheck.dsl.lowered.spaces import in_object
 from layoutcheck.dsl.lowered.unwritten import unwritten
 from layoutcheck.dsl.session import DslUnavailable, Session
 from layoutcheck.errors import InputError
@@ -120,9 +122,10 @@ class Lowering:
                 unbounded=was.unbounded,
                 bounded_if=was.bounded_if,
                 inside=was.inside,
+                box_align=was.box_align,
             )
             if wanting(one) or was.addresses is not None or was.unbounded or was.bounded_if or was.inside
-            else one
+            else replace(one, box_align=was.box_align)
             for one, was in zip(copies, known, strict=True)
         ]
 
@@ -255,9 +258,23 @@ def _resolved_all(
             unbounded=beyond.unchecked.get(tag, one.unbounded),
             bounded_if=beyond.conditions.get(tag, ""),
             inside=tuple((run, *counts) for run, counts in beyond.inside.get(tag, {}).items()),
+            box_align=_box_align(lowered, tag),
         )
         for one, tag in zip(found, tags, strict=True)
     ]
+
+
+def _box_align(lowered: Lowered, tag: str) -> int:
+    """What the boxes of a TMA copy are aligned to in shared memory, in bytes; 0 where that is not known."""
+    op = next((k.lowered_ops[tag] for k in lowered.kernels if tag in k.lowered_ops), None)
+    boxes = [] if op is None else [one for one in op.accesses if one.op in ("tma.load", "tma.store")]
+    if op is None or not boxes or any(op.kind_of(one.provenance) not in SURE for one in boxes):
+        return 0
+    met = SMEM_ALIGN_BYTES
+    for one in boxes:
+        at = np.broadcast_to(np.asarray(in_object(one.space, one.address)[1], np.int64), (op.threads,))
+        met |= int(np.bitwise_or.reduce(at if one.active is None else at[one.active], initial=0))
+    return met & -met
 
 
 def _with_faults(one: TracedCopy, threads: int, faults: list[LoweredFault]) -> TracedCopy:

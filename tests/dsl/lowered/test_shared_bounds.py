@@ -12,7 +12,7 @@ from tests.dsl.lowered.conftest import Traced
 pytest.importorskip("cutlass", reason="the CuTe DSL (nvidia-cutlass-dsl) is not installed")
 
 # A statement that leaves its allocation says so: by which byte of how many. So does one whose threads do not
-# all come by: how many bytes that are read are lost.
+# all come by: how many bytes that are read are lost. A box of TMA that is not aligned to 128 bytes faults.
 STAGES = """
 import cutlass
 from cutlass import cute
@@ -50,7 +50,7 @@ def alone(o: cute.Tensor):
         ring[(i * 7 + 1) % 4 * 128 + t] = 1.0  # leaves 1536 of 1536
     o[t] = ring[t]
 @cute.kernel
-def boxes(atom: cute.CopyAtom, x: cute.Tensor, n: cutlass.Constexpr):
+def boxes(atom: cute.CopyAtom, x: cute.Tensor):
     t = cute.arch.thread_idx()[0]
     memory = cutlass.memory.SmemAllocator()
     barrier = memory.allocate_array(cutlass.Int64, 1)
@@ -67,6 +67,15 @@ def boxes(atom: cute.CopyAtom, x: cute.Tensor, n: cutlass.Constexpr):
         cute.copy(atom, there[None, 0, 0], here[None, 1], tma_bar_ptr=barrier)
         cute.copy(atom, there[None, 9, 9], here[None, 0], tma_bar_ptr=barrier)
         cute.copy(atom, there[None, 0, 1], here[None, 2], tma_bar_ptr=barrier)  # leaves 16384 of 16384
+        whole, corner = here[None, 0], there[None, 0, 1]
+        by = cute.assume(t // 32 * 4096, divby=8)  # a multiple of 128 bytes, by its type of 16
+        near = cute.make_tensor(whole.iterator + by, whole.layout)
+        cute.copy(atom, corner, near, tma_bar_ptr=barrier)
+        near = cute.make_tensor(near.iterator + cute.assume(t // 32 + 16, divby=8), whole.layout)
+        cute.copy(atom, corner, near, tma_bar_ptr=barrier)  # faults
+        by = cute.assume(cutlass.Int32(s[0, 0, 0]), divby=8)
+        near = cute.make_tensor(whole.iterator + by, whole.layout)
+        cute.copy(atom, corner, near, tma_bar_ptr=barrier)  # not known
     cute.arch.mbarrier_wait(barrier, 0)
 @cute.kernel
 def roles(x: cute.Tensor, tc: cute.TiledCopy):
@@ -98,7 +107,7 @@ def host(o: cute.Tensor, x: cute.Tensor):
     alone(o).launch(grid=(1, 1, 1), block=(128, 1, 1))
     tile = cute.make_layout((64, 64), stride=(64, 1))
     atom, view = cpasync.make_tiled_tma_atom(cpasync.CopyBulkTensorTileG2SOp(), x, tile, (64, 64))
-    boxes(atom, view, 1).launch(grid=(1, 1, 1), block=(128, 1, 1))
+    boxes(atom, view).launch(grid=(1, 1, 1), block=(128, 1, 1))
 if __name__ == "__main__":
     o = make_fake_tensor(F32, (128,), stride=(1,), assumed_align=16)
     x = make_fake_tensor(BF16, (640, 640), stride=(640, 1), assumed_align=16)
@@ -117,8 +126,10 @@ def test_every_turn_and_every_box_counts(traced: Traced) -> None:
         told += [(copy.where.line, one) for one in report.findings] if report is not None else []
     said = [(line, _SAID.search(one.message)) for line, one in told if one.severity == "wrong"]
     wrong = [(line, *(int(n) for n in match.groups() if n)) if match else (line,) for line, match in said]
-    marks = re.compile(r"# (?:leaves ([0-9]+) of ([0-9]+)|lost ([0-9]+))$")
+    marks = re.compile(r"# (?:leaves ([0-9]+) of ([0-9]+)|lost ([0-9]+)|faults)$")
     lines = [(line, marks.search(text)) for line, text in enumerate(STAGES.splitlines(), 1)]
     assert sorted(wrong) == [(line, *(int(n) for n in mark.groups() if n)) for line, mark in lines if mark]
+    unknown = [line for line, one in told if one.severity == "unknown"]
+    assert unknown == [line for line, text in enumerate(STAGES.splitlines(), 1) if "# not known" in text]
     assert not [why for report in found.elements for why, _ in report.unchecked]
     assert not [copy.unbounded for copy in found.copies if copy.unbounded]
