@@ -197,13 +197,16 @@ def _site(op: Operation) -> str:
 
 
 def examine(
-    kernel: WatchedKernel, text: str, budget: Budget, extent: int = EXTENT, share: float = 0.0
+    kernel: WatchedKernel, text: str, budget: Budget, extent: int = EXTENT, share: float = 0.0, blank: int = 0
 ) -> tuple[Products, Judged]:
     """Follow the elements of one cluster of a kernel of the traced module `text`, and judge its products.
 
-    `extent` is that of dynamic modes, `share` says which cluster of the grid. Raises OutOfTime and Undecided.
+    `extent` is that of dynamic modes, `share` says which cluster of the grid, `blank` is the label of shared
+    memory that was never written. Raises OutOfTime and Undecided.
     """
     replay, order, names = _prepared(kernel, text, budget, None, extent, share)
+    for memory in replay.shared:
+        memory[:] = blank
     products = Products(replay)
     for block, number, mask in order:
         budget.check()

@@ -11,9 +11,8 @@ import numpy as np
 from layoutcheck.dsl.lowered.spaces import GLOBAL_STEP, object_at
 from layoutcheck.order.budget import Budget
 from layoutcheck.provenance import examine, kernels_of
-from layoutcheck.provenance.judged import Judged
 from layoutcheck.provenance.products import Products
-from layoutcheck.provenance.refs import GLOBAL
+from layoutcheck.provenance.refs import GLOBAL, PRODUCT, UNKNOWN
 from layoutcheck.sources.traced_module import TracedModule
 
 BLANK = -99.0
@@ -21,11 +20,10 @@ BLANK = -99.0
 
 @dataclass
 class Predicted:
-    """C as it is predicted, as it should be, and what the check says."""
+    """C as it is predicted (NaN where memory that was never written goes into it), and as it should be."""
 
     result: Any
     right: Any
-    judged: Judged
 
 
 def inputs(seed: int, rows: int = 64, depth: int = 64) -> tuple[Any, Any]:
@@ -37,9 +35,9 @@ def inputs(seed: int, rows: int = 64, depth: int = 64) -> tuple[Any, Any]:
 def predict(module: TracedModule, lowered: str, one: Any) -> Predicted:
     """The result of the kernel of a path: A, B (two bytes an element) and C (four), by what was followed."""
     (kernel,) = kernels_of(module, lowered)
-    products, judged = examine(kernel, module.text, Budget(math.inf))
+    products, _ = examine(kernel, module.text, Budget(math.inf), blank=PRODUCT | UNKNOWN)
     a, b = inputs(one.number, depth=64 * one.wide.stages)
-    return Predicted(result(products, a, b, (len(a), len(b))), right(a, b, one.wide), judged)
+    return Predicted(result(products, a, b, (len(a), len(b))), right(a, b, one.wide))
 
 
 def right(a: Any, b: Any, wide: Any) -> Any:
@@ -53,9 +51,10 @@ def right(a: Any, b: Any, wide: Any) -> Any:
 
 
 def result(products: Products, a: Any, b: Any, shape: tuple[int, int]) -> Any:
-    """C: BLANK where nothing is stored."""
+    """C: BLANK where nothing is stored, NaN where what is not known is."""
     (block,) = products.replay.blocks
     sums = np.zeros(block.references)
+    sums[UNKNOWN] = np.nan  # no accumulator has this number
     both = (a.reshape(-1), b.reshape(-1))
     for one in products.executions:
         left, right = _values(one.a.labels, both), _values(one.b.labels, both)
@@ -75,5 +74,5 @@ def _values(labels: Any, both: tuple[Any, Any]) -> Any:
         mine = (labels >= GLOBAL) & (labels // GLOBAL_STEP == number)
         index = np.where(mine, labels - object_at(number), 0) // 2
         found = np.where(mine, values[np.clip(index, 0, len(values) - 1)], found)
-    unknown = (labels != 0) & (labels < GLOBAL)
+    unknown = (labels != 0) & (labels < GLOBAL) | (labels >= PRODUCT)
     return np.where(unknown, np.nan, found)
