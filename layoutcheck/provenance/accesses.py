@@ -93,16 +93,15 @@ def ldmatrix(on: Tracker, op: Operation) -> Step:
     machine, values = on.machine, on.machine.values
     pointer, out = on.slots[op.operands[0]], on.slots[op.results[0]]
     count = integer(op.attributes.get("num", "1")) or 1
-    plain = (
-        "m8n8" in op.attributes.get("shape", "m8n8")
-        and parse_type(op.results[0].type).size_bytes == 4 * count
-    )
+    shape, transposed = op.attributes.get("shape", "m8n8"), "col" in op.attributes.get("layout", "")
+    wide = "m16n16" in shape and transposed and "<b8>" in op.attributes.get("srcFormat", "")
+    plain = (wide or "m8n8" in shape) and parse_type(op.results[0].type).size_bytes == 4 * count
 
     def run() -> None:
         lost = on.unknown_why(pointer) or ("" if plain else "a matrix load of another shape")
         base, refs = on.fresh(4 * count)
         values[out], machine.provenance[out] = refs, on.unsaid
-        facts = {"count": count, "transposed": "col" in op.attributes.get("layout", "")}
+        facts = {"count": count, "transposed": transposed, "wide": wide}
         on.note(
             Deed(
                 "ldmatrix",

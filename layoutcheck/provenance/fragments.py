@@ -11,7 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from layoutcheck.atoms.matrix import LdMatrix
+from layoutcheck.atoms.tmem import FORMS, TmemLoad, exists, registers
+from layoutcheck.atoms.tmem.addresses import LANE_BYTES
+from layoutcheck.atoms.tmem.execution import rectangle
+from layoutcheck.copies.lanes import offsets_of_lanes
 from layoutcheck.copies.offsets import offsets_at
+from layoutcheck.machine.dtypes import dtype
 from layoutcheck.operands.atoms import register_values
 from layoutcheck.provenance.refs import Array
 
@@ -63,6 +69,44 @@ def described(
         at = start + row // each * along + row % each * bits // 8 + k // 8 * across + k % 8 * width
     mask = {128: 7, 64: 3, 32: 1, 16: 0}[width]
     return at ^ (((at >> 7) & mask) << 4)
+
+
+def tensor_cells(lanes: int, bits: int, size: int) -> tuple[Array, Array] | None:
+    """(lanes of a warp, bytes) -> the lane and the byte, from its address, of each byte of tcgen05.ld and st.
+
+    The instruction takes `lanes` by `bits`, repeated for registers of `size` bytes. None where PTX has no such.
+    """
+    repeat = size // 4 // FORMS.get((lanes, bits), (size + 1, 0))[0]
+    atom = TmemLoad(dtype("u32"), lanes, bits, repeat)
+    if not exists(atom) or registers(atom) * 4 != size:
+        return None
+    at = rectangle(atom, repeat)
+    return at // LANE_BYTES, at % LANE_BYTES
+
+
+def matrix_bytes(count: int) -> tuple[Array, Array]:
+    """(lanes, bytes) -> the row and the byte in it of ldmatrix m16n16 with `.trans`, of `count` registers."""
+    fragment = LdMatrix(dtype("u8"), count // 2, True, (16, 16), "u8").traits().dst
+    bit = offsets_of_lanes(fragment, np.arange(0, 32 * count, 8, dtype=np.int64))
+    return bit // 128, bit % 128 // 8
+
+
+def accumulator_cells(rows: int, columns: int, pair: bool) -> tuple[Array, Array] | None:
+    """(rows, columns) -> the lane and the column of tensor memory of each accumulator in one block.
+
+    PTX ISA, tcgen05, "Data path layout organization": 128 rows lie in all lanes; 64 rows of one block in the
+    first 16 lanes of each 32 (F); 64 rows of a pair's block in 64 lanes, the second half of N in the others (B).
+    """
+    row, column = np.arange(rows, dtype=np.int64)[:, None], np.arange(columns, dtype=np.int64)[None, :]
+    if rows == 128:
+        lane = row + 0 * column
+    elif rows == 64 and not pair:
+        lane = row // 16 * 32 + row % 16 + 0 * column
+    elif rows == 64 and columns % 2 == 0:
+        lane, column = row + 64 * (column // (columns // 2)), column % (columns // 2)
+    else:
+        return None
+    return lane, column + 0 * row
 
 
 class Instruction(NamedTuple):

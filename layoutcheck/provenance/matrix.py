@@ -11,12 +11,14 @@ from layoutcheck.dsl.lowered.types import parse_type
 from layoutcheck.dsl.lowered.values import number
 from layoutcheck.order.meaning import WGMMA
 from layoutcheck.provenance.deeds import Deed
+from layoutcheck.provenance.fragments import tensor_cells
 from layoutcheck.provenance.refs import Refs, refs_of
 from layoutcheck.provenance.tracker import KIND, Tracker
 from layoutcheck.sources.mlir import Operation, integers
 from layoutcheck.sources.mlir import Value as SsaValue
 
 TENSOR_MEMORY = ("nvvm.tcgen05.ld", "nvvm.tcgen05.st")
+_TENSOR_SHAPE = re.compile(r"shape_([0-9]+)x([0-9]+)b(?!x)")
 _SHAPE = re.compile(r"m = ([0-9]+), n = ([0-9]+), k = ([0-9]+)")
 _TCGEN05 = re.compile(r"nvvm\.tcgen05\.mma(?![.\w]*smem_desc)")
 _MOST_SUMS = 128 * 256  # accumulators of one tcgen05.mma in one block
@@ -101,7 +103,7 @@ def tcgen05(on: Tracker, op: Operation) -> Step:
 
 
 def tensor_memory(on: Tracker, op: Operation) -> Step:
-    """tcgen05.ld and tcgen05.st of 32 lanes by 32 bits: a register a column."""
+    """tcgen05.ld and tcgen05.st of every shape."""
     machine, values = on.machine, on.machine.values
     load = op.name == TENSOR_MEMORY[0]
     pointer = next(v for v in op.operands if parse_type(v.type).kind == "pointer")
@@ -109,18 +111,24 @@ def tensor_memory(on: Tracker, op: Operation) -> Step:
         op.results[0] if load else next(v for v in op.operands[::-1] if v.type != "i1" and v is not pointer)
     )
     at, slot, width = on.slots[pointer], on.slots[data], parse_type(data.type).size_bytes
-    plain = "32x32b" in op.attributes.get("shape", "") and "pack" not in op.attributes
+    shape = _TENSOR_SHAPE.search(op.attributes.get("shape", ""))
+    cells = None if shape is None or "pack" in op.attributes else tensor_cells(*map(int, shape.groups()), width)
+    facts = {"cells": cells}
 
     def run() -> None:
-        lost = on.unknown_why(at) or ("" if plain else "tensor memory in another shape than 32x32b")
+        lost = on.unknown_why(at) or ("" if cells is not None else "packed tensor memory")
         address = number(values[at])
         if load:
             base, refs = on.fresh(width)
             values[slot], machine.provenance[slot] = refs, on.unsaid
-            on.note(Deed("tensor_load", op, machine.mask, address, 0, width, base, lost=lost))
+            on.note(
+                Deed("tensor_load", op, machine.mask, address, 0, width, base, facts=facts, lost=lost)
+            )
         else:
             given = (refs_of(values[slot], width),)
-            on.note(Deed("tensor_store", op, machine.mask, address, 0, width, 0, given, lost=lost))
+            on.note(
+                Deed("tensor_store", op, machine.mask, address, 0, width, 0, given, facts=facts, lost=lost)
+            )
 
     return run
 

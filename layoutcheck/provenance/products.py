@@ -14,6 +14,7 @@ from layoutcheck.dsl.lowered.record import Mask
 from layoutcheck.provenance.deeds import Deed
 from layoutcheck.provenance.fragments import (
     LANES,
+    accumulator_cells,
     accumulator_registers,
     described,
     operand_registers,
@@ -177,8 +178,9 @@ class Products:
             blocks = sorted({block, block ^ 1})
             if len(blocks) > len(self.replay.blocks):
                 return "a tcgen05.mma of two blocks, one of which is not followed"
-        if it is None or it.rows != 128 * len(blocks):
-            return "a tcgen05.mma of 64 rows, of elements below a byte, or of results that are not 32 bits"
+        each = it.rows // len(blocks) if it is not None else 0
+        if it is None or each not in (64, 128):
+            return "a tcgen05.mma of elements below a byte, or of results that are not 32 bits"
         whole, own = (1 << 64) - 1, it.columns // len(blocks)
         columns = [self._smem(one, b & whole, own, it.depth, it.bits, it.major_b) for one in blocks]
         if any(one is None for one in columns):
@@ -186,12 +188,12 @@ class Products:
         right = np.concatenate([one for one in columns if one is not None])[None]
         for one in blocks:
             if deed.facts["in_tensor_memory"]:
-                left = self._in_lanes(one, a, it.depth, it.bits)
+                left = self._in_lanes(one, a, each, it.depth, it.bits, len(blocks) > 1)
             else:
-                left = self._smem(one, a & whole, 128, it.depth, it.bits, it.major_a)
+                left = self._smem(one, a & whole, each, it.depth, it.bits, it.major_a)
             if left is None:
                 return _DESCRIPTOR
-            sums = self._cells(one, deed, d, it.columns, bool(adds & 1))
+            sums = self._cells(one, deed, d, each, it.columns, bool(adds & 1))
             if sums is None:
                 return "accumulators outside tensor memory"
             self._note(one, deed.op, left[None], right, sums[None], np.array([0]), it.bits)
@@ -205,24 +207,36 @@ class Products:
         shared = self.replay.shared[block]
         return None if at is None or int(at.max()) >= len(shared) else shared[at]
 
-    def _in_lanes(self, block: int, at: int, depth: int, bits: int) -> Array | None:
-        """(128, k) labels of A in tensor memory: a row a lane."""
+    def _in_lanes(
+        self, block: int, at: int, rows: int, depth: int, bits: int, pair: bool
+    ) -> Array | None:
+        """(rows, k) labels of A in tensor memory: a row a lane. A pair's 64 rows are there twice."""
         first = 4 * (at & 0xFFFF)
         tensor = self.replay.tensor[block]
         if at >> 16 or first + depth * bits // 8 > tensor.shape[1]:
             return None
-        found: Array = tensor[:, first : first + depth * bits // 8 : bits // 8]
-        return found
-
-    def _cells(self, block: int, deed: Deed, at: int, columns: int, adds: bool) -> Array | None:
-        """(128, columns) references of accumulators in tensor memory, new where they do not count."""
-        tensor, first = self.replay.tensor[block], 4 * (at & 0xFFFF)
-        if at >> 16 or first + 4 * columns > tensor.shape[1]:
+        cells = accumulator_cells(rows, 1 if rows == 128 or not pair else 2, pair)
+        if cells is None:
             return None
-        old = tensor[:, first : first + 4 * columns : 4]
-        new = PRODUCT | (deed.base + np.arange(128 * columns, dtype=np.int64).reshape(128, columns))
+        found = [tensor[lanes, first : first + depth * bits // 8 : bits // 8] for lanes in cells[0].T]
+        return found[0] if all((one == found[0]).all() for one in found) else None
+
+    def _cells(
+        self, block: int, deed: Deed, at: int, rows: int, columns: int, adds: bool
+    ) -> Array | None:
+        """(rows, columns) references of accumulators in tensor memory, new where they do not count."""
+        tensor, first = self.replay.tensor[block], at & 0xFFFF
+        cells = accumulator_cells(rows, columns, deed.facts["pair"])
+        if cells is None:
+            return None
+        lanes, column = cells[0] + (at >> 16), 4 * (cells[1] + first)
+        if int(lanes.max()) >= tensor.shape[0] or int(column.max()) >= tensor.shape[1]:
+            return None
+        old = tensor[lanes, column]
+        new = PRODUCT | (deed.base + np.arange(rows * columns, dtype=np.int64).reshape(rows, columns))
         kept = np.where(((old & PRODUCT) != 0) & adds, old, new)
-        tensor[:, first : first + 4 * columns] = np.repeat(kept, 4, 1)
+        for byte in range(4):
+            tensor[lanes, column + byte] = kept
         return kept
 
     def _names(self, block: int, labels: Array) -> Named:

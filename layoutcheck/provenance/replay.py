@@ -19,6 +19,7 @@ from layoutcheck.dsl.lowered.matrices import matrix_register, transposed_registe
 from layoutcheck.dsl.lowered.record import Mask, Number
 from layoutcheck.errors import InputError
 from layoutcheck.provenance.deeds import Deed, Followed
+from layoutcheck.provenance.fragments import matrix_bytes
 from layoutcheck.provenance.moved import Moves, pair
 from layoutcheck.provenance.refs import FLAGS, GLOBAL, MASKED, PRODUCT, UNKNOWN, Array
 from layoutcheck.sources.mlir import Operation
@@ -131,6 +132,10 @@ class Replay:
     def _matrices(at: Array, deed: Deed) -> Array:
         """(threads, bytes): the addresses of the bytes of each lane's registers."""
         parts = []
+        if deed.facts.get("wide"):
+            row, byte = matrix_bytes(deed.facts["count"])
+            thread = np.arange(len(at))
+            return at[(thread - thread % 32)[:, None] + row[thread % 32]] + byte[thread % 32]
         for i in range(deed.facts["count"]):
             if deed.facts["transposed"]:
                 parts += [transposed_register(at, i, half)[:, None] + np.arange(2) for half in (0, 1)]
@@ -219,28 +224,27 @@ class Replay:
             self._write(where, there[0] + step, labels)
 
     def _cells(self, deed: Deed, active: Mask) -> tuple[Array, Array, Array]:
-        """Threads, their lanes of tensor memory, and the first byte of their columns."""
+        """Threads, and the lanes and bytes of tensor memory that their registers' bytes have."""
         rows = np.flatnonzero(active)
-        at = np.broadcast_to(np.asarray(deed.at, np.int64), (len(active),))[rows]
-        return rows, ((at >> 16) + rows % 32) % LANES, 4 * (at & 0xFFFF)
+        at = np.broadcast_to(np.asarray(deed.at, np.int64), (len(active),))[rows, None]
+        lanes, bytes_ = deed.facts["cells"] or (np.zeros((32, 1), np.int64),) * 2
+        return rows, ((at >> 16) + lanes[rows % 32]) % LANES, 4 * (at & 0xFFFF) + bytes_[rows % 32]
 
     def _tensor_load(self, block: int, deed: Deed, active: Mask) -> None:
-        rows, lanes, first = self._cells(deed, active)
-        bytes_ = first[:, None] + np.arange(deed.width)
+        rows, lanes, bytes_ = self._cells(deed, active)
         known = not self._skip(deed) and bytes_.size and int(bytes_.max()) < COLUMN_BYTES
         if known:
-            self._into(block, deed, rows, self.tensor[block][lanes[:, None], bytes_])
+            self._into(block, deed, rows, self.tensor[block][lanes, bytes_])
         else:
             self._into(block, deed, rows, np.full((len(rows), deed.width), UNKNOWN, np.int64))
 
     def _tensor_store(self, block: int, deed: Deed, active: Mask) -> None:
-        rows, lanes, first = self._cells(deed, active)
-        bytes_ = first[:, None] + np.arange(deed.width)
+        rows, lanes, bytes_ = self._cells(deed, active)
         if self._skip(deed) or not bytes_.size or int(bytes_.max()) >= COLUMN_BYTES:
             self.tensor[block][:] = UNKNOWN
             return
         given = self.resolved(block, np.broadcast_to(deed.refs[0], (len(active), deed.width))[rows])
-        self.tensor[block][lanes[:, None], bytes_] = given
+        self.tensor[block][lanes, bytes_] = given
 
     def _tma_load(self, block: int, deed: Deed, active: Mask) -> None:
         found = self._box(deed, active)
