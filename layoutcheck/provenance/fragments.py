@@ -74,7 +74,7 @@ def described(
 def tensor_cells(lanes: int, bits: int, size: int) -> tuple[Array, Array] | None:
     """(lanes of a warp, bytes) -> the lane and the byte, from its address, of each byte of tcgen05.ld and st.
 
-    The instruction takes `lanes` by `bits`, repeated for registers of `size` bytes. None where PTX has no such.
+    The instruction takes `lanes` by `bits`, repeated for registers of `size` bytes. None where PTX has none.
     """
     repeat = size // 4 // FORMS.get((lanes, bits), (size + 1, 0))[0]
     atom = TmemLoad(dtype("u32"), lanes, bits, repeat)
@@ -95,7 +95,7 @@ def accumulator_cells(rows: int, columns: int, pair: bool) -> tuple[Array, Array
     """(rows, columns) -> the lane and the column of tensor memory of each accumulator in one block.
 
     PTX ISA, tcgen05, "Data path layout organization": 128 rows lie in all lanes; 64 rows of one block in the
-    first 16 lanes of each 32 (F); 64 rows of a pair's block in 64 lanes, the second half of N in the others (B).
+    first 16 lanes of each 32 (F); 64 rows of a pair's block in 64 lanes, N's second half in the others (B).
     """
     row, column = np.arange(rows, dtype=np.int64)[:, None], np.arange(columns, dtype=np.int64)[None, :]
     if rows == 128:

@@ -103,7 +103,7 @@ def tcgen05(on: Tracker, op: Operation) -> Step:
 
 
 def tensor_memory(on: Tracker, op: Operation) -> Step:
-    """tcgen05.ld and tcgen05.st of every shape."""
+    """tcgen05.ld and tcgen05.st of every shape but 16x32bx2, and not packed."""
     machine, values = on.machine, on.machine.values
     load = op.name == TENSOR_MEMORY[0]
     pointer = next(v for v in op.operands if parse_type(v.type).kind == "pointer")
@@ -112,18 +112,20 @@ def tensor_memory(on: Tracker, op: Operation) -> Step:
     )
     at, slot, width = on.slots[pointer], on.slots[data], parse_type(data.type).size_bytes
     shape = _TENSOR_SHAPE.search(op.attributes.get("shape", ""))
-    cells = None if shape is None or "pack" in op.attributes else tensor_cells(*map(int, shape.groups()), width)
+    cells = None
+    if shape is not None and "pack" not in op.attributes:
+        cells = tensor_cells(int(shape[1]), int(shape[2]), width)
     facts = {"cells": cells}
 
     def run() -> None:
-        lost = on.unknown_why(at) or ("" if cells is not None else "packed tensor memory")
+        lost = on.unknown_why(at) or (
+            "" if cells is not None else "tensor memory in packed halves or two parts"
+        )
         address = number(values[at])
         if load:
             base, refs = on.fresh(width)
             values[slot], machine.provenance[slot] = refs, on.unsaid
-            on.note(
-                Deed("tensor_load", op, machine.mask, address, 0, width, base, facts=facts, lost=lost)
-            )
+            on.note(Deed("tensor_load", op, machine.mask, address, 0, width, base, facts=facts, lost=lost))
         else:
             given = (refs_of(values[slot], width),)
             on.note(

@@ -207,9 +207,7 @@ class Products:
         shared = self.replay.shared[block]
         return None if at is None or int(at.max()) >= len(shared) else shared[at]
 
-    def _in_lanes(
-        self, block: int, at: int, rows: int, depth: int, bits: int, pair: bool
-    ) -> Array | None:
+    def _in_lanes(self, block: int, at: int, rows: int, depth: int, bits: int, pair: bool) -> Array | None:
         """(rows, k) labels of A in tensor memory: a row a lane. A pair's 64 rows are there twice."""
         first = 4 * (at & 0xFFFF)
         tensor = self.replay.tensor[block]
@@ -221,9 +219,7 @@ class Products:
         found = [tensor[lanes, first : first + depth * bits // 8 : bits // 8] for lanes in cells[0].T]
         return found[0] if all((one == found[0]).all() for one in found) else None
 
-    def _cells(
-        self, block: int, deed: Deed, at: int, rows: int, columns: int, adds: bool
-    ) -> Array | None:
+    def _cells(self, block: int, deed: Deed, at: int, rows: int, columns: int, adds: bool) -> Array | None:
         """(rows, columns) references of accumulators in tensor memory, new where they do not count."""
         tensor, first = self.replay.tensor[block], at & 0xFFFF
         cells = accumulator_cells(rows, columns, deed.facts["pair"])

@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from layoutcheck.algebra import parse_layout
+from layoutcheck.copies.offsets import offsets
 from layoutcheck.dsl.lowered.spaces import object_at
 from layoutcheck.operands.fragments import tiled_mma
 from layoutcheck.order.footprint import operand
@@ -17,10 +19,13 @@ from layoutcheck.provenance.carry import carry
 from layoutcheck.provenance.contract import broadcast, of_product, summed
 from layoutcheck.provenance.depth import Depths
 from layoutcheck.provenance.fragments import (
+    accumulator_cells,
     accumulator_registers,
     described,
+    matrix_bytes,
     operand_registers,
     read_instruction,
+    tensor_cells,
 )
 from layoutcheck.provenance.judged import NOT_MET, Judged, Names
 from layoutcheck.provenance.products import Execution
@@ -390,3 +395,48 @@ def test_a_broadcast_operand_has_one_row() -> None:
     assert broadcast([side(row, nothing), side(row + 128, nothing)], Names(known)) is False  # another row
     assert broadcast([side(_tile(), nothing)], Names(known)) is False
     assert broadcast([side(0 * row, nothing)], Names(known)) is None
+
+
+@pytest.mark.parametrize(
+    ("rows", "pair", "layout"),
+    [
+        (128, False, "(128,128):(65536,1)"),
+        (64, False, "((16,4),128):((65536,2097152),1)"),
+        (128, True, "(128,128):(65536,1)"),
+        (64, True, "(64,(64,2)):(65536,(1,4194304))"),
+    ],
+)
+def test_accumulators_lie_where_the_fragments_of_the_dsl_do(rows: int, pair: bool, layout: str) -> None:
+    """The layouts that `make_fragment_C` of DSL 4.8.1 prints: lanes are 65,536 apart, columns 1."""
+    cells = accumulator_cells(rows, 128, pair)
+    assert cells is not None
+    expected = offsets(parse_layout(layout)).reshape(128, rows).T
+    assert ((cells[0] << 16) + cells[1] == expected).all()
+
+
+def test_accumulators_of_other_rows_are_not_known() -> None:
+    assert accumulator_cells(96, 128, False) is None
+    assert accumulator_cells(64, 127, True) is None
+
+
+@pytest.mark.parametrize(("lanes", "bits"), [(32, 32), (16, 64), (16, 128), (16, 256)])
+def test_a_load_of_tensor_memory_takes_each_cell_once(lanes: int, bits: int) -> None:
+    size = 4 * {256: 4, 128: 2}.get(bits, 1) * 2  # twice the shape
+    cells = tensor_cells(lanes, bits, size)
+    assert cells is not None and cells[0].shape == (32, size)
+    taken = set(zip(cells[0].ravel().tolist(), cells[1].ravel().tolist(), strict=True))
+    assert taken == {(lane, byte) for lane in range(lanes) for byte in range(2 * bits // 8)}
+    assert (np.diff(cells[1].reshape(32, -1, 4), axis=2) == 1).all()  # a register holds four adjacent bytes
+
+
+def test_a_load_of_tensor_memory_that_ptx_has_not_is_unknown() -> None:
+    assert tensor_cells(32, 32, 12) is None  # three registers
+    assert tensor_cells(8, 32, 4) is None
+
+
+@pytest.mark.parametrize("count", [2, 4])
+def test_ldmatrix_of_sixteen_rows_takes_each_byte_once(count: int) -> None:
+    row, byte = matrix_bytes(count)
+    assert row.shape == byte.shape == (32, 4 * count)
+    taken = sorted(zip(row.ravel().tolist(), byte.ravel().tolist(), strict=True))
+    assert taken == [(r, b) for r in range(8 * count) for b in range(16)]
