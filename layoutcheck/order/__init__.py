@@ -26,6 +26,7 @@ from layoutcheck.order.overlap import lost_stores
 from layoutcheck.order.problems import Undecided
 from layoutcheck.order.replays import Replays
 from layoutcheck.order.tell import Teller
+from layoutcheck.order.tensor_memory import tensor_memory
 from layoutcheck.order.trips import trips, variations
 from layoutcheck.sources.mlir import without_locations
 from layoutcheck.sources.traced import OrderReport
@@ -95,6 +96,7 @@ def _kernel(kernel: WatchedKernel, module: TracedModule, budget: Budget) -> Orde
             replays.replay(blocks, longer=partial(_watched, kernel, indices, token, budget, 2 * MOST_TILES))
             if not token:
                 replays.tell(lost_stores(blocks[0], module))
+                replays.tell(tensor_memory(kernel, blocks[0]))
                 _other_trips(kernel, blocks, replays)
     except OutOfTime:
         late = f"the time budget of {budget.seconds:g} s was used up"

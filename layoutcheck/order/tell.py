@@ -117,6 +117,8 @@ _ACTIONS = {
 def action(party: Party) -> str:
     """What a party does, as a verb; a bulk copy with a tensor map is a TMA copy."""
     meaning = party.event.meaning
+    if meaning.facts.get("constant") == "tmem":
+        return "allocates tensor memory"
     if meaning.facts.get("tensor"):
         return "loads by TMA" if meaning.kind == "bulk_load" else "stores by TMA"
     if meaning.kind == "registers" or (meaning.reads and meaning.space == "gmem"):

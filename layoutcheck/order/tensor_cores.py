@@ -158,9 +158,7 @@ class TensorCores:
                 self._read(warp, index, units, component, step, block)
             if a_in_tensor:
                 self._tensor(warp, index, block, _rectangle(a, m, _K_COLUMNS, pair), False, component, step)
-            wide = n // 2 if pair and m == LANES else n
-            halves = kind in ("f16", "f8f6f4") and not words >> 4 & 3  # D of 16 bits
-            at = _rectangle(d, m, wide // 2 if halves else wide, pair)
+            at = _rectangle(d, m, _wide(m, n, words, kind, pair), pair)
             self._tensor(warp, index, block, at, True, component, step)
 
     def _blocks(self, warp: Warp, pair: bool) -> list[int]:
@@ -250,6 +248,31 @@ class TensorCores:
                 if barrier is not None:
                     self.mbarriers.come(barrier, clock, len(group), party)
         return True
+
+
+def reached_by(event: Event, thread: int) -> int:
+    """The column behind the last that a thread's access of tensor memory reaches; 0 where it is not known."""
+    if event.meaning.kind != "tc_mma":
+        return (event.number_of(0, thread) & 0xFFFF) + event.meaning.count
+    found = 0
+    facts = event.meaning.facts
+    of = [_numbers(one, event, thread) for one in event.meaning.made]
+    if "d" in facts:
+        numbers = [_u64(event.number_of(i, thread)) for i in range(4)]
+        of.append((facts["pair"] == "yes", facts["kind"], bool(facts["a"]), numbers))
+    for pair, kind, a_in_tensor, (d, a, _, words) in of:
+        m, n = (words >> 24 & 31) << 4, (words >> 17 & 63) << 3
+        found = max(found, (d & 0xFFFF) + _wide(m, n, words, kind, pair))
+        if a_in_tensor:
+            found = max(found, (a & 0xFFFF) + _K_COLUMNS)
+    return found
+
+
+def _wide(m: int, n: int, words: int, kind: str, pair: bool) -> int:
+    """The columns of an MMA's D in one block."""
+    wide = n // 2 if pair and m == LANES else n
+    halves = kind in ("f16", "f8f6f4") and not words >> 4 & 3  # D of 16 bits
+    return wide // 2 if halves else wide
 
 
 def _rectangle(address: int, m: int, columns: int, pair: bool) -> Any:

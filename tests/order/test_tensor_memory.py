@@ -16,10 +16,10 @@ from cutlass.cute.nvgpu import tcgen05
 from cutlass.cute.runtime import make_ptr
 arch = cute.arch
 @cute.jit
-def parts(holder):
+def parts(holder, shift: Constexpr = 0):
     tidx, _, _ = arch.thread_idx()
     memory = cute.make_tensor(
-        arch.retrieve_tmem_ptr(Float32, 16, holder), cute.make_layout((128, 32), stride=(65536, 1))
+        arch.retrieve_tmem_ptr(Float32, 16, holder) + shift, cute.make_layout((128, 32), stride=(65536, 1))
     )
     load = cute.make_copy_atom(tcgen05.Ld32x32bOp(tcgen05.Repetition.x32), Float32)
     store = cute.make_copy_atom(tcgen05.St32x32bOp(tcgen05.Repetition.x32), Float32)
@@ -37,13 +37,15 @@ def free(memory, warp):
 def stored(out: cute.Tensor, how: Constexpr):
     tidx, _, _ = arch.thread_idx()
     warp = arch.make_warp_uniform(arch.warp_idx())
-    holder = arch.alloc_smem(Int32, 1)
+    holder = arch.alloc_smem(Int32, 2)
     if warp == 0:
-        arch.alloc_tmem(32, holder)
+        arch.alloc_tmem(32, holder)  # allocates
+        if const_expr(how == 5):
+            arch.alloc_tmem(512, holder + 1)  # waits
     arch.sync_threads()
-    memory, mine, its, got = parts(holder)
+    memory, mine, its, got = parts(holder, 16 if const_expr(how == 3) else 0)
     if warp < 4:
-        cute.copy(its, got, its.partition_D(memory))
+        cute.copy(its, got, its.partition_D(memory))  # beyond
         if const_expr(how != 2):
             arch.fence_view_async_tmem_store()
     arch.sync_threads()
@@ -53,7 +55,8 @@ def stored(out: cute.Tensor, how: Constexpr):
         out[tidx] = got[0]
     if const_expr(how != 1):
         arch.sync_threads()
-    free(memory, warp)
+    if const_expr(how != 4):
+        free(memory, warp)
 @cute.kernel
 def released(out: cute.Tensor, how: Constexpr):
     tidx, _, _ = arch.thread_idx()
@@ -87,21 +90,24 @@ def released(out: cute.Tensor, how: Constexpr):
 def run(out: cute.Pointer, name: Constexpr, how: Constexpr):
     tensor = cute.make_tensor(out, cute.make_layout(256))
     globals()[name](tensor, how).launch(grid=[1, 1, 1], block=[256, 1, 1])
-for name in ("stored", "released"):
-    for how in range(3):
+for name, count in (("stored", 6), ("released", 3)):
+    for how in range(count):
         cute.compile(run, make_ptr(Float32, 0, cute.AddressSpace.gmem, assumed_align=16), name, how)
 """
 
 
 @pytest.fixture(scope="module")
 def orders(tmp_path_factory: pytest.TempPathFactory) -> tuple[OrderReport, ...]:
-    """`stored`: right, freed too early, without a wait; `released`: right, without a wait, used."""
+    """`stored`: right, freed too early, without a wait, and three of `tensor_memory`.
+
+    `released`: right, without a wait, used.
+    """
     pytest.importorskip("cutlass", reason="kernels are traced through the installed DSL")
     script = tmp_path_factory.mktemp("tensor_memory") / "kernels.py"
     script.write_text(KERNELS)
     with Lowering(copies=False, order=check_module) as lowering:
         found = trace_script(str(script), launch=False, arch="sm_100a", timeout_s=120, lowering=lowering)
-    assert found.failures == () and [order.problem for order in found.orders] == [""] * 6
+    assert found.failures == () and [order.problem for order in found.orders] == [""] * 9
     return found.orders
 
 
@@ -118,11 +124,23 @@ def test_columns_are_read_after_the_stores_and_freed_after_reads(orders: tuple[O
 
 def test_a_load_is_over_where_it_is_waited_for_or_used(orders: tuple[OrderReport, ...]) -> None:
     """In the DSL's SASS for sm_100a the arrival waits for LDTM's scoreboard behind tcgen05.wait::ld only."""
-    waited, released, used = ([(f.severity, f.code) for f in order.findings] for order in orders[3:])
+    waited, released, used = ([(f.severity, f.code) for f in order.findings] for order in orders[6:])
     assert waited == [] and used == [("note", "LC523")]
     assert released == [("note", "LC523")] * 2
-    (race,) = (one for one in orders[4].findings if "may overwrite" in one.title)
+    (race,) = (one for one in orders[7].findings if "may overwrite" in one.title)
     lines = KERNELS.splitlines()
     ends = [lines[place.where.line - 1].rpartition("# ")[2] for place in race.places[:2]]
     assert ends == ["loaded", "written over"]
     assert "Missing: fence_view_async_tmem_load() behind kernels.py" in race.message
+
+
+def test_columns_beyond_the_allocation_kept_or_not_to_be_had(orders: tuple[OrderReport, ...]) -> None:
+    """A store that begins 16 columns into 32; an allocation that nothing frees; 512 columns more."""
+    lines = KERNELS.splitlines()
+    told = [[one for one in order.findings if one.code == "LC516"] for order in orders]
+    assert [len(each) for each in told] == [0, 0, 0, 2, 1, 1, 0, 0, 0]
+    ends = [
+        [lines[p.where.line - 1].rpartition("# ")[2] for p in one.places] for each in told for one in each
+    ]
+    assert ends[0] == ["allocates", "beyond"] and ends[2:] == [["allocates"], ["allocates", "waits"]]
+    assert all("allocates 32 columns" in one.message and "column 48" in one.message for one in told[3])
