@@ -176,9 +176,10 @@ def _by_mode(
     same mode of all tensors gets the same number; where tensors differ in rank nothing is known.
     """
     assert kernel.grid is not None
-    rank = kernel.grid.rank()
+    ranks = kernel.grid.ranks()
+    rank = max(ranks, default=0)
     tags = {tag for tag, (number, _) in multiple.items() if number > quantum}
-    if rank < 2 or not tags:
+    if rank < 2 or len(ranks) > 1 or not tags:
         return {}
 
     def inside(left: set[str], numbers: Sequence[int]) -> set[str]:
@@ -214,7 +215,7 @@ def _unequal(
     have a tail, which these operations stand where all are alike.
     """
     assert kernel.grid is not None
-    rank = kernel.grid.rank()
+    rank = max(kernel.grid.ranks(), default=0)
     found: dict[str, tuple[tuple[int, ...], LoweredFault]] = {}
     if rank < 2 or whole // 2 % quantum:
         return found

@@ -115,12 +115,11 @@ class Grid:
         whole = math.lcm(quantum, size)
         return (quantum, whole) if most and whole <= 1 << 16 else None
 
-    def rank(self) -> int:
-        """The modes of every tensor with dynamic extents, where all have as many; else 0."""
+    def ranks(self) -> set[int]:
+        """The numbers of modes that tensors with dynamic extents have."""
         layouts = filter(None, map(dynamic_layout, itertools.chain(*self.types.values())))
         shapes = [one.shape for one in layouts if any(isinstance(n, Dynamic) for n in flatten(one.shape))]
-        ranks = {len(shape) if isinstance(shape, tuple) else 1 for shape in shapes}
-        return ranks.pop() if len(ranks) == 1 else 0
+        return {len(shape) if isinstance(shape, tuple) else 1 for shape in shapes}
 
     def many(self, whole: int) -> list[int]:
         """The least multiples of `whole` that, as all dynamic extents, make a tensor more than 2^31 elements.

@@ -384,7 +384,7 @@ def flat(a: cute.Tensor):
         whole[i] = 1.0
 
 @cute.jit
-def host(a: cute.Tensor, case: cutlass.Constexpr):
+def host(a: cute.Tensor, other: cute.Tensor, case: cutlass.Constexpr):
     if cutlass.const_expr(case == "divided"):
         atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), cutlass.Float32, num_bits_per_copy=32)
         thr, values = cute.make_layout((4, 32), stride=(32, 1)), cute.make_layout((4, 4))
@@ -400,7 +400,9 @@ def host(a: cute.Tensor, case: cutlass.Constexpr):
 if __name__ == "__main__":
     for case in ("divided", *CASES):
         shape = (cute.sym_int(), cute.sym_int())
-        cute.compile(host, make_fake_tensor(cutlass.Float32, shape, stride=(cute.sym_int64(), 1)), case)
+        a = make_fake_tensor(cutlass.Float32, shape, stride=(cute.sym_int64(), 1))
+        other = make_fake_tensor(cutlass.Float32, shape[:1], stride=(1,)) if case == "swapped" else a
+        cute.compile(host, a, other, case)
 """
 # What is told of each case besides offsets of 32 bits; a kernel's name ends with its case.
 MODES = {
