@@ -156,7 +156,7 @@ def _always(
             most = (_MOST_BYTES // max(1, size)).bit_length() - 1
             if not twice or modes < 1 or not leaves(tag, base, 1, 2)[0]:
                 break
-            if most > modes and all(fault.kind == "beyond" for fault in told):
+            if most > modes:
                 told = leaves(tag, base, 1 << most // modes, 1)[1]
             if not told:
                 break

@@ -349,7 +349,7 @@ import cutlass
 from cutlass import cute
 from cutlass.cute.runtime import make_fake_tensor
 
-CASES = ("right", "swapped", "wraps", "reads", "columns", "flat")
+CASES = ("right", "swapped", "wraps", "reads", "columns", "triple", "flat")
 
 @cute.kernel
 def tile(tiles: cute.Tensor, tc: cute.TiledCopy):
@@ -358,10 +358,13 @@ def tile(tiles: cute.Tensor, tc: cute.TiledCopy):
     cute.copy(tc, part, cute.make_fragment_like(part))
 
 @cute.kernel
-def k(a: cute.Tensor, case: cutlass.Constexpr):
+def k(a: cute.Tensor, other: cute.Tensor, case: cutlass.Constexpr):
     t, (bx, by, _) = cute.arch.thread_idx()[0], cute.arch.block_idx()
     (m, n), row, column = a.shape, by * 4 + t // 32, bx * 32 + t % 32
     ok = row < m and column < n
+    if cutlass.const_expr(case == "triple"):
+        ok = row < m - 1 and column < other.shape[1]
+        column = 3 * column + 2
     if cutlass.const_expr(case == "swapped"):
         ok = row < n and column < m
     if cutlass.const_expr(case == "columns"):
@@ -395,22 +398,26 @@ def host(a: cute.Tensor, other: cute.Tensor, case: cutlass.Constexpr):
         flat(a).launch(grid=[cute.ceil_div(cute.size(a), 128), 1, 1], block=[128, 1, 1])
     else:
         grid = [cute.ceil_div(a.shape[1], 32), cute.ceil_div(a.shape[0], 4), 1]
-        k(a, case).launch(grid=grid, block=[128, 1, 1])
+        k(a, other, case).launch(grid=grid, block=[128, 1, 1])
 
 if __name__ == "__main__":
     for case in ("divided", *CASES):
         shape = (cute.sym_int(), cute.sym_int())
         a = make_fake_tensor(cutlass.Float32, shape, stride=(cute.sym_int64(), 1))
         other = make_fake_tensor(cutlass.Float32, shape[:1], stride=(1,)) if case == "swapped" else a
+        if case == "triple":
+            shape = (cute.sym_int(), cute.sym_int())
+            other = make_fake_tensor(cutlass.Float32, shape, stride=(cute.sym_int64(), 1))
         cute.compile(host, a, other, case)
 """
 # What is told of each case besides offsets of 32 bits; a kernel's name ends with its case.
 MODES = {
     "right": "",
     "swapped": "equal: with 1025 x 513 thread 1 of block (16,128,0) writes 4 B at index 513 of mode 1",
-    "wraps": "index -1 of mode 1, which has 2048, with all dynamic extents",
+    "wraps": "index -1 of mode 1, which has 16384, with all dynamic extents",
     "reads": "with 1024 thread 31 of block (31,255,0) reads 4 B at index 1024 of mode 1, which has 1024",
     "columns": "with 1025 thread 1 of block (32,255,0) writes 4 B at index 1025 of mode 1, which has 1025",
+    "triple": "how the dynamic extents relate is not known: with 1024",
     "flat": "",
 }
 
