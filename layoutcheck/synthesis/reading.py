@@ -164,6 +164,12 @@ def _consumers(given: Any) -> tuple[Consumer, ...]:
             raise InputError(
                 f"'{one}': modes are turned by the layouts", expected=f"'{one.target}' with --dst or --major"
             )
+    rows = {one.modes[one.target != "ldmatrix.trans"]: str(one) for one in found if one.unit == "ldmatrix"}
+    if len(rows) > 1:
+        raise InputError(
+            f"no tile is contiguous along K and along MN: {' and '.join(rows.values())} read rows of both",
+            expected="'ldmatrix,ldmatrix.trans^T' for a tile that is read straight and transposed",
+        )
     return tuple(found)
 
 

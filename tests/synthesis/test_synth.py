@@ -267,6 +267,8 @@ def test_json_has_every_plan(capsys: pytest.CaptureFixture[str]) -> None:
         ({"tile": "(0,64)"}, "two extents"),
         ({"to": "ldmatrx"}, "unknown consumer 'ldmatrx' (did you mean"),
         ({"to": "gmem"}, "needs the destination"),
+        ({"to": "ldmatrix,ldmatrix.trans"}, "along K and along MN: ldmatrix and ldmatrix.trans"),
+        ({"to": "ldmatrix.trans,ldmatrix.trans^T"}, "expected 'ldmatrix,ldmatrix.trans^T'"),
         ({"dst": K}, "is for --to gmem"),
         ({"major": "K"}, "--major is not used"),
         ({"engine": "tmaa"}, "unknown engine"),
