@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -38,6 +39,8 @@ LAUNCHES = 3
 """Of a plan in each round."""
 MOST_PLANS = 6
 """Of a request."""
+COMPILE_SECONDS = 45
+"""For the plans of a request, a hundred times what they take."""
 APART = 1.05
 """How far two plans' times are apart to be a pair whose order counts."""
 IN_ROUNDS = 0.9
@@ -86,7 +89,6 @@ def _tensor(contiguous: str, div: int) -> str:
 
 def plans_of(request: dict[str, Any], first: int) -> list[dict[str, Any]]:
     """Up to `MOST_PLANS` plans of different kinds, with their programs and predictions."""
-    from layoutcheck.dsl.programs import compiled
     from layoutcheck.errors import InputError
     from layoutcheck.fixes.code import dtype_code
     from layoutcheck.machine.cost import CLOCK_GHZ, SMS
@@ -97,7 +99,7 @@ def plans_of(request: dict[str, Any], first: int) -> list[dict[str, Any]]:
 
     given = {name: value for name, value in request.items() if name != "seed"}
     try:
-        made = synthesize(read(TileRequest(**given)), compiler=compiled)
+        made = synthesize(read(TileRequest(**given)), compiler=compiled_apart)
     except InputError as error:
         print(f"{request}: {error.message}", file=sys.stderr)
         return []
@@ -143,6 +145,24 @@ def plans_of(request: dict[str, Any], first: int) -> list[dict[str, Any]]:
             }
         )
     return rows
+
+
+def compiled_apart(plans: Sequence[Any], wanted: Any) -> list[Any]:
+    """As `dsl.programs.compiled`, in a process that is no fork; None of those that take too long."""
+    from layoutcheck.synthesis.compiled import items, made_of
+
+    command = ["timeout", "-s", "ABRT", str(COMPILE_SECONDS), sys.executable, "-X", "faulthandler"]
+    path = os.pathsep.join(str(Path(one).absolute()) for one in sys.path)
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(
+            [*command, "-m", "benchmarks.synthesis_plans", folder, "--compile"],
+            input=json.dumps(items(plans, wanted)), capture_output=True, text=True, cwd=folder, check=False,
+            env=os.environ | {"PYTHONPATH": path},
+        )  # fmt: skip
+    if done.returncode:
+        print(f"not compiled ahead: {done.stderr[-1500:]}", file=sys.stderr, flush=True)
+        return [None] * len(plans)
+    return [made_of(answer) for answer in json.loads(done.stdout.splitlines()[-1])]
 
 
 def extents(request: dict[str, Any], size: int) -> tuple[int, int]:
@@ -312,13 +332,15 @@ def _children(shares: list[list[dict[str, Any]]], profile: list[str]) -> tuple[l
             time.sleep(0.1)
         rows, printed = [], ""
         for place in range(len(shares)):
-            out, err = ((folder / f"{which}{place}").read_text() for which in ("out", "err"))
-            found = [line for line in out.splitlines() if line.startswith('[{"name"')]
-            printed += out
+            said_out, said_err = ((folder / f"{which}{place}").read_text() for which in ("out", "err"))
+            found = [line for line in said_out.splitlines() if line.startswith('[{"name"')]
+            printed += said_out
             if found:
                 rows += json.loads(found[-1])
             else:
-                print(f"a process failed:\n{err[-3000:]}\n{out[-1000:]}", file=sys.stderr, flush=True)
+                print(
+                    f"a process failed:\n{said_err[-3000:]}\n{said_out[-1000:]}", file=sys.stderr, flush=True
+                )
         return rows, printed
 
 
@@ -373,8 +395,14 @@ def main() -> None:
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--processes", type=int, default=12)
     options.add_argument("--child", type=int)
+    options.add_argument("--compile", action="store_true")
     options.add_argument("--profile", action="store_true")
     given = options.parse_args()
+    if given.compile:
+        from layoutcheck.dsl.tasks.program import compile_program
+
+        print(json.dumps([compile_program(item) for item in json.load(sys.stdin)]))
+        return
     if given.child is not None:
         child(given.out, json.loads((given.out / f"share{given.child}.json").read_text()), given.profile)
         return

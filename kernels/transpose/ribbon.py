@@ -184,14 +184,17 @@ def transpose_few_columns(
 
 @cute.jit
 def shared_out(count, most, least, unit, residents):
-    """How much of `count` a block takes: as little as makes as many rounds of blocks as `most` would.
+    """How much of `count` a block takes: `most`, or less if that makes one or two rounds of blocks.
 
-    So the last round is as full as the others. No less than `least`; a multiple of `unit`, as `most` is.
+    Then as little as makes no more rounds, so that the last is as full as the first, and no less than `least`;
+    a multiple of `unit`, as `most` is. In many rounds what the last one leaves idle weighs little, and pieces
+    that are smaller than they could be weigh more.
     """
     slots = multiprocessors() * residents
     rounds = (count + slots * most - 1) // (slots * most)
     each = (count + rounds * slots - 1) // (rounds * slots)
-    return min((max(each, least) + unit - 1) // unit * unit, most)
+    each = min((max(each, least) + unit - 1) // unit * unit, most)
+    return each if rounds <= 2 else most
 
 
 def build_ribbon(plan: Ribbon, early: bool = False) -> Kernel:
