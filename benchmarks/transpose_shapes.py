@@ -128,6 +128,13 @@ CHECKED = (
     *("few rows", "few rows, 1024", "few columns, 256", "few columns, 2560", "direct m", "direct n"),
     *("narrow", "slim, 3 rows", "slim, 3 columns", "whole", "flat"),
     *("blocks 8x1", "blocks 4x4", "exchange 64x64 async", "small 32x32", "small 64x32", "few rows, 1536"),
+    *(
+        "packed, 3 rows, 1",
+        "packed, 3 rows, 2",
+        "packed, 17 rows, 1",
+        "packed, 33 rows, 1",
+        "packed, 33 rows, 2",
+    ),
     *("slim, 3 rows, 1", "slim, 3 columns, 1", "slim, 3 rows, 2", "slim, 3 columns, 2"),
 )
 

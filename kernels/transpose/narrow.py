@@ -27,10 +27,12 @@ class Small(NamedTuple):
     """The same for matrices of less than 2**31 elements from first to last, rows of both contiguous.
 
     `tile` and `warps` are small: such a matrix is a few microseconds' work, and many blocks begin at once.
+    `late`: it never starts early, where the blocks that wait would take the places of those that work.
     """
 
     tile: tuple[int, int] = (32, 32)
     warps: int = 4
+    late: bool = False
 
 
 @cute.kernel
@@ -83,16 +85,18 @@ def build_narrow(plan: Narrow = STANDARD, early: bool = False) -> Kernel:
 
 @cute.kernel
 def transpose_small(xt: cute.Tensor, y: cute.Tensor, plan: cutlass.Constexpr, early: cutlass.Constexpr):
-    """As `transpose_elements`, without branches: past an edge, a load takes the element at the edge."""
+    """As `transpose_elements`, without branches: past an edge, a load takes the element at the edge.
+
+    A batch is one matrix: `xt` ((N,batch),M), `y` (N*batch,M).
+    """
     if cutlass.const_expr(early):
         cute.arch.griddepcontrol_launch_dependents()
-    xt, y = matrix_of(xt), matrix_of(y)
     tile_n, tile_m = plan.tile
     tid, _, _ = cute.arch.thread_idx()
     bx, by, _ = cute.arch.block_idx()
     lane, warp = tid % LANES, tid // LANES
     n0, m0 = tile_n * by, tile_m * bx
-    n, m = xt.shape
+    n, m = y.shape
     dtype = xt.element_type
     layout = cute.make_layout(plan.tile, stride=(1, tile_n + 2))
     smem = cutlass.memory.SmemAllocator().allocate_tensor(dtype, layout, byte_alignment=16)
@@ -121,18 +125,25 @@ def transpose_small(xt: cute.Tensor, y: cute.Tensor, plan: cutlass.Constexpr, ea
 
 
 def build_small(plan: Small, early: bool = False) -> Kernel:
-    """Any M and N, pitches and bases; rows of `x` and `y` contiguous, less than 2**31 elements a matrix."""
+    """Any M and N, pitches and bases; rows of `x` and `y` contiguous, less than 2**31 elements in all.
+
+    The matrices of a batch of `y` follow one another.
+    """
+    early = early and not plan.late
 
     @cute.jit
     def host(x: cute.Tensor, y: cute.Tensor, stream):
         xt, yt = short_view(x, 1), short_view(y, 1)
-        y = cute.make_tensor(yt.iterator, cute.select(yt.layout, mode=[1, 0, 2][: cute.rank(y)]))
-        n, m = xt.shape[0], xt.shape[1]
-        items = 1
+        layout, shape = xt.layout, (yt.shape[1], yt.shape[0])
         if cutlass.const_expr(cute.rank(x) == 3):
-            items = x.shape[2]
+            n, m, items = xt.shape
+            apart = cutlass.Int32(x.stride[2])
+            layout = cute.make_layout(((n, items), m), stride=((1, apart), xt.stride[1]))
+            shape = (n * items, m)
+        xt = cute.make_tensor(xt.iterator, layout)
+        y = cute.make_tensor(y.iterator, cute.make_layout(shape, stride=(yt.stride[1], 1)))
         tile_n, tile_m = plan.tile
-        grid = ((m + tile_m - 1) // tile_m, (n + tile_n - 1) // tile_n, items)
+        grid = ((shape[1] + tile_m - 1) // tile_m, (shape[0] + tile_n - 1) // tile_n, 1)
         transpose_small(xt, y, plan, early).launch(
             grid=grid, block=(LANES * plan.warps, 1, 1), stream=stream, use_pdl=early
         )

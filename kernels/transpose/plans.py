@@ -13,6 +13,7 @@ from kernels.transpose.direct import Direct, build_direct
 from kernels.transpose.exchange import Exchange, build_exchange
 from kernels.transpose.flat import Flat, build_flat
 from kernels.transpose.narrow import Narrow, Small, build_narrow, build_small
+from kernels.transpose.packed import Packed, build_packed
 from kernels.transpose.registers import BLOCK, Plan, build_registers
 from kernels.transpose.ribbon import LINE, Ribbon, build_ribbon
 from kernels.transpose.shifted import CHUNK, Shifted, build_shifted
@@ -22,15 +23,15 @@ from kernels.transpose.whole import Whole, build_whole
 CHUNK_BYTES = 2 * BLOCK
 """Bytes of the widest access."""
 
-AnyPlan = Plan | Exchange | Shifted | Ribbon | Slim | Whole | Blocks | Flat | Direct | Narrow | Small
+AnyPlan = Plan | Exchange | Shifted | Ribbon | Slim | Whole | Blocks | Flat | Direct | Narrow | Small | Packed
 
 PLANS: dict[str, AnyPlan] = {
     **{f"slim, {count} {few}": Slim(few, count) for few in ("rows", "columns") for count in range(2, 9)},
     **{
         f"slim, {count} {few}, {vector}": Slim(few, count, vector=vector)
         for vector in (1, 2)
-        for few in ("rows", "columns")
-        for count in range(2, 17)
+        for few, most in (("rows", 8), ("columns", 16))
+        for count in range(2, most + 1)
     },
     "few rows": Ribbon("rows"),
     "few rows, 1024": Ribbon("rows", 1024, 512, 320, residents=3),
@@ -60,12 +61,17 @@ PLANS: dict[str, AnyPlan] = {
     "small 32x32": Small((32, 32)),
     "small 64x32": Small((64, 32)),
     "small 32x64": Small((32, 64)),
+    "small 128x32": Small((128, 32), 8),
+    "small 32x32 late": Small((32, 32), late=True),
     "narrow": Narrow(),
 }
 """The plans, as the evidence calls them. The first that fits serves where nothing can be timed."""
 
 MOST_ROWS = 441
 """Rows of which a tile can hold all: 448 with 7 more, in 126 KB of shared memory."""
+
+MOST_PACKED = 48
+"""Rows of which a thread can hold a column."""
 
 GRID_Y = 65535
 """Blocks along y that a grid can have (CUDA C++ Programming Guide, compute capabilities)."""
@@ -92,6 +98,7 @@ BUILDERS: dict[type, Callable[..., Kernel]] = {
     Direct: build_direct,
     Narrow: build_narrow,
     Small: build_small,
+    Packed: build_packed,
 }
 
 
@@ -102,7 +109,7 @@ def build(plan: AnyPlan, early: bool | None = None) -> Kernel:
 
 def candidates(x: Any, y: Any) -> dict[str, AnyPlan]:
     """The plans that fit these two, by name."""
-    return {name: plan for name, plan in (PLANS | tight(x)).items() if fits(plan, x, y)}
+    return {name: plan for name, plan in (PLANS | tight(x) | packed(x)).items() if fits(plan, x, y)}
 
 
 def tight(x: Any) -> dict[str, AnyPlan]:
@@ -117,9 +124,17 @@ def tight(x: Any) -> dict[str, AnyPlan]:
     }
 
 
+def packed(x: Any) -> dict[str, AnyPlan]:
+    """A column of a few rows in the registers of each thread."""
+    count = x.shape[-2]
+    if not 2 <= count <= MOST_PACKED:
+        return {}
+    return {f"packed, {count} rows, {vector}": Packed(count, vector) for vector in (1, 2)}
+
+
 def align_bytes(plan: AnyPlan) -> int:
     """What the bases must be multiples of."""
-    if isinstance(plan, Slim):
+    if isinstance(plan, Slim | Packed):
         return 2 * plan.vector
     return CHUNK_BYTES if isinstance(plan, ALIGNED) else 2
 
@@ -141,6 +156,13 @@ def fits(plan: AnyPlan, x: Any, y: Any) -> bool:
         fit = x.dim() == 2 and thin == plan.count and without_gaps(whole) and x.numel() < 2**31
         bases = (whole.data_ptr() | other.data_ptr()) % (2 * plan.vector) == 0
         return fit and bases and other.stride(0) % plan.vector == 0
+    if isinstance(plan, Packed):
+        fit = (
+            x.dim() == 2 and x.shape[-2] == plan.count and without_gaps(y) and y.data_ptr() % CHUNK_BYTES == 0
+        )
+        short = plan.count * x.stride(0) < 2**31
+        vectors = (x.shape[-1] | x.stride(0) | x.data_ptr() // 2) % plan.vector == 0
+        return fit and short and vectors
     if isinstance(plan, Ribbon):
         thin, whole = (x.shape[-2], y) if plan.few == "rows" else (x.shape[-1], x)
         small = x.numel() < 2**31 - LINE * plan.most
@@ -154,10 +176,12 @@ def fits(plan: AnyPlan, x: Any, y: Any) -> bool:
         one = 1 in x.shape[-2:] and without_gaps(x) and without_gaps(y) and x.numel() < 2**31
         return one and x.data_ptr() % CHUNK_BYTES == 0 and y.data_ptr() % CHUNK_BYTES == 0
     if isinstance(plan, Blocks | Small):
-        tiles = -(-x.shape[-1] // plan.tile[0])
+        items = x.shape[0] if isinstance(plan, Small) and x.dim() == 3 else 1
+        tiles = -(-items * x.shape[-1] // plan.tile[0])
         short = tiles <= GRID_Y and x.stride(-2) * x.shape[-2] < 2**31 > y.stride(-2) * y.shape[-2]
         if isinstance(plan, Small):
-            return short and x.numel() <= 4 * SMALL
+            one = items == 1 or (x.stride(0) * items < 2**31 and y.stride(0) == y.shape[1] * y.stride(1))
+            return short and one and x.numel() <= 4 * SMALL
         vectors = in_vectors(x, plan.block[0]) and in_vectors(y, plan.block[1])
         return short and vectors and x.numel() <= SMALL
     return whole_chunks(x) and whole_chunks(y)

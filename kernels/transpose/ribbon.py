@@ -186,15 +186,15 @@ def transpose_few_columns(
 def shared_out(count, most, least, unit, residents):
     """How much of `count` a block takes: `most`, or less if that makes one or two rounds of blocks.
 
-    Then as little as makes no more rounds, so that the last is as full as the first, and no less than `least`;
-    a multiple of `unit`, as `most` is. In many rounds what the last one leaves idle weighs little, and pieces
-    that are smaller than they could be weigh more.
+    Then as little as makes no more rounds, so that the last is as full as the first. No less than `least`; a
+    multiple of `unit`, as `most` is. In many rounds the idle places of the last weigh little, and small
+    pieces weigh more.
     """
     slots = multiprocessors() * residents
     rounds = (count + slots * most - 1) // (slots * most)
     each = (count + rounds * slots - 1) // (rounds * slots)
-    each = min((max(each, least) + unit - 1) // unit * unit, most)
-    return each if rounds <= 2 else most
+    each = (max(each, least) + unit - 1) // unit * unit
+    return min(each + most * cutlass.Int32(rounds > 2), most)
 
 
 def build_ribbon(plan: Ribbon, early: bool = False) -> Kernel:
@@ -209,7 +209,9 @@ def build_ribbon(plan: Ribbon, early: bool = False) -> Kernel:
         starts, whole = (start_x, start_y), (start_x, start_x + reach(x))
         if cutlass.const_expr(plan.few == "rows"):
             count = cute.size(chunks_y, mode=[1])
-            chunks = shared_out(count, plan.chunks, plan.threads, LINE // CHUNK, plan.residents)
+            chunks = shared_out(
+                count, cutlass.Int32(plan.chunks), plan.threads, LINE // CHUNK, plan.residents
+            )
             blocks = (count + chunks - 1) // chunks
             kernel = transpose_few_rows(
                 chunks_x, chunks_y, (m, n), x.stride[0], starts, whole, chunks, plan, early

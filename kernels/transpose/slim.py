@@ -1,4 +1,4 @@
-"""The transpose of up to 16 rows or columns, in registers: a thread turns a vector of each of them.
+"""The transpose of up to 8 rows or 16 columns, in registers: a thread turns a vector of each of them.
 
 The side without gaps is then as many vectors as there are rows or columns, one after the other, and the
 other side one vector of each. Bases and the pitch are whole vectors: a vector of one element takes any.

@@ -17,6 +17,7 @@ from kernels.transpose.exchange import Exchange
 from kernels.transpose.fastest import transpose
 from kernels.transpose.flat import Flat
 from kernels.transpose.narrow import Narrow, Small
+from kernels.transpose.packed import Packed
 from kernels.transpose.plans import align_bytes, candidates
 from kernels.transpose.registers import Plan
 from kernels.transpose.ribbon import Ribbon
@@ -65,16 +66,18 @@ WHOLE = {Plan, Exchange, Blocks, *ANY}
         (Tensor(1024, 2043), Tensor(2043, 1024), ANY),
         (Tensor(1024, 2048, address=2), Tensor(2048, 1024), ANY),
         (Tensor(1024, 2048), Tensor(2048, 1024, pad=1), {Blocks, *ANY}),
-        (Tensor(3, 20001), Tensor(20001, 3), {Ribbon, Slim, *ANY}),
-        (Tensor(3, 20008), Tensor(20008, 3), {Ribbon, Slim, Blocks, *ANY}),
+        (Tensor(3, 20001), Tensor(20001, 3), {Ribbon, Slim, Packed, *ANY}),
+        (Tensor(3, 20008), Tensor(20008, 3), {Ribbon, Slim, Packed, Blocks, *ANY}),
         (Tensor(20008, 3), Tensor(3, 20008), {Ribbon, Slim, *ANY}),
-        (Tensor(9, 20008), Tensor(20008, 9), {Ribbon, Slim, Blocks, *ANY}),
-        (Tensor(17, 20008), Tensor(20008, 17), {Ribbon, Blocks, *ANY}),
+        (Tensor(48, 20008), Tensor(20008, 48), {Ribbon, Packed, Plan, Exchange, Blocks, *ANY}),
+        (Tensor(49, 20008), Tensor(20008, 49), {Ribbon, Blocks, *ANY}),
+        (Tensor(20008, 16), Tensor(16, 20008), {Ribbon, Slim, Plan, Exchange, Blocks, *ANY}),
+        (Tensor(20008, 17), Tensor(17, 20008), {Ribbon, *ANY}),
         (Tensor(1, 99999), Tensor(99999, 1), {Ribbon, Flat, *ANY}),
         (Tensor(1, 99999, address=2), Tensor(99999, 1), {Ribbon, *ANY}),
         (Tensor(9, 77, 129), Tensor(9, 129, 77), {Whole, *ANY}),
         (Tensor(9, 77, 129, pad=1), Tensor(9, 129, 77), ANY),
-        (Tensor(3, 20001, pad=5), Tensor(20001, 3), {Ribbon, Slim, *ANY}),
+        (Tensor(3, 20001, pad=5), Tensor(20001, 3), {Ribbon, Slim, Packed, *ANY}),
         (Tensor(3, 20001), Tensor(20001, 3, pad=5), ANY),
         (Tensor(9, 3, 20001), Tensor(9, 20001, 3), ANY),
         (Tensor(64, 64, last=2), Tensor(64, 64), {Narrow}),
