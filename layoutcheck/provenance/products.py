@@ -50,6 +50,7 @@ class Products:
     """`met` is every instruction that was executed; `unknown` says why some executions could not be read."""
 
     replay: Replay
+    own: int = field(init=False)
     row_of: list[Array] = field(init=False)
     column_of: list[Array] = field(init=False)
     executions: list[Execution] = field(default_factory=list)
@@ -58,9 +59,10 @@ class Products:
     _waiting: dict[Deed, Mask] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        sizes = [one.references for one in self.replay.blocks]
-        self.row_of = [np.zeros(n, np.int64) for n in sizes]
-        self.column_of = [np.zeros(n, np.int64) for n in sizes]
+        # A block's own references, and behind them those of what its pair's other block multiplies for both.
+        self.own = max(one.references for one in self.replay.blocks)
+        self.row_of = [np.zeros(2 * self.own, np.int64) for _ in self.replay.blocks]
+        self.column_of = [np.zeros(2 * self.own, np.int64) for _ in self.replay.blocks]
 
     def take(self, block: int, deed: Deed, mask: Mask | None) -> None:
         """One execution by the threads of `mask`."""
@@ -193,7 +195,8 @@ class Products:
                 left = self._smem(one, a & whole, each, it.depth, it.bits, it.major_a)
             if left is None:
                 return _DESCRIPTOR
-            sums = self._cells(one, deed, d, each, it.columns, bool(adds & 1))
+            base = deed.base + (0 if one == block else self.own)
+            sums = self._cells(one, base, d, each, it.columns, len(blocks) > 1, bool(adds & 1))
             if sums is None:
                 return "accumulators outside tensor memory"
             self._note(one, deed.op, left[None], right, sums[None], np.array([0]), it.bits)
@@ -219,17 +222,19 @@ class Products:
         found = [tensor[lanes, first : first + depth * bits // 8 : bits // 8] for lanes in cells[0].T]
         return found[0] if all((one == found[0]).all() for one in found) else None
 
-    def _cells(self, block: int, deed: Deed, at: int, rows: int, columns: int, adds: bool) -> Array | None:
+    def _cells(
+        self, block: int, base: int, at: int, rows: int, columns: int, pair: bool, adds: bool
+    ) -> Array | None:
         """(rows, columns) references of accumulators in tensor memory, new where they do not count."""
         tensor, first = self.replay.tensor[block], at & 0xFFFF
-        cells = accumulator_cells(rows, columns, deed.facts["pair"])
+        cells = accumulator_cells(rows, columns, pair)
         if cells is None:
             return None
         lanes, column = cells[0] + (at >> 16), 4 * (cells[1] + first)
         if int(lanes.max()) >= tensor.shape[0] or int(column.max()) >= tensor.shape[1]:
             return None
         old = tensor[lanes, column]
-        new = PRODUCT | (deed.base + np.arange(rows * columns, dtype=np.int64).reshape(rows, columns))
+        new = PRODUCT | (base + np.arange(rows * columns, dtype=np.int64).reshape(rows, columns))
         kept = np.where(((old & PRODUCT) != 0) & adds, old, new)
         for byte in range(4):
             tensor[lanes, column + byte] = kept

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -28,9 +29,10 @@ from layoutcheck.provenance.fragments import (
     tensor_cells,
 )
 from layoutcheck.provenance.judged import NOT_MET, Judged, Names
-from layoutcheck.provenance.products import Execution
+from layoutcheck.provenance.products import Execution, Products
 from layoutcheck.provenance.refs import (
     FIRST,
+    FLAGS,
     GLOBAL,
     JOINED,
     MASKED,
@@ -440,3 +442,18 @@ def test_ldmatrix_of_sixteen_rows_takes_each_byte_once(count: int) -> None:
     assert row.shape == byte.shape == (32, 4 * count)
     taken = sorted(zip(row.ravel().tolist(), byte.ravel().tolist(), strict=True))
     assert taken == [(r, b) for r in range(8 * count) for b in range(16)]
+
+
+def test_what_a_pairs_other_block_multiplies_has_references_of_its_own() -> None:
+    """The leader of a pair multiplies for both blocks; its references may be more than the other's."""
+    replay: Any = SimpleNamespace(
+        blocks=[SimpleNamespace(references=40_000), SimpleNamespace(references=100)],
+        tensor=[np.zeros((128, 2048), np.int64) for _ in range(2)],
+    )
+    products = Products(replay)
+    sums = products._cells(1, 30_000 + products.own, 0, 128, 64, True, False)
+    assert sums is not None
+    index = sums & ~(PRODUCT | FLAGS)
+    assert int(index.min()) >= 100 and int(index.max()) < len(products.row_of[1])
+    again = products._cells(1, 0, 0, 128, 64, True, True)
+    assert again is not None and (again == sums).all()  # it adds to what is there
