@@ -24,6 +24,10 @@ MOST_REGISTERS = 255.0
 """Of a thread (the same)."""
 ENGINE_INSTRUCTIONS, LEAST_INSTRUCTIONS = 80, 20
 """Of a loop that starts bulk copies, what one warp alone executes; and what is left at least (measured)."""
+REGISTER_BYTES = 4
+"""Of a register (the same)."""
+OWN_REGISTERS, LEAST_REGISTERS = 20, 4
+"""Those of a thread that hold no loads under way, and those that do at least (measured)."""
 L1_BYTES = 256 << 10
 """Of L1 and shared memory together (the same)."""
 CARVEOUTS_KB = (0, 8, 16, 32, 64, 100, 132, 164, 196, 228)
@@ -36,7 +40,8 @@ class Demand(NamedTuple):
     """What a plan asks of an SM: of one tile, and how many blocks share the SM.
 
     `instructions` of all warps, `each` of one; `read_parts` lines that runs take in part, `write_parts` pairs
-    of lines that they write in part.
+    of lines that they write in part; `rounds` in which a thread loads its part of the tile, as its registers
+    allow.
     """
 
     way: str
@@ -56,6 +61,7 @@ class Demand(NamedTuple):
     live_bytes: float
     streams: float
     ahead: int
+    rounds: float
     waited_for: bool
     barriers: int
     engine_stores: bool
@@ -105,6 +111,7 @@ def demand(found: Found, wanted: Wanted, made: Compiled | None = None) -> Demand
         streams=blocks * SMS * _rows(wanted.dst, wanted),
         waited_for=waits or wanted.stages == 1,
         ahead=1 if waits else max(1, wanted.stages - 1),
+        rounds=load_rounds(registers, active, wanted) if way == "ld" else 1.0,
         barriers=0 if shared is None else 2 if wanted.stages == 1 else 1,
         engine_stores=any(isinstance(move, Tma) and not move.read for move in moves),
         blocks=blocks,
@@ -160,6 +167,12 @@ def resident(registers: float, threads: int, shared_bytes: int) -> int:
     each = math.ceil(registers / 8) * 8 * threads
     room = (CARVEOUTS_KB[-1] << 10) // (shared_bytes + BLOCK_BYTES)
     return int(max(1, min(MOST_WARPS * WARP // threads, MOST_BLOCKS, REGISTERS // each, room)))
+
+
+def load_rounds(registers: float, threads: int, wanted: Wanted) -> float:
+    """In how many rounds each of `threads` loads its part of a tile, through so many registers."""
+    words = math.prod(wanted.tile) * wanted.element_bytes / REGISTER_BYTES / threads
+    return max(1.0, words / max(registers - OWN_REGISTERS, LEAST_REGISTERS))
 
 
 def l1_left(blocks: int, shared_bytes: int) -> float:

@@ -3,9 +3,10 @@
 `machine.cost` counts what one tile asks of the pipes. A kernel's pace has more in it, which this adds:
 
     issue      warp instructions of the loop, addresses and predicates among them
-    chain      a block waits for its tile, for its barriers and for its own instructions, or, where it loads
-               nothing, until its stores have left its registers; what waits is hidden by the tiles ahead
-               (stages) and by the other blocks of the SM, which registers, shared memory and threads bound
+    chain      a block waits for its tile (in rounds, where its registers hold a part of its loads), for its
+               barriers and for its own instructions, or, where it loads nothing, until its stores have left
+               its registers; what waits is hidden by the tiles ahead (stages) and by the other blocks of the
+               SM, which registers, shared memory and threads bound
     lines      a load through L1 (ld.global, cp.async of less than 16 bytes) holds a line of L1 until its data
                is there; what shared memory leaves of L1 bounds the bytes in flight. A line of which an access
                takes a part is held whole
@@ -36,45 +37,46 @@ from layoutcheck.synthesis.demand import Demand
 class Constants:
     """Of the machine; cycles at 1.98 GHz.
 
-    `issue` a warp instruction; `latency` of memory; `barrier` of a block; `step` between two instructions of
-    a warp; `held` a line of L1 by a load; `read`, `write` a byte, `mixed` a byte of both more; bytes that a
-    run costs more (`run`, `run_waited`, `run_write`), a line that it takes in part (`part`, `part_tma`,
-    `part_waited`), two lines that it writes in part (`part_write`); `kept`, `kept_tma` bytes of partial lines
-    that L2 holds, `again` how often those beyond come anew; `pages` runs that all blocks write at once,
-    beyond which each costs `crowd` of them more; `row`, `box` of the copy engine; `stored` until the engine
-    has read a tile, `drained` until stores have left the registers; `overlap`, `hidden` the exponents of
-    what is busy and of what waits.
+    `issue` a warp instruction; `latency` of memory, `later` the share of it that each further round of loads
+    waits; `barrier` of a block; `step` between two instructions of a warp; `held` a line of L1 by a load;
+    `read`, `write` a byte, `mixed` a byte of both more; bytes that a run costs more (`run`, `run_waited`,
+    `run_write`), a line that it takes in part (`part`, `part_tma`, `part_waited`), two lines that it writes
+    in part (`part_write`); `kept`, `kept_tma` bytes of partial lines that L2 holds, `again` how often those
+    beyond come anew; `pages` runs that all blocks write at once, beyond which each costs `crowd` of them
+    more; `row`, `box` of the copy engine; `stored` until the engine has read a tile, `drained` until stores
+    have left the registers; `overlap`, `hidden` the exponents of what is busy and of what waits.
     """
 
     issue: float = 0.327
-    latency: float = 1430.0
+    latency: float = 1200.0
+    later: float = 0.77
     barrier: float = 60.0
     step: float = 4.0
-    held: float = 910.0
-    held_async: float = 959.0
-    read: float = 0.0555
-    write: float = 0.056
+    held: float = 890.0
+    held_async: float = 960.0
+    read: float = 0.0558
+    write: float = 0.0553
     mixed: float = 0.02
     run: float = 3.0
-    run_waited: float = 13.5
+    run_waited: float = 11.3
     run_write: float = 3.0
-    part: float = 9.5
+    part: float = 9.3
     part_tma: float = 10.0
-    part_waited: float = 43.0
-    part_write: float = 10.6
-    kept: float = 45.7e6
+    part_waited: float = 45.5
+    part_write: float = 18.9
+    kept: float = 45e6
     kept_tma: float = 34.5e6
-    again: float = 3.8
+    again: float = 4.0
     pages: float = 76e3
     crowd: float = 0.2
-    cached: float = 1.0
-    data: float = 0.9
-    row: float = 1.0
+    cached: float = 0.82
+    data: float = 0.785
+    row: float = 0.95
     box: float = 5.0
     stored: float = 300.0
-    drained: float = 2010.0
-    overlap: float = 2.93
-    hidden: float = 4.2
+    drained: float = 2160.0
+    overlap: float = 2.77
+    hidden: float = 3.52
 
 
 H200 = Constants()
@@ -95,7 +97,7 @@ def pipes(asked: Demand, machine: Constants = H200) -> dict[str, float]:
         machine.barrier * asked.barriers + machine.step * asked.each + machine.stored * asked.engine_stores
     )
     if asked.way:
-        waited += machine.latency / asked.ahead
+        waited += machine.latency * (1 + machine.later * (asked.rounds - 1)) / asked.ahead
     elif asked.engine_stores:
         memory += waited / asked.blocks
     waited += machine.drained if asked.written_bytes and not asked.way else 0.0

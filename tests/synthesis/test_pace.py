@@ -39,6 +39,7 @@ def test_shared_memory_takes_of_l1_what_the_carveout_holds() -> None:
     [
         "instructions", "data", "sectors", "read_bytes", "written_bytes", "read_runs", "write_runs", "engine",
         "barriers", "held_bytes", "each", "read_parts", "write_parts",
+        "rounds",
     ],
 )  # fmt: skip
 def test_more_is_never_quicker(plans: Synthesis, name: str) -> None:
