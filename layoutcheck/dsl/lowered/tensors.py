@@ -44,7 +44,7 @@ def by_object(given: Sequence[Value], types: Sequence[str]) -> dict[int, Tensor]
     found: dict[int, Tensor] = {}
     for value, cute in zip(given, types, strict=False):
         numbers = [int(one) for one in flat(value) if isinstance(one, int)]
-        known = numbered(cute, numbers)
+        known = numbered(cute, numbers) if numbers else None
         if known is not None:
             found[numbers[0] // GLOBAL_STEP] = known
     return found

@@ -211,11 +211,38 @@ def host(n: cute.Tensor, columns: cutlass.Constexpr):
         atom, cute.make_ordered_layout((64, 2), (0, 1)), cute.make_ordered_layout((1, 32), (0, 1))
     )
     k(n, tiled, columns).launch(grid=[1, 1, 1], block=[256, 1, 1])
+@cute.kernel
+def threads(x: cute.Tensor, tiled: cute.TiledCopy, who: cutlass.Constexpr):
+    t, (low, high, less) = cute.arch.thread_idx()[0], who
+    s = cutlass.memory.SmemAllocator().allocate_tensor(cutlass.Float16, x.layout, 128)
+    if t >= low and t < high:
+        mine = tiled.get_slice(t - less)
+        cute.copy(tiled, mine.partition_S(x), mine.partition_D(s))
+    cute.arch.cp_async_commit_group()
+    cute.arch.cp_async_wait_group(0)
+    cute.arch.sync_threads()
+    x[t % 32, t // 32] = s[t % 32, t // 32]
+@cute.jit
+def of_64(x: cute.Tensor, who: cutlass.Constexpr):
+    atom = cute.make_copy_atom(cute.nvgpu.cpasync.CopyG2SOp(), cutlass.Float16, num_bits_per_copy=128)
+    tiled = cute.make_tiled_copy_tv(atom, cute.make_layout((8, 8), stride=(8, 1)), cute.make_layout((1, 8)))
+    threads(x, tiled, who).launch(grid=[1, 1, 1], block=[256, 1, 1])
 if __name__ == "__main__":
     n = make_fake_tensor(cutlass.Int32, (256,), stride=(1,), assumed_align=4)
     for columns in (64, 32):
         cute.compile(host, n, columns)
+    x = make_fake_tensor(cutlass.Float16, (32, 64), stride=(64, 1), assumed_align=16)
+    for who in ((0, 64, 0), (0, 128, 0), (32, 96, 32), (32, 96, 0), (128, 160, 128)):
+        cute.compile(of_64, x, who)
 """
+# Threads of a tiled copy of 64, by kernel: from, to, what is taken from the index; and what is told.
+OF_64 = {
+    "0640": set(),
+    "01280": {"LC212", "LC204"},
+    "329632": set(),
+    "32960": {"LC204"},
+    "128160128": {"LC212"},
+}
 
 
 def test_warps_that_the_lowering_knows_are_the_tiled_copys_threads(traced: Traced) -> None:
@@ -223,7 +250,13 @@ def test_warps_that_the_lowering_knows_are_the_tiled_copys_threads(traced: Trace
     found = traced(ROLES)
     assert not found.failures, found.failures
     judged = judge(found)
-    ((whole, right), (half, wrong)) = sorted(judged.reports, key=lambda one: one[1].verdict)
+    given = [(one, report) for one, report in judged.reports if report is not None]
+    for name, codes in OF_64.items():
+        told = [report for one, report in given if any(kernel.endswith(f"_{name}") for kernel in one.kernels)]
+        seen = {finding.code for report in told for finding in report.findings if finding.severity == "wrong"}
+        assert told and seen == codes, name
+    of_256 = [one for one in given if any("_host_" in kernel for kernel in one[0].kernels)]
+    ((whole, right), (half, wrong)) = sorted(of_256, key=lambda one: one[1].verdict)
     assert right.verdict == "slow" and wrong.verdict == "wrong"
     assert [finding.code for finding in wrong.findings if finding.severity == "wrong"] == ["LC211"]
     assert whole.first.address_source == half.first.address_source == "threads"
