@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeAlias
 
 from layoutcheck.algebra.integers import Dynamic
@@ -87,6 +88,7 @@ def _fill(kind: Type, numbers: Iterator[int], index: int, integer: int) -> Value
     return found
 
 
+@cache
 def dynamic_layout(cute_type: str) -> Layout | None:
     """The layout of a printed type, where something of it is dynamic."""
     match = _LAYOUT.search(cute_type)

@@ -73,7 +73,7 @@ def tensor_bounds(kernel: Kernel, widest_bytes: int) -> Bounds:
     if kernel.grid is None:
         return Bounds(unchecked=found.unchecked | dict.fromkeys(tags, RUN_TIME))
     promise = kernel.grid.promise()
-    first = judged_in_modes(kernel, tags, promise[1] if promise else None, widest_bytes)
+    first = judged_in_modes(kernel, tags, promise[1] if promise else None, widest_bytes, counted=True)
     tails: dict[str, LoweredFault] = {}
     for tag, one in first.items():
         if isinstance(one, str):
@@ -97,7 +97,7 @@ def tensor_bounds(kernel: Kernel, widest_bytes: int) -> Bounds:
     quantum, whole = promise
     strays = {tag: one.strays for tag, one in first.items() if isinstance(one, Judged) and one.strays}
     for extent in (whole + quantum, whole - quantum):
-        for tag, one in judged_in_modes(kernel, open_, extent, widest_bytes).items():
+        for tag, one in judged_in_modes(kernel, open_, extent, widest_bytes, counted=True).items():
             if isinstance(one, str):
                 found.unchecked.setdefault(tag, one)
                 continue

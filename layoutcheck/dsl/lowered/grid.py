@@ -186,12 +186,15 @@ class Grid:
                 return again
         return replace(found, unfinished={**dict.fromkeys(open_, IN_GRID), **found.unfinished})
 
-    def at(self, tags: Collection[str], extent: Extent, at: tuple[Index, ...]) -> Blocks | str:
-        """The accesses under `tags` of these blocks, or why they are not known."""
-        launched = self.launch(extent)
+    def at(
+        self, tags: Collection[str], extent: Extent, at: tuple[Index, ...] = (), integer: int | None = None
+    ) -> Blocks | str:
+        """The accesses under `tags` of these blocks (by default of `edges`), or why they are not known."""
+        launched = self.launch(extent, integer)
         if launched is None:
             return RUN_TIME
-        return self._evaluated(tags, launch_of(self.kernel, launched), launched, at)
+        how = launch_of(self.kernel, launched)
+        return self._evaluated(tags, how, launched, at or edges(how))
 
     def tensors(self, extent: Extent) -> dict[int, Tensor]:
         """The host's tensors with these extents, by object."""

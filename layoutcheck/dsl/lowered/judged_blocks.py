@@ -9,7 +9,6 @@ from zlib import crc32
 import numpy as np
 
 from layoutcheck.copies.offsets import IntArray
-from layoutcheck.dsl.lowered import Kernel
 from layoutcheck.dsl.lowered.arguments import EXTENTS
 from layoutcheck.dsl.lowered.grid import OVERFLOW, RUN_TIME, Blocks
 from layoutcheck.dsl.lowered.lowered_op import access_parts
@@ -17,6 +16,8 @@ from layoutcheck.dsl.lowered.record import Mask, Recorded
 from layoutcheck.dsl.lowered.spaces import GLOBAL_STEP
 from layoutcheck.sources.traced import LoweredFault
 
+_WIDTH_BITS = 20  # of an access: a bulk copy moves less than 2^20 bytes, a tensor here has fewer than 2^43
+_WIDTHS = (1 << _WIDTH_BITS) - 1
 LOADED = "addresses or predicates known at run time"
 NOT_MET = "the blocks that were evaluated do not come by"
 
@@ -39,21 +40,16 @@ class Judged:
     strays: LoweredFault | None = None
 
 
-def judged(
-    kernel: Kernel, tags: Collection[str], extent: int | None, widest_bytes: int
-) -> dict[str, Judged | str]:
-    """What the blocks at the grid's edges do under `tags`, or why that is not known."""
-    assert kernel.grid is not None
-    return judge_all(kernel.grid.blocks(tags, extent), tags, extent, widest_bytes)
-
-
 def judge_all(
-    blocks: Blocks | str, tags: Collection[str], extent: int | None, widest_bytes: int
+    blocks: Blocks | str, tags: Collection[str], extent: int | None, widest_bytes: int, counted: bool = False
 ) -> dict[str, Judged | str]:
-    """The same of blocks that were evaluated; `extent` is told with faults."""
+    """What blocks that were evaluated do under `tags`, or why it is not known; `extent` is told with faults.
+
+    The bytes of different accesses are counted where that is asked for.
+    """
     if isinstance(blocks, str):
         return dict.fromkeys(tags, blocks)
-    found = {tag: _judge(blocks, blocks.accesses.get(tag, ()), extent, widest_bytes) for tag in tags}
+    found = {tag: _judge(blocks, blocks.accesses.get(tag, ()), extent, widest_bytes, counted) for tag in tags}
     for tag, why in blocks.unfinished.items():
         one = found.get(tag)
         if isinstance(one, Judged) and not one.faults:
@@ -62,7 +58,7 @@ def judge_all(
 
 
 def _judge(
-    blocks: Blocks, accesses: Collection[Recorded], extent: int | None, widest_bytes: int
+    blocks: Blocks, accesses: Collection[Recorded], extent: int | None, widest_bytes: int, counted: bool
 ) -> Judged | str:
     run = f"{extent or 0} {crc32(repr(blocks.at).encode()):x}"
     found = Judged([], blocks.rests == "static", run)
@@ -80,20 +76,27 @@ def _judge(
             found.sure = found.sure and sure
             row, reads = spans(blocks, access, width, address)
             stays = (row >= 0) & (row + reads <= size)
-            moved.append(np.stack((row[stays], reads[stays])))
+            moved.append(row[stays] << _WIDTH_BITS | reads[stays])
             fault = _beyond(blocks, access, (side, op, size), row, reads, stays, 0 if sure else extent or 0)
             if fault is None:
                 continue
             found.left[object_of(access, side)] = size
             if fault.side not in {one.side for one in found.faults}:
                 found.faults.append(fault)
-    counts = sum(int(one[1].sum()) for one in moved)
+    counts = sum(int((one & _WIDTHS).sum()) for one in moved)
     partly = found.faults or any(access.active is not None for access in reached)
     found.inside = (
         counts,
-        int(np.unique(np.concatenate(moved, axis=1), axis=1)[1].sum()) if partly and moved else -1,
+        _distinct(np.concatenate(moved)) if partly and moved and counted else -1,
     )
     return found
+
+
+def _distinct(moved: IntArray) -> int:
+    """The bytes of different accesses. They are sorted: numpy's hash of them is several times slower."""
+    ordered = np.sort(moved)
+    first = np.append(True, ordered[1:] != ordered[:-1])[: ordered.size]
+    return int((ordered[first] & _WIDTHS).sum())
 
 
 def spans(blocks: Blocks, access: Recorded, width: int, address: object) -> tuple[IntArray, IntArray]:

@@ -48,16 +48,17 @@ class Part:
 
 
 def judged_in_modes(
-    kernel: Kernel, tags: Collection[str], extent: int | None, widest_bytes: int, numbers: Extent = None
-) -> dict[str, Judged | str]:
-    """What the blocks at the grid's edges do under `tags`, as `judged`, with what leaves a mode.
+    kernel: Kernel, tags: Collection[str], extent: int | None, widest_bytes: int, numbers: Extent = None,
+    counted: bool = False,
+) -> dict[str, Judged | str]:  # fmt: skip
+    """What the blocks at the grid's edges do under `tags`, with what leaves a mode.
 
     `numbers` are the extents, where they are not all `extent`.
     """
     assert kernel.grid is not None
     grid, numbers = kernel.grid, extent if numbers is None else numbers
     blocks = grid.blocks(tags, numbers)
-    found = judge_all(blocks, tags, extent, widest_bytes)
+    found = judge_all(blocks, tags, extent, widest_bytes, counted)
     if isinstance(blocks, str) or numbers is None or isinstance(numbers, Spread):
         return found
     was, now = grid.tensors(numbers), grid.tensors(Spread(numbers))

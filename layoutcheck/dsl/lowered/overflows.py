@@ -9,7 +9,7 @@ import numpy as np
 
 from layoutcheck.dsl.lowered import Kernel
 from layoutcheck.dsl.lowered.grid import Blocks
-from layoutcheck.dsl.lowered.judged_blocks import Judged, judged
+from layoutcheck.dsl.lowered.judged_blocks import Judged, judge_all
 from layoutcheck.dsl.lowered.lowered_op import access_parts
 from layoutcheck.dsl.lowered.record import Recorded
 from layoutcheck.dsl.lowered.spaces import GLOBAL_STEP
@@ -20,7 +20,8 @@ _INTEGERS = (1 << 14, 1 << 20, (1 << 31) - 1)  # given to integer arguments to s
 
 def overflowing(kernel: Kernel, tags: Collection[str], extent: int, widest_bytes: int) -> set[str]:
     """Those of `tags` whose 32-bit offsets overflow and leave their tensor with this extent."""
-    found = judged(kernel, tags, extent, widest_bytes).items()
+    assert kernel.grid is not None
+    found = judge_all(kernel.grid.at(tags, extent), tags, extent, widest_bytes).items()
     return {tag for tag, one in found if isinstance(one, Judged) and any(f.overflows for f in one.faults)}
 
 
@@ -47,7 +48,7 @@ def least_integer(kernel: Kernel, tags: set[str], extent: int | None, widest_byt
     grid = kernel.grid
 
     def overflowing(number: int, negative: bool) -> set[str]:
-        blocks = grid.blocks(tags, extent, number)
+        blocks = grid.at(tags, extent, integer=number)
         if isinstance(blocks, str):
             return set()
         accesses = {tag: blocks.accesses.get(tag, ()) for tag in tags}

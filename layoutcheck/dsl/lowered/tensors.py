@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import flatten
@@ -95,6 +96,7 @@ def _names(shape: object, path: str = "") -> Iterator[str]:
         yield from _names(part, f"{path}.{i}" if path else str(i))
 
 
+@cache
 def tensor(cute_type: str) -> Memref | None:
     """The tensor that an argument's type describes; None for another type."""
     if not cute_type.startswith("!cute.memref<"):
