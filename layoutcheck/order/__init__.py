@@ -21,6 +21,7 @@ from layoutcheck.dsl.lowered.instructions import transfers
 from layoutcheck.errors import InputError
 from layoutcheck.order.between import between_blocks
 from layoutcheck.order.budget import Budget, OutOfTime
+from layoutcheck.order.contents import Contents
 from layoutcheck.order.events import MOST_TILES, Watched, WatchedKernel, kernels
 from layoutcheck.order.overlap import lost_stores
 from layoutcheck.order.problems import Undecided
@@ -91,9 +92,11 @@ def _kernel(kernel: WatchedKernel, module: TracedModule, budget: Budget) -> Orde
         replays.unchecked |= between.unchecked
         replays.tell(between.problems)
         for token in (0, 1)[: (1 + kernel.tokens) * _within(kernel)]:
-            blocks = _watched(kernel, indices, token, budget)
+            watch = partial(_watched, kernel, indices, token, budget)
+            blocks = watch()
             assumed |= {sentence for block in blocks for sentence in block.assumed}
-            replays.replay(blocks, longer=partial(_watched, kernel, indices, token, budget, 2 * MOST_TILES))
+            replays.replay(blocks, longer=partial(watch, 2 * MOST_TILES))
+            replays.follow(blocks, watch)
             if not token:
                 replays.tell(lost_stores(blocks[0], module))
                 replays.tell(tensor_memory(kernel, blocks[0]))
@@ -115,8 +118,9 @@ def _watched(
     token: int,
     budget: Budget,
     tiles: int = MOST_TILES,
+    contents: Contents | None = None,
 ) -> list[Watched]:
-    return [kernel.watch(index, token, budget, tiles) for index in indices]
+    return [kernel.watch(index, token, budget, tiles, contents) for index in indices]
 
 
 def _other_trips(kernel: WatchedKernel, blocks: list[Watched], replays: Replays) -> None:
@@ -131,9 +135,12 @@ def _other_trips(kernel: WatchedKernel, blocks: list[Watched], replays: Replays)
             other = kernel.with_numbers(*numbers)
             for token in (0, 1)[: (1 + kernel.tokens) * (other is not None)]:
                 assert other is not None
-                ran = [other.watch(block.launch.index, token, replays.budget) for block in blocks]
+                indices = [block.launch.index for block in blocks]
+                watch = partial(_watched, other, indices, token, replays.budget)
+                ran = watch()
                 replays.trips.append(trips(ran))
                 replays.replay(ran, (False,))
+                replays.follow(ran, watch, (False,))
 
 
 def _within(kernel: WatchedKernel) -> bool:

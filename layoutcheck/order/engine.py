@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from layoutcheck.order.accesses import Accesses
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.clocks import HAPPENED
+from layoutcheck.order.contents import Words
 from layoutcheck.order.diagnose import diagnose
 from layoutcheck.order.events import Event, Watched
 from layoutcheck.order.global_memory import GlobalMemory
@@ -58,6 +59,7 @@ class Outcome:
     stopped: str = ""
     undecided: Undecided | None = None
     past_cut: bool = False  # it stopped with some warp behind a loop that was cut
+    agree: bool = True  # what was loaded is what had been stored
     trying: bool = False  # it stopped with some warp at a trial that a run need not wait for
     stuck: frozenset[tuple[int, Operation | None, tuple[int, ...]]] = frozenset()  # who waits where, when
     behind: frozenset[int] = frozenset()  # the warps behind a loop that was cut
@@ -78,6 +80,7 @@ class Engine:
         self.copies = AsyncCopies(self.world, self.mbarriers, self.globally)
         self.tensors = TensorCores(self.world, self.mbarriers, self.registers)
         self.meeting = Rendezvous(self.world)
+        self.words = Words()
         self.backwards = backwards
         self.handlers: dict[str, Handler] = {
             **self.mbarriers.handlers(), **self.copies.handlers(), **self.meeting.handlers(),
@@ -123,6 +126,7 @@ class Engine:
             stopped,
             undecided,
             bool(stopped) and any(self._past_cut(warp) for warp in world.warps),
+            self.words.agree,
             any(w.waits.event.meaning.kind == "mbar_token" for w in waiting if w.waits is not None),
             frozenset(
                 (w.number, w.waits.event.meaning.op, w.waits.event.turns)
@@ -190,6 +194,8 @@ class Engine:
             self.registers.see(warp, index, lanes)
             if event.meaning.kind == "registers":
                 return True
+        if event.words:
+            self.words.see(event, warp.first, lanes)
         handler = self.handlers.get(event.meaning.kind)
         if handler is None:
             if event.meaning.space == "gmem":

@@ -31,11 +31,12 @@ from layoutcheck.dsl.lowered.evaluate import (
 )
 from layoutcheck.dsl.lowered.flow import Flow, Maker
 from layoutcheck.dsl.lowered.machine import Launch, Machine, Step
-from layoutcheck.dsl.lowered.needed import terminator
+from layoutcheck.dsl.lowered.needed import NUMBER, terminator
 from layoutcheck.dsl.lowered.record import Mask, Number
 from layoutcheck.dsl.lowered.values import Reasons, number
 from layoutcheck.order import accumulators, loads
 from layoutcheck.order.budget import Budget
+from layoutcheck.order.contents import INPUT, Contents, Rests, given, stored, words_of
 from layoutcheck.order.meaning import Meaning, describe
 from layoutcheck.order.tokens import settle
 from layoutcheck.sources.mlir import Operation, parse
@@ -63,6 +64,8 @@ class Event:
     guarded: bool
     number: int = 0  # in program order, of its block
     rests: int = 0
+    words: tuple[Number | None, ...] = ()  # it stores them, or is taken to load them: see `contents`
+    based: Rests = frozenset()  # what these words rest on
 
     def number_of(self, operand: int, thread: int) -> int:
         """The number of an operand for one thread."""
@@ -89,7 +92,7 @@ class Watched:
     `cut` are loops over tiles of which only the first turns were followed.
 
     `token` is what every trial of an mbarrier was taken to return; `guessed` says that branches were taken,
-    or loops run, by values that only a run knows.
+    or loops run, by values that only a run knows, other than its `contents`.
     """
 
     launch: Launch
@@ -101,6 +104,7 @@ class Watched:
     token: int = 0
     guessed: bool = False
     cut: frozenset[Operation] = frozenset()
+    deciding: list[Event] = field(default_factory=list)  # loads of what branches and addresses rest on
     reasons: Reasons = field(default_factory=Reasons)
 
 
@@ -145,7 +149,7 @@ class WatchedKernel:
                 bits = 0
                 for slot in slots:
                     bits |= machine.provenance[slot]
-                if bits and machine.reasons.worst(bits) in ("uniform", *_DATA):
+                if bits and machine.reasons.guessed(bits):
                     watched.guessed = True
 
             return run
@@ -169,19 +173,25 @@ class WatchedKernel:
         token: int = 0,
         budget: Budget | None = None,
         tiles: int = MOST_TILES,
+        contents: Contents | None = None,
     ) -> Watched:
         """The events of one block; `token` is what every trial of an mbarrier returns. Raises OutOfTime.
 
-        Loops over tiles are followed for `tiles` turns.
+        Loops over tiles are followed for `tiles` turns. `contents` is what memory is taken to hold.
         """
         launch = replace(self.launch, index=block)
-        roots: Any = [(op, m.operands, []) for op, m in self.meanings.items()]
+        sites = contents.sites if contents is not None else ()
+        roots: Any = [
+            (op, [*m.operands, *(stored(op, m) if op in sites else ())], [])
+            for op, m in self.meanings.items()
+        ]
         machine, run = prepare(self.operation, launch, roots, recorded=lambda _op: "")
+        machine.reasons.taken = INPUT if contents is not None else frozenset()
         watched = Watched(launch, token=token)
         run.consecutive = True
         run.tick = (budget or Budget()).check
         run.most_turns = dict.fromkeys(self.tiles(), tiles)
-        run.translate = Recorder(machine, run, self.meanings, watched, tiles).step
+        run.translate = Recorder(machine, run, self.meanings, watched, tiles, contents).step
         run.control = {name: self._noticed(maker, watched) for name, maker in run.control.items()}
         run_kernel(self.operation, machine, run, self.given, self.types)
         watched.notes, watched.reasons = tuple(sorted(machine.notes)), machine.reasons
@@ -232,9 +242,16 @@ class Recorder:
     """Makes steps that write down an event and then do what the evaluator does."""
 
     def __init__(
-        self, machine: Machine, run: Flow, meanings: dict[Operation, Meaning], out: Watched, tiles: int
+        self,
+        machine: Machine,
+        run: Flow,
+        meanings: dict[Operation, Meaning],
+        out: Watched,
+        tiles: int,
+        contents: Contents | None = None,
     ) -> None:
         self.machine, self.slots, self.meanings, self.out = machine, run.slots, meanings, out
+        self.levels, self.contents = run.full.levels, contents
         self.inner: Callable[[Operation], Step] = run.translate
         self.token, self.most = out.token, tiles
         self.reasons: Reasons = machine.reasons
@@ -253,8 +270,11 @@ class Recorder:
         results = [self.slots[value] for value in op.results]
 
         guard = slots[-1] if meaning.facts.get("guard") else None
+        deciding = op.name == "llvm.load" and self.levels.get(op.results[0]) == NUMBER
+        after = self._after(op, meaning, deciding)
 
         def run() -> None:
+            event = None
             mask = machine.mask
             if guard is not None:
                 taken = for_all(number(machine.values[guard]), machine.launch.threads) != 0
@@ -266,20 +286,47 @@ class Recorder:
                     trust = 0
                     for slot in slots:
                         trust |= machine.provenance[slot]
-                    events.append(
-                        Event(
-                            meaning, tuple(number(machine.values[slot]) for slot in slots), mask,
-                            machine.iterations, self.doubt(trust), self.doubt(machine.guard), len(events),
-                            trust | machine.guard,
-                        )
+                    event = Event(
+                        meaning, tuple(number(machine.values[slot]) for slot in slots), mask,
+                        machine.iterations, self.doubt(trust), self.doubt(machine.guard), len(events),
+                        trust | machine.guard,
                     )  # fmt: skip
+                    events.append(event)
+                    if deciding:
+                        out.deciding.append(event)
             inner()
+            if event is not None and after is not None:
+                after(event)
             if token is not None:
                 for slot in results:
                     machine.values[slot], machine.provenance[slot] = token, 0
 
-        del out
         return run
+
+    def _after(self, op: Operation, meaning: Meaning, deciding: bool) -> Callable[[Event], None] | None:
+        """What a run with given contents does behind an access."""
+        if self.contents is None:
+            return None
+        machine = self.machine
+        if deciding:
+            if meaning.space == "gmem":
+                return given(op, machine, self.slots[op.results[0]])
+            return self.contents.receiver(op, machine, self.slots[op.results[0]])
+        if op not in self.contents.sites:
+            return None
+        values = stored(op, meaning)
+        slots, kinds = [self.slots[value] for value in values], [value.type for value in values]
+
+        def keep(event: Event) -> None:
+            trust = machine.guard
+            for slot in slots:
+                trust |= machine.provenance[slot]
+            event.based = frozenset(machine.reasons.read(trust))
+            event.words = words_of(meaning.size)
+            if machine.reasons.worst(trust) not in _DATA:
+                event.words = words_of(meaning.size, [machine.values[slot] for slot in slots], kinds)
+
+        return keep
 
     def _tile(self, op: Operation) -> Step:
         """The hardware hands out tiles until a loop has had its turns, and then none.

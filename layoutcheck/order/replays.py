@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from layoutcheck.order.budget import Budget, OutOfTime
+from layoutcheck.order.contents import Watch, followed
 from layoutcheck.order.engine import Outcome, run
-from layoutcheck.order.events import Watched
+from layoutcheck.order.events import MOST_TILES, Watched
 from layoutcheck.order.problems import Problem
 from layoutcheck.order.tell import Teller
 from layoutcheck.sources.traced import KernelFinding
@@ -31,7 +32,7 @@ class Replays:
         self,
         blocks: list[Watched],
         orders: Sequence[bool] = (False, True),
-        longer: Callable[[], list[Watched]] | None = None,
+        longer: Callable[[], list[Watched] | None] | None = None,
     ) -> None:
         """Run the warps of the blocks forwards and backwards. Raises OutOfTime.
 
@@ -42,10 +43,7 @@ class Replays:
             outcome = run(blocks, self.transfers, backwards, self.budget)
             self.events = max(self.events, outcome.events)
             if outcome.past_cut and longer is not None and any(p.kind in _ENDLESS for p in outcome.problems):
-                more = run(longer(), self.transfers, backwards, self.budget)
-                inside = {one for one in outcome.stuck if one[0] not in outcome.behind}
-                if inside and inside <= more.stuck and more.stopped == outcome.stopped:
-                    outcome.past_cut = False
+                outcome.past_cut = self._only_seems(outcome, longer(), backwards)
             if outcome.undecided is not None:
                 self.problem = self.problem or self.teller.undecided(outcome.undecided)
                 continue
@@ -53,6 +51,23 @@ class Replays:
             self.unchecked |= _unchecked(outcome, blocks)
             if outcome.stopped == "time":
                 raise OutOfTime
+
+    def _only_seems(self, outcome: Outcome, longer: list[Watched] | None, backwards: bool) -> bool:
+        """Whether what never ended may have waited for what was cut."""
+        if longer is None:
+            return True
+        more = run(longer, self.transfers, backwards, self.budget)
+        inside = {one for one in outcome.stuck if one[0] not in outcome.behind}
+        return not inside or not inside <= more.stuck or more.stopped != outcome.stopped
+
+    def follow(self, blocks: list[Watched], watch: Watch, orders: Sequence[bool] = (False, True)) -> None:
+        """Replay what the blocks do with given contents of memory, where their branches rest on it."""
+        if self.problem:
+            return
+        runs = followed(blocks, watch)
+        if runs is not None:
+            self.replay(runs, orders, lambda: followed(watch(2 * MOST_TILES), watch, 2 * MOST_TILES))
+            self.problem = ""  # the kernel itself could be followed
 
     def tell(self, problems: list[Problem]) -> None:
         """Keep problems as findings, one for each code and pair of lines."""
@@ -77,7 +92,7 @@ def _counts(problem: Problem, blocks: list[Watched], outcome: Outcome) -> bool:
     """Whether a problem can be told: what never ends may only seem so where loops were cut."""
     if problem.kind not in _ENDLESS:
         return True
-    return not outcome.trying and _followed(blocks) and not outcome.past_cut
+    return outcome.agree and not outcome.trying and _followed(blocks) and not outcome.past_cut
 
 
 def _followed(blocks: list[Watched]) -> bool:

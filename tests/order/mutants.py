@@ -38,6 +38,7 @@ from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.order import engine
 from layoutcheck.order.budget import Budget, OutOfTime
+from layoutcheck.order.contents import Contents, followed
 from layoutcheck.order.events import MOST_TILES, Event, Watched, WatchedKernel, kernels, lanes_of
 from layoutcheck.order.meaning import Meaning
 from layoutcheck.order.replays import Replays
@@ -48,6 +49,7 @@ from layoutcheck.sources.traced import KernelFinding, OrderReport
 from layoutcheck.sources.traced_module import TracedModule
 
 SECONDS = 60.0  # of processor time for one mutant
+PART = 150_000  # characters of a traced module whose mutants one process judges
 TRIPS = 8  # trip counts beside the usual one
 # kind -> the operand that is changed, and by how much
 NUMBERS = {"barrier": (-1, 32), "barrier_arrive": (-1, 32), "mbar_init": (1, 1), "mbar_expect": (1, 16)}
@@ -111,22 +113,54 @@ def mutations(kernel: WatchedKernel) -> Iterator[Mutation]:
                 yield Mutation(op, meaning, f"{step:+d}", operand, step)
 
 
+@dataclass(frozen=True)
+class Run:
+    """What the blocks of a cluster do; `longer` the same with more turns of loops that are cut."""
+
+    blocks: list[Watched]
+    longer: list[Watched] | None = None
+    orders: tuple[bool, ...] = (False,)
+
+    def has(self, mutation: Mutation) -> bool:
+        """Whether any block comes by what is mutated: it does what the kernel does otherwise."""
+        return any(event.meaning is mutation.meaning for block in self.blocks for event in block.events)
+
+
+def runs_of(kernel: WatchedKernel, first: bool = True) -> Iterator[Run]:
+    """The runs that the judge makes of a kernel; not `first`: with other numbers, in one order."""
+    x, y, z = kernel.launch.cluster
+    indices = [(i, j, k) for k in range(z) for j in range(y) for i in range(x)]
+    for token in (0, 1)[: (1 + kernel.tokens) if first else 1]:
+
+        def watch(
+            tiles: int = MOST_TILES, contents: Contents | None = None, token: int = token
+        ) -> list[Watched]:
+            return [kernel.watch(index, token, Budget(SECONDS), tiles, contents) for index in indices]
+
+        blocks, orders = watch(), (False, True) if first else (False,)
+        longer = watch(2 * MOST_TILES) if first and not token else None
+        yield Run(blocks, longer, orders)
+        given = followed(blocks, watch)
+        if given is not None:
+            more = None
+            if first and any(block.cut for block in given):
+                more = followed(watch(2 * MOST_TILES), watch, 2 * MOST_TILES)
+            yield Run(given, more, orders)
+
+
 def judged(
-    replays: Replays,
-    runs: list[list[Watched]],
-    mutation: Mutation | None,
-    base: Any = (),
-    longer: list[Watched] | None = None,
-    usual: int = 1,
+    replays: Replays, runs: list[Run], mutation: Mutation | None, base: Any = ()
 ) -> dict[Any, KernelFinding]:
     """The findings of a kernel, or of a mutant until one is wrong, by code and places."""
     found: dict[Any, KernelFinding] = {}
-    for number, blocks in enumerate(runs):
-        mutants = blocks if mutation is None else _mutated(blocks, mutation)
-        more = None
-        if longer is not None and mutation is not None and not number:
-            more = partial(_mutated, longer, mutation)
-        replays.replay(mutants, (False,) if number >= usual else (False, True), more)
+    for run in runs:
+        if mutation is not None and not run.has(mutation):
+            continue
+        mutants = run.blocks if mutation is None else _mutated(run.blocks, mutation)
+        longer = None
+        if run.longer is not None and mutation is not None:
+            longer = partial(_mutated, run.longer, mutation)
+        replays.replay(mutants, run.orders, longer)
         found = {
             (f.code, f.evidence["kind"], *((p.where.file, p.where.line) for p in f.places[:2])): f
             for f in replays.kept()
@@ -138,15 +172,15 @@ def judged(
     return found
 
 
-def _ends(runs: list[list[Watched]], mutation: Mutation, sizes: dict[str, int]) -> bool:
-    return all(engine.run(_mutated(blocks, mutation), sizes).stopped == "" for blocks in runs)
+def _ends(runs: list[Run], mutation: Mutation, sizes: dict[str, int]) -> bool:
+    return all(engine.run(_mutated(run.blocks, mutation), sizes).stopped == "" for run in runs)
 
 
 def _mutated(blocks: list[Watched], mutation: Mutation) -> list[Watched]:
     return [mutation.of(block) for block in blocks]
 
 
-def redundant(mutation: Mutation, runs: list[list[Watched]], ends: Callable[[], bool]) -> str:
+def redundant(mutation: Mutation, runs: list[Run], ends: Callable[[], bool]) -> str:
     """Why a mutant does what the kernel does; "" where its events do not show it.
 
     `ends` says whether every warp of the mutant comes to its end.
@@ -154,7 +188,7 @@ def redundant(mutation: Mutation, runs: list[list[Watched]], ends: Callable[[], 
     kind = mutation.meaning.kind
     if kind == "fence_init":
         return "fence.mbarrier_init emits nothing"
-    blocks = [block for run in runs for block in run]
+    blocks = [block for run in runs for block in run.blocks]
     programs = [events for block in blocks for events in _warps(block) if _has(events, mutation)]
     if not programs:
         return "no warp of the runs executes it"
@@ -402,29 +436,27 @@ def _touched(events: list[Event], threads: int) -> Any:
     return np.unique(np.concatenate(parts), axis=0)
 
 
-def of_kernel(name: str, kernel: WatchedKernel, module: TracedModule) -> dict[str, Any]:
-    """All mutants of one kernel."""
-    x, y, z = kernel.launch.cluster
-    indices = [(i, j, k) for k in range(z) for j in range(y) for i in range(x)]
+def of_kernel(
+    name: str, kernel: WatchedKernel, module: TracedModule, share: tuple[int, int] = (0, 1)
+) -> dict[str, Any]:
+    """The mutants of one kernel: number `share[0]` of every `share[1]`."""
     teller, sizes = Teller(module), transfers(module.text)
 
     def replays() -> Replays:
         return Replays(teller, sizes, Budget(SECONDS))
 
-    tokens = (0, 1) if kernel.tokens else (0,)
-    runs = [[kernel.watch(index, token, Budget(SECONDS)) for index in indices] for token in tokens]
-    for numbers in islice(variations(kernel, runs[0][0]), TRIPS):
+    runs = list(runs_of(kernel))
+    for numbers in islice(variations(kernel, runs[0].blocks[0]), TRIPS):
         other = kernel.with_numbers(*numbers)
         if other is not None:
-            runs.append([other.watch(index, 0, Budget(SECONDS)) for index in indices])
-    longer = [kernel.watch(index, 0, Budget(SECONDS), 2 * MOST_TILES) for index in indices]
+            runs += runs_of(other, first=False)
     first = replays()
     base = judged(first, runs, None)
     counts, missed, reasons = Counter[str](), list[dict[str, str]](), Counter[str]()
-    for mutation in mutations(kernel):
+    for mutation in islice(mutations(kernel), share[0], None, share[1]):
         one = replays()
         try:
-            told = judged(one, runs, mutation, base, longer, len(tokens))
+            told = judged(one, runs, mutation, base)
             new = [f for key, f in told.items() if key not in base]
         except OutOfTime:
             new = [f for f in one.kept() if f.code not in {b.code for b in base.values()}]
@@ -469,26 +501,42 @@ def collect(scripts: list[str], out: Path, arch: str | None) -> None:
 def run_all(given: list[Path], out: Path | None, jobs: int) -> None:
     """Mutate every kernel of files that `collect` made."""
     lines = [line for file in given for line in file.read_text().splitlines()]
-    found: list[dict[str, Any]] = []
+    found: dict[tuple[int, int], dict[str, Any]] = {}
     with ProcessPoolExecutor(jobs) as pool:
-        for done in as_completed(pool.submit(of_line, line) for line in sorted(lines, key=len, reverse=True)):
-            found += done.result()
+        parts = {}
+        for number in sorted(range(len(lines)), key=lambda n: len(lines[n]), reverse=True):
+            many = min(jobs, 1 + len(lines[number]) // PART)
+            for share in range(many):
+                parts[pool.submit(of_line, lines[number], (share, many))] = number
+        for done in as_completed(parts):
+            for kernel, row in enumerate(done.result()):
+                key = parts[done], kernel
+                found[key] = _joined(found[key], row) if key in found else row
             if out is not None:
-                _write(out, sorted(found, key=lambda row: (row["arch"], row["kernel"])))
+                _write(out, sorted(found.values(), key=lambda row: (row["arch"], row["kernel"])))
 
 
-def of_line(line: str) -> list[dict[str, Any]]:
-    """All mutants of the kernels of one module."""
+def _joined(one: dict[str, Any], two: dict[str, Any]) -> dict[str, Any]:
+    """Two parts of one kernel's mutants as one."""
+    sums = {k: one[k] + two[k] for k in ("mutants", "found", "noted", "redundant", "missed", "not_found")}
+    sums["not_found"].sort(key=lambda row: (row["place"], row["operation"], row["change"]))
+    because = Counter(one["redundant_because"]) + Counter(two["redundant_because"])
+    return {**one, **sums, "redundant_because": dict(because)}
+
+
+def of_line(line: str, share: tuple[int, int] = (0, 1)) -> list[dict[str, Any]]:
+    """The mutants of the kernels of one module, or a part of them."""
     one = json.loads(line)
     module = TracedModule(one["text"], one["kernel"], one["arch"], one["sites"], one["places"])
     start, found = time.process_time(), []
     for kernel in kernels(one["lowered"], argument_types(without_locations(module.text))):
         if not any(m.kind in DELETED for m in kernel.meanings.values()):
             continue
-        row = of_kernel(f"{Path(shlex.split(one['script'])[0]).name}: {kernel.name[:70]}", kernel, module)
+        name = f"{Path(shlex.split(one['script'])[0]).name}: {kernel.name[:70]}"
+        row = of_kernel(name, kernel, module, share)
         found.append(row)
         shown = {k: row[k] for k in ("mutants", "found", "noted", "redundant", "missed", "problem")}
-        print(row["kernel"][:60], shown, f"{time.process_time() - start:.0f} s", flush=True)
+        print(row["kernel"][:60], share, shown, f"{time.process_time() - start:.0f} s", flush=True)
     return found
 
 

@@ -193,7 +193,7 @@ def _ends(flow: Flow, loop: Operation, k: int, bits: int) -> bool:
         flow.cut.add(loop)
         flow.machine.notes.add(f"a persistent loop is followed for its first {k} turns")
         return True
-    if flow.machine.reasons.worst(bits) not in ("uniform", "data", "blocked"):
+    if not flow.machine.reasons.guessed(bits):
         return False
     flow.machine.notes.add("a loop that ends by a value loaded at run time is taken to run once")
     return True

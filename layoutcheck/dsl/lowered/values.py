@@ -27,6 +27,7 @@ class Reasons:
     """What was assumed, each with its bit: (class, sentence)."""
 
     known: dict[tuple[str, str], int] = field(default_factory=dict)
+    taken: frozenset[str] = frozenset()  # sentences that loops and branches are followed by
 
     def bit(self, kind: str, sentence: str) -> int:
         """The bit of an assumption of class `kind`."""
@@ -42,6 +43,13 @@ class Reasons:
         for kind, sentence in other.read(provenance):
             bits |= self.bit(kind, sentence)
         return bits
+
+    def guessed(self, provenance: int) -> bool:
+        """Whether it rests on what only a run knows, other than what is taken for it."""
+        return any(
+            kind in ("uniform", "data", "blocked") and sentence not in self.taken
+            for kind, sentence in self.read(provenance)
+        )
 
     def worst(self, provenance: int) -> str:
         """The class of the worst of them; "static" where there are none."""

@@ -1,0 +1,218 @@
+"""What memory holds where a kernel's branches and loops rest on it: runs that a real one could be.
+
+    followed(blocks, watch)    # blocks: runs in which loaded values were guessed
+
+The input in global memory is a function of the address, so that all warps load the same: a branch on it is
+taken as some run would take it. What warps store to shared memory and load again (a scheduler's tiles) is
+known: the n-th load of a word by one operation of one warp is taken to bring the n-th number stored there.
+That is an assumption. The replay compares it with what was really stored last (`Words`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from layoutcheck.dsl.lowered import spaces
+from layoutcheck.dsl.lowered.machine import Machine
+from layoutcheck.dsl.lowered.record import Data
+from layoutcheck.dsl.lowered.types import Type, parse_type
+from layoutcheck.dsl.lowered.values import Value, flat
+from layoutcheck.sources.mlir import Operation
+from layoutcheck.sources.mlir import Value as SsaValue
+
+if TYPE_CHECKING:
+    from layoutcheck.order.events import Event, Watched
+    from layoutcheck.order.meaning import Meaning
+
+# What is one number for everybody who asks: a branch on it is taken as a run could take it.
+INPUT = frozenset(
+    (
+        "a value that all threads load from global memory",
+        "a value that all threads of a warp load from global memory",
+        "one of the values that each thread loads from global memory, given to a whole warp",
+        "what the lanes of a warp vote on is taken for 0",
+        "floating-point arithmetic on what all threads share is taken for 0",
+    )
+)
+_PASSES = 5  # a number that decides what is stored comes one pass later
+_WORD = 4  # bytes
+_EACH = 1024  # what one element of the input is more than the one before
+
+# The runs of a cluster's blocks: of so many turns over tiles, with `contents`.
+Watch: TypeAlias = "Callable[..., list[Watched]]"
+# (class, sentence) of what a stored number rests on
+Rests = frozenset[tuple[str, str]]
+
+
+@dataclass(slots=True)
+class Contents:
+    """`sent` are the numbers stored to each word of shared memory, in order; None for one that is not known.
+
+    `sites` are the stores whose numbers are looked at.
+    """
+
+    sites: frozenset[Operation] = frozenset()
+    sent: dict[int, list[tuple[int | None, Rests]]] = field(default_factory=dict)
+
+    @staticmethod
+    def after(blocks: list[Watched]) -> Contents | None:
+        """What the runs of a cluster's blocks say; None where the kernel writes what it goes by."""
+        wanted, given = set[int](), set[int]()
+        for block in blocks:
+            for event in block.deciding:
+                (given if event.meaning.space == "gmem" else wanted).update(_places(event, block))
+        sites, sent = set[Operation](), defaultdict[int, list[tuple[int | None, Rests]]](list)
+        for block in blocks:
+            for event in block.events:
+                kind, op = event.meaning.kind, event.meaning.op
+                if kind not in ("write", "atomic", "st_async") or op is None:
+                    continue
+                if event.meaning.space == "gmem":
+                    if given and not given.isdisjoint(_places(event, block)):
+                        return None
+                elif wanted and not wanted.isdisjoint(_places(event, block)):
+                    sites.add(op)
+                    for place, words in said(event, _threads(event, block.launch.threads)):
+                        for i, word in enumerate(words):
+                            sent[place + _WORD * i].append((word, event.based))
+        return Contents(frozenset(sites), dict(sent))
+
+    def receiver(self, op: Operation, machine: Machine, out: int) -> Callable[[Event], None]:
+        """What a load from shared memory brings: called behind it, with its event."""
+        kind, seen = parse_type(op.results[0].type), Counter[tuple[int, int]]()
+        count = kind.size_bytes // _WORD
+
+        def run(event: Event) -> None:
+            if kind.size_bytes % _WORD:
+                return
+            found = np.zeros((count, machine.launch.threads), np.int64)
+            rests, once = set[tuple[str, str]](), dict[tuple[int, int], list[int]]()
+            threads = _threads(event, machine.launch.threads)
+            for thread in threads:
+                place = _place(event.number_of(0, thread))
+                key = thread // 32, place
+                if key not in once:
+                    turn, seen[key] = seen[key], seen[key] + 1
+                    words = [self.sent.get(place + _WORD * i, ())[turn : turn + 1] for i in range(count)]
+                    numbers = [word[0][0] for word in words if word]
+                    if len(numbers) < count or None in numbers:
+                        return
+                    once[key] = [n for n in numbers if n is not None]
+                    for word in words:
+                        rests |= word[0][1]
+                found[:, thread] = once[key]
+            event.words = tuple(found)
+            machine.values[out] = _joined(kind, found, threads)
+            machine.provenance[out] = 0
+            for why in rests:
+                machine.provenance[out] |= machine.reasons.bit(*why)
+
+        return run
+
+
+def followed(blocks: list[Watched], watch: Watch, *tiles: int) -> list[Watched] | None:
+    """Runs like `blocks`, with all contents given; None where nothing, or still much, is guessed."""
+    contents: Contents | None = None
+    for _ in range(_PASSES):
+        if not any(block.guessed for block in blocks):
+            return blocks if contents is not None else None
+        before, contents = contents, Contents.after(blocks)
+        if contents is None or contents == before:
+            return None
+        blocks = watch(*tiles, contents=contents)
+    return None if any(block.guessed for block in blocks) else blocks
+
+
+class Words:
+    """The replay's own memory: whether a load brings what its run was taken to load."""
+
+    def __init__(self) -> None:
+        self.stored: dict[int, int | None] = {}
+        self.agree = True
+
+    def see(self, event: Event, first: int, lanes: int) -> None:
+        """A store, or a load, by lanes of the warp whose first thread is given."""
+        threads = [first + lane for lane in range(32) if lanes >> lane & 1]
+        for place, words in said(event, threads):
+            for i, word in enumerate(words):
+                if event.meaning.kind != "read":
+                    self.stored[place + _WORD * i] = word
+                elif word is None or self.stored.get(place + _WORD * i) != word:
+                    self.agree = False
+
+
+def given(op: Operation, machine: Machine, out: int) -> Callable[[Event], None]:
+    """What a load from global memory brings: a function of the address alone."""
+    kind = parse_type(op.results[0].type)
+
+    def run(event: Event) -> None:
+        value = machine.values[out]
+        if kind.kind == "pointer" or kind.size_bytes == 8 or not isinstance(value, Data):
+            return  # mostly a pointer: an object of its own
+        _, offset = spaces.in_object("gmem", event.values[0])
+        index = offset // max(1, kind.size_bytes)
+        machine.values[out] = replace(value, number=_EACH * (1 + index % _EACH))
+
+    return run
+
+
+def stored(op: Operation, meaning: Meaning) -> list[SsaValue]:
+    """The values that a store writes, in order; none of an atomic operation."""
+    if op.name == "llvm.store":
+        return op.operands[:1]
+    others = [value for value in op.operands if all(value is not one for one in meaning.operands)]
+    return others if meaning.kind == "st_async" else []
+
+
+def words_of(size: int, values: Iterable[Value] = (), kinds: Iterable[str] = ()) -> tuple[Any, ...]:
+    """The words of `size` bytes of integers of 32 bits; None for each where they are anything else."""
+    unknown, found = (None,) * max(1, size // _WORD), list[Any]()
+    for value, text in zip(values, kinds, strict=True):
+        kind = parse_type(text)
+        if (kind.parts[0] if kind.kind == "vector" else kind).bits != 8 * _WORD:
+            return unknown
+        found += flat(value)
+    return tuple(found) if len(found) * _WORD == size else unknown
+
+
+def said(event: Event, threads: Iterable[int]) -> Iterator[tuple[int, list[int | None]]]:
+    """(place, words) of what these threads store or are taken to load, each place once; unknown is None."""
+    found: dict[int, list[int | None]] = {}
+    for thread in threads:
+        words = [int(word[thread]) if isinstance(word, np.ndarray) else word for word in event.words]
+        place = _place(event.number_of(0, thread))
+        if found.setdefault(place, words) != words:
+            found[place] = [None] * len(words)
+    yield from found.items()
+
+
+def _place(address: int) -> int:
+    """Rank and offset of an address in shared memory, whatever window it is of."""
+    return address & (spaces.GENERIC_SHARED - 1) if address < spaces.GLOBAL_STEP else address
+
+
+def _places(event: Event, block: Watched) -> Iterator[int]:
+    """The words that an event reaches."""
+    threads = block.launch.threads
+    for one in np.unique(event.numbers(0, threads)[_threads(event, threads)]).tolist():
+        yield from range(_place(one), _place(one) + max(_WORD, event.meaning.size), _WORD)
+
+
+def _threads(event: Event, threads: int) -> list[int]:
+    """The threads that execute an event."""
+    found: list[int] = (np.arange(threads) if event.mask is None else np.flatnonzero(event.mask)).tolist()
+    return found
+
+
+def _joined(kind: Type, found: Any, threads: list[int]) -> Value:
+    """The loaded value: one number for all threads where it is the same for those that load it."""
+    parts = []
+    for row in found:
+        own = row[threads]
+        parts.append(int(own[0]) if bool((own == own[0]).all()) else row)
+    return tuple(parts) if kind.kind == "vector" and kind.count > 1 else parts[0]
