@@ -14,29 +14,26 @@ import contextlib
 import math
 import time
 from collections.abc import Iterable
-from functools import partial
 
 from layoutcheck.dsl.lowered import argument_types
 from layoutcheck.dsl.lowered.instructions import transfers
 from layoutcheck.errors import InputError
 from layoutcheck.order.between import between_blocks
 from layoutcheck.order.budget import Budget, OutOfTime
-from layoutcheck.order.contents import Contents
-from layoutcheck.order.events import MOST_TILES, Watched, WatchedKernel, kernels
+from layoutcheck.order.events import WatchedKernel, kernels
 from layoutcheck.order.overlap import lost_stores
 from layoutcheck.order.problems import Undecided
 from layoutcheck.order.replays import Replays
+from layoutcheck.order.runs import SURPRISES, runs
 from layoutcheck.order.tell import Teller
 from layoutcheck.order.tensor_memory import tensor_memory
-from layoutcheck.order.trips import trips, variations
+from layoutcheck.order.trips import trips
 from layoutcheck.sources.mlir import without_locations
 from layoutcheck.sources.traced import OrderReport
 from layoutcheck.sources.traced_module import TracedModule
 
 MOST_BLOCKS = 16  # of a cluster: the most that a GPU has
 TRIPS_SECONDS = 2.0  # of processor time, after which no further trip count is tried
-# Another version's operations may have other shapes than those of the modelled one.
-_SURPRISES = (IndexError, KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
 
 
 def check_module(module: TracedModule, lowered: str, problem: str, seconds: float = math.inf) -> OrderReport:
@@ -57,7 +54,7 @@ def check_module(module: TracedModule, lowered: str, problem: str, seconds: floa
         return OrderReport(
             module.kernel, module.arch, problem=f"the lowered module cannot be read: {error.message}"
         )
-    except _SURPRISES as error:
+    except SURPRISES as error:
         reason = f"the lowered module is not as expected: {type(error).__name__}: {error}"
         return OrderReport(module.kernel, module.arch, problem=reason)
     return OrderReport(
@@ -84,23 +81,14 @@ def _kernel(kernel: WatchedKernel, module: TracedModule, budget: Budget) -> Orde
         return OrderReport(name, arch, problem=why, threads=threads)
     if threads > 1024:
         return OrderReport(name, arch, problem=f"a block of {threads} threads", threads=threads)
-    indices = [(x, y, z) for z in range(cluster[2]) for y in range(cluster[1]) for x in range(cluster[0])]
     replays = Replays(Teller(module), transfers(module.text), budget)
     late, assumed = "", set[str]()
     try:
         between = between_blocks(kernel, replays.teller, budget)
         replays.unchecked |= between.unchecked
         replays.tell(between.problems)
-        for token in (0, 1)[: (1 + kernel.tokens) * _within(kernel)]:
-            watch = partial(_watched, kernel, indices, token, budget)
-            blocks = watch()
-            assumed |= {sentence for block in blocks for sentence in block.assumed}
-            replays.replay(blocks, longer=partial(watch, 2 * MOST_TILES))
-            replays.follow(blocks, watch)
-            if not token:
-                replays.tell(lost_stores(blocks[0], module))
-                replays.tell(tensor_memory(kernel, blocks[0]))
-                _other_trips(kernel, blocks, replays)
+        if _within(kernel):
+            _all_runs(kernel, module, replays, assumed)
     except OutOfTime:
         late = f"the time budget of {budget.seconds:g} s was used up"
         part = f"; part of {replays.events:,} accesses and synchronisations was looked at"
@@ -112,35 +100,25 @@ def _kernel(kernel: WatchedKernel, module: TracedModule, budget: Budget) -> Orde
     )  # fmt: skip
 
 
-def _watched(
-    kernel: WatchedKernel,
-    indices: list[tuple[int, int, int]],
-    token: int,
-    budget: Budget,
-    tiles: int = MOST_TILES,
-    contents: Contents | None = None,
-) -> list[Watched]:
-    return [kernel.watch(index, token, budget, tiles, contents) for index in indices]
-
-
-def _other_trips(kernel: WatchedKernel, blocks: list[Watched], replays: Replays) -> None:
-    """The kernel with other trip counts, while nothing is wrong and for a limited time."""
-    replays.trips.append(trips(blocks))
-    began = replays.budget.left()
-    for numbers in variations(kernel, blocks[0]):
+def _all_runs(kernel: WatchedKernel, module: TracedModule, replays: Replays, assumed: set[str]) -> None:
+    """Replay every run; those with other numbers while nothing is wrong, and for a limited time."""
+    began = math.inf
+    for run in runs(kernel, replays.budget):
+        if run.first:
+            assumed |= {sentence for block in run.blocks for sentence in block.assumed}
+            replays.take(run)
+            if not replays.trips:
+                replays.tell(lost_stores(run.blocks[0], module))
+                replays.tell(tensor_memory(kernel, run.blocks[0]))
+                replays.trips.append(trips(run.blocks))
+            continue
+        began = min(began, replays.budget.left())
         told = replays.problem or any(f.severity == "wrong" for f in replays.kept())
         if told or began - replays.budget.left() > TRIPS_SECONDS:
             return
-        with contextlib.suppress(*_SURPRISES, ArithmeticError):  # numbers that no caller would give
-            other = kernel.with_numbers(*numbers)
-            for token in (0, 1)[: (1 + kernel.tokens) * (other is not None)]:
-                assert other is not None
-                indices = [block.launch.index for block in blocks]
-                watch = partial(_watched, other, indices, token, replays.budget)
-                ran = watch()
-                replays.trips.append(trips(ran))
-                replays.replay(ran, (False,))
-                replays.follow(ran, watch, (False,))
+        replays.trips.append(trips(run.blocks))
+        with contextlib.suppress(*SURPRISES, ArithmeticError):  # numbers that no caller would give
+            replays.take(run)
 
 
 def _within(kernel: WatchedKernel) -> bool:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -43,8 +43,6 @@ _PASSES = 5  # a number that decides what is stored comes one pass later
 _WORD = 4  # bytes
 _EACH = 1024  # what one element of the input is more than the one before
 
-# The runs of a cluster's blocks: of so many turns over tiles, with `contents`.
-Watch: TypeAlias = "Callable[..., list[Watched]]"
 # (class, sentence) of what a stored number rests on
 Rests = frozenset[tuple[str, str]]
 
@@ -115,8 +113,11 @@ class Contents:
         return run
 
 
-def followed(blocks: list[Watched], watch: Watch, *tiles: int) -> list[Watched] | None:
-    """Runs like `blocks`, with all contents given; None where nothing, or still much, is guessed."""
+def followed(blocks: list[Watched], watch: Callable[[Contents], list[Watched]]) -> list[Watched] | None:
+    """What blocks of a cluster do with all contents given; None where nothing, or still much, is guessed.
+
+    `blocks` are runs without, `watch` makes those with given contents.
+    """
     contents: Contents | None = None
     for _ in range(_PASSES):
         if not any(block.guessed for block in blocks):
@@ -124,7 +125,7 @@ def followed(blocks: list[Watched], watch: Watch, *tiles: int) -> list[Watched] 
         before, contents = contents, Contents.after(blocks)
         if contents is None or contents == before:
             return None
-        blocks = watch(*tiles, contents=contents)
+        blocks = watch(contents)
     return None if any(block.guessed for block in blocks) else blocks
 
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from layoutcheck.order.budget import Budget, OutOfTime
-from layoutcheck.order.contents import Watch, followed
 from layoutcheck.order.engine import Outcome, run
-from layoutcheck.order.events import MOST_TILES, Watched
+from layoutcheck.order.events import Watched
 from layoutcheck.order.problems import Problem
+from layoutcheck.order.runs import Run
 from layoutcheck.order.tell import Teller
 from layoutcheck.sources.traced import KernelFinding
 
@@ -60,14 +60,13 @@ class Replays:
         inside = {one for one in outcome.stuck if one[0] not in outcome.behind}
         return not inside or not inside <= more.stuck or more.stopped != outcome.stopped
 
-    def follow(self, blocks: list[Watched], watch: Watch, orders: Sequence[bool] = (False, True)) -> None:
-        """Replay what the blocks do with given contents of memory, where their branches rest on it."""
-        if self.problem:
+    def take(self, run: Run) -> None:
+        """Replay a run. Raises OutOfTime."""
+        if run.given and self.problem:
             return
-        runs = followed(blocks, watch)
-        if runs is not None:
-            self.replay(runs, orders, lambda: followed(watch(2 * MOST_TILES), watch, 2 * MOST_TILES))
-            self.problem = ""  # the kernel itself could be followed
+        self.replay(run.blocks, run.orders, run.longer if run.first else None)
+        if run.given:
+            self.problem = ""  # the kernel could be followed without
 
     def tell(self, problems: list[Problem]) -> None:
         """Keep problems as findings, one for each code and pair of lines."""

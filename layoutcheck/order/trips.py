@@ -10,13 +10,16 @@ extent is made 0. S is estimated: half the mbarriers, or what cp.async.wait_grou
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from layoutcheck.order.events import Watched, WatchedKernel
 
 EXTENT = 1024  # of every dynamic mode, where a turn's share of it is measured
 _TURNING = ("bulk_load", "cp_async")
 _MOST_STAGES = 8
+MOST_TURNS = 20  # of a loop over tiles: what drifts by one arrival in each phase goes wrong within them
+_TRIALS = 6  # of grids
 
 
 def trips(blocks: list[Watched]) -> int:
@@ -56,3 +59,36 @@ def variations(kernel: WatchedKernel, block: Watched) -> Iterator[tuple[int, int
     if share > 1:
         yield share // 2, share // 2
     yield from zip(others, others, strict=True)
+
+
+def ending(
+    kernel: WatchedKernel, blocks: list[Watched], watch: Callable[[WatchedKernel], list[Watched] | None]
+) -> WatchedKernel | None:
+    """The kernel launched so that its loops over tiles end by themselves, after `MOST_TURNS` turns at most.
+
+    The grid is made smaller or larger; where extents are dynamic, they are of two turns of the inner loop.
+    None where no loop of `blocks` was cut, or no such grid is found. `watch` follows a kernel for
+    `MOST_TURNS` turns; None where it cannot be followed.
+    """
+    if not blocks[0].cut:
+        return None
+    first = next(variations(kernel, blocks[0]), None)
+    other = kernel.with_numbers(2 * first[0], 2 * first[1]) if first is not None else None
+    other = other or kernel
+    axis = max(range(3), key=lambda i: other.launch.grid[i])
+    each = other.launch.cluster[axis]
+    many = max(1, other.launch.grid[axis] // each)
+    for _ in range(_TRIALS):
+        x, y, z = (many * each if i == axis else n for i, n in enumerate(other.launch.grid))
+        found = replace(other, launch=replace(other.launch, grid=(x, y, z)))
+        ran = watch(found)
+        if ran is None or not all(block.complete for block in ran):
+            return None
+        turns = max((event.turns[0] + 1 for event in ran[0].events if event.turns), default=1)
+        if ran[0].cut:
+            many *= 8
+        elif turns >= MOST_TURNS // 2 or many == 1:
+            return found if turns > 1 else None
+        else:
+            many = max(1, many * turns * 4 // (MOST_TURNS * 3))
+    return None

@@ -38,19 +38,19 @@ from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.order import engine
 from layoutcheck.order.budget import Budget, OutOfTime
-from layoutcheck.order.contents import Contents, followed
-from layoutcheck.order.events import MOST_TILES, Event, Watched, WatchedKernel, kernels, lanes_of
+from layoutcheck.order.events import Event, Watched, WatchedKernel, kernels, lanes_of
 from layoutcheck.order.meaning import Meaning
 from layoutcheck.order.replays import Replays
+from layoutcheck.order.runs import Run
+from layoutcheck.order.runs import runs as all_runs
 from layoutcheck.order.tell import Teller
-from layoutcheck.order.trips import variations
 from layoutcheck.sources.mlir import Operation, without_locations
 from layoutcheck.sources.traced import KernelFinding, OrderReport
 from layoutcheck.sources.traced_module import TracedModule
 
 SECONDS = 60.0  # of processor time for one mutant
 PART = 150_000  # characters of a traced module whose mutants one process judges
-TRIPS = 8  # trip counts beside the usual one
+TRIPS = 9  # other numbers: a grid, trip counts
 # kind -> the operand that is changed, and by how much
 NUMBERS = {"barrier": (-1, 32), "barrier_arrive": (-1, 32), "mbar_init": (1, 1), "mbar_expect": (1, 16)}
 GROUPS = ("cp_wait", "bulk_wait", "wgmma_wait")
@@ -114,53 +114,46 @@ def mutations(kernel: WatchedKernel) -> Iterator[Mutation]:
 
 
 @dataclass(frozen=True)
-class Run:
-    """What the blocks of a cluster do; `longer` the same with more turns of loops that are cut."""
+class Kept:
+    """A run of the kernel; `longer` is the same with more turns of loops that are cut."""
 
-    blocks: list[Watched]
-    longer: list[Watched] | None = None
-    orders: tuple[bool, ...] = (False,)
+    run: Run
+    longer: list[Watched] | None
 
     def has(self, mutation: Mutation) -> bool:
         """Whether any block comes by what is mutated: it does what the kernel does otherwise."""
-        return any(event.meaning is mutation.meaning for block in self.blocks for event in block.events)
+        return any(event.meaning is mutation.meaning for block in self.run.blocks for event in block.events)
 
 
-def runs_of(kernel: WatchedKernel, first: bool = True) -> Iterator[Run]:
-    """The runs that the judge makes of a kernel; not `first`: with other numbers, in one order."""
-    x, y, z = kernel.launch.cluster
-    indices = [(i, j, k) for k in range(z) for j in range(y) for i in range(x)]
-    for token in (0, 1)[: (1 + kernel.tokens) if first else 1]:
-
-        def watch(
-            tiles: int = MOST_TILES, contents: Contents | None = None, token: int = token
-        ) -> list[Watched]:
-            return [kernel.watch(index, token, Budget(SECONDS), tiles, contents) for index in indices]
-
-        blocks, orders = watch(), (False, True) if first else (False,)
-        longer = watch(2 * MOST_TILES) if first and not token else None
-        yield Run(blocks, longer, orders)
-        given = followed(blocks, watch)
-        if given is not None:
-            more = None
-            if first and any(block.cut for block in given):
-                more = followed(watch(2 * MOST_TILES), watch, 2 * MOST_TILES)
-            yield Run(given, more, orders)
+def kept(kernel: WatchedKernel) -> Iterator[Kept]:
+    """The runs that the judge makes; of those with other numbers the first, with one outcome of trials."""
+    others = set[int]()
+    for run in all_runs(kernel, Budget(SECONDS)):
+        if not run.first:
+            others.add(id(run.cluster.kernel))
+            if len(others) > TRIPS:
+                return
+            if run.cluster.token:
+                continue
+        cut = run.first and any(block.cut for block in run.blocks)
+        yield Kept(run, run.longer() if cut else None)
 
 
 def judged(
-    replays: Replays, runs: list[Run], mutation: Mutation | None, base: Any = ()
+    replays: Replays, runs: list[Kept], mutation: Mutation | None, base: Any = ()
 ) -> dict[Any, KernelFinding]:
     """The findings of a kernel, or of a mutant until one is wrong, by code and places."""
     found: dict[Any, KernelFinding] = {}
-    for run in runs:
-        if mutation is not None and not run.has(mutation):
+    for one in runs:
+        if mutation is not None and not one.has(mutation):
             continue
-        mutants = run.blocks if mutation is None else _mutated(run.blocks, mutation)
-        longer = None
-        if run.longer is not None and mutation is not None:
-            longer = partial(_mutated, run.longer, mutation)
-        replays.replay(mutants, run.orders, longer)
+        blocks, longer = one.run.blocks, None
+        if mutation is not None:
+            blocks = _mutated(blocks, mutation)
+            longer = partial(_mutated, one.longer, mutation) if one.longer is not None else None
+        replays.replay(blocks, one.run.orders, longer)
+        if one.run.given:
+            replays.problem = ""
         found = {
             (f.code, f.evidence["kind"], *((p.where.file, p.where.line) for p in f.places[:2])): f
             for f in replays.kept()
@@ -172,15 +165,15 @@ def judged(
     return found
 
 
-def _ends(runs: list[Run], mutation: Mutation, sizes: dict[str, int]) -> bool:
-    return all(engine.run(_mutated(run.blocks, mutation), sizes).stopped == "" for run in runs)
+def _ends(runs: list[Kept], mutation: Mutation, sizes: dict[str, int]) -> bool:
+    return all(engine.run(_mutated(one.run.blocks, mutation), sizes).stopped == "" for one in runs)
 
 
 def _mutated(blocks: list[Watched], mutation: Mutation) -> list[Watched]:
     return [mutation.of(block) for block in blocks]
 
 
-def redundant(mutation: Mutation, runs: list[Run], ends: Callable[[], bool]) -> str:
+def redundant(mutation: Mutation, runs: list[Kept], ends: Callable[[], bool]) -> str:
     """Why a mutant does what the kernel does; "" where its events do not show it.
 
     `ends` says whether every warp of the mutant comes to its end.
@@ -188,7 +181,7 @@ def redundant(mutation: Mutation, runs: list[Run], ends: Callable[[], bool]) -> 
     kind = mutation.meaning.kind
     if kind == "fence_init":
         return "fence.mbarrier_init emits nothing"
-    blocks = [block for run in runs for block in run.blocks]
+    blocks = [block for one in runs for block in one.run.blocks]
     programs = [events for block in blocks for events in _warps(block) if _has(events, mutation)]
     if not programs:
         return "no warp of the runs executes it"
@@ -445,11 +438,7 @@ def of_kernel(
     def replays() -> Replays:
         return Replays(teller, sizes, Budget(SECONDS))
 
-    runs = list(runs_of(kernel))
-    for numbers in islice(variations(kernel, runs[0].blocks[0]), TRIPS):
-        other = kernel.with_numbers(*numbers)
-        if other is not None:
-            runs += runs_of(other, first=False)
+    runs = list(kept(kernel))
     first = replays()
     base = judged(first, runs, None)
     counts, missed, reasons = Counter[str](), list[dict[str, str]](), Counter[str]()

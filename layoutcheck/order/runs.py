@@ -1,0 +1,108 @@
+"""The runs of a kernel that are replayed: `runs(kernel, budget)`.
+
+As it is launched, with both outcomes of every trial of an mbarrier; where branches rest on loaded values,
+also with given contents of memory (`contents`); then with a grid for which its loops over tiles end by
+themselves, and with other trip counts (`trips`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from layoutcheck.order.budget import Budget, OutOfTime
+from layoutcheck.order.contents import Contents, followed
+from layoutcheck.order.events import MOST_TILES, Watched, WatchedKernel
+from layoutcheck.order.trips import MOST_TURNS, ending, variations
+
+# Another version's operations may have other shapes than those of the modelled one.
+SURPRISES = (IndexError, KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
+SEARCH_SECONDS = 3.0  # of processor time, for a grid
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """The blocks of a kernel's first cluster, followed in loops over tiles for `tiles` turns."""
+
+    kernel: WatchedKernel
+    token: int
+    budget: Budget
+    tiles: int = MOST_TILES
+
+    def watch(self, contents: Contents | None = None) -> list[Watched]:
+        """What each block does. Raises OutOfTime."""
+        x, y, z = self.kernel.launch.cluster
+        indices = [(i, j, k) for k in range(z) for j in range(y) for i in range(x)]
+        return [self.kernel.watch(index, self.token, self.budget, self.tiles, contents) for index in indices]
+
+    def sure(self) -> list[Watched] | None:
+        """What each block does, in a run that a real one could be; None where that is not known."""
+        blocks = self.watch()
+        return followed(blocks, self.watch) if any(block.guessed for block in blocks) else blocks
+
+
+@dataclass(frozen=True)
+class Run:
+    """What the blocks of a cluster do.
+
+    `first` says that the kernel is launched as it is, `given` that contents of memory are.
+    """
+
+    blocks: list[Watched]
+    cluster: Cluster
+    first: bool
+    given: bool = False
+
+    @property
+    def orders(self) -> tuple[bool, ...]:
+        """Whether warps are replayed backwards, in turn."""
+        return (False, True) if self.first else (False,)
+
+    def longer(self) -> list[Watched] | None:
+        """The same with more turns of the loops that were cut; None where that is not known."""
+        more = replace(self.cluster, tiles=2 * self.cluster.tiles)
+        return more.sure() if self.given else more.watch()
+
+
+def runs(kernel: WatchedKernel, budget: Budget) -> Iterator[Run]:
+    """All runs, the usual ones first. Raises OutOfTime."""
+    usual = Cluster(kernel, 0, budget)
+    yield from (found := list(_of(usual, True)))
+    if kernel.tokens:
+        yield from _of(replace(usual, token=1), True)
+    with contextlib.suppress(*SURPRISES, ArithmeticError):
+        if (other := _ending(usual, found[-1].blocks)) is not None:
+            yield from _varied(replace(usual, kernel=other, tiles=MOST_TURNS))
+    for numbers in variations(kernel, found[0].blocks[0]):
+        with contextlib.suppress(*SURPRISES, ArithmeticError):  # numbers that no caller would give
+            if (varied := kernel.with_numbers(*numbers)) is not None:
+                yield from _varied(replace(usual, kernel=varied))
+
+
+def _ending(usual: Cluster, blocks: list[Watched]) -> WatchedKernel | None:
+    """`ending`, within a time of its own."""
+    within = Budget(min(SEARCH_SECONDS, usual.budget.left()))
+    try:
+        return ending(
+            usual.kernel,
+            blocks,
+            lambda other: replace(usual, kernel=other, tiles=MOST_TURNS, budget=within).sure(),
+        )
+    except OutOfTime:
+        if usual.budget.left() <= 0:
+            raise
+        return None
+
+
+def _varied(cluster: Cluster) -> Iterator[Run]:
+    for token in (0, 1)[: 1 + cluster.kernel.tokens]:
+        yield from _of(replace(cluster, token=token), False)
+
+
+def _of(cluster: Cluster, first: bool) -> Iterator[Run]:
+    blocks = cluster.watch()
+    yield Run(blocks, cluster, first)
+    given = followed(blocks, cluster.watch)
+    if given is not None:
+        yield Run(given, cluster, first, True)
