@@ -4,7 +4,8 @@
 
 The input in global memory is a function of the address, so that all warps load the same: a branch on it is
 taken as some run would take it. What warps store to shared memory and load again (a scheduler's tiles) is
-known: the n-th load of a word by one operation of one warp is taken to bring the n-th number stored there.
+known: the n-th load of a word by one operation of one warp is taken to bring the n-th number stored there,
+or the last one.
 That is an assumption. The replay compares it with what was really stored last (`Words`).
 """
 
@@ -96,13 +97,13 @@ class Contents:
                 key = thread // 32, place
                 if key not in once:
                     turn, seen[key] = seen[key], seen[key] + 1
-                    words = [self.sent.get(place + _WORD * i, ())[turn : turn + 1] for i in range(count)]
-                    numbers = [word[0][0] for word in words if word]
-                    if len(numbers) < count or None in numbers:
+                    all_sent = [self.sent.get(place + _WORD * i, [(None, frozenset())]) for i in range(count)]
+                    words = [sent[min(turn, len(sent) - 1)] for sent in all_sent]
+                    once[key] = [number for number, _ in words if number is not None]
+                    if len(once[key]) < count:
                         return
-                    once[key] = [n for n in numbers if n is not None]
-                    for word in words:
-                        rests |= word[0][1]
+                    for _, why in words:
+                        rests |= why
                 found[:, thread] = once[key]
             event.words = tuple(found)
             machine.values[out] = _joined(kind, found, threads)

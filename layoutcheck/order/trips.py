@@ -67,8 +67,8 @@ def ending(
     """The kernel launched so that its loops over tiles end by themselves, after `MOST_TURNS` turns at most.
 
     The grid is made smaller or larger; where extents are dynamic, they are of two turns of the inner loop.
-    None where no loop of `blocks` was cut, or no such grid is found. `watch` follows a kernel for
-    `MOST_TURNS` turns; None where it cannot be followed.
+    None where no loop of `blocks` was cut; where no such grid is found, a kernel that is cut later. `watch`
+    follows a kernel for `MOST_TURNS` turns; None where it cannot be followed.
     """
     if not blocks[0].cut:
         return None
@@ -91,4 +91,4 @@ def ending(
             return found if turns > 1 else None
         else:
             many = max(1, many * turns * 4 // (MOST_TURNS * 3))
-    return None
+    return kernel

@@ -350,6 +350,51 @@ def turns(target: cute.Pointer, how: Constexpr):
             tile += 2
 
 
+@cute.kernel
+def scheduled(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
+    """A warp hands tiles to another through two slots; how many there are, global memory says.
+
+    1 a slot is not given back, 2 nobody says that there is no more, 3 a tile needs two arrivals, 4 no wait.
+    """
+    thread, _, _ = arch.thread_idx()
+    warp = arch.make_warp_uniform(arch.warp_idx())
+    slots, full, empty = buffer(2), barriers(2), barriers(2)
+    if thread == 0:
+        for i in cutlass.range_constexpr(2):
+            arch.mbarrier_init(full + i, 2 if how == 3 else 1)
+            arch.mbarrier_init(empty + i, 1)
+    arch.mbarrier_init_fence()
+    arch.sync_threads()
+    if warp == 0:
+        tiles = source.load() % 5 + 3
+        for turn in cutlass.range(tiles, unroll=1):
+            if turn > 1:
+                arch.mbarrier_wait(empty + turn % 2, (turn // 2 + 1) % 2)  # for a slot
+            with arch.elect_one():
+                more = Int32(1)
+                if const_expr(how != 2):
+                    more = Int32(turn < tiles - 1)
+                slots[turn % 2] = more  # handed over
+                arch.mbarrier_arrive(full + turn % 2)
+    if warp == 1:
+        turn, more = Int32(0), Int32(1)
+        while more != 0:
+            if const_expr(how != 4):
+                arch.mbarrier_wait(full + turn % 2, turn // 2 % 2)  # for a tile
+            more = slots[turn % 2]  # taken
+            arch.sync_warp()
+            if const_expr(how != 1):
+                with arch.elect_one():
+                    arch.mbarrier_arrive(empty + turn % 2)
+            (target + thread).store(turn)
+            turn += 1
+
+
+@cute.jit
+def run_scheduled(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
+    scheduled(source, target, how).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
 @cute.jit
 def run_turns(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
     turns(target, how).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
@@ -418,7 +463,7 @@ def run_multiply(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
 
 VARIANTS = {"neighbours": 3, "stages": 5, "bulk": 7, "store": 3, "groups": 3, "multiply": 6,
             "workspace": 3, "peers": 3, "handover": 4, "sized": 2, "signals": 3, "turns": 2,
-            "overlapped": 3}  # fmt: skip
+            "overlapped": 3, "scheduled": 5}  # fmt: skip
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or VARIANTS:

@@ -90,6 +90,13 @@ EXPECTED = {
         0: [],
         1: [("LC510", "barrier_id=1 + tile", "barrier_id=5")],
     },
+    "scheduled": {
+        0: [],
+        1: [("LC510", "# for a slot", "# for a tile")],
+        2: [("LC510", "# for a tile")],
+        3: [("LC510", "# for a slot", "# for a tile")],
+        4: [("LC504", "# handed over", "# taken")],
+    },
     "signals": {
         0: [],
         1: [("LC503", "data[thread]", "llvm.inline_asm"), ("LC501", "llvm.inline_asm", "data[thread]")],
