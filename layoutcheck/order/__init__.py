@@ -102,7 +102,7 @@ def _kernel(kernel: WatchedKernel, module: TracedModule, budget: Budget) -> Orde
 
 def _all_runs(kernel: WatchedKernel, module: TracedModule, replays: Replays, assumed: set[str]) -> None:
     """Replay every run; those with other numbers while nothing is wrong, and for a limited time."""
-    began = math.inf
+    began = 0.0
     for run in runs(kernel, replays.budget):
         if run.first:
             assumed |= {sentence for block in run.blocks for sentence in block.assumed}
@@ -112,7 +112,7 @@ def _all_runs(kernel: WatchedKernel, module: TracedModule, replays: Replays, ass
                 replays.tell(tensor_memory(kernel, run.blocks[0]))
                 replays.trips.append(trips(run.blocks))
             continue
-        began = min(began, replays.budget.left())
+        began = max(began, replays.budget.left())
         told = replays.problem or any(f.severity == "wrong" for f in replays.kept())
         if told or began - replays.budget.left() > TRIPS_SECONDS:
             return

@@ -35,7 +35,7 @@ class Accesses:
         if cells is None:
             return
         write = event.meaning.kind in _WRITING
-        if write:
+        if write or event.meaning.kind == "read":  # ldmatrix waits for all lanes of the warp
             self.world.loose[warp.number] = lanes | self.world.loose.get(warp.number, 0)
         mine = cells[warp.first : warp.first + 32]
         if lanes == FULL and index in self._everywhere:

@@ -76,6 +76,8 @@ def _harmless(clash: Clash, first: Party, second: Party) -> bool:
     a, b = first.event.meaning, second.event.meaning
     if a.kind == "atomic" and b.kind == "atomic":
         return True
+    if clash.kind == "lane" and (first.block, first.warp) == (second.block, second.warp):
+        return True
     if clash.kind != "race" or a.kind not in _WRITES or b.kind not in _WRITES:
         return False
     if a.op is b.op:  # one statement, by several threads: most often one value

@@ -157,7 +157,7 @@ class AsyncCopies:
             found = self.mbarriers.load(place, warp, party, size)
             if found is not None:
                 cells = world.cells(destination[1], size, destination[0])
-                access = Access(cells, index << 10 | thread, *found, False)
+                access = Access(cells, index << 10 | thread, *found, True)
                 report(world, world.shared.write(access, world.clocks.known[warp.number]))
         return True
 

@@ -82,7 +82,12 @@ class Shadow:
             bad = seen > known
             if bad.any():
                 yield from self._clashes("race", access, records[cells], bad, False)
-            elif access.asynchronous and component not in self.proxy_readers:
+                continue
+            if component < self.warps and component != access.component:  # lanes of another warp
+                alone = seen > _at(clock[LANES], component)
+                if alone.any():
+                    yield from self._clashes("lane", access, records[cells], alone, False)
+            if access.asynchronous and component not in self.proxy_readers:
                 bad = seen > _at(clock[self.view], component)
                 if bad.any():
                     yield from self._clashes("proxy", access, records[cells], bad, False)

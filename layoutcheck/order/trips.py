@@ -67,10 +67,10 @@ def ending(
     """The kernel launched so that its loops over tiles end by themselves, after `MOST_TURNS` turns at most.
 
     The grid is made smaller or larger; where extents are dynamic, they are of two turns of the inner loop.
-    None where no loop of `blocks` was cut; where no such grid is found, a kernel that is cut later. `watch`
-    follows a kernel for `MOST_TURNS` turns; None where it cannot be followed.
+    None where there is no such loop, or it has one turn on every grid; where no such grid is found, a kernel
+    that is cut later. `watch` follows a kernel for `MOST_TURNS` turns; None where it cannot be followed.
     """
-    if not blocks[0].cut:
+    if not kernel.tiles() or not blocks[0].complete:
         return None
     first = next(variations(kernel, blocks[0]), None)
     other = kernel.with_numbers(2 * first[0], 2 * first[1]) if first is not None else None
