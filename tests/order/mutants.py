@@ -49,7 +49,7 @@ from layoutcheck.sources.traced import KernelFinding, OrderReport
 from layoutcheck.sources.traced_module import TracedModule
 
 SECONDS = 60.0  # of processor time for one mutant
-PART = 150_000  # characters of a traced module whose mutants one process judges
+PART = 250_000  # characters of a traced module whose mutants one process judges
 TRIPS = 9  # other numbers: a grid, trip counts
 # kind -> the operand that is changed, and by how much
 NUMBERS = {"barrier": (-1, 32), "barrier_arrive": (-1, 32), "mbar_init": (1, 1), "mbar_expect": (1, 16)}
