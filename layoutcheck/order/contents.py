@@ -108,8 +108,8 @@ class Contents:
             event.words = tuple(found)
             machine.values[out] = _joined(kind, found, threads)
             machine.provenance[out] = 0
-            for why in rests:
-                machine.provenance[out] |= machine.reasons.bit(*why)
+            for one in rests:
+                machine.provenance[out] |= machine.reasons.bit(*one)
 
         return run
 
