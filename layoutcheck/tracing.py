@@ -226,7 +226,7 @@ def judge(trace: Trace) -> JudgedTrace:
     known: dict[Any, Report | None] = {}
     reports = []
     for one in distinct(trace):
-        key = one.first.copy, one.first.refused, one.first.addresses
+        key = one.first.judged_by
         if key not in known:
             known[key] = judge_traced(one.first, fixes_for=SHOWN)
         found = known[key]

@@ -60,6 +60,8 @@ def judge(runs: Iterable[CaseRun]) -> JudgedCases:
                         out.as_meant += 1
                     else:
                         out.findings.append(finding)
+        for path, line in (line for one in run.trace.elements for line in one.lines):
+            out.reached.setdefault((shown(path), line), "legal")  # `basic_copy_if` is loads and stores
         for finding in _orders(run):
             if finding.severity in _REPORTED:
                 verdict = _worse(verdict, finding.severity)
@@ -85,10 +87,9 @@ def judge(runs: Iterable[CaseRun]) -> JudgedCases:
 def _report(one: TracedCopy, known: dict[Any, Report | None]) -> Report | None:
     if one.copy is None:
         return None
-    key = one.copy, one.refused, one.addresses
-    if key not in known:
-        known[key] = judge_traced(one)
-    return known[key]
+    if one.judged_by not in known:
+        known[one.judged_by] = judge_traced(one)
+    return known[one.judged_by]
 
 
 def _verdict(one: TracedCopy, report: Report | None) -> str:

@@ -98,10 +98,9 @@ class Observer:
 
     def report(self, one: TracedCopy) -> Report | None:
         """The verdict on a copy; None where its types cannot be read."""
-        key = one.copy, one.refused, one.addresses
-        if key not in self._reports:
-            self._reports[key] = judge_traced(one)
-        found = self._reports[key]
+        if one.judged_by not in self._reports:
+            self._reports[one.judged_by] = judge_traced(one)
+        found = self._reports[one.judged_by]
         return None if found is None else replace(found, subject=_place(one))
 
     def findings(self, item: pytest.Item) -> list[str]:
@@ -224,8 +223,8 @@ class Observer:
         distinct: dict[object, TracedCopy] = {}
         for one, test in self.seen:
             if one.copy is not None:
-                tests.setdefault((one.copy, one.addresses), {})[test] = None
-                distinct[one.copy, one.addresses] = one
+                tests.setdefault(one.judged_by, {})[test] = None
+                distinct[one.judged_by] = one
         confirmed = self.confirmed.found if self.confirmed else ()
         ran = dict(zip(self._named, confirmed, strict=False))
         for key, one in distinct.items():
@@ -244,9 +243,7 @@ class Observer:
         terminalreporter.section("layoutcheck")
         verdicts: Counter[str] = Counter()
         worst: dict[tuple[str, str, str], list[str]] = {}
-        distinct: dict[object, TracedCopy] = {
-            (one.copy or one.operation, one.refused, one.addresses): one for one, _ in self.seen
-        }
+        distinct: dict[object, TracedCopy] = {one.judged_by: one for one, _ in self.seen}
         for one in distinct.values():
             report = self.report(one)
             verdicts["unreadable" if report is None else report.verdict] += 1

@@ -70,6 +70,7 @@ def _copy_line(one: TracedCopy) -> dict[str, Any]:
         "unbounded": one.unbounded,
         "bounded_if": one.bounded_if,
         "inside": [list(counts) for counts in one.inside],
+        "box_align": one.box_align,
     }
 
 
@@ -118,7 +119,7 @@ def _order(record: dict[str, Any]) -> OrderReport:
 
 
 def _elements(record: dict[str, Any]) -> ElementReport:
-    counts = {key: tuple((one, count) for one, count in record[key]) for key in ("unchecked", "verdicts")}
+    counts = {key: tuple(map(tuple, record.get(key, ()))) for key in ("unchecked", "verdicts", "lines")}
     return ElementReport(**{**record, **counts, "findings": _findings(record)})
 
 
@@ -159,6 +160,7 @@ def _copy_in(record: dict[str, Any]) -> TracedCopy:
         record.get("unbounded", ""),
         record.get("bounded_if", ""),
         tuple((run, bytes_, apart) for run, bytes_, apart in record.get("inside", ())),
+        record.get("box_align", 0),
     )
 
 

@@ -150,8 +150,13 @@ class TracedCopy:
     unbounded: str = field(default="", compare=False)
     bounded_if: str = field(default="", compare=False)
     inside: tuple[tuple[str, int, int], ...] = field(default=(), compare=False)
-    box_align: int = field(default=0, compare=False)
+    box_align: int = 0
     partitioned: Partitioned | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def judged_by(self) -> tuple[Any, ...]:
+        """What a report on it rests on: copies that are alike in this are judged once."""
+        return self.copy or self.operation, self.refused, self.addresses, self.box_align
 
     @property
     def leaves_tensor(self) -> bool:
@@ -233,7 +238,7 @@ class ElementReport:
 
     `problem` says why they were not looked at, "" where they were. Of `accesses` operations in memory `known`
     have addresses that the lowering tells; `unchecked` are (reason, operations). `verdicts` are (verdict,
-    operations) of those known.
+    operations) of those known, `lines` the files and lines of all.
     """
 
     kernel: str
@@ -244,6 +249,7 @@ class ElementReport:
     known: int = 0
     unchecked: tuple[tuple[str, int], ...] = ()
     verdicts: tuple[tuple[str, int], ...] = ()
+    lines: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,8 +349,7 @@ def distinct(trace: Trace) -> list[Distinct]:
     """One entry for each different copy of each place, sorted by file, line and column."""
     groups: dict[Any, list[TracedCopy]] = {}
     for one in trace.copies:
-        known = one.copy if one.copy is not None else one.operation
-        key = (one.where, known, one.refused, one.arch, one.addresses, one.uncompiled)
+        key = (one.where, *one.judged_by, one.arch, one.uncompiled)
         groups.setdefault(key, []).append(one)
     found = [Distinct(g[0], len(g), tuple(dict.fromkeys(one.kernel for one in g))) for g in groups.values()]
     return sorted(found, key=lambda d: (d.first.where.file, d.first.where.line, d.first.where.column))

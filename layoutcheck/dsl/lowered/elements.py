@@ -44,11 +44,13 @@ def check_elements(module: TracedModule, lowered: Lowered, beyond: Outside) -> E
     unchecked: Counter[str] = Counter()
     found: dict[object, KernelFinding] = {}
     verdicts: Counter[str] = Counter()
+    lines: dict[tuple[str, int], None] = {}
     for kernel in lowered.kernels:
         ops = {tag: op for tag, op in kernel.lowered_ops.items() if _is_element(op)}
         stored = written(lowered, dict.fromkeys(ops))
         for tag, op in ops.items():
             seen += 1
+            lines.update(((frame.file, frame.line), None) for frame in module.frames(tag)[:1])
             if op.kind not in KNOWN:
                 unchecked[op.reasons[-1] if op.reasons else "its addresses are not known"] += 1
                 continue
@@ -73,7 +75,7 @@ def check_elements(module: TracedModule, lowered: Lowered, beyond: Outside) -> E
                 same.evidence["operations"] += 1
     return ElementReport(
         module.kernel, module.arch, tuple(found.values()), "", seen, known, tuple(sorted(unchecked.items())),
-        tuple(sorted(verdicts.items())),
+        tuple(sorted(verdicts.items())), tuple(lines),
     )  # fmt: skip
 
 

@@ -118,6 +118,7 @@ def test_elements(tmp_path: Path) -> None:
         line = next((i for i, text in enumerate(lines, 1) if text.endswith(mark)), 0)
         assert told == ({(*expected, line)} if expected else set()), case
         assert seen[case].known == seen[case].accesses > 0
+        assert not line or (str(script), line) in seen[case].lines
     judged = judge(found)
     wrong = sum(expected is not None and expected[1] == "wrong" for expected in CASES.values())
     assert sum(dict(one.verdicts).get("wrong", 0) for one in found.elements) == wrong

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from layoutcheck.judge import judge_traced
+from layoutcheck.sources.trace_lines import from_lines, to_lines
 from tests.dsl.lowered.conftest import Traced
 
 pytest.importorskip("cutlass", reason="the CuTe DSL (nvidia-cutlass-dsl) is not installed")
@@ -120,6 +121,7 @@ def test_every_turn_and_every_box_counts(traced: Traced) -> None:
     """A stage too many is told in whichever turn it is used; boxes outside the tensor stay in the tile."""
     found = traced(STAGES)
     assert not found.failures, found.failures
+    assert from_lines(to_lines(found)).copies == found.copies
     told = [(one.places[0].where.line, one) for report in found.elements for one in report.findings]
     for copy in found.copies:
         report = judge_traced(copy)
