@@ -42,6 +42,7 @@ DRIVERS = Path(__file__).parent / "trace_drivers"
 SEVERITIES = ("rejected", "wrong", "slow")
 SIDES = ("before", "after")
 LINE = re.compile(r"(?<=\.py):[0-9]+")  # a fix moves lines
+COST = re.compile(r"([0-9]+) (wavefronts|sectors) instead of ([0-9]+)")
 GENERATED = re.compile(r"\b[a-z2-7]{52}\.py")  # torch names a file of generated code by its content
 PYTHON = (":(glob)**/*.py",)
 
@@ -172,8 +173,8 @@ def compared(fix: dict[str, Any], before: dict[str, Any], after: dict[str, Any])
 
     Where a fix names `codes`, a kernel is written anew: those codes decide, and `new` has the others too.
     """
-    gone = Counter(before["findings"]) - Counter(after["findings"])
-    new = every = Counter(after["findings"]) - Counter(before["findings"])
+    gone = without(before["findings"], after["findings"])
+    new = every = without(after["findings"], before["findings"])
     if "codes" in fix:
         gone, new = (
             Counter({k: n for k, n in c.items() if k.split()[1] in fix["codes"]}) for c in (gone, new)
@@ -186,6 +187,24 @@ def compared(fix: dict[str, Any], before: dict[str, Any], after: dict[str, Any])
         missed = "no fault" if fix.get("no_fault") else "missed"
         verdict = missed if not gone else "changed" if new else "caught" if told else "noted"
     return {"verdict": verdict, "gone": dict(gone), "new": dict(every)}
+
+
+def without(ours: Mapping[str, int], others: Mapping[str, int]) -> Counter[str]:
+    """Our findings that the others lack; two that cost as many times the least are one, however often."""
+    left = Counter[str]()
+    for finding, count in others.items():
+        left[COST.sub(_ratio, finding)] += count
+    found = Counter[str]()
+    for finding, count in ours.items():
+        same = min(count, left[COST.sub(_ratio, finding)])
+        left[COST.sub(_ratio, finding)] -= same
+        if count > same:
+            found[finding] = count - same
+    return found
+
+
+def _ratio(cost: re.Match[str]) -> str:
+    return f"{int(cost[1]) / int(cost[3]):g} times the {cost[2]}"
 
 
 def told(fix: dict[str, Any], before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
