@@ -27,6 +27,10 @@ _PAGES = {
         "im2col copies: bytes, faults; the tensor maps as NVIDIA's driver has them",
         "confirmed.md",
     ),
+    "tma_im2col_seed_91": (
+        "im2col copies on a fresh seed; two tiles that cut corners leave alone",
+        "confirmed.md",
+    ),
     "tails": ("predicates of each thread, tiles that the tiled copy does not divide", "confirmed.md"),
     "memcheck": ("random kernels with tails: predicted bounds beside compute-sanitizer", "trace.md"),
     "line_cost": ("what each line costs: predicted beside Nsight Compute's source view", "trace.md"),

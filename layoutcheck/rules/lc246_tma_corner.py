@@ -67,16 +67,20 @@ def find(analysis: Analysis) -> Iterator[Finding]:
             RULE.severity,
             f"the tensor map stores the {'lower' if lower else 'upper'} corner {given[i]} of {'WHD'[i]} as {kept[i]}",
             f"{bad.field} is {list(given)} (W first), and each must be {bad.demand}. The DSL stores the low bits "
-            f"without a check, {list(kept)}: "
-            + (
-                f"the instruction begins outside of that box, and {FAULT_IM2COL}."
-                if analysis.effect is not None and analysis.effect["fault"]
-                else "the copy takes pixels from another part of the tensor."
-            ),
+            f"without a check, {list(kept)}: " + _what(analysis),
             Where(gmem_side(analysis.copy)),
             evidence(bad.field, given[i], bad.demand, bad.source, stored=kept[i], dimension="WHD"[i]),
         )
         return
+
+
+def _what(analysis: Analysis) -> str:
+    """What comes of it in this tile."""
+    if analysis.effect is not None and analysis.effect["fault"]:
+        return f"the instruction begins outside of that box, and {FAULT_IM2COL}."
+    if analysis.effect is None and analysis.runs:
+        return "tiles take pixels from another part of the tensor, though this one does not."
+    return "the copy takes pixels from another part of the tensor."
 
 
 def _empty(analysis: Analysis, found: WholeTma, bad: Violation) -> Finding:
