@@ -23,10 +23,14 @@ _NO_INSTRUCTION = (".", "{", "}", "(", ")", "//")
 
 
 class Compiled(NamedTuple):
-    """What the compiler made of a plan's program: `instructions` of a thread for each tile."""
+    """What the compiler made of a plan's program: `instructions` of a thread for each tile.
+
+    `rounds`: how many latencies a thread waits for its loads of a tile, None where that is not known.
+    """
 
     registers: int
     instructions: int
+    rounds: float | None = None
 
 
 def items(plans: Sequence[tuple[Found, list[list[Step]]]], wanted: Wanted) -> list[dict[str, Any]]:
@@ -47,7 +51,7 @@ def made_of(answer: dict[str, Any]) -> Compiled:
     if "ptx" not in answer:
         said = str(answer.get("error", answer))[:500]
         raise InputError(f"the DSL does not compile a plan's program: {said}")
-    return Compiled(answer["registers"], loop_instructions(answer["ptx"]))
+    return Compiled(answer["registers"], loop_instructions(answer["ptx"]), answer.get("rounds"))
 
 
 def arguments(wanted: Wanted) -> list[list[Any]]:

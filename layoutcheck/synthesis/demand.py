@@ -40,8 +40,8 @@ class Demand(NamedTuple):
     """What a plan asks of an SM: of one tile, and how many blocks share the SM.
 
     `instructions` of all warps, `each` of one; `read_parts` lines that runs take in part, `write_parts` pairs
-    of lines that they write in part; `rounds` in which a thread loads its part of the tile, as its registers
-    allow.
+    of lines that they write in part; `rounds` in which a thread loads its part of the tile: those of the
+    compiled program, or what its registers allow.
     """
 
     way: str
@@ -73,7 +73,7 @@ class Demand(NamedTuple):
 def demand(found: Found, wanted: Wanted, made: Compiled | None = None) -> Demand:
     """Of a plan, with what the compiler made of its program; without, with what it is expected to."""
     shared, moves = found.shared, found.moves
-    registers, instructions = expected(found, wanted) if made is None else made
+    registers, instructions, rounds = (*expected(found, wanted), None) if made is None else made
     if made is not None and any(isinstance(move, Tma) for move in moves):
         instructions = max(LEAST_INSTRUCTIONS, instructions - ENGINE_INSTRUCTIONS)
     active = max((_active(move, wanted) for move in moves), default=wanted.threads)
@@ -111,7 +111,7 @@ def demand(found: Found, wanted: Wanted, made: Compiled | None = None) -> Demand
         streams=blocks * SMS * _rows(wanted.dst, wanted),
         waited_for=waits or wanted.stages == 1,
         ahead=1 if waits else max(1, wanted.stages - 1),
-        rounds=load_rounds(registers, active, wanted) if way == "ld" else 1.0,
+        rounds=1.0 if way != "ld" else rounds or load_rounds(registers, active, wanted),
         barriers=0 if shared is None else 2 if wanted.stages == 1 else 1,
         engine_stores=any(isinstance(move, Tma) and not move.read for move in moves),
         blocks=blocks,
@@ -170,7 +170,7 @@ def resident(registers: float, threads: int, shared_bytes: int) -> int:
 
 
 def load_rounds(registers: float, threads: int, wanted: Wanted) -> float:
-    """In how many rounds each of `threads` loads its part of a tile, through so many registers."""
+    """In how many rounds each of `threads` loads its part of a tile through so many registers, at least."""
     words = math.prod(wanted.tile) * wanted.element_bytes / REGISTER_BYTES / threads
     return max(1.0, words / max(registers - OWN_REGISTERS, LEAST_REGISTERS))
 

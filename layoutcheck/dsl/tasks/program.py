@@ -1,4 +1,4 @@
-"""A whole program of ours, compiled by the DSL: its kernel's registers, and its PTX.
+"""A whole program of ours, compiled by the DSL: its kernel's registers, its PTX, and its rounds of loads.
 
 An item is `{"code", "arch", "arguments", "scalars"}`: the source of a module with `launch`, an architecture,
 for each tensor its element type and strides (`["BFloat16", ["?", 8], 1]`, numbers or divisors), and how many
@@ -10,23 +10,19 @@ from __future__ import annotations
 import importlib.util
 import itertools
 import os
-import struct
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from layoutcheck.dsl.tasks import Item
 from layoutcheck.dsl.tasks.errors import python_error
+from layoutcheck.dsl.tasks.machine_code import registers, rounds
 
-_REGISTERS = 0x2F
-"""The attribute of `.nv.info` that holds a kernel's registers (EIATTR_REGCOUNT, as cuobjdump names it)."""
-_SIZED = 4
-"""The format of attributes that are followed by as many bytes as they say."""
 _COUNT = itertools.count()
 
 
 def compile_program(item: Item) -> Item:
-    """`{"registers", "ptx"}`, or `{"error"}`."""
+    """`{"registers", "ptx"}` and for sm_90 `"rounds"`, or `{"error"}`."""
     os.environ["CUTE_DSL_ARCH"], os.environ["CUTE_DSL_DISABLE_FILE_CACHING"] = item["arch"], "1"
     with ThreadPoolExecutor(1) as apart:  # a thread has no MLIR context yet: the DSL opens its own
         try:
@@ -53,7 +49,8 @@ def _compiled(item: Item) -> Item:
     scalars = [cutlass.Int32(0)] * item["scalars"]
     module = _module(item["code"])
     made = cute.compile[cute.KeepCUBIN, cute.KeepPTX](module.launch, *tensors, make_fake_stream(), *scalars)
-    return {"registers": registers(made.__cubin__), "ptx": made.__ptx__}
+    known = {"rounds": rounds(made.__cubin__)} if item["arch"].startswith("sm_90") else {}
+    return {"registers": registers(made.__cubin__), "ptx": made.__ptx__} | known
 
 
 def _module(code: str) -> Any:
@@ -65,25 +62,3 @@ def _module(code: str) -> Any:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
-
-
-def registers(cubin: bytes) -> int:
-    """Of the kernel of an ELF file, by its section `.nv.info`; 0 where that does not say."""
-    start = struct.unpack_from("<Q", cubin, 40)[0]
-    size, count, names = struct.unpack_from("<HHH", cubin, 58)
-    sections = [struct.unpack_from("<IIQQQQ", cubin, start + n * size) for n in range(count)]
-    for name, _, _, _, offset, length in sections:
-        at = sections[names][4] + name
-        if cubin[at : cubin.index(b"\0", at)] == b".nv.info":
-            return _attribute(cubin[offset : offset + length])
-    return 0
-
-
-def _attribute(info: bytes) -> int:
-    at = 0
-    while at < len(info):
-        form, name, length = struct.unpack_from("<BBH", info, at)
-        if name == _REGISTERS:
-            return int(struct.unpack_from("<II", info, at + 4)[1])
-        at += 4 + (length if form == _SIZED else 0)
-    return 0
