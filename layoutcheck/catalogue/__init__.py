@@ -60,7 +60,7 @@ def answers(text: str, place: str | None = None) -> list[Answer]:
     folded = _folded(text)
     found = next(filter(None, (list(_matches(text)) for text in _readings(folded))), [])
     if owners.another_compiler(folded) and not _OF_DSL.search(folded):
-        found = [match for match in found if match[0] not in (*tables.DSL, *tables.CPP)]
+        found = [match for match in found if match[0] not in (*tables.CALLS, *tables.DSL, *tables.CPP)]
     better = {name for entry, _ in found for name in entry.instead_of}
     found = [match for match in found if match[0].name not in better]
     kept = [match for match in found if not match[0].general]

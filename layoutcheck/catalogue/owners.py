@@ -20,13 +20,13 @@ def _owner(words: str, name: str, project: str) -> tuple[re.Pattern[str], Owner]
 # In order: a compiler or library stands before those that it is built on.
 _COMPILERS = (
     _owner(r"\bT\.(?:Parallel|copy|tma_copy|gemm|Pipelined|Kernel|alloc_\w+|atomic_\w+)\b|[Tt]ile-?[Ll]ang", "TileLang", "tile-ai/tilelang"),
-    _owner(r"\btvm\b|\bTVM\b", "TVM", "apache/tvm"),
+    _owner(r"\btvm\b|\bTVM\b|Module\[\w+\] does not|tvm_ffi\.(?!core)", "TVM", "apache/tvm"),
     _owner(r"cuda\.tile|cuda/tile|cutile|tileiras", "cuTile", "NVIDIA/cutile-python"),
     _owner(r"\bmojo\b|\bmodular\b", "Mojo", "modular/modular"),
     _owner(r"[Hh]elion\b", "Helion", "pytorch/helion"),
     _owner(r"ThunderKittens|\bkittens::", "ThunderKittens", "HazyResearch/ThunderKittens"),
     _owner(r"(?:^|[^\w])mirage[/.]|\bMPK\b", "Mirage", "mirage-project/mirage"),
-    _owner(r"[Tt]riton|\bttg?\.\w|MMAv[235]\b", "Triton", "triton-lang/triton"),
+    _owner(r"[Tt]riton|'constexpr' object|\bttg?\.\w|MMAv[235]\b", "Triton", "triton-lang/triton"),
     _owner(r"\bnumba\b", "Numba", "numba/numba"),
     _owner(r"\bcupy\b", "CuPy", "cupy/cupy"),
     _owner(r"(?i:mosaic|pallas)|\bjax(?:lib)?\b|[Ww]arpgroup size|xla_extension", "JAX (Pallas, Mosaic GPU)", "jax-ml/jax"),

@@ -98,7 +98,7 @@ KINDS = (
           r"does not match|mismatch|\bequal",
           "Two operands have different extents where the operation pairs them."),
     _kind("choice", r"one of|valid options|supported (?:values|types)|between [\w-]+ and|<= ?\w+ ?<=|power of (?:2|two)|pow(?:er)? of 2|only supports"
-          r"|not (?:a valid|supported|accepted)|n't support|unsupported|unrecognized|unknown|invalid|to be |should be|greater than|less than|at (?:most|least)|positive|exceed|multiple of|must be",
+          r"|not (?:a valid|supported|accepted|allowed)|(?:n't|not) support|failed to satisfy constraint|unsupported|unrecognized|unknown|invalid|to be |should be|greater than|less than|at (?:most|least)|positive|exceed|multiple of|must be",
           "A parameter has a value that the operation does not have.",
           "Take a value that the message names; where it names none, the function's documentation has them: help(function)"),
 )  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from layoutcheck.catalogue.entry import Known
 from layoutcheck.catalogue.tables import (
     arguments,
+    builds,
     calls,
     compiler,
     control_flow,
@@ -29,6 +30,6 @@ DSL: tuple[Known, ...] = (
 )
 CPP: tuple[Known, ...] = (*cpp_copies.ENTRIES, *cpp_kernels.ENTRIES, *cpp_templates.ENTRIES)
 MACHINE: tuple[Known, ...] = (*driver.ENTRIES, *ptxas.ENTRIES, *profilers.ENTRIES)
-ELSEWHERE: tuple[Known, ...] = elsewhere.ENTRIES
+ELSEWHERE: tuple[Known, ...] = (*elsewhere.ENTRIES, *builds.ENTRIES)
 
 ENTRIES: tuple[Known, ...] = (*CALLS, *DSL, *CPP, *MACHINE, *ELSEWHERE)

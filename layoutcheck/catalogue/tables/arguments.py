@@ -138,4 +138,29 @@ ENTRIES = (
             "https://github.com/NVIDIA/cutlass/pull/3334",
         ),
     ),
+    known(
+        "dsl.call-mismatch",
+        r"(?:Mismatched|Misaligned|Invalid) (?P<what>[\w.\[\]]+(?: [\w ]{1,24}?)?) (?:on (?:(?P<name>[\w.\[\]]+) in )?(?:argument )?(?P<argument>#[0-9]+|[\w.\[\]]+)|\.\.\.)"
+        r"[^\n]{0,1200}?,? expected (?P<wanted>(?:ndim|dtype|shape size|tuple size|device_type|data alignment|byte_offset)=[^\s.`]+(?: bytes)?|(?:to [^\n]{3,80}|ffi\.[\w. ]+|contiguous|Tensor|int|float|handle|bool|None|[-0-9.]+)\b)"
+        r"|Expects (?P<count>[0-9]+) parameters when calling|Mismatched (?P<field>\w+(?:\[[0-9]+\])*\.(?:shape|strides)\[[0-9]+\])",
+        "a compiled kernel is called with an argument that it was not compiled for: {argument} {name} {what} {field} {wanted}{count}",
+        "cute.compile keeps of every argument its type, rank, alignment, static extents and strides, and what its dynamic ones promise; the "
+        "compiled entry (--enable-tvm-ffi) compares each call with them. A view with an offset (byte_offset) is refused before DSL 4.8.",
+        "Pass a tensor like the one that was compiled with, or compile again for this one (the cache key lacks what differs). Where the extent or "
+        "stride may vary, compile with a tensor whose mode is dynamic; clone a view whose offset or alignment is in the way",
+        (
+            "ValueError: Misaligned Tensor data on argument #1 when calling: `host(a: Tensor([n0], float16))`, expected data alignment=16 bytes",
+            "DSL 4.8.1, tvm_ffi_builder",
+        ),
+        (
+            "ValueError: Mismatched Tensor on mIns[0] ... expected byte_offset=0",
+            "https://github.com/pytorch/pytorch/pull/193213",
+        ),
+        (
+            "TypeError: Mismatched type on argument #0 when calling: `f(x: int32)`, expected int",
+            "DSL 4.8.1, tvm_ffi_builder",
+        ),
+        ("TypeError: Expects 3 parameters when calling: `f(x: int32)`", "DSL 4.8.1, tvm_ffi_builder"),
+        rule="LC202",
+    ),
 )

@@ -62,7 +62,7 @@ ENTRIES = (
     ),
     known(
         "cpp.no-instruction",
-        r"Arch conditional MMA instruction used|must be compiled with .?sm_?[0-9]+|cutlass::arch::ldsm.{0,300}not implemented|Attempting to use .{1,80} without (?P<macro>CUTE_ARCH_\w+)"
+        r"Arch conditional MMA instruction used|must be compiled with .?sm_?[0-9]+|cutlass::arch::(?:ldsm|\w*[Mm]ma|Sparse\w+|Wmma)\b.{0,800}? not implemented|Attempting to use .{1,80} without (?P<macro>CUTE_ARCH_\w+)"
         r"|__PRETTY_FUNCTION__.? failed|/(?:cute|cutlass)/[\w./]+\.(?:hpp|h|inl|cuh):[0-9]+: .{0,600}?Assertion [`']?(?:0|false)\b",
         "the kernel was compiled for an architecture without this instruction",
         "CUTE_ARCH_* guards remove the instruction if -gencode names an older architecture, one without the suffix a (sm_90 instead of "
@@ -130,7 +130,7 @@ ENTRIES = (
     ),
     known(
         "cpp.problem-refused",
-        r"(?:[Gg]ot )?cutlass error: (?P<said>Error (?!Internal|Misaligned)[\w ]{3,40}?|Invalid status)(?= ?at:|$|[.\n])|cutlass\w*[^\n]{0,120}, (?P<other>Invalid status)|Status::kError(?P<status>NotSupported|InvalidProblem|WorkspaceNull|ArchMismatch|InvalidLayout)",
+        r"(?:[Gg]ot )?cutlass error: (?P<said>Error (?!Internal|Misaligned)[\w ]{3,40}?|Invalid status)(?= ?at:|$|[.\n])|cutlass\w*[^\n]{0,120}, (?P<other>Invalid status)|\bkError(?P<status>NotSupported|InvalidProblem|WorkspaceNull|ArchMismatch|InvalidLayout)",
         "CUTLASS refuses the problem: {said}{other}{status}",
         "can_implement or initialize compares extents, strides, alignments, workspace and architecture with what the kernel was "
         "built for. Not Supported is also what a kernel for another architecture answers.",
@@ -152,7 +152,7 @@ ENTRIES = (
     ),
     known(
         "cpp.launch-refused",
-        r"Failed to launch the CUTLASS kernel|cutlass error: Error Internal|Status::kErrorInternal|Failed to initialize cutlass|(?i:cutlass)[^\n]{0,60}\b(?:initiali[sz](?:e|ation)|launch|run) (?:has )?failed|cluster_launch\.hpp(?!:[0-9]+: (?:misaligned|an illegal|unspecified))",
+        r"Failed to launch the CUTLASS kernel|cutlass error: Error Internal|\bkErrorInternal\b|Failed to initialize cutlass|(?i:cutlass)[^\n]{0,60}\b(?:initiali[sz](?:e|ation)|launch|run) (?:has )?failed|cluster_launch\.hpp(?!:[0-9]+: (?:misaligned|an illegal|unspecified))",
         "CUTLASS cannot launch the kernel",
         "initialize or the launch fails, most often because the kernel's shared memory exceeds what the GPU allows a block "
         "(99 KiB on sm_120 and sm_121), or because the kernel was built for another architecture (example 77 for sm_100 on sm_120).",

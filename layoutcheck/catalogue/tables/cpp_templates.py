@@ -53,6 +53,54 @@ ENTRIES = (
         instead_of=("cpp.other-error", "elsewhere.compile", "elsewhere.build"),
     ),
     known(
+        "cpp.integer-type",
+        r"(?:identifier \"|use of undeclared identifier '|unknown type name '|'(?:std::)?|\"std\" has no member \")(?P<what>u?int(?:_fast|_least)?(?:8|16|32|64|ptr)_t)[\"'](?: is undefined| (?:was not declared|has not been declared|does not name a type|is not a member of)|(?=[^\n]{0,200}cu(?:te|tlass)\b)|$)",
+        "{what} is not declared: <cstdint> is not included before this header",
+        "CUTLASS before 3.9 relies on other headers for the integer types, and the headers of GCC 13 and of nvrtc do not bring them.",
+        "Include <cstdint> (with nvrtc <cuda/std/cstdint>) before CUTLASS, or give -include cstdint; newer CUTLASS has it",
+        (
+            'cutlass/include/cute/arch/cluster_sm90.hpp(153): error: identifier "uint32_t" is undefined',
+            issue(2148),
+        ),
+        instead_of=("cpp.undefined", "cpp.other-error", "elsewhere.compile"),
+    ),
+    known(
+        "cpp.compiler-died",
+        r"'?(?P<tool>cicc|cudafe\+\+|ptxas|fatbinary|cc1plus|nvlink|gcc)'? died (?:due to signal|with status)|Killed signal terminated program (?P<killed>\w+)|[Ii]nternal error: assertion failed(?: at:?|:)? \"(?P<edg>[^\"]{1,80})"
+        r"|internal compiler error: (?P<gcc>[^\n]{3,80})",
+        "the C++ compiler itself ends: {tool}{killed}{edg}{gcc}",
+        "Signal 9 and 'Killed' are the system's, for want of memory: CuTe's templates need several GB in each job. Signal 11 and assertions inside the compiler are its "
+        "own errors, often of one deep instantiation: a copy or composition of large static layouts.",
+        "Build with fewer jobs (MAX_JOBS=2, ninja -j 2). Else halve the tile or split the expression to find the statement, and try another minor version of nvcc; "
+        "NVIDIA's developer site takes reports of nvcc",
+        ("nvcc error : 'cicc' died due to signal 11 (Invalid memory reference)", "nvcc"),
+        ("nvcc error : 'cudafe++' died with status 0xC0000005 (ACCESS_VIOLATION)", "nvcc"),
+        instead_of=(
+            "dsl.compiler-died",
+            "elsewhere.build",
+            "dsl.internal",
+            "cpp.other-error",
+            "elsewhere.compile",
+        ),
+    ),
+    known(
+        "cpp.language",
+        r"(?:\b(?:cute|cutlass)[\w./\\+-]{0,300}?\.(?:hpp|h|inl|cuh)(?:\([0-9]+(?:,[0-9]+)?\)|:[0-9]+:[0-9]+): (?:fatal )?error(?: C[0-9]+)?: (?P<said>(?:expected an? [^\n]{2,40}?(?= detected| \^|$| [A-Z_]+ =)|\"auto\" is not allowed here|[^\n]{0,60}(?:storage class or type specifier|name followed by \"::\" must be a class or namespace name|is not a template|C\+\+(?:11|14|17|20)|fold expression|structured binding|inline specifier allowed|constexpr[\w \"]{0,30}not|attribute \"[\w:]+\" (?:does not|is not)|expects? a type specifier|explicit type is missing|inline variable)[^\n]{0,60}?))"
+        r"|\bError (?:\(active\) )?(?:[EC][0-9]+ )?(?P<other>\"auto\" is not allowed here|[^\n]{0,60}(?:storage class or type specifier|name followed by \"::\" must be a class or namespace name|is not a template|C\+\+(?:11|14|17|20)|fold expression|structured binding|inline specifier allowed|constexpr[\w \"]{0,30}not|attribute \"[\w:]+\" (?:does not|is not)|expects? a type specifier|explicit type is missing|inline variable)[^\n]{0,60}?|expected an? [\w \"';:(){}]{2,30}?)(?= [^\n]{0,200}\b(?:cute|cutlass)\b[^\n]{0,200}\.(?:hpp|h|cuh|inl)))",
+        "the compiler does not read CUTLASS' header: {said}{other}",
+        "The error is in the header's text and not in its template arguments. CUTLASS 3 and 4 need C++17 and a host compiler that nvcc supports; a macro "
+        "of the same name from a header before (FP_NAN, min, max, DIVIDE) changes the text; nvrtc and an editor's parser lack parts of the language; or headers "
+        "of two CUTLASS versions are mixed on the include path, and one lacks the other's names.",
+        "Compile with nvcc -std=c++17 (/Zc:__cplusplus with MSVC), include CUTLASS before the header that defines the macro, keep one CUTLASS on "
+        "the include path (nvcc -H lists what is read), and read errors of the build, not the editor's list",
+        ("cutlass/floating_point_nvrtc.h(50): error: expected an identifier FP_NAN =", issue(2321)),
+        (
+            'Error "auto" is not allowed here Cutlass Tests G:\\cutlass-3.5.0\\include\\cute\\numeric\\integral_constant.hpp 198',
+            issue(1594),
+        ),
+        instead_of=("cpp.other-error", "elsewhere.compile", "cpp.overload"),
+    ),
+    known(
         "cpp.not-sliced",
         r"(?:class|struct|type) [\"']cute::(?P<whole>TiledCopy|TiledMMA)<.{0,1500}?has no member[\w ]* [\"'](?P<what>(?:partition|retile|make_fragment)\w*)|no member named '(?P<named>(?:partition_[SDABC]|retile_[SD]))' in 'cute::(?P<of>TiledCopy|TiledMMA)<",
         "{whole}{of} has no {what}{named}: one thread partitions, not the whole",

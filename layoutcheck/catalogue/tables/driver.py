@@ -12,9 +12,7 @@ _FAULT = (
 
 def _codes(*codes: int) -> str:
     """The pattern of these error codes of the runtime, printed as numbers alone: "CUDA error 9 at k.cu:604"."""
-    said = (
-        r"(?:CUDA (?:runtime |driver )?[Ee]rror(?: code)?[: #=]{1,3}|[Ii]nvalid error code \(|\(error-code )"
-    )
+    said = r"(?:CUDA (?:runtime |driver )?[Ee]rror(?: code)?[: #=]{1,3}|[Ii]nvalid error code \(|\(error-code |error code ?[=:] ?CU:)"
     return rf"|{said}(?:" + "|".join(map(str, codes)) + r")\b"
 
 
@@ -241,7 +239,7 @@ ENTRIES = (
         "cuda.other",
         r"(?P<said>CUDA_ERROR_[A-Z_]+|(?<=CUDADialectError: )CUDA_[A-Z_]+|cudaError(?!_t\b|String)[A-Z]\w+|invalid resource handle|invalid device (?:pointer|symbol|ordinal)|unknown error \(999\)"
         r"|peer access (?:is not|has)[^\n]{0,60}|driver shutting down|context is destroyed|invalid texture reference|API call is not supported"
-        r"|CUDA (?:runtime |driver )?[Ee]rror: [^\n]{3,80}?(?= CUDA kernel| Search| at |$|\.))",
+        r"|(?:CUDA|GPU|HIP)?(?:GPUassert|CUDA ?(?:runtime |driver )?[Ee]rror(?: code)?(?: [0-9]{1,3})?|cudaError(?: [0-9]{1,3})?|CUDA_CHECK failed) ?[:=,] [^\n]{3,80}?(?= CUDA kernel| Search| at | \S+\.(?:cu|cpp|h|py)\b|$|\.))",
         "the CUDA driver reports {said}",
         "An earlier kernel or the call itself fails; CUDA reports errors of kernels at a later call.",
         "Run again with CUDA_LAUNCH_BLOCKING=1, and under compute-sanitizer, to find the kernel. " + TRACE,

@@ -127,8 +127,8 @@ ENTRIES = (
     ),
     known(
         "sanitizer.uninitialized",
-        r"Uninitialized __(?P<space>\w+)__ memory read of size (?P<size>[0-9]+)",
-        "{size} B of {space} memory are read that nothing wrote",
+        r"Uninitialized __(?P<space>\w+)__ memory read of size (?P<size>[0-9]+)|access to 0x[0-9a-f]+ of size (?P<bytes>[0-9]+) bytes?[ =]{1,20}Uninitialized access",
+        "{size}{bytes} B of {space} memory are read that nothing wrote",
         "A copy leaves elements out (LC208: a tile that the threads do not cover), a predicate is too strict, or the data "
         "is read before the copy is complete.",
         TRACE,
@@ -207,6 +207,48 @@ ENTRIES = (
         "ACCESS` counts an access of a tile alone",
         ("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum 0", issue(1882)),
         level=ELSEWHERE,
+        general=True,
+    ),
+    known(
+        "ncu.stall",
+        r"each warp of this (?:kernel|workload) spends (?P<cycles>[0-9.]+) cycles being stalled (?:on |waiting for |for )?(?:an? |the )?(?P<what>[^\n]{5,120}?)(?:\. |\.$|$)",
+        "Nsight: each warp is stalled {cycles} cycles: {what}",
+        "'L1TEX' and 'long scoreboard' are loads of global memory whose data is used at once; 'MIO' and 'short scoreboard' shared memory, with conflicts or narrow "
+        "accesses; 'local/global instruction queue' many narrow loads and stores; 'barrier' warps that wait for others; 'not selected' and 'math pipe' mean enough work.",
+        "For memory: wider copies (16 bytes a thread), more stages in flight, layouts without bank conflicts; `layoutcheck trace --no-launch SCRIPT` says the width, sectors and "
+        "wavefronts of every copy, `layoutcheck banks LAYOUT` the conflicts of one layout",
+        (
+            "On average, each warp of this kernel spends 130.5 cycles being stalled waiting for the local/global instruction queue to be not full.",
+            issue(3389, "openmm/openmm"),
+        ),
+        level="slow",
+    ),
+    known(
+        "nvprof.transactions",
+        r"(?P<transactions>(?:Shared|Global) (?:Memory )?(?:Load|Store) Transactions Per Request +[0-9.]+)",
+        "a warp's accesses move more than they need: {transactions}",
+        "Threads of one warp access addresses that lie apart, or vectors of 8 and 16 bytes, which take two and four transactions a request for that reason alone: a warp's 512 "
+        "bytes need four of 128. What is above that is lost.",
+        "`layoutcheck trace --no-launch SCRIPT` counts sectors and wavefronts of every copy beside the least; `layoutcheck explain SRC DST --atom ATOM` does so for two layouts",
+        (
+            "Shared Memory Load Transactions Per Request 2.000000 2.000000 2.000000",
+            issue(1, "ekondis/gpumembench"),
+        ),
+        level="slow",
+        rule="LC302",
+        general=True,
+    ),
+    known(
+        "ncu.work",
+        r"grid for this launch is configured to execute only [0-9]+ blocks?|kernel grid is too small to fill|low compute throughput and memory bandwidth utilization|partial wave of [0-9]+ thread blocks|This (?:kernel|workload) exhibits low",
+        "Nsight: the kernel has too little work in flight",
+        "Too few blocks for the GPU's multiprocessors, a last wave that fills a part of them, or too few warps a scheduler to hide latencies.",
+        "Smaller tiles or split K for a small problem, a persistent kernel with one block a multiprocessor for a large one; `layoutcheck resources` counts the blocks of a tile that fit",
+        (
+            "This kernel grid is too small to fill the available resources on this device, resulting in only 0.2 full waves across all SMs.",
+            "Nsight Compute",
+        ),
+        level="slow",
         general=True,
     ),
     known(

@@ -165,6 +165,41 @@ ENTRIES = (
         general=True,
     ),
     known(
+        "ptxas.setmaxnreg",
+        r"'?setmaxnreg'? ignored[;,]? (?P<why>[^\n]{3,120}?)(?=\.(?: |$)| in (?:the )?function|$)",
+        "ptxas ignores setmaxnreg: {why}",
+        "setmaxnreg moves registers between warpgroups, for which ptxas must know how many each thread has at the entry, and see every function that is called. "
+        "It ignores all of them else: the kernel runs with one count for all warps, and often spills.",
+        "State the blocks of a multiprocessor: min_blocks_per_mp=1 in .launch(...) of the DSL (NVIDIA/cutlass#3406), __launch_bounds__(threads, 1) in C++; inline what is "
+        "called, and leave -maxrregcount out",
+        (
+            "ptxas info : (C7508) Potential Performance Loss: 'setmaxnreg' ignored; unable to determine register count at entry.",
+            issue(3406),
+        ),
+        (
+            "(C7504) Potential Performance Loss: 'setmaxnreg' ignored to maintain compatibility into 'extern' call",
+            issue(2452),
+        ),
+        level="slow",
+        rule="LC511",
+        instead_of=("ptxas.performance-loss", "ptxas.warning"),
+    ),
+    known(
+        "ptxas.injected",
+        r"(?P<what>warpgroup\.(?:arrive|wait|depbar)|wgmma\.\w+) is injected",
+        "ptxas adds {what} to the kernel",
+        "The registers of a wgmma are written or read where no fence or wait stands between (warpgroup.arrive is wgmma.fence): ptxas adds it, so that "
+        "the result is right, and the added instruction may wait where yours would not. It is no error.",
+        "Call warpgroup_fence (wgmma.fence) before the first wgmma that reads registers written since the last one, and wait_group before they are touched",
+        (
+            "ptxas info : (C7519) warpgroup.arrive is injected in around line 742911 by compiler to allow use of registers in GMMA in function 'f'",
+            issue(1658, "Dao-AILab/flash-attention"),
+        ),
+        level="slow",
+        rule="LC511",
+        instead_of=("ptxas.warning", "cpp.instantiation"),
+    ),
+    known(
         "ptxas.performance-loss",
         r"Potential Performance Loss: (?P<said>[^\n]{1,200}?)(?= in (?:the )?function|$|\.(?: |$))",
         "ptxas gives up an optimisation: {said}",
@@ -172,16 +207,17 @@ ENTRIES = (
         "accumulator touched between wgmma and its wait, or a branch around it. setmaxnreg is ignored beside such calls.",
         "Inline the function (device code in the same file), and touch accumulators only behind wgmma.wait_group",
         (
-            "(C7504) Potential Performance Loss: 'setmaxnreg' ignored to maintain compatibility into 'extern' call",
-            issue(2452),
+            "(C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized due to non wgmma instructions defining accumulator registers of a wgmma",
+            issue(2116, "NVIDIA/TensorRT-LLM"),
         ),
         level="slow",
         rule="LC511",
     ),
     known(
         "ptxas.other",
-        r"ptxas[^|]{0,160}?(?:error|fatal) ?: (?P<said>(?!Ptx assembly aborted)[^\n]{3,160}?(?= ptxas |$)|[^\n]{160})",
-        "ptxas refuses the kernel: {said}",
+        r"(?:ptxas[^|]{0,160}?|\bline [0-9]+; )(?:error|fatal) ?: (?P<said>(?!Ptx assembly aborted)[^\n]{3,160}?(?= ptxas |$)|[^\n]{160})"
+        r"|\berror : (?P<alone>(?:[A-Z]|'\.)[^\n]{0,100}(?:[Ii]nstruction|[Mm]odifier|[Pp]ragma|[Ss]tate space|PTX|\.target)\b[^\n]{0,80})",
+        "ptxas refuses the kernel: {said}{alone}",
         "ptxas does not accept the PTX that the compiler or inline assembly wrote.",
         "Look the instruction up in the PTX ISA for this target. "
         "`layoutcheck explain SRC DST --atom ATOM` says which forms a copy has",
@@ -190,7 +226,7 @@ ENTRIES = (
     ),
     known(
         "ptxas.warning",
-        r"ptxas (?:/\S+, line [0-9]+; )?(?:warning|info) ?: (?!Compiling|Used|Function properties|[0-9]+ bytes|\(C7|Potential Performance)(?P<said>[^\n]{5,160}?(?= for entry| ptxas |$|\. )|[^\n]{5,160})",
+        r"ptxas (?:/\S+, line [0-9]+; )?(?:warning|info) ?: (?:\(C[0-9]+\) )?(?!Compiling|Used|Function properties|[0-9]+ bytes|Potential Performance|Compile time)(?P<said>[^\n]{5,160}?(?= for entry| ptxas |$|\. )|[^\n]{5,160})",
         "ptxas warns: {said}",
         "The kernel is compiled. What ptxas ignored or could not do changes its speed, rarely its result.",
         "`layoutcheck resources` counts registers, shared memory and blocks of a tile; minnctapersm and launch bounds must fit them",

@@ -1,0 +1,132 @@
+"""Errors of compilers, linkers and builds that another project answers; one sentence of who."""
+
+from __future__ import annotations
+
+from layoutcheck.catalogue.entry import ELSEWHERE, issue, known
+
+ENTRIES = (
+    known(
+        "elsewhere.mlir",
+        r"'(?P<op>(?!cute|nvvm|gpu|llvm|arith|memref|vector|scf|cf)\w+\.[\w.]+)' op\b|legalize operation '(?P<illegal>(?!cute|nvvm|llvm)\w+\.[\w.]+)'",
+        "an error of another compiler built on MLIR, about {op}{illegal}",
+        "Its dialect is not one of CuTe DSL's.",
+        "{project} answers it",
+        (
+            "error: failed to legalize operation 'stablehlo.uniform_dequantize' that was explicitly marked illegal",
+            issue(16780, "iree-org/iree"),
+        ),
+        level=ELSEWHERE,
+        general=True,
+        instead_of=("elsewhere.mlir-text",),
+    ),
+    known(
+        "elsewhere.mlir-text",
+        r"LLVM ERROR: Building op `(?P<op>(?!cute)[\w.]+)` but it isn't|Dialect `(?P<dialect>(?!cute)\w+)' not found for custom op|custom op '(?P<custom>(?!cute)[\w.]+)' is unknown"
+        r"|(?:<stdin>|\.mlir):[0-9]+:[0-9]+: error: (?P<said>(?![^\n]{0,200}\bcute)[^\n]{3,100}?)(?= (?:%|func|module|\"|//)|$)",
+        "a tool that reads MLIR refuses its input: {said} {op}{dialect}{custom}",
+        "The text that it reads is of another version of the dialect, or the dialect is not loaded. CuTe DSL builds its operations itself and reads none from text.",
+        "The project whose command prints it answers (mlir-opt: llvm/llvm-project; IREE: iree-org/iree)",
+        ("<stdin>:12:58: error: expected operation name in quotes", issue(58, "UIUC-ChenLab/scalehls")),
+        (
+            "LLVM ERROR: Building op `shape.shape_of` but it isn't known in this MLIRContext",
+            issue(16345, "iree-org/iree"),
+        ),
+        level=ELSEWHERE,
+        general=True,
+    ),
+    known(
+        "elsewhere.link",
+        r"[Uu]ndefined (?:reference to|symbols? for architecture)[^\w]{0,4}(?P<dsl>CuteDSLRT\w+|_?cuda_dialect_\w+)|multiple definition of [^\w]?(?P<twice>[\w:]{1,80})|[Uu]ndefined (?:reference to|symbols? for architecture)[^\w]{0,4}(?P<symbol>[\w:~]{1,80})|unresolved external symbol \"?(?P<other>[\w:~@?$]{1,80})|cannot find -l(?P<library>\w+)",
+        "the linker does not find one definition of {dsl}{twice}{symbol}{other}{library}",
+        "The library or object file that defines it is not given to the linker, or stands before its user. Functions that begin with cu and a capital letter "
+        "(cuTensorMapEncodeTiled) are in libcuda, cuda... ones in libcudart, a kernel of another file needs -rdc=true or its object, and CuteDSLRT... and cuda_dialect_... are the "
+        "CuTe DSL's own, in libcute_dsl_runtime.so. Two exported objects that define one name were exported with one prefix.",
+        "Add -lcute_dsl_runtime (python -m cutlass.cute.export.aot_config --libdir names its folder; the static archive of 4.7 lacks some names), a prefix of its "
+        "own for each exported function, -lcuda (TMA descriptors), -lcudart, or the missing object; on a machine without a driver -L $CUDA_HOME/lib64/stubs",
+        (
+            "in function `launch': undefined reference to `cuTensorMapEncodeTiled'",
+            issue(1112, "NVIDIA/TensorRT-LLM"),
+        ),
+        level=ELSEWHERE,
+        instead_of=("driver.tensor-map", "elsewhere.build", "cpp.instantiation", "cpp.other-error"),
+    ),
+    known(
+        "elsewhere.native-abort",
+        r"Fatal Python error: (?P<said>[\w ]{3,40})|(?P<worker>worker '\w+' crashed) while running|node down: Not properly terminated",
+        "native code ends the Python process: {said}{worker}",
+        "A compiled library aborts or writes to memory that is not its own; the frames that Python prints below say from which call.",
+        "Find the library of the innermost frame, and run with faulthandler (python -X faulthandler) where there is none; its project answers",
+        ("CUDA malloc. Fatal Python error: Aborted", issue(4833, "numba/numba")),
+        level=ELSEWHERE,
+        general=True,
+        instead_of=("dsl.compiler-died",),
+    ),
+    known(
+        "elsewhere.undefined-symbol",
+        r"undefined symbol: (?P<symbol>\w+)|DLL load failed|version `(?P<version>[\w.]+)' not found",
+        "a compiled extension does not fit a library that it loads {symbol}{version}",
+        "It was built for another version of torch, CUDA or the C++ library, or without the file that defines the symbol: a kernel of an "
+        "architecture that the build left out.",
+        "Build or install the extension for the torch and CUDA at hand (python -m torch.utils.collect_env names them), with this GPU's "
+        "architecture in TORCH_CUDA_ARCH_LIST",
+        (
+            "ImportError: /path/to/vllm/_C.abi3.so: undefined symbol: _Z20cutlass_moe_mm_sm100RN2at6TensorERKS0",
+            issue(29030, "vllm-project/vllm"),
+        ),
+        level=ELSEWHERE,
+        instead_of=("elsewhere.import", "elsewhere.library-version"),
+    ),
+    known(
+        "elsewhere.no-architecture",
+        r"(?:[Uu]nsupported|[Uu]nknown|[Ii]nvalid|not defined)[^\n]{0,60}'?(?:sm|compute)_(?P<number>[2-8][0-9])(?P<suffix>[af])\b"
+        r"|'(?:sm|compute)_(?P<other>[2-8][0-9])(?P<form>[af])' is not",
+        "there is no architecture sm_{number}{other}{suffix}{form}",
+        "The suffixes a and f begin with sm_90 and sm_100: older architectures have one form (NVIDIA, nvcc, GPU architectures).",
+        "Name it without the suffix: sm_{number}{other}",
+        ("Unsupported gpu architecture 'sm_89a'", "https://github.com/cloudrift-ai/emmy/pull/256"),
+        level=ELSEWHERE,
+        instead_of=("elsewhere.build", "ptxas.version", "dsl.arch-unknown"),
+    ),
+    known(
+        "elsewhere.assembler",
+        r"Assembler messages|\.s:[0-9]+: Error: |asm operand type size\([0-9]\) does not match",
+        "the assembler of the host refuses the code",
+        "The host's compiler and the code are not made for each other: a compiler for 32 bits where CUDA takes 64, or an assembler older than the "
+        "instructions of the processor.",
+        "Compile with a 64-bit host compiler that the toolkit supports (on Windows the x64 Native Tools prompt); nvcc's installation guide lists them",
+        (
+            "cuda_fp16.hpp(2044): error: asm operand type size(8) does not match type/size implied by constraint 'r'",
+            issue(66, "turboderp-org/exui"),
+        ),
+        level=ELSEWHERE,
+        instead_of=("elsewhere.compile", "elsewhere.build"),
+    ),
+    known(
+        "elsewhere.compile",
+        r"\.(?:cuh?|cc?|cpp|cxx|hpp|h|inl)(?:\([0-9]+(?:,[0-9]+)?\)|:[0-9]+:[0-9]+) ?: (?:fatal )?error(?: C[0-9]+)?: (?:static.assert\w* failed(?: due to requirement '[^\n]{1,600}?')?: (?P<message>[^\n]{3,160}?)(?= [0-9]+ \|| \S+:[0-9]+:| note:|$)|static.assert\w* failed[^\"']{0,80}[\"'](?P<said>[^\"'\n]{1,160})[\"']"
+        r"|(?P<other>(?!static.assert)[^\n]{3,120}))|\berror(?: C[0-9]+)?: identifier \"(?P<identifier>\w+)\" is undefined"
+        r"|\berror(?: C[0-9]+)?: (?P<words>[^\n]{0,120}?(?:cannot be narrowed|no member named|undeclared identifier|no matching (?:member )?function|has incomplete type|no viable|expected [^\n]{1,20} before"
+        r"|is not a member of|was not declared in this scope|cannot convert|no type named|not declared)[^\n]{0,80})",
+        "a C++ file does not compile: {said}{message}{other}{identifier}{words}",
+        "Neither the file nor the message is CuTe's. A missing name with CU_ or cuda in it is of a newer CUDA toolkit than the one at hand.",
+        "The project whose file is named answers it; its build page names the compilers and architectures that it supports",
+        (
+            'ggml-cuda/fattn-new-mma.cu(859): error: static assertion failed with "bad nbatch_K2, nbatch_V2 for MLA"',
+            issue(412, "ikawrakow/ik_llama.cpp"),
+        ),
+        level=ELSEWHERE,
+        general=True,
+    ),
+    known(
+        "elsewhere.build",
+        r"nvcc fatal|errors? detected in the compilation of|nvlink (?:error|fatal)|\bFAILED: |[Nn]inja build failed|compilation terminated|N(?:VCC|VRTC|vrtc) compilation failed|command '[^']*(?:nvcc|ninja|cmake|gcc|g\+\+)[^']*'"
+        r"|make(?:\[[0-9]+\])?: \*\*\*|Error compiling objects for extension|Failed building wheel|did not run successfully|failed to run custom build command|Could not build wheels|build stopped|NVRTC_ERROR|[Uu]ndefined reference to|CMake Error|fatal error: [\w./]+: No such file|ninja: build stopped"
+        r"|Unsupported gpu architecture|NVRTC Error|CalledProcessError: Command '\[?'?(?:ninja|nvcc|cmake|make|gcc|g\+\+)",
+        "an error of the build, not of a kernel",
+        "The toolkit is older than the target, or a header or library is missing. What the compiler says of it stands above this line of the log.",
+        "nvcc --version must know the target (sm_100a: CUDA 12.8, sm_103a and sm_121a: 12.9); the library's build page has the rest",
+        ("nvcc fatal : Unsupported gpu architecture 'compute_100a'", "nvcc"),
+        level=ELSEWHERE,
+        general=True,
+    ),
+)
