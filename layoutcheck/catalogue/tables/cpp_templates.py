@@ -62,7 +62,7 @@ ENTRIES = (
             'cutlass/include/cute/arch/cluster_sm90.hpp(153): error: identifier "uint32_t" is undefined',
             issue(2148),
         ),
-        instead_of=("cpp.undefined", "cpp.other-error", "elsewhere.compile"),
+        instead_of=("cpp.undefined", "cpp.header-mix", "cpp.other-error", "elsewhere.compile"),
     ),
     known(
         "cpp.compiler-died",
@@ -182,6 +182,37 @@ ENTRIES = (
         ),
         general=True,
         instead_of=("cpp.other-error", "cpp.instantiation", "elsewhere.compile", "cpp.overload"),
+    ),
+    known(
+        "cpp.template-name",
+        r"argument list for (?:class|alias|variable) template \"?(?P<what>(?:cutlass|cute)::[\w:]+)\"? is missing|use of (?:class|alias) template '?(?P<named>(?:cutlass::|cute::)?(?:Tensor|Layout|TiledCopy|TiledMMA|ComposedLayout))'? requires template arguments",
+        "{what}{named} is a template: its name alone is no type",
+        "The type of a tensor holds its engine and its layout, that of a layout its shape and strides; each tensor has another type.",
+        "Make the function a template, `template <class Engine, class Layout> f(cute::Tensor<Engine, Layout> t)`, or take `auto&& t`; a local "
+        "variable is `auto` or, with C++17 and nvcc 11.4 or newer, `Tensor t = make_tensor(...)`",
+        ('error: argument list for class template "cute::Tensor" is missing', issue(1363)),
+        general=True,
+        instead_of=("cpp.other-error", "cpp.instantiation", "elsewhere.compile", "cpp.overload"),
+    ),
+    known(
+        "cpp.header-mix",
+        r"include/(?:cute|cutlass)/[\w/.]+\([0-9]+\): error: (?:name followed by \"::\" must be a class or namespace name|namespace \"(?P<space>[\w:]+)\" has no member)"
+        r"|include/(?:cute|cutlass)/[\w/.]+:[0-9]+:[0-9]+: error: (?:no (?:type|template|member) named|use of undeclared identifier)",
+        "one header of CUTLASS does not find what another one declares",
+        "The header that fails is CUTLASS's own: headers of two versions are mixed on the include path, or the compiler is older than they ask for.",
+        "Leave one CUTLASS on the include path (`nvcc -H` or `gcc -H` prints which headers are read; packages bring copies of their own), check out its "
+        "submodules anew, and compare the CUDA version with the one that its README names",
+        (
+            'flashinfer/data/cutlass/include/cute/arch/mma_sm90.hpp(3064): error: name followed by "::" must be a class or namespace name',
+            issue(1382, "flashinfer-ai/flashinfer"),
+        ),
+        instead_of=(
+            "cpp.language",
+            "cpp.other-error",
+            "cpp.instantiation",
+            "elsewhere.compile",
+            "cpp.overload",
+        ),
     ),
     known(
         "cpp.half-conversion",
