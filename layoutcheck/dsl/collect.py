@@ -32,6 +32,7 @@ from layoutcheck.versions import newer
 Observe = Callable[[str, str, Sequence[TracedCopy]], None]
 
 _ARROW = re.compile(r"^\s*--> (\S+\.py):([0-9]+)", re.MULTILINE)
+_EXCERPT = re.compile(r"^ *(?:--> .*|[0-9]* *\|.*)\n?", re.MULTILINE)
 _WANTED_ARCH = re.compile(r"expects arch to be one of \[[^\]]*?(sm_[0-9]+[af]?)")
 _MOST = 200  # characters of an operation's message
 
@@ -254,7 +255,7 @@ class Collector:
             return
         self.raised = True
         said = plain(event["message"]).strip()
-        message = f"{event['type']}: {said}"
+        message = f"{event['type']}: {_EXCERPT.sub('', said)}"
         where = None if event["where"] is None else Frame(**event["where"])
         pointed = _ARROW.search(said)
         if pointed:  # the DSL's own errors hide the frames between the launch and the line in the kernel

@@ -35,6 +35,7 @@ OTHER_DEPTH = (
 FEW_FRAMES = 8  # with accesses of single elements: a helper and who calls it
 COPIES = ("cute.copy", "cute.copy_atom_call")
 PRODUCTS = ("cute.gemm", "cute.mma_atom_call")
+INTERNAL = "<layoutcheck>"  # the DSL (4.8) takes files of such names for no user's
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +152,7 @@ def _wrap(module: Any, record: Record, stop: bool, change: Change | None = None)
     signature = inspect.signature(generate)
     _hide_library_frames(module)
 
+    @_internal
     def build_module(self: Any, built: Any, function_name: str) -> Any:
         with contextlib.suppress(Exception):  # an observer's trouble is no reason for a build to fail
             _observe(self, built, str(function_name), record)
@@ -160,6 +162,7 @@ def _wrap(module: Any, record: Record, stop: bool, change: Change | None = None)
             change(built, str(function_name))
         return build(self, built, function_name)
 
+    @_internal
     def generate_mlir(self: Any, *args: Any, **named: Any) -> Any:
         depth = getattr(self.envar, "loc_tracebacks", None)
         token = _stopping.set(True)
@@ -239,6 +242,7 @@ def _deep(owner: Any, frames: Any, most: int = STACK_DEPTH) -> Callable[[], None
     """One kind of operation, whatever the depth is when it is made (0: no stacks at all)."""
     build = owner.__init__
 
+    @_internal
     def __init__(self: Any, *args: Any, **named: Any) -> None:  # noqa: N807
         depth = frames.loc_tracebacks_frame_limit()
         frames.set_loc_tracebacks_frame_limit(max(depth, most))
@@ -260,6 +264,7 @@ def _wrap_loader(module: Any, record: Record) -> Callable[[], None]:
     owner = module.ExternalBinaryModule
     load = owner.__init__
 
+    @_internal
     def __init__(self: Any, *args: Any, **named: Any) -> None:  # noqa: N807
         with contextlib.suppress(Exception):
             record(Loaded(str(next(iter((*args, *named.values())), "a compiled file"))))
@@ -273,6 +278,12 @@ def _wrap_loader(module: Any, record: Record) -> Callable[[], None]:
     return undo
 
 
+def _internal(function: Any) -> Any:
+    """A function whose frames the DSL takes for its own: an error that it raises names the caller's line."""
+    function.__code__ = function.__code__.replace(co_filename=INTERNAL)
+    return function
+
+
 def _hide_library_frames(module: Any) -> None:
     """Keep the DSL's own frames, and ours, out of the Python stacks; before 4.6.1 there are none."""
     with contextlib.suppress(Exception):
@@ -280,6 +291,7 @@ def _hide_library_frames(module: Any) -> None:
         for path in (Path(module.__file__).parents[1], Path(__file__).parent):
             exclude(str(path))
         exclude("<frozen ")
+        exclude(INTERNAL)
 
 
 def _observe(dsl: Any, built: Any, kernel: str, record: Record) -> None:

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from layoutcheck.dsl.failed_tests import caught, watch_tests
-from layoutcheck.dsl.observe import Event, NotLaunched, version, watch
+from layoutcheck.dsl.observe import INTERNAL, Event, NotLaunched, version, watch
 from layoutcheck.dsl.spread import spread_tests
 from layoutcheck.places import in_library
 
@@ -185,6 +185,5 @@ def _first_cause(error: BaseException) -> BaseException:
 
 def compiling(frames: Sequence[traceback.FrameSummary]) -> bool:
     """Whether the DSL itself raised it while it traced a kernel, and not the user's own `raise`."""
-    ours = str(Path(__file__).with_name("observe.py"))
-    built = any(f.filename == ours and f.name == "generate_mlir" for f in frames)
+    built = any(f.filename == INTERNAL and f.name == "generate_mlir" for f in frames)
     return built and bool(frames) and in_library(frames[-1].filename)

@@ -13,7 +13,9 @@ from layoutcheck.sources.traced import Frame
 # An error of the DSL, as it raises it: coloured, after an empty line, with the kernel's own line inside.
 SAID = (
     "\n\x1b[91m\x1b[1merror:\x1b[0m expects arch to be one of [base_dsl.Arch.sm_100a, Arch.sm_110a], "
-    "but got sm_90a\n  \x1b[94m-->\x1b[0m /home/me/umma.py:71\n"
+    "but got sm_90a\n  \x1b[94m-->\x1b[0m /home/me/umma.py:71:9\n"
+    "   |\n70 | mma = (\n71 |     made |\n   |     ^^^^\n"
+    "  \x1b[92msuggestion:\x1b[0m take another\n"
 )
 
 
@@ -31,8 +33,8 @@ def test_an_error_of_the_dsl_stands_at_the_kernels_line_and_without_colours() ->
     trace = collector.trace()
     (failure,) = trace.failures
     assert failure.where == Frame("/home/me/umma.py", 71)
-    assert failure.message.startswith("DSLUserCodeError: error: expects arch to be one of")
-    assert "\x1b" not in failure.message
+    wanted = "expects arch to be one of [base_dsl.Arch.sm_100a, Arch.sm_110a], but got sm_90a"
+    assert failure.message == f"DSLUserCodeError: error: {wanted}\n  suggestion: take another"
     assert trace.notes == ("this kernel is for another architecture: --arch sm_100a",)
 
 

@@ -66,6 +66,8 @@ if __name__ == "__main__":
             pass
     if what == "raise":
         raise ValueError("on purpose")
+    if what == "argument":
+        cute.compile(host, sys.argv, good)
     if what == "abort":
         import os; os.abort()
     if what == "hang":
@@ -165,6 +167,15 @@ def test_a_script_that_raises_says_where(raising: Trace, folder: Path) -> None:
     line = line_of(kernel, 'raise ValueError("on purpose")')
     assert not raising.failures
     assert any(f"{kernel}:{line}" in note and "on purpose" in note for note in raising.notes)
+
+
+def test_an_argument_that_the_dsl_refuses_stands_at_the_users_call(folder: Path) -> None:
+    """The DSL takes the first frame that is not its own for the user's: ours lie between."""
+    (failure,) = traced(folder, "argument").failures
+    kernel = folder / "kernel.py"
+    assert failure.kind == "uncompiled"
+    assert str(failure.where).startswith(f"{kernel}:{line_of(kernel, 'sys.argv, good')}")
+    assert "expects argument #1 (a)" in failure.message and "-->" not in failure.message
 
 
 def test_a_trace_is_written_and_read_back(raising: Trace) -> None:
