@@ -46,7 +46,10 @@ def propose(analysis: Analysis) -> Iterator[Draft]:
     divided = any(o.layout != n.layout for o, n in zip(old, new, strict=True))
     note = "only if this is true for every caller: nothing checks it at run time"
     if divided:
-        note += "; a tensor made by from_dlpack: .mark_compact_shape_dynamic(mode, divisibility=...)"
+        note += (
+            "; of a tensor made by from_dlpack, .mark_compact_shape_dynamic(mode, divisibility=...) checks the "
+            "extent, not the strides of a slice"
+        )
     yield edited(
         STRATEGY,
         f"{'allocate it so' if made else 'promise what is true'}: {', '.join(said)}",

@@ -205,7 +205,26 @@ def _promised(program: Program, start: Site, old: Memref, new: Memref) -> Iterat
             yield from argument(program, place, keyword, str(*divisors), None, earlier)
         elif name_of(call) == "make_layout":
             yield from _assumed(program, place, new, *divisors)
+        if name_of(call).startswith("mark_"):
+            yield from _marked(program.sources[place.path], call, new, *divisors)
         earlier.append(place)
+
+
+def _marked(source: Source, call: ast.Call, new: Memref, divisor: int) -> Iterator[Candidate]:
+    """A tensor of the host whose strides are marked dynamic: the extent that they follow is a multiple, too.
+
+    That extent is of the mode of stride 1: as `leading_dim` says, as the tile has it, or one further, where
+    the tile leaves a batch away. The DSL refuses extents that are no multiples, and modes that are not there.
+    """
+    given = [one.value for one in call.keywords if one.arg == "leading_dim"]
+    given += call.args[:1] if name_of(call) == "mark_layout_dynamic" else []
+    strides = flatten(wrap(new.layout.stride))
+    near = strides.index(1) if strides.count(1) == 1 else len(strides) - 1
+    modes = [source.text[slice(*span_of(source, one))] for one in given] or [str(near), str(near + 1)]
+    end = span_of(source, call)[1]
+    for mode in modes:
+        made = f".mark_compact_shape_dynamic(mode={mode}, divisibility={divisor})"
+        yield (Edit(source.path, end, end, made),)
 
 
 def _assumed(program: Program, place: Site, new: Memref, divisor: int) -> Iterator[Candidate]:

@@ -288,6 +288,30 @@ def test_a_run_time_stride_is_assumed_where_the_layout_is_made() -> None:
     assert first == text.splitlines()[1].replace("ld", "cute.assume(ld, divby=8)")
 
 
+@pytest.mark.parametrize(
+    ("made", "marks"),
+    [
+        ("mark_layout_dynamic()", ["mode=0", "mode=1"]),  # of the tile; one further where a batch is cut away
+        ("mark_layout_dynamic(leading_dim=2)", ["mode=2"]),
+        ("mark_layout_dynamic(major)", ["mode=major"]),
+        ("mark_compact_shape_dynamic(mode=1)", ["mode=0", "mode=1"]),
+    ],
+)
+def test_a_stride_that_is_marked_dynamic_is_promised_by_the_extent_it_follows(
+    made: str, marks: list[str]
+) -> None:
+    copy = lc.check(
+        '!cute.memref<bf16, gmem, align<2>, "(8,4):(1,?)">', SMEM.format("bf16", "(8,4):(1,8)"),
+        "cp.async", bits=128,
+    ).copy  # fmt: skip
+    text = f"{HEAD}g = from_dlpack(t).{made}\ncute.copy(a, g, s)\n"
+    found = edited(text, copy, "promise-alignment")
+    whole = f"g = from_dlpack(t, assumed_align=16).{made}"
+    appended = [f"{whole}.mark_compact_shape_dynamic({mode}, divisibility=8)" for mode in marks]
+    own = f"{whole[:-1]}, divisibility=8)"
+    assert found == ([own] if "compact" in made else []) + appended
+
+
 def test_a_view_of_too_few_registers_is_cut_anew() -> None:
     copy = lc.check(
         SMEM.format("f16", "((8,1),1):((1,0),0)"),

@@ -62,6 +62,46 @@ def test_one_cause_is_one_repair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert "confirmed by: model, compiler (the edited" in said and "--- a/kernel.py" in said
 
 
+MARKED = (
+    HEAD
+    + """
+import numpy as np
+from cutlass.cute.runtime import from_dlpack
+
+@cute.kernel
+def kernel(m: cute.Tensor):
+    tiled = cute.make_tiled_copy_tv(
+        cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), m.element_type, num_bits_per_copy=128),
+        cute.make_layout((4, 8), stride=(8, 1)),
+        cute.make_layout((1, 8)),
+    )
+    part = tiled.get_slice(cute.arch.thread_idx()[0]).partition_S(cute.local_tile(m, (4, 64), (0, 0)))
+    held = cute.make_fragment_like(part)
+    cute.copy(tiled, part, held)
+    cute.copy(tiled, held, part)
+
+@cute.jit
+def host(m: cute.Tensor):
+    kernel(m).launch(grid=(1, 1, 1), block=(32, 1, 1))
+
+host(from_dlpack(np.zeros((40, 128), np.float16)).mark_layout_dynamic())
+"""
+)
+
+
+def test_the_promise_of_a_dynamic_tensor_is_made_at_the_caller(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Narrower copies would be legal, too, at eight times the instructions."""
+    monkeypatch.chdir(tmp_path)
+    found = fixed(tmp_path, MARKED)
+    [one] = found.repairs
+    assert (one.verdict, len(one.repaired)) == ("legal", 2)
+    marked = "mark_layout_dynamic().mark_compact_shape_dynamic(mode=1, divisibility=8)"
+    tensor = "from_dlpack(np.zeros((40, 128), np.float16), assumed_align=16)"
+    assert changed_lines(found) == [f"host({tensor}.{marked})"]
+
+
 def test_the_block_of_the_launch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     found = fixed(tmp_path, staged(32, 64, 32, "many threads"))
