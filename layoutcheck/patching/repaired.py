@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import tempfile
 import tokenize
 from dataclasses import dataclass, field
@@ -60,8 +61,7 @@ class Repaired:
         out: list[str] = []
         for path, old in self.before.items():
             name = Path(os.path.relpath(path)).as_posix()
-            new = self.after[path].splitlines(keepends=True)
-            out += difflib.unified_diff(old.splitlines(keepends=True), new, f"a/{name}", f"b/{name}")
+            out += difflib.unified_diff(lines(old), lines(self.after[path]), f"a/{name}", f"b/{name}")
         return "".join(
             line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in out
         )
@@ -75,19 +75,21 @@ class Repaired:
         for path in changed:
             if read(path) != self.before[path]:
                 raise InputError(f"'{path}' was changed since the trace: nothing was written")
-            if not writable(Path(path)) or not os.access(Path(path).parent, os.W_OK):
+            if not writable(Path(path)) or not os.access(Path(path).resolve().parent, os.W_OK):
                 raise InputError(f"cannot write '{path}': nothing was written")
         beside: list[tuple[Path, Path]] = []
         try:
             for path in changed:
                 where = Path(path).resolve()  # a link stays one
                 beside.append((_beside(where, self.after[path]), where))
+            for made, where in beside:
+                made.replace(where)
         except OSError as error:
-            for made, _ in beside:
+            for one, (made, there) in zip(changed, beside, strict=False):
+                if not made.exists():  # it took the file's place
+                    _beside(there, self.before[one]).replace(there)
                 made.unlink(missing_ok=True)
-            raise InputError(f"cannot write beside '{path}': {error.strerror}; nothing was written") from None
-        for made, where in beside:
-            made.replace(where)
+            raise InputError(f"cannot write '{where}': {error.strerror}; nothing was written") from None
         return changed
 
 
@@ -97,11 +99,26 @@ def writable(file: Path) -> bool:
 
 
 def read(path: str) -> str:
-    """The text of a Python file, line ends as they are. Raises InputError where there is none."""
+    """The text of a Python file, line ends as they are. Raises InputError where there is none.
+
+    Also where lines end with a carriage return alone: Python counts these, and other tools do not.
+    """
     try:
-        return Path(path).read_bytes().decode(_encoding(path))
+        text = Path(path).read_bytes().decode(_encoding(path))
     except (OSError, UnicodeDecodeError, SyntaxError) as error:
         raise InputError(f"cannot read '{path}': {error}", expected="a Python file in its encoding") from None
+    if alone := re.search(r"\r(?!\n)", text):
+        line = len(re.findall(r"\r\n?|\n", text[: alone.start()])) + 1
+        raise InputError(
+            f"cannot edit '{path}': line {line} ends with a carriage return alone",
+            expected="lines that end with LF or CRLF",
+        )
+    return text
+
+
+def lines(text: str) -> list[str]:
+    """The lines of a text as Python and diff count them, with their ends: form feeds end none."""
+    return re.findall(r"[^\n]*\n|[^\n]+", text)
 
 
 def encoded(path: str | Path, text: str) -> bytes:
@@ -118,7 +135,11 @@ def _beside(path: Path, text: str) -> Path:
     """The text in a new file of the same folder, with the old one's permissions."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=".layoutcheck-")
     made = Path(name)
-    with os.fdopen(handle, "wb") as stream:
-        stream.write(encoded(path, text))
-    made.chmod(path.stat().st_mode & 0o7777)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(encoded(path, text))
+        made.chmod(path.stat().st_mode & 0o7777)
+    except OSError:
+        made.unlink()
+        raise
     return made

@@ -16,6 +16,7 @@ from layoutcheck.check import Report
 from layoutcheck.fixes import cycles
 from layoutcheck.judge import judge_traced
 from layoutcheck.patching.registers import held, torn
+from layoutcheck.patching.repaired import lines
 from layoutcheck.sources.traced import Distinct, Frame, OperandReport, OrderReport, Trace, distinct
 
 Place: TypeAlias = tuple[str, int]
@@ -203,7 +204,7 @@ def moved(before: dict[str, str], after: dict[str, str], file: str, line: int) -
     """Where a line is after the edits, then the other lines that it may have become."""
     if before.get(file) == after.get(file):
         return [line]
-    old, new = before[file].splitlines(), after[file].splitlines()
+    old, new = lines(before[file]), lines(after[file])
     for kind, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if a <= line - 1 < b:
             at = c + min(line - 1 - a, max(0, d - c - 1)) + 1
