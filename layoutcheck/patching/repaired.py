@@ -75,7 +75,7 @@ class Repaired:
         for path in changed:
             if read(path) != self.before[path]:
                 raise InputError(f"'{path}' was changed since the trace: nothing was written")
-            if not writable(Path(path)) or not os.access(Path(path).resolve().parent, os.W_OK):
+            if not (writable(Path(path)) and writable(Path(path).resolve().parent)):
                 raise InputError(f"cannot write '{path}': nothing was written")
         beside: list[tuple[Path, Path]] = []
         try:
@@ -84,17 +84,19 @@ class Repaired:
                 beside.append((_beside(where, self.after[path]), where))
             for made, where in beside:
                 made.replace(where)
-        except OSError as error:
+        except BaseException as error:  # Ctrl-C, too
             for one, (made, there) in zip(changed, beside, strict=False):
                 if not made.exists():  # it took the file's place
                     _beside(there, self.before[one]).replace(there)
                 made.unlink(missing_ok=True)
+            if not isinstance(error, OSError):
+                raise
             raise InputError(f"cannot write '{where}': {error.strerror}; nothing was written") from None
         return changed
 
 
 def writable(file: Path) -> bool:
-    """Whether a file may be written; root may write every one, and one that nobody may write is meant so."""
+    """Whether a file or folder may be written; root may write all, and what nobody may write is meant so."""
     return os.access(file, os.W_OK) and bool(file.stat().st_mode & 0o222)
 
 
@@ -139,7 +141,7 @@ def _beside(path: Path, text: str) -> Path:
         with os.fdopen(handle, "wb") as stream:
             stream.write(encoded(path, text))
         made.chmod(path.stat().st_mode & 0o7777)
-    except OSError:
+    except BaseException:
         made.unlink()
         raise
     return made

@@ -126,6 +126,60 @@ def test_a_copy_that_shares_its_line_is_left_alone(line: str) -> None:
     assert predicated(f"{HEAD}part = own.partition_S(src)\n{line}\n") == []
 
 
+@pytest.mark.parametrize("failure", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+@pytest.mark.parametrize("at", [0, 1])
+def test_files_that_are_in_place_are_put_back_where_a_later_one_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failure: BaseException, at: int
+) -> None:
+    """Also where the user ends the command in between."""
+    paths = [tmp_path / "a.py", tmp_path / "b.py"]
+    for path in paths:
+        path.write_bytes(b"x = 1\r\n")
+    before, after = ({str(path): text for path in paths} for text in ("x = 1\r\n", "x = 2\r\n"))
+    replace, seen = Path.replace, list[str]()
+
+    def failing(made: Path, where: Path) -> Path:
+        seen.append(where.name)
+        if seen == ["a.py", "b.py"][: at + 1]:
+            raise failure
+        return replace(made, where)
+
+    monkeypatch.setattr(Path, "replace", failing)
+    kind = KeyboardInterrupt if isinstance(failure, KeyboardInterrupt) else InputError
+    with pytest.raises(kind) as told:
+        Repaired(before, after).write()
+    assert [path.read_bytes() for path in paths] == [b"x = 1\r\n"] * 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.py", "b.py"]
+    if kind is InputError:
+        assert f"{paths[at]}': No space left on device; nothing was written" in str(told.value)
+
+
+def test_a_folder_that_nobody_may_write_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "a.py"
+    path.write_text("x = 1\n")
+    tmp_path.chmod(0o555)
+    try:
+        with pytest.raises(InputError, match="nothing was written"):
+            Repaired({str(path): "x = 1\n"}, {str(path): "x = 2\n"}).write()
+    finally:
+        tmp_path.chmod(0o755)
+    assert path.read_text() == "x = 1\n"
+
+
+def test_lines_that_end_with_a_carriage_return_alone_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "kernel.py"
+    path.write_bytes(b"x = 1\r\ny = 2\rz = 3\r")
+    with pytest.raises(InputError, match="line 2 ends with a carriage return alone; expected lines that end"):
+        read(str(path))
+
+
+def test_a_form_feed_ends_no_line(tmp_path: Path) -> None:
+    """Old sources divide their pages with it; patch and Python count no line there."""
+    path = str(tmp_path / "a.py")
+    diff = Repaired({path: "x = 1\n\x0c\ny = 1\n"}, {path: "x = 1\n\x0c\ny = 2\n"}).diff()
+    assert "@@ -1,3 +1,3 @@\n x = 1\n \x0c\n-y = 1\n+y = 2\n" in diff
+
+
 def test_two_fixes_for_one_line_are_refused() -> None:
     with pytest.raises(InputError, match="two fixes change the same text"):
         apply({"k.py": "x = 1\n"}, (Edit("k.py", 4, 5, "2"), Edit("k.py", 4, 5, "3")))
