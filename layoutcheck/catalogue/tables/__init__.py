@@ -10,14 +10,17 @@ from layoutcheck.catalogue.tables import (
     compiler,
     control_flow,
     cpp_copies,
+    cpp_headers,
     cpp_kernels,
     cpp_templates,
+    cuda_codes,
     driver,
     elsewhere,
     instructions,
     layouts,
     profilers,
     ptxas,
+    sanitizers,
 )
 
 CALLS: tuple[Known, ...] = calls.ENTRIES  # Python's own errors about the DSL
@@ -28,8 +31,19 @@ DSL: tuple[Known, ...] = (
     *control_flow.ENTRIES,
     *compiler.ENTRIES,
 )
-CPP: tuple[Known, ...] = (*cpp_copies.ENTRIES, *cpp_kernels.ENTRIES, *cpp_templates.ENTRIES)
-MACHINE: tuple[Known, ...] = (*driver.ENTRIES, *ptxas.ENTRIES, *profilers.ENTRIES)
+CPP: tuple[Known, ...] = (
+    *cpp_copies.ENTRIES,
+    *cpp_kernels.ENTRIES,
+    *cpp_headers.ENTRIES,
+    *cpp_templates.ENTRIES,
+)
+MACHINE: tuple[Known, ...] = (
+    *driver.ENTRIES,
+    *cuda_codes.ENTRIES,
+    *ptxas.ENTRIES,
+    *sanitizers.ENTRIES,
+    *profilers.ENTRIES,
+)
 ELSEWHERE: tuple[Known, ...] = (*elsewhere.ENTRIES, *builds.ENTRIES)
 
 ENTRIES: tuple[Known, ...] = (*CALLS, *DSL, *CPP, *MACHINE, *ELSEWHERE)

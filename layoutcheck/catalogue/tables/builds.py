@@ -106,10 +106,11 @@ ENTRIES = (
         r"\.(?:cuh?|cc?|cpp|cxx|hpp|h|inl)(?:\([0-9]+(?:,[0-9]+)?\)|:[0-9]+:[0-9]+) ?: (?:fatal )?error(?: C[0-9]+)?: (?:static.assert\w* failed(?: due to requirement '[^\n]{1,600}?')?: (?P<message>[^\n]{3,160}?)(?= [0-9]+ \|| \S+:[0-9]+:| note:|$)|static.assert\w* failed[^\"']{0,80}[\"'](?P<said>[^\"'\n]{1,160})[\"']"
         r"|(?P<other>(?!static.assert)[^\n]{3,120}))|\berror(?: C[0-9]+)?: identifier \"(?P<identifier>\w+)\" is undefined"
         r"|\berror(?: C[0-9]+)?: (?P<words>[^\n]{0,120}?(?:cannot be narrowed|no member named|undeclared identifier|no matching (?:member )?function|has incomplete type|no viable|expected [^\n]{1,20} before"
-        r"|is not a member of|was not declared in this scope|cannot convert|no type named|not declared)[^\n]{0,80})",
+        r"|is not a member of|was not declared in this scope|cannot convert|no type named|not declared|__(?:device|shared|global|host|constant)__|class template|namespace|initializer|constexpr|declaration|has already been|expression must|no operator|overloaded function"
+        r"|type name|incomplete type|bound function|size of an array|separate compilation mode|template argument|dereference|lvalue|static_cast|expected a|not allowed here)[^\n]{0,80})",
         "a C++ file does not compile: {said}{message}{other}{identifier}{words}",
         "Neither the file nor the message is CuTe's. A missing name with CU_ or cuda in it is of a newer CUDA toolkit than the one at hand.",
-        "The project whose file is named answers it; its build page names the compilers and architectures that it supports",
+        "{project} answers it; its build page names the compilers and architectures that it supports",
         (
             'ggml-cuda/fattn-new-mma.cu(859): error: static assertion failed with "bad nbatch_K2, nbatch_V2 for MLA"',
             issue(412, "ikawrakow/ik_llama.cpp"),

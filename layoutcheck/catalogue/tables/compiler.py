@@ -163,6 +163,45 @@ ENTRIES = (
         general=True,
     ),
     known(
+        "dsl.toolkit",
+        r"(?P<what>[\w ]{3,60}?) (?:is|are) only supported on C(?:UDA|uda) [Tt]oolkit (?P<version>[0-9.]+[0-9])",
+        "{what} of the DSL needs the package for CUDA {version}",
+        "nvidia-cutlass-dsl is made for CUDA 12, nvidia-cutlass-dsl[cu13] for CUDA 13, and parts of it are in the second only. After a downgrade pip may leave files of the newer version "
+        "behind, which are then imported (NVIDIA/cutlass#3132).",
+        "pip install 'nvidia-cutlass-dsl[cu13]' with a driver for CUDA 13, or remove site-packages/nvidia_cutlass_dsl* and install one version anew",
+        (
+            "NotImplementedError: CuTe Experimental module is only supported on Cuda toolkit 13.1 and above!",
+            issue(3132),
+        ),
+        level=ELSEWHERE,
+    ),
+    known(
+        "dsl.stale-source",
+        r"requires a code object with [0-9]+ free vars",
+        "the source file is no longer what was imported",
+        "The DSL reads a @cute.jit or @cute.kernel function from its file at the first call, and puts the translated code in the place of the imported one. The file has changed since its import "
+        "(a package upgraded under a running process, an edited notebook module), or the function uses variables of a function around it.",
+        "Restart the process; where it stays, pass what the function takes from outside as cutlass.Constexpr arguments",
+        (
+            "ValueError: kernel_fn() requires a code object with 0 free vars",
+            "https://github.com/NVIDIA/cutlass/pull/3522",
+        ),
+        level=ELSEWHERE,
+    ),
+    known(
+        "dsl.cut-traceback",
+        r"(?:nvidia_cutlass_dsl|cutlass/(?:cute|base_dsl))/?(?P<file>[\w/]*\.py)(?:\", line |:)(?P<line>[0-9]+), in (?P<function>[\w.]+)(?!.*(?:\.py(?:\", line |:)[0-9]|\b\w*(?:Error|Exception|Interrupt)\b))",
+        "{function} of the DSL raises; the text ends before its message",
+        "The frames say where: {file}, line {line}. The message, which says why, is the last line of the whole traceback.",
+        "Paste the traceback to its end. help(cutlass.cute) has the arguments that {function} and its caller take. "
+        + TRACE,
+        (
+            "File /x/site-packages/nvidia_cutlass_dsl/python_packages/cutlass/cute/core.py:6201, in TensorSSA.reduce(self, op, init_val, reduction_profile)",
+            issue(2455),
+        ),
+        general=True,
+    ),
+    known(
         "dsl.other-exception",
         r"(?:(?:DSL\w*Error|OpError|nvidia_cutlass_dsl|cutlass[/.](?:cute|base_dsl)).{0,4000}\b(?:\w*Error|Exception)|\b(?:DSL\w*Error|OpError)): (?P<said>(?!\w*Error: )[^\n]{6,160}?)(?= [\w.]*Error: |$| Traceback)",
         "the DSL raises: {said}",

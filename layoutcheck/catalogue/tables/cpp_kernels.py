@@ -66,7 +66,7 @@ ENTRIES = (
         r"|__PRETTY_FUNCTION__.? failed|/(?:cute|cutlass)/[\w./]+\.(?:hpp|h|inl|cuh):[0-9]+: .{0,600}?Assertion [`']?(?:0|false)\b",
         "the kernel was compiled for an architecture without this instruction",
         "CUTE_ARCH_* guards remove the instruction if -gencode names an older architecture, one without the suffix a (sm_90 instead of "
-        "sm_90a), or another family's.",
+        "sm_90a), or another family's. clang as the CUDA compiler lacks some that nvcc has (wmma: NVIDIA/cutlass#2006).",
         "Compile for the architecture that the instruction's or the macro's name has, if it is the GPU's: -gencode "
         "arch=compute_89,code=sm_89 for SM89, and with the suffix a from SM90 on, arch=compute_90a,code=sm_90a",
         (
@@ -152,7 +152,7 @@ ENTRIES = (
     ),
     known(
         "cpp.launch-refused",
-        r"Failed to launch the CUTLASS kernel|cutlass error: Error Internal|\bkErrorInternal\b|Failed to initialize cutlass|(?i:cutlass)[^\n]{0,60}\b(?:initiali[sz](?:e|ation)|launch|run) (?:has )?failed|cluster_launch\.hpp(?!:[0-9]+: (?:misaligned|an illegal|unspecified))",
+        r"Failed to launch the CUTLASS kernel|cutlass error: Error Internal|\bkErrorInternal\b|Failed to initialize cutlass|(?i:cutlass)[^\n]{0,60}\b(?:initiali[sz](?:e|ation)|launch|run) (?:has )?failed|cluster_launch\.hpp(?!:[0-9]+: (?!invalid argument))",
         "CUTLASS cannot launch the kernel",
         "initialize or the launch fails, most often because the kernel's shared memory exceeds what the GPU allows a block "
         "(99 KiB on sm_120 and sm_121), or because the kernel was built for another architecture (example 77 for sm_100 on sm_120).",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from layoutcheck.catalogue.entry import ELSEWHERE, issue, known
+from layoutcheck.catalogue.entry import issue, known
 
 HEADERS = "CUTLASS 4 headers"
 _CHECK = "`layoutcheck explain SRC DST --atom ATOM` with both layouts shows the elements of one instruction"
@@ -36,71 +36,6 @@ def helps(path: str) -> str:
 
 ENTRIES = (
     known(
-        "cpp.missing-header",
-        r"(?:fatal )?error(?: C[0-9]+)?: (?:Cannot open include file: |cannot open source file )?['\"]?(?P<header>(?:cute|cutlass)/[\w./]+)['\"]?(?:: No such file| file not found|(?=.{0,20}No such file))",
-        "the CUTLASS headers are not where the compiler looks: {header}",
-        "CuTe's C++ headers are a part of CUTLASS, which most projects hold as a git submodule; its folder is empty, or of a version without this header.",
-        "git submodule update --init --recursive in the project that is built, or give CUTLASS' folder with -I .../cutlass/include",
-        (
-            "flash_fwd_kernel.h(9): fatal error C1083: Cannot open include file: 'cute/tensor.hpp': No such file or directory",
-            issue(1936, "huggingface/candle"),
-        ),
-        (
-            "fatal error: cute/algorithm/copy.hpp: No such file or directory",
-            issue(331, "Dao-AILab/flash-attention"),
-        ),
-        level=ELSEWHERE,
-        instead_of=("cpp.other-error", "elsewhere.compile", "elsewhere.build"),
-    ),
-    known(
-        "cpp.integer-type",
-        r"(?:identifier \"|use of undeclared identifier '|unknown type name '|'(?:std::)?|\"std\" has no member \")(?P<what>u?int(?:_fast|_least)?(?:8|16|32|64|ptr)_t)[\"'](?: is undefined| (?:was not declared|has not been declared|does not name a type|is not a member of)|(?=[^\n]{0,200}cu(?:te|tlass)\b)|$)",
-        "{what} is not declared: <cstdint> is not included before this header",
-        "CUTLASS before 3.9 relies on other headers for the integer types, and the headers of GCC 13 and of nvrtc do not bring them.",
-        "Include <cstdint> (with nvrtc <cuda/std/cstdint>) before CUTLASS, or give -include cstdint; newer CUTLASS has it",
-        (
-            'cutlass/include/cute/arch/cluster_sm90.hpp(153): error: identifier "uint32_t" is undefined',
-            issue(2148),
-        ),
-        instead_of=("cpp.undefined", "cpp.header-mix", "cpp.other-error", "elsewhere.compile"),
-    ),
-    known(
-        "cpp.compiler-died",
-        r"'?(?P<tool>cicc|cudafe\+\+|ptxas|fatbinary|cc1plus|nvlink|gcc)'? died (?:due to signal|with status)|Killed signal terminated program (?P<killed>\w+)|[Ii]nternal error: assertion failed(?: at:?|:)? \"(?P<edg>[^\"]{1,80})"
-        r"|internal compiler error: (?P<gcc>[^\n]{3,80})",
-        "the C++ compiler itself ends: {tool}{killed}{edg}{gcc}",
-        "Signal 9 and 'Killed' are the system's, for want of memory: CuTe's templates need several GB in each job. Signal 11 and assertions inside the compiler are its "
-        "own errors, often of one deep instantiation: a copy or composition of large static layouts.",
-        "Build with fewer jobs (MAX_JOBS=2, ninja -j 2). Else halve the tile or split the expression to find the statement, and try another minor version of nvcc; "
-        "NVIDIA's developer site takes reports of nvcc",
-        ("nvcc error : 'cicc' died due to signal 11 (Invalid memory reference)", "nvcc"),
-        ("nvcc error : 'cudafe++' died with status 0xC0000005 (ACCESS_VIOLATION)", "nvcc"),
-        instead_of=(
-            "dsl.compiler-died",
-            "elsewhere.build",
-            "dsl.internal",
-            "cpp.other-error",
-            "elsewhere.compile",
-        ),
-    ),
-    known(
-        "cpp.language",
-        r"(?:\b(?:cute|cutlass)[\w./\\+-]{0,300}?\.(?:hpp|h|inl|cuh)(?:\([0-9]+(?:,[0-9]+)?\)|:[0-9]+:[0-9]+): (?:fatal )?error(?: C[0-9]+)?: (?P<said>(?:expected an? [^\n]{2,40}?(?= detected| \^|$| [A-Z_]+ =)|\"auto\" is not allowed here|[^\n]{0,60}(?:storage class or type specifier|name followed by \"::\" must be a class or namespace name|is not a template|C\+\+(?:11|14|17|20)|fold expression|structured binding|inline specifier allowed|constexpr[\w \"]{0,30}not|attribute \"[\w:]+\" (?:does not|is not)|expects? a type specifier|explicit type is missing|inline variable)[^\n]{0,60}?))"
-        r"|\bError (?:\(active\) )?(?:[EC][0-9]+ )?(?P<other>\"auto\" is not allowed here|[^\n]{0,60}(?:storage class or type specifier|name followed by \"::\" must be a class or namespace name|is not a template|C\+\+(?:11|14|17|20)|fold expression|structured binding|inline specifier allowed|constexpr[\w \"]{0,30}not|attribute \"[\w:]+\" (?:does not|is not)|expects? a type specifier|explicit type is missing|inline variable)[^\n]{0,60}?|expected an? [\w \"';:(){}]{2,30}?)(?= [^\n]{0,200}\b(?:cute|cutlass)\b[^\n]{0,200}\.(?:hpp|h|cuh|inl)))",
-        "the compiler does not read CUTLASS' header: {said}{other}",
-        "The error is in the header's text and not in its template arguments. CUTLASS 3 and 4 need C++17 and a host compiler that nvcc supports; a macro "
-        "of the same name from a header before (FP_NAN, min, max, DIVIDE) changes the text; nvrtc and an editor's parser lack parts of the language; or headers "
-        "of two CUTLASS versions are mixed on the include path, and one lacks the other's names.",
-        "Compile with nvcc -std=c++17 (/Zc:__cplusplus with MSVC), include CUTLASS before the header that defines the macro, keep one CUTLASS on "
-        "the include path (nvcc -H lists what is read), and read errors of the build, not the editor's list",
-        ("cutlass/floating_point_nvrtc.h(50): error: expected an identifier FP_NAN =", issue(2321)),
-        (
-            'Error "auto" is not allowed here Cutlass Tests G:\\cutlass-3.5.0\\include\\cute\\numeric\\integral_constant.hpp 198',
-            issue(1594),
-        ),
-        instead_of=("cpp.other-error", "elsewhere.compile", "cpp.overload"),
-    ),
-    known(
         "cpp.not-sliced",
         r"(?:class|struct|type) [\"']cute::(?P<whole>TiledCopy|TiledMMA)<.{0,1500}?has no member[\w ]* [\"'](?P<what>(?:partition|retile|make_fragment)\w*)|no member named '(?P<named>(?:partition_[SDABC]|retile_[SD]))' in 'cute::(?P<of>TiledCopy|TiledMMA)<",
         "{whole}{of} has no {what}{named}: one thread partitions, not the whole",
@@ -114,7 +49,7 @@ ENTRIES = (
     ),
     known(
         "cpp.no-overload",
-        r"no (?:instance of|matching) (?:overloaded )?function(?: template)?(?: for call to)? [\"'](?P<what>[\w:]{1,80})[\"'](?: matches the argument list)?",
+        r"no (?:instance of|matching) (?:overloaded )?(?:member )?function(?: template)?(?: for call to)? [\"'](?P<what>[\w:~]{1,80})(?:[\"']|[<(](?=[^\n]{0,600}\bcute::))(?: matches the argument list)?",
         "no form of {what} takes these arguments",
         "The arguments' types do not fit: a tensor of another rank, a tiled copy where a thread's slice is meant (or the "
         "reverse), a tuple of other length, or a namespace that hides cute's function of the same name.",
@@ -123,6 +58,19 @@ ENTRIES = (
             'error: no instance of function template "flash::copy" matches the argument list',
             issue(428, "Dao-AILab/flash-attention"),
         ),
+    ),
+    known(
+        "cpp.recast-ratio",
+        r"(?:up|down)cast<(?:cute::)?R<(?P<from>[0-9]+), ?(?P<to>[0-9]+)>|recast_layout of a Swizzle needs a power-of-two ratio",
+        "a swizzled layout is recast between types whose widths have no power of two between them ({from} and {to})",
+        "A swizzle exchanges bits of the address: it can be counted in elements of another width only where one width is a power of two times the other. "
+        "6-bit types beside 8-bit ones are not.",
+        "Keep such types packed in bytes and recast the pointer to uint8_t, or take the swizzle off before the recast; layoutcheck.recast_layout shows both layouts",
+        (
+            "error: no matching function for call to 'upcast<cute::R<6, 8>::num>(<unresolved overloaded function type>)'",
+            "https://github.com/NVIDIA/cutlass/pull/3460",
+        ),
+        instead_of=("cpp.no-overload", "elsewhere.compile", "cpp.other-assertion"),
     ),
     known(
         "cpp.undefined",
@@ -139,17 +87,6 @@ ENTRIES = (
             issue(1854),
         ),
         ('error: namespace "cute" has no member "SM90_TMA_LOAD"', "nvcc"),
-    ),
-    known(
-        "cpp.template-arguments",
-        r"error(?: C[0-9]+)?: too (?:few|many) (?:template )?arguments (?:for|to) (?:class |alias |function )?template \"?(?P<what>(?:cutlass|cute)::[\w:]+)",
-        "{what} has other template parameters in this version of CUTLASS",
-        "Parameters are added and removed between versions; the program follows another one.",
-        "Compare with the class in the headers at hand, or check out the version that the program was written for",
-        (
-            '01_gemm_3.0.cu(51): error: too few arguments for class template "cutlass::epilogue::collective::DefaultEpilogue"',
-            issue(1589),
-        ),
     ),
     known(
         "cpp.overload",
@@ -195,26 +132,6 @@ ENTRIES = (
         instead_of=("cpp.other-error", "cpp.instantiation", "elsewhere.compile", "cpp.overload"),
     ),
     known(
-        "cpp.header-mix",
-        r"include/(?:cute|cutlass)/[\w/.]+\([0-9]+\): error: (?:name followed by \"::\" must be a class or namespace name|namespace \"(?P<space>[\w:]+)\" has no member)"
-        r"|include/(?:cute|cutlass)/[\w/.]+:[0-9]+:[0-9]+: error: (?:no (?:type|template|member) named|use of undeclared identifier)",
-        "one header of CUTLASS does not find what another one declares",
-        "The header that fails is CUTLASS's own: headers of two versions are mixed on the include path, or the compiler is older than they ask for.",
-        "Leave one CUTLASS on the include path (`nvcc -H` or `gcc -H` prints which headers are read; packages bring copies of their own), check out its "
-        "submodules anew, and compare the CUDA version with the one that its README names",
-        (
-            'flashinfer/data/cutlass/include/cute/arch/mma_sm90.hpp(3064): error: name followed by "::" must be a class or namespace name',
-            issue(1382, "flashinfer-ai/flashinfer"),
-        ),
-        instead_of=(
-            "cpp.language",
-            "cpp.other-error",
-            "cpp.instantiation",
-            "elsewhere.compile",
-            "cpp.overload",
-        ),
-    ),
-    known(
         "cpp.half-conversion",
         r"no (?:suitable (?:user-defined )?(?:conversion function|constructor)|operator)[^\n]{0,120}(?:__nv_bfloat16|__half|__nv_fp8_\w+|\"half\")",
         "a 16-bit or 8-bit float is converted without being told to",
@@ -236,6 +153,17 @@ ENTRIES = (
         "Declare it CUTE_HOST_DEVICE (CUTE_DEVICE for device code alone); for constexpr functions give nvcc --expt-relaxed-constexpr",
         ("error: calling a __host__ function from a __global__ function is not allowed", "nvcc"),
         instead_of=("cpp.overload", "cpp.other-error", "elsewhere.compile"),
+    ),
+    known(
+        "cpp.shared-variable",
+        r"dynamic initialization is not supported for a __shared__ variable|(?:initializer|constructor)[^\n]{0,40}not allowed[^\n]{0,30}__shared__|__shared__ variables? cannot have (?:an? )?(?:initializ|construct)\w*",
+        "a __shared__ variable has a constructor or an initialiser",
+        "Shared memory has no moment at which a constructor could run: its variables hold what was there before. Types with constructors (cutlass::half_t arrays of some versions, structures with default "
+        "values, mbarriers) are refused.",
+        "Declare bytes, extern __shared__ __align__(128) char smem[];, and view them: reinterpret_cast<Storage*>(smem), or make_tensor(make_smem_ptr<T>(smem), layout); inside a structure take "
+        "alignas(128) cute::ArrayEngine<T, N>",
+        ("error: dynamic initialization is not supported for a __shared__ variable", "nvcc"),
+        instead_of=("elsewhere.compile", "cpp.other-error"),
     ),
     known(
         "cpp.assertion",
@@ -282,7 +210,7 @@ ENTRIES = (
     known(
         "cpp.other-error",
         r"(?:\b(?:cute|cutlass|flash_?attn?|csrc)[\w./\\+-]{0,300}?\.(?:hpp|h|inl|cuh|cu)(?:\([0-9]+(?:,[0-9]+)?\)|:[0-9]+:[0-9]+): (?:fatal )?error(?: C[0-9]+)?"
-        r"|(?:\([0-9]+(?:,[0-9]+)?\)|:[0-9]+:[0-9]+) ?: (?:fatal )?error(?: C[0-9]+)?(?=.{0,3000}?\b(?:cute|cutlass)::))"
+        r"|(?:(?:\([0-9]+(?:,[0-9]+)?\)|:[0-9]+:[0-9]+) ?: (?:fatal )?|^)error(?: C[0-9]+)?(?=.{0,3000}?\b(?:cute|cutlass)::))"
         r": (?P<said>(?!static.assert)(?:[^\n]{3,160}?(?:is undefined|is not allowed|is ambiguous|the argument list|has no member \"\w+\"|declared in this scope)|[^\n]{3,160}?(?= detected during| note:| \^| [0-9]+ \||$)|[^\n]{3,160}))",
         "{said}",
         "A template of CuTe or CUTLASS does not compile for its template arguments.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from layoutcheck.catalogue.entry import ELSEWHERE, TRACE, issue, known
+from layoutcheck.catalogue.tables.cuda_codes import codes
 
 _FAULT = (
     "A copy reads or writes where it must not: a promise of alignment that the tensor does not keep, a tail without "
@@ -10,10 +11,8 @@ _FAULT = (
 )
 
 
-def _codes(*codes: int) -> str:
-    """The pattern of these error codes of the runtime, printed as numbers alone: "CUDA error 9 at k.cu:604"."""
-    said = r"(?:CUDA (?:runtime |driver )?[Ee]rror(?: code)?[: #=]{1,3}|[Ii]nvalid error code \(|\(error-code |error code ?[=:] ?CU:)"
-    return rf"|{said}(?:" + "|".join(map(str, codes)) + r")\b"
+def _codes(*numbers: int) -> str:
+    return "|" + codes(*numbers)
 
 
 ENTRIES = (
@@ -40,8 +39,8 @@ ENTRIES = (
         r"|Warp Illegal Instruction|WARP_ILLEGAL_INSTR\w*" + _codes(715, 73),
         "the GPU refuses an instruction's operands",
         "TMA and tcgen05 raise it for a tensor map, descriptor or coordinate that they cannot use: a box whose inner bytes "
-        "are not a multiple of 16, a shared address without the swizzle's alignment, a coordinate outside of the corners; "
-        "or the code was compiled for another architecture.",
+        "are not a multiple of 16, a shared address without the swizzle's alignment, a coordinate outside of the corners. setmaxnreg raises it where a warp keeps fewer "
+        "registers than its code uses (24 and a printf, NVIDIA/cutlass#2932), and code for another architecture does.",
         TRACE + ": the TMA rules LC231 to LC259 check each of them",
         ("torch.AcceleratorError: CUDA error: an illegal instruction was encountered", "PyTorch"),
         ("========= Illegal instruction\n=========     at cute::SM90_TMA_LOAD_2D::copy+0x5c60", issue(2728)),
@@ -114,8 +113,8 @@ ENTRIES = (
     known(
         "cuda.no-function",
         r"invalid device function|cudaErrorInvalidDeviceFunction|named symbol not found|CUDA_ERROR_NOT_FOUND|cudaErrorSymbolNotFound"
-        r"|device kernel image is invalid|CUDA_ERROR_INVALID_IMAGE|CUDA_ERROR_INVALID_PTX|a PTX JIT compilation failed|cudaErrorInvalidPtx"
-        + _codes(98, 200, 218, 500),
+        r"|device kernel image is invalid|CUDA_ERROR_INVALID_(?:IMAGE|SOURCE)|cudaErrorInvalid(?:KernelImage|Source)|CUDA_ERROR_INVALID_PTX|a PTX JIT compilation failed|cudaErrorInvalidPtx"
+        + _codes(98, 200, 218, 300, 500),
         "the loaded code has no kernel for this GPU, or not under this name",
         "The code was built for another architecture (sm_90a runs on sm_90 only, sm_100a not on sm_120), or its PTX does not "
         "assemble for this GPU.",
@@ -153,9 +152,9 @@ ENTRIES = (
     ),
     known(
         "cuda.launch-failure",
-        r"(?i)unspecified launch failure|CUDA_ERROR_LAUNCH_FAILED|cudaErrorLaunchFailure|error code: 71[89]\b"
-        r"|Warp Invalid PC|CUDA_ERROR_INVALID_PC|cudaErrorInvalidPc|invalid program counter|[Hh]ardware stack error"
-        + _codes(719, 718, 4),
+        r"(?i)unspecified launch failure|CUDA_ERROR_LAUNCH_FAILED|cudaError(?:Prior)?LaunchFailure|error code: 71[89]\b"
+        r"|Warp Invalid PC|CUDA_ERROR_INVALID_PC|cudaErrorInvalidPc|invalid program counter|[Hh]ardware ?stack ?error|HARDWARE_STACK_ERROR"
+        + _codes(719, 718, 714, 53),
         "the kernel died for a reason that the driver does not name",
         "Copies to another block of a cluster that does not exist or has ended (LC229), faults inside TMA, and misuse of an "
         "mbarrier end so: an arrival on one that was not initialised (mbarrier_init_tx_bytes arrives, it does not "
@@ -182,7 +181,7 @@ ENTRIES = (
     ),
     known(
         "cuda.launch-resources",
-        r"(?i)too many resources requested|LaunchOutOfResources|LAUNCH_OUT_OF_RESOURCES",
+        r"(?i)too many resources requested|LaunchOutOfResources|LAUNCH_OUT_OF_RESOURCES" + _codes(701),
         "the block needs more registers than a multiprocessor has",
         "Registers of a thread times the threads of a block exceed 65,536, or less where a multiprocessor has fewer: 512 threads of 162 "
         "registers do not fit (CUDA runtime API, cudaErrorLaunchOutOfResources).",
@@ -213,7 +212,6 @@ ENTRIES = (
         r"|error code: 1\b"
         r"|(?:[Cc][Uu][Dd][Aa]|Triton|GPU|[Kk]ernels?|[Ll]aunch|\.cuh?\b)[^\n]{0,120}?\binvalid argument|\binvalid argument[^\n]{0,80}(?:cuda|\.cuh?\b|kernel)"
         r"|invalid configuration argument|CUDA_LAUNCH_INVALID\w*"
-        r"|(?:CUDA_ERROR|cudaError)_?(?:INVALID_CLUSTER_SIZE|InvalidClusterSize)|invalid cluster size"
         r"|\.cuh?:[0-9]+\W{1,4}invalid argument" + _codes(1, 9),
         "the launch, or another call of CUDA, is refused for its arguments",
         "Of a launch, most often the block's shared memory exceeds the limit (NVIDIA/cutlass#2747); else a block of more than 1,024 "
@@ -243,7 +241,7 @@ ENTRIES = (
         "the CUDA driver reports {said}",
         "An earlier kernel or the call itself fails; CUDA reports errors of kernels at a later call.",
         "Run again with CUDA_LAUNCH_BLOCKING=1, and under compute-sanitizer, to find the kernel. " + TRACE,
-        ("CUDA_ERROR_MAP_FAILED", "CUDA driver API, CUresult"),
+        ("CUDA_ERROR_OF_A_LATER_DRIVER", "a name that CUDA 13 does not have"),
         level="wrong",
         general=True,
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from layoutcheck.catalogue.entry import ELSEWHERE, issue, known
+from layoutcheck.catalogue.tables.cuda_codes import codes
 
 ENTRIES = (
     known(
@@ -16,18 +17,17 @@ ENTRIES = (
     ),
     known(
         "elsewhere.driver",
-        r"no kernel image is available|NoKernelImageForDevice|CUDA_ERROR_NO_BINARY_FOR_GPU|driver version is insufficient|CUDA_ERROR_UNSUPPORTED_PTX_VERSION"
-        r"|system has unsupported display driver|cudaErrorInsufficientDriver|forward compatibility was attempted",
-        "driver, toolkit and compiled code do not match",
-        "The code was compiled for another GPU or for a newer driver.",
-        "Update the driver, or compile for this GPU (CUTE_DSL_ARCH); NVIDIA's CUDA compatibility guide has the table",
+        r"no kernel image is available|NoKernelImageForDevice|CUDA_ERROR_NO_BINARY_FOR_GPU|" + codes(209),
+        "the program holds no code for this GPU",
+        "It was compiled for other architectures: machine code runs on its own (sm_90a on sm_90 only, sm_100a on no sm_120), and PTX on newer ones only where it has no suffix a.",
+        "Compile for this GPU (CUTE_DSL_ARCH, TORCH_CUDA_ARCH_LIST, -gencode), or install a build that lists it; `cuobjdump --list-elf FILE` names what is in a library",
         ("CUDA error: no kernel image is available for execution on the device", "CUDA driver"),
         level=ELSEWHERE,
     ),
     known(
         "elsewhere.no-gpu",
         r"no CUDA-capable device|CUDA_ERROR_NO_DEVICE|cudaErrorNoDevice|Found no NVIDIA driver|Torch not compiled with CUDA"
-        r"|libcuda\.so(?:\.1)?: cannot open shared object file",
+        r"|libcuda\.so(?:\.1)?: cannot open shared object file|" + codes(100),
         "there is no GPU here",
         "The program launches a kernel on a machine without a GPU.",
         "`layoutcheck trace --no-launch SCRIPT` compiles and judges it without one",
@@ -164,23 +164,11 @@ ENTRIES = (
         level=ELSEWHERE,
     ),
     known(
-        "elsewhere.context",
-        r"CUDA_ERROR_INVALID_CONTEXT|CUDA_ERROR_NOT_INITIALIZED|cudaErrorInitializationError|CUDA_ERROR_INVALID_DEVICE\b|cudaErrorInvalidDevice\b",
-        "no CUDA context is current in this thread",
-        "A driver call comes before the first use of the GPU, or in a forked process.",
-        "Call cutlass.cuda.initialize_cuda_context() or torch.cuda.init() first; start processes with spawn, not fork",
-        (
-            'Program hit CUDA_ERROR_INVALID_CONTEXT (error 201) due to "invalid device context"',
-            issue(9, "osayamenja/FlashMoE"),
-        ),
-        level=ELSEWHERE,
-    ),
-    known(
         "elsewhere.torch-compile",
-        r"torch\._(?:dynamo|inductor)\.exc\.\w+\b(?!: (?:\w+\.)*(?:ModuleNotFoundError|ImportError|DSL\w*Error|MLIRError))",
+        r"torch\._(?:dynamo|inductor)\.exc\.\w+\b(?!: (?:\w+\.)*(?:ModuleNotFoundError|ImportError|DSL\w*Error|MLIRError))|Tensor that doesn't have storage",
         "torch.compile cannot trace the call",
-        "Dynamo meets an operation that it does not trace.",
-        "Wrap the kernel's launch in a torch.library.custom_op; PyTorch answers reports of it",
+        "Dynamo meets an operation that it does not trace, or hands a tensor without data (FakeTensor) to code that takes its address (from_dlpack, data_ptr).",
+        "Wrap the kernel's launch in a torch.library.custom_op with a register_fake that returns empty outputs; PyTorch answers reports of it",
         ("torch._dynamo.exc.Unsupported: Tensor.random_ op", issue(3134)),
         level=ELSEWHERE,
     ),

@@ -1,141 +1,12 @@
-"""What compute-sanitizer and Nsight Compute report."""
+"""What Nsight Compute and nvprof report."""
 
 from __future__ import annotations
 
-from layoutcheck.catalogue.entry import ELSEWHERE, TRACE, issue, known
+from layoutcheck.catalogue.entry import ELSEWHERE, issue, known
 
-SANITIZER = "compute-sanitizer 2025.3"
 NCU = "Nsight Compute 2025"
-_FAULT = (
-    "A copy reads or writes where it must not: a promise of alignment that the tensor does not keep, a tail without "
-    "predicates, a swizzled tile on a base that its period does not divide, or an offset beyond 32 bits."
-)
 
 ENTRIES = (
-    known(
-        "sanitizer.misaligned",
-        r"Invalid __(?P<space>\w+)__ (?P<access>read|write|\?) of size (?P<size>[0-9]+)(?: bytes)?(?:(?!Invalid __).){0,600}?"
-        r"(?:Address|Access (?:to|at)) (?P<address>0x[0-9a-f]+) is misaligned",
-        "a {size} B {access} of {space} memory at {address}, which is not a multiple of {size}",
-        "One instruction of {size} bytes needs an address that is a multiple of {size}. The type promised it; the base, "
-        "the pitch or an offset does not keep it.",
-        TRACE
-        + "; LC202 names the stride or base. Then align it, pad the pitch to {size} B, or copy narrower",
-        (
-            "========= Invalid __shared__ read of size 16 bytes\n=========     at matrixMul+0x7120 in "
-            "/home/u/pipeline_gemm.cu:94\n=========     by thread (0,4,0) in block (0,0,0)\n=========     Address "
-            "0x10a8 is misaligned",
-            issue(11, "AyakaGEMM/Hands-on-GEMM"),
-        ),
-        level="wrong",
-        rule="LC202",
-    ),
-    known(
-        "sanitizer.out-of-bounds",
-        r"Invalid __(?P<space>\w+)__ (?P<access>read|write|\?) of size (?P<size>[0-9]+)(?: bytes)?(?:(?!Invalid __).){0,600}?"
-        r"(?:Address|Access (?:to|at)) (?P<address>0x[0-9a-f]+) is out of bounds",
-        "a {size} B {access} of {space} memory at {address}, outside of the allocation",
-        "In shared memory the tile, a stage index or a swizzled address leaves the block's allocation; in global memory a "
-        "tail tile has no predicate, or one for the wrong mode. memcheck sees no write into a neighbour of the same "
-        "block. For wgmma operands some versions report the size of four warps (compute-sanitizer-samples#19).",
-        "Predicate the tail tile by an identity tensor, or allocate cosize(layout) elements. " + TRACE,
-        (
-            "========= Invalid __shared__ read of size 16 bytes\n=========     at cp_async_bulk_cp_mask in "
-            "cp_async_bulk.h:236\n=========     by thread (128,0,0) in block (0,0,0)\n=========     Address 0x400 is out "
-            "of bounds",
-            issue(8288, "NVIDIA/cccl"),
-        ),
-        level="wrong",
-    ),
-    known(
-        "sanitizer.invalid-access",
-        r"Invalid __(?P<space>\w+)__ (?P<access>read|write|atomic|\?) of size (?P<size>[0-9]+)",
-        "a {size} B {access} of {space} memory that is not valid",
-        _FAULT,
-        TRACE,
-        ("========= Invalid __global__ write of size 4 bytes", SANITIZER),
-        level="wrong",
-        general=True,
-    ),
-    known(
-        "sanitizer.shared-range",
-        r"Out-of-range shared or local address",
-        "an address outside of the block's shared memory is used",
-        "The kernel was launched with less dynamic shared memory than it uses, or an offset (a stage index, a barrier's "
-        "slot) leaves the allocation.",
-        "Compare the launch's shared memory with the storage's size. " + TRACE,
-        (
-            "========= Out-of-range shared or local address ========= at cutlass::arch::ClusterBarrier::init",
-            issue(1247),
-        ),
-        level="wrong",
-    ),
-    known(
-        "sanitizer.shared-misaligned",
-        r"Misaligned shared or local address",
-        "a shared-memory instruction's address is not a multiple of its width",
-        "ldmatrix and 16-byte accesses need multiples of 16, TMA of 128, a swizzled tile of its period; the allocation is "
-        "placed behind something of another size.",
-        "Align the allocation (byte_alignment, alignas) to what the copy needs. "
-        + TRACE
-        + "; LC230 names it",
-        ("========= Misaligned shared or local address", issue(2906)),
-        level="wrong",
-        rule="LC230",
-    ),
-    known(
-        "sanitizer.race",
-        r"(?:Potential )?(?P<kind>RAW|WAR|WAW) hazards? detected|RACECHECK SUMMARY: (?!0 )[0-9]+ hazards?|Race reported between (?P<first>\w+) access",
-        "two threads access the same shared memory without a barrier or wait between them",
-        "racecheck saw the accesses in one run. Data of cp.async is there after cp_async_wait_group and a barrier; data of "
-        "TMA after the wait on its mbarrier. racecheck alarms on some right kernels with cp.async.bulk "
-        "(Dao-AILab/flash-attention#2462), and sees no missing proxy fence.",
-        "Put the wait and the barrier between the two lines. " + TRACE,
-        (
-            "========= Error: Race reported between Write access at k+0x1d0 and Read access at k+0x200",
-            SANITIZER,
-        ),
-        ("========= Warning: Potential RAW hazard detected at __shared__ 0x0 in block (0,0,0)", SANITIZER),
-        level="wrong",
-    ),
-    known(
-        "sanitizer.barrier",
-        r"Barrier error detected\. (?P<said>[\w() ]{1,80})",
-        "a barrier is not reached by the threads that it waits for: {said}",
-        "bar.sync waits for a number of threads; a branch or an early return keeps some of them away, or a named barrier "
-        "has another count than its users. 'Missing wait': a phase of an mbarrier completes and no thread waits for it.",
-        "Move the barrier out of the branch, give the named barrier the number of threads that reach it, or wait for the "
-        "phase before the next arrival. " + TRACE,
-        ("========= Barrier error detected. Divergent thread(s) in block", SANITIZER),
-        ("========= Barrier error detected. Missing wait", issue(3643)),
-        level="wrong",
-    ),
-    known(
-        "sanitizer.mbarrier",
-        r"(?:Illegal|Invalid) (?:m?barrier|mbarrier object) (?P<said>arrive|wait|init\w*|inval\w*|expect\w*|complete\w*)[\w -]{0,40}|[Mm]?[Bb]arrier (?:object )?(?:is )?(?:not initialized|already initialized|overlap\w*)",
-        "an operation on an mbarrier that is not in the state for it: {said}",
-        "The shared address holds no initialised mbarrier (mbarrier_init not reached, not fenced, or overwritten by a tile), or its count of "
-        "pending arrivals is already 0: more threads arrive in a phase than it was initialised for (PTX ISA, mbarrier).",
-        "Compare the count of mbarrier_init with the threads that arrive, and let one thread initialise it before a fence and a barrier "
-        "of the block; LC220 and LC236 compare the bytes. " + TRACE,
-        (
-            "========= Illegal barrier arrive operation ========= at cutlass::arch::ClusterBarrier::arrive",
-            issue(972, "tile-ai/tilelang"),
-        ),
-        level="wrong",
-        instead_of=("sanitizer.barrier",),
-    ),
-    known(
-        "sanitizer.uninitialized",
-        r"Uninitialized __(?P<space>\w+)__ memory read of size (?P<size>[0-9]+)|access to 0x[0-9a-f]+ of size (?P<bytes>[0-9]+) bytes?[ =]{1,20}Uninitialized access",
-        "{size}{bytes} B of {space} memory are read that nothing wrote",
-        "A copy leaves elements out (LC208: a tile that the threads do not cover), a predicate is too strict, or the data "
-        "is read before the copy is complete.",
-        TRACE,
-        ("========= Uninitialized __global__ memory read of size 4 bytes", SANITIZER),
-        level="wrong",
-        rule="LC208",
-    ),
     known(
         "ncu.bank-conflicts",
         r"shared (?:loads?|stores?) might not be optimal and causes on average a (?P<ways>[0-9.]+) ?- ?way bank"
@@ -224,6 +95,76 @@ ENTRIES = (
         level="slow",
     ),
     known(
+        "ncu.local",
+        r"local (?:loads?|stores?)[^\n]{0,60} might not be optimal|uncoalesced local accesses|l1tex__\w*_mem_local\w*",
+        "Nsight: the kernel uses local memory",
+        "Registers are spilled, or an array of a thread is indexed by a value that only the run knows: such an array lies in memory, behind L1. Register tensors of CuTe do so where a loop over them "
+        "is not unrolled.",
+        "-Xptxas -v prints spills. Unroll the loop (cutlass.range_constexpr, CUTE_UNROLL) and index with static coordinates; `layoutcheck resources` counts a tile's registers",
+        ("The memory access pattern for local loads from L1TEX to L2 might not be optimal.", NCU),
+        level="slow",
+        instead_of=("ncu.uncoalesced",),
+    ),
+    known(
+        "ncu.sectors",
+        r"l1tex__average_t_sectors_per_request\w*(?:\.\w+)*|smsp__sass_average_data_bytes_per_sector_mem_global\w*(?:\.\w+)*|L2 theoretical sectors",
+        "a count of global-memory sectors: what is above the ideal is bytes fetched for nothing",
+        "A sector is 32 bytes. A warp that reads 4 bytes a thread needs 4 sectors a request, 16 bytes a thread 16; bytes per sector are 32 where all are used.",
+        "LC302 names the stride that spreads a warp's addresses; `layoutcheck trace --no-launch SCRIPT` counts sectors of every copy beside the least",
+        ("l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio sector/request 32", NCU),
+        level="slow",
+        rule="LC302",
+        general=True,
+    ),
+    known(
+        "ncu.pipe",
+        r"(?P<pipe>[A-Z][\w ]{1,30}) is the highest-utilized pipeline",
+        "Nsight: {pipe} is the busiest pipeline",
+        "Tensor means that the tensor cores set the time, which is what a GEMM wants. Shared or LSU means shared-memory and load instructions: bank conflicts or narrow copies; ALU, FMA and XU mean arithmetic "
+        "beside the MMA (conversions, indices, exponentials).",
+        "For shared memory and loads `layoutcheck trace --banks SCRIPT` says width and wavefronts of every copy beside the least",
+        ("Shared is the highest-utilized pipeline (87.5%) based on elapsed cycles.", NCU),
+        level="slow",
+        general=True,
+    ),
+    known(
+        "ncu.balance",
+        r"(?P<said>Memory is more heavily utilized than Compute|Compute is more heavily utilized than Memory|Compute and Memory are well-balanced|this kernel each scheduler only issues an instruction every [0-9.]+ cycles"
+        r"|difference between calculated theoretical \([0-9.]+%\) and measured achieved occupancy)",
+        "Nsight: {said}",
+        "It says which unit sets the time, and names no fault. A kernel that waits for memory is as fast as its bytes allow where every sector and wavefront carries 32 and 128 of them.",
+        "`layoutcheck trace --no-launch SCRIPT` counts sectors and wavefronts of every copy beside the least that its bytes need; where they are equal, fewer bytes or more in flight help",
+        (
+            "Memory is more heavily utilized than Compute: Look at the Memory Workload Analysis section to identify the DRAM bottleneck.",
+            NCU,
+        ),
+        level="slow",
+        general=True,
+    ),
+    known(
+        "ncu.permission",
+        r"ERR_NVGPUCTRPERM|does not have permission to (?:access|profile)[^\n]{0,60}(?:Performance Counters|target device)",
+        "this user may not read the GPU's performance counters",
+        "The driver gives them to administrators only, unless its module is loaded with NVreg_RestrictProfilingToAdminUsers=0; a container needs CAP_SYS_ADMIN beside.",
+        "Run as root, or set the module's option; NVIDIA's page on ERR_NVGPUCTRPERM has both. `layoutcheck banks` and `layoutcheck trace --banks` count wavefronts without counters",
+        (
+            "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU Performance Counters on the target device 0.",
+            NCU,
+        ),
+        level=ELSEWHERE,
+    ),
+    known(
+        "ncu.tool",
+        r"==(?:ERROR|WARNING)== (?P<said>(?!.{0,40}ERR_NVGPUCTRPERM)[A-Z][^\n=]{5,120}?)(?=\.(?: |$)| ==|$)",
+        "Nsight Compute itself reports: {said}",
+        "No kernel was measured, or not all. Filters (-k, -c, -s) that match none, an application that fails or ends first, another profiler that holds the counters, and a kernel that faults or hangs "
+        "when it is replayed are the causes.",
+        "Run the program without ncu, then with `ncu --target-processes all -k regex:NAME -c 1`; the Nsight Compute guide lists its messages",
+        ("==WARNING== No kernels were profiled.", NCU),
+        level=ELSEWHERE,
+        general=True,
+    ),
+    known(
         "nvprof.transactions",
         r"(?P<transactions>(?:Shared|Global) (?:Memory )?(?:Load|Store) Transactions Per Request +[0-9.]+)",
         "a warp's accesses move more than they need: {transactions}",
@@ -262,15 +203,5 @@ ENTRIES = (
             NCU,
         ),
         level="slow",
-    ),
-    known(
-        "sanitizer.other",
-        r"={9} (?:Error: |Warning: )?(?P<said>(?!COMPUTE-SANITIZER|ERROR SUMMARY|RACECHECK SUMMARY|Saved host|Host Frame|Program hit|Invalid __)[A-Z][^=\n]{5,120}?)(?= ={9}|$)",
-        "compute-sanitizer reports: {said}",
-        "The tool saw it in one run; the line is behind 'at', the thread behind 'by'.",
-        TRACE,
-        ("========= Stack overflow", SANITIZER),
-        level="wrong",
-        general=True,
     ),
 )

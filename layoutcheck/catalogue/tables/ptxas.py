@@ -90,19 +90,32 @@ ENTRIES = (
         ),
     ),
     known(
-        "ptxas.registers",
-        r"Register allocation failed with register count of '(?P<count>[0-9]+)'|\b(?P<spilled>[0-9]{1,12}) bytes spill stores"
-        r"|Registers are spilled to local memory",
-        "the kernel needs more registers than a thread may have",
-        "Accumulators and fragments fill the register file: 255 registers a thread, 65,536 a multiprocessor, less where "
-        "__launch_bounds__ or setmaxnreg leaves fewer.",
-        "`layoutcheck resources` counts the registers that a tile needs. Use a smaller tile, more warps for one tile, or a "
-        "higher setmaxnreg for the warps that compute",
+        "ptxas.register-limit",
+        r"Register allocation failed with register count of '(?P<count>[0-9]+)'|Insufficient registers \((?P<few>[0-9]+)\) to compile instruction",
+        "the kernel needs more registers than the {count}{few} that a thread has here",
+        "A multiprocessor has 65,536 registers, which the threads of a block share, and a thread at most 255: ptxas compiles a block of 512 threads for 128 each at the entry, "
+        "whatever setmaxnreg gives one warpgroup later (NVIDIA/cutlass#2904). One wgmma of 256 columns keeps 128 for its result alone.",
+        "`layoutcheck resources` counts the registers that a tile needs. Use fewer threads in a block, fewer columns an instruction or a smaller tile, and no -maxrregcount",
         (
             "ptxas error   : (C7600) Register allocation failed with register count of '168'. Compile the program with a "
             "higher register target",
             "ptxas",
         ),
+        (
+            "ptxas fatal   : (C7602) Insufficient registers (128) to compile instruction at line 1582 in function f. Try to compile with register target of 154 or higher.",
+            issue(2904),
+        ),
+        instead_of=("ptxas.other",),
+    ),
+    known(
+        "ptxas.registers",
+        r"\b(?P<spilled>[0-9]{1,12}) bytes spill stores|Registers are spilled to local memory",
+        "the kernel spills registers to local memory",
+        "Accumulators and fragments fill the register file: 255 registers a thread, 65,536 a multiprocessor, less where "
+        "__launch_bounds__ or setmaxnreg leaves fewer.",
+        "`layoutcheck resources` counts the registers that a tile needs. Use a smaller tile, more warps for one tile, or a "
+        "higher setmaxnreg for the warps that compute",
+        ("ptxas info : 40 bytes stack frame, 48 bytes spill stores, 48 bytes spill loads", "ptxas"),
         level="slow",
     ),
     known(
@@ -171,7 +184,7 @@ ENTRIES = (
         "setmaxnreg moves registers between warpgroups, for which ptxas must know how many each thread has at the entry, and see every function that is called. "
         "It ignores all of them else: the kernel runs with one count for all warps, and often spills.",
         "State the blocks of a multiprocessor: min_blocks_per_mp=1 in .launch(...) of the DSL (NVIDIA/cutlass#3406), __launch_bounds__(threads, 1) in C++; inline what is "
-        "called, and leave -maxrregcount out",
+        "called, leave -maxrregcount out, and compile without -rdc=true (compilation units) and -G (debugging)",
         (
             "ptxas info : (C7508) Potential Performance Loss: 'setmaxnreg' ignored; unable to determine register count at entry.",
             issue(3406),
@@ -200,12 +213,43 @@ ENTRIES = (
         instead_of=("ptxas.warning", "cpp.instantiation"),
     ),
     known(
+        "ptxas.wgmma-registers",
+        r"wgmma\.mma_async instructions are serialized due to (?P<said>insufficient register resources)",
+        "ptxas serialises wgmma: {said}",
+        "The accumulators in flight and what is computed beside them need more registers than a thread has, so that ptxas waits for each wgmma before the next.",
+        "Smaller accumulators (a tile of half the columns, or two warpgroups for it), fewer wgmma in flight, setmaxnreg for the warps that compute; `layoutcheck resources` "
+        "counts the registers of a tile, and -Xptxas -v prints spills",
+        (
+            "ptxas info : (C7511) Potential Performance Loss: wgmma.mma_async instructions are serialized due to insufficient register resources for the wgmma pipeline in the function 'f'",
+            issue(1840),
+        ),
+        level="slow",
+        rule="LC511",
+        instead_of=("ptxas.performance-loss", "ptxas.warning", "cpp.instantiation"),
+    ),
+    known(
+        "ptxas.wgmma-calls",
+        r"wgmma\.mma_async instructions are serialized due to (?P<said>the presence of Extern calls|wgmma pipeline crossing function boundary[\w ]{0,30}?)(?= in the function|$)",
+        "ptxas serialises wgmma: {said}",
+        "A function that is not inlined is called while a wgmma runs: ptxas cannot see which registers it touches. Such calls are printf, assert, division of run-time 64-bit "
+        "integers in debug builds, lambdas too large to inline, and every __device__ function under -rdc=true.",
+        "Inline what is called (__forceinline__, CUTE_DEVICE), compile with -DNDEBUG and without -rdc=true and -G, and take printf out; `layoutcheck resources` counts what a tile needs",
+        (
+            "ptxas info : (C7509) Potential Performance Loss: wgmma.mma_async instructions are serialized due to the presence of Extern calls in the function 'f'",
+            issue(2452),
+        ),
+        level="slow",
+        rule="LC511",
+        instead_of=("ptxas.performance-loss", "ptxas.warning", "cpp.instantiation"),
+    ),
+    known(
         "ptxas.performance-loss",
         r"Potential Performance Loss: (?P<said>[^\n]{1,200}?)(?= in (?:the )?function|$|\.(?: |$))",
         "ptxas gives up an optimisation: {said}",
-        "wgmma is serialised where ptxas cannot see all registers of an accumulator: a call that is not inlined, an "
-        "accumulator touched between wgmma and its wait, or a branch around it. setmaxnreg is ignored beside such calls.",
-        "Inline the function (device code in the same file), and touch accumulators only behind wgmma.wait_group",
+        "wgmma is serialised where registers of an instruction in flight are read or written, or where its fence, commit and wait stand in different branches ('ill formed pipeline "
+        "stage', 'divergent path').",
+        "Touch accumulators and register operands only behind warpgroup_wait (wgmma.wait_group), let fence, gemm, commit and wait follow one another in the same branch, and unroll the "
+        "loop that indexes accumulators",
         (
             "(C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized due to non wgmma instructions defining accumulator registers of a wgmma",
             issue(2116, "NVIDIA/TensorRT-LLM"),

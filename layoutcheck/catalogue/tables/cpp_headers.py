@@ -1,0 +1,143 @@
+"""What a C++ compiler says of CUTLASS' own headers: versions of CUTLASS, of CUDA and of the host compiler that do not fit."""
+
+from __future__ import annotations
+
+from layoutcheck.catalogue.entry import ELSEWHERE, issue, known
+
+ENTRIES = (
+    known(
+        "cpp.missing-header",
+        r"(?:fatal )?error(?: C[0-9]+)?: (?:Cannot open include file: |cannot open source file )?['\"]?(?P<header>(?:cute|cutlass)/[\w./]+)['\"]?(?:: No such file| file not found|(?=.{0,20}No such file))",
+        "the CUTLASS headers are not where the compiler looks: {header}",
+        "CuTe's C++ headers are a part of CUTLASS, which most projects hold as a git submodule; its folder is empty, or of a version without this header.",
+        "git submodule update --init --recursive in the project that is built, or give CUTLASS' folder with -I .../cutlass/include",
+        (
+            "flash_fwd_kernel.h(9): fatal error C1083: Cannot open include file: 'cute/tensor.hpp': No such file or directory",
+            issue(1936, "huggingface/candle"),
+        ),
+        (
+            "fatal error: cute/algorithm/copy.hpp: No such file or directory",
+            issue(331, "Dao-AILab/flash-attention"),
+        ),
+        level=ELSEWHERE,
+        instead_of=("cpp.other-error", "elsewhere.compile", "elsewhere.build"),
+    ),
+    known(
+        "cpp.integer-type",
+        r"(?:identifier \"|use of undeclared identifier '|unknown type name '|'(?:std::)?|\"std\" has no member \")(?P<what>u?int(?:_fast|_least)?(?:8|16|32|64|ptr)_t)[\"'](?: is undefined| (?:was not declared|has not been declared|does not name a type|is not a member of)|(?=[^\n]{0,200}cu(?:te|tlass)\b)|$)",
+        "{what} is not declared: <cstdint> is not included before this header",
+        "CUTLASS before 3.9 relies on other headers for the integer types, and the headers of GCC 13 and of nvrtc do not bring them.",
+        "Include <cstdint> (with nvrtc <cuda/std/cstdint>) before CUTLASS, or give -include cstdint; newer CUTLASS has it",
+        (
+            'cutlass/include/cute/arch/cluster_sm90.hpp(153): error: identifier "uint32_t" is undefined',
+            issue(2148),
+        ),
+        instead_of=("cpp.undefined", "cpp.header-mix", "cpp.other-error", "elsewhere.compile"),
+    ),
+    known(
+        "cpp.compiler-died",
+        r"'?(?P<tool>cicc|cudafe\+\+|ptxas|fatbinary|cc1plus|nvlink|gcc)'? died (?:due to signal|with status)|Killed signal terminated program (?P<killed>\w+)|[Ii]nternal error: assertion failed(?: at:?|:)? \"(?P<edg>[^\"]{1,80})"
+        r"|internal compiler error: (?P<gcc>[^\n]{3,80})",
+        "the C++ compiler itself ends: {tool}{killed}{edg}{gcc}",
+        "Signal 9 and 'Killed' are the system's, for want of memory: CuTe's templates need several GB in each job. Signal 11 and assertions inside the compiler are its "
+        "own errors, often of one deep instantiation: a copy or composition of large static layouts.",
+        "Build with fewer jobs (MAX_JOBS=2, ninja -j 2). Else halve the tile or split the expression to find the statement, and try another minor version of nvcc; "
+        "NVIDIA's developer site takes reports of nvcc",
+        ("nvcc error : 'cicc' died due to signal 11 (Invalid memory reference)", "nvcc"),
+        ("nvcc error : 'cudafe++' died with status 0xC0000005 (ACCESS_VIOLATION)", "nvcc"),
+        instead_of=(
+            "dsl.compiler-died",
+            "elsewhere.build",
+            "dsl.internal",
+            "cpp.other-error",
+            "elsewhere.compile",
+        ),
+    ),
+    known(
+        "cpp.language",
+        r"(?:\b(?:[Cc]ute|[Cc]utlass)[\w./\\+-]{0,300}?\.(?:hpp|h|inl|cuh)(?:\([0-9]+(?:,[0-9]+)?\)|:[0-9]+:[0-9]+) ?: (?:fatal )?error(?: C[0-9]+)? ?: (?P<said>(?:expected an? [^\n]{2,40}?(?= detected| \^|$| [A-Z_]+ =)|\"auto\" is not allowed here|[^\n]{0,60}(?:storage class or type specifier|name followed by \"::\" must be a class or namespace name|is not a template|C\+\+(?:11|14|17|20)|fold expression|structured binding|inline specifier allowed|constexpr[\w \"]{0,30}not|attribute \"[\w:]+\" (?:does not|is not)|expects? a type specifier|explicit type is missing|inline variable)[^\n]{0,60}?))"
+        r"|\bError (?:\(active\) )?(?:[EC][0-9]+ )?(?P<other>\"auto\" is not allowed here|[^\n]{0,60}(?:storage class or type specifier|name followed by \"::\" must be a class or namespace name|is not a template|C\+\+(?:11|14|17|20)|fold expression|structured binding|inline specifier allowed|constexpr[\w \"]{0,30}not|attribute \"[\w:]+\" (?:does not|is not)|expects? a type specifier|explicit type is missing|inline variable)[^\n]{0,60}?|expected an? [\w \"';:(){}]{2,30}?)(?= [^\n]{0,200}\b(?:cute|cutlass)\b[^\n]{0,200}\.(?:hpp|h|cuh|inl)))",
+        "the compiler does not read CUTLASS' header: {said}{other}",
+        "The error is in the header's text and not in its template arguments. CUTLASS 3 and 4 need C++17 and a host compiler that nvcc supports; a macro "
+        "of the same name from a header before (FP_NAN, min, max, DIVIDE) changes the text; nvrtc and an editor's parser lack parts of the language; or headers "
+        "of two CUTLASS versions are mixed on the include path, and one lacks the other's names.",
+        "Compile with nvcc -std=c++17 (/Zc:__cplusplus with MSVC), include CUTLASS before the header that defines the macro, keep one CUTLASS on "
+        "the include path (nvcc -H lists what is read), and read errors of the build, not the editor's list",
+        ("cutlass/floating_point_nvrtc.h(50): error: expected an identifier FP_NAN =", issue(2321)),
+        (
+            'Error "auto" is not allowed here Cutlass Tests G:\\cutlass-3.5.0\\include\\cute\\numeric\\integral_constant.hpp 198',
+            issue(1594),
+        ),
+        instead_of=("cpp.other-error", "elsewhere.compile", "cpp.overload"),
+    ),
+    known(
+        "cpp.msvc",
+        r"(?:cute|cutlass)[\w./\\+-]{0,300}?\.(?:hpp|h|inl|cuh)\([0-9]+(?:,[0-9]+)?\) ?: (?:fatal )?(?:error|warning) (?P<code>C(?!1083|2338)[0-9]{4}) ?: (?P<said>(?!static.assert)[^\n]{3,120}?(?= \w:[\\/]| \(compiling| [\w./\\]+\([0-9]|$)|[^\n]{3,120})",
+        "MSVC does not read CUTLASS' header: {code}, {said}",
+        "cl.exe reads templates otherwise than the compilers that CUTLASS is written with. Without /Zc:__cplusplus it says that it is C++98, and CUTLASS leaves "
+        "out its constexpr; older versions, and /permissive- in some, refuse dependent names without typename, parameter packs and lambdas that others take.",
+        "nvcc -std=c++17 -Xcompiler /Zc:__cplusplus,/Zc:preprocessor,/bigobj with the newest MSVC that the toolkit supports, and the newest CUTLASS; leave sources for "
+        "sm_90 and newer out of a build for older GPUs. Under WSL 2 the same sources compile with GCC",
+        (
+            "cutlass/include/cute/stride.hpp(299,46): error C3545: 'Ints': parameter pack expects a non-type template argument",
+            issue(3065),
+        ),
+        instead_of=(
+            "cpp.language",
+            "cpp.header-mix",
+            "cpp.other-error",
+            "cpp.instantiation",
+            "elsewhere.compile",
+            "cpp.no-overload",
+        ),
+    ),
+    known(
+        "cpp.toolkit-too-old",
+        r"(?:identifier \"|undeclared identifier '|unknown type name '|error: ')(?P<what>__[a-z]\w+|cu[A-Z]\w{3,60}|cuda[A-Z]\w{3,60}|CU(?:DA)?_\w{3,60}|CU[a-z]\w{3,60})[\"'](?: is undefined| was not declared| does not name a type|(?= |$))",
+        "{what} is not declared: CUDA's headers at hand do not have it",
+        "The name is CUDA's. Either the toolkit (or the cuda package that the include path finds first) is older than the code, or a header of CUDA is not included, "
+        "or the file is compiled by the host's compiler, which has no device functions: .cu by nvcc, .cpp by the host.",
+        "Compare `nvcc --version` with what the project's README asks for, look with nvcc -H which cuda_runtime.h is read, and include it (cuda.h for names with CU)",
+        ('cutlass/gemm/k_split_control.h(154): error: identifier "__syncwarp" is undefined', issue(3)),
+        ('error: identifier "CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B" is undefined', "CUDA 12.8, cuda.h"),
+        instead_of=(
+            "cpp.undefined",
+            "cpp.other-error",
+            "elsewhere.compile",
+            "cpp.instantiation",
+            "cpp.header-mix",
+            "driver.tensor-map",
+        ),
+    ),
+    known(
+        "cpp.template-arguments",
+        r"error(?: C[0-9]+)?: too (?:few|many) (?:template )?arguments (?:for|to) (?:class |alias |function )?template \"?(?P<what>(?:cutlass|cute)::[\w:]+)",
+        "{what} has other template parameters in this version of CUTLASS",
+        "Parameters are added and removed between versions; the program follows another one.",
+        "Compare with the class in the headers at hand, or check out the version that the program was written for",
+        (
+            '01_gemm_3.0.cu(51): error: too few arguments for class template "cutlass::epilogue::collective::DefaultEpilogue"',
+            issue(1589),
+        ),
+    ),
+    known(
+        "cpp.header-mix",
+        r"include/(?:cute|cutlass)/[\w/.]+\([0-9]+\): error: (?:name followed by \"::\" must be a class or namespace name|namespace \"(?P<space>[\w:]+)\" has no member)"
+        r"|include/(?:cute|cutlass)/[\w/.]+:[0-9]+:[0-9]+: error: (?:no (?:type|template|member) named|use of undeclared identifier)",
+        "one header of CUTLASS does not find what another one declares",
+        "The header that fails is CUTLASS's own: headers of two versions are mixed on the include path, or the compiler is older than they ask for.",
+        "Leave one CUTLASS on the include path (`nvcc -H` or `gcc -H` prints which headers are read; packages bring copies of their own), check out its "
+        "submodules anew, and compare the CUDA version with the one that its README names",
+        (
+            'flashinfer/data/cutlass/include/cute/arch/mma_sm90.hpp(3064): error: name followed by "::" must be a class or namespace name',
+            issue(1382, "flashinfer-ai/flashinfer"),
+        ),
+        instead_of=(
+            "cpp.language",
+            "cpp.other-error",
+            "cpp.instantiation",
+            "elsewhere.compile",
+            "cpp.overload",
+        ),
+    ),
+)

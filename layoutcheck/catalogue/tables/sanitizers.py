@@ -1,0 +1,180 @@
+"""What compute-sanitizer reports."""
+
+from __future__ import annotations
+
+from layoutcheck.catalogue.entry import ELSEWHERE, TRACE, issue, known
+
+SANITIZER = "compute-sanitizer 2025.3"
+_FAULT = (
+    "A copy reads or writes where it must not: a promise of alignment that the tensor does not keep, a tail without "
+    "predicates, a swizzled tile on a base that its period does not divide, or an offset beyond 32 bits."
+)
+
+ENTRIES = (
+    known(
+        "sanitizer.misaligned",
+        r"Invalid __(?P<space>\w+)__ (?P<access>read|write|\?) of size (?P<size>[0-9]+)(?: bytes)?(?:(?!Invalid __).){0,600}?"
+        r"(?:Address|Access (?:to|at)) (?P<address>0x[0-9a-f]+) is misaligned",
+        "a {size} B {access} of {space} memory at {address}, which is not a multiple of {size}",
+        "One instruction of {size} bytes needs an address that is a multiple of {size}. The type promised it; the base, "
+        "the pitch or an offset does not keep it.",
+        TRACE
+        + "; LC202 names the stride or base. Then align it, pad the pitch to {size} B, or copy narrower",
+        (
+            "========= Invalid __shared__ read of size 16 bytes\n=========     at matrixMul+0x7120 in "
+            "/home/u/pipeline_gemm.cu:94\n=========     by thread (0,4,0) in block (0,0,0)\n=========     Address "
+            "0x10a8 is misaligned",
+            issue(11, "AyakaGEMM/Hands-on-GEMM"),
+        ),
+        level="wrong",
+        rule="LC202",
+    ),
+    known(
+        "sanitizer.out-of-bounds",
+        r"Invalid __(?P<space>\w+)__ (?P<access>read|write|\?) of size (?P<size>[0-9]+)(?: bytes)?(?:(?!Invalid __).){0,600}?"
+        r"(?:Address|Access (?:to|at)) (?P<address>0x[0-9a-f]+) is out of bounds",
+        "a {size} B {access} of {space} memory at {address}, outside of the allocation",
+        "In shared memory the tile, a stage index or a swizzled address leaves the block's allocation; in global memory a "
+        "tail tile has no predicate, or one for the wrong mode. memcheck sees no write into a neighbour of the same "
+        "block. For wgmma operands some versions report the size of four warps (compute-sanitizer-samples#19).",
+        "Predicate the tail tile by an identity tensor, or allocate cosize(layout) elements. " + TRACE,
+        (
+            "========= Invalid __shared__ read of size 16 bytes\n=========     at cp_async_bulk_cp_mask in "
+            "cp_async_bulk.h:236\n=========     by thread (128,0,0) in block (0,0,0)\n=========     Address 0x400 is out "
+            "of bounds",
+            issue(8288, "NVIDIA/cccl"),
+        ),
+        level="wrong",
+    ),
+    known(
+        "sanitizer.invalid-access",
+        r"Invalid __(?P<space>\w+)__ (?P<access>read|write|atomic|\?) of size (?P<size>[0-9]+)",
+        "a {size} B {access} of {space} memory that is not valid",
+        _FAULT,
+        TRACE,
+        ("========= Invalid __global__ write of size 4 bytes", SANITIZER),
+        level="wrong",
+        general=True,
+    ),
+    known(
+        "sanitizer.shared-range",
+        r"Out-of-range shared or local address",
+        "an address outside of the block's shared memory is used",
+        "The kernel was launched with less dynamic shared memory than it uses, or an offset (a stage index, a barrier's "
+        "slot) leaves the allocation.",
+        "Compare the launch's shared memory with the storage's size. " + TRACE,
+        (
+            "========= Out-of-range shared or local address ========= at cutlass::arch::ClusterBarrier::init",
+            issue(1247),
+        ),
+        level="wrong",
+    ),
+    known(
+        "sanitizer.shared-misaligned",
+        r"Misaligned shared or local address",
+        "a shared-memory instruction's address is not a multiple of its width",
+        "ldmatrix and 16-byte accesses need multiples of 16, TMA of 128, a swizzled tile of its period; the allocation is "
+        "placed behind something of another size.",
+        "Align the allocation (byte_alignment, alignas) to what the copy needs. "
+        + TRACE
+        + "; LC230 names it",
+        ("========= Misaligned shared or local address", issue(2906)),
+        level="wrong",
+        rule="LC230",
+    ),
+    known(
+        "sanitizer.race",
+        r"(?:Potential )?(?P<kind>RAW|WAR|WAW) hazards? detected|RACECHECK SUMMARY: (?!0 )[0-9]+ hazards?|Race reported between (?P<first>\w+) access",
+        "two threads access the same shared memory without a barrier or wait between them",
+        "racecheck saw the accesses in one run. Data of cp.async is there after cp_async_wait_group and a barrier; data of "
+        "TMA after the wait on its mbarrier. racecheck alarms on some right kernels with cp.async.bulk "
+        "(Dao-AILab/flash-attention#2462), and sees no missing proxy fence.",
+        "Put the wait and the barrier between the two lines. " + TRACE,
+        (
+            "========= Error: Race reported between Write access at k+0x1d0 and Read access at k+0x200",
+            SANITIZER,
+        ),
+        ("========= Warning: Potential RAW hazard detected at __shared__ 0x0 in block (0,0,0)", SANITIZER),
+        level="wrong",
+    ),
+    known(
+        "sanitizer.barrier",
+        r"Barrier error detected\. (?P<said>[\w() ]{1,80})|(?P<only>Barrier is located at shared address)",
+        "a barrier is not reached by the threads that it waits for ({said}{only})",
+        "bar.sync waits for a number of threads; a branch or an early return keeps some of them away, or a named barrier "
+        "has another count than its users. 'Missing wait': a phase of an mbarrier completes and no thread waits for it.",
+        "Move the barrier out of the branch, give the named barrier the number of threads that reach it, or wait for the "
+        "phase before the next arrival. " + TRACE,
+        ("========= Barrier error detected. Divergent thread(s) in block", SANITIZER),
+        ("========= Barrier error detected. Missing wait", issue(3643)),
+        level="wrong",
+    ),
+    known(
+        "sanitizer.mbarrier",
+        r"(?:Illegal|Invalid) (?:m?barrier|mbarrier object) (?P<said>arrive|wait|init\w*|inval\w*|expect\w*|complete\w*)[\w -]{0,40}|[Mm]?[Bb]arrier (?:object )?(?:is )?(?:not initialized|already initialized|overlap\w*)",
+        "an operation on an mbarrier that is not in the state for it: {said}",
+        "The shared address holds no initialised mbarrier (mbarrier_init not reached, not fenced, or overwritten by a tile), or its count of "
+        "pending arrivals is already 0: more threads arrive in a phase than it was initialised for (PTX ISA, mbarrier).",
+        "Compare the count of mbarrier_init with the threads that arrive, and let one thread initialise it before a fence and a barrier "
+        "of the block; LC220 and LC236 compare the bytes. " + TRACE,
+        (
+            "========= Illegal barrier arrive operation ========= at cutlass::arch::ClusterBarrier::arrive",
+            issue(972, "tile-ai/tilelang"),
+        ),
+        level="wrong",
+        instead_of=("sanitizer.barrier",),
+    ),
+    known(
+        "sanitizer.uninitialized",
+        r"Uninitialized __(?P<space>\w+)__ memory read of size (?P<size>[0-9]+)|access to 0x[0-9a-f]+ of size (?P<bytes>[0-9]+) bytes?[ =]{1,20}Uninitialized access",
+        "{size}{bytes} B of {space} memory are read that nothing wrote",
+        "A copy leaves elements out (LC208: a tile that the threads do not cover), a predicate is too strict, or the data "
+        "is read before the copy is complete.",
+        TRACE,
+        ("========= Uninitialized __global__ memory read of size 4 bytes", SANITIZER),
+        level="wrong",
+        rule="LC208",
+    ),
+    known(
+        "sanitizer.tensor-memory",
+        r"(?i)tensor memory[\w ,]{0,60}(?:not (?:been )?allocated|unallocated|out of|invalid)|invalid tensor memory|tcgen05[ _]guardrails?[\w ]{0,60}",
+        "an instruction uses columns of tensor memory that the block does not hold",
+        "tcgen05.alloc gives a power of two of columns, 32 to 512, and writes their address to shared memory, which other warps read behind a barrier. A tensor made from another offset, of more columns, "
+        "or used before the allocation or after dealloc faults so (PTX ISA, tensor memory).",
+        "Compare the columns of the accumulators with those that were allocated, and let one barrier stand between the allocation and the first use. "
+        + TRACE,
+        ("========= Invalid tensor memory access", SANITIZER),
+        level="wrong",
+        instead_of=("sanitizer.other", "cuda.tensor-memory-leak"),
+    ),
+    known(
+        "sanitizer.tool",
+        r"={9} (?:Error: |Warning: )?(?P<said>Target application [\w ]{5,80}|No attachable process[^=\n]{0,60}|Internal (?:Memcheck|Sanitizer)[^=\n]{0,80}|Unable to [^=\n]{5,80}|Failed to [^=\n]{5,80}|Device not supported[^=\n]{0,60})",
+        "compute-sanitizer itself fails: {said}",
+        "The program ended before its first kernel, started another process that does not inherit the tool, or the tool does not know this GPU or driver.",
+        "Run it without the tool first, then with --target-processes all and the compute-sanitizer of the newest toolkit; NVIDIA's guide has its options",
+        ("========= Error: Target application terminated before first instrumented API call", SANITIZER),
+        level=ELSEWHERE,
+        instead_of=("sanitizer.other",),
+    ),
+    known(
+        "sanitizer.memory-state",
+        r"={9} (?:Warning: )?(?P<said>Leaked [0-9,]+ bytes|Unused memory in allocation|Malloc/Free Error encountered[^=\n]{0,40}|Double free|Fatal UVM GPU fault[^=\n]{0,80})",
+        "compute-sanitizer reports memory that is allocated, freed or left wrongly: {said}",
+        "It is about allocations, not about an access of the kernel: memory that is never freed (frameworks keep theirs), freed twice, never used, or managed memory that the GPU cannot reach.",
+        "The host backtrace below names the call that allocated it; run a small program without a framework's caching allocator (PYTORCH_NO_CUDA_MEMORY_CACHING=1)",
+        ("========= Leaked 1,024 bytes at 0x7f0c0c000000", SANITIZER),
+        level=ELSEWHERE,
+        instead_of=("sanitizer.other",),
+    ),
+    known(
+        "sanitizer.other",
+        r"={9} (?:Error: |Warning: )?(?P<said>(?!COMPUTE-SANITIZER|ERROR SUMMARY|RACECHECK SUMMARY|Saved host|Host Frame|Program hit|Invalid __)[A-Z][^=\n]{5,120}?)(?= ={9}|$)",
+        "compute-sanitizer reports: {said}",
+        "The tool saw it in one run; the line is behind 'at', the thread behind 'by'.",
+        TRACE,
+        ("========= Stack overflow", SANITIZER),
+        level="wrong",
+        general=True,
+    ),
+)

@@ -1,0 +1,123 @@
+"""Whole vocabularies: what CUDA's codes, the DSL's Python and CuTe's headers can print is answered.
+
+CUDA's codes are those of the installed cuda.bindings. CUTLASS' headers are in the folder that $CUTLASS names.
+"""
+
+from __future__ import annotations
+
+import ast
+import collections
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from layoutcheck.catalogue import answers, installed, raised
+
+UNNAMED = {"", "cuda.other", "elsewhere.python", "elsewhere.named"}  # answers that name no cause
+
+
+def answered(text: str) -> str:
+    """The name of the first entry that answers."""
+    found = answers(text)
+    return found[0].entry.name if found else ""
+
+
+def shares(texts: list[str], unnamed: set[str] = UNNAMED) -> tuple[float, list[str]]:
+    """The share of the texts whose answer names a cause, printed, and the texts whose does not."""
+    names = {text: answered(text) for text in dict.fromkeys(texts)}
+    missed = [text for text, name in names.items() if name in unnamed]
+    share = 1 - len(missed) / len(names)
+    most = collections.Counter(names.values()).most_common(12)
+    print(f"{len(names)} messages, {share:.1%} with a cause: {most}")
+    return share, missed
+
+
+def codes() -> list[tuple[str, int, str]]:
+    """(name, number, words) of every error of the installed CUDA bindings; the driver's have no words."""
+    runtime = pytest.importorskip("cuda.bindings.runtime", reason="needs cuda-python")
+    driver = pytest.importorskip("cuda.bindings.driver", reason="needs cuda-python")
+    said = [(one, runtime.cudaGetErrorString(one)[1].decode()) for one in runtime.cudaError_t]
+    said += [(one, "") for one in driver.CUresult]
+    return [(one.name, int(one), words) for one, words in said if int(one)]
+
+
+def test_every_name_of_cuda_has_a_cause() -> None:
+    assert shares([name for name, _, _ in codes()]) == (1, [])
+
+
+def test_a_code_of_cuda_has_one_cause_by_name_number_and_words() -> None:
+    """Numbers alone are the runtime's, which the driver uses alike but for a few."""
+    differing = [
+        (name, form)
+        for name, number, words in codes()
+        for form in (f"CUDA error: {words}", f"CUDA error {number} at k.cu:604")
+        if words and answered(form) != answered(name)
+    ]
+    assert not differing
+
+
+def of_python() -> Iterator[str]:
+    """What the installed DSL raises, as Python prints it; "(4,8)" stands for what is computed."""
+    for _, text in installed.files():
+        try:
+            tree = ast.parse(text)
+        except SyntaxError:
+            continue
+        bound = raised._bound(tree)
+        for node, _, _ in raised._walk(tree, "", ""):
+            template = raised._template(node, bound)
+            made = node.exc.func if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) else None
+            kind = (
+                made.id
+                if isinstance(made, ast.Name)
+                else made.attr
+                if isinstance(made, ast.Attribute)
+                else ""
+            )
+            if template:
+                message = "".join("(4,8)" if part is None else part for part in template)
+                yield f"{kind or 'AssertionError'}: {message}"
+
+
+@pytest.mark.sweep
+def test_nearly_every_message_of_the_dsl_has_a_cause() -> None:
+    texts = list(of_python())
+    if not texts:
+        pytest.skip("needs nvidia-cutlass-dsl")
+    assert len(texts) > 1500
+    share, missed = shares(texts)
+    assert share > 0.96, missed[:20]
+
+
+def of_headers(folder: Path) -> Iterator[str]:
+    """What nvcc prints for every static_assert of the headers that has a message."""
+    for path in sorted(folder.rglob("*")):
+        if path.suffix not in (".hpp", ".h", ".inl", ".cuh"):
+            continue
+        text = path.read_text(errors="replace")
+        for found in re.finditer(
+            r"static_assert\s*\(([^;\"]{0,600}?)((?:\"(?:[^\"\\]|\\.)*\"\s*)+)\)\s*;", text
+        ):
+            message = "".join(re.findall(r"\"((?:[^\"\\]|\\.)*)\"", found[2]))
+            line = text.count("\n", 0, found.start()) + 1
+            yield (
+                f"/x/include/{path.relative_to(folder)}({line}): error: static assertion failed "
+                f'with "{message}"\n'
+                f'      static_assert({" ".join(found[1].split())} "{message}");\n detected during: '
+                'instantiation of "auto cute::f(const cute::Layout<cute::_1, cute::_0>&)" at line 3 of k.cu'
+            )
+
+
+@pytest.mark.sweep
+@pytest.mark.skipif("CUTLASS" not in os.environ, reason="needs CUTLASS: its folder in $CUTLASS")
+@pytest.mark.parametrize("room", ["cute", "cutlass"])
+def test_every_static_assertion_has_a_cause(room: str) -> None:
+    texts = [
+        text for text in of_headers(Path(os.environ["CUTLASS"]) / "include") if f"/include/{room}/" in text
+    ]
+    assert len(texts) > 100
+    share, missed = shares(texts, UNNAMED | {"cpp.other-error", "cpp.instantiation", "elsewhere.compile"})
+    assert share > 0.98, missed[:20]
