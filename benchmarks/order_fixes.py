@@ -1,17 +1,20 @@
 """How many kernels with a fault of order `trace --fix` repairs by itself, and what the repaired ones compute:
 
-    python -m benchmarks.order_fixes FOLDER [--out FILE] [--jobs N] [--run] [NAME ...]
+    python -m benchmarks.order_fixes FOLDER [--out FILE] [--jobs N] [--run] [--keep KEPT] [NAME ...]
+    python -m benchmarks.order_fixes FOLDER --kept KEPT --run [--out FILE] [--jobs N]
 
 FOLDER holds one kernel a file (`zNN_name.py`, with `_z.py` beside them): variant 0 is right, the others are
 broken. The first proven fix is written, and the program traced again: nothing may be wrong with it then. With
 `--run` (a GPU and torch) each repaired kernel runs, and beside it the broken one and the right twin: the file
-compares its output with the right one.
+compares its output with the right one. `--keep` keeps what was repaired, one folder a variant, and `--kept`
+runs that on a machine with a GPU.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -47,9 +50,9 @@ def told(script: Path, variant: str) -> list[str]:
     """The codes that a trace tells, notes too; raises RuntimeError where it gives no report."""
     command = [*_TRACE, "--format", "json", "--all", script.name, "--compile", "--only", variant]
     ran = subprocess.run(
-        command, cwd=script.parent, capture_output=True, text=True, timeout=SECONDS, check=False
+        command, cwd=script.parent, capture_output=True, text=True, timeout=SECONDS, check=False, env=_ENV
     )
-    if ran.returncode not in (0, 1):
+    if ran.returncode not in (0, 1) or not ran.stdout:
         raise RuntimeError(ran.stderr[-500:])
     codes: list[str] = []
     for line in ran.stdout.splitlines():
@@ -64,6 +67,8 @@ def told(script: Path, variant: str) -> list[str]:
     return sorted(set(codes))
 
 
+# The commands run in other folders, and the package may not be installed.
+_ENV = {**os.environ, "PYTHONPATH": os.pathsep.join((os.getcwd(), os.environ.get("PYTHONPATH", "")))}
 _TRACE = [sys.executable, "-m", "layoutcheck", "trace", "--no-launch"]
 
 
@@ -82,7 +87,8 @@ def repaired(job: tuple[Path, str]) -> tuple[dict[str, Any], Path]:
     by = ["--by", "synchronise"] if only_notes else []
     began = time.monotonic()
     command = [*_TRACE, "--fix", *by, script.name, "--compile", "--only", variant]
-    ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=SECONDS, check=False)
+    ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=SECONDS, check=False,
+                         env=_ENV)  # fmt: skip
     after = told(script, variant)
     said = ran.stdout.splitlines()
     return {
@@ -93,6 +99,12 @@ def repaired(job: tuple[Path, str]) -> tuple[dict[str, Any], Path]:
         "diff": [line for line in said if re.match(r"[+-](?![+-])", line)],
         "silent": not [code for code in after if code not in NOTES or (only_notes and code in before)],
     }, script  # fmt: skip
+
+
+def kept(folder: Path) -> list[tuple[dict[str, Any], Path]]:
+    """What `--keep` left: each row with its repaired script."""
+    rows = [(json.loads(one.read_text()), one.parent) for one in sorted(folder.glob("*/row.json"))]
+    return [(row, where / f"{row['kernel']}.py") for row, where in rows]
 
 
 def ran(script: Path, variant: str) -> str:
@@ -119,15 +131,22 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--run", action="store_true")
+    parser.add_argument("--keep", type=Path)
+    parser.add_argument("--kept", type=Path)
     given = parser.parse_args()
     rows: list[dict[str, Any]] = []
     with ThreadPoolExecutor(given.jobs) as pool:
-        for row, script in pool.map(repaired, jobs_of(given.folder, given.names)):
+        done = kept(given.kept) if given.kept else pool.map(repaired, jobs_of(given.folder, given.names))
+        for row, script in done:
+            if given.keep:
+                folder = shutil.copytree(script.parent, given.keep / f"{row['kernel']}-{row['variant']}")
+                (folder / "row.json").write_text(json.dumps(row))
             if given.run:
                 row["runs"] = ran(script, row["variant"])
                 row["runs_before"] = ran(given.folder / script.name, row["variant"])
                 row["twin"] = ran(given.folder / script.name, "right")
-            shutil.rmtree(script.parent, ignore_errors=True)
+            if not given.kept:
+                shutil.rmtree(script.parent, ignore_errors=True)
             rows.append(row)
             print(_row(row), flush=True)
     told_of = [row for row in rows if any(code.startswith("LC5") for code in row["told"])]
