@@ -68,7 +68,7 @@ def told(script: Path, variant: str) -> list[str]:
 
 
 # The commands run in other folders, and the package may not be installed.
-_ENV = {**os.environ, "PYTHONPATH": os.pathsep.join((os.getcwd(), os.environ.get("PYTHONPATH", "")))}
+_ENV = {**os.environ, "PYTHONPATH": os.pathsep.join((str(Path.cwd()), os.environ.get("PYTHONPATH", "")))}
 _TRACE = [sys.executable, "-m", "layoutcheck", "trace", "--no-launch"]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import re
 from pathlib import Path
 
@@ -42,23 +43,24 @@ def test_one_lane_hands_over_nothing_to_its_own_warp() -> None:
 
 
 @pytest.mark.sweep
-def test_broken_variants_are_told_and_right_ones_are_not() -> None:
+@pytest.mark.parametrize("of", ["pipelines", "fresh"])
+def test_broken_variants_are_told_and_right_ones_are_not(of: str) -> None:
     pytest.importorskip("cutlass", reason="kernels are traced through the installed DSL")
-    from tests.order.pipelines import TOLD
-
+    told_of = importlib.import_module(f"tests.order.{of}").TOLD
     with Lowering(copies=False, order=check_module) as lowering:
         trace = trace_script(
-            "-m", ["tests.order.pipelines"], launch=False, arch="sm_90a", timeout_s=500, lowering=lowering
+            "-m", [f"tests.order.{of}"], launch=False, arch="sm_90a", timeout_s=500, lowering=lowering
         )
     assert trace.failures == ()
     found = {order.kernel.rpartition("Ptrgmem_")[2]: order for order in trace.orders}
-    assert len(found) == sum(len(codes) + 1 for codes, _, _ in TOLD.values())
+    named = sum(len(codes) + 1 for codes, _, _ in told_of.values())
+    assert len(trace.orders) == named
     missed, alarms = [], []
-    for name, (codes, _, _) in TOLD.items():
+    for name, (codes, _, _) in told_of.items():
         for how, code in enumerate(("", *codes)):
             order = found[f"{name}_{how}"]
             assert order.problem == "" and order.events > 0, (name, how, order.problem)
-            told = [f.code for f in order.findings if f.severity == "wrong" or f.code == "LC524"]
+            told = [f.code for f in order.findings if f.severity == "wrong" or f.code in codes]
             if how and not any(re.fullmatch(code, one) for one in told):
                 missed.append((name, how, code, told))
             if not how and told:
