@@ -103,8 +103,11 @@ def trace(
     sink = Sink(output, everything)
     if fix:
         repaired = tracing.repaired(what, lowered=not no_lowered, order=not no_order, by=by, confirm=confirm)
-        written = [] if diff else repaired.write()
-        sink.put(render_repaired(repaired, written, sink.style))
+        written: list[str] = []
+        try:
+            written = [] if diff else repaired.write()
+        finally:  # what was found is told in any case
+            sink.put(render_repaired(repaired, written, sink.style))
         return 1 if repaired.sketches else 2 if repaired.unseen else 0
     if banks:
         if gated:

@@ -7,8 +7,9 @@ are real, and so is the script itself: Python looks for its modules where it rea
 from __future__ import annotations
 
 import math
+import os
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from layoutcheck.errors import InputError
@@ -26,21 +27,29 @@ def project_of(script: Path) -> Path:
 def overlaid(project: Path, texts: Mapping[str, str], folder: Path) -> None:
     """Make `folder` the project with the `texts`, by path."""
     changed = {Path(path).resolve(): text for path, text in texts.items()}
-    around = {parent for path in changed for parent in path.parents}
-    _fill(project, folder, changed, around)
+    real = {parent for path in changed for parent in path.parents} | changed.keys()
+
+    def inside(link: Path) -> Path:
+        """Where a link of the project leads: to what is real in the overlay, if it leads to that."""
+        target = Path(os.path.realpath(link))  # loops are no error
+        return folder / target.relative_to(project) if target in real and project in target.parents else link
+
+    _fill(project, folder, changed, real, inside)
 
 
-def _fill(old: Path, new: Path, changed: Mapping[Path, str], around: set[Path]) -> None:
+def _fill(
+    old: Path, new: Path, changed: Mapping[Path, str], real: set[Path], inside: Callable[[Path], Path]
+) -> None:
     new.mkdir(exist_ok=True)
     for entry in old.iterdir():
         there = new / entry.name
         if entry in changed:
             there.write_bytes(encoded(entry, changed[entry]))
             there.chmod(entry.stat().st_mode | 0o400)
-        elif entry in around and entry.is_dir() and not entry.is_symlink():
-            _fill(entry, there, changed, around)
+        elif entry in real and not entry.is_symlink():
+            _fill(entry, there, changed, real, inside)
         elif entry.name != "__pycache__":  # whose entries are of the files that are changed
-            there.symlink_to(entry)
+            there.symlink_to(inside(entry) if entry.is_symlink() else entry)
 
 
 def tracked(project: Path, path: str, since: float = math.inf) -> str:
@@ -57,6 +66,8 @@ def tracked(project: Path, path: str, since: float = math.inf) -> str:
         return f"'{path}' is an installed library"
     if not writable(file):
         return f"'{path}' is read-only"
+    if not writable(file.resolve().parent):
+        return f"the folder of '{path}' is read-only"
     if file.stat().st_mtime > since:
         return f"'{path}' was written while the program ran: what was traced is another text"
     try:

@@ -15,9 +15,11 @@ from pathlib import Path
 
 from layoutcheck.errors import InputError
 from layoutcheck.patching import operands, ordering, unsafe, whole
+from layoutcheck.patching.located import located
 from layoutcheck.patching.ordering import proof
 from layoutcheck.patching.overlay import project_of, tracked
 from layoutcheck.patching.predicates import STRATEGY
+from layoutcheck.patching.program import Program
 from layoutcheck.patching.repaired import Repaired, Sketch, read
 from layoutcheck.patching.search import Confirm, Retrace, Search
 from layoutcheck.patching.state import State, moved, place_of
@@ -43,6 +45,7 @@ def repair(
     """
     main = Path(script).resolve()
     project = project_of(main)
+    trace = located(trace)
     texts: dict[str, str] = {str(main): read(str(main))}
     locked: dict[str, str] = {}  # what may be read and not edited, with the reason
     seen = {frame.file for one in trace.copies for frame in (one.where, *one.stack)}
@@ -54,7 +57,9 @@ def repair(
         with contextlib.suppress(InputError):
             texts[file] = read(file)
     found = Repaired(dict(texts), texts)
-    search = Search(project, main, retrace, by, confirm, frozenset(locked))
+    given = Path(script).absolute()  # a link runs as one
+    run = given if given.is_relative_to(project) else main
+    search = Search(project, run, retrace, by, confirm, frozenset(locked))
     state, given_up = State(trace), set[tuple[str, int]]()
     for _ in range(MOST_REPAIRS):
         wanted = state.open() if by == STRATEGY else []
@@ -71,7 +76,9 @@ def repair(
             given_up.add(place_of(target[0]))
             report = target[1]
             first = report.fixes[0] if report.fixes else None
-            told = "; ".join(filter(None, (why, unsafe.reason(report)))) or report.obstacle or whole.UNFOUND
+            told = "; ".join(filter(None, (why, unsafe.reason(report)))) or report.obstacle
+            at = Program(found.after).copy_at(where.file, where.line)
+            told = told or (whole.NO_COPY if at is None else whole.UNFOUND)
             found.sketches.append(Sketch(where, reason or told, first))
             continue
         found.after, state = best.edited.changed, best.edited.after

@@ -7,7 +7,6 @@ other copies of the program, the cheapest is kept.
 from __future__ import annotations
 
 import itertools
-import os
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -18,11 +17,12 @@ from layoutcheck.check import Report
 from layoutcheck.copies.copy import Copy
 from layoutcheck.fixes import times
 from layoutcheck.patching.edit import Candidate, apart, apply
+from layoutcheck.patching.located import located
 from layoutcheck.patching.overlay import overlaid
 from layoutcheck.patching.repaired import Repair
 from layoutcheck.patching.state import RANKS, Edited, Place, State, frame_of, place_of
 from layoutcheck.patching.ways import ways
-from layoutcheck.sources.traced import Distinct, Frame, KernelFinding, KernelPlace, Trace
+from layoutcheck.sources.traced import Distinct, Frame, Trace
 
 if TYPE_CHECKING:
     from layoutcheck.gpu.confirmation import Confirmation
@@ -182,29 +182,7 @@ class Search:
             inside = there / cwd.relative_to(self.project) if cwd.is_relative_to(self.project) else None
             script = there / self.main.relative_to(self.project)
             found = self.retrace(str(script), None if inside is None else str(inside))
-            return _back(found, str(there), str(self.project))
-
-
-def _back(trace: Trace, there: str, project: str) -> Trace:
-    """The trace with the paths of the project that was overlaid."""
-
-    def frame(one: Frame) -> Frame:
-        inside = one.file.startswith(there + os.sep)
-        return replace(one, file=project + one.file[len(there) :]) if inside else one
-
-    copies = tuple(
-        replace(one, where=frame(one.where), stack=tuple(map(frame, one.stack))) for one in trace.copies
-    )
-    failures = (replace(one, where=frame(one.where)) if one.where else one for one in trace.failures)
-
-    def place(one: KernelPlace) -> KernelPlace:
-        return replace(one, where=frame(one.where), stack=tuple(map(frame, one.stack)))
-
-    def told(one: KernelFinding) -> KernelFinding:
-        return replace(one, places=tuple(map(place, one.places)))
-
-    orders = (replace(one, findings=tuple(map(told, one.findings))) for one in trace.orders)
-    return replace(trace, copies=copies, failures=tuple(failures), orders=tuple(orders))
+            return located(found, str(there), str(self.project))
 
 
 def _cheapest(proven: Sequence[Proven]) -> Proven:

@@ -24,6 +24,7 @@ from layoutcheck.sources.traced import KernelFinding, TraceFailure
 
 FAILED = ("raised", "killed", "uncompiled")
 UNFOUND = "no statement of the program was found that a fix changes"
+NO_COPY = "no copy is called in this line: generated code has no statement that can be edited"
 
 
 def product(

@@ -25,7 +25,7 @@ def render(found: Repaired, written: Sequence[str], style: Style) -> str:
         lines += style.wrap(f"not everything was seen: {end}", "    ", "  ")
     diff = found.diff()
     if diff:
-        lines += ["", *(_coloured(line, style) for line in diff.splitlines())]
+        lines += ["", *(_coloured(line, style) for line in diff.removesuffix("\n").split("\n"))]
     if written:
         lines += ["", f"written: {', '.join(map(_short, written))}"]
     return "\n".join(lines) + "\n"

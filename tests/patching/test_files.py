@@ -11,12 +11,25 @@ import layoutcheck as lc
 from layoutcheck.cli import run
 from layoutcheck.errors import InputError
 from layoutcheck.patching.edit import Edit, apply
+from layoutcheck.patching.located import located
 from layoutcheck.patching.overlay import overlaid, tracked
 from layoutcheck.patching.predicates import guarded, truths
 from layoutcheck.patching.program import Program
 from layoutcheck.patching.repair import repair
 from layoutcheck.patching.repaired import Repaired, read
-from layoutcheck.sources.traced import Frame, Trace, TracedCopy
+from layoutcheck.patching.whole import NO_COPY
+from layoutcheck.reports.repaired import render
+from layoutcheck.reports.style import Style
+from layoutcheck.sources.traced import (
+    ElementReport,
+    Frame,
+    KernelFinding,
+    KernelPlace,
+    OperandReport,
+    OrderReport,
+    Trace,
+    TracedCopy,
+)
 from tests.patching.broken import HEAD
 
 pytest.importorskip("cutlass", reason="the CuTe DSL is not installed")
@@ -161,6 +174,7 @@ def test_a_folder_that_nobody_may_write_is_left_alone(tmp_path: Path) -> None:
     try:
         with pytest.raises(InputError, match="nothing was written"):
             Repaired({str(path): "x = 1\n"}, {str(path): "x = 2\n"}).write()
+        assert tracked(tmp_path, str(path)) == f"the folder of '{path}' is read-only"
     finally:
         tmp_path.chmod(0o755)
     assert path.read_text() == "x = 1\n"
@@ -178,6 +192,76 @@ def test_a_form_feed_ends_no_line(tmp_path: Path) -> None:
     path = str(tmp_path / "a.py")
     diff = Repaired({path: "x = 1\n\x0c\ny = 1\n"}, {path: "x = 1\n\x0c\ny = 2\n"}).diff()
     assert "@@ -1,3 +1,3 @@\n x = 1\n \x0c\n-y = 1\n+y = 2\n" in diff
+
+
+def test_a_script_behind_a_link_is_repaired_where_it_is(tmp_path: Path) -> None:
+    """Python says the link's name; what an overlay runs is the file of another name."""
+    real, link = tmp_path / "real.py", tmp_path / "linked.py"
+    real.write_text(ALLOCATED)
+    link.symlink_to("real.py")
+    ran: list[str] = []
+
+    def retrace(script: str, cwd: str | None) -> Trace:
+        ran.append(Path(script).name)
+        align = 16 if "=16" in Path(script).read_text() else 8
+        return Trace((seen(Path(script), 2, align),))
+
+    found = repair(str(link), Trace((seen(link, 2, 8),)), retrace)
+    assert found.write() == [str(real)] and link.is_symlink()
+    assert real.read_text() == ALLOCATED.replace("=8", "=16") and ran == ["linked.py"]
+
+
+def test_links_within_a_project_lead_to_the_other_texts(tmp_path: Path) -> None:
+    project, there = tmp_path / "project", tmp_path / "there"
+    (project / "real").mkdir(parents=True)
+    for name in ("real/a.py", "real/b.py", "run.py"):
+        (project / name).write_text("old")
+    (project / "again").symlink_to("real")
+    (project / "a.py").symlink_to("real/a.py")
+    (project / "loop").symlink_to("loop")
+    overlaid(project, {str(project / "a.py"): "new", str(project / "run.py"): "old"}, there)
+    assert [(there / name).read_text() for name in ("a.py", "again/a.py", "real/a.py")] == ["new"] * 3
+    assert (there / "again" / "b.py").read_text() == "old" and (there / "loop").is_symlink()
+    assert (project / "real" / "a.py").read_text() == "old"
+
+
+def test_all_places_of_a_trace_are_those_of_the_project(tmp_path: Path) -> None:
+    there, project = tmp_path / "there", tmp_path / "project"
+    for folder in (there, project):
+        folder.mkdir()
+        (folder / "k.py").write_text("x = 1\n")
+    (there / "link.py").symlink_to("k.py")
+
+    def told(file: str) -> KernelFinding:
+        where = Frame(str(there / file), 1)
+        return KernelFinding("LC601", "wrong", "", "", (KernelPlace("reads", where, (where,)),))
+
+    trace = Trace(
+        orders=(OrderReport("k", "", (told("k.py"),)),),
+        elements=(ElementReport("k", "", (told("link.py"),)),),
+        operands=(OperandReport("k", "", (told("none.py"),)),),
+    )
+    made = located(trace, str(there), str(project))
+    [order, element, operand] = [
+        {frame for place in one.findings[0].places for frame in (place.where, *place.stack)}
+        for one in (*made.orders, *made.elements, *made.operands)
+    ]
+    assert order == element == {Frame(str(project / "k.py"), 1)}
+    assert operand == {Frame(str(project / "none.py"), 1)}
+    assert located(trace).elements[0].findings[0].places[0].where.file == str(there / "k.py")
+
+
+def test_generated_code_has_no_statement_to_edit(tmp_path: Path) -> None:
+    path = tmp_path / "kernel.py"
+    path.write_text("made = 'cute.copy(atom, src, dst)'\nexec(made)\n")
+    found = repair(str(path), Trace((seen(path, 2, 8),)), lambda script, cwd: Trace())
+    assert [one.reason for one in found.sketches] == [NO_COPY] and found.write() == []
+
+
+def test_a_diff_keeps_the_line_ends_of_its_files(tmp_path: Path) -> None:
+    path = str(tmp_path / "a.py")
+    found = Repaired({path: "x = 'a\u2028b'\r\ny = 1\r\n"}, {path: "x = 'a\u2028b'\r\ny = 2\r\n"})
+    assert render(found, [], Style()).endswith(" x = 'a\u2028b'\r\n-y = 1\r\n+y = 2\r\n")
 
 
 def test_two_fixes_for_one_line_are_refused() -> None:
