@@ -79,7 +79,10 @@ def ci(
             ignore=ignore, baseline=baseline, write_baseline=write_baseline, no_cache=no_cache,
             no_lowered=no_lowered, no_order=no_order, workers=workers,
         )  # fmt: skip
-        sys.stdout.writelines(f"{line}\n" for line in _listed(paths or ["."], config, arch, part))
+        listed = _listed(paths or ["."], config, arch, part)
+        sys.stdout.writelines(f"{line}\n" for line in listed)
+        if not listed:
+            sys.stderr.write("no test or script that compiles kernels was found\n")
         return 0
     reason = require_dsl()
     if reason is not None:

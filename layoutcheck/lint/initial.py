@@ -93,7 +93,7 @@ def _pyproject(
     others = [arch for arch in archs if arch not in main]
     lines = [f"[{TABLE}]", "# What `layoutcheck ci` runs, for each architecture, launching nothing."]
     lines += [f"# Scripts in {', '.join(rest)} compile kernels too."] * bool(rest)
-    lines += _array("run", run)
+    lines += _array("run", run) if run else ["# No test or script compiles kernels yet: it looks for them."]
     comment = f"  # kernels speak of {', '.join(others)} too" if others else ""
     lines += ["run-arch = [" + ", ".join(map(json.dumps, main)) + f"]{comment}", "run-timeout = 1200"]
     gap = "" if not old else "\n" if old.endswith("\n") else "\n\n"

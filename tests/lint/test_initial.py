@@ -79,6 +79,22 @@ def test_no_repository(repository: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert "no folder 'gone'" in capsys.readouterr().err
 
 
+def test_where_nothing_compiles_kernels_they_are_looked_for(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (repository / "pkg.py").write_text("def f(n): ...\n")
+    assert run(["init", "--yes"]) == 0
+    settings = read(repository / "pyproject.toml")
+    assert settings is not None and settings.run is None
+    capsys.readouterr()
+    assert run(["ci", "--list"]) == 0
+    said = capsys.readouterr()
+    assert not said.out and "no test or script that compiles kernels was found" in said.err
+    (repository / "pkg.py").write_text(KERNEL)
+    assert run(["ci", "--list", "examples"]) == 0
+    assert capsys.readouterr().out == "examples/one.py  (sm_90a)\n"
+
+
 def test_a_folder_of_scripts_stands_for_those_that_it_will_have(repository: Path) -> None:
     """Without tests every script is wanted; a long list has a line for each entry."""
     (repository / "tests/test_a.py").unlink()
