@@ -108,7 +108,7 @@ def trace(
             written = [] if diff else repaired.write()
         finally:  # what was found is told in any case
             sink.put(render_repaired(repaired, written, sink.style))
-        return 1 if repaired.sketches else 2 if repaired.unseen else 0
+        return 1 if repaired.sketches or repaired.uncompiled else 2 if repaired.unseen else 0
     if banks:
         if gated:
             raise InputError("--banks gives no verdict", expected="trace without --banks for an exit status")

@@ -99,7 +99,7 @@ def repair(
     state = _ordered(search, state, found, by, progress)
     for failed in whole.failures(state) if by is None and not state.bad() else ():
         if progress is not None:
-            progress(f"repairing {failed.where}")
+            progress(f"repairing {failed.where or 'what the compiler refuses'}")
         made = whole.failure(search, state, failed, found.after)
         if made is not None:
             found.after, state = made.edited.changed, made.edited.after
@@ -116,6 +116,7 @@ def repair(
     for file in locked:
         found.before.pop(file, None)
         found.after.pop(file, None)
+    found.uncompiled = [] if found.sketches else whole.uncompiled(state.trace)
     ends = [one for one in state.trace.failures if one.kind not in UNCOMPILED]
     found.unseen = [f"{one.kind}: {_said(one)}" for one in ends if one.message]
     return found

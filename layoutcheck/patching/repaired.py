@@ -48,13 +48,18 @@ class Sketch:
 
 @dataclass
 class Repaired:
-    """The texts before and after, by path, how they came about, and what ended the trace early (`unseen`)."""
+    """The texts before and after, by path, and how they came about.
+
+    `uncompiled` are sentences on kernels that the compiler refuses after all edits, `unseen` what ended the
+    trace early.
+    """
 
     before: dict[str, str]
     after: dict[str, str]
     repairs: list[Repair] = field(default_factory=list)
     sketches: list[Sketch] = field(default_factory=list)
     unseen: list[str] = field(default_factory=list)
+    uncompiled: list[str] = field(default_factory=list)
 
     def diff(self) -> str:
         """The unified diff of all files, paths from where the run started."""

@@ -15,14 +15,15 @@ from layoutcheck.patching import operands, ordering
 from layoutcheck.patching.edit import Candidate, apply
 from layoutcheck.patching.layouts import aligned
 from layoutcheck.patching.ordering import proof
-from layoutcheck.patching.program import Program
+from layoutcheck.patching.program import Program, Site
 from layoutcheck.patching.repaired import Repair
+from layoutcheck.patching.retiles import retiled
 from layoutcheck.patching.search import MOST_ORDERED, MOST_TRIES, Proven, Search, lines_of, short, told
 from layoutcheck.patching.state import RANKS, Edited, State
 from layoutcheck.patching.strides import calls_at, respelled
-from layoutcheck.sources.traced import KernelFinding, TraceFailure
+from layoutcheck.sources.traced import UNCOMPILED, KernelFinding, Trace, TraceFailure
 
-FAILED = ("raised", "killed", "uncompiled")
+FAILED = ("raised", "killed", "uncompiled", "refused")
 UNFOUND = "no statement of the program was found that a fix changes"
 NO_COPY = "no copy is called in this line: generated code has no statement that can be edited"
 
@@ -74,18 +75,34 @@ def disorder(
 
 
 def failures(state: State) -> list[TraceFailure]:
-    """What ended the program, where the line is known."""
-    return [one for one in state.trace.failures if one.kind in FAILED and one.where is not None]
+    """What ended the program; where no line is known of it, one of the compiler."""
+    ended = (one for one in state.trace.failures if one.kind in FAILED)
+    return [one for one in ended if one.where is not None or one.kind in UNCOMPILED]
+
+
+def uncompiled(trace: Trace) -> list[str]:
+    """What the compiler says of kernels that it does not build, each place once."""
+    found = {one.where or one.message: one for one in trace.failures if one.kind in UNCOMPILED}
+    return [
+        f"{one.where or 'a kernel'}: the compiler refuses it: {one.message.strip().splitlines()[0][:200]}"
+        for one in found.values()
+        if one.message.strip()
+    ]
 
 
 _ALIGNMENT = re.compile(r"alignment \([0-9]+ bits\) does not meet requirement \(([0-9]+) bits\)")
 
 
 def near(program: Program, failed: TraceFailure) -> Iterator[tuple[str, Candidate]]:
-    """Titles and edits for the arguments of the calls that span the line of a failure."""
-    assert failed.where is not None
+    """Titles and edits for the arguments of the calls that span the line of a failure, if that is known."""
     asked = _ALIGNMENT.search(failed.message)
+    if failed.where is None:
+        for path, source in program.sources.items():
+            for made in source.calls():
+                yield from retiled(program, Site(path, made, source.owners.get(made)))
+        return
     for call in calls_at(program, failed.where.file, failed.where.line):
+        yield from retiled(program, call)
         if asked is not None:
             need = int(asked[1]) // 8
             yield from (
@@ -96,7 +113,6 @@ def near(program: Program, failed: TraceFailure) -> Iterator[tuple[str, Candidat
 
 def failure(search: Search, state: State, failed: TraceFailure, texts: dict[str, str]) -> Proven | None:
     """The edit with which the program does not fail, and all of it is right."""
-    assert failed.where is not None
     mine = (way for way in near(Program(texts), failed) if search.may(way[1]))
     for title, edits in itertools.islice(mine, MOST_TRIES):
         changed = apply(texts, edits)
@@ -107,5 +123,6 @@ def failure(search: Search, state: State, failed: TraceFailure, texts: dict[str,
         worst = max(after.ranks.values())
         if worst <= RANKS["slow"] and len(after.trace.kernels) >= len(state.trace.kernels):
             verdict = "legal" if worst == RANKS["legal"] else "slow"
-            return Proven(edited, Repair(failed.where, title, verdict, (), lines_of(texts, edits)))
+            places = lines_of(texts, edits)
+            return Proven(edited, Repair(failed.where or places[0], title, verdict, (), places))
     return None

@@ -18,6 +18,8 @@ def render(found: Repaired, written: Sequence[str], style: Style) -> str:
         lines += _repair(repair, style)
     for sketch in found.sketches:
         lines += _sketch(sketch, style)
+    for kernel in found.uncompiled:
+        lines += _not_fixed(kernel, style)
     if not lines:
         what = "of what was seen, nothing" if found.unseen else "nothing"
         lines = [f"{what} is rejected or wrong: there is nothing to fix"]
@@ -70,9 +72,13 @@ def _confirmed(repair: Repair) -> str:
     return told + (f"; not run: {repair.unrun}" if repair.unrun else "")
 
 
+def _not_fixed(what: str, style: Style) -> list[str]:
+    lines = style.wrap(f"not fixed: {what}", "  ", "")
+    return [style("not fixed", "bold", "red") + lines[0][len("not fixed") :], *lines[1:]]
+
+
 def _sketch(sketch: Sketch, style: Style) -> list[str]:
-    lines = style.wrap(f"not fixed: {_place(sketch.where)}: {sketch.reason}", "  ", "")
-    lines[0] = style("not fixed", "bold", "red") + lines[0][len("not fixed") :]
+    lines = _not_fixed(f"{_place(sketch.where)}: {sketch.reason}", style)
     if sketch.fix is not None:
         lines += style.wrap(
             f"sketch, of the copy alone: {sketch.fix.strategy}: {sketch.fix.title}", "    ", "  "

@@ -9,9 +9,10 @@ import pytest
 
 import layoutcheck as lc
 from layoutcheck.patching.edit import apply
-from layoutcheck.patching.program import Program
+from layoutcheck.patching.program import Program, name_of
 from layoutcheck.patching.repair import repair
 from layoutcheck.patching.repaired import Repaired
+from layoutcheck.patching.retiles import retiled
 from layoutcheck.patching.strides import calls_at, respelled
 from layoutcheck.reports.repaired import render
 from layoutcheck.reports.style import Style
@@ -112,3 +113,47 @@ def test_a_program_that_then_copies_wrongly_or_nothing_is_left(tmp_path: Path) -
         found = tried(path, died(path), after)
         assert found.repairs == [] and found.diff() == ""
         assert found.unseen == [f"killed: {path}:{LINE}: the process died of SIGFPE"]
+
+
+def retiles(operands: str, made: str = "mma.make_fragment_A(own)") -> list[str]:
+    """The copy's line after each edit that retiles one of its operands."""
+    text = f"tile = thr.partition_S(shared)\nheld = {made}\ncute.copy(atom, {operands})\n"
+    program = Program({"k.py": text})
+    [copy] = [one for one in calls_at(program, "k.py", 3) if name_of(one.node) == "copy"]
+    return [apply({"k.py": text}, edits)["k.py"].splitlines()[2] for _, edits in retiled(program, copy)]
+
+
+def test_a_fragment_is_retiled_by_the_slice_that_cuts_the_other_operand() -> None:
+    assert retiles("tile, held") == ["cute.copy(atom, tile, thr.retile(held))"]
+    assert retiles("held[None, 0], thr.partition_D(out)[None, 0]") == [
+        "cute.copy(atom, thr.retile(held)[None, 0], thr.partition_D(out)[None, 0])"
+    ]
+    assert retiles("tile, thr.retile(held)") == retiles("tile, held", "own.retile(x)") == []
+    assert retiles("tile, held", "own.partition_D(x)") == retiles("other, held") == []
+
+
+def test_a_kernel_that_the_compiler_refuses_is_not_fixed(tmp_path: Path) -> None:
+    """With a place or without one: the exit status is that of a program that does not compile."""
+    path = tmp_path / "k.py"
+    for failed, at in (
+        (died(path, "uncompiled"), f"{path}:{LINE}"),
+        (Trace(failures=(TraceFailure("uncompiled", "the process died of SIGFPE"),)), "a kernel"),
+    ):
+        found = tried(path, failed, failed)
+        assert found.uncompiled == [f"{at}: the compiler refuses it: the process died of SIGFPE"]
+        said = render(found, [], Style(False, 200))
+        assert said.startswith(f"not fixed: {at}: the compiler refuses it") and "nothing" not in said
+
+
+def test_what_the_compiler_says_of_no_line_is_repaired_at_a_copy(tmp_path: Path) -> None:
+    path = tmp_path / "k.py"
+    path.write_text("tile = thr.partition_S(shared)\nheld = make()\ncute.copy(atom, tile, held)\n")
+    failed = Trace(failures=(TraceFailure("uncompiled", "it dies"),))
+    right = Trace((copied(path, 16),), (Kernel("kernel", "sm_90a", 1),))
+    found = repair(
+        str(path), failed, lambda script, cwd: right if "retile" in Path(script).read_text() else failed
+    )
+    assert [one.title for one in found.repairs] == [
+        "retile: the fragment in the order of the tiled copy's registers"
+    ]
+    assert found.after[str(path)].endswith("tile, thr.retile(held))\n") and found.uncompiled == []
