@@ -112,6 +112,8 @@ def repair(
     for finding in operands.unrepaired(trace) if by in (None, ordering.STRATEGY) else ():
         if finding.places and _remains(found, finding, still):
             left_so = f"{finding.code}, which no edit repairs: {finding.title}"
+            if ordering.overlapping(finding):
+                left_so += f"; {ordering.OVERLAP}"
             found.sketches.append(Sketch(finding.places[0].where, left_so))
     for file in locked:
         found.before.pop(file, None)

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,15 @@ def test_a_barrier_stands_where_all_threads_come_by_first() -> None:
     ways = proposed(finding("LC504", "race", place(6, "writes"), place(INNER), executing=[0, 32, 0]))
     assert ways[:3] == [(line, "cute.arch.sync_threads()") for line in (TURN, 7, 9)]
     assert len(ways) == 3  # a line with two statements has no room
+
+
+def test_copies_of_one_statement_into_the_same_bytes_are_no_matter_of_order() -> None:
+    """Unless a later turn of a loop uses the buffer again."""
+    copy = place(COPY, "copies (cp.async)")
+    assert proposed(finding("LC501", "not-complete", copy, copy, cause="no-commit")) == []
+    turns = [replace(copy, turns=(turn,)) for turn in range(2)]
+    assert proposed(finding("LC501", "not-complete", *turns, cause="no-commit")) != []
+    assert proposed(finding("LC501", "not-complete", copy, place(READ), cause="no-commit")) != []
 
 
 def test_under_a_condition_the_barrier_counts_the_threads_that_come() -> None:

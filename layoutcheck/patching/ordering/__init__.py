@@ -16,10 +16,26 @@ from layoutcheck.sources.traced import KernelFinding, Trace
 
 STRATEGY = "synchronise"
 _CAUSES = ("LC506", "LC507", "LC508", "LC509", "LC511", "LC512", "LC513", "LC510")  # of which others follow
+_COPIES = ("copies (cp.async)", "loads in bulk")
+OVERLAP = "its copies write the same bytes, and a barrier keeps the later ones only: their tiles overlap"
+
+
+def overlapping(finding: KernelFinding) -> bool:
+    """Whether one statement copies into the same bytes twice, in no turns of a loop that reuse a buffer.
+
+    FlashAttention's paged loads (#2368) had such an offset: an order of the copies does not make both right.
+    """
+    if finding.code != "LC501" or len(finding.places) < 2:
+        return False
+    first, second = finding.places[:2]
+    copies = first.what in _COPIES and second.what in _COPIES
+    return copies and (first.where, first.turns) == (second.where, second.turns)
 
 
 def ways(texts: dict[str, str], finding: KernelFinding, trace: Trace) -> Iterator[tuple[str, Candidate]]:
     """Titles and edits for a finding, the cheapest and likeliest first."""
+    if overlapping(finding):
+        return
     program = Program(texts)
     threads = max((one.threads for one in trace.orders if finding in one.findings), default=0)
     numbers, statements = changed(program, finding, threads), Missing(program, finding, threads).ways()
@@ -41,4 +57,4 @@ def first(findings: list[KernelFinding]) -> list[KernelFinding]:
     return sorted(findings, key=lambda one: (one.severity == "note", one.code not in _CAUSES))
 
 
-__all__ = ["STRATEGY", "first", "ways"]
+__all__ = ["OVERLAP", "STRATEGY", "first", "overlapping", "ways"]
