@@ -59,8 +59,11 @@ def answers(text: str, place: str | None = None) -> list[Answer]:
     """
     folded = _folded(text)
     found = next(filter(None, (list(_matches(text)) for text in _readings(folded))), [])
-    if owners.another_compiler(folded) and not _OF_DSL.search(folded):
-        found = [match for match in found if match[0] not in (*tables.CALLS, *tables.DSL, *tables.CPP)]
+    other = None if _OF_DSL.search(folded) else owners.another_compiler(folded)
+    if other:
+        machine = tables.MACHINE if other.name == owners.AMD else ()
+        hidden = (*tables.CALLS, *tables.DSL, *tables.CPP, *machine)
+        found = [match for match in found if match[0] not in hidden]
     better = {name for entry, _ in found for name in entry.instead_of}
     found = [match for match in found if match[0].name not in better]
     kept = [match for match in found if not match[0].general]
@@ -154,7 +157,7 @@ def _answer(entry: Known, match: re.Match[str], folded: str, place: str | None) 
             groups.get("said") or groups.get("source") or groups.get("message", "")
         )
         groups.setdefault("help", cpp_templates.helps(groups.get("op") or groups.get("room", "")))
-    if entry is _CODED and "fix" not in groups:
+    if "code" in groups and "{fix}" in entry.remedy and "fix" not in groups:
         groups["fix"] = installed.advice(groups["code"]) or "The message names the statement"
     if "{project}" in entry.remedy:
         owner = owners.find(folded)

@@ -17,6 +17,7 @@ def _owner(words: str, name: str, project: str) -> tuple[re.Pattern[str], Owner]
     return re.compile(words), Owner(name, project)
 
 
+AMD = "AMD's ROCm"  # which words its errors as CUDA does
 # In order: a compiler or library stands before those that it is built on.
 _COMPILERS = (
     _owner(r"\bT\.(?:Parallel|copy|tma_copy|gemm|Pipelined|Kernel|alloc_\w+|atomic_\w+)\b|[Tt]ile-?[Ll]ang|suitable instruction for tcgen05|Check your layout\.", "TileLang", "tile-ai/tilelang"),
@@ -31,7 +32,7 @@ _COMPILERS = (
     _owner(r"\bcupy\b", "CuPy", "cupy/cupy"),
     _owner(r"(?i:mosaic|pallas)|\bjax(?:lib)?\b|[Ww]arpgroup size|xla_extension", "JAX (Pallas, Mosaic GPU)", "jax-ml/jax"),
     _owner(r"\bsycl\b|\bXE_\w+|oneapi|icpx", "CUTLASS for Intel GPUs", "intel/sycl-tla"),
-    _owner(r"\bCK\b|composable_kernel|\bhip[A-Z]\w+|\bHIP\b|\bROCm\b|\bgfx[0-9]{3}", "AMD's ROCm", "ROCm/composable_kernel"),
+    _owner(r"\bCK\b|composable_kernel|\bhip[A-Z]\w+|\bHIP\b|MIOpen|\bhipoc|\bROCm\b|\bgfx[0-9]{3}", AMD, "ROCm/composable_kernel"),
     _owner(r"tiny-cuda-nn|\btcnn::", "tiny-cuda-nn", "NVlabs/tiny-cuda-nn"),
     _owner(r"ggml|llama\.cpp", "llama.cpp", "ggml-org/llama.cpp"),
     _owner(r"'(?:stablehlo|mhlo|linalg|tensor|tosa|torch|iree\w*|flow|stream|hal|bufferization|ttg|ttng|tt|triton\w*|amdgpu|rocdl)\.\w",
@@ -69,9 +70,9 @@ def find(text: str) -> Owner | None:
     return _first(text, (*_COMPILERS, *_LIBRARIES, *_BELOW))
 
 
-def another_compiler(text: str) -> bool:
-    """Whether the text is about kernels that another compiler than CuTe's makes."""
-    return _first(text, _COMPILERS) is not None
+def another_compiler(text: str) -> Owner | None:
+    """The compiler other than CuTe's that makes the kernels of the text; None where it names none."""
+    return _first(text, _COMPILERS)
 
 
 def is_named(text: str) -> bool:

@@ -17,7 +17,7 @@ ENTRIES = (
         ),
         level=ELSEWHERE,
         general=True,
-        instead_of=("elsewhere.mlir-text",),
+        instead_of=("elsewhere.mlir-text", "dsl.other-verifier", "dsl.other-exception", "dsl.internal"),
     ),
     known(
         "elsewhere.mlir-text",
@@ -60,6 +60,16 @@ ENTRIES = (
         level=ELSEWHERE,
         general=True,
         instead_of=("dsl.compiler-died",),
+    ),
+    known(
+        "elsewhere.exit-code",
+        r"(?i)(?:return|exit|exited with|error) (?:code|status)[: =]{1,3}(?P<code>-(?:6|9|11)|134|137|139)\b",
+        "a program ended by a signal (code {code})",
+        "-6 and 134 are an abort (an assertion of native code, or the compiler of the DSL), -9 and 137 a kill, most often for want of memory, -11 and 139 a segmentation fault.",
+        "Run that program alone, as its own command: what it prints before it ends names the cause. For the DSL `layoutcheck trace --no-launch SCRIPT` names the copies on which its compiler dies",
+        ("Launch GPU workload exits abnormally with return code: -6", issue(3425)),
+        level=ELSEWHERE,
+        general=True,
     ),
     known(
         "elsewhere.undefined-symbol",

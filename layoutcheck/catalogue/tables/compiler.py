@@ -135,6 +135,16 @@ ENTRIES = (
         instead_of=("dsl.other-exception", "dsl.argument-type", "dsl.other-verifier"),
     ),
     known(
+        "dsl.code-alone",
+        r"error\[(?:[\w.]+::)?(?P<code>[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+)\](?!:? \w)",
+        "the DSL refuses the program under its code {code}",
+        "The DSL's errors have a code, a message and often a suggestion; the text holds the code alone.",
+        "{fix}. Paste what stands behind the code; CUTE_DSL_SHOW_STACKTRACE=1 prints more",
+        ("error[TYPE_UNSTABLE_JOIN]", "https://github.com/vllm-project/vllm/pull/51566"),
+        level=ELSEWHERE,
+        general=True,
+    ),
+    known(
         "dsl.argument-type",
         r"(?:[Ee]xpect(?:ed|s)|must be)[^\n]{3,100}?,? (?:but )?(?:got|found|is) <class '(?P<given>cutlass[\w.]*|int|float|bool|tuple|list|NoneType)'>",
         "a DSL function got a {given}, which it does not take here",

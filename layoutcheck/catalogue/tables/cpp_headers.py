@@ -97,7 +97,7 @@ ENTRIES = (
         "{what} is not declared: CUDA's headers at hand do not have it",
         "The name is CUDA's. Either the toolkit (or the cuda package that the include path finds first) is older than the code, or a header of CUDA is not included, "
         "or the file is compiled by the host's compiler, which has no device functions: .cu by nvcc, .cpp by the host.",
-        "Compare `nvcc --version` with what the project's README asks for, look with nvcc -H which cuda_runtime.h is read, and include it (cuda.h for names with CU)",
+        "Compare `nvcc --version` with what the project's README asks for, look with nvcc -H which cuda_runtime.h is read, and include it (cuda.h for names with CU, cuda_fp16.h, cuda_bf16.h and cuda_fp8.h for the narrow floats)",
         ('cutlass/gemm/k_split_control.h(154): error: identifier "__syncwarp" is undefined', issue(3)),
         ('error: identifier "CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B" is undefined', "CUDA 12.8, cuda.h"),
         instead_of=(

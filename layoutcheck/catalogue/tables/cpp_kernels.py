@@ -117,10 +117,11 @@ ENTRIES = (
     ),
     known(
         "cpp.no-builder",
-        r"Could not build a collective for given parameters|no matching collective builder",
+        r"Could not build a collective(?: \w+)? for given parameters|no matching collective builder",
         "CUTLASS has no collective for these types, layouts and schedules",
         "CollectiveBuilder is specialised by architecture, operand types, alignment and schedule; this combination has no "
-        "specialisation. A schedule of one architecture (…Sm100) fits no other.",
+        "specialisation. A schedule of one architecture (…Sm100) fits no other, and most architecture tags have no builders of their own: sm_101, sm_103 and sm_110 take those of arch::Sm100, "
+        "sm_121 those of Sm120.",
         "Use KernelScheduleAuto and the architecture tag of your GPU, alignments of 16 bytes, and types that a builder of "
         "that architecture names",
         (

@@ -57,8 +57,9 @@ ENTRIES = (
         "elsewhere.typing-union",
         r"Cannot instantiate typing\.Union|incompatible function arguments",
         "a DSL function was called with arguments of other types than it takes",
-        "The binding lists the types that it takes; a DSL version that is older or newer than the program is the usual cause.",
-        "Compare the DSL version with the one that the program names; NVIDIA/cutlass answers reports of it",
+        "The binding lists the types that it takes. A NumPy or torch number stands where Python's is taken, an integer is beyond 32 bits (a stride or divisor of 2^31 and more), or the DSL is "
+        "older or newer than the program.",
+        "Print type and value of each argument, give int(...), and compare the DSL version with the one that the program names; NVIDIA/cutlass answers reports of it",
         ("TypeError: Cannot instantiate typing.Union", "https://github.com/NVIDIA/cutlass/issues/2628"),
         level=ELSEWHERE,
         general=True,
@@ -115,10 +116,10 @@ ENTRIES = (
     ),
     known(
         "elsewhere.cublas",
-        r"CUBLAS_STATUS_(?P<status>NOT_SUPPORTED|INVALID_VALUE|\w+)|(?i:cublas) [^\n]{0,30}unable to find|Unable to find (?:a )?suitable (?:cuBLAS|cublas|GEMM)[^\n]{0,30}",
-        "cuBLAS does not take this problem {status}",
+        r"CUBLAS_STATUS_(?P<status>NOT_SUPPORTED|INVALID_VALUE|\w+)|kernel execution error\. \(m: [0-9]+, n: [0-9]+, k: [0-9]+, error: (?P<number>[0-9]+)|(?i:cublas) [^\n]{0,30}unable to find|Unable to find (?:a )?suitable (?:cuBLAS|cublas|GEMM)[^\n]{0,30}",
+        "cuBLAS does not take this problem {status}{number}",
         "NOT_SUPPORTED and INVALID_VALUE mean that no kernel has these types, sizes and strides: FP8 needs sizes, leading dimensions and addresses "
-        "that are multiples of 16 bytes, and A transposed (cuBLAS guide, cublasLtMatmul). EXECUTION_FAILED is often a fault of an earlier kernel.",
+        "that are multiples of 16 bytes, and A transposed (cuBLAS guide, cublasLtMatmul). EXECUTION_FAILED (13) is often a fault of an earlier kernel, INVALID_VALUE is 7, NOT_SUPPORTED 15.",
         "Print sizes, strides and data_ptr() % 16 of both matrices; NVIDIA's cuBLAS guide has the table of what is supported",
         (
             "RuntimeError: CUDA error: CUBLAS_STATUS_NOT_SUPPORTED when calling cublasLtMatmul with transpose_mat1 t transpose_mat2 n",
@@ -171,6 +172,7 @@ ENTRIES = (
         "Wrap the kernel's launch in a torch.library.custom_op with a register_fake that returns empty outputs; PyTorch answers reports of it",
         ("torch._dynamo.exc.Unsupported: Tensor.random_ op", issue(3134)),
         level=ELSEWHERE,
+        instead_of=("dsl.no-member", "dsl.given-python", "elsewhere.library-version"),
     ),
     known(
         "elsewhere.pytorch",
