@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.evidence import head, write
+from layoutcheck.dsl.trace import end
 
 SECONDS = 240.0  # of one repair
 RUN_SECONDS = 90.0  # of one run, which compiles
@@ -46,16 +47,31 @@ def jobs_of(folder: Path, names: list[str]) -> list[tuple[Path, str]]:
     return found
 
 
+def bounded(command: list[str], folder: Path, seconds: float) -> tuple[int | None, str, str]:
+    """Status (None: it was ended after so many seconds), output and errors of a command."""
+    with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
+        process = subprocess.Popen(
+            command, cwd=folder, stdout=output, stderr=errors, env=_ENV, start_new_session=True
+        )
+        try:
+            status = process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            status = None
+        end(process)
+        output.seek(0)
+        errors.seek(0)
+        return status, output.read(), errors.read()
+
+
 def told(script: Path, variant: str) -> list[str]:
     """The codes that a trace tells, notes too; raises RuntimeError where it gives no report."""
     command = [*_TRACE, "--format", "json", "--all", script.name, "--compile", "--only", variant]
-    ran = subprocess.run(
-        command, cwd=script.parent, capture_output=True, text=True, timeout=SECONDS, check=False, env=_ENV
-    )
-    if ran.returncode not in (0, 1) or not ran.stdout:
-        raise RuntimeError(ran.stderr[-500:])
+    status, output, errors = bounded(command, script.parent, SECONDS)
+    if status not in (0, 1) or not output:
+        why = f"not in {SECONDS:g} s" if status is None else f"status {status}: {errors[-500:]}"
+        raise RuntimeError(f"no trace: {why}")
     codes: list[str] = []
-    for line in ran.stdout.splitlines():
+    for line in output.splitlines():
         record = json.loads(line)
         report = record.get("report") or {}
         codes += [
@@ -87,13 +103,16 @@ def repaired(job: tuple[Path, str]) -> tuple[dict[str, Any], Path]:
     by = ["--by", "synchronise"] if only_notes else []
     began = time.monotonic()
     command = [*_TRACE, "--fix", *by, script.name, "--compile", "--only", variant]
-    ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=SECONDS, check=False,
-                         env=_ENV)  # fmt: skip
-    after = told(script, variant)
-    said = ran.stdout.splitlines()
+    status, output, _ = bounded(command, folder, SECONDS)
+    try:
+        after = told(script, variant)
+    except RuntimeError as error:
+        after = [str(error)]
+    said = output.splitlines()
     return {
         "kernel": path.stem, "variant": variant, "told": before, "left": after,
         "seconds": round(time.monotonic() - began, 1),
+        "ran_out": status is None,
         "edits": sum(line.startswith("fixed:") for line in said),
         "not_fixed": sum(line.startswith("not fixed:") for line in said),
         "diff": [line for line in said if re.match(r"[+-](?![+-])", line)],
@@ -110,15 +129,12 @@ def kept(folder: Path) -> list[tuple[dict[str, Any], Path]]:
 def ran(script: Path, variant: str) -> str:
     """What a variant computes: right, corrupts, hangs, faults."""
     command = [sys.executable, script.name, "--only", variant]
-    try:
-        done = subprocess.run(
-            command, cwd=script.parent, capture_output=True, text=True, timeout=RUN_SECONDS, check=False
-        )
-    except subprocess.TimeoutExpired:
+    status, output, _ = bounded(command, script.parent, RUN_SECONDS)
+    if status is None:
         return "hangs"
-    records = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    records = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
     results = [one["result"] for one in records if "result" in one]
-    return str(results[-1]).split(":")[0] if results else f"faults ({done.returncode})"
+    return str(results[-1]).split(":")[0] if results else f"faults ({status})"
 
 
 def main() -> None:

@@ -48,6 +48,7 @@ from layoutcheck.synthesis.optimum import ENOUGH, optimum
 if TYPE_CHECKING:
     from layoutcheck.gpu.confirmation import Confirmation
 
+_EDITED_SECONDS, _EDITED_TIMES = 60.0, 10  # a trace with an edit: so long, or as many times the first one's
 _ORDER_SECONDS = 5.0  # processor seconds for the order of a kernel, at every edit that is tried
 
 
@@ -100,8 +101,9 @@ def repaired(
     """Run the script and find edits of it for what is `rejected` or `wrong`; each is traced before it counts.
 
     `by` is the one strategy to try, such as "pad-pitch". `confirm` runs the copies that an edit repairs, on
-    the GPU or, without one, in the simulator: their bits must be right. Nothing is written. Raises
-    InputError.
+    the GPU or, without one, in the simulator: their bits must be right. A trace with an edit that takes
+    ten times as long as the first, and more than 60 s, is ended, and the edit refused. Nothing is written.
+    Raises InputError.
     """
     known = {GUARD, SYNCHRONISE, *(strategy.STRATEGY for strategy in STRATEGIES)}
     if by is not None and by not in known:
@@ -117,6 +119,8 @@ def repaired(
 
     began = time.time()
     found = _supported(trace(script.path, None))
+    if script.timeout_s is None:  # an edit may make a program that never ends
+        script = replace(script, timeout_s=max(_EDITED_SECONDS, _EDITED_TIMES * (time.time() - began)))
     told = _say if sys.stderr.isatty() else None
     return repair(script.path, found, trace, told, by, _confirmed if confirm else None, began)
 

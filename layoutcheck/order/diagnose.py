@@ -23,21 +23,21 @@ def diagnose(world: World, problem: Problem) -> None:
 
 def _cp_async(world: World, problem: Problem, first: Party, second: Party) -> None:
     """The copying warp's commits and waits between the copy and the access, in the order of the program."""
-    groups, closed, wait = 0, False, None
+    groups, waited, closed, wait = 0, 0, False, None
     for event in _between(world, first, second):
         kind = event.meaning.kind
         if kind == "cp_commit":
             groups += 1
         elif kind == "cp_wait":
-            wait = event
+            wait, waited = event, groups
             closed = closed or groups > event.meaning.count
     if closed:
         problem.facts["cause"] = "no-barrier"
     elif wait is None:
         problem.facts["cause"] = "no-wait" if groups else "no-commit"
     else:
-        problem.facts["cause"] = "wait-count" if groups else "no-commit"
-        problem.facts["pending"], problem.facts["most"] = wait.meaning.count, max(0, groups - 1)
+        problem.facts["cause"] = "wait-count" if waited else "no-commit"
+        problem.facts["pending"], problem.facts["most"] = wait.meaning.count, max(0, waited - 1)
     problem.facts.setdefault("most", max(0, groups - 1))
     if wait is not None:
         problem.parties.append(Party(wait, first.block, first.thread))
@@ -61,10 +61,20 @@ def _mbarrier(world: World, problem: Problem, first: Party, second: Party) -> No
 
 def _reader(world: World, problem: Problem, first: Party, second: Party) -> None:
     """Whether the warp that started the copy or multiplication waits for its end."""
-    kind = "wgmma_wait" if first.event.meaning.kind == "wgmma" else "bulk_wait"
-    waits = [event for event in _between(world, first, second) if event.meaning.kind == kind]
-    problem.facts["cause"] = "no-barrier" if waits else "no-wait"
-    if waits:
+    kind = "wgmma" if first.event.meaning.kind == "wgmma" else "bulk"
+    groups, waited, closed, waits = 0, 0, False, list[Event]()
+    for event in _between(world, first, second):
+        if event.mask is not None and not event.mask[first.thread]:
+            continue  # groups of bulk copies are those of a lane
+        if event.meaning.kind == f"{kind}_commit":
+            groups += 1
+        elif event.meaning.kind == f"{kind}_wait":
+            waits.append(event)
+            waited = groups
+            closed = closed or groups > event.meaning.count
+    problem.facts["cause"] = "no-barrier" if closed else "wait-count" if waited else "no-wait"
+    if closed or waited:
+        problem.facts["pending"], problem.facts["most"] = waits[-1].meaning.count, max(0, waited - 1)
         problem.parties.append(Party(waits[-1], first.block, first.thread))
 
 

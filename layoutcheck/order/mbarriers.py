@@ -88,7 +88,7 @@ class Mbarriers:
             announced = barrier.expected[-1][0] if barrier.expected else barrier.came[-1]
             facts: dict[str, int | str] = {
                 "expected": sum(size for _, size in barrier.expected),
-                "missing": sum(x.size for x in barrier.loads),
+                "missing_bytes": sum(x.size for x in barrier.loads),
                 "phase": barrier.phase, "announced": barrier.expected[-1][1] if barrier.expected else 0,
             }  # fmt: skip
             self.world.tell(Problem("too-few-bytes", announced, load.who, [], facts))

@@ -42,7 +42,9 @@ class Teller:
             parties = [p for p in (problem.first, problem.second) if p is not None]
             others = [p for p in problem.parties if all(p.event is not q.event for q in parties)]
             places = tuple(self.place(party) for party in (*parties, *others[:3]))
-            key = (rule.code, *((one.where.file, one.where.line) for one in places[:2]))
+            key: tuple[object, ...] = (rule.code, *((one.where.file, one.where.line) for one in places[:2]))
+            if problem.kind == "barrier-shared":  # one clash is told again by every use that follows
+                key = rule.code, problem.facts["id"]
             if key in seen:
                 continue
             seen.add(key)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from layoutcheck.patching.state import State, moved, place_of
 from layoutcheck.sources.traced import UNCOMPILED, Frame, KernelFinding, Trace, TraceFailure
 
 MOST_REPAIRS = 20
+MOST_SECONDS = 1800.0  # after which no further edit is tried
 
 
 def repair(
@@ -59,7 +61,8 @@ def repair(
     found = Repaired(dict(texts), texts)
     given = Path(script).absolute()  # a link runs as one
     run = given if given.is_relative_to(project) else main
-    search = Search(project, run, retrace, by, confirm, frozenset(locked))
+    late = time.monotonic() + MOST_SECONDS
+    search = Search(project, run, retrace, by, confirm, frozenset(locked), late)
     state, given_up = State(trace), set[tuple[str, int]]()
     for _ in range(MOST_REPAIRS):
         wanted = state.open() if by == STRATEGY else []
@@ -96,7 +99,7 @@ def repair(
             continue
         found.after, state = made.edited.changed, made.edited.after
         found.repairs.append(made.repair)
-    state = _ordered(search, state, found, by, progress)
+    state, refused = _ordered(search, state, found, by, progress)
     for failed in whole.failures(state) if by is None and not state.bad() else ():
         if progress is not None:
             progress(f"repairing {failed.where or 'what the compiler refuses'}")
@@ -110,41 +113,47 @@ def repair(
     found.sketches = [one for one in found.sketches if _still(found, one.where) & bad] + products
     still = operands.unrepaired(state.trace)
     for finding in operands.unrepaired(trace) if by in (None, ordering.STRATEGY) else ():
-        if finding.places and _remains(found, finding, still):
-            left_so = f"{finding.code}, which no edit repairs: {finding.title}"
-            if ordering.overlapping(finding):
-                left_so += f"; {ordering.OVERLAP}"
-            found.sketches.append(Sketch(finding.places[0].where, left_so))
+        left_so = _remaining(found, finding, still) if finding.places else None
+        if left_so is not None:
+            overlap = ordering.OVERLAP if ordering.overlapping(finding) else ""
+            why = refused.get(proof.key(left_so)) or overlap
+            told = f"{finding.code}, which no edit repairs: {finding.title}{'; ' if why else ''}{why}"
+            found.sketches.append(Sketch(finding.places[0].where, told))
     for file in locked:
         found.before.pop(file, None)
         found.after.pop(file, None)
     found.uncompiled = [] if found.sketches else whole.uncompiled(state.trace)
     ends = [one for one in state.trace.failures if one.kind not in UNCOMPILED]
     found.unseen = [f"{one.kind}: {_said(one)}" for one in ends if one.message]
+    if search.late:
+        found.unseen.append(f"timeout: after {MOST_SECONDS:,.0f} s no further edit was tried")
     return found
 
 
 def _ordered(
     search: Search, state: State, found: Repaired, by: str | None, progress: Callable[[str], None] | None
-) -> State:
-    """The program after the edits for its order; for notes, too, where they are asked for by name."""
-    given_up: list[KernelFinding] = []
+) -> tuple[State, dict[proof.Key, str]]:
+    """The program after the edits for its order, and why findings have none.
+
+    For notes, too, where they are asked for by name.
+    """
+    given_up: dict[proof.Key, str] = {}
     texts = found.after
     for _ in range(MOST_REPAIRS if by in (None, ordering.STRATEGY) else 0):
         left = ordering.first(proof.wrong(state.trace, notes=by is not None))
-        kept = [one for one in left if proof.key(one) not in map(proof.key, given_up)]
+        kept = [one for one in left if proof.key(one) not in given_up]
         if not kept:
             break
         if progress is not None:
             progress(f"repairing the order at {kept[0].places[-1].where}")
-        made, _ = whole.disorder(search, state, kept[0], texts)
+        made, why = whole.disorder(search, state, kept[0], texts)
         if made is None:
-            given_up.append(kept[0])
+            given_up[proof.key(kept[0])] = why
             continue
-        texts, state, given_up = made.edited.changed, made.edited.after, []
+        texts, state, given_up = made.edited.changed, made.edited.after, {}
         found.repairs.append(made.repair)
     found.after = texts
-    return state
+    return state, given_up
 
 
 def _said(failed: TraceFailure) -> str:
@@ -152,13 +161,17 @@ def _said(failed: TraceFailure) -> str:
     return first if failed.where is None else f"{failed.where}: {first}"
 
 
-def _remains(found: Repaired, finding: KernelFinding, still: list[KernelFinding]) -> bool:
-    """Whether a finding of the first trace is among those after all edits."""
+def _remaining(found: Repaired, finding: KernelFinding, still: list[KernelFinding]) -> KernelFinding | None:
+    """What a finding of the first trace is among those after all edits; None where it is gone."""
     there = [_still(found, place.where) for place in finding.places[:2]]
-    return any(
-        one.code == finding.code
-        and all((p.where.file, p.where.line) in at for p, at in zip(one.places[:2], there, strict=False))
-        for one in still
+    return next(
+        (
+            one
+            for one in still
+            if one.code == finding.code
+            and all((p.where.file, p.where.line) in at for p, at in zip(one.places[:2], there, strict=False))
+        ),
+        None,
     )
 
 

@@ -7,7 +7,9 @@ other copies of the program, the cheapest is kept.
 from __future__ import annotations
 
 import itertools
+import math
 import tempfile
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -49,7 +51,7 @@ class Proven:
 
 @dataclass(frozen=True)
 class Search:
-    """A project whose script is traced with other texts."""
+    """A project whose script is traced with other texts, until `deadline` (of `time.monotonic`)."""
 
     project: Path
     main: Path
@@ -57,6 +59,7 @@ class Search:
     by: str | None
     confirm: Confirm | None
     locked: frozenset[str] = frozenset()
+    deadline: float = math.inf
 
     def best(
         self, state: State, target: tuple[Distinct, Report], texts: dict[str, str]
@@ -114,8 +117,13 @@ class Search:
         return None, told(refused)
 
     def may(self, edits: Candidate) -> bool:
-        """Whether edits can be made: none touches another, or a file that is not to be edited."""
-        return apart(edits) and not any(edit.path in self.locked for edit in edits)
+        """Whether edits can be made: none touches another, or a file not to be edited, and there is time."""
+        return apart(edits) and not self.late and not any(edit.path in self.locked for edit in edits)
+
+    @property
+    def late(self) -> bool:
+        """Whether the time for edits is used up."""
+        return time.monotonic() > self.deadline
 
     def unkept(self, edited: Edited, place: Place, bare: Candidate | None) -> str:
         """Why a predicate is not shown to take away just what leaves the tensor."""

@@ -159,13 +159,19 @@ class Edited:
         ranks = [self.after.ranks.get(self.line(place), RANKS["slow"]) for place in self.repaired()]
         return not any(ranks) and next(self.slowed(), None) is None
 
+    def failed(self) -> str:
+        """How the program fails now and did not before; "" where it does not."""
+        if len(self.after.trace.failures) <= len(self.before.trace.failures):
+            return ""
+        return f"the program fails: {self.after.trace.failures[-1].message.splitlines()[0][:120]}"
+
     def objection(self, registers: bool = True) -> str:
         """What is worse than before beside the verdicts on copies; "" where nothing is.
 
         Without `registers` threads may hand on other elements in them, as operands of a product do.
         """
-        if len(self.after.trace.failures) > len(self.before.trace.failures):
-            return f"the program fails: {self.after.trace.failures[-1].message.splitlines()[0][:120]}"
+        if failed := self.failed():
+            return failed
         if registers and torn(
             held(one for one, _ in self.before.reports),
             held(one for one, _ in self.after.reports),

@@ -63,7 +63,8 @@ def disorder(
             break
         tried.add(tuple(changed.values()))
         edited = Edited(texts, state, changed, State(search.trace(changed)))
-        why = proof.objection(state.trace, edited.after.trace, finding, edited.lines) or edited.objection()
+        why = edited.failed() or proof.objection(state.trace, edited.after.trace, finding, edited.lines)
+        why = why or edited.objection()
         if not why and edited.harmed():
             why = f"{short(edited.harmed()[0])} is worse"
         if not why:

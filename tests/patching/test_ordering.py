@@ -164,7 +164,7 @@ def kernel(turns):
         (finding("LC509", "barrier-shared", place(5), place(5), executing=[128, 128, 128]),
          ["arch.barrier(barrier_id=1, number_of_threads=128)",
           "arch.barrier(barrier_id=2, number_of_threads=64)"]),
-        (finding("LC507", "too-few-bytes", place(6), place(9), announced=512, missing=256),
+        (finding("LC507", "too-few-bytes", place(6), place(9), announced=512, missing_bytes=256),
          ["arch.mbarrier_arrive_and_expect_tx(full, 768)"]),
         (finding("LC507", "bytes-never-arrive", place(6), place(10), announced=512, bytes=16),
          ["arch.mbarrier_arrive_and_expect_tx(full, 496)"]),
@@ -243,7 +243,20 @@ def test_the_edit_that_puts_accesses_in_order_is_kept(tmp_path: Path, good: bool
         assert found.sketches == []
     else:
         assert found.repairs == [] and found.after == found.before and len(seen) == 2  # both slots
-        assert [one.reason for one in found.sketches] == ["LC504, which no edit repairs: title"]
+        (left,) = found.sketches
+        assert left.reason.startswith("LC504, which no edit repairs: title; no edit of it was proven")
+        assert left.reason.count("synchronise: insert sync_threads()") == 2
+
+
+def test_after_the_time_for_edits_no_further_one_is_tried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "k.py"
+    path.write_text(SCRIPT)
+    monkeypatch.setattr("layoutcheck.patching.repair.MOST_SECONDS", -1.0)
+    found = repair(str(path), traced(SCRIPT, path, lambda _: False), lambda *_: pytest.fail("traced"))
+    assert found.repairs == [] and len(found.sketches) == 1
+    assert "no further edit was tried" in found.unseen[-1]
 
 
 @pytest.mark.sweep

@@ -59,12 +59,17 @@ def _missing(problem: Problem, places: Sequence[KernelPlace]) -> str:
         if cause == "early-wait" and wait is not None:
             return f"The wait at {line(wait)} has returned for an earlier phase: it asks for parity {facts['parity']}, and returns at once while the phase of the other parity is still running."
         return f"Missing: mbarrier_wait on the mbarrier of that copy, by the reading warp, before {second}."
+    if cause == "no-commit" and wait is None:
+        return (
+            f"Missing: cp_async_commit_group() after {line(places[0])} and cp_async_wait_group(0) before {second}, or "
+            "cp_async_mbarrier_arrive_noinc() in place of an ordinary arrival (PipelineCpAsync has it in producer_commit)."
+        )
     if cause == "no-commit":
         return f"Missing: cp_async_commit_group() after {line(places[0])}: the groups that the kernel waits for do not contain the copy."
     if cause == "wait-count" and wait is not None:
         return (
-            f"cp_async_wait_group({facts['pending']}) at {line(wait)} leaves the copy's group open: it needs "
-            f"cp_async_wait_group({facts['most']}) or less."
+            f"cp_async_wait_group({facts['pending']}) at {line(wait)} leaves the copy's group open. Missing: "
+            f"cp_async_wait_group({facts['most']}) in its place, or a lower number."
         )
     if cause == "no-barrier" and not same_warp(problem):
         after = f" after the wait at {line(wait)}" if wait is not None else ""

@@ -41,6 +41,13 @@ def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
         missing = f"Missing: tcgen05.commit to an mbarrier behind {line(first)}, and a wait for that phase before {line(second)}."
     elif problem.facts.get("cause") == "no-barrier" and len(places) > 2:
         missing = f"Missing: a barrier between the wait at {line(places[2])} and {line(second)}."
+    elif problem.facts.get("cause") == "wait-count" and len(places) > 2:
+        facts = problem.facts
+        lower = f" (or a number up to {facts['most']})" if int(facts["most"]) else ""
+        missing = (
+            f"The wait at {line(places[2])} lets {facts['pending']} of the newest groups go on, this one among them. "
+            f"Missing: {wait}{lower} in its place."
+        )
     else:
         missing = f"Missing: {wait} by the thread that issues it, and a barrier, before {line(second)}."
     return f"{line(second)} {second.what} what {line(first)} still reads", f"{two(problem, places)} {missing}"

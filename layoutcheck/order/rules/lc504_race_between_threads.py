@@ -37,7 +37,10 @@ from layoutcheck.sources.traced import KernelPlace
 def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
     """The two accesses."""
     first, second = places[0], places[1]
-    missing = f"Missing: a barrier that both execute between {line(first)} and {line(second)}."
+    barrier = "a barrier that both execute"
+    if first.block != second.block:
+        barrier = "cluster_arrive() and cluster_wait() by both blocks"
+    missing = f"Missing: {barrier} between {line(first)} and {line(second)}."
     return (
         f"{line(second)} {second.what} what another thread {first.what} at {line(first)}, with no barrier between",
         (f"{two(problem, places)} {missing}"),

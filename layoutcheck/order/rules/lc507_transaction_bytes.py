@@ -37,7 +37,8 @@ def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
     if problem.kind == "too-few-bytes":
         return f"{line(places[0])} announces fewer bytes than the copies bring", (
             f"Phase {facts['phase']} of the mbarrier expects {facts['expected']} bytes ({line(places[0])}) and is over "
-            f"while {facts['missing']} bytes of copies are still under way ({line(places[1])})."
+            f"while {facts['missing_bytes']} bytes of copies are still under way ({line(places[1])}). Missing: the bytes of all copies of a "
+            "phase in what is announced."
         )
     return f"{line(places[0])} announces bytes that no copy brings", (
         f"{facts['bytes']} bytes are announced and never copied ({line(places[0])}): {does(places[1])} and never continues; {facts['warps']} warps of the block wait."

@@ -17,6 +17,7 @@ from layoutcheck.patching.program import Program, Source, name_of
 from layoutcheck.sources.traced import Frame, KernelFinding
 
 _BAR = ("barrier", "barrier_arrive", "NamedBarrier")
+_WAITS = ("cp_async_wait_group", "cp_async_bulk_wait_group", "wait_group")
 _ANNOUNCES = ("mbarrier_arrive_and_expect_tx", "mbarrier_expect_tx")
 
 
@@ -48,16 +49,14 @@ class _Numbers:
         self.executing = [int(n) or threads for n in self.facts.get("executing", ())]
 
     def groups(self) -> Iterator[tuple[str, Candidate]]:
-        """The groups of cp.async that a wait leaves open."""
+        """The groups that a wait leaves open."""
         most, pending = int(self.facts.get("most", 0)), int(self.facts.get("pending", 0))
-        for source, call in self._at(("cp_async_wait_group",)):
+        for source, call in self._at(_WAITS):
             for value in call.args[:1]:
                 text = text_of(source, value)
                 plain = isinstance(value, ast.Constant)
                 for new in ([] if plain else [f"{_bound(text)} - {pending - most}"]) + [str(most)]:
-                    said = (
-                        f"cp_async_wait_group({new}), not {text}; no more than {most} later groups stay open"
-                    )
+                    said = f"{name_of(call)}({new}), not {text}; no more than {most} later groups stay open"
                     yield _way(said, source, value, new)
 
     def named_barriers(self) -> Iterator[tuple[str, Candidate]]:
@@ -79,7 +78,7 @@ class _Numbers:
     def announced(self) -> Iterator[tuple[str, Candidate]]:
         """The bytes that an mbarrier expects."""
         said_now = int(self.facts.get("announced", self.facts.get("expected", 0)))
-        new = said_now + int(self.facts.get("missing", 0)) - int(self.facts.get("bytes", 0))
+        new = said_now + int(self.facts.get("missing_bytes", 0)) - int(self.facts.get("bytes", 0))
         why_enough = f"expect {new} bytes; that is what the copies of a phase bring"
         for source, call in self._at(_ANNOUNCES):
             for value in call.args[1:2] or _arguments(call, "bytes", "bytes", 9):
