@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from layoutcheck.dsl.lowered.calls import Call
 from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.errors import InputError
 from layoutcheck.operands import check_operands
@@ -63,7 +64,9 @@ class Collector:
         self._versions: dict[str, str] = {}
         self._spans: dict[tuple[int, int], range] = {}  # (process, module) -> its copies
         self._refused = 0
-        self._modules: list[tuple[TracedModule, range]] = []  # those with more to ask, and their copies
+        self._modules: list[tuple[TracedModule, range, str]] = []  # to ask more of; their copies and digests
+        self._digests: dict[tuple[int, int], str] = {}  # as `_spans`
+        self._calls: dict[str, dict[Call, None]] = {}  # by a module's digest
         self._orders: list[OrderReport] = []
         self._elements: list[ElementReport] = []
         self._operands: list[OperandReport] = []
@@ -84,7 +87,8 @@ class Collector:
         """
         modules, self._modules = self._modules, []
         wanting = False
-        for number, (module, span) in enumerate(modules):
+        for number, (module, span, digest) in enumerate(modules):
+            module = module._replace(calls=tuple(self._calls.get(digest, ())))
             if deadline is not None and time.monotonic() > deadline and self.lowering is not None:
                 left = len(modules) - number
                 self._failures.append(
@@ -104,7 +108,9 @@ class Collector:
             if self.lowering is not None:
                 mine = self.copies[span.start : span.stop]
                 wanting |= any(one.address_source == "types" for one in mine)
-                self.copies[span.start : span.stop] = self.lowering.resolve(module.text, mine, module.arch)
+                self.copies[span.start : span.stop] = self.lowering.resolve(
+                    module.text, mine, module.arch, module.calls
+                )
                 elements = self.lowering.elements(module)
                 if not any(one.refused for one in mine):
                     self._compile(module.kernel, module.text, module.arch, span)
@@ -146,6 +152,8 @@ class Collector:
         kind = event["kind"]
         if kind == "built":
             self._built(event)
+        elif kind == "called":
+            self._call(event)
         elif kind == "raised":
             self._raise(event)
         elif kind == "test":
@@ -176,6 +184,7 @@ class Collector:
         if known is not None:
             self.kernels[digest] = replace(known, built=known.built + 1)
             self._spans[module] = range(0)
+            self._digests[module] = digest
             return
         try:
             found = read_module(event["text"], event["kernel"], event["arch"], event["locations"])
@@ -188,11 +197,18 @@ class Collector:
         kept = TracedModule(
             event["text"], event["kernel"], event["arch"], event.get("sites", {}), event.get("places", ())
         )
-        self._modules.append((kept, self._spans[module]))
+        self._digests[module] = digest
+        self._modules.append((kept, self._spans[module], digest))
         self.copies += found
         self.kernels[digest] = Kernel(event["kernel"], event["arch"], len(found))
         if self.observe is not None:
             self.observe(event["text"], event["arch"], found)
+
+    def _call(self, event: dict[str, Any]) -> None:
+        digest = self._digests.get((event.get("pid", 0), event["number"]))
+        given = (one if isinstance(one, int) else tuple(map(tuple, one)) for one in event["given"])
+        if digest is not None:
+            self._calls.setdefault(digest, {})[tuple(given)] = None
 
     def _refuse(self, module: tuple[int, int], event: dict[str, Any]) -> None:
         """The verifier's refusals of a module that was taken before."""

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from layoutcheck.dsl.called import Called, Calls
 from layoutcheck.dsl.imports import when_imported
 from layoutcheck.dsl.tagged import TAGGED
 from layoutcheck.versions import untraceable
@@ -35,6 +36,7 @@ OTHER_DEPTH = (
 FEW_FRAMES = 8  # with accesses of single elements: a helper and who calls it
 COPIES = ("cute.copy", "cute.copy_atom_call")
 PRODUCTS = ("cute.gemm", "cute.mma_atom_call")
+_DYNAMIC = ("funcBody", "args", "kwonlyargs", "sig")  # what the DSL tells dynamic arguments by
 INTERNAL = "<layoutcheck>"  # the DSL (4.8) takes files of such names for no user's
 
 
@@ -74,12 +76,14 @@ class Unsupported:
     message: str
 
 
-Event: TypeAlias = "Built | Loaded | Unsupported"
+Event: TypeAlias = "Built | Called | Loaded | Unsupported"
 Record = Callable[[Event], None]
 Change = Callable[[Any, str], None]
 
 _numbers = itertools.count(1)
 _stopping: ContextVar[bool] = ContextVar("layoutcheck_stopping", default=False)
+_building: ContextVar[int | None] = ContextVar("layoutcheck_building", default=None)
+"""The number of the module that was built last."""
 
 
 class _Stop(BaseException):
@@ -91,9 +95,14 @@ class NotLaunched:
 
     calls = 0
 
-    def __call__(self, *_args: Any, **_named: Any) -> None:
-        """Nothing, but counted."""
+    def __init__(self, told: Calls | None = None) -> None:
+        self._told = told
+
+    def __call__(self, *args: Any, **named: Any) -> None:
+        """Nothing, but counted, and what is given is told."""
         NotLaunched.calls += 1
+        if self._told is not None:
+            self._told.take(args, named)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -165,20 +174,23 @@ def _wrap(module: Any, record: Record, stop: bool, change: Change | None = None)
     @_internal
     def generate_mlir(self: Any, *args: Any, **named: Any) -> Any:
         depth = getattr(self.envar, "loc_tracebacks", None)
-        token = _stopping.set(True)
+        token, before = _stopping.set(True), _building.set(None)
         try:
             if depth == 0 and not getattr(self.envar, "lineinfo", False):
                 deep = getattr(sys.modules.get(OPERATIONS), "copies_are_deep", False)
                 self.envar.loc_tracebacks = OTHER_DEPTH if deep else STACK_DEPTH
-            return generate(self, *args, **named)
+            made = generate(self, *args, **named)
+            _tell_call(self, signature, args, named, record)
+            return made
         except _Stop:
-            given = signature.bind(self, *args, **named).arguments
-            if given.get("compile_only"):
-                return NotLaunched()
+            told = _tell_call(self, signature, args, named, record)
+            if told is not None:
+                return NotLaunched(told)
             NotLaunched.calls += 1
             return None
         finally:
             _stopping.reset(token)
+            _building.reset(before)
             if depth == 0:
                 self.envar.loc_tracebacks = depth
 
@@ -188,6 +200,17 @@ def _wrap(module: Any, record: Record, stop: bool, change: Change | None = None)
         owner.build_module, owner.generate_mlir = build, generate
 
     return undo
+
+
+def _tell_call(dsl: Any, signature: inspect.Signature, args: Any, named: Any, record: Record) -> Calls | None:
+    """Tell the call that built a module; where it was only compiled, what is to be told of its calls."""
+    given = signature.bind(dsl, *args, **named).arguments
+    told = Calls(_building.get(), record)
+    if given.get("compile_only"):
+        return told
+    with contextlib.suppress(Exception):  # constants, which the module does not take, are left out
+        told.take(*dsl.extract_dynamic_args(*(given[name] for name in _DYNAMIC)))
+    return None
 
 
 def _deepen(module: Any) -> Callable[[], None]:
@@ -299,6 +322,7 @@ def _observe(dsl: Any, built: Any, kernel: str, record: Record) -> None:
     text = operation.get_asm(print_generic_op_form=True, use_local_scope=True)
     arch = str(getattr(dsl.envar, "arch", "") or "sm_90a")
     number = next(_numbers)
+    _building.set(number)
     locations = _locations(operation) if COPIES[0] in text else ()
     record(Built(number, kernel, arch, text, locations, *_sites(operation)))
     try:

@@ -94,6 +94,8 @@ def _fault(fault: LoweredFault, what: str) -> Finding:
             f"Thread {fault.thread} of block {fault.block} {verb} {width} B at byte {at} of a tensor of "
             f"{fault.other} B, and no predicate prevents it."
         )
+        if fault.called:
+            message += f" The program calls the kernel so, with {fault.called}."
         if fault.extent:
             message += " It leaves the tensor with all dynamic extents that were tried, small and large."
         if fault.overflows:

@@ -67,8 +67,9 @@ class LoweredFault:
     The access of `width_bytes` by `thread` at `address` bytes (from the beginning of its tensor's memory or
     of the block's shared memory). `other` is the size of that memory ("outside", "beyond") or the other
     thread ("race"), `block` the block's index, if known, `extent` the number given to all dynamic extents
-    (0: none); `overflows` says that 32-bit arithmetic of the address did. Of "leaves" the address counts from
-    the allocation's begin, which is aligned to `align` bytes and here lies `base` past a multiple of 1024. Of
+    (0: none), `called` the shapes and integers of a call that the program makes ("": not of one call alone).
+    `overflows` says that 32-bit arithmetic of the address did. Of "leaves" the address counts from the
+    allocation's begin, which is aligned to `align` bytes and here lies `base` past a multiple of 1024. Of
     "mode", `other` is the extent of mode `mode`, and `coordinate` where the access lies in it.
     """
 
@@ -87,6 +88,7 @@ class LoweredFault:
     overflows: bool = False
     mode: str = ""
     coordinate: int = 0
+    called: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from layoutcheck.digits import is_number
 from layoutcheck.sources.printed import where_of
@@ -14,7 +14,7 @@ class TracedModule(NamedTuple):
     """A module in MLIR's generic form.
 
     `sites` says of each operation's name at which of `places` its operations stand, in the order of the text;
-    `places` are locations as the DSL prints them.
+    `places` are locations as the DSL prints them. `calls` are the program's, as `dsl/called.py` tells them.
     """
 
     text: str
@@ -22,6 +22,7 @@ class TracedModule(NamedTuple):
     arch: str
     sites: Mapping[str, Sequence[int]]
     places: Sequence[str]
+    calls: Sequence[tuple[Any, ...]] = ()
 
     def frames(self, tag: str) -> list[Frame]:
         """The place of an operation ("cute.copy#3") and its callers, innermost first; [] for none."""

@@ -77,7 +77,7 @@ class Slow:
     def __init__(self, clock: list[float]) -> None:
         self.clock = clock
 
-    def resolve(self, _text: str, copies: list[Any], _arch: str) -> list[Any]:
+    def resolve(self, _text: str, copies: list[Any], *_: Any) -> list[Any]:
         self.clock[0] += 1.0
         return copies
 

@@ -1,11 +1,11 @@
 """Numbers for what a kernel is given at run time: dynamic extents and strides, pointers, integers.
 
-With `extent` given, all dynamic extents become that number, so that those which must be equal are; of
-several numbers, those of mode i of every tensor the i-th, of further modes the last; `Unequal` gives those of
-one tensor other numbers. Otherwise a tensor's dynamic extents become 512, or 1024 where its stride is 1, made
-a multiple of what the type promises. Its dynamic strides make it compact, from the mode of stride 1 outwards;
-with `Spread` each leaves room. Each pointer is an object of its own. An integer, of which
-nothing is known, is 1024.
+`Numbers` are those of a call that the program makes. With another `extent`, all dynamic extents become
+that number, so that those which must be equal are; of several numbers, those of mode i of every tensor the
+i-th, of further modes the last; `Unequal` gives those of one tensor other numbers. Otherwise a tensor's
+dynamic extents become 512, or 1024 where its stride is 1, made a multiple of what the type promises. Its
+dynamic strides make it compact, from the mode of stride 1 outwards; with `Spread` each leaves room. Each
+pointer is an object of its own. An integer, of which nothing is known, is 1024.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from layoutcheck.dsl.lowered.types import SHARED, Type
 from layoutcheck.dsl.lowered.values import Value
 from layoutcheck.errors import InputError
 
-Extent: TypeAlias = "int | tuple[int, ...] | Unequal | Spread | None"
+Extent: TypeAlias = "int | tuple[int, ...] | Unequal | Spread | Numbers | None"
 
 INNER_EXTENT, EXTENT, INTEGER = 1024, 512, 1024
 ROOM = 4  # what strays by a whole extent, as an index of the other mode may, is in the room's nearer half
@@ -47,6 +47,23 @@ class Unequal:
 
 
 @dataclass(frozen=True, slots=True)
+class Numbers:
+    """A call's numbers: of each argument those for its `?`, extents before strides, or an integer's.
+
+    None is said of arguments that have none, or that are not known. `extents` are those of all tensors,
+    `name` the tensors' shapes and the integers, as they are told.
+    """
+
+    arguments: tuple[tuple[int, ...] | None, ...]
+    extents: tuple[int, ...]
+    name: str
+
+    def of(self, index: int) -> tuple[int, ...] | None:
+        """Those of one argument."""
+        return self.arguments[index] if index < len(self.arguments) else None
+
+
+@dataclass(frozen=True, slots=True)
 class Spread:
     """These extents, with room between the modes: each dynamic stride is four times what is behind it."""
 
@@ -64,6 +81,8 @@ def instantiate(
 
     Raises TooLarge.
     """
+    if isinstance(extent, Numbers):
+        return _fill(kind, iter(extent.of(index) or ()), index, INTEGER if integer is None else integer)
     room = ROOM if isinstance(extent, Spread) else 1
     extent = extent.extent if isinstance(extent, Spread) else extent
     if isinstance(extent, Unequal):

@@ -14,11 +14,11 @@ list of n + 1 offsets) were made equal.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from layoutcheck.dsl.lowered import Kernel
-from layoutcheck.dsl.lowered.arguments import Extent, Unequal
+from layoutcheck.dsl.lowered.arguments import Extent, Numbers, Unequal
 from layoutcheck.dsl.lowered.grid import RUN_TIME
 from layoutcheck.dsl.lowered.judged_blocks import LOADED, Judged
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp, access_parts
@@ -29,6 +29,8 @@ from layoutcheck.sources.traced import TOO_MANY, LoweredFault
 UNUSED = "whether it uses what it reads of another coordinate"
 RELATED = "how the dynamic extents relate is not known"
 _MOST_MULTIPLE = 1024
+_MOST_CALLS = 8  # of a kernel that are evaluated
+_NEVER = 1 << 63
 _MOST_BYTES = 1 << 31  # of a tensor that is made larger than the others
 WRAPS = "its 32-bit offset overflows if all integer arguments are {} or more"
 REPAIR = "with a dynamic pitch of 64 bits (cute.sym_int64), or coordinates of cutlass.Int64, they are not"
@@ -36,32 +38,59 @@ REPAIR = "with a dynamic pitch of 64 bits (cute.sym_int64), or coordinates of cu
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Accesses to tensors, by tag.
+    """Accesses to tensors, by tag. `judged` are all but those whose addresses only a run knows.
 
     `faults` leave one; `unchecked` are not judged, for the reason given. Those in `multiple` stay inside if
     every dynamic extent is a multiple of that number (0: no such number was found), and not with the fault.
     The 32-bit offsets of those in `overflows` overflow if every dynamic extent is that number, or larger.
-    `modes` are the multiples of those in `multiple` mode by mode, where that is known. Those in `unequal`
+    `modes` are the multiples of those in `multiple` mode by mode, where that is known, `tried` the extents by
+    mode with which these left their tensor, where they were not alike. Those in `unequal`
     leave a tensor of these extents, by mode, with the fault. `inside` counts the bytes of accesses that stay
     in their tensor, all and different ones, by tag and by what was evaluated.
     """
 
+    judged: set[str] = field(default_factory=set)
     faults: dict[str, list[LoweredFault]] = field(default_factory=dict)
     unchecked: dict[str, str] = field(default_factory=dict)
     multiple: dict[str, tuple[int, LoweredFault]] = field(default_factory=dict)
     overflows: dict[str, int] = field(default_factory=dict)
     modes: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    tried: dict[str, tuple[int, ...]] = field(default_factory=dict)
     unequal: dict[str, tuple[tuple[int, ...], LoweredFault]] = field(default_factory=dict)
     inside: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)
 
 
-def tensor_bounds(kernel: Kernel, widest_bytes: int) -> Bounds:
-    """The bounds of everything that a kernel does in global memory.
+def tensor_bounds(kernel: Kernel, widest_bytes: int, calls: Sequence[Numbers] = ()) -> Bounds:
+    """The bounds of everything that a kernel does in global memory; `calls` are those that the program makes.
 
     TMA keeps to its tensor by itself: its instructions are not looked at here.
     """
+    found = _with_any_extents(kernel, widest_bytes)
+    for call in calls[:_MOST_CALLS] if kernel.grid is not None else ():
+        every = call is calls[0]
+        left = {tag for tag in found.judged - found.faults.keys() if every or _may_leave(found, tag, call)}
+        for tag, one in judged_in_modes(kernel, left, None, widest_bytes, call).items() if left else ():
+            if isinstance(one, Judged) and one.sure and one.faults:
+                found.faults[tag] = [replace(fault, called=call.name) for fault in one.faults]
+                for other in (found.unchecked, found.multiple, found.modes, found.overflows, found.unequal):
+                    other.pop(tag, None)
+    return found
+
+
+def _may_leave(found: Bounds, tag: str, call: Numbers) -> bool:
+    """Whether an operation, of which it rests on the caller, may leave its tensor in a call."""
+    multiple, _ = found.multiple.get(tag, (1, None))
+    if multiple == 0 or any(extent % multiple for extent in call.extents):
+        return True
+    if tag in found.unequal or found.overflows.get(tag, _NEVER) <= max(call.extents, default=0):
+        return True
+    return found.unchecked.get(tag, "").startswith((RUN_TIME, RELATED))
+
+
+def _with_any_extents(kernel: Kernel, widest_bytes: int) -> Bounds:
+    """The bounds for every caller."""
     found = Bounds()
-    tags = set()
+    tags = found.judged
     for tag, op in kernel.lowered_ops.items():
         rests = _rests(op, widest_bytes)
         if rests in ("static", "arguments"):
@@ -71,7 +100,8 @@ def tensor_bounds(kernel: Kernel, widest_bytes: int) -> Bounds:
     if not tags:
         return found
     if kernel.grid is None:
-        return Bounds(unchecked=found.unchecked | dict.fromkeys(tags, RUN_TIME))
+        found.unchecked.update(dict.fromkeys(tags, RUN_TIME))
+        return found
     promise = kernel.grid.promise()
     first = judged_in_modes(kernel, tags, promise[1] if promise else None, widest_bytes, counted=True)
     tails: dict[str, LoweredFault] = {}
@@ -115,7 +145,14 @@ def tensor_bounds(kernel: Kernel, widest_bytes: int) -> Bounds:
         left -= right
         multiple *= 2
     found.multiple.update((tag, (0, tails[tag])) for tag in left)
-    found.modes.update(_by_mode(kernel, found.multiple, quantum, whole, widest_bytes))
+    steps = kernel.grid.quanta()
+    for numbers in _uneven(steps, quantum, whole):  # what one mode promises holds for no other
+        left = open_ - found.unchecked.keys() - found.multiple.keys()
+        for tag, one in judged_in_modes(kernel, left, max(numbers), widest_bytes, numbers).items():
+            if isinstance(one, Judged) and one.faults:
+                found.multiple[tag] = quantum, one.faults[0]
+                found.tried[tag] = numbers
+    found.modes.update(_by_mode(kernel, found.multiple, steps, whole, widest_bytes))
     left = open_ - found.unchecked.keys() - found.multiple.keys()
     found.unequal.update(_unequal(kernel, left, quantum, whole, widest_bytes))
     for extent in kernel.grid.many(whole):
@@ -167,19 +204,26 @@ def _always(
     return found
 
 
+def _uneven(steps: Sequence[int], quantum: int, whole: int) -> Iterator[tuple[int, ...]]:
+    """Extents one step above and below whole tiles, where the modes' steps are not all the quantum."""
+    if any(step != quantum for step in steps):
+        yield tuple(whole + step for step in steps)
+        yield tuple(whole - step for step in steps)
+
+
 def _by_mode(
-    kernel: Kernel, multiple: Mapping[str, tuple[int, LoweredFault]], quantum: int, whole: int, widest: int
-) -> dict[str, tuple[int, ...]]:
+    kernel: Kernel, multiple: Mapping[str, tuple[int, LoweredFault]], steps: Sequence[int], whole: int,
+    widest: int,
+) -> dict[str, tuple[int, ...]]:  # fmt: skip
     """The least multiple that the extents of each mode need while those of the others are whole, by tag.
 
     Only of what stays inside if all modes keep their multiple at once; 1 where the type promises enough. The
-    same mode of all tensors gets the same number; where tensors differ in rank nothing is known.
+    same mode of all tensors gets the same number, a multiple of its one of `steps`; where tensors differ in
+    rank there are none, and nothing is known.
     """
-    assert kernel.grid is not None
-    ranks = kernel.grid.ranks()
-    rank = max(ranks, default=0)
-    tags = {tag for tag, (number, _) in multiple.items() if number > quantum}
-    if rank < 2 or len(ranks) > 1 or not tags:
+    rank = len(steps)
+    tags = {tag for tag, (number, _) in multiple.items() if number > 1}
+    if rank < 2 or not tags:
         return {}
 
     def inside(left: set[str], numbers: Sequence[int]) -> set[str]:
@@ -188,7 +232,7 @@ def _by_mode(
 
     found: dict[str, list[int]] = {tag: [] for tag in tags}
     for mode in range(rank):
-        left, number = set(tags), quantum
+        left, number = set(tags), steps[mode]
         while left and number <= min(whole, _MOST_MULTIPLE):
             tails = [[whole + sign * number * (i == mode) for i in range(rank)] for sign in (1, -1)]
             right = left & inside(left, tails[0])
@@ -202,7 +246,9 @@ def _by_mode(
     for numbers in {tuple(found[tag]) for tag in tags}:
         alike = {tag for tag in tags if tuple(found[tag]) == numbers}
         right = inside(alike, [whole + number for number in numbers])
-        checked.update(dict.fromkeys(right, tuple(n if n > quantum else 1 for n in numbers)))
+        checked.update(
+            dict.fromkeys(right, tuple(n if n > q else 1 for n, q in zip(numbers, steps, strict=True)))
+        )
     return checked
 
 
@@ -240,7 +286,10 @@ def _unequal(
 
 def conditions(found: Bounds) -> dict[str, str]:
     """What the caller has to keep so that accesses stay in their tensors, by tag, and what happens if not."""
-    told = {tag: _tail(*one, found.modes.get(tag, ())) for tag, one in found.multiple.items()}
+    told = {
+        tag: _tail(*one, found.modes.get(tag, ()), found.tried.get(tag, ()))
+        for tag, one in found.multiple.items()
+    }
     for tag, (extents, fault) in found.unequal.items():
         told[tag] = f"the dynamic extents have to be equal: {_what(fault, ' x '.join(map(str, extents)))}"
     for tag, extent in found.overflows.items():
@@ -252,13 +301,13 @@ def conditions(found: Bounds) -> dict[str, str]:
     return told
 
 
-def _tail(multiple: int, fault: LoweredFault, modes: tuple[int, ...]) -> str:
+def _tail(multiple: int, fault: LoweredFault, modes: tuple[int, ...], tried: tuple[int, ...]) -> str:
     what = f"a multiple of {multiple}" if multiple else f"other than {fault.extent}"
     needed = f"every dynamic extent has to be {what}"
     if max(modes, default=1) > 1:
         parts = [f"of {number} in mode {i}" for i, number in enumerate(modes) if number > 1]
         needed = f"the dynamic extents have to be multiples {' and '.join(parts)}"
-    return f"{needed}: {_what(fault)}"
+    return f"{needed}: {_what(fault, ' x '.join(map(str, tried)))}"
 
 
 def _what(fault: LoweredFault, extents: str = "") -> str:

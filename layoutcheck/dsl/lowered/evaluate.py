@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from layoutcheck.dsl.lowered.arguments import EXTENTS, OTHERS, Extent, dynamic_layout, instantiate
+from layoutcheck.dsl.lowered.arguments import EXTENTS, OTHERS, Extent, Numbers, dynamic_layout, instantiate
 from layoutcheck.dsl.lowered.branches import BRANCHES
 from layoutcheck.dsl.lowered.contents import RandomMemory, RandomOperations
 from layoutcheck.dsl.lowered.flow import Flow
@@ -148,7 +148,7 @@ def run_kernel(kernel: Operation, machine: Machine, run: Flow, launch: Launched 
         slot = run.slots[argument]
         cute = types[i] if i < len(types) else ""
         pointer = cute.startswith("!cute.ptr<")  # its address is all that a run gives it
-        bit = others if given is None or given[i][1] == "arguments" else extents
+        bit = others if given is None else {"static": 0, "extents": extents}.get(given[i][1], others)
         bit = 0 if pointer or static_tensor(cute) is not None else bit
         if given is not None:
             machine.values[slot], machine.provenance[slot] = given[i][0], bit
@@ -238,7 +238,8 @@ def launches_of(
             slot = run.slots[argument]
             machine.values[slot] = instantiate(parse_type(argument.type), cute, i, extent, integer)
             machine.provenance[slot] = 0
-            if static_tensor(cute) is None and parse_type(argument.type).kind != "pointer":
+            told = extent.of(i) if isinstance(extent, Numbers) else None
+            if told is None and static_tensor(cute) is None and parse_type(argument.type).kind != "pointer":
                 why = OTHERS if dynamic_layout(cute) is None else EXTENTS
                 machine.provenance[slot] = machine.reasons.bit("arguments", why)
         slots = run.slots_of(host.regions[0].blocks[0].arguments)

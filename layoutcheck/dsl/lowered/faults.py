@@ -7,15 +7,16 @@ on numbers for dynamic arguments; costs also where a whole warp shares a value l
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from layoutcheck.analysis.cost import SideCost
 from layoutcheck.copies.copy import Copy
-from layoutcheck.dsl.lowered import Kernel, Lowered
+from layoutcheck.dsl.lowered import Kernel, Lowered, argument_types
 from layoutcheck.dsl.lowered.bounds import conditions, tensor_bounds
+from layoutcheck.dsl.lowered.calls import Call, numbers_of
 from layoutcheck.dsl.lowered.costs import side_costs
 from layoutcheck.dsl.lowered.instructions import transfers
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp, access_parts
@@ -109,15 +110,16 @@ class Outside:
     inside: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)
 
 
-def outside(lowered: Lowered, arch: str, text: str) -> Outside:
-    """Of all kernels of a lowered module; `text` is the module as traced."""
+def outside(lowered: Lowered, arch: str, text: str, calls: Iterable[Call] = ()) -> Outside:
+    """Of all kernels of a lowered module, `text` as traced; `calls` are those that the program makes."""
     found = Outside()
+    numbers = numbers_of(calls, argument_types(text), [kernel.name for kernel in lowered.kernels])
     widest = parse_arch(arch).widest_access_bits // 8
     shifts = any(int(align) < 1 << (int(bits) + int(base)) for align, bits, base in _SWIZZLED.findall(text))
     boxes = transfers(text)
     for kernel in lowered.kernels:
         threads = kernel.launch.threads
-        bounds = tensor_bounds(kernel, widest)
+        bounds = tensor_bounds(kernel, widest, numbers)
         found.faults.update((tag, (threads, faults)) for tag, faults in bounds.faults.items() if faults)
         found.unchecked.update(bounds.unchecked)
         found.conditions.update(conditions(bounds))

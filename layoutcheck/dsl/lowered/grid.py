@@ -117,9 +117,29 @@ class Grid:
 
     def ranks(self) -> set[int]:
         """The numbers of modes that tensors with dynamic extents have."""
+        return {len(one) for one in self._promises()}
+
+    def quanta(self) -> tuple[int, ...]:
+        """What the dynamic extents of each mode are multiples of, in all tensors; () where ranks differ.
+
+        Of a mode that is static everywhere what all dynamic extents are.
+        """
+        modes = self._promises()
+        if len(self.ranks()) != 1:
+            return ()
+        whole = math.lcm(*itertools.chain(*itertools.chain(*modes)))
+        every = (list(itertools.chain(*mode)) for mode in zip(*modes, strict=True))
+        return tuple(math.lcm(*mode) if mode else whole for mode in every)
+
+    def _promises(self) -> list[list[list[int]]]:
+        """Of each tensor with dynamic extents, mode by mode, what these are multiples of."""
         layouts = filter(None, map(dynamic_layout, itertools.chain(*self.types.values())))
-        shapes = [one.shape for one in layouts if any(isinstance(n, Dynamic) for n in flatten(one.shape))]
-        return {len(shape) if isinstance(shape, tuple) else 1 for shape in shapes}
+        shapes = (one.shape if isinstance(one.shape, tuple) else (one.shape,) for one in layouts)
+        found = (
+            [[n.divisor for n in flatten(mode) if isinstance(n, Dynamic)] for mode in shape]
+            for shape in shapes
+        )
+        return [modes for modes in found if any(modes)]
 
     def many(self, whole: int) -> list[int]:
         """The least multiples of `whole` that, as all dynamic extents, make a tensor more than 2^31 elements.

@@ -21,7 +21,7 @@ import numpy as np
 
 from layoutcheck.copies.offsets import IntArray
 from layoutcheck.dsl.lowered import Kernel
-from layoutcheck.dsl.lowered.arguments import Extent, Spread
+from layoutcheck.dsl.lowered.arguments import Extent, Numbers, Spread
 from layoutcheck.dsl.lowered.grid import Blocks
 from layoutcheck.dsl.lowered.judged_blocks import Judged, judge_all, object_of, spans
 from layoutcheck.dsl.lowered.lowered_op import access_parts
@@ -53,13 +53,14 @@ def judged_in_modes(
 ) -> dict[str, Judged | str]:  # fmt: skip
     """What the blocks at the grid's edges do under `tags`, with what leaves a mode.
 
-    `numbers` are the extents, where they are not all `extent`.
+    `numbers` are the extents, where they are not all `extent`. Those of a call may be of strides that tell no
+    modes: what leaves a mode and stays in the memory is not told.
     """
     assert kernel.grid is not None
     grid, numbers = kernel.grid, extent if numbers is None else numbers
     blocks = grid.blocks(tags, numbers)
     found = judge_all(blocks, tags, extent, widest_bytes, counted)
-    if isinstance(blocks, str) or numbers is None or isinstance(numbers, Spread):
+    if isinstance(blocks, str) or numbers is None or isinstance(numbers, (Numbers, Spread)):
         return found
     was, now = grid.tensors(numbers), grid.tensors(Spread(numbers))
     parted = {base: parts(was[base], now[base]) for base in was.keys() & now.keys()}

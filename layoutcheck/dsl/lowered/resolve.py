@@ -25,6 +25,7 @@ import numpy as np
 from layoutcheck.atoms.tma.landing import SMEM_ALIGN_BYTES
 from layoutcheck.copies.tiled import threads
 from layoutcheck.dsl.lowered import SURPRISES, Lowered, of_answer, passes
+from layoutcheck.dsl.lowered.calls import Call
 from layoutcheck.dsl.lowered.capacity import too_large
 from layoutcheck.dsl.lowered.elements import check_elements, has_elements
 from layoutcheck.dsl.lowered.faults import KNOWN, SURE, Outside, addresses, outside, with_faults, written
@@ -101,15 +102,21 @@ class Lowering:
         if session is not None:
             session.close()
 
-    def resolve(self, text: str, copies: Sequence[TracedCopy], arch: str) -> list[TracedCopy]:
-        """The copies of a module in order; those known by types get addresses, or the reason why not."""
+    def resolve(
+        self, text: str, copies: Sequence[TracedCopy], arch: str, calls: Sequence[Call] = ()
+    ) -> list[TracedCopy]:
+        """The copies of a module in order; those known by types get addresses, or the reason why not.
+
+        `calls` are those that the program makes of the module's host function.
+        """
         if not self.copies or not any(wanting(one) or _placed(one) for one in copies):
             return list(copies)
-        digest = hashlib.sha256(f"{arch} {text}".encode()).digest()
+        digest = _digest(text, arch, calls)
         known = self._known.get(digest)
         if known is None:
             start = time.monotonic()
-            known = self._known[digest] = _resolved_all(copies, *self._judged(digest, text, arch), arch)
+            judged = self._judged(digest, text, arch, calls)
+            known = self._known[digest] = _resolved_all(copies, *judged, arch)
             self._spend(start)
         return [
             replace(
@@ -134,7 +141,7 @@ class Lowering:
 
         The compiler is not asked where the script has it `compiled` itself.
         """
-        digest = hashlib.sha256(f"{arch} {text}".encode()).digest()
+        digest = _digest(text, arch)
         if digest in self._lowered or compiled:
             return self._lowered.get(digest)
         with self._lock:
@@ -151,20 +158,20 @@ class Lowering:
         if not self.copies or not has_elements(module.text):
             return None
         start = time.monotonic()
-        digest = hashlib.sha256(f"{module.arch} {module.text}".encode()).digest()
+        digest = _digest(module.text, module.arch, module.calls)
         if digest not in self._elements:
-            lowered, beyond = self._judged(digest, module.text, module.arch)
+            lowered, beyond = self._judged(digest, module.text, module.arch, module.calls)
             self._elements[digest] = check_elements(module, lowered, beyond)
         self._spend(start)
         return self._elements[digest]
 
-    def _judged(self, digest: bytes, text: str, arch: str) -> tuple[Lowered, Outside]:
+    def _judged(self, digest: bytes, text: str, arch: str, calls: Sequence[Call]) -> tuple[Lowered, Outside]:
         """A module lowered, and its accesses outside of memory; from the last time if it was this one."""
         if self._last[0] != digest:
             lowered = self._lower(text)
-            self._last = digest, (lowered, _outside(lowered, arch, text))
+            self._last = digest, (lowered, _outside(lowered, arch, text, calls))
             if not lowered.problem:
-                self._lowered[digest] = next(too_large(lowered, arch), None)
+                self._lowered[_digest(text, arch)] = next(too_large(lowered, arch), None)
         return self._last[1]
 
     def _spend(self, start: float) -> None:
@@ -224,10 +231,14 @@ class Lowering:
         return found
 
 
-def _outside(lowered: Lowered, arch: str, text: str) -> Outside:
+def _digest(text: str, arch: str, calls: Sequence[Call] = ()) -> bytes:
+    return hashlib.sha256(f"{arch} {list(calls)} {text}".encode()).digest()
+
+
+def _outside(lowered: Lowered, arch: str, text: str, calls: Sequence[Call]) -> Outside:
     """What leaves its memory; where the evaluation fails nothing is, and all bounds are not checked."""
     try:
-        return outside(lowered, arch, text)
+        return outside(lowered, arch, text, calls)
     except SURPRISES as error:
         why = f"their evaluation fails: {type(error).__name__}: {error}"[:200]
         return Outside(unchecked={tag: why for kernel in lowered.kernels for tag in kernel.lowered_ops})

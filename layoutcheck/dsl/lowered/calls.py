@@ -1,0 +1,83 @@
+"""A call that the program makes of a kernel's host function, as numbers for the `?` of its arguments' types.
+
+The traced run tells which tensors and integers a call gives (`dsl/called.py`), not where in the host's
+function they go. They are its tensors and integers in order: as many of each, and each tensor as its type
+says. Otherwise nothing is known of the call.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from layoutcheck.algebra.integers import Dynamic
+from layoutcheck.algebra.inttuple import flatten
+from layoutcheck.algebra.layout import Layout
+from layoutcheck.dsl.lowered.arguments import Numbers
+from layoutcheck.dsl.lowered.tensors import tensor
+
+_INTEGER = re.compile(r"i(?:8|16|32|64)|index")
+_OTHERS = ("f", "bf", "!cute.ptr<", "!cuda.stream")  # no extents or strides
+
+Call = tuple[Any, ...]
+"""What a call gives, in order: of a tensor its shape and strides as two tuples, or an integer."""
+
+
+def numbers_of(
+    calls: Iterable[Call], types: Mapping[str, Sequence[str]], kernels: Sequence[str]
+) -> tuple[Numbers, ...]:
+    """The calls of a module whose numbers are known, each once; `types` are its functions' arguments."""
+    hosts = [given for name, given in types.items() if name not in kernels]
+    if len(hosts) != 1:
+        return ()
+    found = (_numbers(hosts[0], call) for call in calls)
+    return tuple(dict.fromkeys(one for one in found if one is not None))
+
+
+def _numbers(types: Sequence[str], call: Call) -> Numbers | None:
+    tensors = iter([one for one in call if not isinstance(one, int)])
+    integers = iter([one for one in call if isinstance(one, int)])
+    found: list[tuple[int, ...] | None] = []
+    extents: list[int] = []
+    names: list[str] = []
+    for kind in types:
+        memref = tensor(kind)
+        given = None if memref is None else next(tensors, None)
+        if memref is not None and given is not None and memref.dtype.bits >= 8:
+            chosen = _chosen(memref.layout, *given)
+            if chosen is None:
+                return None
+            found.append(tuple(chosen))
+            extents += chosen[: sum(isinstance(n, Dynamic) for n in flatten(memref.layout.shape))]
+            names.append(f"({','.join(map(str, given[0]))})")
+        elif _INTEGER.fullmatch(kind):
+            number = next(integers, None)
+            if number is None:
+                return None
+            found.append((number,))
+            names.append(str(number))
+        elif kind.startswith(_OTHERS):
+            found.append(None)
+        else:
+            return None
+    if next(tensors, None) is not None or next(integers, None) is not None:
+        return None
+    return Numbers(tuple(found), tuple(extents), ", ".join(names))
+
+
+def _chosen(layout: Layout, shape: Sequence[int], stride: Sequence[int]) -> list[int] | None:
+    """The numbers of a tensor for the `?` of its type, extents before strides; None where it is another."""
+    leaves = (*flatten(layout.shape), *flatten(layout.stride))
+    given = (*shape, *stride)
+    if len(leaves) != len(given) or len(shape) != len(stride):
+        return None
+    chosen = []
+    for leaf, number in zip(leaves, given, strict=True):
+        if isinstance(leaf, Dynamic):
+            if number % leaf.divisor:
+                return None
+            chosen.append(number)
+        elif leaf != number:
+            return None
+    return chosen

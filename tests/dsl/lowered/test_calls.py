@@ -1,0 +1,137 @@
+"""What the program calls a kernel with: numbers for the `?` of its arguments, and what leaves a tensor so."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from layoutcheck.dsl.called import MOST, Called, Calls
+from layoutcheck.dsl.lowered.arguments import Numbers
+from layoutcheck.dsl.lowered.calls import Call, numbers_of
+from layoutcheck.judge import judge_traced
+from layoutcheck.sources.traced import TracedCopy
+from layoutcheck.tracing import Script, traced
+from tests.on_gpu import ON_GPU
+
+ROWS = '!cute.memref<f16, gmem, align<16>, "(?,?{div=8}):(?{i64 div=8},1)">'
+FLAT = '!cute.memref<f32, gmem, "(?):(1)">'
+PACKED = '!cute.memref<f4E2M1FN, gmem, "(?,?):(?,1)">'
+
+
+def test_arguments_of_a_host_get_the_numbers_of_a_call_in_order() -> None:
+    types = [ROWS, "i32", "f32", FLAT, "!cute.ptr<f16, gmem>", "i64", "!cuda.stream"]
+    call = (((42, 128), (136, 1)), 7, ((5,), (1,)), 9)
+    [found] = numbers_of([call, call], {"host": types, "kernel": ["i32"]}, ["kernel"])
+    assert found.arguments == ((42, 128, 136), (7,), None, (5,), None, (9,), None)
+    assert (found.extents, found.name) == ((42, 128, 5), "(42,128), 7, (5), 9")
+    assert [found.of(i) for i in (0, 2, 7)] == [(42, 128, 136), None, None]
+
+
+@pytest.mark.parametrize(
+    ("types", "call"),
+    [
+        ([ROWS], (((42, 127), (136, 1)),)),  # no multiple of 8
+        ([ROWS], (((42, 128), (1, 42)),)),  # a static stride that it does not have
+        ([ROWS], (((42,), (1,)),)),  # of another rank
+        ([ROWS], ()),
+        ([ROWS], (((42, 128), (128, 1)), 3)),  # a constant, which the module does not take
+        (["i32", "i32"], (3,)),
+        ([PACKED], (((42, 128), (128, 1)),)),  # two elements a byte: whose extents these are is not known
+        (['!cute.int_tuple<"(?,?)">'], (3, 4)),
+    ],
+)
+def test_nothing_is_known_of_a_call_that_does_not_fit(types: list[str], call: Call) -> None:
+    assert numbers_of([call], {"host": types}, []) == ()
+
+
+def test_nothing_is_known_of_a_module_with_two_hosts() -> None:
+    assert numbers_of([(3,)], {"a": ["i32"], "b": ["i32"]}, []) == ()
+    assert numbers_of([(3,)], {"a": ["i32"], "b": ["i32"]}, ["b"]) == (Numbers(((3,),), (), "3"),)
+
+
+def test_a_call_is_told_once_and_not_without_numbers() -> None:
+    told: list[Called] = []
+    calls = Calls(4, told.append)
+    tensor = SimpleNamespace(shape=(3, (4, 5)), stride=lambda: (20, (5, 1)))
+    for _ in range(2):
+        calls.take([tensor, (True, 6), None, 1.5], {"last": [7]})
+    assert told == [Called(4, (((3, 4, 5), (20, 5, 1)), 6, 7))]
+    calls.take([SimpleNamespace(shape=(object(),), stride=(1,))], {})
+    for n in range(2 * MOST):
+        calls.take([n], {})
+    assert len(told) == MOST
+    Calls(None, told.append).take([1], {})
+    assert len(told) == MOST
+
+
+# Tiles of 4 x 64, without a predicate. The columns are promised to be multiples of 8, the rows nothing.
+PROGRAM = (
+    ON_GPU
+    + """
+import cutlass
+from cutlass import cute
+from cutlass.cute.runtime import from_dlpack
+
+@cute.kernel
+def kernel(m: cute.Tensor, rows: cutlass.Int32, kind: cutlass.Constexpr):
+    row = cute.arch.block_idx()[0]
+    tiled = cute.make_tiled_copy_tv(
+        cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), m.element_type, num_bits_per_copy=128),
+        cute.make_layout((4, 8), stride=(8, 1)), cute.make_layout((1, 8)),
+    )
+    part = tiled.get_slice(cute.arch.thread_idx()[0]).partition_D(cute.local_tile(m, (4, 64), (row, 0)))
+    held = cute.make_fragment_like(part)
+    held.fill(kind)
+    cute.copy(tiled, held, part)
+
+@cute.jit
+def host(m: cute.Tensor, rows: cutlass.Int32, kind: cutlass.Constexpr):
+    grid = cute.ceil_div(m.shape[0], 4) if cutlass.const_expr(kind % 2 == 0) else cute.ceil_div(rows, 4)
+    kernel(m, rows, kind).launch(grid=(grid, 1, 1), block=(32, 1, 1))
+
+def tensor(rows, columns=128):
+    made = from_dlpack(on_gpu(np.zeros((rows, columns), np.float16)), assumed_align=16)
+    return made.mark_layout_dynamic().mark_compact_shape_dynamic(mode=1, divisibility=8)
+
+host(tensor(40), 40, 2)  # whole tiles: its condition stays
+host(tensor(42), 42, 4)  # a tail
+compiled = cute.compile(host, tensor(40), 40, 6)
+compiled(tensor(44), 44)
+compiled(tensor(45, 64), 45)  # only this call has a tail
+host(tensor(40), 40, 3)  # the grid is made of an integer
+host(tensor(40), 41, 5)  # too large by a block
+"""
+)
+
+
+@pytest.fixture(scope="module")
+def copies(tmp_path_factory: pytest.TempPathFactory) -> tuple[TracedCopy, ...]:
+    pytest.importorskip("cutlass", reason="the CuTe DSL (nvidia-cutlass-dsl) is not installed")
+    script = tmp_path_factory.mktemp("calls") / "calls.py"
+    script.write_text(PROGRAM)
+    return traced(Script(str(script), launch=False, arch="sm_90a"), order=False).trace.copies
+
+
+def test_a_copy_that_leaves_its_tensor_in_a_call_is_wrong(copies: tuple[TracedCopy, ...]) -> None:
+    faults = [one.addresses.faults if one.addresses else () for one in copies]
+    assert [[fault.called for fault in some] for some in faults] == [
+        [], ["(42,128), 42"], ["(45,64), 45"], [], ["(40,128), 41"],
+    ]  # fmt: skip
+    # The second row of the last tile of 42 rows is in the tensor, the third begins at its end.
+    [tail] = faults[1]
+    assert (tail.kind, tail.thread, tail.block, tail.width_bytes) == ("beyond", 16, "(10,0,0)", 16)
+    assert tail.address == tail.other == 42 * 128 * 2
+    assert all(
+        one.bounded_if == one.unbounded == "" for one, some in zip(copies, faults, strict=True) if some
+    )
+    report = judge_traced(copies[1])
+    assert report is not None and report.verdict == "wrong"
+    assert "The program calls the kernel so, with (42,128), 42." in report.findings[0].message
+
+
+def test_a_promise_of_one_mode_holds_for_no_other(copies: tuple[TracedCopy, ...]) -> None:
+    """Rows in steps of 8, as the columns are promised, would be whole tiles of 4 at any time."""
+    least = "the dynamic extents have to be multiples of 4 in mode 0"
+    seen = "with 1025 x 1032 thread 8 of block (256,0,0) writes 16 B"
+    assert copies[0].bounded_if.startswith(f"{least}: {seen}")
