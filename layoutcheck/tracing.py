@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -72,11 +73,12 @@ class Script:
         progress: Progress | None = None,
         path: str | None = None,
         cwd: str | None = None,
+        quiet: bool = False,
     ) -> Trace:
-        """Run it, or the same of another file, its output on standard error. Raises InputError."""
+        """Run it, or the same of another file, its output on standard error or `quiet`. Raises InputError."""
         return trace_script(
             path or self.path, self.args, launch=self.launch, arch=self.arch, timeout_s=self.timeout_s,
-            output=sys.stderr, progress=progress, cwd=cwd, lowering=lowering,
+            output=subprocess.DEVNULL if quiet else sys.stderr, progress=progress, cwd=cwd, lowering=lowering,
         )  # fmt: skip
 
 
@@ -113,12 +115,12 @@ def repaired(
         raise InputError(f"no script '{script.path[:200]}'", expected="a Python file")
     looked = _looked(script, lowered, order, _ORDER_SECONDS)
 
-    def trace(path: str, cwd: str | None) -> Trace:
+    def trace(path: str, cwd: str | None, quiet: bool = True) -> Trace:
         with looked.lowering() as lowering:
-            return script.trace(lowering, path=path, cwd=cwd)
+            return script.trace(lowering, path=path, cwd=cwd, quiet=quiet)
 
     began = time.time()
-    found = _supported(trace(script.path, None))
+    found = _supported(trace(script.path, None, quiet=False))
     if script.timeout_s is None:  # an edit may make a program that never ends
         script = replace(script, timeout_s=max(_EDITED_SECONDS, _EDITED_TIMES * (time.time() - began)))
     told = _say if sys.stderr.isatty() else None

@@ -88,12 +88,20 @@ def _before(program: Program, path: str, function: object, name: str, line: int)
     for node, owner in program.sources[path].assignments:
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         if owner is function and (node.end_lineno or node.lineno) < line and node.value is not None:
-            for target in targets:
-                alone = isinstance(target, ast.Name) and target.id == name
-                later = found is None or node.lineno > found.lineno
-                if alone and later:
-                    found = node.value
+            given = (one for target in targets for one in _pairs(target, node.value))
+            value = next((value for target, value in given if getattr(target, "id", "") == name), None)
+            if value is not None and (found is None or value.lineno > found.lineno):
+                found = value
     return found
+
+
+def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Names and what each is given, where `a, b = x, y` says that one by one."""
+    sides = [side.elts if isinstance(side, (ast.Tuple, ast.List)) else None for side in (target, value)]
+    if sides[0] is None:
+        yield target, value
+    elif sides[1] is not None and len(sides[0]) == len(sides[1]):
+        yield from zip(sides[0], sides[1], strict=True)
 
 
 def coordinates(

@@ -12,6 +12,7 @@ import contextlib
 import math
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from layoutcheck.errors import InputError
@@ -21,7 +22,7 @@ from layoutcheck.patching.ordering import proof
 from layoutcheck.patching.overlay import project_of, tracked
 from layoutcheck.patching.predicates import STRATEGY
 from layoutcheck.patching.program import Program
-from layoutcheck.patching.repaired import Repaired, Sketch, read
+from layoutcheck.patching.repaired import Repair, Repaired, Sketch, read
 from layoutcheck.patching.search import Confirm, Retrace, Search
 from layoutcheck.patching.state import State, moved, place_of
 from layoutcheck.sources.traced import UNCOMPILED, Frame, KernelFinding, Trace, TraceFailure
@@ -84,8 +85,8 @@ def repair(
             told = told or (whole.NO_COPY if at is None else whole.UNFOUND)
             found.sketches.append(Sketch(where, reason or told, first))
             continue
+        found.repairs.append(_as_given(found, best.repair))
         found.after, state = best.edited.changed, best.edited.after
-        found.repairs.append(best.repair)
     products: list[Sketch] = []
     for finding in operands.findings(state.trace) if by is None else ():
         where = finding.places[0].where
@@ -97,16 +98,16 @@ def repair(
         if made is None:
             products.append(Sketch(where, why))
             continue
+        found.repairs.append(_as_given(found, made.repair))
         found.after, state = made.edited.changed, made.edited.after
-        found.repairs.append(made.repair)
     state, refused = _ordered(search, state, found, by, progress)
     for failed in whole.failures(state) if by is None and not state.bad() else ():
         if progress is not None:
             progress(f"repairing {failed.where or 'what the compiler refuses'}")
         made = whole.failure(search, state, failed, found.after)
         if made is not None:
+            found.repairs.append(_as_given(found, made.repair))
             found.after, state = made.edited.changed, made.edited.after
-            found.repairs.append(made.repair)
             break
     wanted = state.open() if by == STRATEGY else []
     bad = {place_of(one) for one, _ in (*state.bad(), *wanted)}  # a later edit may repair what was given up
@@ -138,7 +139,6 @@ def _ordered(
     For notes, too, where they are asked for by name.
     """
     given_up: dict[proof.Key, str] = {}
-    texts = found.after
     for _ in range(MOST_REPAIRS if by in (None, ordering.STRATEGY) else 0):
         left = ordering.first(proof.wrong(state.trace, notes=by is not None))
         kept = [one for one in left if proof.key(one) not in given_up]
@@ -146,14 +146,28 @@ def _ordered(
             break
         if progress is not None:
             progress(f"repairing the order at {kept[0].places[-1].where}")
-        made, why = whole.disorder(search, state, kept[0], texts)
+        made, why = whole.disorder(search, state, kept[0], found.after)
         if made is None:
             given_up[proof.key(kept[0])] = why
             continue
-        texts, state, given_up = made.edited.changed, made.edited.after, {}
-        found.repairs.append(made.repair)
-    found.after = texts
+        found.repairs.append(_as_given(found, made.repair))
+        found.after, state, given_up = made.edited.changed, made.edited.after, {}
     return state, given_up
+
+
+def _as_given(found: Repaired, made: Repair) -> Repair:
+    """A repair of the program after those before it, with the lines that the program was given with."""
+
+    def at(one: Frame) -> Frame:
+        return replace(one, line=moved(found.after, found.before, one.file, one.line)[0])
+
+    return replace(
+        made,
+        where=at(made.where),
+        repaired=tuple(map(at, made.repaired)),
+        places=tuple(map(at, made.places)),
+        slowed=tuple((at(where), *cycles) for where, *cycles in made.slowed),  # type: ignore[misc]
+    )
 
 
 def _said(failed: TraceFailure) -> str:

@@ -86,6 +86,8 @@ class Search:
                 break
             tried.add(key)
             edited = Edited(texts, state, changed, State(self.trace(changed)))
+            if more := self.further(edited, place):
+                edited, title = more[0], f"{title}; then {more[1]}"
             now = edited.rank(place)
             if now is None or now > RANKS[wanted]:
                 verdict = next((name for name, rank in RANKS.items() if rank == now), "gone")
@@ -115,6 +117,18 @@ class Search:
                 if made is not None:
                     return made, ""
         return None, told(refused)
+
+    def further(self, edited: Edited, place: Place) -> tuple[Edited, str] | None:
+        """The edit with one more, and what that does: a copy that was refused leaves its tensor now."""
+        now, there = edited.rank(place), edited.there(place)
+        if now is None or now >= edited.before.ranks[place]:
+            return None
+        left = (one for one in edited.after.bad() if place_of(one[0]) in there and one[0].first.leaves_tensor)
+        target = next(left, None)
+        made = None if target is None else self.best(edited.after, target, edited.changed)[0]
+        if made is None:
+            return None
+        return replace(edited, changed=made.edited.changed, after=made.edited.after), made.repair.title
 
     def may(self, edits: Candidate) -> bool:
         """Whether edits can be made: none touches another, or a file not to be edited, and there is time."""
@@ -167,7 +181,7 @@ class Search:
         made = _repair(edited, one, title, edits)
         if self.confirm is None:
             return Proven(edited, made), ""
-        places = {edited.line(place) for place in edited.repaired()}
+        places = {there for place in edited.repaired() for there in edited.there(place)}
         copies = [
             (short(place_of(each)), each.first.copy)
             for each, _ in edited.after.reports
@@ -223,7 +237,7 @@ def _repair(edited: Edited, one: Distinct, title: str, edits: Candidate) -> Repa
     if disorder:
         title += f"; the order of accesses, not checked before, is wrong: {', '.join(disorder)} (trace)"
     now = edited.rank(place_of(one))
-    before, after = edited.before.cycles, edited.after.cycles
+    before = edited.before.cycles
     repaired = edited.repaired() or (place_of(one),)  # a copy that rested on the caller was not wrong
     return Repair(
         one.first.where,
@@ -231,8 +245,6 @@ def _repair(edited: Edited, one: Distinct, title: str, edits: Candidate) -> Repa
         next(name for name, rank in RANKS.items() if rank == now),
         tuple(frame_of(place) for place in repaired),
         lines_of(texts, edits),
-        cycles=tuple(after.get(edited.line(place), 0) for place in repaired),
-        slowed=tuple(
-            (frame_of(place), before[place], after[edited.line(place)]) for place in edited.slowed()
-        ),
+        cycles=tuple(map(edited.cycles, repaired)),
+        slowed=tuple((frame_of(place), before[place], edited.cycles(place)) for place in edited.slowed()),
     )

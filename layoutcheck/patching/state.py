@@ -134,9 +134,13 @@ class Edited:
         """The places, before the edit, whose copies work as they did, and take longer."""
         repaired = set(self.repaired())
         for place, before in self.before.cycles.items():
-            now = self.after.cycles.get(self.line(place), before)
-            if place not in repaired and now > _HALF_MORE * before:
+            if place not in repaired and self.cycles(place, before) > _HALF_MORE * before:
                 yield place
+
+    def cycles(self, place: Place, default: float = 0) -> float:
+        """The cycles, after the edit, of the copies that were at a place; `default` where none are known."""
+        known = [self.after.cycles[there] for there in self.there(place) if there in self.after.cycles]
+        return sum(known) if known else default
 
     def keeps(self, place: Place, bare: State) -> str:
         """Why it is not shown that what a place moves inside of its tensors stays; "" where it is.
@@ -156,8 +160,7 @@ class Edited:
 
     def costs_nothing(self) -> bool:
         """Whether what is repaired wastes nothing, and nothing else takes longer."""
-        ranks = [self.after.ranks.get(self.line(place), RANKS["slow"]) for place in self.repaired()]
-        return not any(ranks) and next(self.slowed(), None) is None
+        return all(self.rank(place) == 0 for place in self.repaired()) and next(self.slowed(), None) is None
 
     def failed(self) -> str:
         """How the program fails now and did not before; "" where it does not."""

@@ -31,6 +31,7 @@ from layoutcheck.sources.traced import (
     TraceFailure,
 )
 from layoutcheck.tracing import Script, repaired, traced
+from tests.on_gpu import ON_GPU
 from tests.patching.broken import HEAD, PROGRAMS, RIGHT, staged
 from tests.patching.simulated import DESTINATION, SOURCE, block, compiled, wrong
 
@@ -64,8 +65,8 @@ def test_one_cause_is_one_repair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 MARKED = (
     HEAD
+    + ON_GPU
     + """
-import numpy as np
 from cutlass.cute.runtime import from_dlpack
 
 @cute.kernel
@@ -75,16 +76,17 @@ def kernel(m: cute.Tensor):
         cute.make_layout((4, 8), stride=(8, 1)),
         cute.make_layout((1, 8)),
     )
-    part = tiled.get_slice(cute.arch.thread_idx()[0]).partition_S(cute.local_tile(m, (4, 64), (0, 0)))
+    own, tile = tiled.get_slice(cute.arch.thread_idx()[0]), cute.local_tile(m, (4, 64), (ROW, 0))
+    part = own.partition_S(tile)
     held = cute.make_fragment_like(part)
     cute.copy(tiled, part, held)
     cute.copy(tiled, held, part)
 
 @cute.jit
 def host(m: cute.Tensor):
-    kernel(m).launch(grid=(1, 1, 1), block=(32, 1, 1))
+    kernel(m).launch(grid=(cute.ceil_div(m.shape[0], 4), 1, 1), block=(32, 1, 1))
 
-host(from_dlpack(np.zeros((40, 128), np.float16)).mark_layout_dynamic())
+host(from_dlpack(on_gpu(np.zeros((ROWS, 128), np.float16))).mark_layout_dynamic())
 """
 )
 
@@ -92,14 +94,22 @@ host(from_dlpack(np.zeros((40, 128), np.float16)).mark_layout_dynamic())
 def test_the_promise_of_a_dynamic_tensor_is_made_at_the_caller(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Narrower copies would be legal, too, at eight times the instructions."""
+    """Narrower copies would be legal, too, at eight times the instructions. Then its last tile is guarded."""
     monkeypatch.chdir(tmp_path)
-    found = fixed(tmp_path, MARKED)
-    [one] = found.repairs
-    assert (one.verdict, len(one.repaired)) == ("legal", 2)
+    text = MARKED.replace("ROWS", "42").replace("ROW", "cute.arch.block_idx()[0]")
+    found = fixed(tmp_path, text)
     marked = "mark_layout_dynamic().mark_compact_shape_dynamic(mode=1, divisibility=8)"
-    tensor = "from_dlpack(np.zeros((40, 128), np.float16), assumed_align=16)"
-    assert changed_lines(found) == [f"host({tensor}.{marked})"]
+    tensor = "from_dlpack(on_gpu(np.zeros((42, 128), np.float16)), assumed_align=16)"
+    assert f"host({tensor}.{marked})" in changed_lines(found)
+    assert [one.title.split(":")[0] for one in found.repairs] == ["promise-alignment", "guard-tail"]
+    assert "; then guard-tail: " in found.repairs[0].title and not found.sketches
+    copies = [n for n, line in enumerate(text.split("\n"), 1) if "cute.copy(" in line]
+    assert [[place.line for place in one.repaired] for one in found.repairs] == [copies[:1], copies[1:]]
+    assert [line for line in changed_lines(found) if line.startswith("cute.copy(")] == [
+        "cute.copy(tiled, part, held, pred=pred)",
+        "cute.copy(tiled, held, part, pred=pred_2)",
+    ]
+    assert all(cycles > 0 for one in found.repairs for cycles in one.cycles)
 
 
 def test_the_block_of_the_launch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
