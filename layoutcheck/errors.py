@@ -53,11 +53,12 @@ class InputError(LayoutcheckError, ValueError):
         return f"{head}\n  {lead}{shown}{tail}\n  {caret}"
 
     def in_python(self) -> InputError:
-        """The same error, with options named as arguments: `--src-space` as `src_space=`."""
-        message, expected = (
-            None if part is None else _OPTION.sub(lambda found: found[1].replace("-", "_") + "=", part)
-            for part in (self.message, self.expected)
-        )
+        """The same error in Python's terms: `--src-space` as `src_space`, or `src_space=` if expected."""
+
+        def renamed(part: str | None, end: str) -> str | None:
+            return part and _OPTION.sub(lambda found: found[1].replace("-", "_") + end, part)
+
+        message, expected = renamed(self.message, ""), renamed(self.expected, "=")
         return InputError(message or "", text=self.text, start=self.start, end=self.end, expected=expected)
 
     def within(self, text: str, offset: int) -> InputError:

@@ -99,6 +99,20 @@ def test_a_number_that_is_none_is_one_error(words: list[str], capsys: Captured) 
     assert out == "" and err.startswith(f"error: Invalid value for '{words[-2]}'")
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--atom", "cp.async", "--bits", "128"], "expected --dtype, such as bf16"),
+        (["--dtype", "bf16", "--bits", "128"], "error: --bits is not used"),
+        (["--dtype", "bf16", "--op", "autovec_copy", "--block", "32"], "error: --block is not used"),
+    ],
+)
+def test_the_command_speaks_of_options(words: list[str], said: str, capsys: Captured) -> None:
+    assert run(["explain", "(8):(1)", "(8):(1)", *words]) == 2
+    err = capsys.readouterr().err
+    assert said in err and "=," not in err
+
+
 def test_options_behind_the_script_are_named(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     script = tmp_path / "s.py"
     script.write_text("")

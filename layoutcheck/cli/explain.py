@@ -98,13 +98,21 @@ def explain(
         _refuse("compiler output says all but --arch", given.keys() - {"src", "arch"}, "'-' or a file alone")
         outcomes = _pasted(text, given.get("arch", "sm_90a"))
     else:
-        from layoutcheck.api import check
-
-        outcomes = [check(**given)]
+        outcomes = [_judged(given)]
     if compiler:
         outcomes = asked(outcomes)
     sink.put(render(outcomes, sink.style))
     return exit_status(outcomes, strict)
+
+
+def _judged(given: dict[str, Any]) -> Outcome:
+    """The report on the copy that the options state; errors name options."""
+    from layoutcheck.judge import judge
+    from layoutcheck.request import asked as requested
+    from layoutcheck.sources.request import read
+
+    copy, assumptions = read(requested(Request, **given))
+    return judge(copy, assumptions=assumptions)
 
 
 def _refuse(why: str, given: Iterable[str], expected: str) -> None:

@@ -16,6 +16,10 @@ _WHOLE = (
 )  # fmt: skip
 
 
+def _option(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
 def refuse_unused(given: Request, element: DType | None, copy: Copy) -> None:
     """Raises InputError, naming the option, where `copy` was made without one that is given.
 
@@ -27,23 +31,24 @@ def refuse_unused(given: Request, element: DType | None, copy: Copy) -> None:
             if getattr(given, name) is not None:
                 expected = "one thread's views; or the copy without it"
                 raise InputError(
-                    f"{name} is not used for tiles that thread and value layouts partition", expected=expected
+                    f"{_option(name)} is not used for tiles that thread and value layouts partition",
+                    expected=expected,
                 )
     elif given.block is not None and copy.issue is None:
         raise InputError(
-            "block is not used for one thread's views",
-            expected="whole tiles with thr and val, or a bulk copy",
+            "--block is not used for one thread's views",
+            expected="whole tiles with --thr and --val, or a bulk copy",
         )
     for side in ("src", "dst"):
         _refuse_pointer(given, copy, side)
     swizzle = swizzle_of(given.swizzle)
     if swizzle is not None and swizzle not in (copy.whole("src").swizzle, copy.whole("dst").swizzle):
         raise InputError(
-            "swizzle is not used: no operand is a bare layout in shared memory",
-            expected="src_space or dst_space 'smem'",
+            "--swizzle is not used: no operand is a bare layout in shared memory",
+            expected="--src-space or --dst-space 'smem'",
         )
     if given.evict_priority and copy.op != "autovec_copy":
-        raise InputError("evict_priority is not used", expected="op autovec_copy")
+        raise InputError("--evict-priority is not used", expected="--op autovec_copy")
     _refuse_types(given, element, copy)
 
 
@@ -56,7 +61,8 @@ def _refuse_pointer(given: Request, copy: Copy, side: str) -> None:
         said = getattr(given, f"{side}_{name}")
         if said is not None and said != stated:
             raise InputError(
-                f"{side}_{name} is not used: {side} states its own, {stated}", expected="it for a bare layout"
+                f"{_option(f'{side}_{name}')} is not used: {side} states its own, {stated}",
+                expected="it for a bare layout",
             )
 
 
@@ -67,10 +73,12 @@ def _refuse_types(given: Request, element: DType | None, copy: Copy) -> None:
         and getattr(copy.atom, "width_bits", None) != given.bits
         and _keeps(given, copy)
     ):
-        raise InputError("bits is not used", expected="an atom that has widths, given by a name without one")
+        raise InputError(
+            "--bits is not used", expected="an atom that has widths, given by a name without one"
+        )
     known = (copy.whole("src").dtype, copy.whole("dst").dtype, getattr(copy.atom, "dtype", None))
     if given.dtype is not None and element not in known:
-        raise InputError(f"dtype is not used: no operand is of {element}", expected="it for a bare layout")
+        raise InputError(f"--dtype is not used: no operand is of {element}", expected="it for a bare layout")
 
 
 def _keeps(given: Request, copy: Copy) -> bool:
