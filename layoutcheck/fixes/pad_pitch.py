@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from layoutcheck.algebra import inttuple
@@ -50,14 +50,20 @@ def _padded(memref: Memref, vector: int) -> Memref:
     extents, strides = inttuple.flatten((layout.shape,)), list(inttuple.flatten((layout.stride,)))
     if min(strides, default=0) < 0 or strides.count(1) != 1:
         return _rest_padded(memref, vector)
+    return replace(memref, layout=Layout(layout.shape, _like(padded(extents, strides, vector), layout)))
+
+
+def padded(extents: Sequence[int], strides: Sequence[int], vector: int) -> list[int]:
+    """Strides rounded up to multiples of the vector, each as far apart as what is below it now takes."""
+    out = list(strides)
     reach = was = 1
-    for i in sorted(range(len(strides)), key=strides.__getitem__):
-        old = strides[i]
+    for i in sorted(range(len(out)), key=out.__getitem__):
+        old = out[i]
         if old > 1:
-            strides[i] = _round(max(old, reach) if old >= was else old, vector) if extents[i] > 1 else old
+            out[i] = _round(max(old, reach) if old >= was else old, vector) if extents[i] > 1 else old
         if extents[i] > 1 and old > 0:
-            was, reach = max(was, old * extents[i]), max(reach, strides[i] * extents[i])
-    return replace(memref, layout=Layout(layout.shape, _like(strides, layout)))
+            was, reach = max(was, old * extents[i]), max(reach, out[i] * extents[i])
+    return out
 
 
 def _rest_padded(memref: Memref, vector: int) -> Memref:

@@ -19,6 +19,7 @@ from layoutcheck.patching.launches import expected, launched
 from layoutcheck.patching.layouts import aligned, laid_out, swizzled, unswizzled
 from layoutcheck.patching.predicates import truths
 from layoutcheck.patching.program import Program, Site
+from layoutcheck.patching.stages import spaced
 
 MOST_PLACES = 4  # calls tried for one change
 
@@ -72,9 +73,11 @@ def edits_of_change(program: Program, copy: Copy, fix: Fix, site: Site, argument
         if made.tiling is not None and new.space == "rmem":
             yield ()  # a fragment follows its threads
         elif what == "alignment":
-            yield from aligned(
-                program, start, max(new.proved_align_bytes, made.side(side).proved_align_bytes)
+            need = max(new.proved_align_bytes, made.side(side).proved_align_bytes)
+            yield from (
+                spaced(program, start, max(1, need * 8 // new.dtype.bits)) if new.space == "smem" else ()
             )
+            yield from aligned(program, start, need)
         elif what == "layout":
             yield from laid_out(program, start, old, new)
         elif new.swizzle is not None:

@@ -16,6 +16,7 @@ from layoutcheck.patching.arguments import argument, with_keyword
 from layoutcheck.patching.copiers import literal
 from layoutcheck.patching.edit import Candidate, Edit, span_of
 from layoutcheck.patching.program import Program, Site, Source, name_of
+from layoutcheck.patching.stages import staged
 
 _FROM_HOST = ("from_dlpack", "make_ptr", "make_fake_tensor", "make_fake_compact_tensor", "make_tensor_ptr")
 
@@ -87,6 +88,7 @@ def laid_out(program: Program, start: Site, old: Memref, new: Memref) -> Iterato
                 yield from argument(program, place, "order", code.tree_code(ordered), 1, before)
         stride = _stride_of(program, place, new)
         if stride is None:
+            yield from staged(program, place, old.layout, new.layout)
             continue
         if name_of(call) == "make_layout":
             yield from argument(program, place, "stride", stride, None, before)

@@ -2,7 +2,7 @@
 
 A tile that suits its writer may be slow for its reader. The other copies of a tile are those whose operands
 come from the same allocation and have the same layout; each is judged with the tile of the fix. One that is
-known by a thread's view alone has no time: a fix says so.
+known by a thread's view alone, or regroups what it gets, has no time: a fix says so.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.errors import InputError
 from layoutcheck.fixes import cycles, spent, times
-from layoutcheck.fixes.edit import with_tensors
+from layoutcheck.fixes.edit import partitioned, with_tensors
 from layoutcheck.patching.program import Program, Site, name_of
 from layoutcheck.sources.traced import Distinct
 
@@ -83,7 +83,7 @@ def _users(
         for other, report in reports if home is not None else ():
             if other is one or report is None:
                 continue
-            if report.copy.tiling is None:
+            if not _is_cut(report.copy):
                 if any(_home(program, other, theirs) == home for theirs in SIDES):
                     found.append((NO_TIME, NO_TIME))
                 continue
@@ -94,6 +94,14 @@ def _users(
                 if report.copy.whole(theirs) == old and _home(program, other, theirs) == home
             ]
     return found
+
+
+def _is_cut(copy: Copy) -> bool:
+    """Whether its views are what its tiled copy cuts from its tiles: `autovec_copy` groups them anew."""
+    views = {side: partitioned(copy, side) for side in SIDES if copy.side(side).space != "rmem"}
+    return copy.tiling is not None and all(
+        view is not None and view.layout == copy.side(side).layout for side, view in views.items()
+    )
 
 
 def _with(copy: Copy, side: str, tile: Memref) -> float:

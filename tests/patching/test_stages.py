@@ -1,0 +1,76 @@
+"""Buffers of several stages: the strides of a layout that has more modes than the tile of a copy."""
+
+from __future__ import annotations
+
+import pytest
+
+import layoutcheck as lc
+from layoutcheck.patching.edit import apply
+from layoutcheck.patching.program import Program
+from layoutcheck.patching.stages import spaced, staged
+from layoutcheck.patching.strides import calls_at
+
+TEXT = """pitch = 70
+rows = 4 * 8
+shape = (rows, 64, 2)
+buffer = cute.make_layout({})
+tile = allocate_tensor(kind, buffer, 16)
+cute.copy(atom, own, tile[None, None, 0])
+"""
+
+
+def changed(layout: str, old: str, new: str) -> list[str]:
+    """The lines that each edit changes, for a tile laid out anew."""
+    text = TEXT.format(layout)
+    program = Program({"k.py": text})
+    [place] = calls_at(program, "k.py", 4)
+    return lines(text, staged(program, place, lc.parse_layout(old), lc.parse_layout(new)))
+
+
+def lines(text: str, edits: object) -> list[str]:
+    found = [apply({"k.py": text}, one)["k.py"].splitlines() for one in edits]  # type: ignore[attr-defined]
+    return ["; ".join(line for line in one if line not in text.splitlines()) for one in found]
+
+
+@pytest.mark.parametrize(
+    ("layout", "old", "new", "wanted"),
+    [
+        # The one number that all strides follow from, then the strides themselves.
+        ("shape, stride=(pitch, 1, rows * pitch)", "(32,64):(70,1)", "(32,64):(72,1)",
+         ["pitch = 72", "buffer = cute.make_layout(shape, stride=(72, 1, 2304))"]),
+        # The stages move apart where the tile grows, and stay where it still fits.
+        ("(32, 64, 2), stride=(64, 1, 2048)", "(32,64):(64,1)", "(32,64):(72,1)",
+         ["buffer = cute.make_layout((32, 64, 2), stride=(72, 1, 2304))"]),
+        ("(32, 64, 2), stride=(1, 32, 2048)", "(32,64):(1,32)", "(32,64):(64,1)",
+         ["buffer = cute.make_layout((32, 64, 2), stride=(64, 1, 2048))"]),
+        ("(32, 64, 2, 3), stride=(64, 1, 2048, 4096)", "(32,64):(64,1)", "(32,64):(72,1)",
+         ["buffer = cute.make_layout((32, 64, 2, 3), stride=(72, 1, 2304, 4608))"]),
+        # Another tile, no further mode, or a stride that the text does not tell: nothing.
+        ("(32, 64, 2), stride=(64, 1, 2048)", "(32,64):(70,1)", "(32,64):(72,1)", []),
+        ("(32, 64), stride=(70, 1)", "(32,64):(70,1)", "(32,64):(72,1)", []),
+        ("(32, 64, 2), stride=(70, 1, given)", "(32,64):(70,1)", "(32,64):(72,1)", []),
+    ],
+)  # fmt: skip
+def test_a_stage_is_laid_out_otherwise(layout: str, old: str, new: str, wanted: list[str]) -> None:
+    assert changed(layout, old, new) == wanted
+
+
+@pytest.mark.parametrize(
+    ("layout", "wanted"),
+    [
+        ("shape, stride=(72, 1, 72 * 32 + 4)", ["buffer = cute.make_layout(shape, stride=(72, 1, 2312))"]),
+        ("shape, stride=(pitch, 1, rows * pitch)",
+         ["pitch = 72", "buffer = cute.make_layout(shape, stride=(72, 1, 2304))"]),
+        ("shape, stride=(72, 1, 2304)", []),
+        ("shape, stride=(72, 1, given)", []),
+        ("shape", []),
+    ],
+)  # fmt: skip
+def test_stages_begin_at_multiples_of_the_vector(layout: str, wanted: list[str]) -> None:
+    text = TEXT.format(layout)
+    program = Program({"k.py": text})
+    site = program.copy_at("k.py", 6)
+    assert site is not None
+    start = program.argument(site, "dst")
+    assert start is not None
+    assert lines(text, spaced(program, start, 8)) == wanted
