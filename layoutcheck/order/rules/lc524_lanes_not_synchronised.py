@@ -4,7 +4,7 @@
 
 One lane of a warp writes shared memory and another lane of the same warp reads it, and no `sync_warp`, barrier or wait stands
 between the two. Or all lanes write, and one lane arrives at an mbarrier for all of them, with nothing between that
-orders the other lanes' stores before its arrival.
+orders the other lanes' stores before its arrival. Or all lanes load, one lane arrives for all, and who waits for that overwrites.
 
 ## Why
 
@@ -32,7 +32,7 @@ from layoutcheck.sources.traced import KernelPlace
 
 
 def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
-    """The store of one lane, and the load of another."""
+    """The store or load of one lane, and the access of another."""
     first, second = places[0], places[1]
     if problem.kind == "lane-arrives":
         return (
