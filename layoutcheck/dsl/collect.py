@@ -59,6 +59,7 @@ class Collector:
         self._failures: list[TraceFailure] = []
         self._loaded: dict[str, None] = {}
         self._imported: set[str] = set()
+        self.in_tests = False  # whether the script's own pytest has begun, and is not done
         self._tests: dict[tuple[str, Frame | None, str], list[str]] = {}
         self._notes: list[str] = []
         self._versions: dict[str, str] = {}
@@ -158,6 +159,8 @@ class Collector:
             self._raise(event)
         elif kind == "test":
             self._test(event)
+        elif kind == "session":
+            self.in_tests = not event["over"] if event["pid"] == self.main else self.in_tests
         elif kind == "imported":
             self._imported.update(event["files"])
         elif kind == "loaded":

@@ -14,6 +14,7 @@ from layoutcheck.dsl.observe import NotLaunched
 
 REPORTS = "_pytest.reports"
 RUNNER = "_pytest.runner"
+MAIN = "_pytest.main"
 REWRITER = "_pytest.assertion.rewrite"
 
 _SKIPS = ("Skipped", "SkipTest")  # of pytest and of unittest
@@ -30,6 +31,24 @@ def watch_tests(tell: Callable[[str, BaseException, int], None]) -> None:
     when_imported(REPORTS, lambda module: _watch_reports(module.TestReport, tell))
     when_imported(RUNNER, lambda module: _watch_collection(module.CallInfo, tell))
     when_imported(REWRITER, lambda module: _say_nothing_of_us(module.AssertionRewritingHook))
+
+
+def watch_session(tell: Callable[[bool], None]) -> None:
+    """Call `tell(False)` before pytest collects its tests, and `tell(True)` when it is done with them."""
+
+    def watch(module: Any) -> None:
+        run = module._main
+
+        def _main(config: Any, session: Any) -> Any:
+            tell(False)
+            try:
+                return run(config, session)
+            finally:
+                tell(True)
+
+        module._main = _main
+
+    when_imported(MAIN, watch)
 
 
 def _watch_reports(report: Any, tell: Callable[[str, BaseException, int], None]) -> None:

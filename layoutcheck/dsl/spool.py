@@ -23,7 +23,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from layoutcheck.dsl.failed_tests import caught, watch_tests
+from layoutcheck.dsl.failed_tests import caught, watch_session, watch_tests
 from layoutcheck.dsl.observe import INTERNAL, Event, NotLaunched, version, watch
 from layoutcheck.dsl.spread import spread_tests
 from layoutcheck.places import in_library
@@ -32,6 +32,7 @@ FOLDER, OPTIONS = "LAYOUTCHECK_SPOOL", "LAYOUTCHECK_TRACE"
 MAX_MESSAGE = 4000
 _PR_SET_PDEATHSIG = 1
 _count = itertools.count()
+_named = set[str]()  # imported files that were written
 _watching = contextlib.ExitStack()  # never left: the trace ends with the process
 
 
@@ -76,6 +77,7 @@ def begin() -> None:
     _hear_of_the_end(folder)
     _hear_of_a_signal(folder)
     watch_tests(lambda test, error, launches: _test(folder, test, error, launches))
+    watch_session(lambda over: write(folder, {"kind": "session", "over": over}))
     if options.get("spread"):
         spread_tests()
     stop = not options.get("launch", True)
@@ -92,6 +94,15 @@ def _test(folder: str, test: str, error: BaseException, launches: int) -> None:
 
 def _record(folder: str, event: Event) -> None:
     write(folder, as_dict(event))
+    _imports(folder)  # now: a process that calls `os._exit`, as a forked child does, has no last word
+
+
+def _imports(folder: str) -> None:
+    """Leave the files that this process has imported since it last did."""
+    files = [file for file in imported() if file not in _named]
+    if files:
+        _named.update(files)
+        write(folder, {"kind": "imported", "files": files})
 
 
 def as_dict(event: Event) -> dict[str, Any]:
@@ -112,7 +123,7 @@ def _hear_of_the_end(folder: str) -> None:
         error = getattr(sys, "last_value", None)
         if isinstance(error, BaseException) and not caught(error):
             write(folder, {"kind": "raised", **raised(error)})
-        write(folder, {"kind": "imported", "files": imported()})
+        _imports(folder)
 
     atexit.register(tell)
 
@@ -160,6 +171,8 @@ def raised(error: BaseException) -> dict[str, Any]:
             "column": (getattr(last, "colno", None) or -1) + 1,
             "function": last.name,
         }
+    if isinstance(error, SyntaxError) and error.filename:  # raised by the parser, which is nobody's code
+        where = {"file": error.filename, "line": error.lineno or 0, "column": 0, "function": ""}
     message = str(error) or repr(error)
     refused = "IR Verification Failed" in message or "could not build valid IR" in message
     return {

@@ -212,6 +212,8 @@ def _ending(
         name = signal.Signals(-status).name
         last = f" after kernel {collector.last}" if collector.last else " before any kernel was built"
         return TraceFailure("killed", f"the process died of {name}{last}", where)
+    if collector.in_tests:
+        return TraceFailure("exited", f"a test ended pytest with status {status}: later ones did not run")
     if status and not collector.raised and not (status in _TESTS_FAILED and collector.tests_failed):
         return TraceFailure("exited", f"the script ended with status {status}")
     return None

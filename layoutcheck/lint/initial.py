@@ -33,6 +33,7 @@ _CUTE = re.compile(rb"\bcutlass\b")
 _TORCH = re.compile(rb"^\s*(import|from) torch\b", re.MULTILINE)
 _MAIN = ("sm_90a", "sm_100a")  # each architecture takes the whole time again: these, where there are any
 _LINE = 100
+_PACKAGE = re.compile(r"^\s*\[(project|build-system|tool\.poetry)\]", re.MULTILINE)
 _TORCH_INDEX = "https://download.pytorch.org/whl/cpu"
 
 
@@ -130,10 +131,12 @@ def _workflow(root: Path, torch: bool, requirement: str) -> Planned:
     if file.exists():
         return Planned(WORKFLOW, "", None, "it exists")
     install = [f"      - run: pip install torch --index-url {_TORCH_INDEX}"] * torch
-    if any((root / name).is_file() for name in ("pyproject.toml", "setup.py")):
+    if _is_package(root):
         install += ["      - run: pip install --editable . pytest"]
     elif (root / "requirements.txt").is_file():
         install += ["      - run: pip install --requirement requirements.txt pytest"]
+    else:
+        install += ["      - run: pip install pytest"]
     lines = [
         "name: layoutcheck",
         "on:",
@@ -163,6 +166,13 @@ def _workflow(root: Path, torch: bool, requirement: str) -> Planned:
         "        with: {name: layoutcheck, path: layoutcheck.*}",
     ]
     return Planned(WORKFLOW, "", "\n".join(lines) + "\n", "a job without a GPU")
+
+
+def _is_package(root: Path) -> bool:
+    """Whether pip can install the repository: a pyproject.toml may hold settings of tools alone."""
+    file = root / PYPROJECT
+    text = file.read_text(encoding="utf-8") if file.is_file() else ""
+    return (root / "setup.py").is_file() or bool(_PACKAGE.search(text))
 
 
 def _branch(root: Path) -> str:

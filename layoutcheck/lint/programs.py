@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import fnmatch
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -25,6 +26,10 @@ from layoutcheck.settings import Settings
 _BUILDERS = ("jit", "kernel", "compile")
 _ROOTS = ("src/", "python/")  # folders that a repository puts on the path
 _WORD = b"import"
+_FROM = re.compile(r"^\s*from\s+([\w.]+)\s+import\b", re.MULTILINE)
+_IMPORTS = re.compile(r"^\s*import\s+(.+)$", re.MULTILINE)
+_DOTTED = re.compile(r"(?:^|,)\s*([\w.]+)")
+_TESTS = re.compile(r"^\s*(?:async\s+)?(?:def test|class Test)", re.MULTILINE)
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
@@ -46,13 +51,13 @@ class Outline:
 
 
 def outline(raw: bytes) -> Outline:
-    """The outline of a file's text; an empty one where Python cannot parse it."""
+    """The outline of a file's text; what its lines show where Python cannot parse it."""
     if _WORD not in raw:
         return Outline()
     try:
         tree = parsed(decode(raw))
     except Unreadable:
-        return Outline()
+        return _by_lines(raw.decode("utf-8", "replace"))
     exports: dict[str, str] = {}
     names: set[str] = set()
     for node in ast.walk(tree):
@@ -80,6 +85,15 @@ def outline(raw: bytes) -> Outline:
             exports.setdefault(node.name, "")
     main = any(isinstance(node, ast.If) and "__main__" in ast.unparse(node.test) for node in tree.body)
     return Outline(tuple(sorted(names)), tuple(sorted(exports.items())), kernels, tests, main)
+
+
+def _by_lines(text: str) -> Outline:
+    """The outline of a file that does not parse: one that was a test or a script is still to be run."""
+    names = {f"{base}{'' if base.endswith('.') else '.'}*" for base in _FROM.findall(text)}
+    names |= {name for line in _IMPORTS.findall(text) for name in _DOTTED.findall(line)}
+    kernels = any(name.startswith("cutlass.") for name in names)
+    main = "__main__" in text
+    return Outline(tuple(sorted(names)), (), kernels, bool(_TESTS.search(text)), main)
 
 
 def _is_tests(node: ast.stmt) -> bool:

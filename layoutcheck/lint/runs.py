@@ -69,7 +69,8 @@ def trace(
     def take(case: RegisteredCase, found: Trace, seconds: float) -> None:
         runs[case] = CaseRun(case, found, seconds=seconds)
         lasting = _LASTING if case.command else frozenset[str]()
-        if all(failure.kind in lasting for failure in found.failures):  # others may be the machine's
+        known = found.imported and all(one.kind in lasting for one in found.failures)
+        if known:  # other failures may be the machine's
             kept = imports_of([*found.imported, *_configuration(case, settings)], cache)
             cache.put(keys[case], {"lines": list(to_lines(found)), **kept})
         if progress:

@@ -48,6 +48,14 @@ def test_another_exception_stands_where_it_was_raised() -> None:
     )
 
 
+def test_only_the_scripts_own_pytest_is_waited_for() -> None:
+    collector, seen = Collector(main=1), []
+    for pid, over in ((2, False), (1, False), (2, True), (1, True)):
+        collector.take([{"kind": "session", "pid": pid, "over": over}])
+        seen.append(collector.in_tests)
+    assert seen == [False, True, True, False]
+
+
 def refused(name: str, message: str) -> dict[str, Any]:
     return {
         "kind": "built", "pid": 1, "number": 1, "kernel": "k", "arch": "sm_90a", "text": "", "locations": [],

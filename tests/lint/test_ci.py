@@ -19,9 +19,14 @@ from xml.etree import ElementTree as Xml
 import pytest
 
 from layoutcheck.cli import run
+from layoutcheck.dsl import spool
+from layoutcheck.dsl.observe import Built
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.lint.cache import Cache
-from layoutcheck.lint.runs import imports_of, unchanged
+from layoutcheck.lint.cases import RegisteredCase
+from layoutcheck.lint.runs import imports_of, trace, unchanged
+from layoutcheck.settings import Settings
+from layoutcheck.sources.traced import Trace
 
 KERNEL = """\
 from cutlass import cute
@@ -117,6 +122,54 @@ def test_a_program_is_run_again_when_something_that_it_imports_has_other_content
     (tmp_path / "later.py").unlink()
     module.write_text("a = 2")
     assert not unchanged(kept, store)
+
+
+@pytest.mark.parametrize("imported", [True, False])
+def test_a_run_whose_imports_are_unknown_is_not_kept(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, imported: bool
+) -> None:
+    """A process that calls os._exit before it builds a kernel has not said what it imported."""
+    case = RegisteredCase("half.py", "", 1, "half.py", "sm_90a", command=("half.py",))
+    seen: Future[tuple[Trace, float]] = Future()
+    seen.set_result((Trace(imported=("kernels.py",) if imported else ()), 0.0))
+
+    @contextmanager
+    def pool(*_: object) -> Iterator[tuple[object, object]]:
+        yield (lambda _case: seen), None
+
+    monkeypatch.setattr("layoutcheck.lint.runs._pool", pool)
+    store, settings = Cache(repository / "kept", "traces"), Settings(root=repository)
+    assert [trace([case], settings, store)[0].cached for _ in range(2)] == [False, imported]
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("os._exit(0)", ["a test ended pytest with status 0: later ones did not run"]),
+        ("os.fork() or os._exit(0)", []),
+    ],
+)
+def test_a_test_that_ends_pytest_leaves_the_others_unseen(tmp_path: Path, body: str, told: list[str]) -> None:
+    (tmp_path / "test_it.py").write_text(f"import os\ndef test_a(): {body}\ndef test_b(): ...\n")
+    found = trace_script(
+        "-m", ["pytest", "-q", "-p", "no:cacheprovider", "test_it.py"], launch=False, cwd=str(tmp_path),
+        output=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert [one.message for one in found.failures if "pytest" in one.message] == told
+    assert (str(tmp_path / "test_it.py") in found.imported) == (not told)
+
+
+def test_what_a_process_has_imported_is_told_with_its_kernels(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each file once: a forked child of the process ends without its last word."""
+    monkeypatch.setattr(spool, "_named", set())
+    for now in (["a.py"], ["a.py", "b.py"], ["a.py", "b.py"]):
+        monkeypatch.setattr(spool, "imported", lambda now=now: now)
+        spool._record(str(tmp_path), Built(1, "k", "sm_90a", "module", ()))
+    events = list(spool.read(tmp_path))
+    assert [each["kind"] for each in events] == ["built", "imported", "built", "imported", "built"]
+    assert [each["files"] for each in events if each["kind"] == "imported"] == [["a.py"], ["b.py"]]
 
 
 def test_a_program_that_is_not_seen_to_its_end_fails(

@@ -95,6 +95,26 @@ def test_where_nothing_compiles_kernels_they_are_looked_for(
     assert capsys.readouterr().out == "examples/one.py  (sm_90a)\n"
 
 
+@pytest.mark.parametrize(
+    ("files", "installed"),
+    [
+        ({"pyproject.toml": "[tool.black]\n"}, "pytest"),
+        (
+            {"pyproject.toml": "[tool.black]\n", "requirements.txt": "numpy\n"},
+            "--requirement requirements.txt pytest",
+        ),
+        ({"pyproject.toml": "[tool.black]\n", "setup.py": ""}, "--editable . pytest"),
+        ({"pyproject.toml": "[build-system]\n"}, "--editable . pytest"),
+    ],
+)  # fmt: skip
+def test_the_job_installs_what_there_is(repository: Path, files: dict[str, str], installed: str) -> None:
+    for name, text in files.items():
+        (repository / name).write_text(text)
+    assert run(["init", "--yes", "--requirement", "layoutcheck==1"]) == 0
+    lines = (repository / FILES[1]).read_text().splitlines()
+    assert [line for line in lines if "pytest" in line] == [f"      - run: pip install {installed}"]
+
+
 def test_a_folder_of_scripts_stands_for_those_that_it_will_have(repository: Path) -> None:
     """Without tests every script is wanted; a long list has a line for each entry."""
     (repository / "tests/test_a.py").unlink()
