@@ -18,10 +18,10 @@ Given: TypeAlias = "tuple[tuple[int, ...], tuple[int, ...]] | int"
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """A call of the host function of the module `number`."""
+    """A call of the host function of the module `number`; None where not all that it gives has numbers."""
 
     number: int
-    given: tuple[Given, ...]
+    given: tuple[Given, ...] | None
 
 
 @dataclass
@@ -30,17 +30,18 @@ class Calls:
 
     number: int | None
     tell: Callable[[Called], None]
-    seen: set[tuple[Given, ...]] = field(default_factory=set)
+    seen: set[tuple[Given, ...] | None] = field(default_factory=set)
 
     def take(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> None:
-        """A call with these arguments; nothing where not all of its tensors have numbers."""
+        """A call with these arguments."""
         if self.number is None or len(self.seen) >= MOST:
             return
+        given = None
         with contextlib.suppress(Exception):  # an observer's trouble is no reason for a call to fail
             given = tuple(_leaves((*arguments, *named.values())))
-            if given not in self.seen:
-                self.seen.add(given)
-                self.tell(Called(self.number, given))
+        if given not in self.seen:
+            self.seen.add(given)
+            self.tell(Called(self.number, given))
 
 
 def _leaves(values: Sequence[Any]) -> Iterator[Given]:

@@ -67,7 +67,7 @@ class Collector:
         self._refused = 0
         self._modules: list[tuple[TracedModule, range, str]] = []  # to ask more of; their copies and digests
         self._digests: dict[tuple[int, int], str] = {}  # as `_spans`
-        self._calls: dict[str, dict[Call, None]] = {}  # by a module's digest
+        self._calls: dict[str, dict[Call | None, None]] = {}  # by a module's digest
         self._orders: list[OrderReport] = []
         self._elements: list[ElementReport] = []
         self._operands: list[OperandReport] = []
@@ -209,9 +209,11 @@ class Collector:
 
     def _call(self, event: dict[str, Any]) -> None:
         digest = self._digests.get((event.get("pid", 0), event["number"]))
-        given = (one if isinstance(one, int) else tuple(map(tuple, one)) for one in event["given"])
+        given = event["given"]
+        if given is not None:
+            given = tuple(one if isinstance(one, int) else tuple(map(tuple, one)) for one in given)
         if digest is not None:
-            self._calls.setdefault(digest, {})[tuple(given)] = None
+            self._calls.setdefault(digest, {})[given] = None
 
     def _refuse(self, module: tuple[int, int], event: dict[str, Any]) -> None:
         """The verifier's refusals of a module that was taken before."""

@@ -22,7 +22,7 @@ class TracedModule(NamedTuple):
     arch: str
     sites: Mapping[str, Sequence[int]]
     places: Sequence[str]
-    calls: Sequence[tuple[Any, ...]] = ()
+    calls: Sequence[tuple[Any, ...] | None] = ()
 
     def frames(self, tag: str) -> list[Frame]:
         """The place of an operation ("cute.copy#3") and its callers, innermost first; [] for none."""

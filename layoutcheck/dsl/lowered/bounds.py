@@ -33,6 +33,7 @@ _MOST_CALLS = 8  # of a kernel that are evaluated
 _NEVER = 1 << 63
 _MOST_BYTES = 1 << 31  # of a tensor that is made larger than the others
 WRAPS = "its 32-bit offset overflows if all integer arguments are {} or more"
+KEPT = "in the program's own calls it stays inside"
 REPAIR = "with a dynamic pitch of 64 bits (cute.sym_int64), or coordinates of cutlass.Int64, they are not"
 
 
@@ -44,9 +45,10 @@ class Bounds:
     every dynamic extent is a multiple of that number (0: no such number was found), and not with the fault.
     The 32-bit offsets of those in `overflows` overflow if every dynamic extent is that number, or larger.
     `modes` are the multiples of those in `multiple` mode by mode, where that is known, `tried` the extents by
-    mode with which these left their tensor, where they were not alike. Those in `unequal`
-    leave a tensor of these extents, by mode, with the fault. `inside` counts the bytes of accesses that stay
-    in their tensor, all and different ones, by tag and by what was evaluated.
+    mode with which these left their tensor, where they were not alike. Those in `unequal` leave a tensor of
+    these extents, by mode, with the fault. Those in `kept` stay inside in all calls that the program makes.
+    `inside` counts the bytes of accesses that stay in their tensor, all and different ones, by tag and by
+    what was evaluated.
     """
 
     judged: set[str] = field(default_factory=set)
@@ -57,23 +59,33 @@ class Bounds:
     modes: dict[str, tuple[int, ...]] = field(default_factory=dict)
     tried: dict[str, tuple[int, ...]] = field(default_factory=dict)
     unequal: dict[str, tuple[tuple[int, ...], LoweredFault]] = field(default_factory=dict)
+    kept: set[str] = field(default_factory=set)
     inside: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)
 
 
-def tensor_bounds(kernel: Kernel, widest_bytes: int, calls: Sequence[Numbers] = ()) -> Bounds:
+def tensor_bounds(kernel: Kernel, widest_bytes: int, calls: Sequence[Numbers | None] = ()) -> Bounds:
     """The bounds of everything that a kernel does in global memory; `calls` are those that the program makes.
 
-    TMA keeps to its tensor by itself: its instructions are not looked at here.
+    None stands for a call of which the numbers are not known. TMA keeps to its tensor by itself: its
+    instructions are not looked at here.
     """
     found = _with_any_extents(kernel, widest_bytes)
-    for call in calls[:_MOST_CALLS] if kernel.grid is not None else ():
-        every = call is calls[0]
+    known = [call for call in calls if call is not None][:_MOST_CALLS] if kernel.grid is not None else []
+    unseen = set() if known and len(known) == len(calls) else found.judged
+    for call in known:
+        every = call is known[0]
         left = {tag for tag in found.judged - found.faults.keys() if every or _may_leave(found, tag, call)}
         for tag, one in judged_in_modes(kernel, left, None, widest_bytes, call).items() if left else ():
-            if isinstance(one, Judged) and one.sure and one.faults:
+            if isinstance(one, str) or not one.sure:
+                unseen = unseen | {tag}
+            elif one.faults:
                 found.faults[tag] = [replace(fault, called=call.name) for fault in one.faults]
                 for other in (found.unchecked, found.multiple, found.modes, found.overflows, found.unequal):
                     other.pop(tag, None)
+    found.kept.update(found.judged - unseen)
+    for tag in found.kept & found.unchecked.keys():
+        if found.unchecked[tag].startswith((RUN_TIME, RELATED)):
+            found.unchecked[tag] += f"; {KEPT}"
     return found
 
 
@@ -298,7 +310,7 @@ def conditions(found: Bounds) -> dict[str, str]:
             f"computed in 32 bits; {REPAIR}"
         )
         told[tag] = f"{told[tag]}; {few}" if tag in told else few
-    return told
+    return {tag: f"{text}; {KEPT}" if tag in found.kept else text for tag, text in told.items()}
 
 
 def _tail(multiple: int, fault: LoweredFault, modes: tuple[int, ...], tried: tuple[int, ...]) -> str:

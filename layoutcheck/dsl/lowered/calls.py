@@ -25,14 +25,17 @@ Call = tuple[Any, ...]
 
 
 def numbers_of(
-    calls: Iterable[Call], types: Mapping[str, Sequence[str]], kernels: Sequence[str]
-) -> tuple[Numbers, ...]:
-    """The calls of a module whose numbers are known, each once; `types` are its functions' arguments."""
+    calls: Iterable[Call | None], types: Mapping[str, Sequence[str]], kernels: Sequence[str]
+) -> tuple[Numbers | None, ...]:
+    """The calls of a module, each once, None for those whose numbers are not known.
+
+    `types` are the arguments of the module's functions.
+    """
     hosts = [given for name, given in types.items() if name not in kernels]
-    if len(hosts) != 1:
-        return ()
-    found = (_numbers(hosts[0], call) for call in calls)
-    return tuple(dict.fromkeys(one for one in found if one is not None))
+    one = hosts[0] if len(hosts) == 1 else None
+    return tuple(
+        dict.fromkeys(None if one is None or call is None else _numbers(one, call) for call in calls)
+    )
 
 
 def _numbers(types: Sequence[str], call: Call) -> Numbers | None:

@@ -110,7 +110,7 @@ class Outside:
     inside: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)
 
 
-def outside(lowered: Lowered, arch: str, text: str, calls: Iterable[Call] = ()) -> Outside:
+def outside(lowered: Lowered, arch: str, text: str, calls: Iterable[Call | None] = ()) -> Outside:
     """Of all kernels of a lowered module, `text` as traced; `calls` are those that the program makes."""
     found = Outside()
     numbers = numbers_of(calls, argument_types(text), [kernel.name for kernel in lowered.kernels])

@@ -103,7 +103,7 @@ class Lowering:
             session.close()
 
     def resolve(
-        self, text: str, copies: Sequence[TracedCopy], arch: str, calls: Sequence[Call] = ()
+        self, text: str, copies: Sequence[TracedCopy], arch: str, calls: Sequence[Call | None] = ()
     ) -> list[TracedCopy]:
         """The copies of a module in order; those known by types get addresses, or the reason why not.
 
@@ -165,7 +165,9 @@ class Lowering:
         self._spend(start)
         return self._elements[digest]
 
-    def _judged(self, digest: bytes, text: str, arch: str, calls: Sequence[Call]) -> tuple[Lowered, Outside]:
+    def _judged(
+        self, digest: bytes, text: str, arch: str, calls: Sequence[Call | None]
+    ) -> tuple[Lowered, Outside]:
         """A module lowered, and its accesses outside of memory; from the last time if it was this one."""
         if self._last[0] != digest:
             lowered = self._lower(text)
@@ -231,11 +233,11 @@ class Lowering:
         return found
 
 
-def _digest(text: str, arch: str, calls: Sequence[Call] = ()) -> bytes:
+def _digest(text: str, arch: str, calls: Sequence[Call | None] = ()) -> bytes:
     return hashlib.sha256(f"{arch} {list(calls)} {text}".encode()).digest()
 
 
-def _outside(lowered: Lowered, arch: str, text: str, calls: Sequence[Call]) -> Outside:
+def _outside(lowered: Lowered, arch: str, text: str, calls: Sequence[Call | None]) -> Outside:
     """What leaves its memory; where the evaluation fails nothing is, and all bounds are not checked."""
     try:
         return outside(lowered, arch, text, calls)

@@ -8,7 +8,9 @@ import pytest
 
 from layoutcheck.dsl.called import MOST, Called, Calls
 from layoutcheck.dsl.lowered.arguments import Numbers
+from layoutcheck.dsl.lowered.bounds import KEPT
 from layoutcheck.dsl.lowered.calls import Call, numbers_of
+from layoutcheck.dsl.lowered.grid import RUN_TIME
 from layoutcheck.judge import judge_traced
 from layoutcheck.sources.traced import TracedCopy
 from layoutcheck.tracing import Script, traced
@@ -42,11 +44,11 @@ def test_arguments_of_a_host_get_the_numbers_of_a_call_in_order() -> None:
     ],
 )
 def test_nothing_is_known_of_a_call_that_does_not_fit(types: list[str], call: Call) -> None:
-    assert numbers_of([call], {"host": types}, []) == ()
+    assert numbers_of([call], {"host": types}, []) == (None,)
 
 
 def test_nothing_is_known_of_a_module_with_two_hosts() -> None:
-    assert numbers_of([(3,)], {"a": ["i32"], "b": ["i32"]}, []) == ()
+    assert numbers_of([(3,), None], {"a": ["i32"], "b": ["i32"]}, []) == (None,)
     assert numbers_of([(3,)], {"a": ["i32"], "b": ["i32"]}, ["b"]) == (Numbers(((3,),), (), "3"),)
 
 
@@ -58,6 +60,7 @@ def test_a_call_is_told_once_and_not_without_numbers() -> None:
         calls.take([tensor, (True, 6), None, 1.5], {"last": [7]})
     assert told == [Called(4, (((3, 4, 5), (20, 5, 1)), 6, 7))]
     calls.take([SimpleNamespace(shape=(object(),), stride=(1,))], {})
+    assert told[1:] == [Called(4, None)]
     for n in range(2 * MOST):
         calls.take([n], {})
     assert len(told) == MOST
@@ -135,3 +138,8 @@ def test_a_promise_of_one_mode_holds_for_no_other(copies: tuple[TracedCopy, ...]
     least = "the dynamic extents have to be multiples of 4 in mode 0"
     seen = "with 1025 x 1032 thread 8 of block (256,0,0) writes 16 B"
     assert copies[0].bounded_if.startswith(f"{least}: {seen}")
+
+
+def test_a_condition_that_all_calls_keep_says_so(copies: tuple[TracedCopy, ...]) -> None:
+    assert copies[0].bounded_if.endswith(f"; {KEPT}")
+    assert copies[3].unbounded.startswith(RUN_TIME) and copies[3].unbounded.endswith(f"; {KEPT}")
