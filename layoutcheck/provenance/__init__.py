@@ -197,7 +197,12 @@ def _site(op: Operation) -> str:
 
 
 def examine(
-    kernel: WatchedKernel, text: str, budget: Budget, extent: int = EXTENT, share: float = 0.0, blank: int = 0
+    kernel: WatchedKernel,
+    text: str,
+    budget: Budget,
+    extent: int = EXTENT,
+    share: float = 0.0,
+    blank: int = 0,
 ) -> tuple[Products, Judged]:
     """Follow the elements of one cluster of a kernel of the traced module `text`, and judge its products.
 
@@ -225,14 +230,15 @@ def _prepared(
     share: float = 0.0,
 ) -> tuple[Replay, Iterator[tuple[int, int, Mask | None]], Names]:
     """A kernel's blocks followed, to be replayed in that order. Raises OutOfTime and Undecided."""
+    guesses = frozenset((extent,))
     small = products_of(kernel.with_numbers(extent, extent) or kernel)
     indices = _cluster(small, share)
     blocks = [follow(small, index, budget) for index in indices]
     given = small.given[1] if small.given else []
     maps = tensor_maps(given)
-    replay = Replay(blocks, maps, moves, extent)
+    replay = Replay(blocks, maps, moves, guesses)
     order = schedule([one.watched for one in blocks], transfers(text), budget)
-    return replay, order, Names(tensors(given, small.types, maps, extent))
+    return replay, order, Names(tensors(given, small.types, maps, guesses))
 
 
 def _cluster(kernel: WatchedKernel, share: float) -> list[tuple[int, int, int]]:

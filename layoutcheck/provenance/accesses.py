@@ -14,6 +14,7 @@ from layoutcheck.dsl.lowered.types import Type, parse_type
 from layoutcheck.dsl.lowered.values import number
 from layoutcheck.provenance.deeds import Deed
 from layoutcheck.provenance.refs import UNKNOWN, Refs, refs_of
+from layoutcheck.provenance.registers import lost
 from layoutcheck.provenance.tracker import KIND, Tracker
 from layoutcheck.sources.mlir import Operation, integer, integers
 
@@ -84,6 +85,22 @@ def store(on: Tracker, op: Operation) -> Step:
             on.note(
                 Deed("store", op, machine.mask, address, 0, width, 0, (at,), lost=on.unknown_why(pointer))
             )
+
+    return run
+
+
+def atomic(on: Tracker, op: Operation) -> Step:
+    """An atomic in shared memory: what is there is then computed from several values."""
+    follows, machine, values = lost(on, op), on.machine, on.machine.values
+    pointer, value = on.slots[op.operands[0]], on.slots[op.operands[1]]
+    space, width = parse_type(op.operands[0].type).space, parse_type(op.operands[1].type).size_bytes
+
+    def run() -> None:
+        address, at = number(values[pointer]), refs_of(values[value], width)
+        follows()
+        if spaces.space_of(space, address) in ("smem", "dsmem"):
+            why = on.unknown_why(pointer, guarded=False)
+            on.note(Deed("atomic", op, machine.mask, address, 0, width, 0, (at,), lost=why))
 
     return run
 

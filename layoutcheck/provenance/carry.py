@@ -9,8 +9,8 @@ from typing import TypeAlias
 import numpy as np
 
 from layoutcheck.dsl.lowered.types import Type, parse_type
-from layoutcheck.provenance.refs import MASKED, MIXED, UNKNOWN, Array, beside, elements, joined
-from layoutcheck.sources.mlir import Operation, integers
+from layoutcheck.provenance.refs import MASKED, MIXED, UNKNOWN, Array, Combine, beside, elements, joined
+from layoutcheck.sources.mlir import Operation, integer, integers
 
 # The references of the operands -> those of the results.
 Carry: TypeAlias = "Callable[[list[Array]], list[Array]]"
@@ -23,21 +23,25 @@ _SAME = frozenset(
 # PTX ISA, cvt: of `cvt...x2 d, a, b` the upper half of d comes from a, the lower from b.
 _PACK = re.compile(r"cvt\.[\w.]*x2\.[\w.]*\s+[^,]+,\s*\$([0-9]+),\s*\$([0-9]+)")
 _TIMES = re.compile(r"(?:mulf|fmul|fma|mul\.(?:rn\.|ftz\.)*f(?:32|16))")
+_LESS = re.compile(r"(?:arith|llvm|nvvm)\.f?sub")
 _INFINITY = re.compile(r"0xFF800000|-inf", re.IGNORECASE)
 _PACKED = re.compile(r"nvvm\.(?:cvt\.packfloat|convert\.f32x2)")
+_DOT = re.compile(r"^[\s{]*dp4a\.[su]32\.[su]32\s[^;]*;?[\s}]*$")
 _LANEWISE = re.compile(
-    r"^[\s{]*(?:\.reg[^;]*;\s*)*(?:ex2|lg2|rcp|rsqrt|sqrt|tanh|sin|cos|fma|add|sub|mul|max|min|mov|neg|abs)\.[^;]*;?[\s}]*$"
+    r"^[\s{]*(?:\.reg[^;]*;\s*)*"
+    r"(?:cvt\.(?:r[nzmp]i?\.|sat\.|satfinite\.|relu\.|ftz\.)*(?:[usbf]|bf|tf)[0-9]+\.(?:[usbf]|bf)[0-9]+\s"
+    r"|(?:ex2|lg2|rcp|rsqrt|sqrt|tanh|sin|cos|fma|add|sub|mul|max|min|mov|neg|abs)\.)[^;]*;?[\s}]*$"
 )
 
 
-def carry(op: Operation) -> Carry:
-    """The function of an operation that reaches no memory."""
+def carry(op: Operation, combine: Combine | None = None) -> Carry:
+    """The function of an operation that reaches no memory; `combine` is for elements that meet."""
     kinds = [parse_type(v.type) for v in op.operands]
     made = [parse_type(v.type) for v in op.results]
     if any(_below_a_byte(kind) for kind in made):
         return lambda given: _unknown(given, made)
     name = op.name
-    if not op.operands and _INFINITY.search(op.attributes.get("value", "")):
+    if is_masked(op):
         return lambda given: [np.full((1, max(1, kind.size_bytes)), MASKED, np.int64) for kind in made]
     if name in _SAME:
         return lambda given: [beside(given)]
@@ -62,11 +66,19 @@ def carry(op: Operation) -> Carry:
     if packs is not None:
         order, each = packs
         return lambda given: [beside([np.repeat(given[i][:, :1], each, 1) for i in order])]
-    if "asm" in name and not _LANEWISE.match(op.attributes.get("asm_string", "").replace("\\0A", " ")):
+    picked = _picked(op)
+    if picked is not None:
+        return lambda given: [_bytes_of(given, picked)]
+    if "asm" in name and not _LANEWISE.match(_assembly(op)):
         return lambda given: _unknown(given, made)
     if name.startswith(("nvvm.tcgen05", "nvvm.wgmma", "nvvm.mma")):
         return lambda given: _opaque(made)
-    return _elementwise(op, kinds, made)
+    return _elementwise(op, kinds, made, combine)
+
+
+def is_masked(op: Operation) -> bool:
+    """Whether an operation is the constant minus infinity."""
+    return not op.operands and _INFINITY.search(op.attributes.get("value", "")) is not None
 
 
 def multiplies(op: Operation) -> bool:
@@ -116,7 +128,8 @@ def _rearranged(op: Operation, kinds: list[Type], made: list[Type]) -> Carry:
             return lambda given: _unknown(given, made)
         chosen = np.concatenate([np.arange(i * size, i * size + size) for i in mask])
         return lambda given: [beside(given)[:, chosen]]
-    at = ((integers(op.attributes.get("offsets", "")) or (0,))[0]) * size
+    # one mode, of stride 1: the vectors of a lowered module are flat
+    at = size * int(op.attributes.get("offsets", "[0]").strip("[]"))
     if op.name == "vector.extract_strided_slice":
         return lambda given: [given[0][:, at : at + made[0].size_bytes]]
     width = kinds[0].size_bytes
@@ -148,12 +161,34 @@ def _packing(op: Operation, kinds: list[Type], made: list[Type]) -> tuple[list[i
     return order, size // len(order)
 
 
-def _elementwise(op: Operation, kinds: list[Type], made: list[Type]) -> Carry:
-    sums, fused = (
-        bool(_SUMS.match(op.name)),
-        "fma" in op.name or "fma." in op.attributes.get("asm_string", ""),
-    )
-    times = multiplies(op)
+def _assembly(op: Operation) -> str:
+    return op.attributes.get("asm_string", "").strip('"').replace("\\0A", " ")
+
+
+def _picked(op: Operation) -> list[int] | None:
+    """The bytes of its first operand that dp4a adds up: those whose factor, a constant, is not 0.
+
+    PTX ISA, dp4a: d = c + the sum over the four bytes of a and of b of their products.
+    """
+    if not _DOT.match(_assembly(op)) or len(op.operands) != 3:
+        return None
+    owner = op.operands[1].owner
+    factors = integer(owner.attributes.get("value", "")) if isinstance(owner, Operation) else None
+    return None if factors is None else [i for i in range(4) if factors >> 8 * i & 255]
+
+
+def _bytes_of(given: list[Array], picked: list[int]) -> Array:
+    found = given[2][:, :1]
+    for i in picked:
+        found = joined(found, given[0][:, i : i + 1], sums=True)
+    return np.repeat(found, 4, 1)
+
+
+def _elementwise(op: Operation, kinds: list[Type], made: list[Type], combine: Combine | None = None) -> Carry:
+    times, less = multiplies(op), _subtracts(op)
+    sums = bool(_SUMS.match(op.name)) and not less
+    fused = "fma" in op.name or "fma." in op.attributes.get("asm_string", "")
+    pairs = combine if times or less else None
 
     def run(given: list[Array]) -> list[Array]:
         found = []
@@ -162,11 +197,24 @@ def _elementwise(op: Operation, kinds: list[Type], made: list[Type]) -> Carry:
             out = parts[0] if parts else np.zeros((1, kind.size_bytes), np.int64)
             for i, part in enumerate(parts[1:], 1):
                 adds = sums or (fused and i == 2 and bool((out & MIXED).any()))
-                out = joined(out, part, sums=adds, times=times and i == 1)
+                out = joined(out, part, sums=adds, times=times and i == 1, combine=pairs if i == 1 else None)
             found.append(out)
         return found
 
     return run
+
+
+def _subtracts(op: Operation) -> bool:
+    """Whether an operation takes its second operand from the first: no step of a sum over elements."""
+    if _LESS.match(op.name):
+        return True
+    if len(op.operands) != 2 or not _SUMS.match(op.name):
+        return False
+    owner = op.operands[1].owner
+    made = [owner]
+    if isinstance(owner, Operation) and owner.name == "vector.from_elements":
+        made = [value.owner for value in owner.operands]
+    return all(isinstance(one, Operation) and one.name in ("arith.negf", "llvm.fneg") for one in made)
 
 
 def _as(at: Array, source: Type, target: Type) -> Array:

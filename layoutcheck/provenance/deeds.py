@@ -15,7 +15,7 @@ from layoutcheck.sources.mlir import Operation
 class Deed:
     """What an event does with data.
 
-    `kind` is load, ldmatrix, store, stmatrix, copy, tma_load, tma_store, bulk, mma, wgmma,
+    `kind` is load, ldmatrix, store, stmatrix, atomic, copy, tma_load, tma_store, bulk, mma, wgmma,
     tcgen05, tensor_load or tensor_store.
     `at` and `second` are addresses, `refs` what is stored or multiplied, `base` the first reference of what
     comes into registers, `width` bytes a thread. `mask` are the threads that take part. `lost` says why it
@@ -39,11 +39,13 @@ class Deed:
 class Followed:
     """A block: its events, deeds by the number of their event, and how many references there are.
 
-    `met` are pairs of references that were multiplied: (2, pairs).
+    `met` are pairs of references that were multiplied: (2, pairs). `pairs` are references of elements that
+    two others met in, ascending, these two, and whether they were multiplied: (4, references).
     """
 
     watched: Watched
     deeds: dict[int, Deed]
     references: int
     met: Array
+    pairs: Array
     problem: str = ""

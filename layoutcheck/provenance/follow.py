@@ -22,6 +22,7 @@ from layoutcheck.order.budget import Budget
 from layoutcheck.order.events import Recorder, Watched, WatchedKernel
 from layoutcheck.order.meaning import Meaning
 from layoutcheck.provenance.accesses import (
+    atomic,
     bulk,
     cp_async,
     ldmatrix,
@@ -31,6 +32,7 @@ from layoutcheck.provenance.accesses import (
     store,
     tma,
 )
+from layoutcheck.provenance.carry import is_masked
 from layoutcheck.provenance.deeds import Followed
 from layoutcheck.provenance.matrix import (
     TENSOR_MEMORY,
@@ -44,13 +46,14 @@ from layoutcheck.provenance.matrix import (
     tensor_memory,
     wgmma,
 )
-from layoutcheck.provenance.registers import carried, lost, shuffle
+from layoutcheck.provenance.registers import carried, counted, lost, shuffle
 from layoutcheck.provenance.tracker import FLOAT, TooMuch, Tracker
 from layoutcheck.sources.mlir import Operation
 from layoutcheck.sources.mlir import Value as SsaValue
 
 MMA = "mma_sync"
-_DATA = frozenset(("llvm.alloca", "nvvm.load.ext", "nvvm.ldmatrix", "nvvm.mma.sync"))
+_NUMBERS = frozenset(("f32", "i1", "i8", "i16", "i32", "i64"))
+_DATA = frozenset((*TENSOR_MEMORY, "llvm.alloca", "nvvm.load.ext", "nvvm.ldmatrix", "nvvm.mma.sync"))
 
 
 def products_of(kernel: WatchedKernel) -> WatchedKernel:
@@ -84,7 +87,8 @@ def follow(kernel: WatchedKernel, block: tuple[int, int, int], budget: Budget) -
     watched.cut, watched.reasons = frozenset(run.cut), machine.reasons
     watched.complete = not any("cut short" in note for note in machine.notes)
     met = np.concatenate([np.zeros((2, 0), np.int64), *tracker.met], 1)
-    return Followed(watched, tracker.deeds, tracker.next, met, problem)
+    pairs = np.concatenate([np.zeros((4, 0), np.int64), *tracker.pairs], 1)
+    return Followed(watched, tracker.deeds, tracker.next, met, pairs, problem)
 
 
 def _matters(op: Operation) -> bool:
@@ -108,9 +112,18 @@ def _addresses(kernel: WatchedKernel) -> set[SsaValue]:
     return {value for value, level in levels.items() if level == NUMBER}
 
 
+def _single(op: Operation) -> bool:
+    """Whether an operation makes one number from others that are f32, or f32 from others."""
+    kinds = [v.type for v in (*op.operands, *op.results)]
+    reaches = is_memory(op) or op.name in _DATA or "asm" in op.name or op.regions
+    return len(op.results) == 1 and "f32" in kinds and not reaches and all(k in _NUMBERS for k in kinds)
+
+
 def _step(on: Tracker, op: Operation) -> Step:
     """The step of an operation."""
     name = op.name
+    if _single(op) and op.results[0] in on.addresses and not is_masked(op):
+        return counted(on, op)
     if name not in _DATA and any(on.numeric(v) for v in op.results):
         if name == "llvm.load":
             return load_number(on, op)
@@ -119,6 +132,7 @@ def _step(on: Tracker, op: Operation) -> Step:
     made = {
         "llvm.load": load, "llvm.store": store, "nvvm.ldmatrix": ldmatrix,
         "nvvm.stmatrix": stmatrix, "nvvm.cp.async.shared.global": cp_async,
+        "nvvm.atomicrmw": atomic, "llvm.atomicrmw": atomic,
         "nvvm.mma.sync": mma, "nvvm.shfl.sync": shuffle, TENSOR_LOAD: tma,
         **dict.fromkeys(TENSOR_STORES, tma), **dict.fromkeys(BULK, bulk),
     }.get(name)  # fmt: skip

@@ -20,7 +20,7 @@ from layoutcheck.provenance.fragments import (
     operand_registers,
     read_instruction,
 )
-from layoutcheck.provenance.refs import FLAGS, JOINED, PRODUCT, Array
+from layoutcheck.provenance.refs import FLAGS, JOINED, MIXED, PRODUCT, Array
 from layoutcheck.provenance.replay import Replay
 from layoutcheck.provenance.sides import Named, Side, side
 from layoutcheck.sources.mlir import Operation
@@ -251,11 +251,15 @@ class Products:
         return lambda index: (_renamed(row_of[index], row_of[a], row_of[b]),
                               _renamed(column_of[index], column_of[a], column_of[b]))  # fmt: skip
 
+    def _side(self, block: int, labels: Array) -> Side:
+        whole = self.replay.pairs.element(labels)
+        return side(labels | MIXED if whole is None else whole, self._names(block, labels))
+
     def _note(
         self, block: int, op: Operation, left: Array, right: Array, sums: Array, groups: Array, bits: int
     ) -> None:
         row_of, column_of = self.row_of[block], self.column_of[block]
-        a, b = (side(labels, self._names(block, labels)) for labels in (left, right))
+        a, b = (self._side(block, labels) for labels in (left, right))
         index = sums & ~(PRODUCT | FLAGS)
         known_a, known_b = not a.reason and a.scrambled is None, not b.reason and b.scrambled is None
         rows = np.broadcast_to(a.rows[:, :, None] if known_a else np.int64(1), index.shape)

@@ -6,6 +6,7 @@ A reference is one int64:
     UNKNOWN            something that is not followed
     2 .. 2^44          byte of a load from shared memory, known once the loads are replayed (`replay`)
     2^44 ..            the address of a byte of global memory (`dsl.lowered.spaces`)
+    PAIR | number      an element that was multiplied by another one, or that one was taken from (`pairs`)
     PRODUCT | number   an element of an accumulator of a matrix product
     MASKED             minus infinity: what masks put in the place of an element
 
@@ -16,7 +17,8 @@ its reference: a scaled, rounded or exponentiated element is still the element a
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +28,11 @@ from layoutcheck.dsl.lowered.types import Type
 from layoutcheck.dsl.lowered.values import Value
 
 Array = NDArray[np.int64]
+Combine: TypeAlias = "Callable[[Array, Array], Array]"  # references of elements that meet -> new ones
 UNKNOWN = 1
 FIRST = 2
 GLOBAL = 1 << 44
+PAIR = 1 << 58
 PRODUCT = 1 << 59
 MIXED = 1 << 60
 JOINED = 1 << 61
@@ -93,12 +97,13 @@ def elements(at: Array, kind: Type) -> Array:
     return at[:, :: max(1, at.shape[1] // count)][:, :count]
 
 
-def joined(a: Array, b: Array, *, sums: bool, times: bool = False) -> Array:
+def joined(a: Array, b: Array, *, sums: bool, times: bool = False, combine: Combine | None = None) -> Array:
     """What is computed from both: the one that has a place, MIXED where two places meet.
 
     An element of a product that meets MIXED ones keeps its place, as one that is scaled by the sum of its
     row; where `sums` says that the operation may be a step of a reduction into `a`, it does not. Of two
-    elements of products that are multiplied (`times`) the first keeps its place, JOINED with the other.
+    elements of products that are multiplied (`times`) the first keeps its place, JOINED with the other. Of
+    two elements of memory `combine`, where given, makes one that has both.
     """
     if a is b or (len(a) == 1 and not a.any()):
         return b
@@ -111,12 +116,16 @@ def joined(a: Array, b: Array, *, sums: bool, times: bool = False) -> Array:
         return found
     rank_a, rank_b = _rank(a), _rank(b)
     better, clash = np.where(rank_b > rank_a, b, a), rank_a == rank_b
+    paired = clash & _of_memory(a) & _of_memory(b) & (combine is not None)
+    if combine is not None and paired.any():
+        better, clash = better.copy(), clash & ~paired
+        better[paired] = combine(a[paired], b[paired])
     if sums:
         masked = (a == MASKED) | (b == MASKED)
         better = np.where(masked, np.where(a == MASKED, b, a), better)
         clash = clash | masked & (better > UNKNOWN) | _place(a) & _place(b)
     elif times:
-        met = met_places(a, b)
+        met = met_places(a, b) & ~paired
         better, clash = np.where(met, a | JOINED, better), clash & ~met
     return np.where(both, np.where(clash, better | MIXED, better), found)
 
@@ -125,6 +134,11 @@ def met_places(a: Array, b: Array) -> Any:
     """Where elements of two products meet, or what may be some once loads are replayed."""
     whole = [(one & FLAGS == 0) & ((one & PRODUCT != 0) | (one > UNKNOWN) & (one < GLOBAL)) for one in (a, b)]
     return (a != b) & whole[0] & whole[1]
+
+
+def _of_memory(at: Array) -> Any:
+    """Whether it has a place in memory, or may have one once loads are replayed."""
+    return (at > UNKNOWN) & (at < PRODUCT)
 
 
 def _place(at: Array) -> Any:

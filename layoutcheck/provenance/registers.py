@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from layoutcheck.dsl.lowered.machine import Step
@@ -29,7 +31,11 @@ def lost(on: Tracker, op: Operation) -> Step:
 
 def carried(on: Tracker, op: Operation) -> Step:
     """An operation that reaches no memory: what `carry` does to references."""
-    function, values, provenance = carry(op), on.machine.values, on.machine.provenance
+    function, values, provenance = (
+        carry(op, partial(on.combined, times=multiplies(op))),
+        on.machine.values,
+        on.machine.provenance,
+    )
     sources = [(on.slots[v], parse_type(v.type)) for v in op.operands]
     outs = [on.slots[v] for v in op.results]
     given = [(slot, max(1, kind.size_bytes)) for slot, kind in sources]
@@ -41,6 +47,20 @@ def carried(on: Tracker, op: Operation) -> Step:
             meet(on, *np.broadcast_arrays(taken[0], taken[1]))
         for slot, at in zip(outs, function(taken), strict=True):
             values[slot], provenance[slot] = Refs(at), on.unsaid
+
+    return run
+
+
+def counted(on: Tracker, op: Operation) -> Step:
+    """Arithmetic of floats that an address may rest on: a number as long as no element comes into it."""
+    inner, follows, values = on.inner(op), carried(on, op), on.machine.values
+    slots = [on.slots[v] for v in op.operands]
+
+    def run() -> None:
+        if any(isinstance(values[slot], Refs) for slot in slots):
+            follows()
+        else:
+            inner()
 
     return run
 

@@ -21,7 +21,8 @@ from layoutcheck.errors import InputError
 from layoutcheck.provenance.deeds import Deed, Followed
 from layoutcheck.provenance.fragments import matrix_bytes
 from layoutcheck.provenance.moved import Moves, pair
-from layoutcheck.provenance.refs import FLAGS, GLOBAL, MASKED, PRODUCT, UNKNOWN, Array
+from layoutcheck.provenance.pairs import Pairs
+from layoutcheck.provenance.refs import FLAGS, GLOBAL, MASKED, MIXED, PRODUCT, UNKNOWN, Array
 from layoutcheck.sources.mlir import Operation
 
 LANES, COLUMN_BYTES = 128, 4 * 512  # of tensor memory (PTX ISA, Tensor Memory)
@@ -42,14 +43,14 @@ class Stored:
 class Replay:
     """`maps` are the tensor maps by the address that a kernel sees; `stored` are bytes of products.
 
-    `moves`, where given, gets plain copies too. `extent` is that of dynamic modes: the outermost one of a
-    tensor map, if it has that extent, is taken to go on.
+    `moves`, where given, gets plain copies too. `guesses` are extents of dynamic modes: the outermost one of
+    a tensor map, if it has such an extent, is taken to go on.
     """
 
     blocks: list[Followed]
     maps: dict[int, Descriptor | None]
     moves: Moves | None = None
-    extent: int = 0
+    guesses: frozenset[int] = frozenset()
     shared: list[Array] = field(init=False)
     labels: list[Array] = field(init=False)
     tensor: list[Array] = field(init=False)  # (lanes, bytes) of each block's tensor memory
@@ -57,6 +58,7 @@ class Replay:
     lost: dict[str, int] = field(default_factory=dict)
     _writers: list[Array] = field(init=False)  # the number of the operation that wrote each shared byte
     _through: list[Array] = field(init=False)  # of each reference: the operations that wrote and read it
+    pairs: Pairs = field(default_factory=Pairs)
     _number: int = 0
 
     def __post_init__(self) -> None:
@@ -74,8 +76,20 @@ class Replay:
             return at
         table = self.labels[block]
         index = np.where(pending, at & ~FLAGS, 0)
+        self._meet(block, index)
         found = np.where(index > UNKNOWN, table[np.minimum(index, len(table) - 1)] | (at & FLAGS), index)
         return np.where(pending, np.where(found & ~FLAGS == 0, found & MASKED, found), at)
+
+    def _meet(self, block: int, index: Array) -> None:
+        """Give labels to references that two others met in."""
+        made, a, b, times = self.blocks[block].pairs
+        if not made.size:
+            return
+        at = np.searchsorted(made, index).clip(max=len(made) - 1)
+        which = np.unique(at[(made[at] == index) & (self.labels[block][made[at]] == 0)])
+        if which.size:
+            parts = self.resolved(block, a[which]), self.resolved(block, b[which])
+            self.labels[block][made[which]] = self.pairs.met(*parts, times[which] != 0)
 
     def run(self, block: int, number: int, mask: Mask | None) -> Deed | None:
         """Do what an event does with memory; a product is given back to be judged."""
@@ -172,6 +186,16 @@ class Replay:
             self.shared[where][:] = UNKNOWN  # anywhere
             return
         self._write(where, at[rows, None] + np.arange(deed.width), labels)
+
+    def _atomic(self, block: int, deed: Deed, active: Mask) -> None:
+        where, at = self._place(block, deed.at, len(active))
+        if self._skip(deed):
+            self.shared[where][:] = UNKNOWN
+            return
+        rows = np.flatnonzero(active)
+        given = self.resolved(block, np.broadcast_to(deed.refs[0], (len(active), deed.width))[rows])
+        mixed = np.where((given & PRODUCT != 0) & (given & MASKED == 0), given | MIXED, UNKNOWN)
+        self._write(where, at[rows, None] + np.arange(deed.width), mixed)
 
     def _keep(self, block: int, op: Operation, at: Array, labels: Array) -> None:
         kept = ((labels & PRODUCT) != 0) & ((labels & FLAGS) == 0)
@@ -314,7 +338,7 @@ class Replay:
         for extent, box, stride, low in zip(map_.dims, map_.box, steps, start, strict=True):
             at = low + np.arange(box)
             address = (address[None, :] + (at * stride)[:, None]).reshape(-1)
-            endless = extent == self.extent and stride == max(steps)
+            endless = extent in self.guesses and stride == max(steps)
             inside = (inside[None, :] & ((at >= 0) & ((at < extent) | endless))[:, None]).reshape(-1)
         labels = (address[:, None] + np.arange(size)) * inside[:, None]
         return first, np.arange(labels.size, dtype=np.int64), labels.reshape(-1)

@@ -111,7 +111,8 @@ def _of_products(labels: Array, products: Array, named: Named) -> Side:
         return found
     index = np.where(products, labels & ~(PRODUCT | FLAGS), 0)
     rows, columns = named(index)
-    if ((rows <= UNKNOWN) | (columns <= UNKNOWN))[products].any():
+    products = products & (rows != 0) & (columns != 0)  # the others are beyond a tensor's end
+    if not products.any() or ((rows <= UNKNOWN) | (columns <= UNKNOWN))[products].any():
         found.reason = COMPUTED
         return found
     fewest = labels.size + 1

@@ -54,15 +54,15 @@ class Tensor:
 
 
 def tensors(
-    given: Any, types: list[str], maps: dict[int, Descriptor | None], extent: int
+    given: Any, types: list[str], maps: dict[int, Descriptor | None], guesses: frozenset[int]
 ) -> dict[int, list[Tensor]]:
     """The tensors among a kernel's arguments and tensor maps, by the number of their global object.
 
-    `extent` is that of dynamic modes: a tensor map does not say which ones are.
+    `guesses` are extents of dynamic modes: a tensor map does not say which ones are.
     """
     found: dict[int, list[Tensor]] = {}
     arguments = (_argument(value, cute) for (value, _), cute in zip(given, types, strict=False))
-    for one in (*arguments, *(_mapped(map_, extent) for map_ in maps.values())):
+    for one in (*arguments, *(_mapped(map_, guesses) for map_ in maps.values())):
         if one is not None and _separate(one) and one not in found.get(one.base // GLOBAL_STEP, []):
             found.setdefault(one.base // GLOBAL_STEP, []).append(one)
     return found
@@ -85,12 +85,12 @@ def _argument(value: Any, cute: str) -> Tensor | None:
     return _made(numbers[0], size, [(d * size, s) for d, s in zip(stride, shape, strict=True)], dynamic)
 
 
-def _mapped(map_: Descriptor | None, extent: int) -> Tensor | None:
+def _mapped(map_: Descriptor | None, guesses: frozenset[int]) -> Tensor | None:
     if map_ is None or map_.element_bits < 8 or map_.corners is not None:
         return None
     size = map_.element_bits // 8
     steps = (size, *map_.strides_bytes)
-    dynamic = [dim == extent for dim in map_.dims]
+    dynamic = [dim in guesses for dim in map_.dims]
     return _made(map_.base, size, list(zip(steps, map_.dims, strict=True)), dynamic)
 
 

@@ -47,6 +47,7 @@ class Tracker:
         self.arrays: dict[int, Array] = {}
         self.deeds: dict[int, Deed] = {}
         self.met: list[Array] = []
+        self.pairs: list[Array] = []
         self.next = FIRST
         self.unsaid = machine.reasons.bit("data", "values that are followed as elements, not as numbers")
 
@@ -63,9 +64,9 @@ class Tracker:
             raise TooMuch
         return deed
 
-    def unknown_why(self, *slots: int) -> str:
-        """Why numbers cannot be relied on; "" where they can."""
-        bits = self.machine.guard
+    def unknown_why(self, *slots: int, guarded: bool = True) -> str:
+        """Why numbers, and if the operation is executed, cannot be relied on; "" where they can."""
+        bits = self.machine.guard if guarded else 0
         for slot in slots:
             bits |= self.machine.provenance[slot]
         if bits and self.machine.reasons.worst(bits) in _WORST:
@@ -77,6 +78,13 @@ class Tracker:
         base = self.next
         self.next += self.threads * width
         return base, Refs(base + np.arange(self.threads * width, dtype=np.int64).reshape(self.threads, width))
+
+    def combined(self, a: Array, b: Array, *, times: bool) -> Array:
+        """New references of elements that two others met in; `times` if they were multiplied."""
+        found = self.next + np.arange(len(a), dtype=np.int64)
+        self.next += len(a)
+        self.pairs.append(np.stack([found, a, b, np.full_like(a, times)]))
+        return found
 
     def _array(self, address: Number) -> tuple[Array, Number]:
         first = int(np.asarray(address).flat[0])

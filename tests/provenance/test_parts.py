@@ -29,6 +29,7 @@ from layoutcheck.provenance.fragments import (
     tensor_cells,
 )
 from layoutcheck.provenance.judged import NOT_MET, Judged, Names
+from layoutcheck.provenance.pairs import Pairs
 from layoutcheck.provenance.products import Execution, Products
 from layoutcheck.provenance.refs import (
     FIRST,
@@ -37,6 +38,7 @@ from layoutcheck.provenance.refs import (
     JOINED,
     MASKED,
     MIXED,
+    PAIR,
     PRODUCT,
     UNKNOWN,
     Refs,
@@ -107,6 +109,8 @@ V4, V4F = "vector<4xf16>", "vector<4xf32>"
         (f'"vector.extract"(%0) <{{static_position = array<i64: 2>}}> : ({V4}) -> f16', [104, 105]),
         (f'"vector.shuffle"(%0, %0) <{{mask = array<i64: 3, 4>}}> : ({V4}, {V4}) -> vector<2xf16>',
          [106, 107, 100, 101]),
+        (f'"vector.extract_strided_slice"(%0) <{{offsets = [1], sizes = [2], strides = [1]}}> : ({V4})'
+         f" -> vector<2xf16>", [102, 103, 104, 105]),
         (f'"arith.extf"(%0) : ({V4}) -> {V4F}', [100] * 4 + [102] * 4 + [104] * 4 + [106] * 4),
         (f'"arith.cmpf"(%0, %0) <{{predicate = 1 : i64}}> : ({V4}, {V4}) -> vector<4xi8>', [0] * 4),
     ],
@@ -115,6 +119,71 @@ def test_bytes_move_with_their_elements(line: str, expected: list[int]) -> None:
     op = _last(f'%0 = "a"() : () -> {V4}\n%2 = {line}')
     (found,) = carry(op)([np.arange(100, 108).reshape(1, 8)] * len(op.operands))
     assert found.tolist() == [expected]
+
+
+def test_a_part_goes_to_its_offset() -> None:
+    part = "vector<2xf16>"
+    op = _last(
+        f'%0 = "a"() : () -> {part}\n%1 = "a"() : () -> {V4}\n'
+        f'%2 = "vector.insert_strided_slice"(%0, %1) <{{offsets = [2], strides = [1]}}> '
+        f": ({part}, {V4}) -> {V4}"
+    )
+    (found,) = carry(op)([np.arange(50, 54).reshape(1, 4), np.arange(100, 108).reshape(1, 8)])
+    assert found.tolist() == [[100, 101, 102, 103, 50, 51, 52, 53]]
+
+
+@pytest.mark.parametrize(
+    ("asm", "factors", "expected"),
+    [
+        ("dp4a.s32.s32 $0, $1, $2, $3;", 256, [101] * 4),
+        ("dp4a.s32.s32 $0, $1, $2, $3;", 257, [MIXED | 100] * 4),
+        ("dp4a.s32.s32 $0, $1, $2, $3;", 0, [0] * 4),
+        ("add.s32 $0, $1, $2;", 7, [100, 101, 102, 103]),
+        ("redux.sync.add.s32 $0, $1, $2;", 7, [UNKNOWN] * 4),
+    ],
+)
+def test_assembly_that_picks_bytes_or_works_by_lane(asm: str, factors: int, expected: list[int]) -> None:
+    """dp4a with one factor that is not 0 takes out one byte: the way from int8 to a float."""
+    op = _last(
+        f'%0 = "a"() : () -> i32\n%1 = "arith.constant"() <{{value = {factors} : i32}}> : () -> i32\n'
+        f'%2 = "llvm.inline_asm"(%0, %1, %1) <{{asm_string = "{asm}"}}> : (i32, i32, i32) -> i32'
+    )
+    given = [np.arange(100, 104).reshape(1, 4), np.zeros((1, 4), np.int64), np.zeros((1, 4), np.int64)]
+    assert carry(op)(given)[0].tolist() == [expected]
+
+
+@pytest.mark.parametrize(
+    ("operation", "met"),
+    [("arith.mulf", True), ("arith.subf", True), ("arith.addf", False), ("arith.maximumf", False)],
+)
+def test_only_factors_and_what_is_subtracted_meet_as_pairs(operation: str, met: bool) -> None:
+    op = _last(f'%0 = "a"() : () -> f32\n%1 = "{operation}"(%0, %0) : (f32, f32) -> f32')
+    seen = []
+
+    def combine(a: Any, b: Any) -> Any:
+        seen.append((a.tolist(), b.tolist()))
+        return a + 1000
+
+    a, b = np.arange(100, 104).reshape(1, 4), np.arange(200, 204).reshape(1, 4)
+    (found,) = carry(op, combine)([a, b])
+    assert bool(seen) == met
+    assert found.tolist() == ((a + 1000) if met else a | MIXED).tolist()
+
+
+def test_an_element_is_told_from_its_scale() -> None:
+    """Weights with a scale for each row, or for each row and group of k; not sums of two matrices."""
+    row, k = np.arange(4)[:, None], np.arange(8)[None]
+    weights = GLOBAL + 64 + 16 * row + k
+    pairs = Pairs()
+    for scales in (2 * GLOBAL + row + 0 * k, 2 * GLOBAL + 2 * row + k // 4, 2 * GLOBAL + 0 * row + k):
+        for a, b in ((weights, scales), (scales, weights)):
+            labels = pairs.met(a.reshape(-1), b.reshape(-1), np.ones(32, bool)).reshape(1, 4, 8)
+            assert ((labels & PAIR) != 0).all()
+            found = pairs.element(labels)
+            assert found is not None and (found[0] == weights).all()
+    for other in (2 * GLOBAL + 8 * row + k, 2 * GLOBAL + (row * k) % 5):
+        labels = pairs.met(weights.reshape(-1), other.reshape(-1), np.ones(32, bool)).reshape(1, 4, 8)
+        assert pairs.element(labels) is None
 
 
 def test_packing_puts_the_second_operand_lower() -> None:
@@ -220,7 +289,7 @@ def test_an_extent_that_only_a_run_knows_has_no_end(open_: bool) -> None:
 def test_guessed_extents_end_where_the_next_mode_begins() -> None:
     cute = '!cute.memref<bf16, gmem, align<16>, "((4,?),?,?):((?,?),1,?)">'
     value = (object_at(3), ((256, 256, 256), (256, 65536, 1024)))
-    (one,) = tensors([(value, "")], [cute], {}, 256)[3]
+    (one,) = tensors([(value, "")], [cute], {}, frozenset((256,)))[3]
     # rows 131072 bytes apart, 64 groups of 2048 bytes, 4 heads of 512 bytes, 256 elements
     assert [(m.place, m.step, m.extent) for m in one.modes] == [
         (1, 131072, 256), (3, 2048, 64), (0, 512, 4), (2, 2, 256)

@@ -12,7 +12,7 @@ import numpy as np
 from layoutcheck.digits import is_number
 from layoutcheck.dsl.lowered.integers import BINARY
 from layoutcheck.dsl.lowered.machine import Machine, Step
-from layoutcheck.dsl.lowered.steps import Steps, aggregates, arithmetic, lanes, pointers
+from layoutcheck.dsl.lowered.steps import Steps, aggregates, arithmetic, floats, lanes, pointers
 from layoutcheck.dsl.lowered.types import Type, parse_type
 from layoutcheck.dsl.lowered.values import Value, wrap
 from layoutcheck.sources.mlir import Operation, integer, integers
@@ -64,6 +64,8 @@ class Operations(Steps):
         if name.startswith("nvvm.read.ptx.sreg."):
             kind = "uniform" if "clock" not in name and "timer" not in name else "blocked"
             return self.assume(op, kind, f"{name.removeprefix('nvvm.read.ptx.sreg.')} is taken for 0")
+        if (made := floats.step(self, op)) is not None:
+            return made
         if _FLOAT.match(name) or _PURE.match(op.attributes.get("intrin", "")):
             return self.assume(op, "blocked", "floating-point arithmetic", pure=True)
         return self.assume(op, "blocked", f"{name} is not evaluated")
@@ -77,7 +79,7 @@ def _constant(text: str) -> Value:
         return {"true": 1, "false": 0}.get(match[1]) if not is_number(match[1].lstrip("-")) else int(match[1])
     if text.startswith("dense<["):
         return integers(text) or 0
-    return 0
+    return floats.constant(text) or 0
 
 
 def _zero(kind: Type) -> Value:

@@ -154,7 +154,7 @@ def test_every_turn_counts(tmp_path: Path) -> None:
                 told.add((name, one.evidence["thread"], one.evidence["address"] // 4))
     assert told == LAST
     # Of `many` and `search` nothing is known, and that is said: two accesses each; of `twice` one.
-    why = {LONG_LOOP: 2, "floating-point arithmetic": 2, RELATED: 1}
+    why = {LONG_LOOP: 2, "values that each thread loads": 2, RELATED: 1}
     unchecked = {why: count for report in found.elements for why, count in report.unchecked}
     seen = [sum(n for text, n in unchecked.items() if one in text) for one in why]
     assert seen == list(why.values()), unchecked
