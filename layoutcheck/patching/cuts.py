@@ -96,12 +96,29 @@ def _before(program: Program, path: str, function: object, name: str, line: int)
 
 
 def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """Names and what each is given, where `a, b = x, y` says that one by one."""
+    """Names and what each is given, where `a, b = x, y` says that, or `a, b = (f(i) for i in (x, y))`."""
+    value = _spelt_out(value)
     sides = [side.elts if isinstance(side, (ast.Tuple, ast.List)) else None for side in (target, value)]
     if sides[0] is None:
         yield target, value
     elif sides[1] is not None and len(sides[0]) == len(sides[1]):
         yield from zip(sides[0], sides[1], strict=True)
+
+
+def _spelt_out(value: ast.expr) -> ast.expr:
+    """The tuple that a comprehension over a written tuple makes; any other value as it is."""
+    if not isinstance(value, (ast.GeneratorExp, ast.ListComp)) or len(value.generators) != 1:
+        return value
+    loop = value.generators[0]
+    if loop.ifs or not isinstance(loop.target, ast.Name) or not isinstance(loop.iter, (ast.Tuple, ast.List)):
+        return value
+    made = []
+    for item in loop.iter.elts:
+        part = value.elt
+        for name in [one for one in ast.walk(value.elt) if isinstance(one, ast.Name)]:
+            part = put(part, name, item) if name.id == loop.target.id else part
+        made.append(ast.copy_location(part, value))
+    return ast.Tuple(made)
 
 
 def coordinates(

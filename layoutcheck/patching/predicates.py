@@ -51,6 +51,18 @@ def guarded(program: Program, site: Site, copy: Copy) -> Iterator[tuple[Candidat
                 yield (*edits, *more), bare
 
 
+def reused(program: Program, site: Site) -> Iterator[Candidate]:
+    """The predicate of another copy of the same function, by its name."""
+    source, call = program.sources[site.path], site.node
+    assert isinstance(call, ast.Call)
+    if name_of(call) != "copy" or program.argument(site, "pred") is not None:
+        return
+    others = (one for one in source.calls() if source.owners.get(one) is site.function)
+    given = [k.value for one in others if name_of(one) == "copy" for k in one.keywords if k.arg == "pred"]
+    for name in dict.fromkeys(one.id for one in given if isinstance(one, ast.Name)):
+        yield from with_keyword(source, call, "pred", name, None)
+
+
 def truths(program: Program, site: Site) -> Iterator[Candidate]:
     """A Boolean predicate in place of one of numbers: what is not 0 is copied."""
     given = program.argument(site, "pred")

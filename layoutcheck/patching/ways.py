@@ -18,7 +18,7 @@ from layoutcheck.patching.edit import Candidate
 from layoutcheck.patching.edits import MOST_PLACES, candidates
 from layoutcheck.patching.instead import before_recast
 from layoutcheck.patching.layouts import coarser
-from layoutcheck.patching.predicates import STRATEGY, guarded
+from layoutcheck.patching.predicates import STRATEGY, guarded, reused
 from layoutcheck.patching.program import Program, Site, name_of
 from layoutcheck.patching.strides import respelled
 from layoutcheck.patching.tma import tma_edits
@@ -51,6 +51,8 @@ def ways(texts: dict[str, str], one: Distinct, report: Report, by: str | None = 
     for edits in _counted(program, site, report) if by is None else ():
         yield Way("matrices: as many as the registers hold", "legal", edits)
     if by in (None, STRATEGY) and (first.has_tail or first.leaves_tensor):
+        for edits in reused(program, site):
+            yield Way(_REUSED, "slow", edits, ())
         for edits, bare in guarded(program, site, report.copy):
             yield Way(_GUARDED, "slow", edits, bare)
     split = by is None and any(one.code == "LC205" for one in report.findings)
@@ -77,6 +79,7 @@ _GUARDED = (
     f"{STRATEGY}: a predicate says of every vector whether it begins inside of the tensor; one that does not "
     "is not copied, and leaves 0 in registers and behind cp.async"
 )
+_REUSED = f"{STRATEGY}: the predicate of the other copy, which says of every vector whether it is inside"
 
 
 def moves_global(copy: Copy, fix: Fix) -> bool:

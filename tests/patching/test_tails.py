@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import layoutcheck as lc
+from layoutcheck.patching.cuts import cut_of
 from layoutcheck.patching.edit import apply
-from layoutcheck.patching.predicates import guarded
+from layoutcheck.patching.predicates import guarded, reused
 from layoutcheck.patching.program import Program
 from layoutcheck.patching.repair import repair
 from layoutcheck.patching.repaired import Repaired
@@ -73,6 +75,37 @@ def test_a_predicate_that_is_there_is_replaced() -> None:
     edits, bare = next(guarded(program, site, COPY))
     assert "cute.copy(tiled, mine, held, pred=pred_2)" in apply(texts, edits)["k.py"]
     assert "cute.copy(tiled, mine, held, pred=None)" in apply(texts, bare)["k.py"]
+
+
+def test_the_predicate_of_the_other_copy_is_taken() -> None:
+    """Only by its name, within the function, and where the copy has none."""
+    text = "cute.copy(tiled, mine, held)\ncute.copy(tiled, held, out, pred=inside)\n"
+    text += "cute.copy(tiled, held, out, pred=made())\ndef f():\n    cute.copy(a, b, c, pred=other)\n"
+    program = Program({"k.py": text})
+    sites = [site for line in (1, 2) if (site := program.copy_at("k.py", line)) is not None]
+    made = [[apply({"k.py": text}, one)["k.py"] for one in reused(program, site)] for site in sites]
+    assert made == [[text.replace("mine, held)", "mine, held, pred=inside)")], []]
+
+
+def test_tensors_that_a_comprehension_cuts_are_followed() -> None:
+    """As in quack: every tensor is cut by the same expression."""
+    cuts = "cute.local_tile(t, tile, (0, t2)) for t in (x, y, z)"
+    for tiles in (f"({cuts})", f"[{cuts}]"):
+        text = f"a, b, c = {tiles}\nmine = own.partition_S(b)\ncute.copy(tiled, mine, held)\n"
+        program = Program({"k.py": text})
+        site = program.copy_at("k.py", 3)
+        assert site is not None
+        start = program.argument(site, "src")
+        assert start is not None
+        cut = cut_of(program, start, 3)
+        assert cut is not None and cut.root.id == "y"
+        assert ast.unparse(cut.part) == "own.partition_S(cute.local_tile(y, tile, (0, t2)))"
+    text = "a, b = (cute.local_tile(t, tile) for t in (x, y) if t)\ncute.copy(tiled, a, held)\n"
+    program = Program({"k.py": text})
+    site = program.copy_at("k.py", 2)
+    start = None if site is None else program.argument(site, "src")
+    cut = None if start is None else cut_of(program, start, 2)
+    assert cut is not None and cut.root.id == "a"
 
 
 # ---- the proof, with traces made up ----
