@@ -179,6 +179,44 @@ def test_numbers_that_are_changed(one: KernelFinding, wanted: list[str]) -> None
     assert [new for _, new in proposed(one, NUMBERS)][: len(wanted)] == wanted
 
 
+GROUPS = """def kernel(turns):
+    pipe = PipelineAsync.create(num_stages=2, producer_group=group(4), consumer_group=group(64))
+    for turn in turns:
+        pipe.consumer_wait(state)
+        pipe.consumer_release(state)
+        use(data[turn])
+        state.advance()
+"""
+
+
+def test_a_release_before_the_read_is_put_behind_it() -> None:
+    ways = proposed(finding("LC504", "race", place(6), place(4, "writes")), GROUPS)
+    assert ways[0] == (5, "use(data[turn])")  # as ndiff tells that the release stands behind it
+    assert "sync_threads" in ways[1][1]  # nothing else in front of the read is moved
+
+
+def test_groups_have_as_many_as_arrive() -> None:
+    one = finding("LC508", "too-many-arrivals", place(2), place(5), count=4, executing=[128, 128, 128])
+    ways = [text for _, text in proposed(one, GROUPS)]
+    made = "pipe = PipelineAsync.create(num_stages=2, producer_group=group({}), consumer_group=group({}))"
+    assert made.format(128, 64) in ways and made.format(4, 128) in ways
+
+
+def test_one_lane_never_does_the_work_of_all() -> None:
+    """The loop around an arrival has stores of each lane: with it under elect_one() they would be lost."""
+    stack = (Frame("k.py", 3),)  # the loop is among the callers of what it contains
+    place_ = KernelPlace("arrives at an mbarrier", Frame("k.py", 5), stack, 0)
+    ways = proposed(finding("LC508", "too-many-arrivals", place(2), place_, executing=[128]), GROUPS)
+    elected = [text for _, text in ways if "elect_one" in text]
+    (elected,) = elected
+    assert elected.endswith("with cute.arch.elect_one():; pipe.consumer_release(state)")
+
+
+def test_a_barrier_counts_whole_warps() -> None:
+    ways = proposed(finding("LC509", "barrier-shared", place(5), place(5), executing=[100, 100]), NUMBERS)
+    assert ways[0][1] == "arch.barrier(barrier_id=1, number_of_threads=128)"
+
+
 def test_a_deadlock_never_turns_the_wait_for_data_around() -> None:
     """A reader that waits for the other parity takes each stage one turn too early, and nothing races."""
     one = finding("LC510", "deadlock", place(10), place(11), what="mbarrier", count=64, pending=32)

@@ -62,7 +62,8 @@ class _Numbers:
     def named_barriers(self) -> Iterator[tuple[str, Candidate]]:
         """The threads that a named barrier counts, and its number."""
         arrived = int(self.facts.get("arrived", 0))
-        counts = [n for n in dict.fromkeys((*self.executing, arrived, int(self.facts.get("first", 0)))) if n]
+        seen = (*self.executing, arrived, int(self.facts.get("first", 0)))
+        counts = list(dict.fromkeys(-(-n // 32) * 32 for n in seen if n))  # PTX counts whole warps
         for source, call in self._at(_BAR):
             for value in _arguments(call, "number_of_threads", "num_threads", 1):
                 for count in counts:
@@ -97,6 +98,17 @@ class _Numbers:
                 for new in dict.fromkeys(n for n in wanted if n > 0):
                     said = f"initialise the mbarrier for {new} arrivals; as many arrive in a phase"
                     yield _way(said, source, value, str(new))
+        for source, value in self._groups():
+            for new in dict.fromkeys(n for n in wanted if n > 0):
+                yield _way(f"a group of {new}; as many arrive in a phase", source, value, str(new))
+
+    def _groups(self) -> Iterator[tuple[Source, ast.expr]]:
+        """The sizes of the groups that pipelines are made with, those of the finding's pipeline first."""
+        for source, call in self._at(("create",)):
+            groups = (one.value for one in call.keywords if one.arg in ("consumer_group", "producer_group"))
+            yield from ((source, one.args[-1]) for one in groups if isinstance(one, ast.Call) and one.args)
+        for source, call in self._calls("CooperativeGroup"):
+            yield from ((source, size) for size in _arguments(call, "size", "size", 1))
 
     def parities(self) -> Iterator[tuple[str, Candidate]]:
         """The parity that a wait is for: of the turn, or the other one.

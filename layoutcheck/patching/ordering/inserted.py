@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from layoutcheck.patching.edit import Candidate, Edit
 from layoutcheck.patching.ordering import slots
+from layoutcheck.patching.ordering.given_back import later
 from layoutcheck.patching.ordering.slots import Slot
 from layoutcheck.patching.ordering.spelling import Spelling, text_of, why
 from layoutcheck.patching.program import Program, Source, name_of
@@ -164,16 +165,20 @@ class Missing:
             yield from self.put(slot, Spelling(slot.source).arch("sync_warp()"))
 
     def elected(self) -> Iterator[Way]:
-        """One lane of the warp alone."""
+        """One lane of the warp alone: of calls only, as what lanes do for themselves would be lost."""
         place = self.second
         for frame in (place.where, *place.stack):
             found = slots.statement(self.program, frame)
-            if found is not None:
+            if found is not None and isinstance(found[1][-1].stmt, ast.Expr):
                 source, steps = found
                 head = f"with {Spelling(source).arch('elect_one()')}:"
                 edit = slots.within(source, steps[-1].stmt, head)
                 if edit is not None:
                     yield "synchronise: under elect_one(); one lane of the warp executes it", (edit,)
+
+    def later(self) -> Iterator[Way]:
+        """What gives the buffer back too early, behind the access that comes after it."""
+        yield from later(self.program, self.first)
 
     def moved_out(self) -> Iterator[Way]:
         """The statement taken out of the conditions around it, behind them."""
@@ -331,10 +336,10 @@ def _pipes(source: Source, stmt: ast.stmt, method: str) -> list[tuple[str, str]]
 
 
 _KINDS = {
-    "race": (Missing.barrier,),
+    "race": (Missing.later, Missing.barrier),
     "not-complete": (Missing.arrived_copies, Missing.arrived_loads, Missing.tensor_memory),
     "overwritten-while-copied": (Missing.read_sources,),
-    "overwritten-by-copy": (Missing.free_stage,),
+    "overwritten-by-copy": (Missing.later, Missing.free_stage),
     "no-proxy-fence": (Missing.proxies,),
     "no-proxy-fence-before-overwrite": (Missing.proxies,),
     "fence-by-reader": (Missing.proxies,),
