@@ -1,8 +1,8 @@
 """torch without a GPU, made to believe in one: see `fake_cuda`.
 
 A `TorchFunctionMode` sends every "cuda" to the CPU and lets tensors say that they are on the device. Work on
-big tensors that only a result needs (products, random numbers) is left out: a reference that is compared with
-what was never launched.
+big tensors that only a result needs is left out (products, random numbers, arithmetic of huge ones): it is
+for a reference that is compared with what was never launched.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from types import SimpleNamespace
 from typing import Any
 
 BIG = 1 << 18  # elements; what is smaller may hold sizes and indices, and is really computed
+HUGE = 1 << 22  # elements; arithmetic with fewer takes less time than its test
 CUDA = "13.0"  # torch.version.cuda, of a torch that was built without
 ALIGN_BYTES = 256  # what CUDA's allocator gives, and scripts promise
 _PRODUCTS = {
@@ -24,6 +25,10 @@ _PRODUCTS = {
     "scaled_dot_product_attention", "softmax", "log_softmax", "_scaled_mm", "_grouped_mm",
     "_scaled_grouped_mm", "cross_entropy", "conv2d", "conv3d", "rms_norm", "layer_norm", "logsumexp",
     "cumsum", "sort", "topk",
+}  # fmt: skip
+_ARITHMETIC = {
+    "add", "sub", "rsub", "mul", "div", "abs", "neg", "pow", "square", "sqrt", "rsqrt", "exp", "log", "tanh",
+    "sigmoid", "relu", "silu", "gelu", "clamp", "float", "half", "bfloat16", "clone",
 }  # fmt: skip
 _FILLS = {"random_", "normal_", "uniform_", "bernoulli_", "exponential_"}
 _RANDOM = {"randn", "rand", "randint", "normal", "bernoulli", "rand_like", "randn_like", "randint_like"}
@@ -127,12 +132,20 @@ def _mode(torch: Any) -> None:
             return "cpu"
         return value
 
-    def big(values: Any) -> bool:
+    def big(values: Any, least: int = BIG) -> bool:
         return any(
-            (isinstance(v, torch.Tensor) and v.numel() > BIG)
-            or (isinstance(v, (tuple, list)) and big(v))
+            (isinstance(v, torch.Tensor) and v.numel() > least)
+            or (isinstance(v, (tuple, list)) and big(v, least))
             for v in values
         )  # fmt: skip
+
+    def left_out(name: str, args: Any, named: Any) -> bool:
+        if name in _PRODUCTS:
+            return big((*args, *named.values()))
+        if name not in _ARITHMETIC or "out" in named or not big(args, HUGE):
+            return False
+        tensors = [value for value in (*args, *named.values()) if isinstance(value, torch.Tensor)]
+        return all(one.is_floating_point() and not one.requires_grad for one in tensors)
 
     def to_meta(value: Any) -> Any:
         if isinstance(value, torch.Tensor):
@@ -168,7 +181,7 @@ def _mode(torch: Any) -> None:
                 size = named.get("size", args)
                 if _numel(size) > BIG:
                     return torch.empty(*_shape(name, args, named), **_factory(named))
-            if name in _PRODUCTS and big((*args, *named.values())):
+            if left_out(name, args, named):
                 with contextlib.suppress(Exception), torch._C.DisableTorchFunction():
                     made = func(*map(to_meta, args), **{k: to_meta(v) for k, v in named.items()})
                     return from_meta(made)
