@@ -14,13 +14,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from layoutcheck import regular
 from layoutcheck.errors import InputError
 from layoutcheck.lint import files
 from layoutcheck.lint.cache import Cache, digest, tool_version
 from layoutcheck.lint.cases import RegisteredCase
 from layoutcheck.lint.pytest_files import python_files
 from layoutcheck.lint.text import Unreadable, decode, parsed
-from layoutcheck.regular import read_regular
 from layoutcheck.settings import Settings
 
 _BUILDERS = ("jit", "kernel", "compile")
@@ -255,7 +255,7 @@ def _entry(
         raise InputError(
             f"run = '{entry[:80]}': {error}", expected="a path, and a script's arguments"
         ) from None
-    inside = Path(path).as_posix().rstrip("/")
+    inside = settings.inside(str(regular.inside(settings.root, path, "run")))
     if (settings.root / path).is_dir():
         if arguments:
             raise InputError(f"run = '{entry[:80]}': a folder takes no arguments")
@@ -306,7 +306,7 @@ def _module(inside: str, root: Path) -> str:
 
 def _outline(path: str, cache: Cache) -> Outline:
     try:
-        raw = read_regular(path)
+        raw = regular.read_regular(path)
     except OSError:
         return Outline()
     key = digest("outline", tool_version(), raw)

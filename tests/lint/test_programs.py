@@ -98,7 +98,13 @@ def test_the_setting_names_programs(repository: Settings) -> None:
 
 @pytest.mark.parametrize(
     ("entry", "said"),
-    [("gone.py", "no such file"), ("tests -x", "takes no arguments"), ("a 'b", "quotation")],
+    [
+        ("gone.py", "no such file"),
+        ("..", "leaves the repository"),
+        ("/etc/hosts", "leaves the repository"),
+        ("tests -x", "takes no arguments"),
+        ("a 'b", "quotation"),
+    ],
 )
 def test_an_entry_that_cannot_be_used_is_named(repository: Settings, entry: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
@@ -126,6 +132,14 @@ def test_pytest_says_which_files_hold_tests(
         (repository.root / name).write_text(text)
     wanted = TESTS if found is None else [f"tests/{name}.py" for name in found]
     assert [c for c in commands(repository) if "pytest" in c] == [f"-m pytest -q {path}" for path in wanted]
+
+
+def test_an_entry_may_be_written_in_any_way(repository: Settings) -> None:
+    (repository.root / "link").symlink_to("tests", target_is_directory=True)
+    for entry in ("tests/", "./tests", f"{repository.root}/tests", "src/../tests", "link"):
+        assert commands(replace(repository, run=(entry,)), "tests") == [
+            f"-m pytest -q {path}" for path in TESTS
+        ]
 
 
 def test_excluded_files_are_not_run(repository: Settings) -> None:
