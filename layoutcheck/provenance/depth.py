@@ -82,7 +82,8 @@ class Depths:
         a = _along([one.a for one in executions], sums, self.names)
         b = _along([one.b for one in executions], sums, self.names)
         if isinstance(a, str) or isinstance(b, str):
-            return self._crossed(op, executions, a, b) or (a if isinstance(a, str) else str(b))
+            told = self._turned(op, executions, sums, a, b) or self._crossed(op, executions, a, b)
+            return told or (a if isinstance(a, str) else str(b))
         both = a.there & b.there
         if not both.any():
             return NO_COMMON
@@ -163,6 +164,26 @@ class Depths:
             self._broken(link.op, Breach("scrambled", link.op, letter, facts), why)
             return
 
+    def _turned(
+        self, op: Operation, executions: list[Execution], sums: Array, a: Along | str, b: Along | str
+    ) -> str:
+        """Where the k of one operand runs along its rows' mode as that of the other runs along its own."""
+        for sides, along, other in (([x.a for x in executions], a, b), ([x.b for x in executions], b, a)):
+            if along != SEVERAL or isinstance(other, str):
+                continue
+            turned = _turned(sides, sums, other, self.names)
+            if turned is None:
+                continue
+            first, last, k = turned
+            own, theirs = (int(k[g]) for g in (first, last)), (int(other.values[g, 0]) for g in (first, last))
+            pairs = [
+                pair if sides[0] is executions[0].a else pair[::-1] for pair in zip(own, theirs, strict=True)
+            ]
+            facts = (("k", 0), ("a", pairs[1][0]), ("b", pairs[1][1]), ("first", pairs[0]), ("within", False))
+            self.found.breaches.append(Breach("depth", op, "", facts))
+            return _DIFFER
+        return ""
+
     def _crossed(self, op: Operation, executions: list[Execution], a: Along | str, b: Along | str) -> str:
         """Where k of one operand runs along both modes of a matrix, back and forth or across: scrambled."""
         for letter, along, other in (("A", a, b), ("B", b, a)):
@@ -193,6 +214,34 @@ class Depths:
                     self.found.breaches.append(Breach("scrambled", op, letter, facts))
                     return f"the elements of {letter} are scrambled"
         return ""
+
+
+def _turned(sides: list[Side], sums: Array, other: Along, names: Names) -> tuple[int, int, Array] | None:
+    """Two executions of a sum with the same k of this operand, and with two of the other; the k of all.
+
+    From the one to the other this operand goes along the mode of its rows, as far as the other goes along k.
+    Of its own k there are more, as many as the other takes: a convolution has taken them all by then.
+    """
+    at, rows = (np.concatenate([getattr(one, key) for one in sides]) for key in ("depth", "rows"))
+    tensor = names.tensor(np.concatenate([at, rows], 1).reshape(-1))
+    if tensor is None:
+        return None
+    k, m = tensor.coordinates(at), tensor.coordinates(rows)
+    assert k is not None and m is not None
+    within = np.flatnonzero((k != k[:, :1]).any((0, 1)))
+    across = np.flatnonzero((m[:, 1:2] != m[:, :1]).any((0, 1)))  # neighbours: a pair of blocks has two parts
+    if len(within) != 1 or len(across) != 1 or within[0] == across[0] or not other.there.all():
+        return None
+    deep, high = int(within[0]), int(across[0])
+    extent = next(mode.extent for mode in tensor.modes if mode.place == deep)
+    for one in np.unique(sums):
+        mine = np.flatnonzero(sums == one)
+        first, own, goes = mine[0], k[mine, 0, deep], k[mine, 0, high]
+        alike = not np.ptp(other.values[mine, 0] - own - goes)
+        taken = len(np.unique(k[mine][:, :, deep])), len(np.unique(other.values[mine]))
+        if alike and np.ptp(goes) and taken[0] < taken[1] <= extent:
+            return int(first), int(mine[goes != goes[0]][0]), k[:, 0, deep]
+    return None
 
 
 def _distinct(labels: Array) -> bool:

@@ -177,7 +177,7 @@ def _layout(text: str, op: Operation) -> tuple[int, int, str]:
 
 def outcome(products: Products) -> dict[str, Any]:
     """What a kernel stores, or else what it sums, where each element of global memory has a random value."""
-    sums = [np.zeros(one.references) for one in products.replay.blocks]
+    sums = [np.zeros(len(names)) for names in products.row_of]
     for one in products.executions:
         mine = sums[one.block]
         left, right = (_values(side.labels, mine) for side in (one.a, one.b))

@@ -434,6 +434,24 @@ def test_a_row_with_k_of_its_own_is_told() -> None:
     assert not _judged(_execution(side(hankel, nothing), b)).breaches
 
 
+@pytest.mark.parametrize(("down", "extent", "told"), [(4, 64, True), (2, 64, False), (4, 4, False)])
+def test_tiles_along_the_rows_in_the_place_of_k_are_told(down: int, extent: int, told: bool) -> None:
+    """A copy whose coordinates are exchanged; a convolution has taken all of its k, and goes on by rows."""
+    (a, b), (_, later) = _sides(), _sides(0, 4)
+    moved = side(a.labels + 128 * down, nothing)
+    known = {1: [Tensor(object_at(1), 2, (Mode(0, 128, 64), Mode(1, 2, extent)), 2)]}
+    known[2] = [Tensor(object_at(2), 2, (Mode(0, 128, 64), Mode(1, 2, 64)), 2)]
+    for turned in (False, True):
+        found = Judged()
+        pairs = [(b, a), (later, moved)] if turned else [(a, b), (moved, later)]
+        executions = [replace(_execution(*one), op=Operation("nvvm.mma.sync")) for one in pairs]
+        why = Depths(Names(known), found).take(executions[0].op, executions)
+        assert bool(found.breaches) == told and why
+        if told:
+            (breach,) = found.breaches
+            assert (breach["first"], breach["a"], breach["b"]) == ((0, 0), *((4, 0) if turned else (0, 4)))
+
+
 def test_k_that_runs_across_the_rows_is_told() -> None:
     a, b = _sides()
     swizzled = a.labels + 128 * np.arange(4)  # k runs down the rows, too
