@@ -119,6 +119,10 @@ def _checked(
     unchecked = [f"elements of {n} of {len(every)} products: {why}" for why, n in counted.items()]
     unchecked += [f"copies: {why}" for why in sorted(lost) if counted]
     unchecked += [f"elements of products: {problem}"] if problem else []
+    if one_tensor := len({_site(op) for op in judged.one_tensor}):
+        unchecked.append(
+            f"A and B of {one_tensor} of {len(every)} products are elements of one tensor: if that is meant"
+        )
     if judged.stored > judged.placed and not any(one.kind == "place" for one in judged.breaches):
         part = f"{judged.stored - judged.placed:,} of {judged.stored:,} bytes of results"
         unchecked.append(f"where {part} are stored: {'; '.join(judged.unplaced)}")

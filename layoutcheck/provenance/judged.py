@@ -40,7 +40,8 @@ class Judged:
     """`breaches`, the instructions that were fully followed, and why the others were not.
 
     Of `stored` bytes of results `placed` were compared; `unplaced` says why others were not. `broadcast` says
-    of operands of instructions that have elements whether their rows are all one row.
+    of operands of instructions that have elements whether their rows are all one row. `one_tensor` are the
+    instructions whose A and B are elements of one tensor.
     """
 
     breaches: list[Breach] = field(default_factory=list)
@@ -51,6 +52,7 @@ class Judged:
     unplaced: dict[str, None] = field(default_factory=dict)
     met: bool = False
     broadcast: dict[tuple[Operation, str], bool] = field(default_factory=dict)
+    one_tensor: dict[Operation, None] = field(default_factory=dict)
 
     def add(self, other: Judged) -> None:
         """Put what another block, or another size, says beside this.
@@ -68,6 +70,7 @@ class Judged:
         self.placed, self.stored = self.placed + other.placed, self.stored + other.stored
         self.unplaced |= other.unplaced
         self.met = self.met or other.met
+        self.one_tensor |= other.one_tensor
         for key, one_row in other.broadcast.items():
             self.broadcast[key] = one_row and self.broadcast.get(key, True)
 

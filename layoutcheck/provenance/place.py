@@ -17,6 +17,7 @@ from layoutcheck.sources.mlir import Operation
 NO_TENSOR = "they are stored in no tensor that the kernel's arguments tell"
 NO_NAME = "their products are not followed"
 SEVERAL = "rows or columns lie along several modes of a tensor"
+NO_RESULT = "no result was seen to reach them"
 OTHERS = "C has other rows or columns than A and B have"
 
 
@@ -80,7 +81,10 @@ def _placed(stores: _Stores, products: Products, names: Names, found: Judged) ->
         off = [(letter, mode, x) for letter, mode, x in pairs if np.ptp(places[:, mode] - x)]
         if not off:
             found.placed += int(named.sum()) * target.bytes
-            return NO_NAME if not named.all() else ""
+            whole_tile = np.prod([len(np.unique(places[:, mode])) for mode in modes])
+            missing = int(whole_tile) - len(np.unique(at))
+            found.stored += missing * target.bytes
+            return NO_NAME if not named.all() else NO_RESULT if missing else ""
         wrong = wrong or off[0]
     if wrong is None:
         return OTHERS

@@ -26,6 +26,8 @@ from layoutcheck.provenance.sides import Named, Side, side
 from layoutcheck.sources.mlir import Operation
 
 _DESCRIPTOR = "a matrix descriptor with a base offset, or beyond shared memory"
+_MOVED = "sums whose elements change their places from one instruction to the next"
+_MOST_COLUMNS = 1 << 12
 _BITS = {"f16": 16, "bf16": 16, "tf32": 32, "e4m3": 8, "e5m2": 8, "s8": 8, "u8": 8}
 
 
@@ -53,6 +55,7 @@ class Products:
     own: int = field(init=False)
     row_of: list[Array] = field(init=False)
     column_of: list[Array] = field(init=False)
+    _at: list[Array] = field(init=False)  # the shape and the place in it where each sum was met first
     executions: list[Execution] = field(default_factory=list)
     met: dict[Operation, None] = field(default_factory=dict)
     unknown: dict[Operation, str] = field(default_factory=dict)
@@ -63,6 +66,7 @@ class Products:
         self.own = max(one.references for one in self.replay.blocks)
         self.row_of = [np.zeros(2 * self.own, np.int64) for _ in self.replay.blocks]
         self.column_of = [np.zeros(2 * self.own, np.int64) for _ in self.replay.blocks]
+        self._at = [np.zeros(2 * self.own, np.int64) for _ in self.replay.blocks]
 
     def take(self, block: int, deed: Deed, mask: Mask | None) -> None:
         """One execution by the threads of `mask`."""
@@ -267,7 +271,19 @@ class Products:
         new = row_of[index] == 0
         row_of[index] = np.where(new, rows, row_of[index])
         column_of[index] = np.where(new, columns, column_of[index])
+        if self._moved(block, index):
+            self.unknown.setdefault(op, _MOVED)
         self.executions.append(Execution(op, block, a, b, index, groups, bits))
+
+    def _moved(self, block: int, index: Array) -> bool:
+        """Whether sums stand elsewhere than an instruction of the same shape had them."""
+        _, rows, columns = index.shape
+        place = np.arange(rows)[:, None] * _MOST_COLUMNS + np.arange(columns) + 1
+        here, known = place + (rows * _MOST_COLUMNS + columns) * _MOST_COLUMNS**2, self._at[block]
+        before = known[index]
+        known[index] = np.where(before == 0, here, before)
+        alike = before // _MOST_COLUMNS**2 == here // _MOST_COLUMNS**2
+        return bool((alike & (before != here)).any())
 
 
 def _renamed(names: Array, to: Array, of: Array) -> Array:

@@ -17,7 +17,7 @@ from layoutcheck.dsl.lowered.spaces import object_at
 from layoutcheck.operands.fragments import tiled_mma
 from layoutcheck.order.footprint import operand
 from layoutcheck.provenance.carry import carry
-from layoutcheck.provenance.contract import broadcast, of_product, summed
+from layoutcheck.provenance.contract import _one_tensor, broadcast, of_product, summed
 from layoutcheck.provenance.depth import Depths
 from layoutcheck.provenance.fragments import (
     accumulator_cells,
@@ -30,6 +30,7 @@ from layoutcheck.provenance.fragments import (
 )
 from layoutcheck.provenance.judged import NOT_MET, Judged, Names
 from layoutcheck.provenance.pairs import Pairs
+from layoutcheck.provenance.place import _placed, _Stores
 from layoutcheck.provenance.products import Execution, Products
 from layoutcheck.provenance.refs import (
     FIRST,
@@ -432,6 +433,39 @@ def test_a_row_with_k_of_its_own_is_told() -> None:
     assert (breach.kind, breach.letter, breach["held"], breach["taken"]) == ("scrambled", "A", (2, 2), (2, 0))
     hankel = object_at(1) + 2 * (np.arange(4)[:, None] + np.arange(4))[None]
     assert not _judged(_execution(side(hankel, nothing), b)).breaches
+
+
+def test_both_operands_of_one_tensor_are_named() -> None:
+    a, b = _sides()
+    assert not _one_tensor([_execution(a, b)])
+    assert _one_tensor([_execution(a, a), _execution(b, b)])
+    assert not _one_tensor([_execution(a, a), _execution(a, b)])
+    assert not _one_tensor([_execution(a, side(np.zeros_like(b.labels), nothing))])
+
+
+def test_a_tile_of_results_with_a_hole_says_so() -> None:
+    """What the store of a tile takes from shared memory that nothing wrote."""
+    rows, columns = (x.reshape(-1) for x in np.meshgrid(np.arange(4), np.arange(8), indexing="ij"))
+    target = Tensor(object_at(3), 2, (Mode(0, 128, 64), Mode(1, 2, 64)), 2)
+    names = Names({n: [replace(target, base=object_at(n))] for n in (1, 2, 3)})
+    for kept, missing in ((np.ones(32, bool), 0), (np.arange(32) % 8 != 5, 0), (np.arange(32) != 5, 2)):
+        at, row, column = (x[kept] for x in (rows, columns, columns))
+        stores = _Stores(
+            object_at(3) + 128 * at + 2 * row, object_at(1) + 128 * at, object_at(2) + 128 * column,
+            np.zeros(int(kept.sum()), np.int64), [Operation("llvm.store")],
+        )  # fmt: skip
+        found = Judged(stored=2 * int(kept.sum()))
+        why = _placed(stores, Products(SimpleNamespace(blocks=[SimpleNamespace(references=8)])), names, found)  # type: ignore[arg-type]
+        assert found.stored - found.placed == missing and bool(why) == bool(missing)
+
+
+def test_a_sum_that_changes_its_place_is_not_followed() -> None:
+    replay: Any = SimpleNamespace(blocks=[SimpleNamespace(references=64)])
+    index = np.arange(2, 34).reshape(1, 4, 8)
+    for later, moved in ((index, False), (index[:, [1, 0, 2, 3]], True), (index[:, ::-1, :4], False)):
+        products = Products(replay)
+        assert not products._moved(0, index)
+        assert products._moved(0, later) is moved
 
 
 @pytest.mark.parametrize(("down", "extent", "told"), [(4, 64, True), (2, 64, False), (4, 4, False)])
