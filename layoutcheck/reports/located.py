@@ -18,7 +18,10 @@ _PLACE = re.compile(r"(?P<path>[^\n:]+\.(?:py|cu|cuh|h|hpp))[:\"]+(?P<line>[0-9]
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """`path` is empty and `line` 0 where a finding has no place; `subject` then says what it is about."""
+    """`path` is empty and `line` 0 where a finding has no place; `subject` then says what it is about.
+
+    `related` are other places, each with what happens there: path, line, column, words.
+    """
 
     code: str
     severity: str
@@ -30,6 +33,7 @@ class Located:
     end_line: int = 0
     end_column: int = 0
     subject: str = ""
+    related: tuple[tuple[str, int, int, str], ...] = ()
 
 
 def of_lint(findings: Sequence[LintFinding]) -> list[Located]:

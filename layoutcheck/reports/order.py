@@ -192,10 +192,32 @@ def to_dicts(orders: Sequence[Told]) -> list[dict[str, Any]]:
 def located(orders: Sequence[Told]) -> list[Located]:
     """Each finding at its own line, with paths from where the run started."""
     return [
-        Located(finding.code, finding.severity, finding.title, finding.message, *spot(main(finding).where))
+        Located(
+            finding.code,
+            finding.severity,
+            finding.title,
+            finding.message,
+            *spot(main(finding).where),
+            related=tuple(_related(finding)),
+        )
         for finding, _ in distinct(orders)
         if finding.severity in SHOWN
     ]
+
+
+def _related(finding: KernelFinding) -> Iterator[tuple[str, int, int, str]]:
+    """All places of a finding, each followed by its callers."""
+    for place in finding.places:
+        turns = f", turn {'.'.join(map(str, place.turns))}" if place.turns else ""
+        block = f" of block {place.block}" if place.block else ""
+        said = f"thread {place.thread}{block}{turns} {place.what}"
+        for frame, words in (
+            (place.where, said),
+            *((one, f"called from here: {said}") for one in place.stack),
+        ):
+            at = spot(frame)
+            if at[0]:
+                yield *at, words
 
 
 def spot(where: Frame) -> tuple[str, int, int]:

@@ -82,4 +82,16 @@ def _result(one: Located, rule: int, seen: Counter[tuple[str, str, str]]) -> dic
         ]
     elif one.subject:
         made["locations"] = [{"logicalLocations": [{"fullyQualifiedName": one.subject}]}]
+    if one.related:
+        made["relatedLocations"] = [
+            {
+                "id": number,
+                "physicalLocation": {
+                    "artifactLocation": {"uri": quote(path)},
+                    "region": {"startLine": max(1, line), "startColumn": max(1, column)},
+                },
+                "message": {"text": words},
+            }
+            for number, (path, line, column, words) in enumerate(one.related)
+        ]
     return made

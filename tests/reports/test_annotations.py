@@ -21,7 +21,7 @@ from layoutcheck.reports.style import Style
 from layoutcheck.reports.trace import located
 from layoutcheck.rules import rules as copy_rules
 from layoutcheck.sources.request import build
-from layoutcheck.sources.traced import Frame, Trace, TracedCopy
+from layoutcheck.sources.traced import Frame, KernelFinding, KernelPlace, OrderReport, Trace, TracedCopy
 from layoutcheck.tracing import judge
 
 TEXT = {"type": "object", "required": ["text"], "properties": {"text": {"type": "string", "minLength": 1}}}
@@ -78,6 +78,18 @@ RESULT = {
         "level": LEVEL,
         "message": TEXT,
         "locations": {"type": "array", "items": LOCATION},
+        "relatedLocations": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["id", "physicalLocation", "message"],
+                "properties": {
+                    "id": {"type": "integer", "minimum": 0},
+                    "physicalLocation": PHYSICAL,
+                    "message": TEXT,
+                },
+            },
+        },
         "partialFingerprints": {"type": "object", "additionalProperties": {"type": "string"}},
         "properties": {"type": "object"},
     },
@@ -156,6 +168,21 @@ def test_fingerprints_do_not_follow_line_numbers():
 
 def test_nothing_found_is_a_log_as_well():
     assert held(log([]))["results"] == []
+
+
+def test_both_accesses_of_a_race_stand_in_sarif_with_their_callers():
+    first = KernelPlace("writes", Frame("k.py", 3, 5), (Frame("k.py", 9),), 0)
+    second = KernelPlace("reads", Frame("k.py", 5, 5), (), 40, 1, (2,))
+    race = KernelFinding("LC504", "wrong", "title", "message", (first, second), {})
+    (one,) = held(log(located(judge(Trace(orders=(OrderReport("k", "sm_90a", (race,)),))))))["results"]
+    seen = [
+        (at["physicalLocation"]["region"]["startLine"], at["message"]["text"])
+        for at in one["relatedLocations"]
+    ]
+    assert seen == [
+        (3, "thread 0 writes"), (9, "called from here: thread 0 writes"),
+        (5, "thread 40 of block 1, turn 2 reads"),
+    ]  # fmt: skip
 
 
 def test_lint_writes_sarif(tmp_path, monkeypatch, capsys):
