@@ -55,7 +55,7 @@ def ways(texts: dict[str, str], one: Distinct, report: Report, by: str | None = 
             yield Way(_REUSED, "slow", edits, ())
         for edits, bare in guarded(program, site, report.copy):
             yield Way(_GUARDED, "slow", edits, bare)
-    split = by is None and any(one.code == "LC205" for one in report.findings)
+    split = by is None and (any(one.code == "LC205" for one in report.findings) or _splits(report.copy))
     for edits in _coarser(program, site, report.copy) if split else ():
         yield Way(_UNITS, "slow", edits)
     if by is None and any(one.code == "LC213" for one in report.findings):
@@ -73,6 +73,13 @@ def ways(texts: dict[str, str], one: Distinct, report: Report, by: str | None = 
             yield Way(f"{fix.strategy}: {fix.title}{note}", fix.verdict, edits)
     for title, edits in _guesses(program, site, report) if by is None else ():
         yield Way(title, "legal", edits)
+
+
+def _splits(copy: Copy) -> bool:
+    """Whether a swizzle moves parts of one access, for which it has no alignment: a vector of 16 bytes."""
+    swizzles = [copy.side(side).swizzle for side in ("src", "dst")]
+    wide = isinstance(copy.atom, VectorAtom) and copy.atom.width_bits == 128
+    return wide and any(one is not None and one.base < 4 for one in swizzles)
 
 
 _GUARDED = (

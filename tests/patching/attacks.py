@@ -309,6 +309,9 @@ ATTACKS: dict[str, tuple[str, str, str, str]] = {
         "make_tiled_copy_B(ld_b, mma)",
     ),
     "ldmatrix of a fragment as it is": (GEMM, "ta.retile(r_a)", "r_a", "ta.retile(r_a)"),
+    "a swizzle of 8 bytes": (
+        GEMM, "make_swizzle(3, 3, 3)", "make_swizzle(3, 2, 3)", "make_swizzle(3, 3, 3)"
+    ),
     "half the warps of an MMA": (GEMM, "block=(128", "block=(64", "block=(128, 1, 1)"),
     "a swizzle that TMA does not have": (
         TMA,
