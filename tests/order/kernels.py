@@ -49,6 +49,10 @@ def cp(dtype=Int32):
     return cute.make_copy_atom(cpasync.CopyG2SOp(), dtype, num_bits_per_copy=128)
 
 
+def load():
+    return cute.make_copy_atom(cpasync.CopyBulkG2SOp(), Int32)
+
+
 @cute.kernel
 def neighbours(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
     """Every thread writes, and reads what the next warp wrote."""
@@ -120,8 +124,13 @@ def bulk(source: cute.Tensor, target: cute.Pointer, how: Constexpr):
         if warp == 0:
             with arch.elect_one():
                 arch.mbarrier_arrive_and_expect_tx(bar, 4 * TILE + (16 if const_expr(how == 3) else 0))
-                atom = cute.make_copy_atom(cpasync.CopyBulkG2SOp(), Int32)
-                cute.copy(atom, source, data, mbar_ptr=bar)
+                if const_expr(how < 7):
+                    cute.copy(load(), source, data, mbar_ptr=bar)
+            if const_expr(how == 7):
+                cute.copy(load(), source, data, mbar_ptr=bar)
+            elif const_expr(how == 8):
+                with arch.elect_one(), arch.elect_one():  # again
+                    cute.copy(load(), source, data, mbar_ptr=bar)
         if const_expr(how != 1):
             arch.mbarrier_wait(bar, 0 if const_expr(how == 2) else turn & 1)
         (target + thread).store(data[thread * 7])
@@ -145,10 +154,13 @@ def store(target: cute.Tensor, how: Constexpr):
             with arch.elect_one():
                 cute.copy(cute.make_copy_atom(cpasync.CopyBulkS2GOp(), Int32), data, target)
                 arch.cp_async_bulk_commit_group()
-                if const_expr(how != 2):
+                if const_expr(how == 3):
+                    if turn < 2:
+                        arch.cp_async_bulk_wait_group(0, read=True)
+                elif const_expr(how != 2):
                     arch.cp_async_bulk_wait_group(0, read=True)
         arch.sync_threads()
-    if warp == 1:
+    if const_expr(how != 3) and warp == 1:
         arch.cp_async_bulk_wait_group(0, read=True)
 
 
@@ -461,7 +473,7 @@ def run_multiply(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
     multiply(floats, mma, la, lb, how).launch(grid=(1, 1, 1), block=(128, 1, 1))
 
 
-VARIANTS = {"neighbours": 3, "stages": 5, "bulk": 7, "store": 3, "groups": 3, "multiply": 6,
+VARIANTS = {"neighbours": 3, "stages": 5, "bulk": 9, "store": 4, "groups": 3, "multiply": 6,
             "workspace": 3, "peers": 3, "handover": 4, "sized": 2, "signals": 3, "turns": 2,
             "overlapped": 3, "scheduled": 5}  # fmt: skip
 

@@ -56,11 +56,14 @@ EXPECTED = {
         4: [("LC503", "data[thread * 7]", "cute.copy")],
         5: [("LC510", "mbarrier_wait")],
         6: [("LC506", "mbarrier_init", "mbarrier_wait"), ("LC506", "mbarrier_wait")],
+        7: [("LC511", "cute.copy")],
+        8: [("LC512", "# again")],
     },
     "store": {
         0: [],
         1: [("LC505", "data[i] = turn", "CopyBulkS2GOp")],
         2: [("LC502", "CopyBulkS2GOp", "data[i] = turn")],
+        3: [],
     },
     "groups": {
         0: [],
@@ -146,6 +149,12 @@ def test_registers_of_wgmma_are_notes(traced: Trace, variant: int, words: list[l
     for finding, each in zip(notes, words, strict=True):
         assert len(finding.places) == len(each)
         assert all(w in LINES[p.where.line - 1] for w, p in zip(each, finding.places, strict=True))
+
+
+def test_a_bulk_store_that_still_reads_at_the_end_is_a_note(traced: Trace) -> None:
+    notes = [[f for f in each.findings if f.code == "LC521"] for each in reports(traced, "store")]
+    assert [[f.severity for f in each] for each in notes] == [[], [], [], ["note"]]
+    assert "CopyBulkS2GOp" in LINES[notes[3][0].places[0].where.line - 1]
 
 
 def test_words_name_the_missing_statement(traced: Trace) -> None:
