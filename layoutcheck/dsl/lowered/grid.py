@@ -56,6 +56,7 @@ LONG_LOOP = "a loop around it has more turns than are evaluated, and its address
 IN_GRID = (
     "its address does not follow the block's index on a line, and the grid is too large to evaluate whole"
 )
+BLOCK_THREADS = 1024  # the most that a block has (CUDA C++ Programming Guide, Compute Capabilities)
 _MOST_STEPS = 60_000  # operations of all of them together, as one
 _MOST_THREADS = 1 << 18  # of a grid that is evaluated whole because it has to be
 _MOST_TURNING = 256  # blocks that are evaluated besides those at the edges
@@ -248,6 +249,8 @@ class Grid:
         self, tags: Collection[str], how: Launch, launched: Launched, at: tuple[Index, ...]
     ) -> Blocks | str:
         """These blocks, or why they are not known. Side by side, where none gives numbers to its lanes."""
+        if how.threads > BLOCK_THREADS:
+            return f"a block of {how.threads:,} threads"
         blocks = math.prod(how.grid)
         alone = how.threads % WARP != 0 and any(op.name in BETWEEN_LANES for op in self.kernel.walk())
         at = at[-1:] if alone else at
