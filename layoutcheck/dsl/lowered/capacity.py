@@ -7,13 +7,18 @@ says where it says so. `cute.arch.alloc_smem` declares arrays of a fixed size, o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Sequence
 
 from layoutcheck.dsl.lowered import Kernel, Lowered
 from layoutcheck.dsl.lowered.allocations import allocations, symbols
+from layoutcheck.dsl.lowered.branches import BRANCHES
 from layoutcheck.dsl.lowered.refusals import Refusal
 from layoutcheck.machine.arch import parse_arch
+from layoutcheck.sources.mlir import Operation, Region
 
+MERGED = "smem.merge_branch_allocs"
+"""Of a kernel: branches of which one runs have their allocations in the same memory, as the launch says."""
 FIXED_BYTES = 48 << 10  # of arrays of a fixed size, whatever the architecture
 
 
@@ -41,7 +46,39 @@ def _taken(kernel: Kernel) -> tuple[int, int]:
     """Bytes that a kernel allocates, and those of its arrays of a fixed size, without gaps between these."""
     if kernel.grid is None:
         return kernel.shared_bytes, 0
+    op = kernel.grid.kernel
+    found, fixed = allocations(op), sum(one.size for one in symbols(op).values())
+    if MERGED in op.attributes:
+        return _merged([(_arms(op, one), each.size) for one, each in found.items()]), fixed
     end = 0
-    for one in allocations(kernel.grid.kernel).values():
+    for one in found.values():
         end = -(-end // one.align) * one.align + one.size
-    return end, sum(one.size for one in symbols(kernel.grid.kernel).values())
+    return end, fixed
+
+
+def _merged(found: Sequence[tuple[tuple[Region, ...], int]], depth: int = 0) -> int:
+    """The least bytes for allocations that are used in these arms of branches only, of which one runs."""
+    inner: dict[Region, list[tuple[tuple[Region, ...], int]]] = {}
+    for arms, size in found:
+        if len(arms) > depth:
+            inner.setdefault(arms[depth], []).append((arms, size))
+    common = sum(size for arms, size in found if len(arms) == depth)
+    return common + max((_merged(some, depth + 1) for some in inner.values()), default=0)
+
+
+def _arms(kernel: Operation, allocation: Operation) -> tuple[Region, ...]:
+    """The arms of branches, from outside, that all uses of an allocation are in."""
+    users = [op for op in kernel.walk() if any(one in op.operands for one in allocation.results)]
+    paths = [tuple(_around(op)) for op in users]
+    same = itertools.takewhile(lambda each: len(set(map(id, each))) == 1, zip(*paths, strict=False))
+    return tuple(each[0] for each in same)
+
+
+def _around(op: Operation) -> list[Region]:
+    """The arms of branches around an operation, the outermost first."""
+    found: list[Region] = []
+    while op.parent is not None and op.parent_operation is not None:
+        if op.parent_operation.name in BRANCHES:
+            found.insert(0, op.parent.parent)
+        op = op.parent_operation
+    return found

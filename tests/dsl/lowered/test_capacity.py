@@ -79,3 +79,47 @@ def test_what_a_block_cannot_have_is_told_to_the_byte(
 ) -> None:
     told = [one.message for one in too_large(lowered(allocated, *fixed, asked=asked), "sm_90a")]
     assert len(told) == bool(said) and said in "".join(told)
+
+
+def branches(merged: bool) -> str:
+    """160,000 B for one arm of a branch, 200,000 B for the other and 100 B for both, allocated before it."""
+    sizes = "\n".join(
+        f'%n{i} = "arith.constant"() <{{value = {size} : i32}}> : () -> i32\n'
+        f'%s{i} = "llvm.alloca"(%n{i}) <{{alignment = 16 : i64, elem_type = i8}}> : (i32) -> !llvm.ptr<3>'
+        for i, size in enumerate((160000, 200000, 100))
+    )
+
+    def load(name: str, n: int) -> str:
+        kinds = "<{alignment = 4 : i64}> : (!llvm.ptr<3>) -> f32"
+        return f'%{name} = "llvm.load"(%s{n}) {kinds} loc("cute.copy#{n}")\n'
+
+    attributes = "nvvm.reqntid = array<i32: 32, 1, 1>" + ", smem.merge_branch_allocs" * merged
+    return f"""
+"builtin.module"() ({{
+  "gpu.module"() <{{sym_name = "m"}}> ({{
+    "cuda.kernel"() <{{function_type = (i1) -> (), sym_name = "k"}}> ({{
+    ^bb0(%c: i1):
+      {sizes}
+      "scf.if"(%c) ({{
+        {load("a", 0)}{load("b", 2)}
+        "scf.yield"() : () -> ()
+      }}, {{
+        {load("d", 1)}{load("e", 2)}
+        "scf.yield"() : () -> ()
+      }}) : (i1) -> ()
+      "cuda.return"() : () -> ()
+    }}) {{{attributes}}} : () -> ()
+  }}) : () -> ()
+}}) : () -> ()
+"""
+
+
+def test_branches_share_their_memory_where_the_launch_says_so() -> None:
+    """DSL 4.8.1, `smem_merge_branch_allocs=True`: in the PTX both arms begin at 0, else one lies behind."""
+    told = {merged: list(too_large(read(branches(merged)), "sm_90a")) for merged in (True, False)}
+    assert told[True] == []
+    assert [one.message.split(" of shared")[0] for one in told[False]] == [
+        "the launch fails: it allocates 360100 B"
+    ]
+    [one] = too_large(read(branches(True)), "sm_80")
+    assert one.message.startswith("the launch fails: it allocates 200100 B")
