@@ -31,6 +31,7 @@ _CODES = {
     "unwritten": "LC203",
     "race": "LC210",
     "contested": "LC210",
+    "turns": "LC210",
 }
 _OTHER = {
     "outside": "shared_bytes",
@@ -40,14 +41,16 @@ _OTHER = {
     "unwritten": "unwritten_bytes",
     "race": "other_thread",
     "contested": "other_thread",
+    "turns": "other_thread",
 }
+_DOUBTS = ("contested", "turns")
 _VERBS = {"src": "reads", "dst": "writes"}
 
 
 def findings(addresses: Addresses, what: str = "copy") -> Iterator[Finding]:
     """The faults, then what is slow, of a copy or of `what` else it is."""
     yield from (_fault(fault, what) for fault in addresses.faults if fault.kind in _CODES)
-    faulty = {fault.side for fault in addresses.faults if fault.kind != "contested"}
+    faulty = {fault.side for fault in addresses.faults if fault.kind not in _DOUBTS}
     for side in addresses.sides:
         if side.side in faulty:
             continue
@@ -139,6 +142,12 @@ def _fault(fault: LoweredFault, what: str) -> Finding:
             f"Threads {fault.thread} and {fault.other} write {width} B at byte {at} of shared memory. It is a race "
             "unless they write the same."
         )
+    elif fault.kind == "turns":
+        title = "threads of several warps write different data to the same bytes, perhaps in turns"
+        message = (
+            f"Threads {fault.thread} and {fault.other} write {width} B at byte {at} of shared memory, from different "
+            "sources. The kernel has barriers at which some of its warps wait: it is a race unless they order the two."
+        )
     else:
         title = "several threads write different data to the same bytes"
         message = (
@@ -155,7 +164,7 @@ def _fault(fault: LoweredFault, what: str) -> Finding:
         evidence["block"] = fault.block
     return Finding(
         judged.code,
-        "unknown" if fault.kind == "contested" else judged.severity,
+        "unknown" if fault.kind in _DOUBTS else judged.severity,
         title,
         f"{message} {_BY}",
         Where(fault.side, None, fault.thread),

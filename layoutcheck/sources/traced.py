@@ -62,7 +62,8 @@ class LoweredFault:
 
     `kind` is "misaligned", "outside" (shared memory), "beyond" (a tensor's memory), "mode" (a mode of it, in
     its memory), "leaves" (its allocation), "race" or "unwritten" (left by threads that do not come by). A
-    "contested" one is a doubt: two threads write one byte, and what they write is not known.
+    "contested" one is a doubt: two threads write one byte, and what they write is not known. A
+    "turns" one as well: threads of two warps write other data, and barriers may order them.
 
     The access of `width_bytes` by `thread` at `address` bytes (from the beginning of its tensor's memory or
     of the block's shared memory). `other` is the size of that memory ("outside", "beyond") or the other

@@ -20,7 +20,7 @@ from layoutcheck.dsl.lowered.calls import Call, numbers_of
 from layoutcheck.dsl.lowered.costs import side_costs
 from layoutcheck.dsl.lowered.instructions import transfers
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp, access_parts
-from layoutcheck.dsl.lowered.races import contested, race
+from layoutcheck.dsl.lowered.races import contested, race, takes_turns
 from layoutcheck.dsl.lowered.record import Recorded
 from layoutcheck.dsl.lowered.shared_bounds import leaving
 from layoutcheck.machine.arch import parse_arch
@@ -91,6 +91,8 @@ def _faults(
                 )
                 found.setdefault(("outside", name), fault)
     met = race(copy, op, written)
+    if met is not None and met.kind == "race" and kernel.grid is not None and takes_turns(kernel.grid.kernel):
+        met = race(copy, op, written, turns=True)
     if met is not None:
         found[met.kind, "dst"] = met
     yield from found.values()

@@ -28,7 +28,7 @@ _OVERFLOWS = frozenset(
 )
 _DENSE = re.compile(r"dense<(-?[0-9]+|true|false)>")
 # A barrier's wait succeeds: what waits goes on.
-_WAITS = frozenset(
+WAITS = frozenset(
     ("nvvm.mbarrier.try_wait.parity.timelimit", "nvvm.mbarrier.wait.parity", "nvvm.mbarrier.test.wait",
      "nvvm.mbarrier.try_wait", "nvvm.mbarrier.try_wait.parity", "nvvm.mbarrier.test.wait.parity")
 )  # fmt: skip
@@ -57,7 +57,7 @@ class Operations(Steps):
             return self.constant(op, self.special[name])
         if name in _MAKERS:
             return _MAKERS[name](self, op)
-        if name in _WAITS:
+        if name in WAITS:
             return self.constant(op, 1)
         if name.startswith("nvvm.clusterlaunchcontrol.query"):
             return self.assume(op, "uniform", "the tile that the hardware hands out next is taken for none")

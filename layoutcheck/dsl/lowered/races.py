@@ -1,7 +1,9 @@
 """Threads that write one byte of shared memory in one copy, and whether they write the same there.
 
-Two stores of one operation have no barrier between them, so that the one which comes last wins. A byte
-that both write from the same place, or with the same value, is no race: `contents` says which values are.
+Two stores of one operation have no barrier between them, so that the one which comes last wins: those of one
+warp, and of all where warps do not wait for one another at mbarriers or named barriers. Where they do, two warps may
+execute it in turns. A byte that both write from the same place, or with the same value, is no race: `contents` says
+which values are.
 Accesses of one operation may be of several turns of an unrolled loop, with barriers between them: they are
 taken together only where they are no more than one execution's.
 """
@@ -19,8 +21,11 @@ from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.dsl.lowered import spaces
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp
 from layoutcheck.dsl.lowered.matrices import matrix_register, transposed_register
+from layoutcheck.dsl.lowered.operations import WAITS
 from layoutcheck.dsl.lowered.record import Recorded
 from layoutcheck.dsl.lowered.values import number
+from layoutcheck.machine.arch import WARP
+from layoutcheck.sources.mlir import Operation
 from layoutcheck.sources.traced import LoweredFault
 
 _SURE = ("static", "arguments")
@@ -42,10 +47,18 @@ def contested(copy: Copy | None, op: LoweredOp) -> bool:
     return any(_shared(group, op.threads) for group in groups)
 
 
-def race(copy: Copy | None, op: LoweredOp, written: Sequence[Recorded] = ()) -> LoweredFault | None:
+def takes_turns(kernel: Operation) -> bool:
+    """Whether warps of a lowered kernel may wait for one another other than all at once."""
+    return any(op.name in WAITS or (op.name == "nvvm.barrier" and op.operands) for op in kernel.walk())
+
+
+def race(
+    copy: Copy | None, op: LoweredOp, written: Sequence[Recorded] = (), turns: bool = False
+) -> LoweredFault | None:
     """Two threads that write other data to one byte. `written` are the stores with what they write.
 
-    A fault of kind "contested" says that the threads meet, and that their values are not known.
+    A fault of kind "contested" says that the threads meet, and that their values are not known. With `turns`
+    (`takes_turns`) threads of two warps that write other data are a fault of kind "turns".
     """
     doubt = None
     once = tuple(one for one in written if one.iterations == written[0].iterations) or op.once
@@ -54,9 +67,11 @@ def race(copy: Copy | None, op: LoweredOp, written: Sequence[Recorded] = ()) -> 
             met = _shared(group, op.threads)
             doubt = doubt or (None if met is None else _fault("contested", *met))
             continue
-        met = _clash(group, op.threads)
+        met = _clash(group, op.threads, WARP if turns else op.threads)
         if met is not None:
             return _fault("race", *met)
+        met = _clash(group, op.threads, op.threads) if turns else None
+        doubt = doubt or (None if met is None else _fault("turns", *met))
     return doubt
 
 
@@ -139,11 +154,13 @@ def _shared(group: Sequence[Write], threads: int) -> tuple[Write, int, int, int]
     return _first(group, every, (every[0, 1:] == every[0, :-1]) & (every[2, 1:] != every[2, :-1]))
 
 
-def _clash(group: Sequence[Write], threads: int) -> tuple[Write, int, int, int] | None:
-    """The same of a byte that they write with other data."""
+def _clash(group: Sequence[Write], threads: int, among: int) -> tuple[Write, int, int, int] | None:
+    """The same of a byte that two of `among` consecutive threads write with other data."""
     every = _bytes(group, threads)
-    every = every[:, np.lexsort((every[2], every[1], every[0]))]
-    same = every[0, 1:] == every[0, :-1]
+    each = every[2] // among
+    order = np.lexsort((every[2], every[1], each, every[0]))
+    every, each = every[:, order], each[order]
+    same = (every[0, 1:] == every[0, :-1]) & (each[1:] == each[:-1])
     return _first(group, every, same & (every[1, 1:] != every[1, :-1]) & (every[2, 1:] != every[2, :-1]))
 
 
