@@ -145,8 +145,9 @@ def _fault(fault: LoweredFault, what: str) -> Finding:
     elif fault.kind == "turns":
         title = "threads of several warps write different data to the same bytes, perhaps in turns"
         message = (
-            f"Threads {fault.thread} and {fault.other} write {width} B at byte {at} of shared memory, from different "
-            "sources. The kernel has barriers at which some of its warps wait: it is a race unless they order the two."
+            f"Threads {fault.thread} and {fault.other} write {width} B at byte {at} of shared memory, from "
+            "different sources. The kernel has barriers at which some of its warps wait: it is a race unless "
+            "they order the two."
         )
     else:
         title = "several threads write different data to the same bytes"

@@ -1,9 +1,9 @@
 """Threads that write one byte of shared memory in one copy, and whether they write the same there.
 
-Two stores of one operation have no barrier between them, so that the one which comes last wins: those of one
-warp, and of all where warps do not wait for one another at mbarriers or named barriers. Where they do, two warps may
-execute it in turns. A byte that both write from the same place, or with the same value, is no race: `contents` says
-which values are.
+Two stores of one operation have no barrier between them, so that the one which comes last wins. That
+holds within a warp, and between warps where none waits at an mbarrier or a named barrier; where one does,
+two warps may execute the operation in turns. A byte that both write from the same place, or with the same
+value, is no race: `contents` says which values are.
 Accesses of one operation may be of several turns of an unrolled loop, with barriers between them: they are
 taken together only where they are no more than one execution's.
 """

@@ -18,7 +18,7 @@ from layoutcheck.dsl.lowered.allocations import APART, PERIOD, Allocation, alloc
 from layoutcheck.dsl.lowered.corners import SHARED_SPACES, decided_by_corners
 from layoutcheck.dsl.lowered.evaluate import tag
 from layoutcheck.dsl.lowered.flow import Flow
-from layoutcheck.dsl.lowered.instructions import is_memory
+from layoutcheck.dsl.lowered.instructions import BULK, is_memory
 from layoutcheck.dsl.lowered.loops import CUT_SHORT
 from layoutcheck.dsl.lowered.lowered_op import access_parts
 from layoutcheck.dsl.lowered.machine import Machine
@@ -72,6 +72,17 @@ def leaving(kernel: Kernel, every: bool, widest_bytes: int, boxes: Mapping[str, 
     return found
 
 
+def every_turn(kernel: Kernel) -> Machine | None:
+    """The kernel's accesses to shared memory in every turn of its loops; None if that takes too long."""
+    if kernel.grid is None or kernel.again is None:
+        return None
+    try:
+        machine, flow = _Turns(kernel).run({}, set(), _MOST_STEPS)
+    except _TooLong:
+        return None
+    return None if flow.shortened or machine.dropped else machine
+
+
 class _Turns:
     """A kernel evaluated for its accesses to shared memory, with every turn of its loops that differs."""
 
@@ -90,14 +101,14 @@ class _Turns:
     def evaluated(self, places: Mapping[Operation, Allocation]) -> tuple[Machine, frozenset[str]]:
         """With the allocations at these places; the tags of which turns lack."""
         try:
-            machine, flow = self._run(places, self.lines, _MOST_STEPS)
+            machine, flow = self.run(places, self.lines, _MOST_STEPS)
         except _TooLong:
-            machine, flow = self._run(places, self.loops, None)
+            machine, flow = self.run(places, self.loops, None)
         cut = [op for op in flow.shortened if op not in self.lines]
         tags = (flow.tags_in(region) for op in cut for region in op.regions)
         return machine, frozenset(machine.dropped).union(*tags)
 
-    def _run(
+    def run(
         self, places: Mapping[Operation, Allocation], ends_only: set[Operation], most: int | None
     ) -> tuple[Machine, Flow]:
         """Raises _TooLong after `most` operations, or where a loop is cut short."""
@@ -115,15 +126,16 @@ class _Turns:
 
 
 def _pointers(op: Operation, needed: Needed) -> list[Value]:
-    """An instruction's pointers that may point into shared memory."""
+    """An instruction's pointers that may point into shared memory, with the size of a bulk copy."""
     if not tag(op) or not is_memory(op):
         return []
-    return [
+    pointers = [
         value
         for value in op.operands
         if (kind := parse_type(value.type)).kind == "pointer"
         and (kind.space in SHARED_SPACES or (kind.space == GENERIC and needed.base(value) is False))
     ]
+    return [*pointers, op.operands[BULK[op.name]]] if pointers and op.name in BULK else pointers
 
 
 def _add(

@@ -15,7 +15,7 @@ from layoutcheck.copies.offsets import IntArray
 from layoutcheck.dsl.lowered import Kernel
 from layoutcheck.dsl.lowered.lowered_op import SINGLE, LoweredOp, access_parts
 from layoutcheck.dsl.lowered.record import Mask, Recorded
-from layoutcheck.dsl.lowered.shared_bounds import addressing
+from layoutcheck.dsl.lowered.shared_bounds import addressing, every_turn
 from layoutcheck.sources.traced import LoweredFault
 
 
@@ -27,7 +27,7 @@ def unwritten(
     `index` says which of the tiled copy's `threads` each thread of the block is.
     """
     own, some = np.array(index), op.once[0].active
-    if kernel.shortened or some is None or len(own) != len(some):
+    if some is None or len(own) != len(some):
         return None
     if any(one.active is None or (one.active != some).any() for one in op.once):
         return None  # a predicate, not a role
@@ -35,21 +35,27 @@ def unwritten(
     missing = ~some & known & ~np.isin(own, own[some & known])
     if not missing.any():
         return None
+    every = {name: (other.accesses, other.assumed) for name, other in kernel.lowered_ops.items()}
+    if kernel.shortened:
+        machine = every_turn(kernel)
+        if machine is None:
+            return None
+        every = {name: (tuple(accesses), machine.reasons) for name, accesses in machine.accesses.items()}
     left, read, wrote = (np.zeros(kernel.shared_bytes, bool) for _ in range(3))
     for one in op.once:
         for side, starts, width in _in_shared(one, missing, widest_bytes):
             _mark(left, starts, width if side else 0)
-    for other in kernel.lowered_ops.values():
-        for one in (access for access in other.accesses if access.reached):
+    for accesses, assumed in every.values():
+        for one in (access for access in accesses if access.reached):
             if "generic" in (one.space, one.second_space) or "dsmem" in (one.space, one.second_space):
                 return None
             if "smem" not in (one.space, one.second_space):
                 continue
-            if other.kind_of(one.provenance | one.second_provenance | one.guard) != "static" or not _known(
-                one
-            ):
+            rests = one.guard | (one.provenance if one.space == "smem" else 0)
+            rests |= one.second_provenance if one.second_space == "smem" else 0
+            if assumed.worst(rests) != "static" or not _known(one):
                 return None
-            for side, starts, width in _in_shared(one, addressing(one, other.threads), widest_bytes):
+            for side, starts, width in _in_shared(one, addressing(one, op.threads), widest_bytes):
                 _mark(wrote if side else read, starts, width)
     lost = np.flatnonzero(left & read & ~wrote)
     if not lost.size:

@@ -99,11 +99,47 @@ def roles(x: cute.Tensor, tc: cute.TiledCopy):
     cute.arch.sync_threads()
     for i in cutlass.range_constexpr(8):
         x[0, t] = halves[t // 64 + 2 * i, t % 64] + half[t // 64 + 2 * i, t % 64] + row[t // 64, t % 64]
+@cute.kernel
+def few(x: cute.Tensor, tc: cute.TiledCopy):
+    t = cute.arch.thread_idx()[0]
+    memory = cutlass.memory.SmemAllocator()
+    tile = memory.allocate_tensor(BF16, cute.make_layout((16, 64), stride=(64, 1)), 128)
+    thr = tc.get_slice(t)
+    part = thr.partition_S(cute.local_tile(x, (16, 64), (0, 0)))
+    if t < 96:
+        with cute.arch.elect_one():
+            cute.copy(tc, part, thr.partition_D(tile))  # lost 1488
+    cute.arch.sync_threads()
+    for i in cutlass.range(40, unroll=1):
+        x[i, t] = tile[(t // 64 + 2 * i) % 16, t % 64]
+@cute.kernel
+def bulk(o: cute.Tensor):
+    t = cute.arch.thread_idx()[0]
+    memory = cutlass.memory.SmemAllocator()
+    barrier = memory.allocate_array(cutlass.Int64, 1)
+    here, there = room(memory, 32), room(memory, 64)
+    there[t % 64] = 1.0
+    if t == 0:
+        cute.arch.mbarrier_init(barrier, 1)
+    cute.arch.mbarrier_init_fence()
+    cute.arch.sync_threads()
+    atom = cute.make_copy_atom(cpasync.CopyBulkG2SOp(), F32)
+    if t < 32:
+        with cute.arch.elect_one():
+            cute.arch.mbarrier_arrive_and_expect_tx(barrier, 128 + 192)
+            for count in (32, 48):
+                given = cute.make_tensor(o.iterator, cute.make_layout(count))
+                taken = cute.make_tensor(here.iterator, given.layout)
+                cute.copy(atom, given, taken, mbar_ptr=barrier)  # leaves 0 of 128
+    cute.arch.mbarrier_wait(barrier, 0)
+    o[t] = here[t % 32] + there[t % 64]
 @cute.jit
 def host(o: cute.Tensor, x: cute.Tensor):
     copy = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), BF16, num_bits_per_copy=128)
     tc = cute.make_tiled_copy_tv(copy, cute.make_layout((16, 8), stride=(8, 1)), cute.make_layout((1, 8)))
     roles(x, tc).launch(grid=(1, 1, 1), block=(128, 1, 1))
+    few(x, tc).launch(grid=(1, 1, 1), block=(128, 1, 1))
+    bulk(o).launch(grid=(1, 1, 1), block=(128, 1, 1))
     rings(o).launch(grid=(1, 1, 1), block=(128, 1, 1))
     alone(o).launch(grid=(1, 1, 1), block=(128, 1, 1))
     tile = cute.make_layout((64, 64), stride=(64, 1))
