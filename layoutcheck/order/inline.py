@@ -12,8 +12,9 @@ import re
 from typing import NamedTuple
 
 _ORDERS = re.compile(
-    r"(?<![\w.])(?:bar|barrier|mbarrier|fence|membar|cp\.async|cp\.reduce|wgmma|tcgen05|red|atom|multimem|"
+    r"(?<![\w.])(?:(?:bar|barrier|mbarrier|fence|membar|cp\.async|cp\.reduce|wgmma|tcgen05|red|atom|multimem|"
     r"st|ld|ldmatrix|stmatrix|elect|clusterlaunchcontrol|griddepcontrol|discard|mapa)(?:\.[\w:.]+)+"
+    r"|(?!cvta|isspacep)[a-z]\w*\.(?:[\w:]+\.)*shared[\w:.]*)"  # whatever else reaches shared memory
 )
 _HARMLESS = re.compile(
     r"(?<![\w.])(?:fence\.proxy\.tensormap|prefetch|st\.global|ld\.(?:global|const|param)|mapa|"

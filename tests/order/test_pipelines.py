@@ -66,3 +66,19 @@ def test_broken_variants_are_told_and_right_ones_are_not(of: str) -> None:
             if not how and told:
                 alarms.append((name, told))
     assert not missed and not alarms
+
+
+@pytest.mark.sweep
+def test_what_cannot_be_followed_is_said() -> None:
+    """Loops without end, barriers that nobody reaches, unknown inline PTX, turns that each thread loads."""
+    pytest.importorskip("cutlass", reason="kernels are traced through the installed DSL")
+    with Lowering(copies=False, order=check_module) as lowering:
+        trace = trace_script(
+            "-m", ["tests.order.unfollowed"], launch=False, arch="sm_90a", timeout_s=300, lowering=lowering
+        )
+    forever, unreachable, unknown, loaded = trace.orders
+    assert not any(f.severity == "wrong" for one in (forever, unknown, loaded) for f in one.findings)
+    assert any("a persistent loop is followed for its first" in said for said in forever.unchecked)
+    assert [f.code for f in unreachable.findings] == ["LC504"]  # a barrier that nobody reaches orders nothing
+    assert "'frobnicate.shared.sync.aligned' is not modelled" in unknown.problem
+    assert "depends on values that each thread loads" in loaded.problem
