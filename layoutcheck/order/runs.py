@@ -74,7 +74,7 @@ def runs(kernel: WatchedKernel, budget: Budget) -> Iterator[Run]:
     with contextlib.suppress(*SURPRISES, ArithmeticError):
         if (other := _ending(usual, found[-1].blocks)) is not None:
             yield from _varied(replace(usual, kernel=other, tiles=MOST_TURNS))
-    for numbers in variations(kernel, found[0].blocks[0]):
+    for numbers in variations(kernel, found[0].blocks[0], budget):
         with contextlib.suppress(*SURPRISES, ArithmeticError):  # numbers that no caller would give
             if (varied := kernel.with_numbers(*numbers)) is not None:
                 yield from _varied(replace(usual, kernel=varied))
@@ -88,6 +88,7 @@ def _ending(usual: Cluster, blocks: list[Watched]) -> WatchedKernel | None:
             usual.kernel,
             blocks,
             lambda other: replace(usual, kernel=other, tiles=MOST_TURNS, budget=within).sure(),
+            within,
         )
     except OutOfTime:
         if usual.budget.left() <= 0:

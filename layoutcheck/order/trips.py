@@ -1,6 +1,6 @@
 """Trip counts that depend on the problem's size: how often a pipeline's loop runs, few times and many.
 
-    for extent, integer in variations(kernel, block): kernel.with_numbers(extent, integer)
+    for extent, integer in variations(kernel, block, budget): kernel.with_numbers(extent, integer)
 
 A pipeline of S stages goes wrong at 0, 1, S - 1, S, S + 1 turns, or at one residue modulo S: the extents of
 dynamic tensors, and integers, are all made the same multiple of what one turn takes, for 1 turn, S - 1 to
@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from layoutcheck.order.budget import Budget
 from layoutcheck.order.events import Watched, WatchedKernel
 
 EXTENT = 1024  # of every dynamic mode, where a turn's share of it is measured
@@ -40,15 +41,18 @@ def wanted(count: int) -> list[int]:
     return list(dict.fromkeys([1, count, count + 1, count - 1, 4 * count + 1, *range(count, 2 * count)]))
 
 
-def variations(kernel: WatchedKernel, block: Watched) -> Iterator[tuple[int, int]]:
-    """Dynamic extents and integers that give other trip counts than `block`'s; none where they are static."""
+def variations(kernel: WatchedKernel, block: Watched, budget: Budget) -> Iterator[tuple[int, int]]:
+    """Dynamic extents and integers that give other trip counts than `block`'s; none where they are static.
+
+    Raises OutOfTime.
+    """
     integers = any(kind in ("i32", "i64") for kind in kernel.types)
     if not integers and not any("?" in kind for kind in kernel.types):
         return
     equal = kernel.with_numbers(EXTENT, EXTENT)
     if equal is None:
         return
-    turns = trips([equal.watch(block.launch.index, block.token)])
+    turns = trips([equal.watch(block.launch.index, block.token, budget)])
     if turns < 2:
         return
     share = max(1, EXTENT // turns)
@@ -62,17 +66,21 @@ def variations(kernel: WatchedKernel, block: Watched) -> Iterator[tuple[int, int
 
 
 def ending(
-    kernel: WatchedKernel, blocks: list[Watched], watch: Callable[[WatchedKernel], list[Watched] | None]
+    kernel: WatchedKernel,
+    blocks: list[Watched],
+    watch: Callable[[WatchedKernel], list[Watched] | None],
+    budget: Budget,
 ) -> WatchedKernel | None:
     """The kernel launched so that its loops over tiles end by themselves, after `MOST_TURNS` turns at most.
 
     The grid is made smaller or larger; where extents are dynamic, they are of two turns of the inner loop.
     None where there is no such loop, or it has one turn on every grid; where no such grid is found, a kernel
     that is cut later. `watch` follows a kernel for `MOST_TURNS` turns; None where it cannot be followed.
+    Raises OutOfTime.
     """
     if not kernel.tiles() or not blocks[0].complete:
         return None
-    first = next(variations(kernel, blocks[0]), None)
+    first = next(variations(kernel, blocks[0], budget), None)
     other = kernel.with_numbers(2 * first[0], 2 * first[1]) if first is not None else None
     other = other or kernel
     axis = max(range(3), key=lambda i: other.launch.grid[i])
