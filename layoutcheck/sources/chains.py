@@ -9,6 +9,7 @@ no origin.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -28,6 +29,7 @@ from layoutcheck.copies.tiled import Partition, TiledCopy, partition
 from layoutcheck.errors import InputError
 from layoutcheck.sources.composed import unswizzled
 from layoutcheck.sources.mlir import Operation, Value
+from layoutcheck.sources.tensor_maps import argument
 from layoutcheck.sources.types import parse_memref, parse_tiled_copy
 
 MAX_STEPS = 200
@@ -38,6 +40,8 @@ _REGROUPED = frozenset(
     ("cute.logical_divide", "cute.coalesce", "cute.filter_zeros", "cute.flatten", "cute.append_to_rank",
      "cute.zipped_divide", "cute.prepend_to_rank")
 )  # fmt: skip
+
+_SAME_BEGIN = frozenset(("cute.get_iter", "cute.make_view", "cute.slice", "cute.group_modes"))
 
 _Label: TypeAlias = "int | tuple[_Label, ...]"  # which modes of the partition a mode of the view is made of
 
@@ -94,21 +98,33 @@ _ALIGN = re.compile(r"align<([0-9]+)>")
 _STATIC = re.compile(r'"[0-9(),]+"')
 
 
-def shifted(value: Value) -> bool:
+def shifted(value: Value, launched: Mapping[str, Operation]) -> bool:
     """Whether a view begins a constant number of elements past an address that is better aligned than it.
 
-    Then no promise about that address makes the view's aligned.
+    Then no promise about that address makes the view's aligned. `launched` are the launches of kernels by
+    name: the address may be moved on before.
     """
     for _ in range(MAX_STEPS):
         made = value.definition
-        if made is None or not made.operands:
+        if made is None:
+            given = argument(value, launched)
+            if given is None:
+                return False
+            value = given
+            continue
+        if not made.operands:
             return False
         if made.name == "cute.add_offset":
             pointer, offset = made.operands[0].type, made.operands[1].type
             before, after = _ALIGN.search(pointer), _ALIGN.search(made.results[0].type)
             if before and int(before[1]) > (int(after[1]) if after else 1) and _STATIC.search(offset):
                 return True
-        elif made.name not in ("cute.get_iter", "cute.make_view", "cute.slice", "cute.group_modes"):
+        elif made.name not in _REGROUPED | {
+            "cute.get_iter",
+            "cute.make_view",
+            "cute.slice",
+            "cute.group_modes",
+        }:
             if made.name not in _PARTITIONS:
                 return False
             value = made.operands[1]

@@ -73,7 +73,7 @@ def _traced(
     return TracedCopy(
         copy, operation, frames[0], tuple(frames[1:]), kernel, arch, address_source, missing,
         in_dsl=made_in_library(frames[0]), warps=warps, partitioned=partitioned, unbounded=unmapped,
-        shifted=tuple(side for side, at in (("src", 1), ("dst", 2)) if shifted(op.operands[at])),
+        shifted=tuple(side for side, at in (("src", 1), ("dst", 2)) if shifted(op.operands[at], launched)),
     )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ tensor map (`make_non_exec_tiled_tma_load` and its kin) has the global tensor's 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from layoutcheck.algebra.notation import parse_swizzle
 from layoutcheck.algebra.swizzle import Swizzle
@@ -44,7 +45,7 @@ def map_of(atom: Value, launched: dict[str, Operation]) -> Operation | None:
     for _ in range(_MOST_STEPS):
         made = value.definition
         if made is None:
-            outer = _argument(value, launched)
+            outer = argument(value, launched)
             if outer is None:
                 return None
             value = outer
@@ -89,7 +90,7 @@ def bytes_past(made: Operation) -> int | None:
     return None
 
 
-def _argument(value: Value, launched: dict[str, Operation]) -> Value | None:
+def argument(value: Value, launched: Mapping[str, Operation]) -> Value | None:
     """What the launch gives for a kernel's argument: the last operands, in order."""
     block = value.owner
     if not isinstance(block, Block) or block.parent.parent.name not in _KERNELS:

@@ -144,11 +144,16 @@ cute.compile(host, make_fake_tensor(cutlass.Float32, (64, 64), stride=(64, 1), a
 )
 
 
-def test_no_promise_of_an_address_that_is_moved_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """D5: the tensor is aligned, and the view begins one element later."""
+@pytest.mark.parametrize("by_host", [False, True])
+def test_no_promise_of_an_address_that_is_moved_on(
+    by_host: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """D5: the tensor is aligned, and the view begins one element later, by the kernel or the host."""
     monkeypatch.chdir(tmp_path)
     script = tmp_path / "kernel.py"
-    script.write_text(SHIFTED)
+    moved = "kernel(cute.make_tensor(m.iterator + 1, m.layout)).launch"
+    text = SHIFTED.replace("m.iterator + 1", "m.iterator").replace("kernel(m).launch", moved)
+    script.write_text(text if by_host else SHIFTED)
     [(one, report)] = traced(Script(str(script), launch=False)).reports
     assert one.first.shifted == ("src",) and report is not None and report.verdict == "rejected"
     assert "promise-alignment" not in {fix.strategy for fix in report.fixes}
