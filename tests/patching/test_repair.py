@@ -107,7 +107,7 @@ def test_the_promise_of_a_dynamic_tensor_is_made_at_the_caller(
     assert [[place.line for place in one.repaired] for one in found.repairs] == [copies[:1], copies[1:]]
     assert [line for line in changed_lines(found) if line.startswith("cute.copy(")] == [
         "cute.copy(tiled, part, held, pred=pred)",
-        "cute.copy(tiled, held, part, pred=pred_2)",
+        "cute.copy(tiled, held, part, pred=pred)",
     ]
     assert all(cycles > 0 for one in found.repairs for cycles in one.cycles)
 
