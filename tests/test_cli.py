@@ -443,13 +443,10 @@ def test_a_closed_pipe_is_quiet() -> None:
 
 
 def test_an_interrupt_is_quiet(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
-    import layoutcheck.sources.request as request
-
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("layoutcheck.api.read", interrupt)
-    assert request is not None
+    monkeypatch.setattr("layoutcheck.sources.request.read", interrupt)
     assert run(ISSUE) == 130
     assert capsys.readouterr() == ("", "")
 

@@ -132,7 +132,7 @@ ENTRIES = (
         ("error[CALL_KERNEL_TARGET]: `k` is decorated with @cute.kernel.", issue(3429)),
         level=ELSEWHERE,
         general=True,
-        instead_of=("dsl.other-exception", "dsl.argument-type", "dsl.other-verifier"),
+        instead_of=("dsl.other-exception", "dsl.argument-type", "dsl.other-verifier", "dsl.code-alone"),
     ),
     known(
         "dsl.code-alone",
