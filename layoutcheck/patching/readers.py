@@ -79,19 +79,19 @@ def _users(
             continue
         if (old.layout, old.swizzle) == (new.layout, new.swizzle):
             continue
-        home = _home(program, one, side)
+        home = allocated_at(program, one, side)
         for other, report in reports if home is not None else ():
             if other is one or report is None:
                 continue
             if not _is_cut(report.copy):
-                if any(_home(program, other, theirs) == home for theirs in SIDES):
+                if any(allocated_at(program, other, theirs) == home for theirs in SIDES):
                     found.append((NO_TIME, NO_TIME))
                 continue
             found += [
                 (cycles(report.execution), _with(report.copy, theirs, new))
                 for theirs in SIDES
                 if report.execution
-                if report.copy.whole(theirs) == old and _home(program, other, theirs) == home
+                if report.copy.whole(theirs) == old and allocated_at(program, other, theirs) == home
             ]
     return found
 
@@ -114,7 +114,7 @@ def _with(copy: Copy, side: str, tile: Memref) -> float:
     return cycles(report.execution) if report.verdict in ("legal", "slow") and report.execution else math.inf
 
 
-def _home(program: Program, one: Distinct, side: str) -> tuple[str, int, int] | None:
+def allocated_at(program: Program, one: Distinct, side: str) -> tuple[str, int, int] | None:
     """Where the tile of an operand is allocated."""
     site = program.copy_at(one.first.where.file, one.first.where.line)
     start: Site | None = None if site is None else program.argument(site, side)

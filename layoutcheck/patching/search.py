@@ -75,7 +75,7 @@ class Search:
         proven: list[Proven] = []
         slowing: list[tuple[Edited, str, Candidate]] = []
         harmful: list[tuple[Edited, str, Candidate]] = []
-        for title, wanted, edits, bare in ways(texts, *target, self.by):
+        for title, wanted, edits, bare, others in ways(texts, *target, self.by, state.bad()):
             if not self.may(edits):
                 continue
             changed = apply(texts, edits)
@@ -94,6 +94,8 @@ class Search:
                 why = f"the copy is {verdict}"
             elif why := edited.objection() or self.unkept(edited, place, bare):
                 pass
+            elif set(map(place_of, others)) - set(edited.repaired()):
+                why = f"{short(place_of(others[0]))} is not repaired"
             elif harmed := edited.harmed(slow_too=self.by is None):
                 why = f"{short(harmed[0])} is worse"
                 (harmful if edited.harmed(slow_too=False) else slowing).append((edited, title, edits))
@@ -208,9 +210,13 @@ class Search:
 
 
 def _cheapest(proven: Sequence[Proven]) -> Proven:
-    """The first of those that take no half more than the least cycles of all copies, readers among them."""
+    """The first of the cheapest: all cycles, in steps of half more, and a step for a copy left slow."""
     spent = [sum(one.edited.after.cycles.values()) for one in proven]
-    return min(zip(spent, proven, strict=True), key=lambda pair: times(pair[0], min(spent)))[1]
+
+    def key(pair: tuple[float, Proven]) -> int:
+        return times(pair[0], min(spent)) + (pair[1].repair.verdict == "slow")
+
+    return min(zip(spent, proven, strict=True), key=key)[1]
 
 
 def told(refused: Sequence[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from layoutcheck.algebra.measure import size
@@ -18,8 +18,10 @@ from layoutcheck.patching.edit import Candidate
 from layoutcheck.patching.edits import MOST_PLACES, candidates
 from layoutcheck.patching.instead import before_recast
 from layoutcheck.patching.layouts import coarser
+from layoutcheck.patching.majors import other_major
 from layoutcheck.patching.predicates import STRATEGY, guarded, reused
 from layoutcheck.patching.program import Program, Site, name_of
+from layoutcheck.patching.readers import Reports
 from layoutcheck.patching.strides import respelled
 from layoutcheck.patching.tma import tma_edits
 from layoutcheck.sources.traced import Distinct
@@ -28,17 +30,21 @@ from layoutcheck.sources.traced import Distinct
 class Way(NamedTuple):
     """An edit, what it does in words, and the verdict that it must come to.
 
-    One with `bare` edits may change nothing of what moves inside of the tensor when these are applied.
+    One with `bare` edits may change nothing of what moves inside of the tensor when these are applied. The
+    copies of `others` must be repaired by it, too.
     """
 
     title: str
     verdict: str
     edits: Candidate
     bare: Candidate | None = None
+    others: Sequence[Distinct] = ()
 
 
-def ways(texts: dict[str, str], one: Distinct, report: Report, by: str | None = None) -> Iterator[Way]:
-    """The report's fixes, then what no model predicts.
+def ways(
+    texts: dict[str, str], one: Distinct, report: Report, by: str | None = None, bad: Reports = ()
+) -> Iterator[Way]:
+    """What repairs others of the `bad` copies, too; the report's fixes; then what no model predicts.
 
     A fix that lays a global tensor out otherwise is tried only where it is asked for `by` its name: what the
     tensor's memory holds is the caller's, and no trace shows it.
@@ -48,6 +54,8 @@ def ways(texts: dict[str, str], one: Distinct, report: Report, by: str | None = 
     site = program.copy_at(first.where.file, first.where.line)
     if site is None:
         return
+    for title, edits, others in other_major(program, bad, one, report) if by is None else ():
+        yield Way(title, "legal", edits, others=others)
     for edits in _counted(program, site, report) if by is None else ():
         yield Way("matrices: as many as the registers hold", "legal", edits)
     if by in (None, STRATEGY) and (first.has_tail or first.leaves_tensor):

@@ -14,6 +14,7 @@ from layoutcheck.cli import run
 from layoutcheck.copies.copy import Copy
 from layoutcheck.errors import InputError
 from layoutcheck.gpu.confirmation import Confirmation
+from layoutcheck.patching.majors import turned_over
 from layoutcheck.patching.overlay import overlaid, project_of, tracked
 from layoutcheck.patching.repair import repair
 from layoutcheck.patching.repaired import Repaired
@@ -198,6 +199,14 @@ def seen(line: int, path: Path, align: int) -> TracedCopy:
     return TracedCopy(copy, "", Frame(str(path), line), (), "kernel", "sm_90a", refused=refused)
 
 
+def columns(line: int, path: Path, stride: str) -> TracedCopy:
+    """A 128-bit copy along mode 0 of a shared tile, at a line."""
+    src = f'!cute.memref<f16, smem, align<16>, "(64,64):{stride}">'
+    copy = lc.check(src, '!cute.memref<f16, rmem, align<16>, "(64,64):(1,64)">', "universal", bits=128).copy
+    refused = "src ptr alignment" if stride == "(72,1)" else None
+    return TracedCopy(copy, "", Frame(str(path), line), (), "kernel", "sm_90a", refused=refused)
+
+
 def tried(
     tmp_path: Path, after: Callable[[Path], Trace], before: tuple[OrderReport, ...] = (),
     confirm: Confirm | None = None,
@@ -311,6 +320,56 @@ def test_of_edits_that_cost_something_the_cheapest_stays(tmp_path: Path) -> None
     assert "align=16" in retraced[0].splitlines()[2] and len(retraced) == 2
     assert found.after[str(path)] == SHARED.replace("byte_alignment=align", "byte_alignment=16")
     assert found.repairs[0].slowed == ()
+
+
+def test_a_tile_turned_over_keeps_what_is_between_its_rows() -> None:
+    tile = lc.check(
+        '!cute.memref<f16, smem, align<16>, "(64,32):(1,72)">',
+        '!cute.memref<f16, rmem, align<16>, "(64,32):(1,64)">', "universal", bits=16,
+    ).copy.src  # fmt: skip
+    over = turned_over(tile)
+    assert over is not None and str(over.layout) == "(64,32):(40,1)"
+    assert turned_over(over) == tile
+    assert turned_over(replace(tile, space="gmem")) is None
+    assert turned_over(tile.with_layout(lc.parse_layout("(64,32):(2,128)"))) is None
+    assert turned_over(tile.with_layout(lc.parse_layout("((8,8),32):((1,8),72)"))) is None
+
+
+COLUMNS = """layout = cute.make_layout((64, 64), stride=(72, 1))
+tile = allocator.allocate_tensor(kind, layout, byte_alignment=16)
+cute.copy(atom, tile, a)
+cute.copy(atom, tile, b)
+"""
+
+
+@pytest.mark.parametrize("both", [True, False])
+def test_one_edit_of_the_tile_that_all_failing_copies_share_comes_first(tmp_path: Path, both: bool) -> None:
+    """It stays where every one of them works with it; else each is repaired by itself."""
+    path = tmp_path / "kernel.py"
+    path.write_text(COLUMNS)
+
+    def traced_with(text: str) -> Trace:
+        first, second = "(72,1)" in text.replace(" ", ""), "(72,1)" in text.replace(" ", "") or not both
+        copies = (
+            columns(3, path, "(72,1)" if first else "(1,72)"),
+            columns(4, path, "(72,1)" if second else "(1,72)"),
+        )
+        return Trace(copies)
+
+    retraced: list[str] = []
+
+    def retrace(script: str, cwd: str | None) -> Trace:
+        retraced.append(Path(script).read_text())
+        return traced_with(retraced[-1])
+
+    found = repair(str(path), traced_with(COLUMNS), retrace)
+    turned = COLUMNS.replace("(72, 1)", "(1, 72)")
+    assert retraced[0] == turned
+    if both:
+        assert found.after[str(path)] == turned and len(retraced) == 1 and not found.sketches
+        assert [where.line for where in found.repairs[0].repaired] == [3, 4]
+    else:
+        assert found.after[str(path)] != turned or not found.repairs
 
 
 def test_an_edit_that_only_makes_others_slow_stays_if_no_other_is_proven(tmp_path: Path) -> None:
