@@ -28,6 +28,7 @@ _CODES = {
     "beyond": "LC204",
     "mode": "LC204",
     "leaves": "LC204",
+    "member": "LC204",
     "unwritten": "LC203",
     "race": "LC210",
     "contested": "LC210",
@@ -38,6 +39,7 @@ _OTHER = {
     "beyond": "tensor_bytes",
     "mode": "mode_extent",
     "leaves": "allocation_bytes",
+    "member": "member_bytes",
     "unwritten": "unwritten_bytes",
     "race": "other_thread",
     "contested": "other_thread",
@@ -130,6 +132,12 @@ def _fault(fault: LoweredFault, what: str) -> Finding:
                 f"allocations has it, thread {fault.thread} {verb} {width} B at byte {at} of its {fault.other} B. "
                 "Allocate it with byte_alignment=1024."
             )
+    elif fault.kind == "member":
+        title = f"the {what} {verb} outside its own member of a struct in shared memory"
+        message = (
+            f"Thread {fault.thread} {verb} {width} B at byte {at} of member {fault.mode}, which has {fault.other} B. "
+            f"There a value goes from one member to another: the bytes are used through member {fault.called} too."
+        )
     elif fault.kind == "unwritten":
         title = f"threads of the {what} do not come by, and what they would write is read"
         message = (

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 
 from layoutcheck.dsl.lowered import Kernel, Lowered
+from layoutcheck.dsl.lowered.evaluate import tag as tag_of
 from layoutcheck.dsl.lowered.faults import KNOWN, Outside, addresses, with_faults, written
 from layoutcheck.dsl.lowered.lowered_op import SINGLE, LoweredOp
-from layoutcheck.dsl.lowered.shared_bounds import IN_SHARED
+from layoutcheck.dsl.lowered.shared_bounds import IN_SHARED, MEANT
 from layoutcheck.errors import InputError
 from layoutcheck.findings import Finding
 from layoutcheck.rules.lowered import findings
 from layoutcheck.sources.printed import COPIES
-from layoutcheck.sources.traced import ElementReport, Frame, KernelFinding, KernelPlace
+from layoutcheck.sources.traced import Addresses, ElementReport, Frame, KernelFinding, KernelPlace
 from layoutcheck.sources.traced_module import TracedModule
 
 _SPACES = ("gmem", "smem", "dsmem", "generic")
@@ -27,6 +29,7 @@ _ACCESS = re.compile(
     r'|nvvm\.(?:ldmatrix|stmatrix|st\.|ld\.|red|load|store|atomic)[\w.]*)"\(.*(?:, [gs]mem|!llvm\.ptr)',
     re.MULTILINE,
 )
+_MBARRIER = "nvvm.mbarrier."
 _VERBS = {"src": "reads", "dst": "writes"}
 _NOWHERE = Frame("", 0)
 
@@ -34,6 +37,11 @@ _NOWHERE = Frame("", 0)
 def has_elements(text: str) -> bool:
     """Whether a traced module has accesses to memory that are not copies."""
     return _ACCESS.search(text) is not None
+
+
+def has_mbarriers(text: str) -> bool:
+    """Whether it works on mbarriers, of which only the place is judged."""
+    return f'"{_MBARRIER}' in text
 
 
 def check_elements(module: TracedModule, lowered: Lowered, beyond: Outside) -> ElementReport:
@@ -45,7 +53,23 @@ def check_elements(module: TracedModule, lowered: Lowered, beyond: Outside) -> E
     found: dict[object, KernelFinding] = {}
     verdicts: Counter[str] = Counter()
     lines: dict[tuple[str, int], None] = {}
+
+    def tell(told: Iterable[Finding], kernel: Kernel, tag: str) -> None:
+        for one in told:
+            placed = _placed(one, module, kernel, tag)
+            place = placed.places[0].where
+            same = found.setdefault((one.code, one.severity, place.file, place.line), placed)
+            same.evidence["operations"] += 1
+
+    for tag, why in beyond.unchecked.items():
+        if tag.startswith(_MBARRIER) and why.endswith(MEANT):
+            unchecked[f"bounds {why}"] += 1
     for kernel in lowered.kernels:
+        left = {tag for tag in beyond.faults if tag.startswith(_MBARRIER)}
+        for tag in left & {tag_of(op) for op in kernel.grid.kernel.walk()} if left and kernel.grid else ():
+            threads, faults = beyond.faults[tag]
+            last = tuple([one for one in faults if one.side == "dst"] or faults)
+            tell(findings(Addresses(threads, (), last), "work on an mbarrier"), kernel, tag)
         ops = {tag: op for tag, op in kernel.lowered_ops.items() if _is_element(op)}
         stored = written(lowered, dict.fromkeys(ops))
         for tag, op in ops.items():
@@ -68,11 +92,7 @@ def check_elements(module: TracedModule, lowered: Lowered, beyond: Outside) -> E
                 return ElementReport(module.kernel, module.arch, problem=error.message)
             told = list(findings(with_faults(at, beyond.faults.get(tag, (0, []))[1]), "access"))
             verdicts[told[0].severity if told else "legal"] += 1
-            for one in told:
-                placed = _placed(one, module, kernel, tag)
-                place = placed.places[0].where
-                same = found.setdefault((one.code, one.severity, place.file, place.line), placed)
-                same.evidence["operations"] += 1
+            tell(told, kernel, tag)
     return ElementReport(
         module.kernel, module.arch, tuple(found.values()), "", seen, known, tuple(sorted(unchecked.items())),
         tuple(sorted(verdicts.items())), tuple(lines),

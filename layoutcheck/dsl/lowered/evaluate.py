@@ -200,14 +200,14 @@ def prepare(
         writers = [op for op, _, _ in roots if tag(op) in contents and op.name in WRITERS]
         full = Needed(kernel, [(op, op.operands, []) for op in writers])
         operations = RandomOperations(machine, slots)
-        memory = RandomMemory(operations, full.levels, tag, addresses)
+        memory = RandomMemory(operations, full.levels, _recorded, addresses)
     fast = fast_part(kernel, full)
-    memory = memory or Memory(operations, full.levels, recorded or tag)
+    tags = recorded or _recorded
+    memory = memory or Memory(operations, full.levels, tags)
 
     def translate(op: Operation) -> Step:
         return memory.step(op) or operations.step(op)
 
-    tags = recorded or _recorded
     return machine, Flow(machine, slots, full, fast, translate, tags, tag, {**BRANCHES, **LOOPS})
 
 

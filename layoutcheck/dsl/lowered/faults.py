@@ -20,6 +20,7 @@ from layoutcheck.dsl.lowered.calls import Call, numbers_of
 from layoutcheck.dsl.lowered.costs import side_costs
 from layoutcheck.dsl.lowered.instructions import transfers
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp, access_parts
+from layoutcheck.dsl.lowered.members import members
 from layoutcheck.dsl.lowered.races import contested, race, takes_turns
 from layoutcheck.dsl.lowered.record import Recorded
 from layoutcheck.dsl.lowered.shared_bounds import leaving
@@ -118,7 +119,7 @@ def outside(lowered: Lowered, arch: str, text: str, calls: Iterable[Call | None]
     numbers = numbers_of(calls, argument_types(text), [kernel.name for kernel in lowered.kernels])
     widest = parse_arch(arch).widest_access_bits // 8
     shifts = any(int(align) < 1 << (int(bits) + int(base)) for align, bits, base in _SWIZZLED.findall(text))
-    boxes = transfers(text)
+    boxes, structs = transfers(text), members(text)
     for kernel in lowered.kernels:
         threads = kernel.launch.threads
         bounds = tensor_bounds(kernel, widest, numbers)
@@ -126,7 +127,7 @@ def outside(lowered: Lowered, arch: str, text: str, calls: Iterable[Call | None]
         found.unchecked.update(bounds.unchecked)
         found.conditions.update(conditions(bounds))
         found.inside.update(bounds.inside)
-        left = leaving(kernel, shifts, widest, boxes)
+        left = leaving(kernel, shifts, widest, boxes, structs)
         for tag, why in left.unchecked.items():
             found.unchecked.setdefault(tag, why)
         for tag, faults in left.faults.items():

@@ -42,6 +42,11 @@ def is_memory(op: Operation) -> bool:
     return any(v.type.startswith("!llvm.ptr") for v in op.operands)
 
 
+def is_mbarrier(op: Operation) -> bool:
+    """Whether an operation works on the mbarrier that its first operand points to."""
+    return op.name.startswith("nvvm.mbarrier") and any(v.type.startswith("!llvm.ptr") for v in op.operands)
+
+
 def numbers_and_data(op: Operation) -> tuple[list[SsaValue], list[SsaValue]]:
     """The operands of a memory instruction that its addresses rest on, and those that it stores."""
     if op.name == "llvm.store":

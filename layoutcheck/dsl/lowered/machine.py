@@ -109,7 +109,7 @@ class Machine:
         """Keep an access under its tag; those of branches not taken only until the tag is met for real."""
         found = self.accesses.setdefault(access.tag, [])
         access.active, access.reached, access.guard = self.mask, self.reached, self.guard
-        access.iterations = self.iterations
+        access.iterations, access.number = self.iterations, self.kept
         if self.reached and found and not found[0].reached:
             found.clear()
         if self.seen is not None and self.reached:

@@ -15,7 +15,7 @@ from collections.abc import Callable
 import numpy as np
 
 from layoutcheck.dsl.lowered import spaces
-from layoutcheck.dsl.lowered.instructions import BULK, TENSOR_LOAD, TENSOR_STORES, is_memory
+from layoutcheck.dsl.lowered.instructions import BULK, TENSOR_LOAD, TENSOR_STORES, is_mbarrier, is_memory
 from layoutcheck.dsl.lowered.machine import Step
 from layoutcheck.dsl.lowered.needed import NUMBER
 from layoutcheck.dsl.lowered.operations import Operations
@@ -56,7 +56,7 @@ class Memory:
             return self._tensor(op, load=False)
         if op.name in BULK:
             return self._bulk(op)
-        if self.tag(op) and is_memory(op):
+        if self.tag(op) and (is_memory(op) or is_mbarrier(op)):
             return self._other(op)
         return None
 
@@ -273,7 +273,7 @@ class Memory:
         return run
 
     def _other(self, op: Operation) -> Step:
-        """An instruction known by its pointers only: tcgen05.*, atomics, prefetches."""
+        """An instruction known by its pointers only: tcgen05.*, atomics, prefetches, mbarriers."""
         machine, tag = self.machine, self.tag(op)
         pointers = [v for v in op.operands if parse_type(v.type).kind == "pointer"]
         slot, space = self.slots[pointers[0]], parse_type(pointers[0].type).space
@@ -283,7 +283,9 @@ class Memory:
         size = max(
             (k.size_bytes for t in types if (k := parse_type(t)).kind in ("vector", "scalar")), default=0
         )
-        opaque = self.operations.assume(op, "data", f"what {op.name} returns")
+        other = self.operations
+        # A wait at an mbarrier succeeds.
+        rest_of = other.step(op) if is_mbarrier(op) else other.assume(op, "data", f"what {op.name} returns")
 
         def run() -> None:
             address, provenance, name = self._place(slot, space)
@@ -295,7 +297,7 @@ class Memory:
                     machine.provenance[rest[0]],
                 )
             machine.record(access)
-            opaque()
+            rest_of()
 
         return run
 

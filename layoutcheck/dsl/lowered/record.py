@@ -23,6 +23,7 @@ class Recorded:
     `data` are the pieces that a store writes: (offset, bytes of an earlier access or None).
     `provenance` are the bits of what the address rests on, `guard` those of whether it executes. `value` is
     what a store writes, `value_known` whether that is more than a number in its place (`contents.py`).
+    `number` counts what was recorded before.
     """
 
     tag: str
@@ -45,6 +46,7 @@ class Recorded:
     value: Any = None
     value_provenance: int = 0
     value_known: bool = False
+    number: int = 0
 
 
 @dataclass(frozen=True, slots=True)

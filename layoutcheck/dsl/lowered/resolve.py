@@ -27,7 +27,7 @@ from layoutcheck.copies.tiled import threads
 from layoutcheck.dsl.lowered import SURPRISES, Lowered, of_answer, passes
 from layoutcheck.dsl.lowered.calls import Call
 from layoutcheck.dsl.lowered.capacity import too_large
-from layoutcheck.dsl.lowered.elements import check_elements, has_elements
+from layoutcheck.dsl.lowered.elements import check_elements, has_elements, has_mbarriers
 from layoutcheck.dsl.lowered.faults import KNOWN, SURE, Outside, addresses, outside, with_faults, written
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp, active
 from layoutcheck.dsl.lowered.record import Recorded
@@ -155,7 +155,8 @@ class Lowering:
 
     def elements(self, module: TracedModule) -> ElementReport | None:
         """The accesses of a module's kernels that are not copies; None where it has none."""
-        if not self.copies or not has_elements(module.text):
+        accesses = has_elements(module.text)
+        if not self.copies or not (accesses or has_mbarriers(module.text)):
             return None
         start = time.monotonic()
         digest = _digest(module.text, module.arch, module.calls)
@@ -163,7 +164,8 @@ class Lowering:
             lowered, beyond = self._judged(digest, module.text, module.arch, module.calls)
             self._elements[digest] = check_elements(module, lowered, beyond)
         self._spend(start)
-        return self._elements[digest]
+        found = self._elements[digest]
+        return found if accesses or found.findings else None
 
     def _judged(
         self, digest: bytes, text: str, arch: str, calls: Sequence[Call | None]

@@ -2,13 +2,15 @@
 
 The kernel is evaluated again for its accesses to shared memory alone, with the allocations far apart and with
 every turn of its loops that differs: of a loop whose addresses follow a line the first and last turns, of one
-that carries a stage each stage once. Boxes of TMA and bulk copies count whole.
+that carries a stage each stage once. Boxes of TMA and bulk copies count whole, an mbarrier's 8 bytes as well.
+A struct is one allocation: accesses that leave a member of it are told by `members`.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -18,10 +20,11 @@ from layoutcheck.dsl.lowered.allocations import APART, PERIOD, Allocation, alloc
 from layoutcheck.dsl.lowered.corners import SHARED_SPACES, decided_by_corners
 from layoutcheck.dsl.lowered.evaluate import tag
 from layoutcheck.dsl.lowered.flow import Flow
-from layoutcheck.dsl.lowered.instructions import BULK, is_memory
+from layoutcheck.dsl.lowered.instructions import BULK, is_mbarrier, is_memory
 from layoutcheck.dsl.lowered.loops import CUT_SHORT
 from layoutcheck.dsl.lowered.lowered_op import access_parts
 from layoutcheck.dsl.lowered.machine import Machine
+from layoutcheck.dsl.lowered.members import Members, Touch, mixed
 from layoutcheck.dsl.lowered.needed import Needed
 from layoutcheck.dsl.lowered.record import Mask, Recorded
 from layoutcheck.dsl.lowered.types import GENERIC, parse_type
@@ -29,47 +32,72 @@ from layoutcheck.sources.mlir import Operation, Value
 from layoutcheck.sources.traced import LoweredFault
 
 IN_SHARED = "in shared memory: "  # so begins a reason that has nothing to do with tensors in global memory
+MEANT = "which is right if the space of several members is used as one"
 LONG_LOOP = f"{IN_SHARED}a loop around it has more turns than are evaluated, and they do not repeat"
+MBARRIER_BYTES = 8  # PTX ISA, mbarrier: an opaque 64-bit object
 _MOST_STEPS = 300_000  # operations of one evaluation
 
 
 @dataclass(slots=True)
 class Leaving:
-    """The first access on each side of an operation that leaves its allocation, and tags not judged, why."""
+    """The first access on each side of an operation that leaves its allocation, and tags not judged, why.
 
-    faults: dict[str, list[LoweredFault]]
-    unchecked: dict[str, str]
+    `strays` are those that leave a member of a struct, by tag and side, `touched` what is done in each
+    allocation.
+    """
+
+    faults: dict[str, list[LoweredFault]] = field(default_factory=dict)
+    unchecked: dict[str, str] = field(default_factory=dict)
+    strays: dict[tuple[str, int], LoweredFault] = field(default_factory=dict)
+    touched: dict[Allocation, list[Touch]] = field(default_factory=lambda: defaultdict(list))
 
 
 class _TooLong(Exception):
     """The evaluation takes more steps than it may."""
 
 
-def leaving(kernel: Kernel, every: bool, widest_bytes: int, boxes: Mapping[str, int]) -> Leaving:
+def leaving(
+    kernel: Kernel, every: bool, widest_bytes: int, boxes: Mapping[str, int], members: Members
+) -> Leaving:
     """Of a kernel's allocations at `every` place that they may get, or at the first of these.
 
     `boxes` are the bytes that an instruction of a TMA copy moves, by tag.
     """
-    found = Leaving({}, {})
+    found = Leaving()
     if kernel.grid is None:
         return found
     known = allocations(kernel.grid.kernel)
     whole = [Allocation(kernel.shared_bytes, PERIOD)] if kernel.shared_bytes and not known else []
     alone = list(known.values()) or whole  # at 0, as it was evaluated
-    if len(alone) == 1 and not kernel.shortened:
+    if len(alone) == 1 and not kernel.shortened and not any(map(is_mbarrier, kernel.grid.kernel.walk())):
         for name, op in kernel.lowered_ops.items():
             sure = [one for one in op.accesses if op.kind_of(one.provenance | one.guard) == "static"]
-            _add(found, name, sure, alone, op.threads, widest_bytes, boxes.get(name, 0))
+            _add(found, name, sure, alone, op.threads, widest_bytes, boxes.get(name, 0), members)
+        _mixed(found)
         return found
-    turns = _Turns(kernel)
+    turns = _Turns(kernel, mbarriers=True)
     for places in placements(known, every) if len(alone) > 1 else [{}] * len(alone):
         machine, cut = turns.evaluated(places)
         found.unchecked.update(dict.fromkeys(cut, LONG_LOOP))
+        found.touched.clear()
         for name, accesses in machine.accesses.items():
             sure = [one for one in accesses if machine.reasons.worst(one.provenance | one.guard) == "static"]
             at, threads = list(places.values()) or alone, machine.launch.threads
-            _add(found, name, sure, at, threads, widest_bytes, boxes.get(name, 0))
+            _add(found, name, sure, at, threads, widest_bytes, boxes.get(name, 0), members)
+        _mixed(found)
     return found
+
+
+def _mixed(found: Leaving) -> None:
+    """What leaves its member, told as a fault or as not checked."""
+    for touched in found.touched.values():
+        for (name, side), other in mixed(touched).items():
+            if (name, side) in found.strays:
+                fault = replace(found.strays.pop((name, side)), called=other)
+                found.faults.setdefault(name, []).append(fault)
+    for (name, _), fault in found.strays.items():
+        what = f"byte {fault.address} of member {fault.mode} of a struct, which has {fault.other} B"
+        found.unchecked.setdefault(name, f"{IN_SHARED}it touches {what}, {MEANT}")
 
 
 def every_turn(kernel: Kernel) -> Machine | None:
@@ -84,13 +112,16 @@ def every_turn(kernel: Kernel) -> Machine | None:
 
 
 class _Turns:
-    """A kernel evaluated for its accesses to shared memory, with every turn of its loops that differs."""
+    """A kernel evaluated for its accesses to shared memory, with every turn of its loops that differs.
 
-    def __init__(self, kernel: Kernel) -> None:
+    With `mbarriers` what works on these is one as well.
+    """
+
+    def __init__(self, kernel: Kernel, mbarriers: bool = False) -> None:
         assert kernel.grid is not None and kernel.again is not None
         self.again, op = kernel.again, kernel.grid.kernel
         needed = Needed(op, ())
-        self.roots = {one: found for one in op.walk() if (found := _pointers(one, needed))}
+        self.roots = {one: found for one in op.walk() if (found := _pointers(one, needed, mbarriers))}
         self.loops = {one for one in op.walk() if one.name in ("scf.for", "scf.while")}
         self.lines = {one for one in self.loops if decided_by_corners(one, self.tag, needed, shared=True)}
 
@@ -125,9 +156,9 @@ class _Turns:
         return self.again([(op, at, []) for op, at in self.roots.items()], self.tag, ready)
 
 
-def _pointers(op: Operation, needed: Needed) -> list[Value]:
+def _pointers(op: Operation, needed: Needed, mbarriers: bool) -> list[Value]:
     """An instruction's pointers that may point into shared memory, with the size of a bulk copy."""
-    if not tag(op) or not is_memory(op):
+    if not tag(op) or not (is_memory(op) or (mbarriers and is_mbarrier(op))):
         return []
     pointers = [
         value
@@ -140,7 +171,7 @@ def _pointers(op: Operation, needed: Needed) -> list[Value]:
 
 def _add(
     found: Leaving, name: str, accesses: list[Recorded], at: list[Allocation], threads: int,
-    widest_bytes: int, box_bytes: int,
+    widest_bytes: int, box_bytes: int, members: Members,
 ) -> None:  # fmt: skip
     """The first access on each side that leaves its allocation, if no place of these showed one before."""
     slots = {one.start // APART: one for one in at}
@@ -152,7 +183,16 @@ def _add(
         for side, op, width, address in _in_shared(access, widest_bytes, box_bytes):
             row = np.broadcast_to(np.asarray(address, np.int64), (threads,))
             one = at[0] if len(at) == 1 else slots.get(int(row[active.argmax()]) // APART)
-            if one is None or ("src", "dst")[side] in {fault.side for fault in known}:
+            if one is None:
+                continue
+            member = members.get((name, 1 if "mbarrier" in op else side))
+            if member is not None and member.whole != one.size:
+                member = None
+            if members:
+                late = op in ("tma.load", "tma.store", "bulk")
+                rows = np.unique(row[active]) - one.start
+                found.touched[one].append(Touch(access.number, name, side, rows, width, member, late))
+            if ("src", "dst")[side] in {fault.side for fault in known}:
                 continue
             wrong = active & ((row < one.start) | (row + width > one.start + one.size))
             if wrong.any():
@@ -163,6 +203,15 @@ def _add(
                 )  # fmt: skip
                 known = found.faults.setdefault(name, known)
                 known.append(fault)
+            elif member is not None and (name, side) not in found.strays:
+                start = one.start + member.start
+                wrong = active & ((row < start) | (row + width > start + member.size))
+                if wrong.any():
+                    thread = int(wrong.argmax())
+                    found.strays[name, side] = LoweredFault(
+                        "member", ("src", "dst")[side], op, "smem", thread, int(row[thread]) - start, width,
+                        member.size, mode=member.name,
+                    )  # fmt: skip
 
 
 def _in_shared(
@@ -178,6 +227,11 @@ def _in_shared(
             if space in ("smem", "dsmem") and size and address is not None:
                 side = 0 if access.op == "tma.store" else side
                 yield side, access.op, size, spaces.in_object(space, address)[1]
+        return
+    if "mbarrier" in access.op:
+        sides = (1,) if access.op == "mbarrier.init" else (1, 0)
+        for side in sides if access.space == "smem" else ():
+            yield side, access.op, MBARRIER_BYTES, spaces.in_object(access.space, access.address)[1]
         return
     for side, op, space, width, address in access_parts(access, widest_bytes):
         if space == "smem":

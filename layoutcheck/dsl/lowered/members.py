@@ -1,0 +1,166 @@
+"""Members of a struct in shared memory, and accesses through the pointer of one that touch another.
+
+`SmemAllocator.allocate` gives a `cute.struct` one allocation; the DSL writes its members into the module. The
+lowered address no longer says of which member's pointer it was made: the chain of views in the traced module
+does.
+
+One that leaves its member may be meant: an epilogue's tile over the space of several operands. So it is
+`wrong` only if a value gets lost between two members: what was written through the pointer of one is read
+through that of another. Else it is told as not checked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from layoutcheck.copies.offsets import IntArray
+from layoutcheck.dsl.tagged import TAGGED
+from layoutcheck.errors import InputError
+from layoutcheck.sources.mlir import Operation, Value, parse, without_locations
+from layoutcheck.sources.printed import COPIES
+
+_FIELDS = "smem.struct_fields"
+_FIELD = re.compile(r'"([^":]*):([0-9]+):([0-9]+)"')
+_OFFSET = re.compile(r'!cute\.int_tuple<"([0-9]+)">')
+_SHARED = re.compile(r'!cute\.(?:ptr|memref)<[^"]*\bsmem\b')
+_POINTER = re.compile(r"!llvm\.ptr<[37]>")
+_STORES = re.compile(r"store|mbarrier")
+
+
+class Member(NamedTuple):
+    """A struct's member: its name, its bytes, where it begins in the struct of `whole` bytes."""
+
+    name: str
+    size: int
+    start: int
+    whole: int
+
+
+Members: TypeAlias = "Mapping[tuple[str, int], Member]"
+"""By tag and side (0 source, 1 destination): the member whose pointer an operation is given there."""
+
+
+def members(text: str) -> dict[tuple[str, int], Member]:
+    """Those of a traced module; none for a text that is no module, or of a DSL that does not write them."""
+    if _FIELDS not in text:
+        return {}
+    try:
+        module = parse(without_locations(text))
+    except InputError:
+        return {}
+    found: dict[tuple[str, int], Member] = {}
+    seen: Counter[str] = Counter()
+    for op in module.walk():
+        if not TAGGED.match(op.name):
+            continue
+        tag = f"{op.name}#{seen[op.name]}"
+        seen[op.name] += 1
+        for side, value in _sides(op):
+            member = _member(value)
+            if member is not None and member.size:
+                found[tag, side] = member
+    return found
+
+
+def _sides(op: Operation) -> Iterator[tuple[int, Value]]:
+    """The operands in shared memory that an operation moves data from (0) or to (1)."""
+    if op.name in COPIES:
+        yield from ((i, value) for i, value in enumerate(op.operands[1:3]) if _SHARED.match(value.type))
+        return
+    first = next((v for v in op.operands if _SHARED.match(v.type) or _POINTER.match(v.type)), None)
+    if first is not None:
+        yield (1 if _STORES.search(op.name) else 0), first
+
+
+def _member(value: Value) -> Member | None:
+    """The member that a chain of views begins at, one step after the whole struct."""
+    last: Operation | None = None
+    while (made := value.definition) is not None:
+        if made.name == "cute.memref.alloca":
+            return None if last is None else _at(made, last)
+        outer = next((v for v in made.operands if _SHARED.match(v.type) or _POINTER.match(v.type)), None)
+        if outer is None or made.regions:
+            return None
+        last = made if made.name == "cute.add_offset" else last
+        value = outer
+    return None
+
+
+def _at(struct: Operation, step: Operation) -> Member | None:
+    """The member of a struct that begins where a step from its beginning leads."""
+    offset = _OFFSET.fullmatch(step.operands[1].type)
+    fields = _FIELD.findall(struct.attributes.get(_FIELDS, ""))
+    if offset is None or not fields:
+        return None
+    whole = max(int(size) + int(start) for _, size, start in fields)
+    alike = [one for one in fields if one[2] == offset[1]]
+    name, size, start = max(alike, key=lambda one: int(one[1]), default=("", "0", "0"))
+    return Member(name, int(size), int(start), whole) if name else None
+
+
+@dataclass(slots=True)
+class Touch:
+    """Bytes of a struct that an operation reads (side 0) or writes (1): `width` at each of `starts`, in it.
+
+    `number` is its place in program order. What an asynchronous copy writes has none (`late`).
+    """
+
+    number: int
+    tag: str
+    side: int
+    starts: IntArray
+    width: int
+    member: Member | None
+    late: bool
+
+    @property
+    def mbarrier(self) -> bool:
+        """Whether it is the work on an mbarrier; between two of these goes no value."""
+        return "mbarrier" in self.tag
+
+    @property
+    def bytes_(self) -> IntArray:
+        """All of them that lie behind the struct's begin."""
+        at = (self.starts[:, None] + np.arange(self.width)).ravel()
+        return at[at >= 0]
+
+    def outside(self, at: IntArray) -> bool:
+        """Whether these bytes are none of its own member."""
+        assert self.member is not None
+        low, high = self.member.start, self.member.start + self.member.size
+        return bool(((at < low) | (at >= high)).all())
+
+
+def mixed(touched: Sequence[Touch]) -> dict[tuple[str, int], str]:
+    """The accesses between which a value goes from one member of a struct to another, by tag and side.
+
+    Of these the one that leaves its own member, with the name of the other. `touched` is all of one struct.
+    """
+    size = max((int(one.starts.max(initial=0)) + one.width for one in touched), default=0)
+    by, late = np.full(size, -1), np.zeros(size, bool)
+    for one in touched:
+        late[one.bytes_] |= one.late and one.side == 1
+    found: dict[tuple[str, int], str] = {}
+    inorder = sorted(touched, key=lambda one: one.number)
+    for i, one in enumerate(inorder):
+        at = one.bytes_
+        if one.side:
+            by[at] = i if one.member is not None else -1
+            continue
+        if one.member is None:
+            continue
+        at = at[~late[at]]
+        for j in np.unique(by[at]):
+            writer = inorder[j]
+            if j < 0 or writer.member == one.member or (writer.mbarrier and one.mbarrier):
+                continue
+            for stray, other in ((writer, one), (one, writer)):
+                if stray.outside(at[by[at] == j]) and other.member is not None:
+                    found.setdefault((stray.tag, stray.side), other.member.name)
+    return found
