@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from layoutcheck.copies.offsets import IntArray
+from layoutcheck.dsl.lowered.arguments import Extent
 from layoutcheck.dsl.lowered.evaluate import (
     KERNELS,
     Launched,
@@ -118,9 +119,9 @@ class WatchedKernel:
     given: Launched | None
     types: list[str]
     meanings: dict[Operation, Meaning]
-    launches: Callable[[int | None, int | None], dict[str, Launched]]
+    launches: Callable[[Extent, int | None], dict[str, Launched]]
 
-    def with_numbers(self, extent: int, integer: int) -> WatchedKernel | None:
+    def with_numbers(self, extent: Extent, integer: int) -> WatchedKernel | None:
         """The kernel with other dynamic extents and integers; None where no host function launches it so."""
         given = self.launches(extent, integer).get(self.name)
         if given is None or not all(given[0].grid):

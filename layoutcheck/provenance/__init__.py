@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 
 from layoutcheck.dsl.lowered import argument_types
 from layoutcheck.dsl.lowered.evaluate import tag
@@ -25,6 +26,7 @@ from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.events import WatchedKernel, kernels
 from layoutcheck.provenance.contract import judge
 from layoutcheck.provenance.follow import follow, products_of
+from layoutcheck.provenance.instances import OTHERS, USUAL, Instance, unequal
 from layoutcheck.provenance.judged import NEUTRAL, NOT_MET, Judged, Names
 from layoutcheck.provenance.matrix import is_product
 from layoutcheck.provenance.moved import Moves, misplaced
@@ -38,10 +40,6 @@ from layoutcheck.sources.traced import Frame, KernelFinding, OperandReport
 from layoutcheck.sources.traced_module import TracedModule
 
 SECONDS = 10.0  # of processor time that a kernel may take
-EXTENT = 256  # of every dynamic mode
-# The extent, and where the cluster that is followed is in the grid (`_cluster`). Those behind the first are
-# for products that the first does not execute, or brings nothing to.
-INSTANCES = ((EXTENT, 0.0), (4 * EXTENT, 0.75), (4 * EXTENT, 0.0))
 _SURPRISES = (IndexError, KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
 
 
@@ -55,23 +53,32 @@ def check_products(
         return replace(by_types, findings=(*by_types.findings, *moved))
     if problem:
         return replace(by_types, unchecked=(*by_types.unchecked, f"elements of products: {problem}"))
+    one_row: set[tuple[str, Frame]] = set()
     try:
-        one_row: set[tuple[str, Frame]] = set()
         every = kernels_of(module, lowered)
-        found = [_checked(kernel, module, Budget(seconds), one_row) for kernel in every]
     except InputError as error:
         reason = f"elements of products: the lowered module cannot be read: {error.message}"
+        return replace(by_types, unchecked=(*by_types.unchecked, reason))
+    budgets = ((kernel, Budget(seconds)) for kernel in every)
+    found = [_tried(kernel, module, budget, one_row) for kernel, budget in budgets]
+    return _together(by_types, [one for one in found if one.products], one_row)
+
+
+def _tried(
+    kernel: WatchedKernel, module: TracedModule, budget: Budget, one_row: set[tuple[str, Frame]]
+) -> OperandReport:
+    """The products of one kernel; where it cannot be followed they are counted, and the report says why."""
+    try:
+        return _checked(kernel, module, budget, one_row)
     except OutOfTime:
-        reason = f"elements of products: the time budget of {seconds:g} s was used up"
+        reason = f"the time budget of {budget.seconds:g} s was used up"
     except Undecided as error:
-        reason = f"elements of products: the order of warps is not known: {error}"
+        reason = f"the order of warps is not known: {error}"
     except _SURPRISES as error:
-        reason = (
-            f"elements of products: the lowered module is not as expected: {type(error).__name__}: {error}"
-        )
-    else:
-        return _together(by_types, [one for one in found if one.products], one_row)
-    return replace(by_types, unchecked=(*by_types.unchecked, reason))
+        reason = f"the lowered module is not as expected: {type(error).__name__}: {error}"
+    count = len({_site(op) for op in kernel.operation.walk() if is_product(op)})
+    unchecked = (f"elements of products: {reason}",)
+    return OperandReport(module.kernel, module.arch, (), unchecked, count)
 
 
 def _together(
@@ -156,17 +163,20 @@ def _instances(kernel: WatchedKernel, text: str, budget: Budget) -> tuple[Judged
     Raises OutOfTime and Undecided of the first.
     """
     judged, lost, problem = Judged(), set[str](), ""
-    for number, instance in enumerate(INSTANCES):
+    every = [op for op in kernel.operation.walk() if is_product(op)]
+    for number, instance in enumerate(chain((USUAL, *OTHERS), unequal(kernel, text))):
+        if instance.argument >= 0 and all(map(judged.knows, every)):
+            break
         try:
-            products, one = examine(kernel, text, budget, *instance)
+            products, one = examine(kernel, text, budget, instance)
         except (OutOfTime, Undecided, *_SURPRISES):
             if number:
                 break
             raise
-        judged.add(one)
+        judged.add(one if instance.argument < 0 else one.of([op for op in every if not judged.knows(op)]))
         lost |= set(products.replay.lost)
         problem = problem or next((b.problem for b in products.replay.blocks if b.problem), "")
-        left = [op for op in kernel.operation.walk() if is_product(op) and op not in judged.followed]
+        left = [op for op in every if op not in judged.followed]
         if judged.breaches or not any(judged.reasons.get(op, NOT_MET) in NEUTRAL for op in left):
             break
     return judged, lost, problem
@@ -204,16 +214,14 @@ def examine(
     kernel: WatchedKernel,
     text: str,
     budget: Budget,
-    extent: int = EXTENT,
-    share: float = 0.0,
+    instance: Instance = USUAL,
     blank: int = 0,
 ) -> tuple[Products, Judged]:
     """Follow the elements of one cluster of a kernel of the traced module `text`, and judge its products.
 
-    `extent` is that of dynamic modes, `share` says which cluster of the grid, `blank` is the label of shared
-    memory that was never written. Raises OutOfTime and Undecided.
+    `blank` is the label of shared memory that was never written. Raises OutOfTime and Undecided.
     """
-    replay, order, names = _prepared(kernel, text, budget, None, extent, share)
+    replay, order, names = _prepared(kernel, text, budget, None, instance)
     for memory in replay.shared:
         memory[:] = blank
     products = Products(replay)
@@ -230,30 +238,17 @@ def _prepared(
     text: str,
     budget: Budget,
     moves: Moves | None,
-    extent: int = EXTENT,
-    share: float = 0.0,
+    instance: Instance = USUAL,
 ) -> tuple[Replay, Iterator[tuple[int, int, Mask | None]], Names]:
     """A kernel's blocks followed, to be replayed in that order. Raises OutOfTime and Undecided."""
-    guesses = frozenset((extent,))
-    small = products_of(kernel.with_numbers(extent, extent) or kernel)
-    indices = _cluster(small, share)
-    blocks = [follow(small, index, budget) for index in indices]
+    guesses = instance.guesses
+    small = products_of(instance.of(kernel))
+    blocks = [follow(small, index, budget) for index in instance.cluster(small)]
     given = small.given[1] if small.given else []
     maps = tensor_maps(given)
     replay = Replay(blocks, maps, moves, guesses)
     order = schedule([one.watched for one in blocks], transfers(text), budget)
     return replay, order, Names(tensors(given, small.types, maps, guesses))
-
-
-def _cluster(kernel: WatchedKernel, share: float) -> list[tuple[int, int, int]]:
-    """The blocks of a cluster: along x at that share of the grid; along y and z the first, or the second."""
-    size = kernel.launch.cluster
-    x, y, z = (
-        int(n * part) // c * c if part < 1 else min(c, n - c)
-        for n, c, part in zip(kernel.launch.grid, size, (share, *([share and 1.0] * 2)), strict=True)
-    )
-    steps = [(i, j, k) for k in range(size[2]) for j in range(size[1]) for i in range(size[0])]
-    return [(x + i, y + j, z + k) for i, j, k in steps]
 
 
 def kernels_of(module: TracedModule, lowered: str) -> list[WatchedKernel]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -53,6 +54,21 @@ class Judged:
     met: bool = False
     broadcast: dict[tuple[Operation, str], bool] = field(default_factory=dict)
     one_tensor: dict[Operation, None] = field(default_factory=dict)
+
+    def knows(self, op: Operation) -> bool:
+        """Whether a block that was followed executes an instruction."""
+        return op in self.followed or op in self.reasons
+
+    def of(self, ops: Collection[Operation]) -> Judged:
+        """What is said of the operands of these instructions alone."""
+        return Judged(
+            [one for one in self.breaches if one.op in ops and one.kind != "place"],
+            {op: None for op in self.followed if op in ops},
+            {op: why for op, why in self.reasons.items() if op in ops},
+            met=self.met,
+            broadcast={key: one_row for key, one_row in self.broadcast.items() if key[0] in ops},
+            one_tensor={op: None for op in self.one_tensor if op in ops},
+        )
 
     def add(self, other: Judged) -> None:
         """Put what another block, or another size, says beside this.

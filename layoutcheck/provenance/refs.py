@@ -102,7 +102,8 @@ def joined(a: Array, b: Array, *, sums: bool, times: bool = False, combine: Comb
 
     An element of a product that meets MIXED ones keeps its place, as one that is scaled by the sum of its
     row; where `sums` says that the operation may be a step of a reduction into `a`, it does not. Of two
-    elements of products that are multiplied (`times`) the first keeps its place, JOINED with the other. Of
+    elements of products that are multiplied (`times`) the first keeps its place, JOINED with the other; what
+    is multiplied by a masked one, whose exponential is 0, is masked. Of
     two elements of memory `combine`, where given, makes one that has both.
     """
     if a is b or (len(a) == 1 and not a.any()):
@@ -127,6 +128,7 @@ def joined(a: Array, b: Array, *, sums: bool, times: bool = False, combine: Comb
     elif times:
         met = met_places(a, b) & ~paired
         better, clash = np.where(met, a | JOINED, better), clash & ~met
+        better = np.where((a == MASKED) | (b == MASKED), MASKED, better)
     return np.where(both, np.where(clash, better | MIXED, better), found)
 
 

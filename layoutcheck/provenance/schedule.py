@@ -6,6 +6,7 @@ one. With them, warps wait for each other: the engine of `order` runs them, and 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -13,11 +14,13 @@ import numpy as np
 from layoutcheck.dsl.lowered.record import Mask
 from layoutcheck.order.budget import Budget
 from layoutcheck.order.engine import Engine
-from layoutcheck.order.events import Watched
+from layoutcheck.order.events import Event, Watched
 from layoutcheck.order.replay import Warp
 from layoutcheck.provenance.follow import MMA
 
 _WAITS = ("mbar_wait", "mbar_token", "barrier_arrive")
+# PTX ISA, tensormap.cp_fenceproxy: from shared memory to global memory. No element changes its place.
+_HARMLESS = re.compile(r"tensormap\.cp_fenceproxy\.global\.shared")
 _GROUP = 4  # warps that are put together where they do the same
 
 
@@ -29,6 +32,10 @@ class _Logged(Engine):
         self.log: list[tuple[Warp, list[tuple[int, int]]]] = []
         for kind in ("read", "write", "atomic", "matrix_read", "matrix_write", "registers", MMA, "fence"):
             self.handlers[kind] = lambda _warp, _index, _event, _lanes: True
+
+    def _unknown(self, warp: Warp, index: int, event: Event, lanes: int) -> bool:
+        named = str(event.meaning.facts.get("name", ""))
+        return bool(_HARMLESS.match(named)) or super()._unknown(warp, index, event, lanes)
 
     def _advance(self, warp: Warp) -> bool:
         self.log.append((warp, []))

@@ -11,10 +11,20 @@ from typing import NamedTuple
 import pytest
 
 import layoutcheck as lc
+from layoutcheck.algebra import parse_layout
+from layoutcheck.atoms.matrix import StMatrix
+from layoutcheck.atoms.matrix.traits import stmatrix_traits
+from layoutcheck.atoms.s2t import S2TCopy, rows_by_lane
+from layoutcheck.atoms.tmem import TmemLoad
+from layoutcheck.atoms.tmem.traits import tmem_traits
+from layoutcheck.copies.offsets import offsets
 from layoutcheck.machine.canonical import canonical
+from layoutcheck.machine.dtypes import dtype
+from layoutcheck.operands.given import retiled
 from layoutcheck.operands.naming import read_mma
 
 PAGE = Path(__file__).parents[2] / "docs" / "operand-reports.md"
+ALONE = (1988, 1299, 2016, 3089, 2961)  # with a test of their own
 F16 = "SM80_16x8x16_F32F16F16F32_TN"
 OTHER = (
     "cute.make_tiled_mma(warp.MmaF16BF16Op(Float16, Float32, (16, 8, 16)), (2, 2, 1), "
@@ -62,6 +72,13 @@ REPORTS = [
     Asked("NVIDIA/cutlass#2785", F16, {"c": "make_tiled_copy_C"}, "legal", (), "(2,2,1)", "(32,32,16)"),
     Asked("NVIDIA/cutlass#2785", F16,
           {"c": f"make_tiled_copy_C({OTHER})"}, "wrong", ("make_tiled_copy_C",), "(2,2,1)", "(32,32,16)"),
+    Asked("NVIDIA/cutlass#1387", F16, {"c": "make_tiled_copy_C"}, "legal", ("every register holds",),
+          "(2,2,1)", "(64,32,16)"),
+    Asked("NVIDIA/cutlass#3099", F16, {"c": "((4,8),(2,2)):((32,1),(16,8))"}, "legal"),
+    Asked("Dao-AILab/flash-attention#2553", F16, {"c": "((4,8),(2,2,2)):((32,1),(16,8,128))"}, "legal", (),
+          None, "(_,16,_)"),
+    Asked("Dao-AILab/flash-attention#2553", F16, {"c": "((4,8),(2,2,2)):((32,1),(16,128,8))"}, "wrong",
+          ("thread 0's c2 holds C[0, 8], the MMA reads it as C[8, 0]", "retile"), None, "(_,16,_)"),
     Asked("tile-ai/tilelang#2593", "wgmma.m64n24k16.f32.f16.ss.k.mn", {"b": "(24,64):(1,24)"}, "rejected",
           ("no descriptor has its layout", "MN_INTER")),
     Asked("tile-ai/tilelang#2642", F16, {"b": "ldmatrix (32,32):(33,1)"}, "wrong",
@@ -101,7 +118,43 @@ def test_3089_rows_of_the_32_byte_atoms_lie_128_bytes_apart() -> None:
     assert canonical("(32,8):(1,16)", "tf32", "MN", "S<2,5,2>", "tcgen05").verdict == "rejected"
 
 
+def test_1387_retile_shows_the_same_registers_in_another_order() -> None:
+    """C of 2 x 2 instructions a thread: the copy has them down the rows of its tile first, the fragment too.
+
+    A copy made for another order of columns finds each value in another register; none is lost, none twice.
+    """
+    mma = read_mma(F16, "(2,2,1)", "(64,32,16)")
+    fragment = mma.values("C"), *mma.tiles("C")
+    assert fragment == (4, 2, 2)
+    own = retiled(mma.tv("C"), mma.extents("C"), fragment, (1, 1)).reshape(-1)
+    assert own.tolist() == list(range(16))
+    across = parse_layout("((4,8,2,2),((2,2),(2,2))):((128,1,16,512),((64,8),(1024,32)))")
+    assert sorted(offsets(across).reshape(-1)) == list(range(64 * 32))
+    other = retiled(across, mma.extents("C"), fragment, (1, 1)).reshape(-1)
+    assert other.tolist() == [*range(4), *range(8, 12), *range(4, 8), *range(12, 16)]
+
+
+def test_3099_and_2553_stmatrix_takes_what_tensor_memory_and_mma_sync_leave() -> None:
+    """Row and column of each element, in order: of tcgen05.ld.16x256b, of an accumulator, of two matrices."""
+    loaded = offsets(tmem_traits(TmemLoad(dtype("f32"), 16, 256, 1)).elements(32).dst)
+    stored = offsets(stmatrix_traits(StMatrix(dtype("f16"), 2)).elements(16).src)
+    accumulator = offsets(read_mma(F16, None, None).tv("C"))
+    for at, row, column in ((loaded, loaded // 8, loaded % 8), (stored, stored // 8, stored % 8)):
+        assert at.shape == accumulator.shape and (row + 16 * column == accumulator).all()
+    four = offsets(stmatrix_traits(StMatrix(dtype("f16"), 4)).elements(16).src)
+    pair = offsets(parse_layout("((4,8),(2,2,2)):((32,1),(16,8,128))"))  # as 2553 is asked
+    assert (four // 8 % 16 + 16 * (four % 8 + 8 * (four // 128)) == pair).all()
+
+
+def test_2961_scale_factors_lie_in_the_lanes_of_all_four_warps() -> None:
+    """32 rows of 16 bytes of shared memory: the 4 in the mode is one copy of them for each warp's lanes."""
+    rows = rows_by_lane(S2TCopy(dtype("f8E4M3FN"), 32, 128, 1, "x4"))
+    assert sorted(rows) == list(range(128)) and all(row == lane % 32 for lane, row in rows.items())
+    assert sorted(rows_by_lane(S2TCopy(dtype("f8E4M3FN"), 128, 128)).values()) == list(range(128))
+
+
 def test_the_page_names_every_report() -> None:
     text = PAGE.read_text()
-    for one in REPORTS:
-        assert one.report.split("/")[1] in text
+    for report in {one.report.split("/")[1] for one in REPORTS} | {f"cutlass#{n}" for n in ALONE}:
+        assert f"[{report}]" in text
+    assert text.count("\n| [") == 20

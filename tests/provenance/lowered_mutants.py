@@ -34,6 +34,7 @@ from layoutcheck import provenance
 from layoutcheck.dsl.lowered.evaluate import tag
 from layoutcheck.order.budget import Budget
 from layoutcheck.order.events import WatchedKernel
+from layoutcheck.provenance.instances import USUAL, Instance
 from layoutcheck.provenance.judged import Judged
 from layoutcheck.provenance.products import Products
 from layoutcheck.provenance.refs import GLOBAL, MIXED, PRODUCT
@@ -225,10 +226,10 @@ def judged(module: TracedModule, lowered: str, unswizzled: int = -1) -> Answer:
         return found
 
     def kept(
-        kernel: WatchedKernel, text: str, budget: Budget, extent: int = 0, share: float = 0.0
+        kernel: WatchedKernel, text: str, budget: Budget, instance: Instance = USUAL
     ) -> tuple[Products, Judged]:
-        products, found = whole(kernel, text, budget, extent, share)
-        result[f"{kernel.name} {extent} {share}"] = outcome(products)
+        products, found = whole(kernel, text, budget, instance)
+        result[f"{kernel.name} {instance}"] = outcome(products)
         return products, found
 
     provenance.tensor_maps, provenance.examine = without, kept

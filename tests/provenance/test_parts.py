@@ -28,7 +28,8 @@ from layoutcheck.provenance.fragments import (
     read_instruction,
     tensor_cells,
 )
-from layoutcheck.provenance.judged import NOT_MET, Judged, Names
+from layoutcheck.provenance.instances import USUAL, unequal
+from layoutcheck.provenance.judged import NOT_MET, Breach, Judged, Names
 from layoutcheck.provenance.pairs import Pairs
 from layoutcheck.provenance.place import _placed, _Stores
 from layoutcheck.provenance.products import Execution, Products
@@ -46,7 +47,7 @@ from layoutcheck.provenance.refs import (
     joined,
     refs_of,
 )
-from layoutcheck.provenance.sides import CONSTANT, PARTLY, Side, side
+from layoutcheck.provenance.sides import COMPUTED, CONSTANT, PARTLY, Side, side
 from layoutcheck.provenance.tensors import Mode, Tensor, tensors
 from layoutcheck.sources.mlir import Operation, parse
 
@@ -90,6 +91,9 @@ def test_arithmetic_keeps_the_place(a: int, b: int, sums: bool, result: int) -> 
         (ACCUMULATOR, NEXT | MIXED, ACCUMULATOR),  # times the sum of a row
         (MEMORY, OTHER, MEMORY | MIXED),
         (ACCUMULATOR, ACCUMULATOR, ACCUMULATOR),
+        (MASKED, ACCUMULATOR, MASKED),  # P is 0 there, and so is dS
+        (ACCUMULATOR | JOINED, MASKED, MASKED),
+        (MASKED, 0, MASKED),
     ],
 )
 def test_products_that_are_multiplied_are_joined(a: int, b: int, result: int) -> None:
@@ -304,6 +308,32 @@ def test_blocks_together_follow_what_one_of_them_follows() -> None:
     one.add(Judged(followed=dict.fromkeys(ops[1:3]), reasons={ops[0]: NOT_MET, ops[3]: CONSTANT}, stored=3))
     assert list(one.followed) == ops[:2] and (one.placed, one.stored) == (1, 5)
     assert one.reasons == {ops[2]: PARTLY, ops[3]: CONSTANT}
+
+
+def test_other_extents_judge_only_what_no_block_has_executed() -> None:
+    ops = [Operation(str(i)) for i in range(3)]
+    one = Judged(followed={ops[0]: None}, reasons={ops[1]: PARTLY})
+    assert [one.knows(op) for op in ops] == [True, True, False]
+    breaches = [Breach("depth", op) for op in ops] + [Breach("place", ops[2])]
+    other = Judged(breaches, {ops[2]: None}, dict.fromkeys(ops[:2], COMPUTED), placed=4, stored=8)
+    found = other.of([op for op in ops if not one.knows(op)])
+    assert found.breaches == breaches[2:3] and list(found.followed) == ops[2:] and not found.reasons
+    assert (found.placed, found.stored) == (0, 0)
+
+
+def test_tensors_are_given_extents_of_their_own_in_turn() -> None:
+    dynamic = '!cute.memref<f16, gmem, align<16>, "(?,64):(?,1)">'
+    static = '!cute.memref<f16, gmem, align<16>, "(64,64):(64,1)">'
+    text = "".join(
+        f'"func.func"() <{{function_type = ({", ".join([static] + [dynamic] * count)}) -> (), '
+        f'sym_name = "{name}"}}> ({{\n'
+        for name, count in (("host", 6), ("kernel", 9))
+    )
+    kernel: Any = SimpleNamespace(name="kernel")
+    found = list(unequal(kernel, text))
+    assert [one.argument for one in found] == [1, 2, 3, 4]
+    assert all(one.guesses == {1024, 1144} and one.share == 0 for one in found)
+    assert USUAL.guesses == {256}
 
 
 def _tile(rows: int = 4, depth: int = 4, pitch: int = 128, start: int = object_at(1)) -> Any:

@@ -1,0 +1,67 @@
+"""`Instance`: numbers for what only a run knows of a kernel's launch, and the blocks that are followed.
+
+A product may stand in a loop that runs only where two extents differ: a causal mask is applied to whole
+tiles only if there are more keys than queries. So arguments are given extents of their own in turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from layoutcheck.dsl.lowered import argument_types
+from layoutcheck.dsl.lowered.arguments import Unequal, dynamic_layout
+from layoutcheck.order.events import WatchedKernel
+from layoutcheck.sources.mlir import without_locations
+
+EXTENT = 256  # of every dynamic mode
+_MORE = 128 - 8  # a whole tile but for 16 bytes: a masked tile then has some of all its columns left
+_MOST_UNEQUAL = 4  # arguments that are given extents of their own
+
+
+class Instance(NamedTuple):
+    """Every dynamic extent and integer is `extent`; where the host's `argument` is named, it alone has these.
+
+    All other tensors then have extents that are `_MORE` more. `share` says which cluster is followed.
+    """
+
+    extent: int = EXTENT
+    share: float = 0.0
+    argument: int = -1
+
+    @property
+    def guesses(self) -> frozenset[int]:
+        """The extents of dynamic modes."""
+        return frozenset((self.extent, self._others))
+
+    @property
+    def _others(self) -> int:
+        return self.extent if self.argument < 0 else self.extent + _MORE
+
+    def of(self, kernel: WatchedKernel) -> WatchedKernel:
+        """The kernel launched so; as it is, where no host function does."""
+        extents = self.extent if self.argument < 0 else Unequal(self.argument, self.extent, self._others)
+        return kernel.with_numbers(extents, self.extent) or kernel
+
+    def cluster(self, kernel: WatchedKernel) -> list[tuple[int, int, int]]:
+        """The blocks of a cluster: along x at `share` of the grid; along y and z the first, or the second."""
+        size, share = kernel.launch.cluster, self.share
+        x, y, z = (
+            int(n * part) // c * c if part < 1 else min(c, n - c)
+            for n, c, part in zip(kernel.launch.grid, size, (share, *([share and 1.0] * 2)), strict=True)
+        )
+        steps = [(i, j, k) for k in range(size[2]) for j in range(size[1]) for i in range(size[0])]
+        return [(x + i, y + j, z + k) for i, j, k in steps]
+
+
+USUAL = Instance()
+# For products that the first does not execute, or brings nothing to.
+OTHERS = (Instance(2 * EXTENT), Instance(4 * EXTENT, 0.75), Instance(4 * EXTENT))
+
+
+def unequal(kernel: WatchedKernel, text: str) -> Iterator[Instance]:
+    """Instances in which one tensor of the host of the traced module `text` has extents of its own."""
+    types = argument_types(without_locations(text))
+    hosts = [kinds for name, kinds in types.items() if name != kernel.name]
+    dynamic = {i for kinds in hosts for i, one in enumerate(kinds) if dynamic_layout(one) is not None}
+    yield from (Instance(4 * EXTENT, argument=i) for i in sorted(dynamic)[:_MOST_UNEQUAL])
