@@ -33,6 +33,12 @@ PLANS: dict[str, AnyPlan] = {
         for few, most in (("rows", 8), ("columns", 16))
         for count in range(2, most + 1)
     },
+    **{
+        f"slim, {count} {few}, {vector} wide": Slim(few, count, vector=vector, wide=True)
+        for vector in (1, 2)
+        for few, most in (("rows", 8), ("columns", 16))
+        for count in range(2, most + 1, 2)
+    },
     "few rows": Ribbon("rows"),
     "few rows, 1024": Ribbon("rows", 1024, 512, 320, residents=3),
     "few rows, 1536": Ribbon("rows", 1536, 320, 320, residents=4),
@@ -117,7 +123,7 @@ def tight(x: Any) -> dict[str, AnyPlan]:
     height = -(-(x.shape[-2] + CHUNK - 1) // 64) * 64
     if not 64 < x.shape[-2] <= MOST_ROWS:
         return {}
-    tiles = {128: 16, 64: 8, 32: 4}
+    tiles = {128: 16, 96: 12, 64: 8, 48: 6, 32: 4}
     return {
         f"shifted {n}x{height} tight": Shifted((n, height), warps, CHUNK, tight=True)
         for n, warps in tiles.items()
@@ -154,7 +160,7 @@ def fits(plan: AnyPlan, x: Any, y: Any) -> bool:
     if isinstance(plan, Slim):
         thin, whole, other = (x.shape[-2], y, x) if plan.few == "rows" else (x.shape[-1], x, y)
         fit = x.dim() == 2 and thin == plan.count and without_gaps(whole) and x.numel() < 2**31
-        bases = (whole.data_ptr() | other.data_ptr()) % (2 * plan.vector) == 0
+        bases = whole.data_ptr() % (2 * plan.run) == 0 == other.data_ptr() % (2 * plan.vector)
         return fit and bases and other.stride(0) % plan.vector == 0
     if isinstance(plan, Packed):
         fit = (
