@@ -8,10 +8,10 @@ import numpy as np
 
 from layoutcheck.dsl.lowered import spaces
 from layoutcheck.order.clashes import report
-from layoutcheck.order.events import Event
 from layoutcheck.order.problems import Party, Problem
 from layoutcheck.order.replay import FULL, Warp, World
 from layoutcheck.order.shadow import Access
+from layoutcheck.order.watched import Event
 
 _WRITING = ("write", "matrix_write", "atomic")
 _LANES = np.arange(32, dtype=np.int64)

@@ -21,11 +21,12 @@ import numpy as np
 from layoutcheck.dsl.lowered import spaces
 from layoutcheck.dsl.lowered.machine import Launch
 from layoutcheck.order.budget import Budget
-from layoutcheck.order.events import Event, Watched, WatchedKernel, for_all, lanes_of
+from layoutcheck.order.events import WatchedKernel
 from layoutcheck.order.meaning import Meaning
 from layoutcheck.order.problems import Party, Problem
 from layoutcheck.order.replay import MOST_PROBLEMS
 from layoutcheck.order.tell import Teller
+from layoutcheck.order.watched import Event, Watched, for_all, lanes_of
 
 TITLE = "global memory between blocks"
 MOST_CELLS = 1 << 24  # of all accesses of one block

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -23,12 +23,10 @@ from layoutcheck.dsl.lowered.machine import Machine
 from layoutcheck.dsl.lowered.record import Data
 from layoutcheck.dsl.lowered.types import Type, parse_type
 from layoutcheck.dsl.lowered.values import Value, flat
+from layoutcheck.order.meaning import Meaning
+from layoutcheck.order.watched import Event, Rests, Watched
 from layoutcheck.sources.mlir import Operation
 from layoutcheck.sources.mlir import Value as SsaValue
-
-if TYPE_CHECKING:
-    from layoutcheck.order.events import Event, Watched
-    from layoutcheck.order.meaning import Meaning
 
 # What is one number for everybody who asks: a branch on it is taken as a run could take it.
 INPUT = frozenset(
@@ -44,19 +42,30 @@ _PASSES = 5  # a number that decides what is stored comes one pass later
 _WORD = 4  # bytes
 _EACH = 1024  # what one element of the input is more than the one before
 
-# (class, sentence) of what a stored number rests on
-Rests = frozenset[tuple[str, str]]
-
 
 @dataclass(slots=True)
 class Contents:
     """`sent` are the numbers stored to each word of shared memory, in order; None for one that is not known.
 
-    `sites` are the stores whose numbers are looked at.
+    `sites` are the stores whose numbers are looked at. `sent` is of the pass before, `now` of this one so
+    far: a scheduler's warp loads what it stored a moment ago, and its loop is followed to its end at once.
     """
 
     sites: frozenset[Operation] = frozenset()
     sent: dict[int, list[tuple[int | None, Rests]]] = field(default_factory=dict)
+    now: dict[int, list[tuple[int | None, Rests]]] = field(default_factory=dict, compare=False)
+
+    def keep(self, event: Event, threads: int) -> None:
+        """What a store of this pass sends."""
+        for place, words in said(event, _threads(event, threads)):
+            for i, word in enumerate(words):
+                self.now.setdefault(place + _WORD * i, []).append((word, event.based))
+
+    def _sent(self, place: int, turn: int) -> tuple[int | None, Rests]:
+        """What the load number `turn` of a word brings."""
+        now, before = self.now.get(place, []), self.sent.get(place, [])
+        longer = now if turn < len(now) or len(now) > len(before) else before
+        return longer[min(turn, len(longer) - 1)] if longer else (None, frozenset())
 
     @staticmethod
     def after(blocks: list[Watched]) -> Contents | None:
@@ -97,8 +106,7 @@ class Contents:
                 key = thread // 32, place
                 if key not in once:
                     turn, seen[key] = seen[key], seen[key] + 1
-                    all_sent = [self.sent.get(place + _WORD * i, [(None, frozenset())]) for i in range(count)]
-                    words = [sent[min(turn, len(sent) - 1)] for sent in all_sent]
+                    words = [self._sent(place + _WORD * i, turn) for i in range(count)]
                     once[key] = [number for number, _ in words if number is not None]
                     if len(once[key]) < count:
                         return

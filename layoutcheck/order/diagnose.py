@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from layoutcheck.order.events import Event
 from layoutcheck.order.problems import Party, Problem
 from layoutcheck.order.replay import World
+from layoutcheck.order.watched import Event
 
 
 def diagnose(world: World, problem: Problem) -> None:

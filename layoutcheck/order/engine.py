@@ -10,7 +10,6 @@ from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.clocks import HAPPENED
 from layoutcheck.order.contents import Words
 from layoutcheck.order.diagnose import diagnose
-from layoutcheck.order.events import Event, Watched
 from layoutcheck.order.global_memory import GlobalMemory
 from layoutcheck.order.groups import AsyncCopies
 from layoutcheck.order.mbarriers import Mbarriers
@@ -20,6 +19,7 @@ from layoutcheck.order.rendezvous import Rendezvous
 from layoutcheck.order.replay import FULL, Stopped, Warp, World
 from layoutcheck.order.tensor_cores import TensorCores
 from layoutcheck.order.timeline import timeline
+from layoutcheck.order.watched import Event, Watched
 from layoutcheck.sources.mlir import Operation
 
 LOOK_AHEAD = 4000  # events that lanes not waiting may be ahead of the waiting lanes of their warp

@@ -12,13 +12,10 @@ were 0, and says so in `Event.guarded`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-import numpy as np
-
-from layoutcheck.copies.offsets import IntArray
 from layoutcheck.dsl.lowered.arguments import Extent
 from layoutcheck.dsl.lowered.evaluate import (
     KERNELS,
@@ -33,80 +30,18 @@ from layoutcheck.dsl.lowered.evaluate import (
 from layoutcheck.dsl.lowered.flow import Flow, Maker
 from layoutcheck.dsl.lowered.machine import Launch, Machine, Step
 from layoutcheck.dsl.lowered.needed import NUMBER, terminator
-from layoutcheck.dsl.lowered.record import Mask, Number
 from layoutcheck.dsl.lowered.values import Reasons, number
 from layoutcheck.order import accumulators, loads
 from layoutcheck.order.budget import Budget
-from layoutcheck.order.contents import INPUT, Contents, Rests, given, stored, words_of
+from layoutcheck.order.contents import INPUT, Contents, given, stored, words_of
 from layoutcheck.order.meaning import Meaning, describe
 from layoutcheck.order.tokens import settle
+from layoutcheck.order.watched import Event, Watched, for_all
 from layoutcheck.sources.mlir import Operation, parse
 
 MOST_EVENTS = 150_000  # of one block; a kernel that does more is judged by its beginning
 MOST_TILES = 4  # turns of a loop over tiles, which asks a scheduler for the next one
 _DATA = ("data", "blocked")
-BULK_KINDS = ("bulk_load", "bulk_store", "bulk_peer")
-
-
-@dataclass(eq=False, slots=True)
-class Event:
-    """One operation, met once. `values` are its operands' numbers, one for all threads or one for each.
-
-    `mask` are the threads that execute it (None: all), `turns` the numbers of the loop iterations around it.
-    `doubt` says that its numbers, `guarded` that whether it happens at all, rests on values that only a run
-    knows and that differ from thread to thread.
-    """
-
-    meaning: Meaning
-    values: tuple[Number, ...]
-    mask: Mask | None
-    turns: tuple[int, ...]
-    doubt: bool
-    guarded: bool
-    number: int = 0  # in program order, of its block
-    rests: int = 0
-    words: tuple[Number | None, ...] = ()  # it stores them, or is taken to load them: see `contents`
-    based: Rests = frozenset()  # what these words rest on
-
-    def number_of(self, operand: int, thread: int) -> int:
-        """The number of an operand for one thread."""
-        value = self.values[operand]
-        return value if isinstance(value, int) else int(value[thread])
-
-    def numbers(self, operand: int, threads: int) -> IntArray:
-        """The numbers of an operand for all threads of the block."""
-        return for_all(self.values[operand], threads)
-
-    @property
-    def bulk(self) -> tuple[Number, Number] | None:
-        """(bytes, address on the other side) of a bulk copy that has both as operands; None for any other."""
-        meaning = self.meaning
-        if meaning.kind not in BULK_KINDS or meaning.facts.get("tensor") or meaning.size:
-            return None
-        return self.values[-2], self.values[-1]
-
-
-@dataclass(slots=True)
-class Watched:
-    """What one block does. `complete` is False where its end is unknown; `assumed` are sentences.
-
-    `cut` are loops over tiles of which only the first turns were followed.
-
-    `token` is what every trial of an mbarrier was taken to return; `guessed` says that branches were taken,
-    or loops run, by values that only a run knows, other than its `contents`.
-    """
-
-    launch: Launch
-    events: list[Event] = field(default_factory=list)
-    complete: bool = True
-    assumed: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    shared_bytes: int = 0
-    token: int = 0
-    guessed: bool = False
-    cut: frozenset[Operation] = frozenset()
-    deciding: list[Event] = field(default_factory=list)  # loads of what branches and addresses rest on
-    reasons: Reasons = field(default_factory=Reasons)
 
 
 @dataclass(slots=True)
@@ -306,14 +241,14 @@ class Recorder:
 
     def _after(self, op: Operation, meaning: Meaning, deciding: bool) -> Callable[[Event], None] | None:
         """What a run with given contents does behind an access."""
-        if self.contents is None:
+        machine, contents = self.machine, self.contents
+        if contents is None:
             return None
-        machine = self.machine
         if deciding:
             if meaning.space == "gmem":
                 return given(op, machine, self.slots[op.results[0]])
-            return self.contents.receiver(op, machine, self.slots[op.results[0]])
-        if op not in self.contents.sites:
+            return contents.receiver(op, machine, self.slots[op.results[0]])
+        if op not in contents.sites:
             return None
         values = stored(op, meaning)
         slots, kinds = [self.slots[value] for value in values], [value.type for value in values]
@@ -326,6 +261,7 @@ class Recorder:
             event.words = words_of(meaning.size)
             if machine.reasons.worst(trust) not in _DATA:
                 event.words = words_of(meaning.size, [machine.values[slot] for slot in slots], kinds)
+            contents.keep(event, machine.launch.threads)
 
         return keep
 
@@ -361,13 +297,3 @@ def _in_registers(meaning: Meaning) -> bool:
     while made is not None and made.name in ("llvm.getelementptr", "llvm.bitcast"):
         made = made.operands[0].definition
     return made is not None and made.name == "llvm.alloca"
-
-
-def for_all(value: Number, threads: int) -> IntArray:
-    """One number for each thread of a block."""
-    return np.broadcast_to(np.asarray(value, np.int64), (threads,))
-
-
-def lanes_of(event: Event, threads: int) -> np.ndarray[Any, Any]:
-    """The event's threads, as an array of booleans."""
-    return np.ones(threads, bool) if event.mask is None else event.mask

@@ -12,9 +12,9 @@ import numpy as np
 
 from layoutcheck.order.clashes import report
 from layoutcheck.order.clocks import GLOBAL
-from layoutcheck.order.events import Event
 from layoutcheck.order.replay import Warp, World
 from layoutcheck.order.shadow import Access, Shadow
+from layoutcheck.order.watched import Event
 
 CELL = 16  # bulk copies move multiples of 16 bytes
 MOST_CELLS = 1 << 20

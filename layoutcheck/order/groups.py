@@ -12,7 +12,6 @@ import numpy as np
 from layoutcheck.dsl.lowered import spaces
 from layoutcheck.order.clashes import report
 from layoutcheck.order.clocks import HAPPENED
-from layoutcheck.order.events import Event
 from layoutcheck.order.global_memory import GlobalMemory
 from layoutcheck.order.mbarriers import Mbarriers
 from layoutcheck.order.meaning import space_of
@@ -20,6 +19,7 @@ from layoutcheck.order.problems import Party, Problem, Undecided
 from layoutcheck.order.replay import Warp, World
 from layoutcheck.order.shadow import Access
 from layoutcheck.order.waiting import Groups
+from layoutcheck.order.watched import Event
 
 
 class AsyncCopies:

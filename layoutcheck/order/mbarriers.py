@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from layoutcheck.order.clocks import HAPPENED, Clock
-from layoutcheck.order.events import Event
 from layoutcheck.order.problems import Party, Problem
 from layoutcheck.order.replay import Warp, World
 from layoutcheck.order.waiting import Load, Mbarrier
+from layoutcheck.order.watched import Event
 
 
 class Mbarriers:

@@ -17,8 +17,8 @@ import numpy as np
 
 from layoutcheck.copies.offsets import IntArray
 from layoutcheck.dsl.lowered import spaces
-from layoutcheck.order.events import Event, Watched, lanes_of
 from layoutcheck.order.problems import Party, Problem
+from layoutcheck.order.watched import Event, Watched, lanes_of
 from layoutcheck.sources.mlir import Block, Operation, Value, parse
 from layoutcheck.sources.traced_module import TracedModule
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from layoutcheck.order.events import Event
+from layoutcheck.order.watched import Event
 
 
 @dataclass(frozen=True, slots=True)

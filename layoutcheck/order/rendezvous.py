@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from layoutcheck.order.clocks import HAPPENED, Clock, merged
-from layoutcheck.order.events import Event
 from layoutcheck.order.problems import Party, Problem
 from layoutcheck.order.replay import Warp, World
 from layoutcheck.order.waiting import NamedBarrier
+from layoutcheck.order.watched import Event
 
 
 class Rendezvous:

@@ -16,9 +16,9 @@ import numpy as np
 from layoutcheck.dsl.lowered import spaces
 from layoutcheck.order.budget import Budget
 from layoutcheck.order.clocks import SHARED, STRICT, Clock, Clocks
-from layoutcheck.order.events import Event, Watched, lanes_of
 from layoutcheck.order.problems import Party, Problem
 from layoutcheck.order.shadow import Shadow
+from layoutcheck.order.watched import Event, Watched, lanes_of
 
 MOST_PROBLEMS = 60
 FULL = (1 << 32) - 1  # all lanes of a warp

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.engine import Outcome, run
-from layoutcheck.order.events import Watched
 from layoutcheck.order.problems import Problem
 from layoutcheck.order.runs import Run
 from layoutcheck.order.tell import Teller
+from layoutcheck.order.watched import Watched
 from layoutcheck.sources.traced import KernelFinding
 
 _SYMPTOMS = ("LC508", "LC510")  # also what becomes of a kernel after something else went wrong

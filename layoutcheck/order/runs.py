@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.contents import Contents, followed
-from layoutcheck.order.events import MOST_TILES, Watched, WatchedKernel
+from layoutcheck.order.events import MOST_TILES, WatchedKernel
 from layoutcheck.order.trips import MOST_TURNS, ending, variations
+from layoutcheck.order.watched import Watched
 
 # Another version's operations may have other shapes than those of the modelled one.
 SURPRISES = (IndexError, KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
@@ -33,6 +34,8 @@ class Cluster:
     def watch(self, contents: Contents | None = None) -> list[Watched]:
         """What each block does. Raises OutOfTime."""
         x, y, z = self.kernel.launch.cluster
+        if contents is not None:
+            contents.now.clear()
         indices = [(i, j, k) for k in range(z) for j in range(y) for i in range(x)]
         return [self.kernel.watch(index, self.token, self.budget, self.tiles, contents) for index in indices]
 

@@ -20,7 +20,6 @@ import numpy as np
 from layoutcheck.dsl.lowered.values import unsigned
 from layoutcheck.order.clashes import report
 from layoutcheck.order.clocks import HAPPENED, Clock
-from layoutcheck.order.events import Event
 from layoutcheck.order.footprint import UNIT, operand
 from layoutcheck.order.inline_mma import Descriptor, Multiplication, Sum
 from layoutcheck.order.mbarriers import Mbarriers
@@ -28,6 +27,7 @@ from layoutcheck.order.registers import Registers
 from layoutcheck.order.replay import Warp, World
 from layoutcheck.order.shadow import Access, Shadow
 from layoutcheck.order.waiting import Groups
+from layoutcheck.order.watched import Event
 
 LANES, COLUMNS, EACH = 128, 512, 16  # of tensor memory; lanes in a cell
 _ELEMENT_BYTES = {"f16": 2, "tf32": 4}  # of A and B by the kind of MMA; 1 for all others

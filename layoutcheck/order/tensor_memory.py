@@ -15,9 +15,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from layoutcheck.order.events import Event, Watched, WatchedKernel, lanes_of
+from layoutcheck.order.events import WatchedKernel
 from layoutcheck.order.problems import Party, Problem
 from layoutcheck.order.tensor_cores import COLUMNS, reached_by
+from layoutcheck.order.watched import Event, Watched, lanes_of
 from layoutcheck.sources.mlir import Operation, integer
 
 BEYOND, KEPT, FULL = "tmem-beyond", "tmem-kept", "tmem-full"

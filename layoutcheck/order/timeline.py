@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from layoutcheck.order.diagnose import of_warp
-from layoutcheck.order.events import Event
 from layoutcheck.order.problems import Party, Problem
 from layoutcheck.order.replay import World
+from layoutcheck.order.watched import Event
 
 MOST = 3  # synchronisations shown behind the first access, and before the second
 _SHOWN = (

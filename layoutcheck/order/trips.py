@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from layoutcheck.order.budget import Budget
-from layoutcheck.order.events import Watched, WatchedKernel
+from layoutcheck.order.events import WatchedKernel
+from layoutcheck.order.watched import Watched
 
 EXTENT = 1024  # of every dynamic mode, where a turn's share of it is measured
 _TURNING = ("bulk_load", "cp_async")
@@ -73,30 +74,43 @@ def ending(
 ) -> WatchedKernel | None:
     """The kernel launched so that its loops over tiles end by themselves, after `MOST_TURNS` turns at most.
 
-    The grid is made smaller or larger; where extents are dynamic, they are of two turns of the inner loop.
-    None where there is no such loop, or it has one turn on every grid; where no such grid is found, a kernel
-    that is cut later. `watch` follows a kernel for `MOST_TURNS` turns; None where it cannot be followed.
-    Raises OutOfTime.
+    The grid is made smaller or larger; where extents are dynamic, they are of two turns of the inner loop,
+    or, where these make one tile, `EXTENT`, all equal as what is multiplied has to be. None where there is no
+    such loop, or it has one turn on every grid; where no such grid is found, a kernel that is cut later.
+    `watch` follows a kernel for `MOST_TURNS` turns; None where it cannot be followed. Raises OutOfTime.
     """
     if not kernel.tiles() or not blocks[0].complete:
         return None
     first = next(variations(kernel, blocks[0], budget), None)
-    other = kernel.with_numbers(2 * first[0], 2 * first[1]) if first is not None else None
-    other = other or kernel
-    axis = max(range(3), key=lambda i: other.launch.grid[i])
-    each = other.launch.cluster[axis]
-    many = max(1, other.launch.grid[axis] // each)
+    sizes = [(2 * first[0], 2 * first[1]), (EXTENT, EXTENT)] if first is not None else []
+    others = [one for size in sizes if (one := kernel.with_numbers(*size)) is not None]
+    for one in others or [kernel]:
+        found = _on_some_grid(one, watch)
+        if found is not None:
+            return found
+    return None
+
+
+def _on_some_grid(
+    kernel: WatchedKernel, watch: Callable[[WatchedKernel], list[Watched] | None]
+) -> WatchedKernel | None:
+    """The kernel on a grid on which it ends; itself where none is found, None for one turn on every grid."""
+    axis = max(range(3), key=lambda i: kernel.launch.grid[i])
+    each = kernel.launch.cluster[axis]
+    many, low, high = max(1, kernel.launch.grid[axis] // each), 0, 0  # clusters; cut with low, not with high
+    best, turns = kernel, 0
     for _ in range(_TRIALS):
-        x, y, z = (many * each if i == axis else n for i, n in enumerate(other.launch.grid))
-        found = replace(other, launch=replace(other.launch, grid=(x, y, z)))
+        x, y, z = (many * each if i == axis else n for i, n in enumerate(kernel.launch.grid))
+        found = replace(kernel, launch=replace(kernel.launch, grid=(x, y, z)))
         ran = watch(found)
         if ran is None or not all(block.complete for block in ran):
             return None
-        turns = max((event.turns[0] + 1 for event in ran[0].events if event.turns), default=1)
         if ran[0].cut:
-            many *= 8
-        elif turns >= MOST_TURNS // 2 or many == 1:
-            return found if turns > 1 else None
+            low, many = many, (many + high) // 2 if high else 8 * many
         else:
-            many = max(1, many * turns * 4 // (MOST_TURNS * 3))
-    return kernel
+            best, high = found, many
+            turns = max((event.turns[0] + 1 for event in ran[0].events if event.turns), default=1)
+            many = max(low + 1, -(-many * turns * 4 // (MOST_TURNS * 3)))
+        if turns >= MOST_TURNS // 2 or high == low + 1:
+            break
+    return None if turns == 1 else best

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from layoutcheck.dsl.lowered.record import Mask, Number
-from layoutcheck.order.events import Watched
+from layoutcheck.order.watched import Watched
 from layoutcheck.provenance.refs import Array
 from layoutcheck.sources.mlir import Operation
 

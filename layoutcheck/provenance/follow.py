@@ -19,8 +19,9 @@ from layoutcheck.dsl.lowered.machine import Step
 from layoutcheck.dsl.lowered.needed import NUMBER, Needed
 from layoutcheck.dsl.lowered.types import parse_type
 from layoutcheck.order.budget import Budget
-from layoutcheck.order.events import Recorder, Watched, WatchedKernel
+from layoutcheck.order.events import Recorder, WatchedKernel
 from layoutcheck.order.meaning import Meaning
+from layoutcheck.order.watched import Watched
 from layoutcheck.provenance.accesses import (
     atomic,
     bulk,

@@ -14,8 +14,8 @@ import numpy as np
 from layoutcheck.dsl.lowered.record import Mask
 from layoutcheck.order.budget import Budget
 from layoutcheck.order.engine import Engine
-from layoutcheck.order.events import Event, Watched
 from layoutcheck.order.replay import Warp
+from layoutcheck.order.watched import Event, Watched
 from layoutcheck.provenance.follow import MMA
 
 _WAITS = ("mbar_wait", "mbar_token", "barrier_arrive")

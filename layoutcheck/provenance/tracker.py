@@ -1,6 +1,6 @@
 """`Tracker`: the references that registers of a block hold, while it is evaluated.
 
-What reads or writes memory, and every product, is kept as a `Deed` beside the event of `order.events` that
+What reads or writes memory, and every product, is kept as a `Deed` beside the event of `order.watched` that
 was written down just before.
 """
 
@@ -16,8 +16,8 @@ from layoutcheck.dsl.lowered import spaces
 from layoutcheck.dsl.lowered.machine import Machine, Step
 from layoutcheck.dsl.lowered.record import Number
 from layoutcheck.dsl.lowered.types import Type
-from layoutcheck.order.events import Watched
 from layoutcheck.order.meaning import Meaning
+from layoutcheck.order.watched import Watched
 from layoutcheck.provenance.deeds import Deed
 from layoutcheck.provenance.refs import FIRST, PRODUCT, Array, Refs
 from layoutcheck.sources.mlir import Operation

@@ -38,12 +38,13 @@ from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.order import engine
 from layoutcheck.order.budget import Budget, OutOfTime
-from layoutcheck.order.events import Event, Watched, WatchedKernel, kernels, lanes_of
+from layoutcheck.order.events import WatchedKernel, kernels
 from layoutcheck.order.meaning import Meaning
 from layoutcheck.order.replays import Replays
 from layoutcheck.order.runs import Run
 from layoutcheck.order.runs import runs as all_runs
 from layoutcheck.order.tell import Teller
+from layoutcheck.order.watched import Event, Watched, lanes_of
 from layoutcheck.sources.mlir import Operation, without_locations
 from layoutcheck.sources.traced import KernelFinding, OrderReport
 from layoutcheck.sources.traced_module import TracedModule

@@ -7,7 +7,7 @@ import pytest
 from layoutcheck.dsl.lowered.machine import Launch
 from layoutcheck.order.budget import Budget
 from layoutcheck.order.engine import Engine
-from layoutcheck.order.events import Watched
+from layoutcheck.order.watched import Watched
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import pytest
 
 from layoutcheck.dsl.lowered.machine import Launch
 from layoutcheck.order.engine import run
-from layoutcheck.order.events import Event, Watched
 from layoutcheck.order.meaning import Meaning, describe
+from layoutcheck.order.watched import Event, Watched
 from layoutcheck.sources.mlir import Operation, Value
 from tests.order.programs import Program, TooMany, faulty, outcomes, pipeline
 

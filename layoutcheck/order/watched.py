@@ -1,0 +1,91 @@
+"""What one block does, as the evaluator wrote it down: `Watched`, of `Event`s in program order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from layoutcheck.copies.offsets import IntArray
+from layoutcheck.dsl.lowered.machine import Launch
+from layoutcheck.dsl.lowered.record import Mask, Number
+from layoutcheck.dsl.lowered.values import Reasons
+from layoutcheck.order.meaning import Meaning
+from layoutcheck.sources.mlir import Operation
+
+BULK_KINDS = ("bulk_load", "bulk_store", "bulk_peer")
+
+# (class, sentence) of what a stored number rests on
+Rests = frozenset[tuple[str, str]]
+
+
+@dataclass(eq=False, slots=True)
+class Event:
+    """One operation, met once. `values` are its operands' numbers, one for all threads or one for each.
+
+    `mask` are the threads that execute it (None: all), `turns` the numbers of the loop iterations around it.
+    `doubt` says that its numbers, `guarded` that whether it happens at all, rests on values that only a run
+    knows and that differ from thread to thread.
+    """
+
+    meaning: Meaning
+    values: tuple[Number, ...]
+    mask: Mask | None
+    turns: tuple[int, ...]
+    doubt: bool
+    guarded: bool
+    number: int = 0  # in program order, of its block
+    rests: int = 0
+    words: tuple[Number | None, ...] = ()  # it stores them, or is taken to load them: see `contents`
+    based: Rests = frozenset()  # what these words rest on
+
+    def number_of(self, operand: int, thread: int) -> int:
+        """The number of an operand for one thread."""
+        value = self.values[operand]
+        return value if isinstance(value, int) else int(value[thread])
+
+    def numbers(self, operand: int, threads: int) -> IntArray:
+        """The numbers of an operand for all threads of the block."""
+        return for_all(self.values[operand], threads)
+
+    @property
+    def bulk(self) -> tuple[Number, Number] | None:
+        """(bytes, address on the other side) of a bulk copy that has both as operands; None for any other."""
+        meaning = self.meaning
+        if meaning.kind not in BULK_KINDS or meaning.facts.get("tensor") or meaning.size:
+            return None
+        return self.values[-2], self.values[-1]
+
+
+@dataclass(slots=True)
+class Watched:
+    """What one block does. `complete` is False where its end is unknown; `assumed` are sentences.
+
+    `cut` are loops over tiles of which only the first turns were followed.
+
+    `token` is what every trial of an mbarrier was taken to return; `guessed` says that branches were taken,
+    or loops run, by values that only a run knows, other than its `contents`.
+    """
+
+    launch: Launch
+    events: list[Event] = field(default_factory=list)
+    complete: bool = True
+    assumed: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    shared_bytes: int = 0
+    token: int = 0
+    guessed: bool = False
+    cut: frozenset[Operation] = frozenset()
+    deciding: list[Event] = field(default_factory=list)  # loads of what branches and addresses rest on
+    reasons: Reasons = field(default_factory=Reasons)
+
+
+def for_all(value: Number, threads: int) -> IntArray:
+    """One number for each thread of a block."""
+    return np.broadcast_to(np.asarray(value, np.int64), (threads,))
+
+
+def lanes_of(event: Event, threads: int) -> np.ndarray[Any, Any]:
+    """The event's threads, as an array of booleans."""
+    return np.ones(threads, bool) if event.mask is None else event.mask
