@@ -467,6 +467,7 @@ def of_kernel(
     total = sum(counts.values())
     return {
         "kernel": name, "arch": module.arch, "problem": first.problem, "base": sorted({k[0] for k in base}),
+        "judged_parts": 1, "parts": share[1],
         "mutants": total, **{k: counts[k] for k in ("found", "noted", "redundant", "missed")},
         "redundant_because": dict(reasons), "not_found": missed,
     }  # fmt: skip
@@ -489,15 +490,15 @@ def collect(scripts: list[str], out: Path, arch: str | None) -> None:
 
 
 def run_all(given: list[Path], out: Path | None, jobs: int) -> None:
-    """Mutate every kernel of files that `collect` made."""
-    lines = [line for file in given for line in file.read_text().splitlines()]
+    """Mutate every kernel of files that `collect` made, small ones first: what is cut has whole ones."""
+    lines = sorted((line for file in given for line in file.read_text().splitlines()), key=len)
     found: dict[tuple[int, int], dict[str, Any]] = {}
     with ProcessPoolExecutor(jobs) as pool:
         parts = {}
-        for number in sorted(range(len(lines)), key=lambda n: len(lines[n]), reverse=True):
-            many = min(jobs, 1 + len(lines[number]) // PART)
+        for number, line in enumerate(lines):
+            many = min(jobs, 1 + len(line) // PART)
             for share in range(many):
-                parts[pool.submit(of_line, lines[number], (share, many))] = number
+                parts[pool.submit(of_line, line, (share, many))] = number
         for done in as_completed(parts):
             for kernel, row in enumerate(done.result()):
                 key = parts[done], kernel
@@ -508,7 +509,8 @@ def run_all(given: list[Path], out: Path | None, jobs: int) -> None:
 
 def _joined(one: dict[str, Any], two: dict[str, Any]) -> dict[str, Any]:
     """Two parts of one kernel's mutants as one."""
-    sums = {k: one[k] + two[k] for k in ("mutants", "found", "noted", "redundant", "missed", "not_found")}
+    keys = ("mutants", "found", "noted", "redundant", "missed", "not_found", "judged_parts")
+    sums = {k: one[k] + two[k] for k in keys}
     sums["not_found"].sort(key=lambda row: (row["place"], row["operation"], row["change"]))
     because = Counter(one["redundant_because"]) + Counter(two["redundant_because"])
     return {**one, **sums, "redundant_because": dict(because)}
@@ -531,13 +533,15 @@ def of_line(line: str, share: tuple[int, int] = (0, 1)) -> list[dict[str, Any]]:
 
 
 def _write(out: Path, found: list[dict[str, Any]]) -> None:
-    checked = [row for row in found if not row["problem"]]
+    whole = [row for row in found if row["judged_parts"] == row["parts"]]
+    checked = [row for row in whole if not row["problem"]]
     total = {k: sum(row[k] for row in checked) for k in ("mutants", "found", "noted", "redundant", "missed")}
     not_redundant = total["mutants"] - total["redundant"]
     total["percent_told"] = round(100 * (total["found"] + total["noted"]) / max(1, not_redundant), 1)
     command = f"python -m tests.order.mutants run modules.jsonl --out docs/evidence/{out.name}"
     evidence = {"date": datetime.now(timezone.utc).strftime("%Y-%m-%d"), "command": command, "gpu": "none",
-                "total": {"kernels": len(checked), **total}, "kernels": found}  # fmt: skip
+                "total": {"kernels": len(checked), **total}, "kernels": whole,
+                "in_part": [row for row in found if row not in whole]}  # fmt: skip
     out.write_text(json.dumps(evidence, indent=1) + "\n")
 
 
