@@ -25,12 +25,18 @@ _NO_INSTRUCTION = (".", "{", "}", "(", ")", "//")
 class Compiled(NamedTuple):
     """What the compiler made of a plan's program: `instructions` of a thread for each tile.
 
-    `rounds`: how many latencies a thread waits for its loads of a tile, None where that is not known.
+    `rounds`: how many latencies a thread waits in a turn of its loop, whose `loads` are those of a tile or,
+    unrolled, of several. None where that is not known.
     """
 
     registers: int
     instructions: int
     rounds: float | None = None
+    loads: int = 0
+
+    def rounds_of(self, loads: float) -> float | None:
+        """Those for one tile, which takes so many loads of a thread."""
+        return None if self.rounds is None else self.rounds / max(1, round(self.loads / loads))
 
 
 def items(plans: Sequence[tuple[Found, list[list[Step]]]], wanted: Wanted) -> list[dict[str, Any]]:
@@ -51,7 +57,8 @@ def made_of(answer: dict[str, Any]) -> Compiled:
     if "ptx" not in answer:
         said = str(answer.get("error", answer))[:500]
         raise InputError(f"the DSL does not compile a plan's program: {said}")
-    return Compiled(answer["registers"], loop_instructions(answer["ptx"]), answer.get("rounds"))
+    said = answer.get("rounds"), answer.get("loads", 0)
+    return Compiled(answer["registers"], loop_instructions(answer["ptx"]), *said)
 
 
 def arguments(wanted: Wanted) -> list[list[Any]]:

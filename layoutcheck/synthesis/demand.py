@@ -73,7 +73,7 @@ class Demand(NamedTuple):
 def demand(found: Found, wanted: Wanted, made: Compiled | None = None) -> Demand:
     """Of a plan, with what the compiler made of its program; without, with what it is expected to."""
     shared, moves = found.shared, found.moves
-    registers, instructions, rounds = (*expected(found, wanted), None) if made is None else made
+    registers, instructions = expected(found, wanted) if made is None else made[:2]
     if made is not None and any(isinstance(move, Tma) for move in moves):
         instructions = max(LEAST_INSTRUCTIONS, instructions - ENGINE_INSTRUCTIONS)
     active = max((_active(move, wanted) for move in moves), default=wanted.threads)
@@ -111,7 +111,7 @@ def demand(found: Found, wanted: Wanted, made: Compiled | None = None) -> Demand
         streams=blocks * SMS * _rows(wanted.dst, wanted),
         waited_for=waits or wanted.stages == 1,
         ahead=1 if waits else max(1, wanted.stages - 1),
-        rounds=1.0 if way != "ld" else rounds or load_rounds(registers, active, wanted),
+        rounds=1.0 if way != "ld" else _rounds(first, made) or load_rounds(registers, active, wanted),
         barriers=0 if shared is None else 2 if wanted.stages == 1 else 1,
         engine_stores=any(isinstance(move, Tma) and not move.read for move in moves),
         blocks=blocks,
@@ -167,6 +167,15 @@ def resident(registers: float, threads: int, shared_bytes: int) -> int:
     each = math.ceil(registers / 8) * 8 * threads
     room = (CARVEOUTS_KB[-1] << 10) // (shared_bytes + BLOCK_BYTES)
     return int(max(1, min(MOST_WARPS * WARP // threads, MOST_BLOCKS, REGISTERS // each, room)))
+
+
+def _rounds(writer: Move, made: Compiled | None) -> float | None:
+    """Those of the compiled program for one tile."""
+    if made is None or not isinstance(writer, (Threads, Direct)):
+        return None
+    deal = writer.deal
+    mode = deal.fast if isinstance(writer, Threads) else writer.sides[0][1]
+    return made.rounds_of(math.prod(deal.tile) / (deal.threads * deal.width(mode)))
 
 
 def load_rounds(registers: float, threads: int, wanted: Wanted) -> float:

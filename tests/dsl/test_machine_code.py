@@ -7,6 +7,7 @@ import struct
 import pytest
 
 from layoutcheck.dsl.tasks.machine_code import rounds
+from layoutcheck.synthesis.compiled import Compiled
 
 OPCODES = {"LDG": 0x981, "STS": 0x388, "STG": 0x986, "BAR": 0xB1D, "LDS": 0x984}
 
@@ -49,12 +50,20 @@ def instructions(text: str, back_to: int | None = None) -> bytes:
     ],
 )
 def test_a_store_waits_for_its_loads_and_what_is_behind_begins_then(text: str, expected: int) -> None:
-    assert rounds(cubin(instructions(text))) == expected
+    assert rounds(cubin(instructions(text)))[0] == expected
 
 
 def test_what_is_before_the_loop_does_not_count() -> None:
     before = "LDG4 STS1 LDG4 STS1 LDG4 STS1 BAR1 "
     looped = instructions(before + "LDG8 STS2", back_to=16)
-    assert rounds(cubin(instructions(before + "LDG8 STS2"))) > 3
-    assert rounds(cubin(looped)) == 1
-    assert rounds(cubin(instructions(before + "LDG300 STS2 LDG300 STS2", back_to=16))) == 2
+    assert rounds(cubin(instructions(before + "LDG8 STS2")))[0] > 3
+    assert rounds(cubin(looped)) == (1, 8)
+    assert rounds(cubin(instructions(before + "LDG300 STS2 LDG300 STS2", back_to=16))) == (2, 600)
+
+
+@pytest.mark.parametrize(
+    ("text", "of_a_tile"), [("LDG2 STG1 LDG2 STG1 LDG2 STG1 LDG2 STG1", 1), ("LDG8 STG4", 0.25)]
+)
+def test_a_turn_of_an_unrolled_loop_takes_several_tiles(text: str, of_a_tile: float) -> None:
+    """A tile takes two loads of a thread: four tiles wait one after the other, or all together."""
+    assert Compiled(32, 40, *rounds(cubin(instructions(text)))).rounds_of(2) == of_a_tile

@@ -1,7 +1,8 @@
 """What the DSL's cubin says of a kernel: its registers, and in how many rounds its loop waits for loads.
 
 ptxas mixes the loads of a tile with the stores of what they brought, to need fewer registers. A store waits
-for its loads, and the loads behind it begin only then: PTX does not show that, the machine code does.
+for its loads, and the loads behind it begin only then: PTX does not show that, the machine code does. It
+unrolls loops too, so that one turn takes several tiles: how many, its loads say.
 """
 
 from __future__ import annotations
@@ -27,17 +28,18 @@ def registers(cubin: bytes) -> int:
     return 0
 
 
-def rounds(cubin: bytes) -> float:
-    """How many latencies of memory a thread of sm_90 waits in the loop over tiles; 1 where it loads nothing.
+def rounds(cubin: bytes) -> tuple[float, int]:
+    """How many latencies of memory a thread of sm_90 waits in a turn of the loop over tiles, and its loads.
 
-    Loads and stores are issued in order. The first of n stores needs the first n-th of the loads, and so on.
+    (1, 0) where it loads or stores nothing. Loads and stores are issued in order. The first of n stores needs
+    the first n-th of the loads, and so on.
     """
     code = next((content for name, content in _sections(cubin) if name.startswith(b".text.")), b"")
     loop = _loop(code)
     kind = "STS" if "STS" in loop else "STG"
     loads, stores = loop.count("LDG"), loop.count(kind)
     if not loads or not stores:
-        return 1.0
+        return 1.0, 0
     first = loop.index("LDG")
     issued: list[float] = []
     now, stored = 0.0, 0
@@ -48,7 +50,7 @@ def rounds(cubin: bytes) -> float:
             stored += 1
             needed = min(-(-stored * loads // stores), len(issued))
             now = max(now, issued[needed - 1] + 1)
-    return now
+    return now, loads
 
 
 def _loop(code: bytes) -> Sequence[str]:

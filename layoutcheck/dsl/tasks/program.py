@@ -22,7 +22,7 @@ _COUNT = itertools.count()
 
 
 def compile_program(item: Item) -> Item:
-    """`{"registers", "ptx"}` and for sm_90 `"rounds"`, or `{"error"}`."""
+    """`{"registers", "ptx"}` and for sm_90 `"rounds"` and `"loads"`, or `{"error"}`."""
     os.environ["CUTE_DSL_ARCH"], os.environ["CUTE_DSL_DISABLE_FILE_CACHING"] = item["arch"], "1"
     with ThreadPoolExecutor(1) as apart:  # a thread has no MLIR context yet: the DSL opens its own
         try:
@@ -49,7 +49,9 @@ def _compiled(item: Item) -> Item:
     scalars = [cutlass.Int32(0)] * item["scalars"]
     module = _module(item["code"])
     made = cute.compile[cute.KeepCUBIN, cute.KeepPTX](module.launch, *tensors, make_fake_stream(), *scalars)
-    known = {"rounds": rounds(made.__cubin__)} if item["arch"].startswith("sm_90") else {}
+    known = {}
+    if item["arch"].startswith("sm_90"):
+        known = dict(zip(("rounds", "loads"), rounds(made.__cubin__), strict=True))
     return {"registers": registers(made.__cubin__), "ptx": made.__ptx__} | known
 
 
