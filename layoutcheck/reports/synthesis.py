@@ -36,7 +36,7 @@ def render(found: Synthesis, format_: str = "text", shown: int = 1) -> str:
     for kind, reason in found.dropped:
         lines += _wrapped("dropped  ", f"{kind}: {reason}")
     if found.cut:
-        cut = f"Cut after {SEARCH_SECONDS:g} s: there may be better plans."
+        cut = f"Cut after {SEARCH_SECONDS:g} s of the processor: there may be better plans."
         lines += ["", cut, "Searched until then:"]
     else:
         lines += ["", "Searched, and best within it:"]

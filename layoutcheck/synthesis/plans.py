@@ -25,10 +25,12 @@ from layoutcheck.synthesis.wanted import PROBE_PITCH, Wanted
 
 MOST = 8
 """Plans that are judged and returned."""
-SEARCH_SECONDS, MOST_SECONDS = 7.5, 9.0
-"""After which the search ends, and no other plan is judged."""
-BUSY = 0.8
-"""Of those, seconds of the processor: a machine that is not too busy gives an idle one's answer."""
+SEARCH_SECONDS, MOST_SECONDS = 6.0, 7.2
+"""Of the processor, after which the search ends, and no other plan is judged: a busy machine gives an idle
+one's answer, later."""
+BUSY = 8.0
+"""How many times as long by the clock both may take on a busy machine."""
+NOT_JUDGED = "not judged: the time was up"
 MOST_ROUNDS = 6
 """Searches, each without what `check` refused before."""
 
@@ -125,7 +127,7 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class Synthesis:
-    """The plans for a request, best first, at least one; `dropped`: kinds that `check` refused, and why.
+    """The plans for a request, best first, at least one; `dropped`: kinds that are left out, and why.
 
     `looked_at` layouts of the space were searched: fewer than there are where the time was up before.
     """
@@ -143,8 +145,9 @@ class Synthesis:
 
     @property
     def cut(self) -> bool:
-        """Whether the time was up before the whole space was searched: nothing is called the best then."""
-        return self.looked_at < len(self.searched.layouts)
+        """Whether the time was up before all was searched and judged: nothing is called the best then."""
+        late = any(reason == NOT_JUDGED for _, reason in self.dropped)
+        return late or self.looked_at < len(self.searched.layouts)
 
     @cached_property
     def pareto(self) -> tuple[Plan, ...]:
@@ -171,7 +174,10 @@ class Synthesis:
             else "; every copy is conflict-free and as wide as it can be."
         )
         if len(self.plans) == 1:
-            return f"{first} No plan of another kind works."
+            others = (
+                "The time was up before others were found" if self.cut else "No plan of another kind works"
+            )
+            return f"{first} {others}."
         other = self.plans[1]
         more = [
             f"{getattr(other.counts, name) - getattr(best.counts, name):+,} {words}"
@@ -193,7 +199,7 @@ class Synthesis:
         edges = "full tiles"
         if self.wanted.tails:
             edges = "edges by predicates, which are not counted, and by TMA"
-        cut = f"{self.looked_at} of " if self.cut else ""
+        cut = f"{self.looked_at} of " if self.looked_at < len(searched.layouts) else ""
         return (
             f"{cut}{len(searched.layouts)} layouts in shared memory: {_layouts_in_words(searched)}",
             f"{dealt} moves: {', '.join(self.wanted.engines)}; threads take blocks of powers of two, up to "
@@ -269,7 +275,7 @@ def synthesize(
     Raises InputError where no plan works, with the reason of the best that does not; and what `compiler`
     raises.
     """
-    searched_until, until = (Deadline(BUSY * most, most) for most in (SEARCH_SECONDS, MOST_SECONDS))
+    searched_until, until = (Deadline(most, BUSY * most) for most in (SEARCH_SECONDS, MOST_SECONDS))
     space = space_of(wanted)
     searching = Search(space, wanted.stages, wanted.arch.smem_per_block_bytes)
     refused: Refused = set()
@@ -280,7 +286,11 @@ def synthesize(
         plans: list[Plan] = []
         before = len(refused)
         for n, one in enumerate(searched.found):
-            if len(plans) == MOST or (plans and until.passed):
+            if len(plans) == MOST:
+                break
+            if plans and until.passed:
+                late = searched.found[n : n + MOST - len(plans)]
+                reasons |= {kind_of(other.shared, other.moves): NOT_JUDGED for other in late}
                 break
             if progress is not None:
                 progress("checks", n, min(len(searched.found), MOST))
@@ -300,6 +310,8 @@ def synthesize(
     dropped = tuple((kind, why) for kind, why in reasons.items() if kind not in kinds)
     if not plans:
         why = "; ".join(f"{kind}: {reason}" for kind, reason in dropped[:2])
+        if not why and searched_until.passed:
+            why = f"the time was up after {searched.layouts} of {len(space.layouts)} layouts"
         raise InputError(
             f"no plan of the space works for a {wanted.tile} tile of {wanted.dtype}"
             + (f" ({why})" if why else _no_move(space, wanted)),

@@ -121,16 +121,16 @@ class Deadline:
 
     def __init__(self, processor: float, clock: float) -> None:
         self._processor, self._clock = time.process_time() + processor, time.monotonic() + clock
-        self._next = 0.0
+        self._next, self._up = 0.0, False
 
     @property
     def passed(self) -> bool:
         """Whether it is up. The processor's time is asked for every hundredth of a second: it costs much."""
         now = time.monotonic()
-        if now < self._next:
-            return False
-        self._next = now + _GLANCE
-        return now > self._clock or time.process_time() > self._processor
+        if now >= self._next:
+            self._next = now + _GLANCE
+            self._up |= now > self._clock or time.process_time() > self._processor
+        return self._up
 
 
 class Searched(NamedTuple):

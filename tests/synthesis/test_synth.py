@@ -20,6 +20,7 @@ from layoutcheck.reports.synthesis import render
 from layoutcheck.synthesis import Plan, Synthesis, TileRequest, synthesize
 from layoutcheck.synthesis.compiled import arguments
 from layoutcheck.synthesis.copies import keeps_elements
+from layoutcheck.synthesis.plans import NOT_JUDGED
 from layoutcheck.synthesis.reading import read
 from layoutcheck.synthesis.search import Deadline
 
@@ -318,7 +319,8 @@ def test_errors_of_the_function_name_its_arguments() -> None:
 
 
 def test_a_deadline_is_up_by_the_clock_or_by_the_processor() -> None:
-    assert Deadline(0.0, 100.0).passed and Deadline(100.0, 0.0).passed
+    for up in Deadline(0.0, 100.0), Deadline(100.0, 0.0):
+        assert up.passed and up.passed
     until = Deadline(100.0, 100.0)
     assert not until.passed and not until.passed
 
@@ -331,5 +333,22 @@ def test_what_is_cut_says_what_was_searched_and_calls_nothing_best(monkeypatch: 
     found = lc.synthesize((64, 32), K, "ldmatrix")
     assert found.cut and 0 < found.looked_at < len(found.searched.layouts)
     text = render(found, shown=0)
-    assert "Cut after 7.5 s: there may be better plans" in text and "best within" not in text
+    assert "Cut after 6 s of the processor: there may be better plans" in text and "best within" not in text
     assert f"{found.looked_at} of {len(found.searched.layouts)} layouts" in text
+
+
+def test_plans_that_no_time_was_left_to_judge_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One is judged in any case; of the others nobody says that they do not work."""
+    whole = lc.synthesize((64, 32), K, "ldmatrix")
+    monkeypatch.setattr("layoutcheck.synthesis.plans.MOST_SECONDS", -1.0)
+    found = lc.synthesize((64, 32), K, "ldmatrix")
+    assert len(found.plans) == 1 < len(whole.plans) and found.cut and not whole.cut
+    judged_late = {kind for kind, reason in found.dropped if reason == NOT_JUDGED}
+    assert judged_late == {plan.kind for plan in whole.plans} - {found.best.kind}
+    assert "The time was up before others were found" in found.why
+
+
+def test_without_time_it_is_the_time_that_the_error_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("layoutcheck.synthesis.plans.SEARCH_SECONDS", -1.0)
+    with pytest.raises(InputError, match=r"the time was up after 0 of \d+ layouts"):
+        lc.synthesize((64, 32), K, "ldmatrix")
