@@ -57,8 +57,8 @@ def made_of(answer: dict[str, Any]) -> Compiled:
     if "ptx" not in answer:
         said = str(answer.get("error", answer))[:500]
         raise InputError(f"the DSL does not compile a plan's program: {said}")
-    said = answer.get("rounds"), answer.get("loads", 0)
-    return Compiled(answer["registers"], loop_instructions(answer["ptx"]), *said)
+    rounds = answer.get("rounds"), answer.get("loads", 0)
+    return Compiled(answer["registers"], loop_instructions(answer["ptx"]), *rounds)
 
 
 def arguments(wanted: Wanted) -> list[list[Any]]:
