@@ -120,6 +120,7 @@ MEMCHECKED = [
     *[Shape(77, 129, batch=5), Shape(136, 264), Shape(300, 700, off=2), Shape(128, 192), Shape(1000, 3)],
     *[Shape(3, 1000), Shape(257, 1003), Shape(1003, 257), Shape(64, 64, batch=3)],
     *[Shape(255, 1024), Shape(1024, 255), Shape(300, 1000, off=5), Shape(200, 264, batch=2)],
+    *[Shape(1003, 8), Shape(4, 1003)],
 ]
 """Shapes that compute-sanitizer looks at, each tensor an allocation of its own."""
 
@@ -136,6 +137,7 @@ CHECKED = (
         "packed, 33 rows, 2",
     ),
     *("slim, 3 rows, 1", "slim, 3 columns, 1", "slim, 3 rows, 2", "slim, 3 columns, 2"),
+    *("slim, 8 columns, 1 wide", "slim, 4 rows, 1 wide"),
 )
 
 

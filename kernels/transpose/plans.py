@@ -56,6 +56,7 @@ PLANS: dict[str, AnyPlan] = {
     "exchange 64x64 async": Exchange((64, 64), 0, "async", "streaming"),
     "registers": Plan((8, 4), (1, 1), 0, "no_allocate", "streaming"),
     "shifted 128x256 by 32 last": Shifted((128, 256), 16, 32, "plain", "evict_last"),
+    "shifted 128x256 by 32 first": Shifted((128, 256), 16, 32, "evict_first", "evict_last"),
     "shifted 128x128 by 16": Shifted((128, 128), 8, 16),
     "shifted 64x128 by 16": Shifted((64, 128), 4, 16),
     "shifted 64x64": Shifted((64, 64), 4, 8),
@@ -123,7 +124,7 @@ def tight(x: Any) -> dict[str, AnyPlan]:
     height = -(-(x.shape[-2] + CHUNK - 1) // 64) * 64
     if not 64 < x.shape[-2] <= MOST_ROWS:
         return {}
-    tiles = {128: 16, 96: 12, 64: 8, 48: 6, 32: 4}
+    tiles = {128: 16, 64: 8, 32: 4}
     return {
         f"shifted {n}x{height} tight": Shifted((n, height), warps, CHUNK, tight=True)
         for n, warps in tiles.items()
