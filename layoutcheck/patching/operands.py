@@ -1,8 +1,8 @@
-"""Edits for a product whose operands do not fit (LC601 to LC604, LC607): one word of the program at a time.
+"""Edits for a product whose operands do not fit (LC601 to LC605, LC607): one word of the program at a time.
 
-The tiled copy of another operand or of another tiled MMA, ldmatrix that transposes or does not, a layout atom
-or a descriptor of the other major. What is proposed need not be right: `objection` holds the trace of the
-edited program against the first one.
+The tiled copy of another operand or of another tiled MMA, ldmatrix that transposes or does not, one view of a
+tile for another (`views`), a layout atom or a descriptor of the other major. What is proposed need not be
+right: `objection` holds the trace of the edited program against the first one.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ from collections.abc import Iterator
 
 from layoutcheck.patching.edit import Candidate, Edit, span_of
 from layoutcheck.patching.program import Source
+from layoutcheck.patching.views import views
 from layoutcheck.sources.traced import KernelFinding, Trace
 
-CODES = ("LC601", "LC602", "LC603", "LC604", "LC607")
+CODES = ("LC601", "LC602", "LC603", "LC604", "LC605", "LC607")
+_SEEN_OTHERWISE = ("LC602", "LC603", "LC605")  # what different views of a tile lead to
 _BAD = ("rejected", "wrong")
 _COPY = re.compile(r"make_tiled_copy_([ABC])")
 _KIND = re.compile(r"(K|MN)_(INTER|SW32|SW64|SW128)")
@@ -45,10 +47,13 @@ def ways(texts: dict[str, str], finding: KernelFinding) -> Iterator[tuple[str, C
     for path in dict.fromkeys(frame.file for frame in frames):
         if path in texts:
             source = Source(path, texts[path])
-            if finding.code != "LC607":
+            if finding.code in _SEEN_OTHERWISE:
+                yield from views(source)
+            if finding.code not in ("LC605", "LC607"):
                 yield from _copies(source, letter)
                 yield from _transposed(source)
-            yield from _majors(source)
+            if finding.code != "LC605":
+                yield from _majors(source)
 
 
 def _copies(source: Source, letter: str) -> Iterator[tuple[str, Candidate]]:
@@ -116,7 +121,8 @@ def _name(node: ast.expr) -> str:
 def objection(before: Trace, after: Trace, finding: KernelFinding) -> str:
     """Why a program is not shown to be better; "" where it is.
 
-    The finding is gone, nothing else is found, and as many products are followed as before.
+    The finding is gone, nothing else is found, and as many products are followed as before; of a tile that
+    two sides see differently, more bytes arrive in order.
     """
     old, new = (Counter(map(_kind, findings(trace))) for trace in (before, after))
     if new - old:
@@ -125,6 +131,8 @@ def objection(before: Trace, after: Trace, finding: KernelFinding) -> str:
         return f"{finding.code} remains"
     if _counted(after) < _counted(before):
         return "fewer products are followed"
+    if finding.code == "LC605" and _in_order(after) <= _in_order(before):
+        return "the tile's elements are not seen to arrive in order"
     return ""
 
 
@@ -135,6 +143,11 @@ def remains(finding: KernelFinding, trace: Trace) -> bool:
 
 def _kind(finding: KernelFinding) -> tuple[str, str]:
     return finding.code, str(finding.evidence.get("operand", ""))
+
+
+def _in_order(trace: Trace) -> int:
+    """Bytes that kernels without a product move through shared memory, each to its place."""
+    return sum(one.in_order for one in trace.operands)
 
 
 def _counted(trace: Trace) -> tuple[int, int]:

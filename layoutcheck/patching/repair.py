@@ -96,7 +96,7 @@ def repair(
             progress(f"repairing {where}")
         made, why = whole.product(search, state, finding, found.after)
         if made is None:
-            products.append(Sketch(where, why))
+            products.append(Sketch(where, locked.get(where.file) or why))
             continue
         found.repairs.append(_as_given(found, made.repair))
         found.after, state = made.edited.changed, made.edited.after

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator
 
 from layoutcheck.patching.edit import Candidate, Edit, span_of
@@ -27,12 +28,20 @@ def retiled(program: Program, site: Site) -> Iterator[tuple[str, Candidate]]:
         made = program.definition(fragment).node
         if thread is None or (isinstance(made, ast.Call) and name_of(made).startswith(_CUT)):
             continue
-        start, end = span_of(program.sources[one.path], fragment.node)
-        text = program.sources[one.path].text[start:end]
-        yield _TITLE, (Edit(one.path, start, end, f"{thread}.retile({text})"),)
+        given = _given(program, fragment)
+        start, end = span_of(program.sources[given.path], given.node)
+        text = program.sources[given.path].text[start:end]
+        yield _TITLE, (Edit(given.path, start, end, f"{thread}.retile({text})"),)
 
 
 _CUT = ("retile", "partition_")
+
+
+def _given(program: Program, fragment: Site) -> Site:
+    """Where a name is given to the fragment for all copies (`view = fragment`), else the operand itself."""
+    _, *behind = itertools.islice(program.behind(fragment), 2)
+    alike = [one for one in behind if isinstance(fragment.node, ast.Name) and isinstance(one.node, ast.Name)]
+    return alike[0] if alike and alike[0].function is fragment.function else fragment
 
 
 def _whole(site: Site) -> Site:
@@ -44,12 +53,13 @@ def _whole(site: Site) -> Site:
 
 
 def _slice_of(program: Program, site: Site) -> str | None:
-    """The thread's slice that a partition is of, by its name."""
-    made = program.definition(site)
-    node = made.node
-    if not isinstance(node, ast.Call) or name_of(node) not in ("partition_S", "partition_D"):
-        return None
-    function = node.func
-    if not isinstance(function, ast.Attribute) or not isinstance(function.value, ast.Name):
-        return None
-    return function.value.id if made.function is site.function else None
+    """The thread's slice that a partition is of, by its name; None where several may be."""
+    made = [
+        one for one in program.behind(site)
+        if isinstance(one.node, ast.Call) and name_of(one.node) in ("partition_S", "partition_D")
+    ]  # fmt: skip
+    owners = [one.node.func.value for one in made if isinstance(one.node, ast.Call)
+              and isinstance(one.node.func, ast.Attribute)]  # fmt: skip
+    names = {one.id for one in owners if isinstance(one, ast.Name)}
+    own = all(one.function is site.function for one in made)
+    return names.pop() if len(names) == 1 and len(owners) == len(made) and own else None

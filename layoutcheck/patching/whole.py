@@ -95,12 +95,13 @@ _ALIGNMENT = re.compile(r"alignment \([0-9]+ bits\) does not meet requirement \(
 
 
 def near(program: Program, failed: TraceFailure) -> Iterator[tuple[str, Candidate]]:
-    """Titles and edits for the arguments of the calls that span the line of a failure, if that is known."""
+    """Titles and edits for the arguments of the calls that span the line of a failure, if that is known.
+
+    Of what the compiler refuses, for all fragments too.
+    """
     asked = _ALIGNMENT.search(failed.message)
     if failed.where is None:
-        for path, source in program.sources.items():
-            for made in source.calls():
-                yield from retiled(program, Site(path, made, source.owners.get(made)))
+        yield from _retiled(program)
         return
     for call in calls_at(program, failed.where.file, failed.where.line):
         yield from retiled(program, call)
@@ -110,6 +111,18 @@ def near(program: Program, failed: TraceFailure) -> Iterator[tuple[str, Candidat
                 (f"alignment: {need} B, as the compiler asks", one) for one in aligned(program, call, need)
             )
         yield from respelled(program, call)
+    if failed.kind in UNCOMPILED:  # the place is often the kernel's alone
+        yield from _retiled(program)
+
+
+def _retiled(program: Program) -> Iterator[tuple[str, Candidate]]:
+    """The fragments of all copies, retiled."""
+    sites = (
+        Site(path, made, source.owners.get(made))
+        for path, source in program.sources.items()
+        for made in source.calls()
+    )
+    yield from dict.fromkeys(way for site in sites for way in retiled(program, site))
 
 
 def failure(search: Search, state: State, failed: TraceFailure, texts: dict[str, str]) -> Proven | None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
 
@@ -49,8 +50,10 @@ def check_products(
     """The products of a traced module. Raises nothing: what cannot be checked says so."""
     by_types = check_operands(module)
     if not multiplies(module):
-        moved = _moved(module, lowered, seconds) if rearranges(module) and not problem else ()
-        return replace(by_types, findings=(*by_types.findings, *moved))
+        if not rearranges(module) or problem:
+            return by_types
+        moved, in_order = _moved(module, lowered, seconds)
+        return replace(by_types, findings=(*by_types.findings, *moved), in_order=in_order)
     if problem:
         return replace(by_types, unchecked=(*by_types.unchecked, f"elements of products: {problem}"))
     one_row: set[tuple[str, Frame]] = set()
@@ -182,12 +185,15 @@ def _instances(kernel: WatchedKernel, text: str, budget: Budget) -> tuple[Judged
     return judged, lost, problem
 
 
-def _moved(module: TracedModule, lowered: str, seconds: float) -> Iterator[KernelFinding]:
+def _moved(module: TracedModule, lowered: str, seconds: float) -> tuple[list[KernelFinding], int]:
     """Tiles of a module without products that are written and read through different views.
 
-    What cannot be followed is left: nothing is claimed of such kernels.
+    Beside them the bytes that arrive in order. What cannot be followed is left: nothing is claimed of such
+    kernels.
     """
-    try:
+    found: list[KernelFinding] = []
+    in_order = 0
+    with suppress(InputError, OutOfTime, Undecided, *_SURPRISES):
         for kernel in kernels_of(module, lowered):
             if _blocks(kernel) > MOST_BLOCKS:
                 continue
@@ -196,9 +202,9 @@ def _moved(module: TracedModule, lowered: str, seconds: float) -> Iterator[Kerne
             for step in order:
                 replay.run(*step)
             if not replay.lost:
-                yield from (told(breach, module) for breach in misplaced(moves, names, module.text))
-    except (InputError, OutOfTime, Undecided, *_SURPRISES):
-        return
+                found += [told(breach, module) for breach in misplaced(moves, names, module.text)]
+                in_order += moves.in_order
+    return found, in_order
 
 
 def _blocks(kernel: WatchedKernel) -> int:

@@ -205,9 +205,13 @@ class Depths:
                 across = (np.diff(coordinates, axis=2) > 0).sum(3) > 1
                 turns = np.diff(np.sign(steps), axis=2) != 0
                 back = bool(turns.any())
-                if varying[0].sum() == 2 and varying[1].sum() == 2 and (back or across.any()):
-                    g, m, k = (int(i) for i in np.argwhere(turns if back else across)[0])
-                    k += 2 if back else 1
+                if varying[0].sum() != 2 or varying[1].sum() != 2:
+                    continue
+                exchanged = _exchanged(coordinates, np.flatnonzero(varying[0]))
+                if exchanged is not None or back or across.any():
+                    places = np.argwhere(turns if back else across)
+                    g, m, k = exchanged or (int(i) for i in places[0])
+                    k += 0 if exchanged else 2 if back else 1
                     held = tuple(map(int, coordinates[g, m, k]))
                     facts = (("row", m), ("k", k), ("held", held), ("taken", ()),
                              ("group", int(one.groups[g])), ("bits", one.bits))  # fmt: skip
@@ -242,6 +246,28 @@ def _turned(sides: list[Side], sums: Array, other: Along, names: Names) -> tuple
         if alike and np.ptp(goes) and taken[0] < taken[1] <= extent:
             return int(first), int(mine[goes != goes[0]][0]), k[:, 0, deep]
     return None
+
+
+def _exchanged(coordinates: Array, modes: Array) -> tuple[int, int, int] | None:
+    """(group, row, k) of the first element beyond a block, where the blocks of a tile are exchanged.
+
+    Along one mode k runs within blocks that rows step over, along the other rows run within blocks that k
+    steps over: a transpose of all elements in place of that within each block, or the other way round.
+    Patches of an image, which k steps through along both of its modes, are another thing.
+    """
+    for g, tile in enumerate(coordinates[..., modes]):
+        depth, rows = tile[0] - tile[0, 0], tile[:, 0] - tile[0, 0]
+        for one in (0, 1):
+            within = _steps_over(depth[:, one], rows[:, one])
+            if within and _steps_over(rows[:, 1 - one], depth[:, 1 - one]):
+                return g, 0, int(np.argmax(depth[:, 1 - one] > 0))
+    return None
+
+
+def _steps_over(inner: Array, outer: Array) -> bool:
+    """Whether both vary, and the steps of `outer` go beyond all of `inner`."""
+    both = np.concatenate([inner, outer])
+    return bool((both >= 0).all() and inner.any() and outer.any() and inner.max() < outer[outer > 0].min())
 
 
 def _distinct(labels: Array) -> bool:

@@ -38,11 +38,15 @@ class Moved(NamedTuple):
 
 @dataclass(slots=True)
 class Moves:
-    """Which operation wrote each byte of shared memory, and which read it; `swizzles` of tensor maps."""
+    """Which operation wrote each byte of shared memory, and which read it; `swizzles` of tensor maps.
+
+    `in_order` are the bytes that `misplaced` saw to arrive each at its place, or at that of a transpose.
+    """
 
     numbers: dict[Operation, int] = field(default_factory=dict)
     swizzles: dict[Operation, str] = field(default_factory=dict)
     stored: list[Moved] = field(default_factory=list)
+    in_order: int = 0
 
     def number(self, op: Operation) -> int:
         """A number for an operation, from 1."""
@@ -84,6 +88,9 @@ def misplaced(moves: Moves, names: Names, text: str) -> list[Breach]:
         if arrived is None:
             continue
         kind, index, places, given = arrived
+        if not kind:
+            moves.in_order += len(places) * target.bytes
+            continue
         writer, reader = divmod(int(through[whole][index]), 1 << _PAIR)
         ops = list(moves.numbers)
         ways = [_swizzle(ops[n - 1], moves, text) for n in (writer, reader)]
@@ -102,7 +109,10 @@ def misplaced(moves: Moves, names: Names, text: str) -> list[Breach]:
 def _arrived(
     at: Array, labels: Array, target: Tensor, source: Tensor
 ) -> tuple[str, int, Array, Array] | None:
-    """How the elements of a tile are exchanged, the number of one that shows it, and all coordinates."""
+    """How the elements of a tile are exchanged, the number of one that shows it, and all coordinates.
+
+    "" where they are not; None where that is not known, or is an order that may be meant.
+    """
     places, given = target.coordinates(at), source.coordinates(labels)
     if places is None or given is None:
         return None
@@ -121,7 +131,9 @@ def _arrived(
     extents = [sorted(m.extent for m in one.modes if m.place in mode.tolist())
                for one, mode in zip((target, source), modes, strict=True)]  # fmt: skip
     crossed = [bit for bit, image in images.items() if (bit < _BITS) != (image.bit_length() - 1 < _BITS)]
-    if extents[0] != extents[1] or not crossed or len(crossed) == len(images):
+    if not crossed or len(crossed) == len(images):
+        return "", 0, places, given
+    if extents[0] != extents[1]:
         return None
     return "blocks", _sample(two[0], crossed[0]), places, given
 

@@ -261,7 +261,8 @@ class ElementReport:
 class OperandReport:
     """What the check of one kernel's products came to: `followed` of its `products` are known.
 
-    `unchecked` are sentences on the rest.
+    `unchecked` are sentences on the rest. A kernel without products has `in_order`: the bytes that it moves
+    through shared memory and that were seen to arrive each at its place.
     """
 
     kernel: str
@@ -270,6 +271,7 @@ class OperandReport:
     unchecked: tuple[str, ...] = ()
     products: int = 0
     followed: int = 0
+    in_order: int = 0
 
 
 Told: TypeAlias = "OrderReport | ElementReport | OperandReport"

@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from layoutcheck.patching.operands import unrepaired, ways
+from layoutcheck.patching.program import Program
 from layoutcheck.patching.repair import repair
 from layoutcheck.patching.repaired import Repaired
+from layoutcheck.patching.whole import near
 from layoutcheck.sources.traced import (
     Frame,
     KernelFinding,
@@ -70,6 +72,71 @@ def test_transposes_and_majors(tmp_path: Path) -> None:
         "major = OperandMajorMode.K",
     ]
     assert [line for _, line in proposed(tmp_path / "p.py", TILES, "LC607")] == lines[2:]
+
+
+VIEWS = """def kernel(smem, storage, copy, layout):
+    raw = smem.allocate_tensor(dtype, layout.outer, 1024)
+    swizzled = cute.recast_ptr(raw.iterator, cute.make_swizzle(3, 4, 3))
+    one = copy.partition_D(raw)
+    view = cute.make_tensor(swizzled, raw.layout)
+    other = copy.partition_S(view)
+    plain = copy.partition_S(bare(raw))
+    pitch = cute.make_swizzle(2, 4, 3)
+"""
+
+
+def test_one_view_of_a_tile_for_another(tmp_path: Path) -> None:
+    found = proposed(tmp_path / "p.py", VIEWS, "LC605")
+    assert found == [
+        ("partition_S of raw itself", "    other = copy.partition_S(raw)"),
+        ("partition_S of raw itself", "    plain = copy.partition_S(raw)"),
+        ("the swizzle layout.inner",
+         "    raw = smem.allocate_tensor(dtype, layout.outer, 1024, swizzle=layout.inner)"),
+        ("raw.iterator for swizzled", "    view = cute.make_tensor(raw.iterator, raw.layout)"),
+        ("swizzle 3, 4, 3 for 2, 4, 3", "    pitch = cute.make_swizzle(3, 4, 3)"),
+        ("swizzle 2, 4, 3 for 3, 4, 3",
+         "    swizzled = cute.recast_ptr(raw.iterator, cute.make_swizzle(2, 4, 3))"),
+    ]  # fmt: skip
+    assert proposed(tmp_path / "p.py", VIEWS, "LC602")[: len(found)] == found
+    assert proposed(tmp_path / "p.py", VIEWS, "LC601") == []
+
+
+@pytest.mark.parametrize(("arrived", "kept"), [(512, True), (0, False)])
+def test_a_tile_that_is_no_longer_followed_is_not_repaired(tmp_path: Path, arrived: int, kept: bool) -> None:
+    path = tmp_path / "p.py"
+    path.write_text(VIEWS)
+    moved = Trace(operands=(OperandReport("k", "sm_90a", in_order=arrived),))
+    before = Trace(operands=(OperandReport("k", "sm_90a", (finding(path, "LC605", ""),)),))
+
+    def retrace(script: str, cwd: str | None) -> Trace:
+        return moved if "other = copy.partition_S(raw)" in Path(script).read_text() else before
+
+    found = repair(str(path), before, retrace)
+    assert [one.title for one in found.repairs] == ["partition_S of raw itself"] * kept
+    if not kept:
+        assert "not seen to arrive in order" in found.sketches[0].reason
+
+
+RETILED = """def kernel(mma, copy, tile, other):
+    fragment = mma.make_fragment_A(mma.partition_A(tile))
+    reader = copy.get_slice(tidx)
+    view = fragment
+    source = reader.partition_S(tile)
+    stage = source[None, None, None, 0]
+    cute.copy(copy, stage[None, None, 0], view[None, None, 0])
+    stage = source[None, None, None, 1]
+    cute.copy(copy, stage[None, None, 0], view[None, None, 1])
+    cute.copy(copy, source, reader.retile(fragment))
+"""
+
+
+def test_a_fragment_is_retiled_once_where_its_copies_take_it_from(tmp_path: Path) -> None:
+    path = str(tmp_path / "p.py")
+    failed = TraceFailure("uncompiled", "the compiler dies of SIGABRT")
+    ((_, (one,)),) = near(Program({path: RETILED}), failed)
+    assert (RETILED[: one.start] + one.new + RETILED[one.end :]).splitlines()[3] == (
+        "    view = reader.retile(fragment)"
+    )
 
 
 def tried(path: Path, after: dict[str, Trace], before: Trace) -> Repaired:

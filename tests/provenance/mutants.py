@@ -1,30 +1,34 @@
 """Mutants of real kernels: one thing of an operand's way changed, and whether the check tells.
 
-    python -m tests.provenance.mutants CUTLASS OUT.json [--only TEXT]
+    python -m tests.provenance.mutants CUTLASS OUT.json [--only TEXT] [--processes 2]
 
 CUTLASS is `examples/python/CuTeDSL/cute` of a checkout. Each mutant of a script is written to a folder of its
 own, traced without a GPU, and counted: refused by the DSL (or by Python), told by a finding of LC6xx, said
-not to be followed, or silent. A survivor's `said` is what the report says of it.
+not to be followed, equivalent, or silent. Equivalent are those whose kernels sum and store what the script's
+own do, for random values of all elements (`lowered_mutants.outcome`): a pointer's swizzle that is taken away
+where the tile has its swizzle in its layout. A survivor's `said` is what the report says of it.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import re
-import sys
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.trace import trace_script
-from layoutcheck.provenance import check_products
 from layoutcheck.sources.traced import OperandReport
 from layoutcheck.sources.traced_module import TracedModule
+from tests.provenance.lowered_mutants import Answer, judged
 
 HELPERS = """
 def _plain(tensor):
@@ -100,11 +104,31 @@ def mutants(root: Path) -> Iterator[dict[str, Any]]:
 
 def run(root: Path, one: dict[str, Any]) -> dict[str, Any]:
     """Trace one mutant."""
-    reports: list[OperandReport] = []
+    own = (root / one["script"]).read_text()
+    traced, failure, refused = _traced(root, {**one, "text": own})
+    right = {name: answer.result for name, answer in traced.items()}
+    traced, failure, refused = _traced(root, one)
+    codes = sorted({code for answer in traced.values() for code in answer.codes})
+    unchecked = sorted({words for answer in traced.values() for words in answer.unchecked})
+    if codes:
+        answer = "told"
+    elif failure or not traced or refused:
+        answer = "refused"
+    elif {name: one.result for name, one in traced.items()} == right:
+        answer = "equivalent"
+    else:
+        answer = "not followed" if unchecked else "silent"
+    row = {key: one[key] for key in ("script", "arguments", "line", "what")}
+    return {**row, "answer": answer, "codes": codes, "said": unchecked, "refused": failure[:160]}
 
-    def look(module: TracedModule, lowered: str, problem: str) -> OperandReport:
-        reports.append(check_products(module, lowered, problem))
-        return reports[-1]
+
+def _traced(root: Path, one: dict[str, Any]) -> tuple[dict[str, Answer], str, bool]:
+    """What is said of each kernel of a script, what ended it, and whether a copy was refused."""
+    answers: dict[str, Answer] = {}
+
+    def look(module: TracedModule, lowered: str, _problem: str) -> OperandReport:
+        answers[f"{len(answers)} {module.arch}"] = judged(module, lowered)
+        return OperandReport(module.kernel, module.arch)
 
     folder = (root / one["script"]).parent
     with tempfile.TemporaryDirectory() as made, tempfile.TemporaryFile() as log:
@@ -115,17 +139,8 @@ def run(root: Path, one: dict[str, Any]) -> dict[str, Any]:
                 str(path), one["arguments"].split(), launch=False, arch=one["arch"], timeout_s=120,
                 output=log, cwd=str(folder), lowering=lowering,
             )  # fmt: skip
-    codes = sorted({f.code for report in reports for f in report.findings})
-    unchecked = sorted({s for report in reports for s in report.unchecked})
     failure = next((f.message for f in trace.failures if f.kind != "timeout"), "")
-    if codes:
-        answer = "told"
-    elif failure or not reports or any(c.refused for c in trace.copies):
-        answer = "refused"
-    else:
-        answer = "not followed" if unchecked else "silent"
-    row = {key: one[key] for key in ("script", "arguments", "line", "what")}
-    return {**row, "answer": answer, "codes": codes, "said": unchecked, "refused": failure[:160]}
+    return answers, failure, any(c.refused for c in trace.copies)
 
 
 def main() -> None:
@@ -134,34 +149,31 @@ def main() -> None:
     parser.add_argument("root", type=Path)
     parser.add_argument("output", type=Path)
     parser.add_argument("--only", default="")
+    parser.add_argument("--processes", type=int, default=2)
     given = parser.parse_args()
-    rows = []
-    for one in mutants(given.root.resolve()):
-        if given.only in f"{one['script']} {one['what']}":
-            rows.append(run(given.root.resolve(), one))
-            row = rows[-1]
-            print(
-                row["script"],
-                row["line"],
-                row["what"],
-                row["answer"],
-                row["codes"],
-                row["refused"][:80],
-                flush=True,
-            )
+    root, rows = given.root.resolve(), list[dict[str, Any]]()
+    every = [one for one in mutants(root) if given.only in f"{one['script']} {one['what']}"]
+    with ProcessPoolExecutor(given.processes, mp_context=get_context("spawn")) as pool:
+        for row in pool.map(run, itertools.repeat(root), every):
+            rows.append(row)
+            print(*(row[key] for key in ("script", "line", "what", "answer", "codes")), flush=True)
+            given.output.write_text(json.dumps(evidence(rows), indent=1) + "\n")
+    print(evidence(rows)["answers"])
+
+
+def evidence(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """The counts, and every survivor."""
     counts = Counter(row["answer"] for row in rows)
-    live = len(rows) - counts["refused"]
-    evidence = {
+    live = len(rows) - counts["refused"] - counts["equivalent"]
+    return {
         "date": time.strftime("%Y-%m-%d"), "command": "python -m tests.provenance.mutants CUTLASS OUT.json",
         "mutants": len(rows), "answers": dict(counts), "live": live,
+        "told_share": round(counts["told"] / max(1, live), 3),
         "by_change": {
             what: dict(Counter(r["answer"] for r in rows if r["what"] == what)) for what, _, _ in CHANGES
         },
         "survivors": [row for row in rows if row["answer"] in ("silent", "not followed")],
     }  # fmt: skip
-    given.output.write_text(json.dumps(evidence, indent=1) + "\n")
-    print(dict(counts))
-    sys.exit(0)
 
 
 if __name__ == "__main__":

@@ -26,8 +26,13 @@ ROW, COLUMN = np.divmod(np.arange(64 * 64), 64)
 EXCHANGED = Swizzle(3, 4, 3)(np.arange(64 * 64) * 2) // 2
 
 
-def _told(loaded: Array, reader: str = "cute.copy#0", pitch: int = 64) -> list[Breach]:
+def _told(loaded: Array, reader: str = "cute.copy#0") -> list[Breach]:
     """What is said of a tile whose element i comes from element `loaded[i]` of a tensor."""
+    return _seen(loaded, reader)[0]
+
+
+def _seen(loaded: Array, reader: str = "cute.copy#0") -> tuple[list[Breach], int]:
+    """The same, and the bytes that arrive in order."""
     names = ("cute.memref.store#0", reader, "cute.memref.store#1")
     text = "".join(f'"a"() : () -> () loc("{name}")\n' for name in names)
     ops = [op for op in parse(f'"builtin.module"() ({{\n{text}}}) : () -> ()').walk() if op.name == "a"]
@@ -36,7 +41,7 @@ def _told(loaded: Array, reader: str = "cute.copy#0", pitch: int = 64) -> list[B
     at = object_at(2) + 2 * np.arange(64 * 64)
     moves.keep(ops[2], 0, at, object_at(1) + 2 * loaded, pair(np.full(at.size, writer), read))
     known = {n: [Tensor(object_at(n), 2, (Mode(0, 128, 64), Mode(1, 2, 64)), 2)] for n in (1, 2)}
-    return misplaced(moves, Names(known), TRACED)
+    return misplaced(moves, Names(known), TRACED), moves.in_order
 
 
 def test_a_swizzle_on_one_side_is_told_with_both_and_the_first_element() -> None:
@@ -45,6 +50,11 @@ def test_a_swizzle_on_one_side_is_told_with_both_and_the_first_element() -> None
         "swizzle", "S<3,4,3>", "", (1, 0), (1, 8)
     )  # fmt: skip
     assert (one["differ"], one["of"]) == (56 * 64, 64 * 64)
+
+
+def test_bytes_that_arrive_in_order_are_counted() -> None:
+    assert _seen(64 * ROW + COLUMN)[1] == _seen(64 * COLUMN + ROW)[1] == 2 * 64 * 64
+    assert _seen(EXCHANGED)[1] == _seen(64 * ROW + (COLUMN + ROW) % 64)[1] == 0
 
 
 def test_one_swizzle_on_both_sides_is_an_order_that_is_meant() -> None:

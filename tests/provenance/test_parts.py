@@ -18,7 +18,7 @@ from layoutcheck.operands.fragments import tiled_mma
 from layoutcheck.order.footprint import operand
 from layoutcheck.provenance.carry import carry
 from layoutcheck.provenance.contract import _one_tensor, broadcast, of_product, summed
-from layoutcheck.provenance.depth import Depths
+from layoutcheck.provenance.depth import Depths, _exchanged
 from layoutcheck.provenance.fragments import (
     accumulator_cells,
     accumulator_registers,
@@ -526,6 +526,18 @@ def test_k_that_runs_across_the_rows_is_told() -> None:
 def _product_names(index: Any) -> tuple[Any, Any]:
     """Names of a product of 4 rows and 4 columns: rows of tensor 1, columns of tensor 2."""
     return object_at(1) + 128 * (index // 4), object_at(2) + 128 * (index % 4)
+
+
+def test_blocks_that_are_exchanged_are_told_and_patches_of_an_image_are_not() -> None:
+    """8 x 8 blocks, each transposed by itself; rows (h / 4, w / 4) and k (h % 4, w % 4) of a picture."""
+    row, k = np.arange(16)[:, None], np.arange(16)[None, :]
+    exchanged = np.stack([k % 8 + row // 8 * 8, row % 8 + k // 8 * 8], 2)
+    assert _exchanged(exchanged[None], np.array([0, 1])) == (0, 0, 8)
+    assert _exchanged(exchanged[None, ..., ::-1], np.array([0, 1])) == (0, 0, 8)
+    patches = np.stack([row // 4 * 4 + k // 4, row % 4 * 4 + k % 4], 2)
+    windows = np.stack([row + k // 4, 0 * row + k % 4], 2)  # of a convolution
+    for one in (patches, windows, np.stack([row + 0 * k, 0 * row + k], 2)):
+        assert _exchanged(one[None], np.array([0, 1])) is None
 
 
 @pytest.mark.parametrize("turned", [False, True])
