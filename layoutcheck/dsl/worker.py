@@ -36,6 +36,7 @@ from layoutcheck.dsl.tasks.build import build
 from layoutcheck.dsl.tasks.lower import compile_module, lower
 from layoutcheck.dsl.tasks.passes import lower_traced
 from layoutcheck.dsl.tasks.program import compile_program
+from layoutcheck.dsl.tasks.room import room
 from layoutcheck.dsl.tasks.tensor_map import tma
 from layoutcheck.dsl.tasks.tma_rows import tma_rows
 from layoutcheck.dsl.tasks.verify import parse, verify
@@ -48,6 +49,7 @@ TASKS: dict[str, Callable[[Item], Item]] = {
     "tma": tma,
     "tma_rows": tma_rows,
     "passes": lower_traced,
+    "room": room,
     "compile": compile_module,
     "program": compile_program,
 }
@@ -61,6 +63,7 @@ BATCH = {
     "tma": 128,
     "tma_rows": 128,
     "passes": 16,
+    "room": 16,
     "compile": 4,
     "program": 16,
 }

@@ -112,11 +112,11 @@ def _fault(fault: LoweredFault, what: str) -> Finding:
             )
     elif fault.kind == "mode":
         title = f"the {what} {verb} outside a mode of the tensor that the kernel was given"
+        tried = ", with all dynamic extents that were tried" if fault.extent else ""
         message = (
             f"Thread {fault.thread} of block {fault.block} {verb} {width} B at index {fault.coordinate} of mode "
-            f"{fault.mode}, which has {fault.other}, with all dynamic extents that were tried. In the tensor's memory "
-            "(byte "
-            f"{at}) another coordinate's element is there, and no predicate prevents it."
+            f"{fault.mode}, which has {fault.other}{tried}. In the tensor's memory (byte {at}) another coordinate's "
+            "element is there, and no predicate prevents it."
         )
     elif fault.kind == "leaves":
         title = f"the {what} {verb} outside its own allocation in shared memory"

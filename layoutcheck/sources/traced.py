@@ -15,7 +15,8 @@ from typing import Any, TypeAlias
 from layoutcheck.copies.compiler.prediction import Prediction
 from layoutcheck.copies.copy import Copy
 
-TOO_MANY = "no tensor may have"  # so begins a condition on extents that has nothing to do with tails
+TOO_MANY = "no tensor may have"  # so begin conditions on extents that have nothing to do with tails
+SMALLER = "no other tensor may have larger dynamic extents than its own"
 VERIFIER_PREFIX = re.compile(r"'cute\.\w+' op |Inputs are incorrect for type: \S+\n")  # of its messages
 
 
@@ -173,7 +174,7 @@ class TracedCopy:
     @property
     def has_tail(self) -> bool:
         """Whether accesses leave the tensor for extents that the caller may give."""
-        return bool(self.bounded_if) and not self.bounded_if.startswith(TOO_MANY)
+        return bool(self.bounded_if) and not self.bounded_if.startswith((TOO_MANY, SMALLER))
 
     @property
     def observed(self) -> Prediction:

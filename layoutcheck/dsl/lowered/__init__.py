@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -44,6 +44,7 @@ class Kernel:
 
     `launch.known` says that the grid is what the host's code computes, for the numbers it was given. `notes`
     say where the evaluation was cut short. `contents`, `again` and `shortened` are those of `Evaluated`.
+    `roomy` gives its grid if its tensors' modes lie apart (`room.py`), None where that is not known.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Kernel:
     again: Again | None = field(default=None, compare=False, repr=False)
     shortened: bool = False
     grid: Grid | None = field(default=None, compare=False, repr=False)
+    roomy: Callable[[], Grid | None] = field(default=lambda: None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

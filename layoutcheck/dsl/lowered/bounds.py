@@ -9,7 +9,8 @@ Dynamic extents are given numbers: one for all of them, a multiple of any tile; 
 one less. An access that stays inside for all three is checked. One that leaves its tensor with a tail rests
 on the caller, who has to give multiples of the tile; which multiple is found by trying. One that leaves it
 with whole tiles is told if it leaves larger tensors and smaller ones, too: else extents that must differ (a
-list of n + 1 offsets) were made equal.
+list of n + 1 offsets) were made equal. One that stays inside is tried with each tensor smaller than the
+others: a predicate made of another tensor's extents rests on the caller.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from layoutcheck.dsl.lowered.judged_blocks import LOADED, Judged
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp, access_parts
 from layoutcheck.dsl.lowered.modes import judged_in_modes
 from layoutcheck.dsl.lowered.overflows import least_extent, least_integer, overflowing
-from layoutcheck.sources.traced import TOO_MANY, LoweredFault
+from layoutcheck.sources.traced import SMALLER, TOO_MANY, LoweredFault
 
 UNUSED = "whether it uses what it reads of another coordinate"
 RELATED = "how the dynamic extents relate is not known"
@@ -46,7 +47,8 @@ class Bounds:
     The 32-bit offsets of those in `overflows` overflow if every dynamic extent is that number, or larger.
     `modes` are the multiples of those in `multiple` mode by mode, where that is known, `tried` the extents by
     mode with which these left their tensor, where they were not alike. Those in `unequal` leave a tensor of
-    these extents, by mode, with the fault. Those in `kept` stay inside in all calls that the program makes.
+    these extents, by mode, with the fault. Those in `others` leave a tensor of the first extents while all
+    others have the second. Those in `kept` stay inside in all calls that the program makes.
     `inside` counts the bytes of accesses that stay in their tensor, all and different ones, by tag and by
     what was evaluated.
     """
@@ -59,6 +61,7 @@ class Bounds:
     modes: dict[str, tuple[int, ...]] = field(default_factory=dict)
     tried: dict[str, tuple[int, ...]] = field(default_factory=dict)
     unequal: dict[str, tuple[tuple[int, ...], LoweredFault]] = field(default_factory=dict)
+    others: dict[str, tuple[int, int]] = field(default_factory=dict)
     kept: set[str] = field(default_factory=set)
     inside: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)
 
@@ -80,7 +83,14 @@ def tensor_bounds(kernel: Kernel, widest_bytes: int, calls: Sequence[Numbers | N
                 unseen = unseen | {tag}
             elif one.faults:
                 found.faults[tag] = [replace(fault, called=call.name) for fault in one.faults]
-                for other in (found.unchecked, found.multiple, found.modes, found.overflows, found.unequal):
+                for other in (
+                    found.unchecked,
+                    found.multiple,
+                    found.modes,
+                    found.overflows,
+                    found.unequal,
+                    found.others,
+                ):
                     other.pop(tag, None)
     found.kept.update(found.judged - unseen)
     for tag in found.kept & found.unchecked.keys():
@@ -94,7 +104,11 @@ def _may_leave(found: Bounds, tag: str, call: Numbers) -> bool:
     multiple, _ = found.multiple.get(tag, (1, None))
     if multiple == 0 or any(extent % multiple for extent in call.extents):
         return True
-    if tag in found.unequal or found.overflows.get(tag, _NEVER) <= max(call.extents, default=0):
+    if (
+        tag in found.unequal
+        or tag in found.others
+        or found.overflows.get(tag, _NEVER) <= max(call.extents, default=0)
+    ):
         return True
     return found.unchecked.get(tag, "").startswith((RUN_TIME, RELATED))
 
@@ -116,7 +130,6 @@ def _with_any_extents(kernel: Kernel, widest_bytes: int) -> Bounds:
         return found
     promise = kernel.grid.promise()
     first = judged_in_modes(kernel, tags, promise[1] if promise else None, widest_bytes, counted=True)
-    tails: dict[str, LoweredFault] = {}
     for tag, one in first.items():
         if isinstance(one, str):
             found.unchecked[tag] = one
@@ -134,10 +147,22 @@ def _with_any_extents(kernel: Kernel, widest_bytes: int) -> Bounds:
     least = least_integer(kernel, unsaid, promise[1] if promise else None, widest_bytes) if unsaid else {}
     found.unchecked.update((tag, f"{RUN_TIME}; {WRAPS.format(n)}") for tag, n in least.items())
     open_ = {tag for tag, one in first.items() if isinstance(one, Judged) and not one.sure and not one.faults}
-    if promise is None or not open_:
-        return found
-    quantum, whole = promise
     strays = {tag: one.strays for tag, one in first.items() if isinstance(one, Judged) and one.strays}
+    if promise is not None and open_:
+        _with_tails(kernel, found, open_, strays, promise, widest_bytes)
+    for tag, stray in strays.items():
+        found.unchecked.setdefault(tag, f"{UNUSED}: {_what(stray)}")
+    return found
+
+
+def _with_tails(
+    kernel: Kernel, found: Bounds, open_: set[str], strays: dict[str, LoweredFault], promise: tuple[int, int],
+    widest_bytes: int,
+) -> None:  # fmt: skip
+    """What operations that stay inside with whole tiles do with others, and in larger tensors."""
+    assert kernel.grid is not None
+    tails: dict[str, LoweredFault] = {}
+    quantum, whole = promise
     for extent in (whole + quantum, whole - quantum):
         for tag, one in judged_in_modes(kernel, open_, extent, widest_bytes, counted=True).items():
             if isinstance(one, str):
@@ -167,15 +192,13 @@ def _with_any_extents(kernel: Kernel, widest_bytes: int) -> Bounds:
     found.modes.update(_by_mode(kernel, found.multiple, steps, whole, widest_bytes))
     left = open_ - found.unchecked.keys() - found.multiple.keys()
     found.unequal.update(_unequal(kernel, left, quantum, whole, widest_bytes))
+    found.others.update(_smaller(kernel, left - found.unequal.keys(), whole, widest_bytes))
     for extent in kernel.grid.many(whole):
         left = open_ - found.unchecked.keys() - found.overflows.keys()
         some = overflowing(kernel, left, extent, widest_bytes)
         if some:
             near = [one for one in kernel.grid.many(quantum) if one <= extent]
             found.overflows.update(least_extent(kernel, some, quantum, near[-1], extent, widest_bytes))
-    for tag, stray in strays.items():
-        found.unchecked.setdefault(tag, f"{UNUSED}: {_what(stray)}")
-    return found
 
 
 def _always(
@@ -296,6 +319,22 @@ def _unequal(
     return found
 
 
+def _smaller(kernel: Kernel, tags: Collection[str], whole: int, widest: int) -> dict[str, tuple[int, int]]:
+    """The extents of a tensor and of all others with which an operation leaves the tensor, by tag."""
+    assert kernel.grid is not None
+    given = kernel.grid.dynamic()
+    found: dict[str, tuple[int, int]] = {}
+    for index in given if len(given) > 1 else ():
+        left = set(tags) - found.keys()
+        numbers = Unequal(index, whole, 2 * whole)
+        again = judged_in_modes(kernel, left, whole, widest, numbers) if left else {}
+        for tag, one in again.items():
+            if isinstance(one, str) or index + 1 not in one.left or any(f.overflows for f in one.faults):
+                continue
+            found[tag] = whole, 2 * whole
+    return found
+
+
 def conditions(found: Bounds) -> dict[str, str]:
     """What the caller has to keep so that accesses stay in their tensors, by tag, and what happens if not."""
     told = {
@@ -304,6 +343,8 @@ def conditions(found: Bounds) -> dict[str, str]:
     }
     for tag, (extents, fault) in found.unequal.items():
         told[tag] = f"the dynamic extents have to be equal: {_what(fault, ' x '.join(map(str, extents)))}"
+    for tag, (own, others) in found.others.items():
+        told[tag] = f"{SMALLER}: with {own} beside {others} it is left"
     for tag, extent in found.overflows.items():
         few = (
             f"{TOO_MANY} more than 2^31 elements (all dynamic extents below {extent}): offsets are "
@@ -328,7 +369,8 @@ def _what(fault: LoweredFault, extents: str = "") -> str:
     if fault.kind == "mode":
         where = f"at index {fault.coordinate} of mode {fault.mode}, which has {fault.other}"
     who = f"thread {fault.thread} of block {fault.block}"
-    return f"with {extents or fault.extent} {who} {verb} {fault.width_bytes} B {where}"
+    given = extents or (str(fault.extent) if fault.extent else "")
+    return f"{f'with {given} ' if given else ''}{who} {verb} {fault.width_bytes} B {where}"
 
 
 def _rests(op: LoweredOp, widest_bytes: int) -> str:

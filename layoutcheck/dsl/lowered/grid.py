@@ -116,6 +116,15 @@ class Grid:
         whole = math.lcm(quantum, size)
         return (quantum, whole) if most and whole <= 1 << 16 else None
 
+    def dynamic(self) -> list[int]:
+        """The arguments of the host's functions that are tensors with dynamic extents."""
+        top = self.kernel
+        while top.parent_operation is not None:
+            top = top.parent_operation
+        hosts = [self.types.get(name_of(op), []) for op in top.walk() if op.name == "func.func"]
+        found = {i for given in hosts for i, kind in enumerate(given) if next(_dynamic([kind]), None)}
+        return sorted(found)
+
     def ranks(self) -> set[int]:
         """The numbers of modes that tensors with dynamic extents have."""
         return {len(one) for one in self._promises()}

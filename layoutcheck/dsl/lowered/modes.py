@@ -1,12 +1,12 @@
 """Accesses that stay in their tensor's memory and leave a mode of it.
 
 In a compact tensor the element behind a row's last is the next row's first: its offset tells no coordinates.
-So a kernel is evaluated again with room between the modes of the host's tensors (`arguments.Spread`). There
-an offset tells in which mode it is too large, or below 0.
+So a kernel is evaluated again with room between the modes of the host's tensors (`arguments.Spread`, and
+`room` for static strides). There an offset tells in which mode it is too large, or below 0.
 
 That counts where both evaluations agree: with these coordinates, the strides of the compact tensor give the
-offsets there. A kernel that takes a tensor for one of other strides (flattened) is not judged. Nor are modes
-whose strides are static: the type says them, and they cannot be made others.
+offsets there. A kernel that takes a tensor for one of other strides (flattened) is not judged. Nor is one
+for which the DSL makes no other types.
 
 A write that leaves a mode overwrites what belongs to another coordinate. A read gets what does, which is
 right where it is not used: it is told as not checked.
@@ -60,25 +60,32 @@ def judged_in_modes(
     grid, numbers = kernel.grid, extent if numbers is None else numbers
     blocks = grid.blocks(tags, numbers)
     found = judge_all(blocks, tags, extent, widest_bytes, counted)
-    if isinstance(blocks, str) or numbers is None or isinstance(numbers, (Numbers, Spread)):
+    if isinstance(blocks, str) or isinstance(numbers, (Numbers, Spread)):
         return found
-    was, now = grid.tensors(numbers), grid.tensors(Spread(numbers))
-    parted = {base: parts(was[base], now[base]) for base in was.keys() & now.keys()}
-    parted = {base: each for base, each in parted.items() if len(each) > 1}
+    was, apart = grid.tensors(numbers), None if numbers is None else Spread(numbers)
+    wide = [base for base, one in was.items() if len(one.shape) > 1]
     left = {
         tag
         for tag, one in found.items()
-        if isinstance(one, Judged) and _open(one, blocks.accesses[tag], parted)
+        if isinstance(one, Judged) and _open(one, blocks.accesses[tag], wide)
     }
+    roomy = kernel.roomy() if left else None
+    if roomy is None and apart is None:
+        return found
+    grid = roomy or grid
+    now = grid.tensors(apart)
+    parted = {base: parts(was[base], now[base]) for base in was.keys() & now.keys()}
+    parted = {base: each for base, each in parted.items() if len(each) > 1}
+    left = {tag for tag in left if _open(found[tag], blocks.accesses[tag], parted)}
     if not left or any(one.span_bytes > _MOST_BYTES for one in now.values()):
         return found
-    there = grid.at(left, Spread(numbers), blocks.at)
+    there = grid.at(left, apart, blocks.at)
     if isinstance(there, str) or there.at != blocks.at or there.threads != blocks.threads:
         return found
     for tag in left - there.unfinished.keys():
         one = found[tag]
         assert isinstance(one, Judged)
-        for base, fault in _strays(blocks, there, tag, parted, widest_bytes, extent or 0):
+        for base, fault in _strays(blocks, there, tag, parted, widest_bytes, 0 if one.sure else extent or 0):
             if fault.side == "src":
                 one.strays = one.strays or fault
             elif not one.faults:
@@ -87,12 +94,12 @@ def judged_in_modes(
     return found
 
 
-def _open(one: Judged, accesses: Sequence[Recorded], parted: Collection[int]) -> bool:
+def _open(one: Judged | str, accesses: Sequence[Recorded], parted: Collection[int]) -> bool:
     """Whether an operation stays in memory by a predicate, in a tensor of several parts.
 
     One without leaves the memory as well, in the last row.
     """
-    if one.faults or one.sure:
+    if isinstance(one, str) or one.faults:
         return False
     reached = [access for access in accesses if access.reached]
     if not any(object_of(access, side) in parted for access in reached for side in (0, 1)):
@@ -101,8 +108,12 @@ def _open(one: Judged, accesses: Sequence[Recorded], parted: Collection[int]) ->
 
 
 def parts(was: Tensor, now: Tensor) -> list[Part]:
-    """The parts of a tensor, compact and with room, innermost first; none where offsets tell nothing."""
+    """The parts of a tensor, compact and with room, innermost first; none where offsets tell nothing.
+
+    A mode behind a gap is no part of its own: what leaves the one inside it may stay in the gap.
+    """
     found: list[Part] = []
+    behind = 1  # where the next mode begins in the compact tensor, if there is no gap
     reach, leaves = 1, sorted(range(len(now.shape)), key=lambda i: now.stride[i])
     for i in leaves:
         extent, stride, compact = now.shape[i], now.stride[i], was.stride[i]
@@ -111,7 +122,8 @@ def parts(was: Tensor, now: Tensor) -> list[Part]:
         if stride < 1 or extent != was.shape[i]:
             return []
         last = found[-1] if found else None
-        if last is None or stride >= 2 * reach:
+        close, behind = compact == behind, compact * extent
+        if last is None or (close and stride >= 2 * reach):
             found.append(Part(now.bits, now.modes[i], stride, compact, extent, (extent - 1) * stride + 1))
         elif stride % last.stride or stride // last.stride * last.compact != compact:
             return []

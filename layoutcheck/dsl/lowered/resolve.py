@@ -12,6 +12,7 @@ numbers for dynamic arguments; costs also where a whole warp shares a value load
 from __future__ import annotations
 
 import hashlib
+import itertools
 import threading
 import time
 from collections import Counter
@@ -24,20 +25,24 @@ import numpy as np
 
 from layoutcheck.atoms.tma.landing import SMEM_ALIGN_BYTES
 from layoutcheck.copies.tiled import threads
-from layoutcheck.dsl.lowered import SURPRISES, Lowered, of_answer, passes
+from layoutcheck.dsl.lowered import SURPRISES, Kernel, Lowered, argument_types, of_answer, passes
 from layoutcheck.dsl.lowered.calls import Call
 from layoutcheck.dsl.lowered.capacity import too_large
 from layoutcheck.dsl.lowered.elements import check_elements, has_elements, has_mbarriers
+from layoutcheck.dsl.lowered.evaluate import KERNELS, name_of
 from layoutcheck.dsl.lowered.faults import KNOWN, SURE, Outside, addresses, outside, with_faults, written
+from layoutcheck.dsl.lowered.grid import Grid
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp, active
 from layoutcheck.dsl.lowered.record import Recorded
 from layoutcheck.dsl.lowered.refusals import Refusal, refusal
+from layoutcheck.dsl.lowered.room import roomier
 from layoutcheck.dsl.lowered.spaces import in_object
 from layoutcheck.dsl.lowered.unwritten import unwritten
 from layoutcheck.dsl.session import DslUnavailable, Session
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import WARP, parse_arch
 from layoutcheck.operands import check_operands, multiplies, rearranges
+from layoutcheck.sources.mlir import parse, without_locations
 from layoutcheck.sources.threads import told_by
 from layoutcheck.sources.traced import (
     Addresses,
@@ -87,6 +92,7 @@ class Lowering:
         self._last: tuple[bytes, tuple[Lowered, Outside]] = b"", (Lowered(), Outside())
         # Modules that the passes lower, and why they cannot be launched all the same.
         self._lowered: dict[bytes, Refusal | None] = {}
+        self._roomy: tuple[str, dict[str, Grid]] = ("", {})  # of the module that was asked for last
 
     def __enter__(self) -> Lowering:
         return self
@@ -173,10 +179,41 @@ class Lowering:
         """A module lowered, and its accesses outside of memory; from the last time if it was this one."""
         if self._last[0] != digest:
             lowered = self._lower(text)
+            lowered = replace(lowered, kernels=tuple(self._with_room(text, one) for one in lowered.kernels))
             self._last = digest, (lowered, _outside(lowered, arch, text, calls))
             if not lowered.problem:
                 self._lowered[_digest(text, arch)] = next(too_large(lowered, arch), None)
         return self._last[1]
+
+    def _with_room(self, text: str, kernel: Kernel) -> Kernel:
+        """The kernel, which can have its tensors' modes apart; the module is lowered for that once."""
+
+        def roomy() -> Grid | None:
+            if self._roomy[0] != text:
+                self._roomy = text, self._apart(text)
+            return self._roomy[1].get(kernel.name)
+
+        return replace(kernel, roomy=roomy)
+
+    def _apart(self, text: str) -> dict[str, Grid]:
+        """The grid of each kernel of a module with room between the modes of its tensors; none if unknown."""
+        bare = without_locations(text)
+        types = roomier(itertools.chain(*argument_types(bare).values()))
+        if not types or self.problem:
+            return {}
+        with self._lock:
+            try:
+                item = {"module": bare, "types": types}
+                answer = self._started().ask("room", [item], self._left())[0]
+                again = answer.get("module", "")
+                lowered = passes(again, self._left(), self._started()) if again else {}
+            except DslUnavailable as error:
+                self.problem = str(error)
+                return {}
+        if "lowered" not in lowered:
+            return {}
+        module, given = parse(lowered["lowered"]), argument_types(again)
+        return {name_of(op): Grid(op, given) for op in module.walk() if op.name in KERNELS}
 
     def _spend(self, start: float) -> None:
         self._spent += time.monotonic() - start

@@ -41,6 +41,7 @@ def leaves(spec: Spec, m: int, n: int) -> tuple[bool, bool]:
     tile = (THREADS // spec["columns"], spec["columns"])
     shape = (m, n)
     blocks = [-(-shape[g] // t) + spec["more"] for g, t in zip(spec["grid"], tile, strict=True)]
+    blocks[0] = max(1, blocks[0] - spec.get("fewer", 0))
     at = np.meshgrid(*(np.arange(b * t) for b, t in zip(blocks, tile, strict=True)), indexing="ij")
     moved = [c + d for c, d in zip(at, spec["moved"], strict=True)]
     on = np.ones(at[0].shape, bool)

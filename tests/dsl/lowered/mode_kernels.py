@@ -37,6 +37,7 @@ def k(x: cute.Tensor, out: cute.Tensor, spec: cutlass.Constexpr):
 def host(x: cute.Tensor, out: cute.Tensor, spec: cutlass.Constexpr):
     tile = (THREADS // spec["columns"], spec["columns"])
     down, along = (cute.ceil_div(x.shape[g], t) + spec["more"] for g, t in zip(spec["grid"], tile))  # noqa: B905
+    down = down - spec.get("fewer", 0) if cutlass.const_expr(spec.get("fewer", 0)) else down
     k(x, out, spec).launch(grid=[along, down, max(1, spec["rest"])], block=[THREADS, 1, 1])
 
 
@@ -44,10 +45,17 @@ def main() -> None:
     """Compile all."""
     for spec in json.loads(Path(sys.argv[1]).read_text()):
         stride: list[Any] = [cute.sym_int64(), cute.sym_int64()]
+        shape: list[Any] = [cute.sym_int(), cute.sym_int()]
+        outermost: Any = cute.sym_int64()
+        if given := spec.get("extents"):
+            shape = list(given)
+            stride[spec["order"][1]] = given[spec["order"][0]]
+            outermost = given[0] * given[1]
+            if spec["kept"]:  # the outer mode's extent is dynamic, all strides are static
+                shape[spec["order"][1]] = cute.sym_int()
         stride[spec["order"][0]] = 1
-        shape = [cute.sym_int(), cute.sym_int()]
         if spec["rest"]:
-            shape, stride = [*shape, spec["rest"]], [*stride, cute.sym_int64()]
+            shape, stride = [*shape, spec["rest"]], [*stride, outermost]
         x = make_fake_tensor(cutlass.Float32, tuple(shape), stride=tuple(stride), assumed_align=4)
         cute.compile(host, x, make_fake_tensor(cutlass.Float32, (THREADS,), stride=(1,)), spec)
 

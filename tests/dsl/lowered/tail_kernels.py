@@ -2,6 +2,7 @@
 
 python -m tests.dsl.lowered.tail_kernels SPECS.json           # compiles them all (what a trace watches)
 python -m tests.dsl.lowered.tail_kernels SPECS.json --run 3   # runs number 3 on a GPU, in exact buffers
+python -m tests.dsl.lowered.tail_kernels SPECS.json --ptx OUT # writes the PTX of number n to OUT/n.ptx
 """
 
 import json
@@ -113,13 +114,17 @@ def main() -> None:
     """Compile all, or run one on the GPU."""
     specs = json.loads(Path(sys.argv[1]).read_text())
     run = "--run" in sys.argv
-    for spec in [specs[int(sys.argv[3])]] if run else specs:
+    for number, spec in enumerate([specs[int(sys.argv[3])]] if run else specs):
         places = (1 << 16, 1 << 24)
         if run:
             threads = spec["tm"] * spec["tn"] * spec["grid"][0] * spec["grid"][1]
             places = buffers(touched(spec).size, 4 * threads)
         p = make_ptr(getattr(cutlass, spec["dtype"]), places[0], cute.AddressSpace.gmem, assumed_align=16)
         q = make_ptr(cutlass.Float32, places[1], cute.AddressSpace.gmem, assumed_align=16)
+        if "--ptx" in sys.argv:
+            made = cute.compile(host, p, q, spec, options="--keep-ptx --gpu-arch sm_90a")
+            (Path(sys.argv[3]) / f"{number}.ptx").write_text(made.__ptx__)
+            continue
         compiled = cute.compile(host, p, q, spec)
         if run:
             from cuda.bindings import driver

@@ -16,7 +16,8 @@ from layoutcheck.dsl.lowered.modes import coordinates, parts
 from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.lowered.tensors import Tensor
 from layoutcheck.dsl.trace import trace_script
-from layoutcheck.sources.traced import ElementReport
+from layoutcheck.sources.traced import SMALLER, ElementReport
+from tests.dsl.lowered.conftest import Traced
 from tests.dsl.lowered.guards import Spec, generate, leaves
 
 
@@ -65,8 +66,70 @@ def test_modes_that_lie_together_are_one_part() -> None:
     assert not parts(Tensor(16, (8, 4), (4, -1), ("0", "1")), Tensor(16, (8, 4), (8, -1), ("0", "1")))
 
 
+# What each kernel is told, by its name's last word: of the predicate's tile, or the tensor that guards.
+GUARDS = """
+import cutlass
+from cutlass import cute
+from cutlass.cute.runtime import make_fake_tensor
+F32 = cutlass.Float32
+@cute.kernel
+def tiles(x: cute.Tensor, tc: cute.TiledCopy, swapped: cutlass.Constexpr, name: cutlass.Constexpr):
+    bx, by, _ = cute.arch.block_idx()
+    thr = tc.get_slice(cute.arch.thread_idx()[0])
+    dst = thr.partition_D(cute.local_tile(x, (16, 32), (by, bx)))
+    at = (bx, by) if cutlass.const_expr(swapped) else (by, bx)
+    c = thr.partition_D(cute.local_tile(cute.make_identity_tensor(x.shape), (16, 32), at))
+    r = cute.make_fragment_like(dst)
+    r.fill(1.0)
+    for i in cutlass.range_constexpr(cute.size(dst)):
+        if cute.elem_less(c[i], x.shape):
+            dst[i] = r[i]
+@cute.kernel
+def guarded(x: cute.Tensor, y: cute.Tensor, by: cute.Tensor, name: cutlass.Constexpr):
+    at = cute.arch.block_idx()[0] * 128 + cute.arch.thread_idx()[0]
+    if at < by.shape[0]:
+        y[at] = 1.0
+@cute.jit
+def host(x: cute.Tensor, part: cute.Tensor, padded: cute.Tensor, p: cute.Tensor, q: cute.Tensor):
+    copy = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), F32, num_bits_per_copy=32)
+    tc = cute.make_tiled_copy_tv(copy, cute.make_layout((4, 32), stride=(32, 1)), cute.make_layout((4, 1)))
+    for swapped in cutlass.range_constexpr(2):
+        for name, one in (("static", x), ("part", part), ("padded", padded)):
+            grid = (cute.ceil_div(one.shape[1], 32), 4, 1)
+            tiles(one, tc, bool(swapped), f"{name}{swapped}").launch(grid=grid, block=(128, 1, 1))
+    for name, one in (("own", q), ("other", p)):
+        grid = (cute.ceil_div(one.shape[0], 128), 1, 1)
+        guarded(p, q, one, name).launch(grid=grid, block=(128, 1, 1))
+if __name__ == "__main__":
+    many = cute.sym_int
+    shapes = ((60, 60), (many(), 60), (60, 60), (many(),), (many(),))
+    strides = ((60, 1), (60, 1), (128, 1), (1,), (1,))
+    cute.compile(host, *(
+        make_fake_tensor(F32, shape, stride=stride, assumed_align=16)
+        for shape, stride in zip(shapes, strides, strict=True)
+    ))
+"""
+
+
+def test_predicates_of_another_tile_and_another_tensor(traced: Traced) -> None:
+    """Static strides tell which mode is left, as dynamic ones do; a guard by other extents is a condition."""
+    pytest.importorskip("cutlass", reason="the CuTe DSL (nvidia-cutlass-dsl) is not installed")
+    found = traced(GUARDS)
+    assert not found.failures, found.failures
+    (report,) = found.elements
+    (fault,) = report.findings
+    line = GUARDS.splitlines().index("            dst[i] = r[i]") + 1
+    assert (fault.code, fault.severity, fault.places[0].where.line) == ("LC204", "wrong", line)
+    assert fault.evidence["kernel"].endswith("_static1_3") and fault.evidence["mode_extent"] == 60
+    assert fault.evidence["operations"] == 8  # four each of static1 and part1; in a gap lies no element
+    assert dict(report.verdicts) == {"legal": 18, "wrong": 8}
+    ((why, count),) = [one for one in report.unchecked if SMALLER in one[0]]
+    assert count == 1 and "with 1024 beside 2048 it is left" in why
+
+
 COUNT, PART = 600, 100
 ALIKE = (64, 96, 128, 65, 63, 67, 79, 97)
+ALIKE_TILES = ((64, 64), (65, 65), (97, 97), (128, 128))
 UNEQUAL = ((64, 128), (128, 64), (65, 129), (129, 65), (64, 97), (97, 64), (70, 150), (150, 70))
 
 
@@ -76,19 +139,39 @@ def test_random_guards(first: int, tmp_path: Path) -> None:
     """What is told of a kernel with dynamic extents, beside brute force over all blocks of small tensors."""
     pytest.importorskip("cutlass", reason="the CuTe DSL (nvidia-cutlass-dsl) is not installed")
     specs = [generate(seed) for seed in range(first, first + PART)]
-    listed = tmp_path / "specs.json"
+    kinds = list(zip(map(told, reports(specs, tmp_path)), specs, strict=True))
+    print(f"seeds {first} to {first + PART - 1}: {dict(Counter(kind for kind, _ in kinds))}")
+    differ = [(kind, spec) for kind, spec in kinds if not agrees(kind, spec)]
+    assert not differ, differ[:3]
+    assert {kind for kind, _ in kinds} >= {"wrong", "have to be equal", "multiple", "clean"}
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("first", range(0, COUNT, PART))
+def test_random_guards_of_static_tensors(first: int, tmp_path: Path) -> None:
+    """The same where shape and strides stand in the types: with every block of the very tensor."""
+    specs = [generate(seed) | {"kept": False} for seed in range(first, first + PART)]
+    for spec in specs:
+        spec["fewer"] = spec["seed"] % 2  # rows of blocks: what strays stays in memory more often
+        spec["extents"] = ((*ALIKE_TILES, *UNEQUAL)[spec["seed"] % 12]) if spec["seed"] % 3 else (60, 60)
+    kinds = list(zip(map(told, reports(specs, tmp_path)), specs, strict=True))
+    print(f"seeds {first} to {first + PART - 1}: {dict(Counter(kind for kind, _ in kinds))}")
+    differ = [(kind, spec) for kind, spec in kinds if not agrees_static(kind, spec)]
+    assert not differ, (len(differ), differ[:3])
+    assert {kind for kind, _ in kinds} >= {"wrong", "clean"}
+
+
+def reports(specs: list[Spec], folder: Path) -> list[ElementReport]:
+    """What a trace says of the kernels of these specifications."""
+    listed = folder / "specs.json"
     listed.write_text(json.dumps(specs))
     with Lowering() as lowering:
         found = trace_script(
             "-m", ["tests.dsl.lowered.mode_kernels", str(listed)], launch=False, arch="sm_90a",
             timeout_s=900, cwd=str(Path(__file__).parents[3]), lowering=lowering,
         )  # fmt: skip
-    assert not found.failures and len(found.elements) == PART, found.failures
-    kinds = [(told(one), spec) for one, spec in zip(found.elements, specs, strict=True)]
-    print(f"seeds {first} to {first + PART - 1}: {dict(Counter(kind for kind, _ in kinds))}")
-    differ = [(kind, spec) for kind, spec in kinds if not agrees(kind, spec)]
-    assert not differ, differ[:3]
-    assert {kind for kind, _ in kinds} >= {"wrong", "have to be equal", "multiple", "clean"}
+    assert not found.failures and len(found.elements) == len(specs), found.failures
+    return list(found.elements)
 
 
 def told(report: ElementReport) -> str:
@@ -98,6 +181,14 @@ def told(report: ElementReport) -> str:
     said = " ".join(why for why, _ in report.unchecked)
     words = ("have to be equal", "multiple", "other than", "another coordinate", "does not follow")
     return next((word for word in words if word in said), "clean")
+
+
+def agrees_static(kind: str, spec: Spec) -> bool:
+    """Whether brute force says the same of the one tensor that there is."""
+    memory, mode = leaves(spec, *spec["extents"])
+    wrong = memory or (mode and spec["store"])
+    expected = "wrong" if wrong else "another coordinate" if mode else "clean"
+    return kind in (expected, "does not follow")
 
 
 def agrees(kind: str, spec: Spec) -> bool:

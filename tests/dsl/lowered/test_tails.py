@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.sources.traced import Trace
-from tests.dsl.lowered.tails import Spec, faults, generate
+from tests.dsl.lowered import ptx_grid
+from tests.dsl.lowered.tails import Spec, faults, generate, touched
 
 pytest.importorskip("cutlass", reason="the CuTe DSL (nvidia-cutlass-dsl) is not installed")
 
@@ -26,6 +31,55 @@ def test_random_tails(first: int, tmp_path: Path) -> None:
     print(f"seeds {first} to {first + PART - 1}: {PART} kernels, {wrong} outside, {len(differ)} differ")
     assert not differ, differ[:5]
     assert wrong
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("first", range(0, COUNT, PART))
+def test_random_tails_by_their_ptx(first: int, tmp_path: Path) -> None:
+    """What the PTX of every thread of every block reads or writes outside, byte by byte."""
+    specs = [generate(seed) for seed in range(first, first + PART)]
+    differ = by_ptx(specs, tmp_path)
+    wrong, others = compared(specs, tmp_path)
+    print(
+        f"seeds {first} to {first + PART - 1}: {PART} kernels, {wrong} outside, {len(differ)} differ from PTX"
+    )
+    assert not differ and not others, (differ[:5], others[:5])
+
+
+def by_ptx(specs: list[Spec], folder: Path) -> list[str]:
+    """Where the bytes that the PTX touches outside of its tensor are not those of brute force."""
+    listed, base = folder / "specs.json", 1 << 40
+    listed.write_text(json.dumps(specs))
+    command = [sys.executable, "-m", "tests.dsl.lowered.tail_kernels", str(listed), "--ptx", str(folder)]
+    subprocess.run(command, cwd=folder, env=_environment(), check=True, capture_output=True, timeout=900)
+    differ = []
+    for number, spec in enumerate(specs):
+        gy, gx = spec["grid"]
+        ptx = (folder / f"{number}.ptx").read_text()
+        threads, moved = ptx_grid.touched(ptx, (gx, gy), (base, 1 << 41))
+        brute = touched(spec)
+        expected = {
+            (int(x), int(y), int(t), int(at) + k)
+            for x, y, t, at, width in brute.outside.tolist()
+            for k in range(width)
+            if not 0 <= at + k < brute.size
+        }
+        found = set()
+        for one in moved:
+            rows = np.column_stack([one.lanes, one.address - base, one.width]).tolist()
+            for lane, at, width in rows:
+                if at < 1 << 38 and (at < 0 or at + width > brute.size):
+                    block = lane // threads
+                    place = (block % gx, block // gx, lane % threads)
+                    found |= {(*place, at + k) for k in range(width) if not 0 <= at + k < brute.size}
+        if found != expected:
+            differ.append(f"{spec}: {len(found)} bytes outside by PTX, {len(expected)} by brute force")
+    return differ
+
+
+def _environment() -> dict[str, str]:
+    root = str(Path(__file__).parents[3])
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([root, os.environ.get("PYTHONPATH", "")])}
 
 
 def compared(specs: list[Spec], folder: Path) -> tuple[int, list[str]]:
