@@ -25,6 +25,7 @@ from layoutcheck.sources.traced import (
     Trace,
     TraceFailure,
     address_sources,
+    in_lines,
 )
 
 SHOWN = ("rejected", "wrong", "slow")
@@ -268,7 +269,8 @@ def _counts(judged: JudgedTrace, style: Style) -> Iterator[str]:
         yield from style.wrap(f"{count}: {reason}", "      ", "    ")
     for reason, count in list(found["bounded_if"].items())[:_MOST_REASONS]:
         copies = _many(count, "copy", "copies")
-        yield from style.wrap(f"bounds of {copies} rest on the caller: {reason}", "    ", "  ")
+        places = in_lines(one.where for one in judged.trace.copies if one.bounded_if == reason)
+        yield from style.wrap(f"bounds of {copies} rest on the caller{places}: {reason}", "    ", "  ")
     for title, count in found["weak_bases"].items():
         copies = _many(count, "copy rests", "copies rest")
         text = f"{copies} on the caller: {title}, it has to be one of 16 B (LC230)"

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from layoutcheck.copies.compiler.prediction import Prediction
@@ -17,6 +18,7 @@ from layoutcheck.copies.copy import Copy
 
 TOO_MANY = "no tensor may have"  # so begin conditions on extents that have nothing to do with tails
 SMALLER = "no other tensor may have larger dynamic extents than its own"
+_MOST_LINES = 3  # of those in one sentence
 VERIFIER_PREFIX = re.compile(r"'cute\.\w+' op |Inputs are incorrect for type: \S+\n")  # of its messages
 
 
@@ -31,6 +33,13 @@ class Frame:
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}" + (f":{self.column}" if self.column else "")
+
+
+def in_lines(frames: Iterable[Frame]) -> str:
+    """The lines of these places in brackets, as " (kernel.py:12, kernel.py:15 and 2 more)"; "" for none."""
+    lines = list(dict.fromkeys(f"{Path(one.file).name}:{one.line}" for one in frames))
+    more = f" and {len(lines) - _MOST_LINES} more" if len(lines) > _MOST_LINES else ""
+    return f" ({', '.join(lines[:_MOST_LINES])}{more})" if lines else ""
 
 
 @dataclass(frozen=True, slots=True)

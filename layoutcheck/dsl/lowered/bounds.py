@@ -33,7 +33,10 @@ _MOST_MULTIPLE = 1024
 _MOST_CALLS = 8  # of a kernel that are evaluated
 _NEVER = 1 << 63
 _MOST_BYTES = 1 << 31  # of a tensor that is made larger than the others
-WRAPS = "its 32-bit offset overflows if all integer arguments are {} or more"
+WRAPS = (
+    "its 32-bit offset overflows if all integer arguments are {} or more; with cutlass.Int64 for them and "
+    "for its coordinates it does not"
+)
 KEPT = "in the program's own calls it stays inside"
 REPAIR = "with a dynamic pitch of 64 bits (cute.sym_int64), or coordinates of cutlass.Int64, they are not"
 

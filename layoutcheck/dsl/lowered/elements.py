@@ -7,7 +7,7 @@ addresses (`rules.lowered`). Alike findings of one line are one, with the number
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 
 from layoutcheck.dsl.lowered import Kernel, Lowered
@@ -19,7 +19,7 @@ from layoutcheck.errors import InputError
 from layoutcheck.findings import Finding
 from layoutcheck.rules.lowered import findings
 from layoutcheck.sources.printed import COPIES
-from layoutcheck.sources.traced import Addresses, ElementReport, Frame, KernelFinding, KernelPlace
+from layoutcheck.sources.traced import Addresses, ElementReport, Frame, KernelFinding, KernelPlace, in_lines
 from layoutcheck.sources.traced_module import TracedModule
 
 _SPACES = ("gmem", "smem", "dsmem", "generic")
@@ -50,6 +50,12 @@ def check_elements(module: TracedModule, lowered: Lowered, beyond: Outside) -> E
         return ElementReport(module.kernel, module.arch, problem=lowered.problem)
     seen, known = 0, 0
     unchecked: Counter[str] = Counter()
+    where: defaultdict[str, list[Frame]] = defaultdict(list)  # whose bounds are not known
+
+    def leave(why: str, tag: str) -> None:
+        unchecked[why] += 1
+        where[why] += module.frames(tag)[:1]
+
     found: dict[object, KernelFinding] = {}
     verdicts: Counter[str] = Counter()
     lines: dict[tuple[str, int], None] = {}
@@ -63,7 +69,7 @@ def check_elements(module: TracedModule, lowered: Lowered, beyond: Outside) -> E
 
     for tag, why in beyond.unchecked.items():
         if tag.startswith(_MBARRIER) and why.endswith(MEANT):
-            unchecked[f"bounds {why}"] += 1
+            leave(f"bounds {why}", tag)
     for kernel in lowered.kernels:
         left = {tag for tag in beyond.faults if tag.startswith(_MBARRIER)}
         for tag in left & {tag_of(op) for op in kernel.grid.kernel.walk()} if left and kernel.grid else ():
@@ -80,11 +86,9 @@ def check_elements(module: TracedModule, lowered: Lowered, beyond: Outside) -> E
                 continue
             if tag in beyond.unchecked:
                 why = beyond.unchecked[tag]
-                unchecked[
-                    f"bounds {why}" if why.startswith(IN_SHARED) else f"bounds in global memory: {why}"
-                ] += 1
+                leave(f"bounds {'' if why.startswith(IN_SHARED) else 'in global memory: '}{why}", tag)
             if tag in beyond.conditions:
-                unchecked[f"bounds rest on the caller: {beyond.conditions[tag]}"] += 1
+                leave(f"bounds rest on the caller: {beyond.conditions[tag]}", tag)
             known += 1
             try:
                 at = addresses(None, kernel, op, module.arch, stored.get(tag, ()))
@@ -94,7 +98,8 @@ def check_elements(module: TracedModule, lowered: Lowered, beyond: Outside) -> E
             verdicts[told[0].severity if told else "legal"] += 1
             tell(told, kernel, tag)
     return ElementReport(
-        module.kernel, module.arch, tuple(found.values()), "", seen, known, tuple(sorted(unchecked.items())),
+        module.kernel, module.arch, tuple(found.values()), "", seen, known,
+        tuple(sorted((f"{why}{in_lines(where[why])}", n) for why, n in unchecked.items())),
         tuple(sorted(verdicts.items())), tuple(lines),
     )  # fmt: skip
 
