@@ -64,6 +64,7 @@ def test_arrays_of_a_fixed_size_lie_beside_each_other_and_behind_what_is_allocat
     [
         (MOST, (), None, ""),
         (MOST + 1, (), None, f"the launch fails: it allocates {MOST + 1} B"),
+        (304 << 10, (), None, f"the launch fails: it allocates {304 << 10} B"),
         (MOST - 16, (16,), None, ""),
         (MOST - 16, (16, 1), None, f"the launch fails: it allocates {MOST + 1} B"),
         (16, (FIXED_BYTES,), None, ""),
