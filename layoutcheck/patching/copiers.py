@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
-from layoutcheck.algebra.inttuple import flatten, unflatten
+from layoutcheck.algebra.inttuple import flatten, unflatten, wrap
 from layoutcheck.algebra.layout import Layout, compact_col_major
 from layoutcheck.atoms.matrix import LdMatrix, StMatrix
 from layoutcheck.check import Fix
@@ -17,6 +17,7 @@ from layoutcheck.fixes import code
 from layoutcheck.patching.arguments import argument, parts, with_keyword
 from layoutcheck.patching.edit import Candidate, Edit, span_of
 from layoutcheck.patching.program import Program, Site, Source, name_of
+from layoutcheck.patching.stages import numbers, said
 
 
 def threads(program: Program, site: Site, fix: Fix) -> Iterator[Candidate]:
@@ -34,22 +35,58 @@ def threads(program: Program, site: Site, fix: Fix) -> Iterator[Candidate]:
             yield ()  # the same threads and values of another atom
         return
     for place in _tiled_copies(program, site):
-        call = place.node
-        assert isinstance(call, ast.Call)
-        if name_of(call) == "make_tiled_copy_tv" and len(call.args) == 3:
-            pairs = zip(call.args[1:], made.args[1:3], strict=True)
-            whole = [_layout(program, replace(place, node=old), new) for old, new in pairs]
+        old = _threads_and_values(place.node)  # type: ignore[arg-type]
+        if old is not None:
+            pairs = list(zip(old, made.args[1:3], strict=True))
+            if any(change.argument == "atom" for change in fix.changes):
+                yield ()  # they may follow from its width
+            whole = [_layout(program, replace(place, node=node), new) for node, new in pairs]
             yield tuple(edit for edits in whole for edit in edits[:1])
             yield tuple(edit for edits in whole for edit in edits[-1:])
 
 
+def _threads_and_values(call: ast.Call) -> list[ast.expr] | None:
+    """The thread layout and the value layout of `make_tiled_copy_tv` or `make_layout_tv`."""
+    first = {"make_tiled_copy_tv": 1, "make_layout_tv": 0}.get(name_of(call))
+    if first is None:
+        return None
+    named = {one.arg: one.value for one in call.keywords}
+    found = [*call.args[first:], *(named[name] for name in ("thr_layout", "val_layout") if name in named)]
+    return found if len(found) == 2 else None
+
+
 def _layout(program: Program, old: Site, new: ast.expr) -> list[Edit]:
     """A layout written otherwise at its one definition, and in its place; nothing where it is that layout."""
-    made, given = program.definition(old), ast.unparse(new)
+    made = program.definition(old)
     wanted, there = literal(new), literal(made.node)
+    if there is None and isinstance(made.node, ast.Call):
+        there = layout_of(program, made)
     if wanted is not None and wanted == there:
         return []
-    return [Edit(one.path, *span_of(program.sources[one.path], one.node), given) for one in (made, old)]
+    plain = ast.unparse(new) if wanted is None else _spelt(wanted, {})
+    named = (
+        plain
+        if wanted is None or not isinstance(made.node, ast.Call)
+        else _spelt(wanted, said(program, made))
+    )
+    return [
+        Edit(one.path, *span_of(program.sources[one.path], one.node), text)
+        for one, text in ((made, named), (old, named if old.node is made.node else plain))
+    ]
+
+
+def _spelt(wanted: Layout, words: dict[int, str]) -> str:
+    """`make_layout` of a layout, with words for extents; without strides where they follow from the shape."""
+    flat = type(wanted.shape) is tuple and not any(type(n) is tuple for n in wanted.shape)
+    extents = flatten(wrap(wanted.shape))
+    shape = code.tree_code(wanted.shape)
+    if flat and len(extents) > 1:
+        shape = f"({', '.join(words.get(n, str(n)) for n in extents)})"
+    plain = flatten(wrap(compact_col_major(wanted.shape)))
+    steps = zip(extents, flatten(wrap(wanted.stride)), plain, strict=True)
+    if all(n == 1 or d == p for n, d, p in steps):
+        return f"cute.make_layout({shape})"
+    return f"cute.make_layout({shape}, stride={code.tree_code(wanted.stride)})"
 
 
 def literal(node: ast.expr) -> Layout | None:
@@ -59,11 +96,33 @@ def literal(node: ast.expr) -> Layout | None:
     try:
         shape = ast.literal_eval(node.args[0])
         given = [ast.literal_eval(one.value) for one in node.keywords if one.arg == "stride"]
-        layout = Layout(shape, *(given or [compact_col_major(shape)]))
-        steps = zip(flatten(layout.shape), flatten(layout.stride), strict=True)
-        return Layout(layout.shape, unflatten(iter([0 if n == 1 else d for n, d in steps]), layout.shape))
+        return _plain(Layout(shape, *(given or [compact_col_major(shape)])))
     except (ValueError, TypeError, InputError):
         return None
+
+
+def _plain(layout: Layout) -> Layout:
+    """The layout with stride 0 in modes of extent 1."""
+    steps = zip(flatten(wrap(layout.shape)), flatten(wrap(layout.stride)), strict=True)
+    return Layout(layout.shape, unflatten(iter([0 if n == 1 else d for n, d in steps]), layout.shape))
+
+
+def layout_of(program: Program, made: Site) -> Layout | None:
+    """The layout of `make_layout` or `make_ordered_layout` of two flat modes, followed to numbers."""
+    call = made.node
+    assert isinstance(call, ast.Call)
+    shape = numbers(program, made, next(iter(call.args), None))
+    keyword = {"make_layout": "stride", "make_ordered_layout": "order"}.get(name_of(call))
+    said_so = next((one.value for one in call.keywords if one.arg == keyword), None)
+    given = numbers(program, made, said_so)
+    if shape is None or keyword is None or len(shape) < 2 or (given is None and said_so is not None):
+        return None
+    if keyword == "order" and given is not None:
+        strides, at = [0] * len(shape), 1
+        for mode in sorted(range(len(shape)), key=given.__getitem__):
+            strides[mode], at = at, at * shape[mode]
+        given = strides
+    return _plain(Layout(tuple(shape), tuple(given) if given else compact_col_major(tuple(shape))))
 
 
 def _tiled_copies(program: Program, site: Site) -> Iterator[Site]:
@@ -123,13 +182,22 @@ def turned(source: Source, call: ast.Call, transpose: bool) -> Iterator[Candidat
     yield from with_keyword(source, call, "transpose", str(transpose), 0)
 
 
-def flipped(source: Source, call: ast.Call) -> Iterator[Candidate]:
-    """The transposition the other way round in the program's own words: `not kn_major` for `kn_major`."""
+def flipped(program: Program, place: Site) -> Iterator[Candidate]:
+    """The transposition the other way round in the program's own words: `not kn_major` for `kn_major`.
+
+    Of a name that is True or False in one place, that word first.
+    """
+    call, source = place.node, program.sources[place.path]
+    assert isinstance(call, ast.Call)
     given = next(
         (one.value for one in call.keywords if one.arg == "transpose"), call.args[0] if call.args else None
     )
     if given is None or isinstance(given, ast.Constant):
         return
+    word = program.definition(replace(place, node=given))
+    if isinstance(word.node, ast.Constant) and isinstance(word.node.value, bool):
+        span = span_of(program.sources[word.path], word.node)
+        yield (Edit(word.path, *span, str(not word.node.value)),)
     negated = isinstance(given, ast.UnaryOp) and isinstance(given.op, ast.Not)
     kept = given.operand if isinstance(given, ast.UnaryOp) and negated else given
     text = source.text[slice(*span_of(source, kept))]

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from layoutcheck.patching.arguments import parts, with_keyword
 from layoutcheck.patching.edit import Candidate, Edit, span_of
 from layoutcheck.patching.program import Program, Site, Source, name_of, parameter
+from layoutcheck.patching.stages import resized
 
 
 def launched(program: Program, site: Site, threads: int | None) -> Iterator[Candidate]:
@@ -36,8 +37,10 @@ def _block(program: Program, source: Source, call: ast.Call, threads: str) -> It
             function = source.owners.get(function)
         for place in program.given(function, size.id):
             yield (Edit(place.path, *span_of(program.sources[place.path], place.node), threads),)
-    for text in (*parts(source, size), threads):
+    for text in parts(source, size):
         yield (Edit(source.path, *span_of(source, size), text),)
+    yield from resized(program, Site(source.path, size, source.owners.get(call)), int(threads))
+    yield (Edit(source.path, *span_of(source, size), threads),)
 
 
 def expected(program: Program, site: Site, count: int | None) -> Iterator[Candidate]:

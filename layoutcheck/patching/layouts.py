@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -16,8 +17,9 @@ from layoutcheck.patching.arguments import argument, with_keyword
 from layoutcheck.patching.copiers import literal
 from layoutcheck.patching.edit import Candidate, Edit, span_of
 from layoutcheck.patching.program import Program, Site, Source, name_of
-from layoutcheck.patching.stages import staged
+from layoutcheck.patching.stages import may_be_of, said, solved, staged
 
+_NUMBER = re.compile(r"\b[0-9]+\b")
 _FROM_HOST = ("from_dlpack", "make_ptr", "make_fake_tensor", "make_fake_compact_tensor", "make_tensor_ptr")
 
 
@@ -43,8 +45,22 @@ def aligned(program: Program, start: Site, need: int) -> Iterator[Candidate]:
             "byte_alignment" if name in _ALLOCATIONS else "assumed_align" if name in _FROM_HOST else None
         )
         if keyword is not None:
-            yield from argument(program, place, keyword, str(need), _POSITIONS.get(name), earlier)
+            yield from _of_keyword(program, place, keyword, need, earlier)
         earlier.append(place)
+
+
+def _of_keyword(
+    program: Program, place: Site, keyword: str, value: int, earlier: list[Site]
+) -> Iterator[Candidate]:
+    """A number that a call is given, where it comes from: an attribute, a module's constant, a parameter."""
+    call, position = place.node, _POSITIONS.get(name_of(place.node))  # type: ignore[arg-type]
+    assert isinstance(call, ast.Call)
+    node = next((one.value for one in call.keywords if one.arg == keyword), None)
+    if node is None and position is not None and len(call.args) > position:
+        node = call.args[position]
+    if isinstance(node, ast.Attribute) or (isinstance(node, ast.Name) and node.id.isupper()):
+        yield from _constant(program, replace(place, node=node), value)
+    yield from argument(program, place, keyword, str(value), position, earlier)
 
 
 def _constant(program: Program, site: Site, need: int) -> Iterator[Candidate]:
@@ -82,6 +98,8 @@ def laid_out(program: Program, start: Site, old: Memref, new: Memref) -> Iterato
         before, earlier = earlier, [*earlier, place]
         if moves and _is_of_a_view(source, call):
             continue
+        if not may_be_of(program, place, old.layout):
+            continue
         if name_of(call) == "make_ordered_layout" and ordered is not None:
             given = ast.unparse(_order_of(call) or call)
             if given != code.tree_code(ordered) and given.count(",") == code.tree_code(ordered).count(","):
@@ -91,6 +109,11 @@ def laid_out(program: Program, start: Site, old: Memref, new: Memref) -> Iterato
             yield from staged(program, place, old.layout, new.layout)
             continue
         if name_of(call) == "make_layout":
+            yield from solved(program, place, list(map(int, _NUMBER.findall(stride))))
+            words = said(program, place)
+            parts = re.split(r"\b([0-9]+)\b", stride)
+            parts[1::2] = [words.get(int(number), number) for number in parts[1::2]]
+            stride = "".join(parts)
             yield from argument(program, place, "stride", stride, None, before)
         elif name_of(call) == "make_ordered_layout" and call.args:
             text = source.text[slice(*span_of(source, call.args[0]))]
@@ -198,17 +221,18 @@ def _promised(program: Program, start: Site, old: Memref, new: Memref) -> Iterat
     divisors = {n.divisor for o, n in pairs if isinstance(n, Dynamic) and o != n}
     if len(divisors) != 1:
         return
+    divisor = divisors.pop()
     earlier: list[Site] = []
     for place in program.reached(start):
         call = place.node
         assert isinstance(call, ast.Call)
         keyword = _PROMISES.get(name_of(call))
         if keyword is not None:
-            yield from argument(program, place, keyword, str(*divisors), None, earlier)
+            yield from _of_keyword(program, place, keyword, divisor, earlier)
         elif name_of(call) == "make_layout":
-            yield from _assumed(program, place, new, *divisors)
+            yield from _assumed(program, place, new, divisor)
         if name_of(call).startswith("mark_"):
-            yield from _marked(program.sources[place.path], call, new, *divisors)
+            yield from _marked(program.sources[place.path], call, new, divisor)
         earlier.append(place)
 
 
@@ -280,12 +304,29 @@ def coarser(program: Program, site: Site, element_bits: int) -> Iterator[Candida
         start = program.argument(site, role)
         for place in program.reached(start) if start is not None else ():
             call = place.node
-            if isinstance(call, ast.Call) and name_of(call) == "make_swizzle" and len(call.args) == 3:
-                source = program.sources[place.path]
-                for base in ((128 // element_bits).bit_length() - 1, 4):
-                    edit = Edit(place.path, *span_of(source, call.args[1]), str(base))
-                    if source.text[edit.start : edit.end] != edit.new:
-                        yield (edit,)
+            parts = swizzle_parts(program, place) if isinstance(call, ast.Call) else []
+            for base in ((128 // element_bits).bit_length() - 1, 4) if parts else ():
+                source = program.sources[parts[1].path]
+                edit = Edit(parts[1].path, *span_of(source, parts[1].node), str(base))
+                if source.text[edit.start : edit.end] != edit.new:
+                    yield (edit,)
+
+
+def swizzle_parts(program: Program, place: Site) -> list[Site]:
+    """Where the numbers of `make_swizzle(3, 4, 3)` or `make_swizzle(*given)` are written; else nothing."""
+    call = place.node
+    if not isinstance(call, ast.Call) or name_of(call) != "make_swizzle":
+        return []
+    if len(call.args) == 1 and isinstance(call.args[0], ast.Starred):
+        whole = program.definition(replace(place, node=call.args[0].value))
+        given = whole.node.elts if isinstance(whole.node, ast.Tuple) else []
+        found = [replace(whole, node=one) for one in given]
+    else:
+        found = []
+        for one in call.args:
+            made = program.definition(replace(place, node=one))
+            found.append(made if isinstance(made.node, ast.Constant) else replace(place, node=one))
+    return found if len(found) == 3 else []
 
 
 def _flat(layout: Layout) -> list[tuple[object, object]]:

@@ -8,6 +8,7 @@ right: `objection` holds the trace of the edited program against the first one.
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -15,13 +16,13 @@ from collections.abc import Iterator
 from layoutcheck.patching.edit import Candidate, Edit, span_of
 from layoutcheck.patching.program import Source
 from layoutcheck.patching.views import views
+from layoutcheck.patching.words import turned
 from layoutcheck.sources.traced import KernelFinding, Trace
 
 CODES = ("LC601", "LC602", "LC603", "LC604", "LC605", "LC607")
 _SEEN_OTHERWISE = ("LC602", "LC603", "LC605")  # what different views of a tile lead to
 _BAD = ("rejected", "wrong")
 _COPY = re.compile(r"make_tiled_copy_([ABC])")
-_KIND = re.compile(r"(K|MN)_(INTER|SW32|SW64|SW128)")
 
 
 def findings(trace: Trace) -> list[KernelFinding]:
@@ -76,6 +77,16 @@ def _copies(source: Source, letter: str) -> Iterator[tuple[str, Candidate]]:
                 yield f"{found[0]} of {product}, which multiplies", (Edit(source.path, *at, product),)
 
 
+def of_others(source: Source, call: ast.Call) -> Iterator[tuple[str, Candidate]]:
+    """The tiled copy of another operand."""
+    found = _COPY.fullmatch(_name(call.func))
+    for letter in "ABC" if found is not None else "":
+        if found is not None and letter != found[1]:
+            _, end = span_of(source, call.func)
+            title = f"make_tiled_copy_{letter} for {found[0]}"
+            yield title, (Edit(source.path, end - 1, end, letter),)
+
+
 def _transposed(source: Source) -> Iterator[tuple[str, Candidate]]:
     """The other value of ldmatrix's `transpose`."""
     for call in source.calls():
@@ -99,18 +110,8 @@ def _transposed(source: Source) -> Iterator[tuple[str, Candidate]]:
 def _majors(source: Source) -> Iterator[tuple[str, Candidate]]:
     """The layout atom, or the operation's operand, of the other major."""
     for node in ast.walk(source.tree):
-        if not isinstance(node, ast.Attribute):
-            continue
-        owner, kind = _name(node.value), _KIND.fullmatch(node.attr)
-        new = ""
-        if owner == "SmemLayoutAtomKind" and kind is not None:
-            new = f"{'MN' if kind[1] == 'K' else 'K'}_{kind[2]}"
-        elif owner == "OperandMajorMode" and node.attr in ("K", "MN"):
-            new = "MN" if node.attr == "K" else "K"
-        if new:
-            _, end = span_of(source, node)
-            title = f"{owner}.{new} for {owner}.{node.attr}"
-            yield title, (Edit(source.path, end - len(node.attr), end, new),)
+        if isinstance(node, ast.Attribute):
+            yield from itertools.islice(turned(source, node), 1)
 
 
 def _name(node: ast.expr) -> str:

@@ -11,6 +11,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import PurePath
 from typing import TypeAlias
 
 from layoutcheck.errors import InputError
@@ -70,13 +71,46 @@ class Source:
 
     @cached_property
     def classes(self) -> dict[ast.AST, str]:
-        """The class of every method."""
+        """The class of every statement of a class's body: methods, fields."""
         found = [node for node in ast.walk(self.tree) if isinstance(node, ast.ClassDef)]
         return {method: node.name for node in found for method in node.body}
 
+    @cached_property
+    def _calls(self) -> list[ast.Call]:
+        return [node for node in ast.walk(self.tree) if isinstance(node, ast.Call)]
+
     def calls(self) -> Iterator[ast.Call]:
         """Every call."""
-        return (node for node in ast.walk(self.tree) if isinstance(node, ast.Call))
+        return iter(self._calls)
+
+    @cached_property
+    def fields(self) -> list[tuple[str, str, ast.expr]]:
+        """What a class's body gives a name: the class, the name, the value."""
+        return [
+            (owner, target.id, node.value)
+            for node, owner in self.classes.items()
+            if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None
+            for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+            if isinstance(target, ast.Name)
+        ]
+
+    @cached_property
+    def annotated(self) -> list[tuple[str, str]]:
+        """The annotated names of classes' bodies in their order, with the class: fields of dataclasses."""
+        return [
+            (owner, node.target.id)
+            for node, owner in self.classes.items()
+            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+        ]
+
+    @cached_property
+    def returns(self) -> list[tuple[str, ast.expr, Function]]:
+        """What functions return: their name, the expression, the function."""
+        return [
+            (getattr(owner, "name", ""), node.value, owner)
+            for node, owner in self.owners.items()
+            if isinstance(node, ast.Return) and node.value is not None
+        ]
 
     def function_at(self, offset: int) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
         """The innermost function whose lines hold an offset of the text."""
@@ -158,11 +192,17 @@ class Program:
     def definition(self, site: Site) -> Site:
         """What the one assignment of a name says, and so on; an expression without one is its own."""
         for _ in range(MAX_STEPS):
-            found = list(self._named(site, site.node.id)) if isinstance(site.node, ast.Name) else []
+            found = self.alternatives(site)
             if len(found) != 1:
                 break
             site = found[0]
         return site
+
+    def alternatives(self, site: Site) -> list[Site]:
+        """What a name or an attribute may be, one step back; nothing for other expressions."""
+        if isinstance(site.node, ast.Name):
+            return list(self._named(site, site.node.id))
+        return list(self._attributes(site, site.node)) if isinstance(site.node, ast.Attribute) else []
 
     def _next(self, site: Site) -> Iterator[Site]:
         node = site.node
@@ -170,13 +210,15 @@ class Program:
             yield from self._named(site, node.id)
         elif isinstance(node, ast.Attribute):
             yield Site(site.path, node.value, site.function)
-            yield from self._attributes(site, node.attr)
+            yield from self._attributes(site, node)
         else:
             if isinstance(node, ast.Call):
                 yield from self._returned(name_of(node))
             for child in ast.iter_child_nodes(node):
                 if isinstance(child, ast.keyword):
                     yield Site(site.path, child.value, site.function)
+                elif isinstance(child, ast.comprehension):  # what its names are given
+                    yield Site(site.path, child.iter, site.function)
                 elif isinstance(child, ast.expr):
                     yield Site(site.path, child, site.function)
 
@@ -188,7 +230,10 @@ class Program:
             for value in _values(node, name) if owner is function else ():
                 found = True
                 yield Site(site.path, value, function)
-        if found or function is None:
+        if found:
+            return
+        if function is None:
+            yield from self._from_module(source, name)
             return
         if parameter(function, name) is not None:
             yield from self.given(function, name)
@@ -199,9 +244,7 @@ class Program:
     def _returned(self, name: str) -> Iterator[Site]:
         """What a function of the program returns."""
         for path, source in self.sources.items():
-            for node, owner in source.owners.items():
-                if isinstance(node, ast.Return) and node.value and getattr(owner, "name", "") == name:
-                    yield Site(path, node.value, owner)
+            yield from (Site(path, value, owner) for made, value, owner in source.returns if made == name)
 
     def given(self, function: Function, name: str) -> Iterator[Site]:
         """What every call of a function, by its name, gives one of its parameters."""
@@ -209,6 +252,7 @@ class Program:
         if isinstance(function, ast.Lambda) or function is None or position is None:
             return
         method = bool(function.args.args) and function.args.args[0].arg in ("self", "cls")
+        default, everywhere, called = _default(function, name), True, False
         for path, source in self.sources.items():
             for call in source.calls():
                 if name_of(call) == function.name:
@@ -227,6 +271,11 @@ class Program:
                     value = given[at] if 0 <= at < len(given) else None
                 if value is not None:
                     yield Site(path, value, source.owners.get(call))
+                everywhere = everywhere and value is not None
+                called = True
+        if default is not None and not (called and everywhere):
+            path, source = next(pair for pair in self.sources.items() if function in pair[1].owners)
+            yield Site(path, default, source.owners.get(function))
 
     def _makes(self, source: Source, call: ast.Call, function: ast.AST) -> bool:
         """Whether a call makes an object whose `__init__` the function is: by the class, or as `cls`."""
@@ -256,15 +305,88 @@ class Program:
         instance = any(isinstance(one, ast.Call) and name_of(one) == owner for one in made)
         return int(compiled) if instance else None
 
-    def _attributes(self, site: Site, name: str) -> Iterator[Site]:
-        """What `self.name` and the like are assigned anywhere in the file, or are in a `cute.struct`."""
-        for node, owner in self.sources[site.path].assignments:
-            if isinstance(node, ast.Assign):
-                for target in node.targets:
+    def _attributes(self, site: Site, node: ast.Attribute) -> Iterator[Site]:
+        """What `self.name` and the like are assigned in the file, or are in a `cute.struct` or a dataclass.
+
+        `module.name` is what the module gives the name; a property is what it returns.
+        """
+        name, found = node.attr, False
+        for one, owner in self.sources[site.path].assignments:
+            if isinstance(one, ast.Assign):
+                for target in one.targets:
                     if isinstance(target, ast.Attribute) and target.attr == name:
-                        yield Site(site.path, node.value, owner)
-            elif node.value is None and getattr(node.target, "id", "") == name:
-                yield Site(site.path, node.annotation, owner)
+                        found = True
+                        yield Site(site.path, one.value, owner)
+            elif one.value is None and getattr(one.target, "id", "") == name:
+                yield Site(site.path, one.annotation, owner)
+        if found or name in _OF_TENSORS:
+            return
+        yield from self._fields(name)
+        for path, source in self.sources.items():
+            if isinstance(node.value, ast.Name) and _module_of(path) == node.value.id:
+                yield from self._named(Site(path, node), name)
+            yield from (
+                Site(path, value, owner)
+                for made, value, owner in source.returns
+                if made == name and _is_property(owner)
+            )
+
+    def _fields(self, name: str) -> Iterator[Site]:
+        """What the objects of a class are made with for one of its fields; its default where one is not."""
+        for path, source in self.sources.items():
+            for owner, field_name, default in source.fields:
+                if field_name != name:
+                    continue
+                fields = [one for cls, one in source.annotated if cls == owner]
+                calls = [
+                    (where, other, call)
+                    for where, other in self.sources.items()
+                    for call in other.calls()
+                    if name_of(call) == owner and name in fields
+                ]
+                given = [_given(call, name, fields.index(name)) for _, _, call in calls]
+                yield from (
+                    Site(where, value, other.owners.get(call))
+                    for (where, other, call), value in zip(calls, given, strict=True)
+                    if value is not None
+                )
+                if None in given or not given:
+                    yield Site(path, default)
+
+    def _from_module(self, source: Source, name: str) -> Iterator[Site]:
+        """What a module of the program gives a name that a file imports from it."""
+        for node in ast.walk(source.tree):
+            if isinstance(node, ast.ImportFrom):
+                for one in node.names:
+                    if (one.asname or one.name) == name:
+                        module = (node.module or "").rpartition(".")[2]
+                        for path in self.sources:
+                            if path == source.path or _module_of(path) != module:
+                                continue
+                            yield from self._named(Site(path, ast.Name(one.name)), one.name)
+
+
+_OF_TENSORS = frozenset(
+    ("shape", "stride", "layout", "iterator", "element_type", "dtype", "type", "inner", "outer", "value")
+)
+"""Attributes of tensors and layouts, which are no fields of the program's own classes."""
+
+
+def _module_of(path: str) -> str:
+    """The last part of the name that a file is imported by."""
+    file = PurePath(path)
+    return file.parent.name if file.stem == "__init__" else file.stem
+
+
+def _is_property(function: Function) -> bool:
+    decorators = getattr(function, "decorator_list", [])
+    return any(ast.unparse(one).endswith("property") for one in decorators)
+
+
+def _given(call: ast.Call, name: str, position: int) -> ast.expr | None:
+    """The argument of a call by its name, else by its position."""
+    named = next((one.value for one in call.keywords if one.arg == name), None)
+    return named if named is not None or position >= len(call.args) else call.args[position]
 
 
 def name_of(call: ast.Call) -> str:
@@ -318,6 +440,17 @@ def _value_for(target: ast.expr, value: ast.expr | None, name: str) -> ast.expr 
                     return value.elts[i]
                 return value
     return None
+
+
+def _default(function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> ast.expr | None:
+    """What a parameter is where no argument is given for it."""
+    arguments = function.args
+    plain = [*arguments.posonlyargs, *arguments.args]
+    pairs = [*zip(reversed(plain), reversed(arguments.defaults), strict=False)]
+    pairs += [
+        (one, value) for one, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if value
+    ]
+    return next((value for one, value in pairs if one.arg == name), None)
 
 
 def parameter(function: Function, name: str) -> int | None:

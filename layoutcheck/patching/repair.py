@@ -18,6 +18,7 @@ from pathlib import Path
 from layoutcheck.errors import InputError
 from layoutcheck.patching import operands, ordering, unsafe, whole
 from layoutcheck.patching.located import located
+from layoutcheck.patching.modules import imported
 from layoutcheck.patching.ordering import proof
 from layoutcheck.patching.overlay import project_of, tracked
 from layoutcheck.patching.predicates import STRATEGY
@@ -53,6 +54,7 @@ def repair(
     locked: dict[str, str] = {}  # what may be read and not edited, with the reason
     seen = {frame.file for one in trace.copies for frame in (one.where, *one.stack)}
     seen |= {frame.file for one in proof.wrong(trace, notes=True) for frame in proof.frames(one)}
+    seen |= imported(seen | texts.keys(), main, project).keys()
     for file in seen | texts.keys():
         reason = tracked(project, file, since)
         if reason:

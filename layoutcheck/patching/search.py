@@ -114,7 +114,8 @@ class Search:
             return _cheapest(proven), ""
         for edited, title, edits in harmful[:MOST_SECOND]:
             mended = self.mended(edited)
-            if mended is not None:
+            now = None if mended is None else mended.rank(place)  # the second may undo the first
+            if mended is not None and now is not None and now <= RANKS["slow"]:
                 made, why = self.confirmed(mended, target[0], title, edits)
                 if made is not None:
                     return made, ""

@@ -7,6 +7,7 @@ of the tile are known in it; further modes then lie as far apart as the tile, wr
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
@@ -17,7 +18,8 @@ from layoutcheck.fixes.pad_pitch import padded
 from layoutcheck.patching.edit import Candidate, Edit, span_of
 from layoutcheck.patching.program import Program, Site, name_of
 
-_MOST_DEPTH = 8
+_MOST_DEPTH = 16
+_MOST_WAYS = 4
 
 
 def staged(program: Program, place: Site, old: Layout, new: Layout) -> Iterator[Candidate]:
@@ -41,31 +43,128 @@ def staged(program: Program, place: Site, old: Layout, new: Layout) -> Iterator[
     yield from _written(program, place, [site for site, _ in leaves], strides)
 
 
-def spaced(program: Program, start: Site, unit: int) -> Iterator[Candidate]:
+def spaced(program: Program, start: Site, unit: int, tile: Layout | None = None) -> Iterator[Candidate]:
     """Every `make_layout` behind an operand with strides that are multiples of so many elements."""
     for place in program.reached(start):
         leaves, extents = _strides(program, place), _extents(program, place)
         shape = [n for n in extents if n is not None]
         if leaves is None or len(shape) != len(leaves):
             continue
+        if tile is not None and not may_be_of(program, place, tile):
+            continue
         strides = [value for _, value in leaves]
         yield from _written(program, place, [site for site, _ in leaves], padded(shape, strides, unit))
 
 
 def _written(program: Program, place: Site, leaves: list[Site], wanted: list[int]) -> Iterator[Candidate]:
-    """The number behind a stride where all strides follow from it; else each in its place."""
+    """A number behind the strides from which all follow and no extent; else each stride in its place."""
     changed = [
         (leaf, value) for leaf, value in zip(leaves, wanted, strict=True) if _number(program, leaf) != value
     ]
-    for leaf, value in changed:
-        origin = program.definition(leaf)
-        if isinstance(origin.node, ast.Constant) and origin.node is not leaf.node:
-            given = {id(origin.node): value}
-            if [_number(program, one, given) for one in leaves] == wanted:
-                yield (Edit(origin.path, *span_of(program.sources[origin.path], origin.node), str(value)),)
+    yield from behind(program, place, leaves, wanted)
     if changed:
-        source = program.sources[place.path]
-        yield tuple(Edit(place.path, *span_of(source, leaf.node), str(value)) for leaf, value in changed)
+        source, words = program.sources[place.path], said(program, place)
+        yield tuple(
+            Edit(place.path, *span_of(source, leaf.node), words.get(value, str(value)))
+            for leaf, value in changed
+        )
+
+
+def solved(program: Program, place: Site, wanted: list[int]) -> Iterator[Candidate]:
+    """The strides of a `make_layout`, where a number behind them makes them so."""
+    leaves = _strides(program, place)
+    if leaves is not None and len(leaves) == len(wanted):
+        yield from behind(program, place, [site for site, _ in leaves], wanted)
+
+
+def behind(program: Program, place: Site, leaves: list[Site], wanted: list[int]) -> Iterator[Candidate]:
+    """Each number that gives the strides `wanted` when it is another, and changes no extent."""
+    extents = _extent_sites(program, place)
+    yield from _solutions(program, leaves, wanted, extents)
+
+
+def resized(program: Program, size: Site, wanted: int) -> Iterator[Candidate]:
+    """Each number with which an expression comes to another, as `WARPS` for `32 * WARPS` threads."""
+    yield from _solutions(program, [size], [wanted], [])
+
+
+def _solutions(
+    program: Program, leaves: list[Site], wanted: list[int], extents: list[Site]
+) -> Iterator[Candidate]:
+    have = [_number(program, leaf) for leaf in leaves]
+    shape = [_number(program, one) for one in extents]
+    seen = set[int]()
+    for site in (one for leaf in leaves for one in _constants(program, leaf)):
+        old = site.node.value  # type: ignore[attr-defined]
+        if id(site.node) in seen or any(site.node is leaf.node for leaf in leaves):
+            continue
+        seen.add(id(site.node))
+        pairs = [(h, w) for h, w in zip(have, wanted, strict=True) if h is not None and h != w]
+        options = {old + w - h for h, w in pairs} | {old * w // h for h, w in pairs if h}
+        for new in sorted(option for option in options if option > 0 and option != old):
+            given = {id(site.node): new}
+            if [_number(program, one, given) for one in leaves] != wanted:
+                continue
+            if [_number(program, one, given) for one in extents] == shape:
+                yield (Edit(site.path, *span_of(program.sources[site.path], site.node), str(new)),)
+
+
+def may_be_of(program: Program, place: Site, tile: Layout) -> bool:
+    """Whether a layout that is written may be a tile's, or its stages', as far as its extents are known."""
+    extents = _extents(program, place)
+    known = Counter(n for n in extents if n is not None and n != 1)
+    there = Counter(n for n, _ in _pairs(tile) if n != 1)
+    return None in extents or known.total() < there.total() or not there - known
+
+
+def numbers(program: Program, place: Site, node: ast.expr | None) -> list[int] | None:
+    """The numbers of a flat tuple that an argument is; None where one is not known."""
+    made = None if node is None else program.definition(replace(place, node=node))
+    if made is None or not isinstance(made.node, ast.Tuple):
+        return None
+    found = [_number(program, replace(made, node=one)) for one in made.node.elts]
+    known = [n for n in found if n is not None]
+    return known if len(known) == len(found) else None
+
+
+def said(program: Program, place: Site) -> dict[int, str]:
+    """The extents of a `make_layout` that are names, by their numbers: strides are written with them."""
+    source, here = program.sources[place.path], (place.path, place.function)
+    return {
+        value: source.text[slice(*span_of(source, one.node))]
+        for one in reversed(_extent_sites(program, place))
+        if (one.path, one.function) == here and not isinstance(one.node, ast.Constant)
+        if (value := _number(program, one)) is not None
+    }
+
+
+def _constants(program: Program, site: Site, depth: int = 0) -> Iterator[Site]:
+    """The numbers that an expression is made of."""
+    node = site.node
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        yield site
+    if depth > _MOST_DEPTH:
+        return
+    inner: list[Site] = []
+    if isinstance(node, (ast.Name, ast.Attribute)):
+        inner = program.alternatives(site)[:_MOST_WAYS]
+    elif isinstance(node, ast.BinOp):
+        inner = [replace(site, node=one) for one in (node.left, node.right)]
+    elif (part := _part(program, site)) is not None:
+        inner = [part]
+    for one in inner:
+        yield from _constants(program, one, depth + 1)
+
+
+def _part(program: Program, site: Site) -> Site | None:
+    """`shape[1]` of a tuple that is written."""
+    node = site.node
+    if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Constant):
+        return None
+    whole, at = program.definition(replace(site, node=node.value)), node.slice.value
+    if not isinstance(whole.node, ast.Tuple) or type(at) is not int or not 0 <= at < len(whole.node.elts):
+        return None
+    return replace(whole, node=whole.node.elts[at])
 
 
 def _strides(program: Program, place: Site) -> list[tuple[Site, int]] | None:
@@ -83,11 +182,16 @@ def _strides(program: Program, place: Site) -> list[tuple[Site, int]] | None:
 
 
 def _extents(program: Program, place: Site) -> list[int | None]:
+    return [_number(program, one) for one in _extent_sites(program, place)]
+
+
+def _extent_sites(program: Program, place: Site) -> list[Site]:
     call = place.node
     assert isinstance(call, ast.Call)
-    shape = program.definition(replace(place, node=call.args[0])).node if call.args else None
-    parts = shape.elts if isinstance(shape, ast.Tuple) else []
-    return [_number(program, replace(place, node=one)) for one in parts]
+    if not call.args:
+        return []
+    shape = program.definition(replace(place, node=call.args[0]))
+    return [replace(shape, node=one) for one in shape.node.elts] if isinstance(shape.node, ast.Tuple) else []
 
 
 def _pairs(layout: Layout) -> list[tuple[int, int]]:
@@ -106,16 +210,23 @@ _OPERATIONS = {
 def _number(
     program: Program, site: Site, given: Mapping[int, int] | None = None, depth: int = 0
 ) -> int | None:
-    """The number that an expression is; `given` are other numbers for some constants."""
-    made = program.definition(site)
-    node = made.node
+    """The number that an expression is by every way there; `given` are other numbers for some constants."""
+    if depth > _MOST_DEPTH:
+        return None
+    if isinstance(site.node, (ast.Name, ast.Attribute)):
+        values = [_number(program, one, given, depth + 1) for one in program.alternatives(site)[:_MOST_WAYS]]
+        return values[0] if len(set(values)) == 1 else None
+    node = site.node
     if isinstance(node, ast.Constant) and type(node.value) is int:
         return (given or {}).get(id(node), node.value)
+    part = _part(program, site)
+    if part is not None:
+        return _number(program, part, given, depth + 1)
     operation = _OPERATIONS.get(type(node.op)) if isinstance(node, ast.BinOp) else None
-    if operation is None or not isinstance(node, ast.BinOp) or depth > _MOST_DEPTH:
+    if operation is None or not isinstance(node, ast.BinOp):
         return None
     left, right = (
-        _number(program, replace(made, node=one), given, depth + 1) for one in (node.left, node.right)
+        _number(program, replace(site, node=one), given, depth + 1) for one in (node.left, node.right)
     )
     if left is None or right is None or (isinstance(node.op, ast.FloorDiv) and not right):
         return None

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from layoutcheck.algebra.inttuple import flatten, wrap
 from layoutcheck.algebra.measure import size
 from layoutcheck.atoms.matrix import LdMatrix, StMatrix
 from layoutcheck.check import Fix, Report
@@ -13,6 +14,7 @@ from layoutcheck.copies.atom import ThreadAtom, VectorAtom
 from layoutcheck.copies.changes import moved_sides
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.opaque import OtherOperand
+from layoutcheck.fixes.pad_pitch import STRATEGY as PAD
 from layoutcheck.patching.copiers import counted, flipped, own_width, turned, width
 from layoutcheck.patching.edit import Candidate
 from layoutcheck.patching.edits import MOST_PLACES, candidates
@@ -22,8 +24,10 @@ from layoutcheck.patching.majors import other_major
 from layoutcheck.patching.predicates import STRATEGY, guarded, reused
 from layoutcheck.patching.program import Program, Site, name_of
 from layoutcheck.patching.readers import Reports
+from layoutcheck.patching.stages import spaced
 from layoutcheck.patching.strides import respelled
 from layoutcheck.patching.tma import tma_edits
+from layoutcheck.patching.words import other_words
 from layoutcheck.sources.traced import Distinct
 
 
@@ -69,6 +73,8 @@ def ways(
     if by is None and any(one.code == "LC213" for one in report.findings):
         for title, edits in _strides(program, site):
             yield Way(title, "slow", edits)
+    for unit, edits in _spaced(program, site, report.copy) if by in (None, PAD) else ():
+        yield Way(f"{PAD}: pitches of whole vectors, {unit} elements", "slow", edits)
     start = program.argument(site, "atom")
     if by is None and start is not None:
         for edits in itertools.islice(own_width(program, start), MOST_PLACES):
@@ -81,6 +87,25 @@ def ways(
             yield Way(f"{fix.strategy}: {fix.title}{note}", fix.verdict, edits)
     for title, edits in _guesses(program, site, report) if by is None else ():
         yield Way(title, "legal", edits)
+
+
+def _spaced(program: Program, site: Site, copy: Copy) -> Iterator[tuple[int, Candidate]]:
+    """Strides of a shared tile rounded up, whose pitch leaves a thread's part aligned to less than needed."""
+    need = copy.atom.address_bytes if copy.atom is not None else 0
+    for side in ("src", "dst"):
+        tile = copy.whole(side)
+        if isinstance(tile, OtherOperand) or tile.space != "smem" or not tile.layout.is_static:
+            continue
+        unit = need * 8 // tile.dtype.bits
+        pitches = [d for d in flatten(wrap(tile.layout.stride)) if d > 1]
+        start = program.argument(site, side)
+        if (
+            start is not None
+            and unit > 1
+            and any(d % unit for d in pitches)
+            and tile.proved_align_bytes % need
+        ):
+            yield from ((unit, edits) for edits in spaced(program, start, unit, tile.layout))
 
 
 def _splits(copy: Copy) -> bool:
@@ -137,6 +162,7 @@ def _guesses(program: Program, site: Site, report: Report) -> Iterator[tuple[str
     atom = report.copy.atom
     if report.copy.mapped is not None:
         yield from tma_edits(program, site, report.copy)
+        yield from other_words(program, site)
         yield from _strides(program, site)
         return
     for edits in _coarser(program, site, report.copy):
@@ -146,13 +172,14 @@ def _guesses(program: Program, site: Site, report: Report) -> Iterator[tuple[str
             yield "recast: copy the elements as they were before it", edits
     if isinstance(atom, ThreadAtom):
         yield from _strides(program, site)
+    yield from other_words(program, site)
     start = program.argument(site, "atom")
     if start is None:
         for role in ("src", "dst"):
             yield from _behind(program, site, role)
     cut = atom if report.copy.tiling is None else report.copy.tiling.tiled.atom
     if start is not None and isinstance(atom, VectorAtom) and isinstance(cut, VectorAtom):
-        wide = report.verdict == "rejected" or cut.width_bits > atom.width_bits
+        wide = report.verdict in ("rejected", "wrong") or cut.width_bits > atom.width_bits
         for bits in (128, 64, 32, 16, 8) if wide else ():
             narrower = atom.dtype.bits <= bits < cut.width_bits
             for edits in width(program, start, bits) if narrower else ():
@@ -163,7 +190,7 @@ def _guesses(program: Program, site: Site, report: Report) -> Iterator[tuple[str
         call = place.node
         if name_of(call).startswith(("LdMatrix8x8x16b", "StMatrix8x8x16b")):  # type: ignore[arg-type]
             source = program.sources[place.path]
-            for edits in flipped(source, call):  # type: ignore[arg-type]
+            for edits in flipped(program, place):
                 yield "transpose: the other way round", edits
             for edits in turned(source, call, not atom.transpose):  # type: ignore[arg-type]
                 yield f"transpose: transpose={not atom.transpose}", edits

@@ -21,7 +21,7 @@ from layoutcheck.patching.edit import Edit, apply, cute_of
 from layoutcheck.patching.edits import candidates
 from layoutcheck.patching.launches import launched
 from layoutcheck.patching.layouts import _stride_for as stride_for
-from layoutcheck.patching.program import Program, Source, name_of
+from layoutcheck.patching.program import Program, Site, Source, name_of
 from layoutcheck.sources.types import parse_memref
 
 PATH = "kernel.py"
@@ -429,8 +429,10 @@ def test_a_copy_through_a_partial_has_the_arguments_of_both() -> None:
     ],
 )
 def test_a_transposition_is_flipped_in_the_programs_own_words(given: str, new: str | None) -> None:
-    source = Source(PATH, f"op = LdMatrix8x8x16bOp{given}\n")
-    made = [apply({PATH: source.text}, edits)[PATH] for edits in flipped(source, next(iter(source.calls())))]
+    text = f"op = LdMatrix8x8x16bOp{given}\n"
+    program = Program({PATH: text})
+    place = Site(PATH, next(program.sources[PATH].calls()))
+    made = [apply({PATH: text}, edits)[PATH] for edits in flipped(program, place)]
     assert made == ([] if new is None else [f"op = LdMatrix8x8x16bOp{new}\n"])
 
 

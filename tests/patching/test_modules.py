@@ -1,0 +1,155 @@
+"""Programs of several files, with constants, fields and defaults: what an edit finds behind a name."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from layoutcheck.patching.edit import Candidate, apply
+from layoutcheck.patching.layouts import aligned, coarser
+from layoutcheck.patching.modules import imported
+from layoutcheck.patching.program import Program, Site
+from layoutcheck.patching.stages import spaced
+from layoutcheck.patching.words import other_words
+
+TILES = """PAD = 4
+
+def padded(rows, cols, stages, pad=PAD):
+    pitch = cols + pad
+    return cute.make_layout((rows, cols, stages), stride=(pitch, 1, rows * pitch))
+
+def swizzled(rows, swizzle=(3, 2, 3)):
+    return cute.make_composed_layout(cute.make_swizzle(*swizzle), 0, cute.make_layout((rows, 64)))
+"""
+CONFIG = """from dataclasses import dataclass
+
+@dataclass
+class Config:
+    rows: int = 64
+    cols: int = 32
+
+    @property
+    def stages(self):
+        return 2
+"""
+MAIN = """import helpers.tiles as tiles
+from config import Config
+from config import ALIGNS as KINDS
+
+class Gemm:
+    align = 8
+
+    def __init__(self, cfg: Config):
+        self.cfg = cfg
+        self.smem_align = self.align
+
+    @cute.kernel
+    def kernel(self, src, layout):
+        smem = SmemAllocator()
+        tile = smem.allocate_tensor(Float16, {layout}, self.smem_align)
+        parts = [one for one in (src, tile)]
+        cute.copy(atom, src, parts[1])
+
+gemm = Gemm(Config(cols=32))
+"""
+
+
+def program_of(layout: str) -> Program:
+    return Program({"main.py": MAIN.format(layout=layout), "helpers/tiles.py": TILES, "config.py": CONFIG})
+
+
+def destination(program: Program) -> tuple[Site, Site]:
+    site = program.copy_at("main.py", 17)
+    assert site is not None
+    start = program.argument(site, "dst")
+    assert start is not None
+    return site, start
+
+
+def changed(program: Program, edits: Candidate) -> list[str]:
+    """The lines that an edit makes."""
+    texts = {path: source.text for path, source in program.sources.items()}
+    made = apply(texts, edits)
+    return [
+        new.strip()
+        for path, text in made.items()
+        for old, new in zip(texts[path].split("\n"), text.split("\n"), strict=True)
+        if old != new
+    ]
+
+
+def test_a_padding_is_found_behind_fields_defaults_and_another_file() -> None:
+    """40 = 32 + PAD: 32 is given for a field, PAD is a parameter's default, a property returns the stages."""
+    program = program_of("tiles.padded(self.cfg.rows, self.cfg.cols, self.cfg.stages)")
+    _, start = destination(program)
+    found = [changed(program, edits) for edits in spaced(program, start, 8)]
+    assert found[0] == ["PAD = 8"]
+    assert found[1:] == [["return cute.make_layout((rows, cols, stages), stride=(40, 1, 2560))"]]
+
+
+def test_a_pitch_that_two_calls_give_otherwise_is_not_known() -> None:
+    program = program_of("tiles.padded(64, 32, 2) if odd else tiles.padded(64, 48, 2)")
+    _, start = destination(program)
+    assert list(spaced(program, start, 8)) == []
+
+
+def test_an_alignment_is_changed_where_the_number_stands() -> None:
+    program = program_of("tiles.swizzled(8)")
+    _, start = destination(program)
+    assert changed(program, next(aligned(program, start, 16))) == ["align = 16"]
+
+
+def test_the_numbers_of_a_swizzle_in_a_default_are_changed_there() -> None:
+    program = program_of("tiles.swizzled(8)")
+    site, _ = destination(program)
+    made = [changed(program, edits) for edits in coarser(program, site, 16)]
+    assert made == [["def swizzled(rows, swizzle=(3, 3, 3)):"], ["def swizzled(rows, swizzle=(3, 4, 3)):"]]
+
+
+@pytest.mark.parametrize(
+    ("layout", "wanted"),
+    [
+        ("smem_layout(LayoutEnum.ROW_MAJOR, 8)", ["LayoutEnum.COL_MAJOR"]),
+        ("smem_layout(utils.LayoutEnum.COL_MAJOR, 8)", ["LayoutEnum.ROW_MAJOR"]),
+        ("atom(SmemLayoutAtomKind.K_SW64)", [f"SmemLayoutAtomKind.{one}" for one in (
+            "MN_SW64", "K_SW128", "K_SW32", "K_INTER")]),
+        ("atom(OperandMajorMode.MN)", ["OperandMajorMode.K"]),
+        ("atom(Other.K)", []),
+    ],
+)  # fmt: skip
+def test_majors_in_words(layout: str, wanted: list[str]) -> None:
+    program = program_of(layout)
+    site, _ = destination(program)
+    found = list(other_words(program, site))
+    assert [title.split(" for ")[0] for title, _ in found] == wanted
+    for (_, edits), word in zip(found, wanted, strict=True):
+        assert word in changed(program, edits)[0]
+
+
+def test_the_files_that_are_read_are_the_projects_own(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    (project / "helpers").mkdir(parents=True)
+    for name, text in {
+        "main.py": "import helpers.tiles as tiles\nfrom config import X\nimport os, missing\nimport broken\n",
+        "helpers/__init__.py": "",
+        "helpers/tiles.py": "from . import other\nimport main\n",
+        "helpers/other.py": "from ...outside import Y\n",
+        "config.py": "",
+        "broken.py": "def (",
+        "unused.py": "",
+    }.items():
+        (project / name).write_text(text)
+    (tmp_path / "outside.py").write_text("")
+    main = project / "main.py"
+    found = imported([str(main)], main, project)
+    names = sorted(str(Path(path).relative_to(project)) for path in found)
+    assert names == ["config.py", "helpers/other.py", "helpers/tiles.py"]
+    assert found[str(project / "config.py")] == ""
+
+
+def test_a_name_of_another_file_is_followed_only_where_it_is_imported() -> None:
+    program = Program({"a.py": "from b import N as M\nx = f(M)\ny = f(N)\n", "b.py": "N = 3\n"})
+    values = [program.definition(Site("a.py", call.args[0])).node for call in program.sources["a.py"].calls()]
+    assert [ast.unparse(one) for one in values] == ["3", "N"]
