@@ -20,7 +20,7 @@ def launched(program: Program, site: Site, threads: int | None) -> Iterator[Cand
             if name_of(call) == "launch" and isinstance(inner, ast.Call):
                 other = name_of(inner) != getattr(site.function, "name", "")
                 found += [(other, edits) for edits in _block(program, source, call, str(threads))]
-    yield from (edits for _, edits in sorted(found, key=lambda one: one[0]))
+    yield from dict.fromkeys(edits for _, edits in sorted(found, key=lambda one: one[0]))
 
 
 def _block(program: Program, source: Source, call: ast.Call, threads: str) -> Iterator[Candidate]:
