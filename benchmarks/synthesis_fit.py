@@ -29,15 +29,15 @@ from layoutcheck.synthesis.pace import Constants, pace
 Row = dict[str, Any]
 FREE = (
     "issue", "latency", "later", "step", "held", "held_async", "read", "write", "mixed", "run", "run_waited",
-    "run_write", "part", "part_tma", "part_waited", "part_write", "kept", "kept_tma", "again", "pages",
-    "crowd", "cached", "data", "row", "stored", "drained", "overlap", "hidden",
+    "run_beside", "run_write", "part", "part_tma", "part_waited", "part_beside", "part_write", "kept",
+    "kept_tma", "again", "pages", "crowd", "cached", "data", "row", "stored", "drained", "overlap", "hidden",
 )  # fmt: skip
 
 START = Constants(
     issue=0.5, latency=1000.0, later=0.7, step=4.0, held=1000.0, held_async=1000.0, read=0.0575, write=0.0575,
-    mixed=0.02, run=3.0, run_waited=8.0, run_write=3.0, part=10.0, part_tma=10.0, part_waited=50.0,
-    part_write=20.0, kept=50e6, kept_tma=50e6, again=2.0, pages=100e3, crowd=0.2, cached=1.0, data=1.0,
-    row=1.0, stored=300.0, drained=2000.0, overlap=2.5, hidden=5.0,
+    mixed=0.02, run=3.0, run_waited=8.0, run_beside=6.0, run_write=3.0, part=10.0, part_tma=10.0,
+    part_waited=50.0, part_beside=20.0, part_write=20.0, kept=50e6, kept_tma=50e6, again=2.0, pages=100e3,
+    crowd=0.2, cached=1.0, data=1.0, row=1.0, stored=300.0, drained=2000.0, overlap=2.5, hidden=5.0,
 )  # fmt: skip
 """Round numbers, so that nothing of the seed that judges is in what begins."""
 

@@ -40,8 +40,9 @@ class Demand(NamedTuple):
     """What a plan asks of an SM: of one tile, and how many blocks share the SM.
 
     `instructions` of all warps, `each` of one; `read_parts` lines that runs take in part, `write_parts` pairs
-    of lines that they write in part; `rounds` in which a thread loads its part of the tile: those of the
-    compiled program, or what its registers allow.
+    of lines that they write in part; `beside`: the rest of such lines is that of the block beside this one,
+    else of its own next tile; `rounds` in which a thread loads its part of the tile: those of the compiled
+    program, or what its registers allow.
     """
 
     way: str
@@ -63,6 +64,7 @@ class Demand(NamedTuple):
     ahead: int
     rounds: float
     waited_for: bool
+    beside: bool
     barriers: int
     engine_stores: bool
     blocks: int
@@ -110,6 +112,7 @@ def demand(found: Found, wanted: Wanted, made: Compiled | None = None) -> Demand
         live_bytes=blocks * SMS * _live(wanted),
         streams=blocks * SMS * _rows(wanted.dst, wanted),
         waited_for=waits or wanted.stages == 1,
+        beside=not wanted.accumulator and fast_mode(wanted.src) == 0,
         ahead=1 if waits else max(1, wanted.stages - 1),
         rounds=1.0 if way != "ld" else _rounds(first, made) or load_rounds(registers, active, wanted),
         barriers=0 if shared is None else 2 if wanted.stages == 1 else 1,

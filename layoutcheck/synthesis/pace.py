@@ -13,7 +13,8 @@
     engine     the copy engine: rows of boxes, and boxes
     memory     bytes at the bandwidth; what is read and written at once costs more than either alone. A line
                that a run of adjacent sectors takes in part costs more than it has, most where a block waits
-               for it before it asks for the rest; so does a part of two lines that is written. Such lines
+               for it before it asks for the rest, less where the rest is that of the block beside it, which
+               asks at the same time; so does a part of two lines that is written. Such lines
                wait in L2 for the next tile: where all blocks' together do not fit, they come again. Blocks
                that write accumulators by the copy engine all write, or all make the next tile
 
@@ -40,43 +41,45 @@ class Constants:
     `issue` a warp instruction; `latency` of memory, `later` the share of it that each further round of loads
     waits; `barrier` of a block; `step` between two instructions of a warp; `held` a line of L1 by a load;
     `read`, `write` a byte, `mixed` a byte of both more; bytes that a run costs more (`run`, `run_waited`,
-    `run_write`), a line that it takes in part (`part`, `part_tma`, `part_waited`), two lines that it writes
-    in part (`part_write`); `kept`, `kept_tma` bytes of partial lines that L2 holds, `again` how often those
-    beyond come anew; `pages` runs that all blocks write at once, beyond which each costs `crowd` of them
-    more; `row`, `box` of the copy engine; `stored` until the engine has read a tile, `drained` until stores
-    have left the registers; `overlap`, `hidden` the exponents of what is busy and of what waits.
+    `run_beside`, `run_write`), a line that it takes in part (`part` and as many more), two lines that it
+    writes in part (`part_write`); `kept`, `kept_tma` bytes of partial lines that L2 holds, `again` how often
+    those beyond come anew; `pages` runs that all blocks write at once, beyond which each costs `crowd` of
+    them more; `row`, `box` of the copy engine; `stored` until the engine has read a tile, `drained` until
+    stores have left the registers; `overlap`, `hidden` the exponents of what is busy and of what waits.
     """
 
-    issue: float = 0.327
-    latency: float = 1200.0
-    later: float = 0.77
+    issue: float = 0.364
+    latency: float = 1000.0
+    later: float = 0.795
     barrier: float = 60.0
-    step: float = 4.0
-    held: float = 890.0
-    held_async: float = 960.0
-    read: float = 0.0558
-    write: float = 0.0553
+    step: float = 2.4
+    held: float = 953.0
+    held_async: float = 1000.0
+    read: float = 0.0559
+    write: float = 0.0552
     mixed: float = 0.02
     run: float = 3.0
-    run_waited: float = 11.3
+    run_waited: float = 8.0
+    run_beside: float = 6.01
     run_write: float = 3.0
-    part: float = 9.3
+    part: float = 7.89
     part_tma: float = 10.0
-    part_waited: float = 45.5
-    part_write: float = 18.9
-    kept: float = 45e6
-    kept_tma: float = 34.5e6
-    again: float = 4.0
+    part_waited: float = 41.6
+    part_beside: float = 20.0
+    part_write: float = 19.9
+    kept: float = 30.6e6
+    kept_tma: float = 32.7e6
+    again: float = 2.27
     pages: float = 76e3
     crowd: float = 0.2
-    cached: float = 0.82
-    data: float = 0.785
-    row: float = 0.95
+    cached: float = 0.856
+    data: float = 0.694
+    row: float = 0.933
     box: float = 5.0
     stored: float = 300.0
-    drained: float = 2160.0
-    overlap: float = 2.77
-    hidden: float = 3.52
+    drained: float = 2150.0
+    overlap: float = 2.65
+    hidden: float = 2.46
 
 
 H200 = Constants()
@@ -85,10 +88,14 @@ H200 = Constants()
 def pipes(asked: Demand, machine: Constants = H200) -> dict[str, float]:
     """The cycles that each is busy, and `chain` those that a block waits."""
     waits = asked.way == "ld" or (asked.way in ("cg", "ca") and asked.waited_for)
-    part = machine.part_waited if waits else machine.part_tma if asked.way == "tma" else machine.part
+    part = machine.part_tma if asked.way == "tma" else machine.part
+    run = machine.run
+    if waits:
+        part = machine.part_beside if asked.beside else machine.part_waited
+        run = machine.run_beside if asked.beside else machine.run_waited
     beyond = asked.live_bytes / (machine.kept_tma if asked.way == "tma" else machine.kept) - 1
     read = asked.read_bytes * (1 + machine.again * max(0.0, beyond)) + part * asked.read_parts
-    read += (machine.run_waited if waits else machine.run) * asked.read_runs
+    read += run * asked.read_runs
     crowd = max(0.0, asked.streams / machine.pages - 1)
     written = asked.written_bytes + machine.run_write * asked.write_runs
     written = (written + machine.part_write * asked.write_parts) * (1 + machine.crowd * crowd)
