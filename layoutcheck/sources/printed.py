@@ -127,6 +127,7 @@ def with_threads(op: Operation, copy: Copy) -> tuple[Copy, str, tuple[int, ...],
     if any(one.warps != told[0].warps for one in told):
         return copy, "a thread's views are those of two threads of its tiled copy", (), None
     doubt = next((one.doubt for one in told if one.doubt), "")
+    absent = bool(doubt)
     if doubt and _each_element_once(first.tiled, [tensor for tensor, _ in tensors.values()]):
         doubt = ""
     blocks = {one.block for one in told}
@@ -141,9 +142,10 @@ def with_threads(op: Operation, copy: Copy) -> tuple[Copy, str, tuple[int, ...],
         full = full.with_side(side, view)
     if predict(full).outcome != predict(copy).outcome:
         return copy, "the compiler judges its view otherwise than the swizzled tensor's", (), None
+    partitioned = Partitioned(full, told[0].index, count) if absent else None
     if doubt:
-        return copy, doubt, (), Partitioned(full, told[0].index, count)
-    return full, "", told[0].warps, None
+        return copy, doubt, (), partitioned
+    return full, "", told[0].warps, partitioned
 
 
 def _each_element_once(tiled: TiledCopy, tensors: Sequence[Memref]) -> bool:

@@ -113,12 +113,10 @@ def told_by(at: IntArray, active: npt.NDArray[np.bool_], threads: int) -> Worker
         warps.append(start)
     found = Workers(None, tuple(warps), index=tuple(at.tolist()))
     mine = at[active]
-    if (
-        np.unique(mine[(mine >= 0) & (mine < threads)]).size < threads
-        and not (mine == np.arange(mine.size)).all()
-    ):
-        return replace(found, doubt="only some threads of its tiled copy reach it")
     exact = bool((mine == np.arange(mine.size)).all())
+    some = np.unique(mine[(mine >= 0) & (mine < threads)]).size < threads
+    if some and not (exact and active.all()):  # the others may have a copy of their own
+        return replace(found, doubt="only some threads of its tiled copy reach it")
     return replace(found, block=int(mine.size) if exact else None)
 
 

@@ -108,10 +108,37 @@ def few(x: cute.Tensor, tc: cute.TiledCopy):
     part = thr.partition_S(cute.local_tile(x, (16, 64), (0, 0)))
     if t < 96:
         with cute.arch.elect_one():
-            cute.copy(tc, part, thr.partition_D(tile))  # lost 1488
+            cute.copy(tc, part, thr.partition_D(tile))  # lost 2000
     cute.arch.sync_threads()
     for i in cutlass.range(40, unroll=1):
         x[i, t] = tile[(t // 64 + 2 * i) % 16, t % 64]
+@cute.kernel
+def split(x: cute.Tensor, tc: cute.TiledCopy, how: cutlass.Constexpr):
+    t = cute.arch.thread_idx()[0]
+    memory = cutlass.memory.SmemAllocator()
+    layout = cute.make_layout((16, 64), stride=(64, 1))
+    tile, other = (memory.allocate_tensor(BF16, layout, 128) for _ in range(2))
+    thr = tc.get_slice(t)
+    part = thr.partition_S(cute.local_tile(x, (16, 64), (0, 0)))
+    to, there = thr.partition_D(tile), thr.partition_D(other)
+    if cutlass.const_expr(how == "right"):  # every thread has a copy of its own
+        if t < 96:
+            cute.copy(tc, part, to)
+        if t >= 32:
+            cute.copy(tc, part, to)
+        else:
+            cute.copy(tc, part, to)
+        cute.copy(tc, part, there)
+    else:
+        if t < 96:
+            cute.copy(tc, part, to)  # lost 512
+        if t >= 32:
+            cute.copy(tc, part, there)
+        else:
+            cute.copy(tc, part, there)
+    cute.arch.sync_threads()
+    for i in cutlass.range(8, unroll=1):
+        x[i, t] = tile[(t // 64 + 2 * i) % 16, t % 64] + other[(t // 64 + 2 * i) % 16, t % 64]
 @cute.kernel
 def bulk(o: cute.Tensor):
     t = cute.arch.thread_idx()[0]
@@ -139,6 +166,8 @@ def host(o: cute.Tensor, x: cute.Tensor):
     tc = cute.make_tiled_copy_tv(copy, cute.make_layout((16, 8), stride=(8, 1)), cute.make_layout((1, 8)))
     roles(x, tc).launch(grid=(1, 1, 1), block=(128, 1, 1))
     few(x, tc).launch(grid=(1, 1, 1), block=(128, 1, 1))
+    split(x, tc, "right").launch(grid=(1, 1, 1), block=(128, 1, 1))
+    split(x, tc, "half").launch(grid=(1, 1, 1), block=(128, 1, 1))
     bulk(o).launch(grid=(1, 1, 1), block=(128, 1, 1))
     rings(o).launch(grid=(1, 1, 1), block=(128, 1, 1))
     alone(o).launch(grid=(1, 1, 1), block=(128, 1, 1))
