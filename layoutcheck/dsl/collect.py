@@ -104,7 +104,7 @@ class Collector:
                 check_operands(module) if self.lowering is None else self.lowering.check_products(module)
             )
             operands = _untold(operands, self.copies[span.start : span.stop])
-            said = operands.products or operands.unchecked or operands.findings
+            said = operands.products or operands.unchecked or operands.findings or operands.in_order
             self._operands += [operands] if said else []
             if self.lowering is not None:
                 mine = self.copies[span.start : span.stop]

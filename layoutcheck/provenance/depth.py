@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from layoutcheck.provenance.blocks import distinct, exchanged
 from layoutcheck.provenance.judged import Breach, Judged, Names
 from layoutcheck.provenance.products import Execution
 from layoutcheck.provenance.refs import Array
@@ -192,7 +193,7 @@ class Depths:
             for one in executions:
                 side = one.a if letter == "A" else one.b
                 tensor = self.names.tensor(side.labels[side.labels != 0])
-                if side.computed or tensor is None or not side.labels.all() or not _distinct(side.labels):
+                if side.computed or tensor is None or not side.labels.all() or not distinct(side.labels):
                     continue
                 coordinates = tensor.coordinates(side.labels)
                 if coordinates is None:
@@ -207,17 +208,31 @@ class Depths:
                 back = bool(turns.any())
                 if varying[0].sum() != 2 or varying[1].sum() != 2:
                     continue
-                exchanged = _exchanged(coordinates, np.flatnonzero(varying[0]))
-                if exchanged is not None or back or across.any():
+                own, every = self._extents(letter, one, executions, tensor)
+                crossed = exchanged(coordinates, np.flatnonzero(varying[0]), own, every)
+                if crossed is not None or back or across.any():
                     places = np.argwhere(turns if back else across)
-                    g, m, k = exchanged or (int(i) for i in places[0])
-                    k += 0 if exchanged else 2 if back else 1
+                    g, m, k = crossed or (int(i) for i in places[0])
+                    k += 0 if crossed else 2 if back else 1
                     held = tuple(map(int, coordinates[g, m, k]))
                     facts = (("row", m), ("k", k), ("held", held), ("taken", ()),
                              ("group", int(one.groups[g])), ("bits", one.bits))  # fmt: skip
                     self.found.breaches.append(Breach("scrambled", op, letter, facts))
                     return f"the elements of {letter} are scrambled"
         return ""
+
+    @staticmethod
+    def _extents(
+        letter: str, like: Execution, executions: list[Execution], tensor: Tensor
+    ) -> tuple[Array, Array]:
+        """How far the sums of one execution go along k, (groups, modes), and all of its op (modes)."""
+        alike = [x for x in executions if x.block == like.block and x.sums.shape == like.sums.shape]
+        at = np.stack([(x.a if letter == "A" else x.b).depth for x in alike])
+        same = np.array([np.array_equal(x.sums, like.sums) for x in alike])
+        coordinates = tensor.coordinates(at)
+        if coordinates is None:
+            return np.zeros((at.shape[1], tensor.rank), np.int64), np.zeros(tensor.rank, np.int64)
+        return np.ptp(coordinates[same], (0, 2)) + 1, np.ptp(coordinates, (0, 1, 2)) + 1
 
 
 def _turned(sides: list[Side], sums: Array, other: Along, names: Names) -> tuple[int, int, Array] | None:
@@ -248,37 +263,6 @@ def _turned(sides: list[Side], sums: Array, other: Along, names: Names) -> tuple
     return None
 
 
-def _exchanged(coordinates: Array, modes: Array) -> tuple[int, int, int] | None:
-    """(group, row, k) of the first element beyond a block, where the blocks of a tile are exchanged.
-
-    Along one mode k runs within blocks that rows step over, along the other rows run within blocks that k
-    steps over: a transpose of all elements in place of that within each block, or the other way round.
-    Patches of an image, which k steps through along both of its modes, are another thing.
-    """
-    for g, tile in enumerate(coordinates[..., modes]):
-        depth, rows = tile[0] - tile[0, 0], tile[:, 0] - tile[0, 0]
-        for one in (0, 1):
-            within = _steps_over(depth[:, one], rows[:, one])
-            if within and _steps_over(rows[:, 1 - one], depth[:, 1 - one]):
-                return g, 0, int(np.argmax(depth[:, 1 - one] > 0))
-    return None
-
-
-def _steps_over(inner: Array, outer: Array) -> bool:
-    """Whether both vary, and the steps of `outer` go beyond all of `inner`."""
-    both = np.concatenate([inner, outer])
-    return bool((both >= 0).all() and inner.any() and outer.any() and inner.max() < outer[outer > 0].min())
-
-
-def _distinct(labels: Array) -> bool:
-    """Whether no element of an operand comes twice in one instruction."""
-    for group in labels:
-        kept = group[group != 0]
-        if np.unique(kept).size != kept.size:
-            return False
-    return True
-
-
 def _steps(along: Along) -> int:
     """The step of k where it is one for all, else 0: a tensor of which every second element is taken."""
     steps = np.unique(np.diff(along.values, axis=1))
@@ -304,7 +288,7 @@ def _own_k(letter: str, along: Along, executions: list[Execution]) -> list[Suspe
         if not off[:, :, along.mode].any():
             continue
         varying = np.flatnonzero(off.any((0, 1)))
-        if len(varying) < 2 or not _distinct(side.labels):
+        if len(varying) < 2 or not distinct(side.labels):
             return SEVERAL
         for g, m in np.argwhere(off[:, :, along.mode]).tolist():
             column = int((side.labels[g, m] != 0).argmax())

@@ -16,9 +16,10 @@ from layoutcheck.copies.offsets import offsets
 from layoutcheck.dsl.lowered.spaces import object_at
 from layoutcheck.operands.fragments import tiled_mma
 from layoutcheck.order.footprint import operand
+from layoutcheck.provenance.blocks import exchanged
 from layoutcheck.provenance.carry import carry
 from layoutcheck.provenance.contract import _one_tensor, broadcast, of_product, summed
-from layoutcheck.provenance.depth import Depths, _exchanged
+from layoutcheck.provenance.depth import Depths
 from layoutcheck.provenance.fragments import (
     accumulator_cells,
     accumulator_registers,
@@ -531,13 +532,20 @@ def _product_names(index: Any) -> tuple[Any, Any]:
 def test_blocks_that_are_exchanged_are_told_and_patches_of_an_image_are_not() -> None:
     """8 x 8 blocks, each transposed by itself; rows (h / 4, w / 4) and k (h % 4, w % 4) of a picture."""
     row, k = np.arange(16)[:, None], np.arange(16)[None, :]
-    exchanged = np.stack([k % 8 + row // 8 * 8, row % 8 + k // 8 * 8], 2)
-    assert _exchanged(exchanged[None], np.array([0, 1])) == (0, 0, 8)
-    assert _exchanged(exchanged[None, ..., ::-1], np.array([0, 1])) == (0, 0, 8)
+    both, none = np.array([0, 1]), (np.zeros((1, 2), np.int64), np.zeros(2, np.int64))
+    crossed = np.stack([k % 8 + row // 8 * 8, row % 8 + k // 8 * 8], 2)
+    assert exchanged(crossed[None], both, *none) == (0, 0, 8)
+    assert exchanged(crossed[None, ..., ::-1], both, *none) == (0, 0, 8)
     patches = np.stack([row // 4 * 4 + k // 4, row % 4 * 4 + k % 4], 2)
     windows = np.stack([row + k // 4, 0 * row + k % 4], 2)  # of a convolution
+    tiles = np.array([[8, 64]]), np.array([64, 64])  # other sums have other rows
     for one in (patches, windows, np.stack([row + 0 * k, 0 * row + k], 2)):
-        assert _exchanged(one[None], np.array([0, 1])) is None
+        assert exchanged(one[None], both, *tiles) is None
+    columns = crossed[None, :8]  # of B; the same of a window of 8 channels that is dilated by 8
+    assert exchanged(columns, both, *tiles) == (0, 0, 8)
+    assert exchanged(columns, both, tiles[0], np.array([8, 256])) is None
+    dilated = np.stack([0 * row + k % 8, row + k // 8 * 4], 2)[None, :8]
+    assert exchanged(dilated, both, *tiles) is None
 
 
 @pytest.mark.parametrize("turned", [False, True])
