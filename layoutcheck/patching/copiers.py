@@ -45,6 +45,25 @@ def threads(program: Program, site: Site, fix: Fix) -> Iterator[Candidate]:
             yield tuple(edit for edits in whole for edit in edits[-1:])
 
 
+def along_the_other_mode(program: Program, site: Site) -> Iterator[Candidate]:
+    """A thread's values along the other mode of the tile: `(1, n)` for `(n, 1)`, the strides with it."""
+    for place in _tiled_copies(program, site):
+        old = _threads_and_values(place.node)  # type: ignore[arg-type]
+        made = None if old is None else program.definition(replace(place, node=old[1]))
+        if made is None or not isinstance(made.node, ast.Call) or not made.node.args:
+            continue
+        source = program.sources[made.path]
+        pairs = [made.node.args[0], *(one.value for one in made.node.keywords)]
+        if all(isinstance(one, ast.Tuple) and len(one.elts) == 2 for one in pairs):
+            spans = [[span_of(source, part) for part in one.elts] for one in pairs]  # type: ignore[attr-defined]
+            if "1" in [source.text[slice(*span)] for span in spans[0]]:
+                yield tuple(
+                    Edit(made.path, *mine, source.text[slice(*other)])
+                    for two in spans
+                    for mine, other in (two, two[::-1])
+                )
+
+
 def _threads_and_values(call: ast.Call) -> list[ast.expr] | None:
     """The thread layout and the value layout of `make_tiled_copy_tv` or `make_layout_tv`."""
     first = {"make_tiled_copy_tv": 1, "make_layout_tv": 0}.get(name_of(call))

@@ -17,6 +17,7 @@ from layoutcheck.patching.edit import Candidate
 from layoutcheck.patching.layouts import laid_out
 from layoutcheck.patching.program import Program
 from layoutcheck.patching.readers import SIDES, Reports, allocated_at
+from layoutcheck.patching.state import place_of
 from layoutcheck.sources.traced import Distinct
 
 
@@ -35,7 +36,7 @@ def other_major(
         others = [
             other
             for other, _ in bad
-            if other is not one and made in [allocated_at(program, other, s) for s in SIDES]
+            if place_of(other) != place_of(one) and made in [allocated_at(program, other, s) for s in SIDES]
         ]
         if others:
             title = f"match-layout: lay the shared tile out the other way round, {new.layout}"

@@ -84,7 +84,7 @@ def behind(program: Program, place: Site, leaves: list[Site], wanted: list[int])
 
 
 def resized(program: Program, size: Site, wanted: int) -> Iterator[Candidate]:
-    """Each number with which an expression comes to another, as `WARPS` for `32 * WARPS` threads."""
+    """Each number with a name with which an expression comes to another: `WARPS` of `32 * WARPS` threads."""
     yield from _solutions(program, [size], [wanted], [])
 
 
@@ -94,9 +94,10 @@ def _solutions(
     have = [_number(program, leaf) for leaf in leaves]
     shape = [_number(program, one) for one in extents]
     seen = set[int]()
-    for site in (one for leaf in leaves for one in _constants(program, leaf)):
+    found = [one for leaf in leaves for one in _constants(program, leaf)]
+    for site, named in sorted(found, key=lambda one: not one[1]):
         old = site.node.value  # type: ignore[attr-defined]
-        if id(site.node) in seen or any(site.node is leaf.node for leaf in leaves):
+        if id(site.node) in seen or not (named or extents):
             continue
         seen.add(id(site.node))
         pairs = [(h, w) for h, w in zip(have, wanted, strict=True) if h is not None and h != w]
@@ -138,11 +139,9 @@ def said(program: Program, place: Site) -> dict[int, str]:
     }
 
 
-def _constants(program: Program, site: Site, depth: int = 0) -> Iterator[Site]:
-    """The numbers that an expression is made of."""
+def _constants(program: Program, site: Site, depth: int = 0) -> Iterator[tuple[Site, bool]]:
+    """The numbers that an expression is made of, and whether each has a name: not the 32 of `32 * WARPS`."""
     node = site.node
-    if isinstance(node, ast.Constant) and type(node.value) is int:
-        yield site
     if depth > _MOST_DEPTH:
         return
     inner: list[Site] = []
@@ -153,7 +152,10 @@ def _constants(program: Program, site: Site, depth: int = 0) -> Iterator[Site]:
     elif (part := _part(program, site)) is not None:
         inner = [part]
     for one in inner:
-        yield from _constants(program, one, depth + 1)
+        if isinstance(one.node, ast.Constant) and type(one.node.value) is int:
+            yield one, not isinstance(node, ast.BinOp)
+        else:
+            yield from _constants(program, one, depth + 1)
 
 
 def _part(program: Program, site: Site) -> Site | None:

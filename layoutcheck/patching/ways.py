@@ -15,7 +15,7 @@ from layoutcheck.copies.changes import moved_sides
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.fixes.pad_pitch import STRATEGY as PAD
-from layoutcheck.patching.copiers import counted, flipped, own_width, turned, width
+from layoutcheck.patching.copiers import along_the_other_mode, counted, flipped, own_width, turned, width
 from layoutcheck.patching.edit import Candidate
 from layoutcheck.patching.edits import MOST_PLACES, candidates
 from layoutcheck.patching.instead import before_recast
@@ -170,6 +170,8 @@ def _guesses(program: Program, site: Site, report: Report) -> Iterator[tuple[str
     if any(one.code == "LC209" for one in report.findings):
         for edits in before_recast(program, site, report.copy):
             yield "recast: copy the elements as they were before it", edits
+    for edits in along_the_other_mode(program, site) if isinstance(atom, ThreadAtom) else ():
+        yield "values: along the other mode of the tile", edits
     if isinstance(atom, ThreadAtom):
         yield from _strides(program, site)
     yield from other_words(program, site)
