@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from layoutcheck.patching.copiers import along_the_other_mode
 from layoutcheck.patching.edit import Candidate, apply
+from layoutcheck.patching.launches import launched
 from layoutcheck.patching.layouts import aligned, coarser
 from layoutcheck.patching.modules import imported
 from layoutcheck.patching.program import Program, Site
@@ -153,3 +155,43 @@ def test_a_name_of_another_file_is_followed_only_where_it_is_imported() -> None:
     program = Program({"a.py": "from b import N as M\nx = f(M)\ny = f(N)\n", "b.py": "N = 3\n"})
     values = [program.definition(Site("a.py", call.args[0])).node for call in program.sources["a.py"].calls()]
     assert [ast.unparse(one) for one in values] == ["3", "N"]
+
+
+THREADS = """import launch
+
+WARPS = 8
+N = 4
+threads = 32 * WARPS
+val = cute.make_layout((N, 1))
+ordered = cute.make_ordered_layout((1, N), order=(0, 1))
+tiler, tv = cute.make_layout_tv(thr, val_layout={val})
+tiled = cute.make_tiled_copy(atom, tv, tiler)
+cute.copy(tiled, src, dst)
+kernel().launch(grid=(1, 1, 1), block=(threads, 1, 1))
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        ("val", ["val = cute.make_layout((1, N))"]),
+        ("ordered", ["ordered = cute.make_ordered_layout((N, 1), order=(1, 0))"]),
+        ("cute.make_layout((2, N))", None),
+        ("cute.make_layout(N)", None),
+    ],
+)
+def test_values_along_the_other_mode(given: str, wanted: list[str] | None) -> None:
+    program = Program({"main.py": THREADS.format(val=given)})
+    site = program.copy_at("main.py", 10)
+    assert site is not None
+    found = [changed(program, edits) for edits in along_the_other_mode(program, site)]
+    assert found == ([] if wanted is None else [wanted])
+
+
+def test_a_block_is_made_by_the_number_that_has_a_name() -> None:
+    """Not by the 32 of `32 * WARPS`, which no program has otherwise."""
+    program = Program({"main.py": THREADS.format(val="val")})
+    site = program.copy_at("main.py", 10)
+    assert site is not None
+    found = [changed(program, edits) for edits in launched(program, site, 128)]
+    assert found == [["WARPS = 4"], ["kernel().launch(grid=(1, 1, 1), block=(128, 1, 1))"]]
