@@ -10,7 +10,9 @@ from layoutcheck.cli.options import Coverage, FailOn, Format, NoLowered, NoOrder
 from layoutcheck.cli.output import Sink
 from layoutcheck.errors import InputError
 from layoutcheck.gate import gate
+from layoutcheck.machine.arch import parse_arch
 
+_MAPS, _LINES = ("text", "json", "svg"), ("text", "json")  # formats: of --memory, of --lines and --banks
 _OWN = ("--fix", "--diff", "--by", "--no-launch", "--no-order", "--advise")  # no script's, most likely
 
 
@@ -65,23 +67,30 @@ def trace(
     words = args or []
     for option in misplaced(trace, words):
         sys.stderr.write(f"{option} stands after {script}, which gets it; options of trace stand before\n")
+    arch = None if arch is None else str(parse_arch(arch))  # as the DSL has it
     path, given = ("-m", [script, *words]) if module else (script, words)
     what = tracing.Script(path, given, launch=not no_launch, arch=arch, timeout_s=timeout)
     if extent is not None and (not lines or extent < 1):
         raise InputError("--extent is a positive number for --lines", expected="--lines --extent 4096")
     if memory or lines:
-        name = "--memory" if memory else "--lines"
+        name, formats = ("--memory", _MAPS) if memory else ("--lines", _LINES)
         others = (banks, memory and lines, fix, diff, confirm, by is not None, no_lowered, no_order, advise)
-        if gated or any(others):
+        if gated or everything or any(others):
             raise InputError(f"{name} judges nothing", expected=f"trace {name} by itself")
-        sink = Sink(output, everything)
+        if format_ not in formats:
+            expected = f"{', '.join(formats[:-1])} or {formats[-1]}"
+            raise InputError(f"{name} has no format '{format_[:40]}'", expected=expected)
+        sink = Sink(output)
+        problems: list[str] = []
         if memory:
             seen, maps = tracing.memory(what)
+            problems = [one.problem for one in maps if one.problem]
             sink.put(memory_map.render(maps, format_, sink.style))
         else:
             seen, kernels = tracing.lines(what, extent)
+            problems = [one.problem for one in kernels if one.problem]
             sink.put(line_totals.render(kernels, format_))
-        return 2 if seen.failures else 0
+        return 2 if seen.failures or problems or not seen.kernels else 0
     if format_ not in ("text", "json", "github", "sarif", "html"):
         raise InputError(
             f"trace has no format '{format_[:40]}'", expected="text, json, github, sarif or html"
@@ -112,10 +121,12 @@ def trace(
     if banks:
         if gated:
             raise InputError("--banks gives no verdict", expected="trace without --banks for an exit status")
+        if format_ not in _LINES:
+            raise InputError(f"--banks has no format '{format_}'", expected="text or json")
         seen, costs, problems = tracing.banks(what)
         sink.put(bank_table(costs, format_, everything))
         sys.stderr.writelines(f"{problem}\n" for problem in problems)
-        return 2 if seen.failures else 0
+        return 2 if seen.failures or not seen.kernels else 0
     found = tracing.traced(what, lowered=not no_lowered, order=not no_order)
     if format_ == "html":
         from layoutcheck.reports import run_page
