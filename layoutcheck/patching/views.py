@@ -26,14 +26,13 @@ def views(source: Source) -> Iterator[tuple[str, Candidate]]:
 
 
 def _tiles(source: Source) -> Iterator[tuple[str, Candidate]]:
-    """A partition of a view of a tile, which another partition takes as it is."""
+    """A partition of a view of a tile; of what other partitions take as it is first."""
     partitions = [call for call in source.calls() if name_of(call).startswith("partition_") and call.args]
     whole = {ast.unparse(call.args[0]) for call in partitions}
-    for call in partitions:
-        for tile in _viewed(source, call.args[0]):
-            if tile in whole:
-                edit = Edit(source.path, *span_of(source, call.args[0]), tile)
-                yield f"{name_of(call)} of {tile} itself", (edit,)
+    found = [(call, tile) for call in partitions for tile in _viewed(source, call.args[0])]
+    for call, tile in sorted(found, key=lambda one: one[1] not in whole):
+        edit = Edit(source.path, *span_of(source, call.args[0]), tile)
+        yield f"{name_of(call)} of {tile} itself", (edit,)
 
 
 def _viewed(source: Source, node: ast.expr) -> Iterator[str]:

@@ -16,7 +16,7 @@ from layoutcheck.sources.mlir import without_locations
 
 EXTENT = 256  # of every dynamic mode
 _MORE = 128 - 8  # a whole tile but for 16 bytes: a masked tile then has some of all its columns left
-_MOST_UNEQUAL = 4  # arguments that are given extents of their own
+_MOST_UNEQUAL = 2  # arguments that are given extents of their own
 
 
 class Instance(NamedTuple):
