@@ -14,7 +14,7 @@ _RAISED = re.compile(
 _ASSERTED = re.compile(
     r"\bassert (?P<condition>\S.{0,160}?)(?: \^[\^~ ]*)? (?:\[\S{1,12} )?AssertionError(?:: (?P<said>.{1,160}))?"
 )
-_PACKAGE = re.compile(r"(?:site|dist)-packages/(\w+)|/lib/python3\.[0-9]+/(\w+)")
+_PACKAGE = re.compile(r"(?:site|dist)-packages/(\w+)|/lib/python3\.[0-9]+/(\w+)|python/(\w+)/cython/")
 _OF_DSL = re.compile(
     r"(?:nvidia_cutlass_dsl|(?:site|dist)-packages)/(?:\w+/)?cutlass/([\w/]+\.py)"
 )  # the part of the path that every version has
@@ -73,7 +73,7 @@ def _whose(folded: str, frames: list[re.Match[str]], kind: str) -> tuple[str, st
     """(what raises it, who answers): by the last frame, by the exception's module, by the words of the text."""
     inside = _PACKAGE.search(frames[-1]["file"]) if frames else None
     # The DSL leaves its own frames out; the error's class names it.
-    package = inside[1] if inside else kind.split(".")[0] if "." in kind else None
+    package = next(filter(None, inside.groups())) if inside else kind.split(".")[0] if "." in kind else None
     owner = owners.find(package or folded) or owners.find(folded)
     if owner:
         return owner.name, f"{owner.project} answers what it raises"

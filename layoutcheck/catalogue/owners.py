@@ -20,8 +20,8 @@ def _owner(words: str, name: str, project: str) -> tuple[re.Pattern[str], Owner]
 AMD = "AMD's ROCm"  # which words its errors as CUDA does
 # In order: a compiler or library stands before those that it is built on.
 _COMPILERS = (
-    _owner(r"\bT\.(?:Parallel|copy|tma_copy|gemm|Pipelined|Kernel|alloc_\w+|atomic_\w+)\b|[Tt]ile-?[Ll]ang|suitable instruction for tcgen05|Check your layout\.", "TileLang", "tile-ai/tilelang"),
-    _owner(r"\btvm\b|\bTVM\b|Module\[\w+\] does not|tvm_ffi\.(?!core)", "TVM", "apache/tvm"),
+    _owner(r"\bT\.(?:Parallel|copy|tma_copy|gemm|Pipelined|Kernel|alloc_\w+|atomic_\w+)\b|[Tt]ile-?[Ll]ang|suitable instruction for tcgen05|Check your layout\.|\bkernel \w+ input \w+ \w+ expected", "TileLang", "tile-ai/tilelang"),
+    _owner(r"\btvm\b|\bTVM\b|TVMFFI|tvm::|\bvm\.builtin\.|Module\[\w+\] does not|tvm_ffi\.(?!core)", "TVM", "apache/tvm"),
     _owner(r"cuda\.tile|cuda/tile|cu[Tt]ile|tileiras|\bTile<[a-z]\w*, ?\{", "cuTile", "NVIDIA/cutile-python"),
     _owner(r"\bmojo\b|\bmodular\b", "Mojo", "modular/modular"),
     _owner(r"[Hh]elion\b", "Helion", "pytorch/helion"),
@@ -40,16 +40,16 @@ _COMPILERS = (
     _owner(r"memref<|#gpu\.address_space", "an MLIR compiler", "the project whose command prints it (JAX's Mosaic GPU: jax-ml/jax, IREE: iree-org/iree)"),
 )  # fmt: skip
 _LIBRARIES = (
-    _owner(r"flash_?infer|FlashInfer", "FlashInfer", "flashinfer-ai/flashinfer"),
-    _owner(r"flash_?attn|FlashAttention|flash-attention", "FlashAttention", "Dao-AILab/flash-attention"),
-    _owner(r"deep_?gemm|DeepGEMM|csrc/jit_kernels|smxx_layout", "DeepGEMM", "deepseek-ai/DeepGEMM"),
-    _owner(r"flash_?mla|FlashMLA", "FlashMLA", "deepseek-ai/FlashMLA"),
+    _owner(r"(?i:flash_?infer)", "FlashInfer", "flashinfer-ai/flashinfer"),
+    _owner(r"(?i:flash_?attn(?!\w*_v100)|flash-?attention(?!-v100))", "FlashAttention", "Dao-AILab/flash-attention"),
+    _owner(r"(?i:deep_?gemm)|csrc/jit_kernels|smxx_layout", "DeepGEMM", "deepseek-ai/DeepGEMM"),
+    _owner(r"(?i:flash_?mla)", "FlashMLA", "deepseek-ai/FlashMLA"),
     _owner(r"\bquack\b", "QuACK", "Dao-AILab/quack"),
-    _owner(r"\bxformers\b|cutlassF\b", "xFormers", "facebookresearch/xformers"),
-    _owner(r"transformer_engine|TransformerEngine", "Transformer Engine", "NVIDIA/TransformerEngine"),
+    _owner(r"(?i:\bxformers\b)|cutlassF\b", "xFormers", "facebookresearch/xformers"),
+    _owner(r"(?i:transformer_?engine)", "Transformer Engine", "NVIDIA/TransformerEngine"),
     _owner(r"tensorrt_llm|TensorRT-LLM|\bTRT-?LLM", "TensorRT-LLM", "NVIDIA/TensorRT-LLM"),
-    _owner(r"\bvllm\b|\bvLLM\b", "vLLM", "vllm-project/vllm"),
-    _owner(r"\bsglang\b|sgl_kernel", "SGLang", "sgl-project/sglang"),
+    _owner(r"(?i:\bvllm\b)", "vLLM", "vllm-project/vllm"),
+    _owner(r"(?i:\bsglang\b|sgl_kernel)", "SGLang", "sgl-project/sglang"),
     _owner(r"nvshmem", "NVSHMEM", "NVIDIA/nvshmem"),
     _owner(r"\bcudnn\b|\bcuDNN\b|CUDNN_", "cuDNN", "NVIDIA/cudnn-frontend"),
     _owner(r"(?i:cublas)", "cuBLAS", "NVIDIA's cuBLAS guide (cublasStatus_t)"),

@@ -20,6 +20,8 @@ _MOST_SAID = 8  # messages of one text that are looked for
 _MOST_FILES = 4  # that are parsed for one message: those with most of its words
 _LONGEST = 600  # characters of a message
 _FEWEST_LETTERS = 14  # of a statement's own words: "Not supported." would match anything
+_FEW_LETTERS = 20  # below which a message that begins with a value must also end where the statement does
+_END = re.compile(r"[.!]? ?(?:$|-->|Traceback|File \"|suggestion:|note:|\S+\.py:[0-9])")
 _HOLE = ".{0,400}?"
 _PYTHONS = re.compile(
     r"\S{1,200}\(\) (?:got an unexpected|got multiple|missing [0-9]|takes )"
@@ -113,7 +115,8 @@ def _statements(path: str, text: str, message: str) -> Iterator[tuple[int, Raise
             continue
         pattern = "".join(_HOLE if part is None else re.escape(part) for part in template)
         match = re.match(pattern, message, re.DOTALL)
-        if match:
+        whole = weight >= _FEW_LETTERS or template[0] is not None
+        if match and (whole or template[-1] is None or _END.match(message, match.end())):
             kernel = any(part in path for part in _OWN_CODE)
             said = match[0] + message[match.end() :].partition(" Traceback")[0][:80] * (template[-1] is None)
             yield weight, Raised(said.strip(), f"{short(path)}:{line}", function, condition, kernel)

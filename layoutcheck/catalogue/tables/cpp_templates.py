@@ -52,7 +52,8 @@ ENTRIES = (
         r"no (?:instance of|matching) (?:overloaded )?(?:member )?function(?: template)?(?: for call to)? [\"'](?P<what>[\w:~]{1,80})(?:[\"']|[<(](?=[^\n]{0,600}\bcute::))(?: matches the argument list)?",
         "no form of {what} takes these arguments",
         "The arguments' types do not fit: a tensor of another rank, a tiled copy where a thread's slice is meant (or the "
-        "reverse), a tuple of other length, or a namespace that hides cute's function of the same name.",
+        "reverse), a tuple of other length, or a namespace that hides cute's function of the same name. "
+        "Where every line of the text is in CuTe's own headers, the compiler may be older than they need (nvcc 11 on Windows: NVIDIA/cutlass#1126).",
         "Compare the argument types in the text with the declaration. In a namespace of your own call cute::copy and its kin by their full names",
         (
             'error: no instance of function template "flash::copy" matches the argument list',

@@ -156,8 +156,9 @@ ENTRIES = (
         r"|Warp Invalid PC|CUDA_ERROR_INVALID_PC|cudaErrorInvalidPc|invalid program counter|[Hh]ardware ?stack ?error|HARDWARE_STACK_ERROR"
         + _codes(719, 718, 714, 53),
         "the kernel died for a reason that the driver does not name",
-        "Copies to another block of a cluster that does not exist or has ended (LC229), faults inside TMA, and misuse of an "
-        "mbarrier end so: an arrival on one that was not initialised (mbarrier_init_tx_bytes arrives, it does not "
+        "An invalid pointer or an access outside of shared memory may end so (CUDA runtime API, cudaErrorLaunchFailure). On sm_90 and newer also "
+        "copies to another block of a cluster that does not exist or has ended (LC229), faults inside TMA, and misuse of an "
+        "mbarrier: an arrival on one that was not initialised (mbarrier_init_tx_bytes arrives, it does not "
         "initialise; NVIDIA/cutlass#2364).",
         "compute-sanitizer names the instruction. " + TRACE,
         ("CUDA_ERROR_LAUNCH_FAILED: unspecified launch failure", issue(2364)),

@@ -87,6 +87,19 @@ ENTRIES = (
         level=ELSEWHERE,
     ),
     known(
+        "elsewhere.call-type",
+        r"Mismatched type on argument (?P<argument>#[0-9]+) when calling: `?(?P<what>[\w.]+)\([^\n]{0,1500}?Expected `?(?P<want>[^`\n]{2,80}?)`? but got `?(?P<got>[^`\n]{2,60}?)`?(?=$|[ .])",
+        "{what} takes {want} as argument {argument} and is called with {got}",
+        "A compiled function (TVM FFI) compares each argument with the type that it was made for. None, a number or a tensor that only wraps an "
+        "address stands where a tensor is taken; or the function and its caller are of different versions.",
+        "Print type and device of that argument before the call, and install the version that the calling package names; the project that compiled {what} answers it",
+        (
+            "Mismatched type on argument #0 when calling: `vm.builtin.reshape(0: ffi.Tensor, 1: ffi.Shape) -> ffi.Tensor`. Expected `ffi.Tensor` but got `DLTensor*`",
+            issue(18824, "apache/tvm"),
+        ),
+        level=ELSEWHERE,
+    ),
+    known(
         "elsewhere.torch-operands",
         r"The size of tensor a \([0-9]+\) must match|mat1 and mat2 (?:shapes|must)|Expected all tensors to be on the same device|[Ee]xpected (?:scalar type|m1 and m2|object of scalar type) \w+|shape '\[[^\n\]]{1,80}\]' is invalid for input of size"
         r"|cannot reshape tensor of|view size is not compatible|Sizes of tensors must match|index out of range in self",
@@ -211,6 +224,7 @@ ENTRIES = (
         ),
         level=ELSEWHERE,
         general=True,
+        instead_of=("dsl.compiler-died",),
     ),
 )
 
