@@ -28,6 +28,7 @@ _MOST_SIGNATURES = 3
 _SPACE = re.compile(r"\s+")
 _WRONG = re.compile(
     r"(?i)error|fail|exception|fault|abort|fatal|crash|assert|unable|cannot|unsupported|not support|invalid|illegal|unreachable"
+    r"|can't|could not|not found|no suitable|no such|mismatch|undefined"
 )
 _OF_DSL = re.compile(r"cutlass|\bcute|\bDSL")
 _PLAIN = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"")  # quotes as a web page prints them
@@ -255,10 +256,11 @@ def _closed(folded: str, start: int) -> int:
         return end
 
 
-# Where the user's own code is: a Python frame, the DSL's arrow, nvcc's instantiation stack, compute-sanitizer's
+# Where the user's own code is: a Python frame, MLIR's location, the DSL's arrow, nvcc's instantiation stack, compute-sanitizer's
 # "in FILE:LINE".
 _PLACES = (
     re.compile(r'File "(?P<file>[^"]{1,400})", line (?P<line>[0-9]+)'),
+    re.compile(r'\("(?P<file>[^"\s]{1,400}\.py)":(?P<line>[0-9]+):[0-9]+'),
     re.compile(r"--> (?P<file>[^\s:]{1,400}):(?P<line>[0-9]+)"),
     re.compile(r"at line (?P<line>[0-9]+) of (?P<file>[^\s\"]{1,400})"),
     re.compile(r" in (?P<file>[^\s\"]{1,400}?):(?P<line>[0-9]+)"),

@@ -42,7 +42,9 @@ KINDS = (
           "An argument that this operation cannot do without was not given, or is of another type."),
     _kind("argument", r"expect(?:ed|s)? (?:an? )?(?:Shape|Coord|Stride|Tile|Tiler|IntTuple|Layout|Tensor|Pointer|input of type|int|str|float|bool)\b"
           r"|(?:expect(?:ed|s)?|must be|should be|to be)\b[^.,]{0,60}(?-i:\b(?:Layout|Tensor|TensorSSA|Numeric|Pointer|Vector|Atom|Op(?! parameter)|Tiled\w+|[A-Z]\w+Space|[A-Z]\w+ instance|instance)\b)"
-          r"|(?:type of|Input type of|must be an? (?:type|instance|Value|Sequence))|isinstance|must be LLVM pointer type|(?:to|must) be an? (?:\w+ )?(?:layout|tensor|pointer|atom|tuple|int\b)",
+          r"|(?:type of|Input type of|must be an? (?:type|instance|Value|Sequence))|isinstance|must be LLVM pointer type|(?:to|must) be an? (?:\w+ )?(?:layout|tensor|pointer|atom|tuple|int\b)"
+          r"|(?:[Ee]xpect(?:ed|s)?|is|of type|have|to be)(?: an?| result)? (?:!cute\.\w+|memref|view|MMA partitioned|concrete values)\b|(?-i:\b(?:Layout|Shape|Stride|Coord|Tile|IntTuple|MemRef|CuteMemRef|Ptr|CoordTensor|Atom)Type\b)"
+          r"|Only expect \w+|tma load/store atom|atom (?:requirement|type interface)|holds a pointer type",
           "An argument is of another type than the function takes. Shapes, coordinates and tilers are integers, None and tuples of "
           "them; a layout, a tensor, a pointer, an operation and an atom are different objects.",
           "Look at the argument that the message prints: layout.shape is a shape, tensor.layout a layout, tensor.iterator a pointer, "
@@ -65,13 +67,24 @@ KINDS = (
           "The operation belongs to other architectures than the target of this compile."),
     _kind("region", r"outside the region|does not dominate",
           "A value is used outside of the function, branch or loop that makes it."),
+    _kind("operands", r"[0-9] (?:coord\w*|src|dst|source|destination|input|output|tensors?)\b(?: \([^)]{1,40}\))? ?(?:operands?|coordinates?)?|index tensor|coord(?:inate)? ?tensor|memref need be|[0-9] coord operands"
+          r"|tensors? for operand|memref for operand|operands? [A-D]\b, but gets|rest modes of (?:sf|lut)",
+          "The operation has forms with other operands: TMA in tile, im2col, gather4 and scatter4 mode differ in coordinates and index tensors, a block-scaled MMA takes "
+          "scale factors beside A and B.",
+          "Give the operands of the form that the atom has: make_im2col_tma_atom for im2col, an index tensor for gather4 and scatter4, [tensor, scale factors] where the MMA is block-scaled"),
+    _kind("CTA group", r"multicast|mcast|cta_(?:count|group)|CTA group|[12]SM\b|tensor-core (?:producer|consumer)|elect_leader_cta|cluster (?:size|ID|scope)|Cluster scope|shared cluster space",
+          "One CTA, a pair of CTAs or a whole cluster executes, and the parts of the program differ in it: MMA, tensor-memory allocation, copies into it, the pipeline's agents and a multicast's "
+          "mask and cluster.",
+          "Give all of them the same cta_group (CtaGroup.ONE or TWO); a multicast needs an atom that was made for one (num_multicast) and a launch with cluster="),
+    _kind("underscore", r"underscore|no error\(`x`\)",
+          "A coordinate with None (printed _) slices, and the operation asks for one element; or a layout that could not be computed is used."),
     _kind("division", r"valid division|not divisible|divide evenly|be divisible|evenly|even multiple|multiplier of|must divide|\bdivides\b",
           "The tiler does not divide the layout: the extents or strides of one mode are no multiples of the other's."),
     _kind("alignment", r"\balign(?!ment must be a power)|multiple of (?:the )?[\w' -]*bit",
           "An address, offset or stride is not a multiple of what the instruction needs."),
-    _kind("element type", r"element.?(?:type|size|width)|\b(?:FP|float|floating.point|integer) types?\b|\bdtype|_dtype'|data type|bit.?width|of type '?(?:f|bf|i|u|tf)[0-9]|type mismatch|same type|precision|\btypes?\b (?:[A-D]\b|should|must|is|are|with|inputs)|[0-9]-?bit (?:types?|integer)|datatypes?\b",
+    _kind("element type", r"element.?(?:type|size|width)|\b(?:FP|float|floating.point|integer) types?\b|\bdtype|_dtype'|data type|bit.?width|of type '?(?:f|bf|i|u|tf)[0-9]|type mismatch|same type|precision|valueTypeBits|type sizes|VecSize|SfDuplicated|\btypes?\b (?:[A-D]\b|should|must|is|are|with|inputs)|[0-9]-?bit (?:types?|integer)|datatypes?\b",
           "The element types differ from those that the operation takes, and it counts in elements of its own type."),
-    _kind("memory space", r"memory space|address space|(?:smem|gmem|rmem|tmem) (?:resident|src|source|dst|destination)|\b(?:smem|gmem|rmem|tmem) (?:based|tensor|pointer|memref|iterator|address)"
+    _kind("memory space", r"memory space|address space|(?:smem|gmem|rmem|tmem) (?:resident|src|source|dst|destination)|\b(?:smem|gmem|rmem|tmem|global|shared|\{0\}) based memref|(?:smem|gmem|rmem|tmem) (?:based|tensor|pointer|memref|iterator|address)"
           r"|(?:in|to|from|be|on|a|expects?) (?:smem|gmem|rmem|tmem)\b|shared based|(?:in|to|from|a) (?:shared|global|tensor) memory",
           "An operand is in another memory space than the operation takes."),
     _kind("sparsity", r"\bspars",
@@ -95,12 +108,24 @@ KINDS = (
     _kind("swizzle", r"swizzle|composed",
           "The operation does not take this swizzle, or takes it in the pointer instead of the layout."),
     _kind("size", r"same size|size mismatch|(?:must|to) be the same|same shape|compatible shape|[ABCD]'s [MNK]|must match|do not match|"
-          r"does not match|mismatch|\bequal",
+          r"does not match|mismatch|\bequal|same rest modes|expected by|fragment expects|== ?1\b|all ones",
           "Two operands have different extents where the operation pairs them."),
     _kind("choice", r"one of|valid options|supported (?:values|types)|between [\w-]+ and|<= ?\w+ ?<=|power of (?:2|two)|pow(?:er)? of 2|only supports"
+          r"|rounding mode|needs? (?:to )?be\b|specific TMEM layout|only support|expected (?:row|column) layout|requires (?:specifying|multicast|two|one)\b|requires an? "
           r"|not (?:a valid|supported|accepted|allowed)|(?:n't|not) support|failed to satisfy constraint|unsupported|unrecognized|unknown|invalid|to be |should be|greater than|less than|at (?:most|least)|positive|exceed|multiple of|must be",
           "A parameter has a value that the operation does not have.",
           "Take a value that the message names; where it names none, the function's documentation has them: help(function)"),
+    _kind("pass", r"failed to verify that|[Ff]ailed to (?:perform|rewrite|convert|infer|construct|compute|extract|resolve|apply|config|get|determine|generate|partition|verify operands)|cannot (?:rematerialize|find \w+ for|update external)"
+          r"|analysis for function|partitioning chain|to belong to a function|ancestor cute",
+          "A pass of the compiler meets operands that it cannot follow to where they are made.",
+          "Use atoms, layouts and tensors in the function that makes them, not behind a branch, a loop or a call; where that does not help, NVIDIA/cutlass answers reports of it"),
+    _kind("atom", r"(?:non-)?exec(?:utable)?\b|override(?:-mode)? TMA|NotImplementedFrg|legal MMA instruction|copy atom|TypeInterface|copy_bits|Mma atom",
+          "The atom is of another kind than this operation takes, or was not finished: no width, no tensor map, no instruction of this shape."),
+    _kind("layout", r"(?:bit|normal |block |input |strided )layout|layout (?:of|to|image)|layout[AB]\b|codomain|flattened|scalar coord|unit (?:innermost )?stride|LayoutImage",
+          "The operation takes this operand in certain layouts, and it has another.",
+          "Build the operand from what the atom gives: its own shared layout atom with tile_to_shape, or the partition of this atom"),
+    _kind("algebra", r"unable to (?:make|recast|construct|partition|print)",
+          "The layout or tensor that would result does not exist for these operands."),
 )  # fmt: skip
 OTHER = "The message states what the operation needs, and the arguments do not have it."
 

@@ -44,6 +44,19 @@ KINDS = {
     "using value defined outside the region": "region",
     "Could not build a collective epilogue for given parameters.": "combination",
     "Expected smem src for SM90_TMA_REDUCE_ADD": "memory space",
+    "bulk copy src expects shared based memref, but got !cute.memref<f16, gmem>": "memory space",
+    'expects LayoutType tiler, but got !cute.shape<"(8,8)">': "argument",
+    "expects 1 src operand (smem) and 2 dst operands (gmem + coord), got 1 and 1": "operands",
+    "GATHER4 mode requires 5 coordinates": "operands",
+    ". MMA, TMEM allocation, and S2T copy operations must all use the same CTA group.": "CTA group",
+    "Must have 3 inputs with a0tx and multicast": "CTA group",
+    "!cute.atom.tma_load must have mcast=true.": "CTA group",
+    "expects the coord to have no underscore, but got (_,0)": "underscore",
+    "Failed to perform TMA tensor analysis": "pass",
+    "expected TMA atom to belong to a function": "pass",
+    "when using `!cute_nvgpu.atom.universal_copy`, copy_bits must not be 0.": "atom",
+    "expects block layout to have 128B 1st mode, but got": "layout",
+    "unable to recast layout": "algebra",
 }
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import collections
+import importlib.util
 import os
 import re
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutcheck.catalogue import answers, installed, raised
+from layoutcheck.catalogue import answers, installed, raised, refused
 
 UNNAMED = {"", "cuda.other", "elsewhere.python", "elsewhere.named"}  # answers that name no cause
 
@@ -121,3 +122,42 @@ def test_every_static_assertion_has_a_cause(room: str) -> None:
     assert len(texts) > 100
     share, missed = shares(texts, UNNAMED | {"cpp.other-error", "cpp.instantiation", "elsewhere.compile"})
     assert share > 0.98, missed[:20]
+
+
+_OF_CUTE = re.compile(
+    r"\b(?:tiler?|swizzle|tma|[tsrg]mem|atom|modes?|coord\w*|mma|mbarrier|cluster|congruent|profile|divisib\w*"
+    r"|cosize|tcgen05|multicast|cute\w*)\b",
+    re.I,
+)
+_REFUSES = re.compile(
+    r"\b(?:expect(?:s|ed)?|must|should|cannot|unable|invalid|failed|unsupported|not supported|only supports?"
+    r"|mismatch|requires?|illegal)\b",
+    re.I,
+)
+_OTHERS = re.compile(
+    r"LLVM|DW_|openmp|linalg|tosa|amdgpu|spirv|sparse|SME|SVE|x86|XeGPU|affine|%[sd]|::|opcode|register|keyword"
+    r"|EFLAGS|tensor\.|memref\.|private|rematerial|[Ll]oop|tile (?:op|cons|prod|using|size)|'[<>,]' "
+    r"|data layout|jobserver|addressing|texture|XCOFF|64-bit mode"
+)  # other dialects, LLVM's targets, parsers
+
+
+@pytest.mark.sweep
+def test_nearly_every_verifier_message_of_the_library_has_a_kind() -> None:
+    """The sentences of the DSL's compiled library that speak of CuTe's objects."""
+    found = importlib.util.find_spec("nvidia_cutlass_dsl")
+    if found is None or not found.submodule_search_locations:
+        pytest.skip("needs nvidia-cutlass-dsl")
+    (library,) = Path(found.submodule_search_locations[0]).rglob("_cutlass_ir*.so")
+    texts = {text.decode() for text in re.findall(rb"[ -~]{20,260}", library.read_bytes())}
+    said = {
+        text
+        for text in texts
+        if text.count(" ") >= 3
+        and _OF_CUTE.search(text)
+        and _REFUSES.search(text)
+        and not _OTHERS.search(text)
+    }
+    missed = sorted(text for text in said if refused.kind(text) is None)
+    print(f"{len(said)} messages, {1 - len(missed) / len(said):.1%} with a kind")
+    assert len(said) > 400
+    assert len(missed) < 0.06 * len(said), missed

@@ -35,10 +35,25 @@ ENTRIES = (
         general=True,
     ),
     known(
+        "elsewhere.missing-header",
+        r"(?:cannot open source file|Cannot open include file:) [\"'](?P<header>[^\"'\n]{2,120})[\"']|fatal error: (?P<gnu>[\w./+-]{2,120}): No such file|error: '(?P<clang>[\w./+-]{2,120})' file not found",
+        "the compiler does not find the header {header}{gnu}{clang}",
+        "None of the folders that it searches holds the file. nvrtc searches none by itself, not even CUDA's own; a package that brings some headers of CUDA "
+        "lacks others; headers of a submodule are missing until it is checked out.",
+        "Give the folder with -I: CUDA's headers are in $CUDA_HOME/include, those that begin with cuda/std, cub and thrust there or in its folder cccl (CUDA 13); "
+        "ask the project that is built for the others",
+        (
+            'integer_subbyte.h(39): catastrophic error: cannot open source file "cuda/std/cstdint"',
+            issue(529),
+        ),
+        level=ELSEWHERE,
+        instead_of=("elsewhere.build", "elsewhere.compile", "cpp.other-error"),
+    ),
+    known(
         "elsewhere.link",
         r"[Uu]ndefined (?:reference to|symbols? for architecture)[^\w]{0,4}(?P<dsl>CuteDSLRT\w+|_?cuda_dialect_\w+)|multiple definition of [^\w]?(?P<twice>[\w:]{1,80})|[Uu]ndefined (?:reference to|symbols? for architecture)[^\w]{0,4}(?P<symbol>[\w:~]{1,80})|unresolved external symbol \"?(?P<other>[\w:~@?$]{1,80})|cannot find -l(?P<library>\w+)",
         "the linker does not find one definition of {dsl}{twice}{symbol}{other}{library}",
-        "The library or object file that defines it is not given to the linker, or stands before its user. Functions that begin with cu and a capital letter "
+        "The library or object file that defines it is not given to the linker, or stands before its user; CUTLASS itself is headers alone and has none to link. Functions that begin with cu and a capital letter "
         "(cuTensorMapEncodeTiled) are in libcuda, cuda... ones in libcudart, a kernel of another file needs -rdc=true or its object, and CuteDSLRT... and cuda_dialect_... are the "
         "CuTe DSL's own, in libcute_dsl_runtime.so. Two exported objects that define one name were exported with one prefix.",
         "Add -lcute_dsl_runtime (python -m cutlass.cute.export.aot_config --libdir names its folder; the static archive of 4.7 lacks some names), a prefix of its "
@@ -119,7 +134,7 @@ ENTRIES = (
         r"|is not a member of|was not declared in this scope|cannot convert|no type named|not declared|__(?:device|shared|global|host|constant)__|class template|namespace|initializer|constexpr|declaration|has already been|expression must|no operator|overloaded function"
         r"|type name|incomplete type|bound function|size of an array|separate compilation mode|template argument|dereference|lvalue|static_cast|expected a|not allowed here)[^\n]{0,80})",
         "a C++ file does not compile: {said}{message}{other}{identifier}{words}",
-        "Neither the file nor the message is CuTe's. A missing name with CU_ or cuda in it is of a newer CUDA toolkit than the one at hand.",
+        "Neither the file nor the message is CuTe's. A missing name that begins with cu, CU_ or cuda is of a newer CUDA toolkit than the one at hand.",
         "{project} answers it; its build page names the compilers and architectures that it supports",
         (
             'ggml-cuda/fattn-new-mma.cu(859): error: static assertion failed with "bad nbatch_K2, nbatch_V2 for MLA"',

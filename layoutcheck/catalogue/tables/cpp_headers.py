@@ -20,7 +20,7 @@ ENTRIES = (
             issue(331, "Dao-AILab/flash-attention"),
         ),
         level=ELSEWHERE,
-        instead_of=("cpp.other-error", "elsewhere.compile", "elsewhere.build"),
+        instead_of=("cpp.other-error", "elsewhere.compile", "elsewhere.build", "elsewhere.missing-header"),
     ),
     known(
         "cpp.integer-type",
@@ -93,10 +93,11 @@ ENTRIES = (
     ),
     known(
         "cpp.toolkit-too-old",
-        r"(?:identifier \"|undeclared identifier '|unknown type name '|error: ')(?P<what>__[a-z]\w+|cu[A-Z]\w{3,60}|cuda[A-Z]\w{3,60}|CU(?:DA)?_\w{3,60}|CU[a-z]\w{3,60})[\"'](?: is undefined| was not declared| does not name a type|(?= |$))",
+        r"(?:identifier \"|undeclared identifier '|unknown type name '|error: ')(?P<what>__[a-z]\w+|cu[A-Z]\w{3,60}|cu(?:da|blas|blasLt|sparse|dnn|rand|solver)[A-Z]\w{3,60}|CU(?:DA)?_\w{3,60}|CU[a-z]\w{3,60})[\"'](?: is undefined| was not declared| does not name a type|(?= |$))",
         "{what} is not declared: CUDA's headers at hand do not have it",
         "The name is CUDA's. Either the toolkit (or the cuda package that the include path finds first) is older than the code, or a header of CUDA is not included, "
-        "or the file is compiled by the host's compiler, which has no device functions: .cu by nvcc, .cpp by the host.",
+        "or the file is compiled by the host's compiler, which has no device functions: .cu by nvcc, .cpp by the host. "
+        "Arithmetic of half and bfloat16 (__hfma2) is declared from sm_53 and sm_80 on: -gencode may name an older architecture.",
         "Compare `nvcc --version` with what the project's README asks for, look with nvcc -H which cuda_runtime.h is read, and include it (cuda.h for names with CU, cuda_fp16.h, cuda_bf16.h and cuda_fp8.h for the narrow floats)",
         ('cutlass/gemm/k_split_control.h(154): error: identifier "__syncwarp" is undefined', issue(3)),
         ('error: identifier "CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B" is undefined', "CUDA 12.8, cuda.h"),

@@ -131,8 +131,8 @@ ENTRIES = (
     ),
     known(
         "cpp.problem-refused",
-        r"(?:[Gg]ot )?cutlass error: (?P<said>Error (?!Internal|Misaligned)[\w ]{3,40}?|Invalid status)(?= ?at:|$|[.\n])|cutlass\w*[^\n]{0,120}, (?P<other>Invalid status)|\bkError(?P<status>NotSupported|InvalidProblem|WorkspaceNull|ArchMismatch|InvalidLayout)",
-        "CUTLASS refuses the problem: {said}{other}{status}",
+        r"(?:[Gg]ot )?cutlass error: (?P<said>Error (?!Internal|Misaligned)[\w ]{3,40}?|Invalid status)(?= ?at:|$|[.\n])|(?i:cutlass)[^\n]{0,60}?(?P<wrapped>Error (?:Invalid (?:Data Type|Layout|Problem)|Not Supported|Workspace Null|Architecture Mismatch|Insufficient Driver))|cutlass\w*[^\n]{0,120}, (?P<other>Invalid status)|\bkError(?P<status>NotSupported|InvalidProblem|WorkspaceNull|ArchMismatch|InvalidLayout)",
+        "CUTLASS refuses the problem: {said}{wrapped}{other}{status}",
         "can_implement or initialize compares extents, strides, alignments, workspace and architecture with what the kernel was "
         "built for. Not Supported is also what a kernel for another architecture answers.",
         "Call gemm.can_implement(arguments) with CUTLASS_DEBUG_TRACE_LEVEL=1, which prints the test that fails",

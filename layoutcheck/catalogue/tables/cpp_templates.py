@@ -49,7 +49,7 @@ ENTRIES = (
     ),
     known(
         "cpp.no-overload",
-        r"no (?:instance of|matching) (?:overloaded )?(?:member )?function(?: template)?(?: for call to)? [\"'](?P<what>[\w:~]{1,80})(?:[\"']|[<(](?=[^\n]{0,600}\bcute::))(?: matches the argument list)?",
+        r"no (?:instance of|matching) (?:overloaded )?(?:member )?(?:function|constructor)(?: template)?(?: for call to| for initialization of)? [\"'](?P<what>(?:cute|cutlass)::[\w:~]{1,80}(?=[<(])|[\w:~]{1,80}(?=[\"']|[<(](?=[^\n]{0,600}\bcute::)))(?:[^\"'\n]{0,600}[\"'] matches the argument list)?",
         "no form of {what} takes these arguments",
         "The arguments' types do not fit: a tensor of another rank, a tiled copy where a thread's slice is meant (or the "
         "reverse), a tuple of other length, or a namespace that hides cute's function of the same name. "
@@ -108,7 +108,7 @@ ENTRIES = (
     ),
     known(
         "cpp.no-member",
-        r"(?:class|struct|type|in) [\"\'](?P<owner>(?:cute|cutlass)::[\w:]{1,60})[^\n]{0,1500}?has no member[\w ]* [\"\'](?P<what>\w+)|no member named '(?P<named>\w+)' in '(?P<of>(?:cute|cutlass)::[\w:]{1,60})",
+        r"(?:class|struct|type|in|error:) [\"\'](?P<owner>(?:cute|cutlass)::[\w:]{1,60})[^\n]{0,1500}?has no member[\w ]* [\"\'](?P<what>\w+)|no member named '(?P<named>\w+)' in '(?P<of>(?:cute|cutlass)::[\w:]{1,60})",
         "{owner}{of} has no member {what}{named} in this version of CUTLASS",
         "Either the program was written for another version (members are renamed between minor ones), or the template has no meaning for these "
         "arguments, and the member belongs to its specialisations.",
@@ -223,7 +223,7 @@ ENTRIES = (
     ),
     known(
         "cpp.instantiation",
-        r"instantiation of (?:function |class )?[\"'](?:auto |void |decltype\(auto\) )?(?=[^\"']{0,4000}?\bcute::)(?P<what>[\w:]{1,60})",
+        r"instantiation of (?:function |class )?[\"'](?:auto |void |decltype\(auto\) )?(?=[^\"']{0,4000}?\bcu(?:te|tlass)::)(?P<what>[\w:]{1,60})",
         "the template {what} does not compile for its arguments",
         "The text shows the instantiations and not the error itself, which stands above them.",
         "Read the innermost instantiation in your own file: the layouts there are the ones that cause the error. "

@@ -233,6 +233,7 @@ ENTRIES = (
         ("Error: Failed to initialize the TMA descriptor 1", issue(947)),
         ("boxDim[0] * elementSizeInBytes must be a multiple of 16 bytes", "CUDA driver API"),
         rule="LC240",
+        instead_of=("cuda.invalid-launch",),
     ),
     known(
         "cuda.other",
