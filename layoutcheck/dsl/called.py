@@ -1,11 +1,13 @@
 """What the program gives a kernel's host function when it calls it: shapes and strides of tensors, integers.
 
-Calls are told apart by these alone, and at most `MOST` of each module are kept.
+Calls are told apart by these alone, and at most `MOST` of each module are kept. `Compiled` hears those of the
+functions that `cute.compile` returned.
 """
 
 from __future__ import annotations
 
 import contextlib
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, TypeAlias
@@ -42,6 +44,49 @@ class Calls:
         if given not in self.seen:
             self.seen.add(given)
             self.tell(Called(self.number, given))
+
+
+class Compiled:
+    """Compiled functions whose calls are told; `undo` leaves their classes as they were."""
+
+    def __init__(self, internal: Callable[[Any], Any]) -> None:
+        """`internal` makes a function one whose frames no error shows."""
+        self._internal = internal
+        self._told: weakref.WeakKeyDictionary[Any, Calls] = weakref.WeakKeyDictionary()
+        self._was: dict[type, Any] = {}
+
+    def hear(self, function: Any, told: Calls) -> None:
+        """Tell the calls of a compiled function, which goes on as it is."""
+        if told.number is None:  # from the DSL's cache: its calls are told already, if they can be
+            return
+        with contextlib.suppress(TypeError):  # no weak reference, or a class that nobody can change
+            self._told[function] = told
+            self._wrap(type(function))
+
+    def _wrap(self, owner: type) -> None:
+        if owner in self._was:
+            return
+        told, call = self._told, getattr(owner, "__call__")  # noqa: B004, B009 - that of the class
+
+        @self._internal
+        def __call__(self: Any, *args: Any, **named: Any) -> Any:  # noqa: N807
+            calls = told.get(self)
+            if calls is not None:
+                calls.take(args, named)
+            return call(self, *args, **named)
+
+        before = vars(owner).get("__call__")
+        type.__setattr__(owner, "__call__", __call__)
+        self._was[owner] = before
+
+    def undo(self) -> None:
+        """Hear nothing more."""
+        for owner, call in self._was.items():
+            if call is None:
+                type.__delattr__(owner, "__call__")
+            else:
+                type.__setattr__(owner, "__call__", call)
+        self._was.clear()
 
 
 def _leaves(values: Sequence[Any]) -> Iterator[Given]:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from layoutcheck.dsl.called import Called, Calls
+from layoutcheck.dsl.called import Called, Calls, Compiled
 from layoutcheck.dsl.imports import when_imported
 from layoutcheck.dsl.tagged import TAGGED
 from layoutcheck.versions import untraceable
@@ -158,7 +158,7 @@ def _wrap(module: Any, record: Record, stop: bool, change: Change | None = None)
     """Put ourselves around the builds; the function that takes us away again."""
     owner = module.BaseDSL
     build, generate = owner.build_module, owner.generate_mlir
-    signature = inspect.signature(generate)
+    signature, compiled = inspect.signature(generate), Compiled(_internal)
     _hide_library_frames(module)
 
     @_internal
@@ -180,7 +180,9 @@ def _wrap(module: Any, record: Record, stop: bool, change: Change | None = None)
                 deep = getattr(sys.modules.get(OPERATIONS), "copies_are_deep", False)
                 self.envar.loc_tracebacks = OTHER_DEPTH if deep else STACK_DEPTH
             made = generate(self, *args, **named)
-            _tell_call(self, signature, args, named, record)
+            told = _tell_call(self, signature, args, named, record)
+            if told is not None:
+                compiled.hear(made, told)
             return made
         except _Stop:
             told = _tell_call(self, signature, args, named, record)
@@ -198,6 +200,7 @@ def _wrap(module: Any, record: Record, stop: bool, change: Change | None = None)
 
     def undo() -> None:
         owner.build_module, owner.generate_mlir = build, generate
+        compiled.undo()
 
     return undo
 

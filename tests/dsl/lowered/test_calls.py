@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from layoutcheck.dsl.called import MOST, Called, Calls
+from layoutcheck.dsl.called import MOST, Called, Calls, Compiled
 from layoutcheck.dsl.lowered.arguments import Numbers
 from layoutcheck.dsl.lowered.bounds import KEPT
 from layoutcheck.dsl.lowered.calls import Call, numbers_of
@@ -19,6 +19,44 @@ from tests.on_gpu import ON_GPU
 ROWS = '!cute.memref<f16, gmem, align<16>, "(?,?{div=8}):(?{i64 div=8},1)">'
 FLAT = '!cute.memref<f32, gmem, "(?):(1)">'
 PACKED = '!cute.memref<f4E2M1FN, gmem, "(?,?):(?,1)">'
+
+
+class Executor:
+    """As a compiled function of the DSL; one of its classes has `__call__` from a base."""
+
+    def __call__(self, *args: object, scale: int = 1) -> int:
+        return len(args) * scale
+
+
+class Other(Executor):
+    """One that inherits it."""
+
+
+class Slotted:
+    """One that nobody can refer to weakly."""
+
+    __slots__ = ()
+
+    def __call__(self) -> int:
+        return 1
+
+
+def test_calls_of_compiled_functions_are_told_and_made() -> None:
+    """Of each function its own, once; what it returns and raises stays; afterwards nothing is told."""
+    told: list[Called] = []
+    compiled, plain = Compiled(lambda function: function), vars(Executor)["__call__"]
+    first, second, other = Executor(), Executor(), Other()
+    for number, one in enumerate((first, other)):
+        compiled.hear(one, Calls(number, told.append))
+    compiled.hear(first, Calls(None, told.append))  # compiled again, from the DSL's cache
+    compiled.hear(Slotted(), Calls(7, told.append))
+    assert (first(3, 5, scale=2), first(3, 5), second(9), other(4), Slotted()()) == (4, 2, 1, 1, 1)
+    with pytest.raises(TypeError):
+        first(1, wrong=2)
+    assert told == [Called(0, (3, 5, 2)), Called(0, (3, 5)), Called(1, (4,)), Called(0, (1, 2))]
+    compiled.undo()
+    assert vars(Executor)["__call__"] is plain and "__call__" not in vars(Other)
+    assert first(8) == 1 and len(told) == 4
 
 
 def test_arguments_of_a_host_get_the_numbers_of_a_call_in_order() -> None:
