@@ -20,7 +20,7 @@ from layoutcheck.patching.words import turned
 from layoutcheck.sources.traced import KernelFinding, Trace
 
 CODES = ("LC601", "LC602", "LC603", "LC604", "LC605", "LC607")
-_SEEN_OTHERWISE = ("LC602", "LC603", "LC605")  # what different views of a tile lead to
+_SEEN_OTHERWISE = ("LC602", "LC603", "LC605", "LC607")  # what different views of a tile lead to
 _BAD = ("rejected", "wrong")
 _COPY = re.compile(r"make_tiled_copy_([ABC])")
 

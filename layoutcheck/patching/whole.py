@@ -22,6 +22,7 @@ from layoutcheck.patching.retiles import retiled
 from layoutcheck.patching.search import MOST_ORDERED, MOST_TRIES, Proven, Search, lines_of, short, told
 from layoutcheck.patching.state import RANKS, Edited, State
 from layoutcheck.patching.strides import calls_at, respelled
+from layoutcheck.patching.views import views
 from layoutcheck.sources.traced import UNCOMPILED, KernelFinding, Trace, TraceFailure
 
 FAILED = ("raised", "killed", "uncompiled", "refused")
@@ -98,7 +99,7 @@ _ALIGNMENT = re.compile(r"alignment \([0-9]+ bits\) does not meet requirement \(
 def near(program: Program, failed: TraceFailure) -> Iterator[tuple[str, Candidate]]:
     """Titles and edits for the arguments of the calls that span the line of a failure, if that is known.
 
-    Of what the compiler refuses, for all fragments too.
+    Of what the compiler refuses, for all fragments too, and for views of shared tiles.
     """
     asked = _ALIGNMENT.search(failed.message)
     if failed.where is None:
@@ -116,6 +117,8 @@ def near(program: Program, failed: TraceFailure) -> Iterator[tuple[str, Candidat
         yield from _as_siblings(program, call)
     if failed.kind in UNCOMPILED:  # the place is often the kernel's alone
         yield from _retiled(program)
+        for source in program.sources.values():
+            yield from views(source)
 
 
 def _retiled(program: Program) -> Iterator[tuple[str, Candidate]]:
