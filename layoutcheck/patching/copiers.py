@@ -17,7 +17,7 @@ from layoutcheck.fixes import code
 from layoutcheck.patching.arguments import argument, parts, with_keyword
 from layoutcheck.patching.edit import Candidate, Edit, span_of
 from layoutcheck.patching.program import Program, Site, Source, name_of
-from layoutcheck.patching.stages import numbers, said
+from layoutcheck.patching.stages import numbers, resized, said
 
 
 def threads(program: Program, site: Site, fix: Fix) -> Iterator[Candidate]:
@@ -164,7 +164,7 @@ def atom_edits(program: Program, site: Site, copy: Copy, made: Copy) -> Iterator
         call, source = place.node, program.sources[place.path]
         assert isinstance(call, ast.Call)
         if name_of(call) == "make_copy_atom" and isinstance(atom, VectorAtom) and call.args:
-            wide = list(argument(program, place, "num_bits_per_copy", str(atom.width_bits), None, earlier))
+            wide = list(_of_bits(program, place, atom.width_bits, earlier)) if atom.width_bits else []
             if given is None or atom.constructor == given.constructor:
                 yield from wide
                 continue
@@ -192,8 +192,18 @@ def width(program: Program, start: Site, bits: int) -> Iterator[Candidate]:
     earlier: list[Site] = []
     for place in program.reached(start):
         if name_of(place.node) == "make_copy_atom":  # type: ignore[arg-type]
-            yield from argument(program, place, "num_bits_per_copy", str(bits), None, earlier)
+            yield from _of_bits(program, place, bits, earlier)
         earlier.append(place)
+
+
+def _of_bits(program: Program, place: Site, bits: int, earlier: list[Site]) -> Iterator[Candidate]:
+    """`num_bits_per_copy` written otherwise; an attribute's number first, from which others may follow."""
+    call = place.node
+    assert isinstance(call, ast.Call)
+    given = next((one.value for one in call.keywords if one.arg == "num_bits_per_copy"), None)
+    if isinstance(given, ast.Attribute):
+        yield from resized(program, replace(place, node=given), bits)
+    yield from argument(program, place, "num_bits_per_copy", str(bits), None, earlier)
 
 
 def turned(source: Source, call: ast.Call, transpose: bool) -> Iterator[Candidate]:

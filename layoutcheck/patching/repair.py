@@ -65,7 +65,7 @@ def repair(
     given = Path(script).absolute()  # a link runs as one
     run = given if given.is_relative_to(project) else main
     late = time.monotonic() + MOST_SECONDS
-    search = Search(project, run, retrace, by, confirm, frozenset(locked), late)
+    search = Search(project, run, retrace, by, confirm, locked, late)
     state, given_up = State(trace), set[tuple[str, int]]()
     for _ in range(MOST_REPAIRS):
         wanted = state.open() if by == STRATEGY else []

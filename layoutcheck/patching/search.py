@@ -10,8 +10,8 @@ import itertools
 import math
 import tempfile
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -58,7 +58,7 @@ class Search:
     retrace: Retrace
     by: str | None
     confirm: Confirm | None
-    locked: frozenset[str] = frozenset()
+    locked: Mapping[str, str] = field(default_factory=dict)  # files that are not edited, and why
     deadline: float = math.inf
 
     def best(
@@ -72,11 +72,13 @@ class Search:
         place = place_of(target[0])
         tried = set[tuple[str, ...]]()
         refused: list[str] = []
+        held: list[str] = []
         proven: list[Proven] = []
         slowing: list[tuple[Edited, str, Candidate]] = []
         harmful: list[tuple[Edited, str, Candidate]] = []
         for title, wanted, edits, bare, others in ways(texts, *target, self.by, state.bad()):
             if not self.may(edits):
+                held += [self.locked[edit.path] for edit in edits if edit.path in self.locked]
                 continue
             changed = apply(texts, edits)
             key = tuple(changed.values())
@@ -119,7 +121,8 @@ class Search:
                 made, why = self.confirmed(mended, target[0], title, edits)
                 if made is not None:
                     return made, ""
-        return None, told(refused)
+        also = f"what may be its cause is not edited: {held[0]}" if held else ""
+        return None, "; ".join(filter(None, (also, told(refused))))
 
     def further(self, edited: Edited, place: Place) -> tuple[Edited, str] | None:
         """The edit with one more, and what that does: a copy that was refused leaves its tensor now."""

@@ -7,7 +7,6 @@ of the tile are known in it; further modes then lie as far apart as the tile, wr
 from __future__ import annotations
 
 import ast
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
@@ -111,11 +110,17 @@ def _solutions(
 
 
 def may_be_of(program: Program, place: Site, tile: Layout) -> bool:
-    """Whether a layout that is written may be a tile's, or its stages', as far as its extents are known."""
-    extents = _extents(program, place)
-    known = Counter(n for n in extents if n is not None and n != 1)
-    there = Counter(n for n, _ in _pairs(tile) if n != 1)
-    return None in extents or known.total() < there.total() or not there - known
+    """Whether a written layout may be that of a tile or of more: its stages, all of which it is a part."""
+    known = sorted(n for n in _extents(program, place) if n is not None)
+    there = [n for n, _ in _pairs(tile) if n != 1]
+    if len(known) != len(_extents(program, place)) or len(known) < len(there):
+        return True
+    for extent in sorted(there, reverse=True):
+        whole = next((n for n in known if n % extent == 0), None)
+        if whole is None:
+            return False
+        known.remove(whole)
+    return True
 
 
 def numbers(program: Program, place: Site, node: ast.expr | None) -> list[int] | None:

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from layoutcheck.algebra.notation import parse_layout
 from layoutcheck.patching.copiers import along_the_other_mode
 from layoutcheck.patching.edit import Candidate, apply
 from layoutcheck.patching.launches import launched
 from layoutcheck.patching.layouts import aligned, coarser
 from layoutcheck.patching.modules import imported
 from layoutcheck.patching.program import Program, Site
-from layoutcheck.patching.stages import spaced
+from layoutcheck.patching.stages import may_be_of, spaced
 from layoutcheck.patching.words import other_words
 
 TILES = """PAD = 4
@@ -195,3 +196,21 @@ def test_a_block_is_made_by_the_number_that_has_a_name() -> None:
     assert site is not None
     found = [changed(program, edits) for edits in launched(program, site, 128)]
     assert found == [["WARPS = 4"], ["kernel().launch(grid=(1, 1, 1), block=(128, 1, 1))"]]
+
+
+@pytest.mark.parametrize(
+    ("shape", "tile", "may"),
+    [
+        ("(64, 32, 2)", "(64,32):(32,1)", True),
+        ("(64, 32, 2)", "(64,16):(32,1)", True),  # a step of k
+        ("(16, 8)", "(64,32):(32,1)", False),  # threads
+        ("(64, 16)", "(64,32):(32,1)", False),
+        ("(64, 48)", "(64,32):(32,1)", False),
+        ("(64, n)", "(64,32):(32,1)", True),  # not known
+        ("(2048,)", "(64,32):(32,1)", True),
+    ],
+)
+def test_which_layouts_may_be_a_tiles(shape: str, tile: str, may: bool) -> None:
+    program = Program({"main.py": f"made = cute.make_layout({shape})\n"})
+    place = Site("main.py", next(program.sources["main.py"].calls()))
+    assert may_be_of(program, place, parse_layout(tile)) is may

@@ -76,3 +76,15 @@ def test_the_first_repair_is_an_experts(name: str, tmp_path: Path) -> None:
         assert {one: right[one] for one in found.after} == found.after, added
     else:
         assert len(added) == 1 and wanted in added[0], added
+
+
+@pytest.mark.sweep
+def test_a_cause_in_a_file_that_is_not_edited_is_named(tmp_path: Path) -> None:
+    folder = shutil.copytree(PROJECTS / "gemm", tmp_path / "gemm")
+    tiles = folder / "tiles.py"
+    tiles.write_text(tiles.read_text().replace("PAD = 8", "PAD = 4"))
+    tiles.chmod(0o444)
+    found = repaired(Script(str(folder / "main.py"), launch=False, arch="sm_90a"))
+    assert str(tiles) not in found.after
+    told = f"what may be its cause is not edited: '{tiles}' is read-only"
+    assert any(told in one.reason for one in found.sketches), found.sketches
