@@ -29,7 +29,7 @@ class Judged:
     `run` names the blocks that were evaluated. `inside` counts the bytes that stay in their tensor there, and
     those of different accesses (-1: not counted, as nothing is predicated and nothing leaves it). `left` are
     the objects that accesses leave, with their bytes. `strays` is a read that stays in its tensor's memory
-    and leaves a mode of it (`modes.py`).
+    and leaves a mode of it (`modes.py`). `short` says that nothing comes to the end of a tensor.
     """
 
     faults: list[LoweredFault]
@@ -38,6 +38,7 @@ class Judged:
     inside: tuple[int, int] = (0, -1)
     left: dict[int, int] = field(default_factory=dict)
     strays: LoweredFault | None = None
+    short: bool = False
 
 
 def judge_all(
@@ -76,6 +77,7 @@ def _judge(
             found.sure = found.sure and sure
             row, reads = spans(blocks, access, width, address)
             stays = (row >= 0) & (row + reads <= size)
+            found.short = found.short or int((row + reads).max(initial=0)) < size
             moved.append(row[stays] << _WIDTH_BITS | reads[stays])
             fault = _beyond(blocks, access, (side, op, size), row, reads, stays, 0 if sure else extent or 0)
             if fault is None:

@@ -5,8 +5,8 @@ So a kernel is evaluated again with room between the modes of the host's tensors
 `room` for static strides). There an offset tells in which mode it is too large, or below 0.
 
 That counts where both evaluations agree: with these coordinates, the strides of the compact tensor give the
-offsets there. A kernel that takes a tensor for one of other strides (flattened) is not judged. Nor is one
-for which the DSL makes no other types.
+offsets there, some of them behind the first room. A kernel that takes a tensor for one of other strides
+(flattened) is not judged. Nor is one for which the DSL makes no other types.
 
 A write that leaves a mode overwrites what belongs to another coordinate. A read gets what does, which is
 right where it is not used: it is told as not checked.
@@ -95,16 +95,18 @@ def judged_in_modes(
 
 
 def _open(one: Judged | str, accesses: Sequence[Recorded], parted: Collection[int]) -> bool:
-    """Whether an operation stays in memory by a predicate, in a tensor of several parts.
+    """Whether an operation stays in memory by a predicate, or before its end, in a tensor of several parts.
 
-    One without leaves the memory as well, in the last row.
+    Another that leaves a mode leaves the memory as well, in the last row.
     """
     if isinstance(one, str) or one.faults:
         return False
     reached = [access for access in accesses if access.reached]
     if not any(object_of(access, side) in parted for access in reached for side in (0, 1)):
         return False
-    return any(a.active is not None or (a.op.startswith("cp.async") and a.coordinates) for a in reached)
+    return one.short or any(
+        a.active is not None or (a.op.startswith("cp.async") and a.coordinates) for a in reached
+    )
 
 
 def parts(was: Tensor, now: Tensor) -> list[Part]:
@@ -206,7 +208,9 @@ def _outside(
         if (back != here)[active].any():
             return None
         for i, c in told.items():
-            beyond = active & ((c < 0) | (c >= found[i].count)) & ~wrong
+            # A view that is not made of the tensor's strides (flattened) has its first outer index alone.
+            by_strides = i + 1 < len(found) and bool(told[i + 1][active].any())
+            beyond = active & ((c < 0) | ((c >= found[i].count) & by_strides)) & ~wrong
             which[beyond], coordinate[beyond] = i, c[beyond]
             wrong |= beyond
     return wrong, which, coordinate

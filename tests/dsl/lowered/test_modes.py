@@ -85,6 +85,17 @@ def tiles(x: cute.Tensor, tc: cute.TiledCopy, swapped: cutlass.Constexpr, name: 
         if cute.elem_less(c[i], x.shape):
             dst[i] = r[i]
 @cute.kernel
+def rows(x: cute.Tensor, name: cutlass.Constexpr):
+    r, t = cute.arch.block_idx()[0], cute.arch.thread_idx()[0]
+    if cutlass.const_expr(name == "flat"):  # two rows as one
+        flat, at = cute.make_tensor(x.iterator, cute.make_layout(cute.size(x))), r * 32 + t
+        if at < 120:
+            flat[at] = 1.0
+    elif cutlass.const_expr(name == "inner"):
+        x[r, t % 60] = 1.0
+    else:
+        x[r, t] = 1.0  # over the next row: the last is not written
+@cute.kernel
 def guarded(x: cute.Tensor, y: cute.Tensor, by: cute.Tensor, name: cutlass.Constexpr):
     at = cute.arch.block_idx()[0] * 128 + cute.arch.thread_idx()[0]
     if at < by.shape[0]:
@@ -97,6 +108,8 @@ def host(x: cute.Tensor, part: cute.Tensor, padded: cute.Tensor, p: cute.Tensor,
         for name, one in (("static", x), ("part", part), ("padded", padded)):
             grid = (cute.ceil_div(one.shape[1], 32), 4, 1)
             tiles(one, tc, bool(swapped), f"{name}{swapped}").launch(grid=grid, block=(128, 1, 1))
+    for name in ("flat", "inner", "row"):
+        rows(x, name).launch(grid=(4, 1, 1), block=(64, 1, 1))
     for name, one in (("own", q), ("other", p)):
         grid = (cute.ceil_div(one.shape[0], 128), 1, 1)
         guarded(p, q, one, name).launch(grid=grid, block=(128, 1, 1))
@@ -117,12 +130,14 @@ def test_predicates_of_another_tile_and_another_tensor(traced: Traced) -> None:
     found = traced(GUARDS)
     assert not found.failures, found.failures
     (report,) = found.elements
-    (fault,) = report.findings
+    fault, row = report.findings
+    assert GUARDS.splitlines()[row.places[0].where.line - 1].endswith("the last is not written")
+    assert (row.code, row.severity, row.evidence["operations"]) == ("LC204", "wrong", 1)
     line = GUARDS.splitlines().index("            dst[i] = r[i]") + 1
     assert (fault.code, fault.severity, fault.places[0].where.line) == ("LC204", "wrong", line)
     assert fault.evidence["kernel"].endswith("_static1_3") and fault.evidence["mode_extent"] == 60
     assert fault.evidence["operations"] == 8  # four each of static1 and part1; in a gap lies no element
-    assert dict(report.verdicts) == {"legal": 18, "wrong": 8}
+    assert dict(report.verdicts) == {"legal": 20, "wrong": 9}
     ((why, count),) = [one for one in report.unchecked if SMALLER in one[0]]
     assert count == 1 and "with 1024 beside 2048 it is left" in why
 
