@@ -52,7 +52,8 @@ Its shared writes appear in none of the usual counters (`..._mem_shared_op_st` r
 **Through L1** (`.ca`; 4, 8, 16 bytes): the 32 banks and the phases as above, but lanes never share a word:
 32 lanes onto one word are 32 wavefronts. The source's address in L1 has banks, too, and may be the worse
 side. Where only one side conflicts: {ca_equal} of {ca_total} equal in wavefronts and sectors. Where both do,
-the model is a lower bound ({ca_both_total} random pairs: {ca_both}).
+each bank of either side serves its lanes in order, and what waits on one side holds up the other: right for
+most [synthesised plans](synthesis.md), a lower bound for random addresses ({ca_both_total} pairs: {ca_both}).
 
 **Past L1** (`.cg`, 16 bytes): there are *no bank conflicts*. What counts is packets: 128-byte source line
 into 128-byte destination line. {cg_equal} of {cg_total} equal, the rest random patterns off by one and one

@@ -2,8 +2,10 @@
 
 **Through L1** (`.ca`, 4, 8 or 16 bytes). Words go from L1's data banks to shared memory's, which are the same
 32 banks. A phase (as in `banks.py`) takes as many wavefronts as the busiest bank has lanes, on either side;
-no two lanes share one, not even with the same address. Where both sides conflict it may take more than the
-worse side; `cached` gives that lower bound. Counters:
+no two lanes share one, not even with the same address. Where both sides conflict it takes more than the
+worse side: each bank of either side serves its lanes in order, so one that waits on one side holds up those
+behind it on the other. `cached` counts that: a lower bound, which most rows and chunks take, and random
+addresses on both sides exceed. Counters:
 `smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts`,
 `l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ldgsts` (destination conflicts).
 
@@ -22,11 +24,13 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from layoutcheck.errors import InputError
-from layoutcheck.machine.arch import LINE_BYTES, SECTOR_BYTES, WARP
+from layoutcheck.machine.arch import BANKS, LINE_BYTES, SECTOR_BYTES, WARP
 from layoutcheck.machine.banks import CP_ASYNC, LANES_PER_PHASE, shared_wavefronts, warp_addresses
 from layoutcheck.machine.sectors import global_sectors
 
 _HALF_BYTES = 16
+_BANK_BYTES = 4
+"""Of a bank's word [CPG]."""
 _PER_LINE = LINE_BYTES // SECTOR_BYTES
 
 
@@ -42,20 +46,33 @@ class CpAsyncCost(NamedTuple):
 def cached(shared: Sequence[int | None], globl: Sequence[int | None], width_bits: int) -> CpAsyncCost:
     """`cp.async.ca` of 32 lanes: byte addresses on both sides, None for a lane that is off.
 
-    Exact where at most one side conflicts, else a lower bound. Raises InputError as `shared_wavefronts` does.
+    A lower bound where both sides conflict. Raises InputError as `shared_wavefronts` does.
     """
     _same_lanes(shared, globl)
-    total = 0
+    for side in (shared, globl):
+        warp_addresses(side, width_bits, "sm_90")
+    pairs = [None if at is None or frm is None else (at, frm) for at, frm in zip(shared, globl, strict=True)]
     per = LANES_PER_PHASE.get(width_bits, WARP)
-    for first in range(0, WARP, per):
-        worst = 0
-        for side in (shared, globl):
-            lanes = [at if first <= i < first + per else None for i, at in enumerate(side)]
-            worst = max(worst, shared_wavefronts(lanes, width_bits, op=CP_ASYNC).wavefronts)
-        total += worst
+    each = (pairs[first : first + per] for first in range(0, WARP, per))
+    total = sum(_in_order([pair for pair in lanes if pair is not None], width_bits // 8) for lanes in each)
     fetched = global_sectors(globl, width_bits)
     phases = shared_wavefronts(shared, width_bits, op=CP_ASYNC).phases
     return CpAsyncCost(total, phases, fetched.sectors, fetched.ideal)
+
+
+def _in_order(lanes: list[tuple[int, int]], width: int) -> int:
+    """Wavefronts of one phase of lanes (to, from): a bank of either side serves the first that it has."""
+    waiting, spent = lanes, 0
+    while waiting:
+        taken: tuple[set[int], set[int]] = set(), set()
+        lanes, waiting, spent = waiting, [], spent + 1
+        for lane in lanes:
+            banks = [{(at + n) // _BANK_BYTES % BANKS for n in range(0, width, _BANK_BYTES)} for at in lane]
+            if any(mine & theirs for mine, theirs in zip(banks, taken, strict=True)):
+                waiting.append(lane)
+            for mine, theirs in zip(banks, taken, strict=True):
+                theirs |= mine
+    return spent
 
 
 def bypass(shared: Sequence[int | None], globl: Sequence[int | None]) -> CpAsyncCost:

@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from layoutcheck.dsl.tasks.machine_code import rounds
+from layoutcheck.dsl.tasks.machine_code import guarded, rounds
 from layoutcheck.synthesis.compiled import Compiled
 
 OPCODES = {"LDG": 0x981, "STS": 0x388, "STG": 0x986, "BAR": 0xB1D, "LDS": 0x984}
@@ -67,3 +67,10 @@ def test_what_is_before_the_loop_does_not_count() -> None:
 def test_a_turn_of_an_unrolled_loop_takes_several_tiles(text: str, of_a_tile: float) -> None:
     """A tile takes two loads of a thread: four tiles wait one after the other, or all together."""
     assert Compiled(32, 40, *rounds(cubin(instructions(text)))).rounds_of(2) == of_a_tile
+
+
+@pytest.mark.parametrize(("guard", "found"), [(7, False), (0, True), (8, True), (6, True)])
+def test_a_copy_under_a_predicate_is_told_from_one_that_always_runs(guard: int, found: bool) -> None:
+    """P0 is 0, !P0 is 8, and PT, which is always true, is 7."""
+    words = [(OPCODES["LDG"], 0), (0xFAE | guard << 12, 0)]
+    assert guarded(cubin(b"".join(struct.pack("<QQ", *word) for word in words))) == found

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from layoutcheck.errors import InputError
@@ -28,6 +30,22 @@ def test_through_l1_the_source_conflicts_too() -> None:
     apart = [256 * lane for lane in range(32)]
     cost = cached(STRAIGHT, apart, 128)
     assert (cost.wavefronts, cost.sectors) == (32, 32)
+
+
+@pytest.mark.parametrize(
+    ("width", "to", "frm", "measured"),
+    [
+        # Two rows of 64 bytes, a 16-byte chunk of each into one line: plans that ncu counted on an H200.
+        (8, lambda i: i % 2 * 8 + i % 8 // 2 * 128 + i // 8 * 16, lambda i: i % 8 * 8 + i // 8 * 4096, 10),
+        (4, lambda i: i % 8 * 4 + i // 8 % 2 * 512 + i // 16 * 32, lambda i: i % 16 * 4 + i // 16 * 4096, 3),
+    ],
+)
+def test_lanes_that_wait_on_one_side_hold_up_the_other(
+    width: int, to: Callable[[int], int], frm: Callable[[int], int], measured: int
+) -> None:
+    cost = cached([to(i) for i in range(32)], [frm(i) for i in range(32)], 8 * width)
+    sides = (shared_wavefronts([at(i) for i in range(32)], 8 * width, op="cp.async") for at in (to, frm))
+    assert cost.wavefronts == measured > max(side.wavefronts for side in sides)
 
 
 def test_as_measured() -> None:

@@ -16,6 +16,8 @@ _SIZED = 4
 """The format of attributes that are followed by as many bytes as they say."""
 _BYTES = 16
 """Of an instruction."""
+_ASYNC, _ALWAYS = 0xFAE, 0x7
+"""`LDGSTS`, which is cp.async, and the guard of what is under no predicate: bits 12 to 15."""
 _NAMES = {0x981: "LDG", 0x388: "STS", 0x988: "STS", 0x986: "STG", 0x947: "BRA"}
 """The lowest 12 bits of sm_90's instructions, as nvdisasm 13.0 names them."""
 
@@ -51,6 +53,13 @@ def rounds(cubin: bytes) -> tuple[float, int]:
             needed = min(-(-stored * loads // stores), len(issued))
             now = max(now, issued[needed - 1] + 1)
     return now, loads
+
+
+def guarded(cubin: bytes) -> bool:
+    """Whether a cp.async stands under a predicate of its own: ncu counts its wavefronts in another way."""
+    code = next((content for name, content in _sections(cubin) if name.startswith(b".text.")), b"")
+    words = (struct.unpack_from("<Q", code, at)[0] for at in range(0, len(code), _BYTES))
+    return any(low & 0xFFF == _ASYNC and low >> 12 & 0xF != _ALWAYS for low in words)
 
 
 def _loop(code: bytes) -> Sequence[str]:
