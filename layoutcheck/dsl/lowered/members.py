@@ -22,7 +22,8 @@ import numpy as np
 from layoutcheck.copies.offsets import IntArray
 from layoutcheck.dsl.tagged import TAGGED
 from layoutcheck.errors import InputError
-from layoutcheck.sources.mlir import Operation, Value, parse, without_locations
+from layoutcheck.sources.chains import MAX_STEPS
+from layoutcheck.sources.mlir import Block, Operation, Value, parse, without_locations
 from layoutcheck.sources.printed import COPIES
 
 _FIELDS = "smem.struct_fields"
@@ -73,7 +74,7 @@ def _sides(op: Operation) -> Iterator[tuple[int, Value]]:
     if op.name in COPIES:
         yield from ((i, value) for i, value in enumerate(op.operands[1:3]) if _SHARED.match(value.type))
         return
-    first = next((v for v in op.operands if _SHARED.match(v.type) or _POINTER.match(v.type)), None)
+    first = _shared(op.operands)
     if first is not None:
         yield (1 if _STORES.search(op.name) else 0), first
 
@@ -81,15 +82,35 @@ def _sides(op: Operation) -> Iterator[tuple[int, Value]]:
 def _member(value: Value) -> Member | None:
     """The member that a chain of views begins at, one step after the whole struct."""
     last: Operation | None = None
-    while (made := value.definition) is not None:
-        if made.name == "cute.memref.alloca":
+    for _ in range(MAX_STEPS):
+        made = value.definition
+        if made is not None and made.name == "cute.memref.alloca":
             return None if last is None else _at(made, last)
-        outer = next((v for v in made.operands if _SHARED.match(v.type) or _POINTER.match(v.type)), None)
-        if outer is None or made.regions:
+        if made is not None and made.name == "scf.if":  # a view that both arms hand on
+            found = {
+                _member(region.blocks[0].operations[-1].operands[value.index]) for region in made.regions
+            }
+            return found.pop() if len(found) == 1 else None
+        outer = _carried(value) if made is None or made.regions else _shared(made.operands)
+        if outer is None:
             return None
-        last = made if made.name == "cute.add_offset" else last
+        last = made if made is not None and made.name == "cute.add_offset" else last
         value = outer
     return None
+
+
+def _carried(value: Value) -> Value | None:
+    """What a loop's variable or result begins with."""
+    owner = value.owner
+    loop = owner.parent.parent if isinstance(owner, Block) else owner
+    if loop is None or loop.name != "scf.for":
+        return None
+    number = value.index - 1 if isinstance(owner, Block) else value.index
+    return loop.operands[3 + number] if number >= 0 else None
+
+
+def _shared(values: Sequence[Value]) -> Value | None:
+    return next((v for v in values if _SHARED.match(v.type) or _POINTER.match(v.type)), None)
 
 
 def _at(struct: Operation, step: Operation) -> Member | None:

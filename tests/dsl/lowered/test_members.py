@@ -41,6 +41,8 @@ def members(o: cute.Tensor, tc: cute.TiledCopy):
     cute.arch.mbarrier_init_fence()
     cute.arch.sync_threads()
     a[t], b[t], b[t + 128], c[t] = 1.0, 2.0, 3.0, 4.0
+    if t < 64:
+        b[t] = 2.0  # after it b is what both arms hand on
     wide[t + 128] = 5.0  # leaves 512 of 512
     cute.arch.sync_threads()
     o[t] = a[t] + b[t] + c[t]
