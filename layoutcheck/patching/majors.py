@@ -18,6 +18,7 @@ from layoutcheck.patching.layouts import laid_out
 from layoutcheck.patching.program import Program
 from layoutcheck.patching.readers import SIDES, Reports, allocated_at
 from layoutcheck.patching.state import place_of
+from layoutcheck.patching.words import flags
 from layoutcheck.sources.traced import Distinct
 
 
@@ -33,15 +34,33 @@ def other_major(
         made = None if new is None else allocated_at(program, one, side)
         if new is None or start is None or made is None:
             continue
-        others = [
-            other
-            for other, _ in bad
-            if place_of(other) != place_of(one) and made in [allocated_at(program, other, s) for s in SIDES]
-        ]
+        others = _of_the_same(program, bad, one, made)
         if others:
             title = f"match-layout: lay the shared tile out the other way round, {new.layout}"
             for edits in laid_out(program, start, old, new):
                 yield title, edits, others
+
+
+def other_flags(
+    program: Program, bad: Reports, one: Distinct
+) -> Iterator[tuple[str, Candidate, list[Distinct]]]:
+    """Each True or False that a helper makes the tile's layout of, the other way round; as `other_major`."""
+    site = program.copy_at(one.first.where.file, one.first.where.line)
+    for side in SIDES if site is not None else ():
+        start = program.argument(site, side)  # type: ignore[arg-type]
+        made = allocated_at(program, one, side)
+        others = [] if made is None else _of_the_same(program, bad, one, made)
+        for title, edits in flags(program, start) if start is not None and others else ():
+            yield title, edits, others
+
+
+def _of_the_same(program: Program, bad: Reports, one: Distinct, made: tuple[str, int, int]) -> list[Distinct]:
+    """The other failing copies of the tile that is allocated there."""
+    return [
+        other
+        for other, _ in bad
+        if place_of(other) != place_of(one) and made in [allocated_at(program, other, s) for s in SIDES]
+    ]
 
 
 def turned_over(tile: Memref) -> Memref | None:

@@ -76,6 +76,12 @@ class Source:
         return {method: node.name for node in found for method in node.body}
 
     @cached_property
+    def functions(self) -> frozenset[str]:
+        """The names of its functions."""
+        kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+        return frozenset(node.name for node in ast.walk(self.tree) if isinstance(node, kinds))
+
+    @cached_property
     def _calls(self) -> list[ast.Call]:
         return [node for node in ast.walk(self.tree) if isinstance(node, ast.Call)]
 
@@ -133,6 +139,10 @@ class Program:
     def calls_of(self, name: str) -> int:
         """How many calls of a function there are, by its name."""
         return sum(name_of(call) == name for source in self.sources.values() for call in source.calls())
+
+    def defines(self, name: str) -> bool:
+        """Whether a function of that name is the program's own."""
+        return any(name in source.functions for source in self.sources.values())
 
     def copy_at(self, path: str, line: int) -> Site | None:
         """The call of `cute.copy` or its like, or of a `partial` of it, that begins at or spans a line."""

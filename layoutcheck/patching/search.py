@@ -214,13 +214,18 @@ class Search:
 
 
 def _cheapest(proven: Sequence[Proven]) -> Proven:
-    """The first of the cheapest: all cycles, in steps of half more, and a step for a copy left slow."""
-    spent = [sum(one.edited.after.cycles.values()) for one in proven]
+    """The first of the cheapest: all cycles, in steps of half more, and a step for a copy left slow.
+
+    Of those that leave the fewest copies bad: the cycles of these are not known.
+    """
+    left = [len(one.edited.after.bad()) for one in proven]
+    best = [one for one, bad in zip(proven, left, strict=True) if bad == min(left)]
+    spent = [sum(one.edited.after.cycles.values()) for one in best]
 
     def key(pair: tuple[float, Proven]) -> int:
         return times(pair[0], min(spent)) + (pair[1].repair.verdict == "slow")
 
-    return min(zip(spent, proven, strict=True), key=key)[1]
+    return min(zip(spent, best, strict=True), key=key)[1]
 
 
 def told(refused: Sequence[str]) -> str:

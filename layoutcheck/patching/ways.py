@@ -20,7 +20,7 @@ from layoutcheck.patching.edit import Candidate
 from layoutcheck.patching.edits import MOST_PLACES, candidates
 from layoutcheck.patching.instead import before_recast
 from layoutcheck.patching.layouts import coarser
-from layoutcheck.patching.majors import other_major
+from layoutcheck.patching.majors import other_flags, other_major
 from layoutcheck.patching.predicates import STRATEGY, guarded, reused
 from layoutcheck.patching.program import Program, Site, name_of
 from layoutcheck.patching.readers import Reports
@@ -59,6 +59,8 @@ def ways(
     if site is None:
         return
     for title, edits, others in other_major(program, bad, one, report) if by is None else ():
+        yield Way(title, "legal", edits, others=others)
+    for title, edits, others in other_flags(program, bad, one) if by is None else ():
         yield Way(title, "legal", edits, others=others)
     for edits in _counted(program, site, report) if by is None else ():
         yield Way("matrices: as many as the registers hold", "legal", edits)

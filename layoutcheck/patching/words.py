@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator
 
 from layoutcheck.patching.edit import Candidate, Edit, span_of
-from layoutcheck.patching.program import Program, Site, Source
+from layoutcheck.patching.program import Program, Site, Source, name_of
 
 _PAIRS = {"LayoutEnum": ("ROW_MAJOR", "COL_MAJOR"), "OperandMajorMode": ("K", "MN")}
 _KINDS = "SmemLayoutAtomKind"
@@ -46,3 +46,17 @@ def _others(owner: str, word: str) -> Iterator[str]:
     if owner == _KINDS and major in _OTHER_MAJOR and span in _SPANS:
         yield f"{_OTHER_MAJOR[major]}_{span}"
         yield from (f"{major}_{other}" for other in _SPANS if other != span)
+
+
+def flags(program: Program, start: Site) -> Iterator[tuple[str, Candidate]]:
+    """The True and False that an expression's own helpers are given, the other way round."""
+    for place in program.reached(start):
+        call = place.node
+        assert isinstance(call, ast.Call)
+        if not program.defines(name_of(call)):
+            continue
+        for value in (*call.args, *(one.value for one in call.keywords)):
+            if isinstance(value, ast.Constant) and isinstance(value.value, bool):
+                span = span_of(program.sources[place.path], value)
+                title = f"argument: {not value.value} for {value.value}, which {name_of(call)} is given"
+                yield title, (Edit(place.path, *span, str(not value.value)),)

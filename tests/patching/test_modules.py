@@ -15,7 +15,7 @@ from layoutcheck.patching.layouts import aligned, coarser
 from layoutcheck.patching.modules import imported
 from layoutcheck.patching.program import Program, Site
 from layoutcheck.patching.stages import may_be_of, spaced
-from layoutcheck.patching.words import other_words
+from layoutcheck.patching.words import flags, other_words
 
 TILES = """PAD = 4
 
@@ -214,3 +214,12 @@ def test_which_layouts_may_be_a_tiles(shape: str, tile: str, may: bool) -> None:
     program = Program({"main.py": f"made = cute.make_layout({shape})\n"})
     place = Site("main.py", next(program.sources["main.py"].calls()))
     assert may_be_of(program, place, parse_layout(tile)) is may
+
+
+def test_flags_of_the_programs_own_helpers() -> None:
+    program = program_of("tiles.padded(64, 32, False, pad=True) + other(True)")
+    _, start = destination(program)
+    found = [changed(program, edits)[0] for _, edits in flags(program, start)]
+    made = "tiles.padded(64, 32, {}, pad={}) + other(True), self.smem_align)"
+    wanted = [made.format(True, True), made.format(False, False)]
+    assert [line.removeprefix("tile = smem.allocate_tensor(Float16, ") for line in found] == wanted

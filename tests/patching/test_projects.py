@@ -2,7 +2,7 @@
 
 `projects/` holds a GEMM whose layouts come from a module and whose sizes come from a dataclass, a ring of TMA
 stages with a layout atom of the DSL's, a struct of shared memory with a kernel that is compiled twice, rows
-with a run-time pitch, and an epilogue by stmatrix.
+with a run-time pitch, an epilogue by stmatrix, products of an operand by columns, vectors with a tail.
 """
 
 from __future__ import annotations
@@ -55,6 +55,16 @@ BUGS: dict[str, tuple[str, str, str, str]] = {
     ),
     "stmatrix transposes by default": ("epilogue/epilogue.py", "trans=False", "trans=True", SAME),
     "warps that no copy has": ("epilogue/main.py", "NUM_WARPS = 4", "NUM_WARPS = 8", SAME),
+    "a helper's flag": ("products/main.py", "swizzled(N, K, True)", "swizzled(N, K, False)", SAME),
+    "values of an ordered layout": (
+        "products/main.py", "(0, 1)), cute.make_layout((8, 1))", "(0, 1)), cute.make_layout((1, 8))", SAME
+    ),
+    "a pitch that allows 32 bits": (
+        "vectors/main.py", "gmem(100, 1008), gmem", "gmem(100, 1008, 1012), gmem", "warps=8, bits=32)"
+    ),
+    "half of the threads": (
+        "vectors/main.py", "(cute.size(layout_tv, mode=[0])", "(cute.size(layout_tv, mode=[0]) // 2", SAME
+    ),
 }  # fmt: skip
 """A file, what of it is written otherwise and how, and what the repair writes: `SAME`, all that was there."""
 
