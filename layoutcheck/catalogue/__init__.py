@@ -18,6 +18,7 @@ from layoutcheck.errors import InputError
 
 MOST_ANSWERS = 3
 _CODED = next(entry for entry in tables.DSL if entry.name == "dsl.coded")
+_CODE_ALONE = next(entry for entry in tables.DSL if entry.name == "dsl.code-alone")
 _HEAD, _TAIL = (
     1 << 15,
     1 << 16,
@@ -130,8 +131,11 @@ def _of_parts(entry: Known, parts: dict[str, str], said: str, folded: str, place
 def _matches(folded: str) -> Iterator[tuple[Known, re.Match[str]]]:
     for entry in ENTRIES:
         match = entry.pattern.search(folded)
-        if match and all(installed.knows(name) for name in _asked(entry, match)):
-            yield entry, match
+        if not match or not all(installed.knows(name) for name in _asked(entry, match)):
+            continue
+        if entry is _CODE_ALONE and match["named"] and not installed.advice(match["named"]):
+            continue  # a name in capitals of another program
+        yield entry, match
 
 
 def _asked(entry: Known, match: re.Match[str]) -> list[str]:
@@ -158,6 +162,8 @@ def _answer(entry: Known, match: re.Match[str], folded: str, place: str | None) 
             groups.get("said") or groups.get("source") or groups.get("message", "")
         )
         groups.setdefault("help", cpp_templates.helps(groups.get("op") or groups.get("room", "")))
+    if entry is _CODE_ALONE and "named" in groups:
+        groups["code"] = groups.pop("named")
     if "code" in groups and "{fix}" in entry.remedy and "fix" not in groups:
         groups["fix"] = installed.advice(groups["code"]) or "The message names the statement"
     if "{project}" in entry.remedy:

@@ -77,6 +77,20 @@ def test_common_words_name_no_statement(text: str) -> None:
     assert raised.find(text) is None
 
 
+def test_a_code_is_known_by_the_installed_dsl_alone() -> None:
+    """A code of the DSL in prose has its suggestion; other names in capitals are not taken for one."""
+    assert installed.advice("TYPE_UNSTABLE_JOIN")
+    (answer,) = answers("the trace of the combine kernel fails with TYPE_UNSTABLE_JOIN")
+    assert answer.entry.name == "dsl.code-alone" and "TYPE_UNSTABLE_JOIN" in answer.title
+    assert installed.advice("TYPE_UNSTABLE_JOIN") in answer.remedy
+    assert answers("the kernel fails with CONFIG_DEBUG_INFO_BTF") == []
+
+
+def test_a_location_of_mlir_is_the_place() -> None:
+    (answer,) = answers('loc("kernel"("/w/gemm.py":88:0)): error: GATHER4 mode requires 5 coordinates')
+    assert answer.place == "/w/gemm.py:88"
+
+
 def test_a_program_is_traced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -77,6 +77,21 @@ ENTRIES = (
         instead_of=("dsl.compiler-died",),
     ),
     known(
+        "elsewhere.native-exception",
+        r"terminate called after throwing an instance of '(?P<kind>[\w:]{2,120})'(?: what\(\): (?P<said>[^\n]{2,160}?)(?= Aborted|$))?",
+        "a C++ exception that is not caught ends the program: {kind} {said}",
+        "Native code raises it, most often for a call of CUDA that returns an error; cutlass::cuda_exception keeps the error's number and does not print it.",
+        "Run under `cuda-gdb` and `catch throw`, or compute-sanitizer, which names the call and its error; CUDA_LAUNCH_BLOCKING=1 shows which launch it belongs to. The "
+        "library of the exception's name answers",
+        (
+            "terminate called after throwing an instance of 'cutlass::cuda_exception' what(): std::exception Aborted (core dumped)",
+            issue(1660),
+        ),
+        level=ELSEWHERE,
+        general=True,
+        instead_of=("dsl.compiler-died",),
+    ),
+    known(
         "elsewhere.exit-code",
         r"(?i)(?:return|exit|exited with|error) (?:code|status)[: =]{1,3}(?P<code>-(?:6|9|11)|134|137|139)\b",
         "a program ended by a signal (code {code})",

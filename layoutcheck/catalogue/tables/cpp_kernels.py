@@ -62,7 +62,7 @@ ENTRIES = (
     ),
     known(
         "cpp.no-instruction",
-        r"Arch conditional MMA instruction used|must be compiled with .?sm_?[0-9]+|cutlass::arch::(?:ldsm|\w*[Mm]ma|Sparse\w+|Wmma)\b.{0,800}? not implemented|Attempting to use .{1,80} without (?P<macro>CUTE_ARCH_\w+)"
+        r"Arch conditional MMA instruction used|must be compiled with .?sm_?[0-9]+|cutlass::arch::(?:ldsm|\w*[Mm]ma|Sparse\w+|Wmma)\b.{0,800}? not implemented|\bwithout (?P<macro>CUTE_ARCH_\w+)"
         r"|__PRETTY_FUNCTION__.? failed|/(?:cute|cutlass)/[\w./]+\.(?:hpp|h|inl|cuh):[0-9]+: .{0,600}?Assertion [`']?(?:0|false)\b",
         "the kernel was compiled for an architecture without this instruction",
         "CUTE_ARCH_* guards remove the instruction if -gencode names an older architecture, one without the suffix a (sm_90 instead of "

@@ -167,7 +167,8 @@ ENTRIES = (
     known(
         "elsewhere.gpu-too-old",
         r"no kernel found to launch|No compiled \w+ for (?:CUDA )?device|is for sm[0-9]+-sm[0-9]+, but was built for|no (?:available|suitable|supported) kernel"
-        r"|requires (?:compute capability|a GPU with|SM|sm_)[^\n]{0,60}|Expected is_sm[\w ]+(?:\|\| is_sm\w+ )*to be true|only supports (?:Ampere|Hopper|Turing|Blackwell) GPUs",
+        r"|requires (?:compute capability|a GPU with|SM|sm_)[^\n]{0,60}|Expected is_sm[\w ]+(?:\|\| is_sm\w+ )*to be true|only supports (?:Ampere|Hopper|Turing|Blackwell) GPUs"
+        r"|(?i:compute capability) (?:[\w. ]{0,20})?is (?:lower|too low|not supported)|[Oo]nly (?:SM|sm_?|compute capability) ?[0-9][^\n]{0,40} (?:is|are) supported",
         "this library does not support this GPU",
         "It checks the architecture before it launches.",
         "The library's own page lists the GPUs; choose another attention backend",
