@@ -10,6 +10,8 @@ what several modes share, or what has no tensor, is not judged.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from layoutcheck.dsl.lowered.spaces import GLOBAL_STEP
@@ -48,8 +50,20 @@ def judge(products: Products, names: Names) -> Judged:
         elif op not in found.reasons:
             found.followed[op] = None
     depths.finish()
+    found.breaches += _mixed(products, names)
     place_results(products, names, found)
     return found
+
+
+def _mixed(products: Products, names: Names) -> Iterator[Breach]:
+    """Sums that go on with another row than they began with: registers of C that change places."""
+    for op, (letter, row, held, first, bits) in products.mixed.items():
+        tensor = names.tensor(np.array([held, first]))
+        if tensor is not None:
+            taken, given = (tuple(map(int, coordinate(tensor, at))) for at in (first, held))
+            facts = (("row", row), ("k", 0), ("held", given), ("taken", taken), ("group", 0), ("bits", bits),
+                     ("sum", True))  # fmt: skip
+            yield Breach("scrambled", op, letter, facts)
 
 
 def _one_tensor(executions: list[Execution]) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from layoutcheck.dsl.lowered.record import Mask
+from layoutcheck.dsl.lowered.spaces import GLOBAL_STEP
 from layoutcheck.provenance.deeds import Deed
 from layoutcheck.provenance.fragments import (
     LANES,
@@ -20,7 +21,7 @@ from layoutcheck.provenance.fragments import (
     operand_registers,
     read_instruction,
 )
-from layoutcheck.provenance.refs import FLAGS, JOINED, MIXED, PRODUCT, Array
+from layoutcheck.provenance.refs import FLAGS, GLOBAL, JOINED, MIXED, PRODUCT, Array
 from layoutcheck.provenance.replay import Replay
 from layoutcheck.provenance.sides import Named, Side, side
 from layoutcheck.sources.mlir import Operation
@@ -49,7 +50,11 @@ class Execution:
 
 @dataclass(slots=True)
 class Products:
-    """`met` is every instruction that was executed; `unknown` says why some executions could not be read."""
+    """`met` is every instruction that was executed; `unknown` says why some executions could not be read.
+
+    `mixed` are those that add a row of an operand to sums that began with another: the letter, the row, its
+    address, that of the other, and the bits of an element.
+    """
 
     replay: Replay
     own: int = field(init=False)
@@ -59,6 +64,7 @@ class Products:
     executions: list[Execution] = field(default_factory=list)
     met: dict[Operation, None] = field(default_factory=dict)
     unknown: dict[Operation, str] = field(default_factory=dict)
+    mixed: dict[Operation, tuple[str, int, int, int, int]] = field(default_factory=dict)
     _waiting: dict[Deed, Mask] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -273,6 +279,10 @@ class Products:
         column_of[index] = np.where(new, columns, column_of[index])
         if self._moved(block, index):
             self.unknown.setdefault(op, _MOVED)
+            for letter, one, before in (("A", a, row_of[index]), ("B", b, column_of[index].swapaxes(1, 2))):
+                other = _other_row(one, before)
+                if other is not None:
+                    self.mixed.setdefault(op, (letter, *other, bits))
         self.executions.append(Execution(op, block, a, b, index, groups, bits))
 
     def _moved(self, block: int, index: Array) -> bool:
@@ -284,6 +294,24 @@ class Products:
         known[index] = np.where(before == 0, here, before)
         alike = before // _MOST_COLUMNS**2 == here // _MOST_COLUMNS**2
         return bool((alike & (before != here)).any())
+
+
+def _other_row(one: Side, before: Array) -> tuple[int, int, int] | None:
+    """A row, its address and that of the row with which (groups, rows, ...) sums began, where these differ.
+
+    Both are of one tensor, and the rows of all sums are as far from those before as k has gone.
+    """
+    rows = np.broadcast_to(one.rows[:, :, None], before.shape)
+    plain = not one.reason and one.scrambled is None and bool((rows >= GLOBAL).all())
+    if not plain or (before // GLOBAL_STEP != rows // GLOBAL_STEP).any():
+        return None
+    for g, apart in enumerate(rows - before):
+        values, counts = np.unique(apart, return_counts=True)
+        usual = min(values[counts == counts.max()], key=abs)
+        if len(values) > 1:
+            m, n = (int(i) for i in np.argwhere(apart != usual)[0])
+            return m, int(rows[g, m, n]), int(before[g, m, n])
+    return None
 
 
 def _renamed(names: Array, to: Array, of: Array) -> Array:

@@ -15,10 +15,11 @@ from layoutcheck.algebra import parse_layout
 from layoutcheck.copies.offsets import offsets
 from layoutcheck.dsl.lowered.spaces import object_at
 from layoutcheck.operands.fragments import tiled_mma
+from layoutcheck.operands.rules.lc602_operand_element import tell
 from layoutcheck.order.footprint import operand
 from layoutcheck.provenance.blocks import exchanged
 from layoutcheck.provenance.carry import carry
-from layoutcheck.provenance.contract import _one_tensor, broadcast, of_product, summed
+from layoutcheck.provenance.contract import _mixed, _one_tensor, broadcast, of_product, summed
 from layoutcheck.provenance.depth import Depths
 from layoutcheck.provenance.fragments import (
     accumulator_cells,
@@ -33,7 +34,7 @@ from layoutcheck.provenance.instances import USUAL, unequal
 from layoutcheck.provenance.judged import NOT_MET, Breach, Judged, Names
 from layoutcheck.provenance.pairs import Pairs
 from layoutcheck.provenance.place import _placed, _Stores
-from layoutcheck.provenance.products import Execution, Products
+from layoutcheck.provenance.products import Execution, Products, _other_row
 from layoutcheck.provenance.refs import (
     FIRST,
     FLAGS,
@@ -497,6 +498,23 @@ def test_a_sum_that_changes_its_place_is_not_followed() -> None:
         products = Products(replay)
         assert not products._moved(0, index)
         assert products._moved(0, later) is moved
+
+
+def test_a_sum_that_goes_on_with_another_row_is_told() -> None:
+    """Two instructions of one sum, 16 bytes of k apart; then the same with two rows of C exchanged."""
+    first, after = (side(_tile(start=object_at(1) + at), nothing) for at in (0, 8))
+    before = np.broadcast_to(first.rows[:, :, None], (1, 4, 8))
+    assert _other_row(after, before) is None
+    found = _other_row(after, before[:, [1, 0, 2, 3]])
+    assert found == (0, object_at(1) + 8, object_at(1) + 128)
+    elsewhere = side(_tile(start=object_at(2), pitch=64), nothing)  # of another tensor, with other strides
+    assert _other_row(elsewhere, before) is None
+    known = {1: [Tensor(object_at(1), 2, (Mode(0, 128, 64), Mode(1, 2, 64)), 2)]}
+    products: Any = SimpleNamespace(mixed={Operation("nvvm.mma.sync"): ("A", *found, 16)})
+    (breach,) = _mixed(products, Names(known))
+    assert (breach["held"], breach["taken"]) == ((0, 4), (1, 0))
+    _, message = tell("A", dict(breach.facts))
+    assert "that of A[0, 4], and its sum began with the row of A[1, 0]" in message
 
 
 @pytest.mark.parametrize(("down", "extent", "told"), [(4, 64, True), (2, 64, False), (4, 4, False)])

@@ -6,7 +6,7 @@ All elements in one row of a tensor core's operand must have one m (or n), all t
 elements that reach the instruction were followed from global memory through every copy: some of them are of another row
 or another k than their neighbours. The tile was written through one layout, or one swizzle, and is read through another;
 or ldmatrix transposes, or does not, where it should not, or should; or the registers were filled in another order than
-the MMA's.
+the MMA's. Or a sum goes on in other registers of C than it began in, so that one row is added to another's.
 
 ## Why
 
@@ -37,6 +37,12 @@ def tell(letter: str, facts: dict[str, Any]) -> tuple[str, str]:
     if facts.get("product"):
         return _of_product(letter, facts)
     held, taken = (f"{letter}{list(facts[key])}" for key in ("held", "taken"))
+    if facts.get("sum"):
+        message = (
+            f"row {facts['row']} of the instruction is that of {held}, and its sum began with the row of {taken}. The "
+            f"accumulator's registers change places between two instructions: give all products of a sum one fragment of C."
+        )
+        return f"rows of {letter} are added to sums of other rows", message
     title = f"{letter} of a product holds elements of other rows or of another k"
     expected = f"; the other elements of its row and of its k make it {taken}" if facts["taken"] else ""
     message = (
