@@ -37,7 +37,6 @@ from layoutcheck.patching.repaired import Repaired
 from layoutcheck.patching.sketches import labelled
 from layoutcheck.provenance import check_products
 from layoutcheck.reports.advice import Advised
-from layoutcheck.reports.order import is_wrong
 from layoutcheck.reports.trace import SHOWN, JudgedTrace
 from layoutcheck.settings import find as find_settings
 from layoutcheck.settings import order_seconds, wants_lowered, wants_order
@@ -254,12 +253,10 @@ def advised(judged: JudgedTrace) -> list[Advised]:
 
 def status(judged: JudgedTrace, strict: bool, gate: Gate) -> int:
     """The exit status, as `gate.py` has it."""
-    verdicts = judged.verdicts()
-    if verdicts["rejected"] or verdicts["wrong"] or judged.uncompiled:
-        return 1
-    if is_wrong(judged.trace.told):
-        return 1
-    if strict and (verdicts["slow"] or verdicts["unknown"]):
+    found = {verdict for verdict, count in judged.verdicts().items() if count}
+    found |= {finding.severity for told in judged.trace.told for finding in told.findings}
+    failing = {"rejected", "wrong"} | ({"slow", "unknown"} if strict else set())
+    if found & failing or judged.uncompiled:
         return 1
     return 2 if judged.unseen(gate) else 0
 

@@ -5,15 +5,31 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.errors import InputError
-from layoutcheck.gate import DEFAULT, Gate, gate
-from layoutcheck.reports.trace import refusal
+from layoutcheck.gate import DEFAULT, NO_GATE, Gate, gate
+from layoutcheck.lint.finding import LintFinding
+from layoutcheck.lint.run import Counts, Ran, Result
+from layoutcheck.reports.trace import JudgedTrace, refusal
+from layoutcheck.sources.traced import (
+    UNCOMPILED,
+    ElementReport,
+    Frame,
+    Kernel,
+    KernelFinding,
+    KernelPlace,
+    OperandReport,
+    OrderReport,
+    Trace,
+    TraceFailure,
+)
 from layoutcheck.tracing import judge, status
 from tests.environment import python_path
 
@@ -164,6 +180,81 @@ def test_a_kernel_that_kills_the_compiler_is_no_legal_one(folder: Path) -> None:
     assert failure.where is not None and failure.where.line == line
     assert set(found.verdicts()) == {"unknown"} and status(found, False, Gate()) == 1
     assert "Print both operands before the line" in refusal(failure).message
+
+
+CLEAN = Trace(kernels=(Kernel("k", "sm_90a", 0),))
+BROKEN = TraceFailure("exited", "status 3")
+
+
+def code(trace: Trace, asked: Gate, strict: bool = False) -> int:
+    return status(JudgedTrace(trace, ()), strict, asked)
+
+
+@pytest.mark.parametrize(("severity", "plain", "strict"), [("note", 0, 0), ("slow", 0, 1), ("wrong", 1, 1)])
+def test_what_is_found_beside_the_copies_decides(severity: str, plain: int, strict: int) -> None:
+    findings = (KernelFinding("LC301", severity, "", "", (KernelPlace("reads", Frame("k.py", 1)),)),)
+    for found in (
+        replace(CLEAN, orders=(OrderReport("k", "sm_90a", findings),)),
+        replace(CLEAN, elements=(ElementReport("k", "sm_90a", findings),)),
+        replace(CLEAN, operands=(OperandReport("k", "sm_90a", findings),)),
+    ):
+        assert (code(found, Gate()), code(found, Gate(), strict=True)) == (plain, strict)
+        # what is found comes before what is unseen
+        assert code(replace(found, failures=(BROKEN,)), Gate()) == (1 if plain else 2)
+
+
+def test_a_trace_that_was_not_seen_to_its_end_fails() -> None:
+    assert code(CLEAN, Gate(), strict=True) == 0
+    assert code(Trace(), Gate()) == 2 and code(Trace(), NO_GATE) == 0
+    assert code(replace(CLEAN, failures=(BROKEN,)), Gate()) == 2
+    assert code(replace(CLEAN, failures=(BROKEN,)), Gate(("no-kernels",))) == 0
+    for kind in UNCOMPILED:  # found, whatever is asked for
+        assert code(Trace(failures=(TraceFailure(kind, "why"),)), NO_GATE) == 1
+
+
+RAN = Ran("t", "t.py", "sm_90a", 1, 4, 1.0, False, program=True)
+SEEN = Counts(cases=1, kernels=1, sites=4, traced=3, copies=4, address_sources={"layouts": 4})
+
+
+@pytest.mark.parametrize(
+    ("changed", "severity", "rule", "asked", "plain", "strict"),
+    [
+        ({}, "", "", Gate(), 0, 0),
+        ({}, "note", "LC290", Gate(), 0, 0),
+        ({}, "slow", "LC301", Gate(), 0, 1),
+        ({}, "unknown", "LC911", NO_GATE, 0, 1),
+        ({}, "unknown", "LC911", Gate(), 2, 1),
+        ({}, "unknown", "LC915", Gate(("case-failed",)), 2, 1),
+        ({}, "unknown", "LC910", Gate(), 0, 1),
+        ({}, "rejected", "LC101", NO_GATE, 1, 1),
+        ({}, "wrong", "LC203", Gate(), 1, 1),
+        ({"unknown": {"why": 1}}, "", "", Gate(), 0, 1),
+        ({"untraced": 1}, "", "", Gate(), 2, 2),
+        ({"untraced": 1}, "", "", Gate(("no-kernels",)), 0, 0),
+        ({"kernels": 0}, "", "", Gate(), 2, 2),
+        ({"kernels": 0}, "", "", Gate(("case-failed",)), 0, 0),
+        ({"kernels": 0, "cases": 0}, "", "", Gate(), 0, 0),  # a lint of source alone
+        ({"address_sources": {"types": 1}}, "", "", Gate(), 0, 0),
+        ({"address_sources": {"types": 1}}, "", "", Gate(("types-only",)), 2, 2),
+        ({}, "", "", Gate((), 75), 0, 0),
+        ({}, "", "", Gate((), 76), 2, 2),
+    ],
+)
+def test_each_row_of_the_contract(
+    changed: dict[str, Any], severity: str, rule: str, asked: Gate, plain: int, strict: int
+) -> None:
+    findings = (LintFinding(rule, severity, "t.py", 1, 1, ""),) if rule else ()
+    found = Result(findings, replace(SEEN, **changed), (), (RAN,))
+    assert (found.status(False, asked), found.status(True, asked)) == (plain, strict)
+
+
+def test_what_was_looked_for_and_what_was_ended_count() -> None:
+    none = replace(SEEN, cases=0, kernels=0)
+    assert Result((), none, wanted=True).status(False, Gate()) == 2
+    ended = replace(RAN, failures=("ended: SIGTERM",))
+    assert Result((), SEEN, (), (RAN, ended)).status(False, NO_GATE) == 2  # whatever --fail-on says
+    wrong = LintFinding("LC203", "wrong", "t.py", 1, 1, "")
+    assert Result((wrong,), SEEN, (), (RAN, ended)).status(False, NO_GATE) == 1
 
 
 def test_the_conditions_are_those_that_are_asked_for() -> None:

@@ -51,11 +51,6 @@ def main(finding: KernelFinding) -> KernelPlace:
     return finding.places[min(1, len(finding.places) - 1)]
 
 
-def is_wrong(orders: Iterable[Told]) -> bool:
-    """Whether any finding is more than a note."""
-    return any(finding.severity in FAILING for order in orders for finding in order.findings)
-
-
 def render(orders: Sequence[Told], style: Style) -> Iterator[str]:
     """The findings, notes among them only where everything is asked for, as lines."""
     for finding, kernels in distinct(orders):
