@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from layoutcheck.sources.traced import Trace
 
 _ENDS = {"timeout": "ran too long", "killed": "died", "uncompiled": "does not compile"}
+_MOST_TITLE = 200  # characters of what kept kernels from being seen
+_MOST_NAME = 60  # of the kernel that it begins with, whose name the DSL makes of its arguments
 
 Progress = Callable[[str, int, int], None]
 
@@ -132,6 +134,12 @@ def _is_own(path: str) -> bool:
     return not Path(path).is_absolute() and "site-packages" not in path
 
 
+def _named_short(message: str) -> str:
+    """The message without the end of a long name that it begins with: its reason must stand in the title."""
+    name, colon, reason = message.partition(": ")
+    return f"{name[:_MOST_NAME]}...{colon}{reason}" if colon and len(name) > _MOST_NAME else message
+
+
 def failures(run: CaseRun) -> Iterator[LintFinding]:
     """LC911 for everything that kept the case's kernels from being seen."""
     from layoutcheck.sources.traced import UNCOMPILED  # loads the model, which reading does not need
@@ -153,7 +161,7 @@ def failures(run: CaseRun) -> Iterator[LintFinding]:
             path,
             max(1, line),
             1,
-            f"{what}{kind}{at}: {message[:200]}",
+            f"{what}{kind}{at}: {_named_short(message)[:_MOST_TITLE]}",
             f"Seen in {case}."
             if case.command
             else "Copies that it would have built after that were not seen.",

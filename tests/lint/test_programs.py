@@ -186,3 +186,12 @@ def test_a_failure_stands_where_the_project_can_mend_it(
     (found,) = failures(CaseRun(case, Trace(failures=(TraceFailure("raised", "no", where),))))
     assert (found.path, found.line) == place
     assert ("a.py:7" in found.title) is (place == ("run.py", 1))
+
+
+def test_the_reason_stands_in_the_title_behind_any_name() -> None:
+    """The DSL names a compiled function after its arguments, in hundreds of characters."""
+    case = RegisteredCase("run.py", "", 1, "run.py", "sm_90a", command=("run.py",))
+    for name in ("kernel", "cutlass___call___" + "FakeTensorBFloat16div1_" * 20):
+        failure = TraceFailure("uncompiled", f"{name}: it asks for 232496 B")
+        (found,) = failures(CaseRun(case, Trace(failures=(failure,))))
+        assert found.title.endswith("it asks for 232496 B") and f": {name[:40]}" in found.title
