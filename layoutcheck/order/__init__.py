@@ -16,7 +16,7 @@ import time
 from collections.abc import Iterable
 
 from layoutcheck.dsl.lowered import argument_types
-from layoutcheck.dsl.lowered.instructions import transfers
+from layoutcheck.dsl.lowered.instructions import tma_transfers
 from layoutcheck.errors import InputError
 from layoutcheck.order.between import between_blocks
 from layoutcheck.order.budget import Budget, OutOfTime
@@ -81,7 +81,7 @@ def _kernel(kernel: WatchedKernel, module: TracedModule, budget: Budget) -> Orde
         return OrderReport(name, arch, problem=why, threads=threads)
     if threads > 1024:
         return OrderReport(name, arch, problem=f"a block of {threads} threads", threads=threads)
-    replays = Replays(Teller(module), transfers(module.text), budget)
+    replays = Replays(Teller(module), tma_transfers(module.text), budget)
     late, assumed = "", set[str]()
     try:
         between = between_blocks(kernel, replays.teller, budget)

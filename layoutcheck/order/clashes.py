@@ -30,7 +30,7 @@ def report(world: World, clashes: Iterator[Clash], *, memory: str = "", kind: st
             facts: dict[str, int | str] = {"memory": memory} if memory else {}
             told = kind or _kind(clash, first, second)
             if not kind and clash.kind == "race" and memory == "global":
-                told = "race"
+                told = "not-complete" if first.event.meaning.kind == "bulk_store" else "race"
             if _not_stored(world, first):
                 told, facts["cause"] = "not-complete", "no-tensor-wait"
             world.tell(Problem(told, first, second, [], facts))

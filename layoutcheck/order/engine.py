@@ -69,7 +69,7 @@ class Engine:
     """Runs the warps in turn; `backwards` begins with the last."""
 
     def __init__(
-        self, blocks: list[Watched], transfers: dict[str, int], backwards: bool, budget: Budget
+        self, blocks: list[Watched], transfers: dict[str, tuple[int, int]], backwards: bool, budget: Budget
     ) -> None:
         self.budget = budget
         self.world = World(blocks, transfers, budget)
@@ -201,6 +201,8 @@ class Engine:
             if event.meaning.space == "gmem":
                 if event.meaning.kind == "write":
                     self.globally.store(warp, index, lanes)
+                elif event.meaning.kind == "read":
+                    self.globally.read(warp, index, lanes)
             else:
                 self.accesses.add(warp, index, lanes)
             return True
@@ -274,9 +276,12 @@ def _within(op: Operation | None, loops: frozenset[Operation]) -> bool:
 
 
 def run(
-    blocks: list[Watched], transfers: dict[str, int], backwards: bool = False, budget: Budget | None = None
+    blocks: list[Watched],
+    transfers: dict[str, tuple[int, int]],
+    backwards: bool = False,
+    budget: Budget | None = None,
 ) -> Outcome:
-    """Replay the blocks. `transfers` are the bytes of TMA copies by their site in the traced module.
+    """Replay the blocks. `transfers` are those of `tma_transfers`, by their site in the traced module.
 
     Raises OutOfTime where the time does not even reach for the beginning.
     """

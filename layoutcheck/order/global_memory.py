@@ -1,11 +1,13 @@
-"""Global memory that bulk copies read: whether what the block itself stored there can be seen by them.
+"""Global memory that bulk copies reach: whether what the block itself stored there can be seen.
 
-Only ranges that a bulk copy without a tensor map reads are followed, with the stores of the same block.
+Only ranges that a bulk copy without a tensor map reads or writes are followed, within one block.
 PTX ISA, "Async proxy": between ordinary accesses and cp.async.bulk of one place stands a proxy fence.
+PTX ISA, cp.async.bulk.wait_group: with `.read` it does not say that the destination is written.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,23 +16,25 @@ from layoutcheck.order.clashes import report
 from layoutcheck.order.clocks import GLOBAL
 from layoutcheck.order.replay import Warp, World
 from layoutcheck.order.shadow import Access, Shadow
-from layoutcheck.order.watched import Event
 
 CELL = 16  # bulk copies move multiples of 16 bytes
 MOST_CELLS = 1 << 20
 
 
 class GlobalMemory:
-    """One shadow for each range of global memory that is read in bulk."""
+    """One shadow for each range of global memory that is read or written in bulk."""
 
     def __init__(self, world: World) -> None:
         self.world = world
         self.ranges: list[tuple[int, int, Shadow]] = []
         found: list[tuple[int, int]] = []
         for event in world.events:
-            source = source_of(event)
-            if source is not None and not event.doubt:
-                address, size = source
+            if (
+                event.meaning.kind in ("bulk_load", "bulk_store")
+                and event.bulk is not None
+                and not event.doubt
+            ):
+                size, address = event.bulk
                 found.append((int(np.min(address)), int(np.max(address)) + int(np.max(size))))
         for low, high in _joined(found):
             if (high - low) // CELL <= MOST_CELLS:
@@ -41,38 +45,66 @@ class GlobalMemory:
         event = self.world.events[index]
         if not self.ranges or event.doubt or event.guarded:
             return
-        threads = [warp.first + lane for lane in range(32) if lanes >> lane & 1]
-        value = event.values[0]
-        addresses = np.array([value if isinstance(value, int) else int(value[t]) for t in threads], np.int64)
+        clocks = self.world.clocks
+        for shadow, cells, records in self._ordinary(warp, index, lanes):
+            access = Access(cells, records, warp.number, clocks.now(warp.number), False)
+            for _ in shadow.write(access, clocks.known[warp.number]):
+                pass  # stores among themselves are not looked at
+
+    def read(self, warp: Warp, index: int, lanes: int) -> None:
+        """An ordinary load of global memory: only bulk stores before it are looked at."""
+        event = self.world.events[index]
+        if not self.ranges or event.doubt or event.guarded:
+            return
+        clocks = self.world.clocks
+        for shadow, cells, records in self._ordinary(warp, index, lanes):
+            stored = shadow.by_proxy[cells]
+            access = Access(cells[stored], records[stored], warp.number, clocks.now(warp.number), False)
+            report(
+                self.world,
+                shadow.read(access, clocks.known[warp.number]),
+                memory="global",
+                kind="not-complete",
+            )
+
+    def store_in_bulk(self, warp: Warp, index: int, thread: int, step: int) -> None:
+        """A bulk store: written by the asynchronous proxy, complete after the wait for its group."""
+        event = self.world.events[index]
+        if event.bulk is None or event.doubt:
+            return
+        size, address = (part if isinstance(part, int) else int(part[thread]) for part in event.bulk)
+        for low, high, shadow in self.ranges:
+            if low <= address < high:
+                cells = np.arange((address - low) // CELL, (address + size - low) // CELL, dtype=np.int64)
+                clocks = self.world.clocks
+                access = Access(cells, index << 10 | thread, clocks.bulk_writes(warp.number), step, True)
+                for _ in shadow.write(access, clocks.known[warp.number]):
+                    pass
+
+    def _ordinary(self, warp: Warp, index: int, lanes: int) -> Iterator[tuple[Shadow, Any, Any]]:
+        """The shadows that the lanes of a warp reach, with (cells, records)."""
+        threads = np.array([warp.first + lane for lane in range(32) if lanes >> lane & 1], np.int64)
+        value = self.world.events[index].values[0]
+        addresses = np.broadcast_to(
+            value if isinstance(value, int) else np.asarray(value)[threads], threads.shape
+        )
         for low, high, shadow in self.ranges:
             inside = (addresses >= low) & (addresses < high)
             if inside.any():
-                cells = (addresses[inside] - low) // CELL
-                records = np.array(threads, np.int64)[inside] | index << 10
-                clocks = self.world.clocks
-                access = Access(cells, records, warp.number, clocks.now(warp.number), False)
-                for _ in shadow.write(access, clocks.known[warp.number]):
-                    pass  # stores among themselves are not looked at
+                yield shadow, (addresses[inside] - low) // CELL, threads[inside] | index << 10
 
     def load(self, warp: Warp, index: int, thread: int) -> None:
         """A bulk copy that reads global memory."""
-        source = source_of(self.world.events[index])
+        source = self.world.events[index].bulk
         if source is None:
             return
-        address, size = (part if isinstance(part, int) else int(part[thread]) for part in source)
+        size, address = (part if isinstance(part, int) else int(part[thread]) for part in source)
         for low, high, shadow in self.ranges:
             if low <= address < high:
                 cells = np.arange((address - low) // CELL, (address + size - low) // CELL, dtype=np.int64)
                 clocks = self.world.clocks
                 access = Access(cells, index << 10 | thread, clocks.bulk_reads(warp.number), 0, True)
                 report(self.world, shadow.read(access, clocks.known[warp.number]), memory="global")
-
-
-def source_of(event: Event) -> tuple[Any, Any] | None:
-    """(address, bytes) that a bulk copy without a tensor map reads of global memory."""
-    if event.meaning.kind != "bulk_load" or event.bulk is None:
-        return None
-    return event.bulk[1], event.bulk[0]
 
 
 def _joined(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:

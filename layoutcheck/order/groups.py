@@ -177,11 +177,12 @@ class AsyncCopies:
         if event.meaning.kind == "bulk_load" and event.meaning.size:
             return event.meaning.size
         if facts.get("tensor"):
-            size = self.world.transfers.get(event.meaning.site)
-            if size is None:
+            found = self.world.transfers.get(event.meaning.site)
+            if found is None:
                 raise Undecided("the bytes of this TMA copy are not known", event)
+            size, parts = found
             if facts.get("multicast"):  # each block brings its part of the tile to all
-                size //= max(1, (event.number_of(2, thread) & 0xFFFF).bit_count())
+                size //= parts or max(1, (event.number_of(2, thread) & 0xFFFF).bit_count())
             return size
         return event.number_of(-2, thread)
 
@@ -201,6 +202,7 @@ class AsyncCopies:
             cells = world.cells(place[1], size, place[0])
             access = Access(cells, index << 10 | thread, clocks.bulk_reads(warp.number), groups.step, True)
             report(world, world.shared.read(access, clocks.known[warp.number]))
+            self.globally.store_in_bulk(warp, index, thread, groups.step)
         return True
 
     def bulk_commit(self, warp: Warp, _index: int, _event: Event, lanes: int) -> bool:

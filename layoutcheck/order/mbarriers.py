@@ -59,6 +59,8 @@ class Mbarriers:
             if form == "tx":
                 barrier.bytes += sum(operand)
                 barrier.expected.append((party, sum(operand)))
+            if place[0] != warp.block:
+                self.world.remote[place[0], warp.number] = (int(clock[HAPPENED, warp.number]), party)
             count = len(group) if form == "tx" or not operand else sum(operand)
             if form == "drop":
                 barrier.count -= count

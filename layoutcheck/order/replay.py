@@ -49,7 +49,7 @@ _FATAL = ("not-initialised", "count-out-of-range", "too-many-arrivals", "copied-
 class World:
     """What is shared by all parts of a replay: warps, clocks, shadows, and what was found."""
 
-    def __init__(self, blocks: list[Watched], transfers: dict[str, int], budget: Budget) -> None:
+    def __init__(self, blocks: list[Watched], transfers: dict[str, tuple[int, int]], budget: Budget) -> None:
         self.blocks, self.transfers = blocks, transfers
         self.threads = blocks[0].launch.threads
         self.warps_each = -(-self.threads // 32)

@@ -20,7 +20,7 @@ _ENDLESS = ("deadlock", "bytes-never-arrive", "too-many-arrivals")
 class Replays:
     """`problem` says why the kernel is not checked, "" where it is; `unchecked` are sentences."""
 
-    def __init__(self, teller: Teller, transfers: dict[str, int], budget: Budget) -> None:
+    def __init__(self, teller: Teller, transfers: dict[str, tuple[int, int]], budget: Budget) -> None:
         self.teller, self.transfers, self.budget = teller, transfers, budget
         self.findings: dict[object, KernelFinding] = {}
         self.problem = ""

@@ -18,7 +18,7 @@ from itertools import chain
 
 from layoutcheck.dsl.lowered import argument_types
 from layoutcheck.dsl.lowered.evaluate import tag
-from layoutcheck.dsl.lowered.instructions import transfers
+from layoutcheck.dsl.lowered.instructions import tma_transfers
 from layoutcheck.dsl.lowered.record import Mask
 from layoutcheck.errors import InputError
 from layoutcheck.operands import check_operands, multiplies, rearranges
@@ -253,7 +253,7 @@ def _prepared(
     given = small.given[1] if small.given else []
     maps = tensor_maps(given)
     replay = Replay(blocks, maps, moves, guesses)
-    order = schedule([one.watched for one in blocks], transfers(text), budget)
+    order = schedule([one.watched for one in blocks], tma_transfers(text), budget)
     return replay, order, Names(tensors(given, small.types, maps, guesses))
 
 

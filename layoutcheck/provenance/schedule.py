@@ -27,7 +27,7 @@ _GROUP = 4  # warps that are put together where they do the same
 class _Logged(Engine):
     """An engine that says what it executes; accesses are not checked against one another."""
 
-    def __init__(self, blocks: list[Watched], transfers: dict[str, int], budget: Budget) -> None:
+    def __init__(self, blocks: list[Watched], transfers: dict[str, tuple[int, int]], budget: Budget) -> None:
         super().__init__(blocks, transfers, False, budget)
         self.log: list[tuple[Warp, list[tuple[int, int]]]] = []
         for kind in ("read", "write", "atomic", "matrix_read", "matrix_write", "registers", MMA, "fence"):
@@ -61,7 +61,7 @@ def _plain(kind: str) -> bool:
 
 
 def schedule(
-    blocks: list[Watched], transfers: dict[str, int], budget: Budget
+    blocks: list[Watched], transfers: dict[str, tuple[int, int]], budget: Budget
 ) -> Iterator[tuple[int, int, Mask | None]]:
     """(block, event's number, threads): what is executed, in order. Threads are None for the event's own.
 

@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 
 from layoutcheck.dsl.lowered import argument_types
-from layoutcheck.dsl.lowered.instructions import transfers
+from layoutcheck.dsl.lowered.instructions import tma_transfers
 from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.order import engine
@@ -434,7 +434,7 @@ def of_kernel(
     name: str, kernel: WatchedKernel, module: TracedModule, share: tuple[int, int] = (0, 1)
 ) -> dict[str, Any]:
     """The mutants of one kernel: number `share[0]` of every `share[1]`."""
-    teller, sizes = Teller(module), transfers(module.text)
+    teller, sizes = Teller(module), tma_transfers(module.text)
 
     def replays() -> Replays:
         return Replays(teller, sizes, Budget(SECONDS))

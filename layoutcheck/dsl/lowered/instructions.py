@@ -10,6 +10,12 @@ from layoutcheck.sources.mlir import Value as SsaValue
 
 _COPY = re.compile(r'^\s*(?:%[\w:]+ = )?"(cute\.copy(?:_atom_call)?)"\(.*$', re.MULTILINE)
 _BITS = re.compile(r"copy_bits = ([0-9]+)")
+_MADE = re.compile(
+    r"make_non_exec_tiled_tma_load.*?num_multicast = ([0-9]+).*-> \((!cute_nvgpu.*?>), !cute\."
+)
+_EXECUTABLE = re.compile(
+    r"make_exec_tma.*\((!cute_nvgpu\.atom\.non_exec.*>)\) -> (!cute_nvgpu\.atom\.tma_load<.*>)"
+)
 TENSOR_LOAD = "nvvm.cp.async.bulk.tensor.shared.cluster.global"
 TENSOR_STORES = (
     "nvvm.cp.async.bulk.tensor.global.shared.cta",
@@ -70,4 +76,28 @@ def transfers(text: str) -> dict[str, int]:
         if bits is not None:
             found[f"{match[1]}#{seen[match[1]]}"] = int(bits[1]) // 8
         seen[match[1]] += 1
+    return found
+
+
+def tma_transfers(text: str) -> dict[str, tuple[int, int]]:
+    """Of each TMA copy, by its tag: (bytes of the tile, how many blocks bring a part of it each).
+
+    The second is `num_multicast` of `make_tiled_tma_atom`; 0 where atoms of one type differ in it, or none is
+    made.
+    """
+    made: dict[str, set[int]] = {}
+    for match in _MADE.finditer(text):
+        made.setdefault(match[2], set()).add(int(match[1]))
+    parts: dict[str, set[int]] = {}
+    for match in _EXECUTABLE.finditer(text):
+        parts.setdefault(match[2].split(" loc(")[0].strip(), set()).update(made.get(match[1], ()))
+    found: dict[str, tuple[int, int]] = {}
+    seen: Counter[str] = Counter()
+    bytes_of = transfers(text)
+    for match in _COPY.finditer(text):
+        tag = f"{match[1]}#{seen[match[1]]}"
+        seen[match[1]] += 1
+        if tag in bytes_of:
+            known = {n for atom, every in parts.items() if atom in match[0] for n in every}
+            found[tag] = bytes_of[tag], known.pop() if len(known) == 1 else 0
     return found

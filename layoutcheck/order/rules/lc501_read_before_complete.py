@@ -55,6 +55,8 @@ def _missing(problem: Problem, places: Sequence[KernelPlace]) -> str:
         return f"Missing: tcgen05.wait::st (fence_view_async_tmem_store()) behind {line(places[0])}, before its warp arrives anywhere."
     if facts.get("memory") == "tensor":
         return f"Missing: tcgen05.commit to an mbarrier behind {line(places[0])}, and a wait for that phase before {second}."
+    if places[0].what.startswith("stores"):
+        return f"Missing: cp_async_bulk_wait_group(0), without `read`, behind {line(places[0])}, and a barrier before {second} where another warp executes that."
     if places[0].what != "copies (cp.async)":
         if cause == "early-wait" and wait is not None:
             return f"The wait at {line(wait)} has returned for an earlier phase: it asks for parity {facts['parity']}, and returns at once while the phase of the other parity is still running."

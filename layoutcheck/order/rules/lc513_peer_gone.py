@@ -2,7 +2,7 @@
 
 ## What it means
 
-A block reads or writes the shared memory of another block of its cluster, and nothing keeps that block from exiting
+A block reads or writes the shared memory of another block of its cluster, or arrives at an mbarrier there, and nothing keeps that block from exiting
 first. The access faults, or reads or writes the memory of another block.
 
 ## Why
@@ -32,8 +32,10 @@ from layoutcheck.sources.traced import KernelPlace
 def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
     """The access, and the block that may be gone."""
     block = problem.facts["block"]
-    return f"{line(places[0])} {places[0].what} shared memory of a block that may have exited", (
-        f"{does(places[0])} from shared memory of block {block} of the cluster, and block {block} does not wait for anything after it. Missing: cluster_arrive() and cluster_wait() after the last remote access."
+    arrives = "mbarrier" in places[0].what
+    reached, where = ("", ", in") if arrives else (" shared memory", " from shared memory of")
+    return f"{line(places[0])} {places[0].what}{reached} of a block that may have exited", (
+        f"{does(places[0])}{where} block {block} of the cluster, and block {block} does not wait for anything after it. Missing: cluster_arrive() and cluster_wait() after the last remote access."
     )
 
 
