@@ -52,6 +52,7 @@ class Outline:
 
 def outline(raw: bytes) -> Outline:
     """The outline of a file's text; what its lines show where Python cannot parse it."""
+    raw = raw.replace(b"\0", b"")  # Python refuses such a file: run, it tells so
     if _WORD not in raw:
         return Outline()
     try:

@@ -40,6 +40,7 @@ REPOSITORY = {
     "setup.py": "import sys\nif __name__ == '__main__':\n    sys.exit()\n",
     "tests/test_broken.py": "from pkg.ops import gemm\ndef test_it(: gemm()\n",
     "tests/test_broken_plain.py": "from pkg.plain import add\ndef test_it(: add()\n",
+    "tests/test_broken_bytes.py": "from pkg.ops import gemm\n\0def test_it(): gemm()\n",
     "tests/test_broken_import.py": "import json, pkg.ops as ops\nclass TestIt(:\n",
     "broken.py": "from cutlass import cute\ndef (:\n",
 }
@@ -48,6 +49,7 @@ TESTS = [
     "tests/test_attribute.py",
     "tests/test_beside.py",
     "tests/test_broken.py",
+    "tests/test_broken_bytes.py",
     "tests/test_broken_import.py",
     "tests/test_gemm.py",
     "tests/test_star.py",
