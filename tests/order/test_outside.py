@@ -35,7 +35,9 @@ def test_how_many_blocks_bring_a_part_of_a_tile(made: tuple[int, ...], parts: in
 
 
 @pytest.mark.sweep
-@pytest.mark.parametrize(("module", "arch"), [("outside", "sm_90a"), ("outside_tma", "sm_90a")])
+@pytest.mark.parametrize(
+    ("module", "arch"), [("outside", "sm_90a"), ("outside_tma", "sm_90a"), ("outside_umma", "sm_100a")]
+)
 def test_each_fault_is_told_with_its_lines(module: str, arch: str) -> None:
     pytest.importorskip("cutlass", reason="kernels are traced through the installed DSL")
     told_of = importlib.import_module(f"tests.order.{module}").TOLD
