@@ -279,7 +279,7 @@ ATTACKS: dict[str, tuple[str, str, str, str]] = {
         SCALE,
         "make_layout((1, VEC))",
         "make_layout((VEC, 1))",
-        "make_layout((1, 4), stride=(0, 1))",
+        "make_layout((1, VEC))",
     ),
     "no alignment promised": (SCALE, "align=16):", "align=4):", "fake(align=16), fake(align=16)"),
     "pitch of a stage": (STAGES, "pitch = 72", "pitch = 70", "pitch = 72"),
