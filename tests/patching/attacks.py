@@ -283,7 +283,7 @@ ATTACKS: dict[str, tuple[str, str, str, str]] = {
     ),
     "no alignment promised": (SCALE, "align=16):", "align=4):", "fake(align=16), fake(align=16)"),
     "pitch of a stage": (STAGES, "pitch = 72", "pitch = 70", "pitch = 72"),
-    "stages at odd addresses": (STAGES, "32 * pitch))", "32 * pitch + 4))", "stride=(pitch, 1, 2312))"),
+    "stages at odd addresses": (STAGES, "32 * pitch))", "32 * pitch + 4))", "32 * pitch + 8))"),
     "stages by columns": (STAGES, "(pitch, 1, 32 * pitch)", "(1, 32, 64 * 32)", "stride=(64, 1, 64 * 32))"),
     "cp.async of 16 bits": (
         STAGES,
