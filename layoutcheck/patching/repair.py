@@ -127,6 +127,8 @@ def repair(
         found.after.pop(file, None)
     found.uncompiled = [] if found.sketches else whole.uncompiled(state.trace)
     ends = [one for one in state.trace.failures if one.kind not in UNCOMPILED]
+    rests = state.open() if by is None else []
+    found.resting = list(dict.fromkeys(one.first.where for one, _ in rests))
     found.unseen = [f"{one.kind}: {_said(one)}" for one in ends if one.message]
     if search.late:
         found.unseen.append(f"timeout: after {MOST_SECONDS:,.0f} s no further edit was tried")

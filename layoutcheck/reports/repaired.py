@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from layoutcheck.patching.predicates import STRATEGY
 from layoutcheck.patching.repaired import Repair, Repaired, Sketch
 from layoutcheck.reports.style import Style
 from layoutcheck.sources.traced import Frame
@@ -23,6 +24,11 @@ def render(found: Repaired, written: Sequence[str], style: Style) -> str:
     if not lines:
         what = "of what was seen, nothing" if found.unseen else "nothing"
         lines = [f"{what} is rejected or wrong: there is nothing to fix"]
+    if found.resting:
+        first, *more = found.resting
+        where = _place(first) + (f" and {len(more)} more" if more else "")
+        rests = f"left as it is: {where}: whether it stays in its tensor rests on the caller's extents"
+        lines += style.wrap(f"{rests}; `--by {STRATEGY}` adds a predicate", "  ", "")
     for end in found.unseen:
         lines += style.wrap(f"not everything was seen: {end}", "    ", "  ")
     diff = found.diff()

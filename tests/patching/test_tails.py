@@ -162,13 +162,16 @@ def test_what_rests_on_the_caller_is_guarded_by_name_alone(tmp_path: Path) -> No
     path = tmp_path / "kernel.py"
     runs = (ALL, 4096, 4096), (TAIL, 9, 9)
     tail = seen(path, *runs, bounded_if="every dynamic extent has to be a multiple of 32: with 1028 ...")
-    assert tried(tmp_path, tail, seen(path, *runs)).repairs == []
+    left_so = tried(tmp_path, tail, seen(path, *runs))
+    assert left_so.repairs == [] and left_so.resting == [tail.where]
+    assert "`--by guard-tail` adds a predicate" in " ".join(render(left_so, [], Style()).split())
     [one] = tried(tmp_path, tail, seen(path, *runs), "guard-tail").repairs
     assert one.title.startswith("guard-tail: a predicate")
     [left] = tried(tmp_path, tail, tail, "guard-tail").sketches
     assert "the copy still leaves its tensor for some extents" in left.reason
     many = seen(path, *runs, bounded_if="no tensor may have more than 2^31 elements")
     assert tried(tmp_path, many, many, "guard-tail").sketches == []  # nothing to do with tails
+    assert tried(tmp_path, many, many).resting == []
 
 
 def test_as_many_bytes_are_those_of_the_same_blocks() -> None:
