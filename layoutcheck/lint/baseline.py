@@ -14,6 +14,7 @@ from pathlib import Path
 
 from layoutcheck.errors import InputError
 from layoutcheck.lint.finding import LintFinding
+from layoutcheck.regular import read_regular
 
 VERSION = 1
 _MAX_BYTES = 1 << 26
@@ -41,11 +42,9 @@ def write(file: Path, findings: Sequence[LintFinding], place: Place) -> None:
 def read(file: Path) -> Counter[Key]:
     """What a baseline holds. Raises InputError where it cannot be used."""
     try:
-        with file.open("rb") as opened:
-            raw = opened.read(_MAX_BYTES + 1)
-        if len(raw) > _MAX_BYTES:
+        if file.stat().st_size > _MAX_BYTES:
             raise ValueError
-        data = json.loads(raw.decode("utf-8"))
+        data = json.loads(read_regular(file).decode("utf-8"))
         if data["layoutcheck_baseline"] != VERSION:
             raise InputError(f"the baseline '{file}' has another version", expected=f"version {VERSION}")
         return Counter({(e["path"], e["code"], e["line"]): int(e["count"]) for e in data["findings"]})

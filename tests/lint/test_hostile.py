@@ -38,6 +38,16 @@ def test_settings_that_are_a_pipe_are_refused(repo: Path, capsys: pytest.Capture
     assert "not a regular file" in capsys.readouterr().err
 
 
+def test_a_baseline_that_is_a_pipe_or_a_device_is_refused(
+    repo: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    os.mkfifo(repo / "pipe.json")
+    (repo / "endless.json").symlink_to("/dev/zero")
+    for name in ("pipe.json", "endless.json"):
+        assert run(["lint", "--baseline", name, "."]) == 2
+        assert f"cannot read the baseline '{name}': not a regular file" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("setting", ["baseline", "cache"])
 @pytest.mark.parametrize("how", ["../outside", "{absolute}", "link"])
 def test_paths_of_settings_stay_inside(
