@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from layoutcheck.dsl.lowered import argument_types
 from layoutcheck.dsl.lowered.instructions import tma_transfers
@@ -88,6 +88,7 @@ def _kernel(kernel: WatchedKernel, module: TracedModule, budget: Budget) -> Orde
         replays.unchecked |= between.unchecked
         replays.tell(between.problems)
         if _within(kernel):
+            replays.unchecked |= set(_never(kernel))
             _all_runs(kernel, module, replays, assumed)
     except OutOfTime:
         late = f"the time budget of {budget.seconds:g} s was used up"
@@ -126,6 +127,14 @@ def _within(kernel: WatchedKernel) -> bool:
     return any(
         m.kind not in ("read", "write", "atomic") or m.space != "gmem" for m in kernel.meanings.values()
     )
+
+
+def _never(kernel: WatchedKernel) -> Iterator[str]:
+    """What the replay does not model of the kernel's operations."""
+    if kernel.launch.cluster != (1, 1, 1):
+        yield "scopes: fences, arrivals and waits are taken to reach the whole cluster"
+    if any(m.kind == "tc_copy" for m in kernel.meanings.values()):
+        yield "tensor memory that tcgen05.cp writes: its source is followed, its destination is not"
 
 
 def _bare(text: str) -> str:

@@ -185,6 +185,8 @@ def test_the_summary_says_what_was_not_checked(traced: Trace) -> None:
         ["global memory between blocks: atomics"], [],
     ]  # fmt: skip
     assert not any("between blocks" in s for s in reports(traced, "neighbours")[0].unchecked)  # one block
+    assert not any("scopes" in s for s in reports(traced, "neighbours")[0].unchecked)
+    assert any(s.startswith("scopes: ") for s in reports(traced, "peers")[0].unchecked)  # of a cluster
     assert "of block 1 of the grid writes" in reports(traced, "handover")[1].findings[0].message
 
 
