@@ -44,6 +44,7 @@ _ARRIVES = re.compile(
 _TRIES = re.compile(
     r"mbarrier\.(?:try|test)_wait\.parity(?:\.acquire)?(?:\.cta|\.cluster)?\.shared(?:::cta)?\.b64"
 )
+_TENSOR_MAP_BYTES = 128  # that tensormap.cp_fenceproxy copies to global memory: PTX ISA
 _ESCAPED = re.compile(r"\\([0-9A-F]{2})")  # of a string as MLIR prints it
 
 
@@ -115,6 +116,8 @@ def read_inline(text: str, results: int = 0) -> Inline | None:
                 return Inline("st_async", (numbers[0], numbers[-1]), int(bits[1]) // 8 * count)
         if first.startswith("cp.reduce.async.bulk.global.shared::cta.bulk_group") and len(numbers) >= 3:
             return Inline("bulk_store", (numbers[1], numbers[2], numbers[0]))
+        if first.startswith("tensormap.cp_fenceproxy.global.shared::cta") and len(numbers) == 2:
+            return Inline("read", (numbers[1],), _TENSOR_MAP_BYTES, (("space", "smem"),))
         if (bulk := _BULK.fullmatch(first)) and len(numbers) == 4:  # [to], [from], bytes, [mbarrier]
             to, source, size, mbarrier = numbers
             kind = "bulk_load" if bulk[1] == "global" else "bulk_peer"

@@ -41,14 +41,17 @@ def _text(one: MemoryMap, style: Style) -> Iterator[str]:
     if one.problem:
         yield from style.wrap(f"not mapped: {one.problem}", "    ", "  ")
         return
-    static = sum(region.size for region in one.regions if region.name != DYNAMIC)
+    allocated = [region for region in one.regions if region.name != DYNAMIC]
+    static = sum(region.size for region in allocated)
+    end = max((region.start + region.size for region in allocated), default=0)
+    ends = f", which end at byte {end:,}" if end > static else ""
     asked = "an unknown number of" if one.asked is None else f"{one.asked:,}"
     dynamic = any(region.name == DYNAMIC for region in one.regions)
     used = ""
     if dynamic:
         used = f"; {one.used(DYNAMIC):,} B of the dynamic part are used, the launch asks for {asked} B"
     yield from style.wrap(
-        f"shared memory: {static:,} B in {len(one.regions) - dynamic} allocations{used}; a block of "
+        f"shared memory: {static:,} B in {len(allocated)} allocations{ends}{used}; a block of "
         f"{one.arch} can have {one.most:,} B", "    ", "  ",
     )  # fmt: skip
     for region in one.regions:

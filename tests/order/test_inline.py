@@ -42,6 +42,12 @@ REDUCE = "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32"
             Inline("matrix_read", (0,), 16, (("space", "smem"), ("rows", "32"))),
         ),
         ("st.shared.v2.b32 [$0], {$1, $2};", 0, Inline("write", (0,), 8, (("space", "smem"),))),
+        (
+            "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned "
+            "[$0], [$1], 128;",
+            0,
+            Inline("read", (1,), 128, (("space", "smem"),)),
+        ),
         ("ld.shared.u8 $0, [$1];", 1, Inline("read", (0,), 1, (("space", "smem"),))),
         (
             "mbarrier.arrive.release.cta.shared::cta.b64 _, [$0], $1;",
