@@ -187,7 +187,11 @@ def test_strict_fails_on_unknown(capsys: Captured) -> None:
         (["check"], "--jsonl", ""),
         (["check", "--jsonl", "/dev/zero"], "64 MiB without a JSON object, up to line 1", ""),
         (["confirm", "/dev/zero"], "64 MiB without a JSON object, up to line 1", ""),
-        (["lint", ".", "--baseline", "/dev/zero"], "cannot read the baseline '/dev/zero': not a regular file", ""),
+        (
+            ["lint", ".", "--baseline", "/dev/zero"],
+            "cannot read the baseline '/dev/zero': not a regular file",
+            "",
+        ),
         (["explain", "(８):(1)", "(8):(1)"], "expected a shape", "^"),
         (["explain", "(8):(1)", "(8):(1)", "--bits", "１２８"], "'１２８' is not a number", ""),
         (["explain", "(8):(1)", "(8):(1)", "--bits=١٢٨"], "is not a number", ""),

@@ -8,15 +8,13 @@ its turn, and of a test's parameters those that lie far apart come first.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from itertools import count
-from math import gcd
 from typing import Any, TypeVar
 
 from layoutcheck.dsl.imports import when_imported
 
 MAIN = "_pytest.main"
 T = TypeVar("T")
-_GOLDEN = 0.6180339887  # steps of this share of a circle visit it evenly, however many are made
+_GOLDEN = (5**0.5 - 1) / 2  # steps of this share of a circle visit it evenly, however many are made
 
 
 def spread_tests() -> None:
@@ -30,16 +28,19 @@ def spread(items: Sequence[T], group: Callable[[T], Hashable]) -> list[T]:
     for item in items:
         groups.setdefault(group(item), []).append(item)
     ranked = [
-        (rank, number, mine[rank * _step(len(mine)) % len(mine)])
+        (rank, number, mine[at])
         for number, mine in enumerate(groups.values())
-        for rank in range(len(mine))
+        for rank, at in enumerate(_evenly(len(mine)))
     ]
     return [item for _, _, item in sorted(ranked, key=lambda one: one[:2])]
 
 
-def _step(size: int) -> int:
-    """About the golden share of `size`, and coprime to it, so that multiples of it meet every index."""
-    return next(step for step in count(max(1, round(size * _GOLDEN))) if gcd(step, size) == 1)
+def _evenly(size: int) -> dict[int, None]:
+    """The numbers below `size`, in the order of golden steps around a circle of that many places.
+
+    N steps leave no gap above 1.9 / N of the circle (three-distance theorem): 3 * `size` meet every place.
+    """
+    return dict.fromkeys(int(step * _GOLDEN % 1 * size) for step in range(3 * size))
 
 
 def _watch(session: Any) -> None:
