@@ -1,9 +1,10 @@
-"""compute-sanitizer's memcheck beside the bounds that a trace predicts: `python -m benchmarks.memcheck OUT`.
+"""compute-sanitizer's memcheck beside the bounds of a trace: `python -m benchmarks.memcheck OUT [SEED]`.
 
 Random kernels with tails (`tests/dsl/lowered/tails.py`), most of which leave a tensor, are traced without a
 launch and judged; then each runs under `compute-sanitizer --tool memcheck` in buffers of exactly the tensors'
 size, in a process of its own. OUT gets, for each: what was predicted, and what memcheck says. Memcheck sees
 global memory; it cannot see an access that stays inside the block's shared memory, and none is made here.
+The kernels are those of SEED (50,000) and the seeds behind it.
 """
 
 from __future__ import annotations
@@ -74,9 +75,10 @@ def memcheck(listed: Path, number: int) -> dict[str, Any]:
     }
 
 
-def main(folder: Path) -> None:
-    """Write `folder`/memcheck.json."""
-    specs = chosen(50_000)
+def main(folder: Path, first: int = 50_000) -> None:
+    """Write `folder`/memcheck.json; the kernels are drawn from the seed `first` on."""
+    folder.mkdir(parents=True, exist_ok=True)
+    specs = chosen(first)
     with tempfile.TemporaryDirectory() as temporary:
         listed = Path(temporary) / "specs.json"
         listed.write_text(json.dumps(specs))
@@ -107,4 +109,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), *map(int, sys.argv[2:3]))
