@@ -140,7 +140,7 @@ def read(source: str) -> tuple[Named, list[Failure]]:
     path = Path(source)
     try:
         with path.open("rb") as file:
-            return _records(list(read_lines(file)))
+            lines = list(read_lines(file))
     except (OSError, ValueError) as error:
         if path.suffix or len(path.parts) > 1:
             reason = getattr(error, "strerror", None) or str(error)
@@ -149,6 +149,7 @@ def read(source: str) -> tuple[Named, list[Failure]]:
             f"no case or file '{source[:60]}'{meant(source, case_names())}",
             expected="a file, or a name that `layoutcheck explain --case` lists",
         ) from None
+    return _records(lines)
 
 
 def _records(lines: list[tuple[int, str]]) -> tuple[Named, list[Failure]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 _OPTION = re.compile(r"--([a-z][a-z-]*)")
 _CONTEXT = 60  # characters of input kept on each side of the place, so that a 10 MB paste stays one line
@@ -70,6 +70,13 @@ class InputError(LayoutcheckError, ValueError):
             end=self.end + offset,
             expected=self.expected,
         )
+
+
+def check_format(what: str, name: str, formats: Sequence[str]) -> None:
+    """Raise InputError if `what` (a command, an option) has no format of this name."""
+    if name not in formats:
+        known = f"{', '.join(formats[:-1])} or {formats[-1]}"
+        raise InputError(f"{what} has no format '{name[:40]}'", expected=known)
 
 
 def meant(name: str, known: Iterable[str]) -> str:

@@ -22,7 +22,7 @@ from layoutcheck.dsl.lowered.costs import LineCost, line_costs, merged
 from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.lowered.totals import KernelLines, kernel_lines
 from layoutcheck.dsl.session import DslUnavailable
-from layoutcheck.dsl.trace import Progress, trace_script
+from layoutcheck.dsl.trace import Progress, check_script, trace_script
 from layoutcheck.errors import InputError
 from layoutcheck.fixes import STRATEGIES
 from layoutcheck.gate import Gate
@@ -91,7 +91,7 @@ def traced(script: Script, *, lowered: bool = True, order: bool = True) -> Judge
     with _shown() as progress, looked.lowering() as lowering:
         found = _supported(script.trace(lowering, progress))
     if script.launch and not has_gpu() and not found.kernels:
-        note = "no kernel was compiled; there is no GPU here, and --no-launch does without"
+        note = "there is no GPU here: --no-launch traces programs that need one"
         found = replace(found, notes=(*found.notes, note))
     return judge(found)
 
@@ -110,8 +110,7 @@ def repaired(
     if by is not None and by not in known:
         names = ", ".join(sorted(known))
         raise InputError(f"no fix is called '{by[:40]}'", expected=names)
-    if not Path(script.path).is_file():
-        raise InputError(f"no script '{script.path[:200]}'", expected="a Python file")
+    check_script(script.path)
     looked = _looked(script, lowered, order, _ORDER_SECONDS)
 
     def trace(path: str, cwd: str | None, quiet: bool = True) -> Trace:

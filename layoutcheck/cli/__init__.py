@@ -100,7 +100,8 @@ def _dispatch(words: list[str]) -> int:
         if type(error).__name__ == "NoArgsIsHelpError":  # a group of commands, without one: its help
             sys.stdout.write(f"{describe()}\n")
             return 2
-        raise InputError(f"{describe()} (see 'layoutcheck --help')") from None
+        path = getattr(getattr(error, "ctx", None), "command_path", "layoutcheck")
+        raise InputError(f"{describe().removesuffix('.')} (see '{path} --help')") from None
     return status if isinstance(status, int) else 0
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 from layoutcheck.cli.arguments import Option
 from layoutcheck.cli.options import Output
 from layoutcheck.cli.output import Sink
-from layoutcheck.errors import InputError
+from layoutcheck.errors import InputError, check_format
 
 
 def confirm(
@@ -48,8 +48,7 @@ def confirm(
     from layoutcheck.reports import races
     from layoutcheck.reports.confirmation import render, render_json
 
-    if format_ not in (None, "text", "json"):
-        raise InputError(f"confirm has no format '{format_[:40]}'", expected="text or json")
+    check_format("confirm", format_ or "text", ("text", "json"))
     if as_json and format_ == "text":
         raise InputError("--json and --format text contradict each other", expected="one of the two")
     as_json = as_json or format_ == "json"

@@ -11,7 +11,7 @@ from layoutcheck.cli.cases import list_cases, outcomes_of_case
 from layoutcheck.cli.mma import asked as asked_mma
 from layoutcheck.cli.options import AtomLayout, Mma, OperandA, OperandB, OperandC, Permutation
 from layoutcheck.cli.output import Sink, style_of
-from layoutcheck.errors import InputError
+from layoutcheck.errors import InputError, check_format
 
 
 def draw(
@@ -34,8 +34,7 @@ def draw(
 
     if case == "":
         return list_cases()
-    if format_ not in (None, "svg", "text"):
-        raise InputError(f"draw has no format '{format_[:40]}'", expected="svg or text")
+    check_format("draw", format_ or "svg", ("svg", "text"))
     found = asked_mma(mma, a, b, c, atom_layout, permutation)
     if (target is not None) + (case is not None) + (found is not None) != 1:
         raise InputError("nothing to draw", expected="a layout, a tiled copy, --case NAME, or --mma MMA")

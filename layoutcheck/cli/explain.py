@@ -89,7 +89,12 @@ def explain(
                 raise InputError(
                     "a trace has the compiler's own words: --compiler is not used", expected="FILE.py alone"
                 )
-            sys.stderr.write(f"layoutcheck trace --no-launch {src}: the program runs, its kernels do not\n")
+            from layoutcheck.dsl.trace import check_script
+
+            check_script(src)
+            sys.stderr.write(
+                f"note: {src} is run as by `layoutcheck trace --no-launch`: no kernel is launched\n"
+            )
             return trace(
                 src, no_launch=True, arch=given.get("arch"), format_=format_, output=output, strict=strict,
                 everything=everything,

@@ -26,6 +26,8 @@ def open_bytes(name: str) -> IO[bytes]:
 
 def read_text(name: str) -> str:
     """The text of a file, or of stdin for '-'; bytes that are no UTF-8 become U+FFFD. Raises InputError."""
+    if not name.strip():
+        raise InputError("SRC is empty", expected="a layout, a file, or '-' for compiler output")
     if name[:1] in ("(", "!", "?") or "<" in name:
         raise InputError("a copy has two operands", expected="SRC and DST, '-' or a file")
     try:

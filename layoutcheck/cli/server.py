@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 from layoutcheck.cli.arguments import Option
@@ -19,8 +18,10 @@ def server(
     Static findings follow every keystroke. A program is run, without a launch, only by the editor's command
     `layoutcheck.trace`, by `layoutcheck.repair`, or with --watch.
     """
-    if watch is not None and not Path(watch).is_file():
-        raise InputError(f"no script '{watch[:200]}'", expected="a Python file")
+    if watch is not None:
+        from layoutcheck.dsl.trace import check_script
+
+        check_script(watch)
     try:
         from layoutcheck.editor.server import serve
     except ImportError as error:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from layoutcheck.cli.arguments import Option
 from layoutcheck.cli.options import group_of
-from layoutcheck.errors import InputError
+from layoutcheck.errors import InputError, check_format
 from layoutcheck.synthesis.request import TileRequest
 
 REQUEST = group_of(TileRequest)
@@ -25,14 +25,13 @@ def synth(
     from layoutcheck.synthesis.plans import synthesize
     from layoutcheck.synthesis.reading import read
 
-    if format_ not in ("text", "json"):
-        raise InputError(f"unknown format '{format_[:40]}'", expected="text or json")
+    check_format("synth", format_, ("text", "json"))
     if format_ == "json" and plan != 1:
         raise InputError("JSON has every plan's program: --plan is not used", expected="--format json alone")
     missing = [f"--{name}" for name in ("tile", "src", "to") if name not in given]
     if missing:
         raise InputError(
-            f"synth is not told {' and '.join(missing)}",
+            f"synth needs {' and '.join(missing)}",
             expected="--tile '(128,64)' --src 'gmem (?,?{div=8}):(?{div=8},1)' --to ldmatrix",
         )
     request = TileRequest(**given)

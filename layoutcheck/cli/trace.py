@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 from layoutcheck.cli.arguments import Option, misplaced
 from layoutcheck.cli.options import Coverage, FailOn, Format, NoLowered, NoOrder, Output, Strict
 from layoutcheck.cli.output import Sink
-from layoutcheck.errors import InputError
-from layoutcheck.gate import gate
+from layoutcheck.errors import InputError, check_format
+from layoutcheck.gate import Gate, gate
 from layoutcheck.machine.arch import parse_arch
 
-_MAPS, _LINES = ("text", "json", "svg"), ("text", "json")  # formats: of --memory, of --lines and --banks
-_OWN = ("--fix", "--diff", "--by", "--no-launch", "--no-order", "--advise")  # no script's, most likely
+if TYPE_CHECKING:
+    from layoutcheck.patching.repaired import Repaired
+    from layoutcheck.reports.trace import JudgedTrace
+    from layoutcheck.tracing import Script
+
+_FORMATS = ("text", "json", "github", "sarif", "html")
+_MAPS = ("text", "json", "svg")  # of --memory
+_TABLES = ("text", "json")  # of --lines and --banks
 
 
 def trace(
@@ -53,81 +61,114 @@ def trace(
     2, neither, but not everything was seen (--fail-on, --require-coverage).
     """
     from layoutcheck import tracing
-    from layoutcheck.reports import github, line_totals, memory_map, sarif
-    from layoutcheck.reports.lowered_banks import bank_table
-    from layoutcheck.reports.repaired import render as render_repaired
-    from layoutcheck.reports.trace import located, render, render_json
 
-    behind = [word for word in args or () if word in _OWN and not module]
-    if behind:
-        sys.stderr.write(
-            f"{behind[0]} stands after the script and is given to it; before it, trace takes it\n"
-        )
-    gated = strict or fail_on is not None or require_coverage is not None
     words = args or []
-    for option in misplaced(trace, words):
-        sys.stderr.write(f"{option} stands after {script}, which gets it; options of trace stand before\n")
-    arch = None if arch is None else str(parse_arch(arch))  # as the DSL has it
+    _tell_passed_on(misplaced(trace, words), script)
     path, given = ("-m", [script, *words]) if module else (script, words)
-    what = tracing.Script(path, given, launch=not no_launch, arch=arch, timeout_s=timeout)
+    # The architecture as the DSL spells it.
+    name = None if arch is None else str(parse_arch(arch))
+    what = tracing.Script(path, given, launch=not no_launch, arch=name, timeout_s=timeout)
+    gated = strict or fail_on is not None or require_coverage is not None
     if extent is not None and (not lines or extent < 1):
         raise InputError("--extent is a positive number for --lines", expected="--lines --extent 4096")
     if memory or lines:
-        name, formats = ("--memory", _MAPS) if memory else ("--lines", _LINES)
         others = (banks, memory and lines, fix, diff, confirm, by is not None, no_lowered, no_order, advise)
         if gated or everything or any(others):
-            raise InputError(f"{name} judges nothing", expected=f"trace {name} by itself")
-        if format_ not in formats:
-            expected = f"{', '.join(formats[:-1])} or {formats[-1]}"
-            raise InputError(f"{name} has no format '{format_[:40]}'", expected=expected)
-        sink = Sink(output)
-        problems: list[str] = []
-        if memory:
-            seen, maps = tracing.memory(what)
-            problems = [one.problem for one in maps if one.problem]
-            sink.put(memory_map.render(maps, format_, sink.style))
-        else:
-            seen, kernels = tracing.lines(what, extent)
-            problems = [one.problem for one in kernels if one.problem]
-            sink.put(line_totals.render(kernels, format_))
-        return 2 if seen.failures or problems or not seen.kernels else 0
-    if format_ not in ("text", "json", "github", "sarif", "html"):
-        raise InputError(
-            f"trace has no format '{format_[:40]}'", expected="text, json, github, sarif or html"
-        )
+            alone = "--memory" if memory else "--lines"
+            raise InputError(f"{alone} judges nothing", expected=f"trace {alone} by itself")
+        return _memory(what, format_, output) if memory else _lines(what, extent, format_, output)
+    check_format("trace", format_, _FORMATS)
     if advise and (fix or banks or format_ != "text"):
         raise InputError("--advise adds to the report of a trace, which is text", expected="trace --advise")
     asked = gate(fail_on, require_coverage)
-    if diff and not fix:
-        raise InputError("--diff needs --fix", expected="--fix --diff")
-    if by is not None and not fix:
-        raise InputError("--by needs --fix", expected="--fix --by NAME")
-    if confirm and not fix:
-        raise InputError("--confirm needs --fix", expected="--fix --confirm")
-    if fix and (module or banks or format_ != "text" or gated):
-        raise InputError(
-            "--fix needs a script, and its report is text",
-            expected="--fix FILE.py",
-        )
-    sink = Sink(output, everything)
+    with_fix = {"--diff": diff, "--by NAME": by is not None, "--confirm": confirm}
+    for option, used in with_fix.items():
+        if used and not fix:
+            raise InputError(f"{option.split()[0]} needs --fix", expected=f"--fix {option}")
     if fix:
+        if module or banks or format_ != "text" or gated:
+            raise InputError("--fix needs a script, and its report is text", expected="--fix FILE.py")
+        sink = Sink(output, everything)
         repaired = tracing.repaired(what, lowered=not no_lowered, order=not no_order, by=by, confirm=confirm)
-        written: list[str] = []
-        try:
-            written = [] if diff else repaired.write()
-        finally:  # what was found is told in any case
-            sink.put(render_repaired(repaired, written, sink.style))
-        return 1 if repaired.sketches or repaired.uncompiled else 2 if repaired.unseen else 0
+        return _fixed(repaired, sink, write=not diff)
     if banks:
         if gated:
             raise InputError("--banks gives no verdict", expected="trace without --banks for an exit status")
-        if format_ not in _LINES:
-            raise InputError(f"--banks has no format '{format_}'", expected="text or json")
-        seen, costs, problems = tracing.banks(what)
-        sink.put(bank_table(costs, format_, everything))
-        sys.stderr.writelines(f"{problem}\n" for problem in problems)
-        return 2 if seen.failures or not seen.kernels else 0
+        check_format("--banks", format_, _TABLES)
+        return _banks(what, format_, Sink(output, everything))
+    sink = Sink(output, everything)
     found = tracing.traced(what, lowered=not no_lowered, order=not no_order)
+    _put(found, format_, sink, asked)
+    if advise:
+        from layoutcheck.reports.advice import render as render_advice
+
+        sink.put(render_advice(tracing.advised(found), sink.style))
+    return tracing.status(found, strict, asked)
+
+
+def _tell_passed_on(options: Sequence[str], script: str) -> None:
+    """Say on standard error which options of trace the script gets, because they stand behind its name."""
+    if options:
+        verb = "stands" if len(options) == 1 else "stand"
+        what = "it is" if len(options) == 1 else "they are"
+        sys.stderr.write(
+            f"note: {' and '.join(options)} {verb} after {script}, so {what} passed to the script;"
+            " put options of trace before it\n"
+        )
+
+
+def _memory(what: Script, format_: str, output: Path | None) -> int:
+    """The maps of shared and tensor memory; the exit status, 2 if one is missing."""
+    from layoutcheck import tracing
+    from layoutcheck.reports import memory_map
+
+    check_format("--memory", format_, _MAPS)
+    sink = Sink(output)
+    seen, maps = tracing.memory(what)
+    sink.put(memory_map.render(maps, format_, sink.style))
+    return 2 if seen.failures or any(one.problem for one in maps) or not seen.kernels else 0
+
+
+def _lines(what: Script, extent: int | None, format_: str, output: Path | None) -> int:
+    """What each line costs in all blocks of a launch; the exit status, 2 if a kernel could not be counted."""
+    from layoutcheck import tracing
+    from layoutcheck.reports import line_totals
+
+    check_format("--lines", format_, _TABLES)
+    sink = Sink(output)
+    seen, kernels = tracing.lines(what, extent)
+    sink.put(line_totals.render(kernels, format_))
+    return 2 if seen.failures or any(one.problem for one in kernels) or not seen.kernels else 0
+
+
+def _banks(what: Script, format_: str, sink: Sink) -> int:
+    """What each line costs in shared memory; the exit status, 2 if no kernel was seen."""
+    from layoutcheck import tracing
+    from layoutcheck.reports.lowered_banks import bank_table
+
+    seen, costs, problems = tracing.banks(what)
+    sink.put(bank_table(costs, format_, sink.style.everything))
+    sys.stderr.writelines(f"{problem}\n" for problem in problems)
+    return 2 if seen.failures or not seen.kernels else 0
+
+
+def _fixed(repaired: Repaired, sink: Sink, *, write: bool) -> int:
+    """Report the repairs, and write them; the exit status, 1 if something is left."""
+    from layoutcheck.reports.repaired import render
+
+    written: list[str] = []
+    try:
+        written = repaired.write() if write else []
+    finally:  # what was found is told in any case
+        sink.put(render(repaired, written, sink.style))
+    return 1 if repaired.sketches or repaired.uncompiled else 2 if repaired.unseen else 0
+
+
+def _put(found: JudgedTrace, format_: str, sink: Sink, asked: Gate) -> None:
+    """The report of a trace, in any of its formats."""
+    from layoutcheck.reports import github, sarif
+    from layoutcheck.reports.trace import located, render, render_json
+
     if format_ == "html":
         from layoutcheck.reports import run_page
 
@@ -137,8 +178,3 @@ def trace(
         sink.put(annotate.render_located(located(found), sink.style))
     else:
         sink.put((render_json if format_ == "json" else render)(found, sink.style, asked))
-        if advise:
-            from layoutcheck.reports.advice import render as render_advice
-
-            sink.put(render_advice(tracing.advised(found), sink.style))
-    return tracing.status(found, strict, asked)

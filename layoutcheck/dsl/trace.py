@@ -68,13 +68,25 @@ def trace_script(
     leaves the run none. With `spread` pytest runs tests that differ first (`spread.py`).
     Whatever becomes of the script is in `failures`; raises InputError only where there is none to run.
     """
-    if path != "-m" and not Path(cwd or ".", path).is_file():
-        raise InputError(f"no script '{path[:200]}'", expected="a Python file, or '-m' and a module")
+    if path != "-m":
+        check_script(path, cwd, expected="a Python file, or '-m' and a module")
     command = [sys.executable, path, *args]
     return _run(
         command, launch=launch, arch=arch, timeout_s=timeout_s, output=output, network=network,
         progress=progress, cwd=cwd, observe=observe, lowering=lowering, spread=spread,
     )  # fmt: skip
+
+
+def check_script(path: str, cwd: str | None = None, *, expected: str = "a Python file") -> None:
+    """Raise InputError if there is no file of this name, in the folder `cwd`, that Python could run."""
+    script = Path(cwd or ".", path)
+    if script.is_file():
+        return
+    if script.is_dir():
+        raise InputError(f"'{path[:200]}' is a folder", expected=expected)
+    if script.exists():
+        raise InputError(f"'{path[:200]}' is not a regular file", expected=expected)
+    raise InputError(f"no script '{path[:200]}'", expected=expected)
 
 
 def trace_callable(

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from layoutcheck.errors import InputError
+from layoutcheck.errors import InputError, check_format
 from layoutcheck.findings import SCHEMA_VERSION
 
 app = typer.Typer(
@@ -238,8 +238,7 @@ def _gpu() -> Any:
 
 def finish(report: Any, format_: str, output: Path | None, strict: bool) -> int:
     """Write `report` and return the exit status."""
-    if format_ not in FORMATS:
-        raise InputError(f"no format '{format_[:40]}'", expected=", ".join(FORMATS))
+    check_format("this report", format_, FORMATS)
     document: dict[str, Any] = {"schema_version": SCHEMA_VERSION, **report.data}
     if format_ == "json":
         text = json.dumps(document, indent=2)

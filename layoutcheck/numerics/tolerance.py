@@ -186,7 +186,11 @@ def derive(
         accuracies = [of_arrays(p, left[None], right[None], arch, order) for p in (chosen, rival) if p]
         accuracies = [_first(one) for one in accuracies]
     else:
-        if k is None or not 1 <= k <= MOST_K:
+        if k is None:
+            raise InputError(
+                "K, the products in a sum, is missing", expected=f"1 to {MOST_K}, or matrices a and b"
+            )
+        if not 1 <= k <= MOST_K:
             raise InputError(f"K = {k} is out of range", expected=f"1 to {MOST_K}")
         drawn = distribution(data, scale)
         shown = f"{drawn}, rounded to {stored}" if isinstance(stored, IntegerFormat) else str(drawn)

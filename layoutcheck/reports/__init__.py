@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, TypeAlias
 
-from layoutcheck.errors import InputError
+from layoutcheck.errors import check_format
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,7 +28,6 @@ FORMATS = {
 
 def renderer(name: str) -> Renderer:
     """The renderer of a format; raises InputError for one that there is not."""
-    if name in FORMATS:
-        render: Renderer = importlib.import_module(FORMATS[name]).render
-        return render
-    raise InputError(f"format '{name[:40]}' is not available", expected=" or ".join(FORMATS))
+    check_format("a report", name, list(FORMATS))
+    render: Renderer = importlib.import_module(FORMATS[name]).render
+    return render

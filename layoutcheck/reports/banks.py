@@ -27,7 +27,7 @@ from layoutcheck.algebra.swizzle import ComposedLayout, Swizzle
 from layoutcheck.atoms.cp_async import CpAsync
 from layoutcheck.copies.tiled import make_tiled_copy_tv
 from layoutcheck.digits import is_number
-from layoutcheck.errors import InputError
+from layoutcheck.errors import InputError, check_format
 from layoutcheck.machine.banks import IntArray
 from layoutcheck.machine.best_swizzle import SwizzleResult, best_swizzle
 from layoutcheck.machine.dtypes import dtype as read_dtype
@@ -133,10 +133,9 @@ def render(
 
     `read` says how a swizzle was read (`read_as`), `arch` for which architecture was counted.
     """
+    check_format("banks", format_, ("text", "json"))
     if format_ == "json":
         return json.dumps({**to_dict(rows, best), "read_as": read, "arch": arch}) + "\n"
-    if format_ != "text":
-        raise InputError(f"unknown format '{format_[:20]}'", expected="text or json")
     table = [("access", "instructions", "wavefronts", "ideal", "ways")]
     table += [
         (row.name, str(row.instructions), str(row.wavefronts), str(row.ideal), str(row.ways)) for row in rows

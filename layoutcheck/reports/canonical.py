@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import textwrap
 
-from layoutcheck.errors import InputError
+from layoutcheck.errors import check_format
 from layoutcheck.machine.canonical import Canonical
 
 _SAID = {
@@ -21,10 +21,9 @@ _MEASURED = {
 
 def render(found: Canonical, subject: str, unit: str, format_: str = "text") -> str:
     """The answer about `subject`, the layout as it was given. Raises InputError for an unknown format."""
+    check_format("canonical", format_, ("text", "json"))
     if format_ == "json":
         return json.dumps({"layout": subject, "unit": unit, **found.to_dict()}, indent=2) + "\n"
-    if format_ != "text":
-        raise InputError(f"unknown format '{format_[:40]}'", expected="text or json")
     title = f"{found.verdict}: {subject} is {_SAID[found.verdict]} for {unit}"
     lines = _wrapped("", f"{title}: {found.name}" if found.name else title)
     if found.read_as:

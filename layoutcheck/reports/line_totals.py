@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from layoutcheck.dsl.lowered.totals import KernelLines, LineTotal
-from layoutcheck.errors import InputError
+from layoutcheck.errors import check_format
 from layoutcheck.reports.lowered_banks import aligned, source_place
 
 _HEAD = ("place", "instruction", "instructions", "wavefronts", "ideal", "sectors", "ideal", "rests on")
@@ -15,10 +15,9 @@ _HEAD = ("place", "instruction", "instructions", "wavefronts", "ideal", "sectors
 
 def render(kernels: Sequence[KernelLines], format_: str = "text") -> str:
     """A table for each kernel, or JSON Lines. Raises InputError for a format other than text and json."""
+    check_format("--lines", format_, ("text", "json"))
     if format_ == "json":
         return "".join(json.dumps(row) + "\n" for kernel in kernels for row in to_dicts(kernel))
-    if format_ != "text":
-        raise InputError(f"unknown format '{format_[:20]}'", expected="text or json")
     return "\n".join("\n".join(_table(one)) + "\n" for one in kernels) or "no kernel was seen\n"
 
 

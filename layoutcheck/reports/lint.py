@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict
 
-from layoutcheck.errors import InputError
+from layoutcheck.errors import check_format
 from layoutcheck.findings import SCHEMA_VERSION
 from layoutcheck.lint.finding import LintFinding
 from layoutcheck.lint.run import Counts, Result
@@ -18,15 +18,9 @@ _NEVER_SHOWN = 5  # files
 
 def renderer(name: str) -> Callable[[Result, Style], str]:
     """The renderer of a format; raises InputError for one that there is not."""
-    if name == "text":
-        return text
-    if name == "json":
-        return as_json
-    if name == "github":
-        return github
-    if name == "sarif":
-        return sarif
-    raise InputError(f"lint has no format '{name[:40]}'", expected="text, json, github or sarif")
+    known = {"text": text, "json": as_json, "github": github, "sarif": sarif}
+    check_format("lint", name, list(known))
+    return known[name]
 
 
 def github(result: Result, style: Style) -> str:

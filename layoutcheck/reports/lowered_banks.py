@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from layoutcheck.dsl.lowered.costs import LineCost
-from layoutcheck.errors import InputError
+from layoutcheck.errors import check_format
 from layoutcheck.sources.traced import Frame
 
 _HEAD = ("place", "instruction", "instructions", "wavefronts", "ideal", "ways", "rests on", "copies")
@@ -24,10 +24,9 @@ def bank_table(costs: Sequence[LineCost], format_: str = "text", everything: boo
     Raises InputError for a format other than text and json.
     """
     shared = [one for one in costs if one.side.space in ("smem", "dsmem")]
+    check_format("--banks", format_, ("text", "json"))
     if format_ == "json":
         return "".join(json.dumps(to_dict(one)) + "\n" for one in shared)
-    if format_ != "text":
-        raise InputError(f"unknown format '{format_[:20]}'", expected="text or json")
     shown = [one for one in shared if everything or one.side.ways > 1]
     shown.sort(key=lambda one: (-one.side.ways, -one.extra_wavefronts, one.where.file, one.where.line))
     lines = aligned([_HEAD, *(_row(one) for one in shown)])

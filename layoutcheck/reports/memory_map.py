@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
-from layoutcheck.errors import InputError
+from layoutcheck.errors import check_format
 from layoutcheck.order.memory_map import DYNAMIC, MemoryMap, Region, Use
 from layoutcheck.reports.order import shown
 from layoutcheck.reports.pictures import svg
@@ -21,12 +21,11 @@ _COLUMNS = (32, 64, 128, 256, 512)  # that tcgen05.alloc takes (PTX ISA, tcgen05
 
 def render(maps: Sequence[MemoryMap], format_: str, style: Style) -> str:
     """All maps. Raises InputError for a format other than text, json and svg."""
+    check_format("--memory", format_, ("text", "json", "svg"))
     if format_ == "json":
         return "".join(json.dumps(to_dict(one), ensure_ascii=style.ascii) + "\n" for one in maps)
     if format_ == "svg":
         return svg.document([picture(one) for one in maps if not one.problem and one.regions])
-    if format_ != "text":
-        raise InputError(f"--memory has no format '{format_[:20]}'", expected="text, json or svg")
     return "\n".join("\n".join(_text(one, style)) + "\n" for one in maps) or "no kernel was traced\n"
 
 

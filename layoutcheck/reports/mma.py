@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import textwrap
 
-from layoutcheck.errors import InputError
+from layoutcheck.errors import InputError, check_format
 from layoutcheck.findings import SCHEMA_VERSION
 from layoutcheck.operands import LETTERS, MmaReport, OperandAnswer
 from layoutcheck.reports import blocks
@@ -20,14 +20,13 @@ FORMATS = ("text", "json", "html", "svg")
 
 def render(found: MmaReport, format_: str, style: Style) -> str:
     """The answer. Raises InputError for another format, and where an SVG would be empty."""
+    check_format("--mma", format_, FORMATS)
     if format_ == "json":
         return json.dumps({"schema_version": SCHEMA_VERSION, **found.to_dict()}) + "\n"
     if format_ == "svg":
         return svg.document(pictures(found)) + "\n"
     if format_ == "html":
         return _html(found)
-    if format_ != "text":
-        raise InputError(f"--mma has no format '{format_[:40]}'", expected=" or ".join(FORMATS))
     lines = _wrapped("", f"{found.verdict}: {_head(found)}", style.width)
     for one in found.answers:
         lines += ["", *_wrapped(f"{one.verdict}: ", one.title, style.width)]

@@ -115,11 +115,11 @@ def counts(orders: Sequence[OrderReport], style: Style) -> Iterator[str]:
     notes = len(found) - wrong
     events = sum(order.events for order in checked)
     most = max((order.threads * order.blocks for order in checked), default=0)
-    yield from style.wrap(
-        f"order: {len(checked)} of {len(orders)} kernels followed, with up to {most} threads, "
-        f"{events:,} accesses and synchronisations: {wrong} wrong, {notes} notes{' (--all)' * bool(notes)}",
-        "    ", "  ",
-    )  # fmt: skip
+    said = f"order: {len(checked)} of {len(orders)} kernels followed"
+    if checked:
+        said += f", with up to {most} threads, {events:,} accesses and synchronisations: {wrong} wrong, "
+        said += f"{notes} notes{' (--all)' * bool(notes)}"
+    yield from style.wrap(said, "    ", "  ")
     trips = sorted({count for order in checked for count in order.trips})
     if len(trips) > 1:
         yield from style.wrap(f"trip counts tried: {', '.join(map(str, trips))}", "      ", "    ")

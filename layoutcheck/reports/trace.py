@@ -213,19 +213,19 @@ def tiers(counts: dict[str, int]) -> str:
 def subject(one: Distinct) -> str:
     """Where it stands, how often, and who called it."""
     first = one.first
-    analysis = []
+    notes = []
     if one.count > 1:
-        analysis.append(f"{one.count} alike")
+        notes.append(f"{one.count} alike")
     if len(one.kernels) > 1:
-        analysis.append(f"in {len(one.kernels)} kernels")
+        notes.append(f"in {len(one.kernels)} kernels")
     if first.in_dsl:
-        analysis.append("by DSL library code called there")
+        notes.append("by DSL library code called there")
     callers = list(dict.fromkeys(f"{shown(f)}:{f.line}" for f in first.stack if _is_caller(f, first.where)))
     if callers:
-        analysis.append("called from " + ", ".join(callers[:_MOST_CALLERS]))
+        notes.append("called from " + ", ".join(callers[:_MOST_CALLERS]))
     place = f"{shown(first.where)}:{first.where.line}" if first.where.file else "place unknown"
     return f"{place}{f':{first.where.column}' if first.where.column else ''}" + (
-        f" ({'; '.join(analysis)})" if analysis else ""
+        f" ({'; '.join(notes)})" if notes else ""
     )
 
 

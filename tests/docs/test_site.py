@@ -62,6 +62,13 @@ def test_no_example_of_the_api_fails() -> None:
     assert "Traceback" not in page
 
 
+def test_no_command_of_a_page_is_misspelled() -> None:
+    """The output is the program's own, so that a page could show a complaint about its own command line."""
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    shown = [page.name for page in pages if "--help')" in page.read_text(encoding="utf-8")]
+    assert len(pages) > 100 and shown == []
+
+
 def test_every_phrase_of_the_walk_is_in_the_report() -> None:
     text = (DOCS / "first-error.md").read_text(encoding="utf-8")
     report = " ".join(text.split("$ layoutcheck explain - < error.txt")[1].split("```")[0].split())

@@ -23,6 +23,7 @@ from layoutcheck.judge import judge_traced
 from layoutcheck.sources.trace_lines import from_lines, to_lines
 from layoutcheck.sources.traced import Trace, TracedCopy, distinct
 from tests.dsl.lowered.compare import disagreement
+from tests.environment import interruptible
 
 pytest.importorskip("cutlass", reason="scripts are traced through the installed DSL")
 
@@ -233,6 +234,7 @@ def test_ctrl_c_leaves_nothing_behind(folder: Path, tmp_path: Path) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
+        preexec_fn=interruptible,
     )
     assert process.stdout is not None
     assert b"hang" in process.stdout.readline()  # it sleeps now

@@ -18,6 +18,7 @@ from layoutcheck.lint.run import Counts, Result
 from layoutcheck.reports import lint as reports
 from layoutcheck.reports.style import Style
 from layoutcheck.sources.traced import Frame, Trace, TracedCopy, TraceFailure, address_sources
+from tests.environment import interruptible
 
 ROOT = Path(__file__).parents[2]
 HEAD = "import layoutcheck\n"
@@ -267,6 +268,7 @@ def test_an_interrupt_leaves_nothing_behind(repo):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=interruptible,
     )
     started = repo / "started"
     until = time.monotonic() + 30

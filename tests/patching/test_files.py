@@ -293,4 +293,4 @@ def test_options_behind_the_script_are_told_to_be_the_scripts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["trace", "--fix", str(tmp_path / "nowhere.py"), "--diff"]) == 2
-    assert "--diff stands after the script and is given to it" in capsys.readouterr().err
+    assert "nowhere.py, so it is passed to the script" in capsys.readouterr().err

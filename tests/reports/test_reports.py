@@ -157,7 +157,7 @@ def test_exit_status(reports: dict[str, lc.Report]) -> None:
 def test_formats() -> None:
     for name in FORMATS:
         assert callable(renderer(name))
-    with pytest.raises(InputError, match="'yaml' is not available; expected text or json"):
+    with pytest.raises(InputError, match="no format 'yaml'; expected text, json"):
         renderer("yaml")
 
 

@@ -262,7 +262,7 @@ def test_json_has_every_plan(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"tile": None, "to": None}, "not told --tile and --to"),
+        ({"tile": None, "to": None}, "synth needs --tile and --to"),
         ({"tile": "(128"}, "')'"),
         ({"tile": "(128,64,2)"}, "two extents"),
         ({"tile": "(0,64)"}, "two extents"),
@@ -295,7 +295,7 @@ def test_json_has_every_plan(capsys: pytest.CaptureFixture[str]) -> None:
         ({"src": "accumulator"}, "accumulators go to global memory"),
         ({"src": "accumulator", "to": "gmem", "dst": K, "dtype": "f32"}, "stmatrix stores 16-bit"),
         ({"src": "accumulator", "to": "gmem", "dst": K, "arch": "sm_80"}, "stmatrix is not on"),
-        ({"format": "html"}, "unknown format"),
+        ({"format": "html"}, "has no format"),
         ({"plan": "99", "engine": "tma"}, "no plan 99"),
         ({"stages": "32", "tile": "(1024,64)"}, "no layout suits"),
     ],

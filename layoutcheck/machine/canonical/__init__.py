@@ -104,10 +104,10 @@ def canonical(
     element = dtype if isinstance(dtype, DType) else read_dtype(dtype)
     outer, pointer, read_as, other = _operand(layout, swizzle, element)
     kind = major.strip().upper()
-    if kind not in ("K", "MN") or unit not in UNITS:
-        raise InputError(
-            f"unknown operand '{major} {unit}'"[:60], expected="major K or MN, unit wgmma or tcgen05"
-        )
+    if kind not in ("K", "MN"):
+        raise InputError(f"an operand has no major '{major[:40]}'", expected="K or MN")
+    if unit not in UNITS:
+        raise InputError(f"no unit '{unit[:40]}' of the tensor cores", expected="wgmma or tcgen05")
     if element.bits > 64 or UNIT_BITS % element.bits:
         raise InputError(f"{element} is not an operand of a tensor core", expected="4- to 64-bit elements")
     one = first_step(outer, element.bits)
