@@ -1,10 +1,12 @@
-"""For every test module: one process of the DSL to ask, and hypothesis.
+"""For every test module: one process of the DSL to ask, hypothesis, and what keeps a run of everything short.
 
 Hypothesis has no time limit for an example, and on CI it takes the same examples every time.
 """
 
 from __future__ import annotations
 
+import compileall
+import gc
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -13,12 +15,32 @@ import pytest
 from hypothesis import settings
 
 from layoutcheck.dsl.session import Session
+from tests.environment import ROOT
 
 # Time limits for one example must not depend on how busy the machine is.
 settings.register_profile(
     "layoutcheck", deadline=None, max_examples=25, derandomize=bool(os.environ.get("CI"))
 )
 settings.load_profile("layoutcheck")
+
+
+# As the command does: a collection looks through all that the tests before have left, and finds little.
+gc.set_threshold(50_000)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Compile layoutcheck once.
+
+    Tests start hundreds of processes; where PYTHONDONTWRITEBYTECODE is set, each would compile its imports.
+    """
+    if not hasattr(config, "workerinput"):
+        compileall.compile_dir(ROOT / "layoutcheck", quiet=2)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """What was collected stays to the end: garbage collection need not look at it."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
