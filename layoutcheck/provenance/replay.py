@@ -351,7 +351,7 @@ def tensor_maps(given: Any) -> dict[int, Descriptor | None]:
         while isinstance(value, tuple) and len(value) == 1:
             value = value[0]
         if isinstance(value, tuple) and len(value) == 16 and all(isinstance(x, int) for x in value):
-            words, place = [x & ((1 << 64) - 1) for x in value], int(spaces.object_at(i + 1))
+            words, place = [x & ((1 << 64) - 1) for x in value], spaces.passed_at(i)
             try:
                 found[place] = decode(words)
             except InputError:

@@ -22,7 +22,7 @@ from layoutcheck.dsl.lowered import Kernel
 from layoutcheck.dsl.lowered.arguments import Extent, Numbers, Unequal
 from layoutcheck.dsl.lowered.grid import RUN_TIME
 from layoutcheck.dsl.lowered.judged_blocks import LOADED, Judged
-from layoutcheck.dsl.lowered.lowered_op import LoweredOp, access_parts
+from layoutcheck.dsl.lowered.lowered_op import LoweredOp, global_parts
 from layoutcheck.dsl.lowered.modes import judged_in_modes
 from layoutcheck.dsl.lowered.overflows import least_extent, least_integer, overflowing
 from layoutcheck.sources.traced import SMALLER, TOO_MANY, LoweredFault
@@ -380,9 +380,9 @@ def _rests(op: LoweredOp, widest_bytes: int) -> str:
     """What the accesses to global memory of an operation rest on in block 0; "" if it has none."""
     bits, any_ = 0, False
     for access in op.accesses:
-        if any(space == "gmem" for _, _, space, _, _ in access_parts(access, widest_bytes)):
+        if any(space == "gmem" for _, _, space, _, _ in global_parts(access, widest_bytes)):
             any_ = True
             if access.reached:
                 own = access.second_provenance if access.second_space == "gmem" else access.provenance
-                bits |= own | access.guard
+                bits |= own | access.guard | access.counted
     return op.kind_of(bits) if any_ else ""

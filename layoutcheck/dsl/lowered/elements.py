@@ -26,7 +26,8 @@ _SPACES = ("gmem", "smem", "dsmem", "generic")
 _ACCESS = re.compile(
     r'^\s*(?:%[\w:]+ = )?"(?:cute\.(?:memref\.(?:load|store)\w*|atomic\w*)'
     r"|llvm\.(?:load|store|atomicrmw|cmpxchg)"
-    r'|nvvm\.(?:ldmatrix|stmatrix|st\.|ld\.|red|load|store|atomic)[\w.]*)"\(.*(?:, [gs]mem|!llvm\.ptr)',
+    r'|nvvm\.(?:ldmatrix|stmatrix|st\.|ld\.|red|load|store|atomic)[\w.]*)"\('
+    r".*(?:, (?:[gs]mem|generic)|!llvm\.ptr)",
     re.MULTILINE,
 )
 _MBARRIER = "nvvm.mbarrier."

@@ -28,7 +28,7 @@ from layoutcheck.dsl.lowered.memory import Memory
 from layoutcheck.dsl.lowered.needed import NUMBER, Needed, fast_part
 from layoutcheck.dsl.lowered.operations import Operations
 from layoutcheck.dsl.lowered.record import Recorded
-from layoutcheck.dsl.lowered.spaces import object_at
+from layoutcheck.dsl.lowered.spaces import passed_at
 from layoutcheck.dsl.lowered.tensors import Tensor, by_object, sizes, static_tensor
 from layoutcheck.dsl.lowered.types import parse_type
 from layoutcheck.dsl.lowered.values import Reasons, Value, number
@@ -153,7 +153,7 @@ def run_kernel(kernel: Operation, machine: Machine, run: Flow, launch: Launched 
         if given is not None:
             machine.values[slot], machine.provenance[slot] = given[i][0], bit
             if parse_type(argument.type).kind == "pointer" and isinstance(given[i][0], tuple):
-                machine.values[slot] = object_at(i + 1)  # passed by value: a descriptor
+                machine.values[slot] = passed_at(i)
         else:
             machine.values[slot] = instantiate(parse_type(argument.type), cute, i)
             machine.provenance[slot] = bit

@@ -11,8 +11,8 @@ import numpy as np
 from layoutcheck.copies.offsets import IntArray
 from layoutcheck.dsl.lowered.arguments import EXTENTS
 from layoutcheck.dsl.lowered.grid import OVERFLOW, RUN_TIME, Blocks
-from layoutcheck.dsl.lowered.lowered_op import access_parts
-from layoutcheck.dsl.lowered.record import Mask, Recorded
+from layoutcheck.dsl.lowered.lowered_op import global_parts
+from layoutcheck.dsl.lowered.record import BULK_COPY, Mask, Recorded
 from layoutcheck.dsl.lowered.spaces import GLOBAL_STEP
 from layoutcheck.sources.traced import LoweredFault
 
@@ -68,7 +68,7 @@ def _judge(
         return NOT_MET
     moved: list[IntArray] = []
     for access in reached:
-        for side, op, space, width, address in access_parts(access, widest_bytes):
+        for side, op, space, width, address in global_parts(access, widest_bytes):
             if space != "gmem":
                 continue
             size, sure = _bound(blocks, access, side)
@@ -106,7 +106,7 @@ def spans(blocks: Blocks, access: Recorded, width: int, address: object) -> tupl
     total = blocks.threads * len(blocks.at)
     row = np.broadcast_to(np.asarray(address, np.int64), (total,))
     bytes_ = np.full(total, width)
-    if access.op.startswith("cp.async") and access.coordinates:  # how many bytes it reads
+    if access.op.startswith(("cp.async", BULK_COPY)) and access.coordinates:  # how many bytes it reads
         bytes_ = np.broadcast_to(np.asarray(access.coordinates[0], np.int64), (total,))
     return row, bytes_ if access.active is None else np.where(access.active, bytes_, 0)
 
@@ -137,7 +137,7 @@ def _bound(blocks: Blocks, access: Recorded, side: int) -> tuple[int | str, bool
     """
     second = access.second_space == "gmem" and side == 0 and access.second is not None
     own = access.second_provenance if second else access.provenance
-    rests = [one for one in blocks.reasons.read(own | access.guard) if one != OVERFLOW]
+    rests = [one for one in blocks.reasons.read(own | access.guard | access.counted) if one != OVERFLOW]
     if any(one != ("arguments", EXTENTS) for one in rests):
         return (LOADED if any(kind != "arguments" for kind, _ in rests) else RUN_TIME), False
     if blocks.rests == "arguments":

@@ -16,7 +16,7 @@ from layoutcheck.copies.offsets import IntArray
 from layoutcheck.dsl.lowered import spaces
 from layoutcheck.dsl.lowered.evaluate import Evaluated
 from layoutcheck.dsl.lowered.matrices import matrix_register, transposed_register
-from layoutcheck.dsl.lowered.record import Mask, Recorded
+from layoutcheck.dsl.lowered.record import BULK_COPY, Mask, Recorded
 from layoutcheck.dsl.lowered.values import CLASSES, Reasons
 from layoutcheck.machine.banks import OFF
 
@@ -149,6 +149,18 @@ def access_parts(access: Recorded, widest_bytes: int) -> list[tuple[int, str, st
             for k in range(0, access.size, width)
         ]
     return found
+
+
+def global_parts(access: Recorded, widest_bytes: int) -> list[tuple[int, str, str, int, IntArray | int]]:
+    """`access_parts`, and what a bulk copy does in global memory: without a tensor map nothing clamps it."""
+    if access.op != BULK_COPY:
+        return access_parts(access, widest_bytes)
+    sides = ((0, access.second_space, access.second), (1, access.space, access.address))
+    return [
+        (side, access.op, space, access.size, spaces.in_object(space, address)[1])
+        for side, space, address in sides
+        if space == "gmem" and address is not None
+    ]
 
 
 def execution(accesses: tuple[Recorded, ...], threads: int) -> Execution | None:

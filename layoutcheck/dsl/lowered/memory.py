@@ -19,7 +19,7 @@ from layoutcheck.dsl.lowered.instructions import BULK, TENSOR_LOAD, TENSOR_STORE
 from layoutcheck.dsl.lowered.machine import Step
 from layoutcheck.dsl.lowered.needed import NUMBER
 from layoutcheck.dsl.lowered.operations import Operations
-from layoutcheck.dsl.lowered.record import Data, Number, Recorded
+from layoutcheck.dsl.lowered.record import BULK_COPY, Data, Number, Recorded
 from layoutcheck.dsl.lowered.types import Type, parse_type
 from layoutcheck.dsl.lowered.values import Value, number
 from layoutcheck.sources.mlir import Operation, integer, integers
@@ -213,7 +213,7 @@ class Memory:
             access.second, access.second_space, access.second_provenance = at, at_space, at_provenance
             if given is not None:
                 access.coordinates = (number(machine.values[given]),)
-                access.guard = machine.provenance[given]
+                access.counted = machine.provenance[given]
             if tag:
                 machine.record(access)
 
@@ -265,8 +265,11 @@ class Memory:
             at, at_provenance, at_space = self._place(source, kinds[1])
             count = number(machine.values[size]) if size is not None else 0
             whole = count if isinstance(count, int) else int(np.max(count))
-            access = Recorded(tag, "bulk", whole, to, to_space, 16, provenance=to_provenance)
+            access = Recorded(tag, BULK_COPY, whole, to, to_space, 16, provenance=to_provenance)
             access.second, access.second_space, access.second_provenance = at, at_space, at_provenance
+            if size is not None:
+                access.coordinates = (count,)
+                access.counted = machine.provenance[size]
             if tag:
                 machine.record(access)
 

@@ -10,7 +10,7 @@ import numpy as np
 from layoutcheck.dsl.lowered import Kernel
 from layoutcheck.dsl.lowered.grid import Blocks
 from layoutcheck.dsl.lowered.judged_blocks import Judged, judge_all
-from layoutcheck.dsl.lowered.lowered_op import access_parts
+from layoutcheck.dsl.lowered.lowered_op import global_parts
 from layoutcheck.dsl.lowered.record import Recorded
 from layoutcheck.dsl.lowered.spaces import GLOBAL_STEP
 
@@ -77,7 +77,7 @@ def _wraps(blocks: Blocks, accesses: Collection[Recorded], widest_bytes: int, ne
         if not negative:
             return True
         on = np.ones(total, bool) if access.active is None else access.active
-        for _, _, space, _, address in access_parts(access, widest_bytes):
+        for _, _, space, _, address in global_parts(access, widest_bytes):
             if (
                 space == "gmem"
                 and (on & (np.broadcast_to(np.asarray(address, np.int64), (total,)) < 0)).any()

@@ -12,6 +12,7 @@ from layoutcheck.copies.offsets import IntArray
 
 Number: TypeAlias = "int | IntArray"
 Mask = npt.NDArray[np.bool_]
+BULK_COPY = "bulk"  # the `op` of cp.async.bulk, which has no tensor map
 
 
 @dataclass(eq=False, slots=True)
@@ -21,7 +22,8 @@ class Recorded:
     `space` is "gmem", "smem", "dsmem", "rmem", "tmem" or "generic", of `address`. `active` are the threads
     that execute it (None: all); `reached` is False where it stands in a branch that this run did not take.
     `data` are the pieces that a store writes: (offset, bytes of an earlier access or None).
-    `provenance` are the bits of what the address rests on, `guard` those of whether it executes. `value` is
+    `provenance` are the bits of what the address rests on, `guard` those of whether it executes, `counted`
+    those of how many bytes an instruction is told to move, which `coordinates` hold then. `value` is
     what a store writes, `value_known` whether that is more than a number in its place (`contents.py`).
     `number` counts what was recorded before.
     """
@@ -40,6 +42,7 @@ class Recorded:
     provenance: int = 0
     second_provenance: int = 0
     guard: int = 0
+    counted: int = 0
     data: tuple[tuple[int, int, Data | None], ...] = ()
     facts: dict[str, str] = field(default_factory=dict)
     coordinates: tuple[Number, ...] = ()

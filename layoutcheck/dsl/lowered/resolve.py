@@ -335,7 +335,7 @@ def _with_faults(one: TracedCopy, threads: int, faults: list[LoweredFault]) -> T
 
 def _placed(one: TracedCopy) -> bool:
     """Whether a copy has an operand in memory, which it may leave."""
-    return "gmem" in one.operation or "smem" in one.operation
+    return any(space in one.operation for space in ("gmem", "smem", "generic"))
 
 
 def wanting(one: TracedCopy) -> bool:

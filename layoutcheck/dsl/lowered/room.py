@@ -14,7 +14,7 @@ from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import flatten
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.dsl.lowered.arguments import ROOM
-from layoutcheck.dsl.lowered.tensors import tensor
+from layoutcheck.dsl.lowered.tensors import GIVEN, tensor
 
 ROOMS = (64, 32, 16, 8)  # the most that 32-bit offsets hold; `ROOM` where they hold none of these
 _MOST_ELEMENTS = 1 << 30
@@ -28,7 +28,12 @@ def roomier(types: Iterable[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for kind in types:
         memref, match = tensor(kind), _LAYOUT.search(kind)
-        if memref is None or memref.space != "gmem" or match is None or not isinstance(memref.layout, Layout):
+        if (
+            memref is None
+            or memref.space not in GIVEN
+            or match is None
+            or not isinstance(memref.layout, Layout)
+        ):
             continue
         strides = _spread(flatten(memref.layout.shape), flatten(memref.layout.stride))
         if strides is None or len(_LEAF.findall(match[2])) != len(strides):

@@ -26,7 +26,7 @@ from layoutcheck.dsl.lowered.lowered_op import access_parts
 from layoutcheck.dsl.lowered.machine import Machine
 from layoutcheck.dsl.lowered.members import Members, Touch, mixed
 from layoutcheck.dsl.lowered.needed import Needed
-from layoutcheck.dsl.lowered.record import Mask, Recorded
+from layoutcheck.dsl.lowered.record import BULK_COPY, Mask, Recorded
 from layoutcheck.dsl.lowered.types import GENERIC, parse_type
 from layoutcheck.sources.mlir import Operation, Value
 from layoutcheck.sources.traced import LoweredFault
@@ -189,7 +189,7 @@ def _add(
             if member is not None and member.whole != one.size:
                 member = None
             if members:
-                late = op in ("tma.load", "tma.store", "bulk")
+                late = op in ("tma.load", "tma.store", BULK_COPY)
                 rows = np.unique(row[active]) - one.start
                 found.touched[one].append(Touch(access.number, name, side, rows, width, member, late))
             if ("src", "dst")[side] in {fault.side for fault in known}:
@@ -218,7 +218,7 @@ def _in_shared(
     access: Recorded, widest_bytes: int, box_bytes: int
 ) -> Iterator[tuple[int, str, int, IntArray | int]]:
     """(side, op, bytes, address) of what an access does in the block's shared memory, or in a peer's."""
-    if access.op in ("tma.load", "tma.store", "bulk"):
+    if access.op in ("tma.load", "tma.store", BULK_COPY):
         size = access.size or box_bytes
         for side, space, address in (
             (1, access.space, access.address),

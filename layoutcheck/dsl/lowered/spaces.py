@@ -16,6 +16,7 @@ GENERIC_SHARED = 1 << 42
 CLUSTER_SHARED = 1 << 43
 GLOBAL_STEP = 1 << 44
 MIDDLE = GLOBAL_STEP >> 1
+PASSED = 1 << 11  # the first object that is passed by value
 LOCAL = 1 << 60
 LOCAL_STEP = 1 << 24
 SHARED_BYTES = 1 << 24
@@ -26,6 +27,14 @@ _NAMES = {GLOBAL: "gmem", SHARED: "smem", CLUSTER: "dsmem", TENSOR: "tmem", 5: "
 def object_at(index: Number) -> Number:
     """The address of global object `index`, with room below it for negative offsets."""
     return index * GLOBAL_STEP + MIDDLE
+
+
+def passed_at(index: int) -> int:
+    """The address of argument `index` of a kernel that is passed by value: a TMA descriptor.
+
+    The host's arguments are the objects from 1 on; this is none of them.
+    """
+    return (PASSED + index) * GLOBAL_STEP + MIDDLE
 
 
 def space_of(space: int, address: Number) -> str:

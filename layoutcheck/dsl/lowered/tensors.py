@@ -15,17 +15,23 @@ from layoutcheck.dsl.lowered.values import Value, flat
 from layoutcheck.errors import InputError
 from layoutcheck.sources.types import parse_memref
 
+# Spaces of the tensors that a kernel is given. A generic pointer of the host's points to global memory, too.
+GIVEN = ("gmem", "generic")
+TMA_ATOM = "!cute_nvgpu.atom."  # as an argument: its descriptor
+
 
 def sizes(given: Sequence[Value], types: Sequence[str], rests: Sequence[str]) -> dict[int, int]:
     """The bytes from the beginning of each global object to the end of the tensors that lie there.
 
     `rests` says of each argument what it rests on (`Launch.rests`): the layout of a tensor is its type's,
     with the numbers that it was given, if these rest on no other argument. An object that an argument of no
-    known size points to as well has none.
+    known size points to as well has none; what a TMA descriptor holds is for TMA alone.
     """
     found: dict[int, int] = {}
     unknown = set()
     for value, cute, why in zip(given, types, rests, strict=False):
+        if cute.startswith(TMA_ATOM):
+            continue
         numbers = list(flat(value))
         places = [int(one) for one in numbers if isinstance(one, int)]
         known = None if why == "arguments" else numbered(cute, places)
@@ -74,7 +80,7 @@ class Tensor:
 def numbered(cute_type: str, numbers: Sequence[int]) -> Tensor | None:
     """The tensor of a type, with its pointer, its dynamic extents and its strides; None where they lack."""
     memref = tensor(cute_type)
-    if memref is None or memref.space != "gmem":
+    if memref is None or memref.space not in GIVEN:
         return None
     given = iter(numbers[1:])
     shape, stride = (
