@@ -183,7 +183,7 @@ def banks(script: Script) -> tuple[Trace, list[LineCost], list[str]]:
     def count(module: TracedModule, text: str, problem: str) -> None:
         lowered = Lowered(problem=problem) if problem else read(text, without_locations(module.text))
         if lowered.problem:
-            problems.append(f"{module.kernel}: {lowered.problem}")
+            problems.append(f"{module.kernel}: not counted: {lowered.problem}")
         else:
             costs.extend(line_costs(module.text, lowered, module.arch, place=module.frames))
 

@@ -411,6 +411,24 @@ def test_colour_to_a_pipe_is_asked_for(environment: dict[str, str], colour: bool
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo terminals")
+@pytest.mark.parametrize(("columns", "width"), [(0, 80), (40, 60), (72, 72), (200, 100)])
+def test_a_report_is_as_wide_as_the_terminal_within_limits(columns: int, width: int) -> None:
+    import fcntl
+    import pty
+    import struct
+    import termios
+
+    from layoutcheck.cli.output import style_of
+
+    parent, child = pty.openpty()
+    fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    with os.fdopen(child, "w") as terminal:
+        assert style_of(terminal).width == width
+        assert style_of(terminal, plain=True).width == 80
+    os.close(parent)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no pseudo terminals")
 def test_a_long_complaint_is_wrapped_on_a_terminal() -> None:
     import pty
 

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -54,6 +55,24 @@ def test_a_static_layout_does_not_depend_on_run_time_strides() -> None:
     report = lc.check("(128,64):(64,1)", "(128,64):(64,1)", atom="universal", dtype="f16", bits=16,
                       thr="(32,4)", val="(4,2)", src_space="gmem", dst_space="smem")  # fmt: skip
     assert "run-time" not in report.text()
+
+
+def test_a_kernel_whose_banks_are_not_counted_is_no_success(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    seen = SimpleNamespace(failures=(), kernels=("k", "other"))
+    said = ["k: not counted: the compiler refuses a copy of it"]
+    monkeypatch.setattr("layoutcheck.tracing.banks", lambda _: (seen, [], said))
+    assert run(["trace", "--banks", "x.py"]) == 2 and said[0] in capfd.readouterr().err
+    said.clear()
+    assert run(["trace", "--banks", "x.py"]) == 0
+
+
+@pytest.mark.parametrize("words", [["-h"], ["numerics", "-h"]])
+def test_no_line_of_the_list_of_commands_is_cut(words: list[str], capsys: Captured) -> None:
+    run(words)
+    listed = capsys.readouterr().out.partition("\nCommands:\n")[2].splitlines()
+    assert len(listed) >= 5 and not any(line.endswith("...") or len(line) > 80 for line in listed)
 
 
 @pytest.mark.parametrize("command", sorted(_COMMANDS))

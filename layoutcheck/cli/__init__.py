@@ -27,22 +27,22 @@ _INTERRUPTED = 130
 
 _HELP = "Is this CuTe copy legal, correct and fast? Why not, and how to repair it."
 
-# In the order of --help.
-_COMMANDS = (
-    "explain",
-    "check",
-    "lint",
-    "ci",
-    "init",
-    "confirm",
-    "draw",
-    "trace",
-    "banks",
-    "canonical",
-    "synth",
-    "rule",
-    "server",
-)
+# In the order of --help, each with its line there, of at most 60 characters.
+_COMMANDS = {
+    "explain": "Explain one copy, a named case or a pasted error",
+    "check": "Check many copies: one JSON object a line",
+    "lint": "Read Python source, and check its registered kernels",
+    "ci": "Run a repository's tests and scripts, check their copies",
+    "init": "Write the settings, workflow and hook that ci needs",
+    "confirm": "Run copies on a GPU, or simulate them, and compare",
+    "draw": "Draw a layout, a tiled copy or an MMA's fragments",
+    "trace": "Run a script, and check every copy of its kernels",
+    "banks": "Count the shared-memory wavefronts of a tile's accesses",
+    "canonical": "Can a shared layout be an operand of wgmma or tcgen05?",
+    "synth": "Find the best copies for a tile, and print their program",
+    "rule": "Print what a finding means; without a code, all rules",
+    "server": "Start the language server, for an editor",
+}
 
 
 # Commands that run no program of the user's, whose environment is then this one.
@@ -110,9 +110,11 @@ def app() -> typer.Typer:
     from layoutcheck.numerics.cli import app as numerics
     from layoutcheck.numerics.resources_cli import resources
 
-    made = arguments.app({name: _command(name) for name in _COMMANDS}, _HELP)
-    made.add_typer(numerics, name="numerics")
-    made.command("resources")(resources)
+    made = arguments.app({name: (_command(name), line) for name, line in _COMMANDS.items()}, _HELP)
+    made.command("resources", short_help="Count what a tile shape needs: registers, shared memory, CTAs")(
+        resources
+    )
+    made.add_typer(numerics, name="numerics", short_help="Predict, explain and bound tensor-core arithmetic")
     return made
 
 

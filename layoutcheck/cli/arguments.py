@@ -90,8 +90,8 @@ def misplaced(command: Command, words: Sequence[str]) -> list[str]:
 _HELP_OPTIONS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 
 
-def app(commands: Mapping[str, Command], text: str) -> typer.Typer:
-    """The typer app of the commands."""
+def app(commands: Mapping[str, tuple[Command, str]], text: str) -> typer.Typer:
+    """The typer app of the commands, each with its line in the list of commands."""
     import typer
 
     made = typer.Typer(
@@ -108,10 +108,10 @@ def app(commands: Mapping[str, Command], text: str) -> typer.Typer:
 
     root.__annotations__["version"] = Annotated[bool, version]
     made.callback(help=text)(root)
-    for name, command in commands.items():
+    for name, (command, line) in commands.items():
         rest = any(option.rest for _, option in _options(command).values())
         settings = {"allow_interspersed_args": False, "ignore_unknown_options": True} if rest else {}
-        made.command(name, context_settings=_HELP_OPTIONS | settings)(_for_typer(command))
+        made.command(name, short_help=line, context_settings=_HELP_OPTIONS | settings)(_for_typer(command))
     return made
 
 

@@ -13,6 +13,8 @@ from layoutcheck.errors import InputError
 if TYPE_CHECKING:
     from layoutcheck.reports.style import Style
 
+_NARROWEST, _WIDEST = 60, 100  # columns: layouts need some, and longer lines are hard to read
+
 
 class Sink:
     """Standard output or, emptied first, the file `output`; `style` fits it. Raises InputError."""
@@ -41,7 +43,9 @@ def style_of(stream: TextIO, plain: bool = False) -> Style:
 
     terminal = not plain and stream.isatty()
     colour = not plain and in_colour(stream)
-    width = min(100, max(WIDTH, os.get_terminal_size(stream.fileno()).columns)) if terminal else WIDTH
+    width = WIDTH
+    if terminal:  # of a terminal that does not know its width, 0 columns
+        width = min(_WIDEST, max(_NARROWEST, os.get_terminal_size(stream.fileno()).columns or WIDTH))
     return Style(
         colour, width, ascii=not plain and (stream.encoding or "ascii").lower().replace("-", "") != "utf8"
     )

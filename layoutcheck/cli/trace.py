@@ -142,14 +142,14 @@ def _lines(what: Script, extent: int | None, format_: str, output: Path | None) 
 
 
 def _banks(what: Script, format_: str, sink: Sink) -> int:
-    """What each line costs in shared memory; the exit status, 2 if no kernel was seen."""
+    """What each line costs in shared memory; the exit status, 2 if a kernel could not be counted."""
     from layoutcheck import tracing
     from layoutcheck.reports.lowered_banks import bank_table
 
     seen, costs, problems = tracing.banks(what)
     sink.put(bank_table(costs, format_, sink.style.everything))
     sys.stderr.writelines(f"{problem}\n" for problem in problems)
-    return 2 if seen.failures or not seen.kernels else 0
+    return 2 if seen.failures or problems or not seen.kernels else 0
 
 
 def _fixed(repaired: Repaired, sink: Sink, *, write: bool) -> int:

@@ -37,7 +37,7 @@ Output = Annotated[Path | None, option("write the report to this file")]
 Strict = Annotated[bool, option("exit with 1 on unknown and slow, too", "--strict")]
 
 
-@app.command()
+@app.command(short_help="List an architecture's tensor-core instructions")
 def units(
     arch: Arch = "sm_90a", format_: Form = "text", output: Output = None, strict: Strict = False
 ) -> int:
@@ -48,7 +48,7 @@ def units(
     return finish(reports.units_report(arch, listed(arch)), format_, output, strict)
 
 
-@app.command()
+@app.command(short_help="Predict what probes of one instruction return")
 def probe(
     name: Annotated[
         str, typer.Argument(help="mma.m16n8k16.f32.f16, PTX, a CuTe atom")
@@ -73,7 +73,7 @@ def probe(
     return finish(reports.probe_report(chosen_unit, chosen, answers), format_, output, strict)
 
 
-@app.command()
+@app.command(short_help="Name the first step where two paths differ")
 def path(
     one: Annotated[
         str | None, typer.Argument(help="a preset or steps: 'dot(UNIT) round(f16) add(f32)'")
@@ -125,7 +125,7 @@ def path(
     return finish(reports.path_report(compared), format_, output, strict)
 
 
-@app.command()
+@app.command(short_help="Derive how wrong a correct kernel may be")
 def tol(
     k: Annotated[int | None, option("products an output", "-K")] = None,
     inputs: Annotated[str | None, option("input type (f16), e4m3, f64, s8, ...", "--in")] = None,
@@ -189,7 +189,7 @@ def _blocks(file: Path | None) -> Any:
     return found.astype(np.float64).reshape(-1, *found.shape[-2:])
 
 
-@app.command()
+@app.command(short_help="Emulate a fused attention kernel")
 def attention(
     keys: Annotated[int, option("keys a query attends to")] = 8192,
     head_dim: Annotated[int, option("the head dimension")] = 128,

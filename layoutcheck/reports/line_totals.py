@@ -27,7 +27,7 @@ def _table(kernel: KernelLines) -> Iterator[str]:
         return
     blocks = kernel.grid[0] * kernel.grid[1] * kernel.grid[2]
     some = "" if kernel.evaluated == blocks else f", counted by {kernel.evaluated} at the edges of the grid"
-    yield f"{kernel.kernel}: {blocks} blocks{some}"
+    yield f"{kernel.kernel}: {blocks} block{'s' * (blocks != 1)}{some}"
     if kernel.lines:
         yield from aligned([_HEAD, *(_row(one) for one in kernel.lines)])
     else:

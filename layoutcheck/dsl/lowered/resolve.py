@@ -264,7 +264,7 @@ class Lowering:
                     answer = self._passes(module.text)
                     lowered, problem = answer.get("lowered", ""), answer.get("problem", "")
                     if answer.get("refused"):
-                        problem = "the compiler refuses copies of it"
+                        problem = "the compiler refuses a copy of it"
                 except DslUnavailable as error:
                     problem = self.problem = str(error)
         found = check(module, lowered, problem)
