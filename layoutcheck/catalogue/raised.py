@@ -96,7 +96,9 @@ def _with(message: str, length: int) -> list[Raised]:
     words = message.split()[:40]
     length = min(length, len(words))
     windows = {" ".join(words[at : at + length]) for at in range(len(words) - length + 1)}
-    counted = [(sum(window in text for window in windows), path, text) for path, text in files()]
+    counted = [
+        (sum(window in quoted for window in windows), path, text) for path, text, quoted in _speaking()
+    ]
     fitting = [
         found
         for count, path, text in sorted(counted, reverse=True)[:_MOST_FILES]
@@ -105,6 +107,16 @@ def _with(message: str, length: int) -> list[Raised]:
     ]
     most = max((weight for weight, _ in fitting), default=0)
     return [raised for weight, raised in fitting if weight == most]
+
+
+@lru_cache(maxsize=1)
+def _speaking() -> tuple[tuple[str, str, str], ...]:
+    """(path, text, its lines with a quote) of the files that raise: a fifth of the text has all the messages."""
+    return tuple(
+        (path, text, "\n".join(line for line in text.split("\n") if '"' in line or "'" in line))
+        for path, text in files()
+        if "raise " in text or "assert " in text
+    )
 
 
 def _statements(path: str, text: str, message: str) -> Iterator[tuple[int, Raised]]:
@@ -119,11 +131,11 @@ def _statements(path: str, text: str, message: str) -> Iterator[tuple[int, Raise
         if match and (whole or template[-1] is None or _END.match(message, match.end())):
             kernel = any(part in path for part in _OWN_CODE)
             said = match[0] + message[match.end() :].partition(" Traceback")[0][:80] * (template[-1] is None)
-            yield weight, Raised(said.strip(), f"{short(path)}:{line}", function, condition, kernel)
+            yield weight, Raised(said.strip(), f"{short(path)}:{line}", function, str(condition), kernel)
 
 
-@lru_cache(maxsize=64)
-def _messages(path: str, text: str) -> tuple[tuple[list[str | None], str, str, int], ...]:
+@lru_cache(maxsize=256)
+def _messages(path: str, text: str) -> tuple[tuple[list[str | None], str, _Condition, int], ...]:
     """(message, function, condition, line) of each statement of a file that raises one of its own words."""
     try:
         tree = ast.parse(text)
@@ -132,48 +144,70 @@ def _messages(path: str, text: str) -> tuple[tuple[list[str | None], str, str, i
     bound = _bound(tree)
     read = (
         (made, function, condition, node.lineno)
-        for node, function, condition in _walk(tree, "", "")
+        for node, function, condition in _walk(tree)
         if not function.endswith("__getattr__") and (made := _template(node, bound))  # Python's own words
     )
     return tuple(read)
 
 
-def _walk(node: ast.AST, function: str, condition: str) -> Iterator[tuple[ast.Raise | ast.Assert, str, str]]:
+class _Condition(NamedTuple):
+    """A test of an `if` or an `assert`, and whether the statement is reached where it holds."""
+
+    test: ast.expr | None = None
+    holds: bool = True
+
+    def __str__(self) -> str:
+        if self.test is None:
+            return ""
+        return ast.unparse(self.test) if self.holds else f"not ({ast.unparse(self.test)})"
+
+
+_ALWAYS = _Condition()
+
+
+def _walk(
+    node: ast.AST, function: str = "", condition: _Condition = _ALWAYS
+) -> Iterator[tuple[ast.Raise | ast.Assert, str, _Condition]]:
     """Every raise and assert with the function and the condition around it."""
     if isinstance(node, ast.Raise):
         yield node, function, condition
     elif isinstance(node, ast.Assert):
         never = isinstance(node.test, ast.Constant)  # assert False
-        yield node, function, condition if never else f"not ({ast.unparse(node.test)})"
-    elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-        inner = node.name if not function or node.name == "__init__" else f"{function}.{node.name}"
-        if node.name == "__init__":
-            inner = function
-        for statement in node.body:
-            yield from _walk(statement, inner, "")
+        yield node, function, condition if never else _Condition(node.test, holds=False)
     elif isinstance(node, ast.If):
-        test = ast.unparse(node.test)
-        for branch, holds in ((node.body, test), (node.orelse, f"not ({test})")):
+        for branch, holds in ((node.body, True), (node.orelse, False)):
             for statement in branch:
-                yield from _walk(statement, function, holds)
+                yield from _walk(statement, function, _Condition(node.test, holds))
     else:
-        for part in ast.iter_child_nodes(node):
-            yield from _walk(part, function, condition)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            condition = _ALWAYS
+            if node.name != "__init__":
+                function = f"{function}.{node.name}" if function else node.name
+        for statement in _inside(node):
+            yield from _walk(statement, function, condition)
 
 
-def _bound(tree: ast.AST) -> dict[str, list[tuple[int, bool, ast.expr]]]:
+def _inside(node: ast.AST) -> Iterator[ast.AST]:
+    """The statements of a statement, in order; an expression has none."""
+    for name in ("body", "handlers", "orelse", "finalbody", "cases"):
+        part = getattr(node, name, ())
+        if isinstance(part, list):
+            yield from part
+
+
+def _bound(node: ast.AST) -> dict[str, list[tuple[int, bool, ast.expr]]]:
     """What a file's names are assigned or extended by, with the line: `message = f"..."`, `message += "..."`."""
     made: dict[str, list[tuple[int, bool, ast.expr]]] = {}
-    for node in ast.walk(tree):
-        target = (
-            node.targets[0]
-            if isinstance(node, ast.Assign)
-            else node.target
-            if isinstance(node, ast.AugAssign)
-            else None
-        )
-        if isinstance(target, ast.Name) and isinstance(node, ast.Assign | ast.AugAssign):
-            made.setdefault(target.id, []).append((node.lineno, isinstance(node, ast.AugAssign), node.value))
+    reached = [node]
+    while reached:
+        node = reached.pop()
+        reached += _inside(node)
+        if isinstance(node, ast.Assign | ast.AugAssign):
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            if isinstance(target, ast.Name):
+                made.setdefault(target.id, []).append(
+                    (node.lineno, isinstance(node, ast.AugAssign), node.value)
+                )
     return made
 
 

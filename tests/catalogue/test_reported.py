@@ -48,7 +48,7 @@ def test_a_statement_of_the_installed_dsl_is_found_by_its_message() -> None:
     assert files
     wanted = []
     for path, text in files:
-        for node, function, _ in raised._walk(ast.parse(text), "", ""):
+        for node, function, _ in raised._walk(ast.parse(text)):
             template = raised._template(node)
             if template and sum(letter.isalpha() for part in template if part for letter in part) > 30:
                 wanted.append((path, node.lineno, function, template))

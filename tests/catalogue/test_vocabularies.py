@@ -68,7 +68,7 @@ def of_python() -> Iterator[str]:
         except SyntaxError:
             continue
         bound = raised._bound(tree)
-        for node, _, _ in raised._walk(tree, "", ""):
+        for node, _, _ in raised._walk(tree):
             template = raised._template(node, bound)
             made = node.exc.func if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) else None
             kind = (
