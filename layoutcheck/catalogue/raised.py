@@ -183,8 +183,8 @@ def _walk(
             condition = _ALWAYS
             if node.name != "__init__":
                 function = f"{function}.{node.name}" if function else node.name
-        for statement in _inside(node):
-            yield from _walk(statement, function, condition)
+        for inner in _inside(node):
+            yield from _walk(inner, function, condition)
 
 
 def _inside(node: ast.AST) -> Iterator[ast.AST]:
@@ -198,7 +198,7 @@ def _inside(node: ast.AST) -> Iterator[ast.AST]:
 def _bound(node: ast.AST) -> dict[str, list[tuple[int, bool, ast.expr]]]:
     """What a file's names are assigned or extended by, with the line: `message = f"..."`, `message += "..."`."""
     made: dict[str, list[tuple[int, bool, ast.expr]]] = {}
-    reached = [node]
+    reached: list[ast.AST] = [node]
     while reached:
         node = reached.pop()
         reached += _inside(node)

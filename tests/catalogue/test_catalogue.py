@@ -247,7 +247,7 @@ def test_the_script_of_a_traceback_is_named_in_the_command() -> None:
 
 def test_a_program_is_not_read_as_an_error(capsys: Captured) -> None:
     assert run(["explain", "kernel.py"]) == 2
-    assert "layoutcheck trace --no-launch kernel.py" in capsys.readouterr().err
+    assert capsys.readouterr().err == "error: no script 'kernel.py'; expected a Python file\n"
 
 
 def test_a_bare_assertion_of_the_dsl_names_its_function_and_place() -> None:
