@@ -45,7 +45,6 @@ _TRIES = re.compile(
     r"mbarrier\.(?:try|test)_wait\.parity(?:\.acquire)?(?:\.cta|\.cluster)?\.shared(?:::cta)?\.b64"
 )
 _TENSOR_MAP_BYTES = 128  # that tensormap.cp_fenceproxy copies to global memory: PTX ISA
-_ESCAPED = re.compile(r"\\([0-9A-F]{2})")  # of a string as MLIR prints it
 
 
 class Inline(NamedTuple):
@@ -78,11 +77,6 @@ def _shared(text: str, name: str, results: int) -> Inline | None:
         return Inline(kind, tuple(operands), 16, (*facts, ("rows", str(8 * int(found["number"])))))
     size_bytes = int(found["bits"]) // 8 * int(found["vector"] or 1)
     return Inline("read" if found["plain"] == "ld" else "write", tuple(operands), size_bytes, tuple(facts))
-
-
-def unescaped(text: str) -> str:
-    """A string attribute as it was before MLIR printed it."""
-    return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text)
 
 
 def read_inline(text: str, results: int = 0) -> Inline | None:

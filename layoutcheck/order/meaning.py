@@ -29,9 +29,10 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from layoutcheck.dsl.lowered.inline_ptx import unescaped
 from layoutcheck.dsl.lowered.instructions import BULK, TENSOR_LOAD, TENSOR_STORES
 from layoutcheck.dsl.lowered.types import CLUSTER, GENERIC, GLOBAL, SHARED, TENSOR, parse_type
-from layoutcheck.order.inline import read_inline, unescaped
+from layoutcheck.order.inline import read_inline
 from layoutcheck.order.inline_mma import Multiplication, multiplications
 from layoutcheck.sources.mlir import Operation, Value, integer, integers
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from layoutcheck.order.inline import Inline, read_inline, unescaped
+from layoutcheck.dsl.lowered.inline_ptx import unescaped
+from layoutcheck.order.inline import Inline, read_inline
 from layoutcheck.order.inline_mma import Descriptor, Multiplication, Sum, multiplications
 from layoutcheck.order.meaning import describe
 from layoutcheck.sources.mlir import parse

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from layoutcheck.dsl.lowered.instructions import numbers_and_data
+from layoutcheck.dsl.lowered.instructions import is_address, numbers_and_data
 from layoutcheck.dsl.lowered.needed import Needed, terminator
 from layoutcheck.dsl.lowered.types import CLUSTER, SHARED, parse_type
 from layoutcheck.sources.mlir import Block, Operation, Value
@@ -101,7 +101,7 @@ class _Degrees:
             kind = parse_type(value.type)
             if kind.kind == "pointer" and kind.space == SHARED:
                 continue
-            if self.of(value) > (_CUT if kind.kind == "pointer" else self.other):
+            if self.of(value) > (_CUT if is_address(op, value) else self.other):
                 return False
         return True
 

@@ -13,6 +13,8 @@ from collections.abc import Iterable
 from layoutcheck.dsl.lowered import Kernel, Lowered
 from layoutcheck.dsl.lowered.evaluate import tag as tag_of
 from layoutcheck.dsl.lowered.faults import KNOWN, Outside, addresses, with_faults, written
+from layoutcheck.dsl.lowered.inline_ptx import UNREAD
+from layoutcheck.dsl.lowered.instructions import written_in_ptx
 from layoutcheck.dsl.lowered.lowered_op import SINGLE, LoweredOp
 from layoutcheck.dsl.lowered.shared_bounds import IN_SHARED, MEANT
 from layoutcheck.errors import InputError
@@ -27,7 +29,8 @@ _ACCESS = re.compile(
     r'^\s*(?:%[\w:]+ = )?"(?:cute\.(?:memref\.(?:load|store)\w*|atomic\w*)'
     r"|llvm\.(?:load|store|atomicrmw|cmpxchg)"
     r'|nvvm\.(?:ldmatrix|stmatrix|st\.|ld\.|red|load|store|atomic)[\w.]*)"\('
-    r".*(?:, (?:[gs]mem|generic)|!llvm\.ptr)",
+    r".*(?:, (?:[gs]mem|generic)|!llvm\.ptr)"
+    r'|"llvm\.inline_asm"\(.*asm_string = "[^"]*(?:ld|st|red|atom|cp|multimem)\.',
     re.MULTILINE,
 )
 _MBARRIER = "nvvm.mbarrier."
@@ -77,6 +80,10 @@ def check_elements(module: TracedModule, lowered: Lowered, beyond: Outside) -> E
             threads, faults = beyond.faults[tag]
             last = tuple([one for one in faults if one.side == "dst"] or faults)
             tell(findings(Addresses(threads, (), last), "work on an mbarrier"), kernel, tag)
+        for asm in kernel.grid.kernel.walk() if kernel.grid else ():
+            if written_in_ptx(asm) == UNREAD:
+                seen += 1
+                leave(f"bounds in global memory: {UNREAD}", tag_of(asm))
         ops = {tag: op for tag, op in kernel.lowered_ops.items() if _is_element(op)}
         stored = written(lowered, dict.fromkeys(ops))
         for tag, op in ops.items():

@@ -21,7 +21,7 @@ from layoutcheck.dsl.lowered.arguments import EXTENTS, OTHERS, Extent, Numbers, 
 from layoutcheck.dsl.lowered.branches import BRANCHES
 from layoutcheck.dsl.lowered.contents import RandomMemory, RandomOperations
 from layoutcheck.dsl.lowered.flow import Flow
-from layoutcheck.dsl.lowered.instructions import WRITERS, is_memory, numbers_and_data
+from layoutcheck.dsl.lowered.instructions import WRITERS, is_access, numbers_and_data
 from layoutcheck.dsl.lowered.loops import LOOPS
 from layoutcheck.dsl.lowered.machine import Launch, Machine, Step
 from layoutcheck.dsl.lowered.memory import Memory
@@ -103,7 +103,7 @@ def evaluate_kernel(kernel: Operation, launch: Launched | None = None, types: An
     how = launch_of(kernel, launch)
     machine, run = prepare(kernel, how)
     run_kernel(kernel, machine, run, launch, types)
-    present = frozenset(t for op in kernel.walk() if (t := tag(op)) and is_memory(op))
+    present = frozenset(t for op in kernel.walk() if (t := tag(op)) and is_access(op))
 
     def contents(tags: Collection[str]) -> dict[str, list[Recorded]]:
         again, random = prepare(kernel, how, contents=tags)
@@ -190,7 +190,7 @@ def prepare(
         roots = [
             (op, *numbers_and_data(op))
             for op in kernel.walk()
-            if op.location_text and tag(op) and is_memory(op)
+            if op.location_text and tag(op) and is_access(op)
         ]
     full = Needed(kernel, roots)
     operations = Operations(machine, slots)
@@ -213,7 +213,7 @@ def prepare(
 
 def _recorded(op: Operation) -> str:
     """The tag under which an operation is recorded, "" for none."""
-    return tag(op) if is_memory(op) else ""
+    return tag(op) if is_access(op) else ""
 
 
 def launches_of(

@@ -37,7 +37,7 @@ from layoutcheck.dsl.lowered.evaluate import (
     tag,
 )
 from layoutcheck.dsl.lowered.flow import Flow
-from layoutcheck.dsl.lowered.instructions import is_memory, numbers_and_data
+from layoutcheck.dsl.lowered.instructions import is_access, numbers_and_data
 from layoutcheck.dsl.lowered.loops import CUT_SHORT
 from layoutcheck.dsl.lowered.machine import Launch, Machine
 from layoutcheck.dsl.lowered.needed import Needed
@@ -238,7 +238,7 @@ class Grid:
         """
         if name not in self._divided:
             needed = Needed(self.kernel, ())
-            ops = [op for op in self.kernel.walk() if tag(op) == name and is_memory(op)]
+            ops = [op for op in self.kernel.walk() if tag(op) == name and is_access(op)]
             self._divided[name] = [[divisors(op, axis, needed) for op in ops] for axis in "xyz"]
         machine, flow = self._ran
         axes = []
@@ -296,7 +296,7 @@ class Grid:
 
         def recorded(op: Operation) -> str:
             found = tag(op)
-            return found if found in tags and is_memory(op) else ""
+            return found if found in tags and is_access(op) else ""
 
         roots: Any = [(op, numbers_and_data(op)[0], []) for op in self.kernel.walk() if recorded(op)]
         machine, flow = prepare(self.kernel, how, roots, recorded=recorded)

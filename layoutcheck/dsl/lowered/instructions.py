@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+from layoutcheck.dsl.lowered.inline_ptx import PtxAccess, accesses_of, unescaped
+from layoutcheck.dsl.lowered.types import parse_type
 from layoutcheck.sources.mlir import Operation
 from layoutcheck.sources.mlir import Value as SsaValue
 
@@ -48,6 +50,27 @@ def is_memory(op: Operation) -> bool:
     return any(v.type.startswith("!llvm.ptr") for v in op.operands)
 
 
+def written_in_ptx(op: Operation) -> tuple[PtxAccess, ...] | str:
+    """The accesses to global memory of inline PTX, or why they are not known; none of other operations."""
+    if op.name != "llvm.inline_asm":
+        return ()
+    text = unescaped(op.attributes.get("asm_string", ""))
+    return accesses_of(text, op.attributes.get("constraints", "").count("="))
+
+
+def is_access(op: Operation) -> bool:
+    """Whether the places that an operation reaches can be known: `is_memory`, or PTX that is read."""
+    return is_memory(op) or (isinstance(found := written_in_ptx(op), tuple) and len(found) > 0)
+
+
+def is_address(op: Operation, value: SsaValue) -> bool:
+    """Whether an operand is an address: a pointer, or the number that inline PTX takes for one."""
+    if parse_type(value.type).kind == "pointer":
+        return True
+    found = written_in_ptx(op)
+    return isinstance(found, tuple) and any(op.operands[one.operand] is value for one in found)
+
+
 def is_mbarrier(op: Operation) -> bool:
     """Whether an operation works on the mbarrier that its first operand points to."""
     return op.name.startswith("nvvm.mbarrier") and any(v.type.startswith("!llvm.ptr") for v in op.operands)
@@ -61,6 +84,8 @@ def numbers_and_data(op: Operation) -> tuple[list[SsaValue], list[SsaValue]]:
         return [op.operands[0]], op.operands[1:]
     if op.name == "nvvm.ldmatrix" or op.name == "llvm.load":
         return [op.operands[0]], []
+    if isinstance(found := written_in_ptx(op), tuple) and found:
+        return [op.operands[i] for one in found for i in (one.operand, one.guard) if i >= 0], []
     known = (TENSOR_LOAD, *TENSOR_STORES, *BULK, "nvvm.cp.async.shared.global")
     if op.name in known:
         return list(op.operands), []

@@ -15,12 +15,20 @@ from collections.abc import Callable
 import numpy as np
 
 from layoutcheck.dsl.lowered import spaces
-from layoutcheck.dsl.lowered.instructions import BULK, TENSOR_LOAD, TENSOR_STORES, is_mbarrier, is_memory
+from layoutcheck.dsl.lowered.inline_ptx import PtxAccess
+from layoutcheck.dsl.lowered.instructions import (
+    BULK,
+    TENSOR_LOAD,
+    TENSOR_STORES,
+    is_mbarrier,
+    is_memory,
+    written_in_ptx,
+)
 from layoutcheck.dsl.lowered.machine import Step
 from layoutcheck.dsl.lowered.needed import NUMBER
 from layoutcheck.dsl.lowered.operations import Operations
 from layoutcheck.dsl.lowered.record import BULK_COPY, Data, Number, Recorded
-from layoutcheck.dsl.lowered.types import Type, parse_type
+from layoutcheck.dsl.lowered.types import GENERIC, GLOBAL, Type, parse_type
 from layoutcheck.dsl.lowered.values import Value, number
 from layoutcheck.sources.mlir import Operation, integer, integers
 from layoutcheck.sources.mlir import Value as SsaValue
@@ -56,6 +64,9 @@ class Memory:
             return self._tensor(op, load=False)
         if op.name in BULK:
             return self._bulk(op)
+        written = written_in_ptx(op)
+        if self.tag(op) and isinstance(written, tuple) and written:
+            return self._in_ptx(op, written)
         if self.tag(op) and (is_memory(op) or is_mbarrier(op)):
             return self._other(op)
         return None
@@ -272,6 +283,33 @@ class Memory:
                 access.counted = machine.provenance[size]
             if tag:
                 machine.record(access)
+
+        return run
+
+    def _in_ptx(self, op: Operation, written: tuple[PtxAccess, ...]) -> Step:
+        """Loads and stores of inline PTX, each under its own predicate."""
+        machine, tag, rest_of = self.machine, self.tag(op), self.operations.step(op)
+        slots = [
+            (one, self.slots[op.operands[one.operand]], self.slots[op.operands[max(0, one.guard)]])
+            for one in written
+        ]
+
+        def run() -> None:
+            outer, guard = machine.mask, machine.guard
+            for one, pointer, tested in slots:
+                address, provenance, name = self._place(
+                    pointer, GENERIC if one.space == "generic" else GLOBAL
+                )
+                if one.guard >= 0:
+                    taken = np.broadcast_to(number(machine.values[tested]) != 0, (machine.launch.threads,))
+                    taken = ~taken if one.negated else taken
+                    machine.mask = taken if outer is None else outer & taken
+                    machine.guard = guard | machine.provenance[tested]
+                machine.record(
+                    Recorded(tag, one.kind, one.size, address + one.offset, name, provenance=provenance)
+                )
+                machine.mask, machine.guard = outer, guard
+            rest_of()
 
         return run
 

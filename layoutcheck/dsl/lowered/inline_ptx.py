@@ -1,0 +1,102 @@
+"""Loads and stores written in PTX: which operand is the address, how many bytes move, under which predicate.
+
+    accesses_of("ld.global.nc.b32 $0, [$1];", results=1)   # (PtxAccess("load", "gmem", 4, operand=0),)
+
+Only what stands in the text as it is: an address that is an operand with a constant, a predicate that an
+operand decides. Of anything else that reaches memory `UNREAD` says so.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import NamedTuple
+
+UNREAD = "inline PTX reaches memory by an instruction whose address is not read here"
+_STATEMENT = re.compile(
+    r"(?:@(?P<negated>!?)(?P<guard>%?\w+)\s+)?(?P<name>[a-z]\w*(?:\.[\w:]+)*)\s*(?P<rest>.*)", re.DOTALL
+)
+_PLACE = re.compile(
+    r"\[\s*(?:\$\{?(?P<operand>[0-9]+)\}?|(?P<word>%?\w+))\s*(?:\+\s*(?P<offset>-?[0-9]+))?\s*\]"
+)
+_MADE = re.compile(r"(?:mov\.[bu]64|cvta\.to\.global\.u64)\s+(%?\w+)\s*,\s*\$([0-9]+)\s*$")
+_TESTED = re.compile(r"setp\.ne(?:\.[bsu]32)\s+(%?\w+)\s*,\s*\$([0-9]+)\s*,\s*0\s*$")
+_TYPE = re.compile(r"\.(?:[bsuf]|bf|tf)(8|16|32|64|128)(x2|x4)?(?=\.|$)")
+_ESCAPED = re.compile(r"\\([0-9A-F]{2})")  # of a string as MLIR prints it
+_KINDS = {"ld": "load.ext", "ldu": "load.ext", "st": "store.ext", "red": "red", "atom": "red"}
+# What reaches global memory besides; TMA's tensors clamp, a prefetch faults nowhere.
+_OTHERS = re.compile(
+    r"(?:cp\.async\.(?:c[ag]|bulk\.(?!tensor|commit|wait|prefetch))|cp\.reduce\.async\.bulk\.(?!tensor)"
+    r"|multimem\.)"
+)
+
+
+class PtxAccess(NamedTuple):
+    """`kind` as `Recorded.op`; `operand` and `guard` number the operation's operands, guard -1: always."""
+
+    kind: str
+    space: str
+    size: int
+    operand: int
+    offset: int = 0
+    guard: int = -1
+    negated: bool = False
+
+
+def unescaped(text: str) -> str:
+    """A string attribute as it was before MLIR printed it."""
+    return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text)
+
+
+@cache
+def accesses_of(text: str, results: int) -> tuple[PtxAccess, ...] | str:
+    """The accesses to global memory of inline PTX; `UNREAD` where one is not known.
+
+    `results` are numbered before the operands.
+    """
+    made: dict[str, int] = {}
+    tested: dict[str, int] = {}
+    found = []
+    for statement in (part.strip(" \t\n{}") for part in text.strip('"').split(";")):
+        if one := _MADE.search(statement):
+            made[one[1]] = int(one[2])
+        if one := _TESTED.search(statement):
+            tested[one[1]] = int(one[2])
+        read = _one(statement, made, tested, results)
+        if read == UNREAD:
+            return UNREAD
+        if isinstance(read, PtxAccess):
+            found.append(read)
+    return tuple(found)
+
+
+def _one(
+    statement: str, made: dict[str, int], tested: dict[str, int], results: int
+) -> PtxAccess | str | None:
+    """The access of one statement, None where it makes none in global memory."""
+    match = _STATEMENT.match(statement)
+    if match is None:
+        return None
+    if _OTHERS.match(match["name"] + "."):
+        return UNREAD
+    kind = _KINDS.get(match["name"].partition(".")[0])
+    if (
+        kind is None
+        or re.search(r"\.(?:shared|param|const|local)", match["name"])
+        or "async" in match["name"]
+    ):
+        return None
+    place = _PLACE.search(match["rest"])
+    width = _TYPE.search(match["name"])
+    word = place["word"] if place else ""
+    number = int(place["operand"]) if place and place["operand"] else made.get(word, -1)
+    guard = tested.get(match["guard"], -1) if match["guard"] else results
+    if place is None or width is None or number < results or guard < results:
+        return UNREAD
+    vector = re.search(r"\.v([248])\b", match["name"])
+    size = int(width[1]) // 8 * int((width[2] or "x1")[1:]) * int(vector[1] if vector else 1)
+    space = "gmem" if ".global" in match["name"] else "generic"
+    return PtxAccess(
+        kind, space, size, number - results, int(place["offset"] or 0),
+        guard - results if match["guard"] else -1, bool(match["negated"]),
+    )  # fmt: skip
