@@ -13,10 +13,12 @@ from layoutcheck.judge import judge_traced
 from layoutcheck.lint.analyse import of_report
 from layoutcheck.lint.cases import CaseRun, failures, meant, shown, undecided, unexpected
 from layoutcheck.lint.finding import LintFinding
+from layoutcheck.sources.callers import callers
 from layoutcheck.sources.traced import UNCOMPILED, Frame, TracedCopy, distinct
 
 _REPORTED = ("rejected", "wrong", "slow")
 _REFUSED = ("raised", *UNCOMPILED)
+_MOST_CALLERS = 3
 
 
 @dataclass(slots=True)
@@ -139,7 +141,7 @@ def _orders(run: CaseRun) -> Iterator[LintFinding]:
 
 
 def _callers(stack: tuple[Frame, ...]) -> str:
-    places = [f"{shown(frame.file)}:{frame.line}" for frame in stack[:4]]
+    places = callers(stack)[:_MOST_CALLERS]
     return f"Called from {', '.join(places)}." if places else ""
 
 

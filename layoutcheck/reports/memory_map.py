@@ -8,10 +8,10 @@ from dataclasses import asdict
 
 from layoutcheck.errors import check_format
 from layoutcheck.order.memory_map import DYNAMIC, MemoryMap, Region, Use
-from layoutcheck.reports.order import shown
 from layoutcheck.reports.pictures import svg
 from layoutcheck.reports.pictures.svg import WIDTH, Picture
 from layoutcheck.reports.style import Style
+from layoutcheck.sources.callers import shown
 
 _TICKS = 32  # columns of the bar that shows when
 _LEFT, _ROW = 90.0, 16.0

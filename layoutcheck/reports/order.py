@@ -13,6 +13,7 @@ from typing import Any
 from layoutcheck.reports.located import Located
 from layoutcheck.reports.pictures.order import drawn_text
 from layoutcheck.reports.style import Style
+from layoutcheck.sources.callers import callers, shown
 from layoutcheck.sources.traced import (
     ElementReport,
     Frame,
@@ -91,18 +92,9 @@ def _place(place: KernelPlace, style: Style) -> Iterator[str]:
     source = linecache.getline(where.file, where.line).strip()
     if source:
         yield f"        {source[: style.width - 8]}"
-    callers = list(dict.fromkeys(f"{shown(f.file)}:{f.line}" for f in place.stack if _other(f, where)))
-    if callers:
-        yield from style.wrap(f"called from {', '.join(callers[:_MOST_CALLERS])}", "        ")
-
-
-def _other(frame: Frame, where: Frame) -> bool:
-    return (frame.file, frame.function.split(".")[0]) != (where.file, where.function.split(".")[0])
-
-
-def shown(path: str) -> str:
-    """A path, relative to the working directory where it lies in it."""
-    return path.removeprefix(os.path.join(os.getcwd(), ""))  # noqa: PTH109, PTH118 - text, not a path
+    through = callers(place.stack, where)
+    if through:
+        yield from style.wrap(f"called from {', '.join(through[:_MOST_CALLERS])}", "        ")
 
 
 def counts(orders: Sequence[OrderReport], style: Style) -> Iterator[str]:

@@ -8,8 +8,9 @@ from dataclasses import asdict
 
 from layoutcheck.findings import SCHEMA_VERSION
 from layoutcheck.gpu.races import Delay, Races, Ran, Tried
-from layoutcheck.reports.order import main, shown
+from layoutcheck.reports.order import main
 from layoutcheck.reports.style import Style
+from layoutcheck.sources.callers import shown
 
 _ALL = 0xFFFFFFFF
 

@@ -21,7 +21,8 @@ from layoutcheck.reports.pictures.order import order_picture
 from layoutcheck.reports.pictures.svg import Picture, element, escape
 from layoutcheck.reports.style import Style
 from layoutcheck.reports.told import headline, main_finding
-from layoutcheck.reports.trace import JudgedTrace, refusal, shown, subject, summary, tiers
+from layoutcheck.reports.trace import JudgedTrace, refusal, subject, summary, tiers
+from layoutcheck.sources.callers import shown
 from layoutcheck.sources.traced import Distinct
 
 MOST_PICTURES = 6_000_000  # bytes of pictures on one page; what is left out is said
@@ -92,7 +93,10 @@ def _orders(judged: JudgedTrace) -> Iterator[Entry]:
         place = order.main(finding)
         places = [
             element(
-                "li", escape(one.what), " ", element("code", escape(f"{shown(one.where)}:{one.where.line}"))
+                "li",
+                escape(one.what),
+                " ",
+                element("code", escape(f"{shown(one.where.file)}:{one.where.line}")),
             )
             for one in finding.places
         ]

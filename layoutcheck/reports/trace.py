@@ -18,10 +18,10 @@ from layoutcheck.patching.causes import Cause, others
 from layoutcheck.reports import order, text
 from layoutcheck.reports.located import Located
 from layoutcheck.reports.style import Style
+from layoutcheck.sources.callers import callers, shown
 from layoutcheck.sources.traced import (
     UNCOMPILED,
     Distinct,
-    Frame,
     Trace,
     TraceFailure,
     address_sources,
@@ -86,14 +86,14 @@ def render(judged: JudgedTrace, style: Style, gate: Gate = NO_GATE) -> str:
 
 def _cause(cause: Cause, judged: JudgedTrace, style: Style) -> Iterator[str]:
     """The statement's line first, then the copies that suffer from it; the first one's report follows."""
-    place = f"{shown(cause.where)}:{cause.where.line}"
+    place = f"{shown(cause.where.file)}:{cause.where.line}"
     yield style("cause", "bold", "red") + style(f": {place}: {cause.text}", "bold")
     yield f"  {len(cause.copies)} copies fail and come from this statement:"
     for n in cause.copies:
         one, report = judged.reports[n]
         assert report is not None
         title = report.findings[0].title if report.findings else report.compiler.message
-        said = f"{shown(one.first.where)}:{one.first.where.line}: {report.verdict}: {title}"
+        said = f"{shown(one.first.where.file)}:{one.first.where.line}: {report.verdict}: {title}"
         yield from style.wrap(said, "      ", "    ")
 
 
@@ -220,19 +220,13 @@ def subject(one: Distinct) -> str:
         notes.append(f"in {len(one.kernels)} kernels")
     if first.in_dsl:
         notes.append("by DSL library code called there")
-    callers = list(dict.fromkeys(f"{shown(f)}:{f.line}" for f in first.stack if _is_caller(f, first.where)))
-    if callers:
-        notes.append("called from " + ", ".join(callers[:_MOST_CALLERS]))
-    place = f"{shown(first.where)}:{first.where.line}" if first.where.file else "place unknown"
+    through = callers(first.stack, first.where)
+    if through:
+        notes.append("called from " + ", ".join(through[:_MOST_CALLERS]))
+    place = f"{shown(first.where.file)}:{first.where.line}" if first.where.file else "place unknown"
     return f"{place}{f':{first.where.column}' if first.where.column else ''}" + (
         f" ({'; '.join(notes)})" if notes else ""
     )
-
-
-def shown(frame: Frame) -> str:
-    """The file, relative to the working directory where it lies in it."""
-    here = os.path.join(os.getcwd(), "")  # noqa: PTH109, PTH118 - text, not a path: the file may be anywhere
-    return frame.file.removeprefix(here)
 
 
 def _weak_bases(judged: JudgedTrace) -> dict[str, int]:
@@ -243,11 +237,6 @@ def _weak_bases(judged: JudgedTrace) -> dict[str, int]:
             if one.code == "LC230" and one.severity == "note":
                 found[one.title] += entry.count
     return dict(found.most_common())
-
-
-def _is_caller(frame: Frame, where: Frame) -> bool:
-    """Whether a frame says more than where the copy stands; loop bodies repeat their function's."""
-    return (frame.file, frame.function.split(".")[0]) != (where.file, where.function.split(".")[0])
 
 
 def _many(count: int, one: str, more: str) -> str:
