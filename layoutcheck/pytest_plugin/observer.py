@@ -39,6 +39,7 @@ from layoutcheck.reports.trace import tiers
 from layoutcheck.rules import rule
 from layoutcheck.settings import find as find_settings
 from layoutcheck.settings import order_seconds, wants_lowered, wants_order
+from layoutcheck.sources.callers import shown
 from layoutcheck.sources.trace_lines import from_lines, to_lines
 from layoutcheck.sources.traced import (
     ElementReport,
@@ -51,6 +52,7 @@ from layoutcheck.sources.traced import (
 )
 
 FAILING = ("wrong", "rejected")
+_FAILED = "layoutcheck: "  # so begins the text of a test that we fail
 OUTSIDE_TESTS = "outside the tests"  # compiled while a module was imported, or between tests
 
 
@@ -144,7 +146,9 @@ class Observer:
         result = yield
         found = self.findings(item)
         if found:
-            pytest.fail("layoutcheck: this test compiles\n\n" + "\n".join(found), pytrace=False)
+            # Its first line stands in pytest's short summary: what is wrong, not that something is.
+            title = " ".join(found[0].partition("\n  -->")[0].split())
+            pytest.fail(f"{_FAILED}{title}\n\n" + "\n".join(found), pytrace=False)
         return result
 
     @pytest.hookimpl(wrapper=True)
@@ -153,7 +157,7 @@ class Observer:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """A test that failed by itself, perhaps of a refused copy, gets the explanation beside its error."""
         report = yield
-        if report.when == "call" and report.failed and "layoutcheck: this test" not in report.longreprtext:
+        if report.when == "call" and report.failed and not report.longreprtext.startswith(_FAILED):
             found = self.findings(item)
             if found:
                 report.sections.append(("layoutcheck", "\n".join(found)))
@@ -266,10 +270,13 @@ class Observer:
             write(line.strip())
         for finding, _kernels in order.distinct(reports):
             if finding.severity in order.FAILING:
-                write(f"{order.main(finding).where}: {finding.severity}[{finding.code}]: {finding.title}")
+                where = order.main(finding).where
+                write(
+                    f"{shown(where.file)}:{where.line}: {finding.severity}[{finding.code}]: {finding.title}"
+                )
         for (verdict, title, location), tests in sorted(worst.items()):
             more = f" and {len(set(tests)) - 1} more" if len(set(tests)) > 1 else ""
-            write(f"{location or 'unknown place'}: {verdict}{title} ({tests[0]}{more})")
+            write(f"{shown(location) or 'unknown place'}: {verdict}{title} ({tests[0]}{more})")
         if not self.kernels and dsl_version() is None:
             write("nothing was seen: nvidia-cutlass-dsl is not installed (pip install 'layoutcheck[dsl]')")
         for note in self.notes:

@@ -166,12 +166,13 @@ def test_refused():
     told = ("--layoutcheck-output", "told.jsonl", "--strict-markers")
     status, out = suite(tmp_path, text, "--layoutcheck=confirm", "-n1", "-rA", "--tb=short", *told)
     assert status == 1, out
+    line = next(i for i, text_line in enumerate(text.splitlines(), 1) if "cute.copy(" in text_line)
     assert "PASSED test_it.py::test_good" in out and "PASSED test_it.py::test_meant" in out
     assert "FAILED test_it.py::test_not_meant" in out
     assert re.search("ERROR test_it.py::test_no_such_rule - Failed: layoutcheck_allow: no rule 'LC999'", out)
-    assert "FAILED test_it.py::test_bad - Failed: layoutcheck: this test compiles" in out
+    assert "FAILED test_it.py::test_bad - Failed: layoutcheck: wrong[LC204]: the copy " in out
+    assert f"\ntest_it.py:{line}: wrong[LC204]" in out  # relative, in the terminal's summary
     assert "FAILED test_it.py::test_refused" in out
-    line = next(i for i, text_line in enumerate(text.splitlines(), 1) if "cute.copy(" in text_line)
     assert f"test_it.py:{line}: wrong[LC204]" in out and f"test_it.py:{line}: rejected[LC102]" in out
     assert "its neighbours are 4 B" in out  # the refused copy's explanation, beside the compiler's error
     assert re.search("5 kernels compiled, 5 copies, 3 distinct: .*1 rejected.* 1 wrong", out)
