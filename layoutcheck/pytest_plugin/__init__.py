@@ -16,6 +16,7 @@ pytest imports this module at every start: it imports nothing but pytest and the
 from __future__ import annotations
 
 import os
+import sys
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,6 +36,7 @@ NO_GPU: pytest.StashKey[str] = pytest.StashKey()
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--layoutcheck`, `--layoutcheck-no-lowered`, `--layoutcheck-no-order` and `--layoutcheck-output`."""
+    _keep_bytecode()
     group = parser.getgroup("layoutcheck")
     group.addoption(
         "--layoutcheck-output",
@@ -60,6 +62,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="off",
         help="check every copy of the kernels that the tests compile (lint), and run each as well (confirm)",
     )
+
+
+def _keep_bytecode() -> None:
+    """Let Python load layoutcheck's modules as it does without pytest, from their bytecode.
+
+    pytest rewrites the assertions of a distribution that has a plugin. Where no bytecode can be kept, each
+    start compiles our modules anew. A test shows its own values, and needs none of ours. pytest has no public
+    way to decline: if its hook ever looks otherwise, our modules are rewritten as before.
+    """
+    for finder in sys.meta_path:
+        marked = getattr(finder, "_must_rewrite", None)
+        if isinstance(marked, set):
+            marked.discard("layoutcheck")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -244,3 +244,11 @@ def test_of_something_else(): ...
     for options in (("--layoutcheck=lint",), ("--layoutcheck", "-q")):
         status, out = suite(tmp_path, text, *options)
         assert status == 0 and "nvidia-cutlass-dsl is not installed" in out
+
+
+def test_our_modules_are_loaded_from_their_bytecode() -> None:
+    """pytest would rewrite them, which takes a second for `assert_legal` where no bytecode can be kept."""
+    from layoutcheck.copies import copy
+
+    assert type(copy.__loader__).__name__ == "SourceFileLoader"
+    assert type(sys.modules[__name__].__loader__).__name__ == "AssertionRewritingHook"
