@@ -112,17 +112,17 @@ def repaired(
         raise InputError(f"no fix is called '{by[:40]}'", expected=names)
     check_script(script.path)
     looked = _looked(script, lowered, order, _ORDER_SECONDS)
+    with looked.lowering() as lowering:  # one process of the DSL lowers the kernels of all edits
 
-    def trace(path: str, cwd: str | None, quiet: bool = True) -> Trace:
-        with looked.lowering() as lowering:
+        def trace(path: str, cwd: str | None, quiet: bool = True) -> Trace:
             return script.trace(lowering, path=path, cwd=cwd, quiet=quiet)
 
-    began = time.time()
-    found = _supported(trace(script.path, None, quiet=False))
-    if script.timeout_s is None:  # an edit may make a program that never ends
-        script = replace(script, timeout_s=max(_EDITED_SECONDS, _EDITED_TIMES * (time.time() - began)))
-    told = _say if sys.stderr.isatty() else None
-    return repair(script.path, found, trace, told, by, _confirmed if confirm else None, began)
+        began = time.time()
+        found = _supported(trace(script.path, None, quiet=False))
+        if script.timeout_s is None:  # an edit may make a program that never ends
+            script = replace(script, timeout_s=max(_EDITED_SECONDS, _EDITED_TIMES * (time.time() - began)))
+        told = _say if sys.stderr.isatty() else None
+        return repair(script.path, found, trace, told, by, _confirmed if confirm else None, began)
 
 
 class _Looked(NamedTuple):
