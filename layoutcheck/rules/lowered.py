@@ -121,7 +121,8 @@ def _fault(fault: LoweredFault, what: str) -> Finding:
     elif fault.kind == "leaves":
         title = f"the {what} {verb} outside its own allocation in shared memory"
         message = (
-            f"Thread {fault.thread} {verb} {width} B at byte {at} of an allocation of {fault.other} B: "
+            f"Thread {fault.thread}{f' of block {fault.block}' if fault.block else ''} {verb} {width} B at byte "
+            f"{at} of an allocation of {fault.other} B: "
             "another allocation may lie there."
         )
         if fault.base:

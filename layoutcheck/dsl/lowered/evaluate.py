@@ -43,9 +43,7 @@ Launched: TypeAlias = tuple[Launch, list[tuple[Value, str]]]
 Contents: TypeAlias = "Callable[[Collection[str]], dict[str, list[Recorded]]]"
 
 Roots: TypeAlias = "list[tuple[Operation, list[SsaValue], list[SsaValue]]]"
-Again: TypeAlias = (
-    "Callable[[Roots, Callable[[Operation], str], Callable[[Machine, Flow], None]], tuple[Machine, Flow]]"
-)
+Again: TypeAlias = "Callable[..., tuple[Machine, Flow]]"
 
 _RESTS = ("static", "extents", "arguments")
 _TAG = re.compile(r'"([\w.]+#[0-9]+)"')
@@ -59,7 +57,8 @@ class Evaluated:
     `notes` say where the evaluation cut something short. `contents(tags)` evaluates the kernel again for what
     the stores under `tags` write (`contents.py`): accesses whose `value` is that of random memory.
     `again(roots, recorded, ready)` evaluates it anew for these operands; `ready` gets machine and flow
-    before they run. `shortened` says that of some loop not all turns are here.
+    before they run; `blocks` are evaluated side by side instead of block 0. `shortened` says that of some
+    loop not all turns are here.
     """
 
     name: str
@@ -116,9 +115,10 @@ def evaluate_kernel(kernel: Operation, launch: Launched | None = None, types: An
         return found
 
     def again(
-        roots: Roots, recorded: Callable[[Operation], str], ready: Callable[[Machine, Flow], None]
-    ) -> tuple[Machine, Flow]:
-        other, flow = prepare(kernel, how, roots, recorded=recorded)
+        roots: Roots, recorded: Callable[[Operation], str], ready: Callable[[Machine, Flow], None],
+        blocks: tuple[tuple[int, int, int], ...] = (),
+    ) -> tuple[Machine, Flow]:  # fmt: skip
+        other, flow = prepare(kernel, replace(how, blocks=blocks), roots, recorded=recorded)
         ready(other, flow)
         run_kernel(kernel, other, flow, launch, types)
         return other, flow

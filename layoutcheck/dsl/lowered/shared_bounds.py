@@ -1,13 +1,16 @@
-"""Accesses of block 0 that leave their own allocation in shared memory.
+"""Accesses that leave their own allocation in shared memory.
 
 The kernel is evaluated again for its accesses to shared memory alone, with the allocations far apart and with
 every turn of its loops that differs: of a loop whose addresses follow a line the first and last turns, of one
 that carries a stage each stage once. Boxes of TMA and bulk copies count whole, an mbarrier's 8 bytes as well.
-A struct is one allocation: accesses that leave a member of it are told by `members`.
+A struct is one allocation: accesses that leave a member of it are told by `members`. Block 0 is evaluated;
+where an address is made of the block's index, or it decides how often an access happens, others are, too.
 """
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -17,9 +20,11 @@ import numpy as np
 from layoutcheck.copies.offsets import IntArray
 from layoutcheck.dsl.lowered import Kernel, spaces
 from layoutcheck.dsl.lowered.allocations import APART, PERIOD, Allocation, allocations, placements
+from layoutcheck.dsl.lowered.by_block import ByBlock
 from layoutcheck.dsl.lowered.corners import SHARED_SPACES, decided_by_corners
 from layoutcheck.dsl.lowered.evaluate import tag
 from layoutcheck.dsl.lowered.flow import Flow
+from layoutcheck.dsl.lowered.grid import BLOCK_THREADS, edges
 from layoutcheck.dsl.lowered.instructions import BULK, is_mbarrier, is_memory
 from layoutcheck.dsl.lowered.loops import CUT_SHORT
 from layoutcheck.dsl.lowered.lowered_op import access_parts
@@ -27,7 +32,9 @@ from layoutcheck.dsl.lowered.machine import Machine
 from layoutcheck.dsl.lowered.members import Members, Touch, mixed
 from layoutcheck.dsl.lowered.needed import Needed
 from layoutcheck.dsl.lowered.record import BULK_COPY, Mask, Recorded
+from layoutcheck.dsl.lowered.steps.lanes import MAKERS as BETWEEN_LANES
 from layoutcheck.dsl.lowered.types import GENERIC, parse_type
+from layoutcheck.machine.arch import WARP
 from layoutcheck.sources.mlir import Operation, Value
 from layoutcheck.sources.traced import LoweredFault
 
@@ -35,7 +42,11 @@ IN_SHARED = "in shared memory: "  # so begins a reason that has nothing to do wi
 MEANT = "which is right if the space of several members is used as one"
 LONG_LOOP = f"{IN_SHARED}a loop around it has more turns than are evaluated, and they do not repeat"
 MBARRIER_BYTES = 8  # PTX ISA, mbarrier: an opaque 64-bit object
+OTHER_BLOCKS = (
+    f"{IN_SHARED}its address is made of the block's index, and other blocks take too long to evaluate"
+)
 _MOST_STEPS = 300_000  # operations of one evaluation
+_MOST_ELSEWHERE = 60_000  # of that of other blocks than block 0
 
 
 @dataclass(slots=True)
@@ -69,13 +80,14 @@ def leaving(
     known = allocations(kernel.grid.kernel)
     whole = [Allocation(kernel.shared_bytes, PERIOD)] if kernel.shared_bytes and not known else []
     alone = list(known.values()) or whole  # at 0, as it was evaluated
+    turns = _Turns(kernel, mbarriers=True)
     if len(alone) == 1 and not kernel.shortened and not any(map(is_mbarrier, kernel.grid.kernel.walk())):
         for name, op in kernel.lowered_ops.items():
             sure = [one for one in op.accesses if op.kind_of(one.provenance | one.guard) == "static"]
             _add(found, name, sure, alone, op.threads, widest_bytes, boxes.get(name, 0), members)
         _mixed(found)
+        _elsewhere(kernel, found, turns, {}, alone, widest_bytes, boxes)
         return found
-    turns = _Turns(kernel, mbarriers=True)
     for places in placements(known, every) if len(alone) > 1 else [{}] * len(alone):
         machine, cut = turns.evaluated(places)
         found.unchecked.update(dict.fromkeys(cut, LONG_LOOP))
@@ -85,7 +97,50 @@ def leaving(
             at, threads = list(places.values()) or alone, machine.launch.threads
             _add(found, name, sure, at, threads, widest_bytes, boxes.get(name, 0), members)
         _mixed(found)
+    if alone:
+        first = next(placements(known, every=False)) if len(alone) > 1 else {}
+        _elsewhere(kernel, found, turns, first, list(first.values()) or alone, widest_bytes, boxes)
     return found
+
+
+def _elsewhere(
+    kernel: Kernel, found: Leaving, turns: _Turns, places: Mapping[Operation, Allocation],
+    at: list[Allocation], widest_bytes: int, boxes: Mapping[str, int],
+) -> None:  # fmt: skip
+    """The same for other blocks than block 0, as far as the block's index matters."""
+    how = kernel.launch
+    if not how.known or math.prod(how.grid) == 1:
+        return
+    made, guarded = turns.by_block()
+    if not made and not guarded:
+        return
+    ends = (sorted({0, n - 1}) for n in how.grid)
+    blocks = edges(how) if made else tuple((x, y, z) for x, y, z in itertools.product(*ends))
+    lanes = how.threads % WARP != 0 and any(op.name in BETWEEN_LANES for op in turns.kernel.walk())
+    try:
+        if lanes or how.threads > BLOCK_THREADS:
+            raise _TooLong
+        machine, _ = turns.run(places, turns.lines, _MOST_ELSEWHERE, blocks)
+    except _TooLong:
+        for name in made:
+            found.unchecked.setdefault(name, OTHER_BLOCKS)
+        return
+    there = Leaving()
+    total = how.threads * len(blocks)
+    for name, accesses in machine.accesses.items():
+        sure = [one for one in accesses if machine.reasons.worst(one.provenance | one.guard) == "static"]
+        _add(there, name, sure, at, total, widest_bytes, boxes.get(name, 0), {})
+    for name, faults in there.faults.items():
+        known = {one.side for one in found.faults.get(name, ())}
+        for fault in (one for one in faults if one.side not in known):
+            number, thread = divmod(fault.thread, how.threads)
+            block = str(blocks[number]).replace(" ", "")
+            if how.rests == "static":
+                told = replace(fault, thread=thread, block=block)
+                found.faults.setdefault(name, []).append(told)
+            else:
+                where = f"thread {thread} of block {block}, if the grid has one, leaves its allocation"
+                found.unchecked.setdefault(name, f"{IN_SHARED}{where}")
 
 
 def _mixed(found: Leaving) -> None:
@@ -120,7 +175,8 @@ class _Turns:
     def __init__(self, kernel: Kernel, mbarriers: bool = False) -> None:
         assert kernel.grid is not None and kernel.again is not None
         self.again, op = kernel.again, kernel.grid.kernel
-        needed = Needed(op, ())
+        self.kernel = op
+        self.needed = needed = Needed(op, ())
         self.roots = {one: found for one in op.walk() if (found := _pointers(one, needed, mbarriers))}
         self.loops = {one for one in op.walk() if one.name in ("scf.for", "scf.while")}
         self.lines = {one for one in self.loops if decided_by_corners(one, self.tag, needed, shared=True)}
@@ -139,9 +195,16 @@ class _Turns:
         tags = (flow.tags_in(region) for op in cut for region in op.regions)
         return machine, frozenset(machine.dropped).union(*tags)
 
+    def by_block(self) -> tuple[set[str], bool]:
+        """The tags whose addresses are made of the block's index; whether it decides if something happens."""
+        by = ByBlock(self.kernel, self.needed)
+        made = {tag(op) for op, at in self.roots.items() if any(value in by.values for value in at)}
+        return made, any(map(by.guards, self.roots))
+
     def run(
-        self, places: Mapping[Operation, Allocation], ends_only: set[Operation], most: int | None
-    ) -> tuple[Machine, Flow]:
+        self, places: Mapping[Operation, Allocation], ends_only: set[Operation], most: int | None,
+        blocks: tuple[tuple[int, int, int], ...] = (),
+    ) -> tuple[Machine, Flow]:  # fmt: skip
         """Raises _TooLong after `most` operations, or where a loop is cut short."""
 
         def ready(machine: Machine, flow: Flow) -> None:
@@ -153,7 +216,7 @@ class _Turns:
             flow.consecutive = flow.each_once = True
             flow.ends_only, flow.tick = ends_only, count
 
-        return self.again([(op, at, []) for op, at in self.roots.items()], self.tag, ready)
+        return self.again([(op, at, []) for op, at in self.roots.items()], self.tag, ready, blocks)
 
 
 def _pointers(op: Operation, needed: Needed, mbarriers: bool) -> list[Value]:

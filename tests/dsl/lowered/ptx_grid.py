@@ -34,23 +34,32 @@ class Moved(NamedTuple):
 
 def touched(ptx: str, grid: tuple[int, int], bases: tuple[int, ...]) -> tuple[int, list[Moved]]:
     """The threads of a block, and what all blocks do in global memory; `bases` are the pointers given."""
-    run = _Run(ptx, grid, bases)
-    run.all()
+    run = executed(ptx, (*grid, 1), bases)
     return run.threads, run.moved
 
 
-class _Run:
-    def __init__(self, ptx: str, grid: tuple[int, int], bases: tuple[int, ...]) -> None:
+def executed(ptx: str, grid: tuple[int, int, int], bases: tuple[int, ...]) -> Run:
+    """A kernel, run to its end."""
+    run = Run(ptx, grid, bases)
+    run.all()
+    return run
+
+
+class Run:
+    """`moved` is what the `threads` of all blocks do in global memory, `in_shared` in shared memory."""
+
+    def __init__(self, ptx: str, grid: tuple[int, int, int], bases: tuple[int, ...]) -> None:
         found = _BLOCK.search(ptx)
         assert found is not None
-        self.threads, (gx, gy) = int(found[1]), grid
-        lane = np.arange(self.threads * gx * gy)
+        self.threads, (gx, gy, gz) = int(found[1]), grid
+        lane = np.arange(self.threads * gx * gy * gz)
         block = lane // self.threads
-        self.count, self.bases, self.moved = len(lane), bases, list[Moved]()
+        self.count, self.bases, self.moved, self.in_shared = len(lane), bases, list[Moved](), list[Moved]()
         self.registers: dict[str, Ints | None] = {
-            "%tid.x": lane % self.threads, "%ctaid.x": block % gx, "%ctaid.y": block // gx,
+            "%tid.x": lane % self.threads, "%ctaid.x": block % gx, "%ctaid.y": block // gx % gy,
+            "%ctaid.z": block // (gx * gy),
         }  # fmt: skip
-        for name, one in (("%tid.y", 0), ("%tid.z", 0), ("%ctaid.z", 0), ("%ntid.x", self.threads)):
+        for name, one in (("%tid.y", 0), ("%tid.z", 0), ("%ntid.x", self.threads)):
             self.registers[name] = np.full(self.count, one)
         self.code: list[tuple[str, str, str, list[str]]] = []
         self.labels: dict[str, int] = {}
@@ -99,8 +108,9 @@ class _Run:
         if kind in ("ld", "st") and words[1] != "param":
             load = kind == "ld"
             data = registers_in(operands[0] if load else operands[1])
-            if "shared" not in name and "local" not in name:
-                self.move(operands[1 if load else 0], width_of(name) // 8 * len(data), here, write=not load)
+            if "local" not in name:
+                width = width_of(name) // 8 * len(data)
+                self.move(operands[1 if load else 0], width, here, write=not load, shared="shared" in name)
             for one in data if load else ():
                 self.registers[one] = None
         elif kind == "ld":
@@ -119,13 +129,13 @@ class _Run:
             for one in registers_in(target):
                 self.put(one, self.compute(words, sources), here)
 
-    def move(self, operand: str, width: int | Ints, here: Mask, write: bool) -> None:
+    def move(self, operand: str, width: int | Ints, here: Mask, write: bool, shared: bool = False) -> None:
         found = ADDRESS.fullmatch(operand)
         assert found is not None
         address = self.known(found[1]) + (int(found[2], 0) if found[2] else 0)
         lanes = np.flatnonzero(here)
         each = np.broadcast_to(np.asarray(width, np.int64), (self.count,))
-        self.moved.append(Moved(lanes, address[lanes], each[lanes], write))
+        (self.in_shared if shared else self.moved).append(Moved(lanes, address[lanes], each[lanes], write))
 
     def compute(self, words: list[str], sources: list[str]) -> Ints | None:
         kind, last = words[0], words[-1]
@@ -162,7 +172,14 @@ class _Run:
             "sub": lambda: a - b, "mul": lambda: a * b, "and": lambda: a & b, "or": lambda: a | b,
             "xor": lambda: a ^ b, "min": lambda: np.minimum(a, b), "max": lambda: np.maximum(a, b),
         }  # fmt: skip
-        assert kind in simple and "hi" not in words, ".".join(words)
+        assert kind in simple and ("hi" not in words or (kind == "mul" and width == 32)), ".".join(words)
+        if "hi" in words:
+            whole = (
+                a * b
+                if signed
+                else (a.astype(np.uint64) * b.astype(np.uint64) >> np.uint64(32)).astype(np.int64)
+            )
+            return _cut(whole >> 32 if signed else whole, width)
         return _cut(simple[kind](), 2 * width if wide else width)
 
 
