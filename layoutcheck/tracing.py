@@ -112,9 +112,13 @@ def repaired(
         raise InputError(f"no fix is called '{by[:40]}'", expected=names)
     check_script(script.path)
     looked = _looked(script, lowered, order, _ORDER_SECONDS)
-    with looked.lowering() as lowering:  # one process of the DSL lowers the kernels of all edits
+    with contextlib.ExitStack() as stack:
+        lowering = stack.enter_context(looked.lowering())  # one process of the DSL for all edits
 
         def trace(path: str, cwd: str | None, quiet: bool = True) -> Trace:
+            nonlocal lowering
+            if lowering is not None and lowering.problem:  # an edit ended it: the next has another
+                lowering = stack.enter_context(looked.lowering())
             return script.trace(lowering, path=path, cwd=cwd, quiet=quiet)
 
         began = time.time()

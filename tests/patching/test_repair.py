@@ -6,6 +6,7 @@ import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -111,6 +112,25 @@ def test_the_promise_of_a_dynamic_tensor_is_made_at_the_caller(
         "cute.copy(tiled, held, part, pred=pred)",
     ]
     assert all(cycles > 0 for one in found.repairs for cycles in one.cycles)
+
+
+def test_edits_share_a_process_until_one_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    used = []
+
+    def trace(script: Script, lowering: Any, **_: Any) -> Trace:
+        used.append(lowering)
+        if len(used) == 2:
+            lowering.problem = "the CuTe DSL's process ended unexpectedly"
+        return Trace(())
+
+    def edits(path: str, found: Trace, retrace: Any, *_: Any) -> Any:
+        return [retrace(path, None) for _ in range(3)]
+
+    monkeypatch.setattr(Script, "trace", trace)
+    monkeypatch.setattr("layoutcheck.tracing.repair", edits)
+    fixed(tmp_path, "")
+    first, second, third, fourth = used
+    assert first is second and third is fourth and second is not third and not third.problem
 
 
 def test_the_block_of_the_launch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
