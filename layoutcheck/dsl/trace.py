@@ -39,6 +39,7 @@ _GRACE_SECONDS = 5.0  # between asking a script to end and ending it
 _DRIVER_SECONDS = 20.0  # that a killed process may take to leave the GPU's driver
 _TESTS_FAILED = (1, 2)  # pytest's statuses: tests failed, or could not be collected
 _SITE = Path(__file__).parent / "site"
+_TARGETS = ("CUTE_DSL_ARCH", "CUTE_EXPERIMENTAL_DSL_ARCH")  # each of the DSL's two compilers reads its own
 CACHES = {"QUACK_CACHE_ENABLED": "0", "FLASH_ATTENTION_CUTE_DSL_CACHE_ENABLED": "0"}
 _CHECKS_AT_CALL = ("CUTE_DSL_VERIFY_TRACE", "CUTE_DSL_DEBUG")  # raise before there is a module to see
 
@@ -129,10 +130,13 @@ def environment(
     )
     env.pop("LAYOUTCHECK", None)
     if arch is not None:
-        env["CUTE_DSL_ARCH"] = arch
+        env.update(dict.fromkeys(_TARGETS, arch))
     if not launch:  # what is not compiled must not be kept, nor taken from where it was kept
         env.update(CACHES)
         env.setdefault("CUTE_DSL_ARCH", "sm_90a")
+        env.setdefault(
+            "CUTE_EXPERIMENTAL_DSL_ARCH", env["CUTE_DSL_ARCH"]
+        )  # not that of a GPU of this machine
         env.setdefault("TORCHDYNAMO_DISABLE", "1")  # torch.compile generates code for a GPU that is not there
     return env
 

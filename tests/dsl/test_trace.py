@@ -419,3 +419,24 @@ def test_no_compiled_kernel_is_asked_how_many_clusters_are_active(
     for hook in hooks["cutlass.utils.hardware_info"]:
         hook(SimpleNamespace(HardwareInfo=HardwareInfo))
     assert HardwareInfo().get_max_active_clusters(2) == clusters
+
+
+@pytest.mark.dsl
+@pytest.mark.parametrize(("asked", "said"), [("sm_100a", "sm_100a"), (None, "sm_80")])
+def test_both_compilers_of_the_dsl_take_the_target_that_was_asked_for(
+    asked: str | None, said: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """cute.experimental's reads a variable of its own; without it, it took that of the machine's GPU."""
+    monkeypatch.setenv("CUTE_DSL_ARCH", "sm_80")
+    if asked:
+        monkeypatch.setenv("CUTE_EXPERIMENTAL_DSL_ARCH", "sm_90a")
+    (folder / "targets.py").write_text(
+        "import cutlass.cute; from cutlass.base_dsl import dsl\n"
+        "print(*sorted({one.envar.arch for one in dsl.DSLSingletonMeta._instances.values()}))\n"
+        "print(len(dsl.DSLSingletonMeta._instances))\n"
+    )
+    with (folder / "targets.txt").open("w+b") as output:
+        trace_script(str(folder / "targets.py"), launch=False, arch=asked, output=output)
+    targets, compilers = (folder / "targets.txt").read_text().splitlines()[:2]
+    assert targets == said
+    assert int(compilers) >= 2
