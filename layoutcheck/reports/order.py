@@ -10,6 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from layoutcheck.reports.alike import alike
 from layoutcheck.reports.located import Located
 from layoutcheck.reports.pictures.order import drawn_text
 from layoutcheck.reports.style import Style
@@ -165,10 +166,11 @@ def element_counts(reports: Sequence[ElementReport], style: Style) -> Iterator[s
         f"element accesses: {sum(one.known for one in reports)} of {total} known for all threads: {said}",
         "    ", "  ",
     )  # fmt: skip
-    for reason, count in unchecked.most_common(_MOST_NOTES):
-        yield from style.wrap(f"not checked: {count}: {reason}", "      ", "    ")
-    if len(unchecked) > _MOST_NOTES:
-        yield f"    not checked: {len(unchecked) - _MOST_NOTES} more reasons (--format json lists them)"
+    groups = alike(unchecked.items())
+    for words, count, _ in groups[:_MOST_NOTES]:
+        yield from style.wrap(f"not checked: {count}: {words}", "      ", "    ")
+    if len(groups) > _MOST_NOTES:
+        yield f"    not checked: {len(groups) - _MOST_NOTES} more reasons (--format json lists them)"
 
 
 def to_dicts(orders: Sequence[Told]) -> list[dict[str, Any]]:

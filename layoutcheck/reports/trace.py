@@ -16,6 +16,7 @@ from layoutcheck.findings import SCHEMA_VERSION
 from layoutcheck.gate import NO_GATE, Gate
 from layoutcheck.patching.causes import Cause, others
 from layoutcheck.reports import order, text
+from layoutcheck.reports.alike import alike
 from layoutcheck.reports.located import Located
 from layoutcheck.reports.style import Style
 from layoutcheck.sources.callers import callers, shown
@@ -256,19 +257,19 @@ def _counts(judged: JudgedTrace, style: Style) -> Iterator[str]:
         yield from style.wrap(tiers(found["pictures"]), "    ", "  ")
     for reason, count in list(found["missing"].items())[:_MOST_REASONS]:
         yield from style.wrap(f"{count}: {reason}", "      ", "    ")
-    for reason, count in list(found["bounded_if"].items())[:_MOST_REASONS]:
+    for words, count, reasons in alike(found["bounded_if"].items())[:_MOST_REASONS]:
         copies = _many(count, "copy", "copies")
-        places = in_lines(one.where for one in judged.trace.copies if one.bounded_if == reason)
-        yield from style.wrap(f"bounds of {copies} rest on the caller{places}: {reason}", "    ", "  ")
+        places = in_lines(one.where for one in judged.trace.copies if one.bounded_if in reasons)
+        yield from style.wrap(f"bounds of {copies} rest on the caller{places}: {words}", "    ", "  ")
     for title, count in found["weak_bases"].items():
         copies = _many(count, "copy rests", "copies rest")
         text = f"{copies} on the caller: {title}, it has to be one of 16 B (LC230)"
         yield from style.wrap(text, "    ", "  ")
     if any(one.has_tail for one in judged.trace.copies):
         yield "  (predicates for them: --fix --by guard-tail)"
-    for reason, count in found["unbounded"].items():
+    for words, count, _ in alike(found["unbounded"].items()):
         yield from style.wrap(
-            f"not checked: bounds of {_many(count, 'copy', 'copies')}: {reason}", "    ", "  "
+            f"not checked: bounds of {_many(count, 'copy', 'copies')}: {words}", "    ", "  "
         )
     yield from order.all_counts(judged.trace, style)
     for failure in judged.trace.failures:

@@ -18,6 +18,7 @@ from layoutcheck.copies.copy import Copy
 
 TOO_MANY = "no tensor may have"  # so begin conditions on extents that have nothing to do with tails
 SMALLER = "no other tensor may have larger dynamic extents than its own"
+KEPT = "in the program's own calls it stays inside"
 _MOST_LINES = 3  # of those in one sentence
 VERIFIER_PREFIX = re.compile(r"'cute\.\w+' op |Inputs are incorrect for type: \S+\n")  # of its messages
 

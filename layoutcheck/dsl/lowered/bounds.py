@@ -25,7 +25,7 @@ from layoutcheck.dsl.lowered.judged_blocks import LOADED, Judged
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp, global_parts
 from layoutcheck.dsl.lowered.modes import judged_in_modes
 from layoutcheck.dsl.lowered.overflows import least_extent, least_integer, overflowing
-from layoutcheck.sources.traced import SMALLER, TOO_MANY, LoweredFault
+from layoutcheck.sources.traced import KEPT, SMALLER, TOO_MANY, LoweredFault
 
 UNUSED = "whether it uses what it reads of another coordinate"
 RELATED = "how the dynamic extents relate is not known"
@@ -37,7 +37,6 @@ WRAPS = (
     "its 32-bit offset overflows if all integer arguments are {} or more; with cutlass.Int64 for them and "
     "for its coordinates it does not"
 )
-KEPT = "in the program's own calls it stays inside"
 REPAIR = "with a dynamic pitch of 64 bits (cute.sym_int64), or coordinates of cutlass.Int64, they are not"
 
 

@@ -8,11 +8,10 @@ import pytest
 
 from layoutcheck.dsl.called import MOST, Called, Calls, Compiled
 from layoutcheck.dsl.lowered.arguments import Numbers
-from layoutcheck.dsl.lowered.bounds import KEPT
 from layoutcheck.dsl.lowered.calls import Call, numbers_of
 from layoutcheck.dsl.lowered.grid import RUN_TIME
 from layoutcheck.judge import judge_traced
-from layoutcheck.sources.traced import TracedCopy
+from layoutcheck.sources.traced import KEPT, TracedCopy
 from layoutcheck.tracing import Script, traced
 from tests.on_gpu import ON_GPU
 
