@@ -74,6 +74,19 @@ def in_bulk(x: cute.Tensor, y: cute.Tensor, inside: cutlass.Constexpr):
     rows(x, y, inside).launch(grid=(4, 1, 1), block=(128, 1, 1))
 
 @cute.kernel
+def staged(x: cute.Tensor, y: cute.Tensor, reduced: cutlass.Constexpr):
+    t, b = cute.arch.thread_idx()[0], cute.arch.block_idx()[0]
+    s = cutlass.memory.SmemAllocator().allocate_tensor(Float32, cute.make_layout((128, 2)), 128)
+    stage = b % 2 if const_expr(reduced) else b
+    s[t, stage] = x[b * 128 + t]
+    cute.arch.sync_threads()
+    y[b * 128 + t] = s[127 - t, b % 2]
+
+@cute.jit
+def by_stage(x: cute.Tensor, y: cute.Tensor, reduced: cutlass.Constexpr):
+    staged(x, y, reduced).launch(grid=(4, 1, 1), block=(128, 1, 1))
+
+@cute.kernel
 def counted(x: cute.Tensor, count: cute.Tensor, y: cute.Tensor, tc: cute.TiledCopy):
     t, b = cute.arch.thread_idx()[0], cute.arch.block_idx()[0]
     s = cutlass.memory.SmemAllocator().allocate_tensor(Float32, cute.make_layout(128), 128)
@@ -101,6 +114,7 @@ if __name__ == "__main__":
         cute.compile(generic, *given, right)
         cute.compile(by_tma, fake(N), fake(16, 64), right)
         cute.compile(in_bulk, fake(1024), fake(512), right)
+        cute.compile(by_stage, fake(512), fake(512), right)
     cute.compile(loaded, fake(N), fake(1, dtype=Int32), fake(1024))
 """
 
@@ -109,15 +123,16 @@ def test_what_a_kernel_is_given(traced: Traced) -> None:
     """The last of 8 blocks has 104 elements of 128; the bulk copy that begins 4 elements late ends late."""
     found = traced(PROGRAM)
     assert not found.failures, found.failures
-    faults: dict[int, list[object]] = {number: [] for number in range(7)}
+    faults: dict[int, list[object]] = {number: [] for number in range(9)}
     for number, kernel in enumerate(found.kernels):
         for module in (one for one in found.elements if one.kernel == kernel.name):
             beyond = [one for one in module.findings if one.code == "LC204"]
             faults[number] += [(one.evidence["block"], one.evidence["thread"]) for one in beyond]
     names = [kernel.name for kernel in found.kernels]
-    assert len(set(names)) == len(names) == 7
-    assert [len(faults[i]) for i in (0, 1, 3, 4)] == [1, 1, 0, 0]
+    assert len(set(names)) == len(names) == 9
+    assert [len(faults[i]) for i in (0, 1, 3, 4, 5, 7)] == [1, 1, 1, 0, 0, 0]
     assert faults[0] == faults[1] == [("(7,0,0)", 104)]
+    assert faults[3] == [("(2,0,0)", 0)]  # the first block whose stage is beyond the ring
     told = []
     for one in found.copies:
         faults_of = one.addresses.faults if one.addresses is not None else ()
