@@ -102,6 +102,27 @@ def test_a_barrier_that_some_threads_skip_is_taken_out_of_its_condition() -> Non
     assert ways[0] == (13, "pass; cute.arch.sync_threads()")
 
 
+STAGED = """import cutlass.cute as cute
+@cute.kernel
+def kernel(source, data):
+    for turn in cutlass.range(turns):
+        fill(data)
+        use(turn)
+        cute.arch.barrier()
+        read(data)
+        cute.arch.sync_threads()
+"""
+
+
+@pytest.mark.parametrize(("copy", "reader", "wanted"), [(5, 8, 7), (8, 5, 9), (5, 6, None)])
+def test_a_wait_stands_before_a_barrier_that_is_there(copy: int, reader: int, wanted: int | None) -> None:
+    """The barrier hands on what each thread has waited for, now or before the next turn: no second one."""
+    places = place(copy, "copies (cp.async)"), place(reader, thread=64)
+    line, added = proposed(finding("LC501", "not-complete", *places, cause="no-wait"), STAGED)[0]
+    wait = "cute.arch.cp_async_wait_group(0)"
+    assert (line, added) == ((wanted, wait) if wanted else (reader, f"{wait}; cute.arch.sync_threads()"))
+
+
 @pytest.mark.parametrize(
     ("one", "wanted"),
     [

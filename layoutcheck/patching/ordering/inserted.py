@@ -75,6 +75,11 @@ class Missing:
         for commit in commits:
             if commit:
                 yield self.titled(commit, "cp_async_commit_group()")
+            for slot in self.before_barriers() if cause != "wait-count" else ():
+                for pending in range(most, -1, -1):
+                    yield from self.put(
+                        slot, Spelling(slot.source).arch(f"cp_async_wait_group({pending})"), also=commit
+                    )
             for pending in range(most, -1, -1):
                 for slot in self.between() if cause != "wait-count" else ():
                     wait = Spelling(slot.source).arch(f"cp_async_wait_group({pending})")
@@ -192,7 +197,7 @@ class Missing:
         source = self.program.sources.get(one.file)
         for call in source.calls() if source is not None and one.file == other.file else ():
             inside = one.line < call.lineno < other.line
-            if source is None or not inside or name_of(call) != "sync_threads":
+            if source is None or not inside or name_of(call) not in _BARRIERS:
                 continue
             if slots.branches(slots.chain(source, call.lineno)):
                 yield source, call
@@ -209,6 +214,11 @@ class Missing:
         """The slots between both places, behind the statement that is there and does not do it."""
         found = slots.gaps(self.program, self.first, self.second) if len(self.places) > 1 else []
         return self.few(found, MOST_SLOTS)
+
+    def before_barriers(self) -> list[Slot]:
+        """The slots between both places before a barrier of the block, which hands on what is waited for."""
+        found = slots.passed(self.program, self.first, self.second) if len(self.places) > 1 else []
+        return self.few([one for one in found if _is_call(one.stmt, *_BARRIERS)], MOST_SLOTS)
 
     def initialised(self) -> list[Slot]:
         """The slots behind the file's initialisations of mbarriers."""
@@ -313,8 +323,11 @@ def _moved_out(source: Source, steps: Sequence[slots.Step]) -> Iterator[Way]:
             yield title, (edits[0], edits[1])
 
 
-def _is_call(stmt: ast.stmt, name: str) -> bool:
-    return isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Call) and name_of(stmt.value) == name
+def _is_call(stmt: ast.stmt, *names: str) -> bool:
+    return isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Call) and name_of(stmt.value) in names
+
+
+_BARRIERS = ("barrier", "sync_threads")
 
 
 _CONSUMER = ("consumer_wait", "consumer_release", "consumer_try_wait")

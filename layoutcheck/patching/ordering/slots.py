@@ -68,6 +68,22 @@ def gaps(program: Program, first: KernelPlace, second: KernelPlace) -> list[Slot
     return sorted(slots, key=lambda slot: slot.branches)
 
 
+def passed(program: Program, first: KernelPlace, second: KernelPlace) -> list[Slot]:
+    """The slots before each statement that stands between two places in the block that both are in."""
+    found: list[Slot] = []
+    for frame, other in _together(program, first, second):
+        source = program.sources[frame.file]
+        one, two = chain(source, frame.line), chain(source, other.line)
+        depth = _shared(one, two)
+        if depth is None:
+            continue
+        block = one[depth].block
+        at, to = block.index(one[depth].stmt), block.index(two[depth].stmt)
+        between = block[at + 1 : to] if at < to else [*block[at + 1 :], *block[:to]]
+        found += [Slot(source, stmt, False, branches(one[: depth + 1])) for stmt in between]
+    return found
+
+
 def behind(program: Program, place: KernelPlace) -> list[Slot]:
     """The slots behind a place in its own function, the statements around it from outermost to innermost."""
     return _around(program, place, after=True)
