@@ -1,4 +1,4 @@
-"""Reading files of a repository that nobody vouches for: regular files only, and only inside of it."""
+"""Reading files of an untrusted repository: regular files only, and only inside of it."""
 
 from __future__ import annotations
 

@@ -69,6 +69,18 @@ def test_no_command_of_a_page_is_misspelled() -> None:
     assert len(pages) > 100 and shown == []
 
 
+def test_each_room_is_named_and_each_name_is_a_room() -> None:
+    page = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    blocks = "\n".join(page.split("```")[1::2])
+    package = ROOT / "layoutcheck"
+    folders = {f"{each.parent.name}/" for each in package.glob("*/__init__.py")}
+    modules = {each.name for each in package.glob("*.py")} - {"__init__.py", "__main__.py"}
+    unnamed = {name for name in folders | modules if not re.search(rf"\b{re.escape(name)}", blocks)}
+    assert unnamed == set() and len(folders) > 15
+    named = set(re.findall(r"[a-z_0-9]+\.py", blocks)) - {"ing.py"}
+    assert named <= {each.name for each in package.rglob("*.py")}
+
+
 def test_every_phrase_of_the_walk_is_in_the_report() -> None:
     text = (DOCS / "first-error.md").read_text(encoding="utf-8")
     report = " ".join(text.split("$ layoutcheck explain - < error.txt")[1].split("```")[0].split())
