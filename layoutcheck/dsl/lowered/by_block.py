@@ -5,7 +5,7 @@ from __future__ import annotations
 from layoutcheck.dsl.lowered.needed import Needed, terminator
 from layoutcheck.sources.mlir import Block, Operation, Value
 
-_INDEX = ("nvvm.read.ptx.sreg.ctaid", "nvvm.read.ptx.sreg.clusterid", "nvvm.read.ptx.sreg.cluster.ctaid")
+_INDEX = ("nvvm.read.ptx.sreg.ctaid", "nvvm.read.ptx.sreg.clusterid", "nvvm.read.ptx.sreg.cluster.cta")
 
 
 class ByBlock:

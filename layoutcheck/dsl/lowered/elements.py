@@ -13,8 +13,8 @@ from collections.abc import Iterable
 from layoutcheck.dsl.lowered import Kernel, Lowered
 from layoutcheck.dsl.lowered.evaluate import tag as tag_of
 from layoutcheck.dsl.lowered.faults import KNOWN, Outside, addresses, with_faults, written
-from layoutcheck.dsl.lowered.inline_ptx import UNREAD
-from layoutcheck.dsl.lowered.instructions import written_in_ptx
+from layoutcheck.dsl.lowered.inline_ptx import NOT_HELD, UNREAD
+from layoutcheck.dsl.lowered.instructions import in_shared_by_ptx, written_in_ptx
 from layoutcheck.dsl.lowered.lowered_op import SINGLE, LoweredOp
 from layoutcheck.dsl.lowered.shared_bounds import IN_SHARED, MEANT
 from layoutcheck.errors import InputError
@@ -81,9 +81,12 @@ def check_elements(module: TracedModule, lowered: Lowered, beyond: Outside) -> E
             last = tuple([one for one in faults if one.side == "dst"] or faults)
             tell(findings(Addresses(threads, (), last), "work on an mbarrier"), kernel, tag)
         for asm in kernel.grid.kernel.walk() if kernel.grid else ():
-            if written_in_ptx(asm) == UNREAD:
-                seen += 1
+            unread = written_in_ptx(asm) == UNREAD
+            if unread:
                 leave(f"bounds in global memory: {UNREAD}", tag_of(asm))
+            elif in_shared_by_ptx(asm):
+                leave(f"bounds {IN_SHARED}{NOT_HELD}", tag_of(asm))
+            seen += unread
         ops = {tag: op for tag, op in kernel.lowered_ops.items() if _is_element(op)}
         stored = written(lowered, dict.fromkeys(ops))
         for tag, op in ops.items():

@@ -13,6 +13,7 @@ from functools import cache
 from typing import NamedTuple
 
 UNREAD = "inline PTX reaches memory by an instruction whose address is not read here"
+NOT_HELD = "where inline PTX reaches it"
 _STATEMENT = re.compile(
     r"(?:@(?P<negated>!?)(?P<guard>%?\w+)\s+)?(?P<name>[a-z]\w*(?:\.[\w:]+)*)\s*(?P<rest>.*)", re.DOTALL
 )
@@ -28,6 +29,10 @@ _KINDS = {"ld": "load.ext", "ldu": "load.ext", "st": "store.ext", "red": "red", 
 _OTHERS = re.compile(
     r"(?:cp\.async\.(?:c[ag]|bulk\.(?!tensor|commit|wait|prefetch))|cp\.reduce\.async\.bulk\.(?!tensor)"
     r"|multimem\.)"
+)
+
+_SHARED = re.compile(
+    r"(?<![\w.])(?:ld|st|red|atom|ldmatrix|stmatrix|cp\.async\.c[ag]|cp\.async\.bulk)(?:\.[\w:]+)*\.shared\b"
 )
 
 
@@ -46,6 +51,12 @@ class PtxAccess(NamedTuple):
 def unescaped(text: str) -> str:
     """A string attribute as it was before MLIR printed it."""
     return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text)
+
+
+@cache
+def reaches_shared(text: str) -> bool:
+    """Whether inline PTX loads from shared memory or stores there; mbarriers are not meant."""
+    return _SHARED.search(text) is not None
 
 
 @cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from layoutcheck.dsl.lowered.inline_ptx import PtxAccess, accesses_of, unescaped
+from layoutcheck.dsl.lowered.inline_ptx import PtxAccess, accesses_of, reaches_shared, unescaped
 from layoutcheck.dsl.lowered.types import parse_type
 from layoutcheck.sources.mlir import Operation
 from layoutcheck.sources.mlir import Value as SsaValue
@@ -56,6 +56,11 @@ def written_in_ptx(op: Operation) -> tuple[PtxAccess, ...] | str:
         return ()
     text = unescaped(op.attributes.get("asm_string", ""))
     return accesses_of(text, op.attributes.get("constraints", "").count("="))
+
+
+def in_shared_by_ptx(op: Operation) -> bool:
+    """Whether inline PTX loads from shared memory or stores there."""
+    return op.name == "llvm.inline_asm" and reaches_shared(unescaped(op.attributes.get("asm_string", "")))
 
 
 def is_access(op: Operation) -> bool:

@@ -77,14 +77,14 @@ def in_bulk(x: cute.Tensor, y: cute.Tensor, inside: cutlass.Constexpr):
 def staged(x: cute.Tensor, y: cute.Tensor, reduced: cutlass.Constexpr):
     t, b = cute.arch.thread_idx()[0], cute.arch.block_idx()[0]
     s = cutlass.memory.SmemAllocator().allocate_tensor(Float32, cute.make_layout((128, 2)), 128)
-    stage = b % 2 if const_expr(reduced) else b
+    stage = b % 2 if const_expr(reduced) else cute.arch.block_idx_in_cluster()
     s[t, stage] = x[b * 128 + t]
     cute.arch.sync_threads()
     y[b * 128 + t] = s[127 - t, b % 2]
 
 @cute.jit
 def by_stage(x: cute.Tensor, y: cute.Tensor, reduced: cutlass.Constexpr):
-    staged(x, y, reduced).launch(grid=(4, 1, 1), block=(128, 1, 1))
+    staged(x, y, reduced).launch(grid=(4, 1, 1), block=(128, 1, 1), cluster=(4, 1, 1))
 
 @cute.kernel
 def counted(x: cute.Tensor, count: cute.Tensor, y: cute.Tensor, tc: cute.TiledCopy):
