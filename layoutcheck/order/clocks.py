@@ -85,8 +85,9 @@ class Clocks:
         return found
 
     def meet(self, warp: int) -> None:
-        """The lanes of a warp meet."""
+        """The lanes of a warp meet; what it does from now on is a new step, of which they know nothing yet."""
         self.known[warp, LANES, warp] = self.known[warp, HAPPENED, warp]
+        self.known[warp, HAPPENED, warp] += 1
 
     def learn(self, warp: int, clock: Clock) -> None:
         """Take over what `clock` knows."""

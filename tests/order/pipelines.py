@@ -31,7 +31,7 @@ TOLD = {
     "tail_groups": (("LC501", "LC501", "LC501"), THREADS, 1),
     "initialised": (("LC506", "LC510"), THREADS, 1),
     "staged_epilogue": (("LC504", "LC502"), THREADS, 1),
-    "one_lane": (("LC524",), 64, 1),
+    "one_lane": (("LC524", "LC524"), 64, 1),
     "cluster_ring": (("LC504", "LC504"), THREADS, 2),
 }
 
@@ -271,7 +271,10 @@ def staged_epilogue(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
 
 @cute.kernel
 def one_lane(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
-    """All lanes write and one arrives for them: 1 without sync_warp (NVIDIA/cudnn-frontend#426)."""
+    """All lanes write and one arrives for them (NVIDIA/cudnn-frontend#426).
+
+    1 without sync_warp, 2 with one that comes before the stores.
+    """
     thread, _, _ = arch.thread_idx()
     warp = arch.make_warp_uniform(arch.warp_idx())
     given, taken, data, full = rows(source), rows(target), buffer(64), barriers(2)
@@ -284,6 +287,8 @@ def one_lane(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
     for turn in cutlass.range(TURNS, unroll=1):
         if warp == 0:
             arch.mbarrier_wait(empty, (turn + 1) % 2)
+            if const_expr(how == 2):
+                arch.sync_warp()
             data[thread] = given[(thread, turn)]
             if const_expr(how == 0):
                 arch.sync_warp()

@@ -42,6 +42,19 @@ def test_one_lane_hands_over_nothing_to_its_own_warp() -> None:
     assert found(1, 1) == set()
 
 
+@pytest.mark.parametrize("again", [True, False])
+def test_lanes_that_met_have_not_met_after_their_next_store(again: bool) -> None:
+    clocks = Clocks(2)
+    shadow, cells = Shadow(8, SHARED, STRICT, 2), np.arange(4, dtype=np.int64)
+    clocks.meet(0)
+    assert list(shadow.write(Access(cells, 1 << 10, 0, clocks.now(0), False), clocks.known[0])) == []
+    if again:
+        clocks.meet(0)
+    clocks.learn(1, clocks.snapshot(0))
+    access = Access(cells, 2 << 10 | 32, 1, clocks.now(1), False)
+    assert {clash.kind for clash in shadow.read(access, clocks.known[1])} == (set() if again else {"lane"})
+
+
 @pytest.mark.sweep
 @pytest.mark.parametrize("of", ["pipelines", "fresh"])
 def test_broken_variants_are_told_and_right_ones_are_not(of: str) -> None:
