@@ -85,7 +85,7 @@ class Clocks:
         return found
 
     def meet(self, warp: int) -> None:
-        """The lanes of a warp meet; what it does from now on is a new step, of which they know nothing yet."""
+        """The lanes of a warp meet; what they do from now on is a new step, not handed over yet."""
         self.known[warp, LANES, warp] = self.known[warp, HAPPENED, warp]
         self.known[warp, HAPPENED, warp] += 1
 

@@ -55,6 +55,7 @@ class WatchedKernel:
     types: list[str]
     meanings: dict[Operation, Meaning]
     launches: Callable[[Extent, int | None], dict[str, Launched]]
+    arguments: int = 0  # of the host function that has most of them
 
     def with_numbers(self, extent: Extent, integer: int) -> WatchedKernel | None:
         """The kernel with other dynamic extents and integers; None where no host function launches it so."""
@@ -169,6 +170,7 @@ def kernels(lowered: str, types: dict[str, list[str]] | None = None) -> list[Wat
                 (types or {}).get(name_of(op), []),
                 meanings,
                 launches,
+                max(map(len, (types or {}).values()), default=0),
             )
         )
     return found

@@ -33,15 +33,18 @@ class Replays:
         blocks: list[Watched],
         orders: Sequence[bool] = (False, True),
         longer: Callable[[], list[Watched] | None] | None = None,
+        alike: bool = True,
     ) -> None:
         """Run the warps of the blocks forwards and backwards. Raises OutOfTime.
 
         `longer` gives the same blocks with more turns of the loops that were cut: what still waits at the
-        same place, in the same turn, waits for nothing that was cut.
+        same place, in the same turn, waits for nothing that was cut. Where loops are not `alike`, no wait
+        that never ends is told.
         """
         for backwards in orders:
             outcome = run(blocks, self.transfers, backwards, self.budget)
             self.events = max(self.events, outcome.events)
+            outcome.past_cut |= not alike
             if outcome.past_cut and longer is not None and any(p.kind in _ENDLESS for p in outcome.problems):
                 outcome.past_cut = self._only_seems(outcome, longer(), backwards)
             if outcome.undecided is not None:
@@ -64,7 +67,7 @@ class Replays:
         """Replay a run. Raises OutOfTime."""
         if run.given and self.problem:
             return
-        self.replay(run.blocks, run.orders, run.longer if run.first else None)
+        self.replay(run.blocks, run.orders, run.longer if run.first else None, run.alike)
         if run.given:
             self.problem = ""  # the kernel could be followed without
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.contents import Contents, followed
 from layoutcheck.order.events import MOST_TILES, WatchedKernel
-from layoutcheck.order.trips import MOST_TURNS, ending, variations
+from layoutcheck.order.trips import MOST_TURNS, ending, persistent, variations
 from layoutcheck.order.watched import Watched
 
 # Another version's operations may have other shapes than those of the modelled one.
@@ -49,13 +49,15 @@ class Cluster:
 class Run:
     """What the blocks of a cluster do.
 
-    `first` says that the kernel is launched as it is, `given` that contents of memory are.
+    `first` says that the kernel is launched as it is, `given` that contents of memory are, `alike` that all
+    extents have one number, so that loops that belong together turn as often.
     """
 
     blocks: list[Watched]
     cluster: Cluster
     first: bool
     given: bool = False
+    alike: bool = True
 
     @property
     def orders(self) -> tuple[bool, ...]:
@@ -77,6 +79,10 @@ def runs(kernel: WatchedKernel, budget: Budget) -> Iterator[Run]:
     with contextlib.suppress(*SURPRISES, ArithmeticError):
         if (other := _ending(usual, found[-1].blocks)) is not None:
             yield from _varied(replace(usual, kernel=other, tiles=MOST_TURNS))
+    with contextlib.suppress(*SURPRISES, ArithmeticError):
+        for smaller in persistent(kernel, found[0].blocks[0], budget):
+            for run in _varied(replace(usual, kernel=smaller)):
+                yield replace(run, alike=False)
     for numbers in variations(kernel, found[0].blocks[0], budget):
         with contextlib.suppress(*SURPRISES, ArithmeticError):  # numbers that no caller would give
             if (varied := kernel.with_numbers(*numbers)) is not None:

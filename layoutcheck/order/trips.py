@@ -12,16 +12,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from math import prod
 
+from layoutcheck.dsl.lowered.arguments import Extent, Unequal
 from layoutcheck.order.budget import Budget
 from layoutcheck.order.events import WatchedKernel
 from layoutcheck.order.watched import Watched
+from layoutcheck.sources.mlir import Operation
 
 EXTENT = 1024  # of every dynamic mode, where a turn's share of it is measured
 _TURNING = ("bulk_load", "cp_async")
 _MOST_STAGES = 8
 MOST_TURNS = 20  # of a loop over tiles: what drifts by one arrival in each phase goes wrong within them
 _TRIALS = 6  # of grids
+_SHARE = 4  # turns of a loop that goes on by the size of the grid: two stages, used twice
+_TRIED = 3  # smaller grids
 
 
 def trips(blocks: list[Watched]) -> int:
@@ -64,6 +69,43 @@ def variations(kernel: WatchedKernel, block: Watched, budget: Budget) -> Iterato
     if share > 1:
         yield share // 2, share // 2
     yield from zip(others, others, strict=True)
+
+
+def persistent(kernel: WatchedKernel, block: Watched, budget: Budget) -> Iterator[WatchedKernel]:
+    """The kernel on a smaller grid, on which a loop that goes on by the grid's size turns `_SHARE` times.
+
+    Such a grid is an integer's (of multiprocessors, most often), or the first extent of a tensor other than
+    those that the loop goes through. None where no loop turns more often than in `block`. Raises OutOfTime.
+    """
+    usual = kernel.with_numbers(EXTENT, EXTENT)
+    if usual is None or not any(_looping(op) for op in kernel.meanings):
+        return
+    few, tried = EXTENT // _SHARE, 0
+    given: list[tuple[Extent, int]] = [(EXTENT, few)]
+    given += [(Unequal(i, (few, EXTENT), EXTENT), EXTENT) for i in range(kernel.arguments)]
+    for numbers in given:
+        found = kernel.with_numbers(*numbers)
+        if found is None or prod(found.launch.grid) >= prod(usual.launch.grid):
+            continue
+        if _turns(found.watch(block.launch.index, block.token, budget)) > _turns(block):
+            yield found
+            return
+        tried += 1
+        if tried == _TRIED:
+            return
+
+
+def _looping(op: Operation) -> bool:
+    """Whether an operation is in a loop with a count."""
+    around = op.parent_operation
+    while around is not None and around.name != "scf.for":
+        around = around.parent_operation
+    return around is not None
+
+
+def _turns(block: Watched) -> int:
+    """How often its outermost loops turn, at most."""
+    return max((event.turns[0] + 1 for event in block.events if event.turns), default=1)
 
 
 def ending(

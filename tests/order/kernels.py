@@ -12,7 +12,7 @@ import cutlass.cute as cute
 from cutlass import BFloat16, Constexpr, Float32, Int32, Int64, const_expr
 from cutlass._mlir.dialects import llvm
 from cutlass.cute.nvgpu import cpasync, warpgroup
-from cutlass.cute.runtime import make_ptr
+from cutlass.cute.runtime import make_fake_tensor, make_ptr
 from cutlass.cutlass_dsl import dsl_user_op
 from cutlass.memory import SmemAllocator
 
@@ -313,6 +313,28 @@ def run_sized(source: cute.Pointer, target: cute.Pointer, turns: Int32, how: Con
 
 
 @cute.kernel
+def strided(rows: cute.Tensor, sums: cute.Tensor, how: Constexpr):
+    """A block takes every row that is the grid's size further on: 1 without the barrier between two rows."""
+    thread, _, _ = arch.thread_idx()
+    first, _, _ = arch.block_idx()
+    step, _, _ = arch.grid_dim()
+    data = buffer(THREADS)
+    total = Int32(0)
+    for row in cutlass.range(first, rows.shape[0], step, unroll=1):
+        data[thread] = rows[row, thread]
+        arch.sync_threads()
+        total += data[(thread + 32) % THREADS]
+        if const_expr(how == 0):
+            arch.sync_threads()
+    sums[first, thread] = total
+
+
+@cute.jit
+def run_strided(rows: cute.Tensor, sums: cute.Tensor, how: Constexpr):
+    strided(rows, sums, how).launch(grid=(sums.shape[0], 1, 1), block=(THREADS, 1, 1))
+
+
+@cute.kernel
 def signals(target: cute.Pointer, how: Constexpr):
     """Each block of a cluster sends a line to the other by st.async."""
     thread, _, _ = arch.thread_idx()
@@ -474,7 +496,7 @@ def run_multiply(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
 
 
 VARIANTS = {"neighbours": 3, "stages": 5, "bulk": 9, "store": 4, "groups": 3, "multiply": 6,
-            "workspace": 3, "peers": 3, "handover": 4, "sized": 2, "signals": 3, "turns": 2,
+            "workspace": 3, "peers": 3, "handover": 4, "sized": 2, "strided": 2, "signals": 3, "turns": 2,
             "overlapped": 3, "scheduled": 5}  # fmt: skip
 
 if __name__ == "__main__":
@@ -482,5 +504,9 @@ if __name__ == "__main__":
         for variant in range(VARIANTS[name]):
             pointers = [make_ptr(Int32, 1 << 24, cute.AddressSpace.gmem, assumed_align=128) for _ in range(2)]
             size = [Int32(1024)] if name == "sized" else []
+            if name == "strided":
+                pointers = [
+                    make_fake_tensor(Int32, (cute.sym_int(), THREADS), (THREADS, 1)) for _ in range(2)
+                ]
             cute.compile(globals()[f"run_{name}"], *pointers, *size, variant)
             print(name, variant, flush=True)

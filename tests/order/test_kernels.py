@@ -264,6 +264,15 @@ def test_a_test_that_compiles_it_fails(tmp_path: Path) -> None:
     assert "1 failed, 1 passed" in told.stdout and "wrong[LC504]" in told.stdout, told.stdout
 
 
+def test_loops_that_go_on_by_the_grid_turn_more_than_once(traced: Trace) -> None:
+    right, race = reports(traced, "strided")
+    assert right.findings == () and right.problem == ""
+    (finding,) = race.findings
+    assert finding.code == "LC504" and "It happens at other sizes of the problem." in finding.message
+    first, second = (LINES[place.where.line - 1].strip() for place in finding.places[:2])
+    assert (first, second) == ("total += data[(thread + 32) % THREADS]", "data[thread] = rows[row, thread]")
+
+
 def test_other_trip_counts_are_tried(traced: Trace) -> None:
     right, odd = reports(traced, "sized")
     assert {0, 1, 2, 3, 15}.issubset(right.trips) and right.findings == ()
