@@ -4,8 +4,8 @@
 
 The V mode holds more elements than the atom moves (16 elements, one `cp.async` of 8), or the atom
 parts of the two sides differ in size, which the compiler does not compare. The remaining elements
-keep their old contents. In a traced kernel it may also be that not all threads of the tiled copy come by (one
-of 64 threads under `if warp == 0`), that what they leave in shared memory is read, and that nothing writes it.
+keep their old contents. In a traced kernel there is another cause: not all threads of the tiled copy reach it (it
+is made for 64 threads and stands under `if warp == 0`), and what the others should have written is read.
 
 ## Why
 
@@ -15,7 +15,7 @@ V modes `((atom, rest), ...)` only the rest is compared.
 ## How to fix it
 
 Make mode 0 exactly one atom vector and move what is left to another mode: `(16):(1)` becomes
-`((8,2)):((1,8))`. If threads are missing, let all threads of the tiled copy come by, or make it for those that do.
+`((8,2)):((1,8))`. If threads are missing, let all threads of the tiled copy reach it, or make it for those that do.
 
 ## How to silence it
 

@@ -7,8 +7,9 @@ holds for every such run, or is a run that goes wrong, is said.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,37 +23,15 @@ from layoutcheck.rules import rule
 from layoutcheck.sources.traced import Addresses, LoweredFault, LoweredSide
 
 _BY = "The addresses come from the compiler's own lowering, for all threads of a block."
-_CODES = {
-    "misaligned": "LC202",
-    "outside": "LC204",
-    "beyond": "LC204",
-    "mode": "LC204",
-    "leaves": "LC204",
-    "member": "LC204",
-    "unwritten": "LC203",
-    "race": "LC210",
-    "contested": "LC210",
-    "turns": "LC210",
-}
-_OTHER = {
-    "outside": "shared_bytes",
-    "beyond": "tensor_bytes",
-    "mode": "mode_extent",
-    "leaves": "allocation_bytes",
-    "member": "member_bytes",
-    "unwritten": "unwritten_bytes",
-    "race": "other_thread",
-    "contested": "other_thread",
-    "turns": "other_thread",
-}
-_DOUBTS = ("contested", "turns")
 _VERBS = {"src": "reads", "dst": "writes"}
 
 
 def findings(addresses: Addresses, what: str = "copy") -> Iterator[Finding]:
     """The faults, then what is slow, of a copy or of `what` else it is."""
-    yield from (_fault(fault, what) for fault in addresses.faults if fault.kind in _CODES)
-    faulty = {fault.side for fault in addresses.faults if fault.kind not in _DOUBTS}
+    yield from (_fault(fault, what) for fault in addresses.faults if fault.kind in _KINDS)
+    faulty = {
+        fault.side for fault in addresses.faults if not (fault.kind in _KINDS and _KINDS[fault.kind].doubt)
+    }
     for side in addresses.sides:
         if side.side in faulty:
             continue
@@ -79,104 +58,158 @@ def _cost(side: LoweredSide) -> SideCost:
 
 
 def _fault(fault: LoweredFault, what: str) -> Finding:
-    name, width, at = NAMES[fault.side], fault.width_bytes, fault.address
-    verb = _VERBS[fault.side]
-    if fault.kind == "misaligned":
-        title = f"a {width} B access to the {name} is not aligned: the kernel faults"
-        message = (
-            f"Thread {fault.thread}'s {fault.op} is {at % width} B past a {width} B boundary (byte {at} of "
-            f"{'shared memory' if fault.space == 'smem' else 'its tensor'})."
-        )
-    elif fault.kind == "outside":
-        title = f"the {what} {verb} outside the block's shared memory"
-        message = (
-            f"Thread {fault.thread}'s {fault.op} {verb} {width} B at byte {at} of the {fault.other} B "
-            "that the kernel allocates."
-        )
-    elif fault.kind == "beyond":
-        title = f"the {what} {verb} outside the tensor that the kernel was given"
-        message = (
-            f"Thread {fault.thread} of block {fault.block} {verb} {width} B at byte {at} of a tensor of "
-            f"{fault.other} B, and no predicate prevents it."
-        )
-        if fault.called:
-            message += f" The program calls the kernel so, with {fault.called}."
-        if fault.extent:
-            message += " It leaves the tensor with all dynamic extents that were tried, small and large."
-        if fault.overflows:
-            title += ": its 32-bit offset overflows"
-            message = (
-                f"The offset is computed in 32 bits, which hold 2^31 elements, and overflows: thread {fault.thread} "
-                f"of block {fault.block} {verb} {width} B at byte {at} of a tensor of {fault.other} B. With a "
-                "dynamic pitch of 64 bits (cute.sym_int64), or coordinates of cutlass.Int64, it is computed in 64 bits."
-            )
-    elif fault.kind == "mode":
-        title = f"the {what} {verb} outside a mode of the tensor that the kernel was given"
-        tried = ", with all dynamic extents that were tried" if fault.extent else ""
-        message = (
-            f"Thread {fault.thread} of block {fault.block} {verb} {width} B at index {fault.coordinate} of mode "
-            f"{fault.mode}, which has {fault.other}{tried}. In the tensor's memory (byte {at}) another coordinate's "
-            "element is there, and no predicate prevents it."
-        )
-    elif fault.kind == "leaves":
-        title = f"the {what} {verb} outside its own allocation in shared memory"
-        message = (
-            f"Thread {fault.thread}{f' of block {fault.block}' if fault.block else ''} {verb} {width} B at byte "
-            f"{at} of an allocation of {fault.other} B: "
-            "another allocation may lie there."
-        )
-        if fault.base:
-            title += ": its swizzle's pattern begins elsewhere"
-            message = (
-                f"The allocation is aligned to {fault.align} B, and a swizzle permutes absolute addresses. Where "
-                f"the allocation begins {fault.base} B past a multiple of 1024, as some order of the kernel's "
-                f"allocations has it, thread {fault.thread} {verb} {width} B at byte {at} of its {fault.other} B. "
-                "Allocate it with byte_alignment=1024."
-            )
-    elif fault.kind == "member":
-        title = f"the {what} {verb} outside its own member of a struct in shared memory"
-        message = (
-            f"Thread {fault.thread} {verb} {width} B at byte {at} of member {fault.mode}, which has {fault.other} B. "
-            f"There a value goes from one member to another: the bytes are used through member {fault.called} too."
-        )
-    elif fault.kind == "unwritten":
-        title = f"threads of the {what} do not come by, and what they would write is read"
-        message = (
-            f"Thread {fault.thread} of the tiled copy is no thread that comes by. Of the bytes that such threads would "
-            f"write {fault.other} are read, from byte {at} of shared memory on, and nothing in the kernel writes them."
-        )
-    elif fault.kind == "contested":
-        title = "several threads write the same bytes, and their values are not followed"
-        message = (
-            f"Threads {fault.thread} and {fault.other} write {width} B at byte {at} of shared memory. It is a race "
-            "unless they write the same."
-        )
-    elif fault.kind == "turns":
-        title = "threads of several warps write different data to the same bytes, perhaps in turns"
-        message = (
-            f"Threads {fault.thread} and {fault.other} write {width} B at byte {at} of shared memory, from "
-            "different sources. The kernel has barriers at which some of its warps wait: it is a race unless "
-            "they order the two."
-        )
-    else:
-        title = "several threads write different data to the same bytes"
-        message = (
-            f"Threads {fault.thread} and {fault.other} write {width} B at byte {at} of shared memory, from "
-            "different sources."
-        )
-    judged = rule(_CODES[fault.kind])
+    kind = _KINDS[fault.kind]
+    title, message = kind.tell(fault, what)
+    judged = rule(kind.code)
     evidence = {
-        "op": fault.op, "address": at, "width_bytes": width, "thread": fault.thread, "space": fault.space,
+        "op": fault.op, "address": fault.address, "width_bytes": fault.width_bytes, "thread": fault.thread,
+        "space": fault.space,
     }  # fmt: skip
-    if fault.kind != "misaligned":
-        evidence[_OTHER[fault.kind]] = fault.other
+    if kind.other:
+        evidence[kind.other] = fault.other
     if fault.block:
         evidence["block"] = fault.block
     return Finding(
         judged.code,
-        "unknown" if fault.kind in _DOUBTS else judged.severity,
+        "unknown" if kind.doubt else judged.severity,
         title,
         f"{message} {_BY}",
         Where(fault.side, None, fault.thread),
         evidence,
     )
+
+
+def _accesses(fault: LoweredFault) -> str:
+    """The access, as "reads 16 B at byte 32"."""
+    return f"{_VERBS[fault.side]} {fault.width_bytes} B at byte {fault.address}"
+
+
+def _misaligned(fault: LoweredFault, what: str) -> tuple[str, str]:
+    width, at = fault.width_bytes, fault.address
+    memory = "shared memory" if fault.space == "smem" else "its tensor"
+    return (
+        f"a {width} B access to the {NAMES[fault.side]} is not aligned: the kernel faults",
+        f"Thread {fault.thread}'s {fault.op} is {at % width} B past a {width} B boundary (byte {at} of {memory}).",
+    )
+
+
+def _outside(fault: LoweredFault, what: str) -> tuple[str, str]:
+    return (
+        f"the {what} {_VERBS[fault.side]} outside the block's shared memory",
+        f"Thread {fault.thread}'s {fault.op} {_accesses(fault)} of the {fault.other} B that the kernel allocates.",
+    )
+
+
+def _beyond(fault: LoweredFault, what: str) -> tuple[str, str]:
+    title = f"the {what} {_VERBS[fault.side]} outside the tensor that the kernel was given"
+    access = f"thread {fault.thread} of block {fault.block} {_accesses(fault)} of a tensor of {fault.other} B"
+    if fault.overflows:
+        return (
+            f"{title}: its 32-bit offset overflows",
+            f"The offset is computed in 32 bits, which hold 2^31 elements, and overflows: {access}. With a dynamic "
+            "pitch of 64 bits (cute.sym_int64), or coordinates of cutlass.Int64, it is computed in 64 bits.",
+        )
+    message = f"T{access[1:]}, and no predicate prevents it."
+    if fault.called:
+        message += f" The program calls the kernel so, with {fault.called}."
+    if fault.extent:
+        message += " It leaves the tensor with all dynamic extents that were tried, small and large."
+    return title, message
+
+
+def _mode(fault: LoweredFault, what: str) -> tuple[str, str]:
+    verb = _VERBS[fault.side]
+    tried = ", with all dynamic extents that were tried" if fault.extent else ""
+    return (
+        f"the {what} {verb} outside a mode of the tensor that the kernel was given",
+        f"Thread {fault.thread} of block {fault.block} {verb} {fault.width_bytes} B at index {fault.coordinate} of "
+        f"mode {fault.mode}, which has {fault.other}{tried}. In the tensor's memory (byte {fault.address}) another "
+        "coordinate's element is there, and no predicate prevents it.",
+    )
+
+
+def _leaves(fault: LoweredFault, what: str) -> tuple[str, str]:
+    title = f"the {what} {_VERBS[fault.side]} outside its own allocation in shared memory"
+    if fault.base:
+        return (
+            f"{title}: its swizzle's pattern begins elsewhere",
+            f"The allocation is aligned to {fault.align} B, and a swizzle permutes absolute addresses. Where "
+            f"the allocation begins {fault.base} B past a multiple of 1024, as some order of the kernel's "
+            f"allocations has it, thread {fault.thread} {_accesses(fault)} of its {fault.other} B. "
+            "Allocate it with byte_alignment=1024.",
+        )
+    block = f" of block {fault.block}" if fault.block else ""
+    return (
+        title,
+        f"Thread {fault.thread}{block} {_accesses(fault)} of an allocation of {fault.other} B: another allocation "
+        "may lie there.",
+    )
+
+
+def _member(fault: LoweredFault, what: str) -> tuple[str, str]:
+    return (
+        f"the {what} {_VERBS[fault.side]} outside its own member of a struct in shared memory",
+        f"Thread {fault.thread} {_accesses(fault)} of member {fault.mode}, which has {fault.other} B. "
+        f"There a value goes from one member to another: the bytes are used through member {fault.called} too.",
+    )
+
+
+def _unwritten(fault: LoweredFault, what: str) -> tuple[str, str]:
+    return (
+        f"some threads of the {what} never reach it, and what they would write is read",
+        f"Thread {fault.thread} of the tiled copy never reaches the copy. Of the bytes that such threads would write "
+        f"{fault.other} are read, from byte {fault.address} of shared memory on, and nothing in the kernel writes "
+        "them.",
+    )
+
+
+def _contested(fault: LoweredFault, what: str) -> tuple[str, str]:
+    return (
+        "several threads write the same bytes, and their values are not followed",
+        f"{_both(fault)}. It is a race unless they write the same.",
+    )
+
+
+def _turns(fault: LoweredFault, what: str) -> tuple[str, str]:
+    return (
+        "threads of several warps write different data to the same bytes, perhaps in turns",
+        f"{_both(fault)}, from different sources. The kernel has barriers at which some of its warps wait: it is a "
+        "race unless they order the two.",
+    )
+
+
+def _race(fault: LoweredFault, what: str) -> tuple[str, str]:
+    return (
+        "several threads write different data to the same bytes",
+        f"{_both(fault)}, from different sources.",
+    )
+
+
+def _both(fault: LoweredFault) -> str:
+    return (
+        f"Threads {fault.thread} and {fault.other} write {fault.width_bytes} B at byte {fault.address} of shared "
+        "memory"
+    )
+
+
+class _Kind(NamedTuple):
+    """A kind of fault: its rule, what `LoweredFault.other` is in the evidence, title and message, and if in doubt."""
+
+    code: str
+    other: str
+    tell: Callable[[LoweredFault, str], tuple[str, str]]
+    doubt: bool = False
+
+
+_KINDS = {
+    "misaligned": _Kind("LC202", "", _misaligned),
+    "outside": _Kind("LC204", "shared_bytes", _outside),
+    "beyond": _Kind("LC204", "tensor_bytes", _beyond),
+    "mode": _Kind("LC204", "mode_extent", _mode),
+    "leaves": _Kind("LC204", "allocation_bytes", _leaves),
+    "member": _Kind("LC204", "member_bytes", _member),
+    "unwritten": _Kind("LC203", "unwritten_bytes", _unwritten),
+    "race": _Kind("LC210", "other_thread", _race),
+    "contested": _Kind("LC210", "other_thread", _contested, doubt=True),
+    "turns": _Kind("LC210", "other_thread", _turns, doubt=True),
+}

@@ -19,7 +19,7 @@ from layoutcheck.sources.traced import LoweredFault
 _WIDTH_BITS = 20  # of an access: a bulk copy moves less than 2^20 bytes, a tensor here has fewer than 2^43
 _WIDTHS = (1 << _WIDTH_BITS) - 1
 LOADED = "addresses or predicates known at run time"
-NOT_MET = "the blocks that were evaluated do not come by"
+NOT_MET = "no evaluated block reaches it"
 
 
 @dataclass(slots=True)
