@@ -145,7 +145,9 @@ def _asked(entry: Known, match: re.Match[str]) -> list[str]:
 
 def _answer(entry: Known, match: re.Match[str], folded: str, place: str | None) -> Answer:
     groups = {key: value for key, value in match.groupdict().items() if value}
-    facts = _layouts(folded) if entry in tables.CPP else _tensors(folded) if entry in tables.DSL else ()
+    facts: tuple[str, ...] = ()
+    if entry.level != ELSEWHERE:  # where no layout is at fault, none is shown
+        facts = _layouts(folded) if entry in tables.CPP else _tensors(folded) if entry in tables.DSL else ()
     if entry.name == "driver.tensor-map":
         from layoutcheck.catalogue import tensor_map  # of TMA's limits, which other errors do not need
 

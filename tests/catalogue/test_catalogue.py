@@ -245,6 +245,15 @@ def test_the_script_of_a_traceback_is_named_in_the_command() -> None:
     assert "`layoutcheck trace --no-launch /home/me/gemm.py`" in answer.remedy
 
 
+def test_no_tensor_is_shown_where_no_layout_is_at_fault() -> None:
+    text = (
+        'error: "k.py":80:0: operand #0 does not dominate this use\n'
+        'note: %1 = "cute.make_fragment_like"(%0) : (!cute.memref<f32, rmem, align<32>, "2:1">) -> ()'
+    )
+    (answer,) = answers(text)
+    assert answer.entry.level == "elsewhere" and answer.facts == ()
+
+
 def test_a_program_is_not_read_as_an_error(capsys: Captured) -> None:
     assert run(["explain", "kernel.py"]) == 2
     assert capsys.readouterr().err == "error: no script 'kernel.py'; expected a Python file\n"
