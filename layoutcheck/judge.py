@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from layoutcheck.analysis import Analysis
+from layoutcheck.atoms.bulk import GRAIN_BYTES
 from layoutcheck.atoms.tma.landing import SMEM_ALIGN_BYTES
 from layoutcheck.check import Repairs, Report, check, repairs, verdict_of, with_addresses
 from layoutcheck.copies.copy import Copy
@@ -70,14 +71,18 @@ def _softened(report: Report, box_align: int) -> Report:
 
     A swizzle that a recast dropped is `unknown` in a trace: other users of a tile may drop it too. A base
     that TMA needs at a multiple of 128 bytes is judged by its address in the compiler's lowering, and is
-    `unknown` without one: its type says what was promised of an offset, which is often less.
+    `unknown` without one: its type says what was promised of an offset, which is often less. So is
+    the address of a bulk copy in global memory.
     """
     findings = []
     for one in report.findings:
         by_base = one.code == "LC235" and _rests_on_base(one, report.analysis.copy)
         if by_base and box_align == SMEM_ALIGN_BYTES:
             continue
-        unsure = by_base and not box_align
+        in_bulk = one.code == "LC220" and _rests_on_pointer(one, report.analysis.copy)
+        if in_bulk and box_align and box_align % GRAIN_BYTES == 0:
+            continue
+        unsure = (by_base or in_bulk) and not box_align
         if unsure or (one.code == "LC209" and "swizzle" in one.evidence):
             one = replace(one, severity="unknown")
         findings.append(one)
@@ -85,6 +90,12 @@ def _softened(report: Report, box_align: int) -> Report:
         return report
     order = tuple(sorted(findings, key=lambda one: SEVERITIES.index(one.severity)))
     return replace(report, findings=order, verdict=verdict_of(report.analysis, order))
+
+
+def _rests_on_pointer(found: Finding, copy: Copy) -> bool:
+    """Whether LC220 speaks of what a type promises of a pointer to global memory."""
+    side = found.where.operand or ""
+    return found.evidence["field"] == f"{side} pointer" and copy.side(side).space == "gmem"
 
 
 def _rests_on_base(found: Finding, copy: Copy) -> bool:

@@ -32,11 +32,13 @@ from layoutcheck.dsl.lowered.elements import check_elements, has_elements, has_m
 from layoutcheck.dsl.lowered.evaluate import KERNELS, name_of
 from layoutcheck.dsl.lowered.faults import KNOWN, SURE, Outside, addresses, outside, with_faults, written
 from layoutcheck.dsl.lowered.grid import Grid
-from layoutcheck.dsl.lowered.lowered_op import LoweredOp, active
-from layoutcheck.dsl.lowered.record import Recorded
+from layoutcheck.dsl.lowered.judged_blocks import spans
+from layoutcheck.dsl.lowered.lowered_op import LoweredOp, active, global_parts
+from layoutcheck.dsl.lowered.record import BULK_COPY, Recorded
 from layoutcheck.dsl.lowered.refusals import Refusal, refusal
 from layoutcheck.dsl.lowered.room import roomier
 from layoutcheck.dsl.lowered.spaces import in_object
+from layoutcheck.dsl.lowered.tensors import tensor
 from layoutcheck.dsl.lowered.unwritten import unwritten
 from layoutcheck.dsl.session import DslUnavailable, Session
 from layoutcheck.errors import InputError
@@ -310,7 +312,7 @@ def _resolved_all(
             unbounded=beyond.unchecked.get(tag, one.unbounded),
             bounded_if=beyond.conditions.get(tag, ""),
             inside=tuple((run, *counts) for run, counts in beyond.inside.get(tag, {}).items()),
-            box_align=_box_align(lowered, tag),
+            box_align=_box_align(lowered, tag) or _bulk_align(lowered, tag),
         )
         for one, tag in zip(found, tags, strict=True)
     ]
@@ -326,6 +328,35 @@ def _box_align(lowered: Lowered, tag: str) -> int:
     for one in boxes:
         at = np.broadcast_to(np.asarray(in_object(one.space, one.address)[1], np.int64), (op.threads,))
         met |= int(np.bitwise_or.reduce(at if one.active is None else at[one.active], initial=0))
+    return met & -met
+
+
+def _bulk_align(lowered: Lowered, tag: str) -> int:
+    """What a bulk copy's addresses in global memory are multiples of in all blocks, in bytes, up to 128.
+
+    The tensors begin where their types promise. 0 where addresses rest on what only a run knows.
+    """
+    kernel = next((k for k in lowered.kernels if tag in k.lowered_ops), None)
+    if kernel is None or kernel.grid is None:
+        return 0
+    if not any(one.op == BULK_COPY for one in kernel.lowered_ops[tag].accesses):
+        return 0
+    blocks = kernel.grid.blocks([tag])
+    given = [
+        memref for kind in kernel.grid.types.get(kernel.name, []) if (memref := tensor(kind)) is not None
+    ]
+    if isinstance(blocks, str) or tag in blocks.unfinished or not given:
+        return 0
+    met = SMEM_ALIGN_BYTES
+    for memref in given:
+        met |= memref.proved_align_bytes
+    for access in blocks.accesses.get(tag, ()):
+        for side, _, _, width, address in global_parts(access, 0):
+            own = access.second_provenance if side == 0 else access.provenance
+            row, moved = spans(blocks, access, width, address)
+            if blocks.reasons.worst(own) != "static":
+                return 0
+            met |= int(np.bitwise_or.reduce(row[moved > 0], initial=0))
     return met & -met
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from layoutcheck.judge import judge_traced
 from tests.dsl.lowered.conftest import Traced
 
 pytest.importorskip("cutlass", reason="the CuTe DSL (nvidia-cutlass-dsl) is not installed")
@@ -54,7 +55,7 @@ def by_tma(x: cute.Tensor, out: cute.Tensor, guarded: cutlass.Constexpr):
     stored(atom, view, x, flat, guarded).launch(grid=(8, 1, 1), block=(128, 1, 1))
 
 @cute.kernel
-def rows(x: cute.Tensor, y: cute.Tensor, inside: cutlass.Constexpr):
+def rows(x: cute.Tensor, y: cute.Tensor, inside: cutlass.Constexpr, step: cutlass.Constexpr):
     t, b = cute.arch.thread_idx()[0], cute.arch.block_idx()[0]
     memory = cutlass.memory.SmemAllocator()
     s, bar = memory.allocate_tensor(Float32, cute.make_layout(256), 128), memory.allocate_array(Int64, 1)
@@ -63,6 +64,8 @@ def rows(x: cute.Tensor, y: cute.Tensor, inside: cutlass.Constexpr):
     cute.arch.mbarrier_init_fence()
     cute.arch.sync_threads()
     g = cute.local_tile(x if const_expr(inside) else cute.domain_offset((4,), x), (256,), (b,))
+    if const_expr(step):
+        g = cute.make_tensor(x.iterator + b * step, cute.make_layout(256))
     if t == 0:
         cute.arch.mbarrier_arrive_and_expect_tx(bar, 1024)
         cute.copy(cute.make_copy_atom(cpasync.CopyBulkG2SOp(), Float32), g, s, mbar_ptr=bar)
@@ -70,8 +73,8 @@ def rows(x: cute.Tensor, y: cute.Tensor, inside: cutlass.Constexpr):
     y[b * 128 + t] = s[t]
 
 @cute.jit
-def in_bulk(x: cute.Tensor, y: cute.Tensor, inside: cutlass.Constexpr):
-    rows(x, y, inside).launch(grid=(4, 1, 1), block=(128, 1, 1))
+def in_bulk(x: cute.Tensor, y: cute.Tensor, inside: cutlass.Constexpr, step: cutlass.Constexpr):
+    rows(x, y, inside, step).launch(grid=(4, 1, 1), block=(128, 1, 1))
 
 @cute.kernel
 def staged(x: cute.Tensor, y: cute.Tensor, reduced: cutlass.Constexpr):
@@ -113,9 +116,11 @@ if __name__ == "__main__":
         given = [make_ptr(Float32, 1 << 20, cute.AddressSpace.generic, assumed_align=16) for _ in range(2)]
         cute.compile(generic, *given, right)
         cute.compile(by_tma, fake(N), fake(16, 64), right)
-        cute.compile(in_bulk, fake(1024), fake(512), right)
+        cute.compile(in_bulk, fake(1024), fake(512), right, 0)
         cute.compile(by_stage, fake(512), fake(512), right)
     cute.compile(loaded, fake(N), fake(1, dtype=Int32), fake(1024))
+    for step in (256, 254):
+        cute.compile(in_bulk, fake(1024), fake(512), True, step)
 """
 
 
@@ -123,13 +128,13 @@ def test_what_a_kernel_is_given(traced: Traced) -> None:
     """The last of 8 blocks has 104 elements of 128; the bulk copy that begins 4 elements late ends late."""
     found = traced(PROGRAM)
     assert not found.failures, found.failures
-    faults: dict[int, list[object]] = {number: [] for number in range(9)}
+    faults: dict[int, list[object]] = {number: [] for number in range(11)}
     for number, kernel in enumerate(found.kernels):
         for module in (one for one in found.elements if one.kernel == kernel.name):
             beyond = [one for one in module.findings if one.code == "LC204"]
             faults[number] += [(one.evidence["block"], one.evidence["thread"]) for one in beyond]
     names = [kernel.name for kernel in found.kernels]
-    assert len(set(names)) == len(names) == 9
+    assert len(set(names)) == len(names) == 11
     assert [len(faults[i]) for i in (0, 1, 3, 4, 5, 7)] == [1, 1, 1, 0, 0, 0]
     assert faults[0] == faults[1] == [("(7,0,0)", 104)]
     assert faults[3] == [("(2,0,0)", 0)]  # the first block whose stage is beyond the ring
@@ -140,3 +145,7 @@ def test_what_a_kernel_is_given(traced: Traced) -> None:
     assert told == [("(3,0,0)", 0, 3088, 1024)]
     (unbounded,) = [one.unbounded for one in found.copies if one.unbounded]
     assert unbounded == "addresses or predicates known at run time"
+    bulk = [judge_traced(one) for one in found.copies if one.where.function.startswith("rows")]
+    reports = [report for report in bulk if report is not None]
+    assert [report.verdict for report in reports] == ["wrong", "legal", "legal", "wrong"]
+    assert [one.code for one in reports[-1].findings if one.severity == "wrong"] == ["LC220"]
