@@ -11,9 +11,10 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeAlias
 
 from layoutcheck.errors import InputError
 from layoutcheck.patching import operands, ordering, unsafe, whole
@@ -31,12 +32,14 @@ from layoutcheck.sources.traced import UNCOMPILED, Frame, KernelFinding, Trace, 
 MOST_REPAIRS = 20
 MOST_SECONDS = 1800.0  # after which no further edit is tried
 
+Progress: TypeAlias = Callable[[str], None] | None
+
 
 def repair(
     script: str,
     trace: Trace,
     retrace: Retrace,
-    progress: Callable[[str], None] | None = None,
+    progress: Progress = None,
     by: str | None = None,
     confirm: Confirm | None = None,
     since: float = math.inf,
@@ -50,78 +53,22 @@ def repair(
     main = Path(script).resolve()
     project = project_of(main)
     trace = located(trace)
-    texts: dict[str, str] = {str(main): read(str(main))}
-    locked: dict[str, str] = {}  # what may be read and not edited, with the reason
-    seen = {frame.file for one in trace.copies for frame in (one.where, *one.stack)}
-    seen |= {frame.file for one in proof.wrong(trace, notes=True) for frame in proof.frames(one)}
-    seen |= imported(seen | texts.keys(), main, project).keys()
-    for file in seen | texts.keys():
-        reason = tracked(project, file, since)
-        if reason:
-            locked[file] = reason
-        with contextlib.suppress(InputError):
-            texts[file] = read(file)
+    texts, locked = _sources(trace, main, project, since)
     found = Repaired(dict(texts), texts)
     given = Path(script).absolute()  # a link runs as one
     run = given if given.is_relative_to(project) else main
     late = time.monotonic() + MOST_SECONDS
     search = Search(project, run, retrace, by, confirm, locked, late)
-    state, given_up = State(trace), set[tuple[str, int]]()
-    for _ in range(MOST_REPAIRS):
-        wanted = state.open() if by == STRATEGY else []
-        left = [one for one in (*state.bad(), *wanted) if place_of(one[0]) not in given_up]
-        if not left:
-            break
-        target = left[0]
-        where = target[0].first.where
-        if progress is not None:
-            progress(f"repairing {where}")
-        reason = tracked(project, where.file, since)
-        best, why = search.best(state, target, found.after)
-        if best is None:
-            given_up.add(place_of(target[0]))
-            report = target[1]
-            first = report.fixes[0] if report.fixes else None
-            told = "; ".join(filter(None, (why, unsafe.reason(report)))) or report.obstacle
-            at = Program(found.after).copy_at(where.file, where.line)
-            told = told or (whole.NO_COPY if at is None else whole.UNFOUND)
-            found.sketches.append(Sketch(where, reason or told, first))
-            continue
-        found.repairs.append(_as_given(found, best.repair))
-        found.after, state = best.edited.changed, best.edited.after
-    products: list[Sketch] = []
-    for finding in operands.findings(state.trace) if by is None else ():
-        where = finding.places[0].where
-        if not operands.remains(finding, state.trace):
-            continue
-        if progress is not None:
-            progress(f"repairing {where}")
-        made, why = whole.product(search, state, finding, found.after)
-        if made is None:
-            products.append(Sketch(where, locked.get(where.file) or why))
-            continue
-        found.repairs.append(_as_given(found, made.repair))
-        found.after, state = made.edited.changed, made.edited.after
+    state = _copies(search, State(trace), found, progress, since)
+    state, products = _products(search, state, found, progress) if by is None else (state, [])
     state, refused = _ordered(search, state, found, by, progress)
-    for failed in whole.failures(state) if by is None and not state.bad() else ():
-        if progress is not None:
-            progress(f"repairing {failed.where or 'what the compiler refuses'}")
-        made = whole.failure(search, state, failed, found.after)
-        if made is not None:
-            found.repairs.append(_as_given(found, made.repair))
-            found.after, state = made.edited.changed, made.edited.after
-            break
+    if by is None and not state.bad():
+        state = _compiled(search, state, found, progress)
     wanted = state.open() if by == STRATEGY else []
     bad = {place_of(one) for one, _ in (*state.bad(), *wanted)}  # a later edit may repair what was given up
     found.sketches = [one for one in found.sketches if _still(found, one.where) & bad] + products
-    still = operands.unrepaired(state.trace)
-    for finding in operands.unrepaired(trace) if by in (None, ordering.STRATEGY) else ():
-        left_so = _remaining(found, finding, still) if finding.places else None
-        if left_so is not None:
-            overlap = ordering.OVERLAP if ordering.overlapping(finding) else ""
-            why = refused.get(proof.key(left_so)) or overlap
-            told = f"{finding.code}, which no edit repairs: {finding.title}{'; ' if why else ''}{why}"
-            found.sketches.append(Sketch(finding.places[0].where, told))
+    if by in (None, ordering.STRATEGY):
+        found.sketches += _unordered(trace, state, found, refused)
     for file in locked:
         found.before.pop(file, None)
         found.after.pop(file, None)
@@ -135,8 +82,99 @@ def repair(
     return found
 
 
+def _sources(trace: Trace, main: Path, project: Path, since: float) -> tuple[dict[str, str], dict[str, str]]:
+    """The text of each file that the trace names or the program imports; why some may not be edited."""
+    texts: dict[str, str] = {str(main): read(str(main))}
+    locked: dict[str, str] = {}
+    seen = {frame.file for one in trace.copies for frame in (one.where, *one.stack)}
+    seen |= {frame.file for one in proof.wrong(trace, notes=True) for frame in proof.frames(one)}
+    seen |= imported(seen | texts.keys(), main, project).keys()
+    for file in seen | texts.keys():
+        reason = tracked(project, file, since)
+        if reason:
+            locked[file] = reason
+        with contextlib.suppress(InputError):
+            texts[file] = read(file)
+    return texts, locked
+
+
+def _copies(search: Search, state: State, found: Repaired, progress: Progress, since: float) -> State:
+    """The program after the edits for its copies, with a sketch for each copy that none repairs."""
+    given_up: set[tuple[str, int]] = set()
+    for _ in range(MOST_REPAIRS):
+        wanted = state.open() if search.by == STRATEGY else []
+        left = [one for one in (*state.bad(), *wanted) if place_of(one[0]) not in given_up]
+        if not left:
+            break
+        target = left[0]
+        where = target[0].first.where
+        if progress is not None:
+            progress(f"repairing {where}")
+        reason = tracked(search.project, where.file, since)
+        best, why = search.best(state, target, found.after)
+        if best is None:
+            given_up.add(place_of(target[0]))
+            report = target[1]
+            first = report.fixes[0] if report.fixes else None
+            told = "; ".join(filter(None, (why, unsafe.reason(report)))) or report.obstacle
+            at = Program(found.after).copy_at(where.file, where.line)
+            told = told or (whole.NO_COPY if at is None else whole.UNFOUND)
+            found.sketches.append(Sketch(where, reason or told, first))
+            continue
+        found.repairs.append(_as_given(found, best.repair))
+        found.after, state = best.edited.changed, best.edited.after
+    return state
+
+
+def _products(
+    search: Search, state: State, found: Repaired, progress: Progress
+) -> tuple[State, list[Sketch]]:
+    """The program after the edits for what its products multiply, and a sketch where there is none."""
+    products: list[Sketch] = []
+    for finding in operands.findings(state.trace):
+        where = finding.places[0].where
+        if not operands.remains(finding, state.trace):
+            continue
+        if progress is not None:
+            progress(f"repairing {where}")
+        made, why = whole.product(search, state, finding, found.after)
+        if made is None:
+            products.append(Sketch(where, search.locked.get(where.file) or why))
+            continue
+        found.repairs.append(_as_given(found, made.repair))
+        found.after, state = made.edited.changed, made.edited.after
+    return state, products
+
+
+def _compiled(search: Search, state: State, found: Repaired, progress: Progress) -> State:
+    """The program after an edit for a kernel that does not compile, if there is one."""
+    for failed in whole.failures(state):
+        if progress is not None:
+            progress(f"repairing {failed.where or 'what the compiler refuses'}")
+        made = whole.failure(search, state, failed, found.after)
+        if made is not None:
+            found.repairs.append(_as_given(found, made.repair))
+            found.after = made.edited.changed
+            return made.edited.after
+    return state
+
+
+def _unordered(
+    trace: Trace, state: State, found: Repaired, refused: Mapping[proof.Key, str]
+) -> Iterator[Sketch]:
+    """What was told of the order of accesses and of products, and is told of the edited program too."""
+    still = operands.unrepaired(state.trace)
+    for finding in operands.unrepaired(trace):
+        left = _remaining(found, finding, still) if finding.places else None
+        if left is not None:
+            overlap = ordering.OVERLAP if ordering.overlapping(finding) else ""
+            why = refused.get(proof.key(left)) or overlap
+            told = f"{finding.code}, which no edit repairs: {finding.title}{'; ' if why else ''}{why}"
+            yield Sketch(finding.places[0].where, told)
+
+
 def _ordered(
-    search: Search, state: State, found: Repaired, by: str | None, progress: Callable[[str], None] | None
+    search: Search, state: State, found: Repaired, by: str | None, progress: Progress
 ) -> tuple[State, dict[proof.Key, str]]:
     """The program after the edits for its order, and why findings have none.
 
