@@ -107,6 +107,6 @@ def test_a_program_is_traced(
     assert run(["explain", str(program), "--arch", "sm_80"]) == 7
     ((script, given),) = asked
     assert script == str(program) and given["no_launch"] is True and given["arch"] == "sm_80"
-    assert "the program runs" in capsys.readouterr().err
+    assert "is run as by `layoutcheck trace --no-launch`" in capsys.readouterr().err
     assert run(["explain", str(program), "--bits", "16"]) == 2
     assert run(["explain", str(program), "--compiler"]) == 2
