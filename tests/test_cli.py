@@ -448,6 +448,19 @@ def test_a_long_complaint_is_wrapped_on_a_terminal() -> None:
     assert shown[-1].strip() == "^^^"
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("words", [(), ("--output", "/dev/full")])
+def test_a_full_disk_is_one_error(words: tuple[str, ...]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "layoutcheck", *ISSUE, *words],
+            stdout=subprocess.DEVNULL if words else full, stderr=subprocess.PIPE, cwd=ROOT, env=ENVIRONMENT,
+        )  # fmt: skip
+    assert (done.returncode, done.stderr) == (
+        2, b"error: cannot write the report: No space left on device\n"
+    )  # fmt: skip
+
+
 def test_a_closed_pipe_is_quiet() -> None:
     reader, writer = os.pipe()
     os.close(reader)

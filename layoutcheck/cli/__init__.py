@@ -6,6 +6,7 @@ Exit status: 0 nothing wrong, 1 something `rejected` or `wrong` (with --strict a
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import sys
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 _BROKEN_PIPE = 141  # what a shell reports of a process that SIGPIPE ended
 _INTERRUPTED = 130
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)  # of a disk, a quota, a file, a broken device
 
 _HELP = "Is this CuTe copy legal, correct and fast? Why not, and how to repair it."
 
@@ -64,11 +66,22 @@ def run(words: Sequence[str] | None = None) -> int:
         complain(str(error))
         return 2
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at exit
+        _drop_output()
         return _BROKEN_PIPE
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        _drop_output()
+        complain(f"cannot write the report: {error.strerror}")
+        return 2
     except KeyboardInterrupt:
         return _INTERRUPTED
     return status
+
+
+def _drop_output() -> None:
+    """What standard output still holds goes nowhere: the flush at exit would fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _command(name: str) -> Command:
