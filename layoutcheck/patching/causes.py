@@ -49,10 +49,15 @@ def causes(reports: Sequence[tuple[Distinct, Report | None]]) -> tuple[Cause, ..
 def _grouped(program: Program, bad: Mapping[int, tuple[Distinct, Report]]) -> Iterator[Cause]:
     blamed: dict[int, list[_Place]] = {}
     used: dict[int, set[_Place]] = {}
+    own = {n: {frame.file for frame in (one.first.where, *one.first.stack)} for n, (one, _) in bad.items()}
+    others_own = set().union(*own.values())
     for n, (one, report) in bad.items():
         site = program.copy_at(one.first.where.file, one.first.where.line)
-        blamed[n] = [] if site is None else list(dict.fromkeys(_blamed(program, report, site)))
-        used[n] = set() if site is None else set(_used(program, site))
+        # A function of the same name in a file that is another copy's is not the one that was called.
+        places = [] if site is None else _blamed(program, report, site)
+        blamed[n] = list(dict.fromkeys(at for at in places if at[0] in own[n] or at[0] not in others_own))
+        places = [] if site is None else _used(program, site)
+        used[n] = {at for at in places if at[0] in own[n] or at[0] not in others_own}
     left = set(bad)
     while True:
         groups = {

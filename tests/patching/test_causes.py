@@ -77,3 +77,21 @@ def test_no_cause_without_sources_or_with_one_copy(tmp_path: Path) -> None:
     assert causes(given) == ()
     path.unlink()
     assert causes(given) == ()
+
+
+ALIKE = """def run(layout):
+    tile = allocator.allocate_tensor(kind, layout)
+    cute.copy(load, own.partition_S(src), own.partition_D(tile))
+def host():
+    run(cute.make_layout((128, 64), stride=(68, 1)))
+"""
+
+
+def test_functions_of_one_name_in_other_files_are_others(tmp_path: Path) -> None:
+    """Each copy fails for the layout of its own file, which the other's `run` does not get."""
+    given = []
+    for name in ("first.py", "second.py"):
+        (tmp_path / name).write_text(ALIKE)
+        given.append(seen(tmp_path / name, 3, GMEM.format(64), SMEM.format(68), "cp.async"))
+    assert all(report is not None and report.verdict == "rejected" for _, report in given)
+    assert causes(given) == ()
