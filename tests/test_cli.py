@@ -247,6 +247,13 @@ def test_an_endless_jsonl_ends_in_one_error(source: str) -> None:
     assert done.stdout.count(b"\n") <= 100
 
 
+@pytest.mark.parametrize("text", ["", "\n\n"])
+def test_input_without_copies_is_no_success(text: str, tmp_path: Path, capsys: Captured) -> None:
+    file = tmp_path / "copies.jsonl"
+    file.write_text(text)
+    assert "no copies to check; expected JSON objects" in refused(capsys, "check", "--jsonl", str(file))
+
+
 def test_unusable_lines_among_good_ones_do_not_end_the_reading(tmp_path: Path, capsys: Captured) -> None:
     good = json.dumps({"src": G, "dst": S, "atom": "cp.async", "bits": 128})
     file = tmp_path / "copies.jsonl"

@@ -30,8 +30,9 @@ def check(
     """Check many copies: one JSON object a line in, one JSON report a line out.
 
     Keys are the options of `explain` (`src`, `dst`, `atom`, `bits`, `thr`, ...). A line that cannot be used
-    gives an object with an `error`, the other lines are still checked, and the exit status is 2. With
-    --compare copies are matched by `id`; the exit status is 1 where a verdict or a cost became worse.
+    gives an object with an `error`, the other lines are still checked, and the exit status is 2, as for input
+    without copies. With --compare copies are matched by `id`; the exit status is 1 where a verdict or a cost
+    became worse.
     """
     from layoutcheck.reports import renderer
     from layoutcheck.reports.outcome import exit_status
@@ -46,17 +47,20 @@ def check(
     if before is not None and strict:
         raise InputError("--compare fails on what is worse: --strict is not used", expected="--compare alone")
     sink = Sink(output)
-    status = 0
+    status, seen = 0, 0
     now: list[Outcome] = []
     with open_bytes(jsonl) as file:
         lines = read_lines(file)
         while batch := [_record(number, line) for number, line in islice(lines, 64 if compiler else 1)]:
             outcomes = asked(batch) if compiler else batch
+            seen += len(outcomes)
             if before is not None:
                 now += outcomes
                 continue
             sink.put(render(outcomes, sink.style))
             status = max(status, exit_status(outcomes, strict))
+    if not seen:
+        raise InputError("no copies to check", expected='JSON objects, one a line: {"src": ..., "dst": ...}')
     return status if before is None else _compared(before, now, format_, sink)
 
 
