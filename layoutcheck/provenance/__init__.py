@@ -28,7 +28,7 @@ from layoutcheck.order.events import WatchedKernel, kernels
 from layoutcheck.provenance.contract import judge
 from layoutcheck.provenance.follow import follow, products_of
 from layoutcheck.provenance.instances import OTHERS, USUAL, Instance, unequal
-from layoutcheck.provenance.judged import NEUTRAL, NOT_MET, Judged, Names
+from layoutcheck.provenance.judged import NEUTRAL, NOT_MET, Breach, Judged, Names
 from layoutcheck.provenance.matrix import is_product
 from layoutcheck.provenance.moved import Moves, misplaced
 from layoutcheck.provenance.products import Products
@@ -129,7 +129,13 @@ def _checked(
     unchecked = [f"elements of {n} of {len(every)} products: {why}" for why, n in counted.items()]
     unchecked += [f"copies: {why}" for why in sorted(lost) if counted]
     unchecked += [f"elements of products: {problem}"] if problem else []
-    if one_tensor := len({_site(op) for op in judged.one_tensor}):
+    left = judged.left if all(map(judged.knows, _products(kernel))) else {}
+    for op, others in left.items():
+        if others:
+            facts = (("tensor", judged.one_tensor[op]), ("own", 0), ("left", tuple(sorted(others))))
+            judged.breaches.append(Breach("tensor", op, "", facts))
+    told_of = {_site(one.op) for one in judged.breaches if one.kind == "tensor"}
+    if one_tensor := len({_site(op) for op in judged.one_tensor} - told_of):
         unchecked.append(
             f"A and B of {one_tensor} of {len(every)} products are elements of one tensor: if that is meant"
         )
@@ -166,7 +172,7 @@ def _instances(kernel: WatchedKernel, text: str, budget: Budget) -> tuple[Judged
     Raises OutOfTime and Undecided of the first.
     """
     judged, lost, problem = Judged(), set[str](), ""
-    every = [op for op in kernel.operation.walk() if is_product(op)]
+    every = _products(kernel)
     for number, instance in enumerate(chain((USUAL, *OTHERS), unequal(kernel, text))):
         if instance.argument >= 0 and all(map(judged.knows, every)):
             break
@@ -183,6 +189,10 @@ def _instances(kernel: WatchedKernel, text: str, budget: Budget) -> tuple[Judged
         if judged.breaches or not any(judged.reasons.get(op, NOT_MET) in NEUTRAL for op in left):
             break
     return judged, lost, problem
+
+
+def _products(kernel: WatchedKernel) -> list[Operation]:
+    return [op for op in kernel.operation.walk() if is_product(op)]
 
 
 def _moved(module: TracedModule, lowered: str, seconds: float) -> tuple[list[KernelFinding], int]:

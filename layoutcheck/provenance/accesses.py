@@ -35,6 +35,7 @@ def load(on: Tracker, op: Operation) -> Step:
         elif lost or below or where not in ("gmem", "smem", "dsmem"):
             values[out] = Refs(np.full((1, width), UNKNOWN, np.int64))
         elif where == "gmem":
+            on.touched.add(int(np.asarray(address).flat[0]) // spaces.GLOBAL_STEP)
             values[out] = Refs(np.asarray(address, np.int64).reshape(-1, 1) + np.arange(width))
         else:
             base, refs = on.fresh(width)
@@ -54,7 +55,10 @@ def load_number(on: Tracker, op: Operation) -> Step:
     def run() -> None:
         inner()
         address = number(values[pointer])
-        if spaces.space_of(space, address) == "rmem":
+        where = spaces.space_of(space, address)
+        if where == "gmem":
+            on.touched.add(int(np.asarray(address).flat[0]) // spaces.GLOBAL_STEP)
+        if where == "rmem":
             at = on.register_load(address, width)
             if at.any():
                 values[out], machine.provenance[out] = Refs(at), on.unsaid

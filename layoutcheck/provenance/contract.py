@@ -14,13 +14,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from layoutcheck.dsl.lowered.spaces import GLOBAL_STEP
 from layoutcheck.provenance.depth import NO_TENSOR, SEVERAL, Depths, coordinate
 from layoutcheck.provenance.joins import joined_alike
 from layoutcheck.provenance.judged import Breach, Judged, Names
+from layoutcheck.provenance.origins import left_over, of_one_tensor
 from layoutcheck.provenance.place import place_results
 from layoutcheck.provenance.products import Execution, Products
-from layoutcheck.provenance.refs import GLOBAL
 from layoutcheck.provenance.sides import COMPUTED, Side
 from layoutcheck.sources.mlir import Operation
 
@@ -40,8 +39,7 @@ def judge(products: Products, names: Names) -> Judged:
             if one_row is not None:
                 found.broadcast[op, letter] = one_row
         why = _scrambled(op, executions, products, names, found) or depths.take(op, executions)
-        if _one_tensor(executions):
-            found.one_tensor[op] = None
+        of_one_tensor(op, executions, found)
         joined = any(one.a.joined or one.b.joined for one in executions)
         if joined and not why and not joined_alike(products, names, executions):
             why = COMPUTED
@@ -52,6 +50,7 @@ def judge(products: Products, names: Names) -> Judged:
     depths.finish()
     found.breaches += _mixed(products, names)
     place_results(products, names, found)
+    left_over(products, names, found)
     return found
 
 
@@ -64,20 +63,6 @@ def _mixed(products: Products, names: Names) -> Iterator[Breach]:
             facts = (("row", row), ("k", 0), ("held", given), ("taken", taken), ("group", 0), ("bits", bits),
                      ("sum", True))  # fmt: skip
             yield Breach("scrambled", op, letter, facts)
-
-
-def _one_tensor(executions: list[Execution]) -> bool:
-    """Whether A and B are elements of one global tensor, in every execution."""
-    for one in executions:
-        objects: set[int] = set()
-        for each in (one.a, one.b):
-            labels = each.labels[each.labels != 0]
-            if each.computed or not labels.size or labels.min() < GLOBAL:
-                return False
-            objects |= set(np.unique(labels // GLOBAL_STEP).tolist())
-        if len(objects) != 1:
-            return False
-    return True
 
 
 def broadcast(sides: list[Side], names: Names) -> bool | None:

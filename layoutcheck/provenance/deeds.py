@@ -40,7 +40,9 @@ class Followed:
     """A block: its events, deeds by the number of their event, and how many references there are.
 
     `met` are pairs of references that were multiplied: (2, pairs). `pairs` are references of elements that
-    two others met in, ascending, these two, and whether they were multiplied: (4, references).
+    two others met in, ascending, these two, and whether they were multiplied: (4, references). `touched` are
+    the numbers of global objects that plain loads take elements from. `opaque` says that something may write
+    shared memory in a way that is not followed.
     """
 
     watched: Watched
@@ -49,3 +51,5 @@ class Followed:
     met: Array
     pairs: Array
     problem: str = ""
+    touched: frozenset[int] = frozenset()
+    opaque: bool = False

@@ -8,10 +8,10 @@ that is written through one swizzle and read through another brings other k for 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 
+from layoutcheck.provenance.across import Along, Link, Several, Suspect, rows_along_depth
 from layoutcheck.provenance.blocks import distinct, exchanged
 from layoutcheck.provenance.judged import Breach, Judged, Names
 from layoutcheck.provenance.products import Execution
@@ -34,48 +34,13 @@ def coordinate(tensor: Tensor, at: int) -> Array:
 
 
 @dataclass(slots=True)
-class Along:
-    """The k of one operand in executions of an instruction, (groups, k): coordinates along `mode`."""
-
-    at: Array
-    values: Array
-    there: Array
-    tensor: Tensor
-    mode: int
-
-
-class Suspect(NamedTuple):
-    """A row of an operand whose k is not that of the others: the address of its element, where it stands."""
-
-    letter: str
-    k: int
-    expected: int
-    at: int
-    row: int
-    column: int
-    group: int
-    bits: int
-
-
-@dataclass(slots=True)
-class _Link:
-    """An instruction in sums: one number a group for the sum, both operands' k and their steps."""
-
-    op: Operation
-    sums: Array
-    a: Along
-    b: Along
-    steps: tuple[int, int]
-    suspects: list[Suspect]
-
-
-@dataclass(slots=True)
 class Depths:
     """Takes the instructions one by one, and compares them along their sums at the end."""
 
     names: Names
     found: Judged
-    links: dict[tuple[Tensor, int, Tensor, int], list[_Link]] = field(default_factory=dict)
+    links: dict[tuple[Tensor, int, Tensor, int], list[Link]] = field(default_factory=dict)
+    several: list[Several] = field(default_factory=list)
 
     def take(self, op: Operation, executions: list[Execution]) -> str:
         """Compare the k of A with that of B; why that cannot be done, or what is wrong, else ""."""
@@ -84,6 +49,8 @@ class Depths:
         b = _along([one.b for one in executions], sums, self.names)
         if isinstance(a, str) or isinstance(b, str):
             told = self._turned(op, executions, sums, a, b) or self._crossed(op, executions, a, b)
+            if not told and SEVERAL in (a, b):
+                self.several.append(Several(op, sums, executions, a == SEVERAL, b == SEVERAL))
             return told or (a if isinstance(a, str) else str(b))
         both = a.there & b.there
         if not both.any():
@@ -105,11 +72,12 @@ class Depths:
                 return _DIFFER
             steps = found
         key = a.tensor, a.mode, b.tensor, b.mode
-        self.links.setdefault(key, []).append(_Link(op, sums, a, b, steps, suspects))
+        self.links.setdefault(key, []).append(Link(op, sums, a, b, steps, suspects, executions))
         return ""
 
     def finish(self) -> None:
         """Compare the instructions of each sum with one another, and rows with the k of their sums."""
+        self._across()
         for links in self.links.values():
             before = len(self.found.breaches)
             for letter in "AB":
@@ -118,6 +86,17 @@ class Depths:
                     self._rows(link, letter, int(all_k.min()), int(all_k.max()))
             if len(self.found.breaches) == before:
                 self._apart(links)
+
+    def _across(self) -> None:
+        """Tell operands whose rows run along what other instructions of the same sum have as k."""
+        every = [link for links in self.links.values() for link in links]
+        for one in self.several:
+            found = rows_along_depth(one, every)
+            if found is not None:
+                letter, facts = found
+                self.found.reasons.pop(one.op, None)
+                why = f"the elements of {letter} are scrambled"
+                self._broken(one.op, Breach("scrambled", one.op, letter, facts), why)
 
     def _tell(self, op: Operation, a: Along, b: Along, off: Array, both: Array) -> None:
         g, k = (int(i) for i in np.argwhere(off)[0])
@@ -128,7 +107,7 @@ class Depths:
         )  # fmt: skip
         self.found.breaches.append(Breach("depth", op, "", facts))
 
-    def _apart(self, links: list[_Link]) -> None:
+    def _apart(self, links: list[Link]) -> None:
         """One distance along each sum."""
         known: dict[tuple[int, tuple[int, int]], tuple[int, int]] = {}  # k of A and of B that were met first
         for link in links:
@@ -148,7 +127,7 @@ class Depths:
         self.found.followed.pop(op, None)
         self.found.reasons.setdefault(op, why)
 
-    def _rows(self, link: _Link, letter: str, low: int, high: int) -> None:
+    def _rows(self, link: Link, letter: str, low: int, high: int) -> None:
         """Tell the first row that brings another k of the same sum than the other rows do."""
         along = link.a if letter == "A" else link.b
         for one in link.suspects:
@@ -239,9 +218,16 @@ def _turned(sides: list[Side], sums: Array, other: Along, names: Names) -> tuple
     """Two executions of a sum with the same k of this operand, and with two of the other; the k of all.
 
     From the one to the other this operand goes along the mode of its rows, as far as the other goes along k.
-    Of its own k there are more, as many as the other takes: a convolution has taken them all by then.
+    Of its own k there are more, as many as the other takes: a convolution has taken them all by then. Groups
+    whose first rows lie beyond the tensor's end are left out.
     """
     at, rows = (np.concatenate([getattr(one, key) for one in sides]) for key in ("depth", "rows"))
+    there = (at[:, 0] != 0) & (rows[:, 0] != 0) & (rows[:, 1] != 0) & other.there[:, 0]
+    if not there.any():
+        return None
+    at, rows = (
+        np.where(one != 0, one, np.where(there[:, None], one[:, :1], one[there][0, 0])) for one in (at, rows)
+    )
     tensor = names.tensor(np.concatenate([at, rows], 1).reshape(-1))
     if tensor is None:
         return None
@@ -249,12 +235,14 @@ def _turned(sides: list[Side], sums: Array, other: Along, names: Names) -> tuple
     assert k is not None and m is not None
     within = np.flatnonzero((k != k[:, :1]).any((0, 1)))
     across = np.flatnonzero((m[:, 1:2] != m[:, :1]).any((0, 1)))  # neighbours: a pair of blocks has two parts
-    if len(within) != 1 or len(across) != 1 or within[0] == across[0] or not other.there.all():
+    if len(within) != 1 or len(across) != 1 or within[0] == across[0]:
         return None
     deep, high = int(within[0]), int(across[0])
     extent = next(mode.extent for mode in tensor.modes if mode.place == deep)
     for one in np.unique(sums):
-        mine = np.flatnonzero(sums == one)
+        mine = np.flatnonzero((sums == one) & there)
+        if not mine.size:
+            continue
         first, own, goes = mine[0], k[mine, 0, deep], k[mine, 0, high]
         alike = not np.ptp(other.values[mine, 0] - own - goes)
         taken = len(np.unique(k[mine][:, :, deep])), len(np.unique(other.values[mine]))

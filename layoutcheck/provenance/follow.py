@@ -54,6 +54,13 @@ from layoutcheck.sources.mlir import Value as SsaValue
 
 MMA = "mma_sync"
 _NUMBERS = frozenset(("f32", "i1", "i8", "i16", "i32", "i64"))
+# What may write shared memory (`order.meaning`), and the operations of these that are followed, or that write
+# one word of their own: an address, an answer.
+_WRITES = ("unknown", "write", "atomic", "matrix_write", "cp_async", "bulk_load", "bulk_peer")
+_FOLLOWED = frozenset(
+    ("llvm.store", "nvvm.stmatrix", "nvvm.cp.async.shared.global", "nvvm.atomicrmw", "llvm.atomicrmw",
+     "nvvm.tcgen05.alloc", "nvvm.clusterlaunchcontrol.try.cancel", TENSOR_LOAD, *BULK)
+)  # fmt: skip
 _DATA = frozenset((*TENSOR_MEMORY, "llvm.alloca", "nvvm.load.ext", "nvvm.ldmatrix", "nvvm.mma.sync"))
 
 
@@ -89,11 +96,17 @@ def follow(kernel: WatchedKernel, block: tuple[int, int, int], budget: Budget) -
     watched.complete = not any("cut short" in note for note in machine.notes)
     met = np.concatenate([np.zeros((2, 0), np.int64), *tracker.met], 1)
     pairs = np.concatenate([np.zeros((4, 0), np.int64), *tracker.pairs], 1)
-    return Followed(watched, tracker.deeds, tracker.next, met, pairs, problem)
+    touched, opaque = frozenset(tracker.touched), bool(problem) or _opaque(kernel)
+    return Followed(watched, tracker.deeds, tracker.next, met, pairs, problem, touched, opaque)
 
 
 def _matters(op: Operation) -> bool:
     return bool(op.operands) and (is_memory(op) or op.name == "nvvm.mma.sync" or is_wgmma(op))
+
+
+def _opaque(kernel: WatchedKernel) -> bool:
+    """Whether an operation may write shared memory in a way that is not followed."""
+    return any(one.kind in _WRITES and op.name not in _FOLLOWED for op, one in kernel.meanings.items())
 
 
 def _addresses(kernel: WatchedKernel) -> set[SsaValue]:

@@ -20,7 +20,7 @@ NEUTRAL = frozenset((NOT_MET, CONSTANT, NO_COMMON))
 
 @dataclass(frozen=True, slots=True)
 class Breach:
-    """What breaks the contract: `kind` "scrambled", "depth" or "place", with its numbers.
+    """What breaks the contract: `kind` "scrambled", "depth", "place" or "tensor", with its numbers.
 
     Of a copy without a product, `moved`: "swizzle" or "blocks". `op` reads what `writer` wrote.
     """
@@ -42,7 +42,8 @@ class Judged:
 
     Of `stored` bytes of results `placed` were compared; `unplaced` says why others were not. `broadcast` says
     of operands of instructions that have elements whether their rows are all one row. `one_tensor` are the
-    instructions whose A and B are elements of one tensor.
+    instructions whose A and B are elements of one tensor, with its number; `left` are the tensors of
+    its type, then, that nothing is used of.
     """
 
     breaches: list[Breach] = field(default_factory=list)
@@ -53,7 +54,8 @@ class Judged:
     unplaced: dict[str, None] = field(default_factory=dict)
     met: bool = False
     broadcast: dict[tuple[Operation, str], bool] = field(default_factory=dict)
-    one_tensor: dict[Operation, None] = field(default_factory=dict)
+    one_tensor: dict[Operation, int] = field(default_factory=dict)
+    left: dict[Operation, frozenset[int]] = field(default_factory=dict)
 
     def knows(self, op: Operation) -> bool:
         """Whether a block that was followed executes an instruction."""
@@ -67,7 +69,8 @@ class Judged:
             {op: why for op, why in self.reasons.items() if op in ops},
             met=self.met,
             broadcast={key: one_row for key, one_row in self.broadcast.items() if key[0] in ops},
-            one_tensor={op: None for op in self.one_tensor if op in ops},
+            one_tensor={op: one for op, one in self.one_tensor.items() if op in ops},
+            left={op: one for op, one in self.left.items() if op in ops},
         )
 
     def add(self, other: Judged) -> None:
@@ -87,6 +90,8 @@ class Judged:
         self.unplaced |= other.unplaced
         self.met = self.met or other.met
         self.one_tensor |= other.one_tensor
+        for op, left in other.left.items():
+            self.left[op] = left & self.left.get(op, left)
         for key, one_row in other.broadcast.items():
             self.broadcast[key] = one_row and self.broadcast.get(key, True)
 

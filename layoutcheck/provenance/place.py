@@ -19,6 +19,7 @@ NO_NAME = "their products are not followed"
 SEVERAL = "rows or columns lie along several modes of a tensor"
 NO_RESULT = "no result was seen to reach them"
 OTHERS = "C has other rows or columns than A and B have"
+_FEW = 1 / 8  # of the elements of a tile: where more stray, the order may be meant
 
 
 @dataclass(slots=True)
@@ -39,6 +40,21 @@ def place_results(products: Products, names: Names, found: Judged) -> None:
         why = _placed(stores, products, names, found)
         if why:
             found.unplaced[why] = None
+    if products.replay.bare and not any(one.kind == "place" for one in found.breaches):
+        breach = _bare(products, names)
+        found.breaches += [breach] if breach is not None else []
+
+
+def _bare(products: Products, names: Names) -> Breach | None:
+    """The first element beside results that a copy stores from shared memory which nothing wrote."""
+    first = products.replay.bare[0]
+    target = names.tensor(first.at)
+    places = None if target is None else target.coordinates(first.at)
+    if target is None or places is None or not products.met:
+        return None
+    count = sum(one.at.size for one in products.replay.bare) // target.bytes
+    facts = (("at", tuple(int(c) for c in places[0])), ("bare", count))
+    return Breach("place", next(iter(products.met)), "", facts, first.op)
 
 
 def _by_object(products: Products) -> Iterator[_Stores]:
@@ -86,10 +102,28 @@ def _placed(stores: _Stores, products: Products, names: Names, found: Judged) ->
             found.stored += missing * target.bytes
             return NO_NAME if not named.all() else NO_RESULT if missing else ""
         wrong = wrong or off[0]
+    wrong = wrong or _strays(places, varying, row, column)
     if wrong is None:
         return OTHERS
     found.breaches.append(_breach(*wrong, places, which, stores.ops, products))
     return ""
+
+
+def _strays(places: Array, modes: list[int], row: Array, column: Array) -> tuple[str, int, Array] | None:
+    """Where all but few elements have one distance along both modes, the operand of which the others do not.
+
+    Coordinates are lost then: a register is stored in the place of another.
+    """
+    for first, second in (modes, modes[::-1]):
+        apart = [("A", first, row), ("B", second, column)]
+        off = [places[:, mode] - given != _usual(places[:, mode] - given) for _, mode, given in apart]
+        if float((off[0] | off[1]).mean()) <= _FEW:
+            return next(one for one, strays in zip(apart, off, strict=True) if strays.any())
+    return None
+
+
+def _usual(apart: Array) -> int:
+    return int(np.bincount(apart - apart.min()).argmax()) + int(apart.min())
 
 
 def _alike(places: Array, given: Array) -> bool:
@@ -108,7 +142,7 @@ def _breach(
     products: Products,
 ) -> Breach:
     apart = places[:, mode] - given
-    usual = int(np.bincount(apart - apart.min()).argmax()) + int(apart.min())
+    usual = _usual(apart)
     right, bad = int(np.flatnonzero(apart == usual)[0]), int(np.flatnonzero(apart != usual)[0])
     facts = (
         ("at", tuple(int(c) for c in places[bad])), ("mode", mode), ("coordinate", int(given[bad])),

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from layoutcheck.atoms.tma.descriptor import SPAN_BYTES, SWIZZLES, Descriptor
 from layoutcheck.atoms.tma.words import decode
@@ -56,6 +57,8 @@ class Replay:
     tensor: list[Array] = field(init=False)  # (lanes, bytes) of each block's tensor memory
     stored: list[Stored] = field(default_factory=list)
     lost: dict[str, int] = field(default_factory=dict)
+    bare: list[Stored] = field(default_factory=list)  # bytes beside results that nothing wrote, as stored
+    _written: list[NDArray[np.bool_]] = field(init=False)  # whether anything wrote each shared byte
     _writers: list[Array] = field(init=False)  # the number of the operation that wrote each shared byte
     _through: list[Array] = field(init=False)  # of each reference: the operations that wrote and read it
     pairs: Pairs = field(default_factory=Pairs)
@@ -65,6 +68,7 @@ class Replay:
         self.shared = [np.zeros(_SPAN, np.int64) for _ in self.blocks]
         self.tensor = [np.zeros((LANES, COLUMN_BYTES), np.int64) for _ in self.blocks]
         self.labels = [np.zeros(one.references, np.int64) for one in self.blocks]
+        self._written = [np.full(_SPAN, one.opaque) for one in self.blocks]
         watched = self.moves is not None
         self._writers = [np.zeros(_SPAN * watched, np.int64) for _ in self.blocks]
         self._through = [np.zeros(one.references * watched, np.int64) for one in self.blocks]
@@ -158,9 +162,15 @@ class Replay:
                 parts.append(matrix_register(at, i)[:, None] + np.arange(4))
         return np.concatenate(parts, 1)
 
+    def _unknown(self, where: int) -> None:
+        """Something was written anywhere in shared memory."""
+        self.shared[where][:] = UNKNOWN
+        self._written[where][:] = True
+
     def _write(self, where: int, bytes_: Array, labels: Array) -> None:
         inside = bytes_ < _SPAN
         self.shared[where][bytes_[inside]] = labels[inside]
+        self._written[where][bytes_[inside]] = True
         if self.moves is not None:
             self._writers[where][bytes_[inside]] = self._number
 
@@ -183,14 +193,14 @@ class Replay:
             return
         where, at = self._place(block, deed.at, len(active))
         if self._skip(deed):
-            self.shared[where][:] = UNKNOWN  # anywhere
+            self._unknown(where)
             return
         self._write(where, at[rows, None] + np.arange(deed.width), labels)
 
     def _atomic(self, block: int, deed: Deed, active: Mask) -> None:
         where, at = self._place(block, deed.at, len(active))
         if self._skip(deed):
-            self.shared[where][:] = UNKNOWN
+            self._unknown(where)
             return
         rows = np.flatnonzero(active)
         given = self.resolved(block, np.broadcast_to(deed.refs[0], (len(active), deed.width))[rows])
@@ -205,7 +215,7 @@ class Replay:
     def _stmatrix(self, block: int, deed: Deed, active: Mask) -> None:
         where, at = self._place(block, deed.at, len(active))
         if self._skip(deed) or len(active) % 32:
-            self.shared[where][:] = UNKNOWN
+            self._unknown(where)
             return
         rows = np.flatnonzero(active)
         given = np.concatenate([np.broadcast_to(one, (len(active), 4)) for one in deed.refs], 1)[rows]
@@ -215,7 +225,7 @@ class Replay:
         where, at = self._place(block, deed.at, len(active))
         rows = np.flatnonzero(active)
         if self._skip(deed):
-            self.shared[where][:] = UNKNOWN
+            self._unknown(where)
             return
         source = np.broadcast_to(np.asarray(deed.second, np.int64), (len(active),))[rows, None]
         step = np.arange(deed.width)
@@ -228,7 +238,7 @@ class Replay:
     def _bulk(self, block: int, deed: Deed, active: Mask) -> None:
         rows = np.flatnonzero(active)
         if self._skip(deed) or not rows.size:
-            self.shared[block][:] = UNKNOWN
+            self._unknown(block)
             return
         first = int(rows[0])
         to, source, count = (
@@ -275,7 +285,7 @@ class Replay:
         found = self._box(deed, active)
         where, at = self._place(block, deed.at, len(active))
         if found is None:
-            self.shared[where][:] = UNKNOWN
+            self._unknown(where)
             return
         first, offsets, labels = found
         targets = [where]
@@ -293,12 +303,18 @@ class Replay:
         first, offsets, at = found
         where, start = self._place(block, deed.at, len(active))
         bytes_ = self._swizzled(int(start[first]) + offsets, deed)
-        labels = self.shared[where][np.minimum(bytes_, _SPAN - 1)]
-        inside = at != 0
+        self._store_box(block, deed, at, where, np.minimum(bytes_, _SPAN - 1))
+
+    def _store_box(self, block: int, deed: Deed, at: Array, where: int, bytes_: Array) -> None:
+        """Shared bytes to global addresses, 0 beyond the end; notes what nothing wrote beside results."""
+        labels, inside = self.shared[where][bytes_], at != 0
         self._keep(block, deed.op, at[inside], labels[inside])
+        bare = inside & ~self._written[where][bytes_]
+        if bare.any() and not self.lost and (labels[inside] & PRODUCT).any():
+            self.bare.append(Stored(deed.op, at[bare], labels[bare], block))
         if self.moves is not None:
-            writers = self._writers[where][np.minimum(bytes_, _SPAN - 1)]
-            self.moves.keep(deed.op, block, at[inside], labels[inside], pair(writers, self._number)[inside])
+            through = pair(self._writers[where][bytes_], self._number)
+            self.moves.keep(deed.op, block, at[inside], labels[inside], through[inside])
 
     def _map(self, deed: Deed, first: int) -> Descriptor | None:
         second = np.atleast_1d(np.asarray(deed.second, np.int64))

@@ -12,6 +12,7 @@ from layoutcheck.operands.rules import lc603_operand_depth as lc603
 from layoutcheck.operands.rules import lc604_result_place as lc604
 from layoutcheck.operands.rules import lc605_swizzle_mismatch as lc605
 from layoutcheck.operands.rules import lc606_blocks_transposed as lc606
+from layoutcheck.operands.rules import lc608_operand_tensor as lc608
 from layoutcheck.provenance.fragments import operand_registers
 from layoutcheck.provenance.judged import Breach
 from layoutcheck.sources.mlir import Operation
@@ -29,6 +30,8 @@ def told(breach: Breach, module: TracedModule) -> KernelFinding:
         facts["where"], thread = _where(breach)
         places[0] = _place(module, breach.op, "the product", thread)
         rule, (title, message) = lc602.RULE, lc602.tell(breach.letter, facts)
+    elif breach.kind == "tensor":
+        rule, (title, message) = lc608.RULE, lc608.tell(breach.letter, facts)
     elif breach.kind == "depth":
         rule, (title, message) = lc603.RULE, lc603.tell(facts)
     else:

@@ -49,6 +49,7 @@ class Tracker:
         self.met: list[Array] = []
         self.pairs: list[Array] = []
         self.next = FIRST
+        self.touched: set[int] = set()
         self.unsaid = machine.reasons.bit("data", "values that are followed as elements, not as numbers")
 
     def numeric(self, value: SsaValue) -> bool:

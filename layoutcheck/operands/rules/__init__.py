@@ -10,6 +10,7 @@ from layoutcheck.operands.rules import (
     lc605_swizzle_mismatch,
     lc606_blocks_transposed,
     lc607_operand_layout,
+    lc608_operand_tensor,
 )
 from layoutcheck.operands.rules.rule import OperandRule
 
@@ -18,6 +19,6 @@ def rules() -> dict[str, OperandRule]:
     """Every rule about operands by its code."""
     modules = (
         lc601_operand_order, lc602_operand_element, lc603_operand_depth, lc604_result_place,
-        lc605_swizzle_mismatch, lc606_blocks_transposed, lc607_operand_layout,
+        lc605_swizzle_mismatch, lc606_blocks_transposed, lc607_operand_layout, lc608_operand_tensor,
     )  # fmt: skip
     return {one.RULE.code: one.RULE for one in modules}

@@ -4,7 +4,8 @@
 
 An accumulator is the sum of a row of A times a column of B. Both were followed from global memory, and the accumulator to
 its store: the coordinate of C along one mode is not that of the row of A (or of the column of B), up to one distance for
-the whole tile, although both go through the same coordinates. Rows or columns of C change places.
+the whole tile, although both go through the same coordinates, or all but few do. Rows or columns of C change places. Or
+C is stored from a tile in shared memory of which a part has results, and nothing ever wrote the rest.
 
 ## Why
 
@@ -30,7 +31,13 @@ from layoutcheck.operands.rules.rule import make_rule
 
 
 def tell(letter: str, facts: dict[str, Any]) -> tuple[str, str]:
-    """The first element that is stored elsewhere, and the count."""
+    """The first element that is stored elsewhere, or that no result comes to, and the count."""
+    if "bare" in facts:
+        message = (
+            f"C{list(facts['at'])} is stored, beside results, from shared memory that nothing wrote; so are {facts['bare']:,} "
+            f"elements. The tile of results is written and stored through different layouts or swizzles."
+        )
+        return "a part of C that no result comes to is stored", message
     what = "row of A" if letter == "A" else "column of B"
     name = "m" if letter == "A" else "n"
     first = facts["first"]

@@ -1,0 +1,61 @@
+"""LC608 operand-tensor: A and B of a product are elements of one tensor, and another tensor is left over.
+
+## What it means
+
+Both operands were followed from global memory: they come from one tensor, and nothing that the kernel does uses an
+element of another tensor that it is given, of the same type and with two modes or more. Or the elements of one operand
+come from its own tensor first and, in the same sum, from the tensor of the other operand. Such a product fits together
+element by element, so that no other rule can tell it: the copy of A takes the tensor map, or the tile, of B.
+
+## Why
+
+A product of a tensor with itself is a product like any other (a Gram matrix, a symmetric update). The kernel that is
+given one tensor more than it uses, and the sum that changes tensors, are not. On an H200 they return X X^T for A B^T.
+
+## How to fix it
+
+Give the copy of A the tensor map and the tile of A (`tma_atom_a`, `tAgA`, `tAsA`), that of B those of B, in the prologue
+and in the main loop. A tensor that a kernel does not use need not be an argument.
+
+## How to silence it
+
+`# layoutcheck: ignore[LC608] reason` at the product's line, or `ignore = ["LC608"]` in the settings.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from layoutcheck.operands.rules.rule import make_rule
+
+
+def tell(letter: str, facts: dict[str, Any]) -> tuple[str, str]:
+    """The tensors, by their numbers among the arguments of the compiled function, from 1."""
+    one = facts["tensor"]
+    if facts["left"]:
+        left = facts["left"][0]
+        message = (
+            f"A and B of the product are elements of argument {one} of the compiled function, and no element of its "
+            f"argument {left}, a tensor of the same type, is used. Unless that is meant, a copy takes the tensor map or "
+            f"the tile of the other operand."
+        )
+        return "A and B of a product are elements of one tensor, another is not used", message
+    message = (
+        f"in one sum {letter} is elements of argument {facts['own']} of the compiled function and of argument {one}, of "
+        f"which the other operand is too: one of the copies of {letter} takes the other operand's tensor map or tile."
+    )
+    return f"{letter} of a product comes from two tensors", message
+
+
+FLAGGED = """
+cute.copy(tma_atom_b, tBgB[None, k], tAsA[None, stage], tma_bar_ptr=barrier)  # A's tile, from B
+cute.copy(tma_atom_b, tBgB[None, k], tBsB[None, stage], tma_bar_ptr=barrier)
+cute.gemm(tiled_mma, acc, tCrA[None, None, None, stage], tCrB[None, None, None, stage], acc)
+"""
+CLEAN = """
+cute.copy(tma_atom_a, tAgA[None, k], tAsA[None, stage], tma_bar_ptr=barrier)
+cute.copy(tma_atom_b, tBgB[None, k], tBsB[None, stage], tma_bar_ptr=barrier)
+cute.gemm(tiled_mma, acc, tCrA[None, None, None, stage], tCrB[None, None, None, stage], acc)
+"""
+
+RULE = make_rule(__doc__, "note", FLAGGED, CLEAN)

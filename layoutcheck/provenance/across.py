@@ -1,0 +1,106 @@
+"""Instructions of sums, and an operand whose rows run along what the others of its sum have as k.
+
+ldmatrix with the wrong `transpose` brings such an operand in one of many instructions: its k then runs along
+several modes of its tensor, which alone may be meant. Patches of an image, whose k may cross a boundary, have
+rows along other modes than k.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from layoutcheck.provenance.products import Execution
+from layoutcheck.provenance.refs import Array
+from layoutcheck.provenance.sides import Side
+from layoutcheck.provenance.tensors import Tensor
+from layoutcheck.sources.mlir import Operation
+
+
+@dataclass(slots=True)
+class Along:
+    """The k of one operand in executions of an instruction, (groups, k): coordinates along `mode`."""
+
+    at: Array
+    values: Array
+    there: Array
+    tensor: Tensor
+    mode: int
+
+
+class Suspect(NamedTuple):
+    """A row of an operand whose k is not that of the others: the address of its element, where it stands."""
+
+    letter: str
+    k: int
+    expected: int
+    at: int
+    row: int
+    column: int
+    group: int
+    bits: int
+
+
+@dataclass(slots=True)
+class Link:
+    """An instruction in sums: one number a group for the sum, both operands' k and their steps."""
+
+    op: Operation
+    sums: Array
+    a: Along
+    b: Along
+    steps: tuple[int, int]
+    suspects: list[Suspect]
+    executions: list[Execution]
+
+
+@dataclass(slots=True)
+class Several:
+    """An instruction in sums of which `a` or `b` says that the operand's k runs along several modes."""
+
+    op: Operation
+    sums: Array
+    executions: list[Execution]
+    a: bool
+    b: bool
+
+
+def rows_along_depth(one: Several, links: list[Link]) -> tuple[str, tuple[tuple[str, object], ...]] | None:
+    """The letter of an operand whose rows run along k, and the facts of the first such row.
+
+    Another instruction of the same sum says what k is, if its own rows do not run along it.
+    """
+    for letter, several in (("A", one.a), ("B", one.b)):
+        for link in links if several else ():
+            along = link.a if letter == "A" else link.b
+            if not np.isin(one.sums, link.sums).any():
+                continue
+            if any(_first_row(_side(x, letter), along) for x in link.executions):
+                continue
+            for each in one.executions:
+                at = _first_row(_side(each, letter), along)
+                if at is not None:
+                    g, m, held = at
+                    return letter, (("row", m), ("k", 0), ("held", held), ("taken", ()),
+                                    ("group", int(each.groups[g])), ("bits", each.bits))  # fmt: skip
+    return None
+
+
+def _side(one: Execution, letter: str) -> Side:
+    return one.a if letter == "A" else one.b
+
+
+def _first_row(side: Side, along: Along) -> tuple[int, int, tuple[int, ...]] | None:
+    """(group, row, coordinates) of the first row that has another coordinate along a mode than row 0."""
+    if side.computed or not side.labels.all():
+        return None
+    found = along.tensor.coordinates(side.labels[:, :, 0])
+    if found is None:
+        return None
+    off = np.argwhere(found[..., along.mode] != found[:, :1, along.mode])
+    if not len(off):
+        return None
+    g, m = (int(i) for i in off[0])
+    return g, m, tuple(map(int, found[g, m]))
