@@ -62,7 +62,7 @@ def _honest(report: Report, traced: TracedCopy) -> Repairs:
     if fixes and not kept:
         obstacle = "its address is a constant past an aligned one: no promise aligns it"
     if not fixes and traced.leaves_tensor:
-        obstacle = "of the copy alone; a predicate keeps it inside, and trace --fix inserts one"
+        obstacle = "the copy needs a predicate, which `trace --fix` inserts"
     return repairs(kept, obstacle)
 
 

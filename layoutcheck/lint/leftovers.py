@@ -57,7 +57,7 @@ def unused(
                 code for code in mark.codes if code not in used and (code.startswith(_BY_SOURCE) or traced)
             ]
             if codes:
-                title = f"nothing here has {', '.join(codes)} any more"
+                title = f"no finding here has {', '.join(codes)}"
                 advice = "Delete it from the comment: it would silence the next finding."
                 found.append(LintFinding("LC916", "note", file.path, mark.line, mark.column, title, advice))
     return found

@@ -407,7 +407,7 @@ def test_a_comment_that_nothing_needs_any_more_is_a_note(repo, capsys):
         found = [f for f in json.loads(text)["findings"] if f["code"] == "LC916"]
         assert status == 0
         assert [(f["line"], f["severity"], f["title"]) for f in found] == [
-            (5, "note", "nothing here has LC266 any more")
+            (5, "note", "no finding here has LC266")
         ]
 
 
