@@ -256,14 +256,21 @@ def launches_of(
         ) -> Step:
             if op.name != LAUNCH:
                 return translate(op)  # type: ignore[no-any-return]
-            return lambda: (
-                found.__setitem__(_callee(op), _launched(op, machine, run, held)) if machine.reached else None
-            )
+            return lambda: _keep(found, op, _launched(op, machine, run, held)) if machine.reached else None
 
         run.translate = step
         with np.errstate(all="ignore"):
             run.run(run.steps(host.regions[0].blocks[0], fast=False))
     return found
+
+
+def _keep(found: dict[str, Launched], op: Operation, launched: Launched) -> None:
+    """The launch of a kernel. Of one that a loop of the host launches in several ways nothing is sure."""
+    name = _callee(op)
+    was = found.get(name)
+    if was is not None and was != launched:
+        launched = replace(launched[0], rests=_RESTS[-1]), [(value, _RESTS[-1]) for value, _ in launched[1]]
+    found[name] = launched
 
 
 def _configuration(launch: Operation) -> list[SsaValue]:

@@ -24,8 +24,9 @@ from layoutcheck.dsl.lowered.by_block import ByBlock
 from layoutcheck.dsl.lowered.corners import SHARED_SPACES, decided_by_corners
 from layoutcheck.dsl.lowered.evaluate import tag
 from layoutcheck.dsl.lowered.flow import Flow
-from layoutcheck.dsl.lowered.grid import BLOCK_THREADS, edges
+from layoutcheck.dsl.lowered.grid import BLOCK_THREADS, edges, every_block
 from layoutcheck.dsl.lowered.instructions import BULK, is_mbarrier, is_memory
+from layoutcheck.dsl.lowered.judged_blocks import NOT_MET
 from layoutcheck.dsl.lowered.loops import CUT_SHORT
 from layoutcheck.dsl.lowered.lowered_op import access_parts
 from layoutcheck.dsl.lowered.machine import Machine
@@ -46,6 +47,7 @@ OTHER_BLOCKS = (
     f"{IN_SHARED}its address is made of the block's index, and other blocks take too long to evaluate"
 )
 _MOST_STEPS = 300_000  # operations of one evaluation
+_MOST_BLOCKS = 256  # of a grid that is evaluated whole for what few blocks do
 _MOST_ELSEWHERE = 60_000  # of that of other blocks than block 0
 
 
@@ -117,14 +119,21 @@ def _elsewhere(
     ends = (sorted({0, n - 1}) for n in how.grid)
     blocks = edges(how) if made else tuple((x, y, z) for x, y, z in itertools.product(*ends))
     lanes = how.threads % WARP != 0 and any(op.name in BETWEEN_LANES for op in turns.kernel.walk())
+    count = math.prod(how.grid)
     try:
         if lanes or how.threads > BLOCK_THREADS:
             raise _TooLong
         machine, _ = turns.run(places, turns.lines, _MOST_ELSEWHERE, blocks)
+        left = {name for name in guarded if not machine.met([name])}
+        if left and len(blocks) < count <= _MOST_BLOCKS:
+            blocks = every_block(how)
+            machine, _ = turns.run(places, turns.lines, _MOST_ELSEWHERE, blocks)
     except _TooLong:
         for name in made:
             found.unchecked.setdefault(name, OTHER_BLOCKS)
         return
+    if len(blocks) < count:
+        found.unchecked.update(dict.fromkeys(left - found.unchecked.keys(), f"{IN_SHARED}{NOT_MET}"))
     there = Leaving()
     total = how.threads * len(blocks)
     for name, accesses in machine.accesses.items():
@@ -195,11 +204,11 @@ class _Turns:
         tags = (flow.tags_in(region) for op in cut for region in op.regions)
         return machine, frozenset(machine.dropped).union(*tags)
 
-    def by_block(self) -> tuple[set[str], bool]:
-        """The tags whose addresses are made of the block's index; whether it decides if something happens."""
+    def by_block(self) -> tuple[set[str], set[str]]:
+        """The tags whose addresses are made of the block's index, and those that it decides upon."""
         by = ByBlock(self.kernel, self.needed)
         made = {tag(op) for op, at in self.roots.items() if any(value in by.values for value in at)}
-        return made, any(map(by.guards, self.roots))
+        return made, {tag(op) for op in self.roots if by.guards(op)}
 
     def run(
         self, places: Mapping[Operation, Allocation], ends_only: set[Operation], most: int | None,

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from layoutcheck.dsl.lowered.grid import RUN_TIME
+from layoutcheck.dsl.lowered.judged_blocks import NOT_MET
+from layoutcheck.dsl.lowered.shared_bounds import IN_SHARED
 from layoutcheck.judge import judge_traced
 from tests.dsl.lowered.conftest import Traced
 
@@ -90,6 +93,28 @@ def by_stage(x: cute.Tensor, y: cute.Tensor, reduced: cutlass.Constexpr):
     staged(x, y, reduced).launch(grid=(4, 1, 1), block=(128, 1, 1), cluster=(4, 1, 1))
 
 @cute.kernel
+def seldom(y: cute.Tensor, inside: cutlass.Constexpr):
+    t, b = cute.arch.thread_idx()[0], cute.arch.block_idx()[0]
+    s = cutlass.memory.SmemAllocator().allocate_tensor(Float32, cute.make_layout(128), 128)
+    s[t] = Float32(t)
+    cute.arch.sync_threads()
+    if b % 7 == 3:
+        y[b * 128 + t] = s[t if const_expr(inside) else t + 1]
+
+@cute.jit
+def by_few(y: cute.Tensor, inside: cutlass.Constexpr, blocks: cutlass.Constexpr):
+    seldom(y, inside).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
+
+@cute.kernel
+def row(x: cute.Tensor, number: Int32):
+    x[number * 128 + cute.arch.thread_idx()[0]] = Float32(0.0)
+
+@cute.jit
+def by_host(x: cute.Tensor):
+    for number in cutlass.range(8):
+        row(x, number - 1).launch(grid=(1, 1, 1), block=(128, 1, 1))
+
+@cute.kernel
 def counted(x: cute.Tensor, count: cute.Tensor, y: cute.Tensor, tc: cute.TiledCopy):
     t, b = cute.arch.thread_idx()[0], cute.arch.block_idx()[0]
     s = cutlass.memory.SmemAllocator().allocate_tensor(Float32, cute.make_layout(128), 128)
@@ -121,6 +146,9 @@ if __name__ == "__main__":
     cute.compile(loaded, fake(N), fake(1, dtype=Int32), fake(1024))
     for step in (256, 254):
         cute.compile(in_bulk, fake(1024), fake(512), True, step)
+    for inside, blocks in ((False, 40), (True, 40), (False, 1000)):
+        cute.compile(by_few, fake(128000), inside, blocks)
+    cute.compile(by_host, fake(1024))
 """
 
 
@@ -128,16 +156,22 @@ def test_what_a_kernel_is_given(traced: Traced) -> None:
     """The last of 8 blocks has 104 elements of 128; the bulk copy that begins 4 elements late ends late."""
     found = traced(PROGRAM)
     assert not found.failures, found.failures
-    faults: dict[int, list[object]] = {number: [] for number in range(11)}
+    faults: dict[int, list[object]] = {number: [] for number in range(15)}
+    unchecked: dict[int, list[str]] = {number: [] for number in range(15)}
     for number, kernel in enumerate(found.kernels):
         for module in (one for one in found.elements if one.kernel == kernel.name):
+            unchecked[number] += [why for why, _ in module.unchecked]
             beyond = [one for one in module.findings if one.code == "LC204"]
             faults[number] += [(one.evidence["block"], one.evidence["thread"]) for one in beyond]
     names = [kernel.name for kernel in found.kernels]
-    assert len(set(names)) == len(names) == 11
+    assert len(set(names)) == len(names) == 15
     assert [len(faults[i]) for i in (0, 1, 3, 4, 5, 7)] == [1, 1, 1, 0, 0, 0]
     assert faults[0] == faults[1] == [("(7,0,0)", 104)]
     assert faults[3] == [("(2,0,0)", 0)]  # the first block whose stage is beyond the ring
+    assert [faults[i] for i in (11, 12, 13, 14)] == [[("(3,0,0)", 127)], [], [], []]
+    assert [[why.partition(" (")[0] for why in unchecked[i]] for i in (11, 12, 13, 14)] == [
+        [], [], [f"bounds {IN_SHARED}{NOT_MET}"], [f"bounds in global memory: {RUN_TIME}"]
+    ]  # fmt: skip
     told = []
     for one in found.copies:
         faults_of = one.addresses.faults if one.addresses is not None else ()
