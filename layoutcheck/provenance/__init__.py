@@ -134,11 +134,11 @@ def _checked(
         if others:
             facts = (("tensor", judged.one_tensor[op]), ("own", 0), ("left", tuple(sorted(others))))
             judged.breaches.append(Breach("tensor", op, "", facts))
-    told_of = {_site(one.op) for one in judged.breaches if one.kind == "tensor"}
-    if one_tensor := len({_site(op) for op in judged.one_tensor} - told_of):
-        unchecked.append(
-            f"A and B of {one_tensor} of {len(every)} products are elements of one tensor: if that is meant"
-        )
+    if one_tensor := len({_site(op) for op in judged.one_tensor}):
+        spare = sorted({n for others in left.values() for n in others})
+        but = f", and nothing uses argument {spare[0]}" if spare else ""
+        which = f"A and B of {one_tensor} of {len(every)} products"
+        unchecked.append(f"{which} are elements of one tensor{but}: if that is meant")
     if judged.stored > judged.placed and not any(one.kind == "place" for one in judged.breaches):
         part = f"{judged.stored - judged.placed:,} of {judged.stored:,} bytes of results"
         unchecked.append(f"where {part} are stored: {'; '.join(judged.unplaced)}")

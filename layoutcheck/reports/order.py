@@ -144,9 +144,13 @@ def operand_counts(reports: Sequence[OperandReport], style: Style) -> Iterator[s
     total = sum(one.products for one in reports)
     if not any(one.products or one.unchecked for one in reports):
         return
-    wrong = sum(finding.severity in FAILING for finding, _ in distinct(reports))
+    found = distinct(reports)
+    wrong = sum(finding.severity in FAILING for finding, _ in found)
+    notes = sum(finding.severity == "note" for finding, _ in found)
     followed = sum(one.followed for one in reports)
-    yield from style.wrap(f"operands: {followed} of {total} products followed: {wrong} wrong", "    ", "  ")
+    said = f"operands: {followed} of {total} products followed: {wrong} wrong"
+    said += f", {notes} notes (--all)" if notes else ""
+    yield from style.wrap(said, "    ", "  ")
     yield from _sentences("not checked", (s for one in reports for s in one.unchecked), style)
 
 

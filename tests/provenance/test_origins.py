@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import importlib.util
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.lowered.spaces import object_at
+from layoutcheck.dsl.trace import trace_script
 from layoutcheck.operands.rules.lc604_result_place import tell as tell_place
 from layoutcheck.operands.rules.lc608_operand_tensor import tell
+from layoutcheck.provenance import check_products
 from layoutcheck.provenance.deeds import Deed
 from layoutcheck.provenance.depth import Depths
 from layoutcheck.provenance.judged import Judged, Names
@@ -22,6 +27,8 @@ from layoutcheck.provenance.refs import PRODUCT
 from layoutcheck.provenance.replay import Replay, Stored
 from layoutcheck.provenance.sides import Side, side
 from layoutcheck.provenance.tensors import Mode, Tensor
+from layoutcheck.reports.order import operand_counts
+from layoutcheck.reports.style import Style
 from layoutcheck.sources.mlir import Operation
 
 NAMES = Names({n: [Tensor(object_at(n), 2, (Mode(0, 128, 64), Mode(1, 2, 64)), 2)] for n in (1, 2, 3)})
@@ -167,3 +174,22 @@ def test_a_store_of_what_nothing_wrote_is_told() -> None:
     breach = _bare(products, NAMES)
     assert breach is not None and breach["at"] == (0, 4) and breach["bare"] == 4
     assert "from shared memory that nothing wrote" in tell_place("", dict(breach.facts))[1]
+
+
+@pytest.mark.skipif(importlib.util.find_spec("cutlass") is None, reason="needs nvidia-cutlass-dsl")
+def test_a_program_that_multiplies_b_by_b_is_told_so(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[1] / "operands" / "one_product.py").read_text()
+    fed = text.replace("copy_a = cute.make_tiled_copy_B", "copy_a = cute.make_tiled_copy_A")
+    fed = fed.replace("thread_a.partition_S(a)", "thread_a.partition_S(b)")
+    program = tmp_path / "fed.py"
+    program.write_text(fed)
+    with Lowering(copies=False, products=check_products) as lowering:
+        trace = trace_script(str(program), launch=False, arch="sm_80", lowering=lowering)
+    (report,) = trace.operands
+    (finding,) = report.findings
+    assert (finding.code, finding.severity, finding.evidence["left"]) == ("LC608", "note", [1])
+    line = next(i for i, one in enumerate(fed.splitlines(), 1) if "cute.gemm" in one)
+    assert finding.places[0].where.line == line and report.followed == report.products == 4
+    said = " ".join(" ".join(operand_counts(trace.operands, Style())).split())
+    assert "4 of 4 products followed: 0 wrong, 1 notes (--all)" in said
+    assert "are elements of one tensor, and nothing uses argument 1: if that is meant" in said
