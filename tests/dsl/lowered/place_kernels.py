@@ -27,7 +27,7 @@ def allowed(c, spec: cutlass.Constexpr, which: cutlass.Constexpr):
         elif cutlass.const_expr(comparison == "more"):
             ok = ok and at < limit + 1
         elif cutlass.const_expr(comparison == "fewer"):
-            ok = ok and at < limit - 1
+            ok = ok and at < max(limit - 1, 1)  # what is never stored is not loaded either
         else:
             ok = ok and at >= 0
     return ok
