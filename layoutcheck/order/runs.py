@@ -79,14 +79,14 @@ def runs(kernel: WatchedKernel, budget: Budget) -> Iterator[Run]:
     with contextlib.suppress(*SURPRISES, ArithmeticError):
         if (other := _ending(usual, found[-1].blocks)) is not None:
             yield from _varied(replace(usual, kernel=other, tiles=MOST_TURNS))
-    with contextlib.suppress(*SURPRISES, ArithmeticError):
-        for smaller in persistent(kernel, found[0].blocks[0], budget):
-            for run in _varied(replace(usual, kernel=smaller)):
-                yield replace(run, alike=False)
     for numbers in variations(kernel, found[0].blocks[0], budget):
         with contextlib.suppress(*SURPRISES, ArithmeticError):  # numbers that no caller would give
             if (varied := kernel.with_numbers(*numbers)) is not None:
                 yield from _varied(replace(usual, kernel=varied))
+    with contextlib.suppress(*SURPRISES, ArithmeticError):
+        for smaller in persistent(kernel, found[0].blocks[0], budget):
+            for run in _varied(replace(usual, kernel=smaller)):
+                yield replace(run, alike=False)
 
 
 def _ending(usual: Cluster, blocks: list[Watched]) -> WatchedKernel | None:
