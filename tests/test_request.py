@@ -237,7 +237,9 @@ def test_the_slow_way_reads_the_same() -> None:
         if name in ("given", "strict")
     }  # fmt: skip
     words = ["(8):(1)", "(8):(64)", "--bits", "128", "--op", "copy", "--evict-priority", "--strict"]
-    arguments.app({"explain": command, "other": command}, "")(["explain", *words], standalone_mode=False)
+    arguments.app({"explain": (command, ""), "other": (command, "")}, "")(
+        ["explain", *words], standalone_mode=False
+    )
     quick = arguments.read(command, words)
     assert quick == seen[0] == {
         "given": {"src": "(8):(1)", "dst": "(8):(64)", "bits": 128, "evict_priority": True}, "strict": True,
