@@ -132,10 +132,14 @@ def _checked(
     left = judged.left if all(map(judged.knows, _products(kernel))) else {}
     for op, others in left.items():
         if others:
-            facts = (("tensor", judged.one_tensor[op]), ("own", 0), ("left", tuple(sorted(others))))
+            tensor = judged.one_tensor.get(op) or judged.serving[op]
+            facts = (
+                ("tensor", tensor), ("own", 0), ("left", tuple(sorted(others))),
+                ("products", 1 if op in judged.one_tensor else 2),
+            )  # fmt: skip
             judged.breaches.append(Breach("tensor", op, "", facts))
     if one_tensor := len({_site(op) for op in judged.one_tensor}):
-        spare = sorted({n for others in left.values() for n in others})
+        spare = sorted({n for op, others in left.items() if op in judged.one_tensor for n in others})
         but = f", and nothing uses argument {spare[0]}" if spare else ""
         which = f"A and B of {one_tensor} of {len(every)} products"
         unchecked.append(f"{which} are elements of one tensor{but}: if that is meant")

@@ -42,8 +42,10 @@ class Judged:
 
     Of `stored` bytes of results `placed` were compared; `unplaced` says why others were not. `broadcast` says
     of operands of instructions that have elements whether their rows are all one row. `one_tensor` are the
-    instructions whose A and B are elements of one tensor, with its number; `left` are the tensors of
-    its type, then, that nothing is used of.
+    instructions whose A and B are elements of one tensor, with its number. `sources` are the tensors of A and
+    of B, 0 for one that is computed or of several; `halves` those of each sum (block, first result) with one
+    computed operand, and their instructions; `serving` are the instructions of a product that shares
+    a tensor with another product. `left` are the tensors of its type, then, that nothing is used of.
     """
 
     breaches: list[Breach] = field(default_factory=list)
@@ -55,6 +57,9 @@ class Judged:
     met: bool = False
     broadcast: dict[tuple[Operation, str], bool] = field(default_factory=dict)
     one_tensor: dict[Operation, int] = field(default_factory=dict)
+    sources: dict[Operation, tuple[int, int]] = field(default_factory=dict)
+    halves: dict[tuple[int, int], dict[tuple[int, int], Operation]] = field(default_factory=dict)
+    serving: dict[Operation, int] = field(default_factory=dict)
     left: dict[Operation, frozenset[int]] = field(default_factory=dict)
 
     def knows(self, op: Operation) -> bool:
@@ -70,6 +75,7 @@ class Judged:
             met=self.met,
             broadcast={key: one_row for key, one_row in self.broadcast.items() if key[0] in ops},
             one_tensor={op: one for op, one in self.one_tensor.items() if op in ops},
+            serving={op: one for op, one in self.serving.items() if op in ops},
             left={op: one for op, one in self.left.items() if op in ops},
         )
 
@@ -90,6 +96,7 @@ class Judged:
         self.unplaced |= other.unplaced
         self.met = self.met or other.met
         self.one_tensor |= other.one_tensor
+        self.serving |= other.serving
         for op, left in other.left.items():
             self.left[op] = left & self.left.get(op, left)
         for key, one_row in other.broadcast.items():

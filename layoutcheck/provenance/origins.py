@@ -1,10 +1,12 @@
-"""From which tensors the operands of a product come: both from one, while another is left over (LC608).
+"""From which tensors operands come: both of a product, or of two products, from one; another is left (LC608).
 
 Tensors are told by the numbers of their global objects, which are those of the arguments of the compiled
 function, from 1.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -24,11 +26,16 @@ def of_one_tensor(op: Operation, executions: list[Execution], found: Judged) -> 
     same = [a == b and a > 0 for a, b in pairs]
     if all(same) and len({a for a, _ in pairs}) == 1:
         found.one_tensor[op] = pairs[0][0]
+    if len(set(pairs)) == 1:
+        found.sources[op] = pairs[0]
     first: dict[tuple[int, int], tuple[int, int]] = {}
     for one, pair in zip(executions, pairs, strict=True):
+        key = one.block, int(one.sums.flat[0])
         if 0 in pair:
+            if any(pair):
+                found.halves.setdefault(key, {}).setdefault(pair, op)
             continue
-        before = first.setdefault((one.block, int(one.sums.flat[0])), pair)
+        before = first.setdefault(key, pair)
         both = next((p[0] for p in (before, pair) if p[0] == p[1]), 0)
         own = set(before + pair) - {both}
         if both and len(own) == 1 and sum(a != b for a, b in zip(before, pair, strict=True)) == 1:
@@ -39,16 +46,49 @@ def of_one_tensor(op: Operation, executions: list[Execution], found: Judged) -> 
 
 
 def left_over(products: Products, names: Names, found: Judged) -> None:
-    """The tensors of which nothing is used, beside those of which both operands of a product are."""
-    if not found.one_tensor:
+    """The tensors of which nothing is used, beside those that serve two operands of one product, or of two.
+
+    And sums in which an operand becomes a tensor of another product's.
+    """
+    found.breaches += _becoming(found)
+    found.serving = _serving(found)
+    if not found.one_tensor and not found.serving:
         return
     used = _used(products)
-    for op, number in found.one_tensor.items():
+    for op, number in (found.serving | found.one_tensor).items():
         size = {one.bytes for one in names.known.get(number, ())}
         found.left[op] = frozenset(
             other for other, tensors in names.known.items()
             if other not in used and any(len(t.modes) > 1 and t.bytes in size for t in tensors)
         )  # fmt: skip
+
+
+def _serving(found: Judged) -> dict[Operation, int]:
+    """The instructions with a computed operand whose other one is of a tensor that another product takes.
+
+    As both products of attention do where K is multiplied in the place of V.
+    """
+    taken: dict[int, set[tuple[int, int]]] = {}
+    for pair in found.sources.values():
+        for number in set(pair) - {0}:
+            taken.setdefault(number, set()).add(pair)
+    return {
+        op: max(pair)
+        for op, pair in found.sources.items()
+        if min(pair) == 0 and len(taken.get(max(pair), ())) > 1
+    }
+
+
+def _becoming(found: Judged) -> Iterator[Breach]:
+    """Sums in which the operand beside a computed one is of its own tensor, and of another product's."""
+    taken = {number for pair in found.sources.values() if 0 not in pair for number in pair}
+    for pairs in found.halves.values():
+        for letter, at in (("A", 0), ("B", 1)):
+            mine = {pair[at]: op for pair, op in pairs.items() if pair[at]}
+            own = min(mine.keys() - taken, default=0)
+            for tensor in sorted(mine.keys() & taken) if own else ():
+                facts = (("tensor", tensor), ("own", own), ("left", ()), ("products", 2))
+                yield Breach("tensor", mine[tensor], letter, facts)
 
 
 def _object(side: Side) -> int:

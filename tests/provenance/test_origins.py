@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -102,6 +103,50 @@ def test_what_is_left_over_is_neither_loaded_nor_stored_to() -> None:
     assert (
         left([_execution(b, b)], stores, labels=object_at(1) + 6) == frozenset()
     )  # or through shared memory
+
+
+def test_a_tensor_that_serves_two_products_is_noted_where_another_is_left() -> None:
+    """K in the place of V: the second product's A is computed, its B is the first one's."""
+    scores, mixed = Operation("nvvm.mma.sync"), Operation("nvvm.mma.sync")
+    q, k, v, p = _side(1), _side(2), _side(3), replace(_side(1), computed=True)
+    replay = _blocks()
+    replay.labels, replay.pairs, replay.maps = [np.array([0])], Pairs(), {}
+
+    def left(*executions: Execution) -> dict[Operation, frozenset[int]]:
+        products = Products(replay)
+        products.executions += executions
+        found = Judged()
+        for one in executions:
+            of_one_tensor(one.op, [one], found)
+        left_over(products, NAMES, found)
+        return found.left
+
+    first = _execution(q, k, op=scores)
+    assert left(first, _execution(p, k, op=mixed)) == {mixed: frozenset({3})}
+    assert left(first, _execution(p, v, op=mixed)) == {}  # attention as it is meant
+    assert left(first, _execution(q, k, op=mixed)) == {}  # one product in two instructions
+    assert "of argument 2" in tell("", {"tensor": 2, "own": 0, "left": (3,), "products": 2})[1]
+
+
+@pytest.mark.parametrize(("turns", "told"), [("vk", (2, 3)), ("kv", (2, 3)), ("vv", None), ("vw", None)])
+def test_a_sum_that_goes_on_with_the_tensor_of_another_product_is_told(
+    turns: str, told: tuple[int, int] | None
+) -> None:
+    """V, and K in a later turn; a second tensor of values (new tokens) is none of another product."""
+    scores, mixed = Operation("nvvm.mma.sync"), Operation("nvvm.mma.sync")
+    q, k, p = _side(1), _side(2), replace(_side(1), computed=True)
+    values = {"k": k, "v": _side(3), "w": _side(4)}
+    products = Products(_blocks(labels=[]))
+    products.replay.labels, products.replay.pairs, products.replay.maps = [np.array([0])], Pairs(), {}
+    found = Judged()
+    of_one_tensor(scores, [_execution(q, k, op=scores)], found)
+    of_one_tensor(mixed, [_execution(p, values[one], op=mixed) for one in turns], found)
+    left_over(products, NAMES, found)
+    assert [(one.op, one.letter, one["tensor"], one["own"]) for one in found.breaches] == (
+        [(mixed, "B", *told)] if told else []
+    )
+    if told:
+        assert "an operand of another product" in tell("B", dict(found.breaches[0].facts))[1]
 
 
 def test_rows_along_the_k_of_the_same_sum_are_told() -> None:

@@ -1,10 +1,11 @@
-"""LC608 operand-tensor: A and B of a product are elements of one tensor, and another tensor is left over.
+"""LC608 operand-tensor: two operands are elements of one tensor, and another tensor is left over.
 
 ## What it means
 
 Both operands were followed from global memory: they come from one tensor, and nothing that the kernel does uses an
-element of another tensor that it is given, of the same type and with two modes or more. Or the elements of one operand
-come from its own tensor first and, in the same sum, from the tensor of the other operand. Such a product fits together
+element of another tensor that it is given, of the same type and with two modes or more. Or two products take one tensor,
+as both of attention do where K is multiplied in the place of V, and such a tensor is left over. Or the elements of one operand
+come from its own tensor first and, in the same sum, from the tensor of the other operand, or of another product's. Such a product fits together
 element by element, so that no other rule can tell it: the copy of A takes the tensor map, or the tile, of B.
 
 ## Why
@@ -34,15 +35,23 @@ def tell(letter: str, facts: dict[str, Any]) -> tuple[str, str]:
     one = facts["tensor"]
     if facts["left"]:
         left = facts["left"][0]
+        if facts.get("products") == 2:
+            message = (
+                f"one operand of this product and one of another are elements of argument {one} of the compiled function, and "
+                f"no element of its argument {left}, a tensor of the same type, is used. Unless that is meant, a copy takes the "
+                f"tensor map or the tile of the other product."
+            )
+            return "two products take one tensor, another is not used", message
         message = (
             f"A and B of the product are elements of argument {one} of the compiled function, and no element of its "
             f"argument {left}, a tensor of the same type, is used. Unless that is meant, a copy takes the tensor map or "
             f"the tile of the other operand."
         )
         return "A and B of a product are elements of one tensor, another is not used", message
+    whose = "an operand of another product" if facts.get("products") == 2 else "the other operand"
     message = (
         f"in one sum {letter} is elements of argument {facts['own']} of the compiled function and of argument {one}, of "
-        f"which the other operand is too: one of the copies of {letter} takes the other operand's tensor map or tile."
+        f"which {whose} is too: one of the copies of {letter} takes the tensor map or tile of that operand."
     )
     return f"{letter} of a product comes from two tensors", message
 
