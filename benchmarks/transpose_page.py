@@ -126,8 +126,8 @@ TAIL = """
   (programmatic dependent launch, sm_90 and later). In a row of launches, as here, each hides part of the next
   one's start; copy, elementwise kernel and peers have none. "Not early" is the share of the best plan
   of the quick run without it. A single launch was not timed.
-- The H100's first table is older than the plans: it lacks the early start, and loads and stores of `shifted`
-  in a third of the instructions. Its second has the plans as they are, at nine shapes.
+- The H100's first table has all 40 shapes, with the plans as they are; its second is an earlier run over
+  24 shapes, of which nine were timed.
 - The plan is chosen on buffers that rotate, as the table's do. For a matrix that is in the L2 already another
   may be quicker.
 - `evict_last` loads leave lines of `x` behind in the L2.
