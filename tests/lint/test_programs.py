@@ -10,7 +10,7 @@ import pytest
 from layoutcheck.errors import InputError
 from layoutcheck.lint.cache import Cache
 from layoutcheck.lint.cases import CaseRun, RegisteredCase, failures
-from layoutcheck.lint.programs import discover, outline
+from layoutcheck.lint.programs import Repository, discover, outline
 from layoutcheck.settings import Settings
 from layoutcheck.sources.traced import Frame, Trace, TraceFailure
 
@@ -197,3 +197,12 @@ def test_the_reason_stands_in_the_title_behind_any_name() -> None:
         failure = TraceFailure("uncompiled", f"{name}: it asks for 232496 B")
         (found,) = failures(CaseRun(case, Trace(failures=(failure,))))
         assert found.title.endswith("it asks for 232496 B") and f": {name[:40]}" in found.title
+
+
+@pytest.mark.parametrize("rest", [b"\xff\xfe garbage \x80", b"def broken(:", b"\0"])
+@pytest.mark.parametrize(("path", "run"), [("tests/test_a.py", True), ("notes.py", False)])
+def test_a_test_file_that_python_refuses_is_run_and_fails(path: str, run: bool, rest: bytes) -> None:
+    """Whatever it shows of tests: left out, the status would be 0."""
+    known = outline(b"import cutlass.cute as cute\n" + rest + b"\ncute.make_copy_atom\n")
+    repository = Repository({path: known}, ["test_*.py"])
+    assert repository.runs(path) is run
