@@ -163,6 +163,14 @@ _WORDINGS = (
         "cute.tile_to_shape(atom, tiler, order).",
     ),
     _wording(
+        r"shared-memoryoperandstrideatmode[0-9]+(?:leaf[0-9]+)?is(?P<bits>-?[0-9]+)bits,"
+        r"notamultipleoftherequired128-bit",
+        "LC113",
+        "behind V the shared tensor has a stride of {bits} bits, a part of 16 bytes",
+        "Everything behind mode 0 counts boxes, and boxes begin at multiples of 16 bytes or more. Often "
+        "the tile was never grouped into mode 0, and its own columns are taken for boxes. " + _TMA_TILE,
+    ),
+    _wording(
         r"unabletopartitioninputtensorsforTMA",
         "LC113",
         "the box of the tensor map is not found in the shared tensor",

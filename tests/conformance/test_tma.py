@@ -27,7 +27,9 @@ from layoutcheck.dsl.tma import MadeTma, item, make_tma
 from layoutcheck.dsl.verifier import verify
 from layoutcheck.errors import InputError
 from layoutcheck.machine.dtypes import dtype
+from layoutcheck.sources.atoms import parse_atom
 from layoutcheck.sources.request import build
+from layoutcheck.sources.types import parse_memref
 from tests.conformance.made_tma import BASE, differences
 
 pytest.importorskip("cutlass", reason="the CuTe DSL is not installed")
@@ -354,3 +356,36 @@ def test_a_tensor_that_ends_inside_an_internal_element(dsl: Session, extent: int
             copies.append(Copy(TmaCopy(kind, element), src, dst, arch="sm_100a", tma=tile))
     assert all(predict(copy).accepted for copy in copies)
     assert differences(copies, dsl, compare) == []
+
+
+@pytest.mark.parametrize("kind", ["load", "store", "reduce"])
+def test_the_verifier_looks_at_the_strides_between_boxes(dsl: Session, kind: str) -> None:
+    """Static strides behind V are whole 16 bytes; V's own, and those of the run, are not looked at."""
+    tile = "(64,64):(1@1,1@0)"
+    rest = {"(2)": "(64@0)", "((2,2),2)": "((64@0,64@1),128@0)", "(1)": "(0)"}
+    copies = []
+    for name in ("f16", "f32", "f8E4M3FN"):
+        for shape, stride in (
+            ("(2)", "(4096)"), ("(2)", "(4100)"), ("(2)", "(4104)"), ("(2)", "(-4100)"), ("(2)", "(?)"),
+            ("(1)", "(1)"),
+            ("((2,2),2)", "((8192,20),4096)"), ("((2,2),2)", "((8192,4096),6)"),
+        ):  # fmt: skip
+            coord = f'!cute.coord_tensor<"(0,0)", "((64,64),{shape}):((1@1,1@0),{rest[shape]})">'
+            smem = f'!cute.memref<{name}, smem, align<1024>, "((64,64),{shape}):((64,1),{stride})">'
+            reduces = ", kind = ADD" if kind == "reduce" else ""
+            bits = 4096 * dtype(name).bits
+            atom = parse_atom(
+                f"!cute_nvgpu.atom.tma_{kind}<{name}, copy_bits = {bits}, mode = tiled"
+                f'{", num_cta = 1" * (kind == "load")}{reduces}, g_stride = <"()"> tma_gbasis = <"{tile}">>'
+            )
+            there, here = parse_memref(coord), parse_memref(smem)
+            copies.append(Copy(atom, *((there, here) if kind == "load" else (here, there))))
+    found = [predict(copy) for copy in copies]
+    assert sum(one.kind == "tma_pitch" for one in found) == 13
+    said = [one.message for one in verify(copies, session=dsl)]
+    unknown = [one.outcome == "unknown" for one in found]  # a stride that only the run knows
+    assert sum(unknown) == 3
+    assert [said[at] or None for at, one in enumerate(found) if not unknown[at]] == [
+        one.message or None for one in found if one.outcome != "unknown"
+    ]
+    assert not any(said[at] for at, one in enumerate(unknown) if one)

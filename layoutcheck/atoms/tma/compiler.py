@@ -1,12 +1,12 @@
 """What `make_tiled_tma_atom`, `tma_partition` and `cute.copy` refuse of a TMA copy. Measured.
 
-They look at shapes and little else: no address, stride, swizzle or byte count is checked anywhere, and the
-tensor map is written without the driver's help (measured).
+They look at shapes and little else: of strides only at those between boxes in shared memory, at no address,
+swizzle or byte count, and the tensor map is written without the driver's help (measured).
 """
 
 from __future__ import annotations
 
-from layoutcheck.algebra.inttuple import is_static, product, wrap
+from layoutcheck.algebra.inttuple import flatten, is_static, product, wrap
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.modes import make_identity_layout
 from layoutcheck.atoms.family import Compiler
@@ -29,6 +29,8 @@ from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import CoordTensor, is_composed
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import parse_arch
+
+SMEM_STEP_BITS = 128  # between boxes, in shared memory; the machine asks for 128 bytes (LC235)
 
 
 def predict_tma(copy: Copy) -> Prediction:
@@ -55,7 +57,7 @@ def predict_tma(copy: Copy) -> Prediction:
             return Prediction("unknown", missing, "tma_mode", "atom")
         if not here.layout.is_static:
             return Prediction("unknown", "a shared tensor of run-time layout is not modelled", "tma_smem")
-        return check_shapes(copy) or ACCEPTED
+        return check_shapes(copy) or _between_boxes(copy, here) or ACCEPTED
     if copy.tma is None or there.space != "gmem":
         return rejected(
             "tma_operands", "src and dst need be CoordTensorType and CuteMemRefType", gmem_side(copy)
@@ -65,6 +67,26 @@ def predict_tma(copy: Copy) -> Prediction:
         if found is not None:
             return found
     return _whole(copy)
+
+
+def _between_boxes(copy: Copy, here: Memref) -> Prediction | None:
+    """Strides behind V in shared memory are whole 16 bytes, those of extent 1 as well (measured)."""
+    assert isinstance(copy.atom, TmaCopy)
+    name = "tma_load" if copy.atom.kind == "load" else "tma_store"  # of a reduction as well
+    for at, mode in enumerate(wrap(here.layout.stride)[1:]):
+        for stride in flatten(mode):
+            bits = stride * here.dtype.bits
+            if is_static(stride) and bits % SMEM_STEP_BITS:
+                return rejected(
+                    "tma_pitch",
+                    f"{name}: shared-memory operand stride at mode 1 leaf {at} is {bits} bits, not a "
+                    f"multiple of the required {SMEM_STEP_BITS}-bit TMA smem alignment "
+                    f"(element={here.dtype.bits}b, stride={stride} elements).",
+                    smem_side(copy),
+                    mode=at + 1,
+                    stride=stride,
+                )
+    return None
 
 
 def _whole(copy: Copy) -> Prediction:
