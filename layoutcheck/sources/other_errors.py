@@ -24,7 +24,8 @@ _PYTHON = re.compile(
     r"|expects smem and gmem have the same size in the first rank, but got[^\n]{0,300}"
     r"|expected top-level shape equivalence between the SMEM layout and the CTA V-map[^\n]{0,200}"
     r"|unable to partition input tensors for TMA"
-    r"|tma_partition: shared-memory operand stride at mode [0-9]+[^\n]{0,200}"
+    r"|tma_(?:partition|load|store): shared-memory operand stride at mode [0-9]+[^\n]{0,200}"
+    r"(?:\n[^\n]{0,100}not a multiple of the required[^\n]{0,100})?"  # as a report's lines were broken
     r"|gmem_(?:coord|index)_layout (?:must be 2D|rank must match|(?:gather|scatter) mode size)[^\n]{0,200}"
     r"|gmem_coord_tensor is required for [^\n]{0,100}"
     r"|TMA Gather/Scatter only expects TMA G-basis with rank 2[^\n]{0,100}"
