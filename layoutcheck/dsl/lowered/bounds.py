@@ -15,12 +15,13 @@ others: a predicate made of another tensor's extents rests on the caller.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from layoutcheck.dsl.lowered import Kernel
 from layoutcheck.dsl.lowered.arguments import Extent, Numbers, Unequal
-from layoutcheck.dsl.lowered.grid import RUN_TIME
+from layoutcheck.dsl.lowered.grid import RUN_TIME, Grid
 from layoutcheck.dsl.lowered.judged_blocks import LOADED, Judged
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp, global_parts
 from layoutcheck.dsl.lowered.modes import judged_in_modes
@@ -33,6 +34,7 @@ _MOST_MULTIPLE = 1024
 _MOST_CALLS = 8  # of a kernel that are evaluated
 _NEVER = 1 << 63
 _MOST_BYTES = 1 << 31  # of a tensor that is made larger than the others
+_LONG, _TILE = 4096, 64  # the least that a mode is made, and what the others are then
 WRAPS = (
     "its 32-bit offset overflows if all integer arguments are {} or more; with cutlass.Int64 for them and "
     "for its coordinates it does not"
@@ -141,7 +143,7 @@ def _with_any_extents(kernel: Kernel, widest_bytes: int) -> Bounds:
             found.faults[tag] = one.faults
         elif one.faults:
             found.unchecked[tag] = f"{RELATED}: {_what(one.faults[0])}"
-    always = _always(kernel, first, promise[1], widest_bytes) if promise else {}
+    always = _always(kernel, first, promise, widest_bytes) if promise else {}
     for tag in always:
         found.faults[tag] = always[tag]
         del found.unchecked[tag]
@@ -204,19 +206,21 @@ def _with_tails(
 
 
 def _always(
-    kernel: Kernel, first: Mapping[str, Judged | str], whole: int, widest_bytes: int
+    kernel: Kernel, first: Mapping[str, Judged | str], promise: tuple[int, int], widest_bytes: int
 ) -> dict[str, list[LoweredFault]]:
     """The faults of operations that leave their tensor, by tag, however large it is beside the others.
 
     `first` is what they do if all dynamic extents are alike.
     """
     assert kernel.grid is not None
+    _, whole = promise
     found: dict[str, list[LoweredFault]] = {}
 
-    def leaves(tag: str, base: int, own: int, others: int) -> tuple[int, list[LoweredFault]]:
+    def leaves(
+        tag: str, base: int, own: int | tuple[int, ...], others: int
+    ) -> tuple[int, list[LoweredFault]]:
         """The bytes of the tensor that an operation leaves with these extents, 0 if it leaves none; how."""
-        numbers = Unequal(base - 1, own * whole, others * whole)
-        again = judged_in_modes(kernel, {tag}, whole, widest_bytes, numbers)[tag]
+        again = judged_in_modes(kernel, {tag}, whole, widest_bytes, Unequal(base - 1, own, others))[tag]
         if isinstance(again, str) or any(fault.overflows for fault in again.faults):
             return 0, []
         return again.left.get(base, 0), again.faults
@@ -225,13 +229,15 @@ def _always(
         if isinstance(one, str) or one.sure or not one.faults or any(f.overflows for f in one.faults):
             continue
         for base, size in one.left.items():
-            twice, told = leaves(tag, base, 2, 1)
+            twice, told = leaves(tag, base, 2 * whole, whole)
             modes = (twice // max(1, size)).bit_length() - 1  # so many of its extents are dynamic
             most = (_MOST_BYTES // max(1, size)).bit_length() - 1
-            if not twice or modes < 1 or not leaves(tag, base, 1, 2)[0]:
+            if not twice or modes < 1 or not leaves(tag, base, whole, 2 * whole)[0]:
                 break
             if most > modes:
-                told = leaves(tag, base, 1 << most // modes, 1)[1]
+                told = leaves(tag, base, whole << most // modes, whole)[1]
+            if not all(leaves(tag, base, own, whole)[0] for own in _long(kernel.grid, promise, size)):
+                break
             if not told:
                 break
             found.setdefault(tag, []).extend(told)
@@ -239,6 +245,20 @@ def _always(
             continue
         found.pop(tag, None)
     return found
+
+
+def _long(grid: Grid, promise: tuple[int, int], size: int) -> Iterator[tuple[int, ...]]:
+    """Extents of which one is much larger than the others, mode after mode; `size` bytes if all are whole.
+
+    A tensor of many modes is small in each where all are alike. What a kernel takes a mode for may be more.
+    """
+    quantum, whole = promise
+    rank = max(grid.ranks(), default=0)
+    others, long = whole, whole * (_MOST_BYTES // max(1, size))
+    if long < _LONG:
+        others, long = math.lcm(quantum, _TILE), math.lcm(quantum, _LONG)
+    for mode in range(rank) if rank > 1 else ():
+        yield tuple(long if i == mode else others for i in range(rank))
 
 
 def _uneven(steps: Sequence[int], quantum: int, whole: int) -> Iterator[tuple[int, ...]]:

@@ -474,3 +474,34 @@ def test_tiles_that_the_host_divided_and_modes_of_its_tensor(traced: Traced) -> 
         assert bool(told) == (case == "wraps")
         told += [why for why, _ in module.unchecked if "rest on the caller: no tensor may" not in why]
         assert len(told) == bool(expected) and expected in "".join(told), (case, told)
+
+
+# Each block writes 512 numbers of the last mode, as a kernel does that was compiled for rows of 512.
+ROWS_OF_512 = """
+import sys
+import cutlass
+from cutlass import cute
+from cutlass.cute.runtime import make_fake_tensor
+@cute.kernel
+def rows(x: cute.Tensor, below: cutlass.Constexpr):
+    t, (h, s, b) = cute.arch.thread_idx()[0], cute.arch.block_idx()
+    for i in cutlass.range_constexpr(4):
+        x[b, s, h, t * 4 + i - below] = 1.0
+@cute.jit
+def host(x: cute.Tensor, below: cutlass.Constexpr):
+    rows(x, below).launch(grid=[x.shape[2], x.shape[1], x.shape[0]], block=[128, 1, 1])
+if __name__ == "__main__":
+    shape = tuple(cute.sym_int() for _ in range(4))
+    for below in (0, 1):
+        x = make_fake_tensor(cutlass.Float32, shape, stride=(*(cute.sym_int64() for _ in range(3)), 1))
+        cute.compile(host, x, below)
+"""
+
+
+def test_rows_of_a_number_that_the_kernel_was_compiled_for(traced: Traced) -> None:
+    """A tensor of four modes is small in each: 512 columns leave it unless one mode alone is made large."""
+    whole, before = traced(ROWS_OF_512).elements
+    assert not [one for one in whole.findings if one.code == "LC204"]
+    assert "128 thread 32 of block (127,127,127)" in whole.unchecked[0][0]
+    (told,) = {one.message.partition(". ")[0] for one in before.findings if one.code == "LC204"}
+    assert told.startswith("Thread 65 of block (255,255,255) writes 4 B at byte 17179869196 of a tensor")
