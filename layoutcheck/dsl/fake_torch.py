@@ -33,13 +33,14 @@ _ARITHMETIC = {
 _FILLS = {"random_", "normal_", "uniform_", "bernoulli_", "exponential_"}
 _RANDOM = {"randn", "rand", "randint", "normal", "bernoulli", "rand_like", "randn_like", "randint_like"}
 _COMPARISONS = {"allclose", "equal", "isclose"}
+_DEVICE_KEYS = ("CPU", "CUDA", "CompositeExplicitAutograd")  # what an operator does, and not how it differs
+_REGISTERING = ("torch.library", "torch._library.custom_ops", "functools")
 
 
 def pretend(torch: Any, capability: tuple[int, int], sms: int) -> None:
     """Make `torch` (just imported) believe in one CUDA device."""
     _cuda(torch, capability, sms)
     _mode(torch)
-    _operators()
     torch.testing.assert_close = lambda *_args, **_named: None
     dlpack = torch.Tensor.__dlpack__
 
@@ -97,11 +98,15 @@ def _rounded(function: Any) -> Any:
     return data_ptr
 
 
-def _operators() -> None:
-    """Operators that a library registers for CUDA tensors are those of all tensors."""
+def _operators(mode: Any) -> None:
+    """Operators that a library registers for CUDA tensors are those of all tensors, and run in the mode.
+
+    torch leaves the mode for them, as it does for an autograd.Function.
+    """
     with contextlib.suppress(ImportError, AttributeError):
         library: Any = importlib.import_module("torch.library")
-        custom_op, register_kernel, impl = library.custom_op, library.register_kernel, library.Library.impl
+        custom_op, impl, apart = library.custom_op, library.Library.impl, library.fallthrough_kernel
+        for_cuda: set[tuple[str, str]] = set()  # what has an implementation for CUDA, by library and name
 
         def anywhere(function: Any) -> Any:
             def again(*args: Any, **named: Any) -> Any:
@@ -110,16 +115,37 @@ def _operators() -> None:
 
             return again
 
-        def register(op: Any, device_types: Any = None, *args: Any, **named: Any) -> Any:
-            return register_kernel(op, "cpu" if device_types == "cuda" else device_types, *args, **named)
-
         def implement(self: Any, name: Any, function: Any, key: str = "", **named: Any) -> Any:
-            own = sys._getframe(1).f_globals.get("__name__", "").startswith("torch.")
-            return impl(self, name, function, "CPU" if key == "CUDA" and not own else key, **named)
+            key = key or self.dispatch_key
+            if function is apart or _torch_registers() or key not in _DEVICE_KEYS:
+                return impl(self, name, function, key, **named)
+            operator = (self.ns, str(name))
+            if key == "CUDA":
+                for_cuda.add(operator)
+                key, named["allow_override"] = "CPU", True
+            elif key == "CPU" and operator in for_cuda:
+                return None
+            return impl(self, name, _within(mode, function), key, **named)
 
         library.custom_op = anywhere(custom_op)
-        library.register_kernel = register
         library.Library.impl = implement
+
+
+def _torch_registers() -> bool:
+    """Whether torch implements an operator of its own, and not somebody's by torch's functions."""
+    frame: Any = sys._getframe(2)
+    while frame is not None and frame.f_globals.get("__name__") in _REGISTERING:
+        frame = frame.f_back
+    return frame is not None and str(frame.f_globals.get("__name__")).startswith("torch.")
+
+
+def _within(mode: Any, function: Any) -> Any:
+    @functools.wraps(function)
+    def again(*args: Any, **named: Any) -> Any:
+        with mode():
+            return function(*args, **named)
+
+    return again
 
 
 def _mode(torch: Any) -> None:
@@ -191,6 +217,7 @@ def _mode(torch: Any) -> None:
     device = torch.device("cuda", 0)
     Pretended().__enter__()
     _autograd(torch, Pretended)
+    _operators(Pretended)
     _default_device(torch)
 
 
@@ -210,19 +237,11 @@ def _default_device(torch: Any) -> None:
 def _autograd(torch: Any, mode: Any) -> None:
     """torch leaves the mode for the functions of an autograd.Function; go back to it there."""
 
-    def within(function: Any) -> Any:
-        @functools.wraps(function)
-        def again(*args: Any, **named: Any) -> Any:
-            with mode():
-                return function(*args, **named)
-
-        return again
-
     def __init_subclass__(cls: Any, **named: Any) -> None:  # noqa: N807
         super(torch.autograd.Function, cls).__init_subclass__(**named)
         for name in ("forward", "backward"):
             if isinstance(cls.__dict__.get(name), staticmethod):
-                setattr(cls, name, staticmethod(within(cls.__dict__[name].__func__)))
+                setattr(cls, name, staticmethod(_within(mode, cls.__dict__[name].__func__)))
 
     hook: Any = __init_subclass__
     torch.autograd.Function.__init_subclass__ = classmethod(hook)

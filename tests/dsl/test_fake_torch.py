@@ -24,6 +24,28 @@ print(*(computed(HUGE + 2 * more, **named) for more in (0, 1) for named in (
 print((torch.zeros(HUGE + 1) + torch.zeros(HUGE + 1).half()).dtype, torch.zeros(HUGE + 1).half().dtype)
 """
 
+OPERATORS = """
+import torch
+from layoutcheck.dsl.fake_torch import pretend
+pretend(torch, (9, 0), 132)
+seen, S = [], {"schema": "(Tensor x) -> Tensor", "mutates_args": ()}
+def look(x): seen.append(x.device.type); return x + 1
+def never(x): raise RuntimeError("that of the CPU")
+own = torch.library.custom_op("n::a", look, **S)
+cuda = torch.library.custom_op("n::b", look, device_types="cuda", **S)
+late = torch.library.custom_op("n::c", never, **S)
+late.register_kernel("cuda", look)
+late.register_kernel("cpu", never)
+torch.library.define("n::d", "(Tensor x) -> Tensor")
+torch.library.impl("n::d", "CUDA", look)
+library = torch.library.Library("m", "DEF")
+library.define("e(Tensor x) -> Tensor")
+library.impl("e", never, "CPU")
+library.impl("e", look, "CUDA")
+for one in (own, cuda, late, torch.ops.n.d, torch.ops.m.e): one(torch.zeros(2, device="cuda"))
+print(*seen)
+"""
+
 
 @pytest.mark.parametrize("names", [(), ("__dlpack_c_exchange_api__",), ("__c_dlpack_exchange_api__",)])
 def test_a_tensor_has_no_way_past_its_dlpack(names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,12 +57,24 @@ def test_a_tensor_has_no_way_past_its_dlpack(names: tuple[str, ...], monkeypatch
     assert os.environ["TVM_FFI_DISABLE_TORCH_C_DLPACK"] == "1"  # its extension would put one back
 
 
-def test_arithmetic_of_huge_floats_is_left_out() -> None:
-    """That of integers, of fewer numbers or with a gradient is not; shapes and types are as ever."""
+def printed(program: str) -> tuple[str, str]:
+    """What a program of torch writes: its output, and its errors."""
     pytest.importorskip("torch")
     done = subprocess.run(
-        [sys.executable, "-c", HUGE], capture_output=True, text=True, check=False,
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False,
         env={**os.environ, "PYTHONPATH": os.pathsep.join([python_path(), os.environ.get("PYTHONPATH", "")])},
     )  # fmt: skip
+    return done.stdout, done.stderr
+
+
+def test_arithmetic_of_huge_floats_is_left_out() -> None:
+    """That of integers, of fewer numbers or with a gradient is not; shapes and types are as ever."""
+    out, errors = printed(HUGE)
     few, many = "True True True True", "False True True False"
-    assert done.stdout.split("\n")[:2] == [f"{few} {many}", "torch.float32 torch.float16"], done.stderr
+    assert out.split("\n")[:2] == [f"{few} {many}", "torch.float32 torch.float16"], errors
+
+
+def test_operators_for_cuda_run_and_see_their_tensors_there() -> None:
+    """However they are registered; one of the same name for the CPU does not come before."""
+    out, errors = printed(OPERATORS)
+    assert out.split() == ["cuda"] * 5, errors
