@@ -202,11 +202,16 @@ def _mode(torch: Any) -> None:
             if name in _FILLS and big(args):
                 return args[0]
             args = tuple(place(a) for a in args)
+            if name == "to" and len(args) > 1 and type(args[1]) is int:
+                args = (args[0], "cpu", *args[2:])
+            if type(named.get("device")) is int:  # the index of a GPU
+                named["device"] = "cpu"
             named.pop("pin_memory", None)
             if name in _RANDOM and name in ("randn", "rand", "randint"):
                 size = named.get("size", args)
-                if _numel(size) > BIG:
-                    return torch.empty(*_shape(name, args, named), **_factory(named))
+                if _numel(size) > BIG:  # zeros are numbers, at the price of writing them
+                    made = torch.zeros if _numel(size) <= HUGE else torch.empty
+                    return made(*_shape(name, args, named), **_factory(named))
             if left_out(name, args, named):
                 with contextlib.suppress(Exception), torch._C.DisableTorchFunction():
                     made = func(*map(to_meta, args), **{k: to_meta(v) for k, v in named.items()})

@@ -46,6 +46,15 @@ for one in (own, cuda, late, torch.ops.n.d, torch.ops.m.e): one(torch.zeros(2, d
 print(*seen)
 """
 
+DEVICES = """
+import torch
+from layoutcheck.dsl.fake_torch import BIG, pretend
+pretend(torch, (9, 0), 132)
+many, two = torch.randn(BIG + 1, device=0), torch.zeros(2)
+print(*(one.device for one in (torch.zeros(2, device=0), two.to(0), two.to(device=0), many)))
+print(two.to(0, torch.float16).dtype, many.isfinite().all().item())
+"""
+
 
 @pytest.mark.parametrize("names", [(), ("__dlpack_c_exchange_api__",), ("__c_dlpack_exchange_api__",)])
 def test_a_tensor_has_no_way_past_its_dlpack(names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,3 +87,8 @@ def test_operators_for_cuda_run_and_see_their_tensors_there() -> None:
     """However they are registered; one of the same name for the CPU does not come before."""
     out, errors = printed(OPERATORS)
     assert out.split() == ["cuda"] * 5, errors
+
+
+def test_a_device_may_be_an_index_and_random_numbers_are_numbers() -> None:
+    out, errors = printed(DEVICES)
+    assert out.split() == [*["cuda:0"] * 4, "torch.float16", "True"], errors
