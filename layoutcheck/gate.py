@@ -15,7 +15,7 @@ from layoutcheck.errors import InputError
 
 T = TypeVar("T")
 
-CONDITIONS = ("case-failed", "no-kernels", "types-only")
+CONDITIONS = ("case-failed", "no-kernels", "types-only", "tests-skipped")
 DEFAULT = ("case-failed", "no-kernels")
 
 
@@ -26,12 +26,15 @@ class Gate:
     "case-failed"  a script, test or registered case that ended before it had compiled all it would have
     "no-kernels"   a run that compiled nothing
     "types-only"   a copy that is known by its types, for one thread
+    "tests-skipped"  a test that was skipped, or expected to fail and failed, for every architecture
     """
 
     fail_on: tuple[str, ...] = DEFAULT
     coverage: float = 0.0
 
-    def unseen(self, failed: int, kernels: int | None, types_only: int, seen: int, total: int) -> list[str]:
+    def unseen(
+        self, failed: int, kernels: int | None, types_only: int, seen: int, total: int, skipped: int = 0
+    ) -> list[str]:
         """Each thing that was not seen, in words; `kernels` None where none were asked for.
 
         `seen` of `total` copies count for the coverage.
@@ -43,6 +46,8 @@ class Gate:
             found.append("no-kernels: no kernel was compiled")
         if "types-only" in self.fail_on and types_only:
             found.append(f"types-only: {types_only} of {total} copies known by their types alone")
+        if "tests-skipped" in self.fail_on and skipped:
+            found.append(f"tests-skipped: {skipped} test{'s' * (skipped != 1)} did not run")
         if self.coverage and (not total or 100 * seen < self.coverage * total):
             share = f"{100 * seen / total:.4g} %" if total else "none"
             found.append(f"coverage: {share} of {total} copies seen, {self.coverage:g} % required")

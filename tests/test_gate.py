@@ -208,6 +208,8 @@ def test_a_trace_that_was_not_seen_to_its_end_fails() -> None:
     assert code(Trace(), Gate()) == 2 and code(Trace(), NO_GATE) == 0
     assert code(replace(CLEAN, failures=(BROKEN,)), Gate()) == 2
     assert code(replace(CLEAN, failures=(BROKEN,)), Gate(("no-kernels",))) == 0
+    skipped = replace(CLEAN, skipped=(("test_a", "why"),))
+    assert (code(skipped, Gate()), code(skipped, Gate(("tests-skipped",)))) == (0, 2)
     for kind in UNCOMPILED:  # found, whatever is asked for
         assert code(Trace(failures=(TraceFailure(kind, "why"),)), NO_GATE) == 1
 
@@ -236,6 +238,8 @@ SEEN = Counts(cases=1, kernels=1, sites=4, traced=3, copies=4, address_sources={
         ({"kernels": 0, "cases": 0}, "", "", Gate(), 0, 0),  # a lint of source alone
         ({"address_sources": {"types": 1}}, "", "", Gate(), 0, 0),
         ({"address_sources": {"types": 1}}, "", "", Gate(("types-only",)), 2, 2),
+        ({"skipped": {"why": 1, "also": 2}}, "", "", Gate(), 0, 0),
+        ({"skipped": {"why": 1, "also": 2}}, "", "", Gate(("tests-skipped",)), 2, 2),
         ({}, "", "", Gate((), 75), 0, 0),
         ({}, "", "", Gate((), 76), 2, 2),
     ],

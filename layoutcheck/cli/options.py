@@ -14,7 +14,10 @@ Output = Annotated[Path | None, Option("write the report to this file")]
 Strict = Annotated[bool, Option("exit 1 on slow and unknown too", "--strict")]
 FailOn = Annotated[
     str | None,
-    Option("what exits 2: case-failed, no-kernels, types-only, or none (default case-failed,no-kernels)"),
+    Option(
+        "what exits 2: case-failed, no-kernels, types-only, tests-skipped, or none (default "
+        "case-failed,no-kernels)"
+    ),
 ]
 Coverage = Annotated[float | None, Option("exit 2 if less than this percentage of the copies is seen")]
 NoLowered = Annotated[

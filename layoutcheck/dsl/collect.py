@@ -36,6 +36,11 @@ _ARROW = re.compile(r"^\s*--> (\S+\.py):([0-9]+)", re.MULTILINE)
 _EXCERPT = re.compile(r"^ *(?:--> .*|[0-9]* *\|.*)\n?", re.MULTILINE)
 _WANTED_ARCH = re.compile(r"expects arch to be one of \[[^\]]*?(sm_[0-9]+[af]?)")
 _MOST = 200  # characters of an operation's message
+_NOT_OF_RESULTS = (  # that a kernel would have computed
+    "ImportError", "ModuleNotFoundError", "SyntaxError", "IndentationError", "NameError", "AttributeError",
+    "TypeError",
+)  # fmt: skip
+_NOT_IMPORTED = "could not import"  # of `pytest.importorskip`
 
 
 class Collector:
@@ -59,7 +64,10 @@ class Collector:
         self._failures: list[TraceFailure] = []
         self._loaded: dict[str, None] = {}
         self._imported: set[str] = set()
-        self.in_tests = False  # whether the script's own pytest has begun, and is not done
+        self.session: bool | None = None  # the script's own pytest: not begun, begun, done
+        self.left = False  # whether `os._exit` ended the script while it built a kernel
+        self._skipped: dict[str, str] = {}  # tests, and why they were
+        self._aside: list[TraceFailure] = []  # what threads and other processes raised
         self._tests: dict[tuple[str, Frame | None, str], list[str]] = {}
         self._notes: list[str] = []
         self._versions: dict[str, str] = {}
@@ -137,6 +145,12 @@ class Collector:
     def trace(self, ending: TraceFailure | None = None) -> Trace:
         """Everything seen, and how it ended."""
         failures = [*self._failures, *self._failed_tests(), *([ending] if ending else [])]
+        if self.session is None and not self.raised:  # a test looks itself at what becomes of what it starts
+            failures += self._aside
+        wanting = [reason for reason in self._skipped.values() if reason.startswith(_NOT_IMPORTED)]
+        if wanting and not self.kernels:
+            many = f"{len(self._skipped)} tests were" if len(self._skipped) > 1 else "a test was"
+            failures.append(TraceFailure("test", f"{many} skipped, and no kernel was built: {wanting[0]}"))
         notes = list(self._notes)
         if self._loaded:
             count, first = len(self._loaded), next(iter(self._loaded))
@@ -146,7 +160,7 @@ class Collector:
         return Trace(
             tuple(self.copies), tuple(self.kernels.values()), tuple(failures), tuple(notes), self._versions,
             tuple(self._orders), tuple(sorted(self._imported)), tuple(self._elements),
-            tuple(self._operands),
+            tuple(self._operands), tuple(sorted(self._skipped.items())),
         )  # fmt: skip
 
     def _take(self, event: dict[str, Any]) -> None:
@@ -160,7 +174,11 @@ class Collector:
         elif kind == "test":
             self._test(event)
         elif kind == "session":
-            self.in_tests = not event["over"] if event["pid"] == self.main else self.in_tests
+            self.session = event["over"] if event["pid"] == self.main else self.session
+        elif kind == "skip":
+            self._skipped.setdefault(event["test"], " ".join(event["reason"].split())[:_MOST])
+        elif kind == "left":
+            self.left |= event["building"] and event["pid"] == self.main
         elif kind == "imported":
             self._imported.update(event["files"])
         elif kind == "loaded":
@@ -243,7 +261,7 @@ class Collector:
             return
         if event["compiling"]:
             kind = "uncompiled"
-        elif event["launches_skipped"]:
+        elif event["launches_skipped"] and event["type"] not in _NOT_OF_RESULTS:
             kind = "unlaunched"  # what a kernel would have computed is not there
         else:
             kind = "test"
@@ -271,10 +289,16 @@ class Collector:
         """Whether tests failed, which says why pytest ended with a status."""
         return bool(self._tests)
 
+    @property
+    def all_skipped(self) -> bool:
+        """Whether pytest skipped whole files, which it may say with its status for no tests."""
+        return "" in self._skipped
+
     def _raise(self, event: dict[str, Any]) -> None:
-        if self.main not in (None, event["pid"]):
+        aside = event.get("aside", False) or self.main not in (None, event["pid"])
+        if aside and (event["launches_skipped"] or event["where"] is None or event["refused"]):
             return
-        self.raised = True
+        self.raised |= not aside
         said = plain(event["message"]).strip()
         message = f"{event['type']}: {_EXCERPT.sub('', said)}"
         where = None if event["where"] is None else Frame(**event["where"])
@@ -284,11 +308,15 @@ class Collector:
         wanted = _WANTED_ARCH.search(said)
         if wanted:
             self._note(f"this kernel is for another architecture: --arch {wanted[1]}")
-        if event.get("compiling") and not event["refused"]:
+        if aside:
+            self._aside.append(
+                TraceFailure("raised", f"in a thread or process that it started: {message}", where)
+            )
+        elif event.get("compiling") and not event["refused"]:
             self._failures.append(TraceFailure("uncompiled", message, where))
         elif event["refused"] and self._refused:
             self._note("the script ended where the compiler refused a kernel; --no-launch traces the rest")
-        elif event["launches_skipped"]:
+        elif event["launches_skipped"] and event["type"] not in _NOT_OF_RESULTS:
             at = f" at {where}" if where else ""
             self._note(
                 f"the script ended{at}, {event['launches_skipped']} launches into a run that launches "

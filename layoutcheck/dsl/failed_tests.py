@@ -1,12 +1,14 @@
-"""Tests that fail in a traced run of pytest, and files that it cannot import: each leaves word.
+"""Tests that fail or are skipped in a traced run of pytest, and files that it cannot import.
 
-pytest catches what its tests raise; its reports are watched where they are made. Nor may it say that it
-cannot rewrite our modules, which a traced process imports first: with `-W error` it would end of that.
+Each leaves word: pytest catches what its tests raise; its reports are watched where they are made. Nor may
+it say that it cannot rewrite our modules, which a traced process imports first: with `-W error` it would end
+of that.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from layoutcheck.dsl.imports import when_imported
@@ -17,8 +19,29 @@ RUNNER = "_pytest.runner"
 MAIN = "_pytest.main"
 REWRITER = "_pytest.assertion.rewrite"
 
+Tell = Callable[[str, BaseException, int], None]
+Skip = Callable[[str, str], None]
+
 _SKIPS = ("Skipped", "SkipTest")  # of pytest and of unittest
 _caught: list[BaseException] = []  # the last one, which pytest leaves in `sys.last_value`
+_unsettled: list[_Raised] = []
+
+
+@dataclass(frozen=True, slots=True)
+class _Raised:
+    """What a test raised, and pytest's report of it: what that comes to is known when it is finished."""
+
+    test: str
+    error: BaseException
+    launches: int
+    report: Any
+
+    def settle(self, tell: Tell, skip: Skip) -> None:
+        if self.report.outcome == "failed":
+            tell(self.test, self.error, self.launches)
+        else:
+            expected = getattr(self.report, "wasxfail", None)
+            skip(self.test, str(self.error) if expected is None else f"xfail {expected}".strip())
 
 
 def caught(error: BaseException) -> bool:
@@ -26,56 +49,95 @@ def caught(error: BaseException) -> bool:
     return any(one is error for one in _caught)
 
 
-def watch_tests(tell: Callable[[str, BaseException, int], None]) -> None:
-    """Call `tell(test, exception, launches skipped in it)` for every test that fails, from here on."""
-    when_imported(REPORTS, lambda module: _watch_reports(module.TestReport, tell))
-    when_imported(RUNNER, lambda module: _watch_collection(module.CallInfo, tell))
+def watch_tests(tell: Tell, skip: Skip) -> None:
+    """Call `tell(test, exception, launches skipped in it)` for every test that fails, from here on.
+
+    `skip(test, reason)` is called for one that is skipped or expected to fail; the test is "" where its whole
+    file is skipped.
+    """
+    when_imported(REPORTS, lambda module: _watch_reports(module.TestReport, tell, skip))
+    when_imported(RUNNER, lambda module: _watch_collection(module.CallInfo, tell, skip))
     when_imported(REWRITER, lambda module: _say_nothing_of_us(module.AssertionRewritingHook))
+    when_imported(MAIN, lambda module: _around(module, lambda: _settle(tell, skip)))
 
 
-def watch_session(tell: Callable[[bool], None]) -> None:
-    """Call `tell(False)` before pytest collects its tests, and `tell(True)` when it is done with them."""
+def watch_session(tell: Callable[[bool], None], whole: bool) -> None:
+    """Call `tell(False)` before pytest collects its tests, and `tell(True)` when it has come to their end.
+
+    With `whole`, neither the first failure ends it (`-x`), nor does it only collect.
+    """
 
     def watch(module: Any) -> None:
         run = module._main
 
         def _main(config: Any, session: Any) -> Any:
+            if whole:
+                config.option.maxfail, config.option.collectonly = 0, False
             tell(False)
+            ended = False
             try:
                 return run(config, session)
+            except BaseException as error:
+                ended = type(error).__name__ == "Exit"  # of `pytest.exit`
+                raise
             finally:
-                tell(True)
+                tell(not (ended or session.shouldstop or session.shouldfail))
 
         module._main = _main
 
     when_imported(MAIN, watch)
 
 
-def _watch_reports(report: Any, tell: Callable[[str, BaseException, int], None]) -> None:
+def _settle(tell: Tell, skip: Skip) -> None:
+    while _unsettled:
+        _unsettled.pop(0).settle(tell, skip)
+
+
+def _around(module: Any, after: Callable[[], None]) -> None:
+    """Call `after` once pytest is done with its tests."""
+    run = module._main
+
+    def _main(config: Any, session: Any) -> Any:
+        try:
+            return run(config, session)
+        finally:
+            after()
+
+    module._main = _main
+
+
+def _watch_reports(report: Any, tell: Tell, skip: Skip) -> None:
     make = report.from_item_and_call.__func__
-    before: dict[str, int] = {}
+    before: dict[str, tuple[int, int]] = {}
 
     def from_item_and_call(cls: Any, item: Any, call: Any) -> Any:
+        _settle(tell, skip)
         made = make(cls, item, call)
         if call.when == "setup":
-            before[item.nodeid] = NotLaunched.calls
+            before[item.nodeid] = NotLaunched.calls, NotLaunched.left_out
         if call.excinfo is not None:
-            _caught[:] = [call.excinfo.value]
-            if made.outcome == "failed" and not item.get_closest_marker("xfail"):
-                tell(item.nodeid, call.excinfo.value, NotLaunched.calls - before.get(item.nodeid, 0))
+            error = call.excinfo.value
+            _caught[:] = [error]
+            calls, left_out = before.get(item.nodeid, (0, 0))
+            launches = NotLaunched.calls - calls
+            if isinstance(error, AssertionError):  # of values
+                launches += NotLaunched.left_out - left_out
+            _unsettled.append(_Raised(item.nodeid, error, launches, made))
         return made
 
     report.from_item_and_call = classmethod(from_item_and_call)
 
 
-def _watch_collection(info: Any, tell: Callable[[str, BaseException, int], None]) -> None:
+def _watch_collection(info: Any, tell: Tell, skip: Skip) -> None:
     """A file that pytest cannot import has no tests that could fail."""
     make = info.from_call.__func__
 
     def from_call(cls: Any, func: Any, when: str, *args: Any, **named: Any) -> Any:
         made = make(cls, func, when, *args, **named)
         error = made.excinfo.value if when == "collect" and made.excinfo is not None else None
-        if error is not None and type(error).__name__ not in _SKIPS:
+        if type(error).__name__ in _SKIPS:
+            skip("", str(error))
+        elif error is not None:
             tell("no test is collected", error.__cause__ or error, 0)
         return made
 

@@ -16,6 +16,8 @@ import sys
 from types import SimpleNamespace
 from typing import Any
 
+from layoutcheck.dsl.observe import NotLaunched
+
 BIG = 1 << 18  # elements; what is smaller may hold sizes and indices, and is really computed
 HUGE = 1 << 22  # elements; arithmetic with fewer takes less time than its test
 CUDA = "13.0"  # torch.version.cuda, of a torch that was built without
@@ -165,6 +167,13 @@ def _mode(torch: Any) -> None:
             for v in values
         )  # fmt: skip
 
+    def of_results(values: Any) -> bool:
+        """Whether what is compared may be what a kernel would have computed."""
+        tensors = [value for value in values if isinstance(value, torch.Tensor)]
+        return NotLaunched.calls + NotLaunched.left_out > 0 and any(
+            one.is_floating_point() for one in tensors
+        )
+
     def left_out(name: str, args: Any, named: Any) -> bool:
         if name in _PRODUCTS:
             return big((*args, *named.values()))
@@ -197,7 +206,7 @@ def _mode(torch: Any) -> None:
                 return args[0]
             if name == "pin_memory" or name == "record_stream":
                 return args[0]
-            if name in _COMPARISONS and big(args):
+            if name in _COMPARISONS and (big(args) or of_results(args)):
                 return torch.ones((), dtype=torch.bool) if name == "isclose" else True
             if name in _FILLS and big(args):
                 return args[0]
@@ -210,9 +219,11 @@ def _mode(torch: Any) -> None:
             if name in _RANDOM and name in ("randn", "rand", "randint"):
                 size = named.get("size", args)
                 if _numel(size) > BIG:  # zeros are numbers, at the price of writing them
+                    NotLaunched.left_out += 1
                     made = torch.zeros if _numel(size) <= HUGE else torch.empty
                     return made(*_shape(name, args, named), **_factory(named))
             if left_out(name, args, named):
+                NotLaunched.left_out += 1
                 with contextlib.suppress(Exception), torch._C.DisableTorchFunction():
                     made = func(*map(to_meta, args), **{k: to_meta(v) for k, v in named.items()})
                     return from_meta(made)

@@ -91,9 +91,12 @@ class _Stop(BaseException):
 
 
 class NotLaunched:
-    """Stands where a compiled function was asked for: calling it does nothing, and so does all it offers."""
+    """Stands where a compiled function was asked for: calling it does nothing, and so does all it offers.
 
-    calls = 0
+    `calls` counts what was not launched in this process, `left_out` other results that are not there.
+    """
+
+    calls = left_out = 0
 
     def __init__(self, told: Calls | None = None) -> None:
         self._told = told

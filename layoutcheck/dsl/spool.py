@@ -23,8 +23,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from layoutcheck.dsl.endings import pass_on, watch_exit, watch_isolated, watch_threads
 from layoutcheck.dsl.failed_tests import caught, watch_session, watch_tests
 from layoutcheck.dsl.observe import INTERNAL, Event, NotLaunched, version, watch
+from layoutcheck.dsl.reads import reads, watch_reads
 from layoutcheck.dsl.spread import spread_tests
 from layoutcheck.places import in_library
 
@@ -74,11 +76,24 @@ def begin() -> None:
         from layoutcheck.dsl.fake_cuda import install
 
         install(options.get("arch"))
+    if not options.get("network", True):
+        watch_reads()
     _hear_of_the_end(folder)
     _hear_of_a_signal(folder)
-    watch_tests(lambda test, error, launches: _test(folder, test, error, launches))
-    watch_session(lambda over: write(folder, {"kind": "session", "over": over}))
-    if options.get("spread"):
+    pass_on((FOLDER, OPTIONS), str(Path(__file__).parent / "site"))
+    watch_isolated(
+        lambda command: write(
+            folder,
+            {"kind": "note", "message": f"a Python that ignores its environment was not watched: {command}"},
+        )
+    )
+    watch_tests(
+        lambda test, error, launches: _test(folder, test, error, launches),
+        lambda test, reason: write(folder, {"kind": "skip", "test": test, "reason": reason[:MAX_MESSAGE]}),
+    )
+    whole = options.get("spread", False)
+    watch_session(lambda over: write(folder, {"kind": "session", "over": over}), whole)
+    if whole:
         spread_tests()
     stop = not options.get("launch", True)
     _watching.enter_context(watch(lambda event: _record(folder, event), stop=stop))
@@ -99,7 +114,7 @@ def _record(folder: str, event: Event) -> None:
 
 def _imports(folder: str) -> None:
     """Leave the files that this process has imported since it last did."""
-    files = [file for file in imported() if file not in _named]
+    files = [file for file in [*imported(), *reads()] if file not in _named]
     if files:
         _named.update(files)
         write(folder, {"kind": "imported", "files": files})
@@ -118,14 +133,20 @@ def end_with_parent() -> None:
 
 def _hear_of_the_end(folder: str) -> None:
     """Leave word of an exception that left the script; the DSL replaces `sys.excepthook`, not this."""
+    told: list[BaseException] = []
 
-    def tell() -> None:
+    def tell(building: bool | None = None) -> None:
         error = getattr(sys, "last_value", None)
-        if isinstance(error, BaseException) and not caught(error):
+        if isinstance(error, BaseException) and not caught(error) and error not in told:
+            told.append(error)
             write(folder, {"kind": "raised", **raised(error)})
+        if building is not None:
+            write(folder, {"kind": "left", "building": building})
         _imports(folder)
 
     atexit.register(tell)
+    watch_exit(tell)
+    watch_threads(lambda error: write(folder, {"kind": "raised", "aside": True, **raised(error)}))
 
 
 def _hear_of_a_signal(folder: str) -> None:

@@ -38,6 +38,7 @@ _SHARE = 0.25  # of its time that judging a script gets at the least
 _GRACE_SECONDS = 5.0  # between asking a script to end and ending it
 _DRIVER_SECONDS = 20.0  # that a killed process may take to leave the GPU's driver
 _TESTS_FAILED = (1, 2)  # pytest's statuses: tests failed, or could not be collected
+_NO_TESTS = 5  # pytest's status where it collected none
 _SITE = Path(__file__).parent / "site"
 _TARGETS = ("CUTE_DSL_ARCH", "CUTE_EXPERIMENTAL_DSL_ARCH")  # each of the DSL's two compilers reads its own
 CACHES = {"QUACK_CACHE_ENABLED": "0", "FLASH_ATTENTION_CUTE_DSL_CACHE_ENABLED": "0"}
@@ -194,7 +195,8 @@ def _run(
             return collector.trace(TraceFailure("ended", str(error)))
         at = spool.died_at(folder, process.pid) if process.returncode < 0 else None
         where = None if at is None else Frame(**at)
-        return collector.trace(_ending(process.returncode, timed_out, timeout_s, collector, where))
+        suite = command[1:3] == ["-m", "pytest"]
+        return collector.trace(_ending(process.returncode, timed_out, timeout_s, collector, where, suite))
 
 
 def end(process: subprocess.Popen[Any]) -> bool:
@@ -219,7 +221,12 @@ def end(process: subprocess.Popen[Any]) -> bool:
 
 
 def _ending(
-    status: int, timed_out: bool, timeout_s: float | None, collector: Collector, where: Frame | None
+    status: int,
+    timed_out: bool,
+    timeout_s: float | None,
+    collector: Collector,
+    where: Frame | None,
+    suite: bool,
 ) -> TraceFailure | None:
     """What the way it ended says, beyond what the script's own process said."""
     if timed_out:
@@ -228,8 +235,17 @@ def _ending(
         name = signal.Signals(-status).name
         last = f" after kernel {collector.last}" if collector.last else " before any kernel was built"
         return TraceFailure("killed", f"the process died of {name}{last}", where)
-    if collector.in_tests:
+    if collector.session is False:
         return TraceFailure("exited", f"a test ended pytest with status {status}: later ones did not run")
-    if status and not collector.raised and not (status in _TESTS_FAILED and collector.tests_failed):
+    if collector.left:
+        return TraceFailure(
+            "exited", f"os._exit ended the script with status {status} while it built a kernel"
+        )
+    if status == 0 and suite and collector.session is None:
+        return TraceFailure("exited", "pytest ended with status 0 before its tests")
+    known = (status in _TESTS_FAILED and collector.tests_failed) or (
+        status == _NO_TESTS and collector.all_skipped
+    )
+    if status and not collector.raised and not known:
         return TraceFailure("exited", f"the script ended with status {status}")
     return None

@@ -31,7 +31,8 @@ class Counts:
     """What a run looked at.
 
     `unknown` are reasons with numbers of copies, `address_sources` numbers of copies by how they are known,
-    `never` the sites that no case reached, `untraced` registered cases that could not be run here.
+    `never` the sites that no case reached, `untraced` registered cases that could not be run here, `skipped`
+    reasons with numbers of tests that were skipped in every run.
     """
 
     files: int = 0
@@ -50,11 +51,15 @@ class Counts:
     unknown: dict[str, int] = field(default_factory=dict)
     address_sources: dict[str, int] = field(default_factory=dict)
     never: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    skipped: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """A case or program that was run: `failures` are what kept kernels of it from being seen."""
+    """A case or program that was run: `failures` are what kept kernels of it from being seen.
+
+    `skipped` is the number of its tests that did not run.
+    """
 
     name: str
     path: str
@@ -65,6 +70,7 @@ class Ran:
     cached: bool
     failures: tuple[str, ...] = ()
     program: bool = False
+    skipped: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +109,8 @@ class Result:
         types = counts.address_sources.get("types", 0)
         kernels = counts.kernels if counts.cases or self.wanted else None
         ended = [f"SIGTERM came before {self.ended} of {len(self.runs)} runs had ended"] if self.ended else []
-        return ended + gate.unseen(failed, kernels, types, counts.traced, counts.sites)
+        skipped = sum(counts.skipped.values())
+        return ended + gate.unseen(failed, kernels, types, counts.traced, counts.sites, skipped)
 
 
 def lint(
@@ -190,6 +197,7 @@ def lint(
             unknown=unknown,
             address_sources=known_by,
             never=never,
+            skipped=_skipped(() if runs is None else runs.traced),
             **counts,
         ),
         tuple(notes),
@@ -247,7 +255,7 @@ def _trace(
     finally:
         store.save()
     notes += dict.fromkeys(note for run in traced for note in run.trace.notes)
-    silent = [run.case.name for run in traced if _is_silent(run)]
+    silent = [_silent(run) for run in traced if _is_silent(run)]
     if silent:
         named = ", ".join(silent[:_MOST_NAMED]) + (", ..." if len(silent) > _MOST_NAMED else "")
         notes.append(f"{len(silent)} programs built no kernel (for another architecture?): {named}")
@@ -259,12 +267,28 @@ def _is_silent(run: cases.CaseRun) -> bool:
     return bool(run.case.command) and not (run.case.named or run.trace.kernels or run.trace.failures)
 
 
+def _silent(run: cases.CaseRun) -> str:
+    """The name of a silent program, and the reason that its tests give, if they were skipped."""
+    skipped = run.trace.skipped
+    return f"{run.case.name} ({skipped[0][1]})" if skipped else run.case.name
+
+
+def _skipped(traced: Sequence[cases.CaseRun]) -> dict[str, int]:
+    """How many tests were skipped for every architecture that they were run for, by their reasons."""
+    always: dict[tuple[str, ...], dict[str, str]] = {}
+    for run in traced:
+        here = dict(run.trace.skipped)
+        before = always.get(run.case.command, here)
+        always[run.case.command] = {test: reason for test, reason in before.items() if test in here}
+    return dict(Counter(reason for tests in always.values() for reason in tests.values()).most_common())
+
+
 def _ran(run: cases.CaseRun) -> Ran:
     case, trace = run.case, run.trace
     failures = tuple(f"{one.kind}: {' '.join(one.message.split())}" for one in trace.failures)
     return Ran(
         case.name, case.path, case.arch, len(trace.kernels), len(trace.copies), round(run.seconds, 1),
-        run.cached, failures, bool(case.command),
+        run.cached, failures, bool(case.command), len(trace.skipped),
     )  # fmt: skip
 
 

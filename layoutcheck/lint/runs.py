@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import signal
+import sys
 import tempfile
 import threading
 import time
@@ -22,6 +23,7 @@ from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from layoutcheck.dsl.reads import VARIABLE
 from layoutcheck.lint.cache import Cache, digest, dsl_version, tool_version
 from layoutcheck.lint.cases import CaseRun, Progress, RegisteredCase
 from layoutcheck.regular import read_regular
@@ -32,7 +34,11 @@ if TYPE_CHECKING:
     from layoutcheck.sources.traced import Trace
 
 _SKIP = (".", "__pycache__", "venv", "node_modules")
-_CONFIGURATION = ("pyproject.toml", "pytest.ini", "setup.cfg", "tox.ini")  # what pytest reads
+_CONFIGURATION = (  # what pytest reads
+    "pyproject.toml", "pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini", "setup.cfg", "tox.ini",
+)  # fmt: skip
+_MOST_LOG_BYTES = 64 << 20  # that a program may leave on the disk
+_LARGE_BYTES = 64 << 20  # of a file that is known by its size and time alone
 _LASTING = frozenset(("test", "refused", "uncompiled"))  # failures that the program has made itself
 _NO_ARGUMENTS = "the following arguments are required"  # argparse's words
 _ENDED = "SIGTERM came before it had ended"
@@ -197,30 +203,38 @@ def _run(case: RegisteredCase, settings: Settings, lowering: Lowering, stop: Any
     """The trace of a case, and the seconds that it took."""
     from layoutcheck.dsl.trace import Ended, trace_callable, trace_script
 
-    def halt(*_: object) -> None:
-        if stop.is_set() or "terminated" in _worker:
-            raise Ended(_ENDED)
-
     if stop.is_set():
         return _ended(), 0.0
     start = time.monotonic()
-    common: dict[str, Any] = {
-        "arch": case.arch,
-        "progress": halt,
-        "cwd": str(settings.root.resolve()),
-        "lowering": lowering if settings.lowered or settings.order else None,
-    }
-    if not case.command:
-        path = str(Path(case.path).resolve())
-        found = trace_callable(path, case.function, timeout_s=settings.timeout, **common)
-        return found, time.monotonic() - start
     with tempfile.TemporaryFile() as log:
-        found = trace_script(
-            case.command[0], case.command[1:], launch=False, network=False, timeout_s=settings.run_timeout,
-            output=log, spread=True, **common,
-        )  # fmt: skip
-        found = _explained(found, log)
+
+        def halt(*_: object) -> None:
+            if stop.is_set() or "terminated" in _worker:
+                raise Ended(_ENDED)
+            shorten(log)
+
+        common: dict[str, Any] = {
+            "arch": case.arch,
+            "progress": halt,
+            "cwd": str(settings.root.resolve()),
+            "lowering": lowering if settings.lowered or settings.order else None,
+        }
+        if not case.command:
+            path = str(Path(case.path).resolve())
+            found = trace_callable(path, case.function, timeout_s=settings.timeout, **common)
+        else:
+            found = trace_script(
+                case.command[0], case.command[1:], launch=False, network=False,
+                timeout_s=settings.run_timeout, output=log, spread=True, **common,
+            )  # fmt: skip
+            found = _explained(found, log)
     return found, time.monotonic() - start
+
+
+def shorten(log: Any) -> None:
+    """Take a program's output off the disk where it is long: what comes next follows a hole in the file."""
+    if 512 * os.fstat(log.fileno()).st_blocks > _MOST_LOG_BYTES:
+        log.truncate(0)
 
 
 def _explained(found: Trace, log: Any) -> Trace:
@@ -247,15 +261,21 @@ def _keys(cases: Sequence[RegisteredCase], settings: Settings) -> Iterator[str]:
         f" order {settings.order_seconds}" if settings.order else ""
     )
     project = "" if all(case.command for case in cases) else _project(settings.root)
+    python = f"{sys.version} {sys.prefix} {os.environ.get('PYTHONPATH', '')}"
     for case in cases:
         what = " ".join(case.command) or f"{project} {case.function}"
-        yield digest(tool_version(), dsl_version() or "", case.path, what, case.arch, tiers)
+        yield digest(tool_version(), dsl_version() or "", python, case.path, what, case.arch, tiers)
 
 
 def _configuration(case: RegisteredCase, settings: Settings) -> list[str]:
-    """Files that are not imported and decide what a program does."""
-    names = [str(settings.root / name) for name in _CONFIGURATION] if case.command else []
-    return [*names, str(Path(case.path).resolve())]
+    """Files that are not imported and decide what a program does; they may be missing."""
+    path, root = Path(case.path).resolve(), settings.root.resolve()
+    if not case.command:
+        return [str(path)]
+    folders = [path.parent, *path.parent.parents]
+    folders = folders[: folders.index(root) + 1] if root in folders else [root]
+    names = [folder / name for folder in folders for name in (*_CONFIGURATION, "conftest.py")]
+    return [*map(str, names), str(path)]
 
 
 def imports_of(files: Sequence[str], cache: Cache) -> dict[str, str]:
@@ -279,9 +299,14 @@ _contents: dict[tuple[str, int, int], str] = {}  # of files read in this process
 
 
 def _content(file: str) -> str:
-    """A digest of a file's content: a fresh checkout has other times."""
+    """A digest of a file's content, since a fresh checkout has other times, or of a variable's value."""
+    if file.startswith(VARIABLE):
+        value = os.environ.get(file.removeprefix(VARIABLE))
+        return "unset" if value is None else digest("variable", value)
     try:
         found = os.stat(file)  # noqa: PTH116 (there are thousands)
+        if found.st_size > _LARGE_BYTES:
+            return f"{found.st_size} {found.st_mtime_ns}"
         key = file, found.st_size, found.st_mtime_ns
         if key not in _contents:
             _contents[key] = hashlib.sha256(read_regular(file)).hexdigest()

@@ -97,7 +97,9 @@ def _seconds(run: Ran) -> str:
 
 
 def _ending(run: Ran) -> str:
-    return "; ".join(run.failures) or ("" if run.kernels else "it built no kernel")
+    ended = "; ".join(run.failures) or ("" if run.kernels else "it built no kernel")
+    skipped = f"{run.skipped} tests skipped" if run.skipped else ""
+    return "; ".join(filter(None, (ended, skipped)))
 
 
 def _never(result: Result) -> str:

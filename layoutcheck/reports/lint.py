@@ -92,6 +92,7 @@ def summary(result: Result, style: Style) -> list[str]:
 
         lines.append(f"{tiers(counts.address_sources)}.")
     lines += [f"unknown: {_copies(number)}: {why}" for why, number in counts.unknown.items()]
+    lines += [f"skipped: {_many(number, 'test')}: {why}" for why, number in counts.skipped.items()]
     lines += _never(counts)
     lines += [f"note: {note}" for note in result.notes]
     left = [f"{counts.silenced} silenced by comments"] * bool(counts.silenced)

@@ -64,7 +64,8 @@ class JudgedTrace:
         types = sum(one.address_source == "types" and one.refused is None for one in copies)
         failed = len(self.trace.failures) - len(self.uncompiled)
         kernels = len(self.trace.kernels) + len(self.uncompiled)
-        return gate.unseen(failed, kernels, types, len(copies) - types, len(copies))
+        skipped = len(self.trace.skipped)
+        return gate.unseen(failed, kernels, types, len(copies) - types, len(copies), skipped)
 
 
 def render(judged: JudgedTrace, style: Style, gate: Gate = NO_GATE) -> str:

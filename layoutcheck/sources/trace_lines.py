@@ -45,6 +45,7 @@ def to_lines(trace: Trace) -> Iterator[str]:
         "orders": [asdict(order) for order in trace.orders],
         "elements": [asdict(one) for one in trace.elements],
         "operands": [asdict(one) for one in trace.operands],
+        "skipped": [list(one) for one in trace.skipped],
     }
     yield json.dumps(head)
     for one, count in Counter(trace.copies).items():
@@ -94,6 +95,7 @@ def from_lines(lines: Iterable[str]) -> Trace:
             tuple(_order(order) for order in head.get("orders", ())),
             elements=tuple(_elements(one) for one in head.get("elements", ())),
             operands=tuple(_operands(one) for one in head.get("operands", ())),
+            skipped=tuple((test, reason) for test, reason in head.get("skipped", ())),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"not a trace: {error}") from None

@@ -321,7 +321,9 @@ class TraceFailure:
 class Trace:
     """All that a run showed. `notes` are facts about the run, `versions` of the DSL, Python and the tool.
 
-    `imported` are the files of the modules that its processes imported.
+    `imported` are the files of the modules that its processes imported, and what else they read that a run
+    hangs on (`dsl/reads.py`). `skipped` are tests that did not run, "" a whole file of them, each with the
+    reason.
     """
 
     copies: tuple[TracedCopy, ...] = ()
@@ -333,6 +335,7 @@ class Trace:
     imported: tuple[str, ...] = ()
     elements: tuple[ElementReport, ...] = ()
     operands: tuple[OperandReport, ...] = ()
+    skipped: tuple[tuple[str, str], ...] = ()
 
     @property
     def told(self) -> tuple[Told, ...]:
@@ -351,6 +354,7 @@ class Trace:
             tuple(dict.fromkeys(self.imported + other.imported)),
             self.elements + other.elements,
             self.operands + other.operands,
+            self.skipped + other.skipped,
         )
 
 

@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future
@@ -23,8 +24,9 @@ from layoutcheck.dsl import spool
 from layoutcheck.dsl.observe import Built
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.lint.cache import Cache
-from layoutcheck.lint.cases import RegisteredCase
-from layoutcheck.lint.runs import imports_of, trace, unchanged
+from layoutcheck.lint.cases import CaseRun, RegisteredCase
+from layoutcheck.lint.run import _silent, _skipped
+from layoutcheck.lint.runs import imports_of, shorten, trace, unchanged
 from layoutcheck.settings import Settings
 from layoutcheck.sources.traced import Trace
 
@@ -156,7 +158,200 @@ def test_a_test_that_ends_pytest_leaves_the_others_unseen(tmp_path: Path, body: 
         output=subprocess.DEVNULL,
     )  # fmt: skip
     assert [one.message for one in found.failures if "pytest" in one.message] == told
-    assert (str(tmp_path / "test_it.py") in found.imported) == (not told)
+    assert str(tmp_path / "test_it.py") in found.imported
+
+
+_BEFORE = "pytest ended with status 0 before its tests"
+PYTEST_ENDS = {  # a file beside the tests, of which the last fails, and what is said
+    "conftest exits": ("conftest.py", "import sys\nsys.exit(0)", _BEFORE),
+    "configure exits": (
+        "conftest.py", "import pytest\ndef pytest_configure(): pytest.exit('', returncode=0)", _BEFORE
+    ),
+    "a test exits": (
+        "conftest.py", "import pytest\ndef pytest_runtest_setup(item): pytest.exit('', returncode=0)",
+        "a test ended pytest with status 0: later ones did not run",
+    ),
+    "conftest raises": ("conftest.py", "raise RuntimeError", "the script ended with status 4"),
+    "an option is missing": ("pytest.ini", "[pytest]\naddopts = --nope", "the script ended with status 4"),
+    "no tests": ("pytest.ini", "[pytest]\naddopts = -k nothing", "the script ended with status 5"),
+    "the first failure": ("pytest.ini", "[pytest]\naddopts = -x", "test_it.py::test_c: ValueError"),
+    "only collected": ("pytest.ini", "[pytest]\naddopts = --co", "test_it.py::test_c: ValueError"),
+    "one step": (
+        "pytest.ini", "[pytest]\naddopts = --sw", "a test ended pytest with status 2: later ones did not run"
+    ),
+}  # fmt: skip
+_QUICK = ("conftest exits", "a test exits", "the first failure")
+
+
+def suite(folder: Path, body: str) -> Trace:
+    """A file of tests run as `ci` runs it."""
+    (folder / "test_it.py").write_text(f"import os, pytest\n{body}\n")
+    return trace_script(
+        "-m", ["pytest", "-q", "test_it.py"], launch=False, spread=True, cwd=str(folder),
+        output=subprocess.DEVNULL,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "deed", [one if one in _QUICK else pytest.param(one, marks=pytest.mark.sweep) for one in PYTEST_ENDS]
+)
+def test_a_suite_that_ends_before_its_last_test_is_not_seen(tmp_path: Path, deed: str) -> None:
+    name, text, said = PYTEST_ENDS[deed]
+    (tmp_path / name).write_text(text)
+    tests = "def test_a(): ...\ndef test_b(): raise ValueError\ndef test_c(): raise ValueError"
+    found = suite(tmp_path, tests)
+    assert any(one.message.startswith(said) for one in found.failures)
+
+
+def test_tests_that_did_not_run_are_told(tmp_path: Path) -> None:
+    """What is skipped, or fails as it is expected to, is no failure."""
+    found = suite(
+        tmp_path,
+        "def test_skip(): pytest.skip('no card')\n"
+        "@pytest.mark.xfail(reason='known')\ndef test_xfail(): raise ImportError\n"
+        "@pytest.mark.xfail(False, reason='no')\ndef test_fails(): raise ImportError('it')\n"
+        "def test_now(): pytest.xfail('later')\n"
+        "@pytest.mark.xfail(run=False)\ndef test_never(): os._exit(0)\n",
+    )
+    assert dict(found.skipped) == {
+        "test_it.py::test_skip": "no card", "test_it.py::test_xfail": "xfail known",
+        "test_it.py::test_now": "xfail later", "test_it.py::test_never": "xfail [NOTRUN]",
+    }  # fmt: skip
+    assert [one.message for one in found.failures] == ["test_it.py::test_fails: ImportError: it"]
+
+
+def test_a_test_counts_as_skipped_that_ran_for_no_architecture() -> None:
+    def ran(arch: str, *skipped: tuple[str, str]) -> CaseRun:
+        case = RegisteredCase("test_it.py", "", 1, "it", arch, command=("-m", "pytest", "test_it.py"))
+        return CaseRun(case, Trace(skipped=skipped))
+
+    both, one = ("test_a", "two cards"), ("test_b", "sm_90 alone")
+    assert _skipped([ran("sm_100a", both, one), ran("sm_90a", both)]) == {"two cards": 1}
+    assert _skipped([ran("sm_100a", both, one)]) == {"two cards": 1, "sm_90 alone": 1}
+    assert _silent(ran("sm_90a", one)) == "it (sm_90 alone)"
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("pytest.importorskip('nothing_here')", ["a test was skipped, and no kernel was built"]),
+        pytest.param("pytest.skip('no B200', allow_module_level=True)", [], marks=pytest.mark.sweep),
+        pytest.param(
+            "def test_a(): pytest.importorskip('nothing_here')\ndef test_b(): test_a()",
+            ["2 tests were skipped, and no kernel was built"], marks=pytest.mark.sweep,
+        ),
+    ],
+)  # fmt: skip
+def test_a_suite_that_wants_a_module_is_not_seen(tmp_path: Path, body: str, told: list[str]) -> None:
+    """One that skips itself, for another card, has said so."""
+    found = suite(tmp_path, body)
+    assert found.skipped
+    assert [one.message.partition(":")[0] for one in found.failures] == told
+
+
+_ASIDE = "in a thread or process that it started"
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("atexit.register(os._exit, 0); raise KeyError", ["KeyError"]),
+        ("sys.excepthook = lambda *_: os._exit(0); raise KeyError", ["KeyError"]),
+        ("t = threading.Thread(target=fail); t.start(); t.join()", [_ASIDE]),
+        ("p = multiprocessing.get_context('spawn').Process(target=fail); p.start(); p.join()",
+         [_ASIDE]),
+        ("subprocess.run([sys.executable, 'fails.py'])", [_ASIDE]),
+        ("subprocess.run([sys.executable, 'fails.py'], env={})", [_ASIDE]),
+        ("subprocess.run([sys.executable, '-c', 'import nothing_here'])", []),  # a question
+        ("os._exit(0)", []),
+    ],
+)  # fmt: skip
+def test_what_a_script_starts_is_not_forgotten(tmp_path: Path, body: str, told: list[str]) -> None:
+    (tmp_path / "fails.py").write_text("raise LookupError\n")
+    (tmp_path / "s.py").write_text(
+        "import atexit, multiprocessing, os, subprocess, sys, threading\n"
+        f"def fail(): raise LookupError\nif __name__ == '__main__':\n    {body}\n"
+    )
+    found = trace_script("s.py", launch=False, cwd=str(tmp_path), output=subprocess.DEVNULL, timeout_s=60)
+    assert [one.message.partition(":")[0] for one in found.failures] == told
+
+
+def test_a_python_that_cannot_be_watched_is_named(tmp_path: Path) -> None:
+    (tmp_path / "s.py").write_text(
+        "import subprocess, sys\n"
+        "for word in ('-I', '-sE', '-u'): subprocess.run([sys.executable, word, '-c', ''])\n"
+    )
+    found = trace_script("s.py", launch=False, cwd=str(tmp_path), output=subprocess.DEVNULL, timeout_s=60)
+    assert [note.partition(f"{sys.executable} ")[2] for note in found.notes] == ["-I -c ", "-sE -c "]
+
+
+def test_what_a_program_reads_is_told(tmp_path: Path) -> None:
+    """Files below its folder that it does not write, and variables that Python itself does not ask for."""
+    for name in ("read.json", "both.json"):
+        (tmp_path / name).write_text("1")
+    (tmp_path / "s.py").write_text(
+        "import os, pathlib, tempfile\nos.environ.get('MINE'), os.getenv('OURS')\nopen('read.json')\n"
+        "pathlib.Path('both.json').read_text()\nopen('both.json', 'w')\nopen('made', 'w')\nopen('made')\n"
+        "tempfile.gettempdir()\nopen('/etc/hostname')\n"
+    )
+    found = trace_script(
+        "s.py", launch=False, network=False, cwd=str(tmp_path), output=subprocess.DEVNULL, timeout_s=60
+    )
+    below = {name.removeprefix(f"{tmp_path}/") for name in found.imported if not name.endswith(".py")}
+    assert {name for name in below if not name.startswith("/")} == {"read.json", "$MINE", "$OURS"}
+
+
+def test_a_kept_run_hangs_on_variables_configuration_and_interpreter(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each is changed in turn: a run that was kept before is not taken again."""
+    (repository / "tests").mkdir()
+    case = RegisteredCase(
+        "tests/test_a.py", "", 1, "a", "sm_90a", command=("-m", "pytest", "tests/test_a.py")
+    )
+    seen: Future[tuple[Trace, float]] = Future()
+    seen.set_result((Trace(imported=("$MINE",)), 0.0))
+
+    @contextmanager
+    def pool(*_: object) -> Iterator[tuple[object, object]]:
+        yield (lambda _case: seen), None
+
+    monkeypatch.setattr("layoutcheck.lint.runs._pool", pool)
+    store, settings = Cache(repository / "kept", "traces"), Settings(root=repository)
+
+    def kept() -> bool:
+        trace([case], settings, store)
+        return trace([case], settings, store)[0].cached
+
+    def again() -> bool:
+        return trace([case], settings, store)[0].cached
+
+    assert kept()
+    for change in (
+        lambda: monkeypatch.setenv("MINE", "1"),
+        lambda: monkeypatch.setenv("PYTHONPATH", "/elsewhere"),
+        lambda: monkeypatch.setattr(sys, "prefix", "/another"),
+        lambda: (repository / "conftest.py").write_text(""),
+        lambda: (repository / "tests" / "conftest.py").write_text(""),
+        lambda: (repository / "tests" / "pytest.ini").write_text(""),
+    ):
+        change()
+        assert not again()
+        assert again()
+
+
+def test_long_output_does_not_stay_on_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("layoutcheck.lint.runs._MOST_LOG_BYTES", 1 << 16)
+    with tempfile.TemporaryFile() as log:
+        log.write(bytes(1 << 17))
+        log.flush()
+        shorten(log)
+        assert os.fstat(log.fileno()).st_blocks == 0
+        log.write(b"the end")
+        log.flush()
+        shorten(log)
+        log.seek(-7, os.SEEK_END)
+        assert log.read() == b"the end"
 
 
 def test_what_a_process_has_imported_is_told_with_its_kernels(

@@ -1,0 +1,69 @@
+"""What a traced process reads beside the modules that it imports: files of the project, and its environment.
+
+What a program builds may hang on either, so a kept trace holds only while they are as they were.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+from typing import Any
+
+VARIABLE = "$"  # begins the name of an environment variable among names of files
+_CODE = (".py", ".pyc", ".so")  # imported, and told as such
+_LIBRARY = sysconfig.get_path("stdlib") + os.sep
+_PACKAGES = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
+_read: dict[str, None] = {}
+_written: set[str] = set()
+
+
+def watch_reads() -> None:
+    """Remember what this process reads, from here on."""
+    root = os.path.realpath(os.getcwd()) + os.sep  # noqa: PTH109
+
+    def hear(event: str, args: tuple[Any, ...]) -> None:
+        if event != "open" or not isinstance(args[0], str):
+            return
+        path, mode, flags = args
+        if path.endswith(_CODE) or os.sep + "." in path:
+            return
+        whole = os.path.abspath(path)  # noqa: PTH100
+        if whole.startswith(root):
+            writes = any(letter in mode for letter in "wax+") if mode else bool(flags & _WRITING)
+            if writes:
+                _written.add(whole)
+            else:
+                _read[whole] = None
+
+    sys.addaudithook(hear)
+    environment: Any = type(os.environ)
+    get = environment.__getitem__
+
+    def __getitem__(self: Any, name: Any) -> Any:  # noqa: N807
+        if isinstance(name, str) and not _of_python(sys._getframe(1)):
+            _read[VARIABLE + name] = None
+        return get(self, name)
+
+    environment.__getitem__ = __getitem__
+
+
+def _of_python(frame: Any) -> bool:
+    """Whether Python's own library asks, and not through `os.getenv` or `os.environ.get` somebody else."""
+    while frame is not None and frame.f_code.co_filename.endswith(("os>", "os.py", "abc>", "abc.py")):
+        frame = frame.f_back
+    if frame is None:
+        return True
+    path = frame.f_code.co_filename
+    return path.startswith("<frozen") or (
+        path.startswith(_LIBRARY) and not any(each in path for each in _PACKAGES)
+    )
+
+
+def reads() -> list[str]:
+    """The files below the folder that the process started in, which it only read, and variables that it read.
+
+    Names of variables begin with `VARIABLE`.
+    """
+    return [name for name in list(_read) if name not in _written and not name.startswith("$LAYOUTCHECK")]
