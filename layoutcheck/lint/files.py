@@ -41,7 +41,7 @@ def collect(paths: Sequence[str], settings: Settings) -> list[str]:
     for given in paths:
         path = Path(given)
         if path.is_dir():
-            for each in _python(path):
+            for each in _python(path, settings):
                 if not settings.excluded(each):
                     found[each] = None
         elif path.is_file():
@@ -55,8 +55,17 @@ def collect(paths: Sequence[str], settings: Settings) -> list[str]:
     return sorted(found)
 
 
-def _python(folder: Path) -> Iterator[str]:
-    for at, folders, names in os.walk(folder):
+def _python(folder: Path, settings: Settings) -> Iterator[str]:
+    def refuse(error: OSError) -> None:
+        """What cannot be looked into may hold what was asked for."""
+        unread = _shown(Path(error.filename))
+        if not settings.excluded(unread):
+            raise InputError(
+                f"the folder '{unread[:200]}' cannot be read: {error.strerror}",
+                expected="`exclude` in the settings to name it",
+            )
+
+    for at, folders, names in os.walk(folder, onerror=refuse):
         folders[:] = sorted(name for name in folders if name not in _SKIP)
         for name in names:
             if name.endswith((".py", ".pyi", cells.SUFFIX)):

@@ -38,8 +38,8 @@ class Outline:
 
     `names` are the dotted names that it uses of other modules (relative ones begin with their dots),
     `exports` what it makes of them (name -> dotted name) and defines (name -> ""), `kernels` whether it uses
-    the DSL's builders,
-    `tests` whether it defines tests, `main` whether it is a script.
+    the DSL's builders, `tests` whether it defines tests, `main` whether it is a script: it asks for
+    `__main__`, or has kernels and calls what it defines.
     """
 
     names: tuple[str, ...] = ()
@@ -84,6 +84,7 @@ def outline(raw: bytes) -> Outline:
         if isinstance(node, _DEFINITIONS):
             exports.setdefault(node.name, "")
     main = any(isinstance(node, ast.If) and "__main__" in ast.unparse(node.test) for node in tree.body)
+    main = main or (kernels and not tests and any(_calls(node, exports) for node in tree.body))
     return Outline(tuple(sorted(names)), tuple(sorted(exports.items())), kernels, tests, main)
 
 
@@ -104,6 +105,20 @@ def _is_tests(node: ast.stmt) -> bool:
     if isinstance(node, ast.ClassDef):
         return node.name.startswith("Test") or any(map(_is_tests, node.body))
     return isinstance(node, _DEFINITIONS) and node.name.startswith("test")
+
+
+def _calls(node: ast.stmt, exports: dict[str, str]) -> bool:
+    """Whether a statement of a file calls a function of that file, or compiles a kernel, on import."""
+    if isinstance(node, (*_DEFINITIONS, ast.Import, ast.ImportFrom)):
+        return False
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        called = node.value.func
+        if isinstance(called, ast.Name) and exports.get(called.id) == "":
+            return True
+    calls = (each.func for each in ast.walk(node) if isinstance(each, ast.Call))
+    return any(
+        isinstance(func, ast.Attribute) and _chain(func, exports) == "cutlass.cute.compile" for func in calls
+    )
 
 
 def _chain(node: ast.Attribute, imported: dict[str, str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -161,6 +162,40 @@ def test_excluded_files_are_not_run(repository: Settings) -> None:
 )  # fmt: skip
 def test_what_uses_the_builders(text: str, kernels: bool) -> None:
     assert outline(text.encode()).kernels is kernels
+
+
+@pytest.mark.parametrize(
+    ("text", "script"),
+    [
+        ("f(1)", True),
+        ("g = cute.compile(f, 1)", True),
+        ("for n in range(3):\n    cute.compile(f, n)", True),
+        ("g = f", False),
+        ("cute.size(3)", False),
+        ("x = f(1)", False),  # a table, perhaps, of a module that others import
+        ("def g():\n    cute.compile(f, 1)", False),
+        ("f(1)\ndef test_it(): ...", False),  # pytest runs it
+    ],
+)
+def test_a_script_may_do_without_a_guard(text: str, script: bool) -> None:
+    head = "from cutlass import cute\n@cute.jit\ndef f(n): ...\n"
+    assert outline((head + text).encode()).main is script
+    assert not outline(b"def f(n): ...\nf(1)\n").main
+
+
+def test_a_folder_that_cannot_be_read_is_named(repository: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests may be in it; one that is excluded was not asked for."""
+    scan = os.scandir
+
+    def scandir(path: str) -> object:
+        if Path(path).name == "deep":
+            raise PermissionError(13, "Permission denied", path)
+        return scan(path)
+
+    monkeypatch.setattr("os.scandir", scandir)
+    with pytest.raises(InputError, match=r"'src/pkg/deep' cannot be read: Permission denied"):
+        commands(repository)
+    assert commands(replace(repository, exclude=("src/pkg/deep",))) == []
 
 
 def test_outlines_are_kept(repository: Settings) -> None:
