@@ -13,9 +13,11 @@ import functools
 import importlib
 import os
 import sys
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
+from layoutcheck.dsl.imports import when_imported
 from layoutcheck.dsl.observe import NotLaunched
 
 BIG = 1 << 18  # elements; what is smaller may hold sizes and indices, and is really computed
@@ -43,6 +45,7 @@ def pretend(torch: Any, capability: tuple[int, int], sms: int) -> None:
     """Make `torch` (just imported) believe in one CUDA device."""
     _cuda(torch, capability, sms)
     _mode(torch)
+    when_imported("torch.nn.attention", _any_backend)
     torch.testing.assert_close = lambda *_args, **_named: None
     dlpack = torch.Tensor.__dlpack__
 
@@ -54,6 +57,16 @@ def pretend(torch: Any, capability: tuple[int, int], sms: int) -> None:
     torch.Tensor.__dlpack_device__ = lambda _self: (2, 0)
     torch.Tensor.data_ptr = _rounded(torch.Tensor.data_ptr)
     no_shortcuts(torch.Tensor)
+
+
+def _any_backend(module: Any) -> None:
+    """Attention is computed by what there is: the backends that a program asks for are those of a GPU."""
+
+    @contextlib.contextmanager
+    def sdpa_kernel(*_args: Any, **_named: Any) -> Iterator[None]:
+        yield
+
+    module.sdpa_kernel = sdpa_kernel
 
 
 def no_shortcuts(tensor: type) -> None:

@@ -53,6 +53,9 @@ pretend(torch, (9, 0), 132)
 many, two = torch.randn(BIG + 1, device=0), torch.zeros(2)
 print(*(one.device for one in (torch.zeros(2, device=0), two.to(0), two.to(device=0), many)))
 print(two.to(0, torch.float16).dtype, many.isfinite().all().item())
+from torch.nn.attention import SDPBackend, sdpa_kernel
+with sdpa_kernel([SDPBackend.CUDNN_ATTENTION]):
+    print(tuple(torch.nn.functional.scaled_dot_product_attention(*[two.reshape(1, 1, 2, 1)] * 3).shape))
 """
 
 
@@ -91,4 +94,4 @@ def test_operators_for_cuda_run_and_see_their_tensors_there() -> None:
 
 def test_a_device_may_be_an_index_and_random_numbers_are_numbers() -> None:
     out, errors = printed(DEVICES)
-    assert out.split() == [*["cuda:0"] * 4, "torch.float16", "True"], errors
+    assert out.split() == [*["cuda:0"] * 4, "torch.float16", "True", *["(1,", "1,", "2,", "1)"]], errors
