@@ -20,7 +20,7 @@ from layoutcheck.lint.cache import Cache
 from layoutcheck.lint.cases import RegisteredCase
 from layoutcheck.lint.programs import discover
 from layoutcheck.regular import read_regular
-from layoutcheck.settings import TABLE, Settings, find
+from layoutcheck.settings import TABLE, Settings, find, toml
 
 WORKFLOW, HOOKS, PYPROJECT = ".github/workflows/layoutcheck.yml", ".pre-commit-config.yaml", "pyproject.toml"
 _SPEAKS_OF = {  # what a file with kernels for an architecture says
@@ -34,6 +34,8 @@ _TORCH = re.compile(rb"^\s*(import|from) torch\b", re.MULTILINE)
 _MAIN = ("sm_90a", "sm_100a")  # each architecture takes the whole time again: these, where there are any
 _LINE = 100
 _PACKAGE = re.compile(r"^\s*\[(project|build-system|tool\.poetry)\]", re.MULTILINE)
+_EXTRAS = ("test", "tests", "testing", "dev")
+_REQUIREMENTS = ("requirements.txt", "requirements-test.txt", "requirements-dev.txt")
 _TORCH_INDEX = "https://download.pytorch.org/whl/cpu"
 
 
@@ -131,12 +133,11 @@ def _workflow(root: Path, torch: bool, requirement: str) -> Planned:
     if file.exists():
         return Planned(WORKFLOW, "", None, "it exists")
     install = [f"      - run: pip install torch --index-url {_TORCH_INDEX}"] * torch
+    required = [f"--requirement {name}" for name in _REQUIREMENTS if (root / name).is_file()]
     if _is_package(root):
-        install += ["      - run: pip install --editable . pytest"]
-    elif (root / "requirements.txt").is_file():
-        install += ["      - run: pip install --requirement requirements.txt pytest"]
-    else:
-        install += ["      - run: pip install pytest"]
+        extra = _extra(root)
+        required = [f"--editable '.[{extra}]'" if extra else "--editable ."]
+    install += [f"      - run: pip install {' '.join([*required, 'pytest'])}"]
     lines = [
         "name: layoutcheck",
         "on:",
@@ -173,6 +174,14 @@ def _is_package(root: Path) -> bool:
     file = root / PYPROJECT
     text = file.read_text(encoding="utf-8") if file.is_file() else ""
     return (root / "setup.py").is_file() or bool(_PACKAGE.search(text))
+
+
+def _extra(root: Path) -> str:
+    """The package's optional dependencies for its tests, "" where it names none."""
+    file = root / PYPROJECT
+    project = toml(file.read_text(encoding="utf-8"), file).get("project", {}) if file.is_file() else {}
+    named = project.get("optional-dependencies", {}) if isinstance(project, dict) else {}
+    return next((name for name in _EXTRAS if name in named), "")
 
 
 def _branch(root: Path) -> str:

@@ -12,6 +12,7 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 
 from layoutcheck import regular
@@ -24,6 +25,7 @@ from layoutcheck.lint.text import Unreadable, decode, parsed
 from layoutcheck.settings import Settings
 
 _BUILDERS = ("jit", "kernel", "compile")
+_COMPILE = "cutlass.cute.compile"
 _ROOTS = ("src/", "python/")  # folders that a repository puts on the path
 _WORD = b"import"
 _FROM = re.compile(r"^\s*from\s+([\w.]+)\s+import\b", re.MULTILINE)
@@ -38,8 +40,8 @@ class Outline:
 
     `names` are the dotted names that it uses of other modules (relative ones begin with their dots),
     `exports` what it makes of them (name -> dotted name) and defines (name -> ""), `kernels` whether it uses
-    the DSL's builders, `tests` whether it defines tests, `main` whether it is a script: it asks for
-    `__main__`, or has kernels and calls what it defines.
+    the DSL's builders, `tests` whether it defines tests, `main` whether it asks for `__main__`,
+    `calls` the functions that it calls as it is imported: dotted names, "" for one of its own.
     """
 
     names: tuple[str, ...] = ()
@@ -47,6 +49,7 @@ class Outline:
     kernels: bool = False
     tests: bool = False
     main: bool = False
+    calls: tuple[str, ...] = ()
 
 
 def outline(raw: bytes) -> Outline:
@@ -84,8 +87,10 @@ def outline(raw: bytes) -> Outline:
         if isinstance(node, _DEFINITIONS):
             exports.setdefault(node.name, "")
     main = any(isinstance(node, ast.If) and "__main__" in ast.unparse(node.test) for node in tree.body)
-    main = main or (kernels and not tests and any(_calls(node, exports) for node in tree.body))
-    return Outline(tuple(sorted(names)), tuple(sorted(exports.items())), kernels, tests, main)
+    calls = {name for node in tree.body for name in _calls(node, exports)}
+    return Outline(
+        tuple(sorted(names)), tuple(sorted(exports.items())), kernels, tests, main, tuple(sorted(calls))
+    )
 
 
 def _by_lines(text: str) -> Outline:
@@ -107,18 +112,19 @@ def _is_tests(node: ast.stmt) -> bool:
     return isinstance(node, _DEFINITIONS) and node.name.startswith("test")
 
 
-def _calls(node: ast.stmt, exports: dict[str, str]) -> bool:
-    """Whether a statement of a file calls a function of that file, or compiles a kernel, on import."""
+def _calls(node: ast.stmt, exports: dict[str, str]) -> Iterator[str]:
+    """The functions that a statement of a file calls for what they do, and the DSL's `compile` in it."""
     if isinstance(node, (*_DEFINITIONS, ast.Import, ast.ImportFrom)):
-        return False
+        return
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         called = node.value.func
-        if isinstance(called, ast.Name) and exports.get(called.id) == "":
-            return True
-    calls = (each.func for each in ast.walk(node) if isinstance(each, ast.Call))
-    return any(
-        isinstance(func, ast.Attribute) and _chain(func, exports) == "cutlass.cute.compile" for func in calls
-    )
+        if isinstance(called, ast.Name) and called.id in exports:
+            yield exports[called.id]
+        elif isinstance(called, ast.Attribute):
+            yield from filter(None, [_chain(called, exports)])
+    for each in ast.walk(node):
+        if isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute):
+            yield from {_chain(each.func, exports)} & {_COMPILE}
 
 
 def _chain(node: ast.Attribute, imported: dict[str, str]) -> str:
@@ -147,7 +153,26 @@ class Repository:
     def runs(self, path: str) -> bool:
         """Whether a file is a script, or a file of tests, that compiles kernels."""
         known = self.outlines[path]
-        return (known.main or (known.tests and self.is_test(path))) and self.compiles(path)
+        wanted = known.main or (known.tests and self.is_test(path)) or self._acts(path)
+        return wanted and self.compiles(path)
+
+    def _acts(self, path: str) -> bool:
+        """Whether a file that no other imports calls, as it is imported, what compiles kernels."""
+        known = self.outlines[path]
+        if known.tests or path in self._imported:
+            return False
+        for name in known.calls:
+            if name in ("", _COMPILE):
+                if known.kernels:
+                    return True
+            elif any(self.compiles(file) for file in self._resolved(name, path)):
+                return True
+        return False
+
+    @cached_property
+    def _imported(self) -> set[str]:
+        """The files that others import."""
+        return {file for path in self.outlines for file in self._reached(path) if file != path}
 
     def is_test(self, path: str) -> bool:
         """Whether pytest looks for tests in a file, by its name."""
@@ -332,7 +357,7 @@ def _outline(path: str, cache: Cache) -> Outline:
     if stored is not None:
         return Outline(
             tuple(stored["names"]), tuple((a, b) for a, b in stored["exports"]), stored["kernels"],
-            stored["tests"], stored["main"],
+            stored["tests"], stored["main"], tuple(stored["calls"]),
         )  # fmt: skip
     made = outline(raw)
     cache.put(key, asdict(made))

@@ -105,6 +105,14 @@ def test_where_nothing_compiles_kernels_they_are_looked_for(
         ),
         ({"pyproject.toml": "[tool.black]\n", "setup.py": ""}, "--editable . pytest"),
         ({"pyproject.toml": "[build-system]\n"}, "--editable . pytest"),
+        (
+            {"pyproject.toml": "[project]\n[project.optional-dependencies]\ncuda = []\ndev = []\ntests = []\n"},
+            "--editable '.[tests]' pytest",
+        ),
+        (
+            {"pyproject.toml": "", "requirements.txt": "numpy\n", "requirements-dev.txt": "black\n"},
+            "--requirement requirements.txt --requirement requirements-dev.txt pytest",
+        ),
     ],
 )  # fmt: skip
 def test_the_job_installs_what_there_is(repository: Path, files: dict[str, str], installed: str) -> None:

@@ -170,6 +170,9 @@ def test_what_uses_the_builders(text: str, kernels: bool) -> None:
         ("f(1)", True),
         ("g = cute.compile(f, 1)", True),
         ("for n in range(3):\n    cute.compile(f, n)", True),
+        ("from pkg.ops import gemm\ngemm()", True),
+        ("import pkg.ops\npkg.ops.gemm()", True),
+        ("from pkg.plain import add\nadd()", False),
         ("g = f", False),
         ("cute.size(3)", False),
         ("x = f(1)", False),  # a table, perhaps, of a module that others import
@@ -177,10 +180,12 @@ def test_what_uses_the_builders(text: str, kernels: bool) -> None:
         ("f(1)\ndef test_it(): ...", False),  # pytest runs it
     ],
 )
-def test_a_script_may_do_without_a_guard(text: str, script: bool) -> None:
+def test_a_script_may_do_without_a_guard(repository: Settings, text: str, script: bool) -> None:
     head = "from cutlass import cute\n@cute.jit\ndef f(n): ...\n"
-    assert outline((head + text).encode()).main is script
-    assert not outline(b"def f(n): ...\nf(1)\n").main
+    (repository.root / "acts.py").write_text(head + text)
+    assert ("acts.py" in commands(repository)) is script
+    (repository.root / "user.py").write_text("import acts\nacts.f\n")  # then it is no script
+    assert "acts.py" not in commands(repository)
 
 
 def test_a_folder_that_cannot_be_read_is_named(repository: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
