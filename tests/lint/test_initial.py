@@ -106,7 +106,7 @@ def test_where_nothing_compiles_kernels_they_are_looked_for(
         ({"pyproject.toml": "[tool.black]\n", "setup.py": ""}, "--editable . pytest"),
         ({"pyproject.toml": "[build-system]\n"}, "--editable . pytest"),
         (
-            {"pyproject.toml": "[project]\n[project.optional-dependencies]\ncuda = []\ndev = []\ntests = []\n"},
+            {"pyproject.toml": "[project]\noptional-dependencies = {cuda = [], dev = [], tests = []}\n"},
             "--editable '.[tests]' pytest",
         ),
         (
