@@ -64,6 +64,18 @@ def project(tmp_path: Path) -> Path:
     return made
 
 
+def test_no_step_imports_from_the_checkout(tmp_path: Path, project: Path) -> None:
+    """`python -m` puts it first on the path: a file that is named like a module of Python's would run."""
+    for name in ("json", "pip", "layoutcheck", "sysconfig"):
+        (project / f"{name}.py").write_text("open('ran', 'w')\n")
+    python = tmp_path / "python"  # that installs nothing
+    python.write_text(f'#!/bin/sh\ncase "$*" in *"pip install"*) ;; *) exec {sys.executable} "$@" ;; esac\n')
+    python.chmod(0o755)
+    status, said = run_action(tmp_path, project, python=str(python))
+    assert status == 1 and "LC267" in said
+    assert not (project / "ran").exists()
+
+
 @pytest.mark.sweep
 def test_lint_in_an_environment_of_its_own(tmp_path: Path, project: Path) -> None:
     status, said = run_action(tmp_path, project)
