@@ -69,7 +69,7 @@ def quack_cp_async():
     dense.HopperWgmmaGemmKernel = Kernel
     bf16, f32 = cutlass.BFloat16, cutlass.Float32
     dense.run(
-        (328, 512, 520, 1), bf16, bf16, bf16, None, f32, "k", "k", "n", "n", (128, 128, 64), (1, 1),
+        (328, 512, 512, 1), bf16, bf16, bf16, None, f32, "k", "k", "n", "n", (128, 128, 64), (1, 1),
         0.1, 0, 1, True, True, False, False, False,
     )  # fmt: skip
 

@@ -9,10 +9,13 @@ from __future__ import annotations
 import contextlib
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, TypeAlias
 
 MOST = 16
+only_calls: ContextVar[bool] = ContextVar("layoutcheck_only_calls", default=False)
+"""Whether functions are called for their calls alone: nothing is built that was not built before."""
 
 Given: TypeAlias = "tuple[tuple[int, ...], tuple[int, ...]] | int"
 """A tensor's shape and strides, nested ones flattened, or an integer."""

@@ -17,6 +17,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from layoutcheck.dsl.called import only_calls
 from layoutcheck.dsl.imports import when_imported
 from layoutcheck.dsl.observe import NotLaunched
 
@@ -53,6 +54,7 @@ def install(arch: str | None) -> None:
         when_imported(f"cuda.bindings.{name}", partial(_bindings, prefix=prefix, capability=capability))
     when_imported("cutlass.utils.hardware_info", _hardware_info)
     when_imported("cutlass.base_dsl.utils.testing", _testing)
+    when_imported("cutlass.testing", _testing)
     when_imported("cutlass.cute.testing", _testing)
     when_imported("cudnn", _cudnn)
     when_imported("triton.testing", _testing)
@@ -97,9 +99,32 @@ def _testing(module: Any) -> None:
     """A benchmark that runs nothing takes a millisecond."""
     for name in ("benchmark", "do_bench", "do_bench_cudagraph"):
         if hasattr(module, name):
-            setattr(module, name, lambda *_args, **_named: 1.0)
+            setattr(module, name, _measured)
     if hasattr(module, "get_workspace_count"):
         module.get_workspace_count = lambda *_args, **_named: 1
+
+
+def _measured(
+    function: Any = None,
+    *_args: Any,
+    kernel_arguments: Any = None,
+    workspace_generator: Any = None,
+    **_named: Any,
+) -> float:
+    """A benchmark: it calls once what it measures, so that the program's calls are heard.
+
+    A program may have no other call of its kernel. The DSL's benchmark is given the arguments, or what makes
+    them; Triton's is given none. Nothing is built: an autotuner would build its kernel for every
+    configuration. What goes wrong within is of a result that nothing uses.
+    """
+    before = only_calls.set(True)
+    try:
+        with contextlib.suppress(Exception):
+            given = kernel_arguments if workspace_generator is None else workspace_generator()
+            function(*getattr(given, "args", ()), **getattr(given, "kwargs", {}))
+    finally:
+        only_calls.reset(before)
+    return 1.0
 
 
 def _cudnn(module: Any) -> None:

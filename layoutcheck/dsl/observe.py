@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from layoutcheck.dsl.called import Called, Calls, Compiled
+from layoutcheck.dsl.called import Called, Calls, Compiled, only_calls
 from layoutcheck.dsl.imports import when_imported
 from layoutcheck.dsl.tagged import TAGGED
 from layoutcheck.versions import untraceable
@@ -176,6 +176,8 @@ def _wrap(module: Any, record: Record, stop: bool, change: Change | None = None)
 
     @_internal
     def generate_mlir(self: Any, *args: Any, **named: Any) -> Any:
+        if only_calls.get():
+            raise RuntimeError("a benchmark builds nothing in a run without a GPU")
         depth = getattr(self.envar, "loc_tracebacks", None)
         token, before = _stopping.set(True), _building.set(None)
         try:

@@ -8,6 +8,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from layoutcheck.dsl import fake_cuda
+from layoutcheck.dsl.called import only_calls
 
 
 def test_triton_finds_a_driver_and_launches_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -42,3 +43,23 @@ def test_cudnn_gives_a_handle_where_it_has_such_functions() -> None:
     module = SimpleNamespace(create_handle=refuse, version="1.23")
     fake_cuda._cudnn(module)
     assert module.create_handle() == 0 and vars(module).keys() == {"create_handle", "version"}
+
+
+def test_a_benchmark_calls_once_what_it_measures() -> None:
+    """With the arguments that it is given or that a function makes; what goes wrong there ends nothing."""
+    module = SimpleNamespace(benchmark=None, do_bench=None, other=None, get_workspace_count=None)
+    fake_cuda._testing(module)
+    assert module.other is None and module.get_workspace_count() == 1
+    called: list[object] = []
+
+    def measured(*args: object, **named: object) -> None:
+        called.append((args, named, only_calls.get()))
+        raise ValueError
+
+    given = SimpleNamespace(args=(3,), kwargs={"scale": 5})
+    assert module.do_bench(measured, warmup=5, rep=25) == 1.0
+    assert module.benchmark(measured, kernel_arguments=given, iterations=100) == 1.0
+    assert module.benchmark(measured, workspace_generator=lambda: given, workspace_count=9) == 1.0
+    assert module.benchmark(measured, workspace_generator=lambda: 1 / 0) == 1.0
+    assert called == [((), {}, True), ((3,), {"scale": 5}, True), ((3,), {"scale": 5}, True)]
+    assert not only_calls.get()

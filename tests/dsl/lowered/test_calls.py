@@ -141,6 +141,16 @@ compiled(tensor(44), 44)
 compiled(tensor(45, 64), 45)  # only this call has a tail
 host(tensor(40), 40, 3)  # the grid is made of an integer
 host(tensor(40), 41, 5)  # too large by a block
+only_measured = cute.compile(host, tensor(40), 40, 8)
+given = cute.testing.JitArguments(tensor(46), 46)
+cute.testing.benchmark(only_measured, kernel_arguments=given, iterations=5)
+tuned = []
+def tune():
+    tuned.append(cute.compile(host, tensor(47), 47, 10))  # not built: there may be a hundred of them
+    return given
+cute.testing.benchmark(only_measured, workspace_generator=tune)
+assert not tuned
+cute.testing.benchmark(only_measured, workspace_generator=lambda: cute.testing.JitArguments(tensor(48), 48))
 """
 )
 
@@ -156,7 +166,7 @@ def copies(tmp_path_factory: pytest.TempPathFactory) -> tuple[TracedCopy, ...]:
 def test_a_copy_that_leaves_its_tensor_in_a_call_is_wrong(copies: tuple[TracedCopy, ...]) -> None:
     faults = [one.addresses.faults if one.addresses else () for one in copies]
     assert [[fault.called for fault in some] for some in faults] == [
-        [], ["(42,128), 42"], ["(45,64), 45"], [], ["(40,128), 41"],
+        [], ["(42,128), 42"], ["(45,64), 45"], [], ["(40,128), 41"], ["(46,128), 46"],
     ]  # fmt: skip
     # The second row of the last tile of 42 rows is in the tensor, the third begins at its end.
     [tail] = faults[1]
