@@ -21,6 +21,7 @@ from layoutcheck.errors import InputError
 from layoutcheck.order.between import between_blocks
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.events import WatchedKernel, kernels
+from layoutcheck.order.never_written import never_written
 from layoutcheck.order.overlap import lost_stores
 from layoutcheck.order.problems import Undecided
 from layoutcheck.order.replays import Replays
@@ -111,6 +112,7 @@ def _all_runs(kernel: WatchedKernel, module: TracedModule, replays: Replays, ass
             if not replays.trips:
                 replays.tell(lost_stores(run.blocks[0], module))
                 replays.tell(tensor_memory(kernel, run.blocks[0]))
+                replays.tell(never_written(kernel, run.blocks, module, replays.transfers))
                 replays.trips.append(trips(run.blocks))
             continue
         began = max(began, replays.budget.left())

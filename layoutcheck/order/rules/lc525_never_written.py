@@ -1,0 +1,63 @@
+"""LC525 never-written: shared memory is read that nothing in the kernel writes.
+
+## What it means
+
+No byte that this operation reads, in any turn of its loops and by any thread, is written by anything in the kernel:
+not by a store, a copy, a TMA load or an mbarrier, of any block of the cluster, whether its predicate holds or not.
+What it returns is what the block before left there.
+
+## Why
+
+Shared memory is not initialised at the start of a block (CUDA C++ Programming Guide, `__shared__`). A store behind a
+condition that is known when the kernel is built is gone if the condition is false, and the reader stays: FlashAttention
+2f78d484 wrote the row maximum only for a kernel with LSE and read it for an attention sink, too. The test passes if
+the bytes happen to be right.
+
+It is a note, because a kernel may read such bytes on purpose, as to measure loads. Nothing is said where only a part
+of the bytes is missing, where a write goes to an address that only a run knows, or where the value is not used.
+
+## How to fix it
+
+Write the bytes in every variant of the kernel that reads them, or read them under the condition that they are written.
+`layoutcheck trace --memory` shows which line reaches which bytes.
+
+## How to silence it
+
+`# layoutcheck: ignore[LC525] reason` at the line, `ignore = ["LC525"]` in the settings, or `--no-order`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from layoutcheck.order.problems import Problem
+from layoutcheck.order.rules.rule import make_rule
+from layoutcheck.order.rules.words import line, where_bytes, who
+from layoutcheck.sources.traced import KernelPlace
+
+
+def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
+    """The reader, and how many bytes it reads."""
+    place, count = places[0], problem.facts["bytes"]
+    return f"{line(place)} {place.what} shared memory that nothing writes", (
+        f"{who(place).capitalize()} {place.what} {where_bytes(problem)}. Nothing in the kernel writes them, nor any "
+        f"other of the {count} bytes that this operation reads at once."
+    )
+
+
+FLAGGED = """
+if const_expr(with_lse):
+    row_max[thread] = maximum
+cute.arch.sync_threads()
+if const_expr(with_sink):
+    total = total + row_max[thread]
+"""
+CLEAN = """
+if const_expr(with_lse or with_sink):
+    row_max[thread] = maximum
+cute.arch.sync_threads()
+if const_expr(with_sink):
+    total = total + row_max[thread]
+"""
+
+RULE = make_rule(__doc__, "note", ("never-written",), tell, FLAGGED, CLEAN)
