@@ -31,6 +31,7 @@ from layoutcheck.provenance.instances import OTHERS, USUAL, Instance, unequal
 from layoutcheck.provenance.judged import NEUTRAL, NOT_MET, Breach, Judged, Names
 from layoutcheck.provenance.matrix import is_product
 from layoutcheck.provenance.moved import Moves, misplaced
+from layoutcheck.provenance.opaque import opaque
 from layoutcheck.provenance.products import Products
 from layoutcheck.provenance.replay import Replay, tensor_maps
 from layoutcheck.provenance.schedule import schedule
@@ -186,6 +187,7 @@ def _instances(kernel: WatchedKernel, text: str, budget: Budget) -> tuple[Judged
             if number:
                 break
             raise
+        one = _confirmed(kernel, text, budget.seconds, instance, products, one)
         judged.add(one if instance.argument < 0 else one.of([op for op in every if not judged.knows(op)]))
         lost |= set(products.replay.lost)
         problem = problem or next((b.problem for b in products.replay.blocks if b.problem), "")
@@ -211,14 +213,24 @@ def _moved(module: TracedModule, lowered: str, seconds: float) -> tuple[list[Ker
         for kernel in kernels_of(module, lowered):
             if _blocks(kernel) > MOST_BLOCKS:
                 continue
-            moves = Moves()
-            replay, order, names = _prepared(kernel, module.text, Budget(seconds), moves)
-            for step in order:
-                replay.run(*step)
-            if not replay.lost:
-                found += [told(breach, module) for breach in misplaced(moves, names, module.text)]
-                in_order += moves.in_order
+            breaches, moves, names = _arrived(kernel, module.text, seconds)
+            if breaches and names.guessed():
+                again = _arrived(kernel, module.text, seconds, USUAL.larger())[0]
+                breaches = [one for one in breaches if any(map(one.like, again))]
+            found += [told(breach, module) for breach in breaches]
+            in_order += moves.in_order
     return found, in_order
+
+
+def _arrived(
+    kernel: WatchedKernel, text: str, seconds: float, instance: Instance = USUAL
+) -> tuple[list[Breach], Moves, Names]:
+    """What arrives elsewhere in one kernel. Raises OutOfTime and Undecided."""
+    moves = Moves()
+    replay, order, names = _prepared(kernel, text, Budget(seconds), moves, instance)
+    for step in order:
+        replay.run(*step)
+    return ([] if replay.lost else misplaced(moves, names, text)), moves, names
 
 
 def _blocks(kernel: WatchedKernel) -> int:
@@ -241,16 +253,35 @@ def examine(
 
     `blank` is the label of shared memory that was never written. Raises OutOfTime and Undecided.
     """
+    products = _followed(kernel, text, budget, instance, blank)
+    return products, judge(products, products.names)
+
+
+def _followed(
+    kernel: WatchedKernel, text: str, budget: Budget, instance: Instance, blank: int = 0
+) -> Products:
     replay, order, names = _prepared(kernel, text, budget, None, instance)
     for memory in replay.shared:
         memory[:] = blank
-    products = Products(replay)
+    products = Products(replay, names)
     for block, number, mask in order:
         budget.check()
         deed = replay.run(block, number, mask)
         if deed is not None:
             products.take(block, deed, mask)
-    return products, judge(products, names)
+    return products
+
+
+def _confirmed(
+    kernel: WatchedKernel, text: str, seconds: float, instance: Instance, products: Products, judged: Judged
+) -> Judged:
+    """What is left without the tensors in which made-up extents say what is broken."""
+    hidden = products.names.guessed() if any(one.kind != "tensor" for one in judged.breaches) else frozenset()
+    if not hidden:
+        return judged
+    with suppress(OutOfTime, Undecided, *_SURPRISES):
+        hidden = opaque(products, _followed(kernel, text, Budget(seconds), instance.larger()))
+    return judge(products, products.names.without(hidden)) if hidden else judged
 
 
 def _prepared(

@@ -38,6 +38,10 @@ class Instance(NamedTuple):
     def _others(self) -> int:
         return self.extent if self.argument < 0 else self.extent + _MORE
 
+    def larger(self) -> Instance:
+        """One of half as much again, in which what is one flat region has other coordinates."""
+        return self._replace(extent=self.extent * 3 // 2)
+
     def of(self, kernel: WatchedKernel) -> WatchedKernel:
         """The kernel launched so; as it is, where no host function does."""
         extents = self.extent if self.argument < 0 else Unequal(self.argument, self.extent, self._others)

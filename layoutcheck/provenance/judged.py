@@ -35,6 +35,11 @@ class Breach:
     def __getitem__(self, key: str) -> object:
         return dict(self.facts)[key]
 
+    def like(self, other: Breach) -> bool:
+        """Whether the other one is of the same instructions."""
+        ours, theirs = ((b.kind, b.op, b.letter, b.store, b.writer) for b in (self, other))
+        return ours == theirs
+
 
 @dataclass(slots=True)
 class Judged:
@@ -108,6 +113,14 @@ class Names:
 
     def __init__(self, known: dict[int, list[Tensor]]) -> None:
         self.known = known
+
+    def guessed(self) -> frozenset[int]:
+        """The tensors in which a made-up extent says where the next mode begins."""
+        return frozenset(n for n, every in self.known.items() if any(one.guessed for one in every))
+
+    def without(self, numbers: Collection[int]) -> Names:
+        """Those of the other tensors."""
+        return Names({number: one for number, one in self.known.items() if number not in numbers})
 
     def tensor(self, at: Array) -> Tensor | None:
         """The one tensor that all addresses lie in."""

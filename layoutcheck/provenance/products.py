@@ -21,6 +21,7 @@ from layoutcheck.provenance.fragments import (
     operand_registers,
     read_instruction,
 )
+from layoutcheck.provenance.judged import Names
 from layoutcheck.provenance.refs import FLAGS, GLOBAL, JOINED, MIXED, PRODUCT, Array
 from layoutcheck.provenance.replay import Replay
 from layoutcheck.provenance.sides import Named, Side, side
@@ -57,6 +58,7 @@ class Products:
     """
 
     replay: Replay
+    names: Names = field(default_factory=lambda: Names({}))
     own: int = field(init=False)
     row_of: list[Array] = field(init=False)
     column_of: list[Array] = field(init=False)

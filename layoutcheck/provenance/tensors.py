@@ -30,7 +30,8 @@ class Mode:
 class Tensor:
     """A tensor at `base`; `modes` by descending step, those of extent 1 or step 0 left out.
 
-    `open` says that only a run knows the extent of the outermost one: its coordinates have no end.
+    `open` says that only a run knows the extent of the outermost one: its coordinates have no end. `guessed`
+    says so of another one: where it ends, the next one goes on.
     """
 
     base: int
@@ -38,6 +39,7 @@ class Tensor:
     modes: tuple[Mode, ...]
     rank: int
     open: bool = False
+    guessed: bool = False
 
     def coordinates(self, at: Array) -> Array | None:
         """(addresses, leaves) -> the coordinates of elements; None where an address is not in the tensor."""
@@ -102,7 +104,8 @@ def _made(base: int, size: int, modes: list[tuple[int, int]], dynamic: Sequence[
         outer, one = kept[i - 1 : i + 1]
         if dynamic and dynamic[one.place] and outer.step % one.step == 0:
             kept[i] = replace(one, extent=min(one.extent, outer.step // one.step))
-    return Tensor(base, size, tuple(kept), len(modes), bool(kept and dynamic and dynamic[kept[0].place]))
+    unknown = [bool(dynamic) and dynamic[one.place] for one in kept]
+    return Tensor(base, size, tuple(kept), len(modes), any(unknown[:1]), any(unknown[1:]))
 
 
 def _separate(one: Tensor) -> bool:

@@ -1,0 +1,62 @@
+"""Tensors whose coordinates rest on made-up extents.
+
+A workspace that holds a tile as one flat region has no rows and columns. With dynamic extents that are made
+up, a region larger than the guess reaches into the next mode, and its elements seem to have coordinates
+there. With another guess they have other ones. The elements of a tile keep theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from layoutcheck.dsl.lowered.spaces import GLOBAL_STEP
+from layoutcheck.provenance.products import Products
+from layoutcheck.provenance.refs import GLOBAL, PRODUCT, Array
+from layoutcheck.sources.mlir import Operation
+
+
+def opaque(products: Products, others: Products) -> frozenset[int]:
+    """Those whose elements have other coordinates in `others`, of the same kernel with other extents."""
+    found, again = dict(_first(products)), dict(_first(others))
+    pairs: dict[int, list[tuple[Array, Array]]] = {}
+    for key in found.keys() & again.keys():
+        mine, theirs = found[key], again[key]
+        if mine.shape == theirs.shape:
+            there = (mine != 0) & (theirs != 0)
+            pairs.setdefault(key[0], []).append((mine[there], theirs[there]))
+    both = {
+        number: [np.concatenate(one) for one in zip(*each, strict=True)] for number, each in pairs.items()
+    }
+    return frozenset(
+        number for number in products.names.guessed() & both.keys()
+        if not _alike(products, others, *both[number])
+    )  # fmt: skip
+
+
+def _first(products: Products) -> Iterator[tuple[tuple[int, Operation, str, int], Array]]:
+    """What each instruction takes from a tensor, or stores there, when a block first executes it."""
+    seen: set[tuple[int, Operation, str, int]] = set()
+    every = [
+        (one.op, letter, one.block, side.labels)
+        for one in products.executions
+        for letter, side in (("A", one.a), ("B", one.b))
+    ]
+    every += [(one.op, "C", one.block, one.at) for one in products.replay.stored]
+    for op, letter, block, labels in every:
+        plain = (labels >= GLOBAL) & (labels < PRODUCT)
+        for number in np.unique(labels[plain] // GLOBAL_STEP).tolist():
+            key = number, op, letter, block
+            if key not in seen:
+                seen.add(key)
+                yield key, np.where(plain & (labels // GLOBAL_STEP == number), labels, 0)
+
+
+def _alike(products: Products, others: Products, mine: Array, theirs: Array) -> bool:
+    """Whether addresses have the same coordinates in both, up to one distance for all of them."""
+    tensor, other = products.names.tensor(mine), others.names.tensor(theirs)
+    if tensor is None or other is None:
+        return not mine.size
+    a, b = tensor.coordinates(mine), other.coordinates(theirs)
+    return a is not None and b is not None and bool((a - a.min(0) == b - b.min(0)).all())
