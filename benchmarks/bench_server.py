@@ -1,15 +1,16 @@
-"""The language server: a keystroke's diagnostics on files of about 2,000 lines. Needs pygls.
+"""The language server: a keystroke's diagnostics on files of about 2,000 lines. Needs pygls and pytest-lsp.
 
     python -m benchmarks.bench_server [FILE ...] [--out FILE]
 
-Prints the milliseconds from sending a change to receiving its diagnostics, and the server's processor time
-for it (which a busy machine does not lengthen), on Linux. Without files: kernels with a finding in every
-sixth line, and the same file with none.
+Prints the milliseconds from sending a change to receiving its diagnostics, pytest-lsp's share of them
+included, and the server's processor time for it (which a busy machine does not lengthen), on Linux. Without
+files: kernels with a finding in every sixth line, and the same file with none.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import math
 import os
 import statistics
@@ -19,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.evidence import head, write
-from tests.editor.client import Client
+from tests.editor.asked import server
 
 CHANGES = 40
 _HEAD = "from cutlass import cute\nfrom cutlass.cute.nvgpu import cpasync\n\n\n"
@@ -37,17 +38,17 @@ def made(condition: str) -> str:
     return _HEAD + "".join(_KERNEL.format(n=n, condition=condition) for n in range(333))
 
 
-def measured(file: Path) -> dict[str, Any]:
+async def measured(file: Path) -> dict[str, Any]:
     """Medians, p99 and maxima of the changes to one file."""
     text = file.read_text()
     wall, cpu = [], []
-    with Client(file.parent) as client:
-        findings = len(client.opened(file))
+    async with server() as editor:
+        findings = len(await editor.opened(file))
         for version in range(2, CHANGES + 2):
-            before, begin = processor_seconds(client.process.pid), time.perf_counter()
-            client.changed(file, f"{text}#{'x' * version}", version)
+            before, begin = processor_seconds(editor.process), time.perf_counter()
+            await editor.changed(file, f"{text}#{'x' * version}", version)
             wall.append(1000 * (time.perf_counter() - begin))
-            cpu.append(1000 * (processor_seconds(client.process.pid) - before))
+            cpu.append(1000 * (processor_seconds(editor.process) - before))
     return {
         "file": file.name, "lines": text.count("\n"), "findings": findings, "changes": CHANGES,
         "wall_ms": {
@@ -80,7 +81,7 @@ def main() -> None:
         for name, condition in () if files else (("clean", "True"), ("findings", "gA.thread == 0")):
             files.append(Path(folder) / f"{name}.py")
             files[-1].write_text(made(condition.replace("gA.thread", "cute.arch.thread_idx()[0]")))
-        found = [measured(file) for file in files]
+        found = [asyncio.run(measured(file)) for file in files]
     busy = round(os.getloadavg()[0], 1)
     write({**head("benchmarks.bench_server", "pygls"), "load_average": busy, "files": found}, given.out)
 

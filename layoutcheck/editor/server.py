@@ -7,7 +7,10 @@ edited program proves. No program is run for anything else.
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
+from contextlib import redirect_stdout
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -87,7 +90,9 @@ class Server(LanguageServer):
             self._say(f"{Path(path).name}: {verdicts or 'no copies'}", lsp.MessageType.Info)
         for uri in list(self.read):
             self.show(uri)
-        self.workspace_inlay_hint_refresh(None)
+        workspace = self.client_capabilities.workspace
+        if workspace and workspace.inlay_hint and workspace.inlay_hint.refresh_support:
+            self.workspace_inlay_hint_refresh(None)
 
     def repair(self, path: str) -> None:
         """Find edits, each proven by tracing the program with it, and have the editor make them."""
@@ -123,8 +128,9 @@ class Server(LanguageServer):
 
 
 def serve(watched: str | None = None) -> None:
-    """Speak the protocol on standard input and output until it ends."""
-    made(watched).start_io()
+    """Speak the protocol on standard input and output until it ends; prints go to standard error."""
+    with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as out, redirect_stdout(sys.stderr):
+        made(watched).start_io(stdout=out)
 
 
 def made(watched: str | None = None) -> Server:

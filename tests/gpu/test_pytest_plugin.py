@@ -40,7 +40,11 @@ GOOD, BAD, REFUSED = "((8,4), (1,8))", "((7,4), (1,8))", "((8,4), (2,16))"
 def suite(folder: Path, text: str, *options: str, **environment: str) -> tuple[int, str]:
     """Exit status and output of pytest on one test file."""
     (folder / "test_it.py").write_text(text)
-    clean = {key: value for key, value in os.environ.items() if not key.startswith(("PYTEST", "CUTE_DSL"))}
+    clean = {
+        key: value
+        for key, value in os.environ.items()
+        if not key.startswith(("PYTEST", "CUTE_DSL")) or key == "PYTEST_ADDOPTS"  # tests/conftest.py sets it
+    }
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *loaded(), *options, "test_it.py"],
         cwd=folder,
