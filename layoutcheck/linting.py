@@ -121,4 +121,7 @@ def _in_cases(paths: Sequence[str], settings: Settings) -> list[str]:
 
 
 def _codes(text: str, option: str) -> tuple[str, ...]:
-    return reading.codes([each for each in text.split(",") if each.strip()], option)
+    named = [each for each in text.split(",") if each.strip()]
+    if option == "--select" and not named:  # with no rule selected every file passes
+        raise InputError("--select names no rule", expected="--select LC260,LC3")
+    return reading.codes(named, option)

@@ -161,3 +161,37 @@ def test_the_python_page_is_plain_markdown() -> None:
     page = (ROOT / "docs" / "api.md").read_text()
     assert not re.search(r"^:::|<(?:div|span|a|p|table)\b", page, re.MULTILINE)
     assert all(f"### {name}\n" in page for name in ("check", "assert_legal", "assert_wavefronts"))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["trace", "--timeout", "0", "{script}"], "error: --timeout is 0; expected 1 or more seconds"),
+        (["lint", "--select", ",", "{script}"], "error: --select names no rule"),
+        (["lint", "(" * 300], "error: cannot use '(((("),
+        (["check", "--compare"], "(see 'layoutcheck check --help')"),
+    ],
+)
+def test_what_cannot_be_meant_is_one_error(
+    words: list[str], said: str, tmp_path: Path, capsys: Captured
+) -> None:
+    script = tmp_path / "script.py"
+    script.write_text("")
+    assert run([word.format(script=script) for word in words]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and said in err and err.count("\n") == 1
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_a_paste_is_read_as_powershell_writes_it(encoding: str, tmp_path: Path, capsys: Captured) -> None:
+    file = tmp_path / "error.txt"
+    file.write_text("error: cudaErrorMisalignedAddress", encoding=encoding)
+    assert run(["explain", str(file)]) == 1
+    assert capsys.readouterr().out.startswith("wrong[LC202]")
+
+
+def test_json_lines_may_begin_with_a_byte_order_mark(tmp_path: Path, capsys: Captured) -> None:
+    file = tmp_path / "copies.jsonl"
+    file.write_text('{"src": "(8):(1)", "dst": "(8):(1)", "dtype": "f16"}\n', encoding="utf-8-sig")
+    assert run(["check", "--jsonl", str(file)]) == 0
+    assert '"verdict": "legal"' in capsys.readouterr().out

@@ -69,10 +69,13 @@ def run(words: Sequence[str] | None = None) -> int:
         _drop_output()
         return _BROKEN_PIPE
     except OSError as error:
-        if error.errno not in _FULL:
+        if error.errno in _FULL:
+            _drop_output()
+            complain(f"cannot write the report: {error.strerror}")
+        elif error.filename is not None:
+            complain(f"cannot use '{str(error.filename)[:200]}': {error.strerror}")
+        else:
             raise
-        _drop_output()
-        complain(f"cannot write the report: {error.strerror}")
         return 2
     except KeyboardInterrupt:
         return _INTERRUPTED
@@ -113,7 +116,8 @@ def _dispatch(words: list[str]) -> int:
         if type(error).__name__ == "NoArgsIsHelpError":  # a group of commands, without one: its help
             sys.stdout.write(f"{describe()}\n")
             return 2
-        path = getattr(getattr(error, "ctx", None), "command_path", "layoutcheck")
+        context = getattr(error, "ctx", None)
+        path = context.command_path if context else f"layoutcheck {words[0] if command else ''}".rstrip()
         raise InputError(f"{describe().removesuffix('.')} (see '{path} --help')") from None
     return status if isinstance(status, int) else 0
 

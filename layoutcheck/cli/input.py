@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import sys
 from pathlib import Path
 from typing import IO
@@ -25,7 +26,11 @@ def open_bytes(name: str) -> IO[bytes]:
 
 
 def read_text(name: str) -> str:
-    """The text of a file, or of stdin for '-'; bytes that are no UTF-8 become U+FFFD. Raises InputError."""
+    """The text of a file, or of stdin for '-'. Raises InputError.
+
+    UTF-8, with or without a byte order mark, or UTF-16 with one, as PowerShell's `>` writes. Bytes that are
+    neither become U+FFFD.
+    """
     if not name.strip():
         raise InputError("SRC is empty", expected="a layout, a file, or '-' for compiler output")
     if name[:1] in ("(", "!", "?") or "<" in name:
@@ -39,4 +44,5 @@ def read_text(name: str) -> str:
         raise InputError(
             f"more than {_MAX_PASTE_BYTES >> 20} MiB of input", expected="the part around the error"
         )
-    return raw.decode("utf-8", "replace")
+    utf16 = raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return raw.decode("utf-16" if utf16 else "utf-8-sig", "replace")

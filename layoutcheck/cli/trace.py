@@ -67,6 +67,8 @@ def trace(
     path, given = ("-m", [script, *words]) if module else (script, words)
     # The architecture as the DSL spells it.
     name = None if arch is None else str(parse_arch(arch))
+    if timeout is not None and timeout < 1:
+        raise InputError(f"--timeout is {timeout}", expected="1 or more seconds")
     what = tracing.Script(path, given, launch=not no_launch, arch=name, timeout_s=timeout)
     gated = strict or fail_on is not None or require_coverage is not None
     if extent is not None and (not lines or extent < 1):

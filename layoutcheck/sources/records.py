@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
@@ -47,6 +48,8 @@ def read_lines(file: IO[bytes]) -> Iterator[tuple[int, str]]:
     number = strange = empty = skipped = 0
     while line := file.readline(MAX_LINE_BYTES + 1):
         number += 1
+        if number == 1:
+            line = line.removeprefix(codecs.BOM_UTF8)
         words, rest = line.strip(), line
         if words[:1] == b"{" and words[-1:] == b"}" and len(line) <= MAX_LINE_BYTES:
             strange = empty = skipped = 0
