@@ -4,10 +4,10 @@
 
 `make_tiled_tma_atom` makes the tensor map from a shared layout, and the copy then gets a shared
 tensor. The DSL does not compare the two. If the layout, the swizzle or the element type differ, TMA
-writes the boxes in one order and the kernel reads them in another. In a trace the map's swizzle is read
-in the host's code. It is held against all other users of the memory: a tile that one map loads and another
-stores needs the two maps to agree, whatever the tensor between them says. What the elements of such a tile come
-to (LC602, LC605) is not told again.
+writes the boxes in one order and the kernel reads them in another. In a trace layoutcheck
+reads the map's swizzle in the host's code and compares it with all other users of the memory: if one map loads
+a tile and another stores it, the two maps must agree, whatever the tensor between them says. Findings about the
+elements of such a tile (LC602, LC605) are not reported again.
 
 ## Why
 

@@ -1,18 +1,18 @@
-"""LC601 operand-order: a copy fills an MMA's fragment in another order than the MMA takes it.
+"""LC601 operand-order: a copy fills an MMA's fragment in another order than the MMA reads it.
 
 ## What it means
 
 A fragment is made from the MMA's partition of a tensor, and a tiled copy of the same tensor fills it. The copy puts
-other elements into the registers than the partition has there: rows of A or columns of B change places although C is
-stored by the MMA's own partition, or the k of A are in another order than the k of B. Shapes agree, so nothing is
-refused; the product is wrong.
+other elements into the registers than the partition has there. Rows of A or columns of B change places although C is stored
+by the MMA's own partition, or the k of A are in another order than the k of B. The shapes agree, so the compiler accepts
+the kernel, and the product is wrong.
 
 ## Why
 
 PTX ISA, mma.sync: the element that a register holds follows from the lane and the register alone. A tiled copy has an
-order of its own (its layout_tv). `make_tiled_copy_A` and `make_tiled_copy_B` take the MMA's; made for another tiled MMA
-(another permutation, other warps), or for the other operand, it differs. On an H200 such a kernel returns wrong sums. The
-same other order of k for A and B is left alone: it changes no product.
+order of its own (its layout_tv). `make_tiled_copy_A` and `make_tiled_copy_B` give it the MMA's order. If it is made for
+another tiled MMA (another permutation, other warps), or for the other operand, the orders differ. On an H200 such a kernel
+returns wrong sums. An order of k that A and B share is not reported, because it changes no product.
 
 ## How to fix it
 

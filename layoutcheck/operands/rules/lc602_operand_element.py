@@ -2,17 +2,20 @@
 
 ## What it means
 
-All elements in one row of a tensor core's operand must have one m (or n), all those of one k another coordinate. The
-elements that reach the instruction were followed from global memory through every copy: some of them are of another row
-or another k than their neighbours. The tile was written through one layout, or one swizzle, and is read through another;
-or ldmatrix transposes, or does not, where it should not, or should; or the registers were filled in another order than
-the MMA's. Or a sum goes on in other registers of C than it began in, so that one row is added to another's.
+All elements in one row of a tensor core's operand must have the same m (or n), and all elements of one k the same k
+coordinate. layoutcheck followed the elements from global memory through every copy to the instruction. Some of them belong
+to another row or another k than their neighbours. There are four usual causes:
+
+- The tile is written through one layout, or one swizzle, and read through another.
+- ldmatrix transposes although it should not, or the reverse.
+- The registers are filled in another order than the MMA's.
+- A sum continues in other registers of C than it began in, so that one row is added to another.
 
 ## Why
 
-PTX ISA, mma.sync, "Matrix Fragments", and wgmma.mma_async, "Shared Memory Matrix Layout": lane and register, or the
-matrix descriptor and its swizzle, alone say which element of A and B a value is. Each copy on the way may be legal, and
-still no assignment of rows and k fits what arrives. On an H200 such kernels return wrong sums.
+PTX ISA, mma.sync, "Matrix Fragments", and wgmma.mma_async, "Shared Memory Matrix Layout": only the lane and register,
+or the matrix descriptor and its swizzle, decide which element of A and B a value is. Each copy on the way may be legal, and
+still no assignment of rows and k fits the elements that arrive. On an H200 such kernels return wrong sums.
 
 ## How to fix it
 

@@ -1,16 +1,16 @@
-"""LC603 operand-depth: the k that A brings is not the k that B brings.
+"""LC603 operand-depth: a product pairs an element of A with an element of B that has another k.
 
 ## What it means
 
-A product sums over k: element k of a row of A times element k of a column of B. The elements were followed from global
-memory to the instruction. Their coordinates along K differ, and not by one distance that is the same in the whole sum:
-products pair elements of different k, within an instruction (a permuted fragment) or between instructions (another
-k-block, another stage).
+A product sums over k: element k of a row of A times element k of a column of B. layoutcheck followed the
+elements from global memory to the instruction. Their coordinates along K differ, and the difference is not the same in the
+whole sum. So products pair elements of different k, within an instruction (a permuted fragment) or between instructions
+(another k-block, another stage).
 
 ## Why
 
 PTX ISA, mma.sync and wgmma.mma_async: D = A B + C, both operands indexed by the same k. An order of k that A and B share
-changes no sum and is left alone, and so is one distance throughout (a slice of a wider tensor). On an H200 kernels that
+changes no sum and is not reported. Neither is one constant distance (a slice of a wider tensor). On an H200 kernels that
 pair different k return wrong sums.
 
 ## How to fix it

@@ -1,17 +1,17 @@
-"""LC604 result-place: an element of C is stored at another row or column than its operands are of.
+"""LC604 result-place: an element of C is stored at another row or column than those of its operands.
 
 ## What it means
 
-An accumulator is the sum of a row of A times a column of B. Both were followed from global memory, and the accumulator to
-its store: the coordinate of C along one mode is not that of the row of A (or of the column of B), up to one distance for
-the whole tile, although both go through the same coordinates, or all but few do. Rows or columns of C change places. Or
-C is stored from a tile in shared memory of which a part has results, and nothing ever wrote the rest.
+An accumulator is the sum of a row of A times a column of B. layoutcheck followed both from global memory,
+and the accumulator to its store. Along one mode the coordinate of C is not that of the row of A (or of the column of B), up
+to one distance for the whole tile, although both run over the same coordinates, or nearly all of them. Rows or columns of C
+change places. Or C is stored from a tile in shared memory that only partly holds results, and the rest was never written.
 
 ## Why
 
 PTX ISA, mma.sync and wgmma.mma_async, "Matrix Fragments" of the accumulator: which row and column a register holds follows
 from the lane and the register. If the operands are filled in another order than the one in which C is partitioned, or C
-is copied out through a fragment of another layout, every copy is legal and C is permuted. On an H200 it is.
+is copied out through a fragment of another layout, every copy is legal and C is permuted (seen on an H200).
 
 ## How to fix it
 

@@ -2,11 +2,11 @@
 
 ## What it means
 
-A kernel without a product moves elements from one global tensor to another, through shared memory. They were followed:
-elements arrive at other coordinates than those that they were loaded from, and coordinates differ as by a swizzle, an
-exclusive or of bits. The operation that writes the tile and the one that reads it see it through different swizzles.
-In kernels with products the same mistake is [LC602](lc602.md) or [LC603](lc603.md). If it is the swizzle of a tensor map
-that differs, [LC234](lc234.md) tells it at the TMA copy, and no other rule does.
+A kernel without a product moves elements from one global tensor to another, through shared memory. layoutcheck followed
+them: elements arrive at other coordinates than those they were loaded from, and the coordinates differ as a swizzle changes
+them, by an exclusive or of bits. The operation that writes the tile and the one that reads it see it through different swizzles.
+In kernels with products the same mistake is [LC602](lc602.md) or [LC603](lc603.md). If the swizzle of a tensor map differs, only
+[LC234](lc234.md) reports it, at the TMA copy.
 
 ## Why
 
@@ -17,7 +17,7 @@ by ldmatrix without it comes out permuted.
 ## How to fix it
 
 Allocate the tile with its swizzle (`allocate_tensor(..., swizzle=...)`) and give this tensor to every copy. If a tensor
-map has the swizzle, make the map from the same layout. If the order in the destination is meant, read and write the
+map has the swizzle, make the map from the same layout. If the order in the destination is intended, read and write the
 tile through one view and permute the coordinates in the code.
 
 ## How to silence it

@@ -3,7 +3,7 @@
 ## What it means
 
 A kernel without a product moves elements from one global tensor to another of the same extents, through shared memory.
-They were followed: at one step of a coordinate the element comes from the next row, at another step of the same
+layoutcheck followed them: at one step of a coordinate the element comes from the next row, at another step of the same
 coordinate from the next column. The result is neither the tensor nor its transpose.
 
 ## Why

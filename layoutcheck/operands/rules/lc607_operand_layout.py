@@ -1,21 +1,21 @@
-"""LC607 operand-layout: no matrix descriptor says what the layout of a shared operand says.
+"""LC607 operand-layout: no matrix descriptor can express the layout of a shared operand.
 
 ## What it means
 
 The tensor cores of wgmma and tcgen05 read an operand in shared memory through a descriptor: a start, two strides, a
-swizzle mode, and the MMA's major. The fragment that a kernel makes of a shared tile has a layout that is none of these.
-Either the compiler refuses it ("rejected"), after the trace, with an error that names no tensor, or it rounds a stride
+swizzle mode, and the MMA's major. The fragment that the kernel makes of a shared tile has a layout that no descriptor can
+express. Either the compiler refuses it ("rejected"), after the trace, with an error that names no tensor, or it rounds a stride
 to 16 bytes and the product reads other elements ("wrong").
 
 ## Why
 
 PTX ISA, wgmma.mma_async and tcgen05, "Shared Memory Matrix Layout" and "Matrix Descriptor". The installed DSL decides
-the same way (`make_gmma_smem_desc`, `make_umma_smem_desc`): [canonical](../canonical.md) has the rules, and random layouts on
-which both agree.
+the same way (`make_gmma_smem_desc`, `make_umma_smem_desc`): [canonical](../canonical.md) has
+the rules, and both agree on random layouts.
 
 ## How to fix it
 
-Make the tile of the layout atom that the finding names, `make_smem_layout_atom(SmemLayoutAtomKind.K_SW128, dtype)` and
+Make the tile from the layout atom that the finding names, `make_smem_layout_atom(SmemLayoutAtomKind.K_SW128, dtype)` and
 `tile_to_shape`, and allocate it with `layout.outer` and `swizzle=layout.inner`. If the tile is canonical along the other mode, the
 operation's `OperandMajorMode` is wrong.
 

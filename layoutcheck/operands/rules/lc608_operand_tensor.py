@@ -2,16 +2,21 @@
 
 ## What it means
 
-Both operands were followed from global memory: they come from one tensor, and nothing that the kernel does uses an
-element of another tensor that it is given, of the same type and with two modes or more. Or two products take one tensor,
-as both of attention do where K is multiplied in the place of V, and such a tensor is left over. Or the elements of one operand
-come from its own tensor first and, in the same sum, from the tensor of the other operand, or of another product's. Such a product fits together
-element by element, so that no other rule can tell it: the copy of A takes the tensor map, or the tile, of B.
+layoutcheck followed the operands from global memory, and found one of these:
+
+- Both operands come from one tensor. The kernel is given another tensor, of the same type and with two modes or more, and
+  uses no element of it.
+- Two products take one tensor (attention that multiplies K in the place of V), and such a tensor is left over.
+- The elements of one operand come from its own tensor first and, in the same sum, from the tensor of the other operand, or
+  of another product's.
+
+Such a product fits together element by element, so no other rule can find it: the copy of A takes the tensor map, or the
+tile, of B.
 
 ## Why
 
-A product of a tensor with itself is a product like any other (a Gram matrix, a symmetric update). The kernel that is
-given one tensor more than it uses, and the sum that changes tensors, are not. On an H200 they return X X^T for A B^T.
+A product of a tensor with itself is a product like any other (a Gram matrix, a symmetric update). A kernel that is
+given one tensor more than it uses is suspicious, and so is a sum that changes tensors. On an H200 they return X X^T for A B^T.
 
 ## How to fix it
 

@@ -6,9 +6,9 @@ One block writes bytes of global memory that another block of the same launch re
 the kernel has no release and acquire, and no fence, that could order blocks. Which value the reader gets depends on
 which block runs first.
 
-The rule compares block (0, 0, 0) with the first block outside its cluster in each direction of the grid. It tells
-nothing where addresses depend on dynamic layouts or loaded values, of atomics, of TMA copies, and of one line by which
-several blocks write the same bytes (usually with the same value). A kernel with release and acquire,
+The rule compares block (0, 0, 0) with the first block outside its cluster in each direction of the grid. It
+reports nothing about addresses that depend on dynamic layouts or loaded values, about atomics and TMA copies, and
+about one line by which several blocks write the same bytes (usually with the same value). A kernel with release and acquire,
 or with a fence at the scope of the GPU, is "not checked".
 
 ## Why

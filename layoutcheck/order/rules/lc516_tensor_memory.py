@@ -1,20 +1,20 @@
-"""LC516 tensor-memory: a kernel reaches columns that it has not allocated, or leaves allocated what it has.
+"""LC516 tensor-memory: a kernel reaches columns of tensor memory that it did not allocate, or does not free its columns.
 
 ## What it means
 
 A block allocates columns of tensor memory (`tcgen05.alloc`, `TmemAllocator.allocate`). One of its loads, stores or MMAs
-reaches a column behind these: it may be another block's. Or nothing in the kernel frees what it allocates; or it asks for
-more than the 512 columns that there are, and waits for ever.
+reaches a column beyond these, which may belong to another block. Or the kernel does not free its columns. Or it asks for
+more than the 512 columns of an SM, and waits for ever.
 
 ## Why
 
 PTX ISA, Tensor Memory Allocation and Management: a kernel may access only what is allocated, has to deallocate all of it
-before it ends, and `tcgen05.alloc` waits until as many columns are free. Not run: no Blackwell GPU was at hand.
+before it ends, and `tcgen05.alloc` waits until enough columns are free. Not run: no Blackwell GPU was at hand.
 
 ## How to fix it
 
-Allocate the columns that accumulators and operands need, rounded up to 32, 64, 128, 256 or 512; free them by the warp that
-allocated them, after the last access. `layoutcheck trace --memory` shows the calls.
+Allocate the columns that accumulators and operands need, rounded up to 32, 64, 128, 256 or 512. Let the warp that
+allocated them free them, after the last access. `layoutcheck trace --memory` shows the calls.
 
 ## How to silence it
 

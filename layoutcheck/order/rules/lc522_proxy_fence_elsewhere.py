@@ -2,10 +2,10 @@
 
 ## What it means
 
-Ordinary accesses come before an asynchronous *write* of the same shared memory with a barrier but no
-`fence.proxy.async` between (every main loop of CUTLASS does that when it reuses a stage); or the
-thread that issues the copy executes the fence, and not the threads that wrote; or there is a
-barrier, but no `mbarrier_init_fence()`. `st.async` counts as such a write: the PTX ISA does not say by which proxy it writes.
+One of three things is the case. Ordinary accesses come before an asynchronous *write* of the same shared memory, with a
+barrier but no `fence.proxy.async` between them; every main loop of CUTLASS does this when it reuses a stage. Or the thread
+that issues the copy executes the fence, and not the threads that wrote. Or there is a barrier, but no
+`mbarrier_init_fence()`. `st.async` counts as such a write: the PTX ISA does not say by which proxy it writes.
 
 ## Why
 

@@ -1,25 +1,26 @@
-"""LC523 wgmma-registers: an accumulator of wgmma is read before its wait, or written with no wgmma.fence behind.
+"""LC523 wgmma-registers: an accumulator of wgmma is read before its wait, or written without a wgmma.fence after it.
 
 ## What it means
 
-Ordinary instructions read an accumulator while the wgmma that writes it may still run: no
-`warpgroup.wait_group` stands between. Or they write an accumulator, and no `warpgroup.fence()` stands between that and
-the next wgmma. Or no `warpgroup.fence()` precedes the first wgmma of a warp. Or a value that `tcgen05.ld` brings is
-used, or its columns are given away by an arrival, with no `tcgen05.wait::ld` between.
+One of four things is missing:
+
+- a `warpgroup.wait_group` before ordinary instructions read an accumulator: the wgmma that writes it may still run,
+- a `warpgroup.fence()` after ordinary instructions write an accumulator, before the next wgmma,
+- a `warpgroup.fence()` before the first wgmma of a warp,
+- a `tcgen05.wait::ld` after `tcgen05.ld`, before its value is used, or before an arrival gives its columns away.
 
 ## Why
 
-PTX ISA, wgmma.fence, wgmma.wait_group and tcgen05.wait: otherwise the behaviour is undefined. ptxas of CUDA 13 mends all four (the
-machine code is the same as with the wait and the fence), so no run on an H200 shows a difference. It does not always mend
-the last: in the DSL's cubin for sm_100a an arrival that directly follows LDTM has an empty wait mask; in others a use of
-the registers, which waits, was put before the arrival. Other
-compilers need not. Registers that a loop keeps in memory are looked at as a whole; fragments of A in
-registers are not looked at.
+PTX ISA, wgmma.fence, wgmma.wait_group and tcgen05.wait: otherwise the behaviour is undefined. ptxas of
+CUDA 13 repairs the first three (the machine code is the same as with the wait and the fence), so no run on an H200 shows a
+difference. It does not always repair the last: in the DSL's cubin for sm_100a an arrival that directly follows LDTM has an
+empty wait mask. In other cubins a use of the registers, which waits, stands before the arrival. Other compilers need not
+repair any. Registers that a loop keeps in memory are checked as a whole; fragments of A in registers are not checked.
 
 ## How to fix it
 
 `warpgroup.fence()` before the first wgmma and after every change of its accumulators; `warpgroup.wait_group(0)` before
-they are read. `cute.arch.fence_view_async_tmem_load()` behind a load from tensor memory.
+they are read. `cute.arch.fence_view_async_tmem_load()` after a load from tensor memory.
 
 ## How to silence it
 

@@ -3,8 +3,9 @@
 ## What it means
 
 One lane of a warp writes shared memory and another lane of the same warp reads it, and no `sync_warp`, barrier or wait stands
-between the two. Or all lanes write, and one lane arrives at an mbarrier for all of them, with nothing between that
-orders the other lanes' stores before its arrival. Or all lanes load, one lane arrives for all, and who waits for that overwrites.
+between the two. Or all lanes
+write, one lane arrives at an mbarrier for all of them, and nothing orders the other lanes' stores before its arrival. Or
+all lanes load, one lane arrives for all of them, and a thread that waits for this arrival overwrites the memory.
 
 ## Why
 
