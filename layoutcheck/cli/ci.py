@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from layoutcheck.cli.arguments import Option
 from layoutcheck.cli.lint import told
 from layoutcheck.cli.options import Coverage, FailOn, NoLowered, NoOrder, Output, Strict
-from layoutcheck.cli.output import Sink
+from layoutcheck.cli.output import Sink, writable
 from layoutcheck.digits import is_number
 from layoutcheck.errors import InputError
 from layoutcheck.gate import Part, gate
@@ -80,7 +80,7 @@ def ci(
             no_lowered=no_lowered, no_order=no_order, workers=workers,
         )  # fmt: skip
         listed = _listed(paths or ["."], config, arch, part)
-        sys.stdout.writelines(f"{line}\n" for line in listed)
+        sys.stdout.writelines(writable(f"{line}\n") for line in listed)
         if not listed:
             sys.stderr.write("no test or script that compiles kernels was found\n")
         return 0
@@ -153,7 +153,7 @@ def _approve(programs: Sequence[RegisteredCase], settings: Settings, yes: bool) 
             expected="--yes, or run = [...] in [tool.layoutcheck]",
         )
     for case in programs[:_MOST_ASKED]:
-        sys.stderr.write(f"  python {' '.join(case.command)}  ({case.arch})\n")
+        sys.stderr.write(writable(f"  python {' '.join(case.command)}  ({case.arch})\n"))
     if len(programs) > _MOST_ASKED:
         sys.stderr.write(f"  ... and {len(programs) - _MOST_ASKED} more (--list names all)\n")
     sys.stderr.write(f"Run {count}, without network, launching nothing? [y/N] ")

@@ -30,11 +30,17 @@ class Sink:
 
     def put(self, text: str) -> None:
         """Write a text after what is there."""
+        text = writable(text)
         if self._path is None:
             sys.stdout.write(text)
         else:
             with self._path.open("a", encoding="utf-8") as file:
                 file.write(text)
+
+
+def writable(text: str) -> str:
+    """The text with each byte of a file's name that is not UTF-8 as an escape, which JSON reads as well."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def style_of(stream: TextIO, plain: bool = False) -> Style:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections import Counter
 from collections.abc import Sequence
 from importlib import metadata
@@ -78,7 +79,12 @@ def _result(one: Located, rule: int, seen: Counter[tuple[str, str, str]]) -> dic
         if one.end_line and (one.end_line, one.end_column) > (one.line, one.column):
             region |= {"endLine": one.end_line, "endColumn": max(1, one.end_column)}
         made["locations"] = [
-            {"physicalLocation": {"artifactLocation": {"uri": quote(one.path)}, "region": region}}
+            {
+                "physicalLocation": {
+                    "artifactLocation": {"uri": quote(os.fsencode(one.path))},
+                    "region": region,
+                }
+            }
         ]
     elif one.subject:
         made["locations"] = [{"logicalLocations": [{"fullyQualifiedName": one.subject}]}]
@@ -87,7 +93,7 @@ def _result(one: Located, rule: int, seen: Counter[tuple[str, str, str]]) -> dic
             {
                 "id": number,
                 "physicalLocation": {
-                    "artifactLocation": {"uri": quote(path)},
+                    "artifactLocation": {"uri": quote(os.fsencode(path))},
                     "region": {"startLine": max(1, line), "startColumn": max(1, column)},
                 },
                 "message": {"text": words},

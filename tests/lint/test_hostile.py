@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -67,3 +70,24 @@ def test_a_cache_inside_is_written(repo: Path) -> None:
     (repo / "pyproject.toml").write_text("[tool.layoutcheck]\ncache = 'kept/here'\n")
     assert run(["lint", "."]) == 0
     assert (repo / "kept/here/source.json").is_file()
+
+
+@pytest.mark.parametrize("format_", ["text", "json", "github", "sarif"])
+def test_a_name_that_is_not_utf_8_is_written_in_every_format(repo: Path, format_: str) -> None:
+    name = os.fsdecode(b"bad_\xff.py")
+    (repo / name).write_text("from cutlass import cute\ndef f(row):\n    cute.assume(row * 8 + 4, divby=8)\n")
+    assert run(["lint", "--format", format_, "--output", "out", name]) == 1
+    said = (repo / "out").read_text(encoding="utf-8")
+    assert ("bad_%FF.py" if format_ == "sarif" else "bad_\\udcff.py") in said
+    if format_ == "json":
+        assert json.loads(said)["findings"][0]["path"] == name
+
+
+def test_a_program_of_such_a_name_is_listed(repo: Path) -> None:
+    (repo / os.fsdecode(b"test_\xff.py")).write_text(
+        "from cutlass import cute\n@cute.jit\ndef f(): ...\ndef test_it(): f()\n"
+    )
+    env = {**os.environ, "PYTHONIOENCODING": "utf-8:strict"}
+    command = [sys.executable, "-m", "layoutcheck", "ci", "--list"]
+    done = subprocess.run(command, capture_output=True, text=True, env=env, check=False)
+    assert (done.returncode, done.stdout) == (0, "-m pytest -q test_\\udcff.py  (sm_90a)\n")
