@@ -56,6 +56,7 @@ def pretend(torch: Any, capability: tuple[int, int], sms: int) -> None:
     torch.Tensor.__dlpack__ = __dlpack__
     torch.Tensor.__dlpack_device__ = lambda _self: (2, 0)
     torch.Tensor.data_ptr = _rounded(torch.Tensor.data_ptr)
+    torch.Tensor.record_stream = lambda *_args: None  # torch refuses a stream of ours before it asks the mode
     no_shortcuts(torch.Tensor)
 
 
@@ -217,7 +218,7 @@ def _mode(torch: Any) -> None:
                 return device
             if name == "cuda":
                 return args[0]
-            if name == "pin_memory" or name == "record_stream":
+            if name == "pin_memory":
                 return args[0]
             if name in _COMPARISONS and (big(args) or of_results(args)):
                 return torch.ones((), dtype=torch.bool) if name == "isclose" else True
