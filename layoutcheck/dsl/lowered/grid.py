@@ -43,7 +43,7 @@ from layoutcheck.dsl.lowered.machine import Launch, Machine
 from layoutcheck.dsl.lowered.needed import Needed
 from layoutcheck.dsl.lowered.record import Recorded
 from layoutcheck.dsl.lowered.steps.lanes import MAKERS as BETWEEN_LANES
-from layoutcheck.dsl.lowered.tensors import Tensor, sizes
+from layoutcheck.dsl.lowered.tensors import Tensor, between, sizes
 from layoutcheck.dsl.lowered.values import Reasons, number
 from layoutcheck.machine.arch import WARP
 from layoutcheck.sources.mlir import Operation
@@ -279,7 +279,9 @@ class Grid:
         given = [machine.values[slot] for slot in slots]
         rests = [why for _, why in launched[1]]
         spans = sizes(given, types, rests) if len(rests) == len(slots) else {}
-        spans = {base: min(span, how.held.get(base, span)) for base, span in spans.items()}
+        own = between(given, types, how.tensors)
+        held = {base: span for base, span in how.held.items() if base not in own}
+        spans = {base: min(span, held.get(base, span)) for base, span in spans.items()}
         cut = dict.fromkeys(unfinished, LONG_LOOP)
         return Blocks(
             at, how.threads // len(at), machine.accesses, machine.reasons, spans, how.rests, machine.overflow,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -57,6 +57,23 @@ def by_object(given: Sequence[Value], types: Sequence[str]) -> dict[int, Tensor]
     return found
 
 
+def between(given: Sequence[Value], types: Sequence[str], tensors: Mapping[int, Tensor]) -> set[int]:
+    """The objects of which an argument begins between the elements of the host's tensor.
+
+    Two interleaved tensors, of which the host was given the first: its type does not say where both end.
+    """
+    found = set()
+    for value, cute in zip(given, types, strict=False):
+        if cute.startswith(TMA_ATOM):
+            continue
+        for place in (int(one) for one in flat(value) if isinstance(one, int)):
+            base, offset = divmod(place, GLOBAL_STEP)
+            host = tensors.get(base)
+            if host is not None and offset >= MIDDLE and not host.begins_one(offset - MIDDLE):
+                found.add(base)
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class Tensor:
     """A tensor in global memory: the bits of an element, the extents and strides (in elements) of its leaves.
@@ -75,6 +92,16 @@ class Tensor:
         steps = zip(self.shape, self.stride, strict=True)
         last = sum(max(0, extent - 1) * max(0, step) for extent, step in steps)
         return ((last + 1) * self.bits + 7) // 8 if 0 not in self.shape else 0
+
+    def begins_one(self, offset: int) -> bool:
+        """Whether one of its elements begins at an offset in bytes, or its last lies before."""
+        if offset >= self.span_bytes:
+            return True
+        left, rest = divmod(8 * offset, self.bits)
+        for step, extent in sorted(zip(self.stride, self.shape, strict=True), reverse=True):
+            if step > 0:
+                left -= step * min(left // step, extent - 1)
+        return left == 0 and rest == 0
 
 
 def numbered(cute_type: str, numbers: Sequence[int]) -> Tensor | None:

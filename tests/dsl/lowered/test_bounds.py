@@ -8,6 +8,7 @@ from collections import Counter
 import pytest
 
 from layoutcheck.dsl.lowered.allocations import PERIOD, Allocation, bases
+from layoutcheck.dsl.lowered.tensors import Tensor
 from layoutcheck.gate import NO_GATE
 from layoutcheck.reports.style import Style
 from layoutcheck.reports.trace import render
@@ -505,3 +506,39 @@ def test_rows_of_a_number_that_the_kernel_was_compiled_for(traced: Traced) -> No
     assert "128 thread 32 of block (127,127,127)" in whole.unchecked[0][0]
     (told,) = {one.message.partition(". ")[0] for one in before.findings if one.code == "LC204"}
     assert told.startswith("Thread 65 of block (255,255,255) writes 4 B at byte 17179869196 of a tensor")
+
+
+INTERLEAVED = """
+import cutlass
+from cutlass import cute
+from cutlass.cute.runtime import make_fake_tensor
+@cute.kernel
+def k(a: cute.Tensor, b: cute.Tensor, o: cute.Tensor, off: cutlass.Constexpr):
+    t, z = cute.arch.thread_idx()[0], cute.arch.block_idx()[2]
+    o[t, z] = a[0, t, z] + b[1, t, z]
+@cute.jit
+def f(x: cute.Tensor, o: cute.Tensor, off: cutlass.Constexpr):
+    b = cute.make_tensor(x.iterator + off, x.layout)
+    k(x, b, o, off).launch(grid=[1, 1, 4], block=[32, 1, 1])
+for off in (2, 4):
+    x = make_fake_tensor(cutlass.Float32, (2, 32, 4), stride=(1, 4, 128), assumed_align=16)
+    cute.compile(f, x, make_fake_tensor(cutlass.Float32, (32, 4), stride=(1, 32), assumed_align=16), off)
+"""
+
+
+def test_an_interleaved_tensor_of_which_the_host_is_given_the_first(traced: Traced) -> None:
+    """Two complex numbers side by side: the second tensor begins between elements of the first.
+
+    One that begins at an element of it, a row on, leaves it in the last row.
+    """
+    found = traced(INTERLEAVED)
+    told = [[one.message for one in module.findings if one.code == "LC204"] for module in found.elements]
+    assert told[0] == [] and len(told[1]) == 1
+    assert "reads 4 B at byte 2052 of a tensor of 2040 B" in told[1][0]
+
+
+def test_where_the_elements_of_a_strided_tensor_begin() -> None:
+    pairs = Tensor(32, (2, 3), (1, 4), ("0", "1"))  # elements 0 1 4 5 8 9 of 4 B
+    begin = [offset for offset in range(48) if pairs.begins_one(offset)]
+    assert begin == [0, 4, 16, 20, 32, 36, *range(40, 48)]
+    assert Tensor(32, (2, 3), (0, 1), ("0", "1")).begins_one(8)
