@@ -136,7 +136,7 @@ def _cudnn(module: Any) -> None:
 
 def _triton_driver(module: Any, capability: tuple[int, int]) -> None:
     """What Triton asks its driver, which looks for libcuda; a benchmark takes a millisecond."""
-    from triton.backends.compiler import GPUTarget  # type: ignore[import-not-found,unused-ignore]
+    from triton.backends.compiler import GPUTarget  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
     major, minor = capability
     answers = {
