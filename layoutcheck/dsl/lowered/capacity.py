@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 
 from layoutcheck.dsl.lowered import Kernel, Lowered
-from layoutcheck.dsl.lowered.allocations import allocations, symbols
+from layoutcheck.dsl.lowered.allocations import MOST, Allocation, allocations, symbols
 from layoutcheck.dsl.lowered.branches import BRANCHES
 from layoutcheck.dsl.lowered.refusals import Refusal
 from layoutcheck.machine.arch import parse_arch
@@ -50,10 +50,22 @@ def _taken(kernel: Kernel) -> tuple[int, int]:
     found, fixed = allocations(op), sum(one.size for one in symbols(op).values())
     if MERGED in op.attributes:
         return _merged([(_arms(op, one), each.size) for one, each in found.items()]), fixed
-    end = 0
-    for one in found.values():
-        end = -(-end // one.align) * one.align + one.size
-    return end, fixed
+    return least(list(found.values())), fixed
+
+
+def least(found: Sequence[Allocation]) -> int:
+    """The bytes that allocations take in the order that leaves the fewest between them.
+
+    The compiler puts barriers and what is `Reserved` first, then the others as the program has them; lowered,
+    they stand in another order. Of more than `MOST` the gaps are not counted.
+    """
+    if len(found) > MOST:
+        return sum(one.size for one in found)
+    ends = [0] * (1 << len(found))
+    for taken in range(1, 1 << len(found)):
+        each = [(one, ends[taken ^ 1 << i]) for i, one in enumerate(found) if taken >> i & 1]
+        ends[taken] = min(-(-end // one.align) * one.align + one.size for one, end in each)
+    return ends[-1]
 
 
 def _merged(found: Sequence[tuple[tuple[Region, ...], int]], depth: int = 0) -> int:

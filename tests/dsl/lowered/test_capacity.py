@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from layoutcheck.dsl.lowered import Lowered, read
-from layoutcheck.dsl.lowered.allocations import PERIOD
-from layoutcheck.dsl.lowered.capacity import FIXED_BYTES, too_large
+from layoutcheck.dsl.lowered.allocations import PERIOD, Allocation
+from layoutcheck.dsl.lowered.capacity import FIXED_BYTES, least, too_large
 
 MOST = 232448  # of sm_90a
 
@@ -80,6 +80,19 @@ def test_what_a_block_cannot_have_is_told_to_the_byte(
 ) -> None:
     told = [one.message for one in too_large(lowered(allocated, *fixed, asked=asked), "sm_90a")]
     assert len(told) == bool(said) and said in "".join(told)
+
+
+def test_allocations_may_stand_in_an_order_without_gaps() -> None:
+    """quack's block-scaled GEMM on sm_100a: barriers and what is reserved lie before the tiles.
+
+    DSL 4.8.1, PTX of 80 B (aligned to 16, reserved), 4096 B (1024) and 96 B (8, reserved): 0, 1024, 80.
+    """
+    barriers = [Allocation(size, 8) for size in (4, 48, 32, 96)]
+    given = [*barriers, Allocation(231424, 1024), Allocation(80, 16)]
+    assert least(given) == 231424 + 80 + 96 + 32 + 48 + 4
+    assert least([Allocation(9, 16), Allocation(8, 8), Allocation(7, 1)]) == 24
+    assert least([Allocation(100, 1024), Allocation(100, 1024)]) == 1124
+    assert least([Allocation(1, 1024)] * 11) == 11 and least([]) == 0
 
 
 def branches(merged: bool) -> str:
