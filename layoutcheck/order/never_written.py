@@ -2,10 +2,10 @@
 
     never_written(kernel, blocks, module, transfers) -> problems
 
-A load or ldmatrix is told if no byte that it reads, in any turn and by any thread, is written by anything: not
-by a store, a copy or an mbarrier, of any block of the cluster, whether its predicate holds or not. Bytes of
-which only some are missing are left alone (a tail that is read and never used is no fault), and so is a value
-that nothing uses.
+A load or ldmatrix is told if no byte that it reads, in any turn and by any thread, is written by anything:
+not by a store, a copy or an mbarrier, of any block of the cluster, whether its predicate holds or not. Bytes
+of which only some are missing are left alone (a tail that is read and never used is no fault), and so is a
+value that nothing uses.
 
 Where a write was not seen with all of its addresses (a branch that was not taken, an address that only a run
 knows), it is taken to write its whole member of a struct, its whole allocation, or all of shared memory.

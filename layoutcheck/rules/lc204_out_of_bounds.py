@@ -9,6 +9,8 @@ tensor.
 In a traced kernel also: the last tiles leave the tensor that the kernel was given, and no predicate says which
 vectors are inside, or one does so in another mode. Where the strides of the host's tensor are dynamic, also a write
 that leaves one mode of it and stays in its memory. Where extents are dynamic, those of the program's own calls count.
+In shared memory an access that leaves its allocation, or its member of a struct; one that reaches padding behind the
+member, and no other member, is a note.
 
 ## Why
 

@@ -30,7 +30,7 @@ def findings(addresses: Addresses, what: str = "copy") -> Iterator[Finding]:
     """The faults, then what is slow, of a copy or of `what` else it is."""
     yield from (_fault(fault, what) for fault in addresses.faults if fault.kind in _KINDS)
     faulty = {
-        fault.side for fault in addresses.faults if not (fault.kind in _KINDS and _KINDS[fault.kind].doubt)
+        fault.side for fault in addresses.faults if not (fault.kind in _KINDS and _KINDS[fault.kind].severity)
     }
     for side in addresses.sides:
         if side.side in faulty:
@@ -71,7 +71,7 @@ def _fault(fault: LoweredFault, what: str) -> Finding:
         evidence["block"] = fault.block
     return Finding(
         judged.code,
-        "unknown" if kind.doubt else judged.severity,
+        kind.severity or judged.severity,
         title,
         f"{message} {_BY}",
         Where(fault.side, None, fault.thread),
@@ -154,6 +154,15 @@ def _member(fault: LoweredFault, what: str) -> tuple[str, str]:
     )
 
 
+def _padding(fault: LoweredFault, what: str) -> tuple[str, str]:
+    return (
+        f"the {what} {_VERBS[fault.side]} behind its own member of a struct in shared memory, in padding",
+        f"Thread {fault.thread} {_accesses(fault)} of member {fault.mode}, which has {fault.other} B. No member has the "
+        f"bytes up to {fault.coordinate}: the alignment of the next one, or of the struct, leaves them free. If a member "
+        "grows or moves, another one's data are there.",
+    )
+
+
 def _unwritten(fault: LoweredFault, what: str) -> tuple[str, str]:
     return (
         f"some threads of the {what} never reach it, and what they would write is read",
@@ -193,12 +202,15 @@ def _both(fault: LoweredFault) -> str:
 
 
 class _Kind(NamedTuple):
-    """A kind of fault: its rule, what `LoweredFault.other` is in the evidence, title and message, and if in doubt."""
+    """A kind of fault: its rule, what `LoweredFault.other` is in the evidence, title and message.
+
+    `severity` is its own, where it is not the rule's: "unknown" of a doubt.
+    """
 
     code: str
     other: str
     tell: Callable[[LoweredFault, str], tuple[str, str]]
-    doubt: bool = False
+    severity: str = ""
 
 
 _KINDS = {
@@ -208,8 +220,9 @@ _KINDS = {
     "mode": _Kind("LC204", "mode_extent", _mode),
     "leaves": _Kind("LC204", "allocation_bytes", _leaves),
     "member": _Kind("LC204", "member_bytes", _member),
+    "padding": _Kind("LC204", "member_bytes", _padding, "note"),
     "unwritten": _Kind("LC203", "unwritten_bytes", _unwritten),
     "race": _Kind("LC210", "other_thread", _race),
-    "contested": _Kind("LC210", "other_thread", _contested, doubt=True),
-    "turns": _Kind("LC210", "other_thread", _turns, doubt=True),
+    "contested": _Kind("LC210", "other_thread", _contested, "unknown"),
+    "turns": _Kind("LC210", "other_thread", _turns, "unknown"),
 }

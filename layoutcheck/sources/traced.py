@@ -72,10 +72,10 @@ class LoweredFault:
     """An address that cannot be right.
 
     `kind` is "misaligned", "outside" (shared memory), "beyond" (a tensor's memory), "mode" (a mode of it, in
-    its memory), "leaves" (its allocation), "member" (that of a struct), "race" or "unwritten" (left by
-    threads that do not come by). A "contested" one is a doubt: two threads write one byte, and what they
-    write is not known. A "turns" one as well: threads of two warps write other data, and barriers may order
-    them.
+    its memory), "leaves" (its allocation), "member" (that of a struct), "padding" (the same, in bytes of no
+    member), "race" or "unwritten" (left by threads that do not come by). A "contested" one is a doubt: two
+    threads write one byte, and what they write is not known. A "turns" one as well: threads of two warps
+    write other data, and barriers may order them.
 
     The access of `width_bytes` by `thread` at `address` bytes (from the beginning of its tensor's memory or
     of the block's shared memory). `other` is the size of that memory ("outside", "beyond") or the other
@@ -84,7 +84,8 @@ class LoweredFault:
     `overflows` says that 32-bit arithmetic of the address did. Of "leaves" the address counts from the
     allocation's begin, which is aligned to `align` bytes and here lies `base` past a multiple of 1024. Of
     "mode", `other` is the extent of mode `mode`, and `coordinate` where the access lies in it. Of
-    "member" the address counts from the member's begin; `mode` is its name, `called` that of the one hit.
+    "member" the address counts from the member's begin; `mode` is its name, `called` that of the one hit,
+    and of "padding" `coordinate` the end of what is reached.
     """
 
     kind: str

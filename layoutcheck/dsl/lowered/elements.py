@@ -18,7 +18,7 @@ from layoutcheck.dsl.lowered.instructions import in_shared_by_ptx, written_in_pt
 from layoutcheck.dsl.lowered.lowered_op import SINGLE, LoweredOp
 from layoutcheck.dsl.lowered.shared_bounds import IN_SHARED, MEANT
 from layoutcheck.errors import InputError
-from layoutcheck.findings import Finding
+from layoutcheck.findings import Finding, verdict
 from layoutcheck.rules.lowered import findings
 from layoutcheck.sources.printed import COPIES
 from layoutcheck.sources.traced import Addresses, ElementReport, Frame, KernelFinding, KernelPlace, in_lines
@@ -106,7 +106,7 @@ def check_elements(module: TracedModule, lowered: Lowered, beyond: Outside) -> E
             except InputError as error:
                 return ElementReport(module.kernel, module.arch, problem=error.message)
             told = list(findings(with_faults(at, beyond.faults.get(tag, (0, []))[1]), "access"))
-            verdicts[told[0].severity if told else "legal"] += 1
+            verdicts[verdict(told)] += 1
             tell(told, kernel, tag)
     return ElementReport(
         module.kernel, module.arch, tuple(found.values()), "", seen, known,

@@ -6,7 +6,8 @@ does.
 
 One that leaves its member may be meant: an epilogue's tile over the space of several operands. So it is
 `wrong` only if a value gets lost between two members: what was written through the pointer of one is read
-through that of another. Else it is told as not checked.
+through that of another. Else it is told as not checked. What reaches padding alone, bytes of no member, is a
+note: nobody has given them away, and the next member may move there.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from layoutcheck.sources.printed import COPIES
 
 _FIELDS = "smem.struct_fields"
 _FIELD = re.compile(r'"([^":]*):([0-9]+):([0-9]+)"')
+_BYTES = re.compile(r'"([0-9]+):1"')
 _OFFSET = re.compile(r'!cute\.int_tuple<"([0-9]+)">')
 _SHARED = re.compile(r'!cute\.(?:ptr|memref)<[^"]*\bsmem\b')
 _POINTER = re.compile(r"!llvm\.ptr<[37]>")
@@ -35,12 +37,16 @@ _STORES = re.compile(r"store|mbarrier")
 
 
 class Member(NamedTuple):
-    """A struct's member: its name, its bytes, where it begins in the struct of `whole` bytes."""
+    """A struct's member: its name, its bytes, where it begins in the struct of `whole` bytes.
+
+    `room` are the bytes from its begin on that no other member has: its own, and the padding behind them.
+    """
 
     name: str
     size: int
     start: int
     whole: int
+    room: int = 0
 
 
 Members: TypeAlias = "Mapping[tuple[str, int], Member]"
@@ -103,7 +109,14 @@ def _carried(value: Value) -> Value | None:
     """What a loop's variable or result begins with."""
     owner = value.owner
     loop = owner.parent.parent if isinstance(owner, Block) else owner
-    if loop is None or loop.name != "scf.for":
+    if loop is None:
+        return None
+    if loop.name == "scf.while":
+        first = loop.regions[0].blocks[0]
+        if owner is first:
+            return loop.operands[value.index]
+        return first.operations[-1].operands[1 + value.index]  # behind the condition
+    if loop.name != "scf.for":
         return None
     number = value.index - 1 if isinstance(owner, Block) else value.index
     return loop.operands[3 + number] if number >= 0 else None
@@ -119,10 +132,15 @@ def _at(struct: Operation, step: Operation) -> Member | None:
     fields = _FIELD.findall(struct.attributes.get(_FIELDS, ""))
     if offset is None or not fields:
         return None
-    whole = max(int(size) + int(start) for _, size, start in fields)
+    allocated = _BYTES.search(struct.results[0].type)
+    whole = int(allocated[1]) if allocated else max(int(size) + int(start) for _, size, start in fields)
     alike = [one for one in fields if one[2] == offset[1]]
     name, size, start = max(alike, key=lambda one: int(one[1]), default=("", "0", "0"))
-    return Member(name, int(size), int(start), whole) if name else None
+    if not name:
+        return None
+    end = int(start) + int(size)
+    following = min((int(at) for _, bytes_, at in fields if int(bytes_) and int(at) >= end), default=whole)
+    return Member(name, int(size), int(start), whole, following - int(start))
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -41,6 +41,8 @@ from layoutcheck.sources.traced import LoweredFault
 
 IN_SHARED = "in shared memory: "  # so begins a reason that has nothing to do with tensors in global memory
 MEANT = "which is right if the space of several members is used as one"
+SIZED = "with the numbers that dynamic extents and integers were given"
+TOGETHER = "which is right if the space of several allocations is used as one"
 LONG_LOOP = f"{IN_SHARED}a loop around it has more turns than are evaluated, and they do not repeat"
 MBARRIER_BYTES = 8  # PTX ISA, mbarrier: an opaque 64-bit object
 OTHER_BLOCKS = (
@@ -55,13 +57,15 @@ _MOST_ELSEWHERE = 60_000  # of that of other blocks than block 0
 class Leaving:
     """The first access on each side of an operation that leaves its allocation, and tags not judged, why.
 
-    `strays` are those that leave a member of a struct, by tag and side, `touched` what is done in each
+    `strays` are those that leave a member of a struct, by tag and side, and `reach` how far: the first byte
+    and the end, from the member's begin, and the room that it has. `touched` is what is done in each
     allocation.
     """
 
     faults: dict[str, list[LoweredFault]] = field(default_factory=dict)
     unchecked: dict[str, str] = field(default_factory=dict)
     strays: dict[tuple[str, int], LoweredFault] = field(default_factory=dict)
+    reach: dict[tuple[str, int], tuple[int, int, int]] = field(default_factory=dict)
     touched: dict[Allocation, list[Touch]] = field(default_factory=lambda: defaultdict(list))
 
 
@@ -85,7 +89,7 @@ def leaving(
     turns = _Turns(kernel, mbarriers=True)
     if len(alone) == 1 and not kernel.shortened and not any(map(is_mbarrier, kernel.grid.kernel.walk())):
         for name, op in kernel.lowered_ops.items():
-            sure = [one for one in op.accesses if op.kind_of(one.provenance | one.guard) == "static"]
+            sure = [(one, guard) for one in op.accesses if (guard := _rests(op.kind_of, one))]
             _add(found, name, sure, alone, op.threads, widest_bytes, boxes.get(name, 0), members)
         _mixed(found)
         _elsewhere(kernel, found, turns, {}, alone, widest_bytes, boxes)
@@ -95,7 +99,7 @@ def leaving(
         found.unchecked.update(dict.fromkeys(cut, LONG_LOOP))
         found.touched.clear()
         for name, accesses in machine.accesses.items():
-            sure = [one for one in accesses if machine.reasons.worst(one.provenance | one.guard) == "static"]
+            sure = [(one, guard) for one in accesses if (guard := _rests(machine.reasons.worst, one))]
             at, threads = list(places.values()) or alone, machine.launch.threads
             _add(found, name, sure, at, threads, widest_bytes, boxes.get(name, 0), members)
         _mixed(found)
@@ -103,6 +107,18 @@ def leaving(
         first = next(placements(known, every=False)) if len(alone) > 1 else {}
         _elsewhere(kernel, found, turns, first, list(first.values()) or alone, widest_bytes, boxes)
     return found
+
+
+def _rests(kind_of: Callable[[int], str], access: Recorded) -> str:
+    """How much is sure of an access: "static", "arguments", "sized", or "" if it is not judged.
+
+    A loop that turns as often as an extent says ("arguments") makes its accesses at places of theirs,
+    whatever the extent is. Of one whose place rests on the extents ("sized") it is known where it is with one.
+    """
+    guard, place = kind_of(access.guard), kind_of(access.provenance)
+    if guard not in ("static", "arguments") or place not in ("static", "arguments"):
+        return ""
+    return guard if place == "static" else "sized"
 
 
 def _elsewhere(
@@ -137,7 +153,7 @@ def _elsewhere(
     there = Leaving()
     total = how.threads * len(blocks)
     for name, accesses in machine.accesses.items():
-        sure = [one for one in accesses if machine.reasons.worst(one.provenance | one.guard) == "static"]
+        sure = [(one, guard) for one in accesses if (guard := _rests(machine.reasons.worst, one))]
         _add(there, name, sure, at, total, widest_bytes, boxes.get(name, 0), {})
     for name, faults in there.faults.items():
         known = {one.side for one in found.faults.get(name, ())}
@@ -153,13 +169,19 @@ def _elsewhere(
 
 
 def _mixed(found: Leaving) -> None:
-    """What leaves its member, told as a fault or as not checked."""
+    """What leaves its member, told as a fault, as a note or as not checked."""
     for touched in found.touched.values():
         for (name, side), other in mixed(touched).items():
             if (name, side) in found.strays:
                 fault = replace(found.strays.pop((name, side)), called=other)
                 found.faults.setdefault(name, []).append(fault)
-    for (name, _), fault in found.strays.items():
+    for (name, side), fault in found.strays.items():
+        low, high, room = found.reach[name, side]
+        if low >= 0 and high <= room:
+            known = found.faults.setdefault(name, [])
+            if all(one.side != fault.side for one in known):
+                known.append(replace(fault, kind="padding", coordinate=high))
+            continue
         what = f"byte {fault.address} of member {fault.mode} of a struct, which has {fault.other} B"
         found.unchecked.setdefault(name, f"{IN_SHARED}it touches {what}, {MEANT}")
 
@@ -242,13 +264,17 @@ def _pointers(op: Operation, needed: Needed, mbarriers: bool) -> list[Value]:
 
 
 def _add(
-    found: Leaving, name: str, accesses: list[Recorded], at: list[Allocation], threads: int,
+    found: Leaving, name: str, accesses: list[tuple[Recorded, str]], at: list[Allocation], threads: int,
     widest_bytes: int, box_bytes: int, members: Members,
 ) -> None:  # fmt: skip
-    """The first access on each side that leaves its allocation, if no place of these showed one before."""
+    """The first access on each side that leaves its allocation, if no place of these showed one before.
+
+    Beside each access stands how much is sure of it. What may be meant (an epilogue's tile over the
+    allocations of several operands) is behind a loop over tiles: with several it is not checked.
+    """
     slots = {one.start // APART: one for one in at}
     known = found.faults.get(name, [])
-    for access in accesses:
+    for access, guard in accesses:
         active = addressing(access, threads)
         if not access.reached or not active.any():
             continue
@@ -260,7 +286,7 @@ def _add(
             member = members.get((name, 1 if "mbarrier" in op else side))
             if member is not None and member.whole != one.size:
                 member = None
-            if members:
+            if members and guard == "static":
                 late = op in ("tma.load", "tma.store", BULK_COPY)
                 rows = np.unique(row[active]) - one.start
                 found.touched[one].append(Touch(access.number, name, side, rows, width, member, late))
@@ -273,17 +299,30 @@ def _add(
                     "leaves", ("src", "dst")[side], op, "smem", thread, int(row[thread]) - one.start, width,
                     one.size, base=one.start % PERIOD, align=one.align,
                 )  # fmt: skip
+                if guard == "sized" or (guard != "static" and len(at) > 1):
+                    if_ = SIZED if guard == "sized" else TOGETHER
+                    what = f"byte {fault.address} of an allocation of {one.size} B, {if_}"
+                    found.unchecked.setdefault(name, f"{IN_SHARED}it touches {what}")
+                    continue
                 known = found.faults.setdefault(name, known)
                 known.append(fault)
-            elif member is not None and (name, side) not in found.strays:
+            elif member is not None and guard != "sized":
                 start = one.start + member.start
                 wrong = active & ((row < start) | (row + width > start + member.size))
-                if wrong.any():
-                    thread = int(wrong.argmax())
-                    found.strays[name, side] = LoweredFault(
-                        "member", ("src", "dst")[side], op, "smem", thread, int(row[thread]) - start, width,
-                        member.size, mode=member.name,
-                    )  # fmt: skip
+                if not wrong.any():
+                    continue
+                low, high, room = found.reach.get((name, side), (0, 0, member.room))
+                low, high = (
+                    min(low, int(row[wrong].min()) - start),
+                    max(high, int(row[wrong].max()) - start + width),
+                )
+                found.reach[name, side] = low, high, room
+                thread = int(wrong.argmax())
+                fault = LoweredFault(
+                    "member", ("src", "dst")[side], op, "smem", thread, int(row[thread]) - start, width,
+                    member.size, mode=member.name,
+                )  # fmt: skip
+                found.strays.setdefault((name, side), fault)
 
 
 def _in_shared(

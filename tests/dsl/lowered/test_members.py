@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from layoutcheck.dsl.lowered.members import Member, Touch, mixed
 from tests.dsl.lowered.conftest import Traced
 
-# A line that leaves its member, or its array, says so: by which byte of how many, or "meant?".
+# A line that leaves its member, or its array, says so: by which byte of how many, or "meant?", or "padding".
 STRUCTS = """
 import cutlass
 from cutlass import cute
@@ -37,7 +37,7 @@ def members(o: cute.Tensor, tc: cute.TiledCopy):
     wide = s.a.get_tensor(cute.make_layout(256))
     if t == 0:
         for i in cutlass.range_constexpr(3):
-            cute.arch.mbarrier_init(s.bars.data_ptr() + i, 1)  # leaves 16 of 16, meant?
+            cute.arch.mbarrier_init(s.bars.data_ptr() + i, 1)  # leaves 16 of 16, padding
     cute.arch.mbarrier_init_fence()
     cute.arch.sync_threads()
     a[t], b[t], b[t + 128], c[t] = 1.0, 2.0, 3.0, 4.0
@@ -65,6 +65,26 @@ def reused(o: cute.Tensor):
     tile[t], tile[t + 128] = 3.0, 4.0  # leaves 512 of 512, meant?
     cute.arch.sync_threads()
     o[t] = tile[127 - t] + tile[255 - t]  # leaves 1020 of 512, meant?
+@cute.struct
+class Rows:
+    scale: cute.struct.MemRange[F32, 160]
+    free: cute.struct.MemRange[F32, 0]
+    top: cute.struct.Align[cute.struct.MemRange[F32, 128], 1024]
+@cute.kernel
+def turns(o: cute.Tensor, n: cutlass.Int32):
+    t = cute.arch.thread_idx()[0]
+    s = cutlass.memory.SmemAllocator().allocate(Rows)
+    scale, top = s.scale.get_tensor(cute.make_layout(512)), s.top.get_tensor(cute.make_layout(128))
+    tile = cutlass.Int32(0)
+    while tile < n:
+        scale[t], top[t] = 1.0, 2.0
+        scale[t + 96] = 1.0  # leaves 640 of 640, padding
+        cute.arch.sync_threads()
+        o[t] = scale[t + 32] + top[t]
+        for i in cutlass.range(n, unroll=1):
+            o[t] = scale[t + 128]  # leaves 640 of 640, padding
+            scale[t + 160] = 3.0  # leaves 640 of 640, meant?
+        tile += 1
 @cute.kernel
 def arrays(o: cute.Tensor, n: cutlass.Constexpr):
     t = cute.arch.thread_idx()[0]
@@ -82,18 +102,19 @@ def arrays(o: cute.Tensor, n: cutlass.Constexpr):
         cute.arch.mbarrier_wait(bars + i % n, i // n % 2)  # leaves 32 of 32 if n == 5
     o[t] = s[t]
 @cute.jit
-def host(o: cute.Tensor):
+def host(o: cute.Tensor, count: cutlass.Int32):
     copy = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), F32, num_bits_per_copy=64)
     tc = cute.make_tiled_copy_tv(copy, cute.make_layout(128), cute.make_layout(2))
     members(o, tc).launch(grid=(1, 1, 1), block=(128, 1, 1))
     reused(o).launch(grid=(1, 1, 1), block=(128, 1, 1))
     for n in cutlass.range_constexpr(4, 6):
         arrays(o, n).launch(grid=(1, 1, 1), block=(128, 1, 1))
+    turns(o, count).launch(grid=(1, 1, 1), block=(128, 1, 1))
 if __name__ == "__main__":
-    cute.compile(host, make_fake_tensor(F32, (128,), stride=(1,), assumed_align=16))
+    cute.compile(host, make_fake_tensor(F32, (128,), stride=(1,), assumed_align=16), cutlass.Int32(3))
 """
 _SAID = re.compile(r"at byte ([0-9]+) of (?:member \w+, which has|an allocation of) ([0-9]+) B")
-_MARK = re.compile(r"# leaves ([0-9]+) of ([0-9]+)(, meant\?)?")
+_MARK = re.compile(r"# leaves ([0-9]+) of ([0-9]+)(?:, (meant\?|padding))?")
 _MEANT = re.compile(r"it touches byte ([0-9]+) of member \w+ of a struct, which has ([0-9]+) B")
 
 
@@ -113,11 +134,17 @@ def test_members_and_mbarriers(traced: Traced) -> None:
     (copy,) = found.copies
     assert copy.addresses is not None
     told |= {(copy.where.line, fault.address, fault.other) for fault in copy.addresses.faults}
-    expected = {(i, int(one[1]), int(one[2])) for i, one in marked.items() if not one[3]}
+    expected = {(i, int(one[1]), int(one[2])) for i, one in marked.items() if one[3] != "meant?"}
     assert told == expected
-    assert all(one.severity == "wrong" for report in found.elements for one in report.findings)
-    doubts = [_MEANT.search(why) for report in found.elements for why, _ in report.unchecked]
-    meant = [(one[1], one[2]) for one in marked.values() if one[3]]
+    notes = {i for i, one in marked.items() if one[3] == "padding"}
+    for one in (finding for report in found.elements for finding in report.findings):
+        assert one.severity == ("note" if one.places[0].where.line in notes else "wrong")
+        assert ("No member has the bytes up to" in one.message) == (one.severity == "note")
+    verdicts = [dict(report.verdicts) for report in found.elements]
+    assert sum(one.get("wrong", 0) for one in verdicts) and not any("note" in one for one in verdicts)
+    why = [one for report in found.elements for one, _ in report.unchecked if "in shared memory" in one]
+    doubts = [_MEANT.search(one) for one in why]
+    meant = [(one[1], one[2]) for one in marked.values() if one[3] == "meant?"]
     assert sorted((one[1], one[2]) for one in doubts if one) == sorted(meant) and all(doubts)
 
 

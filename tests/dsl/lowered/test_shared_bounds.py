@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from layoutcheck.dsl.lowered.shared_bounds import IN_SHARED, SIZED, TOGETHER
 from layoutcheck.judge import judge_traced
 from layoutcheck.sources.trace_lines import from_lines, to_lines
 from tests.dsl.lowered.conftest import Traced
@@ -200,3 +201,67 @@ def test_every_turn_and_every_box_counts(traced: Traced) -> None:
     assert unknown == [line for line, text in enumerate(STAGES.splitlines(), 1) if "# not known" in text]
     assert not [why for report in found.elements for why, _ in report.unchecked]
     assert not [copy.unbounded for copy in found.copies if copy.unbounded]
+
+
+# As many turns as a tensor of run-time extent has tiles, or as an integer says. What is at one place, however
+# many turns there are, is told; what is not, and the tile of `several`, which may be meant, are not checked.
+TURNS = """
+import cutlass
+from cutlass import cute
+from cutlass.cute.runtime import make_fake_tensor
+F32 = cutlass.Float32
+def room(memory, count):
+    return memory.allocate_tensor(F32, cute.make_layout(count), byte_alignment=16)
+@cute.kernel
+def one(x: cute.Tensor, o: cute.Tensor, n: cutlass.Int32):
+    t = cute.arch.thread_idx()[0]
+    ring = room(cutlass.memory.SmemAllocator(), 384)
+    stage = cutlass.Int32(0)
+    for i in cutlass.range(cute.size(x) // 128, unroll=1):
+        ring[stage * 128 + t] = 1.0
+        ring[t + 288] = 2.0  # leaves 1536 of 1536
+        ring[(i % 4) * 128 + t] = 3.0  # sized 1536 of 1536
+        stage = stage + 1
+        if stage == 3:
+            stage = 0
+    if n > 5:
+        ring[t + 288] = 1.0  # leaves 1536 of 1536
+    o[t] = ring[t]
+@cute.kernel
+def several(x: cute.Tensor, o: cute.Tensor, n: cutlass.Int32):
+    t = cute.arch.thread_idx()[0]
+    memory = cutlass.memory.SmemAllocator()
+    first, second = (room(memory, 128) for _ in range(2))
+    second[t] = 1.0
+    for i in cutlass.range(n, unroll=1):
+        first[t] = 1.0
+        first[t + 64] = 2.0  # together 512 of 512
+    o[t] = first[t] + second[t]
+@cute.jit
+def host(x: cute.Tensor, o: cute.Tensor, n: cutlass.Int32):
+    one(x, o, n).launch(grid=(1, 1, 1), block=(128, 1, 1))
+    several(x, o, n).launch(grid=(1, 1, 1), block=(128, 1, 1))
+if __name__ == "__main__":
+    x = make_fake_tensor(F32, (cute.sym_int(divisibility=128),), stride=(1,), assumed_align=16)
+    o = make_fake_tensor(F32, (128,), stride=(1,), assumed_align=16)
+    cute.compile(host, x, o, cutlass.Int32(7))
+"""
+
+
+def test_turns_that_a_run_counts_leave_an_allocation_as_well(traced: Traced) -> None:
+    found = traced(TURNS)
+    assert not found.failures, found.failures
+    lines = list(enumerate(TURNS.splitlines(), 1))
+    told = [one for report in found.elements for one in report.findings]
+    assert all(one.code == "LC204" and one.severity == "wrong" for one in told)
+    assert sorted(one.places[0].where.line for one in told) == [i for i, text in lines if "# leaves" in text]
+    assert all("at byte 1536 of an allocation of 1536 B" in one.message for one in told)
+    unsure = sorted(why for report in found.elements for why, _ in report.unchecked if IN_SHARED in why)
+    marks = [(i, re.search(r"# (sized|together) ([0-9]+) of ([0-9]+)", text)) for i, text in lines]
+    expected = [
+        f"bounds {IN_SHARED}it touches byte {mark[2]} of an allocation of {mark[3]} B, "
+        f"{SIZED if mark[1] == 'sized' else TOGETHER} (program.py:{i})"
+        for i, mark in marks
+        if mark
+    ]
+    assert unsure == sorted(expected) and len(expected) == 2
