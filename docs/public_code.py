@@ -30,7 +30,7 @@ back on that commit, by its own diff or by hand. All findings, and the versions 
 They were chosen by what they mend, and each one that was tried is listed, caught or not. The
 first 46 were met in issues, reviews and logs; the others are commits whose subject says that they fix an
 access: bounds, alignment, predicates, banks, shared memory, TMA, races, barriers, fences. In the same logs
-six more such fixes of CuTe kernels are not tried: quack 9310d47, FlashAttention 3fa81057, fec3a6a1
+five more such fixes of CuTe kernels are not tried: FlashAttention 3fa81057, fec3a6a1
 and 58fe37fb, flashinfer d4ac22150 and a0efa0adf. *Faults* are fixes
 whose fault is in a tree that was traced: all but *no fault* and *not traced*.
 

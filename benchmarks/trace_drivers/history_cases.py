@@ -112,6 +112,20 @@ def quack_topk():
     topk(made(1024, 512, dtype=F32), 16)
 
 
+def quack_layernorm():
+    """Columns that are no multiple of what the threads take at once."""
+    from quack.rmsnorm import layernorm_fwd
+
+    layernorm_fwd(made(3, 769, dtype=F32), made(769, dtype=F32), return_rstd=True, return_mean=True)
+
+
+def quack_cross_entropy():
+    """With the gradient, for which the maximum and the sum are reduced one after the other."""
+    from quack.cross_entropy import cross_entropy_fwd
+
+    cross_entropy_fwd(made(64, 32768), torch.zeros(64, device="cuda", dtype=torch.int64), return_dx=True)
+
+
 def quack_rmsnorm_bwd_cluster():
     from quack.rmsnorm import rmsnorm_bwd
 
@@ -146,6 +160,33 @@ def flash_forward_sink():
 
     q, k, v = (made(2, 512, 4, 128) for _ in range(3))
     _flash_attn_fwd(q, k, v, learnable_sink=made(4), return_lse=False)
+
+
+def strided(head_dim, rows=512, heads=4):
+    """Queries, keys and values that lie side by side in one tensor."""
+    return made(2, rows, 3, heads, head_dim, requires_grad=True).unbind(2)
+
+
+def flash_forward_strided():
+    from flash_attn.cute.interface import flash_attn_func
+
+    flash_attn_func(*strided(256))
+
+
+def flash_backward_strided():
+    from flash_attn.cute.interface import flash_attn_func
+
+    inputs = strided(256)
+    out = flash_attn_func(*inputs)
+    out = out[0] if isinstance(out, tuple) else out
+    torch.autograd.grad(out, inputs, torch.empty_like(out))
+
+
+def flash_forward_packed():
+    """Three queries for each key: rows of the output that TMA cannot store."""
+    from flash_attn.cute.interface import _flash_attn_fwd
+
+    _flash_attn_fwd(made(1, 512, 6, 128), made(1, 512, 2, 128), made(1, 512, 2, 128), pack_gqa=True)
 
 
 def flash_forward_score():

@@ -113,7 +113,7 @@ def _rests(kind_of: Callable[[int], str], access: Recorded) -> str:
     """How much is sure of an access: "static", "arguments", "sized", or "" if it is not judged.
 
     A loop that turns as often as an extent says ("arguments") makes its accesses at places of theirs,
-    whatever the extent is. Of one whose place rests on the extents ("sized") it is known where it is with one.
+    whatever the extent is. Of one whose place rests on the extents ("sized") its place is known with one.
     """
     guard, place = kind_of(access.guard), kind_of(access.provenance)
     if guard not in ("static", "arguments") or place not in ("static", "arguments"):
