@@ -19,24 +19,37 @@ _GUARD = re.compile(r"^@!?%p[0-9]+\s+")
 _PACK = re.compile(r",\s*\{")
 """Several registers into one: not those of one into several, which halves of registers are."""
 _WIDE = re.compile(r"(add|sub|mul|mad|shl|shr|and|or|xor)\..*64$")
+_BARRIER = re.compile(r"(bar|barrier)(\.cta)?\.sync\b")
 _NO_INSTRUCTION = (".", "{", "}", "(", ")", "//")
 
 
 class Compiled(NamedTuple):
-    """What the compiler made of a plan's program: `instructions` of a thread for each tile.
+    """What the compiler made of a plan's program: of a turn of its loop, which takes one tile or, unrolled,
+    several.
 
-    `rounds`: how many latencies a thread waits in a turn of its loop, whose `loads` are those of a tile or,
-    unrolled, of several. None where that is not known.
+    `instructions` of a thread, `alone` those of the one warp beside them that starts bulk copies, and
+    `barriers`. From the machine code of sm_90 also the `cycles` that a warp takes by itself, how many `rounds`
+    of loads it waits in, and the bytes that a thread has `loaded`; None where that is not known.
     """
 
-    registers: int
-    instructions: int
+    registers: float
+    instructions: float
+    alone: float = 0
+    barriers: float = 0
+    cycles: float | None = None
     rounds: float | None = None
-    loads: int = 0
+    loaded: float = 0
 
-    def rounds_of(self, loads: float) -> float | None:
-        """Those for one tile, which takes so many loads of a thread."""
-        return None if self.rounds is None else self.rounds / max(1, round(self.loads / loads))
+    def of_a_tile(self, barriers: int, loaded: float) -> Compiled:
+        """For one tile, which takes so many barriers, or without any so many bytes of a thread."""
+        tiles = self.barriers / barriers if barriers else self.loaded / loaded if loaded else 1.0
+        tiles = max(1.0, tiles)
+        return self._replace(
+            instructions=self.instructions / tiles,
+            alone=self.alone / tiles,
+            cycles=None if self.cycles is None else self.cycles / tiles,
+            rounds=None if self.rounds is None else self.rounds / tiles,
+        )
 
 
 def items(plans: Sequence[tuple[Found, list[list[Step]]]], wanted: Wanted) -> list[dict[str, Any]]:
@@ -47,6 +60,7 @@ def items(plans: Sequence[tuple[Found, list[list[Step]]]], wanted: Wanted) -> li
             "arch": str(wanted.arch),
             "arguments": arguments(wanted),
             "scalars": int(takes_keep(wanted, Ending.LOOK)),
+            "looks": all(one.target != "gmem" for one in wanted.consumers),
         }
         for found, steps in plans
     ]
@@ -57,8 +71,12 @@ def made_of(answer: dict[str, Any]) -> Compiled:
     if "ptx" not in answer:
         said = str(answer.get("error", answer))[:500]
         raise InputError(f"the DSL does not compile a plan's program: {said}")
-    rounds = answer.get("rounds"), answer.get("loads", 0)
-    return Compiled(answer["registers"], loop_instructions(answer["ptx"]), *rounds)
+    if "turn" in answer:
+        instructions, alone, cycles, rounds, barriers, loaded = answer["turn"]
+        return Compiled(answer["registers"], instructions, alone, barriers, cycles, rounds, loaded)
+    loop = loop_lines(answer["ptx"])
+    barriers = sum(_BARRIER.match(line) is not None for line in loop)
+    return Compiled(answer["registers"], sum(map(_weight, loop)), barriers=barriers)
 
 
 def arguments(wanted: Wanted) -> list[list[Any]]:
@@ -77,10 +95,12 @@ def arguments(wanted: Wanted) -> list[list[Any]]:
 
 
 def loop_instructions(ptx: str) -> int:
-    """Instructions of the longest loop, those of loops inside of it left out; of all where there is none.
+    """Of the loop, as the machine has them: a move between registers costs nothing, 64-bit arithmetic takes two."""
+    return sum(map(_weight, loop_lines(ptx)))
 
-    As the machine has them: a move between registers costs nothing, 64-bit arithmetic takes two.
-    """
+
+def loop_lines(ptx: str) -> list[str]:
+    """The longest loop, without guards and without the loops inside of it; all lines where there is none."""
     labels: dict[str, int] = {}
     lines: list[str] = []
     for line in ptx[ptx.index("{") :].splitlines():
@@ -95,12 +115,12 @@ def loop_instructions(ptx: str) -> int:
         target = _BRANCH.search(line)
         if target and labels.get(target[1], at + 1) <= at:
             loops.append((labels[target[1]], at + 1))
-    weights = [_weight(_GUARD.sub("", line)) for line in lines]
+    lines = [_GUARD.sub("", line) for line in lines]
     if not loops:
-        return sum(weights)
+        return lines
     first, last = max(loops, key=lambda one: one[1] - one[0])
-    inner = [(a, b) for a, b in loops if (a, b) != (first, last) and first <= a and b <= last]
-    return sum(weights[first:last]) - sum(sum(weights[a:b]) for a, b in inner)
+    inner = {n for a, b in loops if (a, b) != (first, last) and first <= a and b <= last for n in range(a, b)}
+    return [lines[n] for n in range(first, last) if n not in inner]
 
 
 def _weight(line: str) -> int:

@@ -26,6 +26,10 @@ ENGINE_INSTRUCTIONS, LEAST_INSTRUCTIONS = 80, 20
 """Of a loop that starts bulk copies, what one warp alone executes; and what is left at least (measured)."""
 REGISTER_BYTES = 4
 """Of a register (the same)."""
+EACH_CYCLES = 3.0
+"""From an instruction of a warp to its next, if it is alone (measured)."""
+TOGETHER = 4
+"""Loads that a thread waits for at once, of twice as many; each doubling takes a round more (measured)."""
 OWN_REGISTERS, LEAST_REGISTERS = 20, 4
 """Those of a thread that hold no loads under way, and those that do at least (measured)."""
 L1_BYTES = 256 << 10
@@ -39,19 +43,22 @@ BLOCK_BYTES = 1024
 class Demand(NamedTuple):
     """What a plan asks of an SM: of one tile, and how many blocks share the SM.
 
-    `instructions` of all warps, `each` of one; `read_parts` lines that runs take in part, `write_parts` pairs
+    `instructions` of all warps, `own` the cycles that a warp takes if it is alone and memory answers at once;
+    `read_parts` lines that runs take in part, `write_parts` pairs
     of lines that they write in part; `beside`: the rest of such lines is that of the block beside this one,
     else of its own next tile; `rounds` in which a thread loads its part of the tile: those of the compiled
-    program, or what its registers allow.
+    program, or what its registers allow; `asked_rows` of all blocks that copies under way read at once; `thin`:
+    rows of boxes are shorter than a sector.
     """
 
     way: str
     instructions: float
-    each: float
+    own: float
     data: float
     cached: float
     engine: float
     boxes: float
+    thin: bool
     sectors: float
     read_bytes: float
     written_bytes: float
@@ -61,6 +68,7 @@ class Demand(NamedTuple):
     write_parts: float
     live_bytes: float
     streams: float
+    asked_rows: float
     ahead: int
     rounds: float
     waited_for: bool
@@ -75,15 +83,21 @@ class Demand(NamedTuple):
 def demand(found: Found, wanted: Wanted, made: Compiled | None = None) -> Demand:
     """Of a plan, with what the compiler made of its program; without, with what it is expected to."""
     shared, moves = found.shared, found.moves
-    registers, instructions = expected(found, wanted) if made is None else made[:2]
-    if made is not None and any(isinstance(move, Tma) for move in moves):
-        instructions = max(LEAST_INSTRUCTIONS, instructions - ENGINE_INSTRUCTIONS)
     active = max((_active(move, wanted) for move in moves), default=wanted.threads)
     counts = [move.least if shared is None else move.counts(shared) for move in moves]
     first = moves[0]
     way = way_of(first, wanted)
-    engine = sum(one.wavefronts for move, one in zip(moves, counts, strict=True) if isinstance(move, Tma))
-    boxes = sum(one.instructions for move, one in zip(moves, counts, strict=True) if isinstance(move, Tma))
+    barriers = 0 if shared is None else 2 if wanted.stages == 1 else 1
+    if made is None:
+        code = expected(found, wanted)
+    else:
+        elements = math.prod(wanted.tile) / active
+        code = made.of_a_tile(barriers, elements * wanted.src.element_bytes)
+        if code.cycles is None and any(isinstance(move, Tma) for move in moves):
+            least = max(LEAST_INSTRUCTIONS, code.instructions - ENGINE_INSTRUCTIONS)
+            code = code._replace(instructions=least)
+    bulk = [one for move, one in zip(moves, counts, strict=True) if isinstance(move, Tma)]
+    engine = sum(one.wavefronts for one in bulk)
     cached = counts[0].wavefronts if way == "ca" else 0
     total = found.counts
     written = sum(one.distinct_sectors for one in counts[1:]) * SECTOR_BYTES
@@ -92,16 +106,18 @@ def demand(found: Found, wanted: Wanted, made: Compiled | None = None) -> Demand
         written = 0 if cost is None else cost.counts.distinct_sectors * SECTOR_BYTES
     if wanted.accumulator:
         written = total.distinct_sectors * SECTOR_BYTES
-    blocks = resident(registers, wanted.threads, 0 if shared is None else shared.size * wanted.stages)
+    blocks = resident(code.registers, wanted.threads, 0 if shared is None else shared.size * wanted.stages)
     waits = way in ("ld", "")
+    ahead = 1 if waits else max(1, wanted.stages - 1)
     return Demand(
         way=way,
-        instructions=instructions * -(-active // WARP),
-        each=instructions,
+        instructions=code.instructions * -(-active // WARP) + code.alone,
+        own=EACH_CYCLES * code.instructions if code.cycles is None else code.cycles,
         data=total.wavefronts - engine - cached,
         cached=cached,
         engine=engine,
-        boxes=boxes,
+        boxes=sum(one.instructions for one in bulk),
+        thin=way == "tma" and counts[0].sectors >= 2 * counts[0].distinct_sectors,
         sectors=total.sectors,
         read_bytes=total.distinct_sectors * SECTOR_BYTES - written,
         written_bytes=written,
@@ -111,11 +127,12 @@ def demand(found: Found, wanted: Wanted, made: Compiled | None = None) -> Demand
         write_parts=parts(wanted.dst, wanted, 2 * LINE_BYTES),
         live_bytes=blocks * SMS * _live(wanted),
         streams=blocks * SMS * _rows(wanted.dst, wanted),
+        asked_rows=0.0 if waits else blocks * SMS * ahead * _runs(wanted.src, wanted),
         waited_for=waits or wanted.stages == 1,
         beside=not wanted.accumulator and fast_mode(wanted.src) == 0,
-        ahead=1 if waits else max(1, wanted.stages - 1),
-        rounds=1.0 if way != "ld" else _rounds(first, made) or load_rounds(registers, active, wanted),
-        barriers=0 if shared is None else 2 if wanted.stages == 1 else 1,
+        ahead=ahead,
+        rounds=_rounds(code, first, active, wanted) if way == "ld" else 1.0,
+        barriers=barriers,
         engine_stores=any(isinstance(move, Tma) and not move.read for move in moves),
         blocks=blocks,
         held_bytes=_held(first, wanted) if way in ("ld", "ca") else 0.0,
@@ -128,7 +145,7 @@ def _active(move: Move, wanted: Wanted) -> int:
     return move.deal.threads if isinstance(move, (Threads, Direct)) else wanted.threads
 
 
-def expected(found: Found, wanted: Wanted) -> tuple[float, float]:
+def expected(found: Found, wanted: Wanted) -> Compiled:
     """Registers and instructions of a thread for a tile, without the compiler: a rough guess.
 
     Fitted to what it makes of random plans; a plan's registers are often half or twice as many.
@@ -151,7 +168,7 @@ def expected(found: Found, wanted: Wanted) -> tuple[float, float]:
             if isinstance(move, Threads) and move.asynchronous:
                 registers += 0.4 * accesses
             instructions += 3 * accesses + (0 if isinstance(move, Threads) and move.outer else words)
-    return min(registers, MOST_REGISTERS), instructions
+    return Compiled(min(registers, MOST_REGISTERS), instructions)
 
 
 def way_of(writer: Move, wanted: Wanted) -> str:
@@ -172,13 +189,17 @@ def resident(registers: float, threads: int, shared_bytes: int) -> int:
     return int(max(1, min(MOST_WARPS * WARP // threads, MOST_BLOCKS, REGISTERS // each, room)))
 
 
-def _rounds(writer: Move, made: Compiled | None) -> float | None:
-    """Those of the compiled program for one tile."""
-    if made is None or not isinstance(writer, (Threads, Direct)):
-        return None
-    deal = writer.deal
-    mode = deal.fast if isinstance(writer, Threads) else writer.sides[0][1]
-    return made.rounds_of(math.prod(deal.tile) / (deal.threads * deal.width(mode)))
+def _rounds(code: Compiled, writer: Move, threads: int, wanted: Wanted) -> float:
+    """Those of the program for one tile, or at least so many: ptxas lets few of many loads wait together."""
+    if code.rounds is not None:
+        return max(1.0, code.rounds)
+    found = load_rounds(code.registers, threads, wanted)
+    if isinstance(writer, (Threads, Direct)):
+        deal = writer.deal
+        mode = deal.fast if isinstance(writer, Threads) else writer.sides[0][1]
+        loads = math.prod(deal.tile) / (deal.threads * deal.width(mode))
+        found = max(found, math.log2(loads / TOGETHER))
+    return found
 
 
 def load_rounds(registers: float, threads: int, wanted: Wanted) -> float:
@@ -225,12 +246,18 @@ def _inside(at: int, run: int, unit: int) -> bool:
 
 
 def _rows(tensor: Memref | None, wanted: Wanted) -> int:
-    """Runs of a tile of a tensor, 0 of none; twice where their ends cut pairs of sectors, which L2 keeps."""
+    """Runs of a tile of a tensor; twice where their ends cut pairs of sectors, which L2 keeps."""
     fast = None if tensor is None else fast_mode(tensor)
     if tensor is None or fast is None:
         return 0
     cut = wanted.tile[fast] * tensor.element_bytes % (2 * SECTOR_BYTES) != 0
-    return wanted.tile[1 - fast] * (2 if cut else 1)
+    return _runs(tensor, wanted) * (2 if cut else 1)
+
+
+def _runs(tensor: Memref, wanted: Wanted) -> int:
+    """Of a tile of a tensor, 0 where none of its modes is contiguous."""
+    fast = fast_mode(tensor)
+    return 0 if fast is None else wanted.tile[1 - fast]
 
 
 def _held(writer: Move, wanted: Wanted) -> float:

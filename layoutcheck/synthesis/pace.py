@@ -39,12 +39,13 @@ class Constants:
     """Of the machine; cycles at 1.98 GHz.
 
     `issue` a warp instruction; `latency` of memory, `later` the share of it that each further round of loads
-    waits; `barrier` of a block; `step` between two instructions of a warp; `held` a line of L1 by a load;
+    waits; `barrier` of a block; `held` a line of L1 by a load;
     `read`, `write` a byte, `mixed` a byte of both more; bytes that a run costs more (`run`, `run_waited`,
     `run_beside`, `run_write`), a line that it takes in part (`part` and as many more), two lines that it
-    writes in part (`part_write`); `kept`, `kept_tma` bytes of partial lines that L2 holds, `again` how often
+    writes in part (`part_write`); `meet` rows asked for at once, beyond which the halves of a line are fetched
+    one by one though copies run ahead; `kept`, `kept_tma` bytes of partial lines that L2 holds, `again` how often
     those beyond come anew; `pages` runs that all blocks write at once, beyond which each costs `crowd` of
-    them more; `row`, `box` of the copy engine; `stored` until the engine has read a tile, `drained` until
+    them more; `row`, `box` of the copy engine, `thin` a row shorter than a sector, which is fetched whole; `stored` until the engine has read a tile, `drained` until
     stores have left the registers; `overlap`, `hidden` the exponents of what is busy and of what waits.
     """
 
@@ -52,7 +53,6 @@ class Constants:
     latency: float = 1000.0
     later: float = 0.795
     barrier: float = 60.0
-    step: float = 2.4
     held: float = 953.0
     held_async: float = 1000.0
     read: float = 0.0559
@@ -67,14 +67,16 @@ class Constants:
     part_waited: float = 41.6
     part_beside: float = 20.0
     part_write: float = 19.9
+    meet: float = 250e3
     kept: float = 30.6e6
     kept_tma: float = 32.7e6
     again: float = 2.27
     pages: float = 76e3
     crowd: float = 0.2
-    cached: float = 0.856
+    cached: float = 1.2
     data: float = 0.694
     row: float = 0.933
+    thin: float = 1.26
     box: float = 5.0
     stored: float = 300.0
     drained: float = 2150.0
@@ -87,7 +89,9 @@ H200 = Constants()
 
 def pipes(asked: Demand, machine: Constants = H200) -> dict[str, float]:
     """The cycles that each is busy, and `chain` those that a block waits."""
-    waits = asked.way == "ld" or (asked.way in ("cg", "ca") and asked.waited_for)
+    waits = asked.way == "ld" or (
+        asked.way in ("cg", "ca") and (asked.waited_for or asked.asked_rows > machine.meet)
+    )
     part = machine.part_tma if asked.way == "tma" else machine.part
     run = machine.run
     if waits:
@@ -101,7 +105,7 @@ def pipes(asked: Demand, machine: Constants = H200) -> dict[str, float]:
     written = (written + machine.part_write * asked.write_parts) * (1 + machine.crowd * crowd)
     memory = machine.read * read + machine.write * written + machine.mixed * min(read, written)
     waited = (
-        machine.barrier * asked.barriers + machine.step * asked.each + machine.stored * asked.engine_stores
+        machine.barrier * asked.barriers + asked.own + machine.stored * asked.engine_stores
     )
     if asked.way:
         waited += machine.latency * (1 + machine.later * (asked.rounds - 1)) / asked.ahead
@@ -113,7 +117,7 @@ def pipes(asked: Demand, machine: Constants = H200) -> dict[str, float]:
         "issue": machine.issue * asked.instructions,
         "data": machine.cached * asked.cached + machine.data * asked.data,
         "fill": asked.sectors * SECTOR_BYTES / FILL_BYTES_PER_CYCLE,
-        "engine": machine.row * asked.engine + machine.box * asked.boxes,
+        "engine": (machine.thin if asked.thin else machine.row) * asked.engine + machine.box * asked.boxes,
         "memory": memory,
         "chain": waited / asked.blocks,
         "lines": held * asked.held_bytes / asked.l1_bytes,

@@ -11,7 +11,7 @@ import layoutcheck as lc
 from layoutcheck.synthesis import Synthesis
 from layoutcheck.synthesis.compiled import Compiled, loop_instructions
 from layoutcheck.synthesis.demand import Demand, l1_left, resident
-from layoutcheck.synthesis.pace import pace
+from layoutcheck.synthesis.pace import pace, pipes
 
 K = "gmem (?,?{div=8}):(?{div=8},1)"
 
@@ -38,7 +38,7 @@ def test_shared_memory_takes_of_l1_what_the_carveout_holds() -> None:
     "name",
     [
         "instructions", "data", "sectors", "read_bytes", "written_bytes", "read_runs", "write_runs", "engine",
-        "barriers", "held_bytes", "each", "read_parts", "write_parts",
+        "barriers", "held_bytes", "own", "read_parts", "write_parts",
         "rounds",
     ],
 )  # fmt: skip
@@ -56,6 +56,27 @@ def test_a_wait_is_hidden_by_stages_and_by_other_blocks(plans: Synthesis) -> Non
     alone = asked._replace(blocks=1)
     assert pace(alone)[0] > pace(asked)[0] > pace(asked._replace(ahead=3))[0]
     assert pace(alone._replace(instructions=0, read_bytes=0, read_runs=0))[1] == "chain"
+
+
+def test_rows_that_are_too_many_at_once_cost_as_those_that_are_waited_for() -> None:
+    """A run of 64 bytes takes half of a line: the other half comes with it, or by itself."""
+    src = "gmem (?,?{div=16}):(?{div=16},1)"
+    found = lc.synthesize("(64,64)", src, "ldmatrix", dtype="f8E4M3FN", stages=3, engine="cp.async")
+    asked = found.best.demand
+    assert asked.asked_rows == asked.blocks * 132 * 2 * 64 and asked.read_parts == 64
+    few, many = (pipes(asked._replace(asked_rows=rows))["memory"] for rows in (1e5, 1e6))
+    assert many > few and many == pipes(asked._replace(waited_for=True))["memory"]
+    bulk = lc.synthesize("(64,64)", src, "ldmatrix", dtype="f8E4M3FN", stages=3, engine="tma").best.demand
+    assert pipes(bulk._replace(asked_rows=1e6)) == pipes(bulk)  # fetches whole lines
+
+
+def test_rows_of_boxes_shorter_than_a_sector_take_the_engine_longer() -> None:
+    found = lc.synthesize("(64,64)", "gmem (?{div=8},?):(1,?{div=8})", "wgmma.A", engine="tma")
+    thin = {plan.kind: plan.demand for plan in found.plans}
+    assert thin["tma, MN-contiguous, plain, descriptor"].thin
+    assert not thin["tma, MN-contiguous, swizzled, descriptor"].thin
+    asked = thin["tma, MN-contiguous, plain, descriptor"]
+    assert pipes(asked)["engine"] > pipes(asked._replace(thin=False))["engine"]
 
 
 def test_a_load_through_l1_holds_whole_lines() -> None:

@@ -1,14 +1,16 @@
-"""What the DSL's cubin says of a kernel: its registers, and in how many rounds its loop waits for loads.
+"""What the DSL's cubin says of a kernel: its registers, and what a turn of its loop over tiles takes a warp.
 
-ptxas mixes the loads of a tile with the stores of what they brought, to need fewer registers. A store waits
-for its loads, and the loads behind it begin only then: PTX does not show that, the machine code does. It
-unrolls loops too, so that one turn takes several tiles: how many, its loads say.
+PTX does not show it. ptxas mixes the loads of a tile with the stores of what they brought, to need fewer
+registers: a store waits for its loads, and the loads behind it begin only then. LLVM and ptxas unroll loops,
+so that one turn takes several tiles: how many, its barriers or its loads say. Every instruction of sm_90
+carries what it waits for (six scoreboards) and how long the next one waits for it, so a turn can be replayed.
 """
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 _REGISTERS = 0x2F
 """The attribute of `.nv.info` that holds a kernel's registers (EIATTR_REGCOUNT, as cuobjdump names it)."""
@@ -18,8 +20,50 @@ _BYTES = 16
 """Of an instruction."""
 _ASYNC, _ALWAYS = 0xFAE, 0x7
 """`LDGSTS`, which is cp.async, and the guard of what is under no predicate: bits 12 to 15."""
-_NAMES = {0x981: "LDG", 0x388: "STS", 0x988: "STS", 0x986: "STG", 0x947: "BRA"}
-"""The lowest 12 bits of sm_90's instructions, as nvdisasm 13.0 names them."""
+_NAMES = {
+    0x981: "LDG", 0x986: "STG", 0x388: "STS", 0x988: "STS", 0x984: "LDS", 0x83B: "LDSM", 0x844: "STSM",
+    0xFAE: "LDGSTS", 0x947: "BRA", 0xB1D: "BAR", 0x5B4: "BULK", 0x3B5: "BULK", 0x9B7: "BULK",
+}  # fmt: skip
+"""The lowest 12 bits of sm_90's instructions, as nvdisasm 13.0 names them; "BULK" are those of the copy engine."""
+_MEMORY = frozenset({"LDG", "STG", "STS", "LDS", "LDSM", "STSM", "LDGSTS"})
+_WIDTHS = (1, 1, 2, 2, 4, 8, 16, 0)
+"""Bytes of an access, by bits 73 to 75."""
+_SCOREBOARDS = 6
+_NEAR, _READ = 30.0, 15.0
+"""Cycles until shared memory answers (docs/banks.md), and until an access has read its registers."""
+_FAR = 1e4
+"""Cycles, far more than all else of a turn: how often they appear in it is how often it waits for memory."""
+_TURNS = 3
+"""That are replayed: the last one begins where the one before left the scoreboards."""
+
+
+class Instruction(NamedTuple):
+    """`writes` and `reads` are the scoreboards that it holds until its result is there, or its registers are
+    read: none is 7. `waits` has a bit for each that it waits for, `stall` are cycles until the next."""
+
+    name: str
+    guard: int
+    bytes: int
+    stall: int
+    writes: int
+    reads: int
+    waits: int
+    target: int | None
+
+
+class Turn(NamedTuple):
+    """A turn of the loop over tiles, of which there are as many as its `barriers` or `loaded` bytes say.
+
+    `instructions` of every warp, `alone` those that one warp executes beside them, which starts the bulk
+    copies; `cycles` of that warp if memory answered at once, `rounds` how often it waits for memory.
+    """
+
+    instructions: int
+    alone: int
+    cycles: float
+    rounds: float
+    barriers: int
+    loaded: int
 
 
 def registers(cubin: bytes) -> int:
@@ -30,29 +74,58 @@ def registers(cubin: bytes) -> int:
     return 0
 
 
-def rounds(cubin: bytes) -> tuple[float, int]:
-    """How many latencies of memory a thread of sm_90 waits in a turn of the loop over tiles, and its loads.
-
-    (1, 0) where it loads or stores nothing. Loads and stores are issued in order. The first of n stores needs
-    the first n-th of the loads, and so on.
-    """
+def turn(cubin: bytes, looks: bool) -> Turn:
+    """Of a kernel of sm_90. `looks`: what it stores to global memory under a condition is never stored."""
     code = next((content for name, content in _sections(cubin) if name.startswith(b".text.")), b"")
-    loop = _loop(code)
-    kind = "STS" if "STS" in loop else "STG"
-    loads, stores = loop.count("LDG"), loop.count(kind)
-    if not loads or not stores:
-        return 1.0, 0
-    first = loop.index("LDG")
-    issued: list[float] = []
-    now, stored = 0.0, 0
-    for name in (*loop[first:], *loop[:first]):
-        if name == "LDG":
-            issued.append(now)
-        elif name == kind:
-            stored += 1
-            needed = min(-(-stored * loads // stores), len(issued))
-            now = max(now, issued[needed - 1] + 1)
-    return now, loads
+    every = _decoded(code)
+    loops = [
+        (one.target, at + 1)
+        for at, one in enumerate(every)
+        if one.target is not None and one.target <= at and _accesses(every[one.target : at])
+    ]
+    begin, end = max(loops, key=lambda loop: loop[1] - loop[0], default=(0, len(every)))
+    left_out = {n for first, last in loops if begin <= first and last <= end and (first, last) != (begin, end)
+                for n in range(first, last)}  # fmt: skip
+    alone: set[int] = set()
+    for at in range(begin, end):
+        over = every[at].target
+        if over is None or every[at].guard == _ALWAYS or not at < over <= end:
+            continue
+        names = {one.name for one in every[at + 1 : over]}
+        if looks and names & _MEMORY == {"STG"}:
+            left_out |= set(range(at + 1, over))
+        elif "BULK" in names and not names & _MEMORY:
+            alone |= set(range(at + 1, over))
+    body = [n for n in range(begin, end) if n not in left_out]
+    shared = [every[n] for n in body if n not in alone]
+    whole = [every[n] for n in body]
+    rounds = (_replayed(shared, _FAR) - _replayed(shared, 0.0)) / _FAR
+    return Turn(
+        instructions=len(shared),
+        alone=len(whole) - len(shared),
+        cycles=_replayed(whole, 0.0),
+        rounds=rounds,
+        barriers=sum(one.name == "BAR" for one in shared),
+        loaded=sum(one.bytes for one in shared if one.name == "LDG"),
+    )
+
+
+def _replayed(body: Sequence[Instruction], latency: float) -> float:
+    """Cycles of a turn of one warp that has the SM for itself; loads take `latency`."""
+    now = begun = 0.0
+    free = [0.0] * _SCOREBOARDS
+    for _ in range(_TURNS):
+        begun = now
+        for one in body:
+            for board in range(_SCOREBOARDS):
+                if one.waits >> board & 1:
+                    now = max(now, free[board])
+            if one.writes < _SCOREBOARDS:
+                free[one.writes] = max(free[one.writes], now + (latency if one.name == "LDG" else _NEAR))
+            if one.reads < _SCOREBOARDS:
+                free[one.reads] = max(free[one.reads], now + _READ)
+            now += max(1, one.stall)
+    return now - begun
 
 
 def guarded(cubin: bytes) -> bool:
@@ -62,17 +135,29 @@ def guarded(cubin: bytes) -> bool:
     return any(low & 0xFFF == _ASYNC and low >> 12 & 0xF != _ALWAYS for low in words)
 
 
-def _loop(code: bytes) -> Sequence[str]:
-    """The names of the longest loop with loads or stores, "" of what has none; of all code without a loop."""
-    words = [struct.unpack_from("<QQ", code, at) for at in range(0, len(code), _BYTES)]
-    names = [_NAMES.get(low & 0xFFF, "") for low, _ in words]
-    loops = []
-    for at, (low, high) in enumerate(words):
-        if names[at] == "BRA":
-            first = at + 1 + _distance(low, high) // _BYTES
-            if 0 <= first < at and {"LDG", "STS", "STG"} & set(names[first:at]):
-                loops.append(names[first:at])
-    return max(loops, key=len, default=names)
+def _accesses(some: Sequence[Instruction]) -> bool:
+    return any(one.name in _MEMORY or one.name == "BULK" for one in some)
+
+
+def _decoded(code: bytes) -> list[Instruction]:
+    """The instructions; a branch with the number of its target."""
+    found = []
+    for at in range(0, len(code), _BYTES):
+        low, high = struct.unpack_from("<QQ", code, at)
+        name = _NAMES.get(low & 0xFFF, "")
+        found.append(
+            Instruction(
+                name=name,
+                guard=low >> 12 & 0xF,
+                bytes=_WIDTHS[high >> 9 & 7] if name in ("LDG", "STG", "LDGSTS") else 0,
+                stall=high >> 41 & 0xF,
+                writes=high >> 46 & 7,
+                reads=high >> 49 & 7,
+                waits=high >> 52 & 0x3F,
+                target=at // _BYTES + 1 + _distance(low, high) // _BYTES if name == "BRA" else None,
+            )
+        )
+    return found
 
 
 def _distance(low: int, high: int) -> int:

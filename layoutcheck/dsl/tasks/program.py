@@ -1,8 +1,8 @@
-"""A whole program of ours, compiled by the DSL: its kernel's registers, its PTX, and its rounds of loads.
+"""A whole program of ours, compiled by the DSL: its kernel's registers, its PTX, and what a turn of its loop takes.
 
-An item is `{"code", "arch", "arguments", "scalars"}`: the source of a module with `launch`, an architecture,
-for each tensor its element type and strides (`["BFloat16", ["?", 8], 1]`, numbers or divisors), and how many
-32-bit integers `launch` takes after the stream.
+An item is `{"code", "arch", "arguments", "scalars", "looks"}`: the source of a module with `launch`, an architecture,
+for each tensor its element type and strides (`["BFloat16", ["?", 8], 1]`, numbers or divisors), how many
+32-bit integers `launch` takes after the stream, and whether it `looks` at registers without storing them.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import Any
 
 from layoutcheck.dsl.tasks import Item
 from layoutcheck.dsl.tasks.errors import python_error
-from layoutcheck.dsl.tasks.machine_code import registers, rounds
+from layoutcheck.dsl.tasks.machine_code import registers, turn
 
 _COUNT = itertools.count()
 
 
 def compile_program(item: Item) -> Item:
-    """`{"registers", "ptx"}` and for sm_90 `"rounds"` and `"loads"`, or `{"error"}`."""
+    """`{"registers", "ptx"}` and for sm_90 `"turn"` (`machine_code.Turn`), or `{"error"}`."""
     os.environ["CUTE_DSL_ARCH"], os.environ["CUTE_DSL_DISABLE_FILE_CACHING"] = item["arch"], "1"
     with ThreadPoolExecutor(1) as apart:  # a thread has no MLIR context yet: the DSL opens its own
         try:
@@ -49,9 +49,7 @@ def _compiled(item: Item) -> Item:
     scalars = [cutlass.Int32(0)] * item["scalars"]
     module = _module(item["code"])
     made = cute.compile[cute.KeepCUBIN, cute.KeepPTX](module.launch, *tensors, make_fake_stream(), *scalars)
-    known = {}
-    if item["arch"].startswith("sm_90"):
-        known = dict(zip(("rounds", "loads"), rounds(made.__cubin__), strict=True))
+    known = {"turn": turn(made.__cubin__, item["looks"])} if item["arch"].startswith("sm_90") else {}
     return {"registers": registers(made.__cubin__), "ptx": made.__ptx__} | known
 
 
