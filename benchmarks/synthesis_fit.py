@@ -44,8 +44,8 @@ START = Constants(
 )  # fmt: skip
 """Round numbers, so that nothing of the seed that judges is in what begins."""
 SOFT, NEAR, ALONE, STAY = 0.08, 0.08, 0.15, 0.004
-"""Errors of ratios beyond `SOFT` count linearly; pairs that are `NEAR` count most; what a time itself weighs, and
-that constants stay near where they began."""
+"""Errors of ratios beyond `SOFT` count linearly, and pairs that are `NEAR` count most. What a time itself
+weighs, and how much constants stay near where they began."""
 
 
 def predicted_us(row: Row, machine: Constants) -> float:
@@ -55,7 +55,9 @@ def predicted_us(row: Row, machine: Constants) -> float:
     part = blocks / asked.blocks
     # `pace` divides by whole blocks: what fewer blocks leave of waits and of streams is set before.
     asked = asked._replace(
-        blocks=blocks, live_bytes=part * asked.live_bytes, streams=part * asked.streams,
+        blocks=blocks,
+        live_bytes=part * asked.live_bytes,
+        streams=part * asked.streams,
         asked_rows=part * asked.asked_rows,
     )  # type: ignore[arg-type]
     return float(row["tiles"] / SMS * pace(asked, machine)[0] / CLOCK_GHZ / 1000)

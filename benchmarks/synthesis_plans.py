@@ -453,7 +453,7 @@ def main() -> None:
     failed = [row for row in rows if "failed" in row]
     wrong = [row["name"] for row in rows if row.get("wrong")]
     print("\n".join(f"{row['name']} {row['failed']}" for row in failed))
-    exact = [row for row in rows if row["counted"] and _matches(row)]
+    exact = [row for row in rows if row["counted"] and matches(row)]
     seen = [row for row in rows if row["counted"]]
     ran = len(rows) - len(failed)
     print(f"bits: {ran - len(wrong)} of {ran} right; wrong: {wrong}; {len(failed)} did not run")
@@ -465,8 +465,8 @@ def main() -> None:
     for row in sorted(rows, key=lambda row: row["name"]):
         print(
             f"{row['name']} {row.get('us', 0):8.1f} us, {row['predicted_us']:8.1f} predicted, "
-            f"wrong {row.get('wrong')}, {'' if row['counted'] is None or _matches(row) else row['counted']} "
-            f"{'' if row['counted'] is None or _matches(row) else row['predicted']} "
+            f"wrong {row.get('wrong')}, {'' if row['counted'] is None or matches(row) else row['counted']} "
+            f"{'' if row['counted'] is None or matches(row) else row['predicted']} "
             f"{row['request']['tile']} {row['request']['dtype']} {row['request']['to']}: {row['kind']}"
         )
     said(begun, "done")
@@ -477,7 +477,7 @@ def said(begun: float, text: str) -> None:
     print(f"[{time.monotonic() - begun:5.0f} s] {text}", flush=True)
 
 
-def _matches(row: dict[str, Any]) -> bool:
+def matches(row: dict[str, Any]) -> bool:
     """Whether wavefronts and sectors are those predicted: but wavefronts of cp.async under a predicate."""
     asked = row["predicted"]
     compared = [key for key in PREDICTED if key != "cp_async" or not row.get("guarded")]

@@ -24,12 +24,11 @@ _NO_INSTRUCTION = (".", "{", "}", "(", ")", "//")
 
 
 class Compiled(NamedTuple):
-    """What the compiler made of a plan's program: of a turn of its loop, which takes one tile or, unrolled,
-    several.
+    """What the compiler made of a turn of a program's loop, which takes one tile or, unrolled, several.
 
     `instructions` of a thread, `alone` those of the one warp beside them that starts bulk copies, and
-    `barriers`. From the machine code of sm_90 also the `cycles` that a warp takes by itself, how many `rounds`
-    of loads it waits in, and the bytes that a thread has `loaded`; None where that is not known.
+    `barriers`. From the machine code of sm_90 also the `cycles` that a warp takes by itself, in how many
+    `rounds` it waits for loads, and the bytes that a thread has `loaded`; None where that is not known.
     """
 
     registers: float
@@ -74,9 +73,8 @@ def made_of(answer: dict[str, Any]) -> Compiled:
     if "turn" in answer:
         instructions, alone, cycles, rounds, barriers, loaded = answer["turn"]
         return Compiled(answer["registers"], instructions, alone, barriers, cycles, rounds, loaded)
-    loop = loop_lines(answer["ptx"])
-    barriers = sum(_BARRIER.match(line) is not None for line in loop)
-    return Compiled(answer["registers"], sum(map(_weight, loop)), barriers=barriers)
+    barriers = sum(_BARRIER.match(line) is not None for line in loop_lines(answer["ptx"]))
+    return Compiled(answer["registers"], loop_instructions(answer["ptx"]), barriers=barriers)
 
 
 def arguments(wanted: Wanted) -> list[list[Any]]:
@@ -95,7 +93,7 @@ def arguments(wanted: Wanted) -> list[list[Any]]:
 
 
 def loop_instructions(ptx: str) -> int:
-    """Of the loop, as the machine has them: a move between registers costs nothing, 64-bit arithmetic takes two."""
+    """Of the loop: a move between registers costs the machine nothing, 64-bit arithmetic takes two."""
     return sum(map(_weight, loop_lines(ptx)))
 
 

@@ -47,8 +47,8 @@ class Demand(NamedTuple):
     `read_parts` lines that runs take in part, `write_parts` pairs
     of lines that they write in part; `beside`: the rest of such lines is that of the block beside this one,
     else of its own next tile; `rounds` in which a thread loads its part of the tile: those of the compiled
-    program, or what its registers allow; `asked_rows` of all blocks that copies under way read at once; `thin`:
-    rows of boxes are shorter than a sector.
+    program, or what its registers allow; `asked_rows` of all blocks that copies under way read at once;
+    `thin`: rows of boxes are half a sector.
     """
 
     way: str

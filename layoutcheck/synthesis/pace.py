@@ -3,10 +3,11 @@
 `machine.cost` counts what one tile asks of the pipes. A kernel's pace has more in it, which this adds:
 
     issue      warp instructions of the loop, addresses and predicates among them
-    chain      a block waits for its tile (in rounds, where its registers hold a part of its loads), for its
-               barriers and for its own instructions, or, where it loads nothing, until its stores have left
-               its registers; what waits is hidden by the tiles ahead (stages) and by the other blocks of the
-               SM, which registers, shared memory and threads bound
+    chain      a block waits for its tile (in rounds, where its registers hold a part of its loads), for
+               its barriers and for its own instructions, as long as its slowest warp
+               takes by itself, or, where it loads nothing, until its stores have left its
+               registers; what waits is hidden by the tiles ahead (stages) and by the
+               other blocks of the SM, which registers, shared memory and threads bound
     lines      a load through L1 (ld.global, cp.async of less than 16 bytes) holds a line of L1 until its data
                is there; what shared memory leaves of L1 bounds the bytes in flight. A line of which an access
                takes a part is held whole
@@ -38,15 +39,16 @@ from layoutcheck.synthesis.demand import Demand
 class Constants:
     """Of the machine; cycles at 1.98 GHz.
 
-    `issue` a warp instruction; `latency` of memory, `later` the share of it that each further round of loads
-    waits; `barrier` of a block; `held` a line of L1 by a load;
-    `read`, `write` a byte, `mixed` a byte of both more; bytes that a run costs more (`run`, `run_waited`,
-    `run_beside`, `run_write`), a line that it takes in part (`part` and as many more), two lines that it
-    writes in part (`part_write`); `meet` rows asked for at once, beyond which the halves of a line are fetched
-    one by one though copies run ahead; `kept`, `kept_tma` bytes of partial lines that L2 holds, `again` how often
-    those beyond come anew; `pages` runs that all blocks write at once, beyond which each costs `crowd` of
-    them more; `row`, `box` of the copy engine, `thin` a row shorter than a sector, which is fetched whole; `stored` until the engine has read a tile, `drained` until
-    stores have left the registers; `overlap`, `hidden` the exponents of what is busy and of what waits.
+    `issue` a warp instruction; `latency` of memory, `later` the share of it that each further round of
+    loads waits; `barrier` of a block; `held` a line of L1 by a load; `read`, `write` a byte, `mixed` a
+    byte of both more; bytes that a run costs more (`run`, `run_waited`, `run_beside`, `run_write`), a
+    line that it takes in part (`part` and as many more), two lines that it writes in part
+    (`part_write`); `meet` rows asked for at once, beyond which the parts of a line are fetched apart
+    though copies run ahead; `kept`, `kept_tma` bytes of partial lines that L2 holds, `again` how often
+    those beyond come anew; `pages` runs that all blocks write at once, beyond which each costs `crowd`
+    of them more; `row`, `box` of the copy engine, `thin` a row of half a sector, which L2 gives whole;
+    `stored` until the engine has read a tile, `drained` until stores have left the registers;
+    `overlap`, `hidden` the exponents of what is busy and of what waits.
     """
 
     issue: float = 0.364
@@ -104,9 +106,7 @@ def pipes(asked: Demand, machine: Constants = H200) -> dict[str, float]:
     written = asked.written_bytes + machine.run_write * asked.write_runs
     written = (written + machine.part_write * asked.write_parts) * (1 + machine.crowd * crowd)
     memory = machine.read * read + machine.write * written + machine.mixed * min(read, written)
-    waited = (
-        machine.barrier * asked.barriers + asked.own + machine.stored * asked.engine_stores
-    )
+    waited = machine.barrier * asked.barriers + asked.own + machine.stored * asked.engine_stores
     if asked.way:
         waited += machine.latency * (1 + machine.later * (asked.rounds - 1)) / asked.ahead
     elif asked.engine_stores:

@@ -10,7 +10,8 @@ from layoutcheck.dsl.tasks.machine_code import Turn, guarded, turn
 from layoutcheck.synthesis.compiled import Compiled
 
 OPCODES = {
-    "LDG": 0x981, "STS": 0x388, "STG": 0x986, "BAR": 0xB1D, "LDS": 0x984, "BRA": 0x947, "BULK": 0x5B4, "ADD": 0x210
+    "LDG": 0x981, "STS": 0x388, "STG": 0x986, "BAR": 0xB1D, "LDS": 0x984, "BRA": 0x947, "BULK": 0x5B4,
+    "ADD": 0x210,
 }  # fmt: skip
 ALWAYS = 7
 
@@ -29,7 +30,7 @@ def cubin(code: bytes) -> bytes:
 
 
 def code(*words: str, loop: int | None = None) -> bytes:
-    """Instructions `NAME key=value ...`; `to` is the number that a branch goes to, `loop` that of one at the end.
+    """Instructions `NAME key=value ...`; a branch goes `to` that number, one at the end to `loop`.
 
     `stall`, the scoreboards that it `writes` and `reads`, a mask of those that it `waits` for, its `guard`.
     """
@@ -75,7 +76,9 @@ def test_what_waits_for_a_load_is_behind_it_by_a_latency(words: list[str], expec
 
 def test_a_turn_takes_its_stalls_and_what_it_waits_for_shared_memory() -> None:
     """30 cycles until shared memory answers, 15 until a store has read its registers (docs/banks.md)."""
-    found = turn(code("LDS writes=2 stall=2", "ADD stall=4 waits=4", "ADD stall=5", "BAR stall=1", loop=0), False)
+    found = turn(
+        code("LDS writes=2 stall=2", "ADD stall=4 waits=4", "ADD stall=5", "BAR stall=1", loop=0), False
+    )
     assert found == Turn(instructions=5, alone=0, cycles=30 + 4 + 5 + 1 + 1, rounds=0, barriers=1, loaded=0)
     assert turn(code("STS reads=3", "ADD waits=8", loop=0), False).cycles == 15 + 1 + 1
 

@@ -24,7 +24,7 @@ _NAMES = {
     0x981: "LDG", 0x986: "STG", 0x388: "STS", 0x988: "STS", 0x984: "LDS", 0x83B: "LDSM", 0x844: "STSM",
     0xFAE: "LDGSTS", 0x947: "BRA", 0xB1D: "BAR", 0x5B4: "BULK", 0x3B5: "BULK", 0x9B7: "BULK",
 }  # fmt: skip
-"""The lowest 12 bits of sm_90's instructions, as nvdisasm 13.0 names them; "BULK" are those of the copy engine."""
+"""The lowest 12 bits of sm_90's instructions, as nvdisasm names them; "BULK" are those of the copy engine."""
 _MEMORY = frozenset({"LDG", "STG", "STS", "LDS", "LDSM", "STSM", "LDGSTS"})
 _WIDTHS = (1, 1, 2, 2, 4, 8, 16, 0)
 """Bytes of an access, by bits 73 to 75."""
@@ -38,8 +38,11 @@ _TURNS = 3
 
 
 class Instruction(NamedTuple):
-    """`writes` and `reads` are the scoreboards that it holds until its result is there, or its registers are
-    read: none is 7. `waits` has a bit for each that it waits for, `stall` are cycles until the next."""
+    """An instruction, and what it waits for.
+
+    `writes` and `reads` are the scoreboards that it holds until its result is there, or its registers are
+    read; 7 is none. `waits` has a bit for each that it waits for, `stall` are cycles until the next.
+    """
 
     name: str
     guard: int

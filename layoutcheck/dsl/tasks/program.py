@@ -1,8 +1,9 @@
-"""A whole program of ours, compiled by the DSL: its kernel's registers, its PTX, and what a turn of its loop takes.
+"""A whole program of ours, compiled by the DSL: registers, PTX, and what a turn of the loop takes.
 
-An item is `{"code", "arch", "arguments", "scalars", "looks"}`: the source of a module with `launch`, an architecture,
-for each tensor its element type and strides (`["BFloat16", ["?", 8], 1]`, numbers or divisors), how many
-32-bit integers `launch` takes after the stream, and whether it `looks` at registers without storing them.
+An item is `{"code", "arch", "arguments", "scalars", "looks"}`: the source of a module with `launch`, an
+architecture, for each tensor its element type and strides (`["BFloat16", ["?", 8], 1]`, numbers or
+divisors), how many 32-bit integers `launch` takes after the stream, and whether it looks at registers
+without storing them.
 """
 
 from __future__ import annotations
