@@ -33,8 +33,8 @@ def _figures() -> str:
     error, again = 100 * fitted["error"], min(ran["tau_repeated"].values())
     paragraphs = (
         f"{len(plans):,} plans of {len(requests)} requests ran on an H200 ([evidence](evidence.md)); half of "
-        f"the times are within {error:.0f} % of the predicted. The order is judged by the pairs of plans of one "
-        "request whose times are more than 5 % apart, and by seeds that ran after the model was done:",
+        f"the times are within {error:.0f} % of the predicted. The order is judged by the pairs of plans of "
+        "one request whose times are more than 5 % apart, and by seeds that ran after the model was done:",
         f"All plans together have a tau of {fitted['all']:.2f} with `--compiled`. Measured again, the plans "
         f"of these seeds have the same order (tau {again:.1f}). So the order is a good guess, less good "
         "without the compiler: measure the first few.",
