@@ -96,6 +96,30 @@ def test_registers_of_the_compiler_take_the_place_of_the_guess(plans: Synthesis)
     assert many.cycles > few.cycles
 
 
+def test_what_was_compiled_is_of_a_turn_and_asked_is_of_a_tile() -> None:
+    """A thread loads 32 bytes of a tile: a turn that loads 128 takes four."""
+    found = lc.synthesize("(64,32)", K, "registers", engine="universal", major="K")
+    direct = next(plan for plan in found.plans if plan.kind == "direct")
+    made = Compiled(32, 400, cycles=800.0, rounds=8.0, loaded=128)
+    asked = replace(direct, made=made).demand
+    assert (asked.instructions, asked.own, asked.rounds) == (4 * 100, 200, 2)
+
+
+def test_the_warp_that_starts_bulk_copies_executes_more_than_the_others(plans: Synthesis) -> None:
+    bulk = next(plan for plan in plans.plans if plan.kind.startswith("tma"))
+    asked = replace(bulk, made=Compiled(32, 100, alone=50, barriers=1, cycles=300.0)).demand
+    assert (asked.instructions, asked.own) == (4 * 100 + 50, 300)
+    two = replace(bulk, made=Compiled(32, 100, alone=50, barriers=2, cycles=300.0)).demand
+    assert (two.instructions, two.own) == (4 * 50 + 25, 150)
+
+
+@pytest.mark.parametrize(("src", "rounds"), [("gmem (?,?):(?,1)", 3), (K, 2)])
+def test_many_narrow_loads_are_guessed_to_wait_in_rounds(src: str, rounds: int) -> None:
+    """A thread takes 64 bytes of the tile, by 2 at a time or by 16: its registers hold half of them at once."""
+    found = lc.synthesize("(64,64)", src, "registers", engine="universal", major="K")
+    assert next(plan for plan in found.plans if plan.kind == "direct").demand.rounds == rounds
+
+
 LOOPS = """
 .entry k() {
     mov.u32 %r1, 0;
