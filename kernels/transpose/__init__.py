@@ -20,7 +20,7 @@ from kernels.transpose.ldmatrix import build_ldmatrix_trans, build_swizzled
 from kernels.transpose.narrow import build_narrow
 from kernels.transpose.registers import build_registers
 from kernels.transpose.ribbon import Ribbon, build_ribbon
-from kernels.transpose.shifted import build_shifted
+from kernels.transpose.shifted import Shifted, build_shifted
 from kernels.transpose.staged import build_staged
 from kernels.transpose.tma import build_tma
 from kernels.transpose.whole import build_whole
@@ -86,7 +86,7 @@ VARIANTS = {
         "the best that layoutcheck.synthesize finds: cp.async, blocks turned on the way out",
     ),
     "shifted": Variant(
-        build_shifted,
+        partial(build_shifted, Shifted((56, 128), 4, 16, fetch=True)),
         "legal",
         "any pitch and base: aligned 16-byte chunks both ways, shifted by the trip through shared memory",
     ),

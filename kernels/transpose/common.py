@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 import cutlass
 from cuda.bindings import runtime as cuda
 from cutlass import cute
+from cutlass._mlir.dialects import nvvm
 from cutlass.cute.nvgpu import CopyUniversalOp
 from cutlass.cute.runtime import make_fake_stream, make_fake_tensor
+from cutlass.cutlass_dsl import dsl_user_op
 
 N_TILE, M_TILE = 128, 64
 """The tile of NVIDIA/cutlass#2320: 64 rows of `x`, 128 contiguous elements each."""
@@ -84,6 +86,61 @@ def enter(early: cutlass.Constexpr):
     if cutlass.const_expr(early):
         cute.arch.griddepcontrol_launch_dependents()
         cute.arch.griddepcontrol_wait()
+
+
+@cute.jit
+def enter_fetching(
+    early: cutlass.Constexpr,
+    residents: cutlass.Constexpr,
+    t: cute.Tensor,
+    first: cutlass.Int64,
+    apart: cutlass.Int64,
+    runs: cutlass.Int32,
+    length: cutlass.Int32,
+):
+    """As `enter`; what the block is going to load comes to the L2 while it waits.
+
+    That is `runs` runs of `length` elements, `apart` from one to the next, the first at element `first` of
+    the memory of `t`. The L2 is where the writes of the kernel ahead meet, so what it still writes is not
+    missed; nothing comes nearer before it has ended. Only the first blocks can find that they have to wait,
+    `residents` of a multiprocessor.
+    """
+    if cutlass.const_expr(early):
+        cute.arch.griddepcontrol_launch_dependents()
+        bx, by, bz = cute.arch.block_idx()
+        wide, high, _ = cute.arch.grid_dim()
+        if bx + wide * (by + high * bz) < multiprocessors() * residents:
+            fetch_runs(t, first, apart, runs, length)
+        cute.arch.griddepcontrol_wait()
+
+
+@cute.jit
+def fetch_runs(
+    t: cute.Tensor,
+    first: cutlass.Int64,
+    apart: cutlass.Int64,
+    runs: cutlass.Int32,
+    length: cutlass.Int32,
+):
+    """See `enter_fetching`: whole 16-byte chunks, none that reaches out of its run."""
+    threads, _, _ = cute.arch.block_dim()
+    tid, _, _ = cute.arch.thread_idx()
+    bytes_each = t.element_type.width // 8
+    # Runs side by side go to different warps, each of which asks for its own one by one.
+    for run in cutlass.range(tid % 32 * (threads // 32) + tid // 32, runs, threads, unroll=1):
+        begin = t.iterator.toint() + (first + run * apart) * bytes_each
+        end = (begin + length * bytes_each) & ~15
+        begin = (begin + 15) & ~15
+        if end > begin:
+            fetch_to_l2(begin, cutlass.Int32(end - begin))
+
+
+@dsl_user_op
+def fetch_to_l2(address: cutlass.Int64, size: cutlass.Int32, *, loc: Any = None, ip: Any = None) -> None:
+    """Ask for `size` bytes of global memory from `address` on, both multiples of 16."""
+    memory = cute.make_ptr(cutlass.Int8, address, cute.AddressSpace.gmem, assumed_align=16, loc=loc, ip=ip)
+    pointer = memory.to_llvm_ptr(loc=loc, ip=ip)
+    nvvm.cp_async_bulk_prefetch(pointer, size.ir_value(loc=loc, ip=ip), loc=loc, ip=ip)
 
 
 @cute.jit

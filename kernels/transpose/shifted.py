@@ -20,7 +20,7 @@ import cutlass
 from cutlass import cute
 from cutlass.cute.nvgpu import CopyUniversalOp, LoadCacheMode, cpasync
 
-from kernels.transpose.common import SMEM_KIB, Kernel, enter, fake_args
+from kernels.transpose.common import EVICT_LAST, SMEM_KIB, Kernel, enter, enter_fetching, fake_args
 from kernels.transpose.registers import load_wide, store_wide
 
 CHUNK = 8
@@ -31,11 +31,13 @@ LANES_M, LANES_N = 8, 4
 
 
 class Shifted(NamedTuple):
-    """`tile`: elements of a thread block along (N, M), multiples of (4 * warps, 64).
+    """`tile`: elements of a thread block along (N, M), multiples of (8, 64).
 
     `align`: elements of `y` that no two blocks share a run of, 8 to 64, a divisor of 4 * `warps`; `store` and
-    `load`: cache hints, or `async` for loads past the registers; `tight`: the tile holds all rows of `x`, and
-    `y` has no gaps, so that the chunk that two of its rows share is written as a whole.
+    `load`: cache hints, or `async` for loads past the registers, `edges` if the policy of the loads holds
+    for the chunk that a row needs beyond the tile, too; `tight`: the tile holds all rows of `x`, and `y` has
+    no gaps, so that the chunk that two of its rows share is written as a whole; `most`: blocks on a
+    multiprocessor, at most; `fetch`: a block that starts early has what it will load brought to the L2.
     """
 
     tile: tuple[int, int] = (64, 128)
@@ -44,6 +46,8 @@ class Shifted(NamedTuple):
     store: str = "plain"
     load: str = "async"
     tight: bool = False
+    most: int = 32
+    fetch: bool = False
 
     @property
     def threads(self) -> int:
@@ -61,9 +65,24 @@ class Shifted(NamedTuple):
         return self.tile[0] + CHUNK
 
     @property
+    def snug(self) -> bool:
+        """Whether the threads divide into rows with the chunk that a row needs beyond those of the tile."""
+        return self.threads % (self.pitch // CHUNK) == 0
+
+    @property
+    def each(self) -> int:
+        """Chunks of a row that are read side by side."""
+        return self.pitch // CHUNK if self.snug else self.tile[0] // CHUNK
+
+    @property
     def step(self) -> int:
         """Rows that the threads read at a time, a multiple of 8."""
-        return self.threads // (self.tile[0] // CHUNK) & ~(CHUNK - 1)
+        return self.threads // self.each & ~(CHUNK - 1)
+
+    @property
+    def edges(self) -> bool:
+        """Whether the policy of the loads holds for the chunk beyond the tile, too."""
+        return self.load.endswith("edges")
 
     def chunks_of(self, rows: int) -> int:
         """Chunks in shared memory from a row to the one so many further on, a multiple of 8."""
@@ -77,7 +96,7 @@ class Shifted(NamedTuple):
     @property
     def residents(self) -> int:
         """Blocks that a multiprocessor has shared memory and threads for; registers must suffice for them."""
-        return min(1024 * SMEM_KIB // self.smem_bytes, 2048 // self.threads)
+        return min(1024 * SMEM_KIB // self.smem_bytes, 2048 // self.threads, self.most)
 
     @property
     def carveout(self) -> int:
@@ -104,7 +123,6 @@ def transpose_chunks(
 
     Matrix i of a batch starts `apart` times i further on; `whole`: see `load_chunk`.
     """
-    enter(early)
     bm, bn, item = cute.arch.block_idx()
     starts = (starts[0] + item * apart[0], starts[1] + item * apart[1])
     tile_n, tile_m = plan.tile
@@ -116,6 +134,12 @@ def transpose_chunks(
     smem = cutlass.memory.SmemAllocator().allocate_tensor(x.element_type, layout, byte_alignment=128)
     n0, m0 = bn * tile_n, bm * tile_m
     first = m0 - (plan.align - 1)
+    if cutlass.const_expr(plan.fetch):
+        low, high = max(first, 0), min(first + plan.rows, shape[0])
+        corner, wide = starts[0] + low * pitches[0] + n0, min(plan.pitch, shape[1] - n0)
+        enter_fetching(early, plan.residents, x, corner, pitches[0], high - low, wide)
+    else:
+        enter(early)
     if first > 0 and first + plan.rows < shape[0] and n0 + plan.pitch <= shape[1]:
         load_rows(x, smem, shape, pitches[0], starts[0], whole, n0, first, True, True, plan)
         held = load_held(x, pitches[0], starts[0], n0, first, plan)
@@ -159,9 +183,10 @@ def load_rows(
     `every`: it has all, and 8 columns and a row more on every side; `safe`: no chunk reaches out of memory.
     """
     tid, _, _ = cute.arch.thread_idx()
-    each = plan.tile[0] // CHUNK
-    # The chunk past those is needed by rows that start within one.
-    load_every(x, smem, shape, ldx, start, whole, n0, first, tid, each, plan.threads, every, safe, plan)
+    each = plan.each
+    if cutlass.const_expr(not plan.snug):
+        # The chunk past those is needed by rows that start within one.
+        load_every(x, smem, shape, ldx, start, whole, n0, first, tid, each, plan.threads, every, safe, plan)
     if cutlass.const_expr(plan.load == "async" or not every):
         load_every(
             x,
@@ -218,11 +243,24 @@ def load_every(
                 if cutlass.const_expr(not every):
                     inside = inside and first + row + i * step >= 0 and first + row + i * step < m
                 if inside:
-                    cute.copy(atom, x[None, here + i * apart], slots[None, slot + i * below])
+                    source, target = x[None, here + i * apart], slots[None, slot + i * below]
+                    if cutlass.const_expr(plan.edges):
+                        copy_kept(source, target)
+                    else:
+                        cute.copy(atom, source, target)
         else:
             for i in cutlass.range(passes, unroll=1):
                 if row < plan.rows - i * step and first + row + i * step >= 0 and first + row + i * step < m:
                     load_chunk(atom, x, here + i * apart, slots[None, slot + i * below], whole)
+
+
+@cute.jit
+def copy_kept(source: cute.Tensor, target: cute.Tensor):
+    """A chunk to shared memory, asynchronously, with the L2 policy that keeps its line: no atom takes one."""
+    cute.arch.inline_ptx(
+        "cp.async.cg.shared.global.L2::cache_hint [{$r0}], [{$r1}], 16, {$r2};",
+        read_only_args=[target.iterator.toint(), source.iterator.toint(), cutlass.Int64(EVICT_LAST)],
+    )
 
 
 @cute.jit
@@ -238,7 +276,7 @@ def load_held(
     if cutlass.const_expr(plan.load == "async"):
         return None
     tid, _, _ = cute.arch.thread_idx()
-    each, step = plan.tile[0] // CHUNK, plan.step
+    each, step = plan.each, plan.step
     row = tid // each
     here, apart = ((start + (first + row) * ldx + n0) >> 3) + tid % each, ldx * (step // CHUNK)
     passes = -(-plan.rows // step)
@@ -254,7 +292,7 @@ def keep_held(held, smem: cute.Tensor, plan: cutlass.Constexpr):
     """What `load_held` loaded, to shared memory."""
     if cutlass.const_expr(held is not None):
         tid, _, _ = cute.arch.thread_idx()
-        each, step = plan.tile[0] // CHUNK, plan.step
+        each, step = plan.each, plan.step
         row, below = tid // each, plan.chunks_of(step)
         slot = row * (plan.pitch // CHUNK) + (row >> 3) + tid % each
         slots = in_slots(smem)
@@ -336,20 +374,24 @@ def store_chunks(
     m, n = shape
     n1, ahead, chunk, m1, places, corner, ldx = where
     flat = cute.make_tensor(smem.iterator, cute.make_layout(cute.cosize(smem.layout)))
-    passes_n, passes_m = plan.tile[0] // (LANES_N * plan.warps), plan.tile[1] // (LANES_M * CHUNK)
+    at_once = LANES_N * plan.warps
+    passes_n, passes_m = -(-plan.tile[0] // at_once), plan.tile[1] // (LANES_M * CHUNK)
     for i in cutlass.range_constexpr(passes_n):
+        column1 = n1 + i * at_once
         for j in cutlass.range_constexpr(passes_m):
             taken = cute.make_rmem_tensor((CHUNK,), y.element_type)
-            further = i * LANES_N * plan.warps + j * LANES_M * (CHUNK * plan.pitch + CHUNK)
+            further = i * at_once + j * LANES_M * (CHUNK * plan.pitch + CHUNK)
             for k in cutlass.range_constexpr(CHUNK):
                 taken[k] = flat[places[k] + further]
             turned = rotated(taken, ahead)
             row = m1 + j * LANES_M * CHUNK
-            here = chunk + i * (LANES_N * plan.warps // CHUNK) * ldy + j * LANES_M
-            if cutlass.const_expr(every):
+            here = chunk + i * (at_once // CHUNK) * ldy + j * LANES_M
+            if cutlass.const_expr(every and (i + 1) * at_once <= plan.tile[0]):
                 store_wide(turned, y[None, here], plan.store)
-            elif n0 + n1 + i * LANES_N * plan.warps < n:
-                column1 = n1 + i * LANES_N * plan.warps
+            elif cutlass.const_expr(every):
+                if column1 < plan.tile[0]:
+                    store_wide(turned, y[None, here], plan.store)
+            elif column1 < min(plan.tile[0], n - n0):
                 shared = row >= 0 and row < m and column1 + 1 < plan.tile[0] and n0 + column1 + 1 < n
                 if row >= 0 and row + CHUNK <= m:
                     store_wide(turned, y[None, here], plan.store)

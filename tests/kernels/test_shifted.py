@@ -7,6 +7,7 @@ import pytest
 pytest.importorskip("cutlass", reason="kernels/ needs nvidia-cutlass-dsl")
 
 
+from kernels.transpose.common import SMEM_KIB
 from kernels.transpose.plans import PLANS
 from kernels.transpose.shifted import CHUNK, LANES_M, LANES_N, Shifted, ahead_by, column, in_smem
 from layoutcheck.machine.banks import shared_wavefronts
@@ -29,7 +30,12 @@ def gathered(
 
 
 @pytest.mark.parametrize(
-    "plan", [Shifted(), Shifted((128, 128), 8, 16), Shifted((192, 256), 16, 32)], ids=str
+    "plan",
+    [
+        *(Shifted(), Shifted((128, 128), 8, 16), Shifted((128, 256), 16, 32)),
+        *(Shifted((248, 128), 16, 16), Shifted((256, 128), 16, 16), Shifted((56, 128), 4, 16)),
+    ],
+    ids=str,
 )
 def test_no_pitch_and_no_base_makes_the_gather_conflict(plan: Shifted) -> None:
     worst = {
@@ -42,10 +48,49 @@ def test_no_pitch_and_no_base_makes_the_gather_conflict(plan: Shifted) -> None:
     assert worst == {}
 
 
-def test_the_columns_of_a_pass_are_all_of_them_once() -> None:
+SHIFTED = [*(plan for plan in PLANS.values() if isinstance(plan, Shifted)), Shifted((56, 128), 4, 16)]
+
+
+@pytest.mark.parametrize("plan", SHIFTED, ids=str)
+def test_every_column_of_a_tile_is_stored_once(plan: Shifted) -> None:
+    """In passes of 4 columns a warp; in the last, the warps beyond the tile's columns have none."""
+    at_once = LANES_N * plan.warps
     for pitches in (0, 1, 2, 3):
-        taken = [column(warp, lane, pitches) for warp in range(4) for lane in range(LANES_N)]
-        assert sorted(taken) == list(range(16))
+        taken = [
+            column1
+            for warp, lane, step in product(
+                range(plan.warps), range(LANES_N), range(-(-plan.tile[0] // at_once))
+            )
+            if (column1 := column(warp, lane, pitches) + step * at_once) < plan.tile[0]
+        ]
+        assert sorted(taken) == list(range(plan.tile[0]))
+    # What comes a pass later starts as far into a run of `align` elements, whatever the pitch.
+    assert at_once % plan.align == 0
+
+
+@pytest.mark.parametrize("plan", SHIFTED, ids=str)
+def test_every_chunk_of_a_row_is_loaded_once(plan: Shifted) -> None:
+    """By rows of threads; where they do not take the chunk past the tile, a thread a row does."""
+    beyond = [] if plan.snug else product(range(plan.rows), [plan.each])
+    loaded = [
+        *(
+            (tid // plan.each + first, tid % plan.each)
+            for first in range(0, plan.rows, plan.step)
+            for tid in range(plan.step * plan.each)
+            if tid // plan.each + first < plan.rows
+        ),
+        *beyond,
+    ]
+    assert plan.step * plan.each <= plan.threads
+    assert sorted(loaded) == list(product(range(plan.rows), range(plan.pitch // CHUNK)))
+
+
+@pytest.mark.parametrize("plan", SHIFTED, ids=str)
+def test_what_a_thread_holds_leaves_registers_for_the_rest(plan: Shifted) -> None:
+    """Four a chunk, of those that `residents` blocks leave to a thread: it works out addresses in 24 more."""
+    held = 0 if plan.load == "async" else 4 * -(-plan.rows // plan.step)
+    assert held + 24 <= 65536 // (plan.residents * plan.threads)
+    assert plan.residents * plan.smem_bytes <= 1024 * SMEM_KIB
 
 
 @pytest.mark.parametrize("plan", [plan for plan in PLANS.values() if isinstance(plan, Shifted)], ids=str)

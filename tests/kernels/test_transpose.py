@@ -136,5 +136,8 @@ def test_what_starts_early_touches_no_memory_before_the_kernel_ahead_has_ended(b
     assert early == expected
     for name in early:
         before, after = found[name]["ptx"].split("griddepcontrol.wait;")
-        assert not matching(memory_ops(before), "(ld|st).global|cp"), name
+        # To the L2, where the writes of the kernel ahead meet, but no nearer.
+        fetched = {"cp.async.bulk.prefetch.L2.global": 1} if name == "shifted" else {}
+        assert matching(memory_ops(before), "(ld|st).global|cp") == fetched, name
+        assert not matching(memory_ops(after), "cp.async.bulk"), name
         assert matching(memory_ops(after), "ld.global|cp") and matching(memory_ops(after), "st.global"), name
