@@ -1,10 +1,10 @@
 """Times and hardware counters of every transpose of kernels/ that runs: what the cost model is held against.
 
-    python -m benchmarks.transpose_counters --out transpose_counters.json       needs ncu, a GPU, torch, the
-    DSL
+    python -m benchmarks.transpose_counters --out transpose_counters.json [--plans]     needs ncu, a GPU,
+    torch, the DSL
 
 Each variant is timed as in bench_transpose.py, then runs once to warm up and once under Nsight Compute, in
-the order of `kernels.transpose.VARIANTS`.
+the order of `kernels.transpose.VARIANTS`. `--plans`: plans of `transpose` at the shapes of PLANNED instead.
 """
 
 from __future__ import annotations
@@ -15,11 +15,23 @@ import io
 import json
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 SIZE = 8192
 ROUNDS = 30
+
+PLANNED = {
+    "16384x16384": ("elementwise", "exchange 128x128 last, 768"),
+    "32768x32768": ("exchange 128x128 last, 768",),
+    "16383x16385": ("shifted 256x128 by 16 last", "shifted 248x128 by 16 last"),
+    "255x131072": ("shifted 64x128 by 16", "shifted 64x320 tight"),
+    "33x500000": ("elementwise", "packed, 33 rows, 1"),
+    "500000x33": ("few columns, 288",),
+    "1000x77x129": ("whole, 512",),
+}
 
 COUNTERS = {
     "instructions": "smsp__inst_executed.sum",
@@ -70,22 +82,47 @@ def child() -> None:
             continue
         dtype = torch.float32 if name == "fp32_elementwise" else torch.bfloat16
         x, y = random_bits(SIZE, SIZE, dtype), torch.empty((SIZE, SIZE), dtype=dtype, device="cuda")
-        launch = Compiled(variant.builder()).launch(x, y)
-        launch()
-        torch.cuda.synchronize()
-        torch.cuda.profiler.start()
-        launch()
-        torch.cuda.synchronize()
-        torch.cuda.profiler.stop()
-        print(f"VARIANT {name}", flush=True)
+        count(name, Compiled(variant.builder()).launch(x, y))
 
 
-def profile() -> tuple[list[str], list[dict[str, Any]]]:
-    """The ncu command, and one row of counters a variant."""
+def count_plans() -> None:
+    """As `child`, of the plans and shapes of PLANNED."""
+    import torch
+
+    from benchmarks.transpose_shapes import Shape, launch_of, pair
+    from kernels.transpose.plans import candidates
+
+    for shape, names in PLANNED.items():
+        x, y = pair(Shape.named(shape))
+        bits = x.view(torch.int16).view(-1), y.view(torch.int16).view(-1)
+        for name in names:
+            if name == "elementwise":
+                count(f"{name} {shape}", partial(torch.bitwise_not, bits[0], out=bits[1]))
+            else:
+                count(f"{name} {shape}", launch_of(candidates(x, y)[name], x, y))
+        del x, y, bits
+        torch.cuda.empty_cache()
+
+
+def count(name: str, launch: Callable[[], Any]) -> None:
+    """Launch once outside the profiler's window, once inside."""
+    import torch
+
+    launch()
+    torch.cuda.synchronize()
+    torch.cuda.profiler.start()
+    launch()
+    torch.cuda.synchronize()
+    torch.cuda.profiler.stop()
+    print(f"VARIANT {name}", flush=True)
+
+
+def profile(child: str) -> tuple[list[str], list[dict[str, Any]]]:
+    """The ncu command, and one row of counters for each that `child`, an option of this script, launches."""
     command = [
         "ncu", "--clock-control", "none", "--cache-control", "none", "--profile-from-start", "off", "--csv",
         "--page", "raw", "--metrics", ",".join(metrics().values()),
-        sys.executable, "-m", "benchmarks.transpose_counters", "--child",
+        sys.executable, "-m", "benchmarks.transpose_counters", child,
     ]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     lines = done.stdout.splitlines()
@@ -115,25 +152,34 @@ def _scaled(value: float, unit: str) -> float:
 def main() -> None:
     options = argparse.ArgumentParser()
     options.add_argument("--out", type=Path)
-    options.add_argument("--child", action="store_true")
+    options.add_argument("--plans", action="store_true", help="plans at some shapes, not variants at one")
+    options.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
+    options.add_argument("--plans-child", action="store_true", help=argparse.SUPPRESS)
     given = options.parse_args()
     if given.child:
         child()
         return
+    if given.plans_child:
+        count_plans()
+        return
     from benchmarks.bench_transpose import environment, time_variants
 
-    times = time_variants(SIZE, SIZE, ROUNDS)
-    command, rows = profile()
-    about = environment() | {"command": f"python -m benchmarks.transpose_counters --out {given.out.name}"}
-    found = {
-        "environment": about,
-        "ncu": " ".join(command[:-3]),
-        "size": SIZE,
-        "times": times,
-        "variants": rows,
-    }
+    about = environment() | {"command": "python -m benchmarks.transpose_counters " + " ".join(sys.argv[1:])}
+    if given.plans:
+        command, rows = profile("--plans-child")
+        found = {"environment": about, "ncu": " ".join(command[:-3]), "plans": rows}
+    else:
+        times = time_variants(SIZE, SIZE, ROUNDS)
+        command, rows = profile("--child")
+        found = {
+            "environment": about,
+            "ncu": " ".join(command[:-3]),
+            "size": SIZE,
+            "times": times,
+            "variants": rows,
+        }
     given.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    for row in (*times, *rows):
+    for row in (*found.get("times", ()), *rows):
         print(row)
 
 

@@ -6,6 +6,7 @@ python -m benchmarks.transpose_page docs/evidence/transpose.json > docs/kernels.
 from __future__ import annotations
 
 import json
+import math
 import sys
 from itertools import combinations
 from pathlib import Path
@@ -95,8 +96,27 @@ What a call keeps the host busy, microseconds, at {name}: {calls}. (`prepared` i
 """
 
 FRESH = """
-At shapes drawn at random ([transpose_fresh.json](evidence/transpose_fresh.json), {device}, the same
-command): {summary} Behind: {behind}.
+At shapes drawn at random ([{file}](evidence/{file}), {device}, {date}): {summary}
+Behind: {behind}.
+"""
+
+COUNTED = """
+## What is left
+
+What Nsight Compute counted of one launch that follows another ({device}, {date};
+[transpose_plans_counted.json](evidence/transpose_plans_counted.json)). *Read* and *written* are bytes of
+device memory over those of the matrix; what is still in the L2 at the end is not written yet. *Sectors* are
+what the L2 was asked for, and what it was given, over those of the matrix. *Memory*, *L2* and *issue* are
+percentages of each one's peak.
+"""
+
+COUNTED_TAIL = """
+At 16384 x 16384 and above nothing is moved twice and no other pipe is half busy: what separates `exchange`
+from the elementwise kernel is how busy memory is kept, in an order that no hint, tile or prefetch of the runs
+in `kernels/NOTES.md` betters. Where pitches are odd, pieces of rows read sectors at both ends that their
+neighbours read as well. Thin matrices move no byte too many through memory and leave it half idle; they issue
+instructions instead, and their asynchronous copies to padded shared memory ask for sectors half as often
+again. That is what is left to cut.
 """
 
 SWEEP = """
@@ -119,15 +139,19 @@ TAIL = """
 
 - {shapes} shapes checked with the plans of {date}, tails, odd pitches, misaligned bases and strided views
   among them: {wrong} wrong.
-- At these and the random shapes, {plans} plans run, guard zones and padding included: {plans_wrong} wrong.
+- At these and the random shapes, {plans} plans run, guard zones and padding included: {plans_wrong} wrong
+  ({wrong_names}: tried, and not kept).
 - compute-sanitizer's memcheck over {memchecked} launches at small shapes, each tensor an allocation of its
   own: {memcheck}.
 - Every kernel may start before the one ahead of it has ended, and waits for it before it touches memory
   (programmatic dependent launch, sm_90 and later). In a row of launches, as here, each hides part of the next
   one's start; copy, elementwise kernel and peers have none. "Not early" is the share of the best plan
   of the quick run without it. A single launch was not timed.
-- The H100's first table has all 40 shapes, with the plans as they are; its second is an earlier run over
-  24 shapes, of which nine were timed.
+- The H200's second table has the shapes for which plans were tried on 2026-11-28; those that are kept
+  compile to the PTX of that run. `shifted 64x255 async last` and, among the plans counted, `shifted 128x256
+  by 32 last` are gone: 64x320 tight (39.6 us in the first table) and 128x256 by 32 edges were as quick.
+- The H100 has not seen the plans of that day. Its first table has all 40 shapes; its second is an earlier run
+  over 24 shapes, of which nine were timed.
 - The plan is chosen on buffers that rotate, as the table's do. For a matrix that is in the L2 already another
   may be quicker.
 - `evict_last` loads leave lines of `x` behind in the L2.
@@ -139,6 +163,14 @@ def main(path: Path) -> str:
     where = run["environment"]
     versions = ", ".join(f"{name} {version}" for name, version in where["versions"].items())
     forty = [json.loads(found.read_text()) for found in sorted(path.parent.glob("transpose_shapes*.json"))]
+    ours = [found for found in forty if found["memcheck"]]
+    wrong = [
+        f"`{plan}` at {name}"
+        for found in ours
+        for name, plans in found["wrong"].items()
+        for plan, count in plans.items()
+        if count
+    ]
     text = [
         HEAD,
         f"{where['device']}, driver {where['driver']}, {versions}; {where['date']}; `{where['command']}`.",
@@ -148,7 +180,8 @@ def main(path: Path) -> str:
         costs(json.loads(path.with_name("transpose_counters.json").read_text())),
         SHAPES,
         *[shapes(found) for found in forty],
-        drawn_at_random(json.loads(path.with_name("transpose_fresh.json").read_text())),
+        *[drawn_at_random(found) for found in sorted(path.parent.glob("transpose_fresh*.json"))],
+        counted(json.loads(path.with_name("transpose_plans_counted.json").read_text())),
         SWEEP,
         families(run["sweep"]),
         HINTS,
@@ -159,12 +192,11 @@ def main(path: Path) -> str:
             shapes=len(run["shapes"]),
             wrong=sum(c["wrong_elements"] > 0 for c in run["shapes"]),
             date=where["date"][:10],
-            plans=sum(len(found) for found in forty[0]["wrong"].values()),
-            plans_wrong=sum(
-                any_wrong > 0 for found in forty[0]["wrong"].values() for any_wrong in found.values()
-            ),
-            memchecked=forty[0]["memcheck"]["runs"],
-            memcheck=forty[0]["memcheck"]["said"][-1].strip("= ").lower(),
+            plans=sum(len(found) for run in ours for found in run["wrong"].values()),
+            plans_wrong=len(wrong),
+            wrong_names="; ".join(wrong),
+            memchecked=sum(run["memcheck"]["runs"] for run in ours),
+            memcheck=" and ".join({run["memcheck"]["said"][-1].strip("= ").lower() for run in ours}),
         ),
     ]
     return "\n".join(text)
@@ -281,11 +313,41 @@ def summary(rows: Rows) -> str:
     return f"{ahead}, {level}"
 
 
-def drawn_at_random(run: dict[str, Any]) -> str:
+def drawn_at_random(path: Path) -> str:
     """How the plans do at shapes that nobody chose."""
+    run = json.loads(path.read_text())
     behind = [f"{row['name']} ({against(row)[2]:.2f})" for row in run["rows"] if against(row)[2] < 1]
-    where = run["environment"]
-    return FRESH.format(summary=summary(run["rows"]), behind=", ".join(behind) or "none", **where)
+    where = run["environment"] | {"date": run["environment"]["date"][:10]}
+    return FRESH.format(
+        file=path.name, summary=summary(run["rows"]), behind=", ".join(behind) or "none", **where
+    )
+
+
+def counted(run: dict[str, Any]) -> str:
+    """What plans move, and what keeps them busy."""
+    where, body = run["environment"], []
+    for row in run["plans"]:
+        plan, name = row["name"].rsplit(" ", 1)
+        side = 2 * math.prod(int(extent) for extent in name.split("x"))
+        moved = [row[f"memory_{way}_bytes"] / side for way in ("read", "write")]
+        asked = [32 * row[f"l2_{way}_sectors"] / side for way in ("read", "write")]
+        busy = [row[f"{pipe}_percent"] for pipe in ("memory", "l2", "issue_active")]
+        figures = [f"{row['microseconds']:.1f}", *(f"{share:.3f}" for share in (*moved, *asked))]
+        body.append([name, plan, *figures, *(f"{percent:.0f}" for percent in busy)])
+    head = [
+        "M x N",
+        "plan",
+        "us",
+        "read",
+        "written",
+        "sectors read",
+        "sectors written",
+        "memory",
+        "L2",
+        "issue",
+    ]
+    table = grid(head, body).replace("| --- | ---: |", "| --- | --- |", 1)
+    return COUNTED.format(**where | {"date": where["date"][:10]}) + "\n" + table + "\n" + COUNTED_TAIL
 
 
 def of_exchange(run: dict[str, Any]) -> str:
