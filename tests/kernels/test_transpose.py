@@ -7,11 +7,17 @@ import subprocess
 import sys
 from collections import Counter
 
+import numpy as np
 import pytest
 
 from tests.environment import ROOT, python_path
+from tests.kernels.ptx_run import Memory, Program
 
 pytest.importorskip("cutlass", reason="kernels/ needs nvidia-cutlass-dsl")
+
+
+from kernels.transpose.ribbon import Ribbon
+from kernels.transpose.shifted import Shifted
 
 REPAIRED = [
     "match_layout",
@@ -141,3 +147,80 @@ def test_what_starts_early_touches_no_memory_before_the_kernel_ahead_has_ended(b
         assert matching(memory_ops(before), "(ld|st).global|cp") == fetched, name
         assert not matching(memory_ops(after), "cp.async.bulk"), name
         assert matching(memory_ops(after), "ld.global|cp") and matching(memory_ops(after), "st.global"), name
+
+
+X, Y = 0x7F0000000000, 0x7F8000000000
+"""Where the tensors of `moved` lie, but for what their bases are off."""
+
+
+def moved(
+    ptx: str,
+    grid: tuple[int, int, int],
+    args: tuple[int, ...],
+    m: int,
+    n: int,
+    pitches: tuple[int, int],
+    off: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """`y` (n,m) after the kernel has run, gaps included, and as it should be. Random bits in both before.
+
+    No more memory can be touched than from the first element of a tensor to the last, and none written twice.
+    """
+    bits = np.random.default_rng(m * n)
+    x = bits.integers(0, 1 << 16, (m - 1) * pitches[0] + n, dtype=np.uint16)
+    y = bits.integers(0, 1 << 16, (n - 1) * pitches[1] + m, dtype=np.uint16)
+    right = y.copy()
+    rows = np.lib.stride_tricks.as_strided(x, (m, n), (2 * pitches[0], 2))
+    np.lib.stride_tricks.as_strided(right, (n, m), (2 * pitches[1], 2))[:] = rows.T
+    out = bytearray(y.tobytes())
+    memory = Memory((X + 2 * off, bytearray(x.tobytes())), (Y + 2 * off, out), once=True)
+    Program(ptx).run(grid, memory, *args)
+    return np.frombuffer(out, np.uint16), right
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "pitches", "off"),
+    [(260, 66, (67, 263), 3), (140, 57, (64, 140), 0), (17, 120, (121, 17), 5)],
+)
+def test_shifted_moves_every_bit(built, m, n, pitches, off):
+    """Tiles with edges on any side and none; rows that start anywhere; a partial pass over the columns."""
+    plan = Shifted((56, 128), 4, 16, fetch=True)
+    starts = off % 8, off % plan.align
+    grid = (-(-(m + plan.align - 1) // plan.tile[1]), -(-n // plan.tile[0]), 1)
+    reach = starts[0] + (m - 1) * pitches[0] + n
+    bases = X + 2 * (off - starts[0]), Y + 2 * (off - starts[1])
+    args = (*bases, m, n, *pitches, 0, 0, *starts, starts[0], reach)
+    found, right = moved(built[1]["shifted"]["ptx"], grid, args, m, n, pitches, off)
+    assert (found == right).all()
+
+
+@pytest.mark.parametrize(("m", "n", "ldy", "off"), [(300, 33, 303, 5), (130, 3, 130, 0), (9, 64, 11, 1)])
+def test_few_columns_move_every_bit(built, m, n, ldy, off):
+    per_row = min(8, Ribbon("columns").chunks // n)
+    starts = off % 8, off % 64
+    grid = (-(-((m + 14) // 8) // per_row), 1, 1)
+    bases = X + 2 * (off - starts[0]), Y + 2 * (off - starts[1])
+    args = (*bases, m, n, ldy, *starts, starts[0], starts[0] + m * n, per_row)
+    found, right = moved(built[1]["few_columns"]["ptx"], grid, args, m, n, (n, ldy), off)
+    assert (found == right).all()
+
+
+@pytest.mark.parametrize(("m", "n", "ldx", "off"), [(33, 300, 303, 5), (3, 130, 130, 0), (64, 9, 11, 1)])
+def test_few_rows_move_every_bit(built, m, n, ldx, off):
+    starts, chunks = (off % 8, off % 64), 128
+    grid = (-(-(starts[1] + m * n) // (8 * chunks)), 1, 1)
+    bases = X + 2 * (off - starts[0]), Y + 2 * (off - starts[1])
+    args = (*bases, m, n, ldx, *starts, starts[0], starts[0] + (m - 1) * ldx + n, chunks)
+    found, right = moved(built[1]["few_rows"]["ptx"], grid, args, m, n, (ldx, m), off)
+    assert (found == right).all()
+
+
+def test_what_runs_kernels_sees_a_wrong_bit_and_a_wrong_access(built):
+    ptx, (m, n) = built[1]["shifted"]["ptx"], (21, 59)
+    args = (X, Y, m, n, n, m, 0, 0, 0, 0, 0, m * n)
+    found, right = moved(ptx, (1, 2, 1), args, m, n, (n, m), 0)
+    assert (found == right).all()
+    found, right = moved(ptx.replace("selp.b32", "max.s32"), (1, 2, 1), args, m, n, (n, m), 0)
+    assert (found != right).any()
+    with pytest.raises(AssertionError, match="are nobody's"):
+        moved(ptx, (1, 2, 1), (*args[:-1], m * n + 8), m, n, (n, m), 0)
