@@ -147,7 +147,7 @@ def _answer(entry: Known, match: re.Match[str], folded: str, place: str | None) 
     groups = {key: value for key, value in match.groupdict().items() if value}
     facts: tuple[str, ...] = ()
     if entry.level != ELSEWHERE:  # where no layout is at fault, none is shown
-        facts = _layouts(folded) if entry in tables.CPP else _tensors(folded) if entry in tables.DSL else ()
+        facts = _of_cpp(folded) if entry in tables.CPP else _tensors(folded) if entry in tables.DSL else ()
     if entry.name == "driver.tensor-map":
         from layoutcheck.catalogue import tensor_map  # of TMA's limits, which other errors do not need
 
@@ -160,10 +160,12 @@ def _answer(entry: Known, match: re.Match[str], folded: str, place: str | None) 
         groups["said"] = refused.message(groups["said"])
         groups["help"] = refused.remedy(groups["said"], groups.get("op", ""))
     if "{cause}" in entry.cause:
-        groups["cause"] = refused.cause(
-            groups.get("said") or groups.get("source") or groups.get("message", "")
+        said, path = (
+            groups.get("said") or groups.get("source") or groups.get("message", ""),
+            groups.get("op") or groups.get("room", ""),
         )
-        groups.setdefault("help", cpp_templates.helps(groups.get("op") or groups.get("room", "")))
+        groups["cause"] = cpp_templates.cause(said, path) if entry in tables.CPP else refused.cause(said)
+        groups.setdefault("help", cpp_templates.helps(path))
     if entry is _CODE_ALONE and "named" in groups:
         groups["code"] = groups.pop("named")
     if "code" in groups and "{fix}" in entry.remedy and "fix" not in groups:
@@ -236,8 +238,11 @@ def _filled(text: str, groups: dict[str, str]) -> str:
     return " ".join(_GROUP.sub(lambda found: shown.get(found[1], ""), text).split())
 
 
-def _layouts(folded: str) -> tuple[str, ...]:
+def _of_cpp(folded: str) -> tuple[str, ...]:
+    """The layouts of a C++ text; where it has none, the template arguments that the failed condition names."""
     bound = cpp_types.layouts(folded)[:_MOST_LAYOUTS]
+    if not bound:
+        return cpp_types.condition(folded)[:_MOST_LAYOUTS]
     return tuple(f"{one.parameter} = {one.layout}" if one.parameter else one.layout for one in bound)
 
 

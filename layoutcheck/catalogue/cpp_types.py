@@ -11,6 +11,9 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from layoutcheck.brackets import closing, split
+from layoutcheck.errors import InputError
+
 MOST_TYPES = 200  # layouts and bindings read from one text: an instantiation stack repeats them
 
 _TOKEN = re.compile(r"\s*([\w:]+(?:\s+(?:int|long|char|short))*|[<>,*&()]|-?[0-9]+)")
@@ -37,6 +40,14 @@ _BITS = {
     "double": 64,
 }
 _MATRIX = re.compile(r"SM(?:75|90)_U(?:32x([0-9])|16x([0-9]))_(LDSM|STSM)_([NT])")
+
+
+_ASSERTED = re.compile(
+    r"static_assert ?\( ?([^\"]{3,300}?),? ?(?:\"|\^|detected during|\);)|static assertion failed due to requirement '([^'\n]{3,300})'"
+)
+_WITH = re.compile(r"\[(?=with )with ")
+_LONGEST = 4000  # characters of one list of template arguments
+_LONGEST_PAIR = 160
 
 
 class Type(NamedTuple):
@@ -95,6 +106,29 @@ def operands(text: str) -> Operands | None:
     if source is None or target is None or atom is None or not source[2]:
         return None
     return Operands(source[0], target[0], atom[0], atom[1], source[1], target[1], source[2])
+
+
+def condition(text: str) -> tuple[str, ...]:
+    """The condition of the first assertion that failed, and the template arguments that it names; as printed."""
+    asserted = _ASSERTED.search(text)
+    if asserted is None:
+        return ()
+    words = (asserted[1] or asserted[2] or "").strip().rstrip(",").strip()
+    found = [f"the condition is {words}"]
+    given = _WITH.search(text, asserted.end())
+    if given:
+        try:
+            end = closing(text, given.start(), min(len(text), given.start() + _LONGEST))
+            pairs = split(text[given.end() : end - 1])
+        except InputError:  # cut short
+            return tuple(found)
+        named = set(re.findall(r"\b[A-Za-z]\w+", words))
+        found += [
+            pair
+            for pair in pairs
+            if len(pair) < _LONGEST_PAIR and pair.partition("=")[0].strip().rstrip("_") in named
+        ]
+    return tuple(found)
 
 
 def _tensor(

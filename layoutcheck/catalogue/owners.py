@@ -21,7 +21,7 @@ AMD = "AMD's ROCm"  # which words its errors as CUDA does
 # In order: a compiler or library stands before those that it is built on.
 _COMPILERS = (
     _owner(r"\bT\.(?:Parallel|copy|tma_copy|gemm|Pipelined|Kernel|alloc_\w+|atomic_\w+)\b|[Tt]ile-?[Ll]ang|suitable instruction for tcgen05|Check your layout\.|\bkernel \w+ input \w+ \w+ expected", "TileLang", "tile-ai/tilelang"),
-    _owner(r"\btvm\b|\bTVM\b|tvm::|\bvm\.builtin\.|Module\[\w+\] does not|tvm_ffi\.(?!core)", "TVM", "apache/tvm"),
+    _owner(r"\btvm\b(?!-ffi)|\bTVM\b(?!.?FFI)|tvm::|\bvm\.builtin\.|Module\[\w+\] does not|tvm_ffi\.(?!core)", "TVM", "apache/tvm"),
     _owner(r"cuda\.tile|cuda/tile|cu[Tt]ile|tileiras|\bTile<[a-z]\w*, ?\{", "cuTile", "NVIDIA/cutile-python"),
     _owner(r"\bmojo\b|\bmodular\b", "Mojo", "modular/modular"),
     _owner(r"[Hh]elion\b", "Helion", "pytorch/helion"),

@@ -23,6 +23,7 @@ _FEWEST_LETTERS = 14  # of a statement's own words: "Not supported." would match
 _FEW_LETTERS = 20  # below which a message that begins with a value must also end where the statement does
 _END = re.compile(r"[.!]? ?(?:$|-->|Traceback|File \"|suggestion:|note:|\S+\.py:[0-9])")
 _HOLE = ".{0,400}?"
+_EXPECTS = re.compile("[Ee]xpect(?:s|ed)")  # which one is worded so changes from version to version
 _PYTHONS = re.compile(
     r"\S{1,200}\(\) (?:got an unexpected|got multiple|missing [0-9]|takes )"
 )  # which the DSL words alike
@@ -126,6 +127,7 @@ def _statements(path: str, text: str, message: str) -> Iterator[tuple[int, Raise
         if weight < _FEWEST_LETTERS:
             continue
         pattern = "".join(_HOLE if part is None else re.escape(part) for part in template)
+        pattern = _EXPECTS.sub(_EXPECTS.pattern, pattern)
         match = re.match(pattern, message, re.DOTALL)
         whole = weight >= _FEW_LETTERS or template[0] is not None
         if match and (whole or template[-1] is None or _END.match(message, match.end())):

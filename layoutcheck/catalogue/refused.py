@@ -138,7 +138,7 @@ def _room(words: str, helps: str) -> tuple[re.Pattern[str], str]:
 ROOMS = (
     _room(r"tma|bulk|cpasync|im2col",
      "A TMA copy takes tensors that tma_partition made of grouped modes, an mbarrier (tma_bar_ptr=) for loads, and a shared tile "
-     "of the atom's own layout. " + TRACE),
+     "of the atom's own layout, with the swizzle in its pointer (allocate_tensor(dtype, layout.outer, byte_alignment=1024, swizzle=layout.inner)). " + TRACE),
     _room(r"tmem|tcgen05/copy",
      "Tensor memory is allocated in columns (a power of two from 32 to 512) and copied by 32-bit columns: make_tmem_copy(atom, tensor) "
      "with an atom of the tensor's element width. " + TRACE),
@@ -160,7 +160,19 @@ ROOMS = (
      "Arithmetic is on values in registers, tensor.load(): equal shapes and types; .to(dtype) converts them"),
     _room(r"layout|divide|product|compos|complement|inverse|slice|dice|crd2idx|idx2crd|tile|coalesce|group_modes|select|core\.py|size|shape|coord",
      EVALUATE),
+    _room(r"tvm_ffi|call_provider|cutlass_function|jit_arg",
+     "Compile and call in one manner: torch tensors with options='--enable-tvm-ffi', or cute tensors of from_dlpack; the function's annotations must fit what is passed"),
+    _room(r"\bjax/", "help(cutlass.jax) and NVIDIA's page on the DSL in JAX say what cutlass_call takes"),
+    _room(r"task_scheduling|experimental/", "The experimental part of the DSL changes from version to version: help() of the function, and the examples of the installed version, have its arguments"),
+    _room(r"base_dsl/array", "cutlass.Array is a typed pointer into one memory space: arr[start:count] is a vector of count elements, with count a Python integer; tuples are assigned, lists are not"),
+    _room(r"pyir|ast_(?:helpers|preprocessor|decorators)|multi_stage|leaf_utils|tree_utils",
+     "Decide while compiling what Python must know (cutlass.const_expr, cutlass.range_constexpr), and let a run-time loop or branch (cutlass.range) assign only numbers and tensors that had a value before it"),
+    _room(r"base_dsl/(?:compiler|jit_executor|export|env_manager|cache)|compile_options|compile_backend|jit_executor",
+     "Compile again with the installed DSL: help(cutlass.cute.compile) lists its options, and an object is loaded by the version and under the prefix that exported it"),
+    _room(r"(?:^|/)testing\.py|autotun", "help(cutlass.cute.testing) says what benchmark and autotune take: a compiled function, JitArguments, and the stream of the launch"),
+    _room(r"_mlir_helpers|base_dsl/typing|numeric", "Convert the value to one DSL type before the line, cutlass.Float32(x) or x.to(cutlass.Float32), and print type(x) of both operands"),
 )  # fmt: skip
+_FALLBACK = "Print the arguments before the line and compare them with help() of the function. " + TRACE
 _SPECIFIC = 6  # the first of them say more than the kind of the message does
 _LAYOUT, _TILER = (
     r"'?[!#]cute\.layout<\"(?P<layout>[^\"]{1,200})\">'?",
@@ -201,7 +213,7 @@ def remedy(said: str, where: str = "") -> str:
     found = kind(said)
     of_kind = found.helps if found else ""
     helps = _helps(where, ROOMS[:_SPECIFIC]) or of_kind or _helps(where, ROOMS) or _helps(said, ROOMS)
-    return helps or EVALUATE + ". " + TRACE
+    return helps or _FALLBACK
 
 
 def _helps(text: str, rooms: tuple[tuple[re.Pattern[str], str], ...]) -> str:

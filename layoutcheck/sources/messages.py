@@ -5,10 +5,12 @@ Wordings measured on DSL 4.2.1, 4.3.5, 4.5.0 and 4.8.1. White space is ignored i
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from layoutcheck.algebra import parse_tree
 from layoutcheck.digits import is_number
 from layoutcheck.errors import InputError
 from layoutcheck.machine.dtypes import dtype
@@ -160,7 +162,9 @@ _WORDINGS = (
         "LC113",
         "the shared layout does not have the tiler's modes",
         "make_tiled_tma_atom wants a shared layout with a mode of the same size for each mode of the tiler: "
-        "cute.tile_to_shape(atom, tiler, order).",
+        "cute.tile_to_shape(atom, tiler, order). For an operand of an MMA, or its scale factors, make the "
+        "shared layout from the mma_tiler that the atom gets (make_smem_layout_a, _b, _sfa, _sfb), and take "
+        "one stage of it.",
     ),
     _wording(
         r"shared-memoryoperandstrideatmode[0-9]+(?:leaf[0-9]+)?is(?P<bits>-?[0-9]+)bits,"
@@ -244,7 +248,7 @@ def explain(message: str) -> Explanation | None:
             title,
             _with_numbers(wording.meaning, squeezed, facts)
             if wording.meaning is _ALIGNMENT
-            else wording.meaning,
+            else _differing(squeezed) + wording.meaning,
             operand if operand in ("src", "dst") else None,
             evidence,
         )
@@ -260,3 +264,38 @@ def _with_numbers(meaning: str, message: str, facts: dict[str, Any]) -> str:
     except InputError:
         width = 16
     return meaning.format(bytes=max(1, bits // 8), elements=max(1, bits // width))
+
+
+_LAYOUT = re.compile(r"!cute\.layout<\"([^\":]{1,300}):")
+
+
+def _differing(message: str) -> str:
+    """In which mode the shared layout and the tile of a message differ in size; "" where it lacks either."""
+    shapes = _LAYOUT.findall(message)
+    try:
+        first, second = map(parse_tree, shapes)
+    except (InputError, ValueError):  # not two
+        return ""
+    if any("?" in shape for shape in shapes):
+        return ""
+    path: list[int] = []
+    while isinstance(first, tuple) and isinstance(second, tuple) and len(first) == len(second):
+        pairs = zip(first, second, strict=True)
+        at = next((at for at, (one, other) in enumerate(pairs) if _size(one) != _size(other)), None)
+        if at is None:
+            return ""
+        path.append(at)
+        first, second = first[at], second[at]
+    if _size(first) == _size(second):
+        return ""
+    mode = ".".join(map(str, path)) or "all"
+    return f"Mode {mode} is {_written(first)} in the shared layout and {_written(second)} in the tile. "
+
+
+def _size(shape: Any) -> int:
+    return math.prod(map(_size, shape)) if isinstance(shape, tuple) else int(shape)
+
+
+def _written(shape: Any) -> str:
+    """`(16,(4,2)) (128 elements)`."""
+    return f"{str(shape).replace(' ', '').replace(',)', ')')} ({_size(shape):,} elements)"

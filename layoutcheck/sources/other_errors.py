@@ -12,8 +12,8 @@ _LOC = re.compile(r'"([^"\n]{1,500}\.py)":([0-9]{1,9}):[0-9]')
 _ARROW = re.compile(r"[^\S\n]*\n\s*-->\s+([^\s:]{1,500}):([0-9]{1,9})")  # on the line after the message
 _REACH = 4000  # characters of traceback before a message that are searched for its line
 
-# What `cute.copy`, `autovec_copy`, `tma_partition` and `make_tiled_tma_atom` raise.
-_PYTHON = re.compile(
+# What `cute.copy`, `autovec_copy`, `tma_partition` and `make_tiled_tma_atom` raise; lines break at spaces.
+_MESSAGES = (
     r"Expected source and destination tensors to have the same (?:rank, but got [0-9]+ and [0-9]+"
     r"|size in mode-[0-9]+, but got \S+ and \S+)"
     r"|V-mode \(mode-0\) with rank > 2 is not supported yet[^\n]{0,200}"
@@ -22,7 +22,8 @@ _PYTHON = re.compile(
     r"|autovec_copy expects source and destination tensors to be statically shaped"
     r"|basic_copy expects the size of source, destination, and predicate tensors to match"
     r"|expects smem and gmem have the same size in the first rank, but got[^\n]{0,300}"
-    r"|expected top-level shape equivalence between the SMEM layout and the CTA V-map[^\n]{0,200}"
+    r"|(?:make_\w{0,12}tma_atom\w*: )?expected top-level shape equivalence between the SMEM layout and "
+    r"the CTA V-map(?:, but got '[^']{1,600}' and '[^']{1,600}'|[^\n]{0,200})"
     r"|unable to partition input tensors for TMA"
     r"|tma_(?:partition|load|store): shared-memory operand stride at mode [0-9]+[^\n]{0,200}"
     r"(?:\n[^\n]{0,100}not a multiple of the required[^\n]{0,100})?"  # as a report's lines were broken
@@ -33,6 +34,7 @@ _PYTHON = re.compile(
     r"layout type[^\n]{0,200}"
     r"|expects arch to be at least sm_[0-9]+, but got \w+"  # "one of ..." is an MMA's as well
 )
+_PYTHON = re.compile(_MESSAGES.replace(" ", r"\s+"))
 
 
 def python_errors(text: str) -> Iterator[tuple[str, str | None]]:

@@ -1,4 +1,4 @@
-"""Making pasted terminal output readable: colours, line prefixes and wrapped lines undone.
+"""Making pasted terminal output readable: escapes, colours, line prefixes and wrapped lines undone.
 
 Wrapping cannot be undone with certainty, so `readings` yields several versions of a text, the most faithful
 first; whoever looks for something in them keeps the version in which most of it is found.
@@ -6,6 +6,7 @@ first; whoever looks for something in them keeps the version in which most of it
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator
 
@@ -38,7 +39,19 @@ _INTEREST = (
     "excessive sectors",
 )
 
-# What terminals, test runners and CI systems put before a line; tried again until none fits.
+# Text as JSON, a log's field or Python's repr hold it. A path of Windows, C:\\new, is written so elsewhere.
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|0?33(?=\[)|(.))")
+_ESCAPED = re.compile(r"\\n(?![a-z]{2})|\\[\"']|\\u00[0-9a-fA-F]{2}|\\x1b\[|\\033\[")
+_DRIVE = re.compile(r"\b[A-Za-z]:\\(?!\\)")
+_MEANT = {"n": "\n", "t": "\t", "r": ""}
+_ENTITY = re.compile(r"&(?:[lg]t|amp|quot|apos|nbsp|#x?[0-9a-fA-F]{1,5});")
+_TAGS = "a|b|br|code|details|div|em|font|i|li|p|pre|samp|span|strong|summary|td|tr|tt"
+_TAG = re.compile(rf"</?(?:{_TAGS})(?: [^<>]{{0,200}})?/?>")
+_BREAK = re.compile(r"<(?:br|/p|/div|/li|/tr)\b[^<>]*>")
+_QUOTE = re.compile(r"(?:> ?)+(?!>)")  # of mail and GitHub, where nearly every line has it
+_LOGGER = r"(?:DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL|FATAL)"
+
+# What terminals, test runners, loggers and CI systems put before a line; tried again until none fits.
 _PREFIXES = (
     re.compile(r"[│┃║▏]\s?"),  # tmux and rich borders
     re.compile(
@@ -46,6 +59,11 @@ _PREFIXES = (
         r"(?:Z|[+-][0-9]{2}:?[0-9]{2})?\]?\s?"
     ),  # CI time stamps
     re.compile(r"\[(?:default|rank)?[0-9]+\]:?\s?"),  # torchrun ranks
+    re.compile(r"\([\w-]{1,60}(?: \w{1,12})? (?:pid|rank|ip)=[\w., =]{1,60}\) ?"),  # Ray, vLLM
+    re.compile(rf"{_LOGGER}:? [0-9]{{2}}-[0-9]{{2}} [0-9:.]{{8,15}} \[[\w./]{{1,60}}:[0-9]+\] ?"),  # vLLM
+    re.compile(rf"-? ?[\w.]{{1,60}} - {_LOGGER} - ?|{_LOGGER}:[\w.]{{1,60}}:"),  # Python's logging
+    re.compile(r"std(?:err|out) [FP] "),  # Kubernetes
+    re.compile(r"#[0-9]+ [0-9]+\.[0-9]+ "),  # docker build
     re.compile(r"E\s{2,}(?=\S)|E\s+$"),  # pytest
     re.compile(r"##\[error\]|::error::"),  # GitHub, Azure
     re.compile(r"[\w.-]{1,40}\s*\|\s(?!\s*\^)"),  # docker compose
@@ -65,7 +83,8 @@ def readings(text: str) -> Iterator[str]:
     """
     if len(text) > MAX_PASTE:
         raise InputError(f"{len(text)} characters are too many", expected="the part around the error")
-    lines = [line.rstrip("\r") for line in _interesting(text).split("\n")]
+    lines = [line.rstrip("\r") for line in _unescaped(_interesting(text)).split("\n")]
+    lines = _unquoted([line.replace("\xa0", " ") for line in lines])
     widths = [len(plain(line)) for line in lines]
     cleaned = [_strip(line) for line in lines]
     yield "\n".join(cleaned)
@@ -79,6 +98,32 @@ def readings(text: str) -> Iterator[str]:
 def plain(text: str) -> str:
     """The text without colours."""
     return _ANSI.sub("", text)
+
+
+def _unescaped(text: str) -> str:
+    """The text without the escapes of JSON and HTML, where it is written in them."""
+    if len(_ESCAPED.findall(text)) > text.count("\n") // 4 and not _DRIVE.search(text):
+        text = _ESCAPE.sub(_meant, text)
+    if _ENTITY.search(text):
+        text = html.unescape(_TAG.sub("", _BREAK.sub("\n", text)))
+    return text
+
+
+def _meant(escape: re.Match[str]) -> str:
+    """What an escape stands for."""
+    code = escape[1] or escape[2]
+    if code:
+        return chr(int(code, 16))
+    return _MEANT.get(escape[3], escape[3]) if escape[3] else "\x1b"
+
+
+def _unquoted(lines: list[str]) -> list[str]:
+    """The lines without the ">" of a quotation, where all but a few have it."""
+    filled = [line for line in lines if line.strip() and not line.startswith("```")]
+    marked = sum(line.startswith(">") and not line.startswith(">>>") for line in filled)
+    if not marked or marked < 0.8 * len(filled):
+        return lines
+    return [_QUOTE.sub("", line, count=1) if line.startswith(">") else line for line in lines]
 
 
 def _interesting(text: str) -> str:

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from layoutcheck.catalogue import ENTRIES, answers
-from layoutcheck.catalogue.cpp_types import Operands, layouts, operands
+from layoutcheck.catalogue.cpp_types import Operands, condition, layouts, operands
 from layoutcheck.catalogue.entry import ELSEWHERE, Known
+from layoutcheck.catalogue.tables.cpp_templates import cause
 from layoutcheck.catalogue.tensor_map import faults
 from layoutcheck.cli import run
 from layoutcheck.rulebook import rules
@@ -283,3 +284,49 @@ def test_the_tensors_that_a_report_prints_are_kept() -> None:
         f"error: unable to compute the following composition\nsA: {tensor}\nsB: {tensor[:40]}"
     )
     assert answer.facts == (f"sA: {tensor}", f"sB: {tensor[:40]}")
+
+
+def test_the_condition_of_an_assertion_is_shown_with_the_arguments_that_it_names() -> None:
+    text = (
+        'iterator.h(356): error: static assertion failed with "m" static_assert('
+        "!(Map::kElements % Access::kElements), ^ detected during: instantiation of class X "
+        "[with Shape_=Q<32, 128>, Map_=R<P<16, 2>, 1>, Access=Array<double, 2>] at line 3"
+    )
+    assert condition(text) == (
+        "the condition is !(Map::kElements % Access::kElements)",
+        "Map_=R<P<16, 2>, 1>",
+        "Access=Array<double, 2>",
+    )
+    for cut in range(len(text)):
+        condition(text[:cut])  # never raises
+    assert condition("no assertion at all") == ()
+
+
+@pytest.mark.parametrize(
+    ("message", "path", "part"),
+    [
+        ("Invalid layout.", "cutlass/gemm/collective/builders/sm1xx_common.inl", "collective builder"),
+        (
+            "Accessing too many elements",
+            "cutlass/epilogue/threadblock/output_tile_thread_map.h",
+            "CUTLASS 2.x",
+        ),
+        ("StrideC must be rank-3", "cutlass/gemm/kernel/sm90_gemm.hpp", "(M,N,L)"),
+        ("N must be multiple of 8.", "cutlass/numeric_conversion.h", "whole vectors"),
+    ],
+)
+def test_a_part_of_cutlass_says_what_it_asks_for(message: str, path: str, part: str) -> None:
+    assert part in cause(message, path)
+
+
+def test_a_frame_of_another_library_is_told_beside_the_fault() -> None:
+    text = (
+        "========= Invalid __shared__ read of size 16 bytes ========= at void cub::Reduce<float>+0x10 "
+        "========= Address 0x8 is misaligned"
+    )
+    assert [one.entry.name for one in answers(text)] == [
+        "sanitizer.misaligned",
+        "sanitizer.of-another-library",
+    ]
+    own = text.replace("cub::Reduce", "my_kernel")
+    assert [one.entry.name for one in answers(own)] == ["sanitizer.misaligned"]

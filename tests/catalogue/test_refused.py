@@ -186,3 +186,9 @@ def test_the_dsls_own_code_comes_before_other_readings() -> None:
         "<class 'float'>. --> k.py:3:26 suggestion: Ensure all elements of grid are integers, e.g. `grid=[1, 256, 1]`."
     )
     assert first.entry.name == "dsl.coded" and "`grid=[1, 256, 1]`. NVIDIA" in first.remedy
+
+
+@needs_dsl
+def test_a_message_worded_by_another_version_is_found() -> None:
+    (first,) = answers("TypeError: expects input of type Layout, but got <class 'nanobind.nb_type_0'>")
+    assert first.entry.name == "dsl.raised" and "right_inverse" in first.title

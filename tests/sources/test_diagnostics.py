@@ -369,3 +369,24 @@ def test_a_reading_is_better_without_broken_types():
     assert _score([Diagnostic("what")]) == (0, 0, 0, 1)
     assert _score([Diagnostic("what", problem="a type breaks off")]) == (0, 0, 0, 0)
     assert _score([Diagnostic("what"), Diagnostic("what", problem="a type breaks off")])[3] == 1
+
+
+EQUIVALENCE = (
+    "error: make_tiled_tma_atom_B: expected top-level shape equivalence between the\nSMEM layout and the CTA "
+    "V-map, but got\n'!cute.layout<\"((((32,4),1),(16,(4,2))),1,2):((((16,4),0),(0,(1,512))),0,1024)\">'\nand\n"
+    "'!cute.layout<\"(((32,4),(16,4)),1,2):(((1@0@0,1@1@0),(1@0@1,1@1@1)),0,1@1@1)\">'"
+)
+
+
+def test_two_layouts_of_a_message_are_compared() -> None:
+    (found,) = read_diagnostics(EQUIVALENCE)
+    meaning = explain(found.message)
+    assert meaning is not None and meaning.code == "LC113"
+    assert (
+        "Mode 0.1.1 is (4,2) (8 elements) in the shared layout and 4 (4 elements) in the tile"
+        in meaning.meaning
+    )
+    alike = explain(found.message.replace("(16,(4,2))", "(16,(2,2))"))
+    unknown = explain(found.message.replace("(16,(4,2))", "(16,?)"))
+    assert alike is not None and unknown is not None
+    assert alike.meaning == unknown.meaning and "Mode" not in alike.meaning

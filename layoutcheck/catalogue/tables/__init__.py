@@ -16,18 +16,24 @@ from layoutcheck.catalogue.tables import (
     cuda_codes,
     driver,
     elsewhere,
+    host_calls,
     instructions,
     layouts,
+    operations,
     profilers,
     ptxas,
     sanitizers,
+    values,
 )
 
 CALLS: tuple[Known, ...] = calls.ENTRIES  # Python's own errors about the DSL
 DSL: tuple[Known, ...] = (
     *instructions.ENTRIES,
+    *operations.ENTRIES,
     *layouts.ENTRIES,
     *arguments.ENTRIES,
+    *host_calls.ENTRIES,
+    *values.ENTRIES,
     *control_flow.ENTRIES,
     *compiler.ENTRIES,
 )

@@ -53,10 +53,10 @@ ENTRIES = (
         "elsewhere.link",
         r"[Uu]ndefined (?:reference to|symbols? for architecture)[^\w]{0,4}(?P<dsl>CuteDSLRT\w+|_?cuda_dialect_\w+)|multiple definition of [^\w]?(?P<twice>[\w:]{1,80})|[Uu]ndefined (?:reference to|symbols? for architecture)[^\w]{0,4}(?P<symbol>[\w:~]{1,80})|unresolved external symbol \"?(?P<other>[\w:~@?$]{1,80})|cannot find -l(?P<library>\w+)",
         "the linker does not find one definition of {dsl}{twice}{symbol}{other}{library}",
-        "The library or object file that defines it is not given to the linker, or stands before its user; CUTLASS itself is headers alone and has none to link. Functions that begin with cu and a capital letter "
+        "The library or object file that defines it is not given to the linker, or stands before its user; CUTLASS itself is headers alone; only its namespace cutlass::library is a library to link (libcutlass, target cutlass_library of its CMake build). Functions that begin with cu and a capital letter "
         "(cuTensorMapEncodeTiled) are in libcuda, cuda... ones in libcudart, a kernel of another file needs -rdc=true or its object, and CuteDSLRT... and cuda_dialect_... are the "
         "CuTe DSL's own, in libcute_dsl_runtime.so. Two exported objects that define one name were exported with one prefix.",
-        "Add -lcute_dsl_runtime (python -m cutlass.cute.export.aot_config --libdir names its folder; the static archive of 4.7 lacks some names), a prefix of its "
+        "Link libcutlass for cutlass::library; else add -lcute_dsl_runtime (python -m cutlass.cute.export.aot_config --libdir names its folder; the static archive of 4.7 lacks some names), a prefix of its "
         "own for each exported function, -lcuda (TMA descriptors), -lcudart, or the missing object; on a machine without a driver -L $CUDA_HOME/lib64/stubs",
         (
             "in function `launch': undefined reference to `cuTensorMapEncodeTiled'",
@@ -128,6 +128,18 @@ ENTRIES = (
         instead_of=("elsewhere.build", "ptxas.version", "dsl.arch-unknown"),
     ),
     known(
+        "elsewhere.toolkit-too-old",
+        r"(?P<said>Value '(?P<arch>(?:sm|compute)_\w+)' is not defined for option '[\w-]+'|[Uu]nsupported gpu architecture '(?P<named>(?:sm|compute)_\w+)'|invalid value for --gpu-architecture(?: \(-arch\))?|nvrtc: error: invalid value for --gpu-arch\w*|NVRTC_ERROR_INVALID_OPTION)",
+        "the CUDA compiler does not know the architecture {arch}{named}",
+        "nvcc or NVRTC is older than the GPU: sm_89 and sm_90 begin with CUDA 11.8, sm_90a with 12.0, sm_100a and sm_120a with 12.8, sm_103a and sm_121a with 12.9; CUDA 13 has dropped what is older than sm_75. "
+        "PyTorch compiles some kernels at run time with the NVRTC that it brings.",
+        "`nvcc --version` of the compiler that the build calls (CUDA_HOME, PATH); take a toolkit, or a PyTorch of a CUDA, that knows this GPU, or name an older target that the GPU runs (sm_90 for sm_90a's code without wgmma)",
+        ("nvcc fatal : Value 'sm_90a' is not defined for option 'gpu-architecture'", issue(1815)),
+        ("nvrtc: error: invalid value for --gpu-architecture (-arch)", issue(25, "NVlabs/nvdiffmodeling")),
+        level=ELSEWHERE,
+        instead_of=("elsewhere.build", "ptxas.version", "dsl.arch-unknown", "cpp.toolkit-too-old"),
+    ),
+    known(
         "elsewhere.assembler",
         r"Assembler messages|\.s:[0-9]+: Error: |asm operand type size\([0-9]\) does not match",
         "the assembler of the host refuses the code",
@@ -166,7 +178,7 @@ ENTRIES = (
         "an error of the build, not of a kernel",
         "The toolkit is older than the target, or a header or library is missing. What the compiler says of it stands above this line of the log.",
         "nvcc --version must know the target (sm_100a: CUDA 12.8, sm_103a and sm_121a: 12.9); the library's build page has the rest",
-        ("nvcc fatal : Unsupported gpu architecture 'compute_100a'", "nvcc"),
+        ("ninja: build stopped: subcommand failed.", "ninja"),
         level=ELSEWHERE,
         general=True,
     ),

@@ -98,6 +98,20 @@ ENTRIES = (
         instead_of=("dsl.other-verifier", "dsl.other-exception", "dsl.internal"),
     ),
     known(
+        "dsl.creation-failed",
+        r"(?:.*\b(?P<op>tma_partition|make_\w{0,12}tma_atom\w*|make_tiled_copy\w*|make_fragment\w*|partition_\w+|local_(?:tile|partition)|make_layout|composition|\w+_divide|gemm|copy|autovec_copy|retile|allocate\w*)\()?.*"
+        r"(?P<said>Operation creation failed)(?!:? ?(?:error|\S+:) )(?!.{0,200}\berror: )",
+        "the compiler refuses the operands of {op}; the text does not hold its reason",
+        "Python only learns that the operation was not made. The compiler prints why on stderr: a line with 'error:', above the traceback, or in the log of the process.",
+        "Paste that line as well; CUTE_DSL_SHOW_STACKTRACE=1 prints it with the operands' types. {help}",
+        (
+            "tAsA, tAgA = cpasync.tma_partition( ^^^^ ValueError: Operation creation failed",
+            DSL,
+        ),
+        general=True,
+        instead_of=("dsl.other-exception", "dsl.cut-traceback"),
+    ),
+    known(
         "dsl.other-operation",
         r"'(?P<op>cute(?:_nvgpu)?\.(?!copy\b|copy_atom_call\b)[\w.]+)' op (?P<said>[^\n]{1,160})",
         "{op}: {said}",
@@ -147,9 +161,9 @@ ENTRIES = (
     ),
     known(
         "dsl.argument-type",
-        r"(?:[Ee]xpect(?:ed|s)|must be)[^\n]{3,100}?,? (?:but )?(?:got|found|is) <class '(?P<given>cutlass[\w.]*|int|float|bool|tuple|list|NoneType)'>",
+        r"(?:[Ee]xpect(?:ed|s)|must be)[^\n]{3,100}?,? (?:but )?(?:got|found|is) <class '(?P<given>cutlass[\w.]*|nanobind\.\w+|int|float|bool|tuple|list|NoneType)'>",
         "a DSL function got a {given}, which it does not take here",
-        "Layouts, shapes, tensors and atoms are different types, and a shape is a tuple, not a layout.",
+        "Layouts, shapes, tensors and atoms are different types, and a shape is a tuple, not a layout. Where DSL 4.0 prints nanobind.nb_type_0, it names its own class and not the argument's.",
         "Look at the signature: help(function). " + EVALUATE,
         ("ValueError: expected a Tensor, but got <class 'cutlass.cute.core._Layout'>", DSL),
         general=True,

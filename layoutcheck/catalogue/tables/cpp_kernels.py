@@ -99,6 +99,19 @@ ENTRIES = (
         ('error: static assertion failed with "SM100_MMA_F16BF16_SS supports 16bit types"', HEADERS),
     ),
     known(
+        "cpp.thread-map",
+        r"Vectors implied by the thread map must be divisible by the access type|(?:ThreadblockShape|Shape|[Tt]ile|thread ?map)[\w ':]{0,60}(?:divisible|divide)[\w ':]{0,40}(?:warp ?raked|thread ?map|warp arrangement|access|kElementsPerAccess)"
+        r"|Number of iterations must be (?:greater|non-zero|at least)[\w ]{0,20}|ShapeInAccesses must be divisible by WarpThreadArrangement|kElementsPerAccess (?:must|should)[\w ]{0,40}",
+        "an iterator of CUTLASS 2.x accesses more elements at once than its thread map gives",
+        "AlignmentA, AlignmentB or the epilogue's count sets the width of one access. The tile divided among the threads (the thread map) must have that many adjacent elements for each thread; a tile that is small, or whose contiguous mode is the other one, has fewer.",
+        "Set the alignment of that operand to what the thread map has (1 for f64 and for an operand read across its contiguous mode), or take a larger threadblock tile or fewer warps",
+        (
+            'include/cutlass/transform/threadblock/predicated_tile_access_iterator.h(356): error: static assertion failed with "Vectors implied by the thread map must be divisible by the access type."',
+            issue(922),
+        ),
+        instead_of=("cpp.other-assertion", "cpp.instantiation", "cpp.other-error"),
+    ),
+    known(
         "cpp.no-traits",
         r"(?:class|struct) [\"'](?:cute::)?(?P<traits>(?:MMA|Copy)_Traits<[^\"']{1,120}>)[\"'] has no member|implicit instantiation of undefined template '(?:cute::)?(?P<undefined>(?:MMA|Copy)_Traits<[^']{1,120}>)'"
         r"|No (?:Copy|MMA)_Traits|incomplete type [\"'](?:cute::)?(?P<incomplete>(?:MMA|Copy)_Traits<[^\"']{1,120}>|cutlass::(?:\w+::)*Default\w+)",

@@ -65,8 +65,17 @@ ENTRIES = (
         "CUDA error: the launch timed out and was terminated", level="wrong",
     ),
     _family(
-        "cuda.graph-capture", (*range(900, 909), 910, 918), "StreamCapture CapturedEvent GraphExecUpdateFailure GraphRecaptureFailure",
-        "(?:when|while) stream is capturing|capture sequence|during capture|capturing (?:blocking )?stream|capturing stream has unjoined|uncaptured work in another stream|capture was not ended|recapturing to the source graph|graph update was not performed",
+        "cuda.graph-fork", (904, 905), "StreamCaptureUnjoined StreamCaptureIsolation",
+        "capturing stream has unjoined|dependency created on uncaptured work in another stream",
+        "a captured CUDA graph forks to a second stream that does not come back",
+        "Work went from the captured stream to another one (an event, a communication library, a second kernel's stream), and the captured stream does not wait for it before the capture ends; or it waits for work that began before the capture.",
+        "Record an event on the second stream after its work and let the captured stream wait for it (torch: main.wait_stream(side)) inside the capture; no layout is concerned, "
+        "PyTorch's and NVIDIA's guides to CUDA graphs have the pattern",
+        "CUDA error: capturing stream has unjoined work",
+    ),
+    _family(
+        "cuda.graph-capture", (900, 901, 902, 903, 906, 907, 908, 910, 918), "StreamCapture(?!Unjoined|Isolation) CapturedEvent GraphExecUpdateFailure GraphRecaptureFailure",
+        "(?:when|while) stream is capturing|capture sequence|during capture|capturing (?:blocking )?stream(?! has unjoined)|capture was not ended|recapturing to the source graph|graph update was not performed",
         "a call is made that a CUDA graph cannot capture",
         "While a stream is captured, synchronisation, allocation with cudaMalloc and work on the legacy stream are not allowed. The DSL compiles and "
         "loads a kernel at its first call, which is such work, and launches on the default stream unless one is given.",

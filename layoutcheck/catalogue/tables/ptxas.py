@@ -65,7 +65,7 @@ ENTRIES = (
     known(
         "ptxas.version",
         r"(?P<what>(?:Instruction|Feature|Modifier) '[^']{1,80}' requires PTX ISA \.version [0-9.]+[0-9]"
-        r"|Unsupported \.version [0-9.]+[0-9]; current version is '[0-9.]+'|ptxas does not support CC [0-9.]+[0-9]|Value '(?:sm|compute)_\w+' is not defined for option '[\w-]+')",
+        r"|Unsupported \.version [0-9.]+[0-9]; current version is '[0-9.]+'|ptxas does not support CC [0-9.]+[0-9])",
         "compiler and ptxas are of different CUDA versions: {what}",
         "The PTX states one version of the PTX ISA. ptxas (or the driver) knows older ones only, or the instruction is newer.",
         "Use the ptxas of the toolkit that made the PTX, or a newer one: `ptxas --version`, and `nvidia-smi` for the driver's",
@@ -75,6 +75,20 @@ ENTRIES = (
         ),
         ("ptxas fatal   : Unsupported .version 8.7; current version is '8.4'", "ptxas"),
         level=ELSEWHERE,
+    ),
+    known(
+        "ptxas.made-by-a-compiler",
+        r"ptxas application ptx input, line [0-9]+; error ?: (?P<said>Unexpected instruction types specified for '[^']{1,60}'|Arguments mismatch for instruction '[^']{1,60}'|(?:Illegal|Unknown|Unexpected) (?:modifier|instruction|operand)[^\n]{0,80})",
+        "ptxas refuses PTX that a compiler made: {said}",
+        "The PTX came from memory ('application ptx input'): a compiler, such as the DSL, wrote it, and not your inline assembly. Its lowering and the ptxas that it calls are of different versions, or it lowers the operation wrongly for this target.",
+        "Install the DSL's packages anew in one version (pip uninstall every nvidia-cutlass-dsl* first), newer if there is one, and a driver or toolkit of its CUDA; "
+        "set CUTE_DSL_ARCH to the GPU's form with a. Where it stays, NVIDIA/cutlass (or the compiler's project) answers reports of it",
+        (
+            "ptxas application ptx input, line 969; error : Unexpected instruction types specified for '_mma'",
+            issue(3227),
+        ),
+        level=ELSEWHERE,
+        instead_of=("ptxas.other", "ptxas.operand-types"),
     ),
     known(
         "ptxas.static-shared",

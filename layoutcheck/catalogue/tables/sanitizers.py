@@ -57,6 +57,20 @@ ENTRIES = (
         general=True,
     ),
     known(
+        "sanitizer.of-another-library",
+        r"(?P<what>(?:Invalid|Uninitialized) __\w+__ (?:memory )?\w+ of size [0-9]+)[^\n]{0,20}[= ]{1,30}at (?:0x[0-9a-f]+ in )?(?:\w+ ){0,3}"
+        r"(?P<frame>(?P<space>thrust|cub|at|c10|raft|rmm|cudf|faiss|cuco|cuvs|caffe2|onnxruntime|tensorflow|xla|paddle|phi|mxnet|nvshmem\w*|nccl\w*|ggml\w*)(?:::|_)\w+)",
+        "{what} in a kernel of {space}",
+        "The innermost frame is {frame}, code of another library. It reads or writes what it was given: a range, iterator or index beyond the allocation, or memory that was freed or belongs to the host.",
+        "Compare the sizes and pointers of the call with its allocations (cudaPointerGetAttributes); {project} answers reports of its kernels",
+        (
+            "========= Invalid __global__ read of size 4 bytes ========= at void thrust::THRUST_200500_700_NS::cuda_cub::__uninitialized_copy::functor",
+            issue(1898, "NVIDIA/cccl"),
+        ),
+        level="wrong",
+        instead_of=("sanitizer.invalid-access", "sanitizer.uninitialized"),
+    ),
+    known(
         "sanitizer.shared-range",
         r"Out-of-range shared or local address",
         "an address outside of the block's shared memory is used",

@@ -1,0 +1,119 @@
+"""What the DSL refuses outside of a kernel: TVM-FFI, compile options, exported objects, host tensors, its own installation."""
+
+from __future__ import annotations
+
+from layoutcheck.catalogue.entry import ELSEWHERE, known
+
+DSL = "DSL 4.8.1"
+
+ENTRIES = (
+    known(
+        "dsl.ffi-stream",
+        r"EnvStream cannot be detected in",
+        "no argument of the compiled function says which stream it runs on",
+        "A function compiled for TVM-FFI with an environment stream (make_fake_stream(use_tvm_ffi_env_stream=True)) takes the stream of the device of its first GPU tensor. It looks at the "
+        "top-level arguments: a tensor inside a tuple or a dataclass is not found, nor is a pointer.",
+        "Pass one GPU tensor as an argument of its own, beside the tuple; or take the stream as an explicit argument (cuda.CUstream)",
+        (
+            "ValueError: EnvStream cannot be detected in `f(a: Tuple[Tensor])` we need parameters to contain GPU Tensors",
+            DSL,
+        ),
+    ),
+    known(
+        "dsl.ffi-argument",
+        r"(?P<said>Unsupported argument type: [^\n]{3,100} for (?:annotated|union) type|Expected (?:namedtuple|tuple|\S+) for argument \S+, got [^\n]{3,60}|(?:NamedT|T)uple length mismatch for argument [^\n]{3,60}|Unsupported Constexpr value for [^\n]{3,60}"
+        r"|TVM-FFI does not support (?:packed )?tensor dtype [^\n]{3,40}|TvmFfi expects a DLPack producer[^\n]{0,40}|\S{1,60} was not produced by from_dlpack\(\.\.\., enable_tvm_ffi=True\)|runtime\._Tensor is not a TVM-FFI tensor|CutlassCall expects a cute\.Tensor argument|stride=1 index not found, needed for f4 tensor|Dimension with stride=1 must be (?:divisible by 2|even))",
+        "an argument does not fit the way in which the function was compiled to be called: {said}",
+        "A function compiled with --enable-tvm-ffi takes torch tensors (DLPack), Python numbers, tuples and dataclasses of them, as its annotations say; one compiled without it takes cute tensors of from_dlpack. "
+        "Elements of 4 bits travel in pairs, which needs an even contiguous extent.",
+        "Compile and call in one manner: options='--enable-tvm-ffi' with torch tensors, or from_dlpack(..., enable_tvm_ffi=True) for fake and real tensors alike; pass narrow types as uint8 and recast",
+        (
+            "runtime._Tensor is not a TVM-FFI tensor. Enable TVM-FFI with `from_dlpack(..., enable_tvm_ffi=True)`",
+            DSL,
+        ),
+    ),
+    known(
+        "dsl.compile-option",
+        r"(?P<said>(?:Failed to parse compiler options string|unknown host-target flag|host-target long form requires|invalid host-target long form|[\w-]+ expects selector braces|[\w-]+ supports selectors|Unclosed '\{' after option|Empty (?:braces|value) for option|option '[\w-]+' does not take)[^\n]{0,120}|compile_to\([^\n]{1,40}\) is not yet supported|Unsupported compiler backend[^\n]{0,40})",
+        "cute.compile does not know this option, or its value: {said}",
+        "Options are a string as on a command line, or objects: cute.compile[OptLevel(3)](...). Names and forms change from one minor version of the DSL to the next.",
+        "help(cutlass.cute.compile) and NVIDIA's page on compile options list those of the installed version",
+        ("ValueError: Failed to parse compiler options string: --opt-level=", DSL),
+        level=ELSEWHERE,
+    ),
+    known(
+        "dsl.setting",
+        r"Invalid value for environment variable (?P<name>\w+)=(?P<value>\S*?)\. Expected (?P<said>[^\n]{5,120})",
+        "the setting {name} has a value that the DSL does not read: {value}",
+        "The DSL reads its settings when it is imported: {said}.",
+        "Set {name} to such a value, or unset it",
+        (
+            "ValueError: Invalid value for environment variable CUTE_DSL_KEEP_IR=maybe. Expected a boolean (case-insensitive): 1, 0",
+            DSL,
+        ),
+        level=ELSEWHERE,
+    ),
+    known(
+        "dsl.exported-object",
+        r"(?P<said>Failed to load TVM FFI function [^\n]{3,80}|Function prefix \S+ not found in the module|cuda_(?:init|load)\w* not found(?: for prefix \S+)?|(?:Failed to read|Error dumping|Error writing) (?:object|header) file[^\n]{0,80}|(?:Export|Load) provider is not set[^\n]{0,60}"
+        r"|Cannot execute on this machine a binary built for [^\n]{2,60}|TVM FFI function is not initialized|The compiled function does not have a valid execution engine|Host function '\w+' not found in JIT engine|CRC32 checksum mismatch)",
+        "an exported or cached object does not hold what is asked for: {said}",
+        "The object was exported under another prefix or by another version of the DSL, for another machine or GPU, or its file is damaged.",
+        "Export again with the installed DSL (compiled.export_to_c(..., function_prefix=...)), load it under the same prefix, and empty the cache folder (CUTE_DSL_CACHE_DIR)",
+        ("RuntimeError: Function prefix gemm not found in the module", DSL),
+        level=ELSEWHERE,
+    ),
+    known(
+        "dsl.installation",
+        r"(?P<said>(?:Missing or stale DSO version module|Unexpected shared library name|Could not load cutlass\._mlir\._mlir_libs\._cutlass_ir|Failed to read module file)[^\n]{0,100}?)\.? Please (?:rebuild or )?re-?install the package|IKET \(In-Kernel Event Tracing\) is not available|Failed to get CUDA version",
+        "the installed DSL is incomplete, or holds parts of two versions {said}",
+        "The package is several wheels (nvidia-cutlass-dsl and its libs for CUDA 12 or 13). An upgrade or downgrade may leave files of another version in the same folder.",
+        "pip uninstall every nvidia-cutlass-dsl* package, remove site-packages/nvidia_cutlass_dsl*, and install one version anew",
+        (
+            "RuntimeError: Missing or stale DSO version module x for y. Please rebuild or re-install the package",
+            DSL,
+        ),
+        level=ELSEWHERE,
+    ),
+    known(
+        "dsl.sass-dump",
+        r"SASS dumping requires the nvdisasm tool|nvdisasm at \S+ reports|Cannot dump SASS",
+        "the DSL finds no nvdisasm to print SASS with",
+        "Dumping SASS (CUTE_DSL_KEEP_SASS and its kin) runs nvdisasm of the CUDA toolkit, which must know the target.",
+        "Put the toolkit's bin folder on PATH, or install nvidia-cuda-nvdisasm by pip, in the version of the target's toolkit",
+        (
+            "RuntimeError: SASS dumping requires the nvdisasm tool, but it was not found",
+            DSL,
+        ),
+        level=ELSEWHERE,
+    ),
+    known(
+        "dsl.value-of-another-compile",
+        r"(?i)(?:produced|held|holds an IR value produced) by a previous @?jit compilation|backing IR lives in (?:a different, )?(?:an )?already-finalized|FastDivmodDivisorV2 expects exactly 2 MLIR values",
+        "a value of an earlier compile is used in this one",
+        "An object that outlives a compile (an attribute of self, a global, a cached layout, a default argument) keeps values of the finished program; they mean nothing in the next one.",
+        "Make layouts, atoms and numbers inside the @cute.jit function, keep plain Python integers and tuples in self, and pass the rest as arguments",
+        (
+            "this value was produced by a previous @jit compilation and cannot be reused here: its backing IR lives in an already-finalized compilation context.",
+            DSL,
+        ),
+    ),
+    known(
+        "dsl.host-tensor",
+        r"runtime\._(?P<kind>Fake)?Tensor (?:is not (?:indexable|writable)|has dummy iterator)|layout property is not supported in runtime|fill function is not supported in runtime|align is not supported in runtime",
+        "a tensor of the host is used as one of a kernel",
+        "What from_dlpack and make_fake_tensor give describes an argument. It has no elements, no layout and no pointer before the program is compiled.",
+        "Index the torch tensor itself on the host; use layout, iterator and elements inside the @cute.jit function that takes the tensor as an argument",
+        ("NotImplementedError: layout property is not supported in runtime, support in future", DSL),
+        ("runtime._Tensor is not indexable", DSL),
+    ),
+    known(
+        "dsl.pointer-void",
+        r"Pointer address is None|Expect int or ctypes\.POINTER for value but got|pointer must be (?P<bytes>[0-9]+) bytes aligned",
+        "make_ptr got an address that it cannot use {bytes}",
+        "It takes an integer address (tensor.data_ptr()), which is a multiple of assumed_align. A tensor without storage, a meta or fake tensor, has the address 0; a slice starts between two vectors.",
+        "make_ptr(dtype, tensor.data_ptr(), AddressSpace.gmem, assumed_align=16), with the alignment that the address has",
+        ("ValueError: pointer must be 16 bytes aligned", DSL),
+        rule="LC202",
+    ),
+)

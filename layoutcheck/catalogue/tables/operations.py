@@ -1,0 +1,131 @@
+"""Parameters of MMAs, TMA atoms, pipelines and allocations that the DSL's Python refuses: one entry for each family."""
+
+from __future__ import annotations
+
+from layoutcheck.catalogue.entry import TRACE, known
+
+DSL = "DSL 4.8.1"
+_UNITS = "`layoutcheck numerics units --arch ARCH` lists the tensor-core instructions of an architecture"
+
+ENTRIES = (
+    known(
+        "dsl.mma-shape",
+        r"expects (?:the )?(?P<mode>[MNK])-mode to (?P<said>(?:be|satisfy) [^\n]{3,80}?)(?=,? but got|\. but got| Error Code|$)(?:[.,]? but got (?P<got>[0-9]+))?"
+        r"|expects the instruction extent in the (?P<extent>K)-mode to (?P<k>be [^\n]{1,40}?)(?:, but got (?P<has>[0-9]+)|$)"
+        r"|expect(?:s|ed) (?P<flat>the 'shape_mnk' Op parameter to be [^\n]{3,60}?|a flat rank 2 or 3 tuple for the 'shape_mnk' Op parameter)(?=,? but got| for Float| Error Code|$)",
+        "no MMA instruction has this shape: {mode}{extent} is {got}{has}, it must {said}{k}{flat}",
+        "shape_mnk is the shape of one instruction, not of the tile. tcgen05.mma has M 64 or 128 in one CTA, 128 or 256 in a pair, and N up to 256 in steps of 8, 16 or 32; "
+        "wgmma M 64 and N up to 256 in steps of 8; mma.sync m16n8. K of one dense instruction is 32 bytes for tcgen05 and wgmma (16 elements of 16 bits), 16 or 32 bytes for mma.sync.",
+        "Give one instruction's shape, (128, 256, 16) for 16-bit operands of tcgen05, and repeat it by the tile or by make_tiled_mma's atom layout. "
+        + _UNITS,
+        ("OpError: expects the M-mode to be 64 or 128, but got 96", DSL),
+        (
+            "OpError: expects the 'shape_mnk' Op parameter to be one of (16,8,8) or (16,8,16)",
+            DSL,
+        ),
+    ),
+    known(
+        "dsl.mma-types",
+        r"expects the '(?P<what>(?:a|b|ab|abacc|acc|c|d|sf)_d?type|sf_vec_size)' Op parameter (?:to |must )be (?P<said>[^\n]{3,160}?)(?=,? but got| Error Code|$)"
+        r"|(?P<pair>a_dtype and b_dtype must be the same|[Uu]nsupported \(?a_dtype(?:/| and |, )b_dtype\)?[^\n]{0,80}|same-dtype \S+ is not supported[^\n]{0,80}|same-width mixed-FP8[^\n]{0,80})"
+        r"|expects the (?P<vector>scale factor vector size to be [^\n]{3,40}?)(?=,? but got|$)|[Uu]nsupported (?P<size>sf_vec_size)",
+        "this MMA does not exist for these element types: {what} {said}{pair}{vector}{size}",
+        "Each MMA operation is one kind of instruction: F16BF16 takes two equal 16-bit types, TF32 takes TFloat32, F8F6F4 any two of 8, 6 and 4 bits, MXF8F6F4, MXF4 and MXF4NVF4 add scale "
+        "factors of their own type and vector size (Float8E8M0FNU with 32, Float8E4M3FN with 16).",
+        "Take the operation of the operands' types, or convert one operand. " + _UNITS,
+        (
+            "OpError: expects the 'ab_dtype' Op parameter to be one of Float16 or BFloat16 Error Code: MmaF16BF16Op error",
+            DSL,
+        ),
+        ("ValueError: a_dtype and b_dtype must be the same", DSL),
+    ),
+    known(
+        "dsl.operation-parameter",
+        r"expects the '(?P<what>\w+)' (?:Op )?parameter to be an? (?P<kind>[\w.]+)(?: or [\w. ()]{1,60})? instance",
+        "{what} is not a {kind}",
+        "The parameter is a value of an enumeration. The packages of cute.nvgpu (warp, warpgroup, tcgen05, cpasync) have their own, of equal names, and a string or the other package's value is refused.",
+        "Import it from the package of the operation: tcgen05.CtaGroup.ONE, tcgen05.OperandSource.SMEM, cute.nvgpu.OperandMajorMode.K",
+        (
+            "OpError: expects the 'a_src' Op parameter to be a tcgen05.OperandSource instance",
+            DSL,
+        ),
+    ),
+    known(
+        "dsl.tma-atom-made-otherwise",
+        r"Use (?:cpasync\.)?(?P<maker>make_(?:tiled|im2col)_tma_atom)[\w ]{0,40} to obtain a copy Atom"
+        r"|expects a bulk tensor \(TMA\) (?P<im2col>im2col )?Copy Op, but got (?P<got>[^\n]{3,80}?)(?= Error Code|$)",
+        "a TMA atom is made from operation and tensor map together, by {maker}make_{im2col}tma_atom {got}",
+        "make_copy_atom serves operations that need no tensor map. A TMA operation is bound to one global tensor, a shared layout and a tile; other operations are not bound.",
+        "atom, tensor = cpasync.make_tiled_tma_atom(op, gmem_tensor, smem_layout, tiler) on the host, and make_copy_atom(op, dtype) for all else",
+        (
+            "NotImplementedError: Use cpasync.make_tiled_tma_atom to obtain a copy Atom for TMA",
+            DSL,
+        ),
+        (
+            "ValueError: expects a bulk tensor (TMA) Copy Op, but got universal Copy Operation",
+            DSL,
+        ),
+    ),
+    known(
+        "dsl.copy-argument-missing",
+        r"expects (?:an? )?(?P<said>pointer to an mbarrier|multicast mask|byte mask|cta rank of int32|`?Int64`? value) to be provided via the (?P<keyword>\w+) kw ?arg",
+        "the copy lacks {keyword}=, the {said}",
+        "This atom takes an operand beside source and destination at each call: a TMA load signals an mbarrier, a multicast names the CTAs that receive it.",
+        "cute.copy(atom, src, dst, {keyword}=...); tma_bar_ptr=pipeline.producer_get_barrier(state) for a TMA load, mcast_mask=cpasync.create_tma_multicast_mask(...) for a multicast",
+        (
+            "ValueError: expects a pointer to an mbarrier to be provided via the tma_bar_ptr kw argument",
+            DSL,
+        ),
+    ),
+    known(
+        "dsl.multicast-count",
+        r"expects num_multicast to be (?P<said>[^\n]{1,60}?)(?=, but got| Error Code|$)|CTA group of 2 is tcgen05-specific[^\n]{0,80}|[Cc]luster shape not divisible by MMA size|cluster_(?:shape|layout)_vmnk (?:must be provided|is required|cannot be None)[^\n]{0,60}|expects a non-multicast G2S TMA copy atom",
+        "the multicast of a TMA load and its cluster do not fit each other {said}",
+        "A multicast load (CopyBulkTensorTileG2SMulticastOp) serves num_multicast CTAs of a cluster, each of which loads a part; a plain load has num_multicast 1. Pairs of CTAs (CtaGroup.TWO) need a cluster whose M is even.",
+        "Choose the operation by the cluster's extent in the other operand's mode (cute.size of the layout's mode), give cta_layout_vmnk, and launch with cluster=",
+        (
+            "ValueError: expects num_multicast to be 1 for non multicast G2S copies, but got 2",
+            DSL,
+        ),
+    ),
+    known(
+        "dsl.pipeline-counts",
+        r"(?P<said>(?:\w+ )?[Cc]onsumer arrival count must be aligned with warp size|Mbarrier (?:stage|arrive|tx) count must[^\n]{3,60}|The number of threads in a CooperativeGroup must be greater than 0"
+        r"|[Uu]nsupported agent type(?: for arrive count)?|CTA group must be provided for TCGen05Mma|Expected barrier_storage to be a cute\.Pointer[^\n]{0,60})(?=$| -->| Traceback|[^\n])",
+        "a pipeline's agents, counts or storage are not what it takes: {said}",
+        "A CooperativeGroup counts the threads that arrive at a stage's barrier: one for TMA and tcgen05.mma, whole warps (a multiple of 32) for consumers that are threads. tx_count is the bytes of all copies into one stage, and the "
+        "storage two 64-bit words for each stage.",
+        "pipeline.CooperativeGroup(pipeline.Agent.Thread, n) with n of the threads that call arrive or release; storage.barriers.data_ptr() of a MemRange[Int64, 2 * stages]. "
+        + TRACE,
+        ("ValueError: Consumer arrival count must be aligned with warp size", DSL),
+        (
+            "ValueError: The number of threads in a CooperativeGroup must be greater than 0",
+            DSL,
+        ),
+    ),
+    known(
+        "dsl.storage",
+        r"(?P<said>Struct element only support [^\n]{3,80}|Union element only support [^\n]{3,80}|MemRange only support dsl scalar type|Invalid struct\.(?:MemRange|Align) Arguments|align only can be applied to [^\n]{3,60}|(?:struct|union) base ptr value type must be byte sized"
+        r"|Empty (?:struct|union) is not supported|align should be a strictly positive power of 2|max shared memory alignment limit to 1024 bytes|`byte_alignment` must be at least 1|num_elems must be at least 1|shared memory allocation must be static layout|cannot allocate a shared memory tensor with a non-integer iterator)",
+        "shared storage is described in a way that the allocator does not take: {said}",
+        "A @cute.struct holds DSL scalars, MemRange[dtype, count], Align[field, bytes] and other structs; counts and layouts are Python integers, known when the kernel is compiled, and an alignment is a power of two up to 1,024 bytes.",
+        "cute.struct.Align[cute.struct.MemRange[dtype, cute.cosize(layout)], 1024], then storage.field.get_tensor(layout.outer, swizzle=layout.inner); or SmemAllocator.allocate_tensor(dtype, layout.outer, byte_alignment=1024, swizzle=layout.inner)",
+        (
+            "TypeError: Struct element only support struct/array/base_dsl scalar, but got <class 'int'>",
+            DSL,
+        ),
+        ("ValueError: max shared memory alignment limit to 1024 bytes", DSL),
+    ),
+    known(
+        "dsl.tmem-columns",
+        r"(?P<said>num_columns must be (?:between|multiple)[^\n]{3,100}|Cannot allocate [0-9]+ columns, only [0-9]+ remaining|TMEM allocation columns \S+ exceeds[^\n]{3,80}|num_columns is invalid|two_cta_tmem_dealloc_mbar_ptr is required|2CTA mode requires the dealloc mbarrier)",
+        "tensor memory is not allocated in this way: {said}",
+        "A CTA has 512 columns of tensor memory; an allocation is a power of two from 32 to 512 columns, is made by one warp, and holds until the same warp frees it. Two accumulators of 256 columns of f32 fill it.",
+        "Count the columns with utils.get_num_tmem_alloc_cols(tensors), use fewer accumulator stages or a narrower N, and give TmemAllocator its barrier for CtaGroup.TWO",
+        (
+            "ValueError: num_columns must be multiple of 32 and power of two, and between 0 and 512",
+            DSL,
+        ),
+        instead_of=("dsl.tmem-allocation",),
+    ),
+)

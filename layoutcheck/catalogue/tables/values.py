@@ -1,0 +1,72 @@
+"""Numbers and vectors of a kernel: types that are not converted, indices that are not static, code that LLVM refuses."""
+
+from __future__ import annotations
+
+from layoutcheck.catalogue.entry import TRACE, issue, known
+
+DSL = "DSL 4.8.1"
+_VALUE = r"(?:\S*ArithValue|\S*\b_?(?:U?Int(?:4|8|16|32|64|128)|Float\w*|Boolean|Numeric|IntValue))"
+
+ENTRIES = (
+    known(
+        "dsl.dynamic-index",
+        rf"'(?:<class )?'?{_VALUE}'?>?' object cannot be interpreted as an integer|(?:list|tuple|range|string) indices must be integers(?: or slices)?, not '?{_VALUE}|slice indices must be integers or None or have an __index__|TensorSSA\b[^\n]{{0,80}}dynamic coordinate is not supported|(?<![\w ])dynamic coordinate is not supported",
+        "a list, tuple or range of Python is indexed by a value that only the run knows",
+        "Lists, tuples and range exist while the program is compiled. A loop variable of cutlass.range, thread_idx or a loaded number is a value of the running kernel, and cannot choose an entry of them.",
+        "Unroll the loop while compiling, `for i in cutlass.range_constexpr(n)`, which gives Python integers; or keep the entries in a register tensor (cute.make_rmem_tensor), which takes a dynamic index",
+        (
+            "DSLRuntimeError: '<class cutlass._mlir_helpers.arith.ArithValue>' object cannot be interpreted as an integer",
+            DSL,
+        ),
+        ("TypeError: list indices must be integers or slices, not Int32", "Python"),
+        instead_of=("dsl.python-types", "dsl.dynamic-condition"),
+    ),
+    known(
+        "dsl.element-types-differ",
+        r"(?P<said>[Tt]ype mismatch, store [^\n]{2,80}? to [^\n]{2,60}|x and y must have the same dtype[^\n]{0,60}|implicit float promotion of [^\n]{2,60} is not supported|All operands to \w+ must have the same numeric type[^\n]{0,60}|Cannot bitcast \S+ to \S+: total bit width[^\n]{0,40}|Expected all inputs to be of type [^\n]{2,80})(?= -->|$|[^\n])",
+        "two values of different types meet: {said}",
+        "The DSL converts between float types only where it is told to: an accumulator of Float32 is not stored as Float16, and Float8 does not promote.",
+        "Convert before the line, values.to(dtype): tensor.store(acc.load().to(tensor.element_type))",
+        ("ValueError: Type mismatch, store Float32 (-> Float32) to Tensor with element type Float16", DSL),
+    ),
+    known(
+        "dsl.number-too-wide",
+        r"[Ii]nteger literal \S+ does not fit in (?P<type>\w+)|(?P<number>-?[0-9]+) is too large for a C integer|expects an exactly representable range, but got|[Cc]annot convert float (?P<float>NaN|infinity) to integer",
+        "a number does not fit its type {type}{number}{float}",
+        "A Python integer becomes an Int32 unless it is told otherwise, and 2^31 and above do not fit: a stride times an extent, a mask of all bits, an address.",
+        "cutlass.Int64(value) or Uint32(value); from_dlpack(..., use_32bit_stride=False) for large tensors; float('-inf') belongs into a Float32",
+        ("ValueError: Signed integer literal 4294967295 does not fit in i32", DSL),
+    ),
+    known(
+        "dsl.number-from-object",
+        r"Could not deduce Type\[Numeric\] from python value: (?P<value>[^\n]{1,60})|can't cast [^\n]{1,80} to [^\n]{1,60}\. Pass in concrete type|can't interpret (?P<other>[^\n]{1,60}) as data type|(?P<torch>[^\n ]{1,60}) is not supported by torch",
+        "the DSL has no number type for {value}{other}{torch}",
+        "Element types are the classes of cutlass (cutlass.Float16, cutlass.Int32); torch.float16, numpy types and strings are others, and a value must be a Python bool, int or float or a DSL number.",
+        "cutlass.torch.dtype and cutlass.torch.as_tensor convert between the two; tensor.element_type is the DSL's type of a tensor",
+        ("TypeError: can't interpret torch.float16 as data type", DSL),
+    ),
+    known(
+        "dsl.invalid-llvm",
+        r"(?P<said>Incorrect number of arguments passed to called function|Call parameter type does not match function signature|Intrinsic has incorrect (?:argument|return) type|Called function must be a pointer|Invalid bitcast|PHI nodes? (?:not grouped|operands)|Instruction does not dominate all uses|Function return type does not match|Invalid user of intrinsic)[^\n]{0,40}?!?(?: call \w+ @(?P<intrinsic>[\w.]+))?",
+        "the compiler lowers an operation to LLVM code that LLVM refuses {intrinsic}: {said}",
+        "The program passed the DSL's own checks; the lowering of one operation builds a call with other operands than the intrinsic has. It is a fault of the compiler and not of your layout. The intrinsic's name says which operation: "
+        "stmatrix and ldmatrix of 8-bit elements, mma with block scales, conversions of narrow types.",
+        "Take another operation for it: the 16-bit stmatrix (StMatrix8x8x16bOp) or a universal copy, and another DSL version; NVIDIA/cutlass answers reports of it. "
+        + TRACE,
+        (
+            "Incorrect number of arguments passed to called function! call void @llvm.nvvm.stmatrix.sync.aligned.m16n8.x1.trans.b8.p3(ptr addrspace(3) %14, i32 %19)",
+            issue(3234),
+        ),
+    ),
+    known(
+        "dsl.unresolved-materialization",
+        r"failed to legalize unresolved materialization from \('?(?P<source>[^)]{3,200}?)'?\) to \(?'?(?P<target>[^)]{3,200}?)'?\)? that remained live",
+        "an atom or layout is carried where only numbers can be: {source}",
+        "A run-time loop or branch (cutlass.range, a dynamic if) hands this object from one iteration to the next: it was made or changed inside, or lives in a variable that the loop assigns. Atoms and tiled copies exist for the compiler and have no value at run time.",
+        "Make the copy or MMA before the loop and only use it inside, keep the loop's variables numbers and tensors, or unroll the loop with cutlass.range_constexpr",
+        (
+            "error: failed to legalize unresolved materialization from ('!cute_nvgpu.atom.tmem_load<f32, 32 DP, 32 bit, x32>') to ('!cute.tiled_copy<...>') that remained live after conversion",
+            "https://github.com/flashinfer-ai/flashinfer/pull/3348",
+        ),
+    ),
+)

@@ -1,0 +1,152 @@
+"""One error in every form in which it is pasted: the answer stays the same."""
+
+from __future__ import annotations
+
+import html
+import json
+import random
+import textwrap
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from layoutcheck.catalogue import Answer
+from layoutcheck.errors import InputError
+from layoutcheck.sources.diagnostics import read_errors
+from layoutcheck.sources.pasted import readings
+
+Form = Callable[[str], str]
+LINES = (Path(__file__).parent.parent / "data" / "reported.jsonl").read_text().splitlines()
+TEXTS = [json.loads(line)["text"] for line in LINES]
+
+
+def led_by(lead: str) -> Form:
+    """What a test runner, a quotation or a log puts before each line."""
+    return lambda text: "\n".join(f"{lead}{line}" for line in text.split("\n"))
+
+
+def logged(text: str) -> str:
+    """As Python's logging prints it: the lead is before the first line alone."""
+    return f"2026-11-20 10:11:12,123 - kernels.run - ERROR - {text}"
+
+
+def wrapped(text: str) -> str:
+    """Broken at spaces, as mail does."""
+    lines = text.split("\n")
+    return "\n".join("\n".join(textwrap.wrap(line, 76, break_long_words=False) or [""]) for line in lines)
+
+
+def surrounded(text: str) -> str:
+    """Amid the lines of a run."""
+    noise = "".join(f"step {step} of 900, 3.25 s\n" for step in range(60))
+    return f"{noise}{text}\n{noise}"
+
+
+FORMS: dict[str, Form] = {
+    "colours": led_by("\x1b[1;31m"),
+    "quotation": led_by("> "),
+    "quotation twice": led_by("> > "),
+    "wrapped": wrapped,
+    "wrapped quotation": lambda text: led_by("> ")(wrapped(text)),
+    "Windows": lambda text: text.replace("\n", "\r\n"),
+    "pytest": led_by("E       "),
+    "GitHub": led_by("2026-11-20T10:11:12.1234567Z "),
+    "torchrun": led_by("[rank0]: "),
+    "vLLM": led_by("(EngineCore_DP0 pid=4242) ERROR 11-20 10:11:12 [core.py:708] "),
+    "Ray": led_by("\x1b[36m(RayWorkerWrapper pid=123, ip=10.0.0.2)\x1b[0m "),
+    "Kubernetes": led_by("2026-11-20T10:11:12.123456789Z stderr F "),
+    "compose": led_by("worker-1  | "),
+    "docker build": led_by("#12 103.4 "),
+    "logging": logged,
+    "JSON": json.dumps,
+    "JSON object": lambda text: json.dumps({"level": "error", "message": text}),
+    "HTML": html.escape,
+    "HTML page": lambda text: f'<div class="log"><pre><code>{html.escape(text)}</code></pre></div>',
+    "fenced": lambda text: f"```\n{text}\n```",
+    "indented": led_by("    "),
+    "prose": lambda text: f"When I run my kernel I get this:\n\n{text}\n\nAny ideas? Thanks!",
+    "run": surrounded,
+    "no-break spaces": lambda text: text.replace(" ", "\u00a0"),
+    "mark": lambda text: f"\ufeff{text}",
+}
+
+
+@cache
+def outcome(text: str) -> str:
+    """The name of the first entry that answers, "copy" for an error about one copy, "" for none."""
+    try:
+        first = read_errors(text)[0]
+    except InputError as error:
+        return error.message.partition("\n")[0]
+    return first.entry.name if isinstance(first, Answer) else "copy"
+
+
+def changed(form: Form, texts: list[str]) -> Iterator[tuple[str, str, str]]:
+    """(text, answer, answer to the form) where the two differ."""
+    for text in texts:
+        before, after = outcome(text), outcome(form(text))
+        if squeezed(before) != squeezed(after):
+            yield text, before, after
+
+
+def squeezed(said: str) -> str:
+    """A title quotes the text; spaces and line ends in it are the form's."""
+    return "".join(said.split())[:60]
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_a_form_changes_no_answer(name: str) -> None:
+    sample = random.Random(name).sample(TEXTS, 2)
+    assert list(changed(FORMS[name], sample)) == []
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("name", FORMS)
+def test_a_form_changes_hardly_any_answer_of_all_reported_texts(name: str) -> None:
+    differing = list(changed(FORMS[name], TEXTS))
+    print(name, len(differing), differing[:5])
+    assert len(differing) <= 0.015 * len(TEXTS)
+
+
+# What a program prints because of an error that stands above it.
+CONSEQUENCES = (
+    "terminate called after throwing an instance of 'c10::Error'\nAborted (core dumped)",
+    "ninja: build stopped: subcommand failed.",
+    '1 error detected in the compilation of "k.cu".',
+    "subprocess.CalledProcessError: Command '['ninja', '-v']' returned non-zero exit status 1.",
+    "Segmentation fault (core dumped)",
+    "[rank0]:[W1120 ProcessGroupNCCL.cpp:1250] Warning: destroy_process_group() was not called",
+    "make: *** [Makefile:12: k.o] Error 255",
+)
+
+
+@pytest.mark.parametrize("consequence", CONSEQUENCES)
+@pytest.mark.parametrize(
+    ("text", "entry"),
+    [
+        ("OpError: expects arch to be one of ['sm_100a'], but got sm_90a", "dsl.arch-not-admissible"),
+        ("RuntimeError: CUDA error: misaligned address", "cuda.misaligned-address"),
+        (
+            'cute/layout.hpp(7): error: static assertion failed with "Static shape_div failure"',
+            "cpp.shape-div",
+        ),
+    ],
+)
+def test_the_first_cause_is_answered_first(text: str, entry: str, consequence: str) -> None:
+    assert outcome(f"{text}\n{consequence}\n") == entry
+
+
+def test_escapes_are_undone_where_a_text_is_written_in_them() -> None:
+    assert next(readings('"one\\n\\u001b[31mtwo\\t\\"x\\""')).startswith('"one\ntwo')
+    path = "C:\\new\\tmp\\k.cu(3): error: x"
+    assert next(readings(path)) == path
+    assert next(readings("a &lt;b&gt;<br>c")) == "a <b>\nc"
+    assert next(readings("Layout<b>x")) == "Layout<b>x"  # no page: its tags are template arguments
+
+
+def test_a_quotation_is_one_where_nearly_all_lines_are_marked() -> None:
+    assert next(readings("> one\n>\n> two")) == "one\n\ntwo"
+    for text in (">>> print(1)\n>>> x", "a<\n> b\nc\nd"):
+        assert next(readings(text)) == text
