@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from layoutcheck.brackets import closing
 from layoutcheck.catalogue import cpp_types, frames, installed, owners, raised, refused, tables
 from layoutcheck.catalogue.entry import ELSEWHERE, Known
-from layoutcheck.catalogue.tables import ENTRIES, calls, compiler, cpp_templates, elsewhere
+from layoutcheck.catalogue.tables import ENTRIES, calls, compiler, cpp_templates, elsewhere, ptxas
 from layoutcheck.errors import InputError
 
 MOST_ANSWERS = 3
@@ -135,6 +135,8 @@ def _matches(folded: str) -> Iterator[tuple[Known, re.Match[str]]]:
             continue
         if entry is _CODE_ALONE and match["named"] and not installed.advice(match["named"]):
             continue  # a name in capitals of another program
+        if entry.name == "dsl.companion-version" and not installed.imported(match["function"]):
+            continue
         yield entry, match
 
 
@@ -148,6 +150,7 @@ def _answer(entry: Known, match: re.Match[str], folded: str, place: str | None) 
     facts: tuple[str, ...] = ()
     if entry.level != ELSEWHERE:  # where no layout is at fault, none is shown
         facts = _of_cpp(folded) if entry in tables.CPP else _tensors(folded) if entry in tables.DSL else ()
+    facts += _of_owner(entry, folded)
     if entry.name == "driver.tensor-map":
         from layoutcheck.catalogue import tensor_map  # of TMA's limits, which other errors do not need
 
@@ -170,6 +173,8 @@ def _answer(entry: Known, match: re.Match[str], folded: str, place: str | None) 
         groups["code"] = groups.pop("named")
     if "code" in groups and "{fix}" in entry.remedy and "fix" not in groups:
         groups["fix"] = installed.advice(groups["code"]) or "The message names the statement"
+    if "{package}" in entry.title:
+        groups["package"] = installed.imported(groups["function"])
     if "{project}" in entry.remedy:
         owner = owners.find(folded)
         groups["project"] = owner.project if owner else "the project whose command prints it"
@@ -181,6 +186,25 @@ def _answer(entry: Known, match: re.Match[str], folded: str, place: str | None) 
     where = place or _place(folded, match.start())
     remedy = _of_script(remedy, where)
     return Answer(entry, title, cause, remedy, match[0].strip()[:_MOST_QUOTED], where, facts)
+
+
+def _of_owner(entry: Known, folded: str) -> tuple[str, ...]:
+    """Whose code it is that does not compile, where the text names a library or another compiler."""
+    if entry in tables.CPP:
+        library = owners.library(folded)
+        return (
+            (f"the code is {library.name}'s: it goes with the CUTLASS and CUDA that {library.project} pins",)
+            if library
+            else ()
+        )
+    if entry in ptxas.ENTRIES:
+        compiler_ = owners.another_compiler(folded)
+        return (
+            (f"the code is made by {compiler_.name}: {compiler_.project} answers for it",)
+            if compiler_
+            else ()
+        )
+    return ()
 
 
 def _of_installed(entry: Known, groups: dict[str, str]) -> tuple[str, ...]:

@@ -100,6 +100,24 @@ def near(name: str) -> str | None:
     return alike[found[0]] if found and alike[found[0]] != name else None
 
 
+@lru_cache(maxsize=16)
+def imported(name: str) -> str:
+    """The package, other than the DSL's own, whose function of this name the DSL calls: "tvm_ffi"; "" for none."""
+    for _, text in files():
+        if name not in text:
+            continue
+        modules = re.findall(rf"\b(\w+)\.{re.escape(name)}\b", text)
+        names = "|".join(map(re.escape, dict.fromkeys((name, *modules))))
+        taken = re.search(
+            rf"^\s*from ((?!cutlass\b)[a-z]\w*)[\w.]* import (?:\([^)]*|[^(\n]*)\b(?:{names})\b",
+            text,
+            re.MULTILINE,
+        )
+        if taken:
+            return taken[1]
+    return ""
+
+
 def knows(name: str) -> bool:
     """Whether the installed DSL defines a function, class, method or property of this name."""
     named = re.compile(rf"^ *(?:def|class) _?{re.escape(name)}\b", re.MULTILINE)

@@ -20,7 +20,7 @@ def _owner(words: str, name: str, project: str) -> tuple[re.Pattern[str], Owner]
 AMD = "AMD's ROCm"  # which words its errors as CUDA does
 # In order: a compiler or library stands before those that it is built on.
 _COMPILERS = (
-    _owner(r"\bT\.(?:Parallel|copy|tma_copy|gemm|Pipelined|Kernel|alloc_\w+|atomic_\w+)\b|[Tt]ile-?[Ll]ang|suitable instruction for tcgen05|Check your layout\.|\bkernel \w+ input \w+ \w+ expected", "TileLang", "tile-ai/tilelang"),
+    _owner(r"\bT\.(?:Parallel|copy|tma_copy|gemm|Pipelined|Kernel|alloc_\w+|atomic_\w+)\b|[Tt]ile-?[Ll]ang|suitable instruction for tcgen05|Check your layout\.|no available layout found|LayoutInference|\bkernel \w+ input \w+ \w+ expected", "TileLang", "tile-ai/tilelang"),
     _owner(r"\btvm\b(?!-ffi)|\bTVM\b(?!.?FFI)|tvm::|\bvm\.builtin\.|Module\[\w+\] does not|tvm_ffi\.(?!core)", "TVM", "apache/tvm"),
     _owner(r"cuda\.tile|cuda/tile|cu[Tt]ile|tileiras|\bTile<[a-z]\w*, ?\{", "cuTile", "NVIDIA/cutile-python"),
     _owner(r"\bmojo\b|\bmodular\b", "Mojo", "modular/modular"),
@@ -30,18 +30,18 @@ _COMPILERS = (
     _owner(r"[Tt]riton|'constexpr' object|\bttg?\.\w|MMAv[235]\b", "Triton", "triton-lang/triton"),
     _owner(r"\bnumba\b", "Numba", "numba/numba"),
     _owner(r"\bcupy\b", "CuPy", "cupy/cupy"),
-    _owner(r"(?i:mosaic|pallas)|\bjax(?:lib)?\b|[Ww]arpgroup size|xla_extension", "JAX (Pallas, Mosaic GPU)", "jax-ml/jax"),
+    _owner(r"(?i:mosaic|pallas)|\bjax(?:lib)?\b|\bxla/(?:xla|service)/|[Ww]arpgroup size|xla_extension", "JAX (Pallas, Mosaic GPU)", "jax-ml/jax"),
     _owner(r"\bsycl\b|\bXE_\w+|oneapi|icpx", "CUTLASS for Intel GPUs", "intel/sycl-tla"),
     _owner(r"\bCK\b|composable_kernel|\bhip[A-Z]\w+|\bHIP\b|MIOpen|\bhipoc|\bROCm\b|\bgfx[0-9]{3}", AMD, "ROCm/composable_kernel"),
     _owner(r"tiny-cuda-nn|\btcnn::", "tiny-cuda-nn", "NVlabs/tiny-cuda-nn"),
     _owner(r"ggml|llama\.cpp", "llama.cpp", "ggml-org/llama.cpp"),
-    _owner(r"'(?:stablehlo|mhlo|linalg|tensor|tosa|torch|iree\w*|flow|stream|hal|bufferization|ttg|ttng|tt|triton\w*|amdgpu|rocdl)\.\w",
+    _owner(r"(?<!class )'(?:stablehlo|mhlo|linalg|tensor|tosa|torch|iree\w*|flow|stream|hal|bufferization|ttg|ttng|tt|triton\w*|amdgpu|rocdl)\.\w",
            "another MLIR compiler", "the project whose command prints it (IREE: iree-org/iree, XLA: openxla/xla, Triton: triton-lang/triton)"),
     _owner(r"memref<|#gpu\.address_space", "an MLIR compiler", "the project whose command prints it (JAX's Mosaic GPU: jax-ml/jax, IREE: iree-org/iree)"),
 )  # fmt: skip
 _LIBRARIES = (
     _owner(r"(?i:flash_?infer)", "FlashInfer", "flashinfer-ai/flashinfer"),
-    _owner(r"(?i:flash_?attn(?!\w*_v100)|flash-?attention(?!-v100))", "FlashAttention", "Dao-AILab/flash-attention"),
+    _owner(r"flash_(?:fwd|bwd)_|(?i:flash_?attn(?!\w*_v100)|flash-?attention(?!-v100))", "FlashAttention", "Dao-AILab/flash-attention"),
     _owner(r"(?i:deep_?gemm)|csrc/jit_kernels|smxx_layout", "DeepGEMM", "deepseek-ai/DeepGEMM"),
     _owner(r"(?i:flash_?mla)", "FlashMLA", "deepseek-ai/FlashMLA"),
     _owner(r"\bquack\b", "QuACK", "Dao-AILab/quack"),
@@ -73,6 +73,11 @@ def find(text: str) -> Owner | None:
 def another_compiler(text: str) -> Owner | None:
     """The compiler other than CuTe's that makes the kernels of the text; None where it names none."""
     return _first(text, _COMPILERS)
+
+
+def library(text: str) -> Owner | None:
+    """The library of kernels that the text names; None where it names none."""
+    return _first(text, _LIBRARIES)
 
 
 def is_named(text: str) -> bool:

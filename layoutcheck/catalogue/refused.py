@@ -6,6 +6,7 @@ operation or the file of the DSL that prints it. Together they give a cause and 
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -19,6 +20,7 @@ from layoutcheck.algebra import (
     parse_tile,
     parse_tree,
 )
+from layoutcheck.algebra.modes import leaves
 from layoutcheck.catalogue.entry import EVALUATE, TRACE
 from layoutcheck.errors import InputError
 
@@ -232,10 +234,25 @@ def reason(text: str) -> str | None:
         except InputError:
             return None  # the text has a value that only the run knows
         try:
-            run()
+            result = run()
         except InputError as error:
             return error.message
+        return _unmerged(layout, result) if "?" in found["layout"] else None
     return None
+
+
+def _unmerged(layout: Layout, result: object) -> str | None:
+    """Why the DSL finds no result where there is one: it does not join modes of run-time extents."""
+    modes = leaves(layout)
+    pairs = itertools.pairwise(modes)
+    if not all(
+        isinstance(one.extent, int) and other.stride == one.extent * one.stride for one, other in pairs
+    ):
+        return None
+    return (
+        f"the result is {result}, since the modes of {layout} follow one another in memory; the DSL does not join modes whose "
+        "extents only the run knows, and asks each to divide by itself. Make it one mode before: cute.make_layout(cute.size(layout))"
+    )
 
 
 def _divided(layout: Layout, tiler: str) -> Callable[[], object]:

@@ -58,6 +58,12 @@ _ALIGNMENT = (
     "iterator, where a slice of a divided layout would keep the proof. If this side is not contiguous along "
     "the copied mode (a transposed view), its addresses really are not aligned and no promise helps."
 )
+_MATRIX = re.compile(r"ldsm|stsm|ldmatrix|stmatrix")
+_ROWS = (
+    "ldmatrix and stmatrix move rows of 16 bytes, {elements} elements: each row of the shared layout begins "
+    "at a multiple of 16 bytes, and its swizzle keeps 16 bytes together (in elements Swizzle<B,M,S> with M of "
+    "{base} or more; the unit's make_smem_layout_atom has such layouts). "
+)
 _VECTOR = (
     "One instruction moves adjacent elements. The first mode of both views must be contiguous for as many "
     "elements as the atom moves, on the source and on the destination."
@@ -258,12 +264,17 @@ def explain(message: str) -> Explanation | None:
 def _with_numbers(meaning: str, message: str, facts: dict[str, Any]) -> str:
     """The promise in bytes, and in elements of the atom's type; where the message has neither, 16 of 2."""
     bits = int(facts.get("need", 128))
-    atom = re.search(r"!cute_nvgpu\.atom\.\w+<(\w+),", message)
+    atom = re.search(r"(?:!cute_nvgpu\.atom\.\w+<|val_type=)(\w+),", message)
     try:
         width = dtype(atom[1]).bits if atom else 16
     except InputError:
         width = 16
-    return meaning.format(bytes=max(1, bits // 8), elements=max(1, bits // width))
+    rows = (
+        _ROWS.format(elements=128 // width, base=(128 // width).bit_length() - 1)
+        if _MATRIX.search(message)
+        else ""
+    )
+    return rows + meaning.format(bytes=max(1, bits // 8), elements=max(1, bits // width))
 
 
 _LAYOUT = re.compile(r"!cute\.layout<\"([^\":]{1,300}):")

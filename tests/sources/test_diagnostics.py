@@ -373,7 +373,8 @@ def test_a_reading_is_better_without_broken_types():
 
 EQUIVALENCE = (
     "error: make_tiled_tma_atom_B: expected top-level shape equivalence between the\nSMEM layout and the CTA "
-    "V-map, but got\n'!cute.layout<\"((((32,4),1),(16,(4,2))),1,2):((((16,4),0),(0,(1,512))),0,1024)\">'\nand\n"
+    "V-map, but got\n"
+    "'!cute.layout<\"((((32,4),1),(16,(4,2))),1,2):((((16,4),0),(0,(1,512))),0,1024)\">'\nand\n"
     "'!cute.layout<\"(((32,4),(16,4)),1,2):(((1@0@0,1@1@0),(1@0@1,1@1@1)),0,1@1@1)\">'"
 )
 

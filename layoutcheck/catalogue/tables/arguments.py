@@ -38,6 +38,21 @@ ENTRIES = (
         ),
     ),
     known(
+        "dsl.argument-annotation",
+        r"(?:expects argument (?P<number>#[0-9]+) \((?P<argument>\w+)\) to be (?:one of \((?P<several>[^)]{3,300})\)|<class '(?P<wanted>(?!cutlass[\w.]*Tensor')[\w.]+)'>|(?P<plain>\w[\w.\[\], ]{2,80}?)), ?but got (?:<class ')?(?P<given>[\w.]+)"
+        r"|argument (?:'?(?P<name>\w+)'? )?expects (?P<annotated>\w+),? but got (?P<got>\w+))",
+        "argument {number} {argument}{name} is a {given}{got}; the function is annotated for {several}{wanted}{plain}{annotated}",
+        "The annotations of a @cute.jit or @cute.kernel function say what each argument is. A torch.Tensor with one element is not a number, and None fits only Optional or a Constexpr: "
+        "None often comes from a keyword that the caller left out or a variable that was overwritten.",
+        "Pass a number (int(x), x.item(), cutlass.Int32(x)), find where the None comes from, or annotate the parameter Optional[...] (cutlass.Constexpr for what is known when it is compiled)",
+        (
+            "cutlass.base_dsl.common.DSLRuntimeError: expects argument #26 (max_seqlen_q) to be one of (<class 'cutlass.base_dsl.typing.Int32'>, <class 'int'>, <class 'NoneType'>), but got <class 'torch.Tensor'>",
+            DSL,
+        ),
+        ("DSLRuntimeError: argument expects Float32 but got NoneType", DSL),
+        instead_of=("dsl.argument-type", "dsl.other-exception"),
+    ),
+    known(
         "dsl.pointer-below-promise",
         r"Tensor data pointer is not aligned to (?P<need>[0-9]+)|bytes_per_elt=\S+ is not a multiple of assumed_align",
         "the tensor's address is not aligned as promised",

@@ -7,7 +7,7 @@ from layoutcheck.catalogue.entry import ELSEWHERE, issue, known
 ENTRIES = (
     known(
         "elsewhere.mlir",
-        r"'(?P<op>(?!cute|nvvm|gpu|llvm|arith|memref|vector|scf|cf)\w+\.[\w.]+)' op\b|legalize operation '(?P<illegal>(?!cute|nvvm|llvm)\w+\.[\w.]+)'",
+        r"'(?P<op>(?!cute|nvvm|nvgpu|gpu|llvm|arith|memref|vector|scf|cf)\w+\.[\w.]+)' op\b|legalize operation '(?P<illegal>(?!cute|nvvm|llvm)\w+\.[\w.]+)'",
         "an error of another compiler built on MLIR, about {op}{illegal}",
         "Its dialect is not one of CuTe DSL's.",
         "{project} answers it",

@@ -99,6 +99,24 @@ ENTRIES = (
         ('error: static assertion failed with "SM100_MMA_F16BF16_SS supports 16bit types"', HEADERS),
     ),
     known(
+        "cpp.generic-architecture",
+        r"[Cc]ompiled for the generic architecture|utilizing[\s#>|*]*family-specific[\s#>|*]*features|[Pp]lease compile for sm\w{2,5}[af] architecture|requires? (?:an? )?(?:arch(?:itecture)?|family)-(?:specific|accelerated|conditional) (?:target|architecture|features?)",
+        "the target is the generic architecture, and the code uses features of one family or GPU",
+        "Instructions such as tcgen05, block-scaled MMA and some conversions exist for a family (sm_100f, sm_103f, sm_120f) or one GPU (sm_100a, sm_121a), not for plain sm_100 or sm_120.",
+        "Build with the suffix: -gencode arch=compute_100f,code=sm_100f (nvcc 12.9 or newer) or 100a; CMAKE_CUDA_ARCHITECTURES=100f, TORCH_CUDA_ARCH_LIST='10.0a', NVTE_CUDA_ARCHS of Transformer Engine",
+        (
+            'error: static assertion failed with "Compiled for the generic architecture, while utilizing family-specific features. Please compile for smXXXf architecture instead of smXXX architecture."',
+            "Transformer Engine",
+        ),
+        instead_of=(
+            "cpp.other-assertion",
+            "cpp.instantiation",
+            "elsewhere.compile",
+            "cpp.other-error",
+            "cpp.no-instruction",
+        ),
+    ),
+    known(
         "cpp.thread-map",
         r"Vectors implied by the thread map must be divisible by the access type|(?:ThreadblockShape|Shape|[Tt]ile|thread ?map)[\w ':]{0,60}(?:divisible|divide)[\w ':]{0,40}(?:warp ?raked|thread ?map|warp arrangement|access|kElementsPerAccess)"
         r"|Number of iterations must be (?:greater|non-zero|at least)[\w ]{0,20}|ShapeInAccesses must be divisible by WarpThreadArrangement|kElementsPerAccess (?:must|should)[\w ]{0,40}",

@@ -95,6 +95,19 @@ ENTRIES = (
         instead_of=("cpp.other-error", "cpp.instantiation", "elsewhere.compile", "cpp.undefined"),
     ),
     known(
+        "cpp.number-of-arguments",
+        r"no instance of (?:overloaded )?function(?: template)? \"(?P<what>cute::\w+)\" matches the argument list.{0,600}?number of parameters of function template",
+        "{what} is called with another number of arguments than it takes",
+        "It takes one tuple where the call gives its parts, or the reverse. Where the line is in CuTe's own header, a function that your line calls hands the arguments on as it got them.",
+        "Pass one tuple: make_coord(a, b) or make_tuple(a, b) instead of a, b (make_inttuple_iter(make_coord(a, b))); newer revisions of CUTLASS take both in some places",
+        (
+            'include/cute/numeric/arithmetic_tuple.hpp(212): error: no instance of overloaded function "cute::as_arithmetic_tuple" matches the argument list argument types are: (const int, const cute::C<2>) '
+            'note: number of parameters of function template "cute::as_arithmetic_tuple(const T &)" does not match the call',
+            "nvcc",
+        ),
+        instead_of=("cpp.no-overload", "cpp.other-error", "cpp.instantiation", "elsewhere.compile"),
+    ),
+    known(
         "cpp.no-overload",
         r"no (?:instance of|matching) (?:overloaded )?(?:member )?(?:function|constructor)(?: template)?(?: for call to| for initialization of)? [\"'](?P<what>(?:cute|cutlass)::[\w:~]{1,80}(?=[<(])|[\w:~]{1,80}(?=[\"']|[<(](?=[^\n]{0,600}\bcute::)))(?:[^\"'\n]{0,600}[\"'] matches the argument list)?",
         "no form of {what} takes these arguments",
@@ -119,6 +132,39 @@ ENTRIES = (
             "https://github.com/NVIDIA/cutlass/pull/3460",
         ),
         instead_of=("cpp.no-overload", "elsewhere.compile", "cpp.other-assertion"),
+    ),
+    known(
+        "cpp.standard-of-msvc",
+        r"namespace \"cutlass::platform\" has no member \"(?P<what>\w+_v)\"|'(?P<other>\w+_v)': is not a member of 'cutlass::platform'",
+        "cutlass::platform::{what}{other} is hidden: the compiler is not in C++17 mode",
+        "CUTLASS declares it only where __cplusplus says C++17 or later. MSVC keeps __cplusplus at C++98 unless it is told otherwise.",
+        "Compile with -std=c++17, on Windows also -Xcompiler /Zc:__cplusplus (and -Xcompiler /std:c++17)",
+        (
+            'error: namespace "cutlass::platform" has no member "is_unsigned_v"',
+            issue(1715, "Dao-AILab/flash-attention"),
+        ),
+        instead_of=("cpp.other-revision", "cpp.other-error", "elsewhere.compile"),
+    ),
+    known(
+        "cpp.utility-header",
+        r"(?:namespace \"cutlass(?:::\w+)*\" has no (?:member|template) |'|identifier \"(?:cutlass::)?)\"?(?P<what>make_cute_packed_stride|HostTensor|DeviceAllocation|GpuTimer|GPU_Clock|Tensor(?:Fill|Equals|Copy|View)\w*|BlockFill\w+|BlockCompare\w+|allocate_block|CommandLine|print_error|device_memory)\"?'?(?=[^\n]{0,30}(?:undefined|declared|member|$)|$| )",
+        "{what} is of CUTLASS' utilities, whose header is not included",
+        "The utilities are not in CUTLASS' include folder: make_cute_packed_stride is in cutlass/util/packed_stride.hpp, HostTensor in cutlass/util/host_tensor.h, and their kin in the same folder.",
+        "Include cutlass/util/HEADER and give its folder, -I CUTLASS/tools/util/include, beside -I CUTLASS/include",
+        ('error: namespace "cutlass" has no member "make_cute_packed_stride"', "nvcc"),
+        instead_of=("cpp.undefined", "cpp.other-error", "elsewhere.compile", "cpp.other-revision"),
+    ),
+    known(
+        "cpp.other-revision",
+        r"namespace \"(?P<space>(?:cutlass|cute)(?:::\w+)+)\" has no member \"(?P<what>\w+)\"|'(?P<member>\w+)' (?:is not|was not declared|: is not) (?:a member of|in) '(?P<of>(?:cutlass|cute)(?:::\w+)+)'|no (?:member|type) named '(?P<named>\w+)' in namespace '(?P<in>(?:cutlass|cute)(?:::\w+)*)'",
+        "{space}{of}{in} of the CUTLASS at hand has no {what}{member}{named}",
+        "The program was written for another revision of CUTLASS: schedules, policies and atoms are added and renamed between releases. Or the header that declares it is not included.",
+        "Check out the revision that the project pins (git submodule update --init --recursive, its CMake GIT_TAG) and build from a clean folder; an older CUTLASS earlier on the include path (-I, /usr/include) hides the right one",
+        (
+            'csrc/scaled_mm_blockwise_sm100_fp8_dispatch.cuh(234): error: namespace "cutlass::epilogue" has no member "BlockwiseNoSmemWarpSpecialized1Sm"',
+            issue(26041, "vllm-project/vllm"),
+        ),
+        instead_of=("cpp.other-error", "cpp.instantiation", "elsewhere.compile", "cpp.undefined"),
     ),
     known(
         "cpp.undefined",

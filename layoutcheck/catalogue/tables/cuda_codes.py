@@ -11,7 +11,7 @@ import re
 from layoutcheck.catalogue.entry import ELSEWHERE, TRACE, Known, known
 
 _API = "CUDA 13 runtime API, cudaError_t"
-_PREFIX = r"(?:CUDA (?:runtime |driver )?[Ee]rror(?: code)?[: #=]{1,3}|[Ii]nvalid error code \(|\(error-code |[( ]error |error code ?[=:] ?(?:CU:)?)"
+_PREFIX = r"(?:CUDA (?:runtime |driver )?[Ee]rror(?: code)?[: #=]{1,3}|[Ii]nvalid error code \(|\(error-code |[( ]error |error code ?[=:] ?(?:CU:)?|CUDA_ERROR_UNKNOWN \((?:error )?code:? ?)"
 
 
 def codes(*numbers: int) -> str:
@@ -23,7 +23,8 @@ def _family(name: str, numbers: tuple[int, ...], names: str, words: str, title: 
             level: str = ELSEWHERE, rule: str | None = None) -> Known:  # fmt: skip
     """An entry for the codes of these numbers; `names` are the runtime's ("PeerAccess TooManyPeers"), by their beginning."""
     driver = [re.sub(r"(?<=[a-z])(?=[A-Z])", "_", one).upper() for one in names.split()]
-    pattern = rf"cudaError(?:{'|'.join(names.split())})\w*|CUDA_ERROR_(?:{'|'.join(driver)})\w*"
+    # A wrapper that does not know a code calls it UNKNOWN, and prints its number behind.
+    pattern = rf"cudaError(?:{'|'.join(names.split())})\w*|CUDA_ERROR_(?:{'|'.join(driver)})\w*(?! \((?:error )?code:? ?(?!999))"
     parts = [f"(?P<code>{pattern})", *([f"(?P<words>{words})"] if words else []), codes(*numbers)]
     return known(
         name, "|".join(parts), title, cause, remedy, (example, _API), level=level, rule=rule,

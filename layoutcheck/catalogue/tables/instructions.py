@@ -133,7 +133,7 @@ ENTRIES = (
     known(
         "dsl.tmem-allocation",
         r"[Tt]mem alignment must be a multiple of|TMEM static allocations must be uniformly|TMEM (?:SF |E )?fragments expects?"
-        r"|tcgen05\.alloc|number of columns .{0,60}power of (?:two|2)",
+        r"|tcgen05\.alloc(?!' not supported)|number of columns .{0,60}power of (?:two|2)",
         "tensor memory is allocated or described incorrectly",
         "Tensor memory is allocated in columns, a power of two from 32 to 512, by one warp; its fragments have the "
         "M of the MMA (64 or 128) and one or two CTAs throughout.",

@@ -16,6 +16,19 @@ ENTRIES = (
         instead_of=("ptxas.other",),
     ),
     known(
+        "ptxas.unsynchronised",
+        r"Instruction '(?P<what>vote|shfl|match|barrier|bar)\w*' without '\.sync'",
+        "{what} without .sync is gone from sm_70 on",
+        "Since Volta the lanes of a warp run apart, and each vote, shuffle and ballot names the lanes that take part. Code for older GPUs (__ballot, __shfl, __any, inline assembly, an old CUB) has the form without a mask.",
+        "__ballot_sync(mask, x), __shfl_sync and their kin with the mask of the lanes that reach it; a CUB of the toolkit instead of a bundled one; or compile it for compute_60 alone",
+        (
+            "ptxas x.ptx, line 2633; error : Instruction 'vote' without '.sync' is not supported on .target sm_70 and higher from PTX ISA version 6.4",
+            "ptxas",
+        ),
+        level=ELSEWHERE,
+        instead_of=("ptxas.other", "ptxas.target", "ptxas.target-too-old"),
+    ),
+    known(
         "ptxas.target",
         r"(?:Instruction |Feature |Modifier |PTXAS[^\n]{0,40})'(?P<what>[^']{1,80})' not support(?:ed)?(?: on \.?target(?: '(?P<arch>sm_\w+)')?)?",
         "the target {arch} does not have {what}",

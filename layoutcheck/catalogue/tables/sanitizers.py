@@ -71,6 +71,19 @@ ENTRIES = (
         instead_of=("sanitizer.invalid-access", "sanitizer.uninitialized"),
     ),
     known(
+        "sanitizer.of-a-library-kernel",
+        r"(?:[Hh]azards? detected|Race reported between|Invalid __\w+__ \w+ of size|Uninitialized)[^\n]{0,200}?\b(?P<kernel>(?:[sdhczi]|fp16_|int8_)(?:gemm|gemv|syrk|trsm)_[0-9]\w+|(?:volta|turing|ampere|hopper|maxwell|pascal)_\w*(?:gemm|cudnn|scudnn|fp16|s884|s1688|s16816)\w*|sm[0-9]{2}_xmma_\w+|cutlass_[0-9]{2}_(?:tensorop|simt|wmma)\w+|cublasLt\w+|gemv2[TN]_kernel\w*|cudnn::\w[\w:]+|cublas\w*::\w+)",
+        "the report is about {kernel}, a kernel of NVIDIA's cuBLAS or cuDNN",
+        "The kernel came compiled with the library: it is not yours to repair. racecheck knows some of its forms of synchronisation not at all and reports what is no race; a real fault comes from what the library was given (sizes, leading dimensions, workspace, alignment).",
+        "Run the sanitizer on your own kernels alone (--kernel-name kns=NAME, --kernel-name-exclude), and check the arguments of the library's call; NVIDIA's forums take reports of a library kernel",
+        (
+            "========= Error: Race reported between Write access at 0x68 in sgemm_32x32x32_NT_vec",
+            SANITIZER,
+        ),
+        level="wrong",
+        instead_of=("sanitizer.race", "sanitizer.invalid-access", "sanitizer.uninitialized"),
+    ),
+    known(
         "sanitizer.shared-range",
         r"Out-of-range shared or local address",
         "an address outside of the block's shared memory is used",
@@ -142,9 +155,10 @@ ENTRIES = (
         "sanitizer.uninitialized",
         r"Uninitialized __(?P<space>\w+)__ memory read of size (?P<size>[0-9]+)|access to 0x[0-9a-f]+ of size (?P<bytes>[0-9]+) bytes?[ =]{1,20}Uninitialized access",
         "{size}{bytes} B of {space} memory are read that nothing wrote",
-        "A copy leaves elements out (LC208: a tile that the threads do not cover), a predicate is too strict, or the data "
-        "is read before the copy is complete.",
-        TRACE,
+        "The host never wrote that part of the buffer (a memset or copy that counts elements where it takes bytes, an output that is read as input), a kernel's copy leaves elements out "
+        "(LC208: a tile that the threads do not cover), a predicate is too strict, or the data is read before the copy is complete.",
+        "Compare the bytes that the host fills with the allocation, and initialise the whole. For a copy of a kernel "
+        + TRACE,
         ("========= Uninitialized __global__ memory read of size 4 bytes", SANITIZER),
         level="wrong",
         rule="LC208",

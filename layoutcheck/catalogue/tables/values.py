@@ -59,6 +59,18 @@ ENTRIES = (
         ),
     ),
     known(
+        "dsl.narrow-conversion",
+        r"'(?:nvgpu|cute_nvgpu|nvvm|arith)\.(?P<op>cvt_\w+|truncf|extf)' op[^\n]{0,200}?vector(?:, but got '(?P<given>[^']{1,60})')?|[Cc]onver\w+ (?:from|to) (?:fp8|float8|fp4|float4|f8E\w+|f4E\w+)[^\n]{0,40}(?:vector|multiple of)",
+        "a conversion to or from a narrow float type takes a vector that fills 32 bits, and gets {given}",
+        "The hardware converts elements of 8, 6 and 4 bits several at a time: four of 8 bits, eight of 4 bits. A single value has no instruction.",
+        "Convert a register tensor whose size is a multiple of that, fragment.load().to(cutlass.Float8E4M3FN), and take elements after it; newer versions of the DSL (from 4.6.2) also convert single values of some types",
+        (
+            "'nvgpu.cvt_fptrunc' op operand #0 must be 32-bits aligned floating-point-like 1-d vector, but got 'f32'",
+            DSL,
+        ),
+        instead_of=("elsewhere.mlir", "dsl.other-operation"),
+    ),
+    known(
         "dsl.unresolved-materialization",
         r"failed to legalize unresolved materialization from \('?(?P<source>[^)]{3,200}?)'?\) to \(?'?(?P<target>[^)]{3,200}?)'?\)? that remained live",
         "an atom or layout is carried where only numbers can be: {source}",
