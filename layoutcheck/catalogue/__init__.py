@@ -21,8 +21,9 @@ _CODED = next(entry for entry in tables.DSL if entry.name == "dsl.coded")
 _CODE_ALONE = next(entry for entry in tables.DSL if entry.name == "dsl.code-alone")
 _HEAD, _TAIL = (
     1 << 15,
-    1 << 16,
-)  # characters of a long log that are searched: how it begins, and what ended it
+    1 << 14,
+)  # characters of a long log that are searched: around its first errors, and its end
+_AROUND = 3000  # characters on each side of an error
 _MOST_LAYOUTS = 6
 _MOST_QUOTED = 300  # characters
 _MOST_SIGNATURES = 3
@@ -329,7 +330,21 @@ def _place(folded: str, at: int) -> str | None:
 
 
 def _folded(text: str) -> str:
-    """The text with every run of white space as one space; of a long one, its beginning and its end."""
+    """The text with every run of white space as one space; of a long one, what is around its errors, and its end."""
     if len(text) > _HEAD + _TAIL:
-        text = text[:_HEAD] + " " + text[-_TAIL:]
+        text = f"{_around_errors(text[:-_TAIL])} {text[-_TAIL:]}"
     return _SPACE.sub(" ", text.translate(_PLAIN))
+
+
+def _around_errors(text: str) -> str:
+    """The neighbourhoods of the first words that tell an error; the beginning where there is none."""
+    parts: list[str] = []
+    kept, behind = 0, 0
+    for match in _WRONG.finditer(text):
+        start, end = max(behind, match.start() - _AROUND), match.end() + _AROUND
+        if kept >= _HEAD:
+            break
+        if end > behind:
+            parts.append(text[start:end])
+            kept, behind = kept + end - start, end
+    return " ".join(parts)[:_HEAD] or text[:_HEAD]

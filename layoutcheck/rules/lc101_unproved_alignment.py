@@ -74,7 +74,10 @@ def _cause(analysis: Analysis, side: str, need: int) -> str:
     whole = analysis.whole(side)
     if analysis.copy.tiling is not None and whole.proved_align_bytes * 8 % need == 0:
         return f"{whole} is aligned, but a thread's offset into it is not a multiple of {need // 8} B."
-    return "If the address really is aligned, the missing promise is named below."
+    return (
+        "If the address really is aligned, the missing promise is named below. If its allocation has that alignment already, "
+        f"the offset of this view is not proved to be a multiple of {need // 8} B: its strides, a stage or an index."
+    )
 
 
 RULE = make_rule(

@@ -61,8 +61,8 @@ _ALIGNMENT = (
 _MATRIX = re.compile(r"ldsm|stsm|ldmatrix|stmatrix")
 _ROWS = (
     "ldmatrix and stmatrix move rows of 16 bytes, {elements} elements: each row of the shared layout begins "
-    "at a multiple of 16 bytes, and its swizzle keeps 16 bytes together (in elements Swizzle<B,M,S> with M of "
-    "{base} or more; the unit's make_smem_layout_atom has such layouts). "
+    "at a multiple of 16 bytes, and its swizzle keeps 16 bytes together (in elements Swizzle<B,M,S> with M "
+    "of {base} or more; the unit's make_smem_layout_atom has such layouts). "
 )
 _VECTOR = (
     "One instruction moves adjacent elements. The first mode of both views must be contiguous for as many "

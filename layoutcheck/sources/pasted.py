@@ -20,6 +20,16 @@ _LONG = 1 << 17
 
 _ANSI = re.compile(r"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)|[@-Z\\-_])")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u200b\ufeff]")
+_TOLD = (
+    "error:",
+    "Error:",
+    "ERROR:",
+    "rror [",
+    "Exception:",
+    "Assertion",
+    "unable to ",
+    "nrecoverable",
+)  # how an error begins, which comes before what the compiler's printed code holds
 _INTEREST = (
     "cute.copy",
     "cute_nvgpu",
@@ -130,10 +140,16 @@ def _interesting(text: str) -> str:
     """A long paste cut down to the neighbourhood of what can matter; a short one as it is."""
     if len(text) <= _LONG:
         return text
+    told = _windows(text, _TOLD, _LONG // 2)
+    return "\n".join((*told, *_windows(text, _INTEREST, _LONG)))
+
+
+def _windows(text: str, words: tuple[str, ...], most: int) -> list[str]:
+    """The neighbourhoods of the words, in order, of about `most` characters in all."""
     windows: list[str] = []
     at, kept = 0, 0
-    following = {word: text.find(word) for word in _INTEREST}
-    while len(windows) < _MAX_WINDOWS and kept < _LONG:
+    following = {word: text.find(word) for word in words}
+    while len(windows) < _MAX_WINDOWS and kept < most:
         hits = {word: hit for word, hit in following.items() if hit >= 0}
         if not hits:
             break
@@ -141,7 +157,7 @@ def _interesting(text: str) -> str:
         windows.append(text[start:end])
         at, kept = end, kept + end - start
         following = {word: hit if hit >= at else text.find(word, at) for word, hit in hits.items()}
-    return "\n".join(windows)
+    return windows
 
 
 def _window(text: str, floor: int, hit: int) -> tuple[int, int]:

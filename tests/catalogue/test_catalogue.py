@@ -194,7 +194,20 @@ def test_a_cut_instantiation_gives_no_copy() -> None:
 
 @pytest.mark.parametrize(
     "unit",
-    ["SLayout=cute::tuple<", "cute::Layout<", "<", "Invalid __", "a", "cute.", "static assertion failed "],
+    [
+        "SLayout=cute::tuple<",
+        "cute::Layout<",
+        "<",
+        "Invalid __",
+        "a",
+        "cute.",
+        "static assertion failed ",
+        "'",
+        "1",
+        "gemm_",
+        "make_layout(",
+        "step 3 loss 3.25\n",
+    ],
 )
 def test_hostile_repetition_ends(unit: str) -> None:
     """A pattern whose time grows with the square of the text needs minutes for one of these."""

@@ -150,3 +150,14 @@ def test_a_quotation_is_one_where_nearly_all_lines_are_marked() -> None:
     assert next(readings("> one\n>\n> two")) == "one\n\ntwo"
     for text in (">>> print(1)\n>>> x", "a<\n> b\nc\nd"):
         assert next(readings(text)) == text
+
+
+@pytest.mark.parametrize("at", [0, 1], ids=["before", "behind"])
+def test_an_error_beside_a_megabyte_of_printed_code_is_found(at: int) -> None:
+    lines = (
+        f'%{line} = "cute.crd2idx"(%a, %b) : (!cute.coord<"(_,{line})">, !cute.layout<"8:1">) -> i32\n'
+        for line in range(10_000)
+    )
+    parts = ["".join(lines)]
+    parts.insert(at, "error: unable to compute the following composition: (8,4):(4,1) o 6:2\n")
+    assert outcome("".join(parts)) == "dsl.algebra-refused"

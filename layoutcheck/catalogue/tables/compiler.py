@@ -6,6 +6,11 @@ from layoutcheck.catalogue.entry import ELSEWHERE, EVALUATE, TRACE, issue, known
 
 DSL = "DSL 4.8.1"
 
+_OPERATIONS = (
+    r"tma_partition|make_\w{0,12}tma_atom\w*|make_tiled_copy\w*|make_fragment\w*|partition_\w+|local_(?:tile|partition)|make_layout|composition"
+    r"|\w+_divide|gemm|copy|autovec_copy|retile|allocate\w*"
+)  # whose calls a traceback shows
+
 ENTRIES = (
     known(
         "dsl.runtime-library",
@@ -99,8 +104,7 @@ ENTRIES = (
     ),
     known(
         "dsl.creation-failed",
-        r"(?:.*\b(?P<op>tma_partition|make_\w{0,12}tma_atom\w*|make_tiled_copy\w*|make_fragment\w*|partition_\w+|local_(?:tile|partition)|make_layout|composition|\w+_divide|gemm|copy|autovec_copy|retile|allocate\w*)\()?.*"
-        r"(?P<said>Operation creation failed)(?!:? ?(?:error|\S+:) )(?!.{0,200}\berror: )",
+        rf"(?:\b(?P<op>{_OPERATIONS})\((?:(?!\b(?:{_OPERATIONS})\().){{0,2500}}?)?(?P<said>Operation creation failed)(?!:? ?(?:error|\S+:) )(?!.{{0,200}}\berror: )",
         "the compiler refuses the operands of {op}; the text does not hold its reason",
         "Python only learns that the operation was not made. The compiler prints why on stderr: a line with 'error:', above the traceback, or in the log of the process.",
         "Paste that line as well; CUTE_DSL_SHOW_STACKTRACE=1 prints it with the operands' types. {help}",

@@ -90,7 +90,7 @@ ENTRIES = (
     ),
     known(
         "dsl.pipeline-counts",
-        r"(?P<said>(?:\w+ )?[Cc]onsumer arrival count must be aligned with warp size|Mbarrier (?:stage|arrive|tx) count must[^\n]{3,60}|The number of threads in a CooperativeGroup must be greater than 0"
+        r"(?P<said>[Cc]onsumer arrival count must be aligned with warp size|Mbarrier (?:stage|arrive|tx) count must[^\n]{3,60}|The number of threads in a CooperativeGroup must be greater than 0"
         r"|[Uu]nsupported agent type(?: for arrive count)?|CTA group must be provided for TCGen05Mma|Expected barrier_storage to be a cute\.Pointer[^\n]{0,60})(?=$| -->| Traceback|[^\n])",
         "a pipeline's agents, counts or storage are not what it takes: {said}",
         "A CooperativeGroup counts the threads that arrive at a stage's barrier: one for TMA and tcgen05.mma, whole warps (a multiple of 32) for consumers that are threads. tx_count is the bytes of all copies into one stage, and the "

@@ -5,7 +5,9 @@ from __future__ import annotations
 from layoutcheck.catalogue.entry import TRACE, issue, known
 
 DSL = "DSL 4.8.1"
-_VALUE = r"(?:\S*ArithValue|\S*\b_?(?:U?Int(?:4|8|16|32|64|128)|Float\w*|Boolean|Numeric|IntValue))"
+_VALUE = (
+    r"(?:\S{0,100}?ArithValue|\S{0,100}?\b_?(?:U?Int(?:4|8|16|32|64|128)|Float\w*|Boolean|Numeric|IntValue))"
+)
 
 ENTRIES = (
     known(
@@ -31,7 +33,7 @@ ENTRIES = (
     ),
     known(
         "dsl.number-too-wide",
-        r"[Ii]nteger literal \S+ does not fit in (?P<type>\w+)|(?P<number>-?[0-9]+) is too large for a C integer|expects an exactly representable range, but got|[Cc]annot convert float (?P<float>NaN|infinity) to integer",
+        r"[Ii]nteger literal \S+ does not fit in (?P<type>\w+)|(?<![0-9])(?P<number>-?[0-9]{1,40}) is too large for a C integer|expects an exactly representable range, but got|[Cc]annot convert float (?P<float>NaN|infinity) to integer",
         "a number does not fit its type {type}{number}{float}",
         "A Python integer becomes an Int32 unless it is told otherwise, and 2^31 and above do not fit: a stride times an extent, a mask of all bits, an address.",
         "cutlass.Int64(value) or Uint32(value); from_dlpack(..., use_32bit_stride=False) for large tensors; float('-inf') belongs into a Float32",
