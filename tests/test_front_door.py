@@ -14,6 +14,8 @@ import pytest
 
 import layoutcheck as lc
 from layoutcheck.cli import _COMMANDS, run
+from layoutcheck.reports.style import Style
+from layoutcheck.reports.text import render
 
 Captured = pytest.CaptureFixture[str]
 ROOT = Path(__file__).parent.parent
@@ -170,6 +172,8 @@ def test_the_python_page_is_plain_markdown() -> None:
         (["lint", "--select", ",", "{script}"], "error: --select names no rule"),
         (["lint", "(" * 300], "error: cannot use '(((("),
         (["check", "--compare"], "(see 'layoutcheck check --help')"),
+        (["draw"], "error: nothing to draw"),
+        (["draw", "(8):(1)", "--case", "issue-2320"], "error: more than one thing to draw"),
     ],
 )
 def test_what_cannot_be_meant_is_one_error(
@@ -195,3 +199,22 @@ def test_json_lines_may_begin_with_a_byte_order_mark(tmp_path: Path, capsys: Cap
     file.write_text('{"src": "(8):(1)", "dst": "(8):(1)", "dtype": "f16"}\n', encoding="utf-8-sig")
     assert run(["check", "--jsonl", str(file)]) == 0
     assert '"verdict": "legal"' in capsys.readouterr().out
+
+
+def test_a_report_fits_sixty_columns() -> None:
+    given = {
+        "src": "(128,64):(1,128)",
+        "dst": "(128,64):(64,1)",
+        "atom": "cp.async.cg",
+        "bits": 128,
+        "dtype": "bf16",
+    }
+    tiles = {"thr": "(16,16):(16,1)", "val": "(8,1)", "block": 256}
+    shown = render([lc.check(**given, **tiles)], Style(width=60)).splitlines()
+    assert [line for line in shown if len(line) > 60] == [] and "    threads launched" in shown
+
+
+@pytest.mark.parametrize("layout", ["(1048576,1048576):(1,1048576)", "(1048576,1048576):(0,0)"])
+def test_an_operand_far_too_large_is_an_answer(layout: str, capsys: Captured) -> None:
+    assert run(["explain", "--mma", "mma.m16n8k16.f32.bf16", "--b", layout]) == 1
+    assert "wrong: B: it is made for 1048576 threads" in capsys.readouterr().out

@@ -36,8 +36,10 @@ def draw(
         return list_cases()
     check_format("draw", format_ or "svg", ("svg", "text"))
     found = asked_mma(mma, a, b, c, atom_layout, permutation)
-    if (target is not None) + (case is not None) + (found is not None) != 1:
-        raise InputError("nothing to draw", expected="a layout, a tiled copy, --case NAME, or --mma MMA")
+    asked = (target is not None) + (case is not None) + (found is not None)
+    if asked != 1:
+        problem = "more than one thing to draw" if asked else "nothing to draw"
+        raise InputError(problem, expected="one of a layout, a tiled copy, --case NAME and --mma MMA")
     if found is not None and (thr or val):
         raise InputError("an MMA has its own thread and value layouts", expected="--mma with --a, --b, --c")
     if case is not None and (thr or val):

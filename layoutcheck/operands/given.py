@@ -92,12 +92,14 @@ def _by_layout(mma: TiledMma, letter: str, layout: Layout) -> Held:
         raise InputError(f"{layout} has no modes (thread, value)", expected="two static modes")
     threads, values = (size(mode) for mode in layout.modes)
     rows, columns = mma.extents(letter)
+    taken = mma.taken(letter)
+    if threads * values > 16 * len(taken) * taken.shape[1]:  # too many to look at each
+        _alike(taken, threads, values)
     index = offsets_at(layout, np.arange(threads * values)).reshape(values, threads).T
     if int(index.max()) >= rows * columns or int(index.min()) < 0:
         raise InputError(
             f"{layout} leaves the MMA's tile of {letter}", expected=f"indices below {rows} x {columns}"
         )
-    taken = mma.taken(letter)
     _alike(taken, threads, values)
     return Held(np.stack([index % rows, index // rows], 2), taken, "the thread-value layout", True)
 

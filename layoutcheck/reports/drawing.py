@@ -34,7 +34,7 @@ def draw(drawing: dict[str, Any], style: Style, verb: str = "moves") -> list[str
         return []
     count, size, width = drawing["elements"], drawing["element_bytes"], drawing["width_bytes"]
     what = f"one instruction {verb} {width} B, {count} value{'s' * (count != 1)} of {size} B, byte by byte:"
-    lines = [f"  {style(what, 'bold')}"]
+    lines = [style(line, "bold") for line in style.wrap(what, "    ", "  ")]
     for side in ("src", "dst"):
         lines += _side(side, drawing[side], size, min(width, count * size), style)
     return lines

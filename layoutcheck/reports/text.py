@@ -107,6 +107,12 @@ def _headline(verdict: str, main: Finding | None, reason: str, style: Style) -> 
     return [lines[0], *(style(line, "bold") for line in lines[1:])]
 
 
+def _named(name: str, rest: str, style: Style) -> list[str]:
+    """A copy's name, bold where it fits one line, and what is said of it."""
+    first, *more = style.wrap(name + rest, "    ", "  ")
+    return [first.replace(name, style(name, "bold"), 1), *more]
+
+
 def _copy(copy: Copy, main: Finding | None, style: Style) -> list[str]:
     """The copy as it was understood; under the layout a finding is about, its mode."""
     name = copy.atom.phrase if copy.atom is not None else f"cute.{copy.op}"
@@ -115,14 +121,14 @@ def _copy(copy: Copy, main: Finding | None, style: Style) -> list[str]:
     tiling = copy.tiling
     if tiling is not None:
         threads = "" if tiling.block_threads is None else f", {tiling.block_threads} threads launched"
-        lines = [f"  {style(name, 'bold')}, {copy.arch}{threads}", "  whole tiles:"]
+        lines = [*_named(name, f", {copy.arch}{threads}", style), "  whole tiles:"]
         lines += _operand("src", tiling.src, None, style) + _operand("dst", tiling.dst, None, style)
         lines += style.wrap(
             f"TV {tiling.tiled.layout_tv} over {_tiler(tiling.tiled.tiler)}", "         ", "    "
         )
         lines += ["  a thread's views:"]
     else:
-        lines = [f"  {style(name, 'bold')}, {copy.arch}"]
+        lines = _named(name, f", {copy.arch}", style)
     where = main.where if main else Where()
     for side, memref in operands(copy):
         lines += _operand(side, memref, where, style)
