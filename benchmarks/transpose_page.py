@@ -23,10 +23,10 @@ LONG_BYTES = 1 << 24
 HEAD = """\
 # kernels/: the transpose of NVIDIA/cutlass#2320
 
-`kernels/transpose/` holds the BF16 transpose load of the report, broken and repaired, and the transpose built
-from what wins. A transpose is a copy: `x` (M,N):(ld,1) seen as (N,M):(1,ld), copied to `y` (N,M):(ld,1). So
-every variant is a chain of copies, and each is a case for layoutcheck. `from kernels.transpose.fastest import
-transpose` gives `transpose(x, y)` for any M, N and strides.
+`kernels/transpose/` holds the BF16 transpose load of the report, broken and repaired, and the transpose
+built from what wins. A transpose is a copy: `x` (M,N):(ld,1) seen as (N,M):(1,ld), copied to `y`
+(N,M):(ld,1). So every variant is a chain of copies, and each is a case for layoutcheck. `from
+kernels.transpose.fastest import transpose` gives `transpose(x, y)` for any M, N and strides.
 """
 
 VARIANTS = """
@@ -40,50 +40,51 @@ bytes read plus written, at {m} x {n}, the plain copy in the same run {copy:.0f}
 ORIGIN = """
 ## Where the plans come from
 
-`layoutcheck.synthesize`, asked for a tile that is contiguous along N where it comes from and along M where
-it goes, finds two ways through shared memory without a bank conflict and 16 bytes an access all the way.
-They are `exchange`: the best, whose loads are asynchronous ("async"), and the one whose threads turn their
-blocks before they store them. A test holds vectors, lanes and the layout in shared memory to what the
-search finds (`kernels/transpose/synthesised.py`). {chosen}
+`layoutcheck.synthesize`, asked for a tile that is contiguous along N in the source and along M in the
+destination, finds two ways through shared memory without a bank conflict and with 16 bytes in each
+access. Both are `exchange`: the best has asynchronous loads ("async"), and in the other one threads turn
+their blocks before they store them. A test compares vectors, lanes and the layout in shared memory with
+the result of the search (`kernels/transpose/synthesised.py`). {chosen}
 
-By hand are the cache hints, the order of the tiles and the number of blocks that share a multiprocessor,
-which the search knows nothing of, and the plans for what it has no answer to: pitches and bases of which
-nothing is promised (`shifted`), sides of a few elements (`few rows`, `few columns`, `slim`, `flat`),
-matrices that fit in a block (`whole`), tiny ones (`blocks`, `direct`), any strides (`narrow`). `registers`
-is of a kind that the search returns, past shared memory, with lanes that lie otherwise.
+These are written by hand: the cache hints, the order of the tiles and the number of blocks that share a
+multiprocessor, which the search does not model, and the plans that the search cannot find: pitches and
+bases without a promise (`shifted`), sides of a few elements (`few rows`, `few columns`, `slim`, `flat`),
+matrices that fit in a block (`whole`), tiny ones (`blocks`, `direct`), any strides (`narrow`).
+`registers` bypasses shared memory; the search returns this kind, too, with other places for the lanes.
 
-Which plan serves is found on the device: at the first call with a shape, all that fit are compiled and
-timed.
+The plan is chosen on the device: the first call with a shape compiles and times all plans that fit.
 """
 
 COSTS = """
 ## Predicted and measured
 
-What the cost model of `explain` (`layoutcheck/machine/cost.py`) says of each variant, from the addresses of
-its copies (`benchmarks/transpose_accesses.py`), beside the time and the counters of an {device} ({date},
-`{command}`), {size} x {size}. The pipes are how long each would be busy alone, in microseconds; *data* is
-L1's data banks, through which global accesses go as well as shared ones. *Counted* is what Nsight Compute
-counted over what was predicted.
+The table compares the cost model of `explain` (`layoutcheck/machine/cost.py`) with the time and the
+counters of an {device} ({date}, `{command}`), {size} x {size}. The model gets the addresses of each
+variant's copies (`benchmarks/transpose_accesses.py`). For each pipe the table has the microseconds that
+it would be busy alone. *Data* is L1's data banks, which serve global accesses as well as shared ones.
+*Counted* is Nsight Compute's count divided by the prediction.
 """
 
 COSTS_TAIL = """
-In the order predicted: {order}. Measured: {measured}. Two that lie within each other's 10th to 90th
-percentile are no order ({ties}). What the first version of the model left out, and these counters showed:
-lanes that write rows a multiple of 128 bytes apart conflict in L1 as they would in shared memory
-(`registers`, `staged`: 8 ways); short runs of memory cost more than their bytes (`tma`'s boxes are 128 bytes
-wide, `exchange` moves 256); and two pipes that are both busy do not overlap for free (`match_layout`). Still
-left out: `fp32_elementwise` evicts lines from L1 before they are used up, and takes longer than predicted.
+In the order predicted: {order}. Measured: {measured}. Two variants within each other's 10th to 90th
+percentile have no order ({ties}). The counters showed what the first version of the model left out: lanes
+that write rows a multiple of 128 bytes apart conflict in L1 as they would in shared memory (`registers`,
+`staged`: 8 ways); short runs of memory cost more than their bytes (`tma`'s boxes are 128 bytes wide,
+`exchange` moves 256); and two pipes that are both busy do not overlap for free (`match_layout`). Still
+left out: `fp32_elementwise` evicts lines from L1 before they are used up, and takes longer than
+predicted.
 """
 
 SHAPES = """
 ## Forty shapes against copy and peers
 
-BF16; all in one run, medians, rotating buffers. Padded rows are written +x+y, in elements, misaligned bases
-@elements, batches first. "Share" is the speed of `fastest` over the better of the plain copy and a vectorised
-elementwise kernel over the same bytes. "Lead" is the time of the quickest peer over that of `fastest`: torch,
-torch.compile, the best of 26 Triton tilings, and cuBLAS sgeam, which moves float32: half its time counts from
-16 MiB of traffic on, all of it below. Launches of 128 MiB and more are queued; below, everybody is replayed
-from graphs, where a large copy node is slow, and no call of the host is in the time.
+BF16; all in one run, medians, rotating buffers. Padded rows are written +x+y, in elements, misaligned
+bases @elements, batches first. "Share" is the speed of `fastest` divided by that of the better of the
+plain copy and a vectorised elementwise kernel over the same bytes. "Lead" is the time of the fastest peer
+divided by that of `fastest`: torch, torch.compile, the best of 26 Triton tilings, and cuBLAS sgeam, which
+moves float32: half its time counts from 16 MiB of traffic on, and all of it below. Launches of 128 MiB
+and more are queued. Smaller ones are all replayed from graphs, in which a large copy node is slow; the
+time includes no call of the host.
 """
 
 ONE_DEVICE = """
@@ -91,7 +92,7 @@ ONE_DEVICE = """
 """
 
 HOST = """
-What a call keeps the host busy, microseconds, at {name}: {calls}. (`prepared` is what
+Microseconds for which a call keeps the host busy, at {name}: {calls}. (`prepared` is what
 `kernels.transpose.fastest.prepare` returns, for the same tensors again and again.)
 """
 
@@ -126,8 +127,8 @@ The best plan of each family, as a share of the copy of the same run.
 """
 
 HINTS = """
-`exchange`, tile 128 x 128, by strip height (0: all of M) and cache hints (`evict_last`: the L2 policy of the
-loads):
+`exchange`, tile 128 x 128, by strip height (0: all of M) and cache hints (`evict_last`: the L2 policy of
+the loads):
 """
 
 PITCHES = """
@@ -141,19 +142,19 @@ TAIL = """
   among them: {wrong} wrong.
 - At these and the random shapes, {plans} plans run, guard zones and padding included: {plans_wrong} wrong
   ({wrong_names}: tried, and not kept).
-- compute-sanitizer's memcheck over {memchecked} launches at small shapes, each tensor an allocation of its
-  own: {memcheck}.
-- Every kernel may start before the one ahead of it has ended, and waits for it before it touches memory
-  (programmatic dependent launch, sm_90 and later). In a row of launches, as here, each hides part of the next
-  one's start; copy, elementwise kernel and peers have none. "Not early" is the share of the best plan
-  of the quick run without it. A single launch was not timed.
-- The H200's second table has the shapes for which plans were tried on 2026-11-28; those that are kept
+- compute-sanitizer's memcheck over {memchecked} launches at small shapes, each tensor an allocation of
+  its own: {memcheck}.
+- Every kernel may start before the previous one has ended, and waits for it before it touches memory
+  (programmatic dependent launch, sm_90 and later). In a row of launches, as here, each hides part of the
+  next one's start. Copy, elementwise kernel and peers do not have this. "Not early" is the share of the
+  best plan of the quick run without it. A single launch was not timed.
+- The H200's second table has the shapes for which plans were tried on 2026-11-28. Those that are kept
   compile to the PTX of that run. `shifted 64x255 async last` and, among the plans counted, `shifted 128x256
-  by 32 last` are gone: 64x320 tight (39.6 us in the first table) and 128x256 by 32 edges were as quick.
-- The H100 has not seen the plans of that day. Its first table has all 40 shapes; its second is an earlier run
-  over 24 shapes, of which nine were timed.
-- The plan is chosen on buffers that rotate, as the table's do. For a matrix that is in the L2 already another
-  may be quicker.
+  by 32 last` are gone: 64x320 tight (39.6 us in the first table) and 128x256 by 32 edges were as fast.
+- The plans of that day did not run on the H100. Its first table has all 40 shapes; its second is an earlier
+  run over 24 shapes, of which nine were timed.
+- The plan is chosen on buffers that rotate, as in the table. If a matrix is already in the L2, another
+  plan may be faster.
 - `evict_last` loads leave lines of `x` behind in the L2.
 """
 

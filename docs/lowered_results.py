@@ -25,25 +25,25 @@ _PAGE = """# The lowered addresses
 
 The DSL's own first passes turn a traced kernel into integer arithmetic on the thread index, and every memory
 instruction still says which copy it comes from. layoutcheck evaluates that arithmetic for all threads of a
-block. It is a second, independent account of what each copy does: it judges the model, and speaks where the
-model is silent. `layoutcheck trace --banks SCRIPT` counts the bank conflicts of every line with it; `trace`,
+block. This is a second, independent account of each copy: it checks the model, and it answers where the
+model cannot. `layoutcheck trace --banks SCRIPT` counts the bank conflicts of every line with it; `trace`,
 `lint`, `import layoutcheck.auto` and the pytest plugin judge copies of unknown layouts by it
 ([trace](trace.md#what-is-seen)).
 
 ## How much is recovered
 
-Copies by what their addresses rest on: *static* is threads and loop counters; *arguments* are numbers given
-to dynamic extents and strides, of which the host's code makes the kernel's arguments; *uniform* is also a
-value loaded at run time that a whole warp shares (a sequence's length, the next tile), or floating-point
-arithmetic on such; *data* are values that each thread loads (gather indices), which are
-not known before the kernel runs.
+The table counts copies by what their addresses depend on. *Static* addresses depend on threads and loop
+counters only. *Arguments* are numbers given to dynamic extents and strides, from which the host's code makes
+the kernel's arguments. *Uniform* includes a value loaded at run time that a whole warp shares (a sequence's
+length, the next tile), and floating-point arithmetic on such values. *Data* are values that each thread loads
+(gather indices), which are not known before the kernel runs.
 DSL {dsl}, {date}.
 
 {coverage}
 
 {share}
 
-What stands in the way of the rest:
+The rest are not known because:
 
 {blocked}
 
@@ -51,7 +51,7 @@ Passes and evaluation together took {seconds} s of processor time a module in th
 
 ## Does the model agree?
 
-Every copy that both can speak about, instruction by instruction and address by address:
+Every copy that both can answer for, instruction by instruction and address by address:
 
 {agreement}
 
@@ -73,8 +73,8 @@ the same addresses on an {device} (driver {driver}, ncu {ncu}), and counted:
 
 {banks}
 
-Lines with 1 way are controls. What such a line costs a whole kernel is another question: a conflict in a
-prologue costs nothing that anyone sees.
+Lines with 1 way are controls. The cost to a whole kernel is another question: a conflict in a prologue costs
+nothing measurable.
 """
 
 
