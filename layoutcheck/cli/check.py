@@ -30,8 +30,8 @@ def check(
     """Check many copies: one JSON object a line in, one JSON report a line out.
 
     Keys are the options of `explain` (`src`, `dst`, `atom`, `bits`, `thr`, ...). A line that cannot be used
-    gives an object with an `error`, the other lines are still checked, and the exit status is 2, as for input
-    without copies. With --compare copies are matched by `id`; the exit status is 1 where a verdict or a cost
+    gives an object with an `error`. The other lines are still checked, and the exit status is 2, as for input
+    without copies. With --compare copies are matched by `id`; the exit status is 1 if a verdict or a cost
     became worse.
     """
     from layoutcheck.reports import renderer

@@ -53,9 +53,9 @@ def ci(
     """Run the repository's tests and scripts that compile kernels, and check every copy of every kernel.
 
     This executes the repository's code: in child processes, without network, launching nothing, each for a
-    limited time. It asks first; --yes, or `run` in [tool.layoutcheck], answers. The source is linted beside.
-    After SIGTERM the report says what was seen until then.
-    Exit status: 0 all was seen and nothing is wrong, 1 something is wrong, 2 something was not seen.
+    limited time. It asks first; --yes, or `run` in [tool.layoutcheck], answers. The source is linted, too.
+    After SIGTERM the report says what was seen until then. Exit status: 0 all was seen and nothing is wrong,
+    1 something is wrong, 2 something was not seen.
     """
     from layoutcheck.lint.cases import require_dsl
     from layoutcheck.linting import linted

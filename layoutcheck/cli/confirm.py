@@ -35,14 +35,14 @@ def confirm(
 ) -> int:
     """Compile copies with the DSL, run them on the GPU (or simulate them), and compare bit for bit.
 
-    Of a kernel repo (a folder, or a Python file) the registered cases are run, in child processes, and
-    every copy that they build is confirmed. Exit status: 0 model, compiler and machine agree, 1 they do
-    not, 2 unusable input or no DSL.
+    If the source is a kernel repo (a folder, or a Python file), its registered cases are run in child
+    processes, and every copy that they build is confirmed. Exit status: 0 model, compiler and machine agree,
+    1 they do not, 2 unusable input or no DSL.
 
     With --order the source is a program and its arguments in one word ('test_kernel.py --size 64'). It
-    launches kernels, and fails where a result is wrong. It is run several times: each finding of the order
-    check is tried with sleeping warps (nanosleep in the PTX) at its two lines. Exit status: 1 a run fails,
-    0 none does, 2 unusable input or no GPU.
+    launches kernels, and fails if a result is wrong. It is run several times: for each finding of the order
+    check, warps sleep (nanosleep in the PTX) at its two lines. Exit status: 0 no run fails, 1 a run fails, 2
+    unusable input or no GPU.
     """
     from layoutcheck.confirming import confirmed, confirmed_order
     from layoutcheck.reports import races

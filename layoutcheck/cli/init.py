@@ -25,8 +25,8 @@ def init(
 ) -> int:
     """Write what a repository needs for `layoutcheck ci`: settings, a GitHub workflow, a pre-commit hook.
 
-    The repository is read, and none of it is run. The changes are shown first; a file that exists is left
-    alone, but for a table that is added to pyproject.toml.
+    The repository is read, and none of it is run. The changes are shown first; an existing file is left
+    alone, except that a table is added to pyproject.toml.
     """
     from layoutcheck.lint.initial import plan
 
