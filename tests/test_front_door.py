@@ -218,3 +218,20 @@ def test_a_report_fits_sixty_columns() -> None:
 def test_an_operand_far_too_large_is_an_answer(layout: str, capsys: Captured) -> None:
     assert run(["explain", "--mma", "mma.m16n8k16.f32.bf16", "--b", layout]) == 1
     assert "wrong: B: it is made for 1048576 threads" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "closed", "status", "said"),
+    [
+        (["rule", "LC201"], ">&-", 2, "error: standard output is closed"),
+        (["explain", "-"], "<&-", 2, "error: nothing to read"),
+        (["rule", "LC2"], "2>&-", 2, ""),
+    ],
+)
+def test_a_stream_that_the_shell_closed_is_one_error(
+    words: list[str], closed: str, status: int, said: str
+) -> None:
+    command = f"exec {sys.executable} -m layoutcheck {' '.join(words)} {closed}"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode == status and done.stdout == ""
+    assert done.stderr.startswith(said) and done.stderr.count("\n") == (1 if said else 0)

@@ -143,6 +143,13 @@ def main() -> None:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     gc.set_threshold(50_000)  # imports make many objects and no garbage: looking for it is 3 % of `explain`
     warnings.formatwarning = lambda message, *_, **__: f"warning: {message}\n"
+    if sys.stderr is None:  # where a shell closed it (`2>&-`): complaints go nowhere
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+    if sys.stdin is None:
+        sys.stdin = os.fdopen(os.open(os.devnull, os.O_RDONLY))
+    if sys.stdout is None:
+        complain("standard output is closed; expected a terminal, a file or a pipe")
+        sys.exit(2)
     status = run()
     gc.freeze()  # what is left is the system's to take back: looking through it at exit is 5 % of `explain`
     sys.exit(status)
