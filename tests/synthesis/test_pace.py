@@ -9,7 +9,7 @@ import pytest
 
 import layoutcheck as lc
 from layoutcheck.synthesis import Synthesis
-from layoutcheck.synthesis.compiled import Compiled, loop_instructions
+from layoutcheck.synthesis.compiled import Compiled, loop_instructions, made_of
 from layoutcheck.synthesis.demand import Demand, l1_left, resident
 from layoutcheck.synthesis.pace import pace, pipes
 
@@ -142,6 +142,13 @@ def test_the_loop_over_tiles_is_counted_without_the_loops_inside() -> None:
     assert loop_instructions(LOOPS) == 3
     straight = LOOPS.replace("bra $L1", "bra $END").replace("bra $L2", "bra $END")
     assert loop_instructions(straight) == 8  # a move between registers is none
+
+
+def test_without_machine_code_that_is_read_the_ptx_says_how_many_tiles_a_turn_takes() -> None:
+    ptx = LOOPS.replace("add.s32 %r1, %r1, 1;", "barrier.sync 0;\n    bar.sync 0;\n    bar.arrive 1, 64;")
+    made = made_of({"registers": 40, "ptx": ptx})
+    assert made == Compiled(40, 5, barriers=2)
+    assert made.of_a_tile(1, 0).instructions == 2.5
 
 
 def test_64_bit_arithmetic_takes_two_and_halves_of_registers_are_free() -> None:
