@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 from itertools import combinations
 from pathlib import Path
@@ -120,6 +121,12 @@ instructions instead, and their asynchronous copies to padded shared memory ask 
 again. That is what is left to cut.
 """
 
+PRINTED = re.compile(
+    r"(?P<name>\S+) +share (?P<share>\S+) lead (?P<lead>\S+) over (?P<peer>.+?) +(?P<us>\S+) us; "
+    r"late (?P<late>\S+); chosen (?P<chosen>.+?); best"
+)
+"""A row as `benchmarks.transpose_shapes` prints it."""
+
 SWEEP = """
 ## What decides the speed
 
@@ -151,8 +158,8 @@ TAIL = """
 - The H200's second table has the shapes for which plans were tried on 2026-11-28. Those that are kept
   compile to the PTX of that run. `shifted 64x255 async last` and, among the plans counted, `shifted 128x256
   by 32 last` are gone: 64x320 tight (39.6 us in the first table) and 128x256 by 32 edges were as fast.
-- The plans of that day did not run on the H100. Its first table has all 40 shapes; its second is an earlier
-  run over 24 shapes, of which nine were timed.
+- The H100's first table is of older plans. Its second ran with those of 2026-11-28 at all 40 shapes; the file
+  of its last eight rows was lost, and they are what the run printed.
 - The plan is chosen on buffers that rotate, as in the table. If a matrix is already in the L2, another
   plan may be faster.
 - `evict_last` loads leave lines of `x` behind in the L2.
@@ -284,6 +291,9 @@ def shapes(run: dict[str, Any]) -> str:
         late = f"{min(ceilings) / row['us']['late']:.3f}" if "late" in row["us"] else ""
         figures = [f"{ours:.2f}", f"{share:.3f}", late, f"{lead:.3f}"]
         body.append([row["name"], *speeds, *figures, peer, row["chosen"]])
+    for found in printed(run):
+        figures = [found[key] for key in ("us", "share", "late", "lead")]
+        body.append([found["name"], "", "", "", *figures, found["peer"], found["chosen"]])
     versions = ", ".join(f"{name} {version}" for name, version in where["versions"].items())
     head = [
         "M x N, GB/s",
@@ -297,7 +307,8 @@ def shapes(run: dict[str, Any]) -> str:
         "quickest peer",
         "plan",
     ]
-    text = ONE_DEVICE.format(**where | {"versions": versions, "summary": summary(run["rows"])})
+    leads = [against(row)[2] for row in run["rows"]] + [float(found["lead"]) for found in printed(run)]
+    text = ONE_DEVICE.format(**where | {"versions": versions, "summary": summary(leads)})
     hosts = [
         HOST.format(name=row["name"], calls=", ".join(f"{k} {us:.1f}" for k, us in row["host_us"].items()))
         for row in run["rows"]
@@ -306,10 +317,14 @@ def shapes(run: dict[str, Any]) -> str:
     return "\n".join([text, grid(head, body), *hosts[:1]])
 
 
-def summary(rows: Rows) -> str:
-    """How many shapes lead, and the shares of the groups that have an aim."""
-    leads = [against(row)[2] for row in rows]
-    ahead = f"Ahead of the quickest peer at {sum(lead >= 1 for lead in leads)} of {len(rows)} shapes"
+def printed(run: dict[str, Any]) -> list[dict[str, str]]:
+    """The rows of which only the printed line is left."""
+    return [found.groupdict() for line in run.get("printed", ()) if (found := PRINTED.match(line))]
+
+
+def summary(leads: list[float]) -> str:
+    """How many shapes lead."""
+    ahead = f"Ahead of the quickest peer at {sum(lead >= 1 for lead in leads)} of {len(leads)} shapes"
     level = f"within 2 % of it at {sum(0.98 <= lead < 1 for lead in leads)} more."
     return f"{ahead}, {level}"
 
@@ -320,7 +335,7 @@ def drawn_at_random(path: Path) -> str:
     behind = [f"{row['name']} ({against(row)[2]:.2f})" for row in run["rows"] if against(row)[2] < 1]
     where = run["environment"] | {"date": run["environment"]["date"][:10]}
     return FRESH.format(
-        file=path.name, summary=summary(run["rows"]), behind=", ".join(behind) or "none", **where
+        file=path.name, summary=summary([against(row)[2] for row in run["rows"]]), behind=", ".join(behind) or "none", **where
     )
 
 
