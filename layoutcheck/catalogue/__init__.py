@@ -19,6 +19,7 @@ from layoutcheck.errors import InputError
 MOST_ANSWERS = 3
 _CODED = next(entry for entry in tables.DSL if entry.name == "dsl.coded")
 _CODE_ALONE = next(entry for entry in tables.DSL if entry.name == "dsl.code-alone")
+_COMPANION = next(entry for entry in tables.DSL if entry.name == "dsl.companion-version")
 _HEAD, _TAIL = (
     1 << 15,
     1 << 14,
@@ -136,7 +137,7 @@ def _matches(folded: str) -> Iterator[tuple[Known, re.Match[str]]]:
             continue
         if entry is _CODE_ALONE and match["named"] and not installed.advice(match["named"]):
             continue  # a name in capitals of another program
-        if entry.name == "dsl.companion-version" and not installed.imported(match["function"]):
+        if entry is _COMPANION and not installed.imported(match["function"]):
             continue
         yield entry, match
 
@@ -174,7 +175,7 @@ def _answer(entry: Known, match: re.Match[str], folded: str, place: str | None) 
         groups["code"] = groups.pop("named")
     if "code" in groups and "{fix}" in entry.remedy and "fix" not in groups:
         groups["fix"] = installed.advice(groups["code"]) or "The message names the statement"
-    if "{package}" in entry.title:
+    if entry is _COMPANION:
         groups["package"] = installed.imported(groups["function"])
     if "{project}" in entry.remedy:
         owner = owners.find(folded)

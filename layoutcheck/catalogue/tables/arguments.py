@@ -38,6 +38,36 @@ ENTRIES = (
         ),
     ),
     known(
+        "dsl.signature",
+        r"[Ff]ailed to bind arguments to function `?(?P<function>\w+)`? with signature `(?P<signature>[^`\n]{2,600})`",
+        "the call of {function} does not fit its parameters",
+        "The arguments do not bind to ({signature}): their number or a name differs. A compiled function leaves out what was a Constexpr in cute.compile.",
+        "Compare the call with the signature: pass every parameter that has no default, by its name, and no more",
+        (
+            "DSLRuntimeError: Failed to bind arguments to function `fp8_gemm` with signature `(a: cutlass.cute.typing.Tensor, b: cutlass.cute.typing.Tensor)`",
+            DSL,
+        ),
+        instead_of=("dsl.other-exception",),
+    ),
+    known(
+        "dsl.no-context",
+        r"An MLIR function requires a Context|requires an? (?:MLIR )?(?:Context|Location|InsertionPoint) but none|not entered (?:any )?(?:MLIR )?[Cc]ontext|No current (?:Context|Location|InsertionPoint)",
+        "a layout, atom or number of the DSL is made outside of a compiled function",
+        "Such objects are built in the IR of a function. Plain Python (a module's top level, __init__, a host function without @cute.jit) has none.",
+        "Make it inside the @cute.jit function, or in a method that one calls; keep plain integers and tuples outside. To evaluate layouts without the compiler: layoutcheck.parse_layout, composition and their kin",
+        ("RuntimeError: An MLIR function requires a Context", DSL),
+        instead_of=("dsl.other-exception", "dsl.raised"),
+    ),
+    known(
+        "dsl.dlpack-export",
+        r"Can't export (?:tensors? (?:that require gradient|with (?:the )?(?:conjugate|negative) bit|with layout other than|on a different CUDA device)[^\n]{0,60}|to dlpack a tensor on meta device)|(?:DLPack tensor|DLTensor)[^\n]{0,30}device(?: type)?[^\n]{0,20}(?:not supported|unsupported)|__dlpack__[^\n]{0,60}requires? ?_?grad",
+        "the tensor cannot be handed over by DLPack as it is",
+        "DLPack describes memory and strides, and nothing else: a tensor that records gradients, is sparse, conjugated or without storage (meta, fake), or lies on another device than the one asked for, is refused by the library that owns it.",
+        "from_dlpack(tensor.detach()), .resolve_conj(), .contiguous() or .to('cuda') before; a fake tensor of the DSL (make_fake_compact_tensor) where only the compile needs one",
+        ("BufferError: Can't export tensors that require gradient, use tensor.detach()", "PyTorch"),
+        instead_of=("elsewhere.python",),
+    ),
+    known(
         "dsl.argument-annotation",
         r"(?:expects argument (?P<number>#[0-9]+) \((?P<argument>\w+)\) to be (?:one of \((?P<several>[^)]{3,300})\)|<class '(?P<wanted>(?!cutlass[\w.]*Tensor')[\w.]+)'>|(?P<plain>\w[\w.\[\], ]{2,80}?)), ?but got (?:<class ')?(?P<given>[\w.]+)"
         r"|argument (?:'?(?P<name>\w+)'? )?expects (?P<annotated>\w+),? but got (?P<got>\w+))",
@@ -109,10 +139,10 @@ ENTRIES = (
     ),
     known(
         "dsl.int32-overflow",
-        r"Layout in DLTensorWrapper has int32 overflow risk",
-        "an offset of this tensor does not fit 32 bits",
-        "Offsets are computed in 32 bits by default, and the tensor's last element is 2^31 elements or more away.",
-        "from_dlpack(..., use_32bit_stride=False), or move the batch mode into the pointer (domain_offset)",
+        r"Layout in DLTensorWrapper has int32 overflow risk|OverflowError: Value overflow: (?P<value>[0-9]+) exceeds range of",
+        "an offset or an extent {value} of this tensor does not fit 32 bits",
+        "Offsets are computed in 32 bits by default, and the tensor's last element is 2^31 elements or more away. Extents have 32 bits always: one mode holds fewer than 2^31 elements.",
+        "Give a flat tensor several modes, each below 2^31 (view(batch, -1)); from_dlpack(..., use_32bit_stride=False) for long strides, or move the batch mode into the pointer (domain_offset)",
         (
             "RuntimeError: Layout in DLTensorWrapper has int32 overflow risk. Please set use_32bit_stride to False.",
             DSL,
@@ -157,12 +187,12 @@ ENTRIES = (
         "dsl.call-mismatch",
         r"(?:Mismatched|Misaligned|Invalid) (?P<what>[\w.\[\]]+(?: [\w ]{1,24}?)?) (?:on (?:(?P<name>[\w.\[\]]+) in )?(?:argument )?(?P<argument>#[0-9]+|[\w.\[\]]+)|\.\.\.)"
         r"[^\n]{0,1200}?,? expected (?P<wanted>(?:ndim|dtype|shape size|tuple size|device_type|data alignment|byte_offset)=[^\s.`]+(?: bytes)?|(?:to [^\n]{3,80}|ffi\.[\w. ]+|contiguous|Tensor|int|float|handle|bool|None|[-0-9.]+)\b)"
-        r"|Expects (?P<count>[0-9]+) parameters when calling|Mismatched (?P<field>\w+(?:\[[0-9]+\])*\.(?:shape|strides)\[[0-9]+\])",
+        r"|TypeError: Expects (?P<count>[0-9]+|N) parameters|Mismatched (?P<field>\w+(?:\[[0-9]+\])*\.(?:shape|strides)\[[0-9]+\])",
         "a compiled kernel is called with an argument that it was not compiled for: {argument} {name} {what} {field} {wanted}{count}",
         "cute.compile keeps of every argument its type, rank, alignment, static extents and strides, and what its dynamic ones promise; the "
         "compiled entry (--enable-tvm-ffi) compares each call with them. A view with an offset (byte_offset) is refused before DSL 4.8.",
         "Pass a tensor like the one that was compiled with, or compile again for this one (the cache key lacks what differs). Where the extent or "
-        "stride may vary, compile with a tensor whose mode is dynamic; clone a view whose offset or alignment is in the way",
+        "stride may vary, compile with a tensor whose mode is dynamic. Pass every parameter (None too: a compiled entry that is loaded from a cache fills no defaults); clone a view whose offset or alignment is in the way",
         (
             "ValueError: Misaligned Tensor data on argument #1 when calling: `host(a: Tensor([n0], float16))`, expected data alignment=16 bytes",
             "DSL 4.8.1, tvm_ffi_builder",

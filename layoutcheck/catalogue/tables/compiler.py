@@ -14,7 +14,7 @@ _OPERATIONS = (
 ENTRIES = (
     known(
         "dsl.runtime-library",
-        r"RuntimeError: Unknown function cutlass_+|_mlirDialectsC\w+\S*: undefined symbol|cutlass/_mlir\S*: undefined symbol|JIT session error: Symbols not found: \[ ?_?cu(?:da|Kernel|Launch)",
+        r"RuntimeError: Unknown function cutlass_+|libcute_dsl\w*\.so[\w.]*: cannot open shared object|[Ff]ailed to find symbol:? '?_?cuda_dialect|_mlirDialectsC\w+\S*: undefined symbol|cutlass/_mlir\S*: undefined symbol|JIT session error: Symbols not found: \[ ?_?cu(?:da|Kernel|Launch)",
         "the DSL's native libraries are missing, or of another version than its Python files",
         "The compiled program calls libcute_dsl_runtime.so, and the DSL's Python files load their compiler: both are in the nvidia-cutlass-dsl-libs "
         "packages, which must be of the same version. A source tree of CUTLASS on the path brings files of another one.",
@@ -101,6 +101,15 @@ ENTRIES = (
         ),
         general=True,
         instead_of=("dsl.other-verifier", "dsl.other-exception", "dsl.internal"),
+    ),
+    known(
+        "dsl.redefined",
+        r"redefinition of symbol named '(?P<name>[\w.$]{1,120})'",
+        "two functions or globals of one module have the name {name}",
+        "Kernels get their names from the function and its arguments' types; two with one mangled name, or a name prefix set twice (set_name_prefix), collide in one compile.",
+        "Give each kernel a name of its own (rename the function, or set_name_prefix with another one), and make one of them in each @cute.jit function",
+        ("error: redefinition of symbol named 'kernel'", DSL),
+        instead_of=("dsl.other-verifier",),
     ),
     known(
         "dsl.creation-failed",

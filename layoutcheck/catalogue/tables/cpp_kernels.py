@@ -118,7 +118,7 @@ ENTRIES = (
     ),
     known(
         "cpp.thread-map",
-        r"Vectors implied by the thread map must be divisible by the access type|(?:ThreadblockShape|Shape|[Tt]ile|thread ?map)[\w ':]{0,60}(?:divisible|divide)[\w ':]{0,40}(?:warp ?raked|thread ?map|warp arrangement|access|kElementsPerAccess)"
+        r"ThreadMap::(?:Iterations::)?k\w+ must be > ?[0-9]|Iteration Count (?:Row|Column) must be|Accessing too many elements per access|Vectors implied by the thread map must be divisible by the access type|(?:ThreadblockShape|Shape|[Tt]ile|thread ?map)[\w ':]{0,60}(?:divisible|divide)[\w ':]{0,40}(?:warp ?raked|thread ?map|warp arrangement|access|kElementsPerAccess)"
         r"|Number of iterations must be (?:greater|non-zero|at least)[\w ]{0,20}|ShapeInAccesses must be divisible by WarpThreadArrangement|kElementsPerAccess (?:must|should)[\w ]{0,40}",
         "an iterator of CUTLASS 2.x accesses more elements at once than its thread map gives",
         "AlignmentA, AlignmentB or the epilogue's count sets the width of one access. The tile divided among the threads (the thread map) must have that many adjacent elements for each thread; a tile that is small, or whose contiguous mode is the other one, has fewer.",

@@ -48,7 +48,7 @@ ENTRIES = (
     ),
     known(
         "dsl.coordinate-not-congruent",
-        r"(?:coord\w*|dicer|order|`coord`)[^.]{0,80}weakly congruent|is not weakly congruent with input shape"
+        r"failed to construct a valid coordinate from|(?:coord\w*|dicer|order|`coord`)[^.]{0,80}weakly congruent|is not weakly congruent with input shape"
         r"|coordinate? (?:and shape )?must be congruent|coord and shape must be congruent"
         r"|expects the coord to be congruent with the shape"
         r"|the rank of the coordinate must be equal to the one of the layout|unable to compute crd2idx",

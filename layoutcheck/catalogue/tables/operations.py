@@ -117,6 +117,15 @@ ENTRIES = (
         ("ValueError: max shared memory alignment limit to 1024 bytes", DSL),
     ),
     known(
+        "dsl.epilogue-tile",
+        r"(?P<said>Cta tile and 2sm config does not generate correct num dp|Num dp must be [0-9]+|Can not pick tmem_rep based on cta tile shape|Can not handle acc/d type combination[^\n]{0,80}|CTA tile too small[^\n]{0,60})",
+        "no tensor-memory load fits this CTA tile, epilogue tile and types: {said}",
+        "The utilities choose the load by the tile of one CTA: its M is 64 or 128 (a pair of CTAs has 128 or 256 together, use_2cta_instrs), the epilogue tile divides it, and both are Python integers. Values of the run, "
+        "or annotations that are strings (from __future__ import annotations), make them unknown.",
+        "Pass the CTA's own tile (mma_tiler without the second CTA's half), the use_2cta of the tiled MMA, and an epilogue tile of compute_epilogue_tile_shape, all as Constexpr",
+        ("ValueError: Cta tile and 2sm config does not generate correct num dp.", DSL),
+    ),
+    known(
         "dsl.tmem-columns",
         r"(?P<said>num_columns must be (?:between|multiple)[^\n]{3,100}|Cannot allocate [0-9]+ columns, only [0-9]+ remaining|TMEM allocation columns \S+ exceeds[^\n]{3,80}|num_columns is invalid|two_cta_tmem_dealloc_mbar_ptr is required|2CTA mode requires the dealloc mbarrier)",
         "tensor memory is not allocated in this way: {said}",

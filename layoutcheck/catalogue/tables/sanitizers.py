@@ -138,8 +138,8 @@ ENTRIES = (
     ),
     known(
         "sanitizer.mbarrier",
-        r"(?:Illegal|Invalid) (?:m?barrier|mbarrier object) (?P<said>arrive|wait|init\w*|inval\w*|expect\w*|complete\w*)[\w -]{0,40}|[Mm]?[Bb]arrier (?:object )?(?:is )?(?:not initialized|already initialized|overlap\w*)",
-        "an operation on an mbarrier that is not in the state for it: {said}",
+        r"Barrier error detected\. Missing (?P<missing>init\w*)|(?:Illegal|Invalid) (?:m?barrier|mbarrier object) (?P<said>arrive|wait|init\w*|inval\w*|expect\w*|complete\w*)[\w -]{0,40}|[Mm]?[Bb]arrier (?:object )?(?:is )?(?:not initialized|already initialized|overlap\w*)",
+        "an operation on an mbarrier that is not in the state for it: {said}{missing}",
         "The shared address holds no initialised mbarrier (mbarrier_init not reached, not fenced, or overwritten by a tile), or its count of "
         "pending arrivals is already 0: more threads arrive in a phase than it was initialised for (PTX ISA, mbarrier).",
         "Compare the count of mbarrier_init with the threads that arrive, and let one thread initialise it before a fence and a barrier "
