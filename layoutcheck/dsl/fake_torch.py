@@ -355,10 +355,13 @@ def _cuda(torch: Any, capability: tuple[int, int], sms: int) -> None:
         "is_current_stream_capturing": False, "is_bf16_supported": True,
         "mem_get_info": (130 << 30, 140 << 30),
         "memory_allocated": 0, "max_memory_allocated": 0, "memory_reserved": 0, "max_memory_reserved": 0,
+        "memory_stats": {}, "memory_summary": "", "current_blas_handle": 0, "can_device_access_peer": False,
         "get_arch_list": [f"sm_{major}{minor}"], "get_rng_state": torch.ByteTensor(16),
     }  # fmt: skip
     for name, value in answers.items():
-        setattr(cuda, name, lambda *_args, value=value, **_named: value)
+        for module in (cuda, cuda.memory):
+            if hasattr(module, name):
+                setattr(module, name, lambda *_args, value=value, **_named: value)
     for name in (
         "init", "_lazy_init", "synchronize", "empty_cache", "set_device", "manual_seed", "manual_seed_all",
         "set_stream", "set_rng_state", "reset_peak_memory_stats", "ipc_collect", "cudart",

@@ -54,6 +54,8 @@ many, two = torch.randn(BIG + 1, device=0), torch.zeros(2)
 print(*(one.device for one in (torch.zeros(2, device=0), two.to(0), two.to(device=0), many)))
 print(two.to(0, torch.float16).dtype, many.isfinite().all().item())
 two.record_stream(torch.cuda.current_stream())
+assert torch.cuda.current_blas_handle() == torch.cuda.memory.memory_allocated() == 0
+assert torch.cuda.memory_stats() == {}
 from torch.nn.attention import SDPBackend, sdpa_kernel
 with sdpa_kernel([SDPBackend.CUDNN_ATTENTION]):
     print(tuple(torch.nn.functional.scaled_dot_product_attention(*[two.reshape(1, 1, 2, 1)] * 3).shape))
