@@ -80,7 +80,7 @@ class _Degrees:
     def __init__(self, loop: Operation, needed: Needed) -> None:
         self.loop, self.needed = loop, needed
         self._known: dict[Value, int] = {}
-        self._stored = {needed.base(op.operands[1]) for op in loop.walk() if op.name == "llvm.store"}
+        self._stored = needed.stored_in(loop)
 
     def decided(self, op: Operation) -> bool:
         """Whether an access happens in every turn or in none, at an address of first degree."""

@@ -19,6 +19,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -231,14 +232,23 @@ class Grid:
         launched = self.launch(extent)
         return {} if launched is None else launched[0].tensors
 
+    @cached_property
+    def _accesses(self) -> tuple[Needed, dict[str, list[Operation]]]:
+        """The registers that pointers of the kernel point into, and its accesses by their tags."""
+        tagged: dict[str, list[Operation]] = {}
+        for op in self.kernel.walk():
+            if (name := tag(op)) and is_access(op):
+                tagged.setdefault(name, []).append(op)
+        return Needed(self.kernel, ()), tagged
+
     def _turning(self, name: str, how: Launch) -> list[list[int]] | None:
         """Along each axis, where the quotients and remainders that make addresses under a tag begin and end.
 
         None where addresses are made of the block's index in another way.
         """
         if name not in self._divided:
-            needed = Needed(self.kernel, ())
-            ops = [op for op in self.kernel.walk() if tag(op) == name and is_access(op)]
+            needed, tagged = self._accesses
+            ops = tagged.get(name, [])
             self._divided[name] = [[divisors(op, axis, needed) for op in ops] for axis in "xyz"]
         machine, flow = self._ran
         axes = []

@@ -43,6 +43,7 @@ class Needed:
         self.arrays: set[Operation] = set()
         self._all_arrays = False
         self._queue: list[Value] = []
+        self._stored_in: dict[Operation, set[Operation | bool | None]] = {}
         self._bases: dict[Value, Operation | bool | None] = {}
         self._stores: dict[Operation | None, list[Operation]] = defaultdict(list)
         for op in kernel.walk():
@@ -152,6 +153,14 @@ class Needed:
         """Whether a store writes registers in memory whose contents are needed."""
         base = self.base(store.operands[1])
         return base in self.arrays if isinstance(base, Operation) else base is None and bool(self.arrays)
+
+    def stored_in(self, around: Operation) -> set[Operation | bool | None]:
+        """The registers that stores inside an operation may write: what `base` says of their pointers."""
+        found = self._stored_in.get(around)
+        if found is None:
+            found = {self.base(op.operands[1]) for op in around.walk() if op.name == "llvm.store"}
+            self._stored_in[around] = found
+        return found
 
     def _want_all(self) -> None:
         if not self._all_arrays:

@@ -43,6 +43,7 @@ class Operation:
     start: int = 0
     location_text: str = ""
     aliases: dict[str, str] = field(default_factory=dict, repr=False)
+    _inside: tuple[Operation, ...] = field(default=(), init=False, repr=False)
 
     def __repr__(self) -> str:
         results = ", ".join(value.name for value in self.results)
@@ -55,17 +56,17 @@ class Operation:
         return None if self.parent is None else self.parent.parent.parent
 
     def walk(self) -> Iterator[Operation]:
-        """The operation and all inside it, in the order of the text."""
-        stack: list[Iterator[Operation]] = [iter((self,))]
-        while stack:
-            op = next(stack[-1], None)
-            if op is None:
-                stack.pop()
-                continue
-            yield op
-            stack.extend(
-                iter(block.operations) for region in reversed(op.regions) for block in reversed(region.blocks)
-            )
+        """The operation and all inside it, in the order of the text; the first walk settles what that is."""
+        if not self._inside:
+            found = [self]
+            for block in (block for region in self.regions for block in region.blocks):
+                for op in block.operations:
+                    if op.regions:
+                        found.extend(op.walk())
+                    else:
+                        found.append(op)
+            self._inside = tuple(found)
+        return iter(self._inside)
 
 
 @dataclass(slots=True, eq=False)
