@@ -88,7 +88,7 @@ def _sentence(analysis: Analysis, kind: str) -> str:
         side = _SIDE[kind]
         return (
             f"{who} accesses the {NAMES[side]} at base{places['used']:+} B, "
-            f"{places['off_by']} B past a {places['width']} B boundary: a fault."
+            f"{places['off_by']} B past a multiple of {places['width']} B: a fault."
         )
     if kind in ("outside_src", "outside_dst"):
         verb = "reads" if kind == "outside_src" else "writes"

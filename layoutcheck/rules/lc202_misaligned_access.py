@@ -48,7 +48,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         yield Finding(
             RULE.code,
             RULE.severity,
-            f"a {_width(analysis, side)} B access to the {NAMES[side]} is not aligned: the kernel faults",
+            f"an access of {_width(analysis, side)} B to the {NAMES[side]} is not aligned: the kernel faults",
             f"{cause} {sentence(analysis, kind)}",
             where(analysis, kind, side, path),
             {"stride_path": list(path) if path else None, **evidence(analysis, kind)},

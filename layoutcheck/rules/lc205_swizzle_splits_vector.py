@@ -76,9 +76,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
 def _cause(analysis: Analysis, side: str, swizzle: Swizzle) -> str:
     granule = swizzle.granule
     if analysis.width_bytes > granule:
-        return (
-            f"A {analysis.width_bytes} B access is wider than the {granule} B that {swizzle} keeps together."
-        )
+        return f"An access of {analysis.width_bytes} B is wider than the {granule} B that {swizzle} keeps together."
     if any(isinstance(stride, int) and stride < 0 for _, _, stride in leaves(analysis.view(side).layout[0])):
         return "A negative offset from a swizzled pointer loses its sign (the compiler's fault)."
     return (

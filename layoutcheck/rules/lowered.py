@@ -88,8 +88,8 @@ def _misaligned(fault: LoweredFault, what: str) -> tuple[str, str]:
     width, at = fault.width_bytes, fault.address
     memory = "shared memory" if fault.space == "smem" else "its tensor"
     return (
-        f"a {width} B access to the {NAMES[fault.side]} is not aligned: the kernel faults",
-        f"Thread {fault.thread}'s {fault.op} is {at % width} B past a {width} B boundary (byte {at} of {memory}).",
+        f"an access of {width} B to the {NAMES[fault.side]} is not aligned: the kernel faults",
+        f"Thread {fault.thread}'s {fault.op} is {at % width} B past a multiple of {width} B (byte {at} of {memory}).",
     )
 
 
