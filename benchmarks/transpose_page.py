@@ -334,9 +334,8 @@ def drawn_at_random(path: Path) -> str:
     run = json.loads(path.read_text())
     behind = [f"{row['name']} ({against(row)[2]:.2f})" for row in run["rows"] if against(row)[2] < 1]
     where = run["environment"] | {"date": run["environment"]["date"][:10]}
-    return FRESH.format(
-        file=path.name, summary=summary([against(row)[2] for row in run["rows"]]), behind=", ".join(behind) or "none", **where
-    )
+    leads = [against(row)[2] for row in run["rows"]]
+    return FRESH.format(file=path.name, summary=summary(leads), behind=", ".join(behind) or "none", **where)
 
 
 def counted(run: dict[str, Any]) -> str:

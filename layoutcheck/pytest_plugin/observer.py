@@ -260,7 +260,8 @@ class Observer:
         counts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
         write(
             f"{self.kernels} kernel{'s' * (self.kernels != 1)} compiled, "
-            f"{self.copies} cop{'y' if self.copies == 1 else 'ies'}, {len(distinct)} distinct: {counts or 'none'}"
+            f"{self.copies} cop{'y' if self.copies == 1 else 'ies'}, {len(distinct)} distinct: "
+            f"{counts or 'none'}"
         )
         if self.seen:
             known_by = (one.address_source for (one, _), n in self.seen.items() for _ in range(n))
