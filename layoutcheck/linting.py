@@ -86,13 +86,16 @@ def linted(
         repaired = repair(paths, settings)
         if not static:
             repaired += _in_cases(paths, settings)
-    programs = None
+    programs, empty = None, ""
     if approve is not None:
         from layoutcheck.lint.programs import discover
 
         programs = discover(paths, settings, Cache(cache_folder(settings), "outlines"))
-        programs = part.of(programs) if part else programs
-        approve(programs, settings)
+        if part is not None and programs:
+            programs = part.of(programs) or None
+            if programs is None:  # nothing was asked of this machine
+                empty = f"no program is in part {part.index} of {part.count}"
+        approve(programs or [], settings)
     with bar(("read", "trace")) as progress:
         result = lint(
             paths,
@@ -105,6 +108,8 @@ def linted(
             programs=programs,
             part=part,
         )
+    if empty:
+        result = replace(result, notes=(*result.notes, empty))
     return result, repaired
 
 

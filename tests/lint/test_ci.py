@@ -491,6 +491,17 @@ def test_parts_share_the_programs(repository: Path, capsys: pytest.CaptureFixtur
     assert sorted(shared) == sorted(capsys.readouterr().out.splitlines()) and len(shared) == 2
 
 
+def test_an_empty_part_asks_for_nothing(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One of a repository without programs does, as the whole."""
+    pytest.importorskip("cutlass")
+    assert run(["ci", "--yes", "--shard", "3/3", *FAST]) == 0
+    assert "no program is in part 3 of 3" in capsys.readouterr().out
+    for name in ("test_kernels.py", "half.py"):
+        (repository / name).unlink()
+    assert run(["ci", "--yes", "--shard", "3/3", *FAST]) == 2
+    assert "no-kernels" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "words", [["0/2"], ["3/2"], ["1"], ["1/2/3"], ["a/2"], ["1/1001"], ["1/2", "--require-coverage", "9"]]
 )
