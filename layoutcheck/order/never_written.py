@@ -4,8 +4,8 @@
 
 A load or ldmatrix is told if no byte that it reads, in any turn and by any thread, is written by anything:
 not by a store, a copy or an mbarrier, of any block of the cluster, whether its predicate holds or not. Bytes
-of which only some are missing are left alone (a tail that is read and never used is no fault), and so is a
-value that nothing uses.
+of which only some are missing are left alone (a tail that is read and never used is no fault). A
+value that nothing uses is not loaded: the DSL's passes remove the load.
 
 Where a write was not seen with all of its addresses (a branch that was not taken, an address that only a run
 knows), it is taken to write its whole member of a struct, its whole allocation, or all of shared memory.
@@ -54,8 +54,7 @@ def never_written(
     found = dict(_unwritten(reads, blocks, written.bytes_))
     if found:  # what was not seen of writes takes time, and matters now
         written.add_unsure()
-        used = {value for op in kernel.operation.walk() for value in op.operands}
-        found = dict(_unwritten({op for op in found if op.results[0] in used}, blocks, written.bytes_))
+        found = dict(_unwritten(set(found), blocks, written.bytes_))
     return list(found.values())
 
 

@@ -26,7 +26,17 @@ TOLD = {
     "copied_1": ((0, 16), 2048),
     "peers_1": ((0, 4), 512),
 }
-SILENT = ("conditional_2", "parts_2", "parts_3", "members_2", "turns_2", "scattered_2", "copied_2", "peers_2")
+SILENT = (
+    "conditional_2",
+    "parts_2",
+    "parts_3",
+    "members_2",
+    "turns_2",
+    "turns_3",
+    "scattered_2",
+    "copied_2",
+    "peers_2",
+)
 
 
 @pytest.fixture(scope="module")

@@ -62,15 +62,21 @@ def members(x: cute.Tensor, out: cute.Tensor, how: cutlass.Constexpr):
 
 @cute.kernel
 def turns(x: cute.Tensor, n: cute.Tensor, out: cute.Tensor, how: cutlass.Constexpr):
-    """A loop whose turns memory counts. 1: it writes the other tensor; 2: a row of this one in each turn."""
+    """A loop whose turns memory counts. 1: it writes the other tensor; 2, 3: a row of this one each time."""
     t = cute.arch.thread_idx()[0]
     memory = cutlass.memory.SmemAllocator()
     rows = memory.allocate_tensor(Float32, cute.make_layout((THREADS, 8)), 16)
     other = memory.allocate_tensor(Float32, cute.make_layout(THREADS), 16)
+    if const_expr(how == 3):
+        turn, last = Int32(0), n[0]
+        while last == 0:
+            rows[t, turn] = x[turn]
+            turn += 1
+            last = n[turn]
     for i in cutlass.range(n[0], unroll=1):
         if const_expr(how == 1):
             other[t] = x[i]
-        else:
+        if const_expr(how == 2):
             rows[t, i] = x[i]
     cute.arch.sync_threads()
     out[t] = rows[t, 5] + (other[t] if const_expr(how == 1) else Float32(0.0))  # read
@@ -135,7 +141,7 @@ def peers(x: cute.Tensor, out: cute.Tensor, how: cutlass.Constexpr):
 
 
 VARIANTS = {
-    conditional: 2, parts: 3, members: 2, turns: 2, scattered: 2, copied: 2, peers: 2,
+    conditional: 2, parts: 3, members: 2, turns: 3, scattered: 2, copied: 2, peers: 2,
 }  # fmt: skip
 
 

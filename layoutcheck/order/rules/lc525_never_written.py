@@ -14,7 +14,7 @@ condition that is known when the kernel is built is gone if the condition is fal
 the bytes happen to be right.
 
 It is a note, because a kernel may read such bytes on purpose, as to measure loads. Nothing is said where only a part
-of the bytes is missing, where a write goes to an address that only a run knows, or where the value is not used.
+of the bytes is missing, or where a write goes to an address that only a run knows.
 
 ## How to fix it
 
