@@ -92,10 +92,12 @@ class Collector:
         """Look at each module beside its copies: operands, and what the lowering says of addresses and order.
 
         Once all events are taken; `between` is called before each module. At the `deadline`, a time of
-        `time.monotonic`, what is left stays as it is.
+        `time.monotonic`, what is left stays as it is. Where the time will not do for all of every module, the
+        order of accesses waits until the others have been looked at.
         """
         modules, self._modules = self._modules, []
-        wanting = False
+        wanting, start, spent = False, time.monotonic(), 0.0  # spent on the order of accesses
+        late: list[TracedModule] = []
         for number, (module, span, digest) in enumerate(modules):
             module = module._replace(calls=tuple(self._calls.get(digest, ())))
             if deadline is not None and time.monotonic() > deadline and self.lowering is not None:
@@ -124,10 +126,36 @@ class Collector:
                 if not any(one.refused for one in mine):
                     self._compile(module.kernel, module.text, module.arch, span)
                 self._elements += [] if elements is None else [elements]
-                order = self.lowering.check_order(module)
-                self._orders += [] if order is None else [order]
+                now, others = time.monotonic(), len(modules) - number - 1
+                ordering = spent / max(1, number - len(late))
+                each = (now - start - spent) / (number + 1)
+                if deadline is not None and now + ordering + each * others > deadline:
+                    late.append(module)
+                else:
+                    self._order(module)
+                    spent += time.monotonic() - now
+        self._late(late, deadline, between)
         if wanting and self.lowering is not None and self.lowering.problem:
             self._note(f"copies of unknown layouts are judged by their types: {self.lowering.problem}")
+
+    def _late(
+        self, modules: Sequence[TracedModule], deadline: float | None, between: Callable[[], None] | None
+    ) -> None:
+        """The order of accesses in the modules in which it had to wait."""
+        for number, module in enumerate(modules):
+            if deadline is not None and time.monotonic() > deadline:
+                left = f"{len(modules) - number} of {len(self.kernels)} kernels"
+                self._failures.append(
+                    TraceFailure("timeout", f"the order of accesses in {left} was left: time is up")
+                )
+                return
+            if between is not None:
+                between()
+            self._order(module)
+
+    def _order(self, module: TracedModule) -> None:
+        order = None if self.lowering is None else self.lowering.check_order(module)
+        self._orders += [] if order is None else [order]
 
     def _compile(self, kernel: str, text: str, arch: str, span: range) -> None:
         """Note a kernel that the compiler refuses, at the copy that it fails on or at the kernel's first."""

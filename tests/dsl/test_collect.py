@@ -78,38 +78,68 @@ def test_a_host_print_is_refused_only_where_tensors_are_where_they_are_said_to_b
 
 
 class Slow:
-    """A lowering that takes a second for each module."""
+    """A lowering that takes a second for each module, and `order` for the order of its accesses."""
 
-    order, problem, copies = None, "", True
+    problem, copies = "", True
 
-    def __init__(self, clock: list[float]) -> None:
-        self.clock = clock
+    def __init__(self, clock: list[float], order: float = 0.0) -> None:
+        self.clock, self.order = clock, order
+        self.took: list[str] = []
 
-    def resolve(self, _text: str, copies: list[Any], *_: Any) -> list[Any]:
+    def resolve(self, text: str, copies: list[Any], *_: Any) -> list[Any]:
         self.clock[0] += 1.0
+        self.took.append(f"addresses {text[-1]}")
         return copies
 
     def refusal(self, *_: Any) -> None:
         return None
 
-    def check_order(self, _module: Any) -> None:
+    def elements(self, _module: Any) -> None:
         return None
 
-    elements = check_order
+    def check_order(self, module: Any) -> None:
+        self.clock[0] += self.order
+        self.took.append(f"order {module.text[-1]}")
+
     check_products = staticmethod(check_operands)
 
 
-def test_judging_ends_with_its_time_and_keeps_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three modules, a second each; after a second and a half two of them have been judged."""
+def judged(monkeypatch: pytest.MonkeyPatch, deadline: float | None, order: float = 0.0) -> tuple[Any, Slow]:
+    """Three modules, judged until then."""
     clock = [0.0]
     monkeypatch.setattr("layoutcheck.dsl.collect.time.monotonic", lambda: clock[0])
-    collector = Collector(lowering=Slow(clock), compiled=False)  # type: ignore[arg-type]
+    slow = Slow(clock, order)
+    collector = Collector(lowering=slow, compiled=False)  # type: ignore[arg-type]
     for number in range(3):
         text = f"module {{ }} // {number}"
         built = {"kind": "built", "pid": 1, "number": number, "kernel": f"k{number}", "arch": "sm_90a"}
         collector.take([{**built, "text": text, "locations": [], "refused": [], "others": []}])
-    collector.resolve(deadline=1.5)
-    trace = collector.trace()
-    assert clock == [2.0] and len(trace.kernels) == 3
-    (failure,) = trace.failures
+    collector.resolve(deadline=deadline)
+    return collector.trace(), slow
+
+
+def test_judging_ends_with_its_time_and_keeps_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three modules, a second each; after a second and a half two of them have been judged."""
+    trace, slow = judged(monkeypatch, 1.5)
+    assert slow.clock == [2.0] and len(trace.kernels) == 3
+    failure = trace.failures[0]
     assert (failure.kind, failure.message.split(" ")[:3]) == ("timeout", ["1", "of", "3"])
+
+
+@pytest.mark.parametrize(
+    ("deadline", "took", "left"),
+    [
+        (None, "addresses 0, order 0, addresses 1, order 1, addresses 2, order 2", ""),
+        (100.0, "addresses 0, order 0, addresses 1, order 1, addresses 2, order 2", ""),
+        (12.0, "addresses 0, order 0, addresses 1, addresses 2, order 1", "1 of 3 kernels was left"),
+        (2.5, "addresses 0, addresses 1, addresses 2", "3 of 3 kernels was left"),
+    ],
+)
+def test_the_order_of_accesses_waits_where_time_is_short(
+    monkeypatch: pytest.MonkeyPatch, deadline: float | None, took: str, left: str
+) -> None:
+    """Addresses take a second, the order five: six for the first module."""
+    trace, slow = judged(monkeypatch, deadline, 5.0)
+    assert ", ".join(slow.took) == took
+    assert [one.kind for one in trace.failures] == ["timeout"] * bool(left)
+    assert all(left in one.message for one in trace.failures)
