@@ -34,7 +34,7 @@ _PAGES = {
     "tails": ("predicates of each thread, tiles that the tiled copy does not divide", "confirmed.md"),
     "memcheck": ("random kernels with tails: predicted bounds beside compute-sanitizer", "trace.md"),
     "line_cost": ("what each line costs: predicted beside Nsight Compute's source view", "trace.md"),
-    "map_places": ("tensor maps of another swizzle or base: told, and the bytes on a GPU", "trace.md"),
+    "map_places": ("tensor maps of another swizzle or base: findings, and the bytes on a GPU", "trace.md"),
     "place_calls": ("the same of quack and FlashAttention, with the calls that they make", "trace.md"),
     "place_cutlass": ("the same of CUTLASS, 229 of 246 runs", "trace.md"),
     "place_sizes": ("false alarms about place in other repositories, at three problem sizes", "trace.md"),
@@ -95,7 +95,7 @@ _PAGES = {
 _RUNS = """# All runs
 
 Every measured number of this project is in a JSON file of `docs/evidence/`, with the command that wrote it.
-The pages read them; nobody types a figure. This table is made of the files themselves.
+The pages read them, so no figure is typed by hand. This table is made from the same files.
 
 | run | what it shows | where and when | versions |
 | --- | --- | --- | --- |

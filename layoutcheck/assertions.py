@@ -37,10 +37,10 @@ def expect(report: Report, allowed: tuple[str, ...]) -> Report:
 def assert_wavefronts(most: int, *operands: Any, **options: Any) -> Report:
     """Raise AssertionError unless a block needs at most `most` shared-memory wavefronts; return the report.
 
-    Takes what `layoutcheck.check` takes behind the budget. A wavefront is one pass of a shared-memory access
-    through the 32 banks (NVIDIA Nsight Compute, l1tex__data_pipe_lsu_wavefronts). The copy must be accepted
-    and right, and its addresses known: where they are not, the error says so. Raises InputError for unusable
-    input.
+    After the budget it takes the arguments of `layoutcheck.check`. A wavefront is one pass of a
+    shared-memory access through the 32 banks (NVIDIA Nsight Compute, l1tex__data_pipe_lsu_wavefronts). The
+    copy must be accepted and right, and its addresses known: where they are not, the error says so. Raises
+    InputError for unusable input.
     """
     if isinstance(most, bool) or not isinstance(most, int) or most < 0:
         raise InputError(f"{most!r} is not a budget of wavefronts", expected="an integer, 0 or more")

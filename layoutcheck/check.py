@@ -121,7 +121,7 @@ class Report(Page):
 
     @property
     def obstacle(self) -> str | None:
-        """Why there is no fix, where there is none."""
+        """Why there is no fix, if there is none."""
         return self.repairs.found[1]
 
     @property
