@@ -192,3 +192,10 @@ def test_the_dsls_own_code_comes_before_other_readings() -> None:
 def test_a_message_worded_by_another_version_is_found() -> None:
     (first,) = answers("TypeError: expects input of type Layout, but got <class 'nanobind.nb_type_0'>")
     assert first.entry.name == "dsl.raised" and "right_inverse" in first.title
+
+
+def test_modes_of_run_time_extents_that_follow_one_another_are_named() -> None:
+    said = "following composition: '!cute.layout<\"(192,?):(1,{})\">' o '!cute.layout<\"(256,192):(1,256)\">'"
+    found = refused.reason(said.format(192))
+    assert found is not None and "the result is (256,192):(1,256)" in found and "cute.size(layout)" in found
+    assert "the result is" not in (refused.reason(said.format(200)) or "")

@@ -391,3 +391,11 @@ def test_two_layouts_of_a_message_are_compared() -> None:
     unknown = explain(found.message.replace("(16,(4,2))", "(16,?)"))
     assert alike is not None and unknown is not None
     assert alike.meaning == unknown.meaning and "Mode" not in alike.meaning
+
+
+def test_a_matrix_copy_needs_whole_rows() -> None:
+    atom = "'ldsm<val_type={}, mode=(8,8)>'"
+    said = f"src ptr alignment (64 bits) does not meet requirement (128 bits) of atom {atom}"
+    narrow, half = explain(said.format("f4E2M1FN")), explain(said.format("f16"))
+    assert narrow is not None and "32 elements" in narrow.meaning and "M of 5" in narrow.meaning
+    assert half is not None and "8 elements" in half.meaning and "M of 3" in half.meaning
