@@ -23,6 +23,7 @@ from layoutcheck.dsl.lowered.evaluate import (
     launch_of,
     launches_of,
     name_of,
+    parse_once,
     prepare,
     run_kernel,
     tag,
@@ -37,7 +38,7 @@ from layoutcheck.order.contents import INPUT, Contents, given, stored, words_of
 from layoutcheck.order.meaning import Meaning, describe
 from layoutcheck.order.tokens import settle
 from layoutcheck.order.watched import Event, Watched, for_all
-from layoutcheck.sources.mlir import Operation, parse
+from layoutcheck.sources.mlir import Operation
 
 MOST_EVENTS = 150_000  # of one block; a kernel that does more is judged by its beginning
 MOST_TILES = 4  # turns of a loop over tiles, which asks a scheduler for the next one
@@ -141,7 +142,7 @@ class WatchedKernel:
 
 def kernels(lowered: str, types: dict[str, list[str]] | None = None) -> list[WatchedKernel]:
     """The kernels of a lowered module. Raises InputError where the text is no module."""
-    module = parse(lowered)
+    module = parse_once(lowered)
     launches = partial(launches_of, module, types or {})
     usual = launches(None, None)
     found = []

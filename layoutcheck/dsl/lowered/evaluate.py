@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -75,12 +76,18 @@ class Evaluated:
     operation: Operation | None = field(default=None, repr=False)
 
 
+@lru_cache(maxsize=1)
+def parse_once(lowered: str) -> Module:
+    """A lowered module, which several checks in a row look at. Raises InputError where it is none."""
+    return parse(lowered)
+
+
 def evaluate(module: Module | str, types: dict[str, list[str]] | None = None) -> list[Evaluated]:
     """Every kernel of a lowered module. `types` are the types of functions' arguments before lowering.
 
     Raises InputError where the text is no module.
     """
-    parsed = parse(module) if isinstance(module, str) else module
+    parsed = parse_once(module) if isinstance(module, str) else module
     kernels = [op for op in parsed.walk() if op.name in KERNELS and op.regions and op.regions[0].blocks]
     launches = launches_of(parsed, types or {})
     return [
