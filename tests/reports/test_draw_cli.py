@@ -155,7 +155,7 @@ def test_blocks_in_colour_say_the_same(capsys: Captured) -> None:
     ("words", "why"),
     [
         (["draw"], "nothing to draw"),
-        (["draw", "8:1", "--case", "issue-2320"], "nothing to draw"),
+        (["draw", "8:1", "--case", "issue-2320"], "more than one thing to draw"),
         (["draw", "(8"], "expected"),
         (["draw", "8:1", "--thr", "4:1"], "both --thr and --val"),
         (["draw", "--case", "issue-2320", "--thr", "4:1"], "its own"),

@@ -36,7 +36,7 @@ ENTRIES = (
         "dsl.compile-option",
         r"(?P<said>(?:Failed to parse compiler options string|unknown host-target flag|host-target long form requires|invalid host-target long form|\b[\w-]{1,30} (?:expects selector braces|supports selectors)|Unclosed '\{' after option|Empty (?:braces|value) for option|option '[\w-]+' does not take)[^\n]{0,120}|compile_to\([^\n]{1,40}\) is not yet supported|Unsupported compiler backend[^\n]{0,40})",
         "cute.compile does not know this option, or its value: {said}",
-        "Options are a string as on a command line, or objects: cute.compile[OptLevel(3)](...). Names and forms change from one minor version of the DSL to the next.",
+        "Options are a string as on a command line, or objects: cute.compile[OptLevel(3)] takes the function and its arguments. Names and forms change from one minor version of the DSL to the next.",
         "help(cutlass.cute.compile) and NVIDIA's page on compile options list those of the installed version",
         ("ValueError: Failed to parse compiler options string: --opt-level=", DSL),
         level=ELSEWHERE,

@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 
 from layoutcheck.dsl.lowered import Kernel
 from layoutcheck.dsl.lowered.arguments import Extent, Numbers, Unequal
@@ -34,7 +35,8 @@ _MOST_MULTIPLE = 1024
 _MOST_CALLS = 8  # of a kernel that are evaluated
 _NEVER = 1 << 63
 _MOST_BYTES = 1 << 31  # of a tensor that is made larger than the others
-_LONG, _TILE = 4096, 64  # the least that a mode is made, and what the others are then
+_LARGE = 512  # each of three modes of a tensor of many; or one is the largest, and two are a tile's
+_LARGEST, _TILE = 8192, 256
 WRAPS = (
     "its 32-bit offset overflows if all integer arguments are {} or more; with cutlass.Int64 for them and "
     "for its coordinates it does not"
@@ -217,10 +219,14 @@ def _always(
     found: dict[str, list[LoweredFault]] = {}
 
     def leaves(
-        tag: str, base: int, own: int | tuple[int, ...], others: int
+        tag: str, base: int, own: int | tuple[int, ...], others: int | None
     ) -> tuple[int, list[LoweredFault]]:
-        """The bytes of the tensor that an operation leaves with these extents, 0 if it leaves none; how."""
-        again = judged_in_modes(kernel, {tag}, whole, widest_bytes, Unequal(base - 1, own, others))[tag]
+        """The bytes of the tensor that an operation leaves with these extents, 0 if it leaves none; how.
+
+        All other tensors have the same extents if `others` is None.
+        """
+        numbers = own if others is None else Unequal(base - 1, own, others)
+        again = judged_in_modes(kernel, {tag}, whole, widest_bytes, numbers)[tag]
         if isinstance(again, str) or any(fault.overflows for fault in again.faults):
             return 0, []
         return again.left.get(base, 0), again.faults
@@ -236,7 +242,7 @@ def _always(
                 break
             if most > modes:
                 told = leaves(tag, base, whole << most // modes, whole)[1]
-            if not all(leaves(tag, base, own, whole)[0] for own in _long(kernel.grid, promise, size)):
+            if not all(leaves(tag, base, *extents)[0] for extents in _long(kernel.grid, promise, size)):
                 break
             if not told:
                 break
@@ -247,18 +253,23 @@ def _always(
     return found
 
 
-def _long(grid: Grid, promise: tuple[int, int], size: int) -> Iterator[tuple[int, ...]]:
-    """Extents of which one is much larger than the others, mode after mode; `size` bytes if all are whole.
+def _long(grid: Grid, promise: tuple[int, int], size: int) -> Iterator[tuple[tuple[int, ...], int | None]]:
+    """A tensor's extents, some of them much larger, and those of all others; `size` bytes if all are whole.
 
-    A tensor of many modes is small in each where all are alike. What a kernel takes a mode for may be more.
+    A tensor of many modes is small in each where all are alike. What a kernel takes a mode for may be more:
+    rows of 512, or a tile's rows and columns at once. So any three of many modes are large, one of them most.
+    The other tensors have the same (the host may make a view of one of another's extents), or the least.
     """
     quantum, whole = promise
     rank = max(grid.ranks(), default=0)
-    others, long = whole, whole * (_MOST_BYTES // max(1, size))
-    if long < _LONG:
-        others, long = math.lcm(quantum, _TILE), math.lcm(quantum, _LONG)
-    for mode in range(rank) if rank > 1 else ():
-        yield tuple(long if i == mode else others for i in range(rank))
+    if rank == 2:
+        long = whole * max(1, _MOST_BYTES // max(1, size))
+        yield from (((long, whole), whole), ((whole, long), whole))
+    for some in combinations(range(rank), 3):
+        for most in (None, *some):
+            large, others = (_LARGE, _LARGE) if most is None else (_LARGEST, _TILE)
+            own = {mode: math.lcm(quantum, large if mode == most else others) for mode in some}
+            yield from ((tuple(own.get(i, quantum) for i in range(rank)), other) for other in (None, quantum))
 
 
 def _uneven(steps: Sequence[int], quantum: int, whole: int) -> Iterator[tuple[int, ...]]:
