@@ -58,7 +58,8 @@ class Evaluated:
     `notes` say where the evaluation cut something short. `contents(tags)` evaluates the kernel again for what
     the stores under `tags` write (`contents.py`): accesses whose `value` is that of random memory.
     `again(roots, recorded, ready)` evaluates it anew for these operands; `ready` gets machine and flow
-    before they run; `blocks` are evaluated side by side instead of block 0. `shortened` says that of some
+    before they run; `blocks` are evaluated side by side instead of block 0, `launched` so and not as the host
+    does with the first numbers. `shortened` says that of some
     loop not all turns are here.
     """
 
@@ -123,11 +124,12 @@ def evaluate_kernel(kernel: Operation, launch: Launched | None = None, types: An
 
     def again(
         roots: Roots, recorded: Callable[[Operation], str], ready: Callable[[Machine, Flow], None],
-        blocks: tuple[tuple[int, int, int], ...] = (),
+        blocks: tuple[tuple[int, int, int], ...] = (), launched: Launched | None = None,
     ) -> tuple[Machine, Flow]:  # fmt: skip
-        other, flow = prepare(kernel, replace(how, blocks=blocks), roots, recorded=recorded)
+        how_ = how if launched is None else launch_of(kernel, launched)
+        other, flow = prepare(kernel, replace(how_, blocks=blocks), roots, recorded=recorded)
         ready(other, flow)
-        run_kernel(kernel, other, flow, launch, types)
+        run_kernel(kernel, other, flow, launch if launched is None else launched, types)
         return other, flow
 
     return Evaluated(

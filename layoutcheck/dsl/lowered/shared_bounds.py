@@ -13,6 +13,7 @@ import itertools
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -22,7 +23,7 @@ from layoutcheck.dsl.lowered import Kernel, spaces
 from layoutcheck.dsl.lowered.allocations import APART, PERIOD, Allocation, allocations, placements
 from layoutcheck.dsl.lowered.by_block import ByBlock
 from layoutcheck.dsl.lowered.corners import SHARED_SPACES, decided_by_corners
-from layoutcheck.dsl.lowered.evaluate import tag
+from layoutcheck.dsl.lowered.evaluate import Launched, launch_of, tag
 from layoutcheck.dsl.lowered.flow import Flow
 from layoutcheck.dsl.lowered.grid import BLOCK_THREADS, edges, every_block
 from layoutcheck.dsl.lowered.instructions import BULK, is_mbarrier, is_memory
@@ -59,7 +60,7 @@ class Leaving:
 
     `strays` are those that leave a member of a struct, by tag and side, and `reach` how far: the first byte
     and the end, from the member's begin, and the room that it has. `touched` is what is done in each
-    allocation.
+    allocation. `counted` are the faults, by tag and side, of accesses that run-time numbers decide upon.
     """
 
     faults: dict[str, list[LoweredFault]] = field(default_factory=dict)
@@ -67,6 +68,7 @@ class Leaving:
     strays: dict[tuple[str, int], LoweredFault] = field(default_factory=dict)
     reach: dict[tuple[str, int], tuple[int, int, int]] = field(default_factory=dict)
     touched: dict[Allocation, list[Touch]] = field(default_factory=lambda: defaultdict(list))
+    counted: set[tuple[str, str]] = field(default_factory=set)
 
 
 class _TooLong(Exception):
@@ -93,6 +95,7 @@ def leaving(
             _add(found, name, sure, alone, op.threads, widest_bytes, boxes.get(name, 0), members)
         _mixed(found)
         _elsewhere(kernel, found, turns, {}, alone, widest_bytes, boxes)
+        _counted(kernel, found, turns, alone, widest_bytes, boxes)
         return found
     for places in placements(known, every) if len(alone) > 1 else [{}] * len(alone):
         machine, cut = turns.evaluated(places)
@@ -106,14 +109,15 @@ def leaving(
     if alone:
         first = next(placements(known, every=False)) if len(alone) > 1 else {}
         _elsewhere(kernel, found, turns, first, list(first.values()) or alone, widest_bytes, boxes)
+        _counted(kernel, found, turns, alone, widest_bytes, boxes)
     return found
 
 
 def _rests(kind_of: Callable[[int], str], access: Recorded) -> str:
     """How much is sure of an access: "static", "arguments", "sized", or "" if it is not judged.
 
-    A loop that turns as often as an extent says ("arguments") makes its accesses at places of theirs,
-    whatever the extent is. Of one whose place rests on the extents ("sized") its place is known with one.
+    Of one that happens as often as an extent says ("arguments") the place is known, if it happens
+    (`_counted`). Of one whose place rests on the extents ("sized") its place is known with one.
     """
     guard, place = kind_of(access.guard), kind_of(access.provenance)
     if guard not in ("static", "arguments") or place not in ("static", "arguments"):
@@ -163,9 +167,45 @@ def _elsewhere(
             if how.rests == "static":
                 told = replace(fault, thread=thread, block=block)
                 found.faults.setdefault(name, []).append(told)
+                found.counted.update({(name, fault.side)} & there.counted)
             else:
                 where = f"thread {thread} of block {block}, if the grid has one, leaves its allocation"
                 found.unchecked.setdefault(name, f"{IN_SHARED}{where}")
+
+
+def _counted(
+    kernel: Kernel, found: Leaving, turns: _Turns, at: list[Allocation], widest_bytes: int,
+    boxes: Mapping[str, int],
+) -> None:  # fmt: skip
+    """Faults of accesses that run-time numbers decide upon are faults only with the least of these, too.
+
+    `if t < n` may keep a kernel inside, and a loop to the turns that have room: the caller gives it no more.
+    """
+    if not found.counted:
+        return
+    there = Leaving()
+    least = kernel.grid.launch(1, 1) if kernel.grid is not None else None
+    if least is not None:
+        how = launch_of(turns.kernel, least)
+        lanes = how.threads % WARP != 0 and any(op.name in BETWEEN_LANES for op in turns.kernel.walk())
+        blocks = ((0, 0, 0),) if lanes else edges(how)
+        with suppress(_TooLong):
+            machine, _ = turns.run({}, turns.lines, _MOST_ELSEWHERE, blocks, least)
+            for name, accesses in machine.accesses.items():
+                sure = [(one, guard) for one in accesses if (guard := _rests(machine.reasons.worst, one))]
+                total = how.threads * len(blocks)
+                _add(there, name, sure, at, total, widest_bytes, boxes.get(name, 0), {})
+    for name, side in found.counted:
+        if all(one.side != side for one in there.faults.get(name, ())):
+            faults = found.faults.pop(name)
+            left = [one for one in faults if one.side != side or one.kind != "leaves"]
+            found.faults.update({name: left} if left else {})
+            fault = next(one for one in faults if one.side == side)
+            found.unchecked.setdefault(name, f"{IN_SHARED}{_touches(fault, SIZED)}")
+
+
+def _touches(fault: LoweredFault, if_: str) -> str:
+    return f"it touches byte {fault.address} of an allocation of {fault.other} B, {if_}"
 
 
 def _mixed(found: Leaving) -> None:
@@ -234,7 +274,7 @@ class _Turns:
 
     def run(
         self, places: Mapping[Operation, Allocation], ends_only: set[Operation], most: int | None,
-        blocks: tuple[tuple[int, int, int], ...] = (),
+        blocks: tuple[tuple[int, int, int], ...] = (), launched: Launched | None = None,
     ) -> tuple[Machine, Flow]:  # fmt: skip
         """Raises _TooLong after `most` operations, or where a loop is cut short."""
 
@@ -247,7 +287,7 @@ class _Turns:
             flow.consecutive = flow.each_once = True
             flow.ends_only, flow.tick = ends_only, count
 
-        return self.again([(op, at, []) for op, at in self.roots.items()], self.tag, ready, blocks)
+        return self.again([(op, at, []) for op, at in self.roots.items()], self.tag, ready, blocks, launched)
 
 
 def _pointers(op: Operation, needed: Needed, mbarriers: bool) -> list[Value]:
@@ -274,7 +314,7 @@ def _add(
     """
     slots = {one.start // APART: one for one in at}
     known = found.faults.get(name, [])
-    for access, guard in accesses:
+    for access, guard in sorted(accesses, key=lambda one: one[1] != "static"):  # what is sure comes first
         active = addressing(access, threads)
         if not access.reached or not active.any():
             continue
@@ -301,9 +341,10 @@ def _add(
                 )  # fmt: skip
                 if guard == "sized" or (guard != "static" and len(at) > 1):
                     if_ = SIZED if guard == "sized" else TOGETHER
-                    what = f"byte {fault.address} of an allocation of {one.size} B, {if_}"
-                    found.unchecked.setdefault(name, f"{IN_SHARED}it touches {what}")
+                    found.unchecked.setdefault(name, f"{IN_SHARED}{_touches(fault, if_)}")
                     continue
+                if guard != "static":
+                    found.counted.add((name, fault.side))
                 known = found.faults.setdefault(name, known)
                 known.append(fault)
             elif member is not None and guard != "sized":

@@ -9,6 +9,7 @@ import pytest
 from layoutcheck.dsl.lowered.shared_bounds import IN_SHARED, SIZED, TOGETHER
 from layoutcheck.judge import judge_traced
 from layoutcheck.sources.trace_lines import from_lines, to_lines
+from layoutcheck.sources.traced import Frame, in_lines
 from tests.dsl.lowered.conftest import Traced
 
 pytest.importorskip("cutlass", reason="the CuTe DSL (nvidia-cutlass-dsl) is not installed")
@@ -205,6 +206,7 @@ def test_every_turn_and_every_box_counts(traced: Traced) -> None:
 
 # As many turns as a tensor of run-time extent has tiles, or as an integer says. What is at one place, however
 # many turns there are, is told; what is not, and the tile of `several`, which may be meant, are not checked.
+# Nor is what the numbers themselves may keep inside: `if t < n`, or turns until n.
 TURNS = """
 import cutlass
 from cutlass import cute
@@ -225,7 +227,16 @@ def one(x: cute.Tensor, o: cute.Tensor, n: cutlass.Int32):
         if stage == 3:
             stage = 0
     if n > 5:
-        ring[t + 288] = 1.0  # leaves 1536 of 1536
+        ring[t + 288] = 1.0  # sized 1536 of 1536
+    place = cutlass.Int32(0)
+    while place < n:
+        ring[place + t] = 1.0  # sized 1536 of 1536
+        ring[t + 320] = 1.0  # leaves 1536 of 1536
+        place = place + 128
+    if t < n:
+        ring[t + 320] = 1.0  # sized 1536 of 1536
+    if t + 320 < x.shape[0]:
+        ring[t + 320] = 2.0  # sized 1536 of 1536
     o[t] = ring[t]
 @cute.kernel
 def several(x: cute.Tensor, o: cute.Tensor, n: cutlass.Int32):
@@ -256,12 +267,10 @@ def test_turns_that_a_run_counts_leave_an_allocation_as_well(traced: Traced) -> 
     assert all(one.code == "LC204" and one.severity == "wrong" for one in told)
     assert sorted(one.places[0].where.line for one in told) == [i for i, text in lines if "# leaves" in text]
     assert all("at byte 1536 of an allocation of 1536 B" in one.message for one in told)
-    unsure = sorted(why for report in found.elements for why, _ in report.unchecked if IN_SHARED in why)
-    marks = [(i, re.search(r"# (sized|together) ([0-9]+) of ([0-9]+)", text)) for i, text in lines]
-    expected = [
-        f"bounds {IN_SHARED}it touches byte {mark[2]} of an allocation of {mark[3]} B, "
-        f"{SIZED if mark[1] == 'sized' else TOGETHER} (program.py:{i})"
-        for i, mark in marks
-        if mark
-    ]
-    assert unsure == sorted(expected) and len(expected) == 2
+    unsure = {why: n for report in found.elements for why, n in report.unchecked if IN_SHARED in why}
+    expected = {}
+    for kind, size, why in (("sized", 1536, SIZED), ("together", 512, TOGETHER)):
+        where = [Frame("program.py", i) for i, text in lines if f"# {kind} {size} of {size}" in text]
+        what = f"bounds {IN_SHARED}it touches byte {size} of an allocation of {size} B, {why}"
+        expected[f"{what}{in_lines(where)}"] = len(where)
+    assert unsure == expected and sorted(expected.values()) == [1, 5]
