@@ -105,18 +105,20 @@ def _testing(module: Any) -> None:
 
 
 def _measured(
-    function: Any = None,
-    *_args: Any,
+    *args: Any,
     kernel_arguments: Any = None,
     workspace_generator: Any = None,
-    **_named: Any,
-) -> float:
+    quantiles: Any = None,
+    return_mode: str = "mean",
+    **named: Any,
+) -> float | list[float]:
     """A benchmark: it calls once what it measures, so that the program's calls are heard.
 
     A program may have no other call of its kernel. The DSL's benchmark is given the arguments, or what makes
-    them; Triton's is given none. Nothing is built: an autotuner would build its kernel for every
-    configuration. What goes wrong within is of a result that nothing uses.
+    them; Triton's is given none, and may be asked for quantiles or all times. Nothing is built: an autotuner
+    would build its kernel for every configuration. What goes wrong within is of a result that nothing uses.
     """
+    function: Any = args[0] if args else named.get("fn", named.get("callable"))
     before = only_calls.set(True)
     try:
         with contextlib.suppress(Exception):
@@ -124,7 +126,9 @@ def _measured(
             function(*getattr(given, "args", ()), **getattr(given, "kwargs", {}))
     finally:
         only_calls.reset(before)
-    return 1.0
+    if quantiles is not None:
+        return 1.0 if len(quantiles) == 1 else [1.0 for _ in quantiles]
+    return [1.0] if return_mode == "all" else 1.0
 
 
 def _cudnn(module: Any) -> None:

@@ -13,6 +13,7 @@ import functools
 import importlib
 import os
 import sys
+import threading
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -235,6 +236,8 @@ def _mode(torch: Any) -> None:
                 if _numel(size) > BIG:  # zeros are numbers, at the price of writing them
                     NotLaunched.left_out += 1
                     made = torch.zeros if _numel(size) <= HUGE else torch.empty
+                    if name == "randint":
+                        named.setdefault("dtype", torch.int64)
                     return made(*_shape(name, args, named), **_factory(named))
             if left_out(name, args, named):
                 NotLaunched.left_out += 1
@@ -246,6 +249,7 @@ def _mode(torch: Any) -> None:
     is_cuda, device_of = torch.Tensor.is_cuda.__get__, torch.Tensor.device.__get__
     device = torch.device("cuda", 0)
     Pretended().__enter__()
+    _threads(Pretended)
     _autograd(torch, Pretended)
     _operators(Pretended)
     _default_device(torch)
@@ -262,6 +266,17 @@ def _default_device(torch: Any) -> None:
             self.device = torch.device("cpu")
 
     context.__init__ = __init__
+
+
+def _threads(mode: Any) -> None:
+    """torch has a mode for each thread: what a program starts gets its own."""
+    start = threading.Thread.start
+
+    def within(self: Any) -> None:
+        self.run = _within(mode, self.run)
+        start(self)
+
+    threading.Thread.start = within  # type: ignore[method-assign]
 
 
 def _autograd(torch: Any, mode: Any) -> None:

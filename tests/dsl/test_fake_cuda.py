@@ -62,4 +62,8 @@ def test_a_benchmark_calls_once_what_it_measures() -> None:
     assert module.benchmark(measured, workspace_generator=lambda: given, workspace_count=9) == 1.0
     assert module.benchmark(measured, workspace_generator=lambda: 1 / 0) == 1.0
     assert called == [((), {}, True), ((3,), {"scale": 5}, True), ((3,), {"scale": 5}, True)]
+    median, low, high = module.do_bench(fn=measured, quantiles=[0.5, 0.2, 0.8])
+    assert median == low == high == module.do_bench(measured, quantiles=[0.5]) == 1.0 and len(called) == 5
+    assert module.do_bench(measured, return_mode="all") == [1.0]
+    assert module.benchmark(callable=measured, kernel_arguments=given) == 1.0 and called[-1] == called[1]
     assert not only_calls.get()

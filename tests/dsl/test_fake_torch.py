@@ -54,6 +54,10 @@ many, two = torch.randn(BIG + 1, device=0), torch.zeros(2)
 print(*(one.device for one in (torch.zeros(2, device=0), two.to(0), two.to(device=0), many)))
 print(two.to(0, torch.float16).dtype, many.isfinite().all().item())
 two.record_stream(torch.cuda.current_stream())
+from concurrent.futures import ThreadPoolExecutor
+with ThreadPoolExecutor() as threads:
+    print(threads.submit(lambda: torch.zeros(2, device="cuda").device).result())
+print(*(torch.randint(0, 8, (BIG + 1,), device=0, **named).dtype for named in ({}, {"dtype": torch.int32})))
 assert torch.cuda.current_blas_handle() == torch.cuda.memory.memory_allocated() == 0
 assert torch.cuda.memory_stats() == {}
 from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -97,4 +101,5 @@ def test_operators_for_cuda_run_and_see_their_tensors_there() -> None:
 
 def test_a_device_may_be_an_index_and_random_numbers_are_numbers() -> None:
     out, errors = printed(DEVICES)
-    assert out.split() == [*["cuda:0"] * 4, "torch.float16", "True", *["(1,", "1,", "2,", "1)"]], errors
+    told = [*["cuda:0"] * 4, "torch.float16", "True", "cuda:0", "torch.int64", "torch.int32"]
+    assert out.split() == [*told, "(1,", "1,", "2,", "1)"], errors
