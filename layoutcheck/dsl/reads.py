@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import sysconfig
+from collections.abc import Iterator
 from typing import Any
 
 VARIABLE = "$"  # begins the name of an environment variable among names of files
@@ -15,6 +16,11 @@ _CODE = (".py", ".pyc", ".so")  # imported, and told as such
 _LIBRARY = sysconfig.get_path("stdlib") + os.sep
 _PACKAGES = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
+_OF_A_RUN = (  # what a CI service or a shell gives each run anew, which no build hangs on if it is but copied
+    "GITHUB_", "RUNNER_", "ACTIONS_", "CI_", "BUILDKITE_", "BUILD_", "JENKINS_", "SSH_", "INVOCATION_ID",
+    "JOURNAL_STREAM", "XDG_SESSION_ID", "SHLVL", "OLDPWD",
+)  # fmt: skip
+_UNUSED = ("BUILD_NUMBER", "_")  # of these pytest and shells ask for nothing but their presence
 _read: dict[str, None] = {}
 _written: set[str] = set()
 
@@ -38,15 +44,27 @@ def watch_reads() -> None:
                 _read[whole] = None
 
     sys.addaudithook(hear)
-    environment: Any = type(os.environ)
-    get = environment.__getitem__
+    _watch_environment(type(os.environ))
+
+
+def _watch_environment(environment: Any) -> None:
+    """Remember the variables that are read; of a copy of all, those that are the same in the next run."""
+    get, every = environment.__getitem__, environment.__iter__
+    offered: set[str] = set()  # names that somebody went through, as one does who copies
 
     def __getitem__(self: Any, name: Any) -> Any:  # noqa: N807
-        if isinstance(name, str) and not _of_python(sys._getframe(1)):
-            _read[VARIABLE + name] = None
+        if isinstance(name, str) and name not in _UNUSED and not _of_python(sys._getframe(1)):
+            if not (name in offered and name.startswith(_OF_A_RUN)):
+                _read[VARIABLE + name] = None
+            offered.discard(name)
         return get(self, name)
 
-    environment.__getitem__ = __getitem__
+    def __iter__(self: Any) -> Iterator[Any]:  # noqa: N807
+        for name in every(self):
+            offered.add(name)
+            yield name
+
+    environment.__getitem__, environment.__iter__ = __getitem__, __iter__
 
 
 def _of_python(frame: Any) -> bool:

@@ -31,6 +31,7 @@ _WORD = b"import"
 _FROM = re.compile(r"^\s*from\s+([\w.]+)\s+import\b", re.MULTILINE)
 _IMPORTS = re.compile(r"^\s*import\s+(.+)$", re.MULTILINE)
 _DOTTED = re.compile(r"(?:^|,)\s*([\w.]+)")
+_OF_OTHERS = ("__init__.py", "conftest.py", "setup.py", "conf.py")  # run by an import, pytest, pip and Sphinx
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
@@ -159,7 +160,7 @@ class Repository:
     def _acts(self, path: str) -> bool:
         """Whether a file that no other imports calls, as it is imported, what compiles kernels."""
         known = self.outlines[path]
-        if known.tests or path in self._imported:
+        if known.tests or path in self._imported or path.rpartition("/")[2] in _OF_OTHERS:
             return False
         for name in known.calls:
             if name in ("", _COMPILE):

@@ -301,6 +301,23 @@ def test_what_a_program_reads_is_told(tmp_path: Path) -> None:
     assert {name for name in below if not name.startswith("/")} == {"read.json", "$MINE", "$OURS"}
 
 
+@pytest.mark.parametrize("how", ["{**os.environ}", "os.environ.copy()", "[*os.environ.items()]"])
+def test_a_copy_of_the_environment_does_not_hang_on_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    """A CI service numbers its runs: none would do for the next. What is asked for by name counts."""
+    for name in ("GITHUB_RUN_ID", "GITHUB_REF", "BUILD_NUMBER", "MINE"):
+        monkeypatch.setenv(name, "7")
+    (tmp_path / "s.py").write_text(
+        f"import os\n{how}\nos.environ['GITHUB_REF']\n'BUILD_NUMBER' in os.environ\n"
+    )
+    found = trace_script(
+        "s.py", launch=False, network=False, cwd=str(tmp_path), output=subprocess.DEVNULL, timeout_s=60
+    )
+    read = {name for name in found.imported if name.startswith(("$GITHUB", "$BUILD", "$MINE"))}
+    assert read == {"$GITHUB_REF", "$MINE"} and "$PATH" in found.imported
+
+
 def test_a_kept_run_hangs_on_variables_configuration_and_interpreter(
     repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -184,6 +184,9 @@ def test_a_script_may_do_without_a_guard(repository: Settings, text: str, script
     head = "from cutlass import cute\n@cute.jit\ndef f(n): ...\n"
     (repository.root / "acts.py").write_text(head + text)
     assert ("acts.py" in commands(repository)) is script
+    for name in ("src/pkg/__init__.py", "conftest.py", "setup.py"):  # others run these
+        (repository.root / name).write_text(head + text)
+        assert not any(Path(name).stem in command for command in commands(repository))
     (repository.root / "user.py").write_text("import acts\nacts.f\n")  # then it is no script
     assert "acts.py" not in commands(repository)
 
