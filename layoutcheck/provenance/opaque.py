@@ -20,19 +20,14 @@ from layoutcheck.sources.mlir import Operation
 def opaque(products: Products, others: Products) -> frozenset[int]:
     """Those whose elements have other coordinates in `others`, of the same kernel with other extents."""
     found, again = dict(_first(products)), dict(_first(others))
-    pairs: dict[int, list[tuple[Array, Array]]] = {}
+    guessed, moving = products.names.guessed(), set[int]()
     for key in found.keys() & again.keys():
         mine, theirs = found[key], again[key]
-        if mine.shape == theirs.shape:
+        if key[0] in guessed and mine.shape == theirs.shape:
             there = (mine != 0) & (theirs != 0)
-            pairs.setdefault(key[0], []).append((mine[there], theirs[there]))
-    both = {
-        number: [np.concatenate(one) for one in zip(*each, strict=True)] for number, each in pairs.items()
-    }
-    return frozenset(
-        number for number in products.names.guessed() & both.keys()
-        if not _alike(products, others, *both[number])
-    )  # fmt: skip
+            if not _alike(products, others, mine[there], theirs[there]):
+                moving.add(key[0])
+    return frozenset(moving)
 
 
 def _first(products: Products) -> Iterator[tuple[tuple[int, Operation, str, int], Array]]:
@@ -54,9 +49,20 @@ def _first(products: Products) -> Iterator[tuple[tuple[int, Operation, str, int]
 
 
 def _alike(products: Products, others: Products, mine: Array, theirs: Array) -> bool:
-    """Whether addresses have the same coordinates in both, up to one distance for all of them."""
+    """Whether addresses of one instruction have the same coordinates in both, or all of them are one tile on.
+
+    What counts from a tensor's end (the last tile along k) is further on by what its mode is larger.
+    """
+    if not mine.size:
+        return True
     tensor, other = products.names.tensor(mine), others.names.tensor(theirs)
     if tensor is None or other is None:
-        return not mine.size
+        return False
     a, b = tensor.coordinates(mine), other.coordinates(theirs)
-    return a is not None and b is not None and bool((a - a.min(0) == b - b.min(0)).all())
+    if a is None or b is None:
+        return False
+    larger, extents = np.zeros(tensor.rank, np.int64), {mode.place: mode.extent for mode in tensor.modes}
+    for mode in other.modes:
+        larger[mode.place] = mode.extent - extents.get(mode.place, mode.extent)
+    on = b - a
+    return bool((on == on[0]).all() and ((on[0] == 0) | (on[0] == larger)).all())

@@ -47,22 +47,29 @@ def test_flat_regions_of_dynamic_tensors_have_no_rows_and_columns() -> None:
 
 
 def _followed(extent: int, pitch: int, guessed: bool = True) -> Any:
-    """A block that stores 512 elements in a row, in a matrix of that many columns, and brings a tile of A."""
+    """A block that stores 512 elements in a row, in a matrix of that many columns, and brings tiles of A.
+
+    One instruction brings the first tile along k, another the last one, as behind a loop that is peeled.
+    """
     known = {
         n: [Tensor(int(object_at(n)), 4, (Mode(1, 4 * pitch, 64), Mode(0, 4, extent)), 2, True, guessed)]
         for n in (1, 3)
     }
     tile = object_at(1) + 4 * (pitch * np.arange(16)[:, None] + np.arange(8))[None]
-    a, b = SimpleNamespace(labels=tile), SimpleNamespace(labels=0 * tile)
+    b = SimpleNamespace(labels=0 * tile)
+    tiles = [SimpleNamespace(labels=tile), SimpleNamespace(labels=tile + 4 * (extent - 8))]
     row = object_at(3) + 4 * np.arange(256)
     stored = [SimpleNamespace(op=op, block=0, at=row + 1024 * i) for i, op in enumerate(STORES)]
     return SimpleNamespace(
-        executions=[SimpleNamespace(op=MULTIPLY, block=0, a=a, b=b)],
+        executions=[
+            SimpleNamespace(op=op, block=0, a=a, b=b) for op, a in zip(MULTIPLY, tiles, strict=True)
+        ],
         replay=SimpleNamespace(stored=stored), names=Names(known),
     )  # fmt: skip
 
 
-MULTIPLY, *STORES = (Operation(name) for name in ("nvvm.mma.sync", "llvm.store", "llvm.store"))
+MULTIPLY = [Operation("nvvm.mma.sync") for _ in range(2)]
+STORES = [Operation("llvm.store") for _ in range(2)]
 
 
 def test_elements_that_move_with_the_extents_are_not_those_of_a_tile() -> None:
