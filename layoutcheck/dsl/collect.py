@@ -129,6 +129,8 @@ class Collector:
                 now, others = time.monotonic(), len(modules) - number - 1
                 ordering = spent / max(1, number - len(late))
                 each = (now - start - spent) / (number + 1)
+                if self.lowering.order is None:
+                    continue
                 if deadline is not None and now + ordering + each * others > deadline:
                     late.append(module)
                 else:

@@ -82,7 +82,7 @@ class Slow:
 
     problem, copies = "", True
 
-    def __init__(self, clock: list[float], order: float = 0.0) -> None:
+    def __init__(self, clock: list[float], order: float | None = 0.0) -> None:
         self.clock, self.order = clock, order
         self.took: list[str] = []
 
@@ -98,13 +98,15 @@ class Slow:
         return None
 
     def check_order(self, module: Any) -> None:
-        self.clock[0] += self.order
+        self.clock[0] += self.order or 0.0
         self.took.append(f"order {module.text[-1]}")
 
     check_products = staticmethod(check_operands)
 
 
-def judged(monkeypatch: pytest.MonkeyPatch, deadline: float | None, order: float = 0.0) -> tuple[Any, Slow]:
+def judged(
+    monkeypatch: pytest.MonkeyPatch, deadline: float | None, order: float | None = 0.0
+) -> tuple[Any, Slow]:
     """Three modules, judged until then."""
     clock = [0.0]
     monkeypatch.setattr("layoutcheck.dsl.collect.time.monotonic", lambda: clock[0])
@@ -124,6 +126,8 @@ def test_judging_ends_with_its_time_and_keeps_what_it_has(monkeypatch: pytest.Mo
     assert slow.clock == [2.0] and len(trace.kernels) == 3
     failure = trace.failures[0]
     assert (failure.kind, failure.message.split(" ")[:3]) == ("timeout", ["1", "of", "3"])
+    unordered, _ = judged(monkeypatch, 1.5, None)  # nobody asked for the order of accesses
+    assert unordered.failures == (failure,)
 
 
 @pytest.mark.parametrize(
