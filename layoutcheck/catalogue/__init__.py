@@ -13,12 +13,16 @@ from dataclasses import dataclass
 from layoutcheck.brackets import closing
 from layoutcheck.catalogue import cpp_types, frames, installed, owners, raised, refused, tables
 from layoutcheck.catalogue.entry import ELSEWHERE, Known
-from layoutcheck.catalogue.tables import ENTRIES, calls, compiler, cpp_templates, elsewhere, ptxas
+from layoutcheck.catalogue.tables import ENTRIES, calls, compiler, cpp_templates, elsewhere, linking, ptxas
 from layoutcheck.errors import InputError
 
 MOST_ANSWERS = 3
 _CODED = next(entry for entry in tables.DSL if entry.name == "dsl.coded")
 _CODE_ALONE = next(entry for entry in tables.DSL if entry.name == "dsl.code-alone")
+_PORT = next(
+    entry for entry in tables.CPP if entry.name == "cpp.canonical-port"
+)  # which other compilers print
+_OTHER = next(entry for entry in tables.DSL if entry.name == "dsl.other-exception")
 _COMPANION = next(entry for entry in tables.DSL if entry.name == "dsl.companion-version")
 _HEAD, _TAIL = (
     1 << 15,
@@ -62,12 +66,15 @@ def answers(text: str, place: str | None = None) -> list[Answer]:
     Errors that another tool answers come only where nothing else is found.
     """
     folded = _folded(text)
-    found = next(filter(None, (list(_matches(text)) for text in _readings(folded))), [])
+    read = filter(None, (list(_matches(text)) for text in _readings(folded)))
+    found = next(read, [])
+    if [entry.name for entry, _ in found] == [_OTHER.name]:
+        found = next(read, found)
     other = None if _OF_DSL.search(folded) else owners.another_compiler(folded)
     if other:
         machine = tables.MACHINE if other.name == owners.AMD else ()
         hidden = (*tables.CALLS, *tables.DSL, *tables.CPP, *machine)
-        found = [match for match in found if match[0] not in hidden]
+        found = [match for match in found if match[0] not in hidden or match[0] is _PORT]
     better = {name for entry, _ in found for name in entry.instead_of}
     found = [match for match in found if match[0].name not in better]
     kept = [match for match in found if not match[0].general]
@@ -177,6 +184,8 @@ def _answer(entry: Known, match: re.Match[str], folded: str, place: str | None) 
         groups["fix"] = installed.advice(groups["code"]) or "The message names the statement"
     if entry is _COMPANION:
         groups["package"] = installed.imported(groups["function"])
+    if "{linked}" in entry.cause:
+        groups["linked"] = linking.library(groups["symbol"])
     if "{project}" in entry.remedy:
         owner = owners.find(folded)
         groups["project"] = owner.project if owner else "the project whose command prints it"

@@ -18,6 +18,7 @@ _PACKAGE = re.compile(r"(?:site|dist)-packages/(\w+)|/lib/python3\.[0-9]+/(\w+)|
 _OF_DSL = re.compile(
     r"(?:nvidia_cutlass_dsl|(?:site|dist)-packages)/(?:\w+/)?cutlass/([\w/]+\.py)"
 )  # the part of the path that every version has
+_DSL_PACKAGES = ("nvidia_cutlass_dsl", "cutlass")
 _UNKNOWN = (
     "the message alone does not say which library raises it: the last frame of the whole traceback does, "
     "and its project answers"
@@ -74,6 +75,8 @@ def _whose(folded: str, frames: list[re.Match[str]], kind: str) -> tuple[str, st
     inside = _PACKAGE.search(frames[-1]["file"]) if frames else None
     # The DSL leaves its own frames out; the error's class names it.
     package = next(filter(None, inside.groups())) if inside else kind.split(".")[0] if "." in kind else None
+    if package in _DSL_PACKAGES:
+        return "the CuTe DSL", "NVIDIA/cutlass answers what it raises"
     owner = owners.find(package or folded) or owners.find(folded)
     if owner:
         return owner.name, f"{owner.project} answers what it raises"

@@ -41,7 +41,7 @@ _COMPILERS = (
 )  # fmt: skip
 _LIBRARIES = (
     _owner(r"(?i:flash_?infer)", "FlashInfer", "flashinfer-ai/flashinfer"),
-    _owner(r"flash_(?:fwd|bwd)_|(?i:flash_?attn(?!\w*_v100)|flash-?attention(?!-v100))", "FlashAttention", "Dao-AILab/flash-attention"),
+    _owner(r"TileSchedulerProtocol|flash_(?:fwd|bwd)_|(?i:flash_?attn(?!\w*_v100)|flash-?attention(?!-v100))", "FlashAttention", "Dao-AILab/flash-attention"),
     _owner(r"(?i:deep_?gemm)|csrc/jit_kernels|smxx_layout", "DeepGEMM", "deepseek-ai/DeepGEMM"),
     _owner(r"(?i:flash_?mla)", "FlashMLA", "deepseek-ai/FlashMLA"),
     _owner(r"\bquack\b", "QuACK", "Dao-AILab/quack"),
@@ -59,7 +59,7 @@ _LIBRARIES = (
 # What every library builds on: named in a text, they do not say whose it is.
 _BELOW = (
     _owner(r"DLPack|DLTensor|__dlpack", "an array library's DLPack",
-           "the library that takes the array (PyTorch, NumPy, CuPy, JAX): the array's type or device is not one that it has"),
+           "the library that takes the array (PyTorch, NumPy, CuPy or JAX)"),
     _owner(r"\bnumpy\b|\bnp\.", "NumPy", "numpy/numpy"),
     _owner(r"\btorch\b|c10::|at::|aten|_inductor", "PyTorch", "pytorch/pytorch"),
 )  # fmt: skip

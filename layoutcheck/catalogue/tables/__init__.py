@@ -17,8 +17,10 @@ from layoutcheck.catalogue.tables import (
     driver,
     elsewhere,
     host_calls,
+    installation,
     instructions,
     layouts,
+    linking,
     operations,
     profilers,
     ptxas,
@@ -28,6 +30,7 @@ from layoutcheck.catalogue.tables import (
 
 CALLS: tuple[Known, ...] = calls.ENTRIES  # Python's own errors about the DSL
 DSL: tuple[Known, ...] = (
+    *installation.ENTRIES,
     *instructions.ENTRIES,
     *operations.ENTRIES,
     *layouts.ENTRIES,
@@ -50,6 +53,6 @@ MACHINE: tuple[Known, ...] = (
     *sanitizers.ENTRIES,
     *profilers.ENTRIES,
 )
-ELSEWHERE: tuple[Known, ...] = (*elsewhere.ENTRIES, *builds.ENTRIES)
+ELSEWHERE: tuple[Known, ...] = (*linking.ENTRIES, *elsewhere.ENTRIES, *builds.ENTRIES)
 
 ENTRIES: tuple[Known, ...] = (*CALLS, *DSL, *CPP, *MACHINE, *ELSEWHERE)

@@ -241,7 +241,7 @@ ENTRIES = (
     ),
     known(
         "dsl.other-exception",
-        r"(?:(?:DSL\w*Error|OpError|nvidia_cutlass_dsl|cutlass[/.](?:cute|base_dsl)).{0,4000}\b(?:\w*Error|Exception)|\b(?:DSL\w*Error|OpError)): (?P<said>(?!\w*Error: )[^\n]{6,160}?)(?= [\w.]*Error: |$| Traceback)",
+        r"(?:(?:DSL\w*Error|OpError|nvidia_cutlass_dsl|cutlass[/.](?:cute|base_dsl)).{0,4000}\b(?:\w*Error|Exception)|\b(?:DSL\w*Error|OpError)): (?P<said>(?!\w*Error: )(?:[^\n]{6,160}?(?= [\w.]*Error: |$| Traceback)|[^\n]{160}))",
         "the DSL raises: {said}",
         "{cause}",
         "{help}",

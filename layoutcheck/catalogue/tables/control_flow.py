@@ -19,6 +19,32 @@ ENTRIES = (
         level=ELSEWHERE,
     ),
     known(
+        "dsl.early-exit",
+        r"(?<!error)\b\w{0,40}Error: Early exit \((?P<what>return|break|continue|raise)\) is not allowed",
+        "{what} stands inside a condition or loop that only the run decides",
+        "The DSL compiles such a branch as a whole, and the compiled form has no way out of its middle. It is not an error of a layout.",
+        "Enclose the rest of the body in the opposite condition (if i < n: ... instead of if i >= n: return), or give the loop a condition of its own (while not done). If the condition is known while compiling, "
+        "say so: `if cutlass.const_expr(...)`, `for ... in cutlass.range_constexpr(...)`; there {what} is allowed",
+        (
+            "DSLAstPreprocessorError: Early exit (return) is not allowed. If predicates are constant expression, write like `if const_expr(...)` or `for ... in range_constexpr(...)`.",
+            DSL,
+        ),
+        level=ELSEWHERE,
+        instead_of=("dsl.other-exception", "dsl.coded"),
+    ),
+    known(
+        "dsl.loop-not-unrolled",
+        r"The loop was previously unrolled in Python, but now it may not unroll in IR",
+        "a warning: `range` makes a loop of the running kernel, where it was unrolled before",
+        "Since DSL 4.1 `range` in a @cute.jit function is a loop of the compiled program, and Python does not unroll it. The result is the same; an index of a register tensor that changes in such a loop moves the tensor to local memory, which is slow.",
+        "If the extent is known while compiling and is small, write cutlass.range_constexpr(n), or cutlass.range(n, unroll_full=True); otherwise leave it. `layoutcheck trace --no-launch SCRIPT` says what each copy of the kernel costs",
+        (
+            "dense_gemm.py:785: UserWarning: The loop was previously unrolled in Python, but now it may not unroll in IR. This may cause performance regression.",
+            issue(2444),
+        ),
+        level="slow",
+    ),
+    known(
         "dsl.name-undefined",
         r"(?:NameError(?: in `\w+`)?: name|\blocal variable|free variable) '(?P<what>\w+)' "
         r"(?:is not defined|(?:where it is )?not associated with a value|referenced before assignment)",

@@ -8,6 +8,32 @@ HEADERS = "CUTLASS 4 headers"
 
 ENTRIES = (
     known(
+        "cpp.no-default-gemm",
+        r"cutlass/gemm/device/\w{1,60}\.h\([0-9]{1,6}\): error: incomplete type is not allowed[^\n]{0,2500}?ArchTag_?=cutlass::arch::Sm(?P<arch>[0-9]{2,3})(?:[^\n]{0,800}?InstructionShape_?=cutlass::gemm::GemmShape<(?P<shape>[0-9, ]{5,20})>)?(?:[^\n]{0,800}?Stages=(?P<stages>[0-9]{1,2}))?",
+        "CUTLASS 2.x has no GEMM for this combination: Sm{arch}, instruction {shape}, stages {stages}",
+        "device::Gemm picks a specialization of kernel::DefaultGemm by architecture, element types, layouts, instruction shape and stages, and there is none for these. Sm75 has 16x8x8 of half, 8x8x16 of 8 bits and 8x8x32 of 4 bits, with 2 stages; "
+        "more stages (cp.async), 16x8x16, 16x8x32 and 16x8x64 begin with Sm80.",
+        "Give arch::Sm80 with 3 stages or more and the larger instructions, or Sm75's own instruction with 2 stages; take all parameters of one unit test of CUTLASS (test/unit/gemm/device) and change one at a time",
+        (
+            'cutlass/gemm/device/gemm.h(249): error: incomplete type is not allowed detected during: instantiation of class "cutlass::gemm::device::Gemm<...>" [with ElementA_=cutlass::int4b_t, ArchTag_=cutlass::arch::Sm75, '
+            "ThreadblockShape_=cutlass::gemm::GemmShape<128, 128, 256>, InstructionShape_=cutlass::gemm::GemmShape<16, 8, 64>, Stages=4",
+            issue(436),
+        ),
+        instead_of=("cpp.other-error", "cpp.instantiation", "elsewhere.compile"),
+    ),
+    known(
+        "cpp.canonical-port",
+        r"Not a canonical (?P<unit>GMMA|UMMA)_(?P<major>K|MN) layout(?:: (?P<said>[^\n]{3,100}?)(?= N=| Traceback| File \"|$))?",
+        "the shared layout is not one that {unit} reads as {major}-major: {said}",
+        "A library that makes the descriptor in Python (TileLang and other ports of CuTe's make_gmma_desc) compares the shared tile with the canonical layouts. stride<1,0> is the stride between the units W of one row of a swizzle atom, and W "
+        "is 1, 2, 4 or 8 units of 16 bytes. A tile whose contiguous extent is not a multiple of the atom (64, 32 or 16 elements of 2 bytes) is laid out without a swizzle, and fails.",
+        "Take a tile whose contiguous extent is a multiple of the swizzle atom (N = 64, 32 or 16 for bf16), or pad it. `layoutcheck canonical LAYOUT --dtype TYPE` says whether tensor cores read a layout and names the nearest one that they do",
+        (
+            "AssertionError: Not a canonical GMMA_MN layout: stride<1,0>=13 != W=1",
+            issue(2593, "tile-ai/tilelang"),
+        ),
+    ),
+    known(
         "cpp.canonical-operand",
         r"Not a canonical (?P<unit>GMMA|UMMA)_(?P<major>K|MN) Layout|Unsupported layout swizzle"
         r"|Unrecognized MajorMode|SWIZZLE_128B_BASE32B is invalid",

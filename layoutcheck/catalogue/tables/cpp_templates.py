@@ -240,6 +240,24 @@ ENTRIES = (
         instead_of=("cpp.overload", "cpp.other-error", "elsewhere.compile"),
     ),
     known(
+        "cpp.class-type",
+        r"expression must have (?P<what>(?:pointer-to-)?(?:class|struct|union|pointer)[\w -]{0,40}?) type(?: but it has type \"(?P<given>[^\"\n]{1,200})\")?",
+        "an expression has the type {given}, and the line uses it as a {what}",
+        "The member operator does not fit the value: '.' on a pointer, a number or a function, or '->' on an object. const T *const is a pointer, T &() a function (a declaration that was meant as an object). No layout is concerned.",
+        "Use -> or an index where the value is a pointer, '.' where it is an object. Look up the declaration: a parameter of CUTLASS (params.ptr_A) is a plain pointer and has no members; in a template write typename and template before dependent names",
+        (
+            'implicit_gemm_convolution.h(369): error: expression must have class type but it has type "const ElementInputB *const"',
+            issue(1987),
+        ),
+        instead_of=(
+            "cpp.other-error",
+            "elsewhere.compile",
+            "cpp.overload",
+            "elsewhere.build",
+            "cpp.instantiation",
+        ),
+    ),
+    known(
         "cpp.host-function",
         r"calling a (?:constexpr )?__(?P<callee>host|device|global)__ function(?:\(\"[^\"]{1,300}\"\))?[^\n]{0,200}? from a __(?P<caller>[\w ]{4,40}?)__ function",
         "a {callee} function is called in {caller} code",

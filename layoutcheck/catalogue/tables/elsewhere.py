@@ -128,6 +128,43 @@ ENTRIES = (
         general=True,
     ),
     known(
+        "elsewhere.capsule-twice",
+        r"received an invalid capsule|(?:DLTensor|DLPack) capsules? can be consumed only once|dltensor_versioned[^\n]{0,60}(?:expected|invalid)",
+        "a DLPack capsule is used twice, or is of another version than its taker knows",
+        "to_dlpack gives a capsule that one call of from_dlpack takes over; after it the capsule is empty. A capsule of DLPack 1.0 (dltensor_versioned) is not known to a library of before.",
+        "Give the array itself, from_dlpack(tensor), so that each call makes its own capsule; otherwise make a new one for each call, and update the older of the two libraries",
+        (
+            "RuntimeError: from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you might have already constructed a tensor from it once",
+            issue(6, "hugobl1/ray_gauss"),
+        ),
+        level=ELSEWHERE,
+    ),
+    known(
+        "elsewhere.dlpack-copy",
+        r"cannot move \(i\.e\. copy=False\) tensor from (?P<source>[\w:]{1,20}) to (?P<target>[\w:]{1,20}) without copying|[Uu]nable to avoid copy while creating an array",
+        "an array is asked for on another device without a copy: {source} {target}",
+        "The library that takes the array calls __dlpack__ with copy=False and a device of its own. Memory of one device is not reached from the other, so that only a copy can give it.",
+        "Move it before, tensor.cpu() or tensor.to(device); or allow the copy (copy=None or True), or ask for the device where it is",
+        (
+            "ValueError: cannot move (i.e. copy=False) tensor from cuda:0 to cpu without copying.",
+            issue(194267, "pytorch/pytorch"),
+        ),
+        level=ELSEWHERE,
+    ),
+    known(
+        "elsewhere.protocol",
+        r"AssertionError: (?P<what>\w{1,60}) is not an? (?P<protocol>\w{1,60}Protocol)\b",
+        "an object does not have all methods of {protocol}: two versions of one library meet",
+        "The library asks whether {what} has the methods of a class of its own. It has those of another version: a copy of the library in another folder, an older release, or one made for another DSL.",
+        "python -m pip list, and print(module.__file__) of the library: install one version of it, with the nvidia-cutlass-dsl that its requirements name. TileSchedulerProtocol is FlashAttention 4's (flash_attn.cute); {project} answers it",
+        (
+            "AssertionError: tile_scheduler is not a TileSchedulerProtocol",
+            issue(2409, "Dao-AILab/flash-attention"),
+        ),
+        level=ELSEWHERE,
+        general=True,
+    ),
+    known(
         "elsewhere.cublas",
         r"CUBLAS_STATUS_(?P<status>NOT_SUPPORTED|INVALID_VALUE|\w+)|kernel execution error\. \(m: [0-9]+, n: [0-9]+, k: [0-9]+, error: (?P<number>[0-9]+)|(?i:cublas) [^\n]{0,30}unable to find|Unable to find (?:a )?suitable (?:cuBLAS|cublas|GEMM)[^\n]{0,30}",
         "cuBLAS does not take this problem {status}{number}",
@@ -233,7 +270,7 @@ PYTHON = known(
     "elsewhere.python",
     r"(?!)",  # found by catalogue.frames, in a traceback
     "{package} raises it: {said}",
-    "No part of the message is one that CuTe, CUDA or their tools print.",
+    "The catalogue has no message of CuTe, CUDA or their tools with these words.",
     "{place}; {whose}",
     ("Traceback File train.py, line 3 ValueError: batch size must be positive", "Python"),
     level=ELSEWHERE,
@@ -244,7 +281,7 @@ NAMED = known(
     "elsewhere.named",
     r"(?!)",  # where the text names a library, and nothing else of it is known
     "an error that names {name}",
-    "No part of the text is one that CuTe, CUDA or their tools print.",
+    "The catalogue has no message of CuTe, CUDA or their tools with these words.",
     "{project} answers it",
     ("xla_extension failed: all-reduce buffers do not alias", "JAX"),
     level=ELSEWHERE,

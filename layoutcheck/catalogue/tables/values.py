@@ -24,6 +24,16 @@ ENTRIES = (
         instead_of=("dsl.python-types", "dsl.dynamic-condition"),
     ),
     known(
+        "dsl.none-number",
+        r"\bNone to (?P<type>[Ii]nteger|[Ff]loat|[Bb]oolean|Numeric) conversion is not supported|\b(?:convert|from python value:) None\b[^\n]{0,60}(?: to (?P<other>Numeric|Boolean|Integer|Float))?",
+        "None is passed where a number is declared {type}{other}",
+        "A parameter is annotated with a number type (cutlass.Float32, Int32), or a number type is called with None. Most often an argument of the caller that may be left out (softmax_scale=None) was left out, and no default was put in its place.",
+        "Pass a number, cutlass.Float32(scale). If None is meant, annotate the parameter Optional[cutlass.Float32] and ask `if cutlass.const_expr(scale is not None)` before it is used. To find which: look at the parameters of the compiled "
+        "function with a number's annotation; CUTE_DSL_SHOW_STACKTRACE=1 prints the line",
+        ("DSLRuntimeError: None to Float conversion is not supported", DSL),
+        instead_of=("dsl.number-from-object", "dsl.not-numeric", "dsl.other-exception"),
+    ),
+    known(
         "dsl.element-types-differ",
         r"(?P<said>[Tt]ype mismatch, store [^\n]{2,80}? to [^\n]{2,60}|x and y must have the same dtype[^\n]{0,60}|implicit float promotion of [^\n]{2,60} is not supported|All operands to \w+ must have the same numeric type[^\n]{0,60}|Cannot bitcast \S+ to \S+: total bit width[^\n]{0,40}|Expected all inputs to be of type [^\n]{2,80})(?= -->|$|[^\n])",
         "two values of different types meet: {said}",

@@ -1,0 +1,89 @@
+"""Faults of the installed DSL itself: wheels of two versions, no driver's library, damaged objects, its compiler's end."""
+
+from __future__ import annotations
+
+from layoutcheck.catalogue.entry import ELSEWHERE, TRACE, issue, known
+
+DSL = "DSL 4.8.1"
+_ENDS = r"(?= -->| suggestion:| Traceback| \S+\.py:[0-9]+| File \"|$)"
+
+ENTRIES = (
+    known(
+        "dsl.mixed-versions",
+        r"(?:cutlass/[\w/]{1,120}\.py\", line [0-9]{1,6}, in \w{1,80} [^\n\"]{0,120}?\b\w{1,40}\.(?P<function>\w{1,80})\([^\n\"]{0,300}?\bTypeError: (?:\w{1,60}\.){0,4}(?P=function)\(\)"
+        r"|\b(?P<binding>mlir_global_[cd]tors)\(\)|\b(?P<other>[a-z]\w{1,60})\(\)(?= missing [0-9] required (?:positional|keyword-only) arguments?: '(?:res|result|results_|result_type)'))"
+        rf" (?P<said>(?:missing|takes|got) [^\n]{{3,160}}?){_ENDS}",
+        "the installed DSL mixes versions: its own call of {function}{binding}{other}() {said}",
+        "The call is inside the DSL, so your program is not at fault. The DSL is several wheels (nvidia-cutlass-dsl, and nvidia-cutlass-dsl-libs-base or -libs-cu13). Two of them have different versions, "
+        "or files of an earlier version remain in the folder. Where all versions are equal, the release itself has the fault (nvvm.atomicrmw of 4.5.0).",
+        "See it: `pip list | grep nvidia-cutlass-dsl` prints one version for every package of that name. Repair it: pip uninstall each of them, remove site-packages/nvidia_cutlass_dsl*, and install one "
+        "version anew (for CUDA 13 with the extra [cu13]); where they were equal, take a newer version",
+        (
+            "mlir_global_dtors() missing 1 required positional argument: 'data'",
+            issue(44949, "vllm-project/vllm"),
+        ),
+        (
+            'File ".../cutlass/cute/arch/nvvm_wrappers.py", line 2038, in atomic_arith\n'
+            "    result = nvvm.atomicrmw(*args, mem_order=sem, syncscope=scope, loc=loc, ip=ip)\n"
+            "TypeError: atomicrmw() missing 1 required positional argument: 'res'",
+            "DSL 4.5.0",
+        ),
+        level=ELSEWHERE,
+        instead_of=(
+            "dsl.call",
+            "dsl.companion-version",
+            "dsl.api-moved",
+            "dsl.cut-traceback",
+            "dsl.other-exception",
+            "elsewhere.library-version",
+        ),
+    ),
+    known(
+        "dsl.no-driver-library",
+        r"libcuda\.so(?:\.1)?: cannot open shared object file",
+        "this machine has no NVIDIA driver: libcuda.so.1 is not found",
+        "libcuda.so.1 is a part of the driver, not of the CUDA toolkit or of a wheel. Builds of the DSL that link it (some for aarch64) cannot be imported without it; "
+        "the x86-64 wheel of 4.8.1 imports and compiles without a driver, and needs it only to launch.",
+        "With a GPU: install the driver, or start the container with it (docker run --gpus all). Without a GPU, to compile only: ln -s $CUDA_HOME/lib64/stubs/libcuda.so libcuda.so.1 in a folder that LD_LIBRARY_PATH names. "
+        "`layoutcheck banks`, `layoutcheck canonical` and `layoutcheck explain SRC DST --atom ATOM` need neither the DSL nor a driver",
+        ("ImportError: libcuda.so.1: cannot open shared object file: No such file or directory", issue(3110)),
+        level=ELSEWHERE,
+        instead_of=("elsewhere.no-gpu", "elsewhere.import", "dsl.other-exception", "elsewhere.file-system"),
+    ),
+    known(
+        "dsl.object-file",
+        r"(?:BinaryExecutionEngine: )?Failed to add object file(?:: (?P<said>[^\n]{3,120}?)(?= Traceback| File \"|$))?|The file was not recognized as a valid object file",
+        "a compiled object cannot be loaded: {said}",
+        "The DSL loads machine code that it or you exported before: a file of its cache, or an object of export_to_c. The file is cut off (a compile that was killed while it wrote, a full disk, two processes that write one file) or was made for another platform.",
+        "Delete that file, or the whole cache folder (CUTE_DSL_CACHE_DIR, and the program's own cache of compiled kernels), and compile again; `file NAME.o` says what it holds",
+        (
+            "BinaryExecutionEngine: Failed to add object file: The file was not recognized as a valid object file",
+            "https://github.com/Dao-AILab/flash-attention/pull/2774",
+        ),
+        level=ELSEWHERE,
+        instead_of=("dsl.other-exception", "elsewhere.library-version"),
+    ),
+    known(
+        "dsl.native-backtrace",
+        r"#[0-9]{1,3} +0x[0-9a-f]{4,16} in [^\n#]{0,400}?/_cutlass_ir[\w.-]{0,60}\.so",
+        "the DSL's compiler (_cutlass_ir) ends the process while it compiles",
+        "The innermost frames that have a name are in the DSL's native library. It meets a layout or an operation that it does not refuse in words, and ends the process; the backtrace of gdb does not name your line.",
+        "python -X faulthandler SCRIPT prints the Python stack at the abort, whose last line of your own is the call. Shrink that call, try a newer DSL, and report it to NVIDIA/cutlass. "
+        + TRACE
+        + " and names the copies on which the compiler dies",
+        (
+            "#3 0x00007f8b in __GI_raise (sig=sig@entry=6) at ../sysdeps/posix/raise.c:26\n#4 0x00007f8b in __GI_abort () at ./stdlib/abort.c:79\n"
+            "#5 0x00007f8a in ?? () from /x/nvidia_cutlass_dsl/python_packages/cutlass/_mlir/_mlir_libs/_cutlass_ir.cpython-312-x86_64-linux-gnu.so",
+            issue(3113),
+        ),
+        instead_of=("dsl.compiler-died", "elsewhere.native-abort"),
+    ),
+    known(
+        "dsl.result-list",
+        r"<?OpResultList>?(?: object[^\n]{0,80}?)? to (?P<type>integer|float|Float|[Bb]oolean) conversion is not\s+supported|unable to convert <?OpResultList\b",
+        "the DSL takes several results of one operation for one number",
+        "OpResultList is the compiler's list of the results of an operation. Your program does not make one: a dynamic if with several results (PipelineState.advance, a conditional expression) gives it, and builds such as 4.5.0.dev0 hand it on as one value.",
+        "Install a release of nvidia-cutlass-dsl after that build. Where you cannot, write one dynamic condition for each value, so that each has one result; NVIDIA/cutlass answers reports of it",
+        ("DSLRuntimeError: <OpResultList> to integer conversion is not supported", "DSL 4.5.0.dev0"),
+    ),
+)
