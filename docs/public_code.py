@@ -53,7 +53,9 @@ cutedsl-learning ran with DSL 4.5.2, whose names they use. Of ao, MSLK, slinoss,
 tests of CuTe kernels ran; vibetensor and MSLK's tests need libraries that were not built, mamba's tests
 tilelang. b-albar/machete was tried and is not listed: its suite puts functions of its own in the place of the
 DSL's, and was seen to build no kernel with DSL 4.5.2 and 4.8.1. quack's row ran on
-{suites} (`docs/evidence/quack_suite.json`); the row of cute-dsl-gemm-sm120 ran earlier, on 18 cores of such a host.
+{suites} (`docs/evidence/quack_suite.json`). There the DSL lay outside of
+site-packages, where quack refuses epilogue functions (TypeError), and several of its files lost most of
+their tests. The row of cute-dsl-gemm-sm120 ran earlier, on 18 cores of such a host.
 
 {repositories}
 
