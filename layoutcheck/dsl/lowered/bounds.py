@@ -242,9 +242,8 @@ def _always(
                 break
             if most > modes:
                 told = leaves(tag, base, whole << most // modes, whole)[1]
-            if not all(leaves(tag, base, *extents)[0] for extents in _long(kernel.grid, promise, size)):
-                break
-            if not told:
+            larger = _long(kernel.grid, promise, size)
+            if not told or not all(leaves(tag, base, *extents)[0] for extents in larger):
                 break
             found.setdefault(tag, []).extend(told)
         else:
@@ -267,9 +266,10 @@ def _long(grid: Grid, promise: tuple[int, int], size: int) -> Iterator[tuple[tup
         yield from (((long, whole), whole), ((whole, long), whole))
     for some in combinations(range(rank), 3):
         for most in (None, *some):
-            large, others = (_LARGE, _LARGE) if most is None else (_LARGEST, _TILE)
-            own = {mode: math.lcm(quantum, large if mode == most else others) for mode in some}
-            yield from ((tuple(own.get(i, quantum) for i in range(rank)), other) for other in (None, quantum))
+            rest = _LARGE if most is None else _TILE
+            large = {mode: math.lcm(quantum, _LARGEST if mode == most else rest) for mode in some}
+            own = tuple(large.get(mode, quantum) for mode in range(rank))
+            yield from ((own, None), (own, quantum))
 
 
 def _uneven(steps: Sequence[int], quantum: int, whole: int) -> Iterator[tuple[int, ...]]:
