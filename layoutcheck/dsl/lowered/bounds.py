@@ -80,6 +80,8 @@ def tensor_bounds(kernel: Kernel, widest_bytes: int, calls: Sequence[Numbers | N
     """
     found = _with_any_extents(kernel, widest_bytes)
     known = [call for call in calls if call is not None][:_MOST_CALLS] if kernel.grid is not None else []
+    if known:
+        _in_the_call(kernel, found.faults, widest_bytes, known[0])
     unseen = set() if known and len(known) == len(calls) else found.judged
     for call in known:
         every = call is known[0]
@@ -103,6 +105,17 @@ def tensor_bounds(kernel: Kernel, widest_bytes: int, calls: Sequence[Numbers | N
         if found.unchecked[tag].startswith((RUN_TIME, RELATED)):
             found.unchecked[tag] += f"; {KEPT}"
     return found
+
+
+def _in_the_call(
+    kernel: Kernel, faults: dict[str, list[LoweredFault]], widest_bytes: int, call: Numbers
+) -> None:
+    """Tells what leaves its tensor with all extents by the program's own call, if it does so there."""
+    made_up = {tag: told[0].extent for tag, told in faults.items() if told and told[0].extent}
+    again = judged_in_modes(kernel, made_up.keys(), None, widest_bytes, call) if made_up else {}
+    for tag, one in again.items():
+        if isinstance(one, Judged) and one.sure and one.faults:
+            faults[tag] = [replace(fault, called=call.name, extent=made_up[tag]) for fault in one.faults]
 
 
 def _may_leave(found: Bounds, tag: str, call: Numbers) -> bool:

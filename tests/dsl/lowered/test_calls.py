@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -190,3 +191,37 @@ def test_a_promise_of_one_mode_holds_for_no_other(copies: tuple[TracedCopy, ...]
 def test_a_condition_that_all_calls_keep_says_so(copies: tuple[TracedCopy, ...]) -> None:
     assert copies[0].bounded_if.endswith(f"; {KEPT}")
     assert copies[3].unbounded.startswith(RUN_TIME) and copies[3].unbounded.endswith(f"; {KEPT}")
+
+
+STENCIL = """
+import numpy
+from cutlass import cute
+from cutlass.cute.runtime import from_dlpack
+
+@cute.kernel
+def stencil(x: cute.Tensor, y: cute.Tensor):
+    i = cute.arch.block_idx()[0] * 256 + cute.arch.thread_idx()[0]
+    if i < x.shape[0]:
+        y[i] = x[i + 1]
+
+@cute.jit
+def host(x: cute.Tensor, y: cute.Tensor):
+    stencil(x, y).launch(grid=(cute.ceil_div(x.shape[0], 256), 1, 1), block=(256, 1, 1))
+
+def tensor():
+    return from_dlpack(numpy.zeros(1000, "float32")).mark_layout_dynamic()
+
+host(tensor(), tensor())
+"""
+
+
+def test_what_leaves_its_tensor_at_all_extents_is_told_by_those_of_the_call(tmp_path: Path) -> None:
+    pytest.importorskip("cutlass", reason="the CuTe DSL (nvidia-cutlass-dsl) is not installed")
+    script = tmp_path / "stencil.py"
+    script.write_text(STENCIL)
+    [found] = traced(Script(str(script), launch=False, arch="sm_90a"), order=False).trace.elements
+    [message] = [one.message for one in found.findings]
+    assert "Thread 231 of block (3,0,0) reads 4 B at byte 4000 of a tensor of 4000 B" in message
+    assert (
+        "calls the kernel so, with (1000), (1000). It leaves the tensor with all dynamic extents" in message
+    )
