@@ -10,7 +10,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from layoutcheck.catalogue import answers
 from layoutcheck.check import Report
 from layoutcheck.findings import SCHEMA_VERSION
 from layoutcheck.gate import NO_GATE, Gate
@@ -111,6 +110,8 @@ def _refused(one: TraceFailure, style: Style) -> Iterator[str]:
 
 def refusal(one: TraceFailure) -> Located:
     """What the compiler says of a kernel, at its line."""
+    from layoutcheck.catalogue import answers  # a fifth of a second, which a trace without an error is spared
+
     known = answers(one.message)
     where = one.where
     path = Path(os.path.relpath(where.file)).as_posix() if where is not None and where.file else ""

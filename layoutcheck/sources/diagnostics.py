@@ -15,11 +15,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from textwrap import wrap
+from typing import TYPE_CHECKING
 
 from layoutcheck.atoms.tma import TmaCopy
 from layoutcheck.brackets import split, type_end
-from layoutcheck.catalogue import Answer, answers
-from layoutcheck.catalogue.entry import ELSEWHERE
 from layoutcheck.copies.atom import Atom
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
@@ -32,6 +31,9 @@ from layoutcheck.sources.other_errors import python_errors
 from layoutcheck.sources.pasted import readings
 from layoutcheck.sources.types import parse_memref, parse_tiled_copy
 from layoutcheck.versions import printed_by
+
+if TYPE_CHECKING:
+    from layoutcheck.catalogue import Answer
 
 MAX_DIAGNOSTICS = 1000
 
@@ -109,6 +111,8 @@ def read_errors(text: str, arch: str = "sm_90a") -> list[Diagnostic | Answer]:
     except InputError as error:
         if not text.strip() or "whose types cannot be read" in error.message:
             raise
+        from layoutcheck.catalogue.entry import ELSEWHERE
+
         found = _catalogued(text)
         if not found:
             raise InputError(
@@ -131,6 +135,8 @@ def _elsewhere(answer: Answer) -> str:
 
 def _catalogued(text: str) -> list[Answer]:
     """The answers of the reading in which most is recognised, other than by a general entry."""
+    from layoutcheck.catalogue import answers  # a fifth of a second, which traces do not need
+
     best: list[Answer] = []
     for reading in readings(text):
         found = answers(reading)
