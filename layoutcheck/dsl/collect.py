@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from operator import itemgetter
 from typing import Any
 
 from layoutcheck.dsl.lowered.calls import Call
@@ -31,6 +32,7 @@ from layoutcheck.versions import newer
 
 # Called with the text of each module that is new, its architecture, and the copies in it.
 Observe = Callable[[str, str, Sequence[TracedCopy]], None]
+_Place = tuple[int, int]  # of a module: the number of its first copy, and its own where it has none
 
 _ARROW = re.compile(r"^\s*--> (\S+\.py):([0-9]+)", re.MULTILINE)
 _EXCERPT = re.compile(r"^ *(?:--> .*|[0-9]* *\|.*)\n?", re.MULTILINE)
@@ -76,7 +78,7 @@ class Collector:
         self._modules: list[tuple[TracedModule, range, str]] = []  # to ask more of; their copies and digests
         self._digests: dict[tuple[int, int], str] = {}  # as `_spans`
         self._calls: dict[str, dict[Call | None, None]] = {}  # by a module's digest
-        self._orders: list[OrderReport] = []
+        self._orders: dict[_Place, OrderReport] = {}
         self._elements: list[ElementReport] = []
         self._operands: list[OperandReport] = []
 
@@ -97,7 +99,7 @@ class Collector:
         """
         modules, self._modules = self._modules, []
         wanting, start, spent = False, time.monotonic(), 0.0  # spent on the order of accesses
-        late: list[TracedModule] = []
+        late: dict[_Place, TracedModule] = {}
         for number, (module, span, digest) in enumerate(modules):
             module = module._replace(calls=tuple(self._calls.get(digest, ())))
             if deadline is not None and time.monotonic() > deadline and self.lowering is not None:
@@ -132,19 +134,19 @@ class Collector:
                 if self.lowering.order is None:
                     continue
                 if deadline is not None and now + ordering + each * others > deadline:
-                    late.append(module)
+                    late[span.start, number] = module
                 else:
-                    self._order(module)
+                    self._order((span.start, number), module)
                     spent += time.monotonic() - now
         self._late(late, deadline, between)
         if wanting and self.lowering is not None and self.lowering.problem:
             self._note(f"copies of unknown layouts are judged by their types: {self.lowering.problem}")
 
     def _late(
-        self, modules: Sequence[TracedModule], deadline: float | None, between: Callable[[], None] | None
+        self, modules: dict[_Place, TracedModule], deadline: float | None, between: Callable[[], None] | None
     ) -> None:
         """The order of accesses in the modules in which it had to wait."""
-        for number, module in enumerate(modules):
+        for number, (place, module) in enumerate(modules.items()):
             if deadline is not None and time.monotonic() > deadline:
                 left = f"{len(modules) - number} of {len(self.kernels)} kernels"
                 self._failures.append(
@@ -153,11 +155,12 @@ class Collector:
                 return
             if between is not None:
                 between()
-            self._order(module)
+            self._order(place, module)
 
-    def _order(self, module: TracedModule) -> None:
+    def _order(self, place: _Place, module: TracedModule) -> None:
         order = None if self.lowering is None else self.lowering.check_order(module)
-        self._orders += [] if order is None else [order]
+        if order is not None:
+            self._orders[place] = order
 
     def _compile(self, kernel: str, text: str, arch: str, span: range) -> None:
         """Note a kernel that the compiler refuses, at the copy that it fails on or at the kernel's first."""
@@ -189,7 +192,8 @@ class Collector:
             notes.append(files + cache)
         return Trace(
             tuple(self.copies), tuple(self.kernels.values()), tuple(failures), tuple(notes), self._versions,
-            tuple(self._orders), tuple(sorted(self._imported)), tuple(self._elements),
+            tuple(order for _, order in sorted(self._orders.items(), key=itemgetter(0))),
+            tuple(sorted(self._imported)), tuple(self._elements),
             tuple(self._operands), tuple(sorted(self._skipped.items())),
         )  # fmt: skip
 

@@ -82,12 +82,12 @@ class Slow:
 
     problem, copies = "", True
 
-    def __init__(self, clock: list[float], order: float | None = 0.0) -> None:
-        self.clock, self.order = clock, order
+    def __init__(self, clock: list[float], order: float | None = 0.0, first: float = 1.0) -> None:
+        self.clock, self.order, self.first = clock, order, first
         self.took: list[str] = []
 
     def resolve(self, text: str, copies: list[Any], *_: Any) -> list[Any]:
-        self.clock[0] += 1.0
+        self.clock[0] += 1.0 if self.took else self.first
         self.took.append(f"addresses {text[-1]}")
         return copies
 
@@ -97,20 +97,21 @@ class Slow:
     def elements(self, _module: Any) -> None:
         return None
 
-    def check_order(self, module: Any) -> None:
+    def check_order(self, module: Any) -> str:
         self.clock[0] += self.order or 0.0
         self.took.append(f"order {module.text[-1]}")
+        return self.took[-1]
 
     check_products = staticmethod(check_operands)
 
 
 def judged(
-    monkeypatch: pytest.MonkeyPatch, deadline: float | None, order: float | None = 0.0
+    monkeypatch: pytest.MonkeyPatch, deadline: float | None, order: float | None = 0.0, first: float = 1.0
 ) -> tuple[Any, Slow]:
     """Three modules, judged until then."""
     clock = [0.0]
     monkeypatch.setattr("layoutcheck.dsl.collect.time.monotonic", lambda: clock[0])
-    slow = Slow(clock, order)
+    slow = Slow(clock, order, first)
     collector = Collector(lowering=slow, compiled=False)  # type: ignore[arg-type]
     for number in range(3):
         text = f"module {{ }} // {number}"
@@ -147,3 +148,10 @@ def test_the_order_of_accesses_waits_where_time_is_short(
     assert ", ".join(slow.took) == took
     assert [one.kind for one in trace.failures] == ["timeout"] * bool(left)
     assert all(left in one.message for one in trace.failures)
+
+
+def test_reports_on_order_stand_as_their_kernels_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first module, of five seconds, leaves so little that its order waits for those of the others."""
+    trace, slow = judged(monkeypatch, 14.0, 5.0, first=5.0)
+    assert [one for one in slow.took if "order" in one] == ["order 1", "order 0"]
+    assert trace.orders == ("order 0", "order 1")
