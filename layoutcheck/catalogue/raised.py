@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
@@ -96,18 +97,35 @@ def _with(message: str, length: int) -> list[Raised]:
     """The statements that share that many words in a row with the message."""
     words = message.split()[:40]
     length = min(length, len(words))
-    windows = {" ".join(words[at : at + length]) for at in range(len(words) - length + 1)}
-    counted = [
-        (sum(window in quoted for window in windows), path, text) for path, text, quoted in _speaking()
-    ]
-    fitting = [
-        found
-        for count, path, text in sorted(counted, reverse=True)[:_MOST_FILES]
-        if count
-        for found in _statements(path, text, message)
-    ]
+    runs = {tuple(words[at : at + length]) for at in range(len(words) - length + 1)}
+    counts = Counter(path for run in runs for path in _holders(run))
+    texts = {path: text for path, text, _ in _speaking()}
+    best = sorted(((count, path) for path, count in counts.items()), reverse=True)[:_MOST_FILES]
+    fitting = [found for _, path in best for found in _statements(path, texts[path], message)]
     most = max((weight for weight, _ in fitting), default=0)
     return [raised for weight, raised in fitting if weight == most]
+
+
+@lru_cache(maxsize=1 << 14)
+def _holders(run: tuple[str, ...]) -> tuple[str, ...]:
+    """The files whose lines with a quote hold these words in a row.
+
+    The first is then the end of a word of theirs, the last the beginning of one, and those between are whole.
+    """
+    known, listed = _words()
+    if not all(word in known for word in run[1:-1]):
+        return ()
+    if len(run) > 1 and not (f"{run[0]}\n" in listed and f"\n{run[-1]}" in listed):
+        return ()
+    window = " ".join(run)
+    return tuple(path for path, _, quoted in _speaking() if window in quoted)
+
+
+@lru_cache(maxsize=1)
+def _words() -> tuple[frozenset[str], str]:
+    """The words of the lines with a quote, and the same one a line: a third of these lines."""
+    known = frozenset(word for _, _, quoted in _speaking() for word in quoted.split())
+    return known, "\n".join(("", *known, ""))
 
 
 @lru_cache(maxsize=1)
@@ -122,7 +140,9 @@ def _speaking() -> tuple[tuple[str, str, str], ...]:
 
 def _statements(path: str, text: str, message: str) -> Iterator[tuple[int, Raised]]:
     """The statements of one file whose message fits, each with the number of its own letters that fit."""
-    for template, function, condition, line in _messages(path, text):
+    for template, pieces, function, condition, line in _messages(path, text):
+        if not all(piece in message for piece in pieces):
+            continue
         weight = sum(letter.isalpha() for part in template if part for letter in part)
         if weight < _FEWEST_LETTERS:
             continue
@@ -137,19 +157,24 @@ def _statements(path: str, text: str, message: str) -> Iterator[tuple[int, Raise
 
 
 @lru_cache(maxsize=256)
-def _messages(path: str, text: str) -> tuple[tuple[list[str | None], str, _Condition, int], ...]:
-    """(message, function, condition, line) of each statement of a file that raises one of its own words."""
+def _messages(path: str, text: str) -> tuple[tuple[list[str | None], list[str], str, _Condition, int], ...]:
+    """(message, its fixed parts, function, condition, line) of each statement that raises words of its own."""
     try:
         tree = ast.parse(text)
     except SyntaxError:
         return ()
     bound = _bound(tree)
     read = (
-        (made, function, condition, node.lineno)
+        (made, _pieces(made), function, condition, node.lineno)
         for node, function, condition in _walk(tree)
         if not function.endswith("__getattr__") and (made := _template(node, bound))  # Python's own words
     )
     return tuple(read)
+
+
+def _pieces(template: list[str | None]) -> list[str]:
+    """What a text must hold to be this message."""
+    return [piece for part in template if part for piece in _EXPECTS.split(part)]
 
 
 class _Condition(NamedTuple):
