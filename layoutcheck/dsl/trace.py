@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import IO, Any
 
@@ -70,7 +71,9 @@ def trace_script(
     leaves the run none. With `spread` pytest runs tests that differ first (`spread.py`).
     Whatever becomes of the script is in `failures`; raises InputError only where there is none to run.
     """
-    if path != "-m":
+    if path == "-m":
+        check_module(args[0] if args else "", cwd)
+    else:
         check_script(path, cwd, expected="a Python file, or '-m' and a module")
     command = [sys.executable, path, *args]
     return _run(
@@ -89,6 +92,27 @@ def check_script(path: str, cwd: str | None = None, *, expected: str = "a Python
     if script.exists():
         raise InputError(f"'{path[:200]}' is not a regular file", expected=expected)
     raise InputError(f"no script '{path[:200]}'", expected=expected)
+
+
+def check_module(name: str, cwd: str | None = None) -> None:
+    """Raise InputError if `python -m`, in the folder `cwd`, would not find the module; imports nothing."""
+    expected = "a module that `python -m` runs"
+    with contextlib.suppress(KeyError):  # a namespace package within one: only an import knows its folders
+        full, places = "", [str(Path(cwd or ".").resolve()), *sys.path]
+        for part in name.split("."):
+            full = f"{full}.{part}" if full else part
+            spec = _spec(full, places) if part and places else None
+            if spec is None:
+                raise InputError(f"no module '{name[:200]}'", expected=expected)
+            places = list(spec.submodule_search_locations or ())
+        if places and _spec(f"{full}.__main__", places) is None:
+            raise InputError(f"'{name[:200]}' is a package without a module __main__", expected=expected)
+
+
+def _spec(name: str, places: list[str]) -> ModuleSpec | None:
+    """What the finders of this Python make of a module's name in these folders."""
+    found = (finder.find_spec(name, places) for finder in sys.meta_path)
+    return next((spec for spec in found if spec is not None), None)
 
 
 def trace_callable(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -17,7 +18,7 @@ import pytest
 
 from layoutcheck.dsl import fake_cuda, observe
 from layoutcheck.dsl.lowered import lower
-from layoutcheck.dsl.trace import trace_callable, trace_script
+from layoutcheck.dsl.trace import check_module, trace_callable, trace_script
 from layoutcheck.errors import InputError
 from layoutcheck.judge import judge_traced
 from layoutcheck.sources.trace_lines import from_lines, to_lines
@@ -245,9 +246,29 @@ def test_ctrl_c_leaves_nothing_behind(folder: Path, tmp_path: Path) -> None:
     assert not list(tmp_path.glob("layoutcheck*"))
 
 
+@pytest.mark.parametrize(
+    ("module", "said"),
+    [
+        ("no_such_module", "no module 'no_such_module'"), ("os.no", "no module 'os.no'"),
+        ("inner.alone.no", "no module 'inner.alone.no'"), ("..inner", "no module '..inner'"),
+        ("", "no module ''"), ("inner", "'inner' is a package without a module __main__"),
+        ("inner.alone", ""), ("inner.run", ""), ("spread.part.alone", ""), ("pytest", ""), ("this", ""),
+    ],
+)  # fmt: skip
+def test_a_module_that_python_would_not_find_is_one_error(tmp_path: Path, module: str, said: str) -> None:
+    for file in ("inner/__init__.py", "inner/alone.py", "inner/run/__main__.py", "spread/part/alone.py"):
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).write_text("raise ValueError\n")  # which an import would raise
+    with pytest.raises(InputError) if said else contextlib.nullcontext() as raised:
+        check_module(module, str(tmp_path))
+    assert raised is None or str(raised.value).startswith(said)
+
+
 def test_no_script_is_an_input_error() -> None:
     with pytest.raises(InputError, match="no script"):
         trace_script("/nowhere/at/all.py")
+    with pytest.raises(InputError, match="no module 'no_such_module'"):
+        trace_script("-m", ["no_such_module"])
 
 
 @pytest.mark.parametrize(
