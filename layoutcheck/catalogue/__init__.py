@@ -11,9 +11,29 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from layoutcheck.brackets import closing
-from layoutcheck.catalogue import cpp_types, frames, installed, owners, raised, refused, tables
+from layoutcheck.catalogue import (
+    conditions,
+    cpp_types,
+    demands,
+    frames,
+    installed,
+    owners,
+    raised,
+    refused,
+    tables,
+    telling,
+)
 from layoutcheck.catalogue.entry import ELSEWHERE, Known
-from layoutcheck.catalogue.tables import ENTRIES, calls, compiler, cpp_templates, elsewhere, linking, ptxas
+from layoutcheck.catalogue.tables import (
+    ENTRIES,
+    builds,
+    calls,
+    compiler,
+    cpp_templates,
+    elsewhere,
+    linking,
+    ptxas,
+)
 from layoutcheck.errors import InputError
 
 MOST_ANSWERS = 3
@@ -23,6 +43,7 @@ _PORT = next(
     entry for entry in tables.CPP if entry.name == "cpp.canonical-port"
 )  # which other compilers print
 _OTHER = next(entry for entry in tables.DSL if entry.name == "dsl.other-exception")
+_NAME = next(entry for entry in tables.DSL if entry.name == "dsl.name-undefined")
 _COMPANION = next(entry for entry in tables.DSL if entry.name == "dsl.companion-version")
 _HEAD, _TAIL = (
     1 << 15,
@@ -40,6 +61,8 @@ _WRONG = re.compile(
 _OF_DSL = re.compile(r"cutlass|\bcute|\bDSL")
 _PLAIN = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"")  # quotes as a web page prints them
 _GROUP = re.compile(r"\{(\w+)\}")
+_FALSE = "The condition is false where the library tests it: most often a shape, a type, an alignment or a GPU that it does not take."
+_STATED = "The message states what the program needs; it is none of CuTe's, CUDA's or their tools'."
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +109,13 @@ def answers(text: str, place: str | None = None) -> list[Answer]:
     if traceback and traceback.at:
         return [_of_assertion(traceback, folded, place)]
     if traceback:
-        return [_of_parts(elsewhere.PYTHON, traceback._asdict(), traceback.said, folded, place)]
+        return [_of_traceback(traceback, folded, place)]
     owner = None if found or not _WRONG.search(folded) else owners.find(folded)
     if owner:
-        return [_of_parts(elsewhere.NAMED, owner._asdict(), folded, folded, place)]
+        return [_of_owned(owner, text, folded, place)]
+    part = None if found else frames.cut(folded)
+    if part:
+        return [_of_traceback(part, folded, place, elsewhere.CUT)]
     kept = kept or found
     ours = [match for match in kept if match[0].level != ELSEWHERE] or kept
     ordered = sorted(ours, key=lambda match: match[1].start())
@@ -128,12 +154,36 @@ def _of_assertion(found: frames.Frames, folded: str, place: str | None) -> Answe
     return _of_parts(compiler.ASSERTED, parts, found.said, folded, place)
 
 
+def _of_traceback(
+    found: frames.Frames, folded: str, place: str | None, entry: Known = elsewhere.PYTHON
+) -> Answer:
+    """The answer to an exception of Python of which nothing else is known, or to a traceback without its end."""
+    parts = found._asdict()
+    parts["cause"] = found.why or _STATED
+    return _of_parts(entry, parts, found.said, folded, place)
+
+
+def _of_owned(owner: owners.Owner, text: str, folded: str, place: str | None) -> Answer:
+    """The answer to a text that names a library: the line that tells most, and what such words mean."""
+    said = telling.line(text) or folded[:_MOST_QUOTED]
+    found = demands.demand(said)
+    parts = {**owner._asdict(), "said": said, "cause": found.cause if found else _STATED}
+    parts["help"] = found.helps if found else ""
+    return _of_parts(elsewhere.NAMED, parts, said, folded, place)
+
+
 def _of_parts(entry: Known, parts: dict[str, str], said: str, folded: str, place: str | None) -> Answer:
     """The answer of an entry that is found by other means than its pattern."""
     where = place or _place(folded, max(folded.find(said), 0))
     title, cause, remedy = (_filled(part, parts) for part in (entry.title, entry.cause, entry.remedy))
     return Answer(
-        entry, title, cause, _of_script(remedy, where), said[:_MOST_QUOTED], where, _tensors(folded)
+        entry,
+        title,
+        cause,
+        _of_script(remedy.removeprefix(". "), where),
+        said[:_MOST_QUOTED],
+        where,
+        _tensors(folded),
     )
 
 
@@ -144,6 +194,8 @@ def _matches(folded: str) -> Iterator[tuple[Known, re.Match[str]]]:
             continue
         if entry is _CODE_ALONE and match["named"] and not installed.advice(match["named"]):
             continue  # a name in capitals of another program
+        if entry is _NAME and not _OF_DSL.search(folded):
+            continue  # Python's own words, which say nothing of a compiled function
         if entry is _COMPANION and not installed.imported(match["function"]):
             continue
         yield entry, match
@@ -186,9 +238,22 @@ def _answer(entry: Known, match: re.Match[str], folded: str, place: str | None) 
         groups["package"] = installed.imported(groups["function"])
     if "{linked}" in entry.cause:
         groups["linked"] = linking.library(groups["symbol"])
+    if entry.name == "elsewhere.assertion":
+        condition = next((groups[name] for name in _CONDITIONS if name in groups), "")
+        groups.update(_of_condition(condition))
     if "{project}" in entry.remedy:
-        owner = owners.find(folded)
-        groups["project"] = owner.project if owner else "the project whose command prints it"
+        owner = (
+            owners.library(folded)
+            or owners.another_compiler(folded)
+            or (None if entry in builds.ENTRIES else owners.find(folded))
+        )
+        groups["project"] = (
+            owner.project
+            if owner
+            else "the project that is built"
+            if entry in builds.ENTRIES
+            else "the project whose command prints it"
+        )
     groups = {name: said.rstrip(". ") if name == "fix" else said for name, said in groups.items()}
     have, most = groups.get("have") or groups.get("needed"), groups.get("most") or groups.get("limit")
     if have and most:
@@ -197,6 +262,21 @@ def _answer(entry: Known, match: re.Match[str], folded: str, place: str | None) 
     where = place or _place(folded, match.start())
     remedy = _of_script(remedy, where)
     return Answer(entry, title, cause, remedy, match[0].strip()[:_MOST_QUOTED], where, facts)
+
+
+_CONDITIONS = ("condition", "check", "expected", "native", "said")
+
+
+def _of_condition(condition: str) -> dict[str, str]:
+    """Cause and help of an assertion of a library, by what its condition or its message says."""
+    plain = condition.strip("'\"` ").removesuffix(" is false")
+    words, found = conditions.in_words(plain), demands.demand(plain)
+    cause = f"It must hold that {words}; here it does not." if words else found.cause if found else _FALSE
+    helps = conditions.met_by(plain) if words else ""
+    return {
+        "cause": cause,
+        "help": helps or (found.helps if found else "Print the operands of the condition before the call"),
+    }
 
 
 def _of_owner(entry: Known, folded: str) -> tuple[str, ...]:

@@ -1,35 +1,54 @@
-"""An exception of Python of which nothing else is known: who raised it, and where the user's own line is."""
+"""An exception of Python of which nothing else is known: who raised it, what must hold, and where the user's own line is."""
 
 from __future__ import annotations
 
 import re
 from typing import NamedTuple
 
-from layoutcheck.catalogue import owners
+from layoutcheck.catalogue import conditions, demands, owners
 
-_FRAME = re.compile(r'File "(?P<file>[^"\n]{1,400})", line (?P<line>[0-9]+)(?:, in (?P<function>[\w.<>]+))?')
+# A frame as CPython prints it, as IPython does (File ~/a.py:181, in f(x)) and as pytest does (a.py:181: in f).
+_FRAME = re.compile(
+    r'File "(?P<file>[^"\n]{1,400})", line (?P<line>[0-9]+)(?:, in (?P<function>[\w.<>]+))?'
+    r"|File (?P<shell>[\w~./+-]{1,400}\.pyx?i?):(?P<at>[0-9]+), in (?P<called>[\w.<>]+)"
+    r"|(?<![\w./~+-])(?P<test>[\w~./+-]{1,400}\.py):(?P<row>[0-9]+): in (?P<run>[\w.<>]+)"
+)
 _RAISED = re.compile(
-    r"(?:^|[ (\"'>])(?P<kind>[A-Za-z_][\w.]*(?:Error|Exception|Interrupt)): (?:(?P=kind): )?(?P<said>\S.{0,160})"
+    r"(?:^|[ (\"'>`\[])(?P<kind>[A-Za-z_][\w.]*(?:Error|Exception|Interrupt)): (?:(?P=kind): )?(?P<said>\S.{0,160})"
 )
 _ASSERTED = re.compile(
     r"\bassert (?P<condition>\S.{0,160}?)(?: \^[\^~ ]*)? (?:\[\S{1,12} )?AssertionError(?:: (?P<said>.{1,160}))?"
 )
-_PACKAGE = re.compile(r"(?:site|dist)-packages/(\w+)|/lib/python3\.[0-9]+/(\w+)|python/(\w+)/cython/")
+_BARE = re.compile(r"AssertionError: assert (?P<condition>\S.{0,160}?)(?= \+ where| File |$)")
+_SOURCE = re.compile(r"\bassert (?P<condition>[^,\n]{3,160}), f?[\"']")  # the statement above the exception
+_PACKAGE = re.compile(
+    r"(?:site|dist)-packages/(?:[\w.+-]+\.egg/)?(\w+)|/lib/python3\.[0-9]+/(?!site-packages|dist-packages)(\w+)|python/(\w+)/cython/"
+    r"|[Ll]ib\\\\?site-packages\\\\?(\w+)"
+)
 _OF_DSL = re.compile(
     r"(?:nvidia_cutlass_dsl|(?:site|dist)-packages)/(?:\w+/)?cutlass/([\w/]+\.py)"
 )  # the part of the path that every version has
 _DSL_PACKAGES = ("nvidia_cutlass_dsl", "cutlass")
+_HUB = re.compile(r"huggingface/modules/|transformers_modules")
+_GENERATED = re.compile(r"torchinductor|torch_compile_cache|inductor_cache")
+# Frames that call and do not compute: torch's dispatch, Python's own machinery.
+_PLUMBING = re.compile(
+    r"torch/(?:_ops|nn/modules/module|utils/_contextlib|autograd/function|_dynamo/eval_frame|fx/\w+|_compile)\.py|multiprocessing/|concurrent/|threading\.py"
+    r"|contextlib\.py|functools\.py|importlib/|runpy|asyncio/|<frozen|subprocess\.py|_pytest/|pluggy/|setuptools/|distutils/"
+)
 _UNKNOWN = (
     "the message alone does not say which library raises it: the last frame of the whole traceback does, "
     "and its project answers"
 )
+_CUT = "The text has the frames of a traceback and not its last line, the one that names the exception."
 
 
 class Frames(NamedTuple):
     """`package` that raised it ("your program" for the user's own file), what it `said`, the user's `place`, `whose`.
 
-    `whose` says who answers such an error. `function` and `at` ("cute/core.py:17") are of the last frame, where that is
-    the DSL's and its assertion has no message; else "".
+    `whose` says who answers such an error; `why` and `help` why it is raised and what helps, as far as words and condition
+    tell. `function` and `at` ("cute/core.py:17") are of the last frame, where that is the DSL's and its assertion has no message;
+    else "".
     """
 
     package: str
@@ -38,50 +57,139 @@ class Frames(NamedTuple):
     whose: str
     function: str = ""
     at: str = ""
+    why: str = ""
+    help: str = ""
+
+
+class _Frame(NamedTuple):
+    file: str
+    line: str
+    function: str
 
 
 def find(folded: str) -> Frames | None:
     """The last exception of the text, below its last frame; None where the text has none."""
-    frames = list(_FRAME.finditer(folded))
-    behind = frames[-1].end() if frames else 0
+    matches = list(_FRAME.finditer(folded))
+    frames = [_frame(match) for match in matches]
+    behind = matches[-1].end() if matches else 0
     raised = list(_RAISED.finditer(folded, behind)) or list(_RAISED.finditer(folded))
     asserted = _ASSERTED.search(folded, behind)
     if asserted:
         said = asserted["said"] or f"{asserted['condition']} is false"
+        condition = asserted["condition"]
     elif raised:
         said = f"{raised[-1]['kind']}: {raised[-1]['said']}".strip()
+        stated = _BARE.search(folded, raised[-1].start()) or _SOURCE.search(folded, behind)
+        condition = stated["condition"] if stated else ""
     else:
         return None
     kind = "" if asserted else raised[-1]["kind"]
     package, whose = _whose(folded, frames, kind)
-    own = [frame for frame in frames if not _PACKAGE.search(frame["file"]) and "<" not in frame["file"]]
-    place = f"{own[-1]['file']}:{own[-1]['line']} calls it" if own else "the text has no frame of your own"
-    inside = _OF_DSL.search(frames[-1]["file"]) if frames and asserted and not asserted["said"] else None
+    place = _own_place(frames)
+    why, help_ = _meaning(said, condition, kind or "AssertionError")
+    inside = _OF_DSL.search(frames[-1].file) if frames and asserted and not asserted["said"] else None
     if inside is None:
-        return Frames(package, said, place, whose)
-    condition = asserted["condition"] if asserted else said
+        return Frames(package, said, place, whose, why=why, help=help_)
     return Frames(
         package,
         condition,
         place,
         whose,
-        frames[-1]["function"] or "a function",
-        f"{inside[1]}:{frames[-1]['line']}",
+        frames[-1].function or "a function",
+        f"{inside[1]}:{frames[-1].line}",
     )
 
 
-def _whose(folded: str, frames: list[re.Match[str]], kind: str) -> tuple[str, str]:
-    """(what raises it, who answers): by the last frame, by the exception's module, by the words of the text."""
-    inside = _PACKAGE.search(frames[-1]["file"]) if frames else None
-    # The DSL leaves its own frames out; the error's class names it.
-    package = next(filter(None, inside.groups())) if inside else kind.split(".")[0] if "." in kind else None
-    if package in _DSL_PACKAGES:
-        return "the CuTe DSL", "NVIDIA/cutlass answers what it raises"
-    owner = owners.find(package or folded) or owners.find(folded)
+def cut(folded: str) -> Frames | None:
+    """What is known of a traceback whose end is missing: whose code ran last; None where the text has no frames."""
+    frames = [_frame(match) for match in _FRAME.finditer(folded)]
+    if not frames:
+        return None
+    package, whose = _whose(folded, frames, "")
+    last = _deciding(frames)
+    said = f"the last frame is {last.file.rpartition('/')[2]}:{last.line}" + (
+        f" {last.function}" if last.function else ""
+    )
+    help_ = "Paste the rest, down to the line that ends in 'Error: ...'; of several processes the one that failed first has it"
+    return Frames(package, said, _own_place(frames), whose, why=_CUT, help=help_)
+
+
+def _frame(match: re.Match[str]) -> _Frame:
+    file, line, function = (
+        next((match[name] for name in names if match[name]), "")
+        for names in (("file", "shell", "test"), ("line", "at", "row"), ("function", "called", "run"))
+    )
+    return _Frame(file.replace("\\", "/"), line, function)
+
+
+def _own_place(frames: list[_Frame]) -> str:
+    own = [
+        frame
+        for frame in frames
+        if not _PACKAGE.search(frame.file) and "<" not in frame.file and not _PLUMBING.search(frame.file)
+    ]
+    if own:
+        return f"{own[-1].file}:{own[-1].line} calls it; "
+    return "the text has no frame of your own; " if frames else ""
+
+
+def _deciding(frames: list[_Frame]) -> _Frame:
+    """The innermost frame that computes, and does not only call another."""
+    return next((frame for frame in reversed(frames) if not _PLUMBING.search(frame.file)), frames[-1])
+
+
+def _whose(folded: str, frames: list[_Frame], kind: str) -> tuple[str, str]:
+    """(what raises it, who answers): by the innermost frame, by the exception's module, by the words of the text."""
+    if not frames:
+        module = kind.split(".")[0] if "." in kind else ""
+        return _by_name(module, folded) if module else _by_words(folded)
+    file = _deciding(frames).file
+    if _PLUMBING.search(file):
+        return "a Python library", _UNKNOWN
+    if _HUB.search(file):
+        return (
+            "the model's own code",
+            "that file was downloaded with the model, whose page takes reports of it",
+        )
+    if _GENERATED.search(file):
+        return "PyTorch (code that Inductor wrote)", "pytorch/pytorch answers what it raises"
+    inside = _PACKAGE.search(file)
+    if inside:
+        return _by_name(next(filter(None, inside.groups())), folded)
+    owner = owners.of_path(file)
     if owner:
         return owner.name, f"{owner.project} answers what it raises"
-    if package:
-        return package, f"the project {package} answers what it raises"
-    if frames and not inside:
-        return "your program", "what that line computes raises it, or a compiled library that it calls"
-    return "a Python library", _UNKNOWN
+    if "." in kind:  # the DSL leaves its own frames out; the error's class names it
+        return _by_name(kind.split(".")[0], folded)
+    if "<" in file:
+        return _by_words(folded)
+    return "your program", "what that line computes raises it, or a compiled library that it calls"
+
+
+def _by_name(package: str, folded: str) -> tuple[str, str]:
+    if package in _DSL_PACKAGES:
+        return "the CuTe DSL", "NVIDIA/cutlass answers what it raises"
+    owner = owners.of_path(package)
+    if owner:
+        return owner.name, f"{owner.project} answers what it raises"
+    return package, f"the project {package} answers what it raises"
+
+
+def _by_words(folded: str) -> tuple[str, str]:
+    owner = owners.find(folded)
+    return (
+        (owner.name, f"{owner.project} answers what it raises") if owner else ("a Python library", _UNKNOWN)
+    )
+
+
+def _meaning(said: str, condition: str, kind: str) -> tuple[str, str]:
+    """(why, what helps): by the condition, by the words of the message, by the exception's kind."""
+    words = conditions.in_words(condition)
+    message = said.partition(": ")[2] if said.startswith(kind) else said
+    found = demands.demand(condition if said == f"{condition} is false" else message)
+    why, helps = (
+        (found.cause, found.helps) if found else demands.EXCEPTIONS.get(kind.rpartition(".")[2], ("", ""))
+    )
+    if words and not (found and found is demands.DEMANDS[0]):
+        why, helps = f"It must hold that {words}; here it does not.", conditions.met_by(condition) or helps
+    return why, helps

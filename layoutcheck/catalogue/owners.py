@@ -40,34 +40,58 @@ _COMPILERS = (
     _owner(r"memref<|#gpu\.address_space", "an MLIR compiler", "the project whose command prints it (JAX's Mosaic GPU: jax-ml/jax, IREE: iree-org/iree)"),
 )  # fmt: skip
 _LIBRARIES = (
-    _owner(r"(?i:flash_?infer)", "FlashInfer", "flashinfer-ai/flashinfer"),
+    _owner(r"(?i:sage_?attention|\bsageattn)", "SageAttention", "thu-ml/SageAttention"),
+    _owner(r"(?i:flash_?infer)|trtllm_(?:batched_gemm|fused_moe|fmha)", "FlashInfer", "flashinfer-ai/flashinfer"),
     _owner(r"TileSchedulerProtocol|flash_(?:fwd|bwd)_|(?i:flash_?attn(?!\w*_v100)|flash-?attention(?!-v100))", "FlashAttention", "Dao-AILab/flash-attention"),
     _owner(r"(?i:deep_?gemm)|csrc/jit_kernels|smxx_layout", "DeepGEMM", "deepseek-ai/DeepGEMM"),
     _owner(r"(?i:flash_?mla)", "FlashMLA", "deepseek-ai/FlashMLA"),
-    _owner(r"\bquack\b", "QuACK", "Dao-AILab/quack"),
+    _owner(r"\bquack(?:_kernels)?\b", "QuACK", "Dao-AILab/quack"),
+    _owner(r"causal_conv1d|(?i:\bmamba_?(?:ssm|2|\b))", "Mamba", "state-spaces/mamba"),
+    _owner(r"\bfla[./]|(?i:flash_?linear_?attention)|FlashQLA", "flash-linear-attention", "fla-org/flash-linear-attention"),
+    _owner(r"(?i:\bdeep_?ep\b)", "DeepEP", "deepseek-ai/DeepEP"),
     _owner(r"(?i:\bxformers\b)|cutlassF\b", "xFormers", "facebookresearch/xformers"),
     _owner(r"(?i:transformer_?engine)", "Transformer Engine", "NVIDIA/TransformerEngine"),
-    _owner(r"tensorrt_llm|TensorRT-LLM|\bTRT-?LLM", "TensorRT-LLM", "NVIDIA/TensorRT-LLM"),
+    _owner(r"tensorrt_llm|TensorRT-LLM|\bTRT-?LLM|\bTLLM_|tactics profiling", "TensorRT-LLM", "NVIDIA/TensorRT-LLM"),
     _owner(r"(?i:\bvllm\b)", "vLLM", "vllm-project/vllm"),
     _owner(r"(?i:\bsglang\b|sgl_kernel)", "SGLang", "sgl-project/sglang"),
     _owner(r"nvshmem", "NVSHMEM", "NVIDIA/nvshmem"),
-    _owner(r"\bcudnn\b|\bcuDNN\b|CUDNN_", "cuDNN", "NVIDIA/cudnn-frontend"),
+    _owner(r"\bcudnn(?:_frontend)?\b|\bcuDNN\b|CUDNN_|cudnnGraph", "cuDNN", "NVIDIA/cudnn-frontend"),
     _owner(r"(?i:cublas)", "cuBLAS", "NVIDIA's cuBLAS guide (cublasStatus_t)"),
     _owner(r"nvfuser|\bFuser\b", "nvFuser", "NVIDIA/Fuser"),
     _owner(r"\bcub::|\bthrust::|/cub/|/cccl/", "CUB and Thrust", "NVIDIA/cccl"),
 )  # fmt: skip
 # What every library builds on: named in a text, they do not say whose it is.
 _BELOW = (
-    _owner(r"DLPack|DLTensor|__dlpack", "an array library's DLPack",
-           "the library that takes the array (PyTorch, NumPy, CuPy or JAX)"),
+    _owner(
+        r"DLPack|DLTensor|__dlpack",
+        "an array library's DLPack",
+        "the library that takes the array (PyTorch, NumPy, CuPy or JAX)",
+    ),
     _owner(r"\bnumpy\b|\bnp\.", "NumPy", "numpy/numpy"),
-    _owner(r"\btorch\b|c10::|at::|aten|_inductor", "PyTorch", "pytorch/pytorch"),
-)  # fmt: skip
+    _owner(
+        r"\btorch\b|c10::|at::|aten|_inductor|InductorError|LoweringException", "PyTorch", "pytorch/pytorch"
+    ),
+)
+# Programs that call the libraries above: theirs is what their own frames raise, and nothing that their name stands beside.
+_CALLERS = (
+    _owner(r"\btransformers\b", "Transformers", "huggingface/transformers"),
+    _owner(r"\bdiffusers\b", "Diffusers", "huggingface/diffusers"),
+    _owner(r"(?i:megatron)", "Megatron", "NVIDIA/Megatron-LM"),
+    _owner(r"\bllamafactory\b|LLaMA-Factory", "LLaMA-Factory", "hiyouga/LlamaFactory"),
+    _owner(r"(?i:comfyui)|\bcomfy\b", "ComfyUI", "Comfy-Org/ComfyUI"),
+    _owner(r"\btorchao\b", "torchao", "pytorch/ao"),
+    _owner(r"\bdeepspeed\b", "DeepSpeed", "deepspeedai/DeepSpeed"),
+)  # fmt: skip  # fmt: skip
 
 
 def find(text: str) -> Owner | None:
     """The compiler or library that the text names; None where it names none."""
     return _first(text, (*_COMPILERS, *_LIBRARIES, *_BELOW))
+
+
+def of_path(path: str) -> Owner | None:
+    """The project that a source file is of, by the folders of its path; None where they name none."""
+    return _first(path, (*_COMPILERS, *_LIBRARIES, *_CALLERS, *_BELOW))
 
 
 def another_compiler(text: str) -> Owner | None:

@@ -115,13 +115,26 @@ def read_errors(text: str, arch: str = "sm_90a") -> list[Diagnostic | Answer]:
 
         found = _catalogued(text)
         if not found:
-            raise InputError(
-                "no error of CuTe, the CUDA driver, compute-sanitizer or Nsight Compute is recognised",
-                expected="the output from the line with 'error' on, as it was printed",
-            ) from None
+            raise _unknown(text) from None
         if found[0].entry.level == ELSEWHERE:
             raise InputError(_elsewhere(found[0])) from None
         return list(found)
+
+
+def _unknown(text: str) -> InputError:
+    """What is said of a text that nothing is known of: its line that tells most, and what would tell more."""
+    from layoutcheck.catalogue import telling
+
+    line = telling.line(text)
+    if not line:
+        return InputError(
+            "this text has no line that tells an error",
+            expected="the output as it was printed, from the first error on",
+        )
+    return InputError(
+        f"neither CuTe nor a compiler, a library or a tool that layoutcheck knows says: {line}",
+        expected="the lines around it as well: the command, the file of the error, a traceback's last frame",
+    )
 
 
 def _elsewhere(answer: Answer) -> str:

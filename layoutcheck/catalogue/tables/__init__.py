@@ -8,12 +8,14 @@ from layoutcheck.catalogue.tables import (
     builds,
     calls,
     compiler,
+    configure,
     control_flow,
     cpp_copies,
     cpp_headers,
     cpp_kernels,
     cpp_templates,
     cuda_codes,
+    cuda_libraries,
     driver,
     elsewhere,
     host_calls,
@@ -21,7 +23,9 @@ from layoutcheck.catalogue.tables import (
     instructions,
     layouts,
     linking,
+    machine_setup,
     operations,
+    packages,
     profilers,
     ptxas,
     sanitizers,
@@ -53,6 +57,14 @@ MACHINE: tuple[Known, ...] = (
     *sanitizers.ENTRIES,
     *profilers.ENTRIES,
 )
-ELSEWHERE: tuple[Known, ...] = (*linking.ENTRIES, *elsewhere.ENTRIES, *builds.ENTRIES)
+ELSEWHERE: tuple[Known, ...] = (
+    *linking.ENTRIES,
+    *elsewhere.ENTRIES,
+    *cuda_libraries.ENTRIES,
+    *machine_setup.ENTRIES,
+    *configure.ENTRIES,
+    *packages.ENTRIES,
+    *builds.ENTRIES,
+)
 
 ENTRIES: tuple[Known, ...] = (*CALLS, *DSL, *CPP, *MACHINE, *ELSEWHERE)

@@ -242,13 +242,28 @@ ENTRIES = (
         general=True,
     ),
     known(
+        "elsewhere.nvcc-options",
+        r"nvcc fatal ?: (?P<said>[^\n]{3,160}?)(?= ninja:| Traceback| \[[0-9]+/| error:|$)",
+        "nvcc refuses its command line: {said}",
+        "No file was compiled yet. An option is of another version of nvcc, an option of the host's compiler stands without -Xcompiler, or a path with blanks or an unknown word counts as an input file.",
+        "Compare `nvcc --version` of the compiler in the command with what the project asks for, and look in the command for the word that the message means; {project} answers it where its script wrote the command",
+        (
+            "nvcc fatal : A single input file is required for a non-link phase when an outputfile is specified",
+            issue(6, "SystemPanic/flashinfer-windows"),
+        ),
+        level=ELSEWHERE,
+        general=True,
+        instead_of=("elsewhere.build",),
+    ),
+    known(
         "elsewhere.build",
-        r"nvcc fatal|errors? detected in the compilation of|nvlink (?:error|fatal)|\bFAILED: |[Nn]inja build failed|compilation terminated|N(?:VCC|VRTC|vrtc) compilation failed|command '[^']*(?:nvcc|ninja|cmake|gcc|g\+\+)[^']*'"
-        r"|make(?:\[[0-9]+\])?: \*\*\*|Error compiling objects for extension|Failed building wheel|did not run successfully|failed to run custom build command|Could not build wheels|build stopped|NVRTC_ERROR|[Uu]ndefined reference to|CMake Error|fatal error: [\w./]+: No such file|ninja: build stopped"
-        r"|Unsupported gpu architecture|NVRTC Error|CalledProcessError: Command '\[?'?(?:ninja|nvcc|cmake|make|gcc|g\+\+)",
-        "an error of the build, not of a kernel",
-        "The toolkit is older than the target, or a header or library is missing. What the compiler says of it stands above this line of the log.",
-        "nvcc --version must know the target (sm_100a: CUDA 12.8, sm_103a and sm_121a: 12.9); the library's build page has the rest",
+        r"(?P<said>errors? detected in the compilation of|nvlink (?:error|fatal)|FAILED: (?:\[code=[0-9]+\] )?\S{1,200}|[Nn]inja build failed|compilation terminated|N(?:VCC|VRTC|vrtc) compilation failed|command '[^']*(?:nvcc|ninja|cmake|gcc|g\+\+)[^']*'"
+        r"|make(?:\[[0-9]+\])?: \*\*\* [^\n]{0,120}|Error compiling objects for extension|Failed building wheel(?: for \S+)?|did not run successfully|failed to run custom build command|Could not build wheels|build stopped|NVRTC_ERROR|[Uu]ndefined reference to|fatal error: [\w./]+: No such file|ninja: build stopped|subprocess-exited-with-error"
+        r"|Unsupported gpu architecture|NVRTC Error|CalledProcessError: Command '\[?'?(?:ninja|nvcc|cmake|make|gcc|g\+\+|c\+\+)[^\n]{0,120})",
+        "a build fails, and the text has only who noticed it: {said}",
+        "ninja, pip, setuptools and make report that a command failed. What the compiler says of it stands above, often thousands of lines: at the first line with 'error' behind a file's name, or at 'Killed' where memory ran out (CuTe's templates take several GB in each job). "
+        "A toolkit older than the target is the most frequent cause: sm_100a is known from CUDA 12.8 on, sm_103a and sm_121a from 12.9.",
+        "Build again with MAX_JOBS=1 (one job, so that the first error is the last output) and pip install -v --no-build-isolation, keep the log, and paste what grep -n -m1 -A20 -E 'error|Killed' LOG finds. {project} answers builds of its own code",
         ("ninja: build stopped: subcommand failed.", "ninja"),
         level=ELSEWHERE,
         general=True,

@@ -228,7 +228,7 @@ ENTRIES = (
     ),
     known(
         "dsl.module-moved",
-        r"No (?:such )?module(?: named)? ['`]?(?P<module>cutlass\.(?!cute'|cute$|_mlir)\w[\w.]*)",
+        r"No (?:such )?module(?: named)? ['`]?(?P<module>cutlass\.(?!cute'|cute$|_mlir\b)\w[\w.]*)",
         "the installed DSL has no module {module}",
         "The program was written for another DSL version: modules are added, renamed and removed from one minor version to the "
         "next. Or another package named cutlass (nvidia-cutlass, a checkout) stands before the DSL on Python's path.",

@@ -112,14 +112,17 @@ ENTRIES = (
     ),
     known(
         "cpp.template-arguments",
-        r"error(?: C[0-9]+)?: too (?:few|many) (?:template )?arguments (?:for|to) (?:class |alias |function )?template \"?(?P<what>(?:cutlass|cute)::[\w:]+)",
-        "{what} has other template parameters in this version of CUTLASS",
-        "Parameters are added and removed between versions; the program follows another one.",
+        r"error(?: C[0-9]+)?: too (?:few|many) (?:template )?arguments (?:for|to) (?:class |alias |function )?template \"?(?P<what>(?:cutlass|cute)::[\w:]+)"
+        r"|(?:class |error(?: C[0-9]+)?: )[\"']?(?P<plain>(?:cutlass|cute)::[\w:]+)[\"']? (?:may not have a template argument list|is not a (?:class )?template)",
+        "{what}{plain} has other template parameters in this version of CUTLASS",
+        "Parameters are added and removed between versions, and a class becomes a template or stops to be one; the program follows another version.",
         "Compare with the class in the headers at hand, or check out the version that the program was written for",
         (
             '01_gemm_3.0.cu(51): error: too few arguments for class template "cutlass::epilogue::collective::DefaultEpilogue"',
             issue(1589),
         ),
+        general=True,
+        instead_of=("cpp.other-error", "cpp.instantiation", "elsewhere.compile"),
     ),
     known(
         "cpp.header-mix",

@@ -188,8 +188,8 @@ ENTRIES = (
     ),
     known(
         "cpp.problem-refused",
-        r"(?:[Gg]ot )?cutlass error: (?P<said>Error (?!Internal|Misaligned)[\w ]{3,40}?|Invalid status)(?= ?at:|$|[.\n])|(?i:cutlass)[^\n]{0,60}?(?P<wrapped>Error (?:Invalid (?:Data Type|Layout|Problem)|Not Supported|Workspace Null|Architecture Mismatch|Insufficient Driver))|cutlass\w*[^\n]{0,120}, (?P<other>Invalid status)|\bkError(?P<status>NotSupported|InvalidProblem|WorkspaceNull|ArchMismatch|InvalidLayout)",
-        "CUTLASS refuses the problem: {said}{wrapped}{other}{status}",
+        r"(?:[Gg]ot )?cutlass error: (?P<said>Error (?!Internal|Misaligned)[\w ]{3,40}?|Invalid status)(?= ?at:|$|[.\n])|(?i:cutlass)[^\n]{0,60}?(?P<wrapped>Error (?:Invalid (?:Data Type|Layout|Problem)|Not Supported|Workspace Null|Architecture Mismatch|Insufficient Driver))|(?:RuntimeError|what\(\)): (?P<bare>Error (?:Misaligned Operand|Invalid (?:Data Type|Layout|Problem)|Not Supported|Workspace Null|Architecture Mismatch|Insufficient Driver))\b|cutlass\w*[^\n]{0,120}, (?P<other>Invalid status)|\bkError(?P<status>NotSupported|InvalidProblem|WorkspaceNull|ArchMismatch|InvalidLayout)",
+        "CUTLASS refuses the problem: {said}{wrapped}{bare}{other}{status}",
         "can_implement or initialize compares extents, strides, alignments, workspace and architecture with what the kernel was "
         "built for. Not Supported is also what a kernel for another architecture answers.",
         "Call gemm.can_implement(arguments) with CUTLASS_DEBUG_TRACE_LEVEL=1, which prints the test that fails",
@@ -210,7 +210,7 @@ ENTRIES = (
     ),
     known(
         "cpp.launch-refused",
-        r"Failed to launch the CUTLASS kernel|(?i:cutlass)[^\n]{0,60}\bError Internal\b|\bkErrorInternal\b|Failed to initialize cutlass|(?i:cutlass)[^\n]{0,60}\b(?:initiali[sz](?:e|ation)|launch|run) (?:has )?failed|cluster_launch\.hpp(?!:[0-9]+: (?!invalid argument))",
+        r"Failed to launch the CUTLASS kernel|(?i:cutlass)[^\n]{0,60}\bError Internal\b|\bkErrorInternal\b|(?:RuntimeError|what\(\)): Error Internal\b|Failed to initialize cutlass|(?i:cutlass)[^\n]{0,60}\b(?:initiali[sz](?:e|ation)|launch|run) (?:has )?failed|cluster_launch\.hpp(?!:[0-9]+: (?!invalid argument))",
         "CUTLASS cannot launch the kernel",
         "initialize or the launch fails, most often because the kernel's shared memory exceeds what the GPU allows a block "
         "(99 KiB on sm_120 and sm_121), or because the kernel was built for another architecture (example 77 for sm_100 on sm_120).",

@@ -53,7 +53,8 @@ ENTRIES = (
         r"|Warp Illegal Address|Warp Out-of-range Address|EXCEPTION_(?:WARP|LANE)_(?:ILLEGAL|OUT_OF_RANGE)_ADDRESS"
         + _codes(700, 77),
         "an address outside of every allocation is read or written",
-        _FAULT,
+        _FAULT
+        + " Or a warp runs with fewer registers than its code uses, after setmaxnreg (NVIDIA/cutlass#2992).",
         "compute-sanitizer names the line and the thread. " + TRACE,
         ("RuntimeError: CUDA error: an illegal memory access was encountered", "CUDA driver"),
         level="wrong",

@@ -194,10 +194,11 @@ ENTRIES = (
     ),
     known(
         "elsewhere.nccl",
-        r"NCCL (?:error|WARN)|ncclInternalError|ProcessGroupNCCL",
+        r"NCCL (?i:error|WARN)|nccl(?:Internal|System|UnhandledCuda|Remote|InvalidUsage|InvalidArgument)\w*|ProcessGroupNCCL|Watchdog caught collective",
         "an error of NCCL",
-        "It is between GPUs, not inside a kernel.",
-        "NCCL_DEBUG=INFO names the cause; NVIDIA/nccl answers reports of it",
+        "It is between GPUs, not inside a kernel: a rank that failed or waits elsewhere, a network or shared-memory set-up, or ranks that do not make the same calls. 'unhandled cuda error' and a watchdog's timeout are most often "
+        "the echo of another rank, whose kernel faulted or hangs.",
+        "Look for the first error in the logs of all ranks; NCCL_DEBUG=INFO (TORCH_NCCL_BLOCKING_WAIT=1) names the call; NVIDIA/nccl answers reports of it",
         ("torch.distributed.DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:2251", "PyTorch"),
         level=ELSEWHERE,
     ),
@@ -217,7 +218,7 @@ ENTRIES = (
     ),
     known(
         "elsewhere.torch-compile",
-        r"torch\._(?:dynamo|inductor)\.exc\.\w+\b(?!: (?:\w+\.)*(?:ModuleNotFoundError|ImportError|DSL\w*Error|MLIRError))|Tensor that doesn't have storage",
+        r"torch\._dynamo\.exc\.(?!BackendCompilerFailed)\w+\b(?!: (?:\w+\.)*(?:ModuleNotFoundError|ImportError|DSL\w*Error|MLIRError))|torch\._inductor\.exc\.\w+: LoweringException: AttributeError|Tensor that doesn't have storage",
         "torch.compile cannot trace the call",
         "Dynamo meets an operation that it does not trace, or hands a tensor without data (FakeTensor) to code that takes its address (from_dlpack, data_ptr).",
         "Wrap the kernel's launch in a torch.library.custom_op with a register_fake that returns empty outputs; PyTorch answers reports of it",
@@ -239,10 +240,10 @@ ENTRIES = (
         "elsewhere.library-version",
         r"TypeError: (?:\w+\.)*(?P<function>\w+)\(\) (?:takes|got|missing) [^\n]{3,160}|TypeError: got an unexpected keyword argument '\w+'"
         r"|'\w+' object has no attribute '(?P<what>\w+)'|module '[\w.]+' has no attribute '(?P<member>\w+)'|cannot import name '(?P<name>\w+)' from",
-        "a function or object does not have what the program uses",
+        "a function or object does not have what the program uses: {function}{what}{member}{name}",
         "The name or argument is misspelt, or of an object of another kind; or the program and a library that it uses (often the DSL) are of "
-        "different versions.",
-        "Look at what the object is made of; compare the versions that the program's requirements name with `pip list`",
+        "different versions, one written for a function that the other has changed, renamed or not yet.",
+        "Look at what the object is made of, help({function}{what}{member}{name}); compare the versions that the program's requirements name with `pip list`, and install both of one time. {project} names the versions that go together",
         (
             "AttributeError: 'CUTLASSArgs' object has no attribute 'exclude_ops'",
             issue(188, "meta-pytorch/tritonbench"),
@@ -254,8 +255,8 @@ ENTRIES = (
         r"Assertion (?:error|failed|failure)?:? ?\(?(?P<file>[\w./-]{3,160}:[0-9]+)\)?:? (?P<said>[^\n]{2,160}?)(?= \S+\.py:|$)|Assertion [`'](?P<condition>[^`'\n]{1,160})' failed"
         r"|Check failed: (?P<check>[^\n]{2,160})|CHECK_\w+ failed|__assert_fail\w* \(assertion=[^\"\n]{0,200}\"(?P<native>[^\"\n]{1,160})\"|Expected (?P<expected>[^\n]{3,120}?) to be true, but got false",
         "a library's condition is false: {said}{condition}{check}{expected}{native}",
-        "The condition is false where the library tests it: most often a shape, a type, an alignment or a GPU that it does not take.",
-        "{project} answers it; the line of the condition says which arguments and GPUs it supports",
+        "{cause}",
+        "{help}. {project} answers it; the line of the condition says which arguments and GPUs it supports",
         (
             "RuntimeError: Assertion error (csrc/apis/layout.hpp:49): not disable_ue8m0_cast",
             issue(27, "timothystewart6/vllm-gb10"),
@@ -270,9 +271,20 @@ PYTHON = known(
     "elsewhere.python",
     r"(?!)",  # found by catalogue.frames, in a traceback
     "{package} raises it: {said}",
-    "The catalogue has no message of CuTe, CUDA or their tools with these words.",
-    "{place}; {whose}",
+    "{cause}",
+    "{help}. {place}{whose}",
     ("Traceback File train.py, line 3 ValueError: batch size must be positive", "Python"),
+    level=ELSEWHERE,
+    general=True,
+)
+
+CUT = known(
+    "elsewhere.cut-traceback",
+    r"(?!)",  # found by catalogue.frames, where a traceback has no exception below it
+    "a traceback without its end: {said}, of {package}",
+    "{cause}",
+    "{help}. {place}{whose}",
+    ('File "/usr/lib/python3.12/dist-packages/vllm/v1/core.py", line 709, in run engine = Core()', "Python"),
     level=ELSEWHERE,
     general=True,
 )
@@ -280,9 +292,9 @@ PYTHON = known(
 NAMED = known(
     "elsewhere.named",
     r"(?!)",  # where the text names a library, and nothing else of it is known
-    "an error that names {name}",
-    "The catalogue has no message of CuTe, CUDA or their tools with these words.",
-    "{project} answers it",
+    "an error that names {name}: {said}",
+    "{cause}",
+    "{help}. {project} answers it",
     ("xla_extension failed: all-reduce buffers do not alias", "JAX"),
     level=ELSEWHERE,
     general=True,

@@ -1,0 +1,138 @@
+"""What a library asks for where it refuses a call: the kind of its message, by words that libraries have in common.
+
+The message is the statement. What is added is why such a condition stands in a GPU library, and what makes it hold.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+
+class Demand(NamedTuple):
+    """A kind of message: `words` that tell it, its `cause` and what `helps`."""
+
+    words: re.Pattern[str]
+    cause: str
+    helps: str
+
+
+def _demand(words: str, cause: str, helps: str) -> Demand:
+    return Demand(re.compile(words), cause, helps)
+
+
+# In order: what is missing or elsewhere before what is asked of a value, and the more particular demand first.
+DEMANDS = (
+    _demand(
+        r"(?i)not close|mismatched elements|(?<!fault )\btol(?:erance)?\b|rel(?:ative)?_?\W?err|max_?(?:abs_?)?\W?(?:diff|err)|\d \(expected\)|elems? exceed|failed accuracy|accuracy (?:check|test)|\ballclose\b|cosine|expected nan|assert [-0-9.e+]+ ?(?:<=?|>=?) ?\(?[-0-9.e+]",
+        "A test compares a result with a reference, and they differ by more than it allows. One element in many by little is rounding, and the "
+        "tolerance is too tight; many elements, whole rows or tiles, a relative error near or above 1, NaN or huge values are a wrong or early read, a race, or memory that was not written.",
+        "Print where the elements lie that differ. `layoutcheck numerics tol` gives the tolerance that the arithmetic allows, and `layoutcheck trace --no-launch SCRIPT` judges "
+        "every copy of the kernels and the order of their accesses",
+    ),
+    _demand(
+        r"(?i)\brequires? [\w\[\]-]+ ?(?:(?:>=|==|~=) ?v?\d|version|package|wheel)|(?:is|are) not installed|please (?:pip )?install|not (?:found|available)[.,;:] (?:please )?(?:install|run|build)|pip install|(?:maximum|minimum) version|version [\d.]+ (?:is|or)|requires the \w[\w ]* (?:wheel|package)|is not available, but is needed|unsupported version|incompatible version|newer version|without the required dependenc|optional dependency",
+        "The library looks for another package, or for another version of it, before it runs.",
+        "python -m pip list shows what this environment has; install the version that the message or the library's requirements name, and start the same Python (python -c 'import sys; print(sys.executable)'). An import error of that package is hidden by such a message: import it alone",
+    ),
+    _demand(
+        r"(?i)JIT compilation is disabled|JIT cache|cubins? (?:files?|is|are|not|cache)|failed to (?:load|open|download|fetch)|checksum|cached? (?:kernel|module|file|op)|corrupt",
+        "The library loads compiled kernels that it keeps or downloads. One is missing, cut off, or of another version or GPU.",
+        "Empty the library's cache folder, and look at its settings for JIT and downloads; where the machine has no network, install its package of prebuilt kernels of the same version",
+    ),
+    _demand(
+        r"(?i)no (?:valid|suitable|available|supported|compatible|feasible)[\w ]{0,30}(?:config|tactic|kernel|algo|choice|implementation|backend|engine|plan)|NoValidChoices|skipping tactic|no execution plans?|no backend|no operator found|not? (?:attention )?backends? supports?|have not found any valid",
+        "The library tries its kernels one after another, and none takes this problem on this GPU: a shape, a type, a head dimension, or shared memory beyond the GPU's limit (99 KiB on sm_120, 227 KiB on sm_90 and sm_100). A single tactic that is skipped while tuning does no harm.",
+        "Lines above this one say why each was refused; switch the library's own log on. Take another back end, or sizes and types of its table of what it supports",
+    ),
+    _demand(
+        r"(?i)error internal|kErrorInternal|error occurred when running gemm|failed to (?:run|launch|initiali[sz]e)[\w ]*(?:gemm|cutlass|kernel)|got cuda error|cuda error\b",
+        "A kernel of the library could not be launched, or an earlier one has failed. Most often its shared memory exceeds what this GPU allows a block, or it was compiled for another architecture.",
+        "Run with CUDA_LAUNCH_BLOCKING=1 and read the first CUDA error of the log; a build with CUTLASS_DEBUG_TRACE_LEVEL=1 names the call that fails. Compare the GPU with those that the library is built for",
+    ),
+    _demand(
+        r"(?i)\bSM ?_?\d{2,3}[af]?\b|\bcompute capability|\b(?:Hopper|Blackwell|Ampere|Ada|Turing|Volta)\b|\bGPUs? (?:with|of|newer|is|are|architectures?)|\barch(?:itecture)?s?\b|device capability",
+        "The library has this kernel for certain GPUs only, or was built without the one at hand.",
+        "Compare the GPU (nvidia-smi --query-gpu=compute_cap --format=csv) with the library's list; take another back end, or build the library with this architecture",
+    ),
+    _demand(
+        r"(?i)0-token|\bempty (?:tensor|batch|input)|null ?ptr|null pointer|data_ptr\(\)|input_activations|must not be (?:None|null)|is None\b|is required\b|must be (?:provided|given|set|specified|passed)|not (?:provided|specified)|missing\b",
+        "An argument is missing, or is an empty tensor, whose address is 0; the kernel needs it in this mode.",
+        "Look at which arguments this mode takes, and return before the call where the batch has no rows",
+    ),
+    _demand(
+        r"(?i)is_cuda|\bCUDA tensors?\b|on (?:the )?(?:same )?(?:CUDA |GPU )?device|on (?:the )?(?:GPU|CPU)\b|device (?:mismatch|type)|to be on",
+        "A tensor is on the CPU or on another GPU than the rest.",
+        "Print tensor.device of every argument, and move them to one GPU: tensor.to('cuda')",
+    ),
+    _demand(
+        r"(?i)contiguous|\bstrides?\b|\balign(?:ed|ment)?\b|\b16[- ]bytes?\b|layout of|row.?major|col(?:umn)?.?major",
+        "The kernel reads memory in vectors or by TMA: it takes tensors whose elements are adjacent along one mode, and addresses and strides that are multiples of 16 bytes.",
+        "Print tensor.stride() and tensor.data_ptr() % 16; give tensor.contiguous(), or the transposed view whose adjacent mode the function takes, and pad the extent along it",
+    ),
+    _demand(
+        r"(?i)\bd?types?\b|\b(?:bf16|fp16|fp8|fp4|fp32|f16|f32|int8|int32|int64|bool)\b|\bb?float(?:16|32|64|8|4)?(?:_\w+)?\b|torch\.(?:float|bfloat|int|half)\w*|half precision",
+        "An argument has another element type than the kernel was made for.",
+        "Print tensor.dtype of every argument, and convert: tensor.to(torch.bfloat16), or the type that the message names; index and length tensors are int32 in most kernels",
+    ),
+    _demand(
+        r"(?i)divisible|multiple of|power of (?:2|two)|\bdivides?\b|% ?\d|\beven\b",
+        "The kernel works in whole tiles, vectors or groups, and this extent is not a whole number of them.",
+        "Pad the extent, or take a tile or group size that divides it",
+    ),
+    _demand(
+        r"(?i)\bout of (?:range|bounds)|\bindex\b.*\b(?:range|bounds)|capacity|\bexceeds?\b|too (?:large|big|many|long|small|few)|at (?:most|least)\b|greater than|less than|must be (?:>|<|positive|non-?negative)|between \S+ and|\bin \[|\blimit\b|>= ?\d|<= ?\d",
+        "A size, a count or an index is beyond what the kernel takes.",
+        "Print the value before the call; the message or the function's documentation has the range",
+    ),
+    _demand(
+        r"(?i)head_?dim|headdim|page_?size|block_?size|shapes?\b|dimensions?\b|\bdims?\b|\brank\b|\b\d-?D\b|ndim|\bsizes?\b|length|seqlen|num_\w*heads|must (?:match|equal)|do(?:es)? not match|mismatch|same number|inconsistent",
+        "The extents of the arguments do not go together, or are not of the few that the kernel was made for.",
+        "Print the shapes of all arguments before the call; the library's table of head dimensions, page and block sizes says what it has kernels for",
+    ),
+    _demand(
+        r"(?i)not (?:yet )?(?:supported|implemented|allowed)|(?:do|does|did)(?: not|n't) support|unsupported|\bonly supports?\b|\bsupports? only\b|only (?:allowed|valid|available)|must be (?:one of|either|in)\b|unknown|unrecogni[sz]ed|invalid|expected (?:one of|to be)|cannot be (?:used|combined)|incompatible with|mutually exclusive",
+        "The library has no kernel for this combination of options: it says so instead of running another one.",
+        "Take a value that the message names, leave the option out, or choose another back end of the library; a newer version may have it",
+    ),
+    _demand(
+        r"(?i)(?:can't|cannot|could not|failed to|unable to) (?:free|allocate|alloc)\b|out of memory|workspace",
+        "Memory of the GPU cannot be taken or given back: it is full, the workspace is smaller than the kernel asks for, or an earlier kernel has failed, after which every call of CUDA fails.",
+        "Read the first CUDA error of the log, with CUDA_LAUNCH_BLOCKING=1; nvidia-smi shows what is free",
+    ),
+    _demand(
+        r"(?i)\bexpected\b.*\b(?:got|but|found|actual)\b|\bassert .{1,60} == |failed to collect|^FAILED\b",
+        "A check of the program compares what came out with what it expects, and they differ. The message has both.",
+        "Read the check: the program's own logic computes that value, unless it comes out of a kernel",
+    ),
+    _demand(
+        r"(?i)time(?:d)? ?out|watchdog|deadlock|\bhang|heartbeat",
+        "One process waits for another, or for a kernel, longer than it may. The process that failed first has another message, in its own log.",
+        "Read the logs of all ranks for the first error; a kernel that never returns waits for an mbarrier or for another block",
+    ),
+)  # fmt: skip
+
+# What Python's own exceptions mean where no message tells more.
+EXCEPTIONS = {
+    "UnboundLocalError": ("A variable is read that no statement has set on this path: it is assigned only in a branch, a loop or a try that did not run.", "Look at the function of that name for where the variable is set; in the library's code it is a fault of the library, and another option or version avoids it"),
+    "NameError": ("A name is used that is not defined or imported there.", "Import or define it; in a library's code it is a fault of that version"),
+    "KeyError": ("A dictionary has no entry of this key: a configuration, an architecture, a shape or a type that its table does not have.", "Print the keys of the table in that line; a newer version of the library may have the entry"),
+    "IndexError": ("An index is beyond the end of a list, a tuple or a tensor.", "Print the length and the index before that line"),
+    "ZeroDivisionError": ("A divisor is 0: a size, a count or a tile that came out empty.", "Print the operands before that line"),
+    "NotImplementedError": ("The library has no code for this combination of arguments.", "Take another option or back end, or a newer version"),
+    "RecursionError": ("A function calls itself without end.", "Look at the frames that repeat in the traceback"),
+    "FileNotFoundError": ("A file, a folder or a program is not where the code looks for it.", "Look at the path in the message, and at the variables that set it (CUDA_HOME, PATH, cache folders)"),
+    "PermissionError": ("This user may not read, write or run a file.", "Point caches and temporary folders to a folder of your own (XDG_CACHE_HOME, TMPDIR)"),
+    "TimeoutError": ("A wait ends without what it waits for.", "Look at what the other side does: another process, a download, a kernel"),
+    "AttributeError": ("The object does not have this member: it is None or of another kind, or the library is of another version than the code.", "Print the object's type before that line, and compare versions with the requirements"),
+    "TypeError": ("A call has other arguments than the function takes, or an operation meets a type that it does not have.", "Compare the call with help(FUNCTION) of the installed version"),
+    "ImportError": ("A module or a name of it cannot be imported: it is missing, of another version, or its own import fails.", "Import it alone, python -c 'import MODULE', and read the first error"),
+    "OSError": ("The system refuses a file, a library or a device.", "The words behind it name what"),
+    "JSONDecodeError": ("A file or an answer that should be JSON is empty or cut off.", "Look at the file; a cache that is written by several processes is deleted"),
+    "AssertionError": ("A condition that the code relies on is false.", "Print both sides of the condition before that line"),
+}  # fmt: skip
+
+
+def demand(said: str) -> Demand | None:
+    """The kind of demand that the message makes; None where its words tell none."""
+    return next((one for one in DEMANDS if one.words.search(said)), None)

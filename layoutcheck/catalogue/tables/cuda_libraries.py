@@ -1,0 +1,71 @@
+"""What CUDA's libraries beside the driver say: cuDNN, cuSPARSE and their kin, NVRTC, nvJitLink, CUPTI."""
+
+from __future__ import annotations
+
+from layoutcheck.catalogue.entry import ELSEWHERE, issue, known
+
+ENTRIES = (
+    known(
+        "cudnn.no-plan",
+        r"No execution plans? (?:support|built|found)[^\n.]{0,60}|cudnnGraphNotSupported\w*|No valid (?:engine|execution|plan)[\w ]*|CUDNN_STATUS_(?P<status>NOT_SUPPORTED\w*)|GET was unable to find an engine|no engine configs?",
+        "cuDNN has no kernel for this graph on this GPU {status}",
+        "The front end built the graph, and no engine of the installed cuDNN takes it: attention asks for Ampere or newer, 16-bit or 8-bit types, head dimensions that are multiples of 8 and at most 128 or 256, "
+        "and strides of a layout that it knows; others ask for alignments. An older cuDNN has fewer engines.",
+        "CUDNN_LOGLEVEL_DBG=3 CUDNN_LOGDEST_DBG=stdout (front end: CUDNN_FRONTEND_LOG_INFO=1 CUDNN_FRONTEND_LOG_FILE=stdout) prints why each engine refuses; print types, shapes, strides and torch.backends.cudnn.version(); "
+        "PyTorch: torch.backends.cuda.enable_cudnn_sdp(False) takes another kernel. NVIDIA/cudnn-frontend answers it",
+        (
+            "cudnn._compiled_module.cudnnGraphNotSupportedError: [cudnn_frontend] Error: No execution plans built successfully.",
+            issue(75, "NVIDIA/cudnn-frontend"),
+        ),
+        level=ELSEWHERE,
+    ),
+    known(
+        "cudnn.status",
+        r"CUDNN_STATUS_(?P<status>(?!NOT_SUPPORTED|SUCCESS)[A-Z_]+)|(?i:cudnn(?:_frontend)?)\W{1,3}(?:frontend )?error: (?P<said>[^\n]{5,160})",
+        "cuDNN refuses the call: {status}{said}",
+        "BAD_PARAM means that an attribute, a shape or a stride contradicts another one; NOT_INITIALIZED and ALLOC_FAILED that the handle was not made, most often for want of memory; EXECUTION_FAILED that a kernel faults, often one before it; "
+        "SUBLIBRARY_VERSION_MISMATCH and VERSION_MISMATCH that files of several cuDNN versions are loaded.",
+        "CUDNN_LOGLEVEL_DBG=3 CUDNN_LOGDEST_DBG=stdout prints the attribute or file; `python -m pip list | grep cudnn` and LD_LIBRARY_PATH show which are loaded. NVIDIA/cudnn-frontend answers it",
+        ("RuntimeError: cuDNN error: CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH", "PyTorch"),
+        level=ELSEWHERE,
+        general=True,
+    ),
+    known(
+        "cuda.library-status",
+        r"(?P<library>CUSPARSE|CUSOLVER|CUFFT|CURAND|CUTENSOR|NVSHMEMX?|CUFILE|NPP)_(?:STATUS_)?(?P<status>(?!STATUS_SUCCESS|SUCCESS)(?:ERROR_)?[A-Z]{3}[A-Z_]+)\b|\b(?P<sparse>cu(?:SPARSE(?:Lt)?|SOLVER|FFT|RAND|TENSOR)) error",
+        "a CUDA library refuses a call: {library}{sparse} {status}",
+        "NOT_INITIALIZED and ALLOC_FAILED are most often memory that ran out; INVALID_VALUE and NOT_SUPPORTED sizes, types, strides or addresses that it does not take; EXECUTION_FAILED and INTERNAL_ERROR a kernel that faults, often one before it; ARCH_MISMATCH a GPU that it has no code for.",
+        "Print the arguments of the call, and read the library's page of that status at docs.nvidia.com; run with CUDA_LAUNCH_BLOCKING=1 to see whether an earlier kernel failed",
+        ("CUSPARSE_STATUS_INVALID_VALUE when calling cusparseSpMM", "PyTorch"),
+        level=ELSEWHERE,
+    ),
+    known(
+        "nvrtc.compilation",
+        r"NVRTC_ERROR_COMPILATION(?: \(6\))?|nvrtc(?:Result)?\W{0,3}(?:error\W{0,3})?6\b|NVRTC (?:Error|compilation)[: (]{1,3}(?:6\b|failed)|CompileException",
+        "NVRTC refuses the source of a kernel",
+        "A program compiles CUDA C++ at run time. The number only says that the source has an error; NVRTC's log, which stands above or in the exception, has the compiler's lines.",
+        "Paste those lines (file(line): error: ...). NVRTC knows no standard headers and no device runtime: headers are given by -I, std types come from cuda/std, and cudaGridDependencySynchronize or cooperative groups need nvcc",
+        ("cupy.cuda.nvrtc.NVRTCError: NVRTC_ERROR_COMPILATION (6)", issue(2100, "cupy/cupy")),
+        level=ELSEWHERE,
+        general=True,
+        instead_of=("elsewhere.triton", "elsewhere.build"),
+    ),
+    known(
+        "nvrtc.other",
+        r"(?:NVRTC|NVJITLINK|NVVM|NVPTXCOMPILE)_ERROR_(?P<status>(?!COMPILATION|INVALID_OPTION)[A-Z_]+)|nvJitLink error: (?P<said>[^\n]{3,120})",
+        "a CUDA compiler library refuses its input: {status}{said}",
+        "INVALID_INPUT, PTX_COMPILE and IR_VERSION_MISMATCH mean that PTX, LTO code or NVVM IR is of a newer version than the library: CUDA packages of two versions are loaded. BUILTIN_OPERATION_FAILURE is a missing libnvrtc-builtins of the same version.",
+        "`python -m pip list | grep -E 'nvrtc|nvjitlink|nvvm|cuda'` shows their versions, LD_DEBUG=libs which files are loaded: keep one CUDA version",
+        ("NVJITLINK_ERROR_PTX_COMPILE", "nvJitLink 13"),
+        level=ELSEWHERE,
+    ),
+    known(
+        "cupti.profiler",
+        r"CUPTI_ERROR_(?P<status>[A-Z_]+)|CUPTI (?:initialization|error)[^\n]{0,60}",
+        "CUPTI, which profilers use, does not work here {status}",
+        "INSUFFICIENT_PRIVILEGES: counters are for administrators. MULTIPLE_SUBSCRIBERS and NOT_COMPATIBLE: another profiler runs, or libcupti is of another version than the driver.",
+        "Run one profiler at a time; NVreg_RestrictProfilingToAdminUsers=0 or root gives counters; load libcupti of the installed CUDA. `layoutcheck banks` counts wavefronts without counters",
+        ("CUPTI_ERROR_INSUFFICIENT_PRIVILEGES", "CUPTI 13"),
+        level=ELSEWHERE,
+    ),
+)  # fmt: skip

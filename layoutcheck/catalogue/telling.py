@@ -1,0 +1,51 @@
+"""The line of a pasted text that tells most of its error: what an answer quotes where the catalogue has no entry."""
+
+from __future__ import annotations
+
+import re
+
+_LONGEST = 160  # characters that are quoted
+# From what tells most to what only says that something failed. Of compilers the first line tells, of programs the last.
+_CLASSES = (
+    (
+        re.compile(
+            r"^\S.{0,200}(?:\(\d+(?:,\d+)?\)|:\d+(?::\d+)?) ?: (?:fatal |internal )?error\b|^ptxas .*error|^nvcc fatal|^CMake Error"
+        ),
+        False,
+    ),
+    (
+        re.compile(
+            r"\b[\w.]*(?:Error|Exception)\b:? ?\S|Assertion\b.{3}|\[ERROR\]|Check failed|_STATUS_|\bfatal\b",
+            re.IGNORECASE,
+        ),
+        True,
+    ),
+    (
+        re.compile(
+            r"(?i)error\b|failed|failure|cannot|can't|could not|unable|invalid|illegal|unsupported|not supported|exception|abort|crash|undefined|mismatch|no such|not found|exceed|killed"
+        ),
+        False,
+    ),
+)
+_EMPTY = re.compile(
+    r"^\W*$|^Traceback|^During handling|^The above exception|returned non-zero exit|build stopped|^\s*raise\b|^\s*\^|^note:|see the (?:above|full)|most likely not a problem with pip"
+)
+
+
+def line(text: str) -> str:
+    """The line that tells most; "" where no line tells an error."""
+    lines = [" ".join(one.split()) for one in text.splitlines()]
+    lines = [one for one in lines if not _EMPTY.search(one)]
+    for pattern, last in _CLASSES:
+        found = [one for one in lines if pattern.search(one)]
+        if found:
+            return _shortened(found[-1 if last else 0], pattern)
+    return ""
+
+
+def _shortened(said: str, pattern: re.Pattern[str]) -> str:
+    if len(said) <= _LONGEST:
+        return said
+    found = pattern.search(said)
+    start = max(0, (found.start() if found else 0) - 20)
+    return said[start : start + _LONGEST]
