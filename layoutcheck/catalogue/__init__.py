@@ -110,12 +110,12 @@ def answers(text: str, place: str | None = None) -> list[Answer]:
         return [_of_assertion(traceback, folded, place)]
     if traceback:
         return [_of_traceback(traceback, folded, place)]
-    owner = None if found or not _WRONG.search(folded) else owners.find(folded)
-    if owner:
-        return [_of_owned(owner, text, folded, place)]
     part = None if found else frames.cut(folded)
     if part:
         return [_of_traceback(part, folded, place, elsewhere.CUT)]
+    owner = None if found or not _WRONG.search(folded) else owners.find(folded)
+    if owner:
+        return [_of_owned(owner, text, folded, place)]
     kept = kept or found
     ours = [match for match in kept if match[0].level != ELSEWHERE] or kept
     ordered = sorted(ours, key=lambda match: match[1].start())

@@ -74,6 +74,8 @@ def met_by(condition: str) -> str:
 
 
 def _words(node: ast.expr) -> str:
+    if isinstance(node, ast.Tuple) and len(node.elts) == 2:  # "condition, message" of an assert statement
+        return _words(node.elts[0])
     if isinstance(node, ast.BoolOp):
         parts = [_words(value) for value in node.values]
         joint = ", and " if isinstance(node.op, ast.And) else ", or "

@@ -40,6 +40,15 @@ _UNKNOWN = (
     "the message alone does not say which library raises it: the last frame of the whole traceback does, "
     "and its project answers"
 )
+# What PyTorch prints below the message of a C++ exception.
+_NATIVE = re.compile(
+    r"Exception raised from (?P<function>\S{1,200}) at (?P<file>\S{1,300}?):(?P<line>[0-9]+)"
+)
+_CUT_NATIVE = "The text has the C++ stack of an exception and not its message, which stands above it: a condition that the library tests (TORCH_CHECK) is false."
+_PASTE_ABOVE = "Paste the line above 'Exception raised from', which says what must hold; the stack below it only says where"
+_BEHIND = re.compile(
+    r" (?:During handling of|The above exception|Traceback \(most|File \S+:[0-9]|Error trace:|```|={8,}).*$"
+)
 _CUT = "The text has the frames of a traceback and not its last line, the one that names the exception."
 
 
@@ -70,15 +79,20 @@ class _Frame(NamedTuple):
 def find(folded: str) -> Frames | None:
     """The last exception of the text, below its last frame; None where the text has none."""
     matches = list(_FRAME.finditer(folded))
-    frames = [_frame(match) for match in matches]
     behind = matches[-1].end() if matches else 0
     raised = list(_RAISED.finditer(folded, behind)) or list(_RAISED.finditer(folded))
+    if (
+        raised and matches and raised[-1].start() < behind
+    ):  # frames of a later exception, whose line is missing
+        above = [match for match in matches if match.end() <= raised[-1].start()]
+        matches, behind = (above, above[-1].end()) if above else (matches, behind)
+    frames = [_frame(match) for match in matches]
     asserted = _ASSERTED.search(folded, behind)
     if asserted:
-        said = asserted["said"] or f"{asserted['condition']} is false"
+        said = _BEHIND.sub("", asserted["said"] or "") or f"{asserted['condition']} is false"
         condition = asserted["condition"]
     elif raised:
-        said = f"{raised[-1]['kind']}: {raised[-1]['said']}".strip()
+        said = _BEHIND.sub("", f"{raised[-1]['kind']}: {raised[-1]['said']}".strip())
         stated = _BARE.search(folded, raised[-1].start()) or _SOURCE.search(folded, behind)
         condition = stated["condition"] if stated else ""
     else:
@@ -102,6 +116,11 @@ def find(folded: str) -> Frames | None:
 
 def cut(folded: str) -> Frames | None:
     """What is known of a traceback whose end is missing: whose code ran last; None where the text has no frames."""
+    native = _NATIVE.search(folded)
+    if native:
+        package, whose = _of_file(native["file"], folded)
+        said = f"the exception is raised from {native['function']} at {native['file'].replace(chr(92), '/').rpartition('/')[2]}:{native['line']}"
+        return Frames(package, said, "", whose, why=_CUT_NATIVE, help=_PASTE_ABOVE)
     frames = [_frame(match) for match in _FRAME.finditer(folded)]
     if not frames:
         return None
@@ -143,7 +162,11 @@ def _whose(folded: str, frames: list[_Frame], kind: str) -> tuple[str, str]:
     if not frames:
         module = kind.split(".")[0] if "." in kind else ""
         return _by_name(module, folded) if module else _by_words(folded)
-    file = _deciding(frames).file
+    return _of_file(_deciding(frames).file, folded, kind)
+
+
+def _of_file(file: str, folded: str, kind: str = "") -> tuple[str, str]:
+    """(what raises it, who answers) by the path of the file whose code raises it."""
     if _PLUMBING.search(file):
         return "a Python library", _UNKNOWN
     if _HUB.search(file):

@@ -42,6 +42,7 @@ _COMPILERS = (
 _LIBRARIES = (
     _owner(r"(?i:sage_?attention|\bsageattn)", "SageAttention", "thu-ml/SageAttention"),
     _owner(r"(?i:flash_?infer)|trtllm_(?:batched_gemm|fused_moe|fmha)", "FlashInfer", "flashinfer-ai/flashinfer"),
+    _owner(r"DotProductAttention|Disabling (?:Flash|Fused|Unfused)\w*Attention|\bNVTE_", "Transformer Engine", "NVIDIA/TransformerEngine"),
     _owner(r"TileSchedulerProtocol|flash_(?:fwd|bwd)_|(?i:flash_?attn(?!\w*_v100)|flash-?attention(?!-v100))", "FlashAttention", "Dao-AILab/flash-attention"),
     _owner(r"(?i:deep_?gemm)|csrc/jit_kernels|smxx_layout", "DeepGEMM", "deepseek-ai/DeepGEMM"),
     _owner(r"(?i:flash_?mla)", "FlashMLA", "deepseek-ai/FlashMLA"),

@@ -47,5 +47,5 @@ def _shortened(said: str, pattern: re.Pattern[str]) -> str:
     if len(said) <= _LONGEST:
         return said
     found = pattern.search(said)
-    start = max(0, (found.start() if found else 0) - 20)
+    start = said.rfind(" ", 0, max(0, (found.start() if found else 0) - 20)) + 1
     return said[start : start + _LONGEST]

@@ -125,6 +125,25 @@ ENTRIES = (
         instead_of=("cpp.other-error", "cpp.instantiation", "elsewhere.compile"),
     ),
     known(
+        "cpp.header-alone",
+        r"include/(?P<header>(?:cute|cutlass)/[\w/.]+\.(?:hpp|h))(?:\([0-9]+\)|:[0-9]+:[0-9]+): error: '?\"?(?P<what>\w+)'?\"? is not a (?:class )?template",
+        "{header} uses {what}, which is not declared before it",
+        "Headers of CuTe and CUTLASS lean on others: a part that is included alone, before the header that declares {what}, does not compile. Or the header that declares it is another one than meant: of an older CUTLASS, or a file of the same name earlier on the include path.",
+        "Include <cute/tensor.hpp> (of CUTLASS 2.x <cutlass/cutlass.h> and the device's header) before {header}; nvcc -H prints which files are read. The first error of the log tells, those below follow from it",
+        (
+            "cutlass/include/cute/util/print_tensor.hpp(84): error: smem_ptr_flag_bits is not a template",
+            issue(2637),
+        ),
+        instead_of=(
+            "cpp.header-mix",
+            "cpp.language",
+            "cpp.other-error",
+            "cpp.instantiation",
+            "elsewhere.compile",
+            "cpp.template-arguments",
+        ),
+    ),
+    known(
         "cpp.header-mix",
         r"include/(?:cute|cutlass)/[\w/.]+\([0-9]+\): error: (?:name followed by \"::\" must be a class or namespace name|namespace \"(?P<space>[\w:]+)\" has no member)"
         r"|include/(?:cute|cutlass)/[\w/.]+:[0-9]+:[0-9]+: error: (?:no (?:type|template|member) named|use of undeclared identifier)",

@@ -16,7 +16,7 @@ _PREFIX = r"(?:CUDA (?:runtime |driver )?[Ee]rror(?: code)?[: #=]{1,3}|[Ii]nvali
 
 def codes(*numbers: int) -> str:
     """The pattern of these numbers where a text prints them alone: "CUDA error 9 at k.cu:604", "(error 912)"."""
-    return _PREFIX + "(?:" + "|".join(map(str, numbers)) + r")\b"
+    return _PREFIX + "(?:" + "|".join(map(str, numbers)) + r")\b(?!\.[0-9])"
 
 
 def _family(name: str, numbers: tuple[int, ...], names: str, words: str, title: str, cause: str, remedy: str, example: str,

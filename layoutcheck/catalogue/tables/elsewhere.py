@@ -184,7 +184,7 @@ ENTRIES = (
         "the module {module} is not found",
         "It is not installed in the Python that runs, or the program is not started from the folder that holds it.",
         "python -m pip install the package that has it (python -c 'import sys; print(sys.executable)' names the Python), or start from the "
-        "project's root",
+        "project's root. While a package is built (pip install, setup.py), the build's own environment lacks it: install {module} first and add --no-build-isolation",
         (
             "ModuleNotFoundError: No module named 'lit_gpt.model_all_replaced'",
             issue(295, "NVIDIA/TransformerEngine"),
