@@ -6,8 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from layoutcheck.catalogue import refused, tables
+from layoutcheck.catalogue import reasons, refused, tables
 from layoutcheck.catalogue.entry import ELSEWHERE, Known
+from layoutcheck.catalogue.reasons.reason import Reason
 
 _PAGE = """# Errors, explained
 
@@ -41,9 +42,20 @@ kept as a test (`tests/data/reported.jsonl`).
 {rows}
 """
 
+_FAMILIES = """## Families of the DSL's messages
+
+A message of the DSL that has no entry of its own is answered by its family. With the DSL installed, the
+answer also names the function, the condition under which it raises, and what the message and the function's
+documentation say of the arguments.
+
+| a message of the family | cause | what helps |
+| --- | --- | --- |
+"""
+
 _KINDS = """## Kinds of refusal
 
-A message of the DSL that has no entry of its own is answered by its kind, and by the operation that refuses.
+A message of the DSL that has neither an entry nor a family is answered by its kind, and by the operation
+that refuses.
 
 """
 
@@ -61,6 +73,7 @@ def catalogue_page() -> str:
     parts = [_PAGE]
     for heading, entries in _SECTIONS.items():
         parts += [f"## {heading}\n", *map(_entry, entries)]
+    parts.append(_FAMILIES + "\n".join(map(_family, (*reasons.OF_PYTHON, *reasons.OF_LIBRARY))) + "\n")
     kinds = "\n".join(f"| {kind.name} | {kind.cause} |" for kind in refused.KINDS)
     parts.append(f"{_KINDS}| kind | cause |\n| --- | --- |\n{kinds}\n")
     parts.append(_samples(json.loads(_EVIDENCE.read_text())))
@@ -74,6 +87,12 @@ def _samples(found: dict[str, Any]) -> str:
         share = f"{one['right']} ({one['right'] / one['texts']:.0%})"
         rows.append(f"| {one['of']} | {one['texts']} | {share} | {one['failed_by']} |")
     return _SAMPLES.format(what=found["what"].capitalize(), rows="\n".join(rows))
+
+
+def _family(one: Reason) -> str:
+    """A row of the table of families."""
+    cells = (f"`{_line(one.example)}`", one.cause, f"{one.helps}.")
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 
 def _entry(entry: Known) -> str:

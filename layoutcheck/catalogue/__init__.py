@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from layoutcheck.brackets import closing
 from layoutcheck.catalogue import (
+    coded,
     conditions,
     cpp_types,
     demands,
@@ -19,6 +20,7 @@ from layoutcheck.catalogue import (
     installed,
     owners,
     raised,
+    reasons,
     refused,
     tables,
     telling,
@@ -44,6 +46,7 @@ _PORT = next(
 )  # which other compilers print
 _OTHER = next(entry for entry in tables.DSL if entry.name == "dsl.other-exception")
 _NAME = next(entry for entry in tables.DSL if entry.name == "dsl.name-undefined")
+_VERIFIER = next(entry for entry in tables.DSL if entry.name == "dsl.other-verifier")
 _COMPANION = next(entry for entry in tables.DSL if entry.name == "dsl.companion-version")
 _HEAD, _TAIL = (
     1 << 15,
@@ -58,6 +61,11 @@ _WRONG = re.compile(
     r"(?i)error|fail|exception|fault|abort|fatal|crash|assert|unable|cannot|unsupported|not support|invalid|illegal|unreachable"
     r"|can't|could not|not found|no suitable|no such|mismatch|undefined"
 )
+_SAID = re.compile(r"\b(?:error|warning): (?:unknown: )?|\bop ")
+_WORDS = re.compile(
+    r"(?i)\b(?:[tsgr]mem|tma|im2col|gather4|scatter4|k-major|num_cta|vec_size|sf_?\w*|shape_?[mnk]|s2t|[ug]?mma\w*|ldsm|stsm|utccp|memref|copy_bits|swizzle|coord\w*|tiler|layouts?|fragments?|cluster"
+    r"|multimem\S*|mbarrier\S*|tcgen05\S*|pred|smem_desc\w*|atom|composition|scale|rank)\b|\[C[0-9]+\]|[A-D] to have rank|expects A/B"
+)  # of CuTe's compiler
 _OF_DSL = re.compile(r"cutlass|\bcute|\bDSL")
 _PLAIN = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"")  # quotes as a web page prints them
 _GROUP = re.compile(r"\{(\w+)\}")
@@ -102,9 +110,16 @@ def answers(text: str, place: str | None = None) -> list[Answer]:
     found = [match for match in found if match[0].name not in better]
     kept = [match for match in found if not match[0].general]
     if not kept and not any(entry is _CODED for entry, _ in found):
-        statement = raised.find(folded)
-        if statement and not _anothers(folded):
+        statement = None if _anothers(folded) else raised.find(folded)
+        if statement:
             return [_of_statement(statement, folded, place)]
+        uncoded = None if _anothers(folded) else coded.find(folded)
+        if uncoded:
+            return [_of_parts(_CODED, _of_code(uncoded), uncoded.said, folded, place)]
+    verified = None if found else _verified(folded)
+    if verified:
+        parts = {"said": verified, "cause": refused.cause(verified), "help": refused.remedy(verified)}
+        return [_of_parts(_VERIFIER, parts, verified, folded, place)]
     traceback = None if found else frames.find(folded)
     if traceback and traceback.at:
         return [_of_assertion(traceback, folded, place)]
@@ -136,21 +151,50 @@ def _anothers(folded: str) -> bool:
 
 def _of_statement(statement: raised.Raised, folded: str, place: str | None) -> Answer:
     """The answer to a message that a statement of the installed DSL raises."""
-    entry = compiler.RAISED if statement.kernel else elsewhere.RAISED
-    statement = statement._replace(said=refused.message(statement.said))
-    parts = {"said": statement.said, "function": statement.function, "place": statement.place}
-    parts["when"] = f" where `{statement.condition}`" if statement.condition else ""
-    where = "" if " (or " in statement.function else f"{statement.place} {statement.function}"
-    parts["cause"] = refused.cause(statement.said)
-    parts["help"] = refused.remedy(statement.said, where)
-    return _of_parts(entry, parts, statement.said, folded, place)
+    said, where = refused.message(statement.said), f"{statement.place} {statement.function}"
+    known = reasons.find(said, where)
+    entry = compiler.RAISED if statement.kernel or known else elsewhere.RAISED
+    parts = {"said": said, "function": statement.called, "place": statement.place}
+    parts["when"] = _when(statement)
+    parts["cause"] = refused.cause(said, where)
+    parts["help"] = refused.remedy(said, where)
+    if known is None and statement.asked:
+        parts["help"] = f"Call it so that {statement.asked}. {parts['help']}"
+    answer = _of_parts(entry, parts, said, folded, place)
+    return replace(answer, facts=(*statement.described, *answer.facts))
+
+
+def _verified(folded: str) -> str | None:
+    """The message of a verifier of the DSL's library that stands in the text by itself; None where there is none."""
+    if _anothers(folded) or owners.another_compiler(folded):
+        return None
+    for start in (0, *(match.end() for match in _SAID.finditer(folded))):
+        said = refused.message(folded[start : start + _MOST_QUOTED])
+        family = next((one for one in reasons.OF_LIBRARY if one.words.match(said)), None)
+        if family and (_OF_DSL.search(folded) or _WORDS.search(said)):
+            return said
+    return None
+
+
+def _of_code(found: coded.Coded) -> dict[str, str]:
+    """The parts of the answer to a coded error whose text lacks its code."""
+    fix = found.fix or "The message names the statement"
+    return {**found._asdict(), "fix": fix, "cause": coded.cause(found.code)}
+
+
+def _when(statement: raised.Raised) -> str:
+    """On which condition a statement is reached, with what the message prints of it."""
+    told = statement.told or (f"`{statement.condition}`" if statement.condition else "")
+    values = ", ".join(statement.values)
+    return (f" where {told}" if told else "") + (f". Here {values}" if values else "")
 
 
 def _of_assertion(found: frames.Frames, folded: str, place: str | None) -> Answer:
     """The answer to an assertion of the DSL's Python that has no message."""
     parts = {"said": found.said, "function": found.function, "at": found.at, "place": found.place}
-    parts["cause"] = refused.cause(found.said)
-    parts["help"] = refused.remedy(found.said, f"{found.at} {found.function}")
+    where = f"{found.at} {found.function}"
+    parts["cause"] = refused.cause(found.said, where)
+    parts["help"] = refused.remedy(found.said, where)
     return _of_parts(compiler.ASSERTED, parts, found.said, folded, place)
 
 
@@ -223,12 +267,16 @@ def _answer(entry: Known, match: re.Match[str], folded: str, place: str | None) 
     if "said" in groups and entry in tables.DSL:
         groups["said"] = refused.message(groups["said"])
         groups["help"] = refused.remedy(groups["said"], groups.get("op", ""))
-    if "{cause}" in entry.cause:
+    if entry is _CODED:
+        groups["cause"] = coded.cause(groups["code"])
+    if "{cause}" in entry.cause and "cause" not in groups:
         said, path = (
             groups.get("said") or groups.get("source") or groups.get("message", ""),
             groups.get("op") or groups.get("room", ""),
         )
-        groups["cause"] = cpp_templates.cause(said, path) if entry in tables.CPP else refused.cause(said)
+        groups["cause"] = (
+            cpp_templates.cause(said, path) if entry in tables.CPP else refused.cause(said, path)
+        )
         groups.setdefault("help", cpp_templates.helps(path))
     if entry is _CODE_ALONE and "named" in groups:
         groups["code"] = groups.pop("named")

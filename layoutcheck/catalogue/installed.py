@@ -14,8 +14,10 @@ _PACKAGE = "nvidia_cutlass_dsl"
 _CATALOGUE = "base_dsl/diagnostics.py"  # the DSL's own errors by code, since 4.8
 _MOST_FOUND = 12
 _MOST_MEMBERS = 40
+_MOST_LISTED = 120  # characters of a constant's members
 _IMPLICIT = ("loc", "ip")  # places in the IR, which no user gives
-_FIELD = re.compile(r"`?\{\w+\}`?")
+_FIRST = re.compile(r".{0,160}?(?:[.;] |$)|.{0,160}(?= )|.{0,160}")
+_FIELD = re.compile(r"`\{\w+\}`|\{\w+\}")
 
 
 @lru_cache(maxsize=1)
@@ -58,6 +60,62 @@ def _definitions(tree: ast.AST, name: str, owner: str = "") -> Iterator[tuple[st
             yield owner, node
         elif isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
             yield from _definitions(node, name, f"{node.name}.")
+
+
+def parameter(path: str, text: str, line: int, name: str) -> str:
+    """The first sentence that the documentation of the function or class around a line has about a parameter."""
+    around = [
+        node
+        for node in ast.walk(_parsed(path, text))
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+        and node.lineno <= line <= (node.end_lineno or line)
+    ]
+    for node in reversed(around):
+        said = re.search(
+            rf"^\s*(?::param (?:[\w.]+ )?{name}:|{name} ?(?:\([^)\n]*\))?:) *(?P<text>.+(?:\n(?!\s*(?::|\w+ ?(?:\([^)\n]*\))?:|$)).+)*)",
+            ast.get_docstring(node) or "",
+            re.MULTILINE,
+        )
+        if said:
+            return _FIRST.match(" ".join(said["text"].replace("`", "").split()))[0].rstrip(". ")  # type: ignore[index]
+    return ""
+
+
+def callers(path: str, text: str, name: str) -> tuple[str, ...]:
+    """The public functions of a file that call a function of it, each as "make_tensor" or "Tensor.store"."""
+    found: dict[str, None] = {}
+    for owner in ast.walk(_parsed(path, text)):
+        body = owner.body if isinstance(owner, ast.ClassDef | ast.Module) else ()
+        prefix = f"{owner.name.lstrip('_')}." if isinstance(owner, ast.ClassDef) else ""
+        for function in body:
+            if not isinstance(function, ast.FunctionDef) or function.name == name:
+                continue
+            calls = (node for node in ast.walk(function) if isinstance(node, ast.Call))
+            if any(name in (getattr(call.func, "id", ""), getattr(call.func, "attr", "")) for call in calls):
+                made = function.name in ("__init__", "__post_init__") and prefix
+                found.setdefault(prefix.rstrip(".") if made else prefix + function.name)
+    return tuple(one for one in found if not one.rpartition(".")[2].startswith("_"))
+
+
+def constant(path: str, text: str, name: str) -> str:
+    """The members of a constant of a file, where it is written as a short list of them; "" for any other."""
+    for node in _parsed(path, text).body:
+        target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+        if not isinstance(target, ast.Name) or target.id != name:
+            continue
+        made = getattr(node, "value", None)
+        if isinstance(made, ast.Call) and len(made.args) == 1:  # frozenset({...})
+            made = made.args[0]
+        values = made.keys if isinstance(made, ast.Dict) else getattr(made, "elts", [made])
+        listed = [ast.unparse(one) for one in values if isinstance(one, ast.Constant | ast.Attribute)]
+        return ", ".join(listed) if listed and len(", ".join(listed)) <= _MOST_LISTED else ""
+    return ""
+
+
+@lru_cache(maxsize=32)
+def _parsed(path: str, text: str) -> ast.Module:
+    """A file's tree; `path` keeps the answers apart."""
+    return ast.parse(text)
 
 
 @lru_cache(maxsize=16)
@@ -148,8 +206,8 @@ def _parameters(node: ast.stmt) -> str:
 
 
 @lru_cache(maxsize=1)
-def _advice() -> dict[str, str]:
-    """The first suggestion of each of the DSL's coded errors."""
+def _coded() -> dict[str, tuple[str, str]]:
+    """(message, first suggestion or "") of each of the DSL's coded errors."""
     made = {}
     for path, text in files():
         if not path.endswith(_CATALOGUE):
@@ -160,11 +218,26 @@ def _advice() -> dict[str, str]:
                     said, fixes = ast.literal_eval(statement.value)
                 except (ValueError, TypeError, SyntaxError):
                     continue
-                if isinstance(said, str) and isinstance(fixes, tuple) and fixes:
-                    made[statement.targets[0].id] = str(fixes[0])
+                if isinstance(said, str) and isinstance(fixes, tuple):
+                    made[statement.targets[0].id] = (said, str(fixes[0]) if fixes else "")
     return made
+
+
+def coded() -> dict[str, str]:
+    """The message of each of the DSL's coded errors, with "{name}" for its values."""
+    return {code: said for code, (said, _) in _coded().items()}
+
+
+def suggestion(code: str) -> str:
+    """What the DSL suggests for an error of its own under this code, with "{name}" for values; "" where it is not known."""
+    return _coded().get(code, ("", ""))[1]
 
 
 def advice(code: str) -> str:
     """What the DSL suggests for an error of its own under this code; "" where it is not known."""
-    return _FIELD.sub("it", _advice().get(code, "")).rstrip(".")
+    return plain(suggestion(code))
+
+
+def plain(said: str) -> str:
+    """A suggestion without the fields for which there is no value."""
+    return _FIELD.sub("it", said).rstrip(".")

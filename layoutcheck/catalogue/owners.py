@@ -37,7 +37,7 @@ _COMPILERS = (
     _owner(r"ggml|llama\.cpp", "llama.cpp", "ggml-org/llama.cpp"),
     _owner(r"(?<!class )'(?:stablehlo|mhlo|linalg|tensor|tosa|torch|iree\w*|flow|stream|hal|bufferization|ttg|ttng|tt|triton\w*|amdgpu|rocdl)\.\w",
            "another MLIR compiler", "the project whose command prints it (IREE: iree-org/iree, XLA: openxla/xla, Triton: triton-lang/triton)"),
-    _owner(r"memref<|#gpu\.address_space", "an MLIR compiler", "the project whose command prints it (JAX's Mosaic GPU: jax-ml/jax, IREE: iree-org/iree)"),
+    _owner(r"(?<![.\w])memref<|#gpu\.address_space", "an MLIR compiler", "the project whose command prints it (JAX's Mosaic GPU: jax-ml/jax, IREE: iree-org/iree)"),
 )  # fmt: skip
 _LIBRARIES = (
     _owner(r"(?i:sage_?attention|\bsageattn)", "SageAttention", "thu-ml/SageAttention"),

@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from layoutcheck.catalogue.installed import files, short
+from layoutcheck.catalogue.guards import Guard
+from layoutcheck.catalogue.installed import callers, constant, files, parameter, short
 
 _SPACE = re.compile(r"\s+")
 _SAID = re.compile(r"(?:Error|Exception|\berror): (?:Error: )?(?=\S)")
@@ -21,9 +22,20 @@ _MOST_SAID = 8  # messages of one text that are looked for
 _MOST_FILES = 4  # that are parsed for one message: those with most of its words
 _LONGEST = 600  # characters of a message
 _FEWEST_LETTERS = 14  # of a statement's own words: "Not supported." would match anything
+_FEWEST_NAMED = 5  # where the text names the file
 _FEW_LETTERS = 20  # below which a message that begins with a value must also end where the statement does
 _END = re.compile(r"[.!]? ?(?:$|-->|Traceback|File \"|suggestion:|note:|\S+\.py:[0-9])")
 _HOLE = ".{0,400}?"
+_VALUE = re.compile(
+    r".{0,80}?(?=\.? ?(?:$|-->|Traceback|File \"|suggestion:|note:|Error Code)|[.,;]? \S+\.py:[0-9])|.{0,80}"
+)
+_CLASS = re.compile(r"<class '(?:[\w.]*\.)?_?(\w+)'>")
+_CONSTANT = re.compile(r"(?<![\w.])_?[A-Z][A-Z0-9]*_[A-Z0-9_]+\b(?!\.)")
+_NAMED = re.compile(r"[A-Za-z_][\w.]*|(?:rank|len|size|depth|type)\([\w.]+\)")
+_LONGEST_NAME, _LONGEST_VALUE = 40, 90  # characters
+_MOST_DESCRIBED, _MOST_CALLERS = 2, 3
+_OPERATORS = {"__getitem__": "{}[...]", "__setitem__": "{}[...] = value"}
+_CONSTRUCTORS = ("__post_init__", "__new__", "_verify", "_make_trait", "_to_ir", "__call__")
 _EXPECTS = re.compile("[Ee]xpect(?:s|ed)")  # which one is worded so changes from version to version
 _PYTHONS = re.compile(
     r"\S{1,200}\(\) (?:got an unexpected|got multiple|missing [0-9]|takes )"
@@ -38,11 +50,16 @@ _OWN_CODE = (
 )  # parts of the DSL that know of layouts
 
 
+_ALWAYS = Guard()
+
+
 class Raised(NamedTuple):
     """A statement of the DSL that raises a message.
 
     `place` is "cute/core.py:17", `function` the function around it, `condition` the Python expression that is true
-    where it raises ("" where there is none); `kernel` whether the file is about layouts, copies and barriers.
+    where it raises ("" where there is none), `told` and `asked` that condition and its opposite as sentences ("" where there
+    is no short one); `values` what the message prints of the call ("begin is 2"), `described` what the DSL's documentation
+    says of the parameters in the condition; `called` the function as a program calls it; `kernel` whether the file is about layouts, copies and barriers.
     """
 
     said: str
@@ -50,6 +67,25 @@ class Raised(NamedTuple):
     function: str
     condition: str
     kernel: bool
+    told: str = ""
+    asked: str = ""
+    values: tuple[str, ...] = ()
+    described: tuple[str, ...] = ()
+    called: str = ""
+
+
+class _Statement(NamedTuple):
+    """One `raise` or `assert`: its message in parts (None for a value), and where it stands.
+
+    `pieces` are what a text must hold to be it, `holes` what each value is.
+    """
+
+    template: list[str | None]
+    pieces: list[str]
+    holes: list[str]
+    function: str
+    guard: Guard
+    line: int
 
 
 def find(folded: str) -> Raised | None:
@@ -63,16 +99,30 @@ def find(folded: str) -> Raised | None:
         found = _search(folded[at : at + _LONGEST])
         if found:
             return _chosen(found, folded)
-    return None
+    return next(
+        (one for at in reversed(starts) for one in _in_named_files(folded[at : at + _LONGEST], folded)), None
+    )
+
+
+def _in_named_files(message: str, folded: str) -> Iterator[Raised]:
+    """The statements with a short message, which any program could raise, in the DSL's files that the text's frames name."""
+    for path, text in files():
+        if f"cutlass/{short(path)}" in folded:
+            yield from (raised for _, raised in _statements(path, text, message, named=True))
 
 
 def _chosen(found: list[Raised], folded: str) -> Raised:
     """The statement whose function the text names; where several fit alike, the first with the others' functions."""
     most = max(_named(one, folded) for one in found)
     fitting = [one for one in found if _named(one, folded) == most]
-    functions = list(dict.fromkeys(one.function for one in fitting))
+    functions = list(dict.fromkeys(one.called for one in fitting))
     others = f" (or {', '.join(functions[1:3])})" if len(functions) > 1 else ""
-    return fitting[0]._replace(function=functions[0] + others)
+    alike = len({one.told for one in fitting}) == 1
+    return fitting[0]._replace(
+        called=functions[0] + others,
+        told=fitting[0].told if alike else "",
+        condition=fitting[0].condition if alike else "",
+    )
 
 
 def _named(one: Raised, folded: str) -> int:
@@ -138,38 +188,85 @@ def _speaking() -> tuple[tuple[str, str, str], ...]:
     )
 
 
-def _statements(path: str, text: str, message: str) -> Iterator[tuple[int, Raised]]:
-    """The statements of one file whose message fits, each with the number of its own letters that fit."""
-    for template, pieces, function, condition, line in _messages(path, text):
-        if not all(piece in message for piece in pieces):
+def _statements(path: str, text: str, message: str, *, named: bool = False) -> Iterator[tuple[int, Raised]]:
+    """The statements of one file whose message fits, each with the number of its own letters that fit.
+
+    Of a file that the text names, those with few letters of their own fit as well.
+    """
+    for statement in _messages(path, text):
+        template = statement.template
+        if not all(piece in message for piece in statement.pieces):
             continue
         weight = sum(letter.isalpha() for part in template if part for letter in part)
-        if weight < _FEWEST_LETTERS:
+        if weight < (_FEWEST_NAMED if named else _FEWEST_LETTERS):
             continue
-        pattern = "".join(_HOLE if part is None else re.escape(part) for part in template)
+        pattern = "".join(f"({_HOLE})" if part is None else re.escape(part) for part in template)
         pattern = _EXPECTS.sub(_EXPECTS.pattern, pattern)
         match = re.match(pattern, message, re.DOTALL)
-        whole = weight >= _FEW_LETTERS or template[0] is not None
+        whole = weight >= _FEWEST_LETTERS and (weight >= _FEW_LETTERS or template[0] is not None)
         if match and (whole or template[-1] is None or _END.match(message, match.end())):
             kernel = any(part in path for part in _OWN_CODE)
-            said = match[0] + message[match.end() :].partition(" Traceback")[0][:80] * (template[-1] is None)
-            yield weight, Raised(said.strip(), f"{short(path)}:{line}", function, str(condition), kernel)
+            behind = _VALUE.match(message, match.end()) if template[-1] is None else None
+            last = behind[0] if behind else ""
+            found = [*match.groups()[:-1], match[match.lastindex] + last] if match.lastindex else []
+            yield (
+                weight,
+                Raised(
+                    (match[0] + last).strip(),
+                    f"{short(path)}:{statement.line}",
+                    statement.function,
+                    str(statement.guard),
+                    kernel,
+                    _spelled(path, text, statement.guard.told()),
+                    _spelled(path, text, statement.guard.asked()),
+                    tuple(_values(statement.holes, found)),
+                    tuple(_described(path, text, statement)),
+                    _called(path, text, statement.function),
+                ),
+            )
 
 
-@lru_cache(maxsize=256)
-def _messages(path: str, text: str) -> tuple[tuple[list[str | None], list[str], str, _Condition, int], ...]:
-    """(message, its fixed parts, function, condition, line) of each statement that raises words of its own."""
-    try:
-        tree = ast.parse(text)
-    except SyntaxError:
-        return ()
-    bound = _bound(tree)
-    read = (
-        (made, _pieces(made), function, condition, node.lineno)
-        for node, function, condition in _walk(tree)
-        if not function.endswith("__getattr__") and (made := _template(node, bound))  # Python's own words
-    )
-    return tuple(read)
+def _called(path: str, text: str, function: str) -> str:
+    """The function as a program calls it: its class for a constructor, and who calls it for one that is the DSL's own."""
+    owner, _, name = function.rpartition(".")
+    owner = owner.rpartition(".")[2].lstrip("_")
+    if name in _OPERATORS:
+        return _OPERATORS[name].format(owner)
+    if name in _CONSTRUCTORS and owner:
+        return owner
+    if not name.startswith("_") or name.startswith("__"):
+        return function.lstrip("_")
+    return " or ".join(callers(path, text, name)[:_MOST_CALLERS]) or function
+
+
+def _spelled(path: str, text: str, said: str) -> str:
+    """The sentence with the values of the file's constants in the place of their names: "1, 2, 4" for _VALID_NUM."""
+    for name in _CONSTANT.findall(said):
+        values = constant(path, text, name)
+        if values:
+            said = said.replace(name, values)
+    return said
+
+
+def _values(holes: list[str], found: list[str]) -> Iterator[str]:
+    """What the message prints of the call: "begin is 2", "src is a tuple"; a computed sentence is left out."""
+    for hole, value in dict(zip(holes, found, strict=False)).items():
+        value = value.strip()
+        kind = _CLASS.fullmatch(value)
+        if len(hole) > _LONGEST_NAME or not 0 < len(value) <= _LONGEST_VALUE:
+            continue
+        if hole.startswith("type(") and kind:
+            yield f"{hole[5:].partition(')')[0].removeprefix('self.')} is of type {kind[1]}"
+        elif _NAMED.fullmatch(hole):
+            yield f"{hole.removeprefix('self.')} is {value}"
+
+
+def _described(path: str, text: str, statement: _Statement) -> Iterator[str]:
+    """What the documentation of the function says of the parameters that the condition asks about."""
+    for name in statement.guard.names()[:_MOST_DESCRIBED]:
+        said = parameter(path, text, statement.line, name)
+        if said:
+            yield f"{name}: {said}"
 
 
 def _pieces(template: list[str | None]) -> list[str]:
@@ -177,41 +274,73 @@ def _pieces(template: list[str | None]) -> list[str]:
     return [piece for part in template if part for piece in _EXPECTS.split(part)]
 
 
-class _Condition(NamedTuple):
-    """A test of an `if` or an `assert`, and whether the statement is reached where it holds."""
-
-    test: ast.expr | None = None
-    holds: bool = True
-
-    def __str__(self) -> str:
-        if self.test is None:
-            return ""
-        return ast.unparse(self.test) if self.holds else f"not ({ast.unparse(self.test)})"
-
-
-_ALWAYS = _Condition()
+@lru_cache(maxsize=256)
+def _messages(path: str, text: str) -> tuple[_Statement, ...]:
+    """Each statement of a file that raises a message of its own words."""
+    try:
+        tree = ast.parse(text)
+    except SyntaxError:
+        return ()
+    bound = _bound(tree)
+    return tuple(
+        _Statement(made, _pieces(made), _holes(node, bound), function, guard, node.lineno)
+        for node, function, guard in _walk(tree)
+        if not function.endswith("__getattr__") and (made := _template(node, bound))  # Python's own words
+    )
 
 
 def _walk(
-    node: ast.AST, function: str = "", condition: _Condition = _ALWAYS
-) -> Iterator[tuple[ast.Raise | ast.Assert, str, _Condition]]:
+    node: ast.AST, function: str = "", guard: Guard = _ALWAYS
+) -> Iterator[tuple[ast.Raise | ast.Assert, str, Guard]]:
     """Every raise and assert with the function and the condition around it."""
     if isinstance(node, ast.Raise):
-        yield node, function, condition
+        yield node, function, guard
     elif isinstance(node, ast.Assert):
         never = isinstance(node.test, ast.Constant)  # assert False
-        yield node, function, condition if never else _Condition(node.test, holds=False)
+        yield node, function, guard if never else Guard(((node.test, False),))
     elif isinstance(node, ast.If):
-        for branch, holds in ((node.body, True), (node.orelse, False)):
-            for statement in branch:
-                yield from _walk(statement, function, _Condition(node.test, holds))
+        yield from _in_branches(node, function)
+    elif isinstance(node, ast.Try):
+        yield from _in_body(node.body, function, guard)
+        tried = ast.unparse(node.body[-1]).replace("self.", "")
+        for handler in node.handlers:
+            yield from _in_body(handler.body, function, Guard(failed=tried.removeprefix("return ")))
+        for part in (node.orelse, node.finalbody):
+            yield from _in_body(part, function, guard)
     else:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            condition = _ALWAYS
+            guard = Guard()
             if node.name != "__init__":
                 function = f"{function}.{node.name}" if function else node.name
-        for inner in _inside(node):
-            yield from _walk(inner, function, condition)
+        yield from _in_body(list(_inside(node)), function, guard)
+
+
+def _in_branches(
+    node: ast.If, function: str, passed: tuple[tuple[ast.expr, bool], ...] = ()
+) -> Iterator[tuple[ast.Raise | ast.Assert, str, Guard]]:
+    """The statements of a chain of `if` and `elif`; its `else` is reached where none of them holds."""
+    yield from _in_body(node.body, function, Guard(((node.test, True),)))
+    passed = ((node.test, False), *passed)
+    if len(node.orelse) == 1 and isinstance(node.orelse[0], ast.If):
+        yield from _in_branches(node.orelse[0], function, passed)
+    else:
+        yield from _in_body(node.orelse, function, Guard(passed))
+
+
+def _in_body(
+    body: list[ast.stmt] | list[ast.AST], function: str, guard: Guard
+) -> Iterator[tuple[ast.Raise | ast.Assert, str, Guard]]:
+    """The statements of one block. What stands behind `if x: return` is reached where x does not hold."""
+    passed: tuple[tuple[ast.expr, bool], ...] = ()
+    for statement in body:
+        behind = Guard(passed) if passed and isinstance(statement, ast.Raise) and not guard.tests else guard
+        yield from _walk(statement, function, behind)
+        if (
+            isinstance(statement, ast.If)
+            and isinstance(statement.body[-1], ast.Return)
+            and not statement.orelse
+        ):
+            passed = ((statement.test, False), *passed)
 
 
 def _inside(node: ast.AST) -> Iterator[ast.AST]:
@@ -242,10 +371,7 @@ def _template(
     node: ast.Raise | ast.Assert, bound: dict[str, list[tuple[int, bool, ast.expr]]] | None = None
 ) -> list[str | None] | None:
     """The message as its literal parts, with None for what is computed; None where it has no text of its own."""
-    if isinstance(node, ast.Assert):
-        given = node.msg
-    else:
-        given = node.exc.args[0] if isinstance(node.exc, ast.Call) and node.exc.args else None
+    given = _given(node)
     if isinstance(given, ast.Name):
         parts: list[str | None] = []
         for line, extends, value in sorted((bound or {}).get(given.id, ()), key=lambda one: one[0]):
@@ -253,6 +379,28 @@ def _template(
                 parts = [*(parts if extends else ()), *(_literal(value) or [None])]
         return _trimmed(parts)
     return _trimmed(_literal(given))
+
+
+def _holes(node: ast.Raise | ast.Assert, bound: dict[str, list[tuple[int, bool, ast.expr]]]) -> list[str]:
+    """What each computed part of the message is, in Python."""
+    given = _given(node)
+    values = [given]
+    if isinstance(given, ast.Name):
+        made = sorted(bound.get(given.id, ()), key=lambda one: one[0])
+        values = [value for line, _, value in made if line < node.lineno]
+    return [
+        ast.unparse(part.value) if isinstance(part, ast.FormattedValue) else ""
+        for value in values
+        for part in (value.values if isinstance(value, ast.JoinedStr) else [])
+        if not isinstance(part, ast.Constant)
+    ]
+
+
+def _given(node: ast.Raise | ast.Assert) -> ast.expr | None:
+    """The expression of the message."""
+    if isinstance(node, ast.Assert):
+        return node.msg
+    return node.exc.args[0] if isinstance(node.exc, ast.Call) and node.exc.args else None
 
 
 def _literal(given: ast.expr | None) -> list[str | None] | None:

@@ -1,6 +1,6 @@
 """What a message of the DSL says when no entry is about it: the kind of refusal, and the operation that refuses.
 
-Both are families. `KINDS` goes by the words of the message (a mode out of range, two ranks that differ), `ROOMS` by the
+`reasons` has families of messages with one cause; what none of them answers is told by its kind. `KINDS` goes by the words of the message (a mode out of range, two ranks that differ), `ROOMS` by the
 operation or the file of the DSL that prints it. Together they give a cause and a place to look for every message.
 """
 
@@ -21,6 +21,7 @@ from layoutcheck.algebra import (
     parse_tree,
 )
 from layoutcheck.algebra.modes import leaves
+from layoutcheck.catalogue import reasons
 from layoutcheck.catalogue.entry import EVALUATE, TRACE
 from layoutcheck.errors import InputError
 
@@ -204,14 +205,20 @@ def kind(said: str) -> Kind | None:
     return next((one for text in texts for one in KINDS if one.words.search(text)), None)
 
 
-def cause(said: str) -> str:
+def cause(said: str, where: str = "") -> str:
     """Why a message of these words is raised."""
+    reason = reasons.find(said, where)
+    if reason:
+        return reason.cause
     found = kind(said)
     return found.cause if found else OTHER
 
 
 def remedy(said: str, where: str = "") -> str:
-    """What to look at: by the operation or the file that refuses, by the kind of the message, or by its words."""
+    """What to change, by the family of the message; else by the operation or file that refuses, by its kind, by its words."""
+    reason = reasons.find(said, where)
+    if reason:
+        return reason.helps
     found = kind(said)
     of_kind = found.helps if found else ""
     helps = _helps(where, ROOMS[:_SPECIFIC]) or of_kind or _helps(where, ROOMS) or _helps(said, ROOMS)

@@ -149,7 +149,7 @@ ENTRIES = (
         r"error\[(?:[\w.]+::)?(?P<code>[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+)\]:? (?P<said>[^\n]{3,240}?)(?= -->| = note:| note:| suggestion:|$|(?<=\.) [A-Z])"
         r"(?:.{0,2000}?suggestion: (?P<fix>[^\n]{5,240}?)\.?(?= suggestion:| File \"| Traceback| = note:|$))?",
         "{said}",
-        "The DSL refuses the program under its code {code}.",
+        "{cause} The DSL's code for it is {code}.",
         "{fix}. NVIDIA's guides to the DSL's control flow and compilation have the background",
         (
             "error[UNSUP_EARLY_EXIT]: Early exit (return) is not allowed in `k`. A staged for/while/if runs as a whole, so it "

@@ -1,0 +1,225 @@
+"""A condition of the DSL's Python as a sentence: what was true of the call when it was refused, and what it asks for."""
+
+from __future__ import annotations
+
+import ast
+from typing import NamedTuple
+
+_LONGEST = 160  # characters of a sentence; what is longer is left to its source
+_MOST_PARTS = 3  # of an `and` or an `or`
+_IS, _NOT = {True: "is", False: "is not"}, {True: "", False: "not "}
+_COMPARED: dict[type[ast.cmpop], tuple[str, str]] = {
+    ast.Lt: ("is less than", "is at least"),
+    ast.LtE: ("is at most", "is greater than"),
+    ast.Gt: ("is greater than", "is at most"),
+    ast.GtE: ("is at least", "is less than"),
+    ast.Eq: ("is", "is not"),
+    ast.NotEq: ("is not", "is"),
+    ast.Is: ("is", "is not"),
+    ast.IsNot: ("is not", "is"),
+    ast.In: ("is one of", "is not one of"),
+    ast.NotIn: ("is not one of", "is one of"),
+}
+_MEASURES = {
+    "rank": "the number of modes of",
+    "len": "the length of",
+    "depth": "the depth of",
+    "size": "the size of",
+}
+
+
+class Guard(NamedTuple):
+    """Tests that hold, or do not, where a statement is reached: those of the branches around it, innermost first.
+
+    `failed` is the expression whose exception is handled there, "" outside of a handler.
+    """
+
+    tests: tuple[tuple[ast.expr, bool], ...] = ()
+    failed: str = ""
+
+    def __str__(self) -> str:
+        """The innermost test as Python."""
+        if not self.tests:
+            return ""
+        test, holds = self.tests[0]
+        return ast.unparse(test) if holds else f"not ({ast.unparse(test)})"
+
+    def told(self) -> str:
+        """What was true of the call: "begin is at least end"; "" where there is no short sentence."""
+        if self.failed:
+            return _short(f"`{self.failed}` fails")
+        if not self.tests:
+            return ""
+        return _short(_alternatives(self.tests) or _clause(*self.tests[0]))
+
+    def asked(self) -> str:
+        """What the call must be instead; "" where there is no short sentence."""
+        if self.failed or not self.tests:
+            return ""
+        chosen = _alternatives(self.tests)
+        if chosen:
+            return _short(chosen.replace(" is none of ", " is one of ", 1))
+        test, holds = self.tests[0]
+        return "" if _bare(test) else _short(_clause(test, not holds))
+
+    def names(self) -> tuple[str, ...]:
+        """The names and attributes that the tests ask about: "begin", "end", "num_bits_per_copy"."""
+        found: dict[str, None] = {}
+        for test, _ in self.tests[:1]:
+            for node in ast.walk(test):
+                if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                    found.setdefault(node.attr if node.value.id == "self" else node.value.id)
+                elif isinstance(node, ast.Name):
+                    found.setdefault(node.id)
+        return tuple(found)
+
+
+def _bare(test: ast.expr) -> bool:
+    """Whether a test is a name alone, which says little to who did not write it."""
+    return isinstance(test.operand if isinstance(test, ast.UnaryOp) else test, ast.Name | ast.Attribute)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else ""
+
+
+def _alternatives(tests: tuple[tuple[ast.expr, bool], ...]) -> str:
+    """`x is none of A, B` for the end of a chain of `if x is A: ... elif x is B: ...`; "" for any other chain."""
+    if len(tests) < 2:
+        return ""
+    subjects, values = set(), []
+    for test, holds in reversed(tests):
+        one = None if holds else _choice(test)
+        if one is None:
+            return ""
+        subjects.add(one[0])
+        values.append(one[1])
+    return f"{subjects.pop()} is none of {', '.join(values)}" if len(subjects) == 1 else ""
+
+
+def _choice(test: ast.expr) -> tuple[str, str] | None:
+    """(subject, value) of a test for one value or one type."""
+    if (
+        isinstance(test, ast.Compare)
+        and isinstance(test.ops[0], ast.Is | ast.Eq | ast.In)
+        and len(test.ops) == 1
+    ):
+        return term(test.left), _value(test.comparators[0])
+    if isinstance(test, ast.Call) and _called(test) in ("isinstance", "issubclass") and len(test.args) == 2:
+        return term(test.args[0]), _value(test.args[1])
+    return None
+
+
+def _clause(test: ast.expr, holds: bool) -> str:
+    """A test as a clause, or its negation."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return _clause(test.operand, not holds)
+    if isinstance(test, ast.BoolOp):
+        joint = " and " if isinstance(test.op, ast.And) == holds else " or "
+        parts = [_clause(part, holds) for part in test.values]
+        return joint.join(parts) if len(parts) <= _MOST_PARTS and all(parts) else ""
+    if isinstance(test, ast.Compare):
+        return _comparison(test, holds)
+    if isinstance(test, ast.Call):
+        return _asked_of(test, holds)
+    return _as_written(test, holds)
+
+
+def _comparison(test: ast.Compare, holds: bool) -> str:
+    if len(test.ops) > 1:
+        return f"{'' if holds else 'not: '}{_source(test)}"
+    (operator,), (right,), left = test.ops, test.comparators, test.left
+    if _is_zero(right) and isinstance(operator, ast.Eq | ast.NotEq):
+        whole = isinstance(operator, ast.Eq) == holds
+        if isinstance(left, ast.BinOp) and isinstance(left.op, ast.Mod):
+            return f"{term(left.left)} {_IS[whole]} a multiple of {term(left.right)}"
+        if (
+            isinstance(left, ast.BinOp)
+            and isinstance(left.op, ast.BitAnd)
+            and "- 1" in ast.unparse(left.right)
+        ):
+            return f"{term(left.left)} {_IS[whole]} a power of two"
+    if isinstance(right, ast.Constant) and right.value is None:
+        given = isinstance(operator, ast.IsNot | ast.NotEq) == holds
+        return f"{term(left)} {'is given' if given else 'is not given (None)'}"
+    said = _COMPARED[type(operator)][not holds]
+    return f"{term(left)} {said} {_value(right) if isinstance(operator, ast.In | ast.NotIn) else term(right)}"
+
+
+def _asked_of(test: ast.Call, holds: bool) -> str:
+    name, arguments = _called(test), test.args
+    if name in ("const_expr", "bool") and len(arguments) == 1:
+        return _clause(arguments[0], holds)
+    if name in ("isinstance", "issubclass") and len(arguments) == 2:
+        return f"{term(arguments[0])} {_IS[holds]} {_article(_value(arguments[1]))}"
+    if name == "callable" and arguments:
+        return f"{term(arguments[0])} {_IS[holds]} a function"
+    if name == "hasattr" and len(arguments) == 2 and isinstance(arguments[1], ast.Constant):
+        return f"{term(arguments[0])} {'has' if holds else 'does not have'} .{arguments[1].value!s}"
+    if name == "is_static" and arguments:
+        return f"{term(arguments[0])} {_IS[holds]} known when the program is compiled"
+    if name == "is_weakly_congruent" and len(arguments) == 2:
+        return f"{term(arguments[0])} {_IS[holds]} weakly congruent to {term(arguments[1])}"
+    if name in ("is_integer", "is_int_tuple", "isclass") and arguments:
+        what = {"is_integer": "an integer", "is_int_tuple": "a tuple of integers", "isclass": "a class"}[name]
+        return f"{term(arguments[0])} {_IS[holds]} {what}"
+    if isinstance(test.func, ast.Attribute) and name in ("startswith", "endswith") and len(arguments) == 1:
+        verb = "begins" if name == "startswith" else "ends"
+        return f"{term(test.func.value)} {verb if holds else f'does not {verb[:-1]}'} with {_value(arguments[0])}"
+    return _as_written(test, holds)
+
+
+def _as_written(test: ast.expr, holds: bool) -> str:
+    """A test in Python."""
+    written = _source(test)
+    return f"`{written}` is {'true' if holds else 'false'}"
+
+
+def _source(test: ast.expr) -> str:
+    return ast.unparse(test).replace("self.", "")
+
+
+def term(node: ast.expr) -> str:
+    """A value of a test as it is named to a reader: "begin", "the number of modes of order", "3"."""
+    name = _called(node) if isinstance(node, ast.Call) else ""
+    if isinstance(node, ast.Call) and name in _MEASURES and node.args:
+        mode = next((ast.unparse(one.value) for one in node.keywords if one.arg == "mode"), "")
+        of = f"mode {mode.strip('[]')} of " if mode else ""
+        return f"{_MEASURES[name]} {of}{term(node.args[0])}"
+    if isinstance(node, ast.Call) and name == "type" and node.args:
+        return f"the type of {term(node.args[0])}"
+    return _value(node)
+
+
+def _value(node: ast.expr) -> str:
+    """A constant, a class or a list of them, without the modules that they are of."""
+    if isinstance(node, ast.Tuple | ast.List | ast.Set):
+        return ", ".join(_value(one) for one in node.elts)
+    if isinstance(node, ast.Attribute) and not isinstance(node.value, ast.Call):
+        parts = ast.unparse(node).split(".")
+        if parts[-1] in ("Value", "NumericMeta"):
+            return _CLASSES.get(parts[-1], "value of the compiled program")
+        kept = [part for part in parts if part != "self" and not (part.islower() and part in _MODULES)]
+        return ".".join(kept[-2:])
+    written = ast.unparse(node).replace("self.", "")
+    return _CLASSES.get(written, written)
+
+
+_CLASSES = {
+    "NumericMeta": "number type of the DSL (cutlass.Float16)",
+    "Numeric": "number type of the DSL (cutlass.Float16)",
+}
+_MODULES = {"core", "cute", "base_dsl", "cutlass", "ir", "cuda_driver", "cutlass_arith"}
+
+
+def _article(kind: str) -> str:
+    first = kind.partition(",")[0].lstrip("_")
+    return f"{'an' if first[:1] in 'AEIOaeio' else 'a'} {kind.replace(', ', ' or ')}"
+
+
+def _called(node: ast.Call) -> str:
+    return node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+
+
+def _is_zero(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value == 0

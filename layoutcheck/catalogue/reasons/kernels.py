@@ -1,0 +1,278 @@
+"""What a kernel is built of: MMAs, shared and tensor memory, barriers, pipelines, schedulers of tiles, launch."""
+
+from __future__ import annotations
+
+from layoutcheck.catalogue.entry import TRACE
+from layoutcheck.catalogue.reasons.reason import reason
+
+_UNITS = "`layoutcheck numerics units --arch ARCH` lists the instructions of an architecture"
+
+REASONS = (
+    reason(
+        "cutlass.cute.nvgpu.warpgroup.mma.OperandMajorMode cannot be compared with builtins.str",
+        r"cannot be compared with",
+        "A major mode is compared with something that is not one: a string, or a member of another package's enumeration.",
+        "Compare with cute.nvgpu.OperandMajorMode.K or .MN; utils.LayoutEnum.from_tensor(t).mma_major_mode() gives a tensor's",
+    ),
+    reason(
+        "invalid field, must be one of ['accum_c', 'neg_a', 'neg_b'] or their enum counterparts, but got Field.SFA",
+        r"invalid field, must be one of|expects field to be one of|unsupported field:|the get method for .* is not supported|get\(disable_output_lane\)",
+        "An MMA atom has run-time fields: ACCUMULATE always, NEGATE_A and NEGATE_B for wgmma and tcgen05, SFA and SFB (pointers) for block-scaled ones. This atom does not have the field, or cannot read it back. The Field enumerations of the packages are different.",
+        "Use the Field of the operation's own package: tiled_mma.set(tcgen05.Field.ACCUMULATE, False)",
+    ),
+    reason(
+        "expects value to be a pointer for sf_a, but got _Tensor",
+        r"expects value to be a pointer for",
+        "The scale factors of a block-scaled MMA are set as pointers to tensor memory (tcgen05) or registers.",
+        "Pass the iterator of the slice: tiled_mma.set(tcgen05.Field.SFA, tCtSFA[None, None, k].iterator)",
+    ),
+    reason(
+        "unsupported tcgen05 MMA runtime kwargs: accumulate",
+        r"unsupported tcgen05 .*runtime kwargs|disable_output_lane",
+        "cute.gemm hands its keywords to the MMA atom. tcgen05 takes disable_output_lane alone (4 numbers for one CTA, 8 for two, not for block-scaled MMAs); everything else is a field of the atom.",
+        "tiled_mma.set(tcgen05.Field.ACCUMULATE, value) before the gemm, in the place of a keyword",
+    ),
+    reason(
+        "Invalid CollectorOp value: 'keep'. Valid values are: DISCARD, FILL, USE, LASTUSE",
+        r"CollectorOp|does not support collector ops",
+        "The collector keeps an operand of tcgen05.mma for the next instruction. It has a few named operations, and dense F16, BF16 and TF32 MMAs of Rubin's helper take DISCARD alone.",
+        "Leave the collector arguments away, or pass a member that the message names",
+    ),
+    reason(
+        "unrecognized SMEM layout atom kind",
+        r"unrecognized SMEM layout atom kind",
+        "kind is not a SmemLayoutAtomKind of the package: K_SW128, MN_SW64 and their kin.",
+        "make_smem_layout_atom(tcgen05.SmemLayoutAtomKind.K_SW128, dtype), with the enumeration of the same package; sm90_utils.get_smem_layout_atom chooses by the tile",
+    ),
+    reason(
+        "rank(order)=2 must be equal to rank(mma_tile_shape)-1=3",
+        r"rank\(order\)=.* must be equal to rank\(mma_tile_shape\)|tile_to_mma_shape only supports static",
+        "tile_to_mma_shape(atom, mma_tile_shape, order) tiles the repeats behind the atom's mode; order has one entry for each of them, and all are static.",
+        "Leave order away, or give one number for each mode behind the first (stages included)",
+    ),
+    reason(
+        "cluster_shape_to_tma_atom_A: Unsupported Configuration for SM100 TMA: (2,1,1) and 3:1",
+        r"Unsupported Configuration for SM100 TMA|Dynamic cluster shape or atom SM count",
+        "The TMA operation is chosen by the cluster shape (Python integers) and by the CTAs of one MMA (tiled_mma.thr_id, 1 or 2).",
+        "Pass cluster_shape_mnk as a tuple of Python integers, whose M is a multiple of the MMA's CTAs, and tiled_mma.thr_id",
+    ),
+    reason(
+        "Type mismatch: Float16 != BFloat16",
+        r"^Type (?:width )?mismatch: \S+ != ",
+        "wgmma takes operands of one 16-bit type each; only 8-bit floats may differ.",
+        "Convert one operand, or load both as one type. " + _UNITS,
+    ),
+    reason(
+        "[alignment] a requires the contiguous k dimension to be 16B aligned, but got k=100",
+        r"^\[alignment\]|TMA alignment is not validated",
+        "TMA reads rows of whole 16 bytes: the contiguous extent times the element's bytes is a multiple of 16 (8 elements of 16 bits). The majors are 'm' or 'k' for A, 'n' or 'k' for B, 'm' or 'n' for D.",
+        "Pad the contiguous extent to a multiple of 16 bytes, or take a kernel that loads by cp.async",
+    ),
+    reason(
+        "Int8/Uint8 tcgen05 MMA is not supported on sm_103a",
+        r"Int8/Uint8 tcgen05 MMA is not supported|is not supported on sm_[0-9]+|_intrinsic is not supported on",
+        "This architecture's tensor cores or converters do not have the form: integer tcgen05.mma is on sm_100 and sm_110 families alone.",
+        "Take an 8-bit float MMA, or another architecture's kernel. " + _UNITS,
+    ),
+    reason(
+        "make_trivial_tiled_mma() cannot mix legacy 'ab_dtype' with new 'a_dtype'/'b_dtype' keyword arguments",
+        r"got (?:an unexpected keyword|multiple values for) argument|cannot mix legacy 'ab_dtype'|missing required argument\(s\)|takes at most \S+ positional arguments but",
+        "make_trivial_tiled_mma takes either one ab_dtype (older form) or a_dtype and b_dtype, then the majors, the accumulator, the CTA group and the MMA's M and N.",
+        "Name the arguments and give one of the two forms; help(sm100_utils.make_trivial_tiled_mma) lists them",
+    ),
+    reason(
+        "Only M_MMA=128 is implemented, got 64",
+        r"M_MMA|N_MMA|Unsupported a_raw_dtype",
+        "The metadata of a sparse tcgen05.mma is laid out for M = 128 and for the K of each width: 16 for TF32, 32 for 16 bits, 64 for 8 bits, 128 for 4 bits, counted in elements of A before compression.",
+        "Use an MMA of M 128 in one CTA with the K of its type, and a type among TFloat32, Float16, BFloat16, 8 and 4 bits",
+    ),
+    reason(
+        "thrfrg_SFA: unsupported atom_K=16; SM120 block-scaled atoms use atom_K=32 (mxf8/mxf8f6f4) or atom_K=64 (mxf4/mxf4nvf4)",
+        r"thrfrg_SF[AB]: unsupported atom_K",
+        "The scale factors of sm_120's block-scaled MMAs are partitioned for K = 32 or 64 of the atom.",
+        "Make the tiled MMA of warp.MmaMXF8F6F4Op, MmaMXF4Op or MmaMXF4NVF4Op",
+    ),
+    reason(
+        "tile_shape_mnk[2] must be divisible by blk_sf * mma_ns",
+        r"tile_shape_mnk\[[0-9]\] must be divisible|sf_vec_size must be 16 or 32|^Scale layout must be rank|smem_layout_scale_per_stage|smem size for scale must be",
+        "Scale factors are stored in blocks: 128 rows of M or N, and four factors along K, each of which serves sf_vec_size elements (16 or 32). The tile holds whole blocks.",
+        "Take a tile with M and N multiples of 128 and K a multiple of 4 * sf_vec_size (64 or 128 elements); a scale tensor's tile divides the MMA's tile and holds 128 bytes at least",
+    ),
+    reason(
+        "Expected int, struct, or numeric type, but got <class 'tuple'>",
+        r"Expected int, struct, or numeric type|size must be non-negative|get_kernel_smem_size",
+        "SmemAllocator.allocate takes a number of bytes, a @cute.struct class or an element type; get_kernel_smem_size a kernel that was launched in the trace.",
+        "allocate(SharedStorage) with the decorated class itself; allocate_tensor(dtype, layout, byte_alignment) for a tensor; ask for the size after .launch()",
+    ),
+    reason(
+        "dynamic layout is not supported: (?,64):(64,1)",
+        r"dynamic layout is not supported: |invalid allocation that is not byte-aligned|is not byte-aligned|not byte-aligned\. Please|shape must be positive",
+        "Shared memory is laid out while compiling: a static layout, whose bits are whole bytes (an even number of 4-bit elements).",
+        "Make the tile's layout of Python integers, and pad elements narrower than a byte to whole bytes",
+        where=r"memory/smem|array\.py|gpu_ops",
+        at="memory/smem.py:1",
+    ),
+    reason(
+        "Unsupported compute capability: sm_90",
+        r"Unsupported compute capability|Lack smem capacity info|Unsupported Rubin resource architecture",
+        "The table of capacities does not have this name of an architecture; those of tensor memory have sm_100 and its kin alone.",
+        "Pass a name as 'sm_100' or 'sm_90' (utils.get_smem_capacity_in_bytes), and tensor memory's functions on Blackwell data-centre parts only",
+    ),
+    reason(
+        "Mixed smem ptr ownership is not allowed for two-CTA: omit both (auto via TmemAllocator) or provide both (manual).",
+        r"Mixed smem ptr ownership",
+        "For a pair of CTAs TmemAllocator needs two shared words: where the address is written, and the barrier of the release. One of them was given and the other was not.",
+        "Pass both alloc_result_dst_smem_ptr and two_cta_tmem_dealloc_mbar_ptr, or neither",
+    ),
+    reason(
+        "Dynamic TMEM layout size not supported; the layout size must be determinable at compile time.",
+        r"Dynamic TMEM layout size",
+        "Columns of tensor memory are counted while compiling, from static layouts.",
+        "Make the accumulator from a static MMA tile: tiled_mma.make_fragment_C(tiled_mma.partition_shape_C(mma_tiler[:2]))",
+    ),
+    reason(
+        "map_dsmem_ptr expects smem_ptr to be an SMEM pointer, but got AddressSpace.gmem",
+        r"(?:smem|mbar)_ptr (?:must be a Pointer|to be an SMEM pointer)|store_async_dsmem|smem_ptr has alignment",
+        "Distributed shared memory is reached through a pointer into the CTA's own shared memory, mapped to a rank of the cluster. store_async_dsmem stores 1, 2 or 4 words of 32 bits at their alignment and signals an mbarrier.",
+        "Pass tensor.iterator of a shared tensor (and storage.mbar.data_ptr()), aligned to 4, 8 or 16 bytes for 1, 2 or 4 words",
+    ),
+    reason(
+        "Error: NamedBarrier ID must be in [0,15].",
+        r"NamedBarrier ID|barrier_id must be in \[0|thread_count must be|barrier_arrive needs",
+        "A CTA has 16 named barriers, 0 to 15; 0 is sync_threads' own. Each arrival names the number of threads that meet there, a multiple of 32.",
+        "pipeline.NamedBarrier(barrier_id=1, num_threads=128), with an id that nothing else of the kernel uses",
+    ),
+    reason(
+        "The cluster shape (cta_layout_vmnk) needs to be static.",
+        r"cluster shape \(cta_layout_vmnk\) needs to be static|Mcast size must be greater than 0|enable_multicast_signaling unsupported|force_deprecated_per_lane_signaling|consumer groups must be the same agent",
+        "A pipeline that signals across a cluster works out its arrivals while compiling: cta_layout_vmnk is a static layout of four modes, mcast_mode_mn says along which of M and N loads are shared, (1, 0), (0, 1) or (1, 1), and not (0, 0). Consumer groups share one agent.",
+        "Build cta_layout_vmnk of Python integers, and give mcast_mode_mn at least one 1",
+    ),
+    reason(
+        "Error: Invalid PipelineOp specified.",
+        r"Invalid PipelineOp|invalid PipelineUserType|is not supported for PipelineOp",
+        "The pipeline's class fixes who produces and who consumes; the operation or role given is none that it has.",
+        "Create it by its class (PipelineTmaAsync.create, PipelineTmaUmma.create, PipelineUmmaAsync.create), and its states by make_pipeline_state(pipeline.PipelineUserType.Producer, stages) or Consumer",
+    ),
+    reason(
+        "Error: PipelineTmaStore does not have a consumer agent.",
+        r"Error: Not |does not have a consumer agent|doesn't use mbarriers and cannot return|Error: Not (?:yet )?supported|(?:get_consumer_stage|consumer_\w+)\(\) is not supported",
+        "This side of the pipeline does not exist. A TMA store reads shared memory and signals no barrier: only producer_acquire, producer_commit and producer_tail have a meaning, and arrive_and_drop, max and thread agents are not there for every kind.",
+        "Call producer_commit after the store and producer_acquire before the tile is written again; use an mbarrier pipeline where threads must wait",
+        where=r"pipeline",
+        at="pipeline/sm90.py:1",
+    ),
+    reason(
+        "ResourceHandle does not belong to this PipelineProducer instance",
+        r"ResourceHandle does not belong",
+        "A handle is given back to another pipeline than the one that gave it: two pipelines (of A and of B, of load and of epilogue) were mixed up.",
+        "handle = producer.acquire_and_advance() is committed by the same producer, handle.commit(); a consumer's by handle.release()",
+    ),
+    reason(
+        "count must be >= 1",
+        r"^count must be >= 1|No explicit sync instruction exists",
+        "A state advances by one stage or more; an agent synchronizes as a thread block or a cluster.",
+        "state.advance() without a number for one stage; agent_sync(pipeline.Agent.ThreadBlock), and named barriers for groups of warps",
+        where=r"pipeline",
+        at="pipeline/sm90.py:1",
+    ),
+    reason(
+        "unsupported cluster_shape_k 2",
+        r"unsupported cluster_shape_k|expect swizzle_size >= 1|inner_mode must be 0",
+        "The persistent schedulers hand out tiles of M, N and L: the cluster's K is 1, the swizzle of the order 1 or more, the inner mode 0 (M) or 1 (N).",
+        "PersistentTileSchedulerParams(problem_shape_ntile_mnl, (m, n, 1), swizzle_size=1)",
+    ),
+    reason(
+        "Cluster size must be between 1 and 32, 64 is not supported",
+        r"Cluster size must be between|Device ID \S+ is out of range|CUDA Driver version < |HardwareInfo",
+        "The question goes to the driver of the GPU: a device that is there, a driver that knows clusters, and a cluster that the hardware has (8 CTAs, 16 if allowed).",
+        "HardwareInfo().get_max_active_clusters(cluster_size) with the product of the cluster's shape; check CUDA_VISIBLE_DEVICES and nvidia-smi",
+    ),
+    reason(
+        "shuffle_sync only supports 32 bit, but got vector<2xf16>",
+        r"shuffle_sync only supports",
+        "A shuffle moves one register of 32 bits; the DSL widens narrower numbers and splits 64 bits. A vector of another size, or a wider value, is not moved.",
+        "Shuffle numbers one by one, or recast two Float16 to one Int32",
+    ),
+    reason(
+        "Invalid value type for clz: <class 'int'>",
+        r"Invalid value types? for \w+|requires? (?:a(?:, b,? and c| and b)?|value and replacement) to (?:be an|have the same)|expects Int32(?:/Uint32)? (?:operands|inputs)|requires Int32/Uint32|lut parameter must be|(?:\w+) requires a, b, and c",
+        "The function is one instruction on integers of the DSL, all of one type (Int32, Uint32, some Int64, Uint64). A Python integer, a float or a mixture is refused; lop3's table is a Python integer.",
+        "Wrap each argument in the same type: cutlass.Int32(x), cutlass.Uint32(y)",
+    ),
+    reason(
+        "dtype must be cutlass.Float16 or cutlass.BFloat16",
+        r"dtype must be cutlass\.Float16 or|rnd must be one of|is only supported for f16/f16x2|sat and relu cannot|oob fma does not support|must be a 2-tuple",
+        "Half arithmetic on pairs is for Float16 and BFloat16, rounds to nearest alone; ftz and sat are Float16's, and sat, relu and oob exclude one another. Packed forms take pairs (2-tuples).",
+        "Leave the modifier away, convert to Float16, or compute in Float32",
+    ),
+    reason(
+        "Invalid MemOrder string: 'seq_cst'. Valid options are: weak, relaxed, acquire, release",
+        r"Invalid \S+ string: |Expected a string literal for|Invalid (?:cutlass dtype for reduction|ReductionType)|Invalid kind '|Duplicate string representation|Raw NVVM dialect enums|raw NVVM \w+ values are not",
+        "The parameter is one of a few strings of PTX; the message lists them. Another spelling, or a member of an enumeration of the dialect below, is refused.",
+        "Pass one of the listed strings, as PTX writes it ('acquire', 'cta')",
+    ),
+    reason(
+        "Predicate must be a Boolean",
+        r"Predicate must be a Boolean|cache_level and tensormap are mutually exclusive|unsupported length$|Invalid length=",
+        "The wrapper checks its arguments before it writes PTX: a predicate is a cutlass.Boolean, exclusive options are not given together, conversions go by 4 or 8 elements.",
+        "cutlass.Boolean(x) or a comparison; one of the options; a vector whose length is a multiple of 8",
+    ),
+    reason(
+        "Unsupported dtype=Float64, num_elements=2",
+        r"^Unsupported dtype=|Unsupported number of registers",
+        "multimem instructions have forms for 32-bit words (1, 2 or 4) and for pairs and quadruples of f16, bf16 and 8-bit floats.",
+        "Take 128 bits of such a type to a thread: 8 elements of 16 bits, 4 of Float32",
+    ),
+    reason(
+        "accumulator layout must expose the TMEM N-column stride at stride[0][1]",
+        r"TMEM allocation|[Aa]ccumulator|TMEM columns|TMEM alignment|one_stage_columns|epilogue_(?:subtile|tile)|tmem_capacity_columns|disjoint|overlap (?:columns|_)|overlap_alignment|insufficient TMEM",
+        "The planner of accumulator buffers counts columns of tensor memory: positive sizes, alignments of 4 bytes, all stages and auxiliary allocations within 512 columns, a fragment of the tiled MMA with M in mode [0][0] and N in [0][1].",
+        "Fewer stages or a narrower N if it does not fit; else pass what the message names: the fragment of make_fragment_C, and either epilogue_tile or epilogue_subtile_columns",
+        where=r"accumulator_buffering",
+        at="accumulator_buffering.py:1",
+    ),
+    reason(
+        "cluster pipeline locale requires full and empty mbarrier owners",
+        r"pipeline locale|mbarrier owner|operation type set must be|create_pipeline|`locale` to be a PipelineLocale|side must be 'producer'|skipWait token|(?:UMMA to TMA|TMA to UMMA) is not supported|Invalid (?:UMMA|tma)_? ?operation[_ ]type|Invalid tma_operation_type|stage token|ClusterMailbox|B32PayloadCodec",
+        "The experimental pipelines are described by who produces, who consumes and where the barriers live (a CTA, or a cluster with owners of the full and the empty barrier). The description given has a part too many or too few, or a pair of operations for which another pipeline class exists.",
+        "Take the class for the pair (TMAToUMMA, UMMAtoAsync, AsyncToUMMA), its arrival_mask for multicasts, and the locale without owners inside one CTA. "
+        + TRACE,
+        where=r"cute/experimental",
+        at="cute/experimental/core.py:1",
+    ),
+    reason(
+        "_get_launch_facts must be called while tracing a CuTe kernel",
+        r"[Ll]aunch[ _]facts",
+        "Launch facts (grid, block and cluster as constants) are an attribute of the kernel that is being traced; outside of one, or of a module of another DSL version, there are none.",
+        "Ask inside the @cute.kernel body; use cute.arch.block_dim() and cluster_dim() for values of the run",
+    ),
+    reason(
+        "expects arch to be sm_90a, but got sm_100a",
+        r"expects arch to be",
+        "The operation is an instruction of another architecture family: wgmma is on sm_90a alone, tcgen05 on sm_100, sm_103 and sm_110, block-scaled mma.sync on sm_120 and sm_121, TMA from sm_90 on. The DSL compiles for CUTE_DSL_ARCH, or else for the GPU of this machine.",
+        "Take the operation of your GPU's family; set CUTE_DSL_ARCH=sm_90a (or the target's name) if the kernel is meant for another GPU than this machine's",
+    ),
+    reason(
+        "Invalid leading dimension: (0, 1)",
+        r"Invalid leading dimension",
+        "LayoutEnum.from_tensor asks for a tensor of two or three modes whose contiguous mode is the first or the second.",
+        "Pass the whole matrix with its leading dimension marked (mark_layout_dynamic(leading_dim=...)), not a tile of it",
+    ),
+    reason(
+        "expects integer value, but got <class 'torch.Tensor'>",
+        r"^expects integer value, but got",
+        "make_ptr takes an address as an integer.",
+        "make_ptr(dtype, tensor.data_ptr(), cute.AddressSpace.gmem, assumed_align=16)",
+        where=r"cute/core",
+        at="cute/core.py:1",
+    ),
+    reason(
+        "input_operand must be one of 'A', 'B', 'SFA', or 'SFB', but got 'C'",
+        r"input_operand must be one of|Expected agent_id to be|queryDeviceWorkspace failed",
+        "The experimental helpers take an operand by its name, and the thread's or warp's number as a cute.Int32.",
+        "Pass 'A', 'B', 'SFA' or 'SFB', and cutlass.Int32(index)",
+        where=r"cute/experimental",
+        at="cute/experimental/utils.py:1",
+    ),
+)

@@ -1,0 +1,158 @@
+# ruff: noqa: E501 (messages as they are printed)
+"""Families of the DSL's messages, the conditions of its statements as sentences, and messages without their code."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import pytest
+
+from layoutcheck.catalogue import answers, coded, installed, raised, reasons
+from layoutcheck.catalogue.guards import Guard
+
+FAMILIES = [(one, one in reasons.OF_PYTHON) for one in (*reasons.OF_PYTHON, *reasons.OF_LIBRARY)]
+
+
+def test_every_family_answers_its_example_before_the_others() -> None:
+    for one, of_python in FAMILIES:
+        at = one.at or ("cute/x.py:1 f" if of_python else "")
+        assert one.where.search(at), (one.example, at)
+        assert reasons.find(one.example, at) is one, one.example
+
+
+def test_a_family_is_whole() -> None:
+    for one, _ in FAMILIES:
+        assert one.cause.endswith(".") and not one.helps.endswith("."), one.example
+        assert len({one.example for one, _ in FAMILIES}) == len(FAMILIES)
+
+
+def test_a_message_of_no_family_has_none() -> None:
+    for said in ("all tests passed", "the copy took 3 ms", "loss is nan", "connection reset by peer"):
+        assert reasons.find(said) is None and reasons.find(said, "cute/core.py:1 f") is None, said
+
+
+def guard(source: str, *, holds: bool = True) -> Guard:
+    return Guard(((ast.parse(source, mode="eval").body, holds),))
+
+
+@pytest.mark.parametrize(
+    ("source", "holds", "told", "asked"),
+    [
+        ("begin >= end", True, "begin is at least end", "begin is less than end"),
+        ("x % 8 != 0", True, "x is not a multiple of 8", "x is a multiple of 8"),
+        ("n & (n - 1) != 0", True, "n is not a power of two", "n is a power of two"),
+        ("self.width not in (8, 16)", True, "width is not one of 8, 16", "width is one of 8, 16"),
+        ("isinstance(src, (Layout, Tensor))", False, "src is not a Layout or Tensor", "src is a Layout or Tensor"),
+        ("rank(order) != 3", True, "the number of modes of order is not 3", "the number of modes of order is 3"),
+        ("a is None or b < 1", True, "a is not given (None) or b is less than 1", "a is given and b is at least 1"),
+        ("const_expr(not callable(f))", True, "f is not a function", "f is a function"),
+        ("remaining", True, "`remaining` is true", ""),
+        ("all(ok(x) for x in y)", False, "`all((ok(x) for x in y))` is false", "`all((ok(x) for x in y))` is true"),
+    ],
+)  # fmt: skip
+def test_a_condition_is_a_sentence(source: str, holds: bool, told: str, asked: str) -> None:
+    found = guard(source, holds=holds)
+    assert (found.told(), found.asked()) == (told, asked)
+
+
+def statements(source: str) -> list[tuple[str, str]]:
+    """(function, what is told) of every raise of a program."""
+    return [(function, guard.told()) for _, function, guard in raised._walk(ast.parse(source))]
+
+
+def test_the_end_of_a_chain_lists_what_was_tried() -> None:
+    chain = "def f(x):\n if x is A: pass\n elif x is B: pass\n else: raise E('m')"
+    assert statements(chain) == [("f", "x is none of A, B")]
+    returns = "def f(x):\n if isinstance(x, A): return 1\n if isinstance(x, B): return 2\n raise E('m')"
+    assert statements(returns) == [("f", "x is none of A, B")]
+    mixed = "def f(x, y):\n if x is A: pass\n elif y is B: pass\n else: raise E('m')"
+    assert statements(mixed) == [("f", "y is not B")]
+
+
+def test_a_handler_names_what_failed() -> None:
+    assert statements("def f(x):\n try: return MAP[x]\n except KeyError as e: raise E('m') from e") == [
+        ("f", "`MAP[x]` fails")
+    ]
+
+
+needs_dsl = pytest.mark.skipif(not installed.files(), reason="needs nvidia-cutlass-dsl")
+
+
+@needs_dsl
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        (
+            "ValueError: Expected begin < end, but got 2 >= 2",
+            ["group_modes refuses", "where begin is at least end", "Here begin is 2, end is 2", "end: Ending index"],
+        ),
+        (
+            "ValueError: mode must be in the range [0, 2), got: 3",
+            ["gather or scatter refuses", "mode is 3", "flatten nested modes"],
+        ),
+        (
+            "ValueError: tcgen05.ld: num must be a power of 2 in [1, 128], got 96",
+            ["num is not one of 1, 2, 4, 8, 16, 32, 64, 128", "Here num is 96"],
+        ),
+        (
+            "TypeError: invalid type for input, got <class 'list'>",
+            ["prepend or append", "Here input is of type list"],
+        ),
+        (
+            "OpError: expects the 'num_matrices' Op parameter to be one of [1,2,4] k.py:3 warp.StMatrix16x8x8bOp(True, 3)",
+            ["StMatrix16x8x8bOp refuses", "num_matrices is not one of 1, 2, 4"],
+        ),
+        (
+            'File "/x/nvidia_cutlass_dsl/python_packages/cutlass/pipeline/helpers.py", line 891, in advance\nValueError: count must be >= 1',
+            ["PipelineState.advance", "A state advances by one stage or more"],
+        ),
+    ],
+)  # fmt: skip
+def test_an_answer_holds_the_condition_and_the_values(text: str, parts: list[str]) -> None:
+    (answer,) = answers(text)
+    said = " ".join((answer.title, answer.cause, *answer.facts, answer.remedy))
+    assert [part for part in parts if part not in said] == [], said
+
+
+def test_a_short_message_that_anyone_could_raise_is_not_the_dsls() -> None:
+    assert answers("ValueError: count must be >= 1")[0].entry.name == "elsewhere.python"
+
+
+@needs_dsl
+def test_a_message_without_its_code_has_the_suggestion_of_its_code() -> None:
+    said = "Launch grid dimension at position 0 must be an integer, but got <class 'float'>."
+    (answer,) = answers(f"DSLUserCodeError: {said}")
+    assert answer.entry.name == "dsl.coded" and "LAUNCH_INVALID_DIMENSION" in answer.cause
+    assert "`grid=[1, 256, 1]`" in answer.remedy
+    (whole,) = answers(f"error[LAUNCH_INVALID_DIMENSION]: {said}")
+    assert (whole.cause, whole.entry) == (answer.cause, answer.entry)
+
+
+@needs_dsl
+def test_nearly_every_code_has_a_family() -> None:
+    codes = list(installed.coded())
+    assert len(codes) > 150
+    assert sum(bool(coded.cause(code)) for code in codes) > 0.95 * len(codes)
+
+
+VERIFIERS = {
+    "error: expects C to have rank 2 or 3, but got C: '!cute.memref<f32, rmem, align<32>, \"((2,2),2,2,1):((1,2),4,8,0)\">'": "Slice stage and k block",
+    "error: unknown: IM2COL mode requires at least 3 dimensions": "make_im2col_tma_atom",
+    "loc(\"k\"(\"k.py\":3:0)): error: 'cute.gemm' op expects A/B of type f16, but got A: 'f32', B: 'f32'": "Make the fragments from this MMA",
+    "error: 'cute_nvgpu.atom.make_tmem_copy' op expects a TMEM copy atom, but got '!cute_nvgpu.atom.universal_copy<f32>'": "tcgen05.Ld32x32bOp",
+    "Not a canonical GMMA_K Layout: Expected stride failure.": "layoutcheck canonical",
+    "warning: [C7] tcgen05.ld not statically preceded in its block by a mbarrier.wait": "replays the accesses",
+}
+
+
+@pytest.mark.parametrize(("text", "part"), VERIFIERS.items(), ids=range(len(VERIFIERS)))
+def test_a_verifiers_message_is_answered_by_its_family(text: str, part: str) -> None:
+    (answer, *_) = answers(text)
+    assert part in answer.remedy, (answer.entry.name, answer.remedy)
+    assert not re.search(r"MLIR compiler|another", answer.title)
+
+
+def test_another_compilers_memref_is_not_cutes() -> None:
+    (answer,) = answers("error: expects static layout, but got 'memref<4xf32>' in 'linalg.generic'")
+    assert "MLIR" in answer.title
