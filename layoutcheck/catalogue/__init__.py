@@ -59,7 +59,7 @@ _MOST_SIGNATURES = 3
 _SPACE = re.compile(r"\s+")
 _WRONG = re.compile(
     r"(?i)error|fail|exception|fault|abort|fatal|crash|assert|unable|cannot|unsupported|not support|invalid|illegal|unreachable"
-    r"|can't|could not|not found|no suitable|no such|mismatch|undefined"
+    r"|can't|could not|not found|not installed|no suitable|no such|mismatch|undefined"
 )
 _SAID = re.compile(r"\b(?:error|warning): (?:unknown: )?|\bop ")
 _WORDS = re.compile(
@@ -69,6 +69,9 @@ _WORDS = re.compile(
 _OF_DSL = re.compile(r"cutlass|\bcute|\bDSL")
 _PLAIN = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"")  # quotes as a web page prints them
 _GROUP = re.compile(r"\{(\w+)\}")
+_OTHER_FILE = (
+    "A missing name that begins with cu, CU_ or cuda is of a newer CUDA toolkit than the one at hand."
+)
 _FALSE = "The condition is false where the library tests it: most often a shape, a type, an alignment or a GPU that it does not take."
 _STATED = "The message states what the program needs; it is none of CuTe's, CUDA's or their tools'."
 
@@ -286,7 +289,15 @@ def _answer(entry: Known, match: re.Match[str], folded: str, place: str | None) 
         groups["package"] = installed.imported(groups["function"])
     if "{linked}" in entry.cause:
         groups["linked"] = linking.library(groups["symbol"])
-    if entry.name == "elsewhere.assertion":
+    if entry.name == "elsewhere.compile":
+        found = demands.compiled(" ".join(groups.values())) or demands.demand(
+            groups.get("said") or groups.get("message") or ""
+        )
+        groups["cause"] = found.cause if found else _OTHER_FILE
+        groups["help"] = (
+            found.helps if found else "Read the first error of the log; those below follow from it"
+        )
+    elif entry.name == "elsewhere.assertion":
         condition = next((groups[name] for name in _CONDITIONS if name in groups), "")
         groups.update(_of_condition(condition))
     if "{project}" in entry.remedy:
@@ -312,7 +323,7 @@ def _answer(entry: Known, match: re.Match[str], folded: str, place: str | None) 
     return Answer(entry, title, cause, remedy, match[0].strip()[:_MOST_QUOTED], where, facts)
 
 
-_CONDITIONS = ("condition", "check", "expected", "native", "said")
+_CONDITIONS = ("condition", "static", "check", "expected", "native", "said")
 
 
 def _of_condition(condition: str) -> dict[str, str]:

@@ -31,6 +31,11 @@ DEMANDS = (
         "every copy of the kernels and the order of their accesses",
     ),
     _demand(
+        r"^'?(?:Windows|Darwin|Linux|win32|win_amd64|aarch64|arm64|x86_64)'?`?$",
+        "A table of the program has no entry for this operating system or processor: it is not made for it.",
+        "Use Linux on x86-64 (on Windows WSL2), or a build that others publish for this system",
+    ),
+    _demand(
         r"(?i)\brequires? [\w\[\]-]+ ?(?:(?:>=|==|~=) ?v?\d|version|package|wheel)|(?:is|are) not installed|please (?:pip )?install|not (?:found|available)[.,;:] (?:please )?(?:install|run|build)|pip install|(?:maximum|minimum) version|version [\d.]+ (?:is|or)|requires the \w[\w ]* (?:wheel|package)|is not available, but is needed|unsupported version|incompatible version|newer version|without the required dependenc|optional dependency",
         "The library looks for another package, or for another version of it, before it runs.",
         "python -m pip list shows what this environment has; install the version that the message or the library's requirements name, and start the same Python (python -c 'import sys; print(sys.executable)'). An import error of that package is hidden by such a message: import it alone",
@@ -71,7 +76,7 @@ DEMANDS = (
         "Print tensor.stride() and tensor.data_ptr() % 16; give tensor.contiguous(), or the transposed view whose adjacent mode the function takes, and pad the extent along it",
     ),
     _demand(
-        r"(?i)\bd?types?\b|\b(?:bf16|fp16|fp8|fp4|fp32|f16|f32|int8|int32|int64|bool)\b|\bb?float(?:16|32|64|8|4)?(?:_\w+)?\b|torch\.(?:float|bfloat|int|half)\w*|half precision",
+        r"(?i)\bdtypes?\b|\b(?:data|element|tensor|input|output|scalar|operand|argument|value|storage|weight|quant\w*) ?types?\b|\b(?:bf16|fp16|fp8|fp4|fp32|f16|f32|int8|int32|int64|bool)\b|\bb?float(?:16|32|64|8|4)?(?:_\w+)?\b|torch\.(?:float|bfloat|int|half)\w*|half precision",
         "An argument has another element type than the kernel was made for.",
         "Print tensor.dtype of every argument, and convert: tensor.to(torch.bfloat16), or the type that the message names; index and length tensors are int32 in most kernels",
     ),
@@ -112,8 +117,38 @@ DEMANDS = (
     ),
 )  # fmt: skip
 
+# What a C++ compiler says of code that is not CuTe's.
+COMPILED = (
+    _demand(
+        r"__CUDA_ARCH__|GPU_ARCH|\barch(?:itecture)?\b",
+        "The file is compiled for an architecture that the library excludes: without a choice CMake and nvcc take their oldest one.",
+        "Name the GPU's: -DCMAKE_CUDA_ARCHITECTURES=86, TORCH_CUDA_ARCH_LIST=8.6 or -gencode arch=compute_86,code=sm_86, and configure anew in an empty build folder",
+    ),
+    _demand(
+        r"STATIC_ASSERT|static_assert\w*<|too many initializer values|has no storage class|\bauto\b|constexpr|nullptr|decltype|fold.expression|c\+\+\d\d",
+        "A static assertion of the library is false, or is not understood: the compiler reads the file by an older C++ standard than it was written for, or as C++ of the host where device code (.cu) is meant.",
+        "Give the standard of the project (-std=c++17 for nvcc and -Xcompiler), name the file .cu or compile it with -x cu, and read the lines 'required from' below the error for what the assertion tests",
+    ),
+    _demand(
+        r"redefin|already (?:been )?(?:defined|declared)|multiple definition|ambiguous",
+        "A name is declared twice: two copies of one header are read, or a macro or `using namespace` brings a second one.",
+        "nvcc -H (gcc -H) prints which headers are read; keep one copy on the include path",
+    ),
+    _demand(
+        r"undefined|undeclared|not declared|no member|has no|does not name|is not a (?:member|template|type|class)|unknown type|no type named|namespace",
+        "The name is not in the headers that the compiler reads: they are of another version than the code, or the header that declares it is not included.",
+        "Compare the versions of the library, CUDA and torch with those that the project pins; nvcc -H prints which headers are read",
+    ),
+    _demand(
+        r"cannot (?:be )?convert|no matching|no instance|no suitable|no viable|no operator|overload|too (?:few|many) arguments|incompatible",
+        "A call's arguments fit no declaration: the function has other parameters in this version, or a type has no conversion here.",
+        "Compare the call with the declaration in the headers at hand, and their version with the one that the project pins",
+    ),
+)  # fmt: skip
+
 # What Python's own exceptions mean where no message tells more.
 EXCEPTIONS = {
+    "CalledProcessError": ("A program that the code starts ends with an error. What it printed stands above, and not in this exception.", "Read the lines above for that program's first error; start the command by hand. Triton and torch.compile start gcc: it must be installed, with Python's headers"),
     "UnboundLocalError": ("A variable is read that no statement has set on this path: it is assigned only in a branch, a loop or a try that did not run.", "Look at the function of that name for where the variable is set; in the library's code it is a fault of the library, and another option or version avoids it"),
     "NameError": ("A name is used that is not defined or imported there.", "Import or define it; in a library's code it is a fault of that version"),
     "KeyError": ("A dictionary has no entry of this key: a configuration, an architecture, a shape or a type that its table does not have.", "Print the keys of the table in that line; a newer version of the library may have the entry"),
@@ -136,3 +171,8 @@ EXCEPTIONS = {
 def demand(said: str) -> Demand | None:
     """The kind of demand that the message makes; None where its words tell none."""
     return next((one for one in DEMANDS if one.words.search(said)), None)
+
+
+def compiled(said: str) -> Demand | None:
+    """The kind of a C++ compiler's error; None where its words tell none."""
+    return next((one for one in COMPILED if one.words.search(said)), None)

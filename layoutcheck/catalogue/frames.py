@@ -12,6 +12,7 @@ _FRAME = re.compile(
     r'File "(?P<file>[^"\n]{1,400})", line (?P<line>[0-9]+)(?:, in (?P<function>[\w.<>]+))?'
     r"|File (?P<shell>[\w~./+-]{1,400}\.pyx?i?):(?P<at>[0-9]+), in (?P<called>[\w.<>]+)"
     r"|(?<![\w./~+-])(?P<test>[\w~./+-]{1,400}\.py):(?P<row>[0-9]+): in (?P<run>[\w.<>]+)"
+    r"|(?<![\w./~+-])(?P<old>[\w~./+-]{1,400}\.py) in (?P<entered>[\w.<>]+)\("
 )
 _RAISED = re.compile(
     r"(?:^|[ (\"'>`\[])(?P<kind>[A-Za-z_][\w.]*(?:Error|Exception|Interrupt)): (?:(?P=kind): )?(?P<said>\S.{0,160})"
@@ -28,12 +29,13 @@ _PACKAGE = re.compile(
 _OF_DSL = re.compile(
     r"(?:nvidia_cutlass_dsl|(?:site|dist)-packages)/(?:\w+/)?cutlass/([\w/]+\.py)"
 )  # the part of the path that every version has
+_LONGEST = 200  # characters of a message that are quoted
 _DSL_PACKAGES = ("nvidia_cutlass_dsl", "cutlass")
 _HUB = re.compile(r"huggingface/modules/|transformers_modules")
 _GENERATED = re.compile(r"torchinductor|torch_compile_cache|inductor_cache")
 # Frames that call and do not compute: torch's dispatch, Python's own machinery.
 _PLUMBING = re.compile(
-    r"torch/(?:_ops|nn/modules/module|utils/_contextlib|autograd/function|_dynamo/eval_frame|fx/\w+|_compile)\.py|multiprocessing/|concurrent/|threading\.py"
+    r"tvm_ffi/cython/|torch/(?:_ops|nn/modules/module|utils/_contextlib|autograd/function|_dynamo/eval_frame|fx/\w+|_compile)\.py|multiprocessing/|concurrent/|threading\.py"
     r"|contextlib\.py|functools\.py|importlib/|runpy|asyncio/|<frozen|subprocess\.py|_pytest/|pluggy/|setuptools/|distutils/"
 )
 _UNKNOWN = (
@@ -46,6 +48,11 @@ _NATIVE = re.compile(
 )
 _CUT_NATIVE = "The text has the C++ stack of an exception and not its message, which stands above it: a condition that the library tests (TORCH_CHECK) is false."
 _PASTE_ABOVE = "Paste the line above 'Exception raised from', which says what must hold; the stack below it only says where"
+# What servers print above the traceback of an exception.
+_ABOVE = re.compile(
+    r"(?:[Ee]xception during processing !!!|hit an exception:|raised an exception:) (?P<said>(?!Traceback)\S.{5,900}?) Traceback \(most"
+)
+_ROOT = re.compile(r"(?i:root cause|caused by|reason): (?P<said>\S.{0,160}?)(?= - | File |$)")
 _BEHIND = re.compile(
     r" (?:During handling of|The above exception|Traceback \(most|File \S+:[0-9]|Error trace:|```|={8,}).*$"
 )
@@ -100,7 +107,10 @@ def find(folded: str) -> Frames | None:
     kind = "" if asserted else raised[-1]["kind"]
     package, whose = _whose(folded, frames, kind)
     place = _own_place(frames)
-    why, help_ = _meaning(said, condition, kind or "AssertionError")
+    root = _ROOT.search(folded, raised[-1].end()) if raised and not asserted else None
+    if root:
+        said = f"{said.partition(' at /')[0]}: {root['said']}"
+    why, help_ = _meaning(root["said"] if root else said, condition, kind or "AssertionError")
     inside = _OF_DSL.search(frames[-1].file) if frames and asserted and not asserted["said"] else None
     if inside is None:
         return Frames(package, said, place, whose, why=why, help=help_)
@@ -125,10 +135,17 @@ def cut(folded: str) -> Frames | None:
     if not frames:
         return None
     package, whose = _whose(folded, frames, "")
+    above = _ABOVE.search(folded)
+    if above:
+        named = owners.of_path(above["said"])
+        package, whose = (named.name, f"{named.project} answers it") if named else (package, whose)
+        why, helps = _meaning(above["said"], "", "")
+        return Frames(
+            package, above["said"][:_LONGEST], _own_place(frames), whose, why=why or _CUT, help=helps
+        )
     last = _deciding(frames)
-    said = f"the last frame is {last.file.rpartition('/')[2]}:{last.line}" + (
-        f" {last.function}" if last.function else ""
-    )
+    place = last.file.rpartition("/")[2] + (f":{last.line}" if last.line else "")
+    said = f"the last frame is {place} {last.function}".strip()
     help_ = "Paste the rest, down to the line that ends in 'Error: ...'; of several processes the one that failed first has it"
     return Frames(package, said, _own_place(frames), whose, why=_CUT, help=help_)
 
@@ -136,7 +153,11 @@ def cut(folded: str) -> Frames | None:
 def _frame(match: re.Match[str]) -> _Frame:
     file, line, function = (
         next((match[name] for name in names if match[name]), "")
-        for names in (("file", "shell", "test"), ("line", "at", "row"), ("function", "called", "run"))
+        for names in (
+            ("file", "shell", "test", "old"),
+            ("line", "at", "row"),
+            ("function", "called", "run", "entered"),
+        )
     )
     return _Frame(file.replace("\\", "/"), line, function)
 
@@ -148,7 +169,8 @@ def _own_place(frames: list[_Frame]) -> str:
         if not _PACKAGE.search(frame.file) and "<" not in frame.file and not _PLUMBING.search(frame.file)
     ]
     if own:
-        return f"{own[-1].file}:{own[-1].line} calls it; "
+        place = f"{own[-1].file}:{own[-1].line}".rstrip(":")
+        return f"{place} calls it; "
     return "the text has no frame of your own; " if frames else ""
 
 

@@ -41,6 +41,8 @@ _COMPILERS = (
 )  # fmt: skip
 _LIBRARIES = (
     _owner(r"(?i:sage_?attention|\bsageattn)", "SageAttention", "thu-ml/SageAttention"),
+    _owner(r"MoE backend|moe_backend=|--moe-backend|deployment configuration|vllm_flash_attn|EngineCore", "vLLM", "vllm-project/vllm"),
+    _owner(r"moe-runner-backend|flashinfer_trtllm\.py|sglang/srt|Scheduler hit an exception", "SGLang", "sgl-project/sglang"),
     _owner(r"(?i:flash_?infer)|trtllm_(?:batched_gemm|fused_moe|fmha)", "FlashInfer", "flashinfer-ai/flashinfer"),
     _owner(r"DotProductAttention|Disabling (?:Flash|Fused|Unfused)\w*Attention|\bNVTE_", "Transformer Engine", "NVIDIA/TransformerEngine"),
     _owner(r"TileSchedulerProtocol|flash_(?:fwd|bwd)_|(?i:flash_?attn(?!\w*_v100)|flash-?attention(?!-v100))", "FlashAttention", "Dao-AILab/flash-attention"),

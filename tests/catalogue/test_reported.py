@@ -19,6 +19,9 @@ LINES = (Path(__file__).parent.parent / "data" / "reported.jsonl").read_text().s
 REPORTED = [json.loads(line) for line in LINES]
 
 
+SAYING = [one for one in REPORTED if "says" in one]
+
+
 @cache
 def outcome(text: str) -> str:
     """The name of the first entry that answers the text, "copy" for an error about one copy, "" for none."""
@@ -33,6 +36,13 @@ def outcome(text: str) -> str:
 @pytest.mark.parametrize("report", REPORTED, ids=[f"{at}-{one['entry']}" for at, one in enumerate(REPORTED)])
 def test_a_reported_text_gets_the_answer_that_was_judged_right(report: dict[str, str]) -> None:
     assert outcome(report["text"]) == report["entry"]
+
+
+@pytest.mark.parametrize("report", SAYING, ids=[f"{at}-{one['entry']}" for at, one in enumerate(SAYING)])
+def test_an_answer_that_many_texts_get_names_who_answers_and_what_is_asked(report: dict[str, str]) -> None:
+    (answer, *_) = answers(report["text"])
+    said = " ".join((answer.title, answer.cause, answer.remedy))
+    assert all(part in said for part in report["says"]), said
 
 
 def test_nine_in_ten_of_at_least_150_reported_texts_are_answered() -> None:

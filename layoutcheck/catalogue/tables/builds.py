@@ -93,7 +93,7 @@ ENTRIES = (
     ),
     known(
         "elsewhere.exit-code",
-        r"(?i)(?:return|exit|exited with|error) (?:code|status)[: =]{1,3}(?P<code>-(?:6|9|11)|134|137|139)\b",
+        r"(?i)(?:(?:return|exit|exited with|error) (?:code|status)|exitcode)[: =]{1,3}(?P<code>-(?:6|9|11)|134|137|139)\b",
         "a program ended by a signal (code {code})",
         "-6 and 134 are an abort (an assertion of native code, or the compiler of the DSL), -9 and 137 a kill, most often for want of memory, -11 and 139 a segmentation fault.",
         "Run that program alone, as its own command: what it prints before it ends names the cause. For the DSL `layoutcheck trace --no-launch SCRIPT` names the copies on which its compiler dies",
@@ -232,14 +232,27 @@ ENTRIES = (
         r"|is not a member of|was not declared in this scope|cannot convert|no type named|not declared|__(?:device|shared|global|host|constant)__|class template|namespace|initializer|constexpr|declaration|has already been|expression must|no operator|overloaded function"
         r"|type name|incomplete type|bound function|size of an array|separate compilation mode|template argument|dereference|lvalue|static_cast|expected a|not allowed here)[^\n]{0,80})",
         "a C++ file does not compile: {said}{message}{other}{identifier}{words}",
-        "Neither the file nor the message is CuTe's. A missing name that begins with cu, CU_ or cuda is of a newer CUDA toolkit than the one at hand.",
-        "{project} answers it; its build page names the compilers and architectures that it supports",
+        "{cause} Neither the file nor the message is CuTe's.",
+        "{help}. {project} answers it; its build page names the compilers and architectures that it supports",
         (
             'ggml-cuda/fattn-new-mma.cu(859): error: static assertion failed with "bad nbatch_K2, nbatch_V2 for MLA"',
             issue(412, "ikawrakow/ik_llama.cpp"),
         ),
         level=ELSEWHERE,
         general=True,
+    ),
+    known(
+        "elsewhere.nvcc-temporary",
+        r"(?:fatal|error) ?: (?:Could not open input file|[Cc]an(?:'t|not) open(?: input)? file|cannot open output file|error in backend: Cannot)[^\n]{0,20}? (?P<file>\S*tmpxft\S+)|(?P<other>tmpxft_\S+): No such file",
+        "a temporary file of nvcc is not there: {file}{other}",
+        "nvcc hands files in /tmp (TMPDIR) from one of its programs to the next. The step before ended without writing it (killed for want of memory, a full disk), or the folder is cleaned while nvcc runs; nvcc --threads runs several at one time.",
+        "df -h /tmp; export TMPDIR to a folder with room, build with fewer jobs (MAX_JOBS=1, NVCC_THREADS=1), and look above for the first error of the same file",
+        (
+            "fatal : Could not open input file /tmp/tmpxft_00006c35_00000000-7_qk_int_sv_f16_cuda_sm80.cpp1.ii",
+            issue(300, "thu-ml/SageAttention"),
+        ),
+        level=ELSEWHERE,
+        instead_of=("elsewhere.command-alone", "elsewhere.build", "elsewhere.compile"),
     ),
     known(
         "elsewhere.nvcc-options",

@@ -75,6 +75,19 @@ ENTRIES = (
         level=ELSEWHERE,
     ),
     known(
+        "elsewhere.triton-cache",
+        r"in (?P<kernel>\w+) KeyError: \('[0-9]-\.-",
+        "Triton has not compiled {kernel} before, and its compile then fails",
+        "The KeyError is not the error: Triton looks in its cache, finds nothing and compiles. The exception that follows ('During handling of ...') is that compile's: Triton is of another version than the kernels were written for, does not know this GPU, "
+        "or finds no C compiler.",
+        "Look at the last exception of the traceback; install the Triton that this torch brings (pip show triton torch) and gcc; triton-lang/triton and the library of {kernel} answer it",
+        (
+            "File \"<string>\", line 21, in _chunk_cumsum_fwd_kernel KeyError: ('2-.-0-.-0-d82511111ad128294e9d31a6ac684238'",
+            issue(384, "state-spaces/mamba"),
+        ),
+        level=ELSEWHERE,
+    ),
+    known(
         "elsewhere.call-version",
         r"Mismatched number of arguments when calling: `(?P<what>\w+)[^\n]{0,1500}?Expected (?P<want>[0-9]+) but got (?P<got>[0-9]+)",
         "{what} takes {want} arguments in the installed library and is called with {got}",
@@ -253,8 +266,8 @@ ENTRIES = (
     known(
         "elsewhere.assertion",
         r"Assertion (?:error|failed|failure)?:? ?\(?(?P<file>[\w./-]{3,160}:[0-9]+)\)?:? (?P<said>[^\n]{2,160}?)(?= \S+\.py:|$)|Assertion [`'](?P<condition>[^`'\n]{1,160})' failed"
-        r"|Check failed: (?P<check>[^\n]{2,160})|CHECK_\w+ failed|__assert_fail\w* \(assertion=[^\"\n]{0,200}\"(?P<native>[^\"\n]{1,160})\"|Expected (?P<expected>[^\n]{3,120}?) to be true, but got false",
-        "a library's condition is false: {said}{condition}{check}{expected}{native}",
+        r"|\bstatic_assert\((?P<static>[^\"\n]{3,120}?)\);|Check failed: (?P<check>[^\n]{2,160})|CHECK_\w+ failed|__assert_fail\w* \(assertion=[^\"\n]{0,200}\"(?P<native>[^\"\n]{1,160})\"|Expected (?P<expected>[^\n]{3,120}?) to be true, but got false",
+        "a library's condition is false: {said}{condition}{static}{check}{expected}{native}",
         "{cause}",
         "{help}. {project} answers it; the line of the condition says which arguments and GPUs it supports",
         (

@@ -1,0 +1,169 @@
+# ruff: noqa: E501 (texts as they are printed)
+"""Whose words a pasted text is, by its structure: conditions in words, frames, the line that tells most."""
+
+from __future__ import annotations
+
+import pytest
+
+from layoutcheck.catalogue import answers, conditions, demands, frames, telling
+from layoutcheck.errors import InputError
+from layoutcheck.sources.diagnostics import read_errors
+
+
+@pytest.mark.parametrize(
+    ("condition", "words"),
+    [
+        ("n % 64 == 0 and k % 128 == 0", "n is a multiple of 64, and k is a multiple of 128"),
+        ("(stride[1] & 0b1111) == 0", "stride[1] is a multiple of 16"),
+        ("x & 12 == 0", "x & 12 equals 0"),
+        ("dim == 2 or dim == 3", "dim equals 2, or dim equals 3"),
+        ("q.is_cuda && k->size() == 3", "q is on a GPU, and k.size() equals 3"),
+        ("out is not None", "out is given"),
+        ("scale != nullptr", "scale is given"),
+        ("q.stride(-1) == 1", "the elements of q are adjacent in memory along mode -1"),
+        ("x.dim() == 2", "x has 2 dimensions"),
+        ("w.is_contiguous()", "w is contiguous"),
+        ("0 < n <= 256", "0 is below n, and n is at most 256"),
+        (
+            "all(t.dtype in types for t in (q, k))",
+            "t.dtype is one of types, for each t of (q, k)",
+        ),
+        ("!causal", "causal is false or not given"),
+        ('len(names) == 1, f"too many: {names}"', "len(names) equals 1"),
+        ("this is no condition", ""),
+        ("a + b", ""),
+    ],
+)
+def test_a_condition_in_words(condition: str, words: str) -> None:
+    assert conditions.in_words(condition) == words
+
+
+@pytest.mark.parametrize(
+    ("condition", "part"),
+    [
+        ("q.dtype == k.dtype", ".to(torch.bfloat16)"),
+        ("q.is_cuda", ".to('cuda')"),
+        ("self.dtype is not None", "belong together"),
+        ("x.stride(0) == 1", ".contiguous()"),
+        ("k % 64 == 0", "Pad"),
+        ("a > b", ""),
+    ],
+)
+def test_what_makes_a_condition_hold(condition: str, part: str) -> None:
+    helps = conditions.met_by(condition)
+    assert part in helps and bool(part) == bool(helps)
+
+
+SITE = "/usr/lib/python3.12/dist-packages"
+TORCH = f'File "{SITE}/torch/_ops.py", line 854, in __call__ return self._op(*args)'
+
+
+@pytest.mark.parametrize(
+    ("text", "package", "project"),
+    [
+        (
+            f'File "{SITE}/vllm/_custom_ops.py", line 6, in f x() {TORCH} RuntimeError: bad',
+            "vLLM",
+            "vllm-project/vllm",
+        ),
+        (
+            'File "/x/site-packages/deep_gemm-1.0-py3.11.egg/deep_gemm/gemm.py", line 1, in f assert n == 2 AssertionError',
+            "DeepGEMM",
+            "deepseek-ai/DeepGEMM",
+        ),
+        (
+            'File "/root/.cache/huggingface/modules/transformers_modules/m.py", line 1, in f ValueError: no',
+            "the model's own code",
+            "page",
+        ),
+        (
+            'File "/tmp/torchinductor_u/ab/c.py", line 9, in call NameError: name',
+            "PyTorch (code that Inductor wrote)",
+            "pytorch/pytorch",
+        ),
+        (
+            "flash_attn/cute/interface.py:534: in flash_attn_func E AssertionError: no",
+            "FlashAttention",
+            "Dao-AILab/flash-attention",
+        ),
+        ("File /x/site-packages/quack/gemm.py:181, in gemm(a, b) ValueError: no", "QuACK", "Dao-AILab/quack"),
+        (
+            'File "C:\\\\venv\\\\Lib\\\\site-packages\\\\sglang\\\\srt.py", line 2, in f ValueError: no',
+            "SGLang",
+            "sgl-project/sglang",
+        ),
+        ('File "/home/me/train.py", line 3, in <module> ValueError: no', "your program", "that line"),
+        (f"{TORCH} RuntimeError: bad", "a Python library", "does not say"),
+    ],
+)
+def test_the_innermost_frame_that_computes_says_whose_it_is(text: str, package: str, project: str) -> None:
+    found = frames.find(text)
+    assert found is not None
+    assert found.package == package and project in found.whose
+
+
+def test_frames_below_an_exception_are_of_a_later_one() -> None:
+    text = (
+        f'File "{SITE}/transformer_engine/a.py", line 1, in f assert ( AssertionError: FlashAttention maximum version 2.5.8 is supported. '
+        'During handling of the above exception, another exception occurred: Traceback (most recent call last): File "/w/megatron/b.py", line 2, in g'
+    )
+    found = frames.find(text)
+    assert found is not None
+    assert found.package == "Transformer Engine"
+    assert found.said == "FlashAttention maximum version 2.5.8 is supported."
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        (
+            f'File "{SITE}/flashinfer/prefill.py", line 374, in get_module module = build()',
+            "prefill.py:374 get_module, of FlashInfer",
+        ),
+        (
+            "Exception raised from mha_fwd at /w/flash_attn/flash_api.cpp:566 (most recent call first):",
+            "mha_fwd at flash_api.cpp:566, of FlashAttention",
+        ),
+        (
+            "RuntimeError Traceback (most recent call last) /x/site-packages/quack/a.py in f(self, x) 17 return g()",
+            "a.py f, of QuACK",
+        ),
+    ],
+)
+def test_a_traceback_without_its_end_is_told(text: str, part: str) -> None:
+    (answer,) = answers(text)
+    assert answer.entry.name == "elsewhere.cut-traceback" and part in answer.title
+    assert "Paste" in answer.remedy
+
+
+@pytest.mark.parametrize(
+    ("said", "part"),
+    [
+        ("q must have dtype torch.bfloat16, got torch.float32", "another element type"),
+        ("Invalid activation type.", "combination of options"),
+        ("weight must be on the same device as input", "on the CPU or on another GPU"),
+        ("quack requires nvidia-cutlass-dsl>=4.6.2", "another package"),
+        ("K must be divisible by 64", "whole tiles"),
+        ("block-sparse requires q_dtype == kv_dtype", ""),
+        ("only supported on SM100", "certain GPUs"),
+        ("head_dim 576 is not supported on SM90", "extents"),
+        ("Only 91.3% of elements within tight tolerance", "reference"),
+        ("fault tolerance is off", ""),
+    ],
+)
+def test_what_a_library_asks_for(said: str, part: str) -> None:
+    found = demands.demand(said)
+    assert (part in found.cause) if part and found else not part
+
+
+def test_the_line_that_tells_most() -> None:
+    log = "step 1\nFAILED: a.o\nk.cu(7): error: expected a ;\nk.cu(9): error: later\nninja: build stopped: subcommand failed."
+    assert telling.line(log) == "k.cu(7): error: expected a ;"
+    assert telling.line("ValueError: first\nwarn\nKeyError: last") == "KeyError: last"
+    assert telling.line("all is well\nstep 2") == ""
+
+
+def test_a_text_of_nobody_is_quoted() -> None:
+    with pytest.raises(InputError, match="says: the frobnicator failed") as raised:
+        read_errors("starting up\nthe frobnicator failed to start\n")
+    assert "last frame" in str(raised.value)
