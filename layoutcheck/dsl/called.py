@@ -1,24 +1,30 @@
 """What the program gives a kernel's host function when it calls it: shapes and strides of tensors, integers.
 
-Calls are told apart by these alone, and at most `MOST` of each module are kept. `Compiled` hears those of the
-functions that `cute.compile` returned.
+Of a small tensor of integers its elements as well, where these are real (`true_integers`). Calls are told
+apart by these alone, and at most `MOST` of each module are kept. `Compiled` hears those of the functions that
+`cute.compile` returned.
 """
 
 from __future__ import annotations
 
 import contextlib
+import re
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, is_dataclass
+from enum import Enum
 from typing import Any, TypeAlias
 
+from layoutcheck.dsl.true_integers import integers, launched
+
 MOST = 16
+_INTEGER = re.compile(r"U?[Ii]nt(?:8|16|32|64)")  # the DSL's types, which hold a number outside of a kernel
 only_calls: ContextVar[bool] = ContextVar("layoutcheck_only_calls", default=False)
 """Whether functions are called for their calls alone: nothing is built that was not built before."""
 
-Given: TypeAlias = "tuple[tuple[int, ...], tuple[int, ...]] | int"
-"""A tensor's shape and strides, nested ones flattened, or an integer."""
+Given: TypeAlias = "tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...] | None] | int"
+"""A tensor's shape and strides, nested ones flattened, and its elements if they are known; or an integer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +37,24 @@ class Called:
 
 @dataclass
 class Calls:
-    """Tells each call of one module once; `number` is None where the module was not recorded."""
+    """Tells each call of one module once; `number` is None where the module was not recorded.
+
+    `writes` says that the module may write integers to global memory.
+    """
 
     number: int | None
     tell: Callable[[Called], None]
+    writes: bool = True
     seen: set[tuple[Given, ...] | None] = field(default_factory=set)
 
     def take(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> None:
-        """A call with these arguments."""
+        """A call with these arguments; what it may write is not known to hold what it did."""
+        try:
+            self._tell(arguments, named)
+        finally:
+            launched(_values((*arguments, *named.values())), self.writes)
+
+    def _tell(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> None:
         if self.number is None or len(self.seen) >= MOST:
             return
         given = None
@@ -92,20 +108,29 @@ class Compiled:
         self._was.clear()
 
 
-def _leaves(values: Sequence[Any]) -> Iterator[Given]:
-    """Raises TypeError or ValueError for a tensor without numbers."""
+def _values(values: Iterable[Any]) -> Iterator[Any]:
+    """What arguments hold, one after the other."""
     for value in values:
-        if isinstance(value, bool) or value is None:
+        if isinstance(value, (tuple, list)):
+            yield from _values(value)
+        elif is_dataclass(value) and not isinstance(value, type) and not hasattr(value, "stride"):
+            yield from _values([getattr(value, one.name) for one in fields(value)])
+        else:
+            yield value
+
+
+def _leaves(values: Iterable[Any]) -> Iterator[Given]:
+    """Raises TypeError or ValueError for a tensor without numbers."""
+    for value in _values(values):
+        if isinstance(value, (bool, Enum)) or value is None:
             continue
+        if _INTEGER.fullmatch(type(value).__name__):
+            value = getattr(value, "value", None)
         if isinstance(value, int):
             yield int(value)
-        elif isinstance(value, (tuple, list)):
-            yield from _leaves(value)
         elif hasattr(value, "shape") and hasattr(value, "stride"):
             stride = value.stride() if callable(value.stride) else value.stride
-            yield _numbers(value.shape), _numbers(stride)
-        elif is_dataclass(value) and not isinstance(value, type):
-            yield from _leaves([getattr(value, one.name) for one in fields(value)])
+            yield _numbers(value.shape), _numbers(stride), integers(value)
 
 
 def _numbers(tree: Any) -> tuple[int, ...]:

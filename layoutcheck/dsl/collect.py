@@ -263,7 +263,10 @@ class Collector:
         digest = self._digests.get((event.get("pid", 0), event["number"]))
         given = event["given"]
         if given is not None:
-            given = tuple(one if isinstance(one, int) else tuple(map(tuple, one)) for one in given)
+            given = tuple(
+                one if isinstance(one, int) else tuple(part if part is None else tuple(part) for part in one)
+                for one in given
+            )
         if digest is not None:
             self._calls.setdefault(digest, {})[given] = None
 

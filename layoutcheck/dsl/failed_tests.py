@@ -13,6 +13,7 @@ from typing import Any
 
 from layoutcheck.dsl.imports import when_imported
 from layoutcheck.dsl.observe import NotLaunched
+from layoutcheck.dsl.true_integers import Escaped
 
 REPORTS = "_pytest.reports"
 RUNNER = "_pytest.runner"
@@ -113,6 +114,8 @@ def _watch_reports(report: Any, tell: Tell, skip: Skip) -> None:
     def from_item_and_call(cls: Any, item: Any, call: Any) -> Any:
         _settle(tell, skip)
         made = make(cls, item, call)
+        if call.when == "teardown":
+            Escaped.forget()
         if call.when == "setup":
             before[item.nodeid] = NotLaunched.calls, NotLaunched.left_out
         if call.excinfo is not None:

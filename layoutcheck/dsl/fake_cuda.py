@@ -20,6 +20,7 @@ from typing import Any
 from layoutcheck.dsl.called import only_calls
 from layoutcheck.dsl.imports import when_imported
 from layoutcheck.dsl.observe import NotLaunched
+from layoutcheck.dsl.true_integers import GIVEN, launched
 
 SMS = 132  # an H200's; scripts use it for the size of a persistent grid
 L2_BYTES = 50 << 20
@@ -53,6 +54,7 @@ def install(arch: str | None) -> None:
     for name, prefix in (("driver", "cu"), ("runtime", "cuda")):
         when_imported(f"cuda.bindings.{name}", partial(_bindings, prefix=prefix, capability=capability))
     when_imported("cutlass.utils.hardware_info", _hardware_info)
+    when_imported("cutlass.cute.runtime", _runtime)
     when_imported("cutlass.base_dsl.utils.testing", _testing)
     when_imported("cutlass.testing", _testing)
     when_imported("cutlass.cute.testing", _testing)
@@ -66,6 +68,18 @@ def capability_of(arch: str) -> tuple[int, int]:
     """(9, 0) of "sm_90a"."""
     found = re.search(r"([0-9]+)([0-9])", arch)
     return (int(found[1]), int(found[2])) if found else (9, 0)
+
+
+def _runtime(module: Any) -> None:
+    """A tensor of the DSL keeps what it was made of, in which its elements can be read."""
+    owner = module._Tensor
+    begin = owner.__init__
+
+    def __init__(self: Any, tensor: Any, *args: Any, **named: Any) -> None:  # noqa: N807
+        begin(self, tensor, *args, **named)
+        setattr(self, GIVEN, tensor)
+
+    owner.__init__ = __init__
 
 
 def _torch(module: Any, capability: tuple[int, int]) -> None:
@@ -159,8 +173,9 @@ def _triton_driver(module: Any, capability: tuple[int, int]) -> None:
 def _triton_kernels(module: Any) -> None:
     """A Triton kernel is neither compiled nor launched: its results stay as they were allocated."""
 
-    def run(*_args: Any, **_named: Any) -> None:
+    def run(*args: Any, **named: Any) -> None:
         NotLaunched.left_out += 1
+        launched((*args, *named.values()))
 
     module.JITFunction.run = run
 

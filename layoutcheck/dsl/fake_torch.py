@@ -20,6 +20,7 @@ from typing import Any
 
 from layoutcheck.dsl.imports import when_imported
 from layoutcheck.dsl.observe import NotLaunched
+from layoutcheck.dsl.true_integers import made as made_of
 
 BIG = 1 << 18  # elements; what is smaller may hold sizes and indices, and is really computed
 HUGE = 1 << 22  # elements; arithmetic with fewer takes less time than its test
@@ -224,6 +225,7 @@ def _mode(torch: Any) -> None:
             if name in _COMPARISONS and (big(args) or of_results(args)):
                 return torch.ones((), dtype=torch.bool) if name == "isclose" else True
             if name in _FILLS and big(args):
+                made_of(name, args, args[0], sure=False)
                 return args[0]
             args = tuple(place(a) for a in args)
             if name == "to" and len(args) > 1 and type(args[1]) is int:
@@ -235,16 +237,20 @@ def _mode(torch: Any) -> None:
                 size = named.get("size", args)
                 if _numel(size) > BIG:  # zeros are numbers, at the price of writing them
                     NotLaunched.left_out += 1
-                    made = torch.zeros if _numel(size) <= HUGE else torch.empty
+                    make = torch.zeros if _numel(size) <= HUGE else torch.empty
                     if name == "randint":
                         named.setdefault("dtype", torch.int64)
-                    return made(*_shape(name, args, named), **_factory(named))
+                    return make(*_shape(name, args, named), **_factory(named))
             if left_out(name, args, named):
                 NotLaunched.left_out += 1
                 with contextlib.suppress(Exception), torch._C.DisableTorchFunction():
                     made = func(*map(to_meta, args), **{k: to_meta(v) for k, v in named.items()})
                     return from_meta(made)
-            return func(*args, **named)
+            before = NotLaunched.calls + NotLaunched.left_out
+            made = func(*args, **named)
+            really = before == NotLaunched.calls + NotLaunched.left_out
+            made_of(name, (*args, *named.values()), made, sure=really)
+            return made
 
     is_cuda, device_of = torch.Tensor.is_cuda.__get__, torch.Tensor.device.__get__
     device = torch.device("cuda", 0)

@@ -23,6 +23,7 @@ from typing import Any, TypeAlias
 from layoutcheck.dsl.called import Called, Calls, Compiled, only_calls
 from layoutcheck.dsl.imports import when_imported
 from layoutcheck.dsl.tagged import TAGGED
+from layoutcheck.dsl.true_integers import writes_integers
 from layoutcheck.versions import untraceable
 
 HOME = "cutlass.base_dsl.dsl"
@@ -82,8 +83,8 @@ Change = Callable[[Any, str], None]
 
 _numbers = itertools.count(1)
 _stopping: ContextVar[bool] = ContextVar("layoutcheck_stopping", default=False)
-_building: ContextVar[int | None] = ContextVar("layoutcheck_building", default=None)
-"""The number of the module that was built last."""
+_building: ContextVar[tuple[int | None, bool]] = ContextVar("layoutcheck_building", default=(None, True))
+"""The number of the module that was built last, and whether it may write integers."""
 
 
 class _Stop(BaseException):
@@ -179,7 +180,7 @@ def _wrap(module: Any, record: Record, stop: bool, change: Change | None = None)
         if only_calls.get():
             raise RuntimeError("a benchmark builds nothing in a run without a GPU")
         depth = getattr(self.envar, "loc_tracebacks", None)
-        token, before = _stopping.set(True), _building.set(None)
+        token, before = _stopping.set(True), _building.set((None, True))
         try:
             if depth == 0 and not getattr(self.envar, "lineinfo", False):
                 deep = getattr(sys.modules.get(OPERATIONS), "copies_are_deep", False)
@@ -213,7 +214,8 @@ def _wrap(module: Any, record: Record, stop: bool, change: Change | None = None)
 def _tell_call(dsl: Any, signature: inspect.Signature, args: Any, named: Any, record: Record) -> Calls | None:
     """Tell the call that built a module; where it was only compiled, what is to be told of its calls."""
     given = signature.bind(dsl, *args, **named).arguments
-    told = Calls(_building.get(), record)
+    number, writes = _building.get()
+    told = Calls(number, record, writes)
     if given.get("compile_only"):
         return told
     with contextlib.suppress(Exception):  # constants, which the module does not take, are left out
@@ -330,7 +332,7 @@ def _observe(dsl: Any, built: Any, kernel: str, record: Record) -> None:
     text = operation.get_asm(print_generic_op_form=True, use_local_scope=True)
     arch = str(getattr(dsl.envar, "arch", "") or "sm_90a")
     number = next(_numbers)
-    _building.set(number)
+    _building.set((number, writes_integers(text)))
     locations = _locations(operation) if COPIES[0] in text else ()
     record(Built(number, kernel, arch, text, locations, *_sites(operation)))
     try:

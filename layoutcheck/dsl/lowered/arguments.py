@@ -22,6 +22,7 @@ from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.notation import parse_any_layout
 from layoutcheck.algebra.swizzle import ComposedLayout
 from layoutcheck.dsl.lowered import spaces
+from layoutcheck.dsl.lowered.held import Contents
 from layoutcheck.dsl.lowered.types import SHARED, Type
 from layoutcheck.dsl.lowered.values import Value
 from layoutcheck.errors import InputError
@@ -51,16 +52,24 @@ class Numbers:
     """A call's numbers: of each argument those for its `?`, extents before strides, or an integer's.
 
     None is said of arguments that have none, or that are not known. `extents` are those of all tensors,
-    `name` the tensors' shapes and the integers, as they are told.
+    `name` the tensors' shapes and the integers, as they are told. `contents` are what tensors of integers
+    hold, of each argument, where that is known of one.
     """
 
     arguments: tuple[tuple[int, ...] | None, ...]
     extents: tuple[int, ...]
     name: str
+    contents: tuple[Contents | None, ...] = ()
 
     def of(self, index: int) -> tuple[int, ...] | None:
         """Those of one argument."""
         return self.arguments[index] if index < len(self.arguments) else None
+
+    @property
+    def told(self) -> str:
+        """The call in words, with what its tensors hold."""
+        held = dict.fromkeys(map(str, filter(None, self.contents)))
+        return f"{self.name}, where {'; '.join(held)}" if held else self.name
 
 
 @dataclass(frozen=True, slots=True)

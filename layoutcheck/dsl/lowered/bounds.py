@@ -19,11 +19,12 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
+from typing import Any
 
 from layoutcheck.dsl.lowered import Kernel
 from layoutcheck.dsl.lowered.arguments import Extent, Numbers, Unequal
-from layoutcheck.dsl.lowered.grid import RUN_TIME, Grid
-from layoutcheck.dsl.lowered.judged_blocks import LOADED, Judged
+from layoutcheck.dsl.lowered.grid import IN_GRID, LONG_LOOP, RUN_TIME, TOO_LONG, Grid
+from layoutcheck.dsl.lowered.judged_blocks import LOADED, NOT_MET, Judged
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp, global_parts
 from layoutcheck.dsl.lowered.modes import judged_in_modes
 from layoutcheck.dsl.lowered.overflows import least_extent, least_integer, overflowing
@@ -33,6 +34,8 @@ UNUSED = "whether it uses what it reads of another coordinate"
 RELATED = "how the dynamic extents relate is not known"
 _MOST_MULTIPLE = 1024
 _MOST_CALLS = 8  # of a kernel that are evaluated
+_MOST_HELD = 4  # the same for what their tensors hold
+_BY_CONTENTS = (LOADED, NOT_MET, TOO_LONG, LONG_LOOP, IN_GRID)  # what they may tell
 _NEVER = 1 << 63
 _MOST_BYTES = 1 << 31  # of a tensor that is made larger than the others
 _LARGE = 512  # each of three modes of a tensor of many; or one is the largest, and two are a tile's
@@ -79,30 +82,26 @@ def tensor_bounds(kernel: Kernel, widest_bytes: int, calls: Sequence[Numbers | N
     instructions are not looked at here.
     """
     found = _with_any_extents(kernel, widest_bytes)
-    known = [call for call in calls if call is not None][:_MOST_CALLS] if kernel.grid is not None else []
+    if kernel.grid is None or not calls:
+        return found
+    numbers = dict.fromkeys(call and replace(call, contents=()) for call in calls)
+    known = [call for call in numbers if call is not None][:_MOST_CALLS]
     if known:
         _in_the_call(kernel, found.faults, widest_bytes, known[0])
-    unseen = set() if known and len(known) == len(calls) else found.judged
+    unseen = set() if known and len(known) == len(numbers) else set(found.judged)
     for call in known:
         every = call is known[0]
         left = {tag for tag in found.judged - found.faults.keys() if every or _may_leave(found, tag, call)}
         for tag, one in judged_in_modes(kernel, left, None, widest_bytes, call).items() if left else ():
             if isinstance(one, str) or not one.sure:
-                unseen = unseen | {tag}
+                unseen.add(tag)
             elif one.faults:
-                found.faults[tag] = [replace(fault, called=call.name) for fault in one.faults]
-                for other in (
-                    found.unchecked,
-                    found.multiple,
-                    found.modes,
-                    found.overflows,
-                    found.unequal,
-                    found.others,
-                ):
-                    other.pop(tag, None)
-    found.kept.update(found.judged - unseen)
+                _leaves(found, tag, one.faults, call)
+    loaded = {tag for tag, why in found.unchecked.items() if why.startswith(_BY_CONTENTS)}
+    inside = _by_contents(kernel, found, (unseen | loaded) - found.faults.keys(), calls, widest_bytes)
+    found.kept.update(found.judged - unseen | inside)
     for tag in found.kept & found.unchecked.keys():
-        if found.unchecked[tag].startswith((RUN_TIME, RELATED)):
+        if found.unchecked[tag].startswith((RUN_TIME, RELATED, *_BY_CONTENTS)):
             found.unchecked[tag] += f"; {KEPT}"
     return found
 
@@ -115,7 +114,36 @@ def _in_the_call(
     again = judged_in_modes(kernel, made_up.keys(), None, widest_bytes, call) if made_up else {}
     for tag, one in again.items():
         if isinstance(one, Judged) and one.sure and one.faults:
-            faults[tag] = [replace(fault, called=call.name, extent=made_up[tag]) for fault in one.faults]
+            faults[tag] = [replace(fault, called=call.told, extent=made_up[tag]) for fault in one.faults]
+
+
+def _by_contents(
+    kernel: Kernel, found: Bounds, tags: set[str], calls: Sequence[Numbers | None], widest: int
+) -> set[str]:
+    """Judge in the program's calls what rests on integers that their tensors hold.
+
+    What of it stays inside in all calls; none of it where the contents of some are not known.
+    """
+    held = [call for call in calls if call is not None and call.contents]
+    inside = set(tags) if len(held) == len(calls) <= _MOST_HELD else set()
+    for call in held[:_MOST_HELD]:
+        left = tags - found.faults.keys()
+        for tag, one in judged_in_modes(kernel, left, None, widest, call).items() if left else ():
+            if isinstance(one, str) or not one.sure or one.faults:
+                inside.discard(tag)
+            if isinstance(one, Judged) and one.sure and one.faults:
+                _leaves(found, tag, one.faults, call)
+    return inside
+
+
+def _leaves(found: Bounds, tag: str, faults: Sequence[LoweredFault], call: Numbers) -> None:
+    """An operation leaves a tensor in a call: nothing else is said of it."""
+    found.faults[tag] = [replace(fault, called=call.told) for fault in faults]
+    others: tuple[dict[str, Any], ...] = (
+        found.unchecked, found.multiple, found.modes, found.overflows, found.unequal, found.others
+    )  # fmt: skip
+    for other in others:
+        other.pop(tag, None)
 
 
 def _may_leave(found: Bounds, tag: str, call: Numbers) -> bool:

@@ -8,20 +8,22 @@ says. Otherwise nothing is known of the call.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import flatten
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.dsl.lowered.arguments import Numbers
+from layoutcheck.dsl.lowered.held import Contents
 from layoutcheck.dsl.lowered.tensors import tensor
 
 _INTEGER = re.compile(r"i(?:8|16|32|64)|index")
 _OTHERS = ("f", "bf", "!cute.ptr<", "!cuda.stream")  # no extents or strides
 
 Call = tuple[Any, ...]
-"""What a call gives, in order: of a tensor its shape and strides as two tuples, or an integer."""
+"""What a call gives, in order: a tensor's shape, strides and elements (None: not known), or an integer."""
 
 
 def numbers_of(
@@ -38,22 +40,42 @@ def numbers_of(
     )
 
 
+def unwritten(calls: Iterable[Numbers | None], written: Collection[int]) -> tuple[Numbers | None, ...]:
+    """The calls, without the contents of the objects that the module's kernels write.
+
+    Nor of another tensor with the same contents, which may be the same.
+    """
+    return tuple(call and replace(call, contents=_lasting(call.contents, written)) for call in calls)
+
+
+def _lasting(contents: Sequence[Contents | None], written: Collection[int]) -> tuple[Contents | None, ...]:
+    lost = {contents[base - 1] for base in written if 0 < base <= len(contents)}
+    left = tuple(None if held in lost else held for held in contents)
+    return left if any(left) else ()
+
+
 def _numbers(types: Sequence[str], call: Call) -> Numbers | None:
     tensors = iter([one for one in call if not isinstance(one, int)])
     integers = iter([one for one in call if isinstance(one, int)])
     found: list[tuple[int, ...] | None] = []
+    contents: list[Contents | None] = []
     extents: list[int] = []
     names: list[str] = []
     for kind in types:
         memref = tensor(kind)
         given = None if memref is None else next(tensors, None)
+        held = None
         if memref is not None and given is not None and memref.dtype.bits >= 8:
-            chosen = _chosen(memref.layout, *given)
+            shape, stride, elements = given
+            chosen = _chosen(memref.layout, shape, stride)
             if chosen is None:
                 return None
             found.append(tuple(chosen))
             extents += chosen[: sum(isinstance(n, Dynamic) for n in flatten(memref.layout.shape))]
-            names.append(f"({','.join(map(str, given[0]))})")
+            names.append(f"({','.join(map(str, shape))})")
+            if elements is not None and memref.dtype.kind == "int":
+                held = Contents(memref.dtype.bits, shape, stride, elements)
+                held = None if held.memory() is None else held
         elif _INTEGER.fullmatch(kind):
             number = next(integers, None)
             if number is None:
@@ -64,9 +86,10 @@ def _numbers(types: Sequence[str], call: Call) -> Numbers | None:
             found.append(None)
         else:
             return None
+        contents.append(held)
     if next(tensors, None) is not None or next(integers, None) is not None:
         return None
-    return Numbers(tuple(found), tuple(extents), ", ".join(names))
+    return Numbers(tuple(found), tuple(extents), ", ".join(names), tuple(contents) if any(contents) else ())
 
 
 def _chosen(layout: Layout, shape: Sequence[int], stride: Sequence[int]) -> list[int] | None:
@@ -76,11 +99,11 @@ def _chosen(layout: Layout, shape: Sequence[int], stride: Sequence[int]) -> list
     if len(leaves) != len(given) or len(shape) != len(stride):
         return None
     chosen = []
-    for leaf, number in zip(leaves, given, strict=True):
+    for i, (leaf, number) in enumerate(zip(leaves, given, strict=True)):
         if isinstance(leaf, Dynamic):
             if number % leaf.divisor:
                 return None
             chosen.append(number)
-        elif leaf != number:
+        elif leaf != number and (i < len(shape) or shape[i - len(shape)] != 1):
             return None
     return chosen

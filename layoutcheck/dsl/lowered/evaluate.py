@@ -22,6 +22,8 @@ from layoutcheck.dsl.lowered.arguments import EXTENTS, OTHERS, Extent, Numbers, 
 from layoutcheck.dsl.lowered.branches import BRANCHES
 from layoutcheck.dsl.lowered.contents import RandomMemory, RandomOperations
 from layoutcheck.dsl.lowered.flow import Flow
+from layoutcheck.dsl.lowered.held import Memory as Bytes
+from layoutcheck.dsl.lowered.held import memories
 from layoutcheck.dsl.lowered.instructions import WRITERS, is_access, numbers_and_data
 from layoutcheck.dsl.lowered.loops import LOOPS
 from layoutcheck.dsl.lowered.machine import Launch, Machine, Step
@@ -254,6 +256,7 @@ def launches_of(
         slots = run.slots_of(host.regions[0].blocks[0].arguments)
         values = [machine.values[slot] for slot in slots]
         held = sizes(values, given, ["extents"] * len(slots)), by_object(values, given)
+        there = memories(extent.contents) if isinstance(extent, Numbers) else {}
         translate = run.translate
 
         def step(
@@ -262,10 +265,13 @@ def launches_of(
             machine: Machine = machine,
             run: Flow = run,
             held: Any = held,
+            there: Any = there,
         ) -> Step:
             if op.name != LAUNCH:
                 return translate(op)  # type: ignore[no-any-return]
-            return lambda: _keep(found, op, _launched(op, machine, run, held)) if machine.reached else None
+            return lambda: (
+                _keep(found, op, _launched(op, machine, run, held, there)) if machine.reached else None
+            )
 
         run.translate = step
         with np.errstate(all="ignore"):
@@ -301,8 +307,9 @@ def _siblings(launch: Operation, name: str) -> list[Operation]:
 
 
 def _launched(
-    op: Operation, machine: Machine, run: Flow, held: tuple[dict[int, int], dict[int, Tensor]]
-) -> Launched:
+    op: Operation, machine: Machine, run: Flow, held: tuple[dict[int, int], dict[int, Tensor]],
+    there: dict[int, Bytes],
+) -> Launched:  # fmt: skip
     def numbers(values: list[SsaValue]) -> list[int]:
         return [
             int(n) if isinstance(n := number(machine.values[run.slots[v]]), int) else int(n[0])
@@ -325,7 +332,7 @@ def _launched(
     launch = Launch(
         tuple(block), tuple(grid), cluster, True,  # type: ignore[arg-type]
         dynamic_bytes=dynamic, rests=max((_rests(machine, bits) for bits in rests), key=_RESTS.index),
-        held=held[0], tensors=held[1],
+        held=held[0], tensors=held[1], memories=there,
     )  # fmt: skip
     slots = run.slots_of(op.operands[1:])
     return launch, [(machine.values[slot], _rests(machine, machine.provenance[slot])) for slot in slots]

@@ -16,9 +16,10 @@ from layoutcheck.analysis.cost import SideCost
 from layoutcheck.copies.copy import Copy
 from layoutcheck.dsl.lowered import Kernel, Lowered, argument_types
 from layoutcheck.dsl.lowered.bounds import conditions, tensor_bounds
-from layoutcheck.dsl.lowered.calls import Call, numbers_of
+from layoutcheck.dsl.lowered.calls import Call, numbers_of, unwritten
 from layoutcheck.dsl.lowered.costs import side_costs
 from layoutcheck.dsl.lowered.instructions import transfers
+from layoutcheck.dsl.lowered.judged_blocks import object_of
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp, access_parts
 from layoutcheck.dsl.lowered.members import members
 from layoutcheck.dsl.lowered.races import contested, race, takes_turns
@@ -29,6 +30,7 @@ from layoutcheck.sources.traced import Addresses, LoweredFault, LoweredSide
 
 SURE = ("static", "arguments")
 KNOWN = (*SURE, "uniform")
+_READS = ("ld", "load", "prefetch")
 _SWIZZLED = re.compile(r"smem, align<([0-9]+)>, S<([0-9]+),([0-9]+),")
 
 
@@ -117,6 +119,7 @@ def outside(lowered: Lowered, arch: str, text: str, calls: Iterable[Call | None]
     """Of all kernels of a lowered module, `text` as traced; `calls` are those that the program makes."""
     found = Outside()
     numbers = numbers_of(calls, argument_types(text), [kernel.name for kernel in lowered.kernels])
+    numbers = unwritten(numbers, {at for kernel in lowered.kernels for at in _written(kernel)})
     widest = parse_arch(arch).widest_access_bits // 8
     shifts = any(int(align) < 1 << (int(bits) + int(base)) for align, bits, base in _SWIZZLED.findall(text))
     boxes, structs = transfers(text), members(text)
@@ -133,6 +136,12 @@ def outside(lowered: Lowered, arch: str, text: str, calls: Iterable[Call | None]
         for tag, faults in left.faults.items():
             found.faults.setdefault(tag, (threads, []))[1].extend(faults)
     return found
+
+
+def _written(kernel: Kernel) -> set[int]:
+    """The objects in global memory that a kernel writes, or may write."""
+    every = (access for op in kernel.lowered_ops.values() for access in op.accesses)
+    return {object_of(one, 1) for one in every if one.space == "gmem" and not one.op.startswith(_READS)}
 
 
 def with_faults(was: Addresses, faults: list[LoweredFault]) -> Addresses:

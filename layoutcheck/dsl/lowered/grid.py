@@ -97,7 +97,9 @@ class Grid:
     def __init__(self, kernel: Operation, types: dict[str, list[str]]) -> None:
         self.kernel, self.types = kernel, types
         self._launches: dict[tuple[Extent, int | None], Launched | None] = {}
-        self._long = False  # whether the turns of all loops took too long once
+        self._long = set[
+            bool
+        ]()  # whether the turns of all loops took too long, with what tensors hold or without
         self._divided: dict[str, list[list[set[SsaValue] | None]]] = {}  # by tag: `divisors`, axis by axis
         self._ran: tuple[Machine, Flow]  # the last evaluation
         self._lines: dict[tuple[Operation, frozenset[str]], bool] = {}  # loops that corners decide
@@ -275,11 +277,11 @@ class Grid:
         at = at[-1:] if alone else at
         how = replace(how, blocks=at) if len(at) > 1 else replace(how, index=at[0])
         try:
-            if self._long:
+            if bool(how.memories) in self._long:
                 raise _TooLong
             machine, flow, unfinished = self._run(tags, how, launched, whole=True)
         except _TooLong:
-            self._long = True
+            self._long.add(bool(how.memories))
             try:
                 machine, flow, unfinished = self._run(tags, how, launched, whole=False)
             except _TooLong:

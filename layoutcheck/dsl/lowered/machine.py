@@ -10,6 +10,7 @@ import numpy as np
 
 from layoutcheck.copies.offsets import IntArray
 from layoutcheck.dsl.lowered.allocations import Allocation
+from layoutcheck.dsl.lowered.held import Memory
 from layoutcheck.dsl.lowered.record import Mask, Number, Recorded
 from layoutcheck.dsl.lowered.registers import Registers
 from layoutcheck.dsl.lowered.tensors import Tensor
@@ -30,7 +31,8 @@ class Launch:
     "static", "extents" (numbers for dynamic extents and strides) or "arguments". With `blocks` these blocks
     are evaluated side by side, as one of so many times the threads; warps must be whole. `held` are the bytes
     of the tensors in global memory that the host's function is given, by object: what it divides into tiles
-    has as many, whatever the tiles' type says. `tensors` are these tensors.
+    has as many, whatever the tiles' type says. `tensors` are these tensors,
+    `memories` what is known to lie in them.
     """
 
     block: tuple[int, int, int] = (1, 1, 1)
@@ -43,6 +45,7 @@ class Launch:
     blocks: tuple[tuple[int, int, int], ...] = ()
     held: dict[int, int] = field(default_factory=dict, compare=False)
     tensors: dict[int, Tensor] = field(default_factory=dict, compare=False)
+    memories: dict[int, Memory] = field(default_factory=dict, compare=False)
 
     @property
     def threads(self) -> int:

@@ -97,6 +97,10 @@ class Memory:
                     )
                 machine.values[out], machine.provenance[out] = value, bits | provenance
                 return
+            found = self._held(address, name, kind) if machine.launch.memories and numeric else None
+            if found is not None:
+                machine.values[out], machine.provenance[out] = found, provenance
+                return
             guess, bit = self._guess(address, name, size)
             machine.values[out], machine.provenance[out] = Data(access, 0, size, guess), provenance | bit
 
@@ -120,6 +124,21 @@ class Memory:
         for _, provenance, _ in parts:
             bits |= provenance
         return tuple(part for part, _, _ in parts), bits, all(known for _, _, known in parts)
+
+    def _held(self, address: Number, space: str, kind: Type) -> Value | None:
+        """Integers that the program's call has there, a vector's as a tuple; None if some are not known."""
+        if space != "gmem" or not self.machine.reached:
+            return None
+        base, offset = spaces.in_object(space, address)
+        memory = self.machine.launch.memories.get(base)
+        part = kind.parts[0] if kind.kind == "vector" else kind
+        if memory is None or part.kind != "scalar":
+            return None
+        each = part.size_bytes
+        found = [memory.at(offset + i * each, each, self.machine.mask) for i in range(kind.count or 1)]
+        if any(one is None for one in found):
+            return None
+        return tuple(found) if len(found) > 1 else found[0]
 
     def _guess(self, address: Number, space: str, size: int) -> tuple[Number, int]:
         """What a loaded number counts as, and the bit that says so."""

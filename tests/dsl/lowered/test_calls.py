@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from enum import IntEnum
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -26,6 +28,20 @@ class Executor:
 
     def __call__(self, *args: object, scale: int = 1) -> int:
         return len(args) * scale
+
+
+class Colour(IntEnum):
+    """A constant, which the module does not take."""
+
+    RED = 1
+
+
+@dataclass
+class Parts:
+    """Arguments that a program keeps together."""
+
+    rows: int
+    tensor: object
 
 
 class Other(Executor):
@@ -61,28 +77,38 @@ def test_calls_of_compiled_functions_are_told_and_made() -> None:
 
 def test_arguments_of_a_host_get_the_numbers_of_a_call_in_order() -> None:
     types = [ROWS, "i32", "f32", FLAT, "!cute.ptr<f16, gmem>", "i64", "!cuda.stream"]
-    call = (((42, 128), (136, 1)), 7, ((5,), (1,)), 9)
+    call = (((42, 128), (136, 1), None), 7, ((5,), (1,), (1, 2, 3, 4, 5)), 9)
     [found] = numbers_of([call, call], {"host": types, "kernel": ["i32"]}, ["kernel"])
     assert found.arguments == ((42, 128, 136), (7,), None, (5,), None, (9,), None)
     assert (found.extents, found.name) == ((42, 128, 5), "(42,128), 7, (5), 9")
+    assert found.contents == () and found.told == found.name  # FLAT holds no integers
     assert [found.of(i) for i in (0, 2, 7)] == [(42, 128, 136), None, None]
 
 
 @pytest.mark.parametrize(
     ("types", "call"),
     [
-        ([ROWS], (((42, 127), (136, 1)),)),  # no multiple of 8
-        ([ROWS], (((42, 128), (1, 42)),)),  # a static stride that it does not have
-        ([ROWS], (((42,), (1,)),)),  # of another rank
+        ([ROWS], (((42, 127), (136, 1), None),)),  # no multiple of 8
+        ([ROWS], (((42, 128), (1, 42), None),)),  # a static stride that it does not have
+        ([ROWS], (((42,), (1,), None),)),  # of another rank
         ([ROWS], ()),
-        ([ROWS], (((42, 128), (128, 1)), 3)),  # a constant, which the module does not take
+        ([ROWS], (((42, 128), (128, 1), None), 3)),  # a constant, which the module does not take
         (["i32", "i32"], (3,)),
-        ([PACKED], (((42, 128), (128, 1)),)),  # two elements a byte: whose extents these are is not known
+        (
+            [PACKED],
+            (((42, 128), (128, 1), None),),
+        ),  # two elements a byte: whose extents these are is not known
         (['!cute.int_tuple<"(?,?)">'], (3, 4)),
     ],
 )
 def test_nothing_is_known_of_a_call_that_does_not_fit(types: list[str], call: Call) -> None:
     assert numbers_of([call], {"host": types}, []) == (None,)
+
+
+def test_the_stride_of_one_element_is_any() -> None:
+    given = (((42, 1, 16), (16, 16, 1), None),)
+    [found] = numbers_of([given], {"host": ['!cute.memref<i64, gmem, "(?,1,16):(16,0,1)">']}, [])
+    assert found is not None and found.arguments == ((42,),)
 
 
 def test_nothing_is_known_of_a_module_with_two_hosts() -> None:
@@ -96,7 +122,7 @@ def test_a_call_is_told_once_and_not_without_numbers() -> None:
     tensor = SimpleNamespace(shape=(3, (4, 5)), stride=lambda: (20, (5, 1)))
     for _ in range(2):
         calls.take([tensor, (True, 6), None, 1.5], {"last": [7]})
-    assert told == [Called(4, (((3, 4, 5), (20, 5, 1)), 6, 7))]
+    assert told == [Called(4, (((3, 4, 5), (20, 5, 1), None), 6, 7))]
     calls.take([SimpleNamespace(shape=(object(),), stride=(1,))], {})
     assert told[1:] == [Called(4, None)]
     for n in range(2 * MOST):
@@ -104,6 +130,13 @@ def test_a_call_is_told_once_and_not_without_numbers() -> None:
     assert len(told) == MOST
     Calls(None, told.append).take([1], {})
     assert len(told) == MOST
+
+
+def test_numbers_of_the_dsl_and_parts_of_a_dataclass_are_told() -> None:
+    told: list[Called] = []
+    held = type("Int32", (), {"value": 8})(), type("Int8", (), {"value": object()})()  # one inside a kernel
+    Calls(4, told.append).take([*held, Colour.RED, Parts(3, SimpleNamespace(shape=5, stride=1))], {})
+    assert told == [Called(4, (8, 3, ((5,), (1,), None)))]
 
 
 # Tiles of 4 x 64, without a predicate. The columns are promised to be multiples of 8, the rows nothing.
