@@ -1,6 +1,8 @@
 """`ON_GPU`: source of `on_gpu(array)`, a numpy array that DLPack gives out as one in GPU memory.
 
-Programs that are traced need no torch for tensors with numbers. Nothing may be launched with them.
+With `HELD` behind it, source of `held(array)`, a tensor as torch's whose integers are what they would be in a
+run with a GPU. Programs that are traced need no torch for tensors with numbers. Nothing may be launched with
+them.
 """
 
 ON_GPU = """
@@ -19,4 +21,15 @@ class on_gpu:
         device = pointer(capsule, b"dltensor") + ctypes.sizeof(ctypes.c_void_p)
         ctypes.c_int32.from_address(device).value = 2
         return capsule
+"""
+
+HELD = """
+class held(on_gpu):
+    dtype = "torch.int32"
+    _layoutcheck_true = True
+    def untyped_storage(self): return self
+    def numel(self): return self.array.size
+    def detach(self): return self
+    def reshape(self, _): return self.array.reshape(-1)
+    def is_floating_point(self): return False
 """

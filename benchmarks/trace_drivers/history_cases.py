@@ -324,12 +324,13 @@ def flashinfer_gdn():
 
 
 def flash_varlen_backward():
+    """The first sequence has keys, and no queries."""
     from flash_attn.cute.interface import flash_attn_varlen_func
 
     inputs = [made(256, 4, 64, requires_grad=True) for _ in range(3)]
-    ends = torch.tensor([0, 128, 256], device="cuda", dtype=torch.int32)
+    ends = torch.tensor([[0, 0, 256], [0, 128, 256]], device="cuda", dtype=torch.int32)
     out = flash_attn_varlen_func(
-        *inputs, cu_seqlens_q=ends, cu_seqlens_k=ends, max_seqlen_q=128, max_seqlen_k=128
+        *inputs, cu_seqlens_q=ends[0], cu_seqlens_k=ends[1], max_seqlen_q=256, max_seqlen_k=128
     )
     out = out[0] if isinstance(out, tuple) else out
     torch.autograd.grad(out, inputs, torch.empty_like(out))

@@ -13,13 +13,16 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from layoutcheck.dsl.lowered import argument_types
+from layoutcheck.dsl.lowered.arguments import Numbers
+from layoutcheck.dsl.lowered.calls import numbers_of
 from layoutcheck.dsl.lowered.instructions import tma_transfers
 from layoutcheck.errors import InputError
 from layoutcheck.order.between import between_blocks
 from layoutcheck.order.budget import Budget, OutOfTime
+from layoutcheck.order.called import called
 from layoutcheck.order.events import WatchedKernel, kernels
 from layoutcheck.order.never_written import never_written
 from layoutcheck.order.overlap import lost_stores
@@ -46,9 +49,10 @@ def check_module(module: TracedModule, lowered: str, problem: str, seconds: floa
     if problem:
         return OrderReport(module.kernel, module.arch, problem=problem)
     try:
-        found = [
-            _kernel(kernel, module, budget) for kernel in kernels(lowered, argument_types(_bare(module.text)))
-        ]
+        types = argument_types(_bare(module.text))
+        watched = kernels(lowered, types)
+        calls = numbers_of(module.calls, types, [kernel.name for kernel in watched])
+        found = [_kernel(kernel, module, budget, calls if len(watched) == 1 else ()) for kernel in watched]
         if not found:
             return OrderReport(module.kernel, module.arch, problem="the DSL's passes leave no kernel of it")
     except InputError as error:
@@ -72,7 +76,9 @@ def check_module(module: TracedModule, lowered: str, problem: str, seconds: floa
     )  # fmt: skip
 
 
-def _kernel(kernel: WatchedKernel, module: TracedModule, budget: Budget) -> OrderReport:
+def _kernel(
+    kernel: WatchedKernel, module: TracedModule, budget: Budget, calls: Sequence[Numbers | None]
+) -> OrderReport:
     name, arch = module.kernel, module.arch
     cluster = kernel.launch.cluster
     size = cluster[0] * cluster[1] * cluster[2]
@@ -91,6 +97,8 @@ def _kernel(kernel: WatchedKernel, module: TracedModule, budget: Budget) -> Orde
         if _within(kernel):
             replays.unchecked |= set(_never(kernel))
             _all_runs(kernel, module, replays, assumed)
+            if assumed:
+                _called_runs(kernel, calls, replays)
     except OutOfTime:
         late = f"the time budget of {budget.seconds:g} s was used up"
         part = f"; part of {replays.events:,} accesses and synchronisations was looked at"
@@ -122,6 +130,15 @@ def _all_runs(kernel: WatchedKernel, module: TracedModule, replays: Replays, ass
         replays.trips.append(trips(run.blocks))
         with contextlib.suppress(*SURPRISES, ArithmeticError):  # numbers that no caller would give
             replays.take(run)
+
+
+def _called_runs(kernel: WatchedKernel, calls: Sequence[Numbers | None], replays: Replays) -> None:
+    """Replay what blocks do in the program's calls, while nothing is wrong."""
+    for case, run in called(kernel, calls, replays.budget):
+        if replays.problem or any(f.severity == "wrong" for f in replays.kept()):
+            return
+        replays.case = case
+        replays.take(run)
 
 
 def _within(kernel: WatchedKernel) -> bool:

@@ -27,6 +27,7 @@ class Replays:
         self.events = 0
         self.unchecked: set[str] = set()
         self.trips: list[int] = []  # tried so far, the usual one first
+        self.case = ""  # the program's call that is replayed, in words
 
     def replay(
         self,
@@ -75,7 +76,9 @@ class Replays:
         """Keep problems as findings, one for each code and pair of lines."""
         for one in self.teller.findings(problems):
             key = (one.code, *((p.where.file, p.where.line) for p in one.places[:2]))
-            if len(self.trips) > 1 and key not in self.findings:
+            if self.case and key not in self.findings:
+                one = replace(one, message=f"{one.message} It happens with {self.case}.")
+            elif len(self.trips) > 1 and key not in self.findings:
                 one.evidence["trips"] = self.trips[-1]
                 usual, now = self.trips[0], self.trips[-1]
                 when = f"trip count {now}, not at {usual}" if now != usual else "other sizes of the problem"

@@ -24,19 +24,20 @@ SEARCH_SECONDS = 3.0  # of processor time, for a grid
 
 @dataclass(frozen=True)
 class Cluster:
-    """The blocks of a kernel's first cluster, followed in loops over tiles for `tiles` turns."""
+    """The blocks of the cluster that begins at `first`, followed in loops over tiles for `tiles` turns."""
 
     kernel: WatchedKernel
     token: int
     budget: Budget
     tiles: int = MOST_TILES
+    first: tuple[int, int, int] = (0, 0, 0)
 
     def watch(self, contents: Contents | None = None) -> list[Watched]:
         """What each block does. Raises OutOfTime."""
-        x, y, z = self.kernel.launch.cluster
+        x, y, z = (range(at, at + n) for at, n in zip(self.first, self.kernel.launch.cluster, strict=True))
         if contents is not None:
             contents.now.clear()
-        indices = [(i, j, k) for k in range(z) for j in range(y) for i in range(x)]
+        indices = [(i, j, k) for k in z for j in y for i in x]
         return [self.kernel.watch(index, self.token, self.budget, self.tiles, contents) for index in indices]
 
     def sure(self) -> list[Watched] | None:

@@ -11,7 +11,7 @@ from layoutcheck.dsl.lowered.held import Contents, memories
 from layoutcheck.dsl.lowered.judged_blocks import LOADED
 from layoutcheck.sources.traced import KEPT, ElementReport
 from layoutcheck.tracing import Script, traced
-from tests.on_gpu import ON_GPU
+from tests.on_gpu import HELD, ON_GPU
 
 OFFSETS = '!cute.memref<i32, gmem, "(?):(1)">'
 
@@ -68,19 +68,11 @@ def test_a_call_has_what_its_tensors_hold_but_for_what_is_written() -> None:
 # Each block has the rows of one sequence, a thread a row; `kind` says how many there are taken to be.
 PROGRAM = (
     ON_GPU
+    + HELD
     + """
 import cutlass
 from cutlass import cute
 from cutlass.cute.runtime import from_dlpack
-
-class held(on_gpu):  # as torch's, of true integers
-    dtype = "torch.int32"
-    def untyped_storage(self): return self
-    def numel(self): return self.array.size
-    def detach(self): return self
-    def reshape(self, _): return self.array.reshape(-1)
-    def is_floating_point(self): return False
-    _layoutcheck_true = True
 
 @cute.kernel
 def kernel(rows: cute.Tensor, ends: cute.Tensor, kind: cutlass.Constexpr):
