@@ -64,7 +64,8 @@ def _spread(launch: Launch) -> Iterator[tuple[int, int, int]]:
         last = max(0, blocks // each - 1)
         axes.append(sorted({last * i // (_EACH_AXIS - 1) * each for i in range(_EACH_AXIS)}))
     ends = [{axis[0], axis[-1]} for axis in axes]
-    every = itertools.product(*axes)
+    x, y, z = axes
+    every = itertools.product(x, y, z)
     yield from sorted(every, key=lambda at: -sum(i in end for i, end in zip(at, ends, strict=True)))
 
 
