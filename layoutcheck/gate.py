@@ -15,8 +15,8 @@ from layoutcheck.errors import InputError
 
 T = TypeVar("T")
 
-CONDITIONS = ("case-failed", "no-kernels", "types-only", "tests-skipped")
-DEFAULT = ("case-failed", "no-kernels")
+CONDITIONS = ("case-failed", "no-kernels", "unreadable", "types-only", "tests-skipped")
+DEFAULT = ("case-failed", "no-kernels", "unreadable")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,7 @@ class Gate:
 
     "case-failed"  a script, test or registered case that ended before it had compiled all it would have
     "no-kernels"   a run that compiled nothing
+    "unreadable"   a file that mentions CuTe and cannot be read or parsed
     "types-only"   a copy that is known by its types, for one thread
     "tests-skipped"  a test that was skipped, or expected to fail and failed, for every architecture
     """
@@ -33,7 +34,14 @@ class Gate:
     coverage: float = 0.0
 
     def unseen(
-        self, failed: int, kernels: int | None, types_only: int, seen: int, total: int, skipped: int = 0
+        self,
+        failed: int,
+        kernels: int | None,
+        types_only: int,
+        seen: int,
+        total: int,
+        skipped: int = 0,
+        unreadable: int = 0,
     ) -> list[str]:
         """Each thing that was not seen, in words; `kernels` None where none were asked for.
 
@@ -44,6 +52,8 @@ class Gate:
             found.append(f"case-failed: {failed} run{'s' * (failed != 1)} not seen to the end")
         if "no-kernels" in self.fail_on and kernels == 0:
             found.append("no-kernels: no kernel was compiled")
+        if "unreadable" in self.fail_on and unreadable:
+            found.append(f"unreadable: {unreadable} file{'s' * (unreadable != 1)} not read")
         if "types-only" in self.fail_on and types_only:
             found.append(f"types-only: {types_only} of {total} copies known by their types alone")
         if "tests-skipped" in self.fail_on and skipped:

@@ -15,8 +15,8 @@ Strict = Annotated[bool, Option("exit 1 on slow and unknown too", "--strict")]
 FailOn = Annotated[
     str | None,
     Option(
-        "what exits 2: case-failed, no-kernels, types-only, tests-skipped, or none (default "
-        "case-failed,no-kernels)"
+        "what exits 2: case-failed, no-kernels, unreadable, types-only, tests-skipped, or none (default "
+        "case-failed,no-kernels,unreadable)"
     ),
 ]
 Coverage = Annotated[float | None, Option("exit 2 if less than this percentage of the copies is seen")]

@@ -27,6 +27,9 @@ class JudgedCases:
 
     findings: list[LintFinding] = field(default_factory=list)
     reached: dict[tuple[str, int], str] = field(default_factory=dict)  # file and line -> worst verdict there
+    built: set[tuple[str, int]] = field(default_factory=set)  # files and lines that a kernel was seen to run
+    accesses: int = 0  # loads and stores of single elements
+    accesses_known: int = 0
     copies: int = 0
     checked: int = 0
     unknown: Counter[str] = field(default_factory=Counter)
@@ -64,6 +67,11 @@ def judge(runs: Iterable[CaseRun]) -> JudgedCases:
                         out.findings.append(finding)
         for path, line in (line for one in run.trace.elements for line in one.lines):
             out.reached.setdefault((shown(path), line), "legal")  # `basic_copy_if` is loads and stores
+            out.built.add((shown(path), line))
+        stacks = {frame for one in run.trace.copies for frame in (one.where, *one.stack)}
+        out.built.update((shown(frame.file), frame.line) for frame in stacks)
+        out.accesses += sum(one.accesses for one in run.trace.elements)
+        out.accesses_known += sum(one.known for one in run.trace.elements)
         for finding in _orders(run):
             if finding.severity in _REPORTED:
                 verdict = _worse(verdict, finding.severity)

@@ -13,7 +13,9 @@ from layoutcheck import cells
 from layoutcheck.gate import NO_GATE, Gate, Part
 from layoutcheck.lint import baseline, cases, files, leftovers, notebook
 from layoutcheck.lint import runs as running
+from layoutcheck.lint.analyse import UNREADABLE
 from layoutcheck.lint.cache import Cache
+from layoutcheck.lint.called import Called
 from layoutcheck.lint.finding import LintFinding
 from layoutcheck.lint.suppressions import Suppressions
 from layoutcheck.regular import inside, read_regular
@@ -32,7 +34,9 @@ class Counts:
 
     `unknown` are reasons with numbers of copies, `address_sources` numbers of copies by how they are known,
     `never` the sites that no case reached, `untraced` registered cases that could not be run here, `skipped`
-    reasons with numbers of tests that were skipped in every run.
+    reasons with numbers of tests that were skipped in every run. Of those sites, `uncalled` are in functions
+    that no program calls (`path:function` -> lines), and `untaken` in functions of kernels that were built.
+    `accesses` of single elements are checked beside copies, `accesses_known` of them.
     """
 
     files: int = 0
@@ -51,6 +55,10 @@ class Counts:
     unknown: dict[str, int] = field(default_factory=dict)
     address_sources: dict[str, int] = field(default_factory=dict)
     never: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    uncalled: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    untaken: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    accesses: int = 0
+    accesses_known: int = 0
     skipped: dict[str, int] = field(default_factory=dict)
 
 
@@ -110,7 +118,8 @@ class Result:
         kernels = counts.kernels if counts.cases or self.wanted else None
         ended = [f"SIGTERM came before {self.ended} of {len(self.runs)} runs had ended"] if self.ended else []
         skipped = sum(counts.skipped.values())
-        return ended + gate.unseen(failed, kernels, types, counts.traced, counts.sites, skipped)
+        unreadable = len({finding.path for finding in self.findings if finding.code == UNREADABLE})
+        return ended + gate.unseen(failed, kernels, types, counts.traced, counts.sites, skipped, unreadable)
 
 
 def lint(
@@ -142,6 +151,7 @@ def lint(
     runs, notes, untraced = _trace(listed, settings, static, workers, folder, progress, programs, part)
     untold = tuple(notes)  # why cases were not traced, where that is so
     reached: dict[tuple[str, int], str] = {}
+    built: set[tuple[str, int]] = set()
     counts = {"silenced": sum(file.reading.silenced for file in read), "untraced": untraced}
     unknown: dict[str, int] = {}
     known_by: dict[str, int] = {}
@@ -152,10 +162,12 @@ def lint(
 
         judged = judge(runs.traced)
         reached, unknown = judged.reached, dict(judged.unknown.most_common())
+        built = judged.built
         loud = [f for f in judged.findings + runs.unusable if not texts.suppressions(f.path).silences(f)]
         counts["silenced"] += len(judged.findings) + len(runs.unusable) - len(loud)
         found += loud
         counts.update(copies=judged.copies, checked=judged.checked, as_meant=judged.as_meant)
+        counts.update(accesses=judged.accesses, accesses_known=judged.accesses_known)
         counts["cases"] = len(runs.traced)
         counts["kernels"] = sum(len(run.trace.kernels) for run in runs.traced)
         known_by = address_sources(judged.address_sources.elements())
@@ -164,6 +176,10 @@ def lint(
             notes.append(f"expected to be slow, which types alone do not show: {names}")
     wanted = [finding for finding in found if settings.selected(finding.code, finding.path)]
     traced, never = _coverage(read, reached, runs is not None)
+    uncalled = untaken = dict[str, tuple[int, ...]]()
+    if runs is not None and programs and never:
+        seen = settings.lowered and not any(run.trace.failures for run in runs.traced)
+        uncalled, untaken = _why_never(never, built, programs, _single(read, seen), listed)
     if runs is not None and part is None:
         wanted += [f for f in _never_traced(never) if settings.selected(f.code, f.path)]
     complete = part is None and runs is not None and not any(run.trace.failures for run in runs.traced)
@@ -197,6 +213,8 @@ def lint(
             unknown=unknown,
             address_sources=known_by,
             never=never,
+            uncalled=uncalled,
+            untaken=untaken,
             skipped=_skipped(() if runs is None else runs.traced),
             **counts,
         ),
@@ -337,6 +355,47 @@ def _coverage(
                 path = cells.named(file.path, site.cell) if site.cell else file.path
                 never[path] = (*never.get(path, ()), site.line)
     return hit, never
+
+
+def _single(read: Sequence[files.File], seen: bool) -> set[tuple[str, int]]:
+    """The sites that a kernel may hold unseen: copies by single elements, if not all kernels were lowered."""
+    return set() if seen else {
+        (file.path, site.line)
+        for file in read
+        for site in file.reading.sites
+        if site.call not in ("cute.copy", "cute.copy_atom_call")
+    }  # fmt: skip
+
+
+def _why_never(
+    never: dict[str, tuple[int, ...]],
+    built: set[tuple[str, int]],
+    programs: Sequence[cases.RegisteredCase],
+    unseen: set[tuple[str, int]],
+    listed: Sequence[str],
+) -> tuple[dict[str, tuple[int, ...]], dict[str, tuple[int, ...]]]:
+    """Of the sites that were never traced: those that no program calls, and those not taken, by file.
+
+    The first are by function, or by cell of a notebook, which nothing runs. A site is not taken if other
+    lines of its function are in a kernel, and it is not one of those that may be in it `unseen`.
+    """
+    uncalled: dict[str, tuple[int, ...]] = {}
+    untaken: dict[str, tuple[int, ...]] = {}
+    sources = {}
+    for path in listed:
+        with contextlib.suppress(OSError):
+            sources[path] = read_regular(path)
+    tests = [case.path for case in programs if case.command[:2] == ("-m", "pytest")]
+    known = Called(sources, tests, [case.path for case in programs if case.path not in tests])
+    for path, lines in never.items():
+        for line in lines:
+            name = known.uncalled(path, line)
+            if name or path not in sources:
+                place = f"{path}:{name}" if name else path
+                uncalled[place] = (*uncalled.get(place, ()), line)
+            elif (path, line) not in unseen and any((path, one) in built for one in known.span(path, line)):
+                untaken[path] = (*untaken.get(path, ()), line)
+    return uncalled, untaken
 
 
 def _never_traced(never: dict[str, tuple[int, ...]]) -> list[LintFinding]:

@@ -13,7 +13,7 @@ from layoutcheck.lint.finding import LintFinding
 from layoutcheck.lint.run import Counts, Result
 from layoutcheck.reports.style import VERDICT_COLOUR, Style
 
-_NEVER_SHOWN = 5  # files
+_NEVER_SHOWN = 5  # files or functions
 
 
 def renderer(name: str) -> Callable[[Result, Style], str]:
@@ -46,7 +46,10 @@ def as_json(result: Result, style: Style) -> str:
         "findings": [finding.to_dict() for finding in result.findings],
         "counts": {
             **asdict(result.counts),
-            "never": {p: list(lines) for p, lines in result.counts.never.items()},
+            **{
+                name: {p: list(lines) for p, lines in getattr(result.counts, name).items()}
+                for name in ("never", "uncalled", "untaken")
+            },
         },
         "notes": list(result.notes),
         "runs": [asdict(run) for run in result.runs],
@@ -82,8 +85,7 @@ def summary(result: Result, style: Style) -> list[str]:
     ]
     if counts.cases:
         lines.append(
-            f"{_ran(result)} traced: {_many(counts.kernels, 'kernel')}, {_copies(counts.copies)}, "
-            f"{counts.checked} checked"
+            f"{_ran(result)} traced: {_many(counts.kernels, 'kernel')}, {_checked(counts)}"
             + (f", {counts.as_meant} findings as expected" if counts.as_meant else "")
             + "."
         )
@@ -106,6 +108,16 @@ def summary(result: Result, style: Style) -> list[str]:
     return lines
 
 
+def _checked(counts: Counts) -> str:
+    """What was checked of the kernels: copies, and loads and stores of single elements."""
+    copies = f"{counts.checked} of {_copies(counts.copies)}" if counts.copies else ""
+    known = (
+        f"{counts.accesses_known} of {_many(counts.accesses, 'element access')}" if counts.accesses else ""
+    )
+    said = " and ".join(filter(None, (copies, known)))
+    return f"{said} checked" if said else "no copy and no element access in them"
+
+
 def _ran(result: Result) -> str:
     programs = sum(run.program for run in result.runs)
     cases = result.counts.cases - programs
@@ -122,19 +134,36 @@ def _sites(counts: Counts) -> str:
 
 
 def _never(counts: Counts) -> list[str]:
-    """Where the sites are that nothing looked at, where cases were traced; else it is all of them."""
+    """The sites that nothing looked at, where cases were traced: why, as far as it is known; and where."""
     if not counts.cases:
         return []
-    lines = [
-        f"never traced: {path}:{','.join(map(str, at))}"
-        for path, at in list(counts.never.items())[:_NEVER_SHOWN]
+    whole = sum(map(len, counts.never.values()))
+    lines = []
+    for places, why in (
+        (counts.uncalled, "in functions that no program calls, or in notebooks"),
+        (counts.untaken, "behind conditions that no kernel met"),
+    ):
+        if places:
+            number = sum(map(len, places.values()))
+            lines.append(f"never traced: {number} of {whole} {why}: {_named(list(places))}")
+    known = {path: {*at} for path, at in counts.untaken.items()}
+    for place, at in counts.uncalled.items():
+        path = place if place in counts.never else place.rpartition(":")[0]
+        known.setdefault(path, set()).update(at)
+    left = {path: [one for one in at if one not in known.get(path, ())] for path, at in counts.never.items()}
+    left = {path: at for path, at in left.items() if at}
+    lines += [
+        f"never traced: {path}:{','.join(map(str, at))}" for path, at in list(left.items())[:_NEVER_SHOWN]
     ]
-    rest = len(counts.never) - _NEVER_SHOWN
-    return (
-        [*lines, f"never traced: {_many(rest, 'more file')} (--format json lists them)"]
-        if rest > 0
-        else lines
-    )
+    rest = len(left) - _NEVER_SHOWN
+    if rest > 0:
+        lines.append(f"never traced: {_many(rest, 'more file')} (--format json lists them)")
+    return lines
+
+
+def _named(places: list[str]) -> str:
+    more = f" and {len(places) - _NEVER_SHOWN} more" if len(places) > _NEVER_SHOWN else ""
+    return ", ".join(places[:_NEVER_SHOWN]) + more
 
 
 def statistics(result: Result, style: Style) -> str:
@@ -151,4 +180,5 @@ def _copies(number: int) -> str:
 
 
 def _many(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number:,} {what}s"
+    plural = "es" if what.endswith("s") else "s"
+    return f"{number} {what}" if number == 1 else f"{number:,} {what}{plural}"

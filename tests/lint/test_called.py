@@ -1,0 +1,102 @@
+"""Which functions programs may call: by names, from what is run, with what is kept or handed on."""
+
+from __future__ import annotations
+
+import pytest
+
+from layoutcheck.lint.called import Called
+
+KERNELS = """\
+import torch
+from cutlass import cute
+class Base:
+    def __call__(self, x):
+        return self.epilogue(x)
+    def epilogue(self, x):
+        cute.copy(a, b, c)
+    def left(self):
+        def inner():
+            cute.copy(a, b, c)
+        return inner
+class Derived(Base):
+    def mainloop(self):
+        cute.copy(a, b, c)
+class Module(torch.nn.Module):
+    def forward(self):
+        cute.copy(a, b, c)
+@torch.library.custom_op("q::op", mutates_args=())
+def registered():
+    cute.copy(a, b, c)
+@cute.jit
+def renamed():
+    cute.copy(a, b, c)
+@cute.jit
+def by_text():
+    cute.copy(a, b, c)
+@cute.jit
+def argument():
+    cute.copy(a, b, c)
+def host(argument):
+    return argument
+__all__ = ["exported"]
+def exported():
+    cute.copy(a, b, c)
+if __name__ == "__main__":
+    exported()
+"""
+TEST = """\
+import kernels
+from kernels import renamed as other
+def helper():
+    return kernels.Derived()(1), other, getattr(kernels, "by_text"), kernels.Module
+class TestIt:
+    def test_it(self, made):
+        self.host()
+    def host(self):
+        kernels.host(1)
+@pytest.fixture
+def made():
+    helper()
+"""
+SITES = {
+    7: "",  # by a method that a base calls
+    10: "Base.left",
+    14: "Derived.mainloop",
+    17: "",  # torch calls it
+    20: "",  # kept by its decorator
+    23: "",  # imported under another name
+    26: "",  # by `getattr`
+    29: "argument",  # a parameter of this name is another thing
+    34: "exported",  # `__all__` calls nothing, and the file is not run
+}
+
+
+@pytest.mark.parametrize("line", SITES)
+def test_a_function_is_called_by_its_name(line: int) -> None:
+    sources = {"kernels.py": KERNELS.encode(), "test_kernels.py": TEST.encode()}
+    assert Called(sources, ["test_kernels.py"], []).uncalled("kernels.py", line) == SITES[line]
+
+
+def test_without_a_program_nothing_calls_what_no_file_calls_as_it_is_imported() -> None:
+    sources = {"kernels.py": KERNELS.encode(), "test_kernels.py": TEST.encode()}
+    known = Called(sources, [], [])
+    assert {line: known.uncalled("kernels.py", line) for line in SITES} == {
+        7: "Base", 10: "Base", 14: "Derived", 17: "Module", 20: "", 23: "renamed", 26: "by_text",
+        29: "argument", 34: "exported",
+    }  # fmt: skip
+
+
+def test_a_script_runs_what_stands_below_its_main() -> None:
+    known = Called({"kernels.py": KERNELS.encode()}, [], ["kernels.py"])
+    assert known.uncalled("kernels.py", 34) == "" and known.uncalled("kernels.py", 29) == "argument"
+
+
+def test_a_file_that_cannot_be_read_and_lines_of_no_function_are_not_said_to_be_uncalled() -> None:
+    known = Called({"a.py": b"def (", "b.py": b"x = 1\n"}, [], [])
+    assert known.uncalled("a.py", 1) == known.uncalled("b.py", 1) == known.uncalled("c.py", 1) == ""
+    assert list(known.span("b.py", 1)) == []
+
+
+def test_the_span_is_that_of_the_innermost_function() -> None:
+    known = Called({"kernels.py": KERNELS.encode()}, [], [])
+    assert known.span("kernels.py", 10) == range(9, 11) and known.span("kernels.py", 21) == range(21, 24)
