@@ -28,6 +28,7 @@ from layoutcheck.sources.traced import (
     TraceFailure,
 )
 from layoutcheck.sources.traced_module import TracedModule
+from layoutcheck.sources.wanted_arch import wanted_arch
 from layoutcheck.versions import newer
 
 # Called with the text of each module that is new, its architecture, and the copies in it.
@@ -36,7 +37,6 @@ _Place = tuple[int, int]  # of a module: the number of its first copy, and its o
 
 _ARROW = re.compile(r"^\s*--> (\S+\.py):([0-9]+)", re.MULTILINE)
 _EXCERPT = re.compile(r"^ *(?:--> .*|[0-9]* *\|.*)\n?", re.MULTILINE)
-_WANTED_ARCH = re.compile(r"expects arch to be one of \[[^\]]*?(sm_[0-9]+[af]?)")
 _MOST = 200  # characters of an operation's message
 _NOT_OF_RESULTS = (  # that a kernel would have computed
     "ImportError", "ModuleNotFoundError", "SyntaxError", "IndentationError", "NameError", "AttributeError",
@@ -337,9 +337,8 @@ class Collector:
         pointed = _ARROW.search(said)
         if pointed:  # the DSL's own errors hide the frames between the launch and the line in the kernel
             where = Frame(pointed[1], int(pointed[2]))
-        wanted = _WANTED_ARCH.search(said)
-        if wanted:
-            self._note(f"this kernel is for another architecture: --arch {wanted[1]}")
+        if wanted := wanted_arch(said):
+            self._note(f"this kernel is for another architecture: --arch {wanted}")
         if aside:
             self._aside.append(
                 TraceFailure("raised", f"in a thread or process that it started: {message}", where)

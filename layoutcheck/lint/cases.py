@@ -44,6 +44,7 @@ class RegisteredCase:
     problem: str = ""
     command: tuple[str, ...] = ()  # what Python is given, of a program: a script, or -m pytest and a file
     named: bool = False  # a program that the settings name, and that must build a kernel
+    free: bool = False  # a program whose architecture was not asked for: the one that it wants will do
 
     def __str__(self) -> str:
         return self.name

@@ -10,10 +10,11 @@ import ast
 import fnmatch
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TypeGuard
 
 from layoutcheck import regular
 from layoutcheck.errors import InputError
@@ -88,7 +89,8 @@ def outline(raw: bytes) -> Outline:
         if isinstance(node, _DEFINITIONS):
             exports.setdefault(node.name, "")
     main = any(isinstance(node, ast.If) and "__main__" in ast.unparse(node.test) for node in tree.body)
-    calls = {name for node in tree.body for name in _calls(node, exports)}
+    compiling = {node.name for node in tree.body if _compiles(node, exports)}
+    calls = {name for node in tree.body for name in _calls(node, exports, compiling)}
     return Outline(
         tuple(sorted(names)), tuple(sorted(exports.items())), kernels, tests, main, tuple(sorted(calls))
     )
@@ -113,8 +115,18 @@ def _is_tests(node: ast.stmt) -> bool:
     return isinstance(node, _DEFINITIONS) and node.name.startswith("test")
 
 
-def _calls(node: ast.stmt, exports: dict[str, str]) -> Iterator[str]:
-    """The functions that a statement of a file calls for what they do, and the DSL's `compile` in it."""
+def _compiles(node: ast.stmt, exports: dict[str, str]) -> TypeGuard[ast.FunctionDef]:
+    """Whether a statement defines a function that calls the DSL's `compile`."""
+    return isinstance(node, ast.FunctionDef) and any(
+        isinstance(each, ast.Attribute) and _chain(each, exports) == _COMPILE for each in ast.walk(node)
+    )
+
+
+def _calls(node: ast.stmt, exports: dict[str, str], compiling: Collection[str] = ()) -> Iterator[str]:
+    """The functions that a statement of a file calls for what they do, and the DSL's `compile` in it.
+
+    A call of one of the file's own functions that are `compiling` counts as `compile` does.
+    """
     if isinstance(node, (*_DEFINITIONS, ast.Import, ast.ImportFrom)):
         return
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
@@ -126,6 +138,8 @@ def _calls(node: ast.stmt, exports: dict[str, str]) -> Iterator[str]:
     for each in ast.walk(node):
         if isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute):
             yield from {_chain(each.func, exports)} & {_COMPILE}
+        elif isinstance(each, ast.Call) and isinstance(each.func, ast.Name) and each.func.id in compiling:
+            yield _COMPILE
 
 
 def _chain(node: ast.Attribute, imported: dict[str, str]) -> str:
@@ -334,7 +348,8 @@ def _programs(
     title = " ".join([inside, *arguments])
     for arch in archs:
         name = f"{title}[{arch}]" if len(archs) > 1 else title
-        yield RegisteredCase(path, "", 1, name, arch, command=command, named=named)
+        free = not settings.run_arch
+        yield RegisteredCase(path, "", 1, name, arch, command=command, named=named, free=free)
 
 
 def _module(inside: str, root: Path) -> str:

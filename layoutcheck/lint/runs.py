@@ -200,8 +200,12 @@ def _in_worker(case: RegisteredCase) -> tuple[Trace, float]:
 
 
 def _run(case: RegisteredCase, settings: Settings, lowering: Lowering, stop: Any) -> tuple[Trace, float]:
-    """The trace of a case, and the seconds that it took."""
+    """The trace of a case, and the seconds that it took.
+
+    A program whose architecture was not asked for is run again for another one if that is what it wants.
+    """
     from layoutcheck.dsl.trace import Ended, trace_callable, trace_script
+    from layoutcheck.sources.wanted_arch import other_arch, without_refusals
 
     if stop.is_set():
         return _ended(), 0.0
@@ -214,20 +218,31 @@ def _run(case: RegisteredCase, settings: Settings, lowering: Lowering, stop: Any
             shorten(log)
 
         common: dict[str, Any] = {
-            "arch": case.arch,
             "progress": halt,
             "cwd": str(settings.root.resolve()),
             "lowering": lowering if settings.lowered or settings.order else None,
         }
         if not case.command:
             path = str(Path(case.path).resolve())
-            found = trace_callable(path, case.function, timeout_s=settings.timeout, **common)
-        else:
-            found = trace_script(
-                case.command[0], case.command[1:], launch=False, network=False,
+            found = trace_callable(path, case.function, arch=case.arch, timeout_s=settings.timeout, **common)
+            return found, time.monotonic() - start
+
+        def run(arch: str) -> Trace:
+            log.seek(log.truncate(0))
+            seen = trace_script(
+                case.command[0], case.command[1:], arch=arch, launch=False, network=False,
                 timeout_s=settings.run_timeout, output=log, spread=True, **common,
             )  # fmt: skip
-            found = _explained(found, log)
+            return _explained(seen, log)
+
+        found = run(case.arch)
+        other = other_arch(found, case.arch) if case.free else ""
+        if other and not any(one.kind == "ended" for one in found.failures):
+            note = f"built for the architecture that they ask for, {other}: kernels of {case.name}"
+            again = run(other)
+            found = without_refusals(replace(found, skipped=())).merged(
+                replace(again, notes=(note, *again.notes))
+            )
     return found, time.monotonic() - start
 
 
@@ -264,7 +279,8 @@ def _keys(cases: Sequence[RegisteredCase], settings: Settings) -> Iterator[str]:
     python = f"{sys.version} {sys.prefix} {os.environ.get('PYTHONPATH', '')}"
     for case in cases:
         what = " ".join(case.command) or f"{project} {case.function}"
-        yield digest(tool_version(), dsl_version() or "", python, case.path, what, case.arch, tiers)
+        arch = f"{case.arch} or another" if case.free else case.arch
+        yield digest(tool_version(), dsl_version() or "", python, case.path, what, arch, tiers)
 
 
 def _configuration(case: RegisteredCase, settings: Settings) -> list[str]:

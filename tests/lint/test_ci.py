@@ -248,6 +248,24 @@ def test_a_suite_that_skips_itself_has_said_so(tmp_path: Path, body: str, reason
     assert [why.partition(":")[0] for _, why in found.skipped] == [reason] and found.failures == ()
 
 
+def test_a_program_is_run_for_the_architecture_that_it_asks_for(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where none was asked for; its tests are skipped for the first one, and nothing is left of that."""
+    pytest.importorskip("cutlass")
+    (repository / "half.py").unlink()
+    (repository / "test_kernels.py").write_text(
+        "import os, pytest\nfrom kernels import build\ndef test_good():\n"
+        "    if 'sm_90' in os.environ['CUTE_DSL_ARCH']: pytest.skip('it needs SM100')\n    build(16)\n"
+    )
+    assert run(["ci", "--yes", *FAST]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "1 program traced: 1 kernel" in said and "skipped:" not in said
+    assert "note: built for the architecture that they ask for, sm_100a: kernels of test_kernels.py" in said
+    assert run(["ci", "--yes", "--arch", "sm_90a", *FAST]) == 2
+    assert "it needs SM100" in capsys.readouterr().out
+
+
 def test_sites_that_no_program_reached_are_told_with_the_reason(
     repository: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -177,6 +177,7 @@ def test_what_uses_the_builders(text: str, kernels: bool) -> None:
         ("cute.size(3)", False),
         ("x = f(1)", False),  # a table, perhaps, of a module that others import
         ("def g():\n    cute.compile(f, 1)", False),
+        ("def g():\n    return cute.compile(f, 1)\nh = g()", True),
         ("f(1)\ndef test_it(): ...", False),  # pytest runs it
     ],
 )

@@ -1,0 +1,49 @@
+"""The architecture that a program asks for, where it was run for another."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+
+from layoutcheck.sources.traced import UNCOMPILED, Trace
+
+_REFUSED = re.compile(r"expects arch to be (?:one of \[[^\]]*?)?(?:[\w.]*\.)?(sm_[0-9]+[af]?)")
+_SKIPPED = re.compile(r"\bsm[_ ]?(9|10|11|12)(\d)a?\b", re.IGNORECASE)  # a test's reason
+_NAMES = {"hopper": "sm_90a", "blackwell": "sm_100a"}
+_OF_THE_ARCH = (*UNCOMPILED, "raised", "test")  # kinds of failures
+
+
+def wanted_arch(said: str) -> str:
+    """The architecture that an error of the DSL names; "" where it names none."""
+    found = _REFUSED.search(said)
+    return found[1] if found else ""
+
+
+def other_arch(trace: Trace, arch: str) -> str:
+    """The architecture that a program wants, by an error or by the reason of all that it skipped; or ""."""
+    for one in trace.failures:
+        wanted = wanted_arch(one.message) if one.kind in _OF_THE_ARCH else ""
+        if wanted and wanted != arch:
+            return wanted
+    if trace.kernels or trace.failures:
+        return ""
+    named = {each for _, reason in trace.skipped for each in _named(reason)}
+    return "" if arch in named else min(named, key=_generation, default="")
+
+
+def without_refusals(trace: Trace) -> Trace:
+    """The trace without the failures that say that kernels are for another architecture."""
+    left = (one for one in trace.failures if not (one.kind in _OF_THE_ARCH and wanted_arch(one.message)))
+    notes = (one for one in trace.notes if not one.startswith("this kernel is for another architecture"))
+    return replace(trace, failures=tuple(left), notes=tuple(notes))
+
+
+def _named(reason: str) -> Iterable[str]:
+    for major, minor in _SKIPPED.findall(reason):
+        yield f"sm_{major}{minor}a"
+    yield from (arch for name, arch in _NAMES.items() if name in reason.lower())
+
+
+def _generation(arch: str) -> int:
+    return int("".join(filter(str.isdigit, arch)))

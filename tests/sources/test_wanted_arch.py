@@ -1,0 +1,44 @@
+"""The architecture that a program wants: in the DSL's words, and in those of tests that skip themselves."""
+
+from __future__ import annotations
+
+import pytest
+
+from layoutcheck.sources.traced import Kernel, Trace, TraceFailure
+from layoutcheck.sources.wanted_arch import other_arch, wanted_arch, without_refusals
+
+ONE_OF = "DSLUserCodeError: error: expects arch to be one of [base_dsl.Arch.sm_100a, base_dsl.Arch.sm_100f]"
+ONE = "DSLUserCodeError: error: expects arch to be sm_90a, but got sm_100a --> a.py:3"
+KERNELS = (Kernel("k", "sm_90a", 1),)
+
+
+@pytest.mark.parametrize(("said", "arch"), [(ONE_OF, "sm_100a"), (ONE, "sm_90a"), ("expects sm_100a", "")])
+def test_an_error_names_it(said: str, arch: str) -> None:
+    assert wanted_arch(said) == arch
+
+
+@pytest.mark.parametrize(
+    ("trace", "other"),
+    [
+        (Trace(failures=(TraceFailure("uncompiled", ONE_OF),)), "sm_100a"),
+        (Trace(kernels=KERNELS, failures=(TraceFailure("test", ONE_OF),)), "sm_100a"),
+        (Trace(failures=(TraceFailure("uncompiled", ONE),)), ""),  # the one that it was run for
+        (Trace(failures=(TraceFailure("timeout", ONE_OF),)), ""),
+        (Trace(skipped=(("", "requires SM120/SM100"),)), "sm_100a"),
+        (Trace(skipped=(("t", "Blackwell alone"), ("u", "two cards"))), "sm_100a"),
+        (Trace(skipped=(("t", "SM90 or SM100"),)), ""),
+        (Trace(skipped=(("t", "two cards"),)), ""),
+        (Trace(kernels=KERNELS, skipped=(("t", "SM100"),)), ""),
+        (Trace(failures=(TraceFailure("raised", "KeyError"),), skipped=(("t", "SM100"),)), ""),
+    ],
+)
+def test_a_program_asks_for_another(trace: Trace, other: str) -> None:
+    assert other_arch(trace, "sm_90a") == other
+
+
+def test_what_was_refused_for_the_architecture_goes() -> None:
+    kept = TraceFailure("raised", "KeyError: 'sm_100a'")
+    told = TraceFailure("uncompiled", ONE_OF)
+    notes = ("this kernel is for another architecture: --arch sm_100a", "more")
+    left = without_refusals(Trace(kernels=KERNELS, failures=(told, kept), notes=notes))
+    assert left == Trace(kernels=KERNELS, failures=(kept,), notes=("more",))
