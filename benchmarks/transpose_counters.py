@@ -27,10 +27,11 @@ PLANNED = {
     "16384x16384": ("elementwise", "exchange 128x128 last, 768"),
     "32768x32768": ("exchange 128x128 last, 768",),
     "16383x16385": ("shifted 256x128 by 16 last", "shifted 248x128 by 16 last"),
-    "255x131072": ("shifted 64x128 by 16", "shifted 64x320 tight"),
-    "33x500000": ("elementwise", "packed, 33 rows, 1"),
-    "500000x33": ("few columns, 288",),
-    "1000x77x129": ("whole, 512",),
+    "255x131072": ("shifted 64x128 by 16", "few rows, 64"),
+    "33x500000": ("elementwise", "few rows, 96"),
+    "500000x33": ("few columns, 128",),
+    "70000x300": ("few columns, 64",),
+    "1000x77x129": ("whole, known",),
 }
 
 COUNTERS = {

@@ -49,8 +49,8 @@ the result of the search (`kernels/transpose/synthesised.py`). {chosen}
 
 These are written by hand: the cache hints, the order of the tiles and the number of blocks that share a
 multiprocessor, which the search does not model, and the plans that the search cannot find: pitches and
-bases without a promise (`shifted`), sides of a few elements (`few rows`, `few columns`, `slim`, `flat`),
-matrices that fit in a block (`whole`), tiny ones (`blocks`, `direct`), any strides (`narrow`).
+bases without a promise (`shifted`), thin sides (`few rows`, `few columns`, `packed`, `slim`, `flat`), matrices
+that fit in a block (`whole`), tiny ones (`blocks`, `direct`), any strides (`narrow`).
 `registers` bypasses shared memory; the search returns this kind, too, with other places for the lanes.
 
 The plan is chosen on the device: the first call with a shape compiles and times all plans that fit.
@@ -116,9 +116,9 @@ COUNTED_TAIL = """
 At 16384 x 16384 and above nothing is moved twice and no other pipe is half busy: what separates `exchange`
 from the elementwise kernel is how busy memory is kept, in an order that no hint, tile or prefetch of the runs
 in `kernels/NOTES.md` betters. Where pitches are odd, pieces of rows read sectors at both ends that their
-neighbours read as well. Thin matrices move no byte too many through memory and leave it half idle; they issue
-instructions instead, and their asynchronous copies to padded shared memory ask for sectors half as often
-again. That is what is left to cut.
+neighbours read as well. A thin matrix whose thin side is known when the kernel is compiled takes a few
+instructions for each 16 bytes and keeps memory about as busy as the elementwise kernel does; plans that do
+not know it (`shifted`) issue four times as many.
 """
 
 PRINTED = re.compile(
@@ -155,11 +155,8 @@ TAIL = """
   (programmatic dependent launch, sm_90 and later). In a row of launches, as here, each hides part of the
   next one's start. Copy, elementwise kernel and peers do not have this. "Not early" is the share of the
   best plan of the quick run without it. A single launch was not timed.
-- The H200's second table has the shapes for which plans were tried on 2026-11-28. Those that are kept
-  compile to the PTX of that run. `shifted 64x255 async last` and, among the plans counted, `shifted 128x256
-  by 32 last` are gone: 64x320 tight (39.6 us in the first table) and 128x256 by 32 edges were as fast.
-- The H100's first table is of older plans. Its second ran with those of 2026-11-28 at all 40 shapes; the file
-  of its last eight rows was lost, and they are what the run printed.
+- The H100's tables are of older plans, without `few rows` and `few columns` as they are. The file of the last
+  eight rows of the second was lost; they are what the run printed.
 - The plan is chosen on buffers that rotate, as in the table. If a matrix is already in the L2, another
   plan may be faster.
 - `evict_last` loads leave lines of `x` behind in the L2.

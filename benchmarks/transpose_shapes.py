@@ -45,8 +45,11 @@ MOST_SETS = 64
 """Buffer sets of tiny shapes, which then stay in the L2 for every contestant."""
 
 
-PARTS = 5
+PARTS = 10
 """Processes that the shapes are shared among."""
+
+MEMCHECK_SECONDS = 100
+"""For which memcheck may go on when Triton and torch have compiled."""
 
 MOST_WAIT = 180
 """Seconds that a part waits for the others to have compiled."""
@@ -120,15 +123,16 @@ MEMCHECKED = [
     *[Shape(77, 129, batch=5), Shape(136, 264), Shape(300, 700, off=2), Shape(128, 192), Shape(1000, 3)],
     *[Shape(3, 1000), Shape(257, 1003), Shape(1003, 257), Shape(64, 64, batch=3)],
     *[Shape(255, 1024), Shape(1024, 255), Shape(300, 1000, off=5), Shape(200, 264, batch=2)],
-    *[Shape(1003, 8), Shape(4, 1003)],
+    *[Shape(1003, 8), Shape(4, 1003), Shape(137, 1003), Shape(70, 999), Shape(1003, 20, pad_y=7)],
 ]
 """Shapes that compute-sanitizer looks at, each tensor an allocation of its own."""
 
 CHECKED = (
     *("registers", "exchange 64x64", "shifted 64x64", "shifted 64x128 by 16", "shifted 128x256 by 32 edges"),
-    *("few rows", "few rows, 1024", "few columns, 256", "few columns, 2560", "direct m", "direct n"),
+    *("few rows, 32", "few rows, 64", "few rows, 96", "few rows, 128", "few rows, 256"),
+    *("few columns, 64", "few columns, 128", "direct m", "direct n", "whole, known"),
     *("narrow", "slim, 3 rows", "slim, 3 columns", "whole", "flat"),
-    *("blocks 8x1", "blocks 4x4", "exchange 64x64 async", "small 32x32", "small 64x32", "few rows, 1536"),
+    *("blocks 8x1", "blocks 4x4", "exchange 64x64 async", "small 32x32", "small 64x32"),
     *(
         "packed, 3 rows, 1",
         "packed, 3 rows, 2",
@@ -295,7 +299,7 @@ def warm_compiled(shape: Shape) -> None:
     torch.cuda.synchronize()
 
 
-def supervise(args: argparse.Namespace, shapes: list[Shape]) -> None:
+def supervise(args: argparse.Namespace, shapes: list[Shape], drawn: int) -> None:
     """Parts of the shapes in processes of their own, which compile side by side and run one after the other.
 
     A part that dies begins anew, without the plan that it ran last.
@@ -317,7 +321,7 @@ def supervise(args: argparse.Namespace, shapes: list[Shape]) -> None:
         warming.get()
         compiling.get()
     print(f"[{time.monotonic() - began:6.1f} s] Triton and torch compiled", file=sys.stderr, flush=True)
-    memcheck = None if sanitizer is None else read_memcheck(sanitizer, 60)
+    memcheck = None if sanitizer is None else read_memcheck(sanitizer, MEMCHECK_SECONDS)
     (args.out / "compiled").touch()
     again = 0
     while any(child.poll() is None for child in parts.values()):
@@ -343,7 +347,7 @@ def supervise(args: argparse.Namespace, shapes: list[Shape]) -> None:
         "memcheck": memcheck,
     }
     rows = {row["name"]: row for one in found for row in one.get("rows", [])}
-    for name, some in (("transpose_shapes", shapes[: len(shapes) - args.fresh]), ("transpose_fresh", shapes)):
+    for name, some in (("transpose_shapes", shapes[: len(shapes) - drawn]), ("transpose_fresh", shapes)):
         mine = [rows.pop(shape.name) for shape in some if shape.name in rows]
         if mine:
             (args.out / f"{name}.json").write_text(json.dumps(merged | {"rows": mine}, indent=1) + "\n")
@@ -472,6 +476,7 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("--shapes", help="names, such as 300x700,5x300x700,300x700+3+5@1: not the forty")
     parser.add_argument("--fresh", type=int, default=0, help="so many shapes drawn at random, too")
+    parser.add_argument("--again", help="names of shapes that were drawn once: they go with those drawn now")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--quick", type=int, default=4)
@@ -484,14 +489,16 @@ def main() -> None:
     )
     args = parser.parse_args()
     shapes = [Shape.named(name) for name in args.shapes.split(",")] if args.shapes else SHAPES
-    shapes = [*shapes, *fresh(args.fresh, args.seed)]
+    drawn = [Shape.named(name) for name in args.again.split(",")] if args.again else []
+    drawn += fresh(args.fresh, args.seed)
+    shapes = [*shapes, *drawn]
     if args.memcheck:
         for shape in MEMCHECKED:
             for name, plan in candidates(*pair(shape)).items():
                 if name in CHECKED:
                     print(shape.name, name, wrong(shape, partial(launch_of, plan)), flush=True)
     elif args.part is None:
-        supervise(args, shapes)
+        supervise(args, shapes, len(drawn))
     else:
         part(args, shapes[args.part :: PARTS])
 

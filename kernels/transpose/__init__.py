@@ -19,9 +19,9 @@ from kernels.transpose.flat import build_flat
 from kernels.transpose.ldmatrix import build_ldmatrix_trans, build_swizzled
 from kernels.transpose.narrow import build_narrow
 from kernels.transpose.registers import build_registers
-from kernels.transpose.ribbon import Ribbon, build_ribbon
 from kernels.transpose.shifted import Shifted, build_shifted
 from kernels.transpose.staged import build_staged
+from kernels.transpose.thin import FewColumns, FewRows, build_thin
 from kernels.transpose.tma import build_tma
 from kernels.transpose.whole import build_whole
 
@@ -91,20 +91,20 @@ VARIANTS = {
         "any pitch and base: aligned 16-byte chunks both ways, shifted by the trip through shared memory",
     ),
     "few_rows": Variant(
-        partial(build_ribbon, Ribbon("rows")),
-        "slow",
-        "thin matrices: y as one run of 16-byte chunks",
-        most=(Ribbon("rows").most, 2**31),
+        partial(build_thin, FewRows(33, 96, 6)),
+        "legal",
+        "33 rows: y as one run of 16-byte chunks",
+        most=(33, 2**31),
     ),
     "few_columns": Variant(
-        partial(build_ribbon, Ribbon("columns")),
+        partial(build_thin, FewColumns(33)),
         "legal",
-        "thin matrices: x as one run of 16-byte chunks",
-        most=(2**31, Ribbon("columns").most),
+        "33 columns: x as one run of 16-byte chunks",
+        most=(2**31, 33),
     ),
     "whole": Variant(
         build_whole,
-        "slow",
+        "legal",
         "small matrices: a block holds one, both sides as runs of 16-byte chunks",
         most=(96, 96),
     ),

@@ -83,7 +83,7 @@ def shifted():
     return VARIANTS["shifted"].builder()
 
 
-@layoutcheck.case(expect="slow")
+@layoutcheck.case(expect="legal")
 def few_rows():
     return VARIANTS["few_rows"].builder()
 
@@ -93,7 +93,7 @@ def few_columns():
     return VARIANTS["few_columns"].builder()
 
 
-@layoutcheck.case(expect="slow")
+@layoutcheck.case(expect="legal")
 def whole():
     return VARIANTS["whole"].builder()
 

@@ -15,15 +15,16 @@ from kernels.transpose.flat import Flat, build_flat
 from kernels.transpose.narrow import Narrow, Small, build_narrow, build_small
 from kernels.transpose.packed import Packed, build_packed
 from kernels.transpose.registers import BLOCK, Plan, build_registers
-from kernels.transpose.ribbon import LINE, Ribbon, build_ribbon
-from kernels.transpose.shifted import CHUNK, Shifted, build_shifted
+from kernels.transpose.shifted import Shifted, build_shifted
 from kernels.transpose.slim import Slim, build_slim
+from kernels.transpose.thin import FewColumns, FewRows, build_thin
 from kernels.transpose.whole import Whole, build_whole
 
 CHUNK_BYTES = 2 * BLOCK
 """Bytes of the widest access."""
 
-AnyPlan = Plan | Exchange | Shifted | Ribbon | Slim | Whole | Blocks | Flat | Direct | Narrow | Small | Packed
+Thin = FewRows | FewColumns | Slim | Packed
+AnyPlan = Plan | Exchange | Shifted | Thin | Whole | Blocks | Flat | Direct | Narrow | Small
 
 PLANS: dict[str, AnyPlan] = {
     **{f"slim, {count} {few}": Slim(few, count) for few in ("rows", "columns") for count in range(2, 9)},
@@ -39,14 +40,7 @@ PLANS: dict[str, AnyPlan] = {
         for few, most in (("rows", 8), ("columns", 16))
         for count in range(2, most + 1, 2)
     },
-    "few rows": Ribbon("rows"),
-    "few rows, 1024": Ribbon("rows", 1024, 512, 320, residents=3),
-    "few rows, 1536": Ribbon("rows", 1536, 320, 320, residents=4),
-    "few columns, 256": Ribbon("columns", 256, 128, residents=14),
-    "few columns, 288": Ribbon("columns", 288, 288, residents=7),
-    "few columns, 2560": Ribbon("columns", 2560, 512, 320, residents=4),
-    "whole": Whole(),
-    "whole, 512": Whole(1280, 512),
+    "whole": Whole(1280, 512),
     "flat": Flat(2, 256),
     "exchange 128x128 last, 768": Exchange((128, 128), 0, "evict_last", "plain", 768),
     "exchange 128x128 async, 768": Exchange((128, 128), 0, "async", "plain", 768),
@@ -75,8 +69,8 @@ PLANS: dict[str, AnyPlan] = {
 }
 """The plans, as the evidence calls them. The first that fits serves where nothing can be timed."""
 
-MOST_ROWS = 441
-"""Rows of which a tile can hold all: 448 with 7 more, in 66 KB of shared memory."""
+FEW = range(9, 513)
+"""Rows or columns for which FewRows and FewColumns are compiled."""
 
 MOST_PACKED = 48
 """Rows of which a thread can hold a column."""
@@ -98,7 +92,6 @@ BUILDERS: dict[type, Callable[..., Kernel]] = {
     Plan: build_registers,
     Exchange: build_exchange,
     Shifted: build_shifted,
-    Ribbon: build_ribbon,
     Slim: build_slim,
     Whole: build_whole,
     Blocks: build_blocks,
@@ -107,6 +100,8 @@ BUILDERS: dict[type, Callable[..., Kernel]] = {
     Narrow: build_narrow,
     Small: build_small,
     Packed: build_packed,
+    FewRows: build_thin,
+    FewColumns: build_thin,
 }
 
 
@@ -117,15 +112,51 @@ def build(plan: AnyPlan, early: bool | None = None) -> Kernel:
 
 def candidates(x: Any, y: Any) -> dict[str, AnyPlan]:
     """The plans that fit these two, by name."""
-    return {name: plan for name, plan in (PLANS | tight(x) | packed(x)).items() if fits(plan, x, y)}
+    plans = PLANS | few_rows(x) | few_columns(x, y) | packed(x) | known(x)
+    return {name: plan for name, plan in plans.items() if fits(plan, x, y)}
 
 
-def tight(x: Any) -> dict[str, AnyPlan]:
-    """A tile that holds all rows of a thin matrix."""
-    height = -(-(x.shape[-2] + CHUNK - 1) // 64) * 64
-    if not 64 < x.shape[-2] <= MOST_ROWS:
+def few_rows(x: Any) -> dict[str, AnyPlan]:
+    """Tiles that hold all rows of a thin matrix; how many columns and threads was measured."""
+    count = x.shape[-2]
+    if count not in FEW:
         return {}
-    return {f"shifted 64x{height} tight": Shifted((64, height), 8, CHUNK, tight=True)}
+    slope = None if whole_chunks(x) else x.stride(-2) % BLOCK
+    if count < 25:
+        tiles = [(128, 8, True), (256, 8, True)]
+    elif count < 64:
+        tiles = [(96, 6, False)]
+    elif count < 128:
+        tiles = [(96, 3, False), (64, 1, True)]
+    elif count < 256:
+        tiles = [(32, 1, False), (64, 1, False), (96, 1, False)]
+    elif count < 336:
+        tiles = [(64, 1, False), (96, 2, False)]
+    else:
+        tiles = [(32, 1, False), (64, 1, False)]
+    return {
+        f"few rows, {columns}": FewRows(count, columns, unit, slope, fetch=fetch)
+        for columns, unit, fetch in tiles
+    }
+
+
+def few_columns(x: Any, y: Any) -> dict[str, AnyPlan]:
+    """Tiles that hold all columns of a thin matrix."""
+    count = x.shape[-1]
+    if count not in FEW:
+        return {}
+    align, slope = (0, 0) if whole_chunks(y) else (16, y.stride(-2) % BLOCK)
+    tiles = [(128, 8, True)] if count < 64 else [(64, 8, False), (128, 16, False)]
+    return {
+        f"few columns, {rows}": FewColumns(count, rows, warps, align, slope, fetch=fetch)
+        for rows, warps, fetch in tiles
+    }
+
+
+def known(x: Any) -> dict[str, AnyPlan]:
+    """A block for each matrix of a batch, whose size is known; where its gather has few bank conflicts."""
+    m, n = x.shape[-2:]
+    return {"whole, known": Whole(1280, 512, (m, n))} if n % 4 else {}
 
 
 def packed(x: Any) -> dict[str, AnyPlan]:
@@ -153,8 +184,7 @@ def fits(plan: AnyPlan, x: Any, y: Any) -> bool:
         most = GRID_Y if plan.along == "n" else GRID_Y * plan.each * plan.warps
         return x.numel() <= SMALL and x.shape[-2 if plan.along == "n" else -1] <= most
     if isinstance(plan, Shifted):
-        tight = x.dim() == 2 and y.stride(0) == x.shape[0] and x.shape[0] + CHUNK - 1 <= plan.tile[1]
-        return x.shape[-1] <= GRID_Y * plan.tile[0] and (tight or not plan.tight)
+        return x.shape[-1] <= GRID_Y * plan.tile[0]
     if isinstance(plan, Slim):
         thin, whole, other = (x.shape[-2], y, x) if plan.few == "rows" else (x.shape[-1], x, y)
         fit = x.dim() == 2 and thin == plan.count and without_gaps(whole) and x.numel() < 2**31
@@ -167,14 +197,14 @@ def fits(plan: AnyPlan, x: Any, y: Any) -> bool:
         short = plan.count * x.stride(0) < 2**31
         vectors = (x.shape[-1] | x.stride(0) | x.data_ptr() // 2) % plan.vector == 0
         return fit and short and vectors
-    if isinstance(plan, Ribbon):
-        thin, whole = (x.shape[-2], y) if plan.few == "rows" else (x.shape[-1], x)
-        small = x.numel() < 2**31 - LINE * plan.most
-        return x.dim() == 2 and thin <= plan.most and whole.stride(0) == thin and small
+    if isinstance(plan, FewRows | FewColumns):
+        whole = y if isinstance(plan, FewRows) else x
+        run = x.dim() == 2 and without_gaps(whole) and whole.data_ptr() % CHUNK_BYTES == 0
+        return run and x.numel() < 2**31
     if isinstance(plan, Whole):
         m, n = x.shape[-2:]
         return (
-            without_gaps(x) and without_gaps(y) and m <= plan.threads and m * n <= CHUNK * (plan.chunks - 2)
+            without_gaps(x) and without_gaps(y) and m <= plan.threads and m * n <= BLOCK * (plan.chunks - 2)
         )
     if isinstance(plan, Flat):
         one = 1 in x.shape[-2:] and without_gaps(x) and without_gaps(y) and x.numel() < 2**31

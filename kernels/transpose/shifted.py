@@ -35,9 +35,8 @@ class Shifted(NamedTuple):
 
     `align`: elements of `y` that no two blocks share a run of, 8 to 64, a divisor of 4 * `warps`; `store` and
     `load`: cache hints, or `async` for loads past the registers, `edges` if the policy of the loads holds
-    for the chunk that a row needs beyond the tile, too; `tight`: the tile holds all rows of `x`, and `y` has
-    no gaps, so that the chunk that two of its rows share is written as a whole; `most`: blocks on a
-    multiprocessor, at most; `fetch`: a block that starts early has what it will load brought to the L2.
+    for the chunk that a row needs beyond the tile, too; `most`: blocks on a multiprocessor, at most; `fetch`:
+    a block that starts early has what it will load brought to the L2.
     """
 
     tile: tuple[int, int] = (64, 128)
@@ -45,7 +44,6 @@ class Shifted(NamedTuple):
     align: int = 8
     store: str = "plain"
     load: str = "async"
-    tight: bool = False
     most: int = 32
     fetch: bool = False
 
@@ -340,8 +338,9 @@ def load_run(
     count: cutlass.Int32,
     whole: tuple[cutlass.Int64, cutlass.Int64],
     threads: cutlass.Constexpr,
+    spaced: cutlass.Constexpr = True,
 ):
-    """`count` chunks of `x` from `first` on; in shared memory one is unused after every eighth.
+    """`count` chunks of `x` from `first` on; `spaced`: in shared memory one is unused after every eighth.
 
     `whole`: see `load_chunk`.
     """
@@ -350,10 +349,25 @@ def load_run(
     atom = cute.make_copy_atom(op, x.element_type, num_bits_per_copy=128)
     if CHUNK * first >= whole[0] and CHUNK * (first + count) <= whole[1]:
         for i in cutlass.range(tid, count, threads, unroll=4):
-            cute.copy(atom, x[None, first + i], smem[None, i + (i >> 3)])
+            cute.copy(atom, x[None, first + i], smem[None, i + (i >> 3) if spaced else i])
     else:
         for i in cutlass.range(tid, count, threads, unroll=1):
-            load_chunk(atom, x, first + i, smem[None, i + (i >> 3)], whole)
+            load_chunk(atom, x, first + i, smem[None, i + (i >> 3) if spaced else i], whole)
+
+
+@cute.jit
+def cells_at(smem: cute.Tensor, place: cutlass.Int32) -> cute.Tensor:
+    """Shared memory from an element on."""
+    return cute.make_tensor(smem.iterator + place, cute.make_layout(cute.size(smem)))
+
+
+@cute.jit
+def gathered(cells: list, further) -> cute.Tensor:
+    """A chunk of `y`."""
+    taken = cute.make_rmem_tensor((CHUNK,), cells[0].element_type)
+    for k in cutlass.range_constexpr(CHUNK):
+        taken[k] = cells[k][further]
+    return taken
 
 
 @cute.jit
@@ -372,7 +386,7 @@ def store_chunks(
     `every`: all of them lie in their rows as a whole.
     """
     m, n = shape
-    n1, ahead, chunk, m1, places, corner, ldx = where
+    n1, ahead, chunk, m1, places = where
     flat = cute.make_tensor(smem.iterator, cute.make_layout(cute.cosize(smem.layout)))
     at_once = LANES_N * plan.warps
     passes_n, passes_m = -(-plan.tile[0] // at_once), plan.tile[1] // (LANES_M * CHUNK)
@@ -392,18 +406,9 @@ def store_chunks(
                 if column1 < plan.tile[0]:
                     store_wide(turned, y[None, here], plan.store)
             elif column1 < min(plan.tile[0], n - n0):
-                shared = row >= 0 and row < m and column1 + 1 < plan.tile[0] and n0 + column1 + 1 < n
                 if row >= 0 and row + CHUNK <= m:
                     store_wide(turned, y[None, here], plan.store)
-                elif plan.tight and shared:
-                    # The chunk goes on with the first rows of the next column.
-                    for k in cutlass.range_constexpr(CHUNK):
-                        past = row + ((k + 2 * ahead) & 7) - m
-                        first = plan.align - 1 + past
-                        other = in_smem(first, corner + first * ldx, plan) + column1 + 1
-                        taken[k] = flat[other if past >= 0 else places[k] + further]
-                    store_wide(rotated(taken, ahead), y[None, here], plan.store)
-                elif not plan.tight or row >= 0 or column1 == 0:
+                else:
                     for k in cutlass.range_constexpr(CHUNK):
                         if row + k >= 0 and row + k < m:
                             y[k, here] = turned[k]
@@ -428,7 +433,7 @@ def gathering(pitches, starts, n0, m0, plan):
     for k in range(CHUNK):
         row = plan.align - 1 - late + ((k + 2 * ahead) & 7) + CHUNK * lane_m
         places.append(in_smem(row, corner + row * ldx, plan) + n1)
-    return n1, ahead, chunk, m0 - late + CHUNK * lane_m, places, corner, ldx
+    return n1, ahead, chunk, m0 - late + CHUNK * lane_m, places
 
 
 def column(warp, lane_n, pitches):

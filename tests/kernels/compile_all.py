@@ -1,4 +1,6 @@
-"""Compile every variant for CUTE_DSL_ARCH; print {name: {"ptx": text} or {"error": text}} as JSON.
+"""Compile every variant, and more plans if it has sm_90, for CUTE_DSL_ARCH.
+
+Print {name: {"ptx": text} or {"error": text}} as JSON.
 
 Those that may start early (programmatic dependent launch) do where the architecture has it.
 
@@ -16,6 +18,7 @@ dump = tempfile.TemporaryDirectory()
 os.environ.update(CUTE_DSL_KEEP="ptx", CUTE_DSL_DUMP_DIR=dump.name, CUTE_DSL_DISABLE_FILE_CACHING="1")
 
 from kernels.transpose import VARIANTS  # noqa: E402
+from tests.kernels.more_plans import BUILDERS  # noqa: E402
 
 
 def plain(error: BaseException) -> str:
@@ -23,14 +26,13 @@ def plain(error: BaseException) -> str:
 
 
 found = {}
-for name, variant in VARIANTS.items():
-    if variant.arch > os.environ["CUTE_DSL_ARCH"]:
-        continue
-    early = (
-        os.environ["CUTE_DSL_ARCH"] >= "sm_90" and "early" in inspect.signature(variant.builder).parameters
-    )
+arch = os.environ["CUTE_DSL_ARCH"]
+builders = {name: variant.builder for name, variant in VARIANTS.items() if variant.arch <= arch}
+builders |= BUILDERS if arch >= "sm_90" else {}
+for name, builder in builders.items():
+    early = arch >= "sm_90" and "early" in inspect.signature(builder).parameters
     try:
-        (variant.builder(early=True) if early else variant.builder()).compile()
+        (builder(early=True) if early else builder()).compile()
         (ptx,) = Path(dump.name).glob("*.ptx")
         found[name] = {"ptx": ptx.read_text()}
         ptx.unlink()

@@ -27,15 +27,16 @@ IGNORED = (
 class Memory:
     """Runs of bytes at their addresses. What lies in none of them cannot be read or written.
 
-    `once`: and no byte can be written twice.
+    `once`: and no byte can be written twice. Addresses have so many `bits`.
     """
 
-    def __init__(self, *runs: tuple[int, bytearray], once: bool = False) -> None:
-        self.runs, self.once = runs, once
+    def __init__(self, *runs: tuple[int, bytearray], once: bool = False, bits: int = 64) -> None:
+        self.runs, self.once, self.mask = runs, once, (1 << bits) - 1
         self.written: set[int] = set()
 
     def find(self, address: int, size: int) -> tuple[bytearray, int]:
         """Where so many bytes are."""
+        address &= self.mask
         assert address % size == 0, f"{size} bytes at {address:#x}"
         for start, run in self.runs:
             if start <= address and address + size <= start + len(run):
@@ -110,6 +111,7 @@ class Program:
         if name.startswith("cp.async.c"):
             return [f"copy(s, g, {self.address(operands[0])}, {self.address(operands[1])})"]
         if kind in ("ld", "st"):
+            operands = operands[:2]  # the third is an L2 policy
             regs, where = operands if kind == "ld" else reversed(operands)
             each = [self.value(one.strip()) for one in regs.strip("{}").split(",")]
             call = f"(s if {'shared' in words} else g, {self.address(where)}, {bits // 8}, {len(each)}"
@@ -179,7 +181,7 @@ class Program:
         """`args` in the order of the parameters: numbers, and the address of a tensor."""
         params = dict(zip(self.names, args, strict=True))
         for z, y, x in product(*(range(extent) for extent in reversed(grid))):
-            shared = Memory((0, bytearray(SHARED_BYTES)))
+            shared = Memory((0, bytearray(SHARED_BYTES)), bits=32)
             threads = [
                 self.thread(params, shared, memory, grid, (x, y, z), tid) for tid in range(self.threads)
             ]

@@ -20,9 +20,9 @@ from kernels.transpose.narrow import Narrow, Small
 from kernels.transpose.packed import Packed
 from kernels.transpose.plans import align_bytes, candidates
 from kernels.transpose.registers import Plan
-from kernels.transpose.ribbon import Ribbon
-from kernels.transpose.shifted import CHUNK, Shifted
+from kernels.transpose.shifted import Shifted
 from kernels.transpose.slim import Slim
+from kernels.transpose.thin import FewColumns, FewRows
 from kernels.transpose.whole import Whole
 
 
@@ -66,18 +66,27 @@ WHOLE = {Plan, Exchange, Blocks, *ANY}
         (Tensor(1024, 2043), Tensor(2043, 1024), ANY),
         (Tensor(1024, 2048, address=2), Tensor(2048, 1024), ANY),
         (Tensor(1024, 2048), Tensor(2048, 1024, pad=1), {Blocks, *ANY}),
-        (Tensor(3, 20001), Tensor(20001, 3), {Ribbon, Slim, Packed, *ANY}),
-        (Tensor(3, 20008), Tensor(20008, 3), {Ribbon, Slim, Packed, Blocks, *ANY}),
-        (Tensor(20008, 3), Tensor(3, 20008), {Ribbon, Slim, *ANY}),
-        (Tensor(48, 20008), Tensor(20008, 48), {Ribbon, Packed, Plan, Exchange, Blocks, *ANY}),
-        (Tensor(49, 20008), Tensor(20008, 49), {Ribbon, Blocks, *ANY}),
-        (Tensor(20008, 16), Tensor(16, 20008), {Ribbon, Slim, Plan, Exchange, Blocks, *ANY}),
-        (Tensor(20008, 17), Tensor(17, 20008), {Ribbon, *ANY}),
-        (Tensor(1, 99999), Tensor(99999, 1), {Ribbon, Flat, *ANY}),
-        (Tensor(1, 99999, address=2), Tensor(99999, 1), {Ribbon, *ANY}),
+        (Tensor(3, 20001), Tensor(20001, 3), {Slim, Packed, *ANY}),
+        (Tensor(3, 20008), Tensor(20008, 3), {Slim, Packed, Blocks, *ANY}),
+        (Tensor(20008, 3), Tensor(3, 20008), {Slim, *ANY}),
+        (Tensor(9, 20001), Tensor(20001, 9), {FewRows, Packed, *ANY}),
+        (Tensor(9, 20001, pad=5), Tensor(20001, 9), {FewRows, Packed, *ANY}),
+        (Tensor(9, 20001, address=2), Tensor(20001, 9), {FewRows, Packed, *ANY}),
+        (Tensor(9, 20001), Tensor(20001, 9, address=2), ANY),
+        (Tensor(9, 20001), Tensor(20001, 9, pad=5), ANY),
+        (Tensor(48, 20008), Tensor(20008, 48), {FewRows, Packed, Plan, Exchange, Blocks, *ANY}),
+        (Tensor(49, 20008), Tensor(20008, 49), {FewRows, Blocks, *ANY}),
+        (Tensor(513, 20008), Tensor(20008, 513), {Blocks, *ANY}),
+        (Tensor(20008, 16), Tensor(16, 20008), {FewColumns, Slim, Plan, Exchange, Blocks, *ANY}),
+        (Tensor(20008, 17), Tensor(17, 20008), {FewColumns, *ANY}),
+        (Tensor(20008, 17), Tensor(17, 20008, pad=5, address=2), {FewColumns, *ANY}),
+        (Tensor(20008, 17, address=2), Tensor(17, 20008), ANY),
+        (Tensor(20008, 17, pad=1), Tensor(17, 20008), ANY),
+        (Tensor(1, 99999), Tensor(99999, 1), {Flat, *ANY}),
+        (Tensor(1, 99999, address=2), Tensor(99999, 1), ANY),
         (Tensor(9, 77, 129), Tensor(9, 129, 77), {Whole, *ANY}),
         (Tensor(9, 77, 129, pad=1), Tensor(9, 129, 77), ANY),
-        (Tensor(3, 20001, pad=5), Tensor(20001, 3), {Ribbon, Slim, Packed, *ANY}),
+        (Tensor(3, 20001, pad=5), Tensor(20001, 3), {Slim, Packed, *ANY}),
         (Tensor(3, 20001), Tensor(20001, 3, pad=5), ANY),
         (Tensor(9, 3, 20001), Tensor(9, 20001, 3), ANY),
         (Tensor(64, 64, last=2), Tensor(64, 64), {Narrow}),
@@ -98,23 +107,24 @@ def test_no_grid_is_too_tall(columns: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "pad", "heights"),
-    [(64, 0, set()), (65, 0, {128}), (255, 0, {320}), (441, 0, {448}), (442, 0, set()), (255, 1, set())],
+    ("pad", "address", "slope"), [(0, 0, None), (8, 16, None), (0, 2, 0), (1, 0, 1), (7, 0, 7), (11, 4, 3)]
 )
-def test_tight_tiles_hold_all_rows_and_the_seven_before(rows: int, pad: int, heights: set[int]) -> None:
-    """Only where `y` has no gaps: a chunk that two of its rows share is written as a whole."""
-    found = candidates(Tensor(rows, 9999), Tensor(9999, rows, pad=pad)).values()
-    tiles = [plan.tile for plan in found if isinstance(plan, Shifted) and plan.tight]
-    assert {height for _, height in tiles} == heights
-    assert all(height >= rows + CHUNK - 1 for _, height in tiles)
+def test_thin_plans_know_how_the_long_rows_start(pad: int, address: int, slope: int | None) -> None:
+    """On 16 bytes, or each so far from where the one before starts."""
+    long, run = Tensor(33, 20008, pad=pad, address=address), Tensor(20008, 33)
+    rows = [plan for plan in candidates(long, run).values() if isinstance(plan, FewRows)]
+    columns = [plan for plan in candidates(run, long).values() if isinstance(plan, FewColumns)]
+    assert {(plan.count, plan.slope) for plan in rows} == {(33, slope)}
+    assert {(plan.count, plan.align, plan.slope) for plan in columns} == {
+        (33, 0 if slope is None else 16, slope or 0)
+    }
 
 
-def test_ribbons_go_along_the_thin_side() -> None:
-    rows, columns = (
-        {plan.few for plan in candidates(*tensors).values() if isinstance(plan, Ribbon)}
-        for tensors in ((Tensor(3, 999), Tensor(999, 3)), (Tensor(999, 3), Tensor(3, 999)))
-    )
-    assert (rows, columns) == ({"rows"}, {"columns"})
+@pytest.mark.parametrize(("columns", "known"), [(129, True), (130, True), (128, False), (60, False)])
+def test_a_matrix_of_known_size_is_gathered_where_banks_do_not_conflict(columns: int, known: bool) -> None:
+    found = candidates(Tensor(9, 77, columns), Tensor(9, columns, 77))
+    sizes = {plan.size for plan in found.values() if isinstance(plan, Whole)}
+    assert sizes == ({None, (77, columns)} if known else {None})
 
 
 @pytest.mark.parametrize("address", [0, 2, 16, 510, 514])

@@ -16,8 +16,8 @@ from tests.kernels.ptx_run import Memory, Program
 pytest.importorskip("cutlass", reason="kernels/ needs nvidia-cutlass-dsl")
 
 
-from kernels.transpose.ribbon import Ribbon
 from kernels.transpose.shifted import Shifted
+from tests.kernels.more_plans import BUILDERS, THIN
 
 REPAIRED = [
     "match_layout",
@@ -59,7 +59,7 @@ def test_only_the_report_s_copy_is_rejected(built):
     arch, found = built
     assert [name for name, result in found.items() if "error" in result] == ["broken"]
     expected = {"fp32_elementwise", "broken_silently", "broken_at_run_time", *REPAIRED} | (
-        {"tma"} if "90" in arch else set()
+        {"tma", *BUILDERS} if "90" in arch else set()
     )
     assert {name for name in found if name != "broken"} == expected
 
@@ -119,7 +119,7 @@ def test_16_bytes_on_both_sides(built, name):
     assert sum(matching(wide, "st").values()) % 8 == 0 and sum(matching(wide, "ld|cp").values()) % 8 == 0
 
 
-@pytest.mark.parametrize("name", ["shifted", "whole", "few_rows", "few_columns"])
+@pytest.mark.parametrize("name", ["shifted", "whole"])
 def test_16_bytes_on_both_sides_at_any_pitch(built, name):
     """The 2-byte accesses are those of the first and the last chunk of a row or of the tensor."""
     ops = memory_ops(built[1][name]["ptx"])
@@ -129,9 +129,24 @@ def test_16_bytes_on_both_sides_at_any_pitch(built, name):
     assert set(matching(ops, "ld.shared")) == {"ld.shared.b16"}
 
 
-@pytest.mark.parametrize("name", REPAIRED)
-def test_nothing_goes_through_local_memory(built, name):
-    assert ".local" not in built[1][name]["ptx"]
+@pytest.mark.parametrize(
+    ("name", "loads", "chunks", "places"), [("few_rows", 2, 2, 8), ("few_columns", 3, 3, 1)]
+)
+def test_a_chunk_of_a_thin_matrix_is_read_at_known_places(built, name, loads, chunks, places):
+    """What a thread adds up for its first chunk serves for all; those at the edges are in a loop."""
+    ptx = built[1][name]["ptx"]
+    ops = memory_ops(ptx)
+    wide = sum(matching(ops, r"ld\.global.*v4").values())
+    assert (wide, ops["cp.async.cg.shared.global"], ops["st.shared.v4.b32"]) == (loads, 1, loads + 1)
+    assert (ops["ld.shared.b16"], ops["st.global.v4.b32"]) == (8 * (chunks + 1), chunks + 1)
+    bases = Counter(re.findall(r"ld\.shared\.b16 \t%rs\d+, \[(%r\d+)", ptx))
+    assert sum(count == 8 * chunks // places for count in bases.values()) == places
+
+
+def test_nothing_goes_through_local_memory(built):
+    found = {name: result["ptx"] for name, result in built[1].items() if name in {*REPAIRED, *BUILDERS}}
+    assert len(found) >= len(REPAIRED)
+    assert [name for name, ptx in found.items() if ".local" in ptx] == []
 
 
 def test_what_starts_early_touches_no_memory_before_the_kernel_ahead_has_ended(built):
@@ -143,7 +158,8 @@ def test_what_starts_early_touches_no_memory_before_the_kernel_ahead_has_ended(b
     for name in early:
         before, after = found[name]["ptx"].split("griddepcontrol.wait;")
         # To the L2, where the writes of the kernel ahead meet, but no nearer.
-        fetched = {"cp.async.bulk.prefetch.L2.global": 1} if name == "shifted" else {}
+        fetches = name in ("shifted", "rows, 2", "columns, 2")
+        fetched = {"cp.async.bulk.prefetch.L2.global": 1} if fetches else {}
         assert matching(memory_ops(before), "(ld|st).global|cp") == fetched, name
         assert not matching(memory_ops(after), "cp.async.bulk"), name
         assert matching(memory_ops(after), "ld.global|cp") and matching(memory_ops(after), "st.global"), name
@@ -160,7 +176,7 @@ def moved(
     m: int,
     n: int,
     pitches: tuple[int, int],
-    off: int,
+    offs: tuple[int, int] = (0, 0),
 ) -> tuple[np.ndarray, np.ndarray]:
     """`y` (n,m) after the kernel has run, gaps included, and as it should be. Random bits in both before.
 
@@ -173,7 +189,7 @@ def moved(
     rows = np.lib.stride_tricks.as_strided(x, (m, n), (2 * pitches[0], 2))
     np.lib.stride_tricks.as_strided(right, (n, m), (2 * pitches[1], 2))[:] = rows.T
     out = bytearray(y.tobytes())
-    memory = Memory((X + 2 * off, bytearray(x.tobytes())), (Y + 2 * off, out), once=True)
+    memory = Memory((X + 2 * offs[0], bytearray(x.tobytes())), (Y + 2 * offs[1], out), once=True)
     Program(ptx).run(grid, memory, *args)
     return np.frombuffer(out, np.uint16), right
 
@@ -190,37 +206,63 @@ def test_shifted_moves_every_bit(built, m, n, pitches, off):
     reach = starts[0] + (m - 1) * pitches[0] + n
     bases = X + 2 * (off - starts[0]), Y + 2 * (off - starts[1])
     args = (*bases, m, n, *pitches, 0, 0, *starts, starts[0], reach)
-    found, right = moved(built[1]["shifted"]["ptx"], grid, args, m, n, pitches, off)
+    found, right = moved(built[1]["shifted"]["ptx"], grid, args, m, n, pitches, (off, off))
     assert (found == right).all()
 
 
-@pytest.mark.parametrize(("m", "n", "ldy", "off"), [(300, 33, 303, 5), (130, 3, 130, 0), (9, 64, 11, 1)])
-def test_few_columns_move_every_bit(built, m, n, ldy, off):
-    per_row = min(8, Ribbon("columns").chunks // n)
-    starts = off % 8, off % 64
-    grid = (-(-((m + 14) // 8) // per_row), 1, 1)
-    bases = X + 2 * (off - starts[0]), Y + 2 * (off - starts[1])
-    args = (*bases, m, n, ldy, *starts, starts[0], starts[0] + m * n, per_row)
-    found, right = moved(built[1]["few_columns"]["ptx"], grid, args, m, n, (n, ldy), off)
+@pytest.mark.parametrize(("m", "ldy"), [(200, 208), (8, 8), (257, 264)])
+def test_few_columns_move_every_bit(built, m, ldy):
+    args = (X, Y, m, ldy, 0, 0, m * 33)
+    found, right = moved(built[1]["few_columns"]["ptx"], (-(-m // 128), 1, 1), args, m, 33, (33, ldy))
     assert (found == right).all()
 
 
-@pytest.mark.parametrize(("m", "n", "ldx", "off"), [(33, 300, 303, 5), (3, 130, 130, 0), (64, 9, 11, 1)])
-def test_few_rows_move_every_bit(built, m, n, ldx, off):
-    starts, chunks = (off % 8, off % 64), 128
-    grid = (-(-(starts[1] + m * n) // (8 * chunks)), 1, 1)
-    bases = X + 2 * (off - starts[0]), Y + 2 * (off - starts[1])
-    args = (*bases, m, n, ldx, *starts, starts[0], starts[0] + (m - 1) * ldx + n, chunks)
-    found, right = moved(built[1]["few_rows"]["ptx"], grid, args, m, n, (ldx, m), off)
+@pytest.mark.parametrize(("n", "ldx"), [(200, 208), (8, 8), (96, 104), (97, 104)])
+def test_few_rows_move_every_bit(built, n, ldx):
+    args = (X, Y, n, ldx, 0, 0, 32 * ldx + n)
+    found, right = moved(built[1]["few_rows"]["ptx"], (-(-n // 96), 1, 1), args, 33, n, (ldx, 33))
+    assert (found == right).all()
+
+
+@pytest.mark.parametrize("slope", [2, 1])
+@pytest.mark.parametrize(("along", "off"), [(301, 5), (9, 0), (128, 8)])
+def test_thin_matrices_of_any_pitch_move_every_bit(built, slope, along, off):
+    """Blocks at both ends and none; the long rows may start anywhere."""
+    if "90" not in built[0]:
+        pytest.skip("compiled for sm_90a only")
+    pitch = along + (slope - along) % 8
+    plan = THIN[f"columns, {slope}"]
+    start = off % plan.align
+    grid = (-(-(along + plan.align - 1) // plan.rows), 1, 1)
+    args = (X, Y + 2 * (off - start), along, pitch, start, 0, along * 21)
+    pitches = 21, pitch
+    found, right = moved(built[1][f"columns, {slope}"]["ptx"], grid, args, along, 21, pitches, (0, off))
+    assert (found == right).all()
+    start = off % 8
+    args = (X + 2 * (off - start), Y, along, pitch, start, start, start + 20 * pitch + along)
+    grid = (-(-along // 64), 1, 1)
+    found, right = moved(built[1][f"rows, {slope}"]["ptx"], grid, args, 21, along, (pitch, 21), (off, 0))
+    assert (found == right).all()
+
+
+@pytest.mark.parametrize("name", ["whole", "whole, known"])
+@pytest.mark.parametrize("off", [0, 3, 13])
+def test_a_whole_matrix_moves_every_bit(built, name, off):
+    if name not in built[1]:
+        pytest.skip("compiled for sm_90a only")
+    starts = off % 8, (off + 2) % 8
+    bases = X + 2 * (off - starts[0]), Y + 2 * (off + 2 - starts[1])
+    args = (*bases, 21, 17, *starts, starts[0], starts[0] + 21 * 17)
+    found, right = moved(built[1][name]["ptx"], (1, 1, 1), args, 21, 17, (17, 21), (off, off + 2))
     assert (found == right).all()
 
 
 def test_what_runs_kernels_sees_a_wrong_bit_and_a_wrong_access(built):
     ptx, (m, n) = built[1]["shifted"]["ptx"], (21, 59)
     args = (X, Y, m, n, n, m, 0, 0, 0, 0, 0, m * n)
-    found, right = moved(ptx, (1, 2, 1), args, m, n, (n, m), 0)
+    found, right = moved(ptx, (1, 2, 1), args, m, n, (n, m))
     assert (found == right).all()
-    found, right = moved(ptx.replace("selp.b32", "max.s32"), (1, 2, 1), args, m, n, (n, m), 0)
+    found, right = moved(ptx.replace("selp.b32", "max.s32"), (1, 2, 1), args, m, n, (n, m))
     assert (found != right).any()
     with pytest.raises(AssertionError, match="are nobody's"):
-        moved(ptx, (1, 2, 1), (*args[:-1], m * n + 8), m, n, (n, m), 0)
+        moved(ptx, (1, 2, 1), (*args[:-1], m * n + 8), m, n, (n, m))

@@ -1,0 +1,429 @@
+"""The transpose of thin matrices whose thin side is known when they are compiled: so places are numbers.
+
+A block takes all of the thin side. On the side that is one run of memory, its tile is a run of aligned
+16-byte chunks; on the other it is a piece of each row, and of each row of `y` whole chunks, as in shifted.py.
+A thread works out once where in shared memory the 8 elements of its first chunk of `y` lie. Those of its
+other chunks lie a known distance further: with few rows, 8 columns on, as many chunks of `y` further as there
+are rows; with few columns, as many columns on as the threads store side by side. So a chunk takes 8 reads, 4
+permutes and a store.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import cutlass
+from cutlass import cute
+from cutlass.cute.nvgpu import CopyUniversalOp, LoadCacheMode, cpasync
+
+from kernels.transpose.common import SMEM_KIB, Kernel, divisible, enter, enter_fetching, fake_args
+from kernels.transpose.registers import load_wide, store_wide
+from kernels.transpose.shifted import (
+    CHUNK,
+    LANES_M,
+    LANES_N,
+    ahead_by,
+    aligned,
+    cells_at,
+    column,
+    gathered,
+    in_slots,
+    load_chunk,
+    reach,
+    rotated,
+)
+
+REGISTERS = 65536
+"""Of a multiprocessor."""
+
+OTHERS = 22
+"""Registers of a thread beside those that hold what it loads."""
+
+
+class FewRows(NamedTuple):
+    """`count` rows of `x`; a block takes `columns`, a multiple of 8 * `unit`.
+
+    `unit`: runs of 8 columns whose chunks of `y` the threads store at a time; `slope`: the pitch of `x`
+    modulo 8, None if its rows start on 16 bytes; `fetch`: a block that starts early has what it will load
+    brought to the L2.
+    """
+
+    count: int
+    columns: int = 64
+    unit: int = 1
+    slope: int | None = None
+    fetch: bool = False
+
+    @property
+    def chunks(self) -> int:
+        """Of `y`, that the threads store at a time."""
+        return self.unit * self.count
+
+    @property
+    def product(self) -> int:
+        """What decides how the lanes stand: see `shifted.column`."""
+        return self.count * (self.slope or 0) % CHUNK
+
+    @property
+    def parts(self) -> int:
+        """Rows of lanes that share the chunks: four, 2 columns apart if `unit` is 1, or eight, one apart."""
+        return LANES_N * (1 + self.product % 2)
+
+    @property
+    def part(self) -> int:
+        """Chunks of a part."""
+        return -(-self.chunks // self.parts)
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return 32 * -(-self.part // LANES_M) * self.parts // LANES_N
+
+    @property
+    def each(self) -> int:
+        """Chunks of a row of `x`: one more where it may start in the middle of one."""
+        return self.columns // CHUNK + (self.slope is not None)
+
+    @property
+    def step(self) -> int:
+        """Rows that the threads load at a time."""
+        return self.threads // self.each
+
+    @property
+    def passes(self) -> int:
+        """Chunks of `x` that a thread loads."""
+        return -(-self.count // self.step)
+
+    @property
+    def room(self) -> int:
+        """Chunks in shared memory: one is unused after every eighth row, against bank conflicts."""
+        return self.count * self.each + self.count // CHUNK + 1
+
+
+class FewColumns(NamedTuple):
+    """`count` columns of `x`; a block stores `rows` of each, a multiple of 64 that divides 64 * `warps`.
+
+    `align`: elements of `y` that no two blocks share a run of, a divisor of 256 * `warps` / `rows`; 0 if the
+    rows of `y` start on 16 bytes. `slope`: the pitch of `y` modulo 8. `fetch`: as for `FewRows`.
+    """
+
+    count: int
+    rows: int = 128
+    warps: int = 8
+    align: int = 0
+    slope: int = 0
+    fetch: bool = False
+
+    @property
+    def product(self) -> int:
+        """As for `FewRows`."""
+        return self.count * self.slope % CHUNK
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return 32 * self.warps
+
+    @property
+    def stacks(self) -> int:
+        """Warps that store one column side by side."""
+        return self.rows // (CHUNK * LANES_M)
+
+    @property
+    def across(self) -> int:
+        """Columns that are stored side by side."""
+        return LANES_N * self.warps // self.stacks
+
+    @property
+    def runs(self) -> int:
+        """Runs of 8 rows of `x` that a block loads."""
+        return (self.rows + self.align) // CHUNK
+
+    @property
+    def pitch(self) -> int:
+        """Chunks from run to run in shared memory: an odd number, against bank conflicts."""
+        return self.count | 1
+
+    @property
+    def passes(self) -> int:
+        """Chunks of `x` that a thread loads."""
+        return -(-self.runs * self.count // self.threads)
+
+    @property
+    def room(self) -> int:
+        """Chunks in shared memory."""
+        return self.runs * self.pitch
+
+
+def smem_bytes(plan: FewRows | FewColumns) -> int:
+    """Shared memory of a block, the KiB included that every block takes more than it asks for."""
+    return 2 * CHUNK * plan.room + 1024
+
+
+def residents(plan: FewRows | FewColumns) -> int:
+    """Blocks that shared memory, threads and registers of a multiprocessor suffice for."""
+    by_registers = REGISTERS // (plan.threads * (4 * plan.passes + OTHERS))
+    return max(min(1024 * SMEM_KIB // smem_bytes(plan), 2048 // plan.threads, by_registers, 32), 1)
+
+
+@cute.kernel
+def transpose_few_rows(
+    x: cute.Tensor,
+    y: cute.Tensor,
+    n: cutlass.Int32,
+    ldx: cutlass.Int64,
+    start: cutlass.Int32,
+    whole: tuple[cutlass.Int64, cutlass.Int64],
+    plan: cutlass.Constexpr,
+    early: cutlass.Constexpr,
+):
+    """`x` and `y` (8,chunks):(1,8), aligned; element (m, n) of `x` is number start + m * ldx + n.
+
+    `whole`: see `load_chunk`.
+    """
+    tid, _, _ = cute.arch.thread_idx()
+    block, _, _ = cute.arch.block_idx()
+    smem = cutlass.memory.SmemAllocator().allocate_tensor(
+        x.element_type, cute.make_layout(CHUNK * plan.room), byte_alignment=128
+    )
+    n0 = block * plan.columns
+    left = n - n0
+    if cutlass.const_expr(plan.fetch):
+        rows, wide = cutlass.Int32(plan.count), min(left, plan.columns)
+        enter_fetching(early, residents(plan), x, start + cutlass.Int64(n0), ldx, rows, wide)
+    else:
+        enter(early)
+    load_pieces(x, in_slots(smem), left, start + n0, ldx, whole, n0 > 0, plan)
+    cute.arch.cp_async_commit_group()
+
+    # A warp stores eight chunks of each of four parts, which lie a column or two apart: see shifted.py.
+    lane_m, lane_n, warp = tid % LANES_M, tid // LANES_M % LANES_N, tid // 32
+    among = plan.parts // LANES_N
+    in_part = warp // among * LANES_M + lane_m
+    mine = (warp % among * LANES_N + lane_n) * plan.part + in_part
+    corner, ahead = (start + n0) & 7, ahead_by(lane_n, plan.product)
+    cells = []
+    for k in cutlass.range_constexpr(CHUNK):
+        element = CHUNK * mine + ((k + 2 * ahead) & 7)
+        across = element // plan.count
+        row = element - across * plan.count
+        shift = 0 if plan.slope is None else (corner + row * plan.slope) & 7
+        cells.append(cells_at(smem, CHUNK * slot_of(row, 0, plan) + shift + across))
+    here = y[None, block * (plan.columns // CHUNK * plan.count) + mine]
+    chunks = cute.make_layout((CHUNK, plan.columns * plan.count), stride=(1, CHUNK))
+    run = cute.make_tensor(here.iterator, chunks)
+    cute.arch.cp_async_wait_group(0)
+    cute.arch.sync_threads()
+    if in_part < plan.part and mine < plan.chunks:
+        times = plan.columns // (CHUNK * plan.unit)
+        if left >= plan.columns:
+            for i in cutlass.range_constexpr(times):
+                store_wide(
+                    in_order(cells, i * plan.unit * CHUNK, ahead, plan), run[None, i * plan.chunks], "plain"
+                )
+        else:
+            for i in cutlass.range(times, unroll=1):
+                taken = in_order(cells, i * plan.unit * CHUNK, ahead, plan)
+                # Elements of `y` from the chunk on.
+                more = left * plan.count - CHUNK * (i * plan.chunks + mine)
+                if more >= CHUNK:
+                    store_wide(taken, run[None, i * plan.chunks], "plain")
+                else:
+                    for k in cutlass.range_constexpr(CHUNK):
+                        if k < more:
+                            run[k, i * plan.chunks] = taken[k]
+
+
+@cute.jit
+def load_pieces(
+    x: cute.Tensor,
+    slots: cute.Tensor,
+    left: cutlass.Int32,
+    corner: cutlass.Int32,
+    ldx: cutlass.Int64,
+    whole: tuple[cutlass.Int64, cutlass.Int64],
+    later: cutlass.Boolean,
+    plan: cutlass.Constexpr,
+):
+    """The columns of a block, from element `corner` on, as far as `left` go; `later`: it is not the first."""
+    tid, _, _ = cute.arch.thread_idx()
+    row, chunk = tid // plan.each, tid % plan.each
+    place = corner + row * ldx
+    # Whether no chunk of theirs reaches out of the tensor's memory.
+    safe = left >= plan.columns
+    if cutlass.const_expr(plan.slope is not None):
+        safe = later and left >= plan.columns + CHUNK
+    if safe:
+        held = cute.make_rmem_tensor((CHUNK, plan.passes), x.element_type)
+        write = cute.make_copy_atom(CopyUniversalOp(), x.element_type, num_bits_per_copy=128)
+        for i in cutlass.range_constexpr(plan.passes):
+            here = place + i * plan.step * ldx
+            wanted = row < min(plan.step, plan.count - i * plan.step)
+            if cutlass.const_expr(plan.slope is not None):
+                wanted = wanted and CHUNK * chunk - cutlass.Int32(here & 7) < plan.columns
+            if wanted:
+                load_wide(x[None, (here >> 3) + chunk], held[None, i], "evict_last")
+        for i in cutlass.range_constexpr(plan.passes):
+            if row < min(plan.step, plan.count - i * plan.step):
+                cute.copy(write, held[None, i], slots[None, slot_of(row + i * plan.step, chunk, plan)])
+    else:
+        op = cpasync.CopyG2SOp(LoadCacheMode.GLOBAL)
+        atom = cute.make_copy_atom(op, x.element_type, num_bits_per_copy=128)
+        for i in cutlass.range(plan.passes, unroll=1):
+            line, here = row + i * plan.step, place + i * plan.step * ldx
+            wanted = CHUNK * chunk - cutlass.Int32(here & 7) < min(left, plan.columns)
+            if row < plan.step and line < plan.count and wanted:
+                load_chunk(atom, x, (here >> 3) + chunk, slots[None, slot_of(line, chunk, plan)], whole)
+
+
+def slot_of(row, chunk, plan: FewRows):
+    """Where a chunk of a row of `x` lies in shared memory."""
+    return row * plan.each + (row >> 3) + chunk
+
+
+@cute.jit
+def in_order(cells: list, further, ahead, plan: cutlass.Constexpr) -> cute.Tensor:
+    """A chunk of `y`, whose elements a thread reads from its pair number `ahead` on."""
+    taken = gathered(cells, further)
+    if cutlass.const_expr(plan.product & 3 == 1):
+        taken = rotated(taken, ahead)
+    return taken
+
+
+@cute.kernel
+def transpose_few_columns(
+    x: cute.Tensor,
+    y: cute.Tensor,
+    m: cutlass.Int32,
+    ldy: cutlass.Int64,
+    start: cutlass.Int32,
+    whole: tuple[cutlass.Int64, cutlass.Int64],
+    plan: cutlass.Constexpr,
+    early: cutlass.Constexpr,
+):
+    """As `transpose_few_rows`; element (n, m) of `y` is number start + n * ldy + m, the first of `x` 0."""
+    tid, _, _ = cute.arch.thread_idx()
+    block, _, _ = cute.arch.block_idx()
+    smem = cutlass.memory.SmemAllocator().allocate_tensor(
+        x.element_type, cute.make_layout(CHUNK * plan.room), byte_alignment=128
+    )
+    m0 = block * plan.rows
+    low, high = max(m0 - plan.align, 0), min(m0 + plan.rows, m)
+    if cutlass.const_expr(plan.fetch):
+        run = CHUNK * plan.count
+        first, apart = cutlass.Int64(low) * plan.count, cutlass.Int64(run)
+        enter_fetching(early, residents(plan), x, first, apart, (high - low) >> 3, cutlass.Int32(run))
+    else:
+        enter(early)
+    origin = (block * (plan.rows // CHUNK) - plan.align // CHUNK) * plan.count
+    inner = high - low == plan.rows + plan.align
+    load_runs(x, in_slots(smem), origin, whole, inner, plan)
+    cute.arch.cp_async_commit_group()
+
+    lane_m, lane_n, warp = tid % LANES_M, tid // LANES_M % LANES_N, tid // 32
+    n1 = column(warp // plan.stacks, lane_n, plan.product)
+    further, ahead = warp % plan.stacks * LANES_M + lane_m, ahead_by(lane_n, plan.product)
+    place = start + n1 * ldy + m0
+    late = 0 if plan.align == 0 else cutlass.Int32(place & (plan.align - 1))
+    cells = []
+    for k in cutlass.range_constexpr(CHUNK):
+        row = plan.align - late + CHUNK * further + ((k + 2 * ahead) & 7)
+        spaced = CHUNK * (plan.pitch - plan.count) * (row >> 3)
+        cells.append(cells_at(smem, row * plan.count + spaced + n1))
+    here = y[None, ((place - late) >> 3) + further]
+    apart = divisible(ldy * plan.across, CHUNK)
+    m1 = m0 - late + CHUNK * further
+    times = -(-plan.count // plan.across)
+    cute.arch.cp_async_wait_group(0)
+    cute.arch.sync_threads()
+    if inner:
+        for i in cutlass.range_constexpr(times):
+            if (i + 1) * plan.across <= plan.count or n1 + i * plan.across < plan.count:
+                store_wide(in_order(cells, i * plan.across, ahead, plan), here, "plain")
+            here = cute.make_tensor(here.iterator + apart, here.layout)
+    else:
+        for i in cutlass.range(times, unroll=1):
+            if n1 + i * plan.across < plan.count:
+                taken = in_order(cells, i * plan.across, ahead, plan)
+                there = cute.make_tensor(here.iterator + i * apart, here.layout)
+                if m1 >= 0 and m1 + CHUNK <= m:
+                    store_wide(taken, there, "plain")
+                else:
+                    for k in cutlass.range_constexpr(CHUNK):
+                        if m1 + k >= 0 and m1 + k < m:
+                            there[k] = taken[k]
+
+
+@cute.jit
+def load_runs(
+    x: cute.Tensor,
+    slots: cute.Tensor,
+    origin: cutlass.Int32,
+    whole: tuple[cutlass.Int64, cutlass.Int64],
+    inner: cutlass.Boolean,
+    plan: cutlass.Constexpr,
+):
+    """What a block loads, from chunk `origin` of `x` on; `inner`: `x` has all of it."""
+    tid, _, _ = cute.arch.thread_idx()
+    count = plan.runs * plan.count
+    if inner:
+        held = cute.make_rmem_tensor((CHUNK, plan.passes), x.element_type)
+        write = cute.make_copy_atom(CopyUniversalOp(), x.element_type, num_bits_per_copy=128)
+        for i in cutlass.range_constexpr(plan.passes):
+            chunk = tid + i * plan.threads
+            if (i + 1) * plan.threads <= count or chunk < count:
+                load_wide(x[None, origin + chunk], held[None, i], "evict_last")
+        for i in cutlass.range_constexpr(plan.passes):
+            chunk = tid + i * plan.threads
+            if (i + 1) * plan.threads <= count or chunk < count:
+                cute.copy(write, held[None, i], slots[None, run_slot(chunk, plan)])
+    else:
+        op = cpasync.CopyG2SOp(LoadCacheMode.GLOBAL)
+        atom = cute.make_copy_atom(op, x.element_type, num_bits_per_copy=128)
+        for i in cutlass.range(plan.passes, unroll=1):
+            chunk = tid + i * plan.threads
+            here = cutlass.Int64(origin + chunk)
+            if chunk < count and here >= 0 and CHUNK * here < whole[1]:
+                load_chunk(atom, x, here, slots[None, run_slot(chunk, plan)], whole)
+
+
+def run_slot(chunk, plan: FewColumns):
+    """Where a chunk of the run of `x` lies in shared memory."""
+    return chunk if plan.pitch == plan.count else chunk + chunk // plan.count
+
+
+def build_thin(plan: FewRows | FewColumns, early: bool = False) -> Kernel:
+    """Less than 2**31 elements; the side that is one run of memory starts on 16 bytes, the other anywhere."""
+
+    @cute.jit
+    def host(x: cute.Tensor, y: cute.Tensor, stream):
+        transpose, along, *args = in_thin(x, y, plan)
+        tiles, over = (
+            (plan.columns, 0) if transpose is transpose_few_rows else (plan.rows, max(plan.align - 1, 0))
+        )
+        transpose(*args, plan, early).launch(
+            grid=((along + over + tiles - 1) // tiles, 1, 1),
+            block=(plan.threads, 1, 1),
+            min_blocks_per_mp=residents(plan),
+            preferred_smem_carveout=min(
+                -(-100 * residents(plan) * smem_bytes(plan) // (1024 * SMEM_KIB)), 100
+            ),
+            stream=stream,
+            use_pdl=early,
+        )
+
+    return Kernel(host, fake_args(align_bytes=2))
+
+
+def in_thin(x: cute.Tensor, y: cute.Tensor, plan: FewRows | FewColumns) -> tuple[Any, ...]:
+    """The kernel, the extent that its blocks share, and what it takes before its plan."""
+    bytes_each = x.element_type.width // 8
+    none = cutlass.Int64(0)
+    if isinstance(plan, FewRows):
+        start = none if plan.slope is None else x.iterator.toint() // bytes_each % CHUNK
+        views, along, pitch = (aligned(x, start, CHUNK), aligned(y, none, CHUNK)), x.shape[1], x.stride[0]
+        whole = (start, start + reach(x))
+        return transpose_few_rows, along, *views, along, pitch, cutlass.Int32(start), whole
+    start = none if plan.align == 0 else y.iterator.toint() // bytes_each % plan.align
+    views, along, pitch = (aligned(x, none, CHUNK), aligned(y, start, CHUNK)), x.shape[0], y.stride[0]
+    return transpose_few_columns, along, *views, along, pitch, cutlass.Int32(start), (none, none + reach(x))

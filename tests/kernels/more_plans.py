@@ -1,0 +1,18 @@
+"""Plans that are compiled for the tests beside the variants, for sm_90a: what pitches and sizes change."""
+
+from functools import partial
+
+from kernels.transpose.thin import FewColumns, FewRows, build_thin
+from kernels.transpose.whole import Whole, build_whole
+
+THIN = {
+    # Lanes two columns apart; one apart, each two elements ahead of the one before.
+    **{f"rows, {slope}": FewRows(21, 64, 2, slope, fetch=slope == 2) for slope in (2, 1)},
+    **{f"columns, {slope}": FewColumns(21, 64, 4, 16, slope, fetch=slope == 2) for slope in (2, 1)},
+}
+WHOLE = {"whole, known": Whole(100, 64, (21, 17))}
+
+BUILDERS = {
+    **{name: partial(build_thin, plan) for name, plan in THIN.items()},
+    **{name: partial(build_whole, plan) for name, plan in WHOLE.items()},
+}

@@ -1,0 +1,125 @@
+"""The plans of thin matrices: what they load, where their gather reads, what a multiprocessor must have."""
+
+from itertools import product
+
+import pytest
+
+pytest.importorskip("cutlass", reason="kernels/ needs nvidia-cutlass-dsl")
+
+
+from kernels.transpose.common import SMEM_KIB
+from kernels.transpose.plans import FEW, few_columns, few_rows
+from kernels.transpose.shifted import CHUNK, LANES_M, LANES_N, ahead_by, column
+from kernels.transpose.thin import REGISTERS, FewColumns, FewRows, residents, run_slot, slot_of, smem_bytes
+from layoutcheck.machine.banks import shared_wavefronts
+from tests.kernels.test_plans import Tensor
+
+SLOPES = (None, *range(8))
+
+
+def rows_plans(count: int, slope: int | None) -> list[FewRows]:
+    long = Tensor(count, 20000 + (slope or 0))
+    return [plan for plan in few_rows(long).values() if isinstance(plan, FewRows)]
+
+
+def columns_plans(count: int, slope: int | None) -> list[FewColumns]:
+    long = Tensor(count, 20000 + (slope or 0), address=2 * (slope is not None))
+    plans = few_columns(Tensor(20000, count), long).values()
+    return [plan for plan in plans if isinstance(plan, FewColumns)]
+
+
+def chunks_of(plan: FewRows) -> list[list[int | None]]:
+    """The chunk of `y` that each lane stores first, warp by warp; None if it has none."""
+    among = plan.parts // LANES_N
+    found = []
+    for warp in range(plan.threads // 32):
+        lanes = []
+        for lane in range(32):
+            in_part = warp // among * LANES_M + lane % LANES_M
+            mine = (warp % among * LANES_N + lane // LANES_M) * plan.part + in_part
+            lanes.append(mine if in_part < plan.part and mine < plan.chunks else None)
+        found.append(lanes)
+    return found
+
+
+@pytest.mark.parametrize("count", [9, 24, 33, 63, 70, 127, 137, 255, 300, 441, 512])
+def test_every_chunk_of_few_rows_is_stored_once(count: int) -> None:
+    for slope in SLOPES:
+        for plan in rows_plans(count, slope):
+            taken = [mine for lanes in chunks_of(plan) for mine in lanes if mine is not None]
+            assert sorted(taken) == list(range(plan.chunks)), plan
+            assert plan.columns % (CHUNK * plan.unit) == 0 and plan.threads <= 1024
+            assert plan.step > 0 and plan.step * plan.passes >= count
+
+
+def wavefronts(plan: FewRows, step: int) -> tuple[int, int]:
+    """Of the reads of one element of every lane's chunk, and the least that these lanes can take."""
+    most = least = 0
+    for lanes in chunks_of(plan):
+        places = []
+        for lane, mine in enumerate(lanes):
+            if mine is not None:
+                ahead = ahead_by(lane // LANES_M, plan.product)
+                across, row = divmod(CHUNK * mine + (step + 2 * ahead) % CHUNK, plan.count)
+                shift = (3 + row * (plan.slope or 0)) % 8 if plan.slope is not None else 0
+                places.append(2 * (CHUNK * slot_of(row, 0, plan) + shift + across))
+        if places:
+            idle = [places[0]] * (32 - len(places))
+            most, least = most + shared_wavefronts(places + idle, 16).wavefronts, least + 1
+    return most, least
+
+
+@pytest.mark.parametrize(
+    ("count", "ways"), [(33, 2.9), (70, 2), (137, 1.7), (255, 1.3), (300, 2.2), (441, 1.2)]
+)
+def test_few_rows_are_gathered_with_few_bank_conflicts(count: int, ways: float) -> None:
+    """At any pitch. Two units at a time put the parts 4 columns apart: 2 ways, at 300 rows."""
+    for slope in SLOPES:
+        for plan in rows_plans(count, slope):
+            found = [wavefronts(plan, step) for step in (0, 3)]
+            assert sum(most for most, _ in found) <= ways * sum(least for _, least in found), plan
+
+
+@pytest.mark.parametrize("count", [9, 17, 20, 33, 60, 63, 64, 70, 167, 255, 256, 300, 512])
+def test_few_columns_are_gathered_without_bank_conflicts(count: int) -> None:
+    for slope, start, warp, step in product(SLOPES, (0, 3), (0, 3), (0, 5)):
+        for plan in columns_plans(count, slope):
+            places = []
+            for lane in range(32):
+                n1 = column(warp // plan.stacks, lane // LANES_M, plan.product)
+                late = (start + n1 * plan.slope) % plan.align if plan.align else 0
+                further = warp % plan.stacks * LANES_M + lane % LANES_M
+                ahead = ahead_by(lane // LANES_M, plan.product)
+                row = plan.align - late + CHUNK * further + (step + 2 * ahead) % CHUNK
+                assert 0 <= row < CHUNK * plan.runs
+                chunk, element = divmod(row * count + n1, CHUNK)
+                if n1 < count:
+                    # `x` as it lies, with a chunk left out after every run of 8 rows.
+                    assert chunk // count == row // CHUNK
+                    places.append(2 * (CHUNK * run_slot(chunk, plan) + element))
+            places += places[:1] * (32 - len(places))
+            assert not places or shared_wavefronts(places, 16).wavefronts == 1, plan
+
+
+@pytest.mark.parametrize("count", [9, 33, 64, 255, 300, 512])
+def test_every_column_is_stored_once_and_starts_as_its_thread_expects(count: int) -> None:
+    for slope in SLOPES:
+        for plan in columns_plans(count, slope):
+            assert plan.across % max(plan.align, 1) == 0 and plan.warps % plan.stacks == 0
+            taken = [
+                n1
+                for warp, lane, i in product(
+                    range(plan.warps // plan.stacks), range(LANES_N), range(-(-count // plan.across))
+                )
+                if (n1 := column(warp, lane, plan.product) + i * plan.across) < count
+            ]
+            assert sorted(taken) == list(range(count)), plan
+
+
+def test_a_multiprocessor_has_what_its_blocks_take() -> None:
+    for count, slope in product(FEW, (None, 1)):
+        for plan in (*rows_plans(count, slope), *columns_plans(count, slope)):
+            blocks = residents(plan)
+            assert blocks * smem_bytes(plan) <= 1024 * SMEM_KIB, plan
+            assert blocks * plan.threads <= 2048, plan
+            assert plan.threads * (4 * plan.passes + 22) * blocks <= REGISTERS, plan
