@@ -18,6 +18,7 @@ from layoutcheck.catalogue import (
     demands,
     frames,
     installed,
+    literals,
     owners,
     raised,
     reasons,
@@ -52,15 +53,19 @@ _HEAD, _TAIL = (
     1 << 15,
     1 << 14,
 )  # characters of a long log that are searched: around its first errors, and its end
+_SEARCHED = 1 << 12  # characters up to which every pattern is searched at once
 _AROUND = 3000  # characters on each side of an error
 _MOST_LAYOUTS = 6
+_MOST_TOLD = 3  # lines of a log
 _MOST_QUOTED = 300  # characters
 _MOST_SIGNATURES = 3
 _SPACE = re.compile(r"\s+")
-_WRONG = re.compile(
-    r"(?i)error|fail|exception|fault|abort|fatal|crash|assert|unable|cannot|unsupported|not support|invalid|illegal|unreachable"
-    r"|can't|could not|not found|not installed|no suitable|no such|mismatch|undefined"
-)
+_WRONGS = (
+    "error", "fail", "exception", "fault", "abort", "fatal", "crash", "assert", "unable", "cannot", "unsupported", "not support",
+    "invalid", "illegal", "unreachable", "can't", "could not", "not found", "not installed", "no suitable",
+    "no such", "mismatch", "undefined",
+)  # fmt: skip
+_WRONG = re.compile(f"(?i){'|'.join(_WRONGS)}")
 _SAID = re.compile(r"\b(?:error|warning): (?:unknown: )?|\bop ")
 _WORDS = re.compile(
     r"(?i)\b(?:[tsgr]mem|tma|im2col|gather4|scatter4|k-major|num_cta|vec_size|sf_?\w*|shape_?[mnk]|s2t|[ug]?mma\w*|ldsm|stsm|utccp|memref|copy_bits|swizzle|coord\w*|tiler|layouts?|fragments?|cluster"
@@ -113,7 +118,7 @@ def answers(text: str, place: str | None = None) -> list[Answer]:
     found = [match for match in found if match[0].name not in better]
     kept = [match for match in found if not match[0].general]
     if not kept and not any(entry is _CODED for entry, _ in found):
-        statement = None if _anothers(folded) else raised.find(folded)
+        statement = None if _anothers(folded) else raised.find(folded) or raised.in_lines(_told(text))
         if statement:
             return [_of_statement(statement, folded, place)]
         uncoded = None if _anothers(folded) else coded.find(folded)
@@ -147,6 +152,13 @@ def _readings(folded: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((folded, *other)))
 
 
+def _told(text: str) -> list[str]:
+    """The last lines of a text that tell an error, each with its white space folded."""
+    lines = text.splitlines() if len(text) < _HEAD else []
+    told = [_SPACE.sub(" ", line).strip() for line in lines if _WRONG.search(line)]
+    return told[-_MOST_TOLD:]
+
+
 def _anothers(folded: str) -> bool:
     """Whether the text names another library and not the DSL: both print some messages alike."""
     return owners.is_named(folded) and not _OF_DSL.search(folded)
@@ -173,7 +185,7 @@ def _verified(folded: str) -> str | None:
         return None
     for start in (0, *(match.end() for match in _SAID.finditer(folded))):
         said = refused.message(folded[start : start + _MOST_QUOTED])
-        family = next((one for one in reasons.OF_LIBRARY if one.words.match(said)), None)
+        family = next((one for one in reasons.OF_LIBRARY if one.begins(said)), None)
         if family and (_OF_DSL.search(folded) or _WORDS.search(said)):
             return said
     return None
@@ -235,7 +247,10 @@ def _of_parts(entry: Known, parts: dict[str, str], said: str, folded: str, place
 
 
 def _matches(folded: str) -> Iterator[tuple[Known, re.Match[str]]]:
+    lowered = folded.lower() if len(folded) > _SEARCHED else ""
     for entry in ENTRIES:
+        if lowered and not literals.may_match(entry.pattern, lowered):
+            continue
         match = entry.pattern.search(folded)
         if not match or not all(installed.knows(name) for name in _asked(entry, match)):
             continue
@@ -320,7 +335,8 @@ def _answer(entry: Known, match: re.Match[str], folded: str, place: str | None) 
     title, cause, remedy = (_filled(part, groups) for part in (entry.title, entry.cause, entry.remedy))
     where = place or _place(folded, match.start())
     remedy = _of_script(remedy, where)
-    return Answer(entry, title, cause, remedy, match[0].strip()[:_MOST_QUOTED], where, facts)
+    quote = refused.message(match[0]) if "said" in groups and entry in tables.DSL else match[0].strip()
+    return Answer(entry, title, cause, remedy, quote[:_MOST_QUOTED], where, facts)
 
 
 _CONDITIONS = ("condition", "static", "check", "expected", "native", "said")
@@ -485,12 +501,27 @@ def _folded(text: str) -> str:
     return _SPACE.sub(" ", text.translate(_PLAIN))
 
 
+def _wrongs(text: str) -> Iterator[int]:
+    """Where the words that tell an error stand, in order."""
+    lowered = text.lower()
+    if len(lowered) != len(text):  # a letter whose lower case is two
+        yield from (match.start() for match in _WRONG.finditer(text))
+        return
+    following = {word: lowered.find(word) for word in _WRONGS}
+    while found := [at for at in following.values() if at >= 0]:
+        at = min(found)
+        yield at
+        following = {
+            word: lowered.find(word, at + 1) if hit == at else hit for word, hit in following.items()
+        }
+
+
 def _around_errors(text: str) -> str:
     """The neighbourhoods of the first words that tell an error; the beginning where there is none."""
     parts: list[str] = []
     kept, behind = 0, 0
-    for match in _WRONG.finditer(text):
-        start, end = max(behind, match.start() - _AROUND), match.end() + _AROUND
+    for at in _wrongs(text):
+        start, end = max(behind, at - _AROUND), at + _AROUND
         if kept >= _HEAD:
             break
         if end > behind:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from layoutcheck.catalogue import literals
+
 
 class Owner(NamedTuple):
     """A library and who answers its errors: "TileLang", "tile-ai/tilelang"."""
@@ -17,6 +19,7 @@ def _owner(words: str, name: str, project: str) -> tuple[re.Pattern[str], Owner]
     return re.compile(words), Owner(name, project)
 
 
+_SEARCHED = 1 << 12  # characters up to which every pattern is searched at once
 AMD = "AMD's ROCm"  # which words its errors as CUDA does
 # In order: a compiler or library stands before those that it is built on.
 _COMPILERS = (
@@ -113,4 +116,12 @@ def is_named(text: str) -> bool:
 
 
 def _first(text: str, owners: tuple[tuple[re.Pattern[str], Owner], ...]) -> Owner | None:
-    return next((owner for words, owner in owners if words.search(text)), None)
+    lowered = text.lower() if len(text) > _SEARCHED else ""
+    return next(
+        (
+            owner
+            for words, owner in owners
+            if (not lowered or literals.may_match(words, lowered)) and words.search(text)
+        ),
+        None,
+    )

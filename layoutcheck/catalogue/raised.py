@@ -19,6 +19,7 @@ from layoutcheck.catalogue.installed import callers, constant, files, parameter,
 _SPACE = re.compile(r"\s+")
 _SAID = re.compile(r"(?:Error|Exception|\berror): (?:Error: )?(?=\S)")
 _MOST_SAID = 8  # messages of one text that are looked for
+_MOST_WORDS = 4  # in a row that are looked for
 _MOST_FILES = 4  # that are parsed for one message: those with most of its words
 _LONGEST = 600  # characters of a message
 _FEWEST_LETTERS = 14  # of a statement's own words: "Not supported." would match anything
@@ -104,6 +105,12 @@ def find(folded: str) -> Raised | None:
     )
 
 
+def in_lines(lines: list[str]) -> Raised | None:
+    """The statement that raises the last of the lines for which there is one: of a log, whose lines name no exception."""
+    told = (line[:_LONGEST] for line in reversed(lines) if not _SAID.search(line))
+    return next((_chosen(found, line) for line in told if (found := _with(line, _MOST_WORDS))), None)
+
+
 def _in_named_files(message: str, folded: str) -> Iterator[Raised]:
     """The statements with a short message, which any program could raise, in the DSL's files that the text's frames name."""
     for path, text in files():
@@ -140,7 +147,7 @@ def _search(message: str) -> list[Raised]:
 
     Values stand between the words: where four in a row are not a statement's own, three may be, or two.
     """
-    return next((found for length in (4, 3, 2) if (found := _with(message, length))), [])
+    return next((found for length in (_MOST_WORDS, 3, 2) if (found := _with(message, length))), [])
 
 
 def _with(message: str, length: int) -> list[Raised]:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from layoutcheck.catalogue import Answer
 
 MAX_DIAGNOSTICS = 1000
+_LOG = 1 << 15  # characters
 
 _MESSAGE = re.compile(r"'cute\.copy(?:_atom_call)?'\s*op\s*")
 _OPERATION = re.compile(r'"?cute\.copy(_atom_call)?"?\s*(\()\s*%')
@@ -155,6 +156,8 @@ def _catalogued(text: str) -> list[Answer]:
         found = answers(reading)
         if not best or _specific(found) > _specific(best):
             best = found
+        if len(text) > _LOG and _specific(best):
+            break  # a log has lines of its own, which no terminal wrapped
     return best
 
 

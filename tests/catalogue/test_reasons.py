@@ -4,20 +4,24 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
+from pathlib import Path
 
 import pytest
 
-from layoutcheck.catalogue import answers, coded, installed, raised, reasons
+from layoutcheck.catalogue import ENTRIES, answers, coded, installed, literals, raised, reasons
 from layoutcheck.catalogue.guards import Guard
 
+LINES = (Path(__file__).parent.parent / "data" / "reported.jsonl").read_text().splitlines()
+REPORTED = [json.loads(line)["text"] for line in LINES]
 FAMILIES = [(one, one in reasons.OF_PYTHON) for one in (*reasons.OF_PYTHON, *reasons.OF_LIBRARY)]
 
 
 def test_every_family_answers_its_example_before_the_others() -> None:
     for one, of_python in FAMILIES:
         at = one.at or ("cute/x.py:1 f" if of_python else "")
-        assert one.where.search(at), (one.example, at)
+        assert re.search(one.where, at), (one.example, at)
         assert reasons.find(one.example, at) is one, one.example
 
 
@@ -156,3 +160,43 @@ def test_a_verifiers_message_is_answered_by_its_family(text: str, part: str) -> 
 def test_another_compilers_memref_is_not_cutes() -> None:
     (answer,) = answers("error: expects static layout, but got 'memref<4xf32>' in 'linalg.generic'")
     assert "MLIR" in answer.title
+
+
+def test_a_pattern_is_left_out_only_where_it_cannot_match() -> None:
+    """Of long texts the words that a pattern needs are looked for first."""
+    texts = [text for entry in ENTRIES for text, _ in entry.examples][::4] + REPORTED[::12]
+    for text in texts:
+        folded = " ".join(text.split())
+        lowered = folded.lower()
+        for entry in ENTRIES:
+            if not literals.may_match(entry.pattern, lowered):
+                assert entry.pattern.search(folded) is None, (entry.name, folded)
+    idle = sum(not literals.may_match(entry.pattern, "step 17 loss 3.25") for entry in ENTRIES)
+    assert idle > 0.98 * len(ENTRIES)
+
+
+LOG = "INFO 11-28 10:00:01 [core.py:58] Initializing an engine\n(EngineCore_0 pid=314) INFO 11-28 10:00:02 starting\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("DSLRuntimeError: IR verification failed: src ptr alignment", "IR verification failed: src ptr alignment"),
+        ("Invalid PipelineOp specified", "Invalid PipelineOp specified"),
+    ],
+)  # fmt: skip
+def test_a_message_amid_the_lines_of_a_log_is_answered_as_alone(text: str, said: str) -> None:
+    if said.startswith("Invalid") and not installed.files():
+        pytest.skip("needs nvidia-cutlass-dsl")
+    alone, amid = answers(text), answers(f"{LOG}{text}\n{LOG}")
+    assert [(one.title, one.cause, one.remedy) for one in amid] == [
+        (one.title, one.cause, one.remedy) for one in alone
+    ]
+    assert amid[0].quote.endswith(said)
+
+
+def test_a_long_log_is_searched_around_its_errors_alone() -> None:
+    """Work, not time: of 331 patterns, those whose words the text lacks are not searched."""
+    noise = "worker 7 loaded layer.3.weight shape (4096, 4096) in 0.013 s\n" * 1500
+    lowered = f"{noise}error: unknown: weakly congruent\n{noise}".lower()
+    assert sum(literals.may_match(entry.pattern, lowered) for entry in ENTRIES) < 40

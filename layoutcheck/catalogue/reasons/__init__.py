@@ -22,4 +22,4 @@ OF_LIBRARY: tuple[Reason, ...] = verifier.REASONS
 def find(said: str, where: str = "") -> Reason | None:
     """The family of a message; `where` is the operation, or the DSL's file and function, that prints it ("" if unknown)."""
     families = (*OF_PYTHON, *OF_LIBRARY) if ".py" in where else (*OF_LIBRARY, *OF_PYTHON)
-    return next((one for one in families if one.words.search(said) and one.where.search(where)), None)
+    return next((one for one in families if one.fits(said, where)), None)
