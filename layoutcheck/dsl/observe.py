@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from layoutcheck.dsl.called import Called, Calls, Compiled, only_calls
-from layoutcheck.dsl.imports import when_imported
+from layoutcheck.dsl.imports import uncollected, when_imported
 from layoutcheck.dsl.tagged import TAGGED
 from layoutcheck.dsl.true_integers import writes_integers
 from layoutcheck.versions import untraceable
 
-HOME = "cutlass.base_dsl.dsl"
+DSL, HOME = "cutlass", "cutlass.base_dsl.dsl"
 LOADER = "cutlass.base_dsl.export.external_binary_module"
 OPERATIONS, ORDERING = "cutlass._mlir.dialects.cute", "cutlass._mlir.dialects.nvvm"
 ELEMENTS = "cutlass._mlir.dialects.llvm"
@@ -146,6 +146,7 @@ def watch(record: Record, *, stop: bool = False, change: Change | None = None) -
         else:
             undo.append(_wrap(module, record, stop, change))
 
+    undo.append(when_imported(DSL, lambda _: None, uncollected))
     undo.append(when_imported(HOME, wrap))
     undo.append(when_imported(OPERATIONS, lambda module: undo.append(_deepen(module))))
     undo.append(when_imported(ORDERING, lambda module: undo.append(_deepen_order(module))))

@@ -23,6 +23,7 @@ program  compile a program of ours: its registers and PTX (150 ms)
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import resource
@@ -31,6 +32,7 @@ import tempfile
 from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
+from layoutcheck.dsl.imports import uncollected
 from layoutcheck.dsl.tasks import Item
 from layoutcheck.dsl.tasks.build import build
 from layoutcheck.dsl.tasks.lower import compile_module, lower
@@ -81,11 +83,13 @@ def main() -> None:
     unlimited = most == resource.RLIM_INFINITY
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES if unlimited else min(most, MEMORY_BYTES), most))
     try:
-        import cutlass
-        from cutlass._mlir import ir
+        with uncollected():
+            import cutlass
+            from cutlass._mlir import ir
     except ImportError as error:
         say(answers, {"missing": str(error)})
         return
+    gc.freeze()  # a collection in a fork need not look through it, and copy every page
     with ir.Context() as context, ir.Location.unknown():
         context.enable_multithreading(False)  # threads do not survive a fork
         say(answers, {"version": str(getattr(cutlass, "__version__", "unknown")), **foreign()})
