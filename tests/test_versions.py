@@ -56,6 +56,22 @@ def test_the_dsl_that_tests_install_is_the_one_modelled() -> None:
     assert installed == versions.MODELLED
 
 
+@pytest.mark.parametrize(
+    ("version", "lacks"),
+    [
+        ("4.5.0", {"check-inline-asm", "rdc", "enable-pyir"}), ("4.6.1", {"enable-pyir"}), ("4.7.0", set()),
+        (versions.MODELLED, set()), ("no version", set()),
+    ],
+)  # fmt: skip
+def test_an_older_dsl_is_asked_for_the_options_that_it_has(version: str, lacks: set[str]) -> None:
+    """Its pass `cute-to-nvvm` ends for an option that it does not know."""
+    every = [option for option, _ in versions.LOWERING]
+    given = versions.lowering(version).split()
+    assert [option for option in every if option not in given] == [
+        option for option in every if option.partition("=")[0] in lacks
+    ]
+
+
 def test_versions_are_compared_in_one_place() -> None:
     """A comparison of a DSL's version with a number stands in `layoutcheck/versions.py` and nowhere else."""
     compared = re.compile(

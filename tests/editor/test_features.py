@@ -1,0 +1,98 @@
+"""What the language server shows of a trace, and offers: its features called without an editor or a trace."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pygls", reason="the language server needs pygls")
+from lsprotocol import types as lsp
+from pygls.workspace import Workspace
+
+from layoutcheck.editor.seen import Lines, Said
+from layoutcheck.editor.server import REPAIR, TRACE, Server, made
+
+TEXT = "import cutlass\nfrom cutlass import cute\ncute.copy(atom, a, b)  # \U0001f4a5\n"
+COPY = 3
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> tuple[Server, str, Path]:
+    """A server with one open file, whose last trace has a rejected copy in its third line."""
+    file = tmp_path / "kernel.py"
+    file.write_text(TEXT)
+    found = made(str(file))
+    found.protocol._workspace = Workspace(None)
+    found.workspace.put_text_document(lsp.TextDocumentItem(file.as_uri(), "python", 1, TEXT))
+    seen = Lines(TEXT.splitlines(), [Said(COPY, 1, "rejected", "LC102", "not adjacent")])
+    seen.hints[COPY] = "rejected, 128 bits"
+    seen.reports[COPY].append("rejected[LC102]: the whole report")
+    found.traced[str(file)] = seen
+    return found, file.as_uri(), file
+
+
+def ask(server: Server, feature: str, params: Any) -> Any:
+    return server.protocol.fm.features[feature](params)
+
+
+def test_the_report_is_shown_where_the_pointer_is(server: tuple[Server, str, Path]) -> None:
+    found, uri, _ = server
+    for line, there in ((COPY - 1, True), (COPY - 2, False)):
+        at = lsp.HoverParams(lsp.TextDocumentIdentifier(uri), lsp.Position(line, 4))
+        hover = ask(found, lsp.TEXT_DOCUMENT_HOVER, at)
+        assert (hover is not None) == there
+        assert hover is None or hover.contents.value == "rejected[LC102]: the whole report"
+
+
+def test_hints_stand_at_the_ends_of_their_lines(server: tuple[Server, str, Path]) -> None:
+    found, uri, _ = server
+    whole = lsp.Range(lsp.Position(0, 0), lsp.Position(9, 0))
+    asked = lsp.InlayHintParams(lsp.TextDocumentIdentifier(uri), whole)
+    (hint,) = ask(found, lsp.TEXT_DOCUMENT_INLAY_HINT, asked)
+    assert hint.label == "rejected, 128 bits"
+    # UTF-16, as the protocol counts: the last character is two units
+    assert (hint.position.line, hint.position.character) == (COPY - 1, len(TEXT.splitlines()[COPY - 1]) + 1)
+
+
+def test_a_repair_is_offered_where_a_trace_failed(server: tuple[Server, str, Path]) -> None:
+    found, uri, file = server
+    place = lsp.Range(lsp.Position(0, 0), lsp.Position(0, 0))
+    asked = lsp.CodeActionParams(lsp.TextDocumentIdentifier(uri), place, lsp.CodeActionContext([]))
+
+    def offered() -> list[str]:
+        actions = ask(found, lsp.TEXT_DOCUMENT_CODE_ACTION, asked)
+        return [one.command.command for one in actions if one.command]
+
+    assert offered() == [TRACE, REPAIR]
+    found.traced[str(file)].said.clear()
+    assert offered() == [TRACE]
+
+
+def test_a_static_repair_is_offered_at_its_line(server: tuple[Server, str, Path]) -> None:
+    pytest.importorskip("libcst", reason="edits of text need libcst")
+    found, _, file = server
+    text = (Path(__file__).parents[1] / "lint" / "sources" / "cache_global_64.py").read_text()
+    other = file.with_name("other.py").as_uri()
+    found.workspace.put_text_document(lsp.TextDocumentItem(other, "python", 1, text))
+    sent: list[lsp.PublishDiagnosticsParams] = []
+    found.text_document_publish_diagnostics = sent.append  # type: ignore[method-assign]
+    found.show(other)
+    (finding,) = sent[0].diagnostics
+    for line, offers in ((finding.range.start.line, 1), (0, 0)):
+        place = lsp.Range(lsp.Position(line, 0), lsp.Position(line, 0))
+        asked = lsp.CodeActionParams(lsp.TextDocumentIdentifier(other), place, lsp.CodeActionContext([]))
+        edits = [one.edit for one in ask(found, lsp.TEXT_DOCUMENT_CODE_ACTION, asked) if one.edit]
+        assert len(edits) == offers and all(list(edit.changes) == [other] for edit in edits)
+
+
+def test_a_watched_program_is_traced_for_its_own_files_alone(server: tuple[Server, str, Path]) -> None:
+    found, _, file = server
+    helper = str(file.with_name("helper.py"))
+    assert found.saved(helper) == [str(file)]  # nothing is known yet of what it imports
+    found.scripts[str(file)] = frozenset({str(file), helper})
+    assert found.saved(helper) == found.saved(str(file)) == [str(file)]
+    assert found.saved(str(file.with_name("another.py"))) == []
+    found.watched = None
+    assert found.saved(str(file)) == []
