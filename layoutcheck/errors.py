@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 _OPTION = re.compile(r"--([a-z][a-z-]*)")
 _CONTEXT = 60  # characters of input kept on each side of the place, so that a 10 MB paste stays one line
@@ -70,6 +71,21 @@ class InputError(LayoutcheckError, ValueError):
             end=self.end + offset,
             expected=self.expected,
         )
+
+
+@contextmanager
+def said_of(what: str) -> Iterator[None]:
+    """An InputError raised in the block names the argument or option that it is about: "--val: ..."."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(
+            f"{what}: {error.message}",
+            text=error.text,
+            start=error.start,
+            end=error.end,
+            expected=error.expected,
+        ) from None
 
 
 def check_format(what: str, name: str, formats: Sequence[str]) -> None:

@@ -16,6 +16,8 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args, get_origin
 
+from layoutcheck.errors import InputError
+
 if TYPE_CHECKING:
     import typer
 
@@ -47,7 +49,10 @@ class Group(NamedTuple):
 
 
 def read(command: Command, words: Sequence[str]) -> dict[str, Any] | None:
-    """The arguments of `command` in these words; None where typer had better look at them."""
+    """The arguments of `command` in these words; None where typer had better look at them.
+
+    Raises InputError for an option that is given twice: one of its values would be ignored.
+    """
     options = _options(command)
     flags = {option.name(name): name for name, (_, option) in options.items() if not option.positional}
     free = [name for name, (_, option) in options.items() if option.positional]
@@ -66,9 +71,11 @@ def read(command: Command, words: Sequence[str]) -> dict[str, Any] | None:
             continue
         flag, equals, text = word.partition("=")
         name = flags.get(flag)
-        if name is None or name in given:
+        if name is None:
             return None
         kind = _kind(options[name][0])
+        if name in given and kind is not bool:
+            raise InputError(f"{flag} is given twice", expected="it once")
         if kind is bool:
             value: Any = None if equals else True
         else:

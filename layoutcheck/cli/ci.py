@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from layoutcheck.cli.arguments import Option
-from layoutcheck.cli.lint import told
+from layoutcheck.cli.lint import check_selected, told
 from layoutcheck.cli.options import Coverage, FailOn, NoLowered, NoOrder, Output, Strict
 from layoutcheck.cli.output import Sink, writable
 from layoutcheck.digits import is_number
@@ -71,6 +72,8 @@ def ci(
             "--shard runs a part of the programs",
             expected="it without --require-coverage and --write-baseline",
         )
+    check_selected(select)
+    _refuse_twice(output=output, html=html, sarif=sarif, junit=junit, write_baseline=write_baseline)
     render = reports.renderer(format_)
     if list_:
         _nothing_else(
@@ -107,6 +110,18 @@ def _nothing_else(**given: object) -> None:
         if value not in (None, False, 0):
             option = f"--{name.replace('_', '-')}"
             raise InputError("--list runs nothing and reports no findings", expected=f"it without {option}")
+
+
+def _refuse_twice(**files: Path | None) -> None:
+    """Raises InputError where two options name one file, of which the last would be left."""
+    named: dict[Path, str] = {}
+    for name, file in files.items():
+        option = f"--{name.replace('_', '-')}"
+        other = option if file is None else named.setdefault(file.absolute(), option)
+        if other != option and str(file) != os.devnull:
+            raise InputError(
+                f"{other} and {option} write one file, '{str(file)[:200]}'", expected="two files"
+            )
 
 
 def _part(given: str | None) -> Part | None:

@@ -48,7 +48,7 @@ def confirm(
     from layoutcheck.reports import races
     from layoutcheck.reports.confirmation import render, render_json
 
-    check_format("confirm", format_ or "text", ("text", "json"))
+    check_format("confirm", "text" if format_ is None else format_, ("text", "json"))
     if as_json and format_ == "text":
         raise InputError("--json and --format text contradict each other", expected="one of the two")
     as_json = as_json or format_ == "json"

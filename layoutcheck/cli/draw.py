@@ -34,7 +34,7 @@ def draw(
 
     if case == "":
         return list_cases()
-    check_format("draw", format_ or "svg", ("svg", "text"))
+    check_format("draw", "svg" if format_ is None else format_, ("svg", "text"))
     found = asked_mma(mma, a, b, c, atom_layout, permutation)
     asked = (target is not None) + (case is not None) + (found is not None)
     if asked != 1:

@@ -59,6 +59,7 @@ def lint(
     if statistics and format_ != "text":
         raise InputError("--statistics is a table of text", expected="--format text, or no --statistics")
     asked = gate(fail_on, require_coverage)
+    check_selected(select)
     render = counted if statistics else renderer(format_)
     result, repaired = linted(
         paths, config=config, select=select, ignore=ignore, static=static, fix=fix, baseline=baseline,
@@ -69,6 +70,22 @@ def lint(
         sys.stderr.write(f"fixed {line}\n")
     status = told(result, render, output, strict, asked)
     return 0 if write_baseline is not None else status
+
+
+def check_selected(select: str | None) -> None:
+    """Raise InputError for a code that no rule's begins with: every file would pass."""
+    if select is None:
+        return
+    from layoutcheck.errors import meant
+    from layoutcheck.rulebook import rules
+
+    known = [*rules(), "ALL"]
+    for word in filter(None, (each.strip().upper() for each in select.split(","))):
+        if word.startswith("LC") and not any(code.startswith(word) for code in known):
+            raise InputError(
+                f"--select: no rule '{word[:40]}'{meant(word, known)}",
+                expected="a code of `layoutcheck rule`",
+            )
 
 
 def told(

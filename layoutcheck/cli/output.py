@@ -26,7 +26,9 @@ class Sink:
             try:
                 output.write_text("", encoding="utf-8")
             except OSError as error:
-                raise InputError(f"cannot write {output}: {error.strerror}") from None
+                raise InputError(
+                    f"cannot write {str(output)[:200]}: {error.strerror}", expected="a file"
+                ) from None
 
     def put(self, text: str) -> None:
         """Write a text after what is there."""

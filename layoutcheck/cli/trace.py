@@ -96,6 +96,11 @@ def trace(
     if banks:
         if gated:
             raise InputError("--banks gives no verdict", expected="trace without --banks for an exit status")
+        if no_lowered or no_order:
+            unused = "--no-lowered" if no_lowered else "--no-order"
+            raise InputError(
+                f"--banks counts lowered accesses: {unused} is not used", expected="trace --banks"
+            )
         check_format("--banks", format_, _TABLES)
         return _banks(what, format_, Sink(output, everything))
     sink = Sink(output, everything)

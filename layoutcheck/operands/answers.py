@@ -16,7 +16,7 @@ from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.notation import parse_any_layout
 from layoutcheck.algebra.swizzle import ComposedLayout, Swizzle
 from layoutcheck.copies.opaque import OtherOperand
-from layoutcheck.errors import InputError
+from layoutcheck.errors import InputError, said_of
 from layoutcheck.machine.canonical import Canonical, canonical
 from layoutcheck.operands.atoms import LETTERS
 from layoutcheck.operands.fragments import Ints, TiledMma
@@ -115,29 +115,32 @@ def check_mma(
       `"cute.make_tiled_mma(...)"`), as the DSL prints it, or an instruction's name
       (`"mma.m16n8k16.f32.bf16"`, `"wgmma.m64n128k16.f32.f16.rs.k.mn"`); `atom_layout` ("(2,2,1)") and
       `permutation` ("(32,32,16)") of an atom
-    - `a`, `b`, `c`: of an operand in registers a thread-value layout over the MMA's tile, a printed tiled
+    - `a`, `b`, `c` of an operand in registers: a thread-value layout over the MMA's tile, a printed tiled
       copy, `"make_tiled_copy_A"` (also `_B`, `_C`, of another MMA in brackets),
       `"make_tiled_copy_tv(THR, VAL)"`, or `"ldmatrix LAYOUT"` and `"ldmatrix.trans LAYOUT"` of a shared tile
-      (MN,K); of one in shared memory its layout (MN,K), composed with a swizzle of elements, or a printed
-      memref, with one of bytes
+      (MN,K). Of an operand in shared memory: its layout (MN,K), composed with a swizzle of elements, or a
+      printed memref, whose swizzle is of bytes
 
     What is not given is taken to be the MMA's own. Raises InputError for unusable input.
     """
     tiled = mma if isinstance(mma, TiledMma) else read_mma(mma, atom_layout, permutation)
     texts = {letter: text for letter, text in zip(LETTERS, (a, b, c), strict=True) if text is not None}
     registers: dict[str, Held | Unfit] = {}
+    answers = []
     for letter, text in texts.items():
         if tiled.atom.where(letter) == "registers":
-            try:
-                registers[letter] = held(tiled, letter, text)
-            except Unfit as why:
-                registers[letter] = why
-    answers = [
-        _in_registers(tiled, letter, text, registers)
-        if letter in registers
-        else in_memory(tiled, letter, text)
-        for letter, text in texts.items()
-    ]
+            with said_of(f"--{letter.lower()}"):
+                try:
+                    registers[letter] = held(tiled, letter, text)
+                except Unfit as why:
+                    registers[letter] = why
+    for letter, text in texts.items():
+        with said_of(f"--{letter.lower()}"):
+            answers.append(
+                _in_registers(tiled, letter, text, registers)
+                if letter in registers
+                else in_memory(tiled, letter, text)
+            )
     return MmaReport(tiled, tuple(answers))
 
 

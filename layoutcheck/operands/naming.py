@@ -18,7 +18,7 @@ from typing import Any
 
 from layoutcheck.algebra.layout import Layout, compact_col_major
 from layoutcheck.algebra.notation import parse_layout, parse_tree
-from layoutcheck.errors import InputError
+from layoutcheck.errors import InputError, said_of
 from layoutcheck.machine.dtypes import DType, dtype
 from layoutcheck.numerics.names import instruction
 from layoutcheck.operands.atoms import MmaAtom, checked
@@ -49,8 +49,11 @@ def read_mma(text: str, atom_layout: str | None = None, permutation: str | None 
         raise InputError(
             "the tiled MMA has its own atoms and permutation", text=text[:160], expected="one atom"
         )
-    warps = ONE if atom_layout is None else _atoms(atom_layout)
-    return made(one.atom, warps, [None] * 3 if permutation is None else _permutation(permutation), text)
+    with said_of("--atom-layout"):
+        warps = ONE if atom_layout is None else _atoms(atom_layout)
+    with said_of("--permutation"):
+        tilers = [None] * 3 if permutation is None else _permutation(permutation)
+    return made(one.atom, warps, tilers, text)
 
 
 def _read(text: str) -> TiledMma:

@@ -48,7 +48,7 @@ def analyse(
     """The table's rows as the tile is, and the best swizzle for them. Raises InputError for unusable text."""
     tile = parse_any_layout(layout)
     element = read_dtype(dtype)
-    pointer = parse_swizzle(swizzle) if swizzle else None
+    pointer = None if swizzle is None else parse_swizzle(swizzle)
     outer = tile
     if isinstance(tile, ComposedLayout):
         if pointer is not None or not isinstance(tile.inner, Swizzle) or tile.offset != 0:

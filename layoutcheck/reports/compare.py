@@ -52,7 +52,7 @@ def read(lines: Iterable[str]) -> list[dict[str, Any]]:
             continue
         try:
             one = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             one = None
         if not isinstance(one, dict) or one.get("verdict") not in VERDICTS:
             raise InputError(f"line {number} is no report", expected="what check --format json wrote")

@@ -12,7 +12,7 @@ from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.check import Report
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.copies.tiled import TiledCopy, make_tiled_copy_tv
-from layoutcheck.errors import InputError
+from layoutcheck.errors import InputError, said_of
 from layoutcheck.machine.dtypes import dtype
 from layoutcheck.reports.blocks import copy_blocks, layout_blocks, render, tile_blocks
 from layoutcheck.reports.outcome import Outcome
@@ -58,7 +58,11 @@ def _target(
 
 def by_threads(thr: str, val: str) -> TiledCopy:
     """The tiled copy of these layouts, one element an instruction."""
-    return make_tiled_copy_tv(UniversalCopy(dtype("i8"), 8), parse_layout(thr), parse_layout(val))
+    with said_of("--thr"):
+        threads = parse_layout(thr)
+    with said_of("--val"):
+        values = parse_layout(val)
+    return make_tiled_copy_tv(UniversalCopy(dtype("i8"), 8), threads, values)
 
 
 def outcome_blocks(outcomes: Sequence[Outcome], style: Style) -> str:

@@ -103,7 +103,10 @@ def read_record(line: str) -> Record:
             typed(key, value, _KEYS[key])
     if "op" in arguments:
         arguments["op"] = arguments["op"].removeprefix("cute.")
-    copy, assumptions = read(Request(**arguments))
+    try:
+        copy, assumptions = read(Request(**arguments))
+    except InputError as error:
+        raise error.in_python() from None  # keys are named as Python's arguments are
     subject = given.get("id", given.get("loc"))
     return Record(copy, assumptions, None if subject is None else str(subject)[:500])
 

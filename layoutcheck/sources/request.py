@@ -59,7 +59,8 @@ def read(given: Request) -> tuple[Copy, tuple[str, ...]]:
     for name in ("block", "bits", "src_align", "dst_align", "expect_bytes"):
         count = getattr(given, name)
         if count is not None and not 1 <= count <= 1 << 20:
-            raise InputError(f"{name} is at least 1 and at most {1 << 20}, not {count}")
+            option = f"--{name.replace('_', '-')}"
+            raise InputError(f"{option} is {str(count)[:40]}", expected=f"a number from 1 to {1 << 20}")
     assumed: list[str] = []
     element = _element(
         given.dtype, given.atom if given.tiled is None else given.tiled, (given.src, given.dst)

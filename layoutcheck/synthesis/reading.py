@@ -7,7 +7,7 @@ from typing import Any
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.notation import parse_tree
 from layoutcheck.copies.memref import Memref
-from layoutcheck.errors import InputError, meant
+from layoutcheck.errors import InputError, meant, said_of
 from layoutcheck.machine.arch import WARP, Arch, parse_arch
 from layoutcheck.machine.dtypes import DType
 from layoutcheck.machine.dtypes import dtype as read_dtype
@@ -190,15 +190,10 @@ def _tensor(side: str, given: Any, element: DType, tile: tuple[int, int], asked:
     if isinstance(given, str):
         stripped = given.strip()
         text = stripped.removeprefix("gmem").strip() if stripped.startswith("gmem ") else stripped
-        try:
+        with said_of(side):
             found = parse_memref(
                 text, Defaults(element, "gmem", asked.align or ALIGN_BYTES["gmem"], None, side)
             )
-        except InputError as error:
-            raise InputError(
-                f"{side}: {error.message}", text=error.text, start=error.start, end=error.end,
-                expected=error.expected,
-            ) from None  # fmt: skip
     else:
         found = given
     if not isinstance(found, Memref):
