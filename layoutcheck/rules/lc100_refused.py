@@ -19,7 +19,7 @@ Write the views without modes of extent 1 and stride 0 behind V, or as the DSL p
 
 ## How to silence it
 
-It cannot be: the kernel does not compile.
+A rejected copy does not compile; there is nothing to silence.
 """
 
 from __future__ import annotations

@@ -8,9 +8,9 @@ every offset added since (a slice, a tile, a thread's partition). If `N` is not 
 width, the compiler refuses the copy: "src ptr alignment (16 bits) does not meet requirement (128
 bits) of atom".
 
-Either the address really is not aligned (a row pitch of 9 elements), or it is aligned and the types
-do not say so (a pointer without `assumed_align`, a run-time stride without a divisor, an offset
-computed in `Int32` arithmetic).
+The address really is not aligned (a row pitch of 9 elements), or it is aligned and the types do not say so.
+The types lose it at a pointer without `assumed_align`, at a run-time stride without a divisor, and in an
+offset computed in `Int32` arithmetic.
 
 ## Why
 
@@ -26,7 +26,7 @@ pad the pitch.
 
 ## How to silence it
 
-It cannot be: the kernel does not compile.
+A rejected copy does not compile; there is nothing to silence.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ A transposed view has stride 1 along another mode on each side, and no alignment
 
 The compiler names this in its own words for some atoms ("cannot vectorize copy to 8 elements (static
 strides must be 1)") and hides it behind an alignment complaint for others: `cp.async` never looks at the
-strides of V, it only notices that a thread's base address is not aligned (NVIDIA/cutlass#2320).
+strides of V. It only notices that a thread's base address is not aligned (NVIDIA/cutlass#2320).
 
 ## Why
 
@@ -24,7 +24,7 @@ Give both sides the same fastest mode (`match-layout`), and transpose where the 
 
 ## How to silence it
 
-It cannot be: the kernel does not compile.
+A rejected copy does not compile; there is nothing to silence.
 """
 
 from __future__ import annotations

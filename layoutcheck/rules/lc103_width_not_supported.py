@@ -2,9 +2,9 @@
 
 ## What it means
 
-`cp.async` moves 4, 8 or 16 bytes (16 only with `LoadCacheMode.GLOBAL`); `CopyUniversalOp` takes powers
-of two of at least 8 bits and at least one element; `CopyG2ROp` and its kin also a multiple of the
-element. The compiler refuses any other `num_bits_per_copy`.
+`cp.async` moves 4, 8 or 16 bytes (16 only with `LoadCacheMode.GLOBAL`). `CopyUniversalOp` takes powers of
+two of at least 8 bits and at least one element. `CopyG2ROp`, `CopyR2GOp`, `CopyS2ROp` and `CopyR2SOp` also
+take a multiple of the element. The compiler refuses any other `num_bits_per_copy`.
 
 ## Why
 
@@ -18,7 +18,7 @@ at once; if they are not adjacent, copy through registers.
 
 ## How to silence it
 
-It cannot be: the kernel does not compile.
+A rejected copy does not compile; there is nothing to silence.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ extents static or iterate over the dynamic mode yourself.
 
 ## How to silence it
 
-It cannot be: the kernel does not compile.
+A rejected copy does not compile; there is nothing to silence.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ destination's; to copy raw bits between types of equal total size, `recast_tenso
 
 ## How to silence it
 
-It cannot be: the kernel does not compile.
+A rejected copy does not compile; there is nothing to silence.
 """
 
 from __future__ import annotations

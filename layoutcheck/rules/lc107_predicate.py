@@ -2,9 +2,9 @@
 
 ## What it means
 
-`pred` has one entry for each *atom*, not for each element: with a V mode of `(atom, rest)` its mode
-0 has the size of the rest, and its other modes have the sizes of the source's modes. It is in
-registers, shared or global memory.
+`pred` has one entry for each *atom*, not for each element. With a V mode of `(atom, rest)`, mode 0 of
+`pred` has the size of the rest. Its other modes have the sizes of the source's modes. It is in registers,
+shared or global memory.
 
 ## Why
 
@@ -19,7 +19,7 @@ value.
 
 ## How to silence it
 
-It cannot be: the kernel does not compile.
+A rejected copy does not compile; there is nothing to silence.
 """
 
 from __future__ import annotations

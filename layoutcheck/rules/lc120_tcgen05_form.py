@@ -15,7 +15,7 @@ Choose a shape and repetition from the list; a larger copy is several instructio
 
 ## How to silence it
 
-It cannot be: the kernel does not compile.
+A rejected copy does not compile; there is nothing to silence.
 """
 
 from __future__ import annotations

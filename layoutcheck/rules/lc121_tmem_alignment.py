@@ -17,7 +17,7 @@ State the alignment where the pointer is made: `cute.make_ptr(dtype, address, Ad
 
 ## How to silence it
 
-It cannot be: the kernel does not compile.
+A rejected copy does not compile; there is nothing to silence.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ smemDescView", "src and dst need be CuteMemRefType").
 
 ## How to silence it
 
-It cannot be: the kernel does not compile.
+A rejected copy does not compile; there is nothing to silence.
 """
 
 from __future__ import annotations

@@ -7,11 +7,12 @@ Failed creating the llvm::Module", or the process ends.
 
 ## Why
 
-Measured on the DSL: `stmatrix` takes its count from the source's V, and a V of 16 asks for a form that does not
-exist; 4- and 6-bit slices that begin inside a byte have no address; `cp.async` dies on V modes of three parts,
-and of `(atom, rest)` against a flat one; a bulk copy dies of a run-time stride in V (SIGSEGV); a floating-point
-predicate is folded for `cp.async` and fails for the others; the lowering of an im2col copy dies where the tile's
-place is known when it is compiled ("Failed to infer result type(s)" of `cute.crd2idx`).
+Measured on the DSL: `stmatrix` takes its count from the source's V, and a V of 16 asks for a form that does
+not exist; 4- and 6-bit slices that begin inside a byte have no address. The lowering of `cp.async` dies of
+V modes of three parts, and of `(atom, rest)` against a flat mode. That of a bulk copy dies of a run-time
+stride in V (SIGSEGV). A floating-point predicate is folded for `cp.async` and fails for the others. The
+lowering of an im2col copy dies where the tile's place is known when it is compiled ("Failed to infer result
+type(s)" of `cute.crd2idx`).
 
 ## How to fix it
 
@@ -19,7 +20,7 @@ The report names the extent or the stride to change.
 
 ## How to silence it
 
-It cannot be: the kernel does not compile.
+A rejected copy does not compile; there is nothing to silence.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
 ## What it means
 
-The base pointer is aligned, so the compiler accepts the copy. But an address that the copy computes from it is not
-aligned: because of a rest mode whose stride is not a multiple of the vector (pitch 9), a thread's offset, or a
-run-time pitch with no stated divisor. `cp.async`, g2r/r2g/s2r/r2s, `ldmatrix` and `stmatrix` never narrow their
-accesses; universal copies do, except with a run-time stride inside a nested V mode.
+The base pointer is aligned, so the compiler accepts the copy. But an address that the copy computes from it
+is not aligned. The cause is a rest mode whose stride is not a multiple of the vector (pitch 9), a thread's
+offset, or a run-time pitch without a stated divisor. `cp.async`, g2r/r2g/s2r/r2s, `ldmatrix` and `stmatrix`
+never narrow their accesses; universal copies do, except with a run-time stride inside a nested V mode.
 
 ## Why
 

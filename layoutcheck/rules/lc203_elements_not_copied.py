@@ -2,10 +2,11 @@
 
 ## What it means
 
-The V mode holds more elements than the atom moves (16 elements, one `cp.async` of 8), or the atom
-parts of the two sides differ in size, which the compiler does not compare. The remaining elements
-keep their old contents. In a traced kernel there is another cause: not all threads of the tiled copy reach it (it
-is made for 64 threads and stands under `if warp == 0`), and what the others should have written is read.
+The V mode holds more elements than the atom moves (16 elements, one `cp.async` of 8), or the atom parts of
+the two sides differ in size, which the compiler does not compare. The remaining elements keep their old
+contents. A traced kernel can have another cause: not all threads of the tiled copy reach it. It is made for
+64 threads, for example, and stands under `if warp == 0`. Then the kernel reads what the other threads
+should have written.
 
 ## Why
 

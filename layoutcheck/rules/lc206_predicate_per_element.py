@@ -2,8 +2,8 @@
 
 ## What it means
 
-`cp.async` with a flat V mode takes a predicate of one entry an element, and reads only the first entry
-of each vector: a vector at the tail's end is copied or zero-filled as a whole.
+`cp.async` with a flat V mode takes a predicate of one entry for each element, and reads only the first
+entry of each vector. So a vector at the tail's end is copied or zero-filled as a whole.
 
 ## Why
 

@@ -9,8 +9,8 @@ swizzle.
 
 ## Why
 
-Measured on the DSL: `recast_tensor` divides strides and rounds up, with no check; it multiplies the extent of a
-mode of stride 1, where there is one; and it builds the new pointer without the swizzle of the old one.
+Measured on the DSL: `recast_tensor` divides strides and rounds up, without a check. It multiplies the
+extent of a mode of stride 1, if there is one. It builds the new pointer without the swizzle of the old one.
 
 In a trace a lost swizzle is `unknown`: the copy is right if all other accesses of the tile go
 through such a view as well, which one copy does not show.

@@ -2,8 +2,8 @@
 
 ## What it means
 
-Some elements of the tile belong to no thread and stay uncopied, or they belong to several threads
-and are copied more than once, or the layout names indices past the tile, which are out of bounds.
+Some elements of the tile belong to no thread and stay uncopied. Or they belong to several threads and are
+copied more than once. Or the layout names indices past the tile, which are out of bounds.
 
 ## Why
 

@@ -2,7 +2,7 @@
 
 ## What it means
 
-With a value layout of 4 and an atom of 8, `make_tiled_copy_tv` widens V to 8: neighbouring slices
+With a value layout of 4 and an atom of 8, `make_tiled_copy_tv` widens V to 8. Neighbouring slices then
 overlap by half, every other one starts at half the vector's alignment, and the last leaves the tile.
 
 ## Why

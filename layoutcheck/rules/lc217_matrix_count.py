@@ -8,9 +8,9 @@ destination's V: a V of 2 with x4 overwrites six neighbours. `stmatrix` takes it
 
 ## Why
 
-PTX ISA, ldmatrix: "xN ... N 32-bit registers a thread". Measured on the DSL: the count of ldmatrix is
-the atom's, the count of stmatrix is size(V) * bits / 32; register pairs are written as 32-bit units,
-and a stride between the two halves is ignored.
+PTX ISA, ldmatrix: "xN ... N 32-bit registers a thread". Measured on the DSL: the count of ldmatrix is the
+atom's, and the count of stmatrix is size(V) * bits / 32. Register pairs are written as 32-bit units; a
+stride between the two halves is ignored.
 
 ## How to fix it
 

@@ -9,7 +9,7 @@ of n booleans moves the bytes of the first n / 8.
 ## Why
 
 Measured on the DSL, in its PTX: a 4-bit source of stride 2 to a destination of stride 1 becomes one 32-bit
-move; sixteen `i1` become `ld.global.b16`, a `cp.async` of 128 bits and 128 `i1` moves 16 bytes.
+move. Sixteen `i1` become `ld.global.b16`. A `cp.async` of 128 bits and 128 `i1` moves 16 bytes.
 
 ## How to fix it
 

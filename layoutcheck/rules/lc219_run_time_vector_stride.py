@@ -2,9 +2,9 @@
 
 ## What it means
 
-With a `?` among the strides of V the compiler does not check contiguity (`cp.async` never checks
-it; universal copies turn the check off on *both* sides) and emits the instruction as if the stride
-were 1. It accepts even `?{div=2}`, which can never be 1.
+If there is a `?` among the strides of V, the compiler does not check contiguity and emits the instruction
+as if the stride were 1. `cp.async` never checks it; universal copies turn the check off on *both* sides.
+The compiler accepts even `?{div=2}`, which can never be 1.
 
 ## Why
 

@@ -2,8 +2,8 @@
 
 ## What it means
 
-A bulk copy's size is counted in elements of V and converted to bytes with the *atom's* element type: a bf16
-atom on f32 tensors moves half of every run, an f32 atom on bf16 tensors twice as much as there is.
+A bulk copy's size is counted in elements of V and converted to bytes with the *atom's* element type. A bf16
+atom on f32 tensors moves half of every run. An f32 atom on bf16 tensors moves twice as much as there is.
 
 ## Why
 

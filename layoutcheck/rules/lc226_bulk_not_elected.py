@@ -8,8 +8,8 @@ times what was announced.
 
 ## Why
 
-The DSL's documentation of `CopyBulkG2SOp` and its kin: "The compiler does not perform thread election".
-Measured: no `elect.sync` in the PTX of the DSL.
+The DSL's documentation of `CopyBulkG2SOp` and the other bulk operations: "The compiler does not perform
+thread election". Measured: no `elect.sync` in the PTX of the DSL.
 
 ## How to fix it
 

@@ -2,9 +2,9 @@
 
 ## What it means
 
-The tensor map stores strides in units of 16 bytes. The DSL divides by 16 when it writes the map,
-without a check: a pitch of 500, 502 or 508 bytes becomes 496, and every row except the first is
-read from the wrong address.
+The tensor map stores strides in units of 16 bytes. The DSL divides by 16 when it writes the map, without a
+check. A pitch of 500, 502 or 508 bytes becomes 496, and every row except the first is read from the wrong
+address.
 
 ## Why
 

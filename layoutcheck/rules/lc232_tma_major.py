@@ -3,7 +3,7 @@
 ## What it means
 
 A tensor map has no stride for its first dimension: its elements are adjacent. The DSL takes the mode that
-is contiguous in shared memory as that dimension, whatever its stride in global memory, so a box reads
+is contiguous in shared memory as that dimension, whatever its stride in global memory. So a box reads
 neighbours where the layout asks for elements a stride apart.
 
 ## Why

@@ -2,12 +2,12 @@
 
 ## What it means
 
-`make_tiled_tma_atom` makes the tensor map from a shared layout, and the copy then gets a shared
-tensor. The DSL does not compare the two. If the layout, the swizzle or the element type differ, TMA
-writes the boxes in one order and the kernel reads them in another. In a trace layoutcheck
-reads the map's swizzle in the host's code and compares it with all other users of the memory: if one map loads
-a tile and another stores it, the two maps must agree, whatever the tensor between them says. Findings about the
-elements of such a tile (LC602, LC605) are not reported again.
+`make_tiled_tma_atom` makes the tensor map from a shared layout, and the copy then gets a shared tensor. The
+DSL does not compare the two. If the layout, the swizzle or the element type differ, TMA writes the boxes in
+one order and the kernel reads them in another. In a trace layoutcheck reads the map's swizzle in the host's
+code and compares it with all other users of the memory. If one map loads a tile and another stores it, the
+two maps must agree, whatever the tensor between them says. Findings about the elements of such a tile
+(LC602, LC605) are not reported again.
 
 ## Why
 

@@ -2,11 +2,10 @@
 
 ## What it means
 
-One instruction moves four rows of the box's width, packed one after the other in shared memory. If
-the tile's rows are longer than the box or padded, or their number is not a multiple of four, the
-DSL still cuts the tile into blocks of four boxes and takes the next four indices for each. Rows
-then land in the place of other rows, columns are never moved, or the last instruction writes past
-the tile.
+One instruction moves four rows of the box's width, packed one after the other in shared memory. The DSL
+cuts the tile into blocks of four boxes and takes the next four indices for each. It does so, too, if the
+tile's rows are longer than the box or padded, or if their number is not a multiple of four. Rows then land
+in the place of other rows, columns are never moved, or the last instruction writes past the tile.
 
 ## Why
 

@@ -11,12 +11,12 @@ above 1.
 
 ## Why
 
-CUDA Driver API, cuTensorMapEncodeIm2col: pixelBoxLowerCorner and pixelBoxUpperCorner are -32768 to 32767, -128 to
-127 and -16 to 15 for tensorRank 3, 4 and 5, and the box has a non-zero area. The DSL never calls it and masks each
-corner (read back from the words it stores, tests/conformance/test_im2col.py), and it rounds the number of places,
-(extent + upper - lower - 1) / stride + 1, towards zero, so that it counts one place in an empty box. On an H200 an
-instruction that begins outside the stored corners is an illegal instruction; one that begins inside them loads other
-pixels (docs/evidence/tma_im2col.json).
+CUDA Driver API, cuTensorMapEncodeIm2col: pixelBoxLowerCorner and pixelBoxUpperCorner are -32768 to 32767,
+-128 to 127 and -16 to 15 for tensorRank 3, 4 and 5, and the box has a non-zero area. The DSL never calls it
+and masks each corner (read back from the words it stores, tests/conformance/test_im2col.py). It rounds the
+number of places, (extent + upper - lower - 1) / stride + 1, towards zero. So it counts one place in an
+empty box. On an H200 an instruction that begins outside the stored corners is an illegal instruction; one
+that begins inside them loads other pixels (docs/evidence/tma_im2col.json).
 
 ## How to fix it
 

@@ -2,10 +2,10 @@
 
 ## What it means
 
-A partition of a tensor whose swizzle is in its *layout* (`S<4,0,4> o 0 o (64,16):...`) keeps it there, with the
-thread's offset inside: `S<4,0,4> o ? o ...`. If the compiler cannot distribute the swizzle to strides, it
-leaves the view as it is, and the asynchronous and matrix atoms drop its layout: every instruction goes to the
-address of the first element. Universal and s2r/r2s atoms refuse such a view.
+A partition of a tensor whose swizzle is in its *layout* (`S<4,0,4> o 0 o (64,16):...`) keeps it there, with
+the thread's offset inside: `S<4,0,4> o ? o ...`. If the compiler cannot distribute the swizzle to strides,
+it leaves the view as it is. The asynchronous and matrix atoms then drop its layout: every instruction goes
+to the address of the first element. Universal and s2r/r2s atoms refuse such a view.
 
 ## Why
 

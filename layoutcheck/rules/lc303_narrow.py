@@ -6,9 +6,9 @@ Every thread's values are adjacent in source and destination, and their addresse
 aligned, for a wider access than the atom's. The copy takes two, four or more times the instructions
 that it needs.
 
-For a copy of whole tiles, the rule also reports when other thread and value layouts would save
-seven of eight instructions: both tiles are contiguous along the same mode, the existing threads
-divide it into wide vectors, but a thread's values now run across it.
+For a copy of whole tiles, the rule also reports where other thread and value layouts would save seven of
+eight instructions. There both tiles are contiguous along the same mode and the threads divide it into wide
+vectors, but a thread's values run across it.
 
 ## Why
 

@@ -2,15 +2,15 @@
 
 ## What it means
 
-A universal copy says 128 bits, but the compiler emits accesses of 8, 4 or 2 bytes: the alignment
-proved for *every* slice allows no more, or the elements are narrower than a byte. The copy is
-correct, but slower than it looks.
+A universal copy says 128 bits, but the compiler emits accesses of 8, 4 or 2 bytes. The alignment proved for
+*every* slice allows no more, or the elements are narrower than a byte. The copy is correct, but slower than
+it looks.
 
 ## Why
 
 Measured on the DSL: a universal copy is emitted with the alignment proved for all its slices, the gcd of
-`align<>` and the bytes of every rest stride (a pitch of 12 bf16 makes 8-byte accesses of a 128-bit atom), and
-4-bit types move 8 bytes at a time at most, and the last of several slices 2 bytes.
+`align<>` and the bytes of every rest stride. A pitch of 12 bf16 makes 8-byte accesses of a 128-bit atom.
+4-bit types move at most 8 bytes at a time, and the last of several slices moves 2 bytes.
 
 ## How to fix it
 

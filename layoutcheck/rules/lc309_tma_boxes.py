@@ -2,9 +2,9 @@
 
 ## What it means
 
-The DSL follows the shared layout as far as it runs along the global tensor, and issues one instruction
-for each such box. A layout that interrupts the run, by rows longer than the swizzle's span or 256
-elements, makes boxes of a single row: a tile of (64,128) bf16 under S<3,4,3> in plain row-major order
+The DSL follows the shared layout as far as it runs along the global tensor, and issues one instruction for
+each such box. A layout interrupts the run where its rows are longer than the swizzle's span or 256
+elements. It makes boxes of a single row: a tile of (64,128) bf16 under S<3,4,3> in plain row-major order
 takes 128 instructions instead of 2.
 
 ## Why

@@ -2,19 +2,20 @@
 
 ## What it means
 
-`assumed_align=16` becomes `align<16>` in the kernel's types, and the kernel uses 16-byte instructions. A caller's
-pointer can avoid every check in two ways: a kernel compiled with an aligned example is called with a tensor that
-makes no such promise (`from_dlpack(x)`, the tensor itself, an address), or a `@cute.jit` function makes a pointer
-with `assumed_align=` from an integer argument. If the caller passes a slice whose address is 2 bytes off, the
-kernel faults, or TMA reads other data.
+`assumed_align=16` becomes `align<16>` in the kernel's types, and the kernel uses 16-byte instructions. A
+caller's pointer can avoid every check in two ways. A kernel compiled with an aligned example is called with
+a tensor that makes no such promise (`from_dlpack(x)`, the tensor itself, an address). Or a `@cute.jit`
+function makes a pointer with `assumed_align=` from an integer argument. If the caller passes a slice whose
+address is 2 bytes off, the kernel faults, or TMA reads other data.
 
 ## Why
 
 Measured on the DSL: a call with `from_dlpack(x, assumed_align=16)` raises for an address that breaks the
-promise, as the host's `make_ptr(..., assumed_align=16)` does by itself, and a function compiled with `--enable-tvm-ffi` checks the tensors it is
-called with. A compiled function called with `from_dlpack(x)`, with a torch tensor, with a pointer that
-promises less, or (under tvm-ffi) with an address, is not checked; nor is `cute.make_ptr` inside a `@cute.jit`
-function. Reported as faults in flashinfer pull request 4466.
+promise. The host's `make_ptr(..., assumed_align=16)` raises by itself. A function compiled with
+`--enable-tvm-ffi` checks the tensors that it is called with. A compiled function called with
+`from_dlpack(x)`, with a torch tensor, with a pointer that promises less, or (under tvm-ffi) with an
+address, is not checked; nor is `cute.make_ptr` inside a `@cute.jit` function. Reported as faults in
+flashinfer pull request 4466.
 
 ## How to fix it
 

@@ -13,9 +13,9 @@ hangs.
 `elect_one`. Run on an H200 (docs/evidence/tma_election.json): in a whole warp the tile arrives; in the other
 two cases the kernel hangs, because the other lanes wait for the bytes.
 
-Not flagged: a TMA store (`CopyBulkTensorTileS2GOp`) contains no election, and may be started by one thread; a store
-that reduces contains one, but does not wait for lanes that have exited (the same PTX and H200). Non-tensor bulk
-copies (`CopyBulkG2SOp`) contain none and do need `elect_one`.
+Two stores are not flagged. A TMA store (`CopyBulkTensorTileS2GOp`) contains no election, and may be started
+by one thread. A store that reduces contains one, but does not wait for lanes that have exited (the same PTX
+and H200). Non-tensor bulk copies (`CopyBulkG2SOp`) contain none and do need `elect_one`.
 
 ## How to fix it
 
