@@ -49,8 +49,8 @@ the result of the search (`kernels/transpose/synthesised.py`). {chosen}
 
 These are written by hand: the cache hints, the order of the tiles and the number of blocks that share a
 multiprocessor, which the search does not model, and the plans that the search cannot find: pitches and
-bases without a promise (`shifted`), thin sides (`few rows`, `few columns`, `packed`, `slim`, `flat`), matrices
-that fit in a block (`whole`), tiny ones (`blocks`, `direct`), any strides (`narrow`).
+bases without a promise (`shifted`), thin sides (`few rows`, `few columns`, `packed`, `slim`, `flat`),
+matrices that fit in a block (`whole`), tiny ones (`blocks`, `direct`), any strides (`narrow`).
 `registers` bypasses shared memory; the search returns this kind, too, with other places for the lanes.
 
 The plan is chosen on the device: the first call with a shape compiles and times all plans that fit.
