@@ -26,7 +26,7 @@ from layoutcheck.copies.tiled import TiledCopy
 from layoutcheck.errors import InputError
 from layoutcheck.places import in_library
 from layoutcheck.sources.atoms import parse_atom
-from layoutcheck.sources.messages import explain
+from layoutcheck.sources.messages import explain, is_message
 from layoutcheck.sources.other_errors import python_errors
 from layoutcheck.sources.pasted import readings
 from layoutcheck.sources.types import parse_memref, parse_tiled_copy
@@ -54,6 +54,10 @@ _END = re.compile(
 )
 _QUOTED_ATOM = re.compile(r"'(!cute_nvgpu\.atom\.[^']{1,400})'")
 _NAMED_LAST = re.compile(r".*?meet requirement \([0-9]+ bits\) of atom '[^']{1,400}'")  # prose may follow
+_BEFORE = re.compile(
+    r"^(?:.*?\berror:)?\s*(?:unknown:)?\s*(?:\W?cute\.\w+\W?\s+(?:op\s+)?)?"
+)  # a message's words
+_FEW_LINES, _LONGEST = 6, 1000  # of a message without its operation; characters
 _PACKAGE = re.compile(r"nvidia-cutlass-dsl\W{1,4}(4\.[0-9]+(?:\.[0-9]+)?)")
 
 
@@ -115,11 +119,28 @@ def read_errors(text: str, arch: str = "sm_90a") -> list[Diagnostic | Answer]:
         from layoutcheck.catalogue.entry import ELSEWHERE
 
         found = _catalogued(text)
+        if not _specific(found) and (alone := _alone(text)):
+            return [alone]
         if not found:
             raise _unknown(text) from None
         if found[0].entry.level == ELSEWHERE:
             raise InputError(_elsewhere(found[0])) from None
         return list(found)
+
+
+def _alone(text: str) -> Diagnostic | None:
+    """A verifier's message that stands without the operation's name, in a line or in a text of a few."""
+    lines = text.splitlines()
+    whole = [" ".join(text.split())] if len(lines) <= _FEW_LINES else []
+    line = next(
+        (line.strip() for line in (*lines, *whole) if len(line) < _LONGEST and is_message(line)), None
+    )
+    if line is None:
+        return None
+    message = _BEFORE.sub("", line)
+    return Diagnostic(
+        message, atom=_named_atom(message), location=_location(text, max(0, text.find(line)), len(text))
+    )
 
 
 def _unknown(text: str) -> InputError:

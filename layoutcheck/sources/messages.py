@@ -42,11 +42,15 @@ class _Wording:
     code: str
     title: str
     meaning: str
+    alone: bool
 
 
-def _wording(pattern: str, code: str, title: str, meaning: str) -> _Wording:
-    """`pattern` is matched against the message without white space; `title` is formatted with its groups."""
-    return _Wording(re.compile(pattern), code, title, meaning)
+def _wording(pattern: str, code: str, title: str, meaning: str, *, alone: bool = True) -> _Wording:
+    """`pattern` is matched against the message without white space; `title` is formatted with its groups.
+
+    Only a copy's message says what is `alone`; other operations and tools have the other words, too.
+    """
+    return _Wording(re.compile(pattern), code, title, meaning, alone)
 
 
 _ALIGNMENT = (
@@ -87,7 +91,7 @@ _WORDINGS = (
         _ALIGNMENT,
     ),
     _wording(
-        r"ptralignmentdoesnotmeetrequirement",
+        r"alignmentdoesnotmeetrequirement",
         "LC101",
         "one of the two pointers is not proved aligned to the width of the atom",
         _ALIGNMENT,
@@ -99,7 +103,7 @@ _WORDINGS = (
         _ALIGNMENT,
     ),
     _wording(
-        r"cannotvectorized?copyto(?P<elements>[0-9]+)elements",
+        r"can'?n?o?tvectorized?copyto(?P<elements>[0-9]+)elements",
         "LC102",
         "{elements} elements of one vector are not adjacent on both sides",
         _VECTOR,
@@ -134,18 +138,21 @@ _WORDINGS = (
         "LC104",
         "the operands are not in the memory spaces of this atom",
         "A copy atom moves data between fixed memory spaces.",
+        alone=False,
     ),
     _wording(
         r"expectssamesizein(?:rank(?P<mode>[0-9]+)|restAtomVRank)(?:butgotsrcShape:(?P<src>[0-9(),?]+)anddstShape:(?P<dst>[0-9(),?]+))?",
         "LC105",
         "source and destination differ in size",
         _SHAPES,
+        alone=False,
     ),
     _wording(
         r"tohavethesamerank,butgot(?P<src>[0-9]+)and(?P<dst>[0-9]+)",
         "LC105",
         "the source has {src} modes, the destination {dst}",
         _MODES,
+        alone=False,
     ),
     _wording(
         r"tohavethesamesizeinmode-(?P<mode>[0-9]+),butgot(?P<src>[0-9]+)and(?P<dst>[0-9]+)",
@@ -156,7 +163,7 @@ _WORDINGS = (
     _wording(
         r"expectsthesizeofsource,destination,andpredicate", "LC105", "the tensors differ in size", _SHAPES
     ),
-    _wording(r"tobestaticallyshaped", "LC105", "a shape is known only at run time", _SHAPES),
+    _wording(r"tobestaticallyshaped", "LC105", "a shape is known only at run time", _SHAPES, alone=False),
     _wording(
         r"smemandgmemhavethesamesizeinthefirstrank,butgotsmemShape:(?P<smem>[0-9(),?]+)andgmemShape:(?P<gmem>[0-9(),?]+)",
         "LC113",
@@ -210,14 +217,16 @@ _WORDINGS = (
         "{arch} does not have this instruction",
         "The DSL compiles for CUTE_DSL_ARCH, or else for the GPU of this machine. Compile for an "
         "architecture that has the instruction, or take another atom.",
+        alone=False,
     ),
-    _wording(r"src\.rank\(\)", "LC105", "source and destination differ in rank", _SHAPES),
-    _wording(r"tohavestaticshape", "LC105", "a shape is known only at run time", _SHAPES),
+    _wording(r"src\.rank\(\)", "LC105", "source and destination differ in rank", _SHAPES, alone=False),
+    _wording(r"tohavestaticshape", "LC105", "a shape is known only at run time", _SHAPES, alone=False),
     _wording(
         r"thesameelementsize|elementtohavesizeequalto|npow2sub-bytetype|elementtypebitwidth",
         "LC106",
         "the element types differ in width, or the atom cannot hold them",
         _WIDTHS,
+        alone=False,
     ),
     _wording(
         r"expectspred|expectscopy_bitstobe:[0-9]+butgot",
@@ -225,11 +234,18 @@ _WORDINGS = (
         "the predicate does not fit the copy",
         "With a nested first mode ((atom, rest), ...) the predicate has one entry for each rest coordinate; "
         "with a flat one it needs an entry for every element.",
+        alone=False,
     ),
 )
 
 
 _SIDES = {"src": "the source", "S": "the source", "dst": "the destination", "D": "the destination"}
+
+
+def is_message(line: str) -> bool:
+    """Whether a line without its operation's name holds what only the verifier of a copy says."""
+    squeezed = "".join(line.split())
+    return any(wording.alone and wording.pattern.search(squeezed) for wording in _WORDINGS)
 
 
 def explain(message: str) -> Explanation | None:

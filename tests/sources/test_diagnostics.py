@@ -19,7 +19,7 @@ from layoutcheck.sources.diagnostics import (
     read_diagnostics,
     read_errors,
 )
-from layoutcheck.sources.messages import explain
+from layoutcheck.sources.messages import explain, is_message
 
 DATA = Path(__file__).parents[1] / "data" / "errors"
 SAMPLES = sorted(path.stem for path in DATA.glob("*.txt"))
@@ -77,6 +77,44 @@ def test_a_message_alone_gives_its_atom() -> None:
         "'!cute_nvgpu.atom.simt_async_copy<bf16, cache = global, 128 b>'"
     )
     assert (found.location, found.dsl) == (None, "4.8")
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "atom"),
+    [
+        (
+            "src ptr alignment (16 bits) does not meet requirement (128 bits) of atom "
+            "'!cute_nvgpu.atom.simt_async_copy<bf16, cache = global, 128 b>'",
+            "LC101",
+            True,
+        ),
+        (
+            "error: cute.copy op src ptr alignment (16 bits) does not meet requirement (128 bits)",
+            "LC101",
+            False,
+        ),
+        ('It fails with "alignment does not meet requirement". Why?', "LC101", False),
+        ("when I call it:\n  can't vectorize copy to 8 elements\nwhat does it mean?", "LC102", False),
+        ("'cp_size' only supports (32, 64, 128), but got 16", "LC103", False),
+        ("dst expects shared based memref,\nbut got generic", "LC104", False),
+        ("to have the same size in mode-1, but got 4 and 2", "LC105", False),
+    ],
+)
+def test_a_message_without_its_operation_is_read(text: str, code: str, atom: bool) -> None:
+    (found,) = read_errors(text)
+    assert isinstance(found, Diagnostic) and found.copy is None
+    meaning = explain(found.message)
+    assert meaning is not None and (meaning.code, found.atom is not None) == (code, atom)
+    assert not found.message.startswith(("error", "cute.copy"))
+
+
+def test_words_that_other_operations_say_are_no_copys_message() -> None:
+    for text in (
+        "the tensors need to have the same element size",
+        "expects pred",
+        "expected to be statically shaped",
+    ):
+        assert not is_message(text)
 
 
 def test_the_source_line_is_found_where_the_compiler_prints_it() -> None:
