@@ -82,7 +82,8 @@ def _compare(
         second = _Block(kernel.watch(index, 0, budget), found)
         for writer, reader in ((first, second), (second, first)):
             for one, other in _meetings(writer, writer.written, reader, reader.read):
-                _tell(one, other, found)
+                if not reader.has_written(other.event, one.event.meaning.facts.get("constant")):
+                    _tell(one, other, found)
         for one, other in _meetings(first, first.written, second, second.written):
             a, b = one.event.meaning, other.event.meaning
             same = "constant" in a.facts and a.facts["constant"] == b.facts.get("constant")
@@ -178,6 +179,20 @@ class _Block:
             chosen = steps[None, :] < bytes_[:, None]
             records = np.broadcast_to((np.flatnonzero(mask) | number << 10)[:, None], cells.shape)
             yield write, cells[chosen], records[chosen]
+
+    def has_written(self, read: Event, constant: str | None) -> bool:
+        """Whether every thread of a load has stored a constant there before: one that others store is no news."""
+        if constant is None or read.meaning.kind != "read":
+            return False
+        mask = lanes_of(read, self.threads)
+        for event in self.watched.events[: read.number]:
+            meaning = event.meaning
+            alike = meaning.kind == "write" and meaning.facts.get("constant") == constant
+            if alike and meaning.size == read.meaning.size and not (mask & ~lanes_of(event, self.threads)).any():
+                there, here = (one.numbers(0, self.threads)[mask] for one in (event, read))
+                if bool((there == here).all()):
+                    return True
+        return False
 
     def party(self, record: int) -> Party:
         """Who accessed a cell."""

@@ -287,6 +287,26 @@ def handover(work: cute.Pointer, target: cute.Pointer, how: Constexpr):
 
 
 @cute.kernel
+def flags(work: cute.Pointer, target: cute.Pointer, how: Constexpr):
+    """All blocks store one number to a line and load it; how 1 to 3: not what each thread has stored itself."""
+    thread, _, _ = arch.thread_idx()
+    block, _, _ = arch.block_idx()
+    if const_expr(how == 1):
+        if thread == block:
+            (work + thread).store(Int32(1))
+    elif const_expr(how == 2):
+        if block == 0:
+            (work + thread).store(Int32(2))
+        else:
+            (work + thread).store(Int32(1))
+    else:
+        (work + thread).store(Int32(1))
+    arch.sync_threads()
+    read = THREADS - 1 - thread if const_expr(how == 3) else thread
+    (target + thread + block * THREADS).store((work + read).load())
+
+
+@cute.kernel
 def sized(source: cute.Tensor, target: cute.Pointer, how: Constexpr):
     """Two stages filled by cp.async, as often as the tensor is long. Odd numbers lack a commit."""
     thread, _, _ = arch.thread_idx()
@@ -440,6 +460,11 @@ def run_handover(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
 
 
 @cute.jit
+def run_flags(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
+    flags(source, target, how).launch(grid=(4, 1, 1), block=(THREADS, 1, 1))
+
+
+@cute.jit
 def run_workspace(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
     work = cute.make_tensor(source, cute.make_layout((TILE,)))
     workspace(work, target, how).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
@@ -497,7 +522,7 @@ def run_multiply(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
 
 VARIANTS = {"neighbours": 3, "stages": 5, "bulk": 9, "store": 4, "groups": 3, "multiply": 6,
             "workspace": 3, "peers": 3, "handover": 4, "sized": 2, "strided": 2, "signals": 3, "turns": 2,
-            "overlapped": 3, "scheduled": 5}  # fmt: skip
+            "overlapped": 3, "scheduled": 5, "flags": 4}  # fmt: skip
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or VARIANTS:

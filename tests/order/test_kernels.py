@@ -111,6 +111,14 @@ EXPECTED = {
         2: [("LC514", "(work + thread + block", "after * THREADS)")],
         3: [],
     },
+    "flags": {
+        0: [],
+        1: [("LC514", "(work + thread).store(Int32(1))", "(work + read).load()")],
+        2: [("LC514", "(work + thread).store(Int32(2))", "(work + read).load()"),
+            ("LC514", "(work + thread).store(Int32(1))", "(work + read).load()"),
+            ("LC514", "(work + thread).store(Int32(2))", "(work + thread).store(Int32(1))")],
+        3: [("LC514", "(work + thread).store(Int32(1))", "(work + read).load()")],
+    },
 }  # fmt: skip
 
 
@@ -121,8 +129,9 @@ def traced() -> Trace:
 
 
 def reports(trace: Trace, name: str) -> list[OrderReport]:
-    """The reports on the variants of a kernel, in their order."""
-    return [order for order in trace.orders if f"run_{name}_" in order.kernel]
+    """The reports on the variants of a kernel, in their order: a kernel's name ends with the variant."""
+    found = [order for order in trace.orders if f"run_{name}_" in order.kernel]
+    return sorted(found, key=lambda order: int(order.kernel.rpartition("_")[2]))
 
 
 @pytest.mark.parametrize(
