@@ -94,7 +94,7 @@ def _alternatives(tests: tuple[tuple[ast.expr, bool], ...]) -> str:
             return ""
         subjects.add(one[0])
         values.append(one[1])
-    return f"{subjects.pop()} is none of {', '.join(values)}" if len(subjects) == 1 else ""
+    return f"{subjects.pop()} is none of {', '.join(dict.fromkeys(values))}" if len(subjects) == 1 else ""
 
 
 def _choice(test: ast.expr) -> tuple[str, str] | None:

@@ -64,12 +64,13 @@ def _definitions(tree: ast.AST, name: str, owner: str = "") -> Iterator[tuple[st
 
 def parameter(path: str, text: str, line: int, name: str) -> str:
     """The first sentence that the documentation of the function or class around a line has about a parameter."""
-    around = [
-        node
-        for node in ast.walk(_parsed(path, text))
-        if isinstance(node, ast.FunctionDef | ast.ClassDef)
-        and node.lineno <= line <= (node.end_lineno or line)
-    ]
+    around: list[ast.FunctionDef | ast.ClassDef] = []
+    inside: list[ast.stmt] = parsed(path, text).body
+    while inside:
+        node = next((one for one in inside if one.lineno <= line <= (one.end_lineno or line)), None)
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            around.append(node)
+        inside = getattr(node, "body", [])
     for node in reversed(around):
         said = re.search(
             rf"^\s*(?::param (?:[\w.]+ )?{name}:|{name} ?(?:\([^)\n]*\))?:) *(?P<text>.+(?:\n(?!\s*(?::|\w+ ?(?:\([^)\n]*\))?:|$)).+)*)",
@@ -82,24 +83,43 @@ def parameter(path: str, text: str, line: int, name: str) -> str:
 
 
 def callers(path: str, text: str, name: str) -> tuple[str, ...]:
-    """The public functions of a file that call a function of it, each as "make_tensor" or "Tensor.store"."""
-    found: dict[str, None] = {}
-    for owner in ast.walk(_parsed(path, text)):
-        body = owner.body if isinstance(owner, ast.ClassDef | ast.Module) else ()
-        prefix = f"{owner.name.lstrip('_')}." if isinstance(owner, ast.ClassDef) else ""
-        for function in body:
-            if not isinstance(function, ast.FunctionDef) or function.name == name:
+    """The public functions of a file that reach a function of it by calls, each as "make_tensor" or "Tensor.store"."""
+    calls = _calls(path, text)
+    reached, named, found = [name], {name}, dict[str, None]()
+    while reached:
+        aim = reached.pop(0)
+        for caller, called in calls:
+            last = caller.rpartition(".")[2]
+            if aim not in called or caller in found or last in named:
                 continue
-            calls = (node for node in ast.walk(function) if isinstance(node, ast.Call))
-            if any(name in (getattr(call.func, "id", ""), getattr(call.func, "attr", "")) for call in calls):
-                made = function.name in ("__init__", "__post_init__") and prefix
-                found.setdefault(prefix.rstrip(".") if made else prefix + function.name)
-    return tuple(one for one in found if not one.rpartition(".")[2].startswith("_"))
+            if last.startswith("_"):
+                named.add(last)
+                reached.append(last)
+            else:
+                found[caller] = None
+    return tuple(found)
+
+
+@lru_cache(maxsize=32)
+def _calls(path: str, text: str) -> tuple[tuple[str, frozenset[str]], ...]:
+    """(function, names that it calls) of a file's functions and methods; a constructor has its class's name."""
+    made = []
+    for owner in ast.walk(parsed(path, text)):
+        if not isinstance(owner, ast.ClassDef | ast.Module):
+            continue
+        prefix = f"{owner.name.lstrip('_')}." if isinstance(owner, ast.ClassDef) else ""
+        for function in owner.body:
+            if isinstance(function, ast.FunctionDef):
+                called = (node.func for node in ast.walk(function) if isinstance(node, ast.Call))
+                names = frozenset(getattr(one, "id", "") or getattr(one, "attr", "") for one in called)
+                constructs = prefix and function.name in ("__init__", "__post_init__")
+                made.append((prefix.rstrip(".") if constructs else prefix + function.name, names))
+    return tuple(made)
 
 
 def constant(path: str, text: str, name: str) -> str:
     """The members of a constant of a file, where it is written as a short list of them; "" for any other."""
-    for node in _parsed(path, text).body:
+    for node in parsed(path, text).body:
         target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
         if not isinstance(target, ast.Name) or target.id != name:
             continue
@@ -112,8 +132,8 @@ def constant(path: str, text: str, name: str) -> str:
     return ""
 
 
-@lru_cache(maxsize=32)
-def _parsed(path: str, text: str) -> ast.Module:
+@lru_cache(maxsize=8)
+def parsed(path: str, text: str) -> ast.Module:
     """A file's tree; `path` keeps the answers apart."""
     return ast.parse(text)
 

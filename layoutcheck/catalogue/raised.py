@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from layoutcheck.catalogue.guards import Guard
-from layoutcheck.catalogue.installed import callers, constant, files, parameter, short
+from layoutcheck.catalogue.installed import callers, constant, files, parameter, parsed, short
 
 _SPACE = re.compile(r"\s+")
 _SAID = re.compile(r"(?:Error|Exception|\berror): (?:Error: )?(?=\S)")
@@ -207,6 +207,8 @@ def _statements(path: str, text: str, message: str, *, named: bool = False) -> I
         weight = sum(letter.isalpha() for part in template if part for letter in part)
         if weight < (_FEWEST_NAMED if named else _FEWEST_LETTERS):
             continue
+        if _longest(template) not in message:
+            continue
         pattern = "".join(f"({_HOLE})" if part is None else re.escape(part) for part in template)
         pattern = _EXPECTS.sub(_EXPECTS.pattern, pattern)
         match = re.match(pattern, message, re.DOTALL)
@@ -233,6 +235,12 @@ def _statements(path: str, text: str, message: str, *, named: bool = False) -> I
             )
 
 
+def _longest(template: list[str | None]) -> str:
+    """The longest run of a message's own words, without what versions word differently; what none can lack."""
+    pieces = (piece for part in template if part for piece in _EXPECTS.split(part))
+    return max(pieces, key=len, default="")
+
+
 def _called(path: str, text: str, function: str) -> str:
     """The function as a program calls it: its class for a constructor, and who calls it for one that is the DSL's own."""
     owner, _, name = function.rpartition(".")
@@ -243,7 +251,8 @@ def _called(path: str, text: str, function: str) -> str:
         return owner
     if not name.startswith("_") or name.startswith("__"):
         return function.lstrip("_")
-    return " or ".join(callers(path, text, name)[:_MOST_CALLERS]) or function
+    reached = callers(path, text, name)
+    return " or ".join(reached) if 0 < len(reached) <= _MOST_CALLERS else function.lstrip("_")
 
 
 def _spelled(path: str, text: str, said: str) -> str:
@@ -285,7 +294,7 @@ def _pieces(template: list[str | None]) -> list[str]:
 def _messages(path: str, text: str) -> tuple[_Statement, ...]:
     """Each statement of a file that raises a message of its own words."""
     try:
-        tree = ast.parse(text)
+        tree = parsed(path, text)
     except SyntaxError:
         return ()
     bound = _bound(tree)

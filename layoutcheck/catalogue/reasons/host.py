@@ -13,7 +13,7 @@ REASONS = (
     reason(
         "dynamic range should be always preprocessed to IR",
         r"should be always preprocessed to IR|should be preprocessed by preprocessor|Functions? must be set before execution|start a session before accessing",
-        "cutlass.range, range_constexpr and dynamic conditions are rewritten in the source of a @cute.jit or @cute.kernel function. Here the call runs as plain Python: the function is not decorated, is made by exec, a lambda or a comprehension, or was compiled with preprocess=False.",
+        "cutlass.range, range_constexpr and dynamic conditions are rewritten in the source of a @cute.jit or @cute.kernel function. Here the call runs as plain Python: the function is not decorated with @ above its def (cute.jit(f) does not rewrite f), is made by exec, a lambda or a comprehension, or was compiled with preprocess=False.",
         "Decorate the function that holds the loop with @cute.jit, move the loop out of a lambda or comprehension, and keep the function in a file",
     ),
     reason(

@@ -17,7 +17,7 @@ REASONS = (
     reason(
         "invalid field, must be one of ['accum_c', 'neg_a', 'neg_b'] or their enum counterparts, but got Field.SFA",
         r"invalid field, must be one of|expects field to be one of|unsupported field:|the get method for .* is not supported|get\(disable_output_lane\)",
-        "An MMA atom has run-time fields: ACCUMULATE always, NEGATE_A and NEGATE_B for wgmma and tcgen05, SFA and SFB (pointers) for block-scaled ones. This atom does not have the field, or cannot read it back. The Field enumerations of the packages are different.",
+        "An MMA atom has run-time fields: ACCUMULATE for wgmma and tcgen05, NEGATE_A and NEGATE_B for tcgen05, SFA and SFB (pointers) for block-scaled ones. This atom does not have the field, or cannot read it back. The Field enumerations of the packages are different.",
         "Use the Field of the operation's own package: tiled_mma.set(tcgen05.Field.ACCUMULATE, False)",
     ),
     reason(

@@ -11,7 +11,7 @@ _WORDS = "The words are the DSL's own: 'memref' is a tensor, 'rmem' registers, '
 REASONS = (
     reason(
         "expects C to have rank 2 or 3, but got C: '!cute.memref<f32, rmem, align<32>, \"((2,2),2,2,1):((1,2),4,8,0)\">'",
-        r"expects (?:C to have rank|[A-D], [A-D] to have the same rank|rank [0-9] for|A's [MK] == |B's N == | ?B's N|at least one tensor for operand A)|expected exactly 1 frg|fail to form a gemm",
+        r"expects (?:rank [0-9](?: or [0-9])? for|C to have rank|[A-D], [A-D] to have the same rank|rank [0-9] for|A's [MK] == |B's N == | ?B's N|at least one tensor for operand A)|expected exactly 1 frg|fail to form a gemm",
         "cute.gemm takes fragments (V, M, K) and (V, N, K) with an accumulator (V, M, N), the same without K, or single atoms (V). One of the operands has a mode more or less: a stage, a k tile or a sub-tile that was not sliced off; or M, N, K differ.",
         "Slice stage and k block: cute.gemm(mma, acc, tCrA[None, None, k], tCrB[None, None, k], acc); partition all of them with this MMA",
     ),
@@ -232,8 +232,14 @@ REASONS = (
     ),
     reason(
         "dynamic value must hold an integer",
-        r"dynamic value must hold|dynamic integer|expects (?:Integer or Constrained|quotient and divisor|operand and result's width|a tuple-like|an input of ValueType|result to be static|input type implementing|IntTupleType)|(?:operand|result) #[0-9]+ must be (?:variadic of )?(?:ValueType|Refinable|MaybeStatic|static|32-bit|signless|integer|XTuple)|static constant|property mismatch|not compatible with properties",
+        r"dynamic value must hold|dynamic integer|expects (?:Integer or Constrained|quotient and divisor|operand and result's width|a tuple-like|an input of ValueType|result to be static|input type implementing|IntTupleType)|(?:operand|result) #[0-9]+ must be (?:variadic of )?(?:ValueType|Refinable|MaybeStatic|static|32-bit|signless integer|integer or|XTuple)|static constant|property mismatch|not compatible with properties",
         "An entry of a shape, stride or coordinate is not an integer of 32 or 64 bits, or entries of different widths meet.",
         "Convert every entry to one type before, cutlass.Int32(x); floats and Booleans are no extents",
+    ),
+    reason(
+        "operand #0 must be signless-non-zero-bitwidth-integer-like, but got 'f32'",
+        r"(?:signless|floating-point|integer)[\w-]*-like|must be (?:floating|signless)[\w -]*, but got|have (?:the )?same (?:element )?type",
+        "The arithmetic has an operand of another kind: integers (shifts, bit operations, %) and floats (exp, division by /) are not mixed in one operation, and both sides have one type.",
+        "Convert before the line: cutlass.Int32(x), x.to(cutlass.Float32); print type(x) of both sides",
     ),
 )

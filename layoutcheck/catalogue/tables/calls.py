@@ -204,7 +204,7 @@ ENTRIES = (
     ),
     known(
         "dsl.type-unsupported",
-        r"[Uu]nsupported (?:data |value |argument |element )?type:? <class '(?P<given>[\w.]+)'>|<class '(?P<other>[\w.]+)'> is not supported"
+        r"[Uu]nsupported (?:data |value |argument |element )?type:? <class '(?P<given>(?!cutlass)[\w.]+)'>|<class '(?P<other>[\w.]+)'> is not supported"
         r"|[Cc]annot convert (?:a )?<class '(?P<third>[\w.]+)'>",
         "a {given}{other}{third} is given, for which the DSL has no type",
         "Elements, arguments and launch parameters are DSL numbers (cutlass.Float16, cutlass.Int32) or plain Python numbers.",

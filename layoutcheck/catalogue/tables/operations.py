@@ -10,9 +10,9 @@ _UNITS = "`layoutcheck numerics units --arch ARCH` lists the tensor-core instruc
 ENTRIES = (
     known(
         "dsl.mma-shape",
-        r"expects (?:the )?(?P<mode>[MNK])-mode to (?P<said>(?:be|satisfy) [^\n]{3,80}?)(?=,? but got|\. but got| Error Code|$)(?:[.,]? but got (?P<got>[0-9]+))?"
+        r"expects (?:the )?(?P<mode>[MNK])-mode to (?P<said>(?:be|satisfy) [^\n]{3,80}?)(?=,? but got|\. but got| Error Code| -->|$)(?:[.,]? but got (?P<got>[0-9]+))?"
         r"|expects the instruction extent in the (?P<extent>K)-mode to (?P<k>be [^\n]{1,40}?)(?:, but got (?P<has>[0-9]+)|$)"
-        r"|expect(?:s|ed) (?P<flat>the 'shape_mnk' Op parameter to be [^\n]{3,60}?|a flat rank 2 or 3 tuple for the 'shape_mnk' Op parameter)(?=,? but got| for Float| Error Code|$)",
+        r"|expect(?:s|ed) (?P<flat>the 'shape_mnk' Op parameter to be [^\n]{3,60}?|a flat rank 2 or 3 tuple for the 'shape_mnk' Op parameter)(?=,? but got| for Float| Error Code| -->|$)",
         "no MMA instruction has this shape: {mode}{extent} is {got}{has}, it must {said}{k}{flat}",
         "shape_mnk is the shape of one instruction, not of the tile. tcgen05.mma has M 64 or 128 in one CTA, 128 or 256 in a pair, and N up to 256 in steps of 8, 16 or 32; "
         "wgmma M 64 and N up to 256 in steps of 8; mma.sync m16n8. K of one dense instruction is 32 bytes for tcgen05 and wgmma (16 elements of 16 bits), 16 or 32 bytes for mma.sync.",
@@ -26,7 +26,7 @@ ENTRIES = (
     ),
     known(
         "dsl.mma-types",
-        r"expects the '(?P<what>(?:a|b|ab|abacc|acc|c|d|sf)_d?type|sf_vec_size)' Op parameter (?:to |must )be (?P<said>[^\n]{3,160}?)(?=,? but got| Error Code|$)"
+        r"expects the '(?P<what>(?:a|b|ab|abacc|acc|c|d|sf)_d?type|sf_vec_size)' Op parameter (?:to |must )be (?P<said>[^\n]{3,160}?)(?=,? but got| Error Code| -->|$)"
         r"|(?P<pair>a_dtype and b_dtype must be the same|[Uu]nsupported \(?a_dtype(?:/| and |, )b_dtype\)?[^\n]{0,80}|same-dtype \S+ is not supported[^\n]{0,80}|same-width mixed-FP8[^\n]{0,80})"
         r"|expects the (?P<vector>scale factor vector size to be [^\n]{3,40}?)(?=,? but got|$)|[Uu]nsupported (?P<size>sf_vec_size)",
         "this MMA does not exist for these element types: {what} {said}{pair}{vector}{size}",
@@ -43,7 +43,7 @@ ENTRIES = (
         "dsl.operation-parameter",
         r"expects the '(?P<what>\w+)' (?:Op )?parameter to be an? (?P<kind>[\w.]+)(?: or [\w. ()]{1,60})? instance",
         "{what} is not a {kind}",
-        "The parameter is a value of an enumeration. The packages of cute.nvgpu (warp, warpgroup, tcgen05, cpasync) have their own, of equal names, and a string or the other package's value is refused.",
+        "The parameter has this type and no other: True or False for a bool, else a value of an enumeration. The packages of cute.nvgpu (warp, warpgroup, tcgen05, cpasync) have their own, of equal names, and a string or the other package's value is refused.",
         "Import it from the package of the operation: tcgen05.CtaGroup.ONE, tcgen05.OperandSource.SMEM, cute.nvgpu.OperandMajorMode.K",
         (
             "OpError: expects the 'a_src' Op parameter to be a tcgen05.OperandSource instance",
@@ -53,7 +53,7 @@ ENTRIES = (
     known(
         "dsl.tma-atom-made-otherwise",
         r"Use (?:cpasync\.)?(?P<maker>make_(?:tiled|im2col)_tma_atom)[\w ]{0,40} to obtain a copy Atom"
-        r"|expects a bulk tensor \(TMA\) (?P<im2col>im2col )?Copy Op, but got (?P<got>[^\n]{3,80}?)(?= Error Code|$)",
+        r"|expects a bulk tensor \(TMA\) (?P<im2col>im2col )?Copy Op, but got (?P<got>[^\n]{3,80}?)(?= Error Code| -->|$)",
         "a TMA atom is made from operation and tensor map together, by {maker}make_{im2col}tma_atom {got}",
         "make_copy_atom serves operations that need no tensor map. A TMA operation is bound to one global tensor, a shared layout and a tile; other operations are not bound.",
         "atom, tensor = cpasync.make_tiled_tma_atom(op, gmem_tensor, smem_layout, tiler) on the host, and make_copy_atom(op, dtype) for all else",
@@ -79,7 +79,7 @@ ENTRIES = (
     ),
     known(
         "dsl.multicast-count",
-        r"expects num_multicast to be (?P<said>[^\n]{1,60}?)(?=, but got| Error Code|$)|CTA group of 2 is tcgen05-specific[^\n]{0,80}|[Cc]luster shape not divisible by MMA size|cluster_(?:shape|layout)_vmnk (?:must be provided|is required|cannot be None)[^\n]{0,60}|expects a non-multicast G2S TMA copy atom",
+        r"expects num_multicast to be (?P<said>[^\n]{1,60}?)(?=, but got| Error Code| -->|$)|CTA group of 2 is tcgen05-specific[^\n]{0,80}|[Cc]luster shape not divisible by MMA size|cluster_(?:shape|layout)_vmnk (?:must be provided|is required|cannot be None)[^\n]{0,60}|expects a non-multicast G2S TMA copy atom",
         "the multicast of a TMA load and its cluster do not fit each other {said}",
         "A multicast load (CopyBulkTensorTileG2SMulticastOp) serves num_multicast CTAs of a cluster, each of which loads a part; a plain load has num_multicast 1. Pairs of CTAs (CtaGroup.TWO) need a cluster whose M is even.",
         "Choose the operation by the cluster's extent in the other operand's mode (cute.size of the layout's mode), give cta_layout_vmnk, and launch with cluster=",
