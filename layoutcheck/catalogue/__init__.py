@@ -110,18 +110,22 @@ def answers(text: str, place: str | None = None) -> list[Answer]:
     if [entry.name for entry, _ in found] == [_OTHER.name]:
         found = next(read, found)
     other = None if _OF_DSL.search(folded) else owners.another_compiler(folded)
+    own = frames.raises_itself(folded)
     if other:
         machine = tables.MACHINE if other.name == owners.AMD else ()
         hidden = (*tables.CALLS, *tables.DSL, *tables.CPP, *machine)
         found = [match for match in found if match[0] not in hidden or match[0] is _PORT]
+    elif own:
+        found = [match for match in found if match[0] not in tables.CALLS and match[0] not in tables.DSL]
     better = {name for entry, _ in found for name in entry.instead_of}
     found = [match for match in found if match[0].name not in better]
     kept = [match for match in found if not match[0].general]
     if not kept and not any(entry is _CODED for entry, _ in found):
-        statement = None if _anothers(folded) else raised.find(folded) or raised.in_lines(_told(text))
+        others = own or _anothers(folded)
+        statement = None if others else raised.find(folded) or raised.in_lines(_told(text))
         if statement:
             return [_of_statement(statement, folded, place)]
-        uncoded = None if _anothers(folded) else coded.find(folded)
+        uncoded = None if others else coded.find(folded)
         if uncoded:
             return [_of_parts(_CODED, _of_code(uncoded), uncoded.said, folded, place)]
     verified = None if found else _verified(folded)

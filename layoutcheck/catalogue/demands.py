@@ -96,7 +96,7 @@ DEMANDS = (
         "Print the shapes of all arguments before the call; the library's table of head dimensions, page and block sizes says what it has kernels for",
     ),
     _demand(
-        r"(?i)not (?:yet )?(?:supported|implemented|allowed)|(?:do|does|did)(?: not|n't) support|unsupported|\bonly supports?\b|\bsupports? only\b|only (?:allowed|valid|available)|must be (?:one of|either|in)\b|unknown|unrecogni[sz]ed|invalid|expected (?:one of|to be)|cannot be (?:used|combined)|incompatible with|mutually exclusive",
+        r"(?i)not (?:yet )?(?:supported|implemented|allowed)|(?:do|does|did)(?: not|n't) support|unsupported|\bonly supports?\b|\bsupports? only\b|only (?:allowed|valid|available)|must be (?:one of|either|in\b|['\"])|unknown|unrecogni[sz]ed|invalid|expected (?:one of|to be)|cannot be (?:used|combined)|incompatible with|mutually exclusive",
         "The library has no kernel for this combination of options: it says so instead of running another one.",
         "Take a value that the message names, leave the option out, or choose another back end of the library; a newer version may have it",
     ),

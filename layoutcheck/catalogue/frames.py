@@ -59,6 +59,11 @@ _BEHIND = re.compile(
 _CUT = "The text has the frames of a traceback and not its last line, the one that names the exception."
 
 
+# The statement below a frame, where the frame itself raises; and an exception whose class does not end in Error.
+_ITSELF = re.compile(r"[^\"\n]{0,8} (?:raise [\w.]+|assert )")
+_CUSTOM = re.compile(r" (?P<kind>(?:[a-z_]\w{0,60}\.){0,6}[A-Z]\w{3,60}): (?P<said>\S.{0,160})")
+
+
 class Frames(NamedTuple):
     """`package` that raised it ("your program" for the user's own file), what it `said`, the user's `place`, `whose`.
 
@@ -88,6 +93,8 @@ def find(folded: str) -> Frames | None:
     matches = list(_FRAME.finditer(folded))
     behind = matches[-1].end() if matches else 0
     raised = list(_RAISED.finditer(folded, behind)) or list(_RAISED.finditer(folded))
+    if not raised and matches:
+        raised = list(_CUSTOM.finditer(folded, behind))
     if (
         raised and matches and raised[-1].start() < behind
     ):  # frames of a later exception, whose line is missing
@@ -122,6 +129,14 @@ def find(folded: str) -> Frames | None:
         frames[-1].function or "a function",
         f"{inside[1]}:{frames[-1].line}",
     )
+
+
+def raises_itself(folded: str) -> bool:
+    """Whether the innermost frame is another library's or the user's, and its own statement raises the exception."""
+    matches = list(_FRAME.finditer(folded))
+    if not matches or _OF_DSL.search(matches[-1][0]):
+        return False
+    return _ITSELF.match(folded, matches[-1].end()) is not None
 
 
 def cut(folded: str) -> Frames | None:

@@ -80,6 +80,7 @@ _BELOW = (
 )
 # Programs that call the libraries above: theirs is what their own frames raise, and nothing that their name stands beside.
 _CALLERS = (
+    _owner(r"cutlass[\w-]*/examples|/CuTeDSL/", "an example of CUTLASS", "NVIDIA/cutlass"),
     _owner(r"\btransformers\b", "Transformers", "huggingface/transformers"),
     _owner(r"\bdiffusers\b", "Diffusers", "huggingface/diffusers"),
     _owner(r"(?i:megatron)", "Megatron", "NVIDIA/Megatron-LM"),

@@ -7,8 +7,8 @@ from layoutcheck.catalogue.entry import ELSEWHERE, issue, known
 ENTRIES = (
     known(
         "cudnn.no-plan",
-        r"No execution plans? (?:support|built|found)[^\n.]{0,60}|cudnnGraphNotSupported\w*|No valid (?:engine|execution|plan)[\w ]*|CUDNN_STATUS_(?P<status>NOT_SUPPORTED\w*)|GET was unable to find an engine|no engine configs?",
-        "cuDNN has no kernel for this graph on this GPU {status}",
+        r"cudnnGraphNotSupported\w*: (?P<said>[^\n]{3,160}?)(?= File |$)|No execution plans? (?:support|built|found)[^\n.]{0,60}|cudnnGraphNotSupported\w*|No valid (?:engine|execution|plan)[\w ]*|CUDNN_STATUS_(?P<status>NOT_SUPPORTED\w*)|GET was unable to find an engine|no engine configs?",
+        "cuDNN has no kernel for this graph on this GPU {status}{said}",
         "The front end built the graph, and no engine of the installed cuDNN takes it: attention asks for Ampere or newer, 16-bit or 8-bit types, head dimensions that are multiples of 8 and at most 128 or 256, "
         "and strides of a layout that it knows; others ask for alignments. An older cuDNN has fewer engines.",
         "CUDNN_LOGLEVEL_DBG=3 CUDNN_LOGDEST_DBG=stdout (front end: CUDNN_FRONTEND_LOG_INFO=1 CUDNN_FRONTEND_LOG_FILE=stdout) prints why each engine refuses; print types, shapes, strides and torch.backends.cudnn.version(); "
@@ -18,6 +18,19 @@ ENTRIES = (
             issue(75, "NVIDIA/cudnn-frontend"),
         ),
         level=ELSEWHERE,
+    ),
+    known(
+        "cudnn.refused",
+        r"(?P<said>[^\n.\]]{3,200})\. (?P<code>(?:ERROR_|error_)\w+|[A-Z]+(?:_[A-Z]+)+) because \((?P<condition>.{1,200}?)\) at (?P<file>\S+:[0-9]+)",
+        "cuDNN's front end refuses the graph: {said}",
+        "The front end tests a graph before it builds it. Here {condition} holds ({file}), which this operation, or the installed cuDNN, does not take.",
+        "Change what the condition names (types, dimensions, strides, options), or install a newer cuDNN where it compares a version; NVIDIA/cudnn-frontend answers it",
+        (
+            "[cudnn_frontend] ERROR: s_q and s_kv must be given. ATTRIBUTE_NOT_SET because (!q) at /x/scaled_dot_product_flash_attention.h:120",
+            "cudnn-frontend, RETURN_CUDNN_FRONTEND_ERROR_IF",
+        ),
+        level=ELSEWHERE,
+        instead_of=("cudnn.status", "cudnn.no-plan"),
     ),
     known(
         "cudnn.status",
