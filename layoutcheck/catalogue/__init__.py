@@ -122,7 +122,8 @@ def answers(text: str, place: str | None = None) -> list[Answer]:
     kept = [match for match in found if not match[0].general]
     if not kept and not any(entry is _CODED for entry, _ in found):
         others = own or _anothers(folded)
-        statement = None if others else raised.find(folded) or raised.in_lines(_told(text))
+        statement = None if others else raised.find(folded)
+        statement = statement or (None if own else raised.in_lines(_told(text)))
         if statement:
             return [_of_statement(statement, folded, place)]
         uncoded = None if others else coded.find(folded)

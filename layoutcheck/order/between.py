@@ -181,14 +181,15 @@ class _Block:
             yield write, cells[chosen], records[chosen]
 
     def has_written(self, read: Event, constant: str | None) -> bool:
-        """Whether every thread of a load has stored a constant there before: one that others store is no news."""
+        """Whether every thread of a load has stored a constant there before: what others store is no news."""
         if constant is None or read.meaning.kind != "read":
             return False
         mask = lanes_of(read, self.threads)
         for event in self.watched.events[: read.number]:
             meaning = event.meaning
             alike = meaning.kind == "write" and meaning.facts.get("constant") == constant
-            if alike and meaning.size == read.meaning.size and not (mask & ~lanes_of(event, self.threads)).any():
+            missing = mask & ~lanes_of(event, self.threads)
+            if alike and meaning.size == read.meaning.size and not missing.any():
                 there, here = (one.numbers(0, self.threads)[mask] for one in (event, read))
                 if bool((there == here).all()):
                     return True
