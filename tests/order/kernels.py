@@ -288,7 +288,7 @@ def handover(work: cute.Pointer, target: cute.Pointer, how: Constexpr):
 
 @cute.kernel
 def flags(work: cute.Pointer, target: cute.Pointer, how: Constexpr):
-    """All blocks store one number to a line and load it; how 1 to 3: not what each thread has stored itself."""
+    """All blocks store one number to a line and load it; how 1 to 3: not what each thread stored itself."""
     thread, _, _ = arch.thread_idx()
     block, _, _ = arch.block_idx()
     if const_expr(how == 1):
