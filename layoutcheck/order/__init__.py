@@ -38,6 +38,7 @@ from layoutcheck.sources.traced_module import TracedModule
 
 MOST_BLOCKS = 16  # of a cluster: the most that a GPU has
 TRIPS_SECONDS = 2.0  # of processor time, after which no further trip count is tried
+CALLED_SECONDS = 2.0  # the same for the program's calls
 
 
 def check_module(module: TracedModule, lowered: str, problem: str, seconds: float = math.inf) -> OrderReport:
@@ -133,9 +134,11 @@ def _all_runs(kernel: WatchedKernel, module: TracedModule, replays: Replays, ass
 
 
 def _called_runs(kernel: WatchedKernel, calls: Sequence[Numbers | None], replays: Replays) -> None:
-    """Replay what blocks do in the program's calls, while nothing is wrong."""
+    """Replay what blocks do in the program's calls, while nothing is wrong and for a limited time."""
+    began = replays.budget.spent()
     for case, run in called(kernel, calls, replays.budget):
-        if replays.problem or any(f.severity == "wrong" for f in replays.kept()):
+        told = replays.problem or any(f.severity == "wrong" for f in replays.kept())
+        if told or replays.budget.spent() - began > CALLED_SECONDS:
             return
         replays.case = case
         replays.take(run)

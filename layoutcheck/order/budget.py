@@ -18,6 +18,10 @@ class Budget:
         self._end = time.thread_time() + seconds
         self._calls = 0
 
+    def spent(self) -> float:
+        """Seconds of this thread's processor time, counted from any moment."""
+        return time.thread_time()
+
     def left(self) -> float:
         """Seconds until it is used up."""
         return self._end - time.thread_time()

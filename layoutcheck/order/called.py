@@ -22,10 +22,9 @@ from layoutcheck.dsl.lowered.spaces import GLOBAL_STEP
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.events import WatchedKernel
 from layoutcheck.order.runs import Cluster, Run
-from layoutcheck.order.trips import MOST_TURNS
 from layoutcheck.order.watched import Watched
 
-SECONDS = 3.0  # of processor time
+SECONDS = 3.0  # of processor time, for what blocks do
 _MOST_CALLS = 2
 _EACH_AXIS = 4  # clusters along each axis of the grid
 
@@ -42,7 +41,7 @@ def called(
             if given is None or not all(given[0].grid):
                 continue
             launch = launch_of(kernel.operation, given)
-            cluster = Cluster(replace(kernel, given=given, launch=launch), 0, within, MOST_TURNS)
+            cluster = Cluster(replace(kernel, given=given, launch=launch), 0, within)
             for first in _spread(launch):
                 there = replace(cluster, first=first)
                 blocks = there.watch()
