@@ -1,4 +1,4 @@
-"""A store of a number to a whole slice, with the loop over it that helion's test had on the day of the fix."""
+"""A store of a number to a whole slice, in the loop over it that helion's test had on the day of the fix."""
 
 import sys
 
