@@ -8,9 +8,10 @@ tensor.
 
 In a traced kernel also: the last tiles leave the tensor that the kernel was given, and no predicate says which
 vectors are inside, or one does so in another mode. Where the strides of the host's tensor are dynamic, also a write
-that leaves one mode of it and stays in its memory. Where extents are dynamic, those of the program's own calls count.
+that leaves one mode of it and stays in its memory. Where extents are dynamic, those of the program's own calls count,
+and without a GPU what their small tensors of integers hold.
 In shared memory an access that leaves its allocation, or its member of a struct; one that reaches padding behind the
-member, and no other member, is a note.
+member, and no other member, is a note. So is an element of a tensor in registers at an index that it does not have.
 
 ## Why
 

@@ -16,9 +16,12 @@ from layoutcheck.dsl.lowered.faults import KNOWN, Outside, addresses, with_fault
 from layoutcheck.dsl.lowered.inline_ptx import NOT_HELD, UNREAD
 from layoutcheck.dsl.lowered.instructions import in_shared_by_ptx, written_in_ptx
 from layoutcheck.dsl.lowered.lowered_op import SINGLE, LoweredOp
+from layoutcheck.dsl.lowered.register_index import Beyond
+from layoutcheck.dsl.lowered.register_index import beyond as registers_beyond
 from layoutcheck.dsl.lowered.shared_bounds import IN_SHARED, MEANT
 from layoutcheck.errors import InputError
-from layoutcheck.findings import Finding, verdict
+from layoutcheck.findings import Finding, Where, verdict
+from layoutcheck.rules import rule
 from layoutcheck.rules.lowered import findings
 from layoutcheck.sources.printed import COPIES
 from layoutcheck.sources.traced import Addresses, ElementReport, Frame, KernelFinding, KernelPlace, in_lines
@@ -71,6 +74,8 @@ def check_elements(module: TracedModule, lowered: Lowered, beyond: Outside) -> E
             same = found.setdefault((one.code, one.severity, place.file, place.line), placed)
             same.evidence["operations"] += 1
 
+    for tag, access in registers_beyond(module.text) if lowered.kernels else ():
+        tell([beyond_registers(access)], lowered.kernels[0], tag)
     for tag, why in beyond.unchecked.items():
         if tag.startswith(_MBARRIER) and why.endswith(MEANT):
             leave(f"bounds {why}", tag)
@@ -113,6 +118,22 @@ def check_elements(module: TracedModule, lowered: Lowered, beyond: Outside) -> E
         tuple(sorted((f"{why}{in_lines(where[why])}", n) for why, n in unchecked.items())),
         tuple(sorted(verdicts.items())), tuple(lines),
     )  # fmt: skip
+
+
+def beyond_registers(access: Beyond) -> Finding:
+    """A note on an element of registers that the tensor does not have."""
+    side = "dst" if access.write else "src"
+    what = "the element of another index" if access.offset <= access.last else "whatever register is there"
+    message = (
+        f"Index {access.at} of {access.layout} is behind the {access.elements} elements of its mode, and the "
+        f"DSL does not check it. The layout gives it offset {access.offset}, and the tensor's last element "
+        f"{access.last}: it is {what}."
+    )
+    title = f"the access {_VERBS[side]} an element that its tensor in registers does not have"
+    evidence = {
+        "index": access.at, "layout": access.layout, "elements": access.elements, "offset": access.offset
+    }  # fmt: skip
+    return Finding(rule("LC204").code, "note", title, message, Where(side, None, 0), evidence)
 
 
 def _is_element(op: LoweredOp) -> bool:
