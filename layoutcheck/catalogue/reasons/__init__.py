@@ -5,10 +5,20 @@ The general kinds of refusal (`catalogue.refused`) answer what no family does.
 
 from __future__ import annotations
 
-from layoutcheck.catalogue.reasons import copies, host, kernels, layouts, primitives, tensors, verifier
+from layoutcheck.catalogue.reasons import (
+    copies,
+    host,
+    kernels,
+    layouts,
+    primitives,
+    scheduling,
+    tensors,
+    verifier,
+)
 from layoutcheck.catalogue.reasons.reason import Reason
 
 OF_PYTHON: tuple[Reason, ...] = (
+    *scheduling.REASONS,
     *layouts.REASONS,
     *tensors.REASONS,
     *copies.REASONS,

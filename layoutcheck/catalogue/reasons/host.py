@@ -161,7 +161,7 @@ REASONS = (
     ),
     reason(
         "expects integer type, but got f32",
-        r"expects integer type, but got|Expect LaunchConfig|ip is required to generate|Expected exactly one return type|smem usage only available after|and_\(\) requires|or_\(\) requires|already has an entry block|is not expected!",
+        r"expects integer type, but got|Expect LaunchConfig|ip is required to generate|Expected exactly one return type|smem usage only available after|already has an entry block|is not expected!",
         "A bound of a loop, a shift or an index is an integer; a kernel's resources are known after its launch in the trace.",
         "Convert the bound, cutlass.Int32(n); launch the kernel before you ask for its shared memory",
         where=r"cutlass_dsl/",
@@ -216,6 +216,12 @@ REASONS = (
         r"dyn_yield_ops|Failed to bind arguments|NameError in `",
         "A run-time loop or branch hands on the values that it changes; one of them is no value of the compiled program (None, a Python object), or a name or argument is missing.",
         "Give every variable that the loop changes a DSL value before it, and one of the same type at its end",
+    ),
+    reason(
+        "Loaded cutlass._mlir._mlir_libs._cutlass_ir has no __file__ attribute. Please re-install the package",
+        r"re-?install the package|has no __file__",
+        "The DSL's compiled library was not loaded from a file of its package: parts of two versions or another module of that name are on Python's path.",
+        "pip uninstall every nvidia-cutlass-dsl* package, remove site-packages/nvidia_cutlass_dsl*, and install one version anew",
     ),
     reason(
         "CudaHandleAdapter subclasses must override __get_mlir_types__",

@@ -144,9 +144,9 @@ REASONS = (
     ),
     reason(
         "profile of input tuples doesn't match: ((1, 2), 3)",
-        r"profile of input tuples|All arguments must be congruent|transform_apply requires|must have two parameters \(value, pos\)|find\(\) requires a static x|(?:pred_fn|[fg]) must be callable",
-        "The function walks nested tuples leaf by leaf: all have the same nesting, and the function that is applied is a Python function of one leaf of each.",
-        "Bring the tuples to one nesting (cute.flatten, cute.wrap), and pass a function, not its result",
+        r"(?:and_|or_)\(\) requires|profile of input tuples|All arguments must be congruent|transform_apply requires|must have two parameters \(value, pos\)|find\(\) requires a static x|(?:pred_fn|[fg]) must be callable",
+        "The function works on its arguments leaf by leaf, and takes at least one: tuples have the same nesting, and a function that is applied is a Python function of one leaf of each.",
+        "Pass at least one value, tuples of one nesting (cute.flatten, cute.wrap), and a function, not its result",
     ),
     reason(
         "cannot assign value to `sA` in cute.struct::SharedStorage",

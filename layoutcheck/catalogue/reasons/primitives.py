@@ -71,7 +71,7 @@ REASONS = (
     ),
     reason(
         "fence.proxy.acquire: from_proxy must be \"generic\", got 'async'",
-        r"^fence[._]|^pmevent|^mapa|^atomicrmw|^wgmma\.|^match|^st\.bulk|^convert|^elect|^redux",
+        r"^fence[._]|^mapa|^atomicrmw|^wgmma\.|^match|^st\.bulk|^convert|^elect|^redux",
         "The instruction is defined for these values alone; the message names the operand and what it takes. Fences go from the generic proxy to tensormap or async, atomics name an operation, compare-and-swap has a second value, shuffles offsets of 0 to 31.",
         "Pass the value that the message names; PTX's manual has the instruction under the name before the colon",
         where=_WRAPPERS,
@@ -98,6 +98,14 @@ REASONS = (
         r"out of range: must be|would lose information: the descriptor|Unsupported (?:block-scaled |dense )?tcgen05|must be (?:0 or 1|in \[0, [0-9]+\]|0, 1, or 2), got",
         "The descriptor of tcgen05.mma packs its fields into bits: M in steps of 16, N in steps of 8, addresses and strides in units of 16 bytes, flags of one bit. The value does not fit its field, or the types have no code in it.",
         "Give the tile's M and N of one instruction (128 x 256 at most in one CTA), flags as 0 or 1, byte offsets that are multiples of the unit",
+        where=_WRAPPERS,
+        at="experimental/primitives/nvvm_wrapper.py:1",
+    ),
+    reason(
+        "pmevent: pass exactly one of event_id / mask",
+        r"^pmevent",
+        "pmevent triggers performance-monitor events: either one by its number (event_id, 0 to 15) or several by a 16-bit mask.",
+        "pmevent(event_id=3) or pmevent(mask=0b1000), not both and not neither",
         where=_WRAPPERS,
         at="experimental/primitives/nvvm_wrapper.py:1",
     ),

@@ -198,7 +198,7 @@ REASONS = (
     ),
     reason(
         "Pointer slices are not supported; use explicit load(count=...) or store(...) calls",
-        r"Pointer (?:slices|tuple indexing|expects an MLIR|\[\.\.\.\] expects)|Pointer\[\.\.\.\] expects|Expects static or dynamic integer value|Unsupported value type for inttoptr",
+        r"Pointer (?:slices|tuple indexing|expects an MLIR|\[\.\.\.\] expects)|Pointer\[\.\.\.\] expects|Expects static or dynamic integer value",
         "A pointer of the DSL is moved by one integer: ptr[i], ptr + i. Slices, tuples, floats and tensors are no offsets.",
         "ptr.load(count=4) reads a vector, cute.make_tensor(ptr, layout) has coordinates",
     ),
@@ -240,7 +240,7 @@ REASONS = (
     ),
     reason(
         "GlobalVariable(extern=True) requires an explicit `name` — the symbol must already exist in another cubin",
-        r"GlobalVariable|alignment must be a positive power of two|No enclosing gpu\.module|Could not find parent module|^global (?:symbol )?'|storage(?:='extern'|\s+must be)|(?:scalar )?init (?:expected|shape|not supported)|unsupported init type|has no numpy_dtype",
+        r"GlobalVariable|alignment must be a positive power of two|^global (?:symbol )?'|storage(?:='extern'|\s+must be)|(?:scalar )?init (?:expected|shape|not supported)|unsupported init type|has no numpy_dtype",
         "A global of the device has a name (letters, digits, _), a static positive shape, whole bytes, and an init of its own shape. extern means that it is defined elsewhere: with a name and without init. readonly needs an init. It is read and written inside kernels, and by write_to_symbol from the host.",
         "Give what the message names, and declare one name once with one type, space and alignment",
     ),
@@ -252,8 +252,14 @@ REASONS = (
     ),
     reason(
         "Cannot print Float8E4M3FN directly. Please upcast to Float32 first, e.g.: Float32(value)",
-        r"Cannot print |print_runtime|printf format specifier",
-        "Printing on the device takes integers, floats of 16 to 64 bits, Booleans and pointers, and arrays of up to three dimensions.",
-        "Print cutlass.Float32(value) for narrow floats, and entries for structures",
+        r"Could not find parent module|No enclosing gpu\.module|Cannot print |print_runtime|printf format specifier",
+        "Printing on the device, and arrays in constant or global memory, are for the body of a @cute.kernel. Printing takes integers, floats of 16 to 64 bits, Booleans and pointers, and arrays of up to three dimensions.",
+        "Move the call into the kernel; print cutlass.Float32(value) for narrow floats, and entries for structures",
+    ),
+    reason(
+        "Unsupported value type for inttoptr: <class 'int'>",
+        r"Unsupported value type for inttoptr",
+        "inttoptr takes an integer of the running program; a Python integer, a tensor or a pointer is not one.",
+        "Wrap the address: cutlass.Int64(address); on the host make_ptr(dtype, address, space) takes a Python integer",
     ),
 )

@@ -36,7 +36,7 @@ REASONS = (
     ),
     reason(
         "expects K contiguous layout for shared memory buffer",
-        r"(?:must be|to be|expects? .*)k-major|major-mode k|only support f16/bf16 with mn-major|expects K contiguous|circular SMEM|[Cc]ircular SMEM|block layout (?:to have|must be)|K size 1024b|at least 4 modes in shared memory layout|expects mode-1 major|number of blocks to be equal",
+        r"(?:must be|to be|expects? .*) ?k-major|major-mode k|only support f16/bf16 with mn-major|expects K contiguous|circular SMEM|[Cc]ircular SMEM|block layout (?:to have|must be)|K size 1024b|at least 4 modes in shared memory layout|expects mode-1 major|number of blocks to be equal",
         "Operands of 8 and fewer bits, of TF32 and from tensor memory are read K-major alone: K is contiguous. Only 16-bit types have both majors. Ultra formats of sm_103 and sm_107 read a circular buffer of 128-byte blocks.",
         "Store the operand with K contiguous (transpose while loading), and make its shared layout with the K-major atom: sm100_utils.make_smem_layout_a(tiled_mma, mma_tiler, dtype, stages)",
     ),
@@ -48,13 +48,13 @@ REASONS = (
     ),
     reason(
         "TMEM SF fragments expect NSF_PER_MMA to be a multiple of 4 but got 2",
-        r"TMEM (?:SF|E )?\w* ?fragments|fragments? (?:doesn't|does not) support|Tmem allocation|NotImplementedFrgAttr|fragments expect an MMA atom|rmem fragment does not support|expect (?:shared|rmem) based input memref|unsupported atom type for (?:SM107 )?SMEM|expects size of atom val mode|expect input tensor rank|expected input tensor to have the profile|derive_elem_type",
+        r"TMEM (?:SF |E )?fragments (?!for copy)|fragments? (?:doesn't|does not) support|Tmem allocation|NotImplementedFrgAttr|fragments expect an MMA atom|rmem fragment does not support|expect (?:shared|rmem) based input memref|unsupported atom type for (?:SM107 )?SMEM|expects size of atom val mode|expect input tensor rank|expected input tensor to have the profile|derive_elem_type",
         "make_fragment_A to _C, _SFA and _SFB take what this MMA partitioned: a shape or tensor (MMA, M, N or K, ...) in the memory that the operand is read from. The input is partitioned by another atom, has another memory space or type, or too few modes.",
         "tiled_mma.make_fragment_C(tiled_mma.partition_shape_C(mma_tiler[:2])) for accumulators, make_fragment_A(sA) of the shared tensor for descriptors; scale factors come from blockscaled_utils.make_tmem_layout_sfa and _sfb",
     ),
     reason(
         "expects input tensor's address space to be tmem, but got 'rmem'",
-        r"expects (?:input tensor's address space to be|memref on|the layout of the) '?[tT]|expects a TMEM copy atom|expects atom and input memref to have the same element size|type sizes of atom value and memref|TMEM (?:load|store) only supports|require tmem memref aligned|src/dst need be tmem/reg|word size must be 32 bits|number of repetitions|tmem pointer (?:only|does not)|tmem expects 32bit|does not support tmem allocation|Tmem alignment|SP-compress|sparse metadata|half_split_off|expects? val_type to be|`red` to be|`num_dp` and",
+        r"TMEM fragments for copy|expects (?:input tensor's address space to be|memref on|the layout of the) '?[tT]|expects a TMEM copy atom|expects atom and input memref to have the same element size|type sizes of atom value and memref|TMEM (?:load|store) only supports|require tmem memref aligned|src/dst need be tmem/reg|word size must be 32 bits|number of repetitions|tmem pointer (?:only|does not)|tmem expects 32bit|does not support tmem allocation|Tmem alignment|SP-compress|sparse metadata|half_split_off|expects? val_type to be|`red` to be|`num_dp` and",
         "Tensor memory is reached by tcgen05 copies alone: loads from tensor memory into registers, stores the other way, in 32-bit columns with the element width of the atom, at aligned columns, and at most 128 registers a thread. make_tmem_copy takes the atom and the tensor in tensor memory.",
         "tcgen05.make_tmem_copy(cute.make_copy_atom(tcgen05.Ld32x32bOp(tcgen05.Repetition.x32), cutlass.Float32), tAcc), then get_slice(tidx) partitions source and registers",
     ),
@@ -121,7 +121,7 @@ REASONS = (
     ),
     reason(
         "GATHER4 mode requires 5 coordinates",
-        r"(?:GATHER4|SCATTER4|[Gg]ather4|[Ss]catter4)|IM2COL|[Ii]m2[Cc]ol|im2col|expects (?:1\.\.5 coord|coordinates between 1 to 5)|expects index tensor|TMA tensor (?:\(coord tensor\) )?to be|scatter4|gather4|TMA (?:Gather|Scatter)4|gmem view|spatial (?:mode|dim)|Expected 4, 6 or 8 coordinates|expects tensor_size|expects lower_stride",
+        r"(?:GATHER4|SCATTER4|[Gg]ather4|[Ss]catter4)|IM2COL|[Ii]m2[Cc]ol|im2col|expects (?:1\.\.5 coord|coordinates between 1 to 5)|expects index tensor|TMA tensor \(coord tensor\) to be|scatter4|gather4|TMA (?:Gather|Scatter)4|gmem view|spatial (?:mode|dim)|Expected 4, 6 or 8 coordinates|expects tensor_size|expects lower_stride",
         "TMA modes differ in their coordinates: tiles take one for each of 1 to 5 dimensions; im2col 3 to 5 with offsets in W, H, D; gather4 and scatter4 a column and four rows, given as a tensor of row numbers of two modes.",
         "Make atom and tensor with the maker of the mode (make_tiled_tma_atom with gmem_coord_tensor= for gather4 and scatter4, make_im2col_tma_atom for im2col), and copy what tma_partition gives",
     ),
@@ -134,7 +134,7 @@ REASONS = (
     ),
     reason(
         "expects smem and gmem have the same size in the first mode",
-        r"expects (?:smem and gmem have|static shape in the first mode|a non-exec tma)|tma copy op is not in|Expected (?:non-)?exec atom|Copy atom must be a !cute\.atom\.tma|non-executable (?:TMA|copy atom)|NumCta, mcast mask|override(?:-mode| expects| attribute| TMA)|no_fully_oob|residue layout|TMA rank|OR coord tensor expects|[Nn]on-override TMA|does not support override|missing or invalid num_multicast|return TMA load type|expects CopyAtomTma|must have mcast=true|mcast=true is not supported",
+        r"expects TMA tensor to be a CoordTensor|expects (?:smem and gmem have|static shape in the first mode|a non-exec tma)|tma copy op is not in|Expected (?:non-)?exec atom|Copy atom must be a !cute\.atom\.tma|non-executable (?:TMA|copy atom)|NumCta, mcast mask|override(?:-mode| expects| attribute| TMA)|no_fully_oob|residue layout|TMA rank|OR coord tensor expects|[Nn]on-override TMA|does not support override|missing or invalid num_multicast|return TMA load type|expects CopyAtomTma|must have mcast=true|mcast=true is not supported",
         "A TMA copy is an atom with its tensor map, a coordinate tensor and one shared tile, all made together: tma_partition groups the tile into mode 0, loads have an mbarrier, multicasts a mask, and the atom's kind (load, store, reduce, multicast) is that of the call.",
         "atom, tensor = make_tiled_tma_atom(...) on the host; in the kernel cpasync.tma_partition(atom, coord, layout, group_modes(sA, 0, 2), group_modes(gA, 0, 2)), then cute.copy(atom, tAgA[...], tAsA[...], tma_bar_ptr=...). "
         + TRACE,
@@ -184,7 +184,7 @@ REASONS = (
     ),
     reason(
         "expects result alignment divides source's divisibility",
-        r"expects (?:result (?:alignment|equals|divisibility)|same src/dst|alignment)|requires source operand to satisfy alignment|byte alignment|-byte alignment|Expected memref (?:alignment|to be byte)|tma descriptor pointer to have alignment|compatible alignment|ptr alignment|is not byte-aligned|address space mismatch|ptrcast must|must be CuTe (?:pointer|memref) to|Expected cute\.ptr|in shared (?:address|memory)|shared address space",
+        r"expects (?:result (?:alignment|equals|divisibility)|same src/dst|alignment)|requires source operand to satisfy alignment|byte alignment|-byte alignment|Expected memref (?:alignment|to be byte)|tma descriptor pointer to have alignment|compatible alignment|ptr alignment|is not byte-aligned|address space mismatch|ptrcast must|must be CuTe (?:pointer|memref) to|must be memref in|pointer in memory space|Expected cute\.ptr|in shared (?:address|memory)|shared address space",
         "The operation needs a pointer in one memory space with a proved alignment; the tensor's type states another space, or less alignment. The compiler believes the type, not the address.",
         "State both where the pointer is made: make_ptr(dtype, address, AddressSpace.smem, assumed_align=128), allocate_tensor(..., byte_alignment=1024), from_dlpack(t, assumed_align=16); descriptors in global memory take 64 bytes, mbarriers 8",
     ),
@@ -196,7 +196,7 @@ REASONS = (
     ),
     reason(
         "i1 element type is only supported for tensors in rmem, but got smem",
-        r"i1 element type|unsupported (?:element type|address space for memref)|npow2 sub-byte|non-pow2 sub-byte|non-byte-aligned vector|element (?:bitwidth <= 32|types? to (?:be|have) )|have the same element size|element to have size|layout must be dense|elemsPerChunk|bitlayout|copy_bits(?: \(|\{| to be| > |\()|atom strides of src and dst",
+        r"physical element type|i1 element type|unsupported (?:element type|address space for memref)|npow2 sub-byte|non-pow2 sub-byte|non-byte-aligned vector|element (?:bitwidth <= 32|types? to (?:be|have) )|have the same element size|element to have size|layout must be dense|elemsPerChunk|bitlayout|copy_bits(?: \(|\{| to be| > |\()|atom strides of src and dst",
         "Elements are moved in whole bytes of equal width on both sides: Booleans live in registers (as bytes in memory), types of 6 bits and the like in packed forms, and copy_bits is a multiple of the element's bits.",
         "Store Booleans as cutlass.Uint8, recast narrow types to Uint8 (cute.recast_tensor), and take num_bits_per_copy that both element types divide",
     ),
@@ -238,8 +238,26 @@ REASONS = (
     ),
     reason(
         "operand #0 must be signless-non-zero-bitwidth-integer-like, but got 'f32'",
-        r"(?:signless|floating-point|integer)[\w-]*-like|must be (?:floating|signless)[\w -]*, but got|have (?:the )?same (?:element )?type",
+        r"(?:signless|floating-point|integer)[\w-]*-like|must be (?:floating|signless)[\w -]*, but got|(?:lhs|rhs|operands?|result)\b.* (?:have|has) (?:the )?same (?:element )?type",
         "The arithmetic has an operand of another kind: integers (shifts, bit operations, %) and floats (exp, division by /) are not mixed in one operation, and both sides have one type.",
         "Convert before the line: cutlass.Int32(x), x.to(cutlass.Float32); print type(x) of both sides",
+    ),
+    reason(
+        "operand #1 must be A memory reference type that represents a tensor view with an iterator and layout, but got '!cute.layout<\"8:1\">'",
+        r"must be (?:variadic of )?(?:A memory reference type|ViewType|of ranks 1 or ViewType)",
+        "The operand is a tensor: a pointer with a layout. A layout, a pointer, a shape or the values of a tensor (TensorSSA) stand there.",
+        "cute.make_tensor(pointer, layout) makes one; pass the tensor itself, not tensor.layout, tensor.iterator or tensor.load()",
+    ),
+    reason(
+        "operand #0 must be Cute shape type, but got '!cute.layout<\"8:1\">'",
+        r"must be (?:variadic of )?(?: ?Cute (?:shape|coord|stride)|(?: ?(?:Generalized|CuTe) )?(?:layout|Layout|composed layout)|a CuteShapeType|IntTuple)|CuTe (?:composed )?[Ll]ayout [Tt]ype|expects (?:AtomTypeInterface|ShapeType|LayoutType|CoordType)|Expected \w+Type for",
+        "The operand is of another kind than the call takes: a shape, a coordinate, a layout and a tensor are different objects.",
+        "layout.shape is a shape, tensor.layout a layout, cute.make_layout(shape) a layout of a shape; of a composed layout .outer is the plain part",
+    ),
+    reason(
+        "requires attribute 'num_dp'",
+        r"failed to verify that (?!.*(?:lhs|rhs|operand|result)\b.*same (?:element )?type)|expects one of \{|requires (?:attribute|`next)|expected (?:string or keyword|keyword|SSA|type instead)|mode shorthand|bitfield|region terminator|must be a direct child|more than one block|Terminator of|property",
+        "The compiler's own IR is not well formed: an operation was built by one part of the DSL in a form that another part refuses. No layout or argument of yours has this word.",
+        "Install nvidia-cutlass-dsl and its -libs packages in one version; shrink the function to the call that the place names, and report it to NVIDIA/cutlass",
     ),
 )

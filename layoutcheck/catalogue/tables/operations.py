@@ -108,7 +108,7 @@ ENTRIES = (
         r"(?P<said>Struct element only support [^\n]{3,80}|Union element only support [^\n]{3,80}|MemRange only support dsl scalar type|Invalid struct\.(?:MemRange|Align) Arguments|align only can be applied to [^\n]{3,60}|(?:struct|union) base ptr value type must be byte sized"
         r"|Empty (?:struct|union) is not supported|align should be a strictly positive power of 2|max shared memory alignment limit to 1024 bytes|`byte_alignment` must be at least 1|num_elems must be at least 1|shared memory allocation must be static layout|cannot allocate a shared memory tensor with a non-integer iterator)",
         "shared storage is described in a way that the allocator does not take: {said}",
-        "A @cute.struct holds DSL scalars, MemRange[dtype, count], Align[field, bytes] and other structs; counts and layouts are Python integers, known when the kernel is compiled, and an alignment is a power of two up to 1,024 bytes.",
+        "Every allocation has at least one element and one byte of alignment (a count of 0 often comes from a division). A @cute.struct holds DSL scalars, MemRange[dtype, count], Align[field, bytes] and other structs; counts and layouts are Python integers, known when the kernel is compiled, and an alignment is a power of two up to 1,024 bytes.",
         "cute.struct.Align[cute.struct.MemRange[dtype, cute.cosize(layout)], 1024], then storage.field.get_tensor(layout.outer, swizzle=layout.inner); or SmemAllocator.allocate_tensor(dtype, layout.outer, byte_alignment=1024, swizzle=layout.inner)",
         (
             "TypeError: Struct element only support struct/array/base_dsl scalar, but got <class 'int'>",
