@@ -21,7 +21,7 @@ from layoutcheck.algebra import (
     parse_tree,
 )
 from layoutcheck.algebra.modes import leaves
-from layoutcheck.catalogue import reasons
+from layoutcheck.catalogue import operand_types, reasons
 from layoutcheck.catalogue.entry import EVALUATE, TRACE
 from layoutcheck.errors import InputError
 
@@ -209,6 +209,9 @@ def kind(said: str) -> Kind | None:
 
 def cause(said: str, where: str = "") -> str:
     """Why a message of these words is raised."""
+    typed = operand_types.told(said)
+    if typed:
+        return typed[0]
     reason = reasons.find(said, where)
     if reason:
         return reason.cause
@@ -218,6 +221,9 @@ def cause(said: str, where: str = "") -> str:
 
 def remedy(said: str, where: str = "") -> str:
     """What to change, by the family of the message; else by the operation or file that refuses, by its kind, by its words."""
+    typed = operand_types.told(said)
+    if typed:
+        return typed[1]
     reason = reasons.find(said, where)
     if reason:
         return reason.helps

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutcheck.catalogue import ENTRIES, answers, coded, installed, literals, raised, reasons
+from layoutcheck.catalogue import ENTRIES, answers, coded, installed, literals, operand_types, raised, reasons
 from layoutcheck.catalogue.guards import Guard
 
 LINES = (Path(__file__).parent.parent / "data" / "reported.jsonl").read_text().splitlines()
@@ -228,3 +228,40 @@ def test_what_the_dsl_raises_for_a_mistake_is_explained() -> None:
 def test_all_that_the_dsl_raised_is_explained() -> None:
     assert len(REFUSALS) >= 60
     assert explained(REFUSALS) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "cause", "helps"),
+    [
+        (
+            "operand #0 must be ViewTypeInterface instance, but got '!cute.layout<\"8:1\">'",
+            "Operand 0 of the operation (counted from 0) has to be a tensor, and a layout is given: !cute.layout<\"8:1\">.",
+            "cute.make_tensor(pointer, layout)",
+        ),
+        (
+            "operand #1 must be CuTe pointer to memory spaces (smem) with byte alignment 128, but got '!cute.ptr<f16, gmem>'",
+            "has to be a pointer in shared memory aligned to 128 bytes, and a pointer of another kind is given",
+            "tensor.iterator",
+        ),
+        ("operand #0 must be signless-integer-like, but got 'f32'", "has to be an integer, and a float is given", "cutlass.Int32(x)"),
+        ("expects input of type LayoutType, but got '!cute.shape<\"8\">'", "input has to be a layout, and a shape is given", "make_layout"),
+        (
+            "'result' must be Tiled MMA atom type., but got '!cute.tiled_copy<x>'",
+            "result has to be an MMA atom, and a copy atom is given",
+            "make_tiled_mma",
+        ),
+        ("operand #2 must be static layout, but got '!cute.layout<\"?:1\">'", "a layout known when the program is compiled", "make_layout"),
+    ],
+)  # fmt: skip
+def test_an_operand_of_another_type_is_told_in_the_users_terms(said: str, cause: str, helps: str) -> None:
+    found = operand_types.told(said)
+    assert found is not None and cause in found[0] and helps in found[1], found
+
+
+def test_other_messages_name_no_operands_type() -> None:
+    for said in (
+        "expects M to be 64 or 128, but got 96",
+        "must be a list, but got 'x'",
+        "expects the 'ab_dtype' Op parameter to be Float16",
+    ):
+        assert operand_types.told(said) is None, said

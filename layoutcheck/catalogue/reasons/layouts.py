@@ -48,7 +48,7 @@ REASONS = (
     ),
     reason(
         "elements in mode must be less than rank((8, 4)), got [2]",
-        r"mode \[.*\] has invalid values|elements in mode must be less than rank|invalid mode element for input of rank|invalid element in mode|Expected (?:'mode' to be a list of int|integer elements in mode)"
+        r"mode \[.*\] (?:has invalid values|is invalid)|elements in mode must be less than rank|invalid mode element for input of rank|invalid element in mode|Expected (?:'mode' to be a list of int|integer elements in mode)"
         r"|expects static mode|mode must be a list of integers|Mode must be a list of integers",
         "`mode` is a list of Python integers: a path into the nested modes, [0, 1] for the second mode of the first, each from 0 to rank - 1. The object has fewer modes than the path asks for, or an entry is no Python integer.",
         "Print cute.rank(x) and x.shape. Pass mode=[0] with a list, and integers that are known when the program is compiled",
@@ -56,7 +56,7 @@ REASONS = (
     ),
     reason(
         "Expected begin < end, but got 2 >= 2",
-        r"Expected begin < end|expects end in the range of",
+        r"Expected begin < end|expects begin|expects end in the range of",
         "group_modes(x, begin, end) joins the modes begin to end - 1. Negative numbers count from the end, and an `end` that is not given is the rank. The range holds no mode: the object has fewer modes than expected, or begin equals end.",
         "group_modes(tensor, 0, cute.rank(tensor)) joins all; print cute.rank(tensor) before, since a slice takes modes away",
     ),

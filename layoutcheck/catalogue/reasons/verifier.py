@@ -48,7 +48,7 @@ REASONS = (
     ),
     reason(
         "TMEM SF fragments expect NSF_PER_MMA to be a multiple of 4 but got 2",
-        r"TMEM (?:SF |E )?fragments (?!for copy)|fragments? (?:doesn't|does not) support|Tmem allocation|NotImplementedFrgAttr|fragments expect an MMA atom|rmem fragment does not support|expect (?:shared|rmem) based input memref|unsupported atom type for (?:SM107 )?SMEM|expects size of atom val mode|expect input tensor rank|expected input tensor to have the profile|derive_elem_type",
+        r"TMEM (?:SF |E )?fragments (?!for copy)|fragments? (?:doesn't|does not) support|Tmem allocation|NotImplementedFrgAttr|fragments expect an MMA atom|rmem fragment does not support|expect (?:shared|rmem) based input memref|unsupported atom type for (?:SM107 )?SMEM|expects size of atom val mode|expect input tensor rank|expected input tensor to have the profile|derive_elem_type|failed to verify operands for the provided atom|invalid (?:MMA|copy) atom type|invalid operand ID|copy\.make_fragment|memref/shape/layout type",
         "make_fragment_A to _C, _SFA and _SFB take what this MMA partitioned: a shape or tensor (MMA, M, N or K, ...) in the memory that the operand is read from. The input is partitioned by another atom, has another memory space or type, or too few modes.",
         "tiled_mma.make_fragment_C(tiled_mma.partition_shape_C(mma_tiler[:2])) for accumulators, make_fragment_A(sA) of the shared tensor for descriptors; scale factors come from blockscaled_utils.make_tmem_layout_sfa and _sfb",
     ),
@@ -102,7 +102,7 @@ REASONS = (
     ),
     reason(
         "SIMT async copy only supports global memory to shared memory.",
-        r"SIMT (?:a?sync) copy|Async copy must be from global|Cache mode must be specified|'cp_size' only supports|(?:src|dst) expects (?:global|shared) based|need be (?:non-tmem|smem|gmem|shared) based|(?:src|dst) needs to be (?:rmem|dsmem)|-based or generic memref|Invalid address space for SIMT|need be (?:shared|gmem) based memref",
+        r"SIMT (?:a?sync) copy|Async copy must be from global|Cache mode must be specified|'cp_size' only supports|(?:src|dst) expects (?:global|shared) based|need be (?:non-tmem|smem|gmem|shared) based|(?:src|dst) needs to be (?:rmem|dsmem)|-based or generic memref|Invalid address space for SIMT|need be (?:shared|gmem) based memref|need be (?:CuteMemRef|MemRef)Type$",
         "The atom fixes both memory spaces: cp.async global to shared, a universal copy any but tensor memory with registers on one side, a distributed-shared store registers to another CTA's shared memory. "
         + _WORDS,
         "State the space when the pointer is made (AddressSpace.gmem), and take the atom for the direction; stage through registers where none exists",
@@ -115,13 +115,13 @@ REASONS = (
     ),
     reason(
         "multimem.ld_reduce on floating-point supports only add, min, and max reductions",
-        r"multimem\.|multimem ",
+        r"multimem\.|multimem |for [0-9]-element vectorization|unsupported vectorization",
         "multimem instructions reduce over all GPUs of a multicast address: integers of 32 or 64 bits one by one with add, min, max, and, or, xor; floats with add, min, max, in vectors of 32 to 128 bits in all (.v2 of 16 bits at least).",
         "Take copy_bits of 32 to 128 for f16, bf16 and f32, the element's own width for integers and f64",
     ),
     reason(
         "GATHER4 mode requires 5 coordinates",
-        r"(?:GATHER4|SCATTER4|[Gg]ather4|[Ss]catter4)|IM2COL|[Ii]m2[Cc]ol|im2col|expects (?:1\.\.5 coord|coordinates between 1 to 5)|expects index tensor|TMA tensor \(coord tensor\) to be|scatter4|gather4|TMA (?:Gather|Scatter)4|gmem view|spatial (?:mode|dim)|Expected 4, 6 or 8 coordinates|expects tensor_size|expects lower_stride",
+        r"need be (?:CoordTensor|CuteMemRef|MemRef)Type(?: and| index)|index tensor need be|coord tensor\) need be|memref need be|(?:GATHER4|SCATTER4|[Gg]ather4|[Ss]catter4)|IM2COL|[Ii]m2[Cc]ol|im2col|expects (?:1\.\.5 coord|coordinates between 1 to 5)|expects index tensor|TMA tensor \(coord tensor\) to be|scatter4|gather4|TMA (?:Gather|Scatter)4|gmem view|spatial (?:mode|dim)|Expected 4, 6 or 8 coordinates|expects tensor_size|expects lower_stride",
         "TMA modes differ in their coordinates: tiles take one for each of 1 to 5 dimensions; im2col 3 to 5 with offsets in W, H, D; gather4 and scatter4 a column and four rows, given as a tensor of row numbers of two modes.",
         "Make atom and tensor with the maker of the mode (make_tiled_tma_atom with gmem_coord_tensor= for gather4 and scatter4, make_im2col_tma_atom for im2col), and copy what tma_partition gives",
     ),
@@ -141,7 +141,7 @@ REASONS = (
     ),
     reason(
         "cluster shape must contain at most 16 CTAs.",
-        r"(?:preferred )?cluster[ _]shape (?:must|requires)|does not match the cluster product|malformed (?:preferred_)?cluster_shape|preferredClusterShape requires|Cluster (?:shape must be greater|dimensions and cluster)",
+        r"mcast_layout must have|vmnk_layout and multicast_mode|multicast mode together|(?:preferred )?cluster[ _]shape (?:must|requires)|does not match the cluster product|malformed (?:preferred_)?cluster_shape|preferredClusterShape requires|Cluster (?:shape must be greater|dimensions and cluster)",
         "A cluster has three static extents, whose product is at most 16 (8 without the kernel's permission for more), on sm_90 and later; a preferred one is a multiple of the fallback.",
         "launch(cluster=(2, 1, 1)) with Python integers; a preferred cluster together with its fallback",
     ),
@@ -153,7 +153,7 @@ REASONS = (
     ),
     reason(
         "pipeline stages mismatch: pipeline has 4",
-        r"pipeline (?:stages|must have|arrivals|locale)|arrival[_ ]mask|create_pipeline|CreatePipeline|inferEdge|barrier owner|(?:hyper_edge|topology|mbarrier_release)|edge scope|CLC producer|mbarrier pipeline|operation types must be|count per stage|keep_count|from_access|to_access|stage token|mailbox locale|signaling",
+        r"pipeline (?:stages|must have|arrivals|locale)|arrival[_ ]mask|create_pipeline|CreatePipeline|inferEdge|barrier owner|(?:hyper_edge|topology|mbarrier_release)|edge scope|CLC producer|mbarrier pipeline|operation types must be|count per stage|keep_count|from_access|to_access|st_async_shared|Cluster scope|'accesses' subset|op_subset|stage token|mailbox locale|signaling",
         "A pipeline of the experimental API is described by producers, consumers and scope; this description has no barrier protocol: masks need cluster scope, both sides the same stages, operation types a canonical order, and pipelines are created at the kernel's start, outside of control flow.",
         "Create all pipelines in the first block of the kernel with one locale and stage count, and give an arrival mask only to pipelines of a cluster",
     ),
@@ -165,20 +165,20 @@ REASONS = (
     ),
     reason(
         "unable to compute crd2idx with '!cute.layout<\"(8,4):(4,1)\">' and '!cute.coord<\"(1,2,3)\">'",
-        r"unable to compute|failed to construct a valid coordinate|expects (?:`?coord\w*`?|a coordinate|scalar coord)|weakly congruent|failed to (?:partition|perform a valid division)|expects rank\(|expects rank of block|unable to (?:partition|make|recast|coalesce|match)|expects layout_tv|expects layout shape and stride|expects same profile|expect input shape and g_stride|expects positive (?:shape|size)|expects `?(?:dst|src)`? mode|expects inputs? that|expects (?:a )?(?:shape|stride) operand|invalid swizzle (?:parameters|config)|expects no error|can't derive meaningful cosize|Expect rank-2 vec_mode|Expect concrete values",
+        r"unable to (?:compute|filter|infer|perform|construct)|failed to (?:get coordinate|construct an|infer|resolve operand|dice)|(?:invalid|unexpected) (?:tiler|coordinate|buffer|agent_id) type|arith (?:mod|div) by zero|expects (?:same kind|only static order|target shape and order|`?input`? to be static|an input with static|static layout without)|is invalid for|(?:shape|stride) must be congruent with target|kernel shapes must be congruent|size does not match input shape|failed to construct a valid coordinate|expects (?:`?coord\w*`?|a coordinate|scalar coord)|weakly congruent|failed to (?:partition|perform a valid division)|expects rank\(|expects rank of block|unable to (?:partition|make|recast|coalesce|match)|expects layout_tv|expects layout shape and stride|expects same profile|expect input shape and g_stride|expects positive (?:shape|size)|expects `?(?:dst|src)`? mode|expects inputs? that|expects (?:a )?(?:shape|stride) operand|invalid swizzle (?:parameters|config)|expects no error|can't derive meaningful cosize|Expect rank-2 vec_mode|Expect concrete values",
         "An operation of the layout algebra has no result for these operands: a coordinate, tiler or divisor does not pair with the modes of the layout, or does not divide them.",
         EVALUATE
         + ". A run-time extent (?) is divided only by what divides every value: cute.assume(extent, divby=n)",
     ),
     reason(
         "swizzle layout expects scalar `offset` and `outer` without scaled basis, but got offset (0,0)",
-        r"swizzle layout expects|commutative law of add_offset|swizzle requires an explicit layout|explicit swizzle attribute|expects the composed layout's offset|requires normal layout|normal layouts? for|need to be (?:normal layout|LayoutType)|to be normal layout|composed layout (?:requires|outer|type)|affine layout|composed inner and outer|expects layout type, but|expects a view type with a normal",
+        r"swizzle layout expects|commutative law of add_offset|swizzle requires an explicit layout|explicit swizzle attribute|expects the composed layout's offset|requires normal layout|normal layouts? for|need to be (?:normal layout|LayoutType)|to be normal layout|composed layout (?:requires|outer|type)|affine layout|composed inner and outer|doesn't support composed layout|expects layout type, but|expects a view type with a normal",
         "A swizzle stands in one of two places: in the layout (S o 0 o L, over integer offsets) or in the pointer. The operation takes a plain layout here, and the tensor's is composed (or its offset is no plain integer).",
         "Move the swizzle into the pointer: cute.make_tensor(cute.recast_ptr(ptr, layout.inner, dtype), layout.outer), or allocate_tensor(dtype, layout.outer, byte_alignment=1024, swizzle=layout.inner)",
     ),
     reason(
         "expected iterator and layout codomain to have congruent profiles, but got iterator (0,0)",
-        r"iterator and layout codomain|scaled[ _]basis|ArithTuple|coordinate offset|AddOffset|add_offset|offset and base|both offset and base|not valid for `src`|lhs` and `rhs` are addable",
+        r"offset of pointer as integer rather|iterator type to be a arith tuple|iterator and layout codomain|scaled[ _]basis|ArithTuple|coordinate offset|AddOffset|add_offset|offset and base|both offset and base|not valid for `src`|lhs` and `rhs` are addable",
         "A coordinate tensor counts in tuples: its iterator (the start) and its strides (basis elements, cute.E) have the same modes. A pointer counts in integers. Here one of each kind meets.",
         "cute.make_identity_tensor(shape) makes a whole one; move its start by cute.domain_offset with a coordinate of its modes",
     ),
@@ -259,5 +259,23 @@ REASONS = (
         r"failed to verify that (?!.*(?:lhs|rhs|operand|result)\b.*same (?:element )?type)|expects one of \{|requires (?:attribute|`next)|expected (?:string or keyword|keyword|SSA|type instead)|mode shorthand|bitfield|region terminator|must be a direct child|more than one block|Terminator of|property",
         "The compiler's own IR is not well formed: an operation was built by one part of the DSL in a form that another part refuses. No layout or argument of yours has this word.",
         "Install nvidia-cutlass-dsl and its -libs packages in one version; shrink the function to the call that the place names, and report it to NVIDIA/cutlass",
+    ),
+    reason(
+        "cannot load vector from non-contiguous sequence of elements",
+        r"(?:load|store) vector (?:from|to) non-|mask vector|pass_thru vector",
+        "load() and store() of a whole tensor as one vector take elements that follow one another, whole bytes at a time, and masks as long as the vector.",
+        "Copy it element by element or with cute.copy, make the tensor contiguous in its first mode, or load a tile whose elements are",
+    ),
+    reason(
+        "MIN/MAX reduction require float type",
+        r"(?:ADD/MUL|MIN/MAX) reduction require",
+        "A reduction of values adds and multiplies integers and floats, and takes minimum and maximum of floats.",
+        "Convert before: values.to(cutlass.Float32).reduce(...)",
+    ),
+    reason(
+        "Memrefs in cmem are read only and do not support store operations.",
+        r"cmem are read only",
+        "The tensor is in constant memory, which a kernel reads and does not write.",
+        "Put what is written into global or shared memory",
     ),
 )
