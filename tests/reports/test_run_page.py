@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from layoutcheck.sources.traced import (
     OrderReport,
     Trace,
     TracedCopy,
+    TraceFailure,
     distinct,
 )
 from tests.reports.browser import chromium
@@ -74,6 +76,17 @@ def test_every_place_has_a_card_and_a_mark_in_the_source(page_file: Path) -> Non
     assert page.count('class="lc-gap"') == 1  # the picture of the race, with the order that is missing
     for link in re.findall(r'href="#([\w-]+)"', page):
         assert f'id="{link}"' in page
+
+
+def test_a_kernel_that_does_not_compile_has_a_card(tmp_path: Path) -> None:
+    judged = a_run(tmp_path)
+    refused = TraceFailure(
+        "uncompiled", "k: <the pass> dies of SIGABRT", Frame(str(tmp_path / "kernel.py"), 30)
+    )
+    trace = replace(judged.trace, failures=(refused,))
+    page = run_page.render(JudgedTrace(trace, judged.reports), Style())
+    assert cards(page) == [("legal", "10"), ("wrong", "21"), ("rejected", "30"), ("rejected", "50")]
+    assert "k: &lt;the pass&gt; dies of SIGABRT" in page and 'class="badge rejected"' in page
 
 
 def test_the_page_needs_nothing_else_and_is_the_same_again(page_file: Path) -> None:
