@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.order.diagnose import of_warp
+from layoutcheck.order.meaning import Meaning
+from layoutcheck.order.never_written import allocation_of
 from layoutcheck.order.problems import Party, Problem
 from layoutcheck.order.replay import World
 from layoutcheck.order.shadow import Clash
@@ -72,8 +74,14 @@ def _in_sequence(a: Operation | None, b: Operation | None) -> bool:
 
 
 def _harmless(clash: Clash, first: Party, second: Party) -> bool:
-    """The same value written twice is no race worth telling, and atomics are ordered among themselves."""
+    """The same value written twice is no race worth telling, and atomics are ordered among themselves.
+
+    Nor is a race of two allocations: one of the accesses leaves its own, which the bounds of shared memory
+    tell where it is sure. Made-up extents may make it leave.
+    """
     a, b = first.event.meaning, second.event.meaning
+    if _apart(a, b):
+        return True
     if a.kind == "atomic" and b.kind == "atomic":
         return True
     if clash.kind == "lane" and (first.block, first.warp) == (second.block, second.warp):
@@ -83,6 +91,14 @@ def _harmless(clash: Clash, first: Party, second: Party) -> bool:
     if a.op is b.op:  # one statement, by several threads: most often one value
         return True
     return "constant" in a.facts and a.facts["constant"] == b.facts.get("constant")
+
+
+def _apart(a: Meaning, b: Meaning) -> bool:
+    """Whether a thread's own loads or stores are made for two allocations of shared memory."""
+    if a.op is b.op or not {a.kind, b.kind} <= {"read", "write"}:
+        return False
+    of_a, of_b = allocation_of(a.operands[0]), allocation_of(b.operands[0])
+    return of_a is not None and of_b is not None and of_a is not of_b
 
 
 _WRITES = ("write", "matrix_write")

@@ -180,6 +180,11 @@ def _elsewhere(pointer: Value) -> bool:
     return parse_type(made.operands[0].type).space not in (SHARED, GENERIC)
 
 
+def allocation_of(address: Value) -> Operation | None:
+    """The one allocation of shared memory that an address is made of; None where that is not known."""
+    return _root(address, set())
+
+
 def _root(value: Value, seen: set[Value]) -> Operation | None:
     """The one allocation that an address is made of, through swizzles too; None where that is not known."""
     made = value.definition

@@ -520,16 +520,34 @@ def run_multiply(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
     multiply(floats, mma, la, lb, how).launch(grid=(1, 1, 1), block=(128, 1, 1))
 
 
+@cute.kernel
+def requests(source: cute.Tensor, target: cute.Tensor, how: Constexpr):
+    """A row of flags for each warp that has a request, of which the host knows that there is one."""
+    thread, warp, lane = arch.thread_idx()[0], arch.warp_idx(), arch.lane_idx()
+    data, flags, more = buffer(THREADS), buffer(32), buffer(THREADS)
+    if warp < source.shape[0]:
+        flags[warp * 32 + lane] = source[warp, lane]
+    data[thread] = source[0, thread]
+    more[thread] = source[0, thread]
+    arch.sync_threads()
+    target[0, thread] = data[thread] + more[thread] + flags[thread % 32]
+
+
+@cute.jit
+def run_requests(source: cute.Tensor, target: cute.Tensor, how: Constexpr):
+    requests(source, target, how).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
 VARIANTS = {"neighbours": 3, "stages": 5, "bulk": 9, "store": 4, "groups": 3, "multiply": 6,
             "workspace": 3, "peers": 3, "handover": 4, "sized": 2, "strided": 2, "signals": 3, "turns": 2,
-            "overlapped": 3, "scheduled": 5, "flags": 4}  # fmt: skip
+            "overlapped": 3, "scheduled": 5, "flags": 4, "requests": 1}  # fmt: skip
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or VARIANTS:
         for variant in range(VARIANTS[name]):
             pointers = [make_ptr(Int32, 1 << 24, cute.AddressSpace.gmem, assumed_align=128) for _ in range(2)]
             size = [Int32(1024)] if name == "sized" else []
-            if name == "strided":
+            if name in ("strided", "requests"):
                 pointers = [
                     make_fake_tensor(Int32, (cute.sym_int(), THREADS), (THREADS, 1)) for _ in range(2)
                 ]
