@@ -38,6 +38,7 @@ _Place = tuple[int, int]  # of a module: the number of its first copy, and its o
 _ARROW = re.compile(r"^\s*--> (\S+\.py):([0-9]+)", re.MULTILINE)
 _EXCERPT = re.compile(r"^ *(?:--> .*|[0-9]* *\|.*)\n?", re.MULTILINE)
 _MOST = 200  # characters of an operation's message
+_PRINTS = ("cute.print_view", "cute.print")  # what host code may print is a tensor of the CPU's
 _NOT_OF_RESULTS = (  # that a kernel would have computed
     "ImportError", "ModuleNotFoundError", "SyntaxError", "IndentationError", "NameError", "AttributeError",
     "TypeError",
@@ -274,7 +275,7 @@ class Collector:
                 at = span[index]
                 self.copies[at] = replace(self.copies[at], refused=message)
         for name, message, location in event["others"]:
-            if not self.compiled and name == "cute.print_view" and "in host context" in message:
+            if not self.compiled and name in _PRINTS and "in host context" in message:
                 self._note(
                     "a tensor printed by host code is not judged: without a GPU all tensors count as its"
                 )

@@ -238,7 +238,7 @@ def _run(case: RegisteredCase, settings: Settings, lowering: Lowering, stop: Any
         found = run(case.arch)
         other = other_arch(found, case.arch) if case.free else ""
         if other and not any(one.kind == "ended" for one in found.failures):
-            note = f"built for the architecture that they ask for, {other}: kernels of {case.name}"
+            note = f"kernels that ask for {other} were built for it"
             again = run(other)
             found = without_refusals(replace(found, skipped=())).merged(
                 replace(again, notes=(note, *again.notes))
