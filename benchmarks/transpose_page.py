@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import sys
 from itertools import combinations
 from pathlib import Path
@@ -49,8 +48,8 @@ the result of the search (`kernels/transpose/synthesised.py`). {chosen}
 
 These are written by hand: the cache hints, the order of the tiles and the number of blocks that share a
 multiprocessor, which the search does not model, and the plans that the search cannot find: pitches and
-bases without a promise (`shifted`), thin sides (`few rows`, `few columns`, `packed`, `slim`, `flat`),
-matrices that fit in a block (`whole`), tiny ones (`blocks`, `direct`), any strides (`narrow`).
+bases without a promise (`shifted`), thin sides (`few rows`, `few columns`, `slim`, `flat`), matrices that fit
+in a block (`whole`), tiny ones (`blocks`, `direct`), any strides (`narrow`).
 `registers` bypasses shared memory; the search returns this kind, too, with other places for the lanes.
 
 The plan is chosen on the device: the first call with a shape compiles and times all plans that fit.
@@ -121,12 +120,6 @@ instructions for each 16 bytes and keeps memory about as busy as the elementwise
 not know it (`shifted`) issue four times as many.
 """
 
-PRINTED = re.compile(
-    r"(?P<name>\S+) +share (?P<share>\S+) lead (?P<lead>\S+) over (?P<peer>.+?) +(?P<us>\S+) us; "
-    r"late (?P<late>\S+); chosen (?P<chosen>.+?); best"
-)
-"""A row as `benchmarks.transpose_shapes` prints it."""
-
 SWEEP = """
 ## What decides the speed
 
@@ -147,16 +140,16 @@ TAIL = """
 
 - {shapes} shapes checked with the plans of {date}, tails, odd pitches, misaligned bases and strided views
   among them: {wrong} wrong.
-- At these and the random shapes, {plans} plans run, guard zones and padding included: {plans_wrong} wrong
-  ({wrong_names}: tried, and not kept).
+- At these and the random shapes, {plans} plans run, guard zones and padding included:
+  {plans_wrong} wrong{names}.
 - compute-sanitizer's memcheck over {memchecked} launches at small shapes, each tensor an allocation of
   its own: {memcheck}.
 - Every kernel may start before the previous one has ended, and waits for it before it touches memory
   (programmatic dependent launch, sm_90 and later). In a row of launches, as here, each hides part of the
   next one's start. Copy, elementwise kernel and peers do not have this. "Not early" is the share of the
   best plan of the quick run without it. A single launch was not timed.
-- The H100's tables are of older plans, without `few rows` and `few columns` as they are. The file of the last
-  eight rows of the second was lost; they are what the run printed.
+- The runs had more plans to choose from: `packed`, other sizes of `small`, `few rows, 192` and `few columns,
+  256`. They are gone; none was quicker than what is left at any shape by more than 2 %.
 - The plan is chosen on buffers that rotate, as in the table. If a matrix is already in the L2, another
   plan may be faster.
 - `evict_last` loads leave lines of `x` behind in the L2.
@@ -199,7 +192,7 @@ def main(path: Path) -> str:
             date=where["date"][:10],
             plans=sum(len(found) for run in ours for found in run["wrong"].values()),
             plans_wrong=len(wrong),
-            wrong_names="; ".join(wrong),
+            names=f" ({'; '.join(wrong)}: tried, and not kept)" if wrong else "",
             memchecked=sum(run["memcheck"]["runs"] for run in ours),
             memcheck=" and ".join({run["memcheck"]["said"][-1].strip("= ").lower() for run in ours}),
         ),
@@ -288,9 +281,6 @@ def shapes(run: dict[str, Any]) -> str:
         late = f"{min(ceilings) / row['us']['late']:.3f}" if "late" in row["us"] else ""
         figures = [f"{ours:.2f}", f"{share:.3f}", late, f"{lead:.3f}"]
         body.append([row["name"], *speeds, *figures, peer, row["chosen"]])
-    for found in printed(run):
-        figures = [found[key] for key in ("us", "share", "late", "lead")]
-        body.append([found["name"], "", "", "", *figures, found["peer"], found["chosen"]])
     versions = ", ".join(f"{name} {version}" for name, version in where["versions"].items())
     head = [
         "M x N, GB/s",
@@ -304,7 +294,7 @@ def shapes(run: dict[str, Any]) -> str:
         "quickest peer",
         "plan",
     ]
-    leads = [against(row)[2] for row in run["rows"]] + [float(found["lead"]) for found in printed(run)]
+    leads = [against(row)[2] for row in run["rows"]]
     text = ONE_DEVICE.format(**where | {"versions": versions, "summary": summary(leads)})
     hosts = [
         HOST.format(name=row["name"], calls=", ".join(f"{k} {us:.1f}" for k, us in row["host_us"].items()))
@@ -312,11 +302,6 @@ def shapes(run: dict[str, Any]) -> str:
         if "host_us" in row
     ]
     return "\n".join([text, grid(head, body), *hosts[:1]])
-
-
-def printed(run: dict[str, Any]) -> list[dict[str, str]]:
-    """The rows of which only the printed line is left."""
-    return [found.groupdict() for line in run.get("printed", ()) if (found := PRINTED.match(line))]
 
 
 def summary(leads: list[float]) -> str:

@@ -13,7 +13,6 @@ from kernels.transpose.direct import Direct, build_direct
 from kernels.transpose.exchange import Exchange, build_exchange
 from kernels.transpose.flat import Flat, build_flat
 from kernels.transpose.narrow import Narrow, Small, build_narrow, build_small
-from kernels.transpose.packed import Packed, build_packed
 from kernels.transpose.registers import BLOCK, Plan, build_registers
 from kernels.transpose.shifted import Shifted, build_shifted
 from kernels.transpose.slim import Slim, build_slim
@@ -23,7 +22,7 @@ from kernels.transpose.whole import Whole, build_whole
 CHUNK_BYTES = 2 * BLOCK
 """Bytes of the widest access."""
 
-Thin = FewRows | FewColumns | Slim | Packed
+Thin = FewRows | FewColumns | Slim
 AnyPlan = Plan | Exchange | Shifted | Thin | Whole | Blocks | Flat | Direct | Narrow | Small
 
 PLANS: dict[str, AnyPlan] = {
@@ -61,9 +60,6 @@ PLANS: dict[str, AnyPlan] = {
     "direct m, 1": Direct("m", 1, 8),
     "direct n": Direct("n"),
     "small 32x32": Small((32, 32)),
-    "small 64x32": Small((64, 32)),
-    "small 32x64": Small((32, 64)),
-    "small 128x32": Small((128, 32), 8),
     "small 32x32 late": Small((32, 32), late=True),
     "narrow": Narrow(),
 }
@@ -71,9 +67,6 @@ PLANS: dict[str, AnyPlan] = {
 
 FEW = range(9, 513)
 """Rows or columns for which FewRows and FewColumns are compiled."""
-
-MOST_PACKED = 48
-"""Rows of which a thread can hold a column."""
 
 GRID_Y = 65535
 """Blocks along y that a grid can have (CUDA C++ Programming Guide, compute capabilities)."""
@@ -99,7 +92,6 @@ BUILDERS: dict[type, Callable[..., Kernel]] = {
     Direct: build_direct,
     Narrow: build_narrow,
     Small: build_small,
-    Packed: build_packed,
     FewRows: build_thin,
     FewColumns: build_thin,
 }
@@ -112,7 +104,7 @@ def build(plan: AnyPlan, early: bool | None = None) -> Kernel:
 
 def candidates(x: Any, y: Any) -> dict[str, AnyPlan]:
     """The plans that fit these two, by name."""
-    plans = PLANS | few_rows(x) | few_columns(x, y) | packed(x) | known(x)
+    plans = PLANS | few_rows(x) | few_columns(x, y) | known(x)
     return {name: plan for name, plan in plans.items() if fits(plan, x, y)}
 
 
@@ -142,13 +134,13 @@ def few_rows(x: Any) -> dict[str, AnyPlan]:
 
 def few_columns(x: Any, y: Any) -> dict[str, AnyPlan]:
     """Tiles that hold all columns of a thin matrix."""
-    count = x.shape[-1]
-    if count not in FEW:
+    count, loose = x.shape[-1], x.data_ptr() % CHUNK_BYTES != 0
+    if count not in FEW or (loose and count % 4 == 0):
         return {}
     align, slope = (0, 0) if whole_chunks(y) else (16, y.stride(-2) % BLOCK)
     tiles = [(128, 8, True)] if count < 64 else [(64, 8, False), (128, 16, False)]
     return {
-        f"few columns, {rows}": FewColumns(count, rows, warps, align, slope, fetch=fetch)
+        f"few columns, {rows}": FewColumns(count, rows, warps, align, slope, loose, fetch)
         for rows, warps, fetch in tiles
     }
 
@@ -159,17 +151,9 @@ def known(x: Any) -> dict[str, AnyPlan]:
     return {"whole, known": Whole(1280, 512, (m, n))} if n % 4 else {}
 
 
-def packed(x: Any) -> dict[str, AnyPlan]:
-    """A column of a few rows in the registers of each thread."""
-    count = x.shape[-2]
-    if not 2 <= count <= MOST_PACKED:
-        return {}
-    return {f"packed, {count} rows, {vector}": Packed(count, vector) for vector in (1, 2)}
-
-
 def align_bytes(plan: AnyPlan) -> int:
     """What the bases must be multiples of."""
-    if isinstance(plan, Slim | Packed):
+    if isinstance(plan, Slim):
         return 2 * plan.vector
     return CHUNK_BYTES if isinstance(plan, ALIGNED) else 2
 
@@ -190,17 +174,11 @@ def fits(plan: AnyPlan, x: Any, y: Any) -> bool:
         fit = x.dim() == 2 and thin == plan.count and without_gaps(whole) and x.numel() < 2**31
         bases = whole.data_ptr() % (2 * plan.run) == 0 == other.data_ptr() % (2 * plan.vector)
         return fit and bases and other.stride(0) % plan.vector == 0
-    if isinstance(plan, Packed):
-        fit = (
-            x.dim() == 2 and x.shape[-2] == plan.count and without_gaps(y) and y.data_ptr() % CHUNK_BYTES == 0
-        )
-        short = plan.count * x.stride(0) < 2**31
-        vectors = (x.shape[-1] | x.stride(0) | x.data_ptr() // 2) % plan.vector == 0
-        return fit and short and vectors
-    if isinstance(plan, FewRows | FewColumns):
-        whole = y if isinstance(plan, FewRows) else x
-        run = x.dim() == 2 and without_gaps(whole) and whole.data_ptr() % CHUNK_BYTES == 0
+    if isinstance(plan, FewRows):
+        run = x.dim() == 2 and without_gaps(y) and y.data_ptr() % CHUNK_BYTES == 0
         return run and x.numel() < 2**31
+    if isinstance(plan, FewColumns):
+        return x.dim() == 2 and without_gaps(x) and x.numel() < 2**31
     if isinstance(plan, Whole):
         m, n = x.shape[-2:]
         return (

@@ -104,7 +104,8 @@ class FewColumns(NamedTuple):
     """`count` columns of `x`; a block stores `rows` of each, a multiple of 64 that divides 64 * `warps`.
 
     `align`: elements of `y` that no two blocks share a run of, a divisor of 256 * `warps` / `rows`; 0 if the
-    rows of `y` start on 16 bytes. `slope`: the pitch of `y` modulo 8. `fetch`: as for `FewRows`.
+    rows of `y` start on 16 bytes. `slope`: the pitch of `y` modulo 8. `loose`: `x` may start anywhere.
+    `fetch`: as for `FewRows`.
     """
 
     count: int
@@ -112,6 +113,7 @@ class FewColumns(NamedTuple):
     warps: int = 8
     align: int = 0
     slope: int = 0
+    loose: bool = False
     fetch: bool = False
 
     @property
@@ -141,18 +143,23 @@ class FewColumns(NamedTuple):
 
     @property
     def pitch(self) -> int:
-        """Chunks from run to run in shared memory: an odd number, against bank conflicts."""
-        return self.count | 1
+        """Chunks from run to run in shared memory: an odd number, against bank conflicts, if that can be."""
+        return self.count if self.loose else self.count | 1
+
+    @property
+    def chunks(self) -> int:
+        """Of `x`, that a block loads: one more where they may start in the middle of one."""
+        return self.runs * self.count + self.loose
 
     @property
     def passes(self) -> int:
         """Chunks of `x` that a thread loads."""
-        return -(-self.runs * self.count // self.threads)
+        return -(-self.chunks // self.threads)
 
     @property
     def room(self) -> int:
         """Chunks in shared memory."""
-        return self.runs * self.pitch
+        return self.runs * self.pitch + self.loose
 
 
 def smem_bytes(plan: FewRows | FewColumns) -> int:
@@ -301,7 +308,7 @@ def transpose_few_columns(
     plan: cutlass.Constexpr,
     early: cutlass.Constexpr,
 ):
-    """As `transpose_few_rows`; element (n, m) of `y` is number start + n * ldy + m, the first of `x` 0."""
+    """As `transpose_few_rows`; (n, m) of `y` is number start + n * ldy + m. `x` starts at whole[0]."""
     tid, _, _ = cute.arch.thread_idx()
     block, _, _ = cute.arch.block_idx()
     smem = cutlass.memory.SmemAllocator().allocate_tensor(
@@ -311,12 +318,17 @@ def transpose_few_columns(
     low, high = max(m0 - plan.align, 0), min(m0 + plan.rows, m)
     if cutlass.const_expr(plan.fetch):
         run = CHUNK * plan.count
-        first, apart = cutlass.Int64(low) * plan.count, cutlass.Int64(run)
-        enter_fetching(early, residents(plan), x, first, apart, (high - low) >> 3, cutlass.Int32(run))
+        first = whole[0] + cutlass.Int64(low) * plan.count
+        enter_fetching(
+            early, residents(plan), x, first, cutlass.Int64(run), (high - low) >> 3, cutlass.Int32(run)
+        )
     else:
         enter(early)
-    origin = (block * (plan.rows // CHUNK) - plan.align // CHUNK) * plan.count
+    corner = whole[0] + cutlass.Int64(m0 - plan.align) * plan.count
+    origin = corner >> 3
     inner = high - low == plan.rows + plan.align
+    if cutlass.const_expr(plan.loose):
+        inner = inner and CHUNK * origin >= whole[0] and CHUNK * (origin + plan.chunks) <= whole[1]
     load_runs(x, in_slots(smem), origin, whole, inner, plan)
     cute.arch.cp_async_commit_group()
 
@@ -329,9 +341,10 @@ def transpose_few_columns(
     for k in cutlass.range_constexpr(CHUNK):
         row = plan.align - late + CHUNK * further + ((k + 2 * ahead) & 7)
         spaced = CHUNK * (plan.pitch - plan.count) * (row >> 3)
-        cells.append(cells_at(smem, row * plan.count + spaced + n1))
+        shift = cutlass.Int32(corner & 7) if plan.loose else 0
+        cells.append(cells_at(smem, row * plan.count + spaced + n1 + shift))
     here = y[None, ((place - late) >> 3) + further]
-    apart = divisible(ldy * plan.across, CHUNK)
+    next_columns = divisible(ldy * plan.across, CHUNK)
     m1 = m0 - late + CHUNK * further
     times = -(-plan.count // plan.across)
     cute.arch.cp_async_wait_group(0)
@@ -340,12 +353,12 @@ def transpose_few_columns(
         for i in cutlass.range_constexpr(times):
             if (i + 1) * plan.across <= plan.count or n1 + i * plan.across < plan.count:
                 store_wide(in_order(cells, i * plan.across, ahead, plan), here, "plain")
-            here = cute.make_tensor(here.iterator + apart, here.layout)
+            here = cute.make_tensor(here.iterator + next_columns, here.layout)
     else:
         for i in cutlass.range(times, unroll=1):
             if n1 + i * plan.across < plan.count:
                 taken = in_order(cells, i * plan.across, ahead, plan)
-                there = cute.make_tensor(here.iterator + i * apart, here.layout)
+                there = cute.make_tensor(here.iterator + i * next_columns, here.layout)
                 if m1 >= 0 and m1 + CHUNK <= m:
                     store_wide(taken, there, "plain")
                 else:
@@ -358,14 +371,14 @@ def transpose_few_columns(
 def load_runs(
     x: cute.Tensor,
     slots: cute.Tensor,
-    origin: cutlass.Int32,
+    origin: cutlass.Int64,
     whole: tuple[cutlass.Int64, cutlass.Int64],
     inner: cutlass.Boolean,
     plan: cutlass.Constexpr,
 ):
     """What a block loads, from chunk `origin` of `x` on; `inner`: `x` has all of it."""
     tid, _, _ = cute.arch.thread_idx()
-    count = plan.runs * plan.count
+    count = plan.chunks
     if inner:
         held = cute.make_rmem_tensor((CHUNK, plan.passes), x.element_type)
         write = cute.make_copy_atom(CopyUniversalOp(), x.element_type, num_bits_per_copy=128)
@@ -382,8 +395,8 @@ def load_runs(
         atom = cute.make_copy_atom(op, x.element_type, num_bits_per_copy=128)
         for i in cutlass.range(plan.passes, unroll=1):
             chunk = tid + i * plan.threads
-            here = cutlass.Int64(origin + chunk)
-            if chunk < count and here >= 0 and CHUNK * here < whole[1]:
+            here = origin + chunk
+            if chunk < count and CHUNK * (here + 1) > whole[0] and CHUNK * here < whole[1]:
                 load_chunk(atom, x, here, slots[None, run_slot(chunk, plan)], whole)
 
 
@@ -393,21 +406,17 @@ def run_slot(chunk, plan: FewColumns):
 
 
 def build_thin(plan: FewRows | FewColumns, early: bool = False) -> Kernel:
-    """Less than 2**31 elements; the side that is one run of memory starts on 16 bytes, the other anywhere."""
+    """Less than 2**31 elements. The side that is one run starts on 16 bytes, unless `plan.loose`."""
 
     @cute.jit
     def host(x: cute.Tensor, y: cute.Tensor, stream):
-        transpose, along, *args = in_thin(x, y, plan)
-        tiles, over = (
-            (plan.columns, 0) if transpose is transpose_few_rows else (plan.rows, max(plan.align - 1, 0))
-        )
+        transpose, tiles, *args = in_thin(x, y, plan)
+        percent = -(-100 * residents(plan) * smem_bytes(plan) // (1024 * SMEM_KIB))
         transpose(*args, plan, early).launch(
-            grid=((along + over + tiles - 1) // tiles, 1, 1),
+            grid=(tiles, 1, 1),
             block=(plan.threads, 1, 1),
             min_blocks_per_mp=residents(plan),
-            preferred_smem_carveout=min(
-                -(-100 * residents(plan) * smem_bytes(plan) // (1024 * SMEM_KIB)), 100
-            ),
+            preferred_smem_carveout=min(percent, 100),
             stream=stream,
             use_pdl=early,
         )
@@ -416,14 +425,17 @@ def build_thin(plan: FewRows | FewColumns, early: bool = False) -> Kernel:
 
 
 def in_thin(x: cute.Tensor, y: cute.Tensor, plan: FewRows | FewColumns) -> tuple[Any, ...]:
-    """The kernel, the extent that its blocks share, and what it takes before its plan."""
-    bytes_each = x.element_type.width // 8
-    none = cutlass.Int64(0)
+    """The kernel, its tiles, and what it takes before its plan."""
+    bytes_each, none = x.element_type.width // 8, cutlass.Int64(0)
+    start_x = x.iterator.toint() // bytes_each % CHUNK
+    (m, n), pitch_x, pitch_y = x.shape, x.stride[0], y.stride[0]
     if isinstance(plan, FewRows):
-        start = none if plan.slope is None else x.iterator.toint() // bytes_each % CHUNK
-        views, along, pitch = (aligned(x, start, CHUNK), aligned(y, none, CHUNK)), x.shape[1], x.stride[0]
-        whole = (start, start + reach(x))
-        return transpose_few_rows, along, *views, along, pitch, cutlass.Int32(start), whole
-    start = none if plan.align == 0 else y.iterator.toint() // bytes_each % plan.align
-    views, along, pitch = (aligned(x, none, CHUNK), aligned(y, start, CHUNK)), x.shape[0], y.stride[0]
-    return transpose_few_columns, along, *views, along, pitch, cutlass.Int32(start), (none, none + reach(x))
+        start = none if plan.slope is None else start_x
+        views, whole = (aligned(x, start, CHUNK), aligned(y, none, CHUNK)), (start, start + reach(x))
+        tiles = (n + plan.columns - 1) // plan.columns
+        return transpose_few_rows, tiles, *views, n, pitch_x, cutlass.Int32(start), whole
+    start_x = start_x if plan.loose else none
+    start = y.iterator.toint() // bytes_each % plan.align if plan.align else none
+    views, whole = (aligned(x, start_x, CHUNK), aligned(y, start, CHUNK)), (start_x, start_x + reach(x))
+    tiles = (m + max(plan.align - 1, 0) + plan.rows - 1) // plan.rows
+    return transpose_few_columns, tiles, *views, m, pitch_y, cutlass.Int32(start), whole

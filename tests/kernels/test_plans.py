@@ -17,7 +17,6 @@ from kernels.transpose.exchange import Exchange
 from kernels.transpose.fastest import transpose
 from kernels.transpose.flat import Flat
 from kernels.transpose.narrow import Narrow, Small
-from kernels.transpose.packed import Packed
 from kernels.transpose.plans import align_bytes, candidates
 from kernels.transpose.registers import Plan
 from kernels.transpose.shifted import Shifted
@@ -66,27 +65,29 @@ WHOLE = {Plan, Exchange, Blocks, *ANY}
         (Tensor(1024, 2043), Tensor(2043, 1024), ANY),
         (Tensor(1024, 2048, address=2), Tensor(2048, 1024), ANY),
         (Tensor(1024, 2048), Tensor(2048, 1024, pad=1), {Blocks, *ANY}),
-        (Tensor(3, 20001), Tensor(20001, 3), {Slim, Packed, *ANY}),
-        (Tensor(3, 20008), Tensor(20008, 3), {Slim, Packed, Blocks, *ANY}),
+        (Tensor(3, 20001), Tensor(20001, 3), {Slim, *ANY}),
+        (Tensor(3, 20008), Tensor(20008, 3), {Slim, Blocks, *ANY}),
         (Tensor(20008, 3), Tensor(3, 20008), {Slim, *ANY}),
-        (Tensor(9, 20001), Tensor(20001, 9), {FewRows, Packed, *ANY}),
-        (Tensor(9, 20001, pad=5), Tensor(20001, 9), {FewRows, Packed, *ANY}),
-        (Tensor(9, 20001, address=2), Tensor(20001, 9), {FewRows, Packed, *ANY}),
+        (Tensor(9, 20001), Tensor(20001, 9), {FewRows, *ANY}),
+        (Tensor(9, 20001, pad=5), Tensor(20001, 9), {FewRows, *ANY}),
+        (Tensor(9, 20001, address=2), Tensor(20001, 9), {FewRows, *ANY}),
         (Tensor(9, 20001), Tensor(20001, 9, address=2), ANY),
         (Tensor(9, 20001), Tensor(20001, 9, pad=5), ANY),
-        (Tensor(48, 20008), Tensor(20008, 48), {FewRows, Packed, Plan, Exchange, Blocks, *ANY}),
+        (Tensor(48, 20008), Tensor(20008, 48), {FewRows, Plan, Exchange, Blocks, *ANY}),
         (Tensor(49, 20008), Tensor(20008, 49), {FewRows, Blocks, *ANY}),
         (Tensor(513, 20008), Tensor(20008, 513), {Blocks, *ANY}),
         (Tensor(20008, 16), Tensor(16, 20008), {FewColumns, Slim, Plan, Exchange, Blocks, *ANY}),
         (Tensor(20008, 17), Tensor(17, 20008), {FewColumns, *ANY}),
         (Tensor(20008, 17), Tensor(17, 20008, pad=5, address=2), {FewColumns, *ANY}),
-        (Tensor(20008, 17, address=2), Tensor(17, 20008), ANY),
+        (Tensor(20008, 17, address=2), Tensor(17, 20008), {FewColumns, *ANY}),
+        (Tensor(20008, 20, address=2), Tensor(20, 20008), ANY),
         (Tensor(20008, 17, pad=1), Tensor(17, 20008), ANY),
         (Tensor(1, 99999), Tensor(99999, 1), {Flat, *ANY}),
         (Tensor(1, 99999, address=2), Tensor(99999, 1), ANY),
         (Tensor(9, 77, 129), Tensor(9, 129, 77), {Whole, *ANY}),
+        (Tensor(9, 200, 130), Tensor(9, 130, 200), ANY),
         (Tensor(9, 77, 129, pad=1), Tensor(9, 129, 77), ANY),
-        (Tensor(3, 20001, pad=5), Tensor(20001, 3), {Slim, Packed, *ANY}),
+        (Tensor(3, 20001, pad=5), Tensor(20001, 3), {Slim, *ANY}),
         (Tensor(3, 20001), Tensor(20001, 3, pad=5), ANY),
         (Tensor(9, 3, 20001), Tensor(9, 20001, 3), ANY),
         (Tensor(64, 64, last=2), Tensor(64, 64), {Narrow}),

@@ -158,7 +158,7 @@ def test_what_starts_early_touches_no_memory_before_the_kernel_ahead_has_ended(b
     for name in early:
         before, after = found[name]["ptx"].split("griddepcontrol.wait;")
         # To the L2, where the writes of the kernel ahead meet, but no nearer.
-        fetches = name in ("shifted", "rows, 2", "columns, 2")
+        fetches = name in ("shifted", "rows, 2", "columns, 2", "columns, loose")
         fetched = {"cp.async.bulk.prefetch.L2.global": 1} if fetches else {}
         assert matching(memory_ops(before), "(ld|st).global|cp") == fetched, name
         assert not matching(memory_ops(after), "cp.async.bulk"), name
@@ -242,6 +242,20 @@ def test_thin_matrices_of_any_pitch_move_every_bit(built, slope, along, off):
     args = (X + 2 * (off - start), Y, along, pitch, start, start, start + 20 * pitch + along)
     grid = (-(-along // 64), 1, 1)
     found, right = moved(built[1][f"rows, {slope}"]["ptx"], grid, args, 21, along, (pitch, 21), (off, 0))
+    assert (found == right).all()
+
+
+@pytest.mark.parametrize(("m", "off"), [(201, 0), (64, 3), (9, 13)])
+def test_few_columns_move_every_bit_wherever_they_start(built, m, off):
+    if "90" not in built[0]:
+        pytest.skip("compiled for sm_90a only")
+    plan, starts = THIN["columns, loose"], (off % 8, (off + 5) % 16)
+    grid = (-(-(m + plan.align - 1) // plan.rows), 1, 1)
+    bases = X + 2 * (off - starts[0]), Y + 2 * (off + 5 - starts[1])
+    pitch = m + (1 - m) % 8
+    args = (*bases, m, pitch, starts[1], starts[0], starts[0] + 21 * m)
+    ptx, pitches = built[1]["columns, loose"]["ptx"], (21, pitch)
+    found, right = moved(ptx, grid, args, m, 21, pitches, (off, off + 5))
     assert (found == right).all()
 
 
