@@ -234,9 +234,9 @@ def test_thin_matrices_of_any_pitch_move_every_bit(built, slope, along, off):
     plan = THIN[f"columns, {slope}"]
     start = off % plan.align
     grid = (-(-(along + plan.align - 1) // plan.rows), 1, 1)
-    args = (X, Y + 2 * (off - start), along, pitch, start, 0, along * 21)
-    pitches = 21, pitch
-    found, right = moved(built[1][f"columns, {slope}"]["ptx"], grid, args, along, 21, pitches, (0, off))
+    args = (X, Y + 2 * (off - start), along, pitch, start, 0, along * plan.count)
+    ptx, pitches = built[1][f"columns, {slope}"]["ptx"], (plan.count, pitch)
+    found, right = moved(ptx, grid, args, along, plan.count, pitches, (0, off))
     assert (found == right).all()
     start = off % 8
     args = (X + 2 * (off - start), Y, along, pitch, start, start, start + 20 * pitch + along)
