@@ -16,7 +16,7 @@ _SPACE = re.compile(
 )
 _ALIGNMENT = re.compile(r"(?:byte alignment |with )([0-9]+)(?:-byte alignment)?")
 _SPACES = {
-    "smem": "shared", "gmem": "global", "rmem": "register", "tmem": "tensor", "1": "global", "3": "shared", "6": "tensor", "7": "distributed shared",
+    "0": "generic", "smem": "shared", "gmem": "global", "rmem": "register", "tmem": "tensor", "1": "global", "3": "shared", "6": "tensor", "7": "distributed shared",
 }  # fmt: skip
 # What an operation asks for, in order, and how such an object is made.
 _WANTED = (
@@ -41,7 +41,8 @@ _WANTED = (
     (r"ValueType|Refinable|MaybeStatic|[Ii]nteger|[Ii]ntTuple|index|float|i32|i1\b|XTuple|tuple", "a number or a tuple of numbers", "Convert each entry before, cutlass.Int32(x)"),
 )  # fmt: skip
 _GIVEN = (
-    (r"!cute\.memref", "a tensor"), (r"!cute\.coord_tensor", "a coordinate tensor"), (r"!cute\.ptr", "a pointer"), (r"!llvm\.ptr", "a raw pointer"),
+    (r"!cute\.memref", "a tensor"), (r"!cute\.coord_tensor", "a coordinate tensor"), (r"!cute\.ptr", "a pointer"), (r"!llvm\.ptr<1>", "a pointer to global memory"), (r"!llvm\.ptr<3>", "a pointer to shared memory"),
+    (r"!llvm\.ptr", "a generic pointer"),
     (r"!cute\.composed_layout|!cute\.layout<\"S<", "a composed layout"), (r"!cute\.layout", "a layout"), (r"!cute\.shape", "a shape"), (r"!cute\.coord", "a coordinate"),
     (r"!cute\.tiled_mma|!cute_nvgpu\.atom\.\w*mma", "an MMA atom"), (r"!cute\.tiled_copy|!cute_nvgpu\.atom", "a copy atom"), (r"!cute\.int_tuple", "an integer tuple"),
     (r"vector<", "values in registers"), (r"i1$", "a Boolean"), (r"[su]?i[0-9]+$", "an integer"), (r"b?f[0-9]+", "a float"),
@@ -75,7 +76,7 @@ def told(said: str) -> tuple[str, str] | None:
 
 def _where(wanted: str) -> str:
     """In which memory, and aligned to how much, where the operation asks for it."""
-    space, alignment = _SPACE.search(wanted), _ALIGNMENT.search(wanted)
-    place = (_SPACES.get(space[1], space[1]) if space[1] else space[2]) if space else ""
-    at = f" in {place} memory" if place else ""
+    spaces, alignment = _SPACE.findall(wanted), _ALIGNMENT.search(wanted)
+    places = dict.fromkeys(_SPACES.get(number, number) or said for number, said in spaces)
+    at = f" in {' or '.join(places)} memory" if places else ""
     return at + (f" aligned to {alignment[1]} bytes" if alignment and alignment[1] != "1" else "")

@@ -139,7 +139,7 @@ def _room(words: str, helps: str) -> tuple[re.Pattern[str], str]:
 
 # What helps, by the operation ("cute.gemm"), or by the DSL's file and function. In order: the first that fits.
 ROOMS = (
-    _room(r"tma|bulk|cpasync|im2col",
+    _room(r"(?<![a-z])tma|bulk|cpasync|im2col",
      "A TMA copy takes tensors that tma_partition made of grouped modes, an mbarrier (tma_bar_ptr=) for loads, and a shared tile "
      "of the atom's own layout, with the swizzle in its pointer (allocate_tensor(dtype, layout.outer, byte_alignment=1024, swizzle=layout.inner)). " + TRACE),
     _room(r"tmem|tcgen05/copy",

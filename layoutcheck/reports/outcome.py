@@ -54,9 +54,9 @@ class Message(NamedTuple):
         return f"The operand types are missing. {PRINT_THEM if self.diagnostic.python else SHOW_TYPES}."
 
     def _explanation(self) -> Explanation | None:
-        from layoutcheck.sources.messages import explain  # its patterns cost more than they are used
+        from layoutcheck.sources.messages import explain, of_family  # patterns cost more than they are used
 
-        return explain(self.diagnostic.message)
+        return explain(self.diagnostic.message) or of_family(self.diagnostic.message)
 
 
 class Explained(NamedTuple):

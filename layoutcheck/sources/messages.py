@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from layoutcheck.algebra import parse_tree
+from layoutcheck.catalogue import reasons
 from layoutcheck.digits import is_number
 from layoutcheck.errors import InputError
 from layoutcheck.machine.dtypes import dtype
@@ -275,6 +276,14 @@ def explain(message: str) -> Explanation | None:
             evidence,
         )
     return None
+
+
+def of_family(message: str) -> Explanation | None:
+    """What a message without a wording of its own means, by its family; None for none."""
+    family = reasons.find(message)
+    if family is None:
+        return None
+    return Explanation("LC100", "the compiler refuses this copy", f"{family.cause} {family.helps}.")
 
 
 def _with_numbers(meaning: str, message: str, facts: dict[str, Any]) -> str:

@@ -12,6 +12,7 @@ import pytest
 
 from layoutcheck.catalogue import ENTRIES, answers, coded, installed, literals, operand_types, raised, reasons
 from layoutcheck.catalogue.guards import Guard
+from layoutcheck.cli import run
 
 LINES = (Path(__file__).parent.parent / "data" / "reported.jsonl").read_text().splitlines()
 REPORTED = [json.loads(line)["text"] for line in LINES]
@@ -265,3 +266,16 @@ def test_other_messages_name_no_operands_type() -> None:
         "expects the 'ab_dtype' Op parameter to be Float16",
     ):
         assert operand_types.told(said) is None, said
+
+
+def test_a_message_about_a_copy_without_its_types_has_its_family(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Messages of `cute.copy` are read by `sources`; what has no wording there is told by its family."""
+    pasted = tmp_path / "error.txt"
+    pasted.write_text(
+        "error: unknown: 'cute.copy' op bulk copy expected at least 128-bits, attempted copy bits 64"
+    )
+    assert run(["explain", str(pasted)]) == 1
+    said = " ".join(capsys.readouterr().out.split())
+    assert "moves whole units of 16 bytes" in said and "Pad the run to 16 bytes" in said

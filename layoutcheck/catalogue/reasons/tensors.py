@@ -29,7 +29,7 @@ REASONS = (
     ),
     reason(
         "tensor<...> doesn't have memspace",
-        r"doesn't have memspace|doesn't support load and store|unsupported tensor (?:type for print_tensor|for domain_offset)|unsupported iterator type",
+        r"doesn't have memspace|doesn't support load and store|unsupported tensor (?:type for print_tensor|for domain_offset)",
         "The tensor is not over memory that a thread can read: a coordinate tensor (cute.make_identity_tensor, the tensor of a TMA atom), a matrix descriptor, or tensor memory, which is moved by its own copies.",
         "Read coordinates by their entries (coords[i][0]); move tensor memory with a tcgen05 load atom (make_tmem_copy) into registers; make tensors with cute.make_tensor(pointer, layout)",
     ),
@@ -192,7 +192,7 @@ REASONS = (
     ),
     reason(
         "exp2: fastmath and approx are mutually exclusive. fastmath uses math/arith dialect (compiler decides lowering); approx emit NVVM intrinsics (exact instruction control).",
-        r"fastmath and .* are mutually exclusive|ftz requires approx=True|is scalar-only \(NVVM|NVVM math intrinsics require|is only supported for floating-point types",
+        r"fastmath and .* are mutually exclusive|ftz requires approx=True|is scalar-only \(NVVM|NVVM math intrinsics require",
         "A math function is lowered either by the compiler's choice (fastmath=True, vectors too) or to one instruction (approx, ftz, rnd), which takes one f32 or f64 number.",
         "Give one of the two: fastmath=True for vectors, approx=True (with ftz) for single Float32 numbers; convert integers and Float16 to Float32 first",
     ),
@@ -261,5 +261,17 @@ REASONS = (
         r"Unsupported value type for inttoptr",
         "inttoptr takes an integer of the running program; a Python integer, a tensor or a pointer is not one.",
         "Wrap the address: cutlass.Int64(address); on the host make_ptr(dtype, address, space) takes a Python integer",
+    ),
+    reason(
+        "exp2 is only supported for floating-point types",
+        r"is only supported for floating-point types",
+        "The function is one of floats, and its argument is an integer or a Boolean.",
+        "Convert it before: cute.math.exp2(x.to(cutlass.Float32)), or cutlass.Float32(x) for one number",
+    ),
+    reason(
+        "unsupported iterator type, got <class 'cutlass.cute.tensor._Tensor'>",
+        r"unsupported iterator type",
+        "cute.make_tensor(pointer, layout) takes where the memory begins: a pointer, or a coordinate for a coordinate tensor. A tensor, an integer or values stand there.",
+        "cute.make_tensor(tensor.iterator, layout) views a tensor's memory under another layout; make_ptr(dtype, address, space) makes a pointer of an address",
     ),
 )

@@ -278,4 +278,10 @@ REASONS = (
         "The tensor is in constant memory, which a kernel reads and does not write.",
         "Put what is written into global or shared memory",
     ),
+    reason(
+        "new register size must be multiple of 8",
+        r"new register size|setmaxregister|setmaxnreg",
+        "setmaxnreg gives each thread of a warp group a literal number of registers: a multiple of 8 from 24 to 256.",
+        "cute.arch.setmaxregister_increase(232) for consumers and setmaxregister_decrease(40) for producers; the sum over all warps stays within 65,536 registers",
+    ),
 )
