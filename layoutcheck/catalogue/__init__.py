@@ -62,8 +62,8 @@ _MOST_SIGNATURES = 3
 _SPACE = re.compile(r"\s+")
 _WRONGS = (
     "error", "fail", "exception", "fault", "abort", "fatal", "crash", "assert", "unable", "cannot", "unsupported", "not support",
-    "invalid", "illegal", "unreachable", "can't", "could not", "not found", "not installed", "no suitable",
-    "no such", "mismatch", "undefined",
+    "invalid", "illegal", "unreachable", "can't", "could not", "not found", "not installed", "unavailable",
+    "not available", "no suitable", "no such", "mismatch", "undefined",
 )  # fmt: skip
 _WRONG = re.compile(f"(?i){'|'.join(_WRONGS)}")
 _SAID = re.compile(r"\b(?:error|warning): (?:unknown: )?|\bop ")

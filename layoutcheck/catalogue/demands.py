@@ -56,7 +56,7 @@ DEMANDS = (
         "Run with CUDA_LAUNCH_BLOCKING=1 and read the first CUDA error of the log; a build with CUTLASS_DEBUG_TRACE_LEVEL=1 names the call that fails. Compare the GPU with those that the library is built for",
     ),
     _demand(
-        r"(?i)^(?!.*head_?dim).*?(?:\bSM ?_?\d{2,3}[af]?\b|\bcompute capability|\b(?:Hopper|Blackwell|Ampere|Ada|Turing|Volta)\b|\bGPUs? (?:with|of|newer|is|are|architectures?)|\barch(?:itecture)?s?\b|device capability)",
+        r"(?i)^(?!.*head_?dim).*?(?:\bSM ?_?\d{2,3}[af]?\b|\bcompute capability|\b(?:Hopper|Blackwell|Ampere|Ada|Turing|Volta)\b|\bGPUs? (?:with|of|newer|is|are|architectures?)|\barch(?:itecture)?s?\b|device capability|current (?:GPU|hardware|platform)|(?:this|your) (?:GPU|hardware)\b)",
         "The library has this kernel for certain GPUs only, or was built without the one at hand.",
         "Compare the GPU (nvidia-smi --query-gpu=compute_cap --format=csv) with the library's list; take another back end, or build the library with this architecture",
     ),

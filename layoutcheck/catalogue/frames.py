@@ -33,6 +33,7 @@ _LONGEST = 200  # characters of a message that are quoted
 _DSL_PACKAGES = ("nvidia_cutlass_dsl", "cutlass")
 _HUB = re.compile(r"huggingface/modules/|transformers_modules")
 _GENERATED = re.compile(r"torchinductor|torch_compile_cache|inductor_cache")
+_CALLED = re.compile(r"torch\.ops\.(\w+\.\w+)")
 # Frames that call and do not compute: torch's dispatch, Python's own machinery.
 _PLUMBING = re.compile(
     r"tvm_ffi/cython/|torch/(?:_ops|nn/modules/module|utils/_contextlib|autograd/function|_dynamo/eval_frame|fx/\w+|_compile)\.py|multiprocessing/|concurrent/|threading\.py"
@@ -52,9 +53,11 @@ _PASTE_ABOVE = "Paste the line above 'Exception raised from', which says what mu
 _ABOVE = re.compile(
     r"(?:[Ee]xception during processing !!!|hit an exception:|raised an exception:) (?P<said>(?!Traceback)\S.{5,900}?) Traceback \(most"
 )
-_ROOT = re.compile(r"(?i:root cause|caused by|reason): (?P<said>\S.{0,160}?)(?= - | File |$)")
+_ROOT = re.compile(
+    r"(?i:root cause|caused by|reason|not supported because): (?P<said>\S.{0,160}?)(?= - | File |$)"
+)
 _BEHIND = re.compile(
-    r" (?:During handling of|The above exception|Traceback \(most|File \S+:[0-9]|Error trace:|```|={8,}).*$"
+    r" (?:During handling of|The above exception|Traceback \(most|File \S+:[0-9]|Process \w+:|Error trace:|```|={8,}).*$"
 )
 _CUT = "The text has the frames of a traceback and not its last line, the one that names the exception."
 
@@ -199,7 +202,12 @@ def _whose(folded: str, frames: list[_Frame], kind: str) -> tuple[str, str]:
     if not frames:
         module = kind.split(".")[0] if "." in kind else ""
         return _by_name(module, folded) if module else _by_words(folded)
-    return _of_file(_deciding(frames).file, folded, kind)
+    last = _deciding(frames)
+    called = _CALLED.findall(folded) if _GENERATED.search(last.file) else []
+    owner = owners.of_path(called[-1]) if called else None  # the operator that Inductor's code calls
+    if owner:
+        return owner.name, f"{owner.project} answers what it raises"
+    return _of_file(last.file, folded, kind)
 
 
 def _of_file(file: str, folded: str, kind: str = "") -> tuple[str, str]:

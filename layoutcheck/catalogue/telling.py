@@ -22,7 +22,7 @@ _CLASSES = (
     ),
     (
         re.compile(
-            r"(?i)error\b|failed|failure|cannot|can't|could not|unable|invalid|illegal|unsupported|not supported|exception|abort|crash|undefined|mismatch|no such|not found|not installed|exceed|killed"
+            r"(?i)error\b|failed|failure|cannot|can't|could not|unable|invalid|illegal|unsupported|not supported|exception|abort|crash|undefined|mismatch|no such|not found|not installed|unavailable|not available|exceed|killed"
         ),
         False,
     ),

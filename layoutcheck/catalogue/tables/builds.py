@@ -103,7 +103,7 @@ ENTRIES = (
     ),
     known(
         "elsewhere.undefined-symbol",
-        r"undefined symbol: (?P<symbol>\w+)|DLL load failed|version `(?P<version>[\w.]+)' not found",
+        r"undefined symbol(?:: (?P<symbol>\w+)|\b(?!: ))|DLL load failed|version `(?P<version>[\w.]+)' not found",
         "a compiled extension does not fit a library that it loads {symbol}{version}",
         "It was built for another version of torch, CUDA or the C++ library, or without the file that defines the symbol: a kernel of an "
         "architecture that the build left out.",

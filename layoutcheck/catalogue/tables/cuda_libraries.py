@@ -45,7 +45,7 @@ ENTRIES = (
     ),
     known(
         "cuda.library-status",
-        r"(?P<library>CUSPARSE|CUSOLVER|CUFFT|CURAND|CUTENSOR|NVSHMEMX?|CUFILE|NPP)_(?:STATUS_)?(?P<status>(?!STATUS_SUCCESS|SUCCESS)(?:ERROR_)?[A-Z]{3}[A-Z_]+)\b|\b(?P<sparse>cu(?:SPARSE(?:Lt)?|SOLVER|FFT|RAND|TENSOR)) error",
+        r"(?P<library>CUSPARSE|CUSOLVER|CUFFT|CURAND|CUTENSOR|NVSHMEMX?|CUFILE|NPP)_(?:STATUS_|ERROR_|(?=INVALID_|ALLOC_FAILED|EXEC_FAILED|SETUP_FAILED|INTERNAL_ERROR))(?P<status>(?!SUCCESS)[A-Z]{3}[A-Z_]+)\b|\b(?P<sparse>cu(?:SPARSE(?:Lt)?|SOLVER|FFT|RAND|TENSOR)) error",
         "a CUDA library refuses a call: {library}{sparse} {status}",
         "NOT_INITIALIZED and ALLOC_FAILED are most often memory that ran out; INVALID_VALUE and NOT_SUPPORTED sizes, types, strides or addresses that it does not take; EXECUTION_FAILED and INTERNAL_ERROR a kernel that faults, often one before it; ARCH_MISMATCH a GPU that it has no code for.",
         "Print the arguments of the call, and read the library's page of that status at docs.nvidia.com; run with CUDA_LAUNCH_BLOCKING=1 to see whether an earlier kernel failed",

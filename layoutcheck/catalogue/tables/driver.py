@@ -152,6 +152,19 @@ ENTRIES = (
         ),
     ),
     known(
+        "cuda.kernel-guard",
+        r"[Tt]his kernel (?:only supports|is only for|requires) (?P<arch>sm_? ?[0-9]{2,3}[af]?|SM ?[0-9]{2,3})",
+        "the kernel stops itself: it is made for {arch} only, and runs on another GPU",
+        "The kernel's code compares __CUDA_ARCH__ and traps where it is another one; the launch then reports an unspecified failure. sm_120 and sm_121 are two architectures, and a guard for one excludes the other.",
+        "Build the library for {arch} alone, or take a version whose guard has the whole family; choose another back end until then. The library that launches the kernel answers it",
+        (
+            "This kernel only supports sm120. cudaErrorLaunchFailure: unspecified launch failure",
+            issue(9, "Avarok-Cybersecurity/dgx-vllm"),
+        ),
+        level="wrong",
+        instead_of=("cuda.launch-failure",),
+    ),
+    known(
         "cuda.launch-failure",
         r"(?i)unspecified launch failure|CUDA_ERROR_LAUNCH_FAILED|cudaError(?:Prior)?LaunchFailure|error code: 71[89]\b"
         r"|Warp Invalid PC|CUDA_ERROR_INVALID_PC|cudaErrorInvalidPc|invalid program counter|[Hh]ardware ?stack ?error|HARDWARE_STACK_ERROR"

@@ -75,6 +75,46 @@ ENTRIES = (
         level=ELSEWHERE,
     ),
     known(
+        "elsewhere.extension-missing",
+        r"Could not run '?(?P<op>\w+::\w+)'?(?: with arguments from the '(?P<backend>\w+)' backend)?|No such operator (?P<named>\w+::\w+)|'_OpNamespace' '(?P<space>\w+)' object has no attribute '(?P<member>\w+)'|wasn't buil[dt] with CUDA support"
+        r"|can't load C\+\+/CUDA extensions|WasNotBuiltException|Need to compile C\+\+ extensions",
+        "the compiled part of a library is not loaded, or lacks this operator: {op}{named}{space} {member}",
+        "PyTorch looks an operator up by name. The library's Python files are there, and its compiled extension is missing, was built for another torch, CUDA or Python or without CUDA, or without this operator: its import failed before, often with a warning only.",
+        "Look above for that warning, or print it: python -m xformers.info, python -c 'import vllm._C'. Install the wheel for the torch at hand (its version names torch and CUDA), or build it with this GPU's architecture; {project} answers it",
+        (
+            "NotImplementedError: Could not run 'xformers::efficient_attention_forward_cutlass' with arguments from the 'CUDA' backend.",
+            issue(2073, "AUTOMATIC1111/stable-diffusion-webui"),
+        ),
+        level=ELSEWHERE,
+        instead_of=("elsewhere.library-version", "dsl.no-member"),
+    ),
+    known(
+        "elsewhere.nvshmem",
+        r"nvshmem[^\n]{0,200}?non-zero status: (?P<status>[0-9]+)(?:: (?P<said>[^\n,]{3,60}))?|error in nvshmemi?_\w+|NVSHMEM (?i:error|warn)",
+        "NVSHMEM does not start: {said}",
+        "Its processes find each other over the network (bootstrap), and the GPUs each other over NVLink or InfiniBand. A rank is missing or waits, the addresses or interfaces do not reach each other, or the library is another one than the program was built with.",
+        "nvshmem-info -a on every node; NVSHMEM_DEBUG=INFO, and NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME, NVSHMEM_HCA_LIST name interfaces; one NVSHMEM version everywhere. NVIDIA/nvshmem answers it",
+        (
+            "nvshmemx_api.h:63: non-zero status: 7: Connection timed out, exiting...",
+            issue(150, "deepseek-ai/DeepEP"),
+        ),
+        level=ELSEWHERE,
+        instead_of=("elsewhere.network",),
+    ),
+    known(
+        "elsewhere.nccl-info",
+        r"NCCL INFO (?!.{0,60000}NCCL (?:WARN|ERROR|error))",
+        "NCCL tells what it uses; these lines are no error",
+        "NCCL_DEBUG=INFO prints each step. 'No plugin found (libnccl-net.so), using internal implementation' is the usual case: the plug-in is optional.",
+        "Look for lines with NCCL WARN, or for the first error of the other ranks; NVIDIA/nccl's guide explains the lines",
+        (
+            "NCCL INFO NET/Plugin : dlerror=libnccl-net.so: cannot open shared object file: No such file or directory No plugin found",
+            issue(143, "deepseek-ai/DeepEP"),
+        ),
+        level=ELSEWHERE,
+        general=True,
+    ),
+    known(
         "elsewhere.triton-cache",
         r"in (?P<kernel>\w+) KeyError: \('[0-9]-\.-",
         "Triton has not compiled {kernel} before, and its compile then fails",
