@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from docs import confirmations, lowered_results, public_code, reported, speed, versions
+from docs import confirmations, lowered_results, public_code, regressions, reported, speed, versions
 from docs.confirmations import row
 
 EVIDENCE = Path(__file__).parent / "evidence"
@@ -51,6 +51,7 @@ _PAGES = {
     "arch": ("which instruction ptxas takes for which target", "rules/lc108.md"),
     "speed": ("this project's speed beside that of others", "speed.md"),
     "catalogue": ("texts that the catalogue of errors had not seen, at the first try", "errors.md"),
+    "undone": ("what issues asked for, undone: the test of each item fails", "regressions.md"),
     "lint": ("how long the lint takes beside ruff, over three repositories", "lint.md"),
     "fixes": ("how quick verdicts and fixes are, and which broken programs --fix repairs", "trace.md"),
     "fixes_gpu": ("28 repaired programs launched on a GPU, bit by bit", "trace.md"),
@@ -118,6 +119,7 @@ def evidence_pages() -> dict[str, str]:
         "versions.md": versions.page(_read("versions")),
         "public-code.md": public_code.page(_read("history"), _read("public_code"), _read("quack_suite")),
         "speed.md": speed.page(*map(_read, ("speed", "lint", "trace", "numerics_speed"))),
+        "regressions.md": regressions.page(_read("undone")),
         "issue-2320.md": reported.page(_read("issue_2320_patches"), _read_if("issue_2320")),
     }
 

@@ -57,6 +57,10 @@ def test_a_static_layout_does_not_depend_on_run_time_strides() -> None:
     report = lc.check("(128,64):(64,1)", "(128,64):(64,1)", atom="universal", dtype="f16", bits=16,
                       thr="(32,4)", val="(4,2)", src_space="gmem", dst_space="smem")  # fmt: skip
     assert "run-time" not in report.text()
+    short = lc.check("(4):(1)", "(4):(64)", "cp.async", bits=128, dtype="bf16").text()
+    assert "run-time" not in short and short.count("4 more than the view has") == 2
+    open_ = lc.check("(8):(?)", "(8):(1)", "cp.async", bits=128, dtype="bf16").text()
+    assert "7 where the run-time strides put them" in open_ and "than the view has" not in open_
 
 
 def test_a_kernel_whose_banks_are_not_counted_is_no_success(

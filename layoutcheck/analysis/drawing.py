@@ -22,7 +22,8 @@ def drawing(analysis: Analysis) -> dict[str, Any]:
     """`{"elements", "element_bytes", "width_bytes", "src": side, "dst": side}`, of the first instruction.
 
     A side is `{"asked": [byte offset or None], "used": [byte offset]}`: offsets from the address of the
-    vector's first element; None where a run-time stride leaves it open. Empty where nothing is one vector.
+    vector's first element; None where a run-time stride leaves it open, fewer where the view has no more
+    elements. Empty where nothing is one vector.
     """
     copy = analysis.resolved if analysis.accepted else analysis.copy
     if isinstance(copy.src, OtherOperand) or isinstance(copy.dst, OtherOperand):
@@ -42,12 +43,9 @@ def drawing(analysis: Analysis) -> dict[str, Any]:
 
 
 def _asked(memref: Memref, n: int) -> list[int | None]:
-    """Byte offsets of the first n elements of the view by its layout."""
+    """Byte offsets of the first n elements of the view by its layout; fewer where it has no more."""
     shape = tuple(n if isinstance(extent, Dynamic) else extent for extent in flatten(memref.layout.shape))
     stride = flatten(memref.layout.stride)
     count = math.prod(shape)
-    offsets = [crd2idx(i, shape, stride) for i in range(n)]
-    return [
-        None if isinstance(offset, Dynamic) or i >= count else offset * memref.dtype.bits // 8
-        for i, offset in enumerate(offsets)
-    ]
+    offsets = [crd2idx(i, shape, stride) for i in range(min(n, count))]
+    return [None if isinstance(offset, Dynamic) else offset * memref.dtype.bits // 8 for offset in offsets]

@@ -36,16 +36,16 @@ def draw(drawing: dict[str, Any], style: Style, verb: str = "moves") -> list[str
     what = f"one instruction {verb} {width} B, {count} value{'s' * (count != 1)} of {size} B, byte by byte:"
     lines = [style(line, "bold") for line in style.wrap(what, "    ", "  ")]
     for side in ("src", "dst"):
-        lines += _side(side, drawing[side], size, min(width, count * size), style)
+        lines += _side(side, drawing[side], count, size, min(width, count * size), style)
     return lines
 
 
-def _side(name: str, side: dict[str, Any], size: int, span: int, style: Style) -> list[str]:
-    """The rows of one side: the values where the layout has them, then where the instruction has them."""
+def _side(name: str, side: dict[str, Any], count: int, size: int, span: int, style: Style) -> list[str]:
+    """The rows of one side: its values where the layout has them, then where the instruction has them."""
     lines: list[str] = []
     right = side["asked"] == side["used"]
     for kind, colour in (("asked", "cyan"), ("used", "green" if right else "red")):
-        for number, (start, cells) in enumerate(_rows(side[kind], size, span)):
+        for number, (start, cells) in enumerate(_rows(side[kind], count, size, span)):
             label = name if kind == "asked" and number == 0 else ""
             word = {"asked": "asked", "used": "moved"}[kind] if number == 0 else ""
             at = "" if start is None else f"{start:+}"
@@ -64,7 +64,7 @@ def windows(offsets: Iterable[int], span: int) -> list[int]:
     return starts
 
 
-def _rows(offsets: Sequence[int | None], size: int, span: int) -> list[tuple[int | None, str]]:
+def _rows(offsets: Sequence[int | None], count: int, size: int, span: int) -> list[tuple[int | None, str]]:
     """Windows of `span` bytes that hold the values, each a row of digits; what is left over in words."""
     cells: dict[int, str] = {}
     for value, offset in enumerate(offsets):
@@ -82,4 +82,6 @@ def _rows(offsets: Sequence[int | None], size: int, span: int) -> list[tuple[int
     unknown = sum(offset is None for offset in offsets)
     if unknown:
         rows.append((None, f"{unknown} where the run-time strides put them"))
+    if len(offsets) < count:
+        rows.append((None, f"{count - len(offsets)} more than the view has"))
     return rows

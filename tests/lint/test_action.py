@@ -69,7 +69,10 @@ def test_no_step_imports_from_the_checkout(tmp_path: Path, project: Path) -> Non
     for name in ("json", "pip", "layoutcheck", "sysconfig"):
         (project / f"{name}.py").write_text("open('ran', 'w')\n")
     python = tmp_path / "python"  # that installs nothing
-    python.write_text(f'#!/bin/sh\ncase "$*" in *"pip install"*) ;; *) exec {sys.executable} "$@" ;; esac\n')
+    python.write_text(
+        '#!/bin/sh\ncase "$*" in *"pip install"*) [ "$1" = -I ] || touch ran ;;'
+        f' *) exec {sys.executable} "$@" ;; esac\n'
+    )
     python.chmod(0o755)
     status, said = run_action(tmp_path, project, python=str(python))
     assert status == 1 and "LC267" in said

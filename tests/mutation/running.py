@@ -122,14 +122,22 @@ def _child(place: Path, tests: list[str], said: Path, stop: bool) -> int:
 
 
 class _Only:
-    """Of what is collected only these tests, in their order; the first that fails is written down."""
+    """Of what is collected only these tests, in their order; the first that fails is written down.
+
+    A test without parameters stands for all that it has, a file for all its tests.
+    """
 
     def __init__(self, tests: list[str], said: Path) -> None:
         self.order = {test: n for n, test in enumerate(tests)}
         self.said = said
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        items[:] = sorted((i for i in items if i.nodeid in self.order), key=lambda i: self.order[i.nodeid])
+        order = {item: self._place(item.nodeid) for item in items}
+        items[:] = sorted((i for i in items if order[i] is not None), key=lambda i: order[i] or 0)
+
+    def _place(self, test: str) -> int | None:
+        names = (test, test.partition("[")[0], test.partition("::")[0])
+        return next((self.order[name] for name in names if name in self.order), None)
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         if report.failed:
