@@ -52,7 +52,7 @@ def read_mma(text: str, atom_layout: str | None = None, permutation: str | None 
     with said_of("--atom-layout"):
         warps = ONE if atom_layout is None else _atoms(atom_layout)
     with said_of("--permutation"):
-        tilers = [None] * 3 if permutation is None else _permutation(permutation)
+        tilers: list[Layout | None] = [None] * 3 if permutation is None else _permutation(permutation)
     return made(one.atom, warps, tilers, text)
 
 
