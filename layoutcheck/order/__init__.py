@@ -13,7 +13,8 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
 
 from layoutcheck.dsl.lowered import argument_types
 from layoutcheck.dsl.lowered.arguments import Numbers
@@ -21,6 +22,7 @@ from layoutcheck.dsl.lowered.calls import numbers_of
 from layoutcheck.dsl.lowered.instructions import tma_transfers
 from layoutcheck.errors import InputError
 from layoutcheck.order.between import between_blocks
+from layoutcheck.order.boxes import outside_boxes
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.called import called
 from layoutcheck.order.events import WatchedKernel, kernels
@@ -28,7 +30,7 @@ from layoutcheck.order.never_written import never_written
 from layoutcheck.order.overlap import lost_stores
 from layoutcheck.order.problems import Undecided
 from layoutcheck.order.replays import Replays
-from layoutcheck.order.runs import SURPRISES, runs
+from layoutcheck.order.runs import SURPRISES, Cluster, runs
 from layoutcheck.order.tell import Teller
 from layoutcheck.order.tensor_memory import tensor_memory
 from layoutcheck.order.trips import trips
@@ -36,6 +38,7 @@ from layoutcheck.sources.mlir import without_locations
 from layoutcheck.sources.traced import OrderReport
 from layoutcheck.sources.traced_module import TracedModule
 
+Calls: TypeAlias = "tuple[Numbers | None, ...]"
 MOST_BLOCKS = 16  # of a cluster: the most that a GPU has
 TRIPS_SECONDS = 2.0  # of processor time, after which no further trip count is tried
 CALLED_SECONDS = 2.0  # the same for the program's calls
@@ -53,7 +56,8 @@ def check_module(module: TracedModule, lowered: str, problem: str, seconds: floa
         types = argument_types(_bare(module.text))
         watched = kernels(lowered, types)
         calls = numbers_of(module.calls, types, [kernel.name for kernel in watched])
-        found = [_kernel(kernel, module, budget, calls if len(watched) == 1 else ()) for kernel in watched]
+        alone = len(watched) == 1
+        found = [_kernel(kernel, module, budget, calls, alone) for kernel in watched]
         if not found:
             return OrderReport(module.kernel, module.arch, problem="the DSL's passes leave no kernel of it")
     except InputError as error:
@@ -78,8 +82,9 @@ def check_module(module: TracedModule, lowered: str, problem: str, seconds: floa
 
 
 def _kernel(
-    kernel: WatchedKernel, module: TracedModule, budget: Budget, calls: Sequence[Numbers | None]
+    kernel: WatchedKernel, module: TracedModule, budget: Budget, calls: Calls, alone: bool
 ) -> OrderReport:
+    """The order in a kernel; `alone`: no other kernel of the module writes what the calls' tensors hold."""
     name, arch = module.kernel, module.arch
     cluster = kernel.launch.cluster
     size = cluster[0] * cluster[1] * cluster[2]
@@ -98,8 +103,9 @@ def _kernel(
         if _within(kernel):
             replays.unchecked |= set(_never(kernel))
             _all_runs(kernel, module, replays, assumed)
-            if assumed:
+            if assumed and alone:
                 _called_runs(kernel, calls, replays)
+            _notes(kernel, replays, calls)
     except OutOfTime:
         late = f"the time budget of {budget.seconds:g} s was used up"
         part = f"; part of {replays.events:,} accesses and synchronisations was looked at"
@@ -133,7 +139,7 @@ def _all_runs(kernel: WatchedKernel, module: TracedModule, replays: Replays, ass
             replays.take(run)
 
 
-def _called_runs(kernel: WatchedKernel, calls: Sequence[Numbers | None], replays: Replays) -> None:
+def _called_runs(kernel: WatchedKernel, calls: Calls, replays: Replays) -> None:
     """Replay what blocks do in the program's calls, while nothing is wrong and for a limited time."""
     began = replays.budget.spent()
     for case, run in called(kernel, calls, replays.budget):
@@ -142,6 +148,18 @@ def _called_runs(kernel: WatchedKernel, calls: Sequence[Numbers | None], replays
             return
         replays.case = case
         replays.take(run)
+
+
+def _notes(kernel: WatchedKernel, replays: Replays, calls: Calls) -> None:
+    """What takes more evaluations or replays, and is told as notes only; while there is time."""
+    found = kernel.meanings.values()
+    with contextlib.suppress(OutOfTime, *SURPRISES, ArithmeticError):
+        if any(meaning.box for meaning in found):
+            block = kernel.watch(budget=replays.budget)
+            replays.tell(outside_boxes(kernel, block, calls, replays.budget), launched=True)
+        scopes = kernel.launch.cluster != (1, 1, 1) and any(meaning.facts.get("scope") for meaning in found)
+        if scopes and not replays.problem:
+            replays.tell(replays.narrow(Cluster(kernel, 0, replays.budget).watch()), launched=True)
 
 
 def _within(kernel: WatchedKernel) -> bool:

@@ -63,16 +63,19 @@ class Outcome:
     trying: bool = False  # it stopped with some warp at a trial that a run need not wait for
     stuck: frozenset[tuple[int, Operation | None, tuple[int, ...]]] = frozenset()  # who waits where, when
     behind: frozenset[int] = frozenset()  # the warps behind a loop that was cut
+    narrow: dict[tuple[int, int], Party] = field(default_factory=dict)  # that of `World`
 
 
 class Engine:
     """Runs the warps in turn; `backwards` begins with the last."""
 
     def __init__(
-        self, blocks: list[Watched], transfers: dict[str, tuple[int, int]], backwards: bool, budget: Budget
-    ) -> None:
+        self, blocks: list[Watched], transfers: dict[str, tuple[int, int]], backwards: bool, budget: Budget,
+        gathers: bool = False, by_scopes: bool = False,
+    ) -> None:  # fmt: skip
         self.budget = budget
         self.world = World(blocks, transfers, budget)
+        self.world.by_scopes, self.gathers = by_scopes, gathers
         self.accesses = Accesses(self.world)
         self.mbarriers = Mbarriers(self.world)
         self.globally = GlobalMemory(self.world)
@@ -134,6 +137,7 @@ class Engine:
                 if w.waits is not None
             ),
             frozenset(w.number for w in world.warps if self._past_cut(w)),
+            world.narrow,
         )
 
     def _past_cut(self, warp: Warp) -> bool:
@@ -206,7 +210,7 @@ class Engine:
             else:
                 self.accesses.add(warp, index, lanes)
             return True
-        if event.guarded or event.doubt:
+        if event.guarded or (event.doubt and not (event.gathers and self.gathers)):
             kind = event.meaning.kind
             if kind in _LEFT_OUT and "bar" not in event.meaning.facts:
                 self.world.skip(
@@ -280,9 +284,14 @@ def run(
     transfers: dict[str, tuple[int, int]],
     backwards: bool = False,
     budget: Budget | None = None,
+    gathers: bool = False,
+    by_scopes: bool = False,
 ) -> Outcome:
     """Replay the blocks. `transfers` are those of `tma_transfers`, by their site in the traced module.
 
+    `gathers`: cp.async is followed, too, where only what it reads is not known. `by_scopes`: arrivals at
+    another block's mbarrier that release to their own block hand over nothing.
+
     Raises OutOfTime where the time does not even reach for the beginning.
     """
-    return Engine(blocks, transfers, backwards, budget or Budget()).run()
+    return Engine(blocks, transfers, backwards, budget or Budget(), gathers, by_scopes).run()

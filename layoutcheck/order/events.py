@@ -120,7 +120,7 @@ class WatchedKernel:
         launch = replace(self.launch, index=block)
         sites = contents.sites if contents is not None else ()
         roots: Any = [
-            (op, [*m.operands, *(stored(op, m) if op in sites else ())], [])
+            (op, [*m.operands, *m.box, *(stored(op, m) if op in sites else ())], [])
             for op, m in self.meanings.items()
         ]
         machine, run = prepare(self.operation, launch, roots, recorded=lambda _op: "")
@@ -207,8 +207,10 @@ class Recorder:
         machine, events, out = self.machine, self.out.events, self.out
         token = self.token if meaning.kind == "mbar_token" else None
         results = [self.slots[value] for value in op.results]
+        box = [self.slots[value] for value in meaning.box]
 
         guard = slots[-1] if meaning.facts.get("guard") else None
+        copied = [slots[0], *([] if guard is None else [guard])] if meaning.kind == "cp_async" else []
         deciding = op.name == "llvm.load" and self.levels.get(op.results[0]) == NUMBER
         after = self._after(op, meaning, deciding)
 
@@ -230,6 +232,9 @@ class Recorder:
                         machine.iterations, self.doubt(trust), self.doubt(machine.guard), len(events),
                         trust | machine.guard,
                     )  # fmt: skip
+                    event.gathers = event.doubt and bool(copied) and not self.doubt(self._behind(copied))
+                    if box and not self.reasons.guessed(self._behind(box)):
+                        event.box = tuple(number(machine.values[slot]) for slot in box)
                     events.append(event)
                     if deciding:
                         out.deciding.append(event)
@@ -286,6 +291,13 @@ class Recorder:
             machine.provenance[out] = 0
 
         return run
+
+    def _behind(self, slots: list[int]) -> int:
+        """What numbers and the branches around them rest on."""
+        trust = self.machine.guard
+        for slot in slots:
+            trust |= self.machine.provenance[slot]
+        return trust
 
     def doubt(self, trust: int) -> bool:
         """Whether a single thread's own loaded value is behind it."""

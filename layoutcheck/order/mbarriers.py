@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from layoutcheck.order.clocks import HAPPENED, Clock
 from layoutcheck.order.problems import Party, Problem
 from layoutcheck.order.replay import Warp, World
@@ -61,11 +63,20 @@ class Mbarriers:
                 barrier.expected.append((party, sum(operand)))
             if place[0] != warp.block:
                 self.world.remote[place[0], warp.number] = (int(clock[HAPPENED, warp.number]), party)
+                if event.meaning.facts.get("scope"):
+                    self.world.narrow.setdefault((warp.block, place[0]), party)
             count = len(group) if form == "tx" or not operand else sum(operand)
             if form == "drop":
                 barrier.count -= count
-            self.come(barrier, clock, count, party)
+            self.come(barrier, self._released(warp, place[0], event, clock), count, party)
         return True
+
+    def _released(self, warp: Warp, block: int, event: Event, clock: Clock) -> Clock:
+        """What an arrival hands over; in a replay by scopes only to blocks that its scope includes."""
+        if not self.world.by_scopes or block == warp.block or not event.meaning.facts.get("scope"):
+            return clock
+        fenced = self.world.fenced.get(warp.number)
+        return np.zeros_like(clock) if fenced is None else fenced
 
     def come(self, barrier: Mbarrier, clock: Clock, count: int, party: Party) -> None:
         """`count` arrivals at once."""

@@ -58,7 +58,7 @@ class Meaning:
 
     `size` in bytes, `count` a group's number or lanes; `facts` whatever else the kind needs. `site` is the
     tag of the traced operation that it comes from. `made` are the MMAs of inline PTX. `reads` and `sets` are
-    the wgmmas whose registers it accesses.
+    the wgmmas whose registers it accesses. `box` are the tensor map of a TMA load and its coordinates.
     """
 
     kind: str
@@ -72,6 +72,7 @@ class Meaning:
     made: tuple[Multiplication, ...] = ()
     reads: list[Operation] = field(default_factory=list)
     sets: list[Operation] = field(default_factory=list)
+    box: list[Value] = field(default_factory=list)
 
 
 def describe(op: Operation) -> Meaning | None:
@@ -178,7 +179,9 @@ def _mbarrier(op: Operation) -> Meaning | None:
         return Meaning("mbar_invalid", op.operands[:1], space_of(op.operands[0]))
     if name.startswith("arrive"):
         kind = "tx" if "expect_tx" in name else "drop" if "drop" in name else ""
-        return Meaning("mbar_arrive", op.operands[:2], space_of(op.operands[0]), facts={"form": kind})
+        scope = "block" if "<cta>" in op.attributes.get("scope", "") else ""
+        facts = {"form": kind, "scope": scope}
+        return Meaning("mbar_arrive", op.operands[:2], space_of(op.operands[0]), facts=facts)
     if name in ("expect_tx", "complete_tx"):
         return Meaning("mbar_expect", op.operands[:2], space_of(op.operands[0]), facts={"form": name})
     if name.startswith(("try_wait", "test", "wait")):  # by state: the state of the arrival is not followed
@@ -229,8 +232,9 @@ def _bulk(op: Operation) -> Meaning | None:
         facts = {"tensor": "yes", "multicast": "yes" if masks else ""}
         facts["pair"] = "yes" if "cta_2" in op.attributes.get("group", "") else ""
         return Meaning(
-            "bulk_load", [op.operands[0], op.operands[n], *masks], space_of(op.operands[0]), facts=facts
-        )
+            "bulk_load", [op.operands[0], op.operands[n], *masks], space_of(op.operands[0]), facts=facts,
+            box=list(op.operands[1:n]),
+        )  # fmt: skip
     if name in TENSOR_STORES:
         reduce = {"tensor": "yes"}
         return Meaning("bulk_store", [op.operands[1]], space_of(op.operands[1]), facts=reduce)

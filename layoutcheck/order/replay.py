@@ -67,6 +67,8 @@ class World:
         self.exits: dict[int, Any] = {}  # what each warp knew when it exited
         self.remote: dict[tuple[int, int], tuple[int, Party]] = {}  # (block reached, warp) -> its last access
         self.fenced: dict[int, Clock] = {}  # warp -> what it knew at its last fence
+        self.narrow: dict[tuple[int, int], Party] = {}  # (from, to): an arrival released to `from` alone
+        self.by_scopes = False  # such arrivals hand over nothing
         self.loose: dict[int, int] = {}  # warp -> lanes that have written since its lanes met
         self.ranks = {block.launch.rank: number for number, block in enumerate(blocks)}
         self.rank_table = np.array([self.ranks.get(rank, -1) for rank in range(256)], np.int64)

@@ -14,6 +14,8 @@ from layoutcheck.order.watched import Watched
 from layoutcheck.sources.traced import KernelFinding
 
 _SYMPTOMS = ("LC508", "LC510")  # also what becomes of a kernel after something else went wrong
+_USED = ("race", "not-complete")
+_WRITTEN = ("write", "matrix_write", "cp_async")  # by threads of a block
 _ENDLESS = ("deadlock", "bytes-never-arrive", "too-many-arrivals")
 
 
@@ -72,13 +74,32 @@ class Replays:
         if run.given:
             self.problem = ""  # the kernel could be followed without
 
-    def tell(self, problems: list[Problem]) -> None:
-        """Keep problems as findings, one for each code and pair of lines."""
+    def narrow(self, blocks: list[Watched]) -> list[Problem]:
+        """What one block writes and another one uses, ordered only by arrivals of too narrow a scope.
+
+        Two replays differ in these arrivals alone: one breaks off what they order. Raises OutOfTime.
+        """
+        usual = run(blocks, self.transfers, False, self.budget, gathers=True)
+        if not usual.narrow or usual.stopped:
+            return []
+        by_scopes = run(blocks, self.transfers, False, self.budget, gathers=True, by_scopes=True)
+        known = {_key(one) for one in usual.problems}
+        found = []
+        for one in by_scopes.problems:
+            if one.kind not in _USED or _key(one) in known or one.first is None or one.second is None:
+                continue
+            arrival = by_scopes.narrow.get((one.first.block, one.second.block))
+            if arrival is not None and one.first.event.meaning.kind in _WRITTEN:
+                found.append(replace(one, kind="narrow-release", parties=[arrival]))
+        return found
+
+    def tell(self, problems: list[Problem], launched: bool = False) -> None:
+        """Keep problems as findings, one for each code and pair of lines; `launched`: of it as it is."""
         for one in self.teller.findings(problems):
             key = (one.code, *((p.where.file, p.where.line) for p in one.places[:2]))
-            if self.case and key not in self.findings:
+            if self.case and not launched and key not in self.findings:
                 one = replace(one, message=f"{one.message} It happens with {self.case}.")
-            elif len(self.trips) > 1 and key not in self.findings:
+            elif len(self.trips) > 1 and not launched and key not in self.findings:
                 one.evidence["trips"] = self.trips[-1]
                 usual, now = self.trips[0], self.trips[-1]
                 when = f"trip count {now}, not at {usual}" if now != usual else "other sizes of the problem"
@@ -91,6 +112,10 @@ class Replays:
         if any(f.severity == "wrong" and f.code not in _SYMPTOMS for f in kept):
             kept = [f for f in kept if f.code not in _SYMPTOMS]  # their cause is told
         return tuple(kept)
+
+
+def _key(problem: Problem) -> tuple[object, ...]:
+    return problem.kind, *(p and p.event.meaning.op for p in (problem.first, problem.second))
 
 
 def _counts(problem: Problem, blocks: list[Watched], outcome: Outcome) -> bool:

@@ -39,6 +39,8 @@ class Event:
     rests: int = 0
     words: tuple[Number | None, ...] = ()  # it stores them, or is taken to load them: see `contents`
     based: Rests = frozenset()  # what these words rest on
+    gathers: bool = False  # the doubt is only of what a cp.async reads, and not of where it goes
+    box: tuple[Number, ...] = ()  # the tensor map of a TMA load, and its coordinates
 
     def number_of(self, operand: int, thread: int) -> int:
         """The number of an operand for one thread."""

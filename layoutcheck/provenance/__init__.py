@@ -23,6 +23,7 @@ from layoutcheck.dsl.lowered.record import Mask
 from layoutcheck.errors import InputError
 from layoutcheck.operands import check_operands, multiplies, rearranges
 from layoutcheck.order import MOST_BLOCKS, Undecided
+from layoutcheck.order.boxes import tensor_maps
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.events import WatchedKernel, kernels
 from layoutcheck.provenance.contract import judge
@@ -33,7 +34,7 @@ from layoutcheck.provenance.matrix import is_product
 from layoutcheck.provenance.moved import Moves, misplaced
 from layoutcheck.provenance.opaque import opaque
 from layoutcheck.provenance.products import Products
-from layoutcheck.provenance.replay import Replay, tensor_maps
+from layoutcheck.provenance.replay import Replay
 from layoutcheck.provenance.schedule import schedule
 from layoutcheck.provenance.tell import told
 from layoutcheck.provenance.tensors import tensors

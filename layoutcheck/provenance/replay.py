@@ -14,11 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutcheck.atoms.tma.descriptor import SPAN_BYTES, SWIZZLES, Descriptor
-from layoutcheck.atoms.tma.words import decode
 from layoutcheck.dsl.lowered import spaces
 from layoutcheck.dsl.lowered.matrices import matrix_register, transposed_register
 from layoutcheck.dsl.lowered.record import Mask, Number
-from layoutcheck.errors import InputError
 from layoutcheck.provenance.deeds import Deed, Followed
 from layoutcheck.provenance.fragments import matrix_bytes
 from layoutcheck.provenance.moved import Moves, pair
@@ -358,18 +356,3 @@ class Replay:
             inside = (inside[None, :] & ((at >= 0) & ((at < extent) | endless))[:, None]).reshape(-1)
         labels = (address[:, None] + np.arange(size)) * inside[:, None]
         return first, np.arange(labels.size, dtype=np.int64), labels.reshape(-1)
-
-
-def tensor_maps(given: Any) -> dict[int, Descriptor | None]:
-    """The tensor maps among a kernel's arguments, by the address that the kernel sees each at."""
-    found: dict[int, Descriptor | None] = {}
-    for i, (value, _) in enumerate(given):
-        while isinstance(value, tuple) and len(value) == 1:
-            value = value[0]
-        if isinstance(value, tuple) and len(value) == 16 and all(isinstance(x, int) for x in value):
-            words, place = [x & ((1 << 64) - 1) for x in value], spaces.passed_at(i)
-            try:
-                found[place] = decode(words)
-            except InputError:
-                found[place] = None
-    return found

@@ -264,6 +264,29 @@ def peers(target: cute.Pointer, how: Constexpr):
 
 
 @cute.kernel
+def told(target: cute.Pointer, how: Constexpr):
+    """Each block writes to the other's shared memory and arrives there; 1: at the scope of its own."""
+    thread, _, _ = arch.thread_idx()
+    rank = arch.block_idx_in_cluster()
+    data, bar = buffer(THREADS), barriers(1)
+    if thread == 0:
+        arch.mbarrier_init(bar, 1)
+    arch.mbarrier_init_fence()
+    arch.cluster_arrive()
+    arch.cluster_wait()
+    put(arch.map_dsmem_ptr(data.iterator, rank ^ 1) + thread, rank)
+    arch.sync_threads()
+    if thread == 0:
+        if const_expr(how == 0):
+            arch.fence_acq_rel_cluster()
+        arch.mbarrier_arrive(bar, rank ^ 1)
+    arch.mbarrier_wait(bar, 0)
+    (target + thread).store(data[thread])
+    arch.cluster_arrive()
+    arch.cluster_wait()
+
+
+@cute.kernel
 def handover(work: cute.Pointer, target: cute.Pointer, how: Constexpr):
     """Each block writes a line of global memory and reads that of the next block."""
     thread, _, _ = arch.thread_idx()
@@ -476,6 +499,11 @@ def run_peers(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
 
 
 @cute.jit
+def run_told(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
+    told(target, how).launch(grid=(2, 1, 1), block=(THREADS, 1, 1), cluster=(2, 1, 1))
+
+
+@cute.jit
 def run_neighbours(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
     neighbours(source, target, how).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
 
@@ -539,8 +567,8 @@ def run_requests(source: cute.Tensor, target: cute.Tensor, how: Constexpr):
 
 
 VARIANTS = {"neighbours": 3, "stages": 5, "bulk": 9, "store": 4, "groups": 3, "multiply": 6,
-            "workspace": 3, "peers": 3, "handover": 4, "sized": 2, "strided": 2, "signals": 3, "turns": 2,
-            "overlapped": 3, "scheduled": 5, "flags": 4, "requests": 1}  # fmt: skip
+            "workspace": 3, "peers": 3, "told": 2, "handover": 4, "sized": 2, "strided": 2, "signals": 3,
+            "turns": 2, "overlapped": 3, "scheduled": 5, "flags": 4, "requests": 1}  # fmt: skip
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or VARIANTS:

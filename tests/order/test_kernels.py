@@ -90,6 +90,7 @@ EXPECTED = {
         2: [("LC504", "llvm.store", "data[thread])"), ("LC504", "data[thread])", "llvm.store"),
             ("LC513", "llvm.store")],
     },
+    "told": {0: [], 1: []},
     "turns": {
         0: [],
         1: [("LC510", "barrier_id=1 + tile", "barrier_id=5")],
@@ -165,6 +166,17 @@ def test_a_bulk_store_that_still_reads_at_the_end_is_a_note(traced: Trace) -> No
     notes = [[f for f in each.findings if f.code == "LC521"] for each in reports(traced, "store")]
     assert [[f.severity for f in each] for each in notes] == [[], [], [], ["note"]]
     assert "CopyBulkS2GOp" in LINES[notes[3][0].places[0].where.line - 1]
+
+
+def test_an_arrival_of_block_scope_at_another_block_is_a_note(traced: Trace) -> None:
+    notes = [[f for f in each.findings if f.code == "LC527"] for each in reports(traced, "told")]
+    assert [[f.severity for f in each] for each in notes] == [[], ["note"]]
+    words = ("llvm.store", "data[thread]", "mbarrier_arrive(bar, rank ^ 1)")
+    places = notes[1][0].places
+    assert all(w in LINES[p.where.line - 1] for w, p in zip(words, places, strict=True))
+    assert places[0].block != places[1].block and places[2].block == places[0].block
+    assert not [f for name in ("peers", "handover") for each in reports(traced, name) for f in each.findings
+                if f.code == "LC527"]  # fmt: skip
 
 
 def test_words_name_the_missing_statement(traced: Trace) -> None:
