@@ -3,14 +3,17 @@
     layoutcheck ci --yes --no-cache --arch sm_90a,sm_100a --format json --output JSON --fail-on none
     python -m benchmarks.ci_evidence owner/name@commit=JSON ... --output docs/evidence/public_code.json
 
-What the output holds of other repositories stays.
+What the output holds of other repositories stays. With `--checkout owner/name@commit=FOLDER` the functions that no
+program calls are looked up there, for reports that were written before `ci` named them.
 `benchmarks/looked_at.json` holds what a person said of a finding, by repository, place and code: whether it
-is so, and why.
+is so, and why. `benchmarks/site_causes.json` says, by repository and the beginning of a path, why copy sites
+there were not reached, where the report does not say it; the sites are counted here.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import re
 from collections import Counter
@@ -18,14 +21,57 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.evidence import head, write
+from layoutcheck.lint.cache import Cache
+from layoutcheck.lint.called import Called
+from layoutcheck.lint.files import collect
+from layoutcheck.lint.programs import discover
+from layoutcheck.linting import settings_for
 
 LOOKED_AT = Path(__file__).with_name("looked_at.json")
+CAUSES = Path(__file__).with_name("site_causes.json")
+UNCALLED, NOTEBOOK = "no program calls the function", "in a notebook, which is not run"
+UNTAKEN, UNKNOWN = "behind a condition that no kernel met", "not looked into"
 _PATH = re.compile(r" \(/[^)\s]*\)?")  # where a module lies
 _INSTALLED = re.compile(r"/\S*/(?:site|dist)-packages/")
 REPORTED = ("rejected", "wrong", "slow")
 
 
-def summary(name: str, found: dict[str, Any], looked_at: dict[str, dict[str, str]]) -> dict[str, Any]:
+def not_reached(counts: dict[str, Any], causes: dict[str, str]) -> dict[str, int]:
+    """How many copy sites were not reached, by their causes."""
+    uncalled, untaken = counts.get("uncalled", {}), counts.get("untaken", {})
+    found: Counter[str] = Counter()
+    for place, lines in uncalled.items():
+        found[NOTEBOOK if ".ipynb:" in place else UNCALLED] += len(lines)
+    found[UNTAKEN] += sum(map(len, untaken.values()))
+    known = {(place.rpartition(":")[0], line) for place, lines in uncalled.items() for line in lines}
+    known |= {(place, line) for at in (uncalled, untaken) for place, lines in at.items() for line in lines}
+    for path, lines in counts["never"].items():
+        begins = [start for start in causes if path.startswith(start)]
+        cause = causes[max(begins, key=len)] if begins else UNKNOWN
+        found[cause] += sum((path, line) not in known for line in lines)
+    return {cause: number for cause, number in found.most_common() if number}
+
+
+def uncalled(folder: Path, never: dict[str, list[int]]) -> dict[str, list[int]]:
+    """Of sites that were not reached, those in functions that no program calls, and those in notebooks."""
+    with contextlib.chdir(folder):
+        settings = settings_for(["."], None, None, None)
+        programs = discover(["."], settings, Cache(None, "outlines"))
+        tests = [case.path for case in programs if case.command[:2] == ("-m", "pytest")]
+        scripts = [case.path for case in programs if case.path not in tests]
+        known = Called({path: Path(path).read_bytes() for path in collect(["."], settings)}, tests, scripts)
+    found: dict[str, list[int]] = {}
+    for path, lines in never.items():
+        for line in lines:
+            name = known.uncalled(path, line)
+            if name or ".ipynb:" in path:
+                found.setdefault(f"{path}:{name}" if name else path, []).append(line)
+    return found
+
+
+def summary(
+    name: str, found: dict[str, Any], looked_at: dict[str, dict[str, str]], causes: dict[str, str]
+) -> dict[str, Any]:
     counts, runs = found["counts"], found["runs"]
     findings = []
     for one in found["findings"]:
@@ -39,6 +85,7 @@ def summary(name: str, found: dict[str, Any], looked_at: dict[str, dict[str, str
         "programs": len(runs),
         "built_kernels": sum(run["kernels"] > 0 for run in runs),
         **{key: counts[key] for key in ("kernels", "copies", "checked", "sites", "traced")},
+        "not_reached": not_reached(counts, causes),
         "address_sources": counts["address_sources"],
         "findings": findings,
         "not_seen": dict(ended.most_common()),
@@ -49,13 +96,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("reports", nargs="+", metavar="NAME=JSON")
     parser.add_argument("--output", type=Path, required=True)
+    parser.add_argument("--checkout", action="append", default=[], metavar="NAME=FOLDER")
     parser.add_argument("--device", help="where the programs ran, if not here, and for how long")
     given = parser.parse_args()
-    looked_at = json.loads(LOOKED_AT.read_text())
+    looked_at, causes = json.loads(LOOKED_AT.read_text()), json.loads(CAUSES.read_text())
     repositories = json.loads(given.output.read_text())["repositories"] if given.output.exists() else {}
+    folders = dict(word.rsplit("=", 1) for word in given.checkout)
     for word in given.reports:
         name, _, file = word.rpartition("=")
-        repositories[name] = summary(name, json.loads(Path(file).read_text()), looked_at)
+        found = json.loads(Path(file).read_text())
+        if name in folders:
+            found["counts"]["uncalled"] = uncalled(Path(folders[name]), found["counts"]["never"])
+        mine = causes.get(name.partition(" ")[0].partition("@")[0], {})
+        repositories[name] = summary(name, found, looked_at, mine)
     made = {
         **head("benchmarks.ci_evidence", **({"device": given.device} if given.device else {})),
         "repositories": repositories,

@@ -9,6 +9,8 @@ from typing import Any
 from docs.confirmations import row
 
 SIDES = ("before", "after")
+NOT_CALLED = ("no program calls the function", "in a notebook, which is not run")
+EARLIER = "run before causes were kept"
 _MOST_NAMED = 2
 _PAGE = """# Public code
 
@@ -51,13 +53,25 @@ site is counted. forge-cute-py and the rows below it were chosen by what they co
 had 60 to 240 s a program on two busy cores; software_pipelining_cute_dsl, fused_kernels_cutedsl and
 cutedsl-learning ran with DSL 4.5.2, whose names they use. Of ao, MSLK, slinoss, mamba and vibetensor only
 tests of CuTe kernels ran; vibetensor and MSLK's tests need libraries that were not built, mamba's tests
-tilelang. b-albar/machete was tried and is not listed: its suite puts functions of its own in the place of the
-DSL's, and was seen to build no kernel with DSL 4.5.2 and 4.8.1. quack's row ran on
-{suites} (`docs/evidence/quack_suite.json`). There the DSL lay outside of
+tilelang. Of b-albar/machete, which needs Python 3.12, DSL 4.5.2 and modules that an earlier run lacked, one file of
+tests ran. quack's rows ran on
+{suites} (`docs/evidence/quack_suite.json`). In the first of them the DSL lay outside of
 site-packages, where quack refuses epilogue functions (TypeError), and several of its files lost most of
 their tests. The row of cute-dsl-gemm-sm120 ran earlier, on 18 cores of such a host.
 
 {repositories}
+
+## Copy sites
+
+A copy site is a call in the source that copies. *Called* are the sites without those in functions that no
+program of the repository calls (by their names) and without those in notebooks, which `ci` does not run.
+*Reached* are the sites at which a traced kernel copies.
+
+{sites}
+
+Why the other sites were not reached:
+
+{causes}
 
 ## Each finding that was looked at by hand
 
@@ -84,6 +98,7 @@ def page(history: dict[str, Any], public: dict[str, Any], suites: dict[str, Any]
         "copy sites reached", "wrong", "slow", "looked at by hand",
     )  # fmt: skip
     findings = _head("place", "finding", "so?")
+    sites = _head("repository", "copy sites", "called", "reached", "of all", "of those called")
     for name, fix in history["fixes"].items():
         result = fix["verdict"] + (
             f": {fix['reason']}" if fix["reason"] and fix["verdict"] != "caught" else ""
@@ -112,6 +127,8 @@ def page(history: dict[str, Any], public: dict[str, Any], suites: dict[str, Any]
                 str(severities.count("slow")), str(looked),
             )
         )  # fmt: skip
+        if found["sites"]:
+            sites.append(_sites(name, found))
         findings += [
             row(f"{name.partition('@')[0]} {one['place']}", f"{one['code']} {one['title']}",
                 f"{one['looked_at']}: {one['why']}")
@@ -121,8 +138,34 @@ def page(history: dict[str, Any], public: dict[str, Any], suites: dict[str, Any]
         reports="".join(_reports(public)), summary=summary,
         subjects="\n".join(_subjects(history["fixes"].values())), fixes="\n".join(fixes),
         suites=suites["device"], repositories="\n".join(repositories),
+        sites="\n".join(sites), causes="\n".join(_causes(public["repositories"])),
         findings="\n".join(findings),
     )  # fmt: skip
+
+
+def _sites(name: str, found: dict[str, Any]) -> str:
+    """A repository's copy sites: how many are called, and how many were reached."""
+    left = found.get("not_reached", {})
+    called = found["sites"] - sum(left.get(cause, 0) for cause in NOT_CALLED)
+    shares = [f"{found['traced'] / of:.0%}" if of else "" for of in (found["sites"], called)]
+    return row(name, str(found["sites"]), str(called), str(found["traced"]), *shares)
+
+
+def _causes(repositories: dict[str, Any]) -> list[str]:
+    """Why copy sites were not reached: how many, and in which repositories."""
+    counts: Counter[str] = Counter()
+    places: dict[str, list[str]] = {}
+    for name, found in repositories.items():
+        missing = found["sites"] - found["traced"]
+        left = found.get("not_reached") or ({EARLIER: missing} if missing else {})
+        counts.update(left)
+        for cause, number in left.items():
+            places.setdefault(cause, []).append(f"{name.partition('@')[0]} {number}")
+    lines = _head("cause", "copy sites", "where")
+    return [
+        *lines,
+        *(row(cause, str(count), ", ".join(places[cause])) for cause, count in counts.most_common()),
+    ]
 
 
 def _told(verdicts: Counter[str]) -> tuple[int, int]:
