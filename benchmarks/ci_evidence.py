@@ -3,8 +3,8 @@
     layoutcheck ci --yes --no-cache --arch sm_90a,sm_100a --format json --output JSON --fail-on none
     python -m benchmarks.ci_evidence owner/name@commit=JSON ... --output docs/evidence/public_code.json
 
-What the output holds of other repositories stays. With `--checkout owner/name@commit=FOLDER` the functions that no
-program calls are looked up there, for reports that were written before `ci` named them.
+What the output holds of other repositories stays. With `--checkout owner/name@commit=FOLDER` the functions
+that no program calls are looked up there, for reports that were written before `ci` named them.
 `benchmarks/looked_at.json` holds what a person said of a finding, by repository, place and code: whether it
 is so, and why. `benchmarks/site_causes.json` says, by repository and the beginning of a path, why copy sites
 there were not reached, where the report does not say it; the sites are counted here.

@@ -53,8 +53,8 @@ site is counted. forge-cute-py and the rows below it were chosen by what they co
 had 60 to 240 s a program on two busy cores; software_pipelining_cute_dsl, fused_kernels_cutedsl and
 cutedsl-learning ran with DSL 4.5.2, whose names they use. Of ao, MSLK, slinoss, mamba and vibetensor only
 tests of CuTe kernels ran; vibetensor and MSLK's tests need libraries that were not built, mamba's tests
-tilelang. Of b-albar/machete, which needs Python 3.12, DSL 4.5.2 and modules that an earlier run lacked, one file of
-tests ran. quack's rows ran on
+tilelang. Of b-albar/machete, which needs Python 3.12, DSL 4.5.2 and modules that an earlier run lacked, one
+file of tests ran. quack's rows ran on
 {suites} (`docs/evidence/quack_suite.json`). In the first of them the DSL lay outside of
 site-packages, where quack refuses epilogue functions (TypeError), and several of its files lost most of
 their tests. The row of cute-dsl-gemm-sm120 ran earlier, on 18 cores of such a host.

@@ -23,6 +23,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from layoutcheck.dsl.choices import give_choices
 from layoutcheck.dsl.endings import pass_on, watch_exit, watch_isolated, watch_threads
 from layoutcheck.dsl.failed_tests import caught, watch_session, watch_tests
 from layoutcheck.dsl.observe import INTERNAL, Event, NotLaunched, version, watch
@@ -95,12 +96,18 @@ def begin() -> None:
     watch_session(lambda over: write(folder, {"kind": "session", "over": over}), whole)
     if whole:
         spread_tests()
+    if whole and first:
+        give_choices(lambda given: write(folder, {"kind": "note", "message": _given(given)}))
     stop = not options.get("launch", True)
     _watching.enter_context(watch(lambda event: _record(folder, event), stop=stop))
     write(
         folder,
         {"kind": "process", "python": platform.python_version(), "dsl": version(), "argv": sys.argv[:1]},
     )
+
+
+def _given(arguments: list[str]) -> str:
+    return f"run with the first choice of each argument: {' '.join([sys.argv[0], *arguments])}"
 
 
 def _test(folder: str, test: str, error: BaseException, launches: int) -> None:

@@ -1,0 +1,42 @@
+"""Arguments for a script that is run without any, where its parser lists what they may be.
+
+A required argument with `choices` gets the first of them. Where a required argument has none, nothing is
+given, and the script ends as it would.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from layoutcheck.dsl.imports import when_imported
+
+
+def give_choices(tell: Callable[[list[str]], None]) -> None:
+    """Have argparse take the first choices of a process without arguments, and `tell` them; from here on."""
+    when_imported("argparse", lambda module: _watch(module.ArgumentParser, tell))
+
+
+def _watch(parser: Any, tell: Callable[[list[str]], None]) -> None:
+    parse = parser.parse_known_args
+
+    def parse_known_args(self: Any, args: Any = None, namespace: Any = None) -> Any:
+        given = first_choices(self) if args is None and len(sys.argv) == 1 else []
+        if given:
+            tell(given)
+        return parse(self, given or args, namespace)
+
+    parser.parse_known_args = parse_known_args
+
+
+def first_choices(parser: Any) -> list[str]:
+    """The first choice of everything that a parser requires; none if something lists no single words."""
+    given: list[str] = []
+    for action in parser._actions:
+        if action.required:
+            listed = isinstance(action.choices, (list, tuple)) and action.choices
+            if not listed or action.nargs is not None:
+                return []
+            given += [*action.option_strings[-1:], str(action.choices[0])]
+    return given

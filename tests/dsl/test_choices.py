@@ -1,0 +1,62 @@
+"""Arguments that are made up for a script: the first of the choices that its parser lists, or none at all."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from layoutcheck.dsl.choices import first_choices
+from layoutcheck.dsl.trace import trace_script
+
+
+@pytest.mark.parametrize(
+    ("arguments", "given"),
+    [
+        ([("mode", {"choices": ["debug", "speed"]}), ("--size", {"type": int})], ["debug"]),
+        ([("--mode", {"choices": (8, 16), "required": True})], ["--mode", "8"]),
+        ([("mode", {"choices": ["debug"]}), ("size", {"type": int})], []),
+        ([("mode", {"choices": ["debug"], "nargs": "+"})], []),
+        ([("mode", {"choices": ["debug"], "nargs": "?"})], []),
+        ([("--mode", {"choices": ["debug"]})], []),
+    ],
+)
+def test_the_first_choice_is_given(arguments: list[tuple[str, dict[str, object]]], given: list[str]) -> None:
+    parser = argparse.ArgumentParser()
+    for name, options in arguments:
+        parser.add_argument(name, **options)  # type: ignore[arg-type]
+    assert first_choices(parser) == given
+
+
+def test_a_subcommand_is_not_made_up() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_subparsers(required=True).add_parser("run")
+    assert first_choices(parser) == []
+
+
+SCRIPT = """\
+import argparse
+parser = argparse.ArgumentParser()
+parser.add_argument("mode", choices=["debug", "speed"])
+mode = parser.parse_args().mode
+open("mode", "w").write(mode)
+"""
+
+
+@pytest.mark.parametrize(("words", "mode"), [([], "debug"), (["speed"], "speed")])
+def test_a_script_of_a_repository_gets_it(tmp_path: Path, words: list[str], mode: str) -> None:
+    """Where it was called with arguments, they are its own."""
+    (tmp_path / "s.py").write_text(SCRIPT)
+    found = trace_script(
+        "s.py", words, launch=False, cwd=str(tmp_path), output=subprocess.DEVNULL, timeout_s=60, spread=True
+    )
+    assert (tmp_path / "mode").read_text() == mode and not found.failures
+    told = [note for note in found.notes if note == "run with the first choice of each argument: s.py debug"]
+    assert len(told) == (not words)
+    (tmp_path / "mode").unlink()
+    left = trace_script(
+        "s.py", words, launch=False, cwd=str(tmp_path), output=subprocess.DEVNULL, timeout_s=60
+    )
+    assert (tmp_path / "mode").exists() is bool(words) and bool(left.failures) is not bool(words)
