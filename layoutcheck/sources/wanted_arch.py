@@ -9,7 +9,7 @@ from dataclasses import replace
 from layoutcheck.sources.traced import UNCOMPILED, Trace
 
 _REFUSED = re.compile(r"expects arch to be (?:one of \[[^\]]*?)?(?:[\w.]*\.)?(sm_[0-9]+[af]?)")
-_SKIPPED = re.compile(r"\bsm[_ ]?(9|10|11|12)(\d)a?\b", re.IGNORECASE)  # a test's reason
+_SKIPPED = re.compile(r"\bsm[_ ]?(9|10|11|12)([0-9])a?\b", re.IGNORECASE)  # a test's reason
 _NAMES = {"hopper": "sm_90a", "blackwell": "sm_100a"}
 _OF_THE_ARCH = (*UNCOMPILED, "raised", "test")  # kinds of failures
 
@@ -46,4 +46,4 @@ def _named(reason: str) -> Iterable[str]:
 
 
 def _generation(arch: str) -> int:
-    return int("".join(filter(str.isdigit, arch)))
+    return int(arch.strip("sm_af"))
