@@ -31,6 +31,7 @@ from layoutcheck.dsl.reads import reads, watch_reads
 from layoutcheck.dsl.spread import spread_tests
 from layoutcheck.places import in_library
 
+ROOTS = ("src", "python")  # folders of a repository that hold packages, which may not be installed
 FOLDER, OPTIONS = "LAYOUTCHECK_SPOOL", "LAYOUTCHECK_TRACE"
 MAX_MESSAGE = 4000
 _PR_SET_PDEATHSIG = 1
@@ -96,6 +97,7 @@ def begin() -> None:
     watch_session(lambda over: write(folder, {"kind": "session", "over": over}), whole)
     if whole:
         spread_tests()
+        sys.path += [str(Path(name).resolve()) for name in ROOTS if Path(name).is_dir()]
     if whole and first:
         give_choices(lambda given: write(folder, {"kind": "note", "message": _given(given)}))
     stop = not options.get("launch", True)

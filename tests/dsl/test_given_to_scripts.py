@@ -1,4 +1,4 @@
-"""Arguments that are made up for a script: the first of the choices that its parser lists, or none at all."""
+"""What a script of a repository gets beside its own: the first choices of its parser, packages in `src`."""
 
 from __future__ import annotations
 
@@ -60,3 +60,15 @@ def test_a_script_of_a_repository_gets_it(tmp_path: Path, words: list[str], mode
         "s.py", words, launch=False, cwd=str(tmp_path), output=subprocess.DEVNULL, timeout_s=60
     )
     assert (tmp_path / "mode").exists() is bool(words) and bool(left.failures) is not bool(words)
+
+
+def test_packages_that_are_not_installed_are_found_last(tmp_path: Path) -> None:
+    """In `src` and `python`, behind everything else: what is installed stays what it is."""
+    for folder, name in (("src", "here"), ("python", "there"), ("src", "pytest")):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        (tmp_path / folder / f"{name}.py").write_text("assert __name__ != 'pytest'\n")
+    (tmp_path / "s.py").write_text("import pytest, here, there\npytest.raises\n")
+    found = trace_script(
+        "s.py", launch=False, cwd=str(tmp_path), output=subprocess.DEVNULL, timeout_s=60, spread=True
+    )
+    assert found.failures == ()
