@@ -92,8 +92,8 @@ VARIANTS = {
     ),
     "few_rows": Variant(
         partial(build_thin, FewRows(33, 96, 6)),
-        "legal",
-        "33 rows: y as one run of 16-byte chunks",
+        "slow",
+        "33 rows: y as one run of 16-byte chunks; up to 3-way bank conflicts",
         most=(33, 2**31),
     ),
     "few_columns": Variant(
