@@ -22,6 +22,7 @@ _SPACES = {
 _WANTED = (
     (r"smem_?desc|descriptor types|descriptor iterator|memory descriptors|SmemDesc", "a matrix descriptor",
      "tiled_mma.make_fragment_A(sA) or make_fragment_B(sB) makes the descriptors of a shared tensor"),
+    (r"Prefetch", "the atom of a TMA load", "cpasync.make_tiled_tma_atom(op, tensor, smem_layout, tiler) makes it on the host; other copies have no prefetch"),
     (r"TMA tensor descriptor|Tensor Map|TmaDesc", "a pointer to a tensor map", "make_tiled_tma_atom makes atom and tensor map on the host"),
     (r"non-executable (?:copy atom|TMA)|TMA .*atom type|tma.*atom", "a TMA atom", "cpasync.make_tiled_tma_atom(op, tensor, smem_layout, tiler) makes it on the host"),
     (r"copy atom|CopyAtom|Tiled copy", "a copy atom", "cute.make_copy_atom(op, dtype, num_bits_per_copy=...) makes it, make_tiled_copy_tv tiles it"),

@@ -93,7 +93,7 @@ REASONS = (
         "JIT argument adapter for <class 'Tensor'> is already registered!",
         r"JIT argument adapter|lazy JIT argument|a fully-qualified 'module\.QualName'|callable must be provided for registering|Python type must be provided",
         "An adapter turns one Python type into arguments of compiled functions: each type has one adapter in a scope, named by the class, or by 'module.QualName' for a lazy one.",
-        "Register once per process (at import), or in a scope of its own",
+        "Register each type once, at import. A lazy one ('module.QualName') holds for the whole process: leave scope= away; two classes are told apart by scope= and used inside using_scope(...)",
     ),
     reason(
         "External prototype types mismatch, trying to call with (f32) -> (f32), got (i32) -> i32",

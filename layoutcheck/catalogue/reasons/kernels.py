@@ -64,7 +64,7 @@ REASONS = (
     ),
     reason(
         "[alignment] a requires the contiguous k dimension to be 16B aligned, but got k=100",
-        r"^\[alignment\]|TMA alignment is not validated",
+        r"^\[alignment\] (?!Invalid)|TMA alignment is not validated",
         "TMA reads rows of whole 16 bytes: the contiguous extent times the element's bytes is a multiple of 16 (8 elements of 16 bits). The majors are 'm' or 'k' for A, 'n' or 'k' for B, 'm' or 'n' for D.",
         "Pad the contiguous extent to a multiple of 16 bytes, or take a kernel that loads by cp.async",
     ),
@@ -274,5 +274,11 @@ REASONS = (
         "Pass 'A', 'B', 'SFA' or 'SFB', and cutlass.Int32(index)",
         where=r"cute/experimental",
         at="cute/experimental/utils.py:1",
+    ),
+    reason(
+        "[alignment] Invalid b_major: m, expected 'n' or 'k'",
+        r"Invalid [abd]_major",
+        "A major is the letter of the contiguous mode: 'm' or 'k' for A, 'n' or 'k' for B, 'm' or 'n' for D.",
+        "Pass the letter of the mode whose stride is 1; for row-major A (M, K) it is 'k'",
     ),
 )

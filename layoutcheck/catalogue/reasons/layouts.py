@@ -133,7 +133,7 @@ REASONS = (
     reason(
         "Expected rank(a) to be greater or equal than rank(b), but got (8, 4), (2, 2, 2)",
         r"Expected rank\(a\) to be greater or equal|Expected both inputs to be tuple|`b` to be a single integer when|inputs cannot be empty",
-        "round_up(a, b) rounds each entry of a up to a multiple of the entry of b: two integers, or tuples of which b is not the longer.",
+        "round_up(a, b) rounds each entry of a up to a multiple of the entry of b: two integers, or two tuples where b has at most as many entries as a.",
         "Give both as integers, or as tuples with one entry of b for each leading entry of a",
     ),
     reason(

@@ -8,6 +8,14 @@ _WHERE, _AT = r"task_scheduling", "experimental/task_scheduling/task.py:1"
 
 REASONS = (
     reason(
+        "PipelineGroup 'AB': member 'A' has no pipeline_config",
+        r"no pipeline_config|barrier_ptr not set",
+        "The members of a PipelineGroup are pipelined resources: each has a pipeline_config, and the group gets its barriers where it is registered.",
+        "Give the member that is named a PipelineConfig, and register the group with SmemAllocator.add_pipeline_group() before create()",
+        where=_WHERE,
+        at=_AT,
+    ),
+    reason(
         "PipelineGroup members have mismatched num_stages: 2 vs 3",
         r"PipelineGroup|[Gg]roup members|(?:Fork|Merge) members|FusedMerge|heterogeneous group|pipeline group mode|at the group level|on the group itself",
         "The members of a PipelineGroup share barriers: a fork has one producer and several consumers, a merge the reverse. Stages, strides, cluster layout, signaling and the side that they share are alike, and a schedule names the group for shared operations and group.member for the others.",

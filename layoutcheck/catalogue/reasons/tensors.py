@@ -95,7 +95,7 @@ REASONS = (
         "mode must be in the range [0, 2), got: 3",
         r"mode must be in the range \[0|gather/scatter (?:on|for)|source and index must have the same rank|index dimension \S+ must be less than|index and data must have the same shape|index must be integer TensorSSA|element type of data must be",
         "gather and scatter read or write along one mode of a plain, flat, static tensor of whole bytes. The index has the tensor's rank, at most its extents in the other modes, and integers; data has the index's shape and the tensor's type.",
-        "Count `mode` from 0 to rank - 1, flatten nested modes first (cute.coalesce, cute.flatten), and convert the index, index.to(cutlass.Int32)",
+        "Count `mode` from 0 to rank - 1, flatten nested modes first (cute.coalesce, cute.flatten), and convert the values: index.to(cutlass.Int32), data.to(tensor.element_type)",
     ),
     reason(
         "Expected value to be a vector type, got <class 'cutlass._mlir.ir.F32Type'>",

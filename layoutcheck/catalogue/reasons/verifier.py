@@ -10,6 +10,18 @@ _WORDS = "The words are the DSL's own: 'memref' is a tensor, 'rmem' registers, '
 
 REASONS = (
     reason(
+        "operand #0 must be PrefetchAtomTypeInterface or TiledCopyType with PrefetchAtomTypeInterface copy atom, but got '!cute_nvgpu.atom.universal_copy<f16>'",
+        r"PrefetchAtom",
+        "cute.prefetch brings a tile into L2 and takes a TMA load's atom with its coordinate tensor; other copies have no prefetch.",
+        "cute.prefetch(tma_atom, tAgA[...]) with the atom of make_tiled_tma_atom and the partition of its tensor",
+    ),
+    reason(
+        "failed to verify that `src` and `dst` are the same kind",
+        r"`?src`? and `?dst`? are the same kind|expects same kind for|unsupported recast_iter",
+        "Source and destination of one call are of different kinds: a tensor beside a coordinate tensor, a pointer beside a coordinate, a layout beside a shape.",
+        "Pass two of one kind; recast_ptr and recast_tensor take pointers and tensors of memory, not coordinates",
+    ),
+    reason(
         "expects C to have rank 2 or 3, but got C: '!cute.memref<f32, rmem, align<32>, \"((2,2),2,2,1):((1,2),4,8,0)\">'",
         r"expects (?:rank [0-9](?: or [0-9])? for|C to have rank|[A-D], [A-D] to have the same rank|rank [0-9] for|A's [MK] == |B's N == | ?B's N|at least one tensor for operand A)|expected exactly 1 frg|fail to form a gemm",
         "cute.gemm takes fragments (V, M, K) and (V, N, K) with an accumulator (V, M, N), the same without K, or single atoms (V). One of the operands has a mode more or less: a stage, a k tile or a sub-tile that was not sliced off; or M, N, K differ.",
@@ -238,7 +250,7 @@ REASONS = (
     ),
     reason(
         "operand #0 must be signless-non-zero-bitwidth-integer-like, but got 'f32'",
-        r"(?:signless|floating-point|integer)[\w-]*-like|must be (?:floating|signless)[\w -]*, but got|(?:lhs|rhs|operands?|result)\b.* (?:have|has) (?:the )?same (?:element )?type",
+        r"must be integer/(?:index/)?float type|(?:signless|floating-point|integer)[\w-]*-like|must be (?:floating|signless)[\w -]*, but got|(?:lhs|rhs|operands?|result)\b.* (?:have|has) (?:the )?same (?:element )?type",
         "The arithmetic has an operand of another kind: integers (shifts, bit operations, %) and floats (exp, division by /) are not mixed in one operation, and both sides have one type.",
         "Convert before the line: cutlass.Int32(x), x.to(cutlass.Float32); print type(x) of both sides",
     ),
@@ -256,7 +268,7 @@ REASONS = (
     ),
     reason(
         "requires attribute 'num_dp'",
-        r"failed to verify that (?!.*(?:lhs|rhs|operand|result)\b.*same (?:element )?type)|expects one of \{|requires (?:attribute|`next)|expected (?:string or keyword|keyword|SSA|type instead)|mode shorthand|bitfield|region terminator|must be a direct child|more than one block|Terminator of|property",
+        r"core\.bump_allocator|failed to verify that (?!.*(?:`src`|lhs|rhs|operand|result)\b.*same (?:element )?type)|expects one of \{|requires (?:attribute|`next)|expected (?:string or keyword|keyword|SSA|type instead)|mode shorthand|bitfield|region terminator|must be a direct child|more than one block|Terminator of|property",
         "The compiler's own IR is not well formed: an operation was built by one part of the DSL in a form that another part refuses. No layout or argument of yours has this word.",
         "Install nvidia-cutlass-dsl and its -libs packages in one version; shrink the function to the call that the place names, and report it to NVIDIA/cutlass",
     ),
