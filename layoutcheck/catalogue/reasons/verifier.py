@@ -153,7 +153,7 @@ REASONS = (
     ),
     reason(
         "cluster shape must contain at most 16 CTAs.",
-        r"mcast_layout must have|vmnk_layout and multicast_mode|multicast mode together|(?:preferred )?cluster[ _]shape (?:must|requires)|does not match the cluster product|malformed (?:preferred_)?cluster_shape|preferredClusterShape requires|Cluster (?:shape must be greater|dimensions and cluster)",
+        r"mcast_layout must have|vmnk_layout and multicast_mode|multicast mode together|(?:preferred )?cluster[ _]shape (?:must (?:be (?:a rank|static|set|divisible|larger|greater)|contain)|requires arch)|does not match the cluster product|malformed (?:preferred_)?cluster_shape|preferredClusterShape requires|Cluster (?:shape must be greater|dimensions and cluster)",
         "A cluster has three static extents, whose product is at most 16 (8 without the kernel's permission for more), on sm_90 and later; a preferred one is a multiple of the fallback.",
         "launch(cluster=(2, 1, 1)) with Python integers; a preferred cluster together with its fallback",
     ),
