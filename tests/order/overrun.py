@@ -1,8 +1,8 @@
 """Kernels that load the tiles of two products one after the other; run by test_boxes.
 
 0: right. 1: the number of the tile along k goes on, where the second product begins. 2: right, the last tile
-hangs over the end of the rows, so that some of its boxes are beyond. 3: as 1, under a condition that does not
-hold there.
+hangs over the end of the rows, so that the first of its boxes is beyond. 3: as 1, but a condition keeps
+the load within.
 """
 
 import cutlass
@@ -31,7 +31,7 @@ def loads(atom: cute.CopyAtom, view: cute.Tensor, out: cute.Tensor, how: cutlass
     for product in cutlass.range(TILES, unroll=1):
         for k in cutlass.range(DEPTH, unroll=1):
             column = count if cutlass.const_expr(how in (1, 3)) else k
-            row = product * DEPTH + k if cutlass.const_expr(how == 2) else product
+            row = product * DEPTH + DEPTH - 1 - k if cutlass.const_expr(how == 2) else product
             if cutlass.const_expr(how == 2):
                 column = cutlass.Int32(0)
             if (column < DEPTH) if cutlass.const_expr(how == 3) else True:
