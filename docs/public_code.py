@@ -52,10 +52,10 @@ their reasons are in `docs/evidence/public_code.json`. helion's kernels stand in
 site is counted. forge-cute-py and the rows below it were chosen by what they contain, before any result, and
 had 60 to 240 s a program on two busy cores; software_pipelining_cute_dsl, fused_kernels_cutedsl and
 cutedsl-learning ran with DSL 4.5.2, whose names they use, and so did cute-dsl-cookbook and gemm_cuteDSL. Of
-ao, MSLK, mamba and vibetensor only tests of CuTe kernels ran, of slinoss one file of them for 560 s and without
-the order of accesses; vibetensor and MSLK's tests need libraries that were not built, mamba's tests tilelang.
-Of b-albar/machete, which needs Python 3.12, DSL 4.5.2 and modules that an earlier run lacked, one file of tests
-ran. quack's rows ran on
+ao, MSLK, mamba and vibetensor only tests of CuTe kernels ran, of slinoss one file of them for 560 s and
+without the order of accesses; vibetensor and MSLK's tests need libraries that were not built, mamba's tests
+tilelang. Of b-albar/machete, which needs Python 3.12, DSL 4.5.2 and modules that an earlier run lacked, one
+file of tests ran. quack's rows ran on
 {suites} (`docs/evidence/quack_suite.json`). In the first of them the DSL lay outside of
 site-packages, where quack refuses epilogue functions (TypeError), and several of its files lost most of
 their tests. The row of cute-dsl-gemm-sm120 ran earlier, on 18 cores of such a host.
