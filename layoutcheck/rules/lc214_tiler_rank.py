@@ -24,7 +24,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.algebra import inttuple
 from layoutcheck.analysis import Analysis
+from layoutcheck.copies.copy import Tiling
 from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import MISPLACED, evidence, first_of, occurred, sentence, where
 from layoutcheck.rules.rule import Example, make_rule
@@ -36,7 +38,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     if tiling is None or not occurred(analysis):
         return
     rank, needed = len(tiling.tiled.tiler), len(tiling.src.layout)
-    if rank >= needed:
+    if rank >= needed or (rank > 1 and _uneven(tiling)):
         return
     yield Finding(
         RULE.code,
@@ -47,6 +49,15 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         where(analysis, first_of(analysis, MISPLACED), "tiled"),
         {"tiler_rank": rank, "tensor_rank": needed, **evidence(analysis, *MISPLACED)},
     )
+
+
+def _uneven(tiling: Tiling) -> bool:
+    """Whether a tiler of several modes does not divide one of them (LC211): the other modes are its rest."""
+    for mode, step in zip(tiling.src.layout.modes, tiling.tiled.tiler, strict=False):
+        extent, tile = inttuple.product(mode.shape), inttuple.product(step.shape)
+        if isinstance(extent, int) and isinstance(tile, int) and extent % tile:
+            return True
+    return False
 
 
 RULE = make_rule(

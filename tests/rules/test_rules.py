@@ -138,3 +138,13 @@ def test_a_copy_is_asked_about_by_the_rules_of_its_family_alone() -> None:
     assert named["tma"] <= set(rules_for(tma)) and not named["bulk"] & set(rules_for(tma))
     tmem = build(**rule("LC250").example.flagged)[0]
     assert named["tmem"] <= set(rules_for(tmem)) and not named["tma"] & set(rules_for(tmem))
+
+
+def test_the_stages_of_a_tile_are_no_reason_for_what_its_rows_do_wrong() -> None:
+    """A tiler of two modes leaves the third as a rest: what it writes past the rows is LC211's alone."""
+    tile = "(32,16,2):(16,1,512)"
+    found = lc.check(tile, tile, "cp.async", bits=128, dtype="bf16", thr="(64,2):(2,1)", val="(1,8)")
+    assert found.verdict == "wrong" and [one.code for one in found.findings] == ["LC211"]
+    rows = "(16,256):(256,1)"
+    found = lc.check(rows, rows, "cp.async", dtype="bf16", bits=128, thr="32", val="8")
+    assert "LC214" in [one.code for one in found.findings]
