@@ -14,6 +14,7 @@ from layoutcheck.catalogue.tables import (
     cpp_headers,
     cpp_kernels,
     cpp_templates,
+    cpp_tensors,
     cuda_codes,
     cuda_libraries,
     driver,
@@ -46,6 +47,7 @@ DSL: tuple[Known, ...] = (
 )
 CPP: tuple[Known, ...] = (
     *cpp_copies.ENTRIES,
+    *cpp_tensors.ENTRIES,
     *cpp_kernels.ENTRIES,
     *cpp_headers.ENTRIES,
     *cpp_templates.ENTRIES,

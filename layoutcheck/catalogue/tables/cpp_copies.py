@@ -191,6 +191,7 @@ ENTRIES = (
         "Tag the pointer where the tensor is made, and pass shared tensors (not descriptors or registers) where smem is expected",
         ('error: static assertion failed with "UMMA Descriptors can only be constructed on smem."', HEADERS),
         general=True,
+        instead_of=("cpp.other-assertion",),
         rule="LC104",
     ),
     known(
@@ -201,6 +202,7 @@ ENTRIES = (
         "Print the layout (cute::print), slice the extra mode off, tensor(_, _, stage), or group modes (group_modes<0,2>)",
         ('error: static assertion failed with "Rank of tensor to be partitioned too small."', issue(1284)),
         general=True,
+        instead_of=("cpp.other-assertion",),
         rule="LC105",
     ),
     known(
