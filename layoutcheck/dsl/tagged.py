@@ -1,7 +1,7 @@
 """Which operations of a traced module keep a name through the lowering, and a place in the user's source.
 
 An operation's tag is its name and its number among those of that name, in the order of the text:
-"cute.copy#3" is the fourth `cute.copy`.
+"cute.copy#3" is the fourth `cute.copy`. A shared allocation has its first byte: "smem@96".
 """
 
 from __future__ import annotations
@@ -17,3 +17,6 @@ TAGGED = re.compile(
     r"|nvvm\.(?:ldmatrix|stmatrix|cp\.|tcgen05|st\.|ld\.|red|load|store|atomic|bar|mbarrier|fence|membar|memory|"
     r"cluster\.|elect|wgmma|inline_ptx)"
 )
+
+SHARED_SIZE = "layoutcheck.shared_bytes"
+"""An attribute of a kernel: the bytes that the compiler counts for its shared allocations."""

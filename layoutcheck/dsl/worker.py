@@ -17,7 +17,7 @@ lower    build inside a kernel, run the DSL's pipeline for `arch`, answer its PT
 tma      make_tiled_tma_atom, tma_partition and cute.copy: the tensor map's words and PTX (40 ms)
 tma_rows the same of gather4 and scatter4
 passes   run the DSL's first passes on a traced module (100 ms)
-compile  run the DSL's whole pipeline on a traced module (1 s)
+compile  run the DSL's whole pipeline on a traced module, answer its PTX (1 s)
 program  compile a program of ours: its registers and PTX (150 ms)
 """
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from layoutcheck.copies.offsets import IntArray
 from layoutcheck.dsl.lowered import argument_types, spaces
-from layoutcheck.dsl.lowered.allocations import PERIOD, allocations, symbols
+from layoutcheck.dsl.lowered.allocations import PERIOD, allocations, end_of, symbols
 from layoutcheck.dsl.lowered.evaluate import tag
 from layoutcheck.dsl.lowered.instructions import transfers
 from layoutcheck.errors import InputError
@@ -120,11 +120,10 @@ def memory_maps(module: TracedModule, lowered: str, problem: str = "") -> list[M
 def _mapped(kernel: WatchedKernel, module: TracedModule) -> MemoryMap:
     watched = kernel.watch()
     regions: list[Region] = []
-    end = 0
-    for number, one in enumerate(allocations(kernel.operation).values()):
-        start = -(-end // one.align) * one.align
-        regions.append(Region(str(number), start, one.size, one.align))
-        end = start + one.size
+    allocated = sorted(allocations(kernel.operation).values(), key=lambda one: one.start)
+    for number, one in enumerate(allocated):
+        regions.append(Region(str(number), one.start, one.size, one.align))
+    end = end_of(allocated)
     for name, one in symbols(kernel.operation).items():
         regions.append(Region(name, one.start, one.size, one.align))
         end = one.start + one.size

@@ -146,9 +146,10 @@ class _Written:
         if meaning.space == "generic" and _elsewhere(pointer):
             return 0, 0
         whole = (0, len(self.bytes_))
-        one = self._allocations.get(_root(pointer, set()))
-        if one is None:
+        root = _root(pointer, set())
+        if root not in self._allocations:
             return whole
+        one = self._allocations[root]
         member = self._members.get((meaning.site, 1))
         if member is None or member.whole != one.size:
             return one.start, one.start + one.size
@@ -159,15 +160,8 @@ class _Written:
         return members(self.module.text)
 
     @cached_property
-    def _allocations(self) -> dict[Operation | None, Allocation]:
-        """Where the allocations lie, as they were evaluated."""
-        found: dict[Operation | None, Allocation] = {}
-        end = 0
-        for op, one in allocations(self.kernel.operation).items():
-            start = -(-end // one.align) * one.align
-            found[op] = Allocation(one.size, one.align, start)
-            end = start + one.size
-        return found
+    def _allocations(self) -> dict[Operation, Allocation]:
+        return allocations(self.kernel.operation)
 
 
 def _elsewhere(pointer: Value) -> bool:

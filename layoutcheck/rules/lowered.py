@@ -133,9 +133,9 @@ def _leaves(fault: LoweredFault, what: str) -> tuple[str, str]:
     if fault.base:
         return (
             f"{title}: its swizzle's pattern begins elsewhere",
-            f"The allocation is aligned to {fault.align} B, and a swizzle permutes absolute addresses. Where "
-            f"the allocation begins {fault.base} B past a multiple of 1024, as some order of the kernel's "
-            f"allocations has it, thread {fault.thread} {_accesses(fault)} of its {fault.other} B. "
+            f"The allocation is aligned to {fault.align} B, and a swizzle permutes absolute addresses. The "
+            f"compiler puts the allocation {fault.base} B past a multiple of 1024, so that thread "
+            f"{fault.thread} {_accesses(fault)} of its {fault.other} B. "
             "Allocate it with byte_alignment=1024.",
         )
     block = f" of block {fault.block}" if fault.block else ""

@@ -1,25 +1,26 @@
-"""Shared allocations of a kernel, and the places that each may get.
+"""Shared allocations of a kernel, and where each begins.
 
-What `SmemAllocator` gives is one `llvm.alloca` for each call. The assembler puts them in an order of its own:
-what is sure of each is its alignment. A swizzle permutes absolute addresses, so where
-an allocation is less aligned than the swizzle's pattern, its bytes depend on that order. The kernel is
-evaluated again with the allocations far apart, at the places that some order of them gives.
+What `SmemAllocator` gives is one `llvm.alloca` for each call, and all of them are dynamic shared memory. The
+compiler puts `RESERVED` ones before `USER` ones, each kind as the program has them and as aligned. If the
+launch says so, those of branches of which one runs begin at one place. Its own pass is asked (`passes.py`):
+the location of each says where it begins. Where it does not (an older DSL), they lie as the lowered text
+has them.
 
 `cute.arch.alloc_smem` declares an array of a fixed size, a symbol for each call. They lie behind these.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from layoutcheck.dsl.lowered.types import SHARED, parse_type
 from layoutcheck.sources.mlir import Operation, integer
 
-PERIOD = 1024  # bytes: no swizzle's pattern is longer than that of 128 B (8 rows of 128 B)
+PERIOD = 1024  # bytes: the compiler's alignment of all; no swizzle's pattern (8 rows of 128 B) is longer
 APART = 1 << 19  # bytes between allocations, so that an access tells where it began
-MOST = 10  # allocations; the orders of more are not followed
-_MOST_PLACES = 16  # evaluations of a kernel with swizzled allocations of small alignment
+_PLACE = re.compile(r'"smem@([0-9]+)"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +33,9 @@ class Allocation:
 
 
 def allocations(kernel: Operation) -> dict[Operation, Allocation]:
-    """The static shared allocations of a kernel; none where one's size is not written in the module."""
-    found = {}
+    """The shared allocations of a kernel; none where one's size is not written in the module."""
+    found: dict[Operation, Allocation] = {}
+    end = 0
     for op in kernel.walk():
         if op.name != "llvm.alloca" or parse_type(op.results[0].type).space != SHARED:
             continue
@@ -42,8 +44,21 @@ def allocations(kernel: Operation) -> dict[Operation, Allocation]:
         if value is None:
             return {}
         each = parse_type(op.attributes.get("elem_type", "i8")).size_bytes
-        found[op] = Allocation(value * each, integer(op.attributes.get("alignment", "1")) or 1)
+        align = integer(op.attributes.get("alignment", "1")) or 1
+        found[op] = Allocation(value * each, align, place(op, align, end))
+        end = end_of(found.values())
     return found
+
+
+def place(op: Operation, align: int, end: int) -> int:
+    """Where an allocation begins: as the compiler says, or behind the `end` of those before it."""
+    said = _PLACE.search(op.location_text)
+    return int(said[1]) if said else -(-end // align) * align
+
+
+def end_of(found: Iterable[Allocation]) -> int:
+    """The end of the last one."""
+    return max((one.start + one.size for one in found), default=0)
 
 
 def symbols(kernel: Operation) -> dict[str, Allocation]:
@@ -51,9 +66,7 @@ def symbols(kernel: Operation) -> dict[str, Allocation]:
     top = kernel
     while top.parent_operation is not None and top.parent_operation.name != "gpu.module":
         top = top.parent_operation
-    end = 0
-    for one in allocations(top).values():
-        end = -(-end // one.align) * one.align + one.size
+    end = end_of(allocations(top).values())
     named = {symbol(op) for op in top.walk() if op.name == "llvm.mlir.addressof"}
     module = top.parent_operation
     found = {}
@@ -73,28 +86,9 @@ def symbol(op: Operation) -> str:
     return op.attributes.get("global_name", "").lstrip("@").strip('"')
 
 
-def bases(found: Sequence[Allocation]) -> list[list[int]]:
-    """Where each may begin, modulo `PERIOD`, in some order of them all without gaps but for alignment."""
-    ends: dict[int, set[int]] = {0: {0}}
-    places: list[set[int]] = [set() for _ in found]
-    for taken in range(1 << len(found)):
-        for i, one in enumerate(found):
-            if taken >> i & 1:
-                continue
-            align = min(one.align, PERIOD)
-            starts = {-(-end // align) * align % PERIOD for end in ends.get(taken, ())}
-            places[i] |= starts
-            ends.setdefault(taken | 1 << i, set()).update((at + one.size) % PERIOD for at in starts)
-    return [sorted(one) for one in places]
-
-
-def placements(found: Mapping[Operation, Allocation], every: bool) -> Iterator[dict[Operation, Allocation]]:
-    """Places for an evaluation: all at multiples of `PERIOD`, then, with `every`, at the others possible."""
-    allowed = bases(list(found.values())) if every and len(found) <= MOST else [[0]] * len(found)
-    for n in range(min(_MOST_PLACES, max(map(len, allowed), default=0))):
-        yield {
-            op: Allocation(
-                one.size, one.align, APART * (i + 1) + APART // 2 + allowed[i][n % len(allowed[i])]
-            )
-            for i, (op, one) in enumerate(found.items())
-        }
+def far_apart(found: Mapping[Operation, Allocation]) -> dict[Operation, Allocation]:
+    """Other places, as the compiler's modulo `PERIOD`: an access tells by its address where it began."""
+    return {
+        op: Allocation(one.size, one.align, APART * (i + 1) + APART // 2 + one.start % PERIOD)
+        for i, (op, one) in enumerate(found.items())
+    }

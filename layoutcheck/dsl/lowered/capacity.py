@@ -7,15 +7,14 @@ says where it says so. `cute.arch.alloc_smem` declares arrays of a fixed size, o
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from layoutcheck.dsl.lowered import Kernel, Lowered
-from layoutcheck.dsl.lowered.allocations import MOST, Allocation, allocations, symbols
-from layoutcheck.dsl.lowered.branches import BRANCHES
+from layoutcheck.dsl.lowered.allocations import allocations, symbols
 from layoutcheck.dsl.lowered.refusals import Refusal
+from layoutcheck.dsl.tagged import SHARED_SIZE
 from layoutcheck.machine.arch import parse_arch
-from layoutcheck.sources.mlir import Operation, Region
+from layoutcheck.sources.mlir import integer
 
 MERGED = "smem.merge_branch_allocs"
 """Of a kernel: branches of which one runs have their allocations in the same memory, as the launch says."""
@@ -43,54 +42,16 @@ def too_large(lowered: Lowered, arch: str) -> Iterator[Refusal]:
 
 
 def _taken(kernel: Kernel) -> tuple[int, int]:
-    """Bytes that a kernel allocates, and those of its arrays of a fixed size, without gaps between these."""
+    """Bytes that a kernel allocates, and those of its arrays of a fixed size, without gaps between these.
+
+    Where the compiler does not say the first (an older DSL), they are the least that it may be.
+    """
     if kernel.grid is None:
         return kernel.shared_bytes, 0
     op = kernel.grid.kernel
-    found, fixed = allocations(op), sum(one.size for one in symbols(op).values())
-    if MERGED in op.attributes:
-        return _merged([(_arms(op, one), each.size) for one, each in found.items()]), fixed
-    return least(list(found.values())), fixed
-
-
-def least(found: Sequence[Allocation]) -> int:
-    """The bytes that allocations take in the order that leaves the fewest between them.
-
-    The compiler puts barriers and what is `Reserved` first, then the others as the program has them; lowered,
-    they stand in another order. Of more than `MOST` the gaps are not counted.
-    """
-    if len(found) > MOST:
-        return sum(one.size for one in found)
-    ends = [0] * (1 << len(found))
-    for taken in range(1, 1 << len(found)):
-        each = [(one, ends[taken ^ 1 << i]) for i, one in enumerate(found) if taken >> i & 1]
-        ends[taken] = min(-(-end // one.align) * one.align + one.size for one, end in each)
-    return ends[-1]
-
-
-def _merged(found: Sequence[tuple[tuple[Region, ...], int]], depth: int = 0) -> int:
-    """The least bytes for allocations that are used in these arms of branches only, of which one runs."""
-    inner: dict[Region, list[tuple[tuple[Region, ...], int]]] = {}
-    for arms, size in found:
-        if len(arms) > depth:
-            inner.setdefault(arms[depth], []).append((arms, size))
-    common = sum(size for arms, size in found if len(arms) == depth)
-    return common + max((_merged(some, depth + 1) for some in inner.values()), default=0)
-
-
-def _arms(kernel: Operation, allocation: Operation) -> tuple[Region, ...]:
-    """The arms of branches, from outside, that all uses of an allocation are in."""
-    users = [op for op in kernel.walk() if any(one in op.operands for one in allocation.results)]
-    paths = [tuple(_around(op)) for op in users]
-    same = itertools.takewhile(lambda each: len(set(map(id, each))) == 1, zip(*paths, strict=False))
-    return tuple(each[0] for each in same)
-
-
-def _around(op: Operation) -> list[Region]:
-    """The arms of branches around an operation, the outermost first."""
-    found: list[Region] = []
-    while op.parent is not None and op.parent_operation is not None:
-        if op.parent_operation.name in BRANCHES:
-            found.insert(0, op.parent.parent)
-        op = op.parent_operation
-    return found
+    fixed = sum(one.size for one in symbols(op).values())
+    said = integer(op.attributes.get(SHARED_SIZE, "").partition(" : ")[0])
+    if said is not None:
+        return said, fixed
+    sizes = [one.size for one in allocations(op).values()]
+    return max(sizes, default=0) if MERGED in op.attributes else sum(sizes), fixed

@@ -6,7 +6,6 @@ on numbers for dynamic arguments; costs also where a whole warp shares a value l
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -31,7 +30,6 @@ from layoutcheck.sources.traced import Addresses, LoweredFault, LoweredSide
 SURE = ("static", "arguments")
 KNOWN = (*SURE, "uniform")
 _READS = ("ld", "load", "prefetch")
-_SWIZZLED = re.compile(r"smem, align<([0-9]+)>, S<([0-9]+),([0-9]+),")
 
 
 def addresses(
@@ -121,7 +119,6 @@ def outside(lowered: Lowered, arch: str, text: str, calls: Iterable[Call | None]
     numbers = numbers_of(calls, argument_types(text), [kernel.name for kernel in lowered.kernels])
     numbers = unwritten(numbers, {at for kernel in lowered.kernels for at in _written(kernel)})
     widest = parse_arch(arch).widest_access_bits // 8
-    shifts = any(int(align) < 1 << (int(bits) + int(base)) for align, bits, base in _SWIZZLED.findall(text))
     boxes, structs = transfers(text), members(text)
     for kernel in lowered.kernels:
         threads = kernel.launch.threads
@@ -130,7 +127,7 @@ def outside(lowered: Lowered, arch: str, text: str, calls: Iterable[Call | None]
         found.unchecked.update(bounds.unchecked)
         found.conditions.update(conditions(bounds))
         found.inside.update(bounds.inside)
-        left = leaving(kernel, shifts, widest, boxes, structs)
+        left = leaving(kernel, widest, boxes, structs)
         for tag, why in left.unchecked.items():
             found.unchecked.setdefault(tag, why)
         for tag, faults in left.faults.items():

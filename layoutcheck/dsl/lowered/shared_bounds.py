@@ -20,7 +20,7 @@ import numpy as np
 
 from layoutcheck.copies.offsets import IntArray
 from layoutcheck.dsl.lowered import Kernel, spaces
-from layoutcheck.dsl.lowered.allocations import APART, PERIOD, Allocation, allocations, placements
+from layoutcheck.dsl.lowered.allocations import APART, PERIOD, Allocation, allocations, far_apart
 from layoutcheck.dsl.lowered.by_block import ByBlock
 from layoutcheck.dsl.lowered.corners import SHARED_SPACES, decided_by_corners
 from layoutcheck.dsl.lowered.evaluate import Launched, launch_of, tag
@@ -75,13 +75,8 @@ class _TooLong(Exception):
     """The evaluation takes more steps than it may."""
 
 
-def leaving(
-    kernel: Kernel, every: bool, widest_bytes: int, boxes: Mapping[str, int], members: Members
-) -> Leaving:
-    """Of a kernel's allocations at `every` place that they may get, or at the first of these.
-
-    `boxes` are the bytes that an instruction of a TMA copy moves, by tag.
-    """
+def leaving(kernel: Kernel, widest_bytes: int, boxes: Mapping[str, int], members: Members) -> Leaving:
+    """Of a kernel; `boxes` are the bytes that an instruction of a TMA copy moves, by tag."""
     found = Leaving()
     if kernel.grid is None:
         return found
@@ -89,28 +84,50 @@ def leaving(
     whole = [Allocation(kernel.shared_bytes, PERIOD)] if kernel.shared_bytes and not known else []
     alone = list(known.values()) or whole  # at 0, as it was evaluated
     turns = _Turns(kernel, mbarriers=True)
+    places: Mapping[Operation, Allocation] = {}
     if len(alone) == 1 and not kernel.shortened and not any(map(is_mbarrier, kernel.grid.kernel.walk())):
         for name, op in kernel.lowered_ops.items():
             sure = [(one, guard) for one in op.accesses if (guard := _rests(op.kind_of, one))]
             _add(found, name, sure, alone, op.threads, widest_bytes, boxes.get(name, 0), members)
-        _mixed(found)
-        _elsewhere(kernel, found, turns, {}, alone, widest_bytes, boxes)
-        _counted(kernel, found, turns, alone, widest_bytes, boxes)
-        return found
-    for places in placements(known, every) if len(alone) > 1 else [{}] * len(alone):
-        machine, cut = turns.evaluated(places)
+    elif alone:
+        places = far_apart(known) if len(alone) > 1 else {}
+        cut = _every(turns, places, list(places.values()) or alone, found, widest_bytes, boxes, members)
         found.unchecked.update(dict.fromkeys(cut, LONG_LOOP))
-        found.touched.clear()
-        for name, accesses in machine.accesses.items():
-            sure = [(one, guard) for one in accesses if (guard := _rests(machine.reasons.worst, one))]
-            at, threads = list(places.values()) or alone, machine.launch.threads
-            _add(found, name, sure, at, threads, widest_bytes, boxes.get(name, 0), members)
-        _mixed(found)
-    if alone:
-        first = next(placements(known, every=False)) if len(alone) > 1 else {}
-        _elsewhere(kernel, found, turns, first, list(first.values()) or alone, widest_bytes, boxes)
-        _counted(kernel, found, turns, alone, widest_bytes, boxes)
+    else:
+        return found
+    _mixed(found)
+    _without_base(turns, known, found, widest_bytes, boxes)
+    _elsewhere(kernel, found, turns, places, list(places.values()) or alone, widest_bytes, boxes)
+    _counted(kernel, found, turns, alone, widest_bytes, boxes)
     return found
+
+
+def _every(
+    turns: _Turns, places: Mapping[Operation, Allocation], at: list[Allocation], found: Leaving,
+    widest_bytes: int, boxes: Mapping[str, int], members: Members,
+) -> frozenset[str]:  # fmt: skip
+    """What leaves its allocation with the allocations at these places; the tags of which turns lack."""
+    machine, cut = turns.evaluated(places)
+    for name, accesses in machine.accesses.items():
+        sure = [(one, guard) for one in accesses if (guard := _rests(machine.reasons.worst, one))]
+        _add(found, name, sure, at, machine.launch.threads, widest_bytes, boxes.get(name, 0), members)
+    return cut
+
+
+def _without_base(
+    turns: _Turns, known: Mapping[Operation, Allocation], found: Leaving, widest_bytes: int,
+    boxes: Mapping[str, int],
+) -> None:  # fmt: skip
+    """Where an allocation begins matters to a fault only if there is none at a multiple of `PERIOD`."""
+    based = [one for faults in found.faults.values() for one in faults if one.base]
+    if not based:
+        return
+    there = Leaving()
+    places = far_apart({op: replace(one, start=0) for op, one in known.items()})
+    _every(turns, places, list(places.values()), there, widest_bytes, boxes, {})
+    for name, faults in found.faults.items():
+        sides = {one.side for one in there.faults.get(name, ())}
+        found.faults[name] = [replace(one, base=0) if one.side in sides else one for one in faults]
 
 
 def _rests(kind_of: Callable[[int], str], access: Recorded) -> str:
@@ -165,7 +182,7 @@ def _elsewhere(
             number, thread = divmod(fault.thread, how.threads)
             block = str(blocks[number]).replace(" ", "")
             if how.rests == "static":
-                told = replace(fault, thread=thread, block=block)
+                told = replace(fault, thread=thread, block=block, base=0)
                 found.faults.setdefault(name, []).append(told)
                 found.counted.update({(name, fault.side)} & there.counted)
             else:
@@ -307,7 +324,7 @@ def _add(
     found: Leaving, name: str, accesses: list[tuple[Recorded, str]], at: list[Allocation], threads: int,
     widest_bytes: int, box_bytes: int, members: Members,
 ) -> None:  # fmt: skip
-    """The first access on each side that leaves its allocation, if no place of these showed one before.
+    """The first access on each side that leaves its allocation.
 
     Beside each access stands how much is sure of it. What may be meant (an epilogue's tile over the
     allocations of several operands) is behind a loop over tiles: with several it is not checked.

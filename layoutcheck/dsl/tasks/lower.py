@@ -56,7 +56,7 @@ def lower_module(items: list[Item]) -> list[Item] | None:
 
 
 def compile_module(item: Item) -> Item:
-    """`{"module": text, "arch"}` -> `{"error"}`: "" where the whole pipeline runs, None for no module."""
+    """`{"module", "arch"}` -> `{"error", "ptx"}`: "" where the whole pipeline runs, None for no module."""
     from cutlass._mlir import ir
 
     try:
@@ -66,10 +66,9 @@ def compile_module(item: Item) -> Item:
     try:
         run_pipeline(module, item["arch"])
     except Exception as caught:
-        return python_error(caught)
-    finally:
         dumped_ptx()
-    return {"error": ""}
+        return python_error(caught)
+    return {"error": "", "ptx": dumped_ptx()}
 
 
 def run_pipeline(module: Any, arch: str) -> None:

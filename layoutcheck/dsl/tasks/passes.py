@@ -10,13 +10,15 @@ renamed first, for the passes would refuse a launch whose kernel has been lowere
 
 from __future__ import annotations
 
+import contextlib
 import re
 import time
 from collections import Counter
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from layoutcheck.brackets import split
-from layoutcheck.dsl.tagged import TAGGED
+from layoutcheck.dsl.tagged import SHARED_SIZE, TAGGED
 from layoutcheck.dsl.tasks import Item
 
 _NO_SUCH_PASS = re.compile(r"'([\w-]+)' does not refer to a registered pass")
@@ -40,6 +42,8 @@ KERNELS_ONLY = (
 )
 _LATER = "core-to-arith"  # DSL 4.8's; before, `convert-cute-to-core` makes arith of everything
 PRELOWER = "builtin.module(pyir-prelower)"  # the PyIR frontend's references to values
+PLACES = "builtin.module(infer-kernel-smem-usage)"  # where shared allocations begin: `cute-to-nvvm` has it
+_OFFSET = re.compile(r'!cute\.int_tuple<"([0-9]+)">\Z')
 
 
 def lower_traced(item: Item) -> Item:
@@ -94,7 +98,7 @@ def _lower(item: Item) -> Item:
 def _run(ir: Any, module: Any, host: bool, refused: list[str]) -> str:
     from cutlass._mlir import passmanager
 
-    def run_passes(pipeline: str) -> None:
+    def run_passes(pipeline: str, on: Any = module) -> None:
         try:
             passes = passmanager.PassManager.parse(pipeline)
         except ValueError as error:
@@ -102,10 +106,12 @@ def _run(ir: Any, module: Any, host: bool, refused: list[str]) -> str:
                 raise
             passes = passmanager.PassManager.parse(pipeline.replace(f"{_LATER},", ""))
         passes.enable_verifier(False)  # as the DSL has it: what it compiles need not verify between passes
-        passes.run(module.operation)
+        passes.run(on.operation)
 
     run_passes("builtin.module(strip-debuginfo)")
-    names = _tag(ir, module, refused)
+    names, allocated = _tag(ir, module, refused)
+    if allocated:
+        _place(ir, module, allocated, run_passes)
     if any(name.startswith("pyir.") for name in names):
         run_passes(PRELOWER)
     if not host:
@@ -119,12 +125,13 @@ def _run(ir: Any, module: Any, host: bool, refused: list[str]) -> str:
     return text
 
 
-def _tag(ir: Any, module: Any, refused: list[str]) -> set[str]:
+def _tag(ir: Any, module: Any, refused: list[str]) -> tuple[set[str], list[Any]]:
     """Give each operation of interest its tag for a location; the refused, which are gone, keep theirs.
 
-    The names of all operations.
+    The names of all operations, and the shared allocations, which get "smem#0" and so on.
     """
     names: set[str] = set()
+    allocated: list[Any] = []
     seen: Counter[str] = Counter()
     gone = set(refused)
 
@@ -136,10 +143,61 @@ def _tag(ir: Any, module: Any, refused: list[str]) -> set[str]:
                 seen[name] += 1
             op.location = ir.Location.name(f"{name}#{seen[name]}", ir.Location.unknown())
             seen[name] += 1
+        elif name == "cute.memref.alloca" and ", smem" in str(op.results[0].type):
+            op.location = ir.Location.name(f"smem#{len(allocated)}", ir.Location.unknown())
+            allocated.append(op)
         return ir.WalkResult.ADVANCE
 
     module.operation.walk(visit)
-    return names
+    return names, allocated
+
+
+def _place(ir: Any, module: Any, allocated: list[Any], run_passes: Callable[[str, Any], None]) -> None:
+    """Say where the compiler puts each shared allocation, as its location ("smem@96"), and what all take.
+
+    On a copy the pass makes offsets of them, at the begin of each kernel, and a number of each kernel's size.
+    Where the pass is missing or fails, nothing is said.
+    """
+    copy = module.operation.clone()
+    functions = [op.regions[0].blocks for op in _inside(copy) if op.name == "func.func"]
+    hosts = [blocks[0] for blocks in functions if len(blocks)]
+    for kernel in _kernels(copy) if hosts else ():
+        symbols = [kernel.parent.attributes["sym_name"].value, kernel.attributes["sym_name"].value]
+        ir.Operation.create(
+            "cute.kernel_smem_size",
+            results=[ir.IntegerType.get_signless(64)],
+            attributes={"kernel_name": ir.SymbolRefAttr.get(symbols)},
+            loc=ir.Location.name(symbols[1]),
+            ip=ir.InsertionPoint.at_block_begin(hosts[0]),
+        )
+    with contextlib.suppress(ValueError, ir.MLIRError):  # a DSL without the pass, or a module that it refuses
+        run_passes(PLACES, copy)
+    places: dict[str, str] = {}
+    for op in (op for kernel in _kernels(copy) for op in kernel.regions[0].blocks[0].operations):
+        if op.operation.name == "cute.make_int_tuple" and (offset := _OFFSET.match(str(op.results[0].type))):
+            places.setdefault(str(op.location), offset[1])
+    for op in allocated:
+        place = places.get(str(op.location))
+        op.location = ir.Location.unknown() if place is None else ir.Location.name(f"smem@{place}")
+    sizes = {
+        str(op.location): op.operation.attributes["value"]
+        for op in (hosts[0].operations if hosts else ())
+        if op.operation.name == "arith.constant"
+    }
+    for kernel in _kernels(module):
+        size = sizes.get(str(ir.Location.name(kernel.attributes["sym_name"].value)))
+        if size is not None:
+            kernel.attributes[SHARED_SIZE] = size
+
+
+def _kernels(module: Any) -> Iterator[Any]:
+    for top in _inside(module):
+        yield from (op for op in _inside(top) if op.name == "cuda.kernel") if top.name == "gpu.module" else ()
+
+
+def _inside(op: Any) -> list[Any]:
+    """The operations of the one block of a module."""
+    return [one.operation for one in op.operation.regions[0].blocks[0].operations]
 
 
 def _without_refused(ir: Any, text: str) -> tuple[str, list[str]]:

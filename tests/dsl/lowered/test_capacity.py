@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from layoutcheck.dsl.lowered import Lowered, read
-from layoutcheck.dsl.lowered.allocations import PERIOD, Allocation
-from layoutcheck.dsl.lowered.capacity import FIXED_BYTES, least, too_large
+from layoutcheck.dsl.lowered.allocations import PERIOD
+from layoutcheck.dsl.lowered.capacity import FIXED_BYTES, too_large
 
 MOST = 232448  # of sm_90a
 
@@ -82,58 +82,31 @@ def test_what_a_block_cannot_have_is_told_to_the_byte(
     assert len(told) == bool(said) and said in "".join(told)
 
 
-def test_allocations_may_stand_in_an_order_without_gaps() -> None:
-    """quack's block-scaled GEMM on sm_100a: barriers and what is reserved lie before the tiles.
-
-    DSL 4.8.1, PTX of 80 B (aligned to 16, reserved), 4096 B (1024) and 96 B (8, reserved): 0, 1024, 80.
-    """
-    barriers = [Allocation(size, 8) for size in (4, 48, 32, 96)]
-    given = [*barriers, Allocation(231424, 1024), Allocation(80, 16)]
-    assert least(given) == 231424 + 80 + 96 + 32 + 48 + 4
-    assert least([Allocation(9, 16), Allocation(8, 8), Allocation(7, 1)]) == 24
-    assert least([Allocation(100, 1024), Allocation(100, 1024)]) == 1124
-    assert least([Allocation(1, 1024)] * 11) == 11 and least([]) == 0
-
-
-def branches(merged: bool) -> str:
-    """160,000 B for one arm of a branch, 200,000 B for the other and 100 B for both, allocated before it."""
-    sizes = "\n".join(
+@pytest.mark.parametrize(
+    ("attributes", "bytes_"),
+    [
+        ("", 360100),  # of an older DSL, which does not say: the sizes without gaps
+        (", smem.merge_branch_allocs", 200000),  # in branches of which one runs, perhaps: the largest
+        (", smem.merge_branch_allocs, layoutcheck.shared_bytes = 300100 : i64", 300100),
+        (", layoutcheck.shared_bytes = 360128 : i64", 360128),
+    ],
+)
+def test_allocations_take_what_the_compiler_says(attributes: str, bytes_: int) -> None:
+    allocated = "\n".join(
         f'%n{i} = "arith.constant"() <{{value = {size} : i32}}> : () -> i32\n'
         f'%s{i} = "llvm.alloca"(%n{i}) <{{alignment = 16 : i64, elem_type = i8}}> : (i32) -> !llvm.ptr<3>'
         for i, size in enumerate((160000, 200000, 100))
     )
-
-    def load(name: str, n: int) -> str:
-        kinds = "<{alignment = 4 : i64}> : (!llvm.ptr<3>) -> f32"
-        return f'%{name} = "llvm.load"(%s{n}) {kinds} loc("cute.copy#{n}")\n'
-
-    attributes = "nvvm.reqntid = array<i32: 32, 1, 1>" + ", smem.merge_branch_allocs" * merged
-    return f"""
+    text = f"""
 "builtin.module"() ({{
   "gpu.module"() <{{sym_name = "m"}}> ({{
-    "cuda.kernel"() <{{function_type = (i1) -> (), sym_name = "k"}}> ({{
-    ^bb0(%c: i1):
-      {sizes}
-      "scf.if"(%c) ({{
-        {load("a", 0)}{load("b", 2)}
-        "scf.yield"() : () -> ()
-      }}, {{
-        {load("d", 1)}{load("e", 2)}
-        "scf.yield"() : () -> ()
-      }}) : (i1) -> ()
+    "cuda.kernel"() <{{function_type = () -> (), sym_name = "k"}}> ({{
+    ^bb0():
+      {allocated}
       "cuda.return"() : () -> ()
-    }}) {{{attributes}}} : () -> ()
+    }}) {{nvvm.reqntid = array<i32: 32, 1, 1>{attributes}}} : () -> ()
   }}) : () -> ()
 }}) : () -> ()
 """
-
-
-def test_branches_share_their_memory_where_the_launch_says_so() -> None:
-    """DSL 4.8.1, `smem_merge_branch_allocs=True`: in the PTX both arms begin at 0, else one lies behind."""
-    told = {merged: list(too_large(read(branches(merged)), "sm_90a")) for merged in (True, False)}
-    assert told[True] == []
-    assert [one.message.split(" of shared")[0] for one in told[False]] == [
-        "the launch fails: it allocates 360100 B"
-    ]
-    [one] = too_large(read(branches(True)), "sm_80")
-    assert one.message.startswith("the launch fails: it allocates 200100 B")
+    [one] = too_large(read(text), "sm_80")
+    assert one.message.startswith(f"the launch fails: it allocates {bytes_} B of shared memory")

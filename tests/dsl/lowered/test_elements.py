@@ -32,8 +32,8 @@ N = 1000
 def k(x: cute.Tensor, y: cute.Tensor, case: cutlass.Constexpr):
     t, b = cute.arch.thread_idx()[0], cute.arch.block_idx()[0]
     alloc = cutlass.memory.SmemAllocator()
-    a = alloc.allocate_tensor(Float32, cute.make_layout((4096,)), 128)
     s = alloc.allocate_tensor(Float32, cute.make_layout((64,)), 128)
+    a = alloc.allocate_tensor(Float32, cute.make_layout((4096,)), 128)
     i = b * 128 + t
     if const_expr(case == "halo"):
         if i < N + 1:

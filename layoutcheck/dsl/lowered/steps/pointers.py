@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from layoutcheck.dsl.lowered import spaces
-from layoutcheck.dsl.lowered.allocations import PERIOD, allocations, symbol, symbols
+from layoutcheck.dsl.lowered.allocations import PERIOD, allocations, end_of, place, symbol, symbols
 from layoutcheck.dsl.lowered.machine import Step
 from layoutcheck.dsl.lowered.steps import Steps
 from layoutcheck.dsl.lowered.types import SHARED, parse_type
@@ -83,27 +83,27 @@ def _rank(steps: Steps, op: Operation) -> Step:
 
 
 def _allocate(steps: Steps, op: Operation) -> Step:
-    """`llvm.alloca` of shared memory (one after the other, as aligned) or of registers."""
+    """`llvm.alloca` of shared memory or of registers."""
     machine = steps.machine
     count, out = steps.slots[op.operands[0]], steps.slots[op.results[0]]
     each = parse_type(op.attributes.get("elem_type", "i8")).size_bytes
     align = integer(op.attributes.get("alignment", "1")) or 1
     shared = parse_type(op.results[0].type).space == SHARED
-    place: list[int] = []
+    begins: list[int] = []
 
     def run() -> None:
-        if not place:
+        if not begins:
             size = each * int(np.max(number(machine.values[count])))
             if shared:
-                start = -(-machine.shared_bytes // align) * align
-                machine.shared_bytes = start + size
+                start = place(op, align, machine.shared_bytes)
+                machine.shared_bytes = max(machine.shared_bytes, start + size)
                 if op in machine.placed:
                     start = machine.placed[op].start
                 start += machine.launch.rank * spaces.SHARED_BYTES
             else:
                 start = machine.registers.allocate(size)
-            place.append(start)
-        machine.values[out], machine.provenance[out] = place[0], 0
+            begins.append(start)
+        machine.values[out], machine.provenance[out] = begins[0], 0
 
     return run
 
@@ -111,7 +111,9 @@ def _allocate(steps: Steps, op: Operation) -> Step:
 def _address_of(steps: Steps, op: Operation) -> Step:
     """A global symbol: an array in shared memory, behind the allocations, or somewhere in global memory.
 
-    Every array without a size is the one that the launch sizes (CUDA C++ Programming Guide, "__shared__").
+    Every array without a size is the one that the launch sizes (CUDA C++ Programming Guide, "__shared__"), in
+    which the allocations lie as well (DSL 4.8.1, in PTX). Where there are arrays of a fixed size as well, it
+    is evaluated behind these.
     """
     machine, out = steps.machine, steps.slots[op.results[0]]
     if parse_type(op.results[0].type).space != SHARED:
@@ -121,13 +123,10 @@ def _address_of(steps: Steps, op: Operation) -> Step:
         top = top.parent_operation
     fixed = symbols(top)
     own = fixed.get(symbol(op))
-    static = [*allocations(top).values(), *fixed.values()]
-    end = 0
-    for one in static:
-        end = max(-(-end // one.align) * one.align, one.start) + one.size
-    start = own.start if own is not None else -(-end // PERIOD) * PERIOD
+    end = end_of([*allocations(top).values(), *fixed.values()])
+    start = own.start if own is not None else -(-end // PERIOD) * PERIOD if fixed else 0
     what = "a shared array" if own is not None else "dynamic shared memory"
-    alone = static == [own] or not static
+    alone = [own] == [*fixed.values()] and not allocations(top) if own is not None else not fixed
     bit = 0 if alone else machine.reasons.bit("uniform", f"{what} begins behind the static")
 
     def run() -> None:
