@@ -24,7 +24,7 @@ def _demand(words: str, cause: str, helps: str) -> Demand:
 # In order: what is missing or elsewhere before what is asked of a value, and the more particular demand first.
 DEMANDS = (
     _demand(
-        r"(?i)not close|mismatched elements|(?<!fault )\btol(?:erance)?\b|rel(?:ative)?_?\W?err|max_?(?:abs_?)?\W?(?:diff|err)|\d \(expected\)|elems? exceed|failed accuracy|accuracy (?:check|test)|\ballclose\b|cosine|expected nan|assert [-0-9.e+]+ ?(?:<=?|>=?) ?\(?[-0-9.e+]",
+        r"(?i)not close|mismatched elements|(?<!fault )\btol(?:erance)?\b|rel(?:ative)?_?\W?err|max_?(?:abs_?)?\W?(?:diff|err)|[0-9] \(expected\)|elems? exceed|failed accuracy|accuracy (?:check|test)|\ballclose\b|cosine|expected nan|assert [-0-9.e+]+ ?(?:<=?|>=?) ?\(?[-0-9.e+]",
         "A test compares a result with a reference, and they differ by more than it allows. One element in many by little is rounding, and the "
         "tolerance is too tight; many elements, whole rows or tiles, a relative error near or above 1, NaN or huge values are a wrong or early read, a race, or memory that was not written.",
         "Print where the elements lie that differ. `layoutcheck numerics tol` gives the tolerance that the arithmetic allows, and `layoutcheck trace --no-launch SCRIPT` judges "
@@ -36,7 +36,7 @@ DEMANDS = (
         "Use Linux on x86-64 (on Windows WSL2), or a build that others publish for this system",
     ),
     _demand(
-        r"(?i)\brequires? [\w\[\]-]+ ?(?:(?:>=|==|~=) ?v?\d|version|package|wheel)|(?:is|are) not installed|please (?:pip )?install|not (?:found|available)[.,;:] (?:please )?(?:install|run|build)|pip install|(?:maximum|minimum) version|version [\d.]+ (?:is|or)|requires the \w[\w ]* (?:wheel|package)|is not available, but is needed|unsupported version|incompatible version|newer version|without the required dependenc|optional dependency",
+        r"(?i)\brequires? [\w\[\]-]+ ?(?:(?:>=|==|~=) ?v?[0-9]|version|package|wheel)|(?:is|are) not installed|please (?:pip )?install|not (?:found|available)[.,;:] (?:please )?(?:install|run|build)|pip install|(?:maximum|minimum) version|version [0-9.]+ (?:is|or)|requires the \w[\w ]* (?:wheel|package)|is not available, but is needed|unsupported version|incompatible version|newer version|without the required dependenc|optional dependency",
         "The library looks for another package, or for another version of it, before it runs.",
         "python -m pip list shows what this environment has; install the version that the message or the library's requirements name, and start the same Python (python -c 'import sys; print(sys.executable)'). An import error of that package is hidden by such a message: import it alone",
     ),
@@ -56,7 +56,7 @@ DEMANDS = (
         "Run with CUDA_LAUNCH_BLOCKING=1 and read the first CUDA error of the log; a build with CUTLASS_DEBUG_TRACE_LEVEL=1 names the call that fails. Compare the GPU with those that the library is built for",
     ),
     _demand(
-        r"(?i)^(?!.*head_?dim).*?(?:\bSM ?_?\d{2,3}[af]?\b|\bcompute capability|\b(?:Hopper|Blackwell|Ampere|Ada|Turing|Volta)\b|\bGPUs? (?:with|of|newer|is|are|architectures?)|\barch(?:itecture)?s?\b|device capability|current (?:GPU|hardware|platform)|(?:this|your) (?:GPU|hardware)\b)",
+        r"(?i)^(?!.*head_?dim).*?(?:\bSM ?_?[0-9]{2,3}[af]?\b|\bcompute capability|\b(?:Hopper|Blackwell|Ampere|Ada|Turing|Volta)\b|\bGPUs? (?:with|of|newer|is|are|architectures?)|\barch(?:itecture)?s?\b|device capability|current (?:GPU|hardware|platform)|(?:this|your) (?:GPU|hardware)\b)",
         "The library has this kernel for certain GPUs only, or was built without the one at hand.",
         "Compare the GPU (nvidia-smi --query-gpu=compute_cap --format=csv) with the library's list; take another back end, or build the library with this architecture",
     ),
@@ -81,17 +81,17 @@ DEMANDS = (
         "Print tensor.dtype of every argument, and convert: tensor.to(torch.bfloat16), or the type that the message names; index and length tensors are int32 in most kernels",
     ),
     _demand(
-        r"(?i)divisible|multiple of|power of (?:2|two)|\bdivides?\b|% ?\d|\beven\b",
+        r"(?i)divisible|multiple of|power of (?:2|two)|\bdivides?\b|% ?[0-9]|\beven\b",
         "The kernel works in whole tiles, vectors or groups, and this extent is not a whole number of them.",
         "Pad the extent, or take a tile or group size that divides it",
     ),
     _demand(
-        r"(?i)\bout of (?:range|bounds)|\bindex\b.*\b(?:range|bounds)|capacity|\bexceeds?\b|too (?:large|big|many|long|small|few)|at (?:most|least)\b|greater than|less than|must be (?:>|<|positive|non-?negative)|between \S+ and|\bin \[|\blimit\b|>= ?\d|<= ?\d",
+        r"(?i)\bout of (?:range|bounds)|\bindex\b.*\b(?:range|bounds)|capacity|\bexceeds?\b|too (?:large|big|many|long|small|few)|at (?:most|least)\b|greater than|less than|must be (?:>|<|positive|non-?negative)|between \S+ and|\bin \[|\blimit\b|>= ?[0-9]|<= ?[0-9]",
         "A size, a count or an index is beyond what the kernel takes.",
         "Print the value before the call; the message or the function's documentation has the range",
     ),
     _demand(
-        r"(?i)head_?dim|headdim|page_?size|block_?size|shapes?\b|dimensions?\b|\bdims?\b|\brank\b|\b\d-?D\b|ndim|\bsizes?\b|length|seqlen|num_\w*heads|must (?:match|equal)|do(?:es)? not match|mismatch|same number|inconsistent",
+        r"(?i)head_?dim|headdim|page_?size|block_?size|shapes?\b|dimensions?\b|\bdims?\b|\brank\b|\b[0-9]-?D\b|ndim|\bsizes?\b|length|seqlen|num_\w*heads|must (?:match|equal)|do(?:es)? not match|mismatch|same number|inconsistent",
         "The extents of the arguments do not go together, or are not of the few that the kernel was made for.",
         "Print the shapes of all arguments before the call; the library's table of head dimensions, page and block sizes says what it has kernels for",
     ),
@@ -125,7 +125,7 @@ COMPILED = (
         "Name the GPU's: -DCMAKE_CUDA_ARCHITECTURES=86, TORCH_CUDA_ARCH_LIST=8.6 or -gencode arch=compute_86,code=sm_86, and configure anew in an empty build folder",
     ),
     _demand(
-        r"STATIC_ASSERT|static_assert\w*<|too many initializer values|has no storage class|\bauto\b|constexpr|nullptr|decltype|fold.expression|c\+\+\d\d",
+        r"STATIC_ASSERT|static_assert\w*<|too many initializer values|has no storage class|\bauto\b|constexpr|nullptr|decltype|fold.expression|c\+\+[0-9][0-9]",
         "A static assertion of the library is false, or is not understood: the compiler reads the file by an older C++ standard than it was written for, or as C++ of the host where device code (.cu) is meant.",
         "Give the standard of the project (-std=c++17 for nvcc and -Xcompiler), name the file .cu or compile it with -x cu, and read the lines 'required from' below the error for what the assertion tests",
     ),

@@ -9,7 +9,7 @@ _LONGEST = 160  # characters that are quoted
 _CLASSES = (
     (
         re.compile(
-            r"^\S.{0,200}(?:\(\d+(?:,\d+)?\)|:\d+(?::\d+)?) ?: (?:fatal |internal )?error\b|^ptxas .*error|^nvcc fatal|^CMake Error"
+            r"^\S.{0,200}(?:\([0-9]+(?:,[0-9]+)?\)|:[0-9]+(?::[0-9]+)?) ?: (?:fatal |internal )?error\b|^ptxas .*error|^nvcc fatal|^CMake Error"
         ),
         False,
     ),
