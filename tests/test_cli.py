@@ -266,7 +266,7 @@ def test_unusable_lines_among_good_ones_do_not_end_the_reading(tmp_path: Path, c
 def test_rubbish_on_stdin() -> None:
     done = start("explain", "-", stdin=RUBBISH["random"])
     assert (done.returncode, done.stdout) == (2, b"")
-    assert done.stderr.startswith(b"error: this text has no line that tells an error; expected the output")
+    assert done.stderr.startswith(b"error: this text has no line that reports an error; expected the output")
     assert b"Traceback" not in done.stderr
 
 

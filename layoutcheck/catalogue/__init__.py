@@ -26,15 +26,20 @@ from layoutcheck.catalogue import (
     tables,
     telling,
 )
-from layoutcheck.catalogue.entry import ELSEWHERE, Known
+from layoutcheck.catalogue.entry import ELSEWHERE, TRACE, Known
 from layoutcheck.catalogue.tables import (
     ENTRIES,
     builds,
     calls,
     compiler,
+    cpp_copies,
+    cpp_kernels,
     cpp_templates,
+    cuda_codes,
+    driver,
     elsewhere,
     linking,
+    profilers,
     ptxas,
 )
 from layoutcheck.errors import InputError
@@ -49,6 +54,14 @@ _OTHER = next(entry for entry in tables.DSL if entry.name == "dsl.other-exceptio
 _NAME = next(entry for entry in tables.DSL if entry.name == "dsl.name-undefined")
 _VERIFIER = next(entry for entry in tables.DSL if entry.name == "dsl.other-verifier")
 _COMPANION = next(entry for entry in tables.DSL if entry.name == "dsl.companion-version")
+_NO_SPILLS = next(entry for entry in ptxas.ENTRIES if entry.name == "ptxas.no-spills")
+_FEW_CONFLICTS = next(entry for entry in profilers.ENTRIES if entry.name == "ncu.few-conflicts")
+_NOTICED = 0.02  # of the wavefronts
+_ERROR_TYPE = next(entry for entry in tables.CPP if entry.name == "cpp.error-type")
+_AT_RUN_TIME = (*driver.ENTRIES, *cuda_codes.ENTRIES)
+_COMPILES = re.compile(
+    r"\.(?:cuh?|hpp|h|inl|cpp|cc)(?:\([0-9]+(?:,[0-9]+)?\)|:[0-9]+:[0-9]+) ?: (?:fatal )?error\b"
+)
 _HEAD, _TAIL = (
     1 << 15,
     1 << 14,
@@ -63,7 +76,7 @@ _SPACE = re.compile(r"\s+")
 _WRONGS = (
     "error", "fail", "exception", "fault", "abort", "fatal", "crash", "assert", "unable", "cannot", "unsupported", "not support",
     "invalid", "illegal", "unreachable", "can't", "could not", "not found", "not installed", "unavailable",
-    "not available", "no suitable", "no such", "mismatch", "undefined",
+    "not available", "no suitable", "no such", "mismatch", "undefined", "undeclared",
 )  # fmt: skip
 _WRONG = re.compile(f"(?i){'|'.join(_WRONGS)}")
 _SAID = re.compile(r"\b(?:error|warning): (?:unknown: )?|\bop ")
@@ -73,11 +86,13 @@ _WORDS = re.compile(
 )  # of CuTe's compiler
 _OF_DSL = re.compile(r"cutlass|\bcute|\bDSL")
 _PLAIN = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"")  # quotes as a web page prints them
+_MARGIN = re.compile(r" ?={5,}(?: ?={5,})* ?")  # of compute-sanitizer's lines
 _GROUP = re.compile(r"\{(\w+)\}")
 _OTHER_FILE = (
     "A missing name that begins with cu, CU_ or cuda is of a newer CUDA toolkit than the one at hand."
 )
 _FALSE = "The condition is false where the library tests it: most often a shape, a type, an alignment or a GPU that it does not take."
+_ONE_COPY = "`layoutcheck explain SRC DST --atom ATOM` judges a copy of a C++ kernel by its layouts"
 _STATED = "The message states what the program needs; it is none of CuTe's, CUDA's or their tools'."
 
 
@@ -119,6 +134,8 @@ def answers(text: str, place: str | None = None) -> list[Answer]:
         found = [match for match in found if match[0] not in tables.CALLS and match[0] not in tables.DSL]
     better = {name for entry, _ in found for name in entry.instead_of}
     found = [match for match in found if match[0].name not in better]
+    if _COMPILES.search(folded):  # source lines name the driver's calls and codes, and none has run
+        found = [match for match in found if match[0] not in _AT_RUN_TIME] or found
     kept = [match for match in found if not match[0].general]
     if not kept and not any(entry is _CODED for entry, _ in found):
         others = own or _anothers(folded)
@@ -223,6 +240,8 @@ def _of_traceback(
 ) -> Answer:
     """The answer to an exception of Python of which nothing else is known, or to a traceback without its end."""
     parts = found._asdict()
+    if not found.place:
+        parts["whose"] = found.whose[:1].upper() + found.whose[1:]
     parts["cause"] = found.why or _STATED
     return _of_parts(entry, parts, found.said, folded, place)
 
@@ -245,7 +264,7 @@ def _of_parts(entry: Known, parts: dict[str, str], said: str, folded: str, place
         title,
         cause,
         _of_script(remedy.removeprefix(". "), where),
-        said[:_MOST_QUOTED],
+        _quoted(said),
         where,
         _tensors(folded),
     )
@@ -263,9 +282,21 @@ def _matches(folded: str) -> Iterator[tuple[Known, re.Match[str]]]:
             continue  # a name in capitals of another program
         if entry is _NAME and not _OF_DSL.search(folded):
             continue  # Python's own words, which say nothing of a compiled function
+        if entry is _FEW_CONFLICTS and not 0 < _share(match) < _NOTICED:
+            continue
+        if entry is _NO_SPILLS and _WRONG.search(folded):
+            continue  # lines of a log whose error is another one
+        if entry is _ERROR_TYPE and _COMPILES.search(folded, 0, match.start()):
+            continue  # the error that it follows from stands before it
         if entry is _COMPANION and not installed.imported(match["function"]):
             continue
         yield entry, match
+
+
+def _share(match: re.Match[str]) -> float:
+    """The part of the wavefronts that are bank conflicts."""
+    conflicts, all_ = match["conflicts"] or match["few"], match["all"] or match["every"]
+    return int(conflicts.replace(",", "") or 0) / max(int(all_.replace(",", "") or 0), 1)
 
 
 def _asked(entry: Known, match: re.Match[str]) -> list[str]:
@@ -282,7 +313,7 @@ def _answer(entry: Known, match: re.Match[str], folded: str, place: str | None) 
     if entry.name == "driver.tensor-map":
         from layoutcheck.catalogue import tensor_map  # of TMA's limits, which other errors do not need
 
-        facts = tuple(tensor_map.faults(folded) or ())
+        facts = tuple(tensor_map.faults(folded) or tensor_map.extents(folded))
     facts += _of_installed(entry, groups)
     if entry in tables.DSL:
         reason = refused.reason(folded[match.start() : match.end() + _MOST_QUOTED])
@@ -339,9 +370,29 @@ def _answer(entry: Known, match: re.Match[str], folded: str, place: str | None) 
         facts = (f"{int(have, 0):,} B are asked for, {int(most, 0):,} B allowed",)
     title, cause, remedy = (_filled(part, groups) for part in (entry.title, entry.cause, entry.remedy))
     where = place or _place(folded, match.start())
-    remedy = _of_script(remedy, where)
+    remedy = _of_script(_for_kernel(entry, _for_builder(entry, remedy, folded), folded), where)
     quote = refused.message(match[0]) if "said" in groups and entry in tables.DSL else match[0].strip()
-    return Answer(entry, title, cause, remedy, quote[:_MOST_QUOTED], where, facts)
+    return Answer(entry, _headed(title), cause, remedy, _quoted(quote), where, facts)
+
+
+def _quoted(said: str) -> str:
+    """What is recognised, without the margins of compute-sanitizer, cut at a word where it is long."""
+    plain = _MARGIN.sub("; ", said).strip("=; ")
+    return plain if len(plain) <= _MOST_QUOTED else f"{plain[:_MOST_QUOTED].rpartition(' ')[0]} ..."
+
+
+def _headed(title: str) -> str:
+    """The title without the template arguments that it was cut in: `GemmUniversal<...>`."""
+    opened: list[int] = []
+    for at, letter in enumerate(title):
+        if letter == "<" and at and (title[at - 1].isalnum() or title[at - 1] == "_"):
+            opened.append(at)
+        elif letter == ">" and opened:
+            opened.pop()
+    if not opened:
+        return title
+    head = title[: opened[0]]
+    return f"{head}<...>" + ('"' if head.count('"') % 2 else "'" if head.count("'") % 2 else "")
 
 
 _CONDITIONS = ("condition", "static", "check", "expected", "native", "said")
@@ -359,12 +410,65 @@ def _of_condition(condition: str) -> dict[str, str]:
     }
 
 
+_EDITED = tuple(
+    entry
+    for entry in (*cpp_copies.ENTRIES, *cpp_kernels.ENTRIES, *cpp_templates.ENTRIES)
+    if entry.level != ELSEWHERE and "revision" not in entry.name and entry.name != "cpp.print-latex"
+)  # whose remedy is a change of the source
+_FAULTS = (
+    "cuda.illegal-instruction",
+    "cuda.illegal-access",
+    "cuda.misaligned-address",
+    "cuda.launch-failure",
+)
+_OF_CPP = re.compile(
+    r"\b(?:cutlass|cute)::|\b(?:const )?(?:float|int|half|double|void|char|u?int[0-9]+_t|__half|__nv_bfloat16) ?\*|\.cuh?\b"
+)
+_OF_PYTHON = re.compile(r"\.py\b|cutlass\.cute|\bDSL|kernel_cutlass_")
+
+
+def _builds(folded: str) -> owners.Owner | None:
+    """The library or compiler whose own code does not compile in the text."""
+    return owners.library(folded) or owners.another_compiler(folded)
+
+
+def _for_builder(entry: Known, remedy: str, folded: str) -> str:
+    """The remedy for who builds a library and did not write it: versions first, and who takes a report."""
+    owner = _builds(folded) if entry in _EDITED and _COMPILES.search(folded) else None
+    if owner is None:
+        return remedy
+    return (
+        f"Where you only build {owner.name}, change no layout: take the CUDA toolkit and the CUTLASS that this commit of it names, in a clean checkout "
+        f"(git submodule update --init --recursive), a newer release, or its wheel, and report what stays to {owner.project}. Where you change its kernels: {remedy}"
+    )
+
+
+def _for_kernel(entry: Known, remedy: str, folded: str) -> str:
+    """The remedy without a trace of a Python script, where the text is about a kernel of C++."""
+    if (
+        entry.name.startswith(("sanitizer.", "cuda."))
+        and _OF_CPP.search(folded)
+        and not _OF_PYTHON.search(folded)
+    ):
+        return remedy.replace(TRACE, _ONE_COPY)
+    return remedy
+
+
 def _of_owner(entry: Known, folded: str) -> tuple[str, ...]:
-    """Whose code it is that does not compile, where the text names a library or another compiler."""
+    """Whose code it is that does not compile or faults, where the text names a library or another compiler."""
     if entry in tables.CPP:
+        owner = _builds(folded)
+        return (
+            (f"the code is {owner.name}'s: it goes with the CUTLASS and CUDA that {owner.project} pins",)
+            if owner
+            else ()
+        )
+    if entry.name in _FAULTS:
         library = owners.library(folded)
         return (
-            (f"the code is {library.name}'s: it goes with the CUTLASS and CUDA that {library.project} pins",)
+            (
+                f"the text names {library.name}: if the kernel that faults is its own, {library.project} takes the report",
+            )
             if library
             else ()
         )
@@ -435,10 +539,17 @@ def _filled(text: str, groups: dict[str, str]) -> str:
 
 def _of_cpp(folded: str) -> tuple[str, ...]:
     """The layouts of a C++ text; where it has none, the template arguments that the failed condition names."""
-    bound = cpp_types.layouts(folded)[:_MOST_LAYOUTS]
+    bound = cpp_types.layouts(folded)
     if not bound:
         return cpp_types.condition(folded)[:_MOST_LAYOUTS]
-    return tuple(f"{one.parameter} = {one.layout}" if one.parameter else one.layout for one in bound)
+    named = {one.parameter: str(one.layout) for one in bound if one.parameter}
+    shown = {f"{named['Shape']}:{named['Stride']}"} if {"Shape", "Stride"} <= named.keys() else set[str]()
+    told: list[str] = []
+    for one in bound:
+        if str(one.layout) not in shown:
+            shown.add(str(one.layout))
+            told.append(f"{one.parameter} = {one.layout}" if one.parameter else str(one.layout))
+    return tuple(told[:_MOST_LAYOUTS])
 
 
 _TENSOR = re.compile(r"(?:\b(\w{1,40}): ?)?((?:\btensor|!cute\.(?:memref|layout|ptr))<)")

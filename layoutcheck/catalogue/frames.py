@@ -156,7 +156,7 @@ def cut(folded: str) -> Frames | None:
     above = _ABOVE.search(folded)
     if above:
         named = owners.of_path(above["said"])
-        package, whose = (named.name, f"{named.project} answers it") if named else (package, whose)
+        package, whose = (named.name, f"report it to {named.project}") if named else (package, whose)
         why, helps = _meaning(above["said"], "", "")
         return Frames(
             package, above["said"][:_LONGEST], _own_place(frames), whose, why=why or _CUT, help=helps
@@ -189,7 +189,7 @@ def _own_place(frames: list[_Frame]) -> str:
     if own:
         place = f"{own[-1].file}:{own[-1].line}".rstrip(":")
         return f"{place} calls it; "
-    return "the text has no frame of your own; " if frames else ""
+    return "The text has no frame of your own; " if frames else ""
 
 
 def _deciding(frames: list[_Frame]) -> _Frame:
@@ -220,13 +220,13 @@ def _of_file(file: str, folded: str, kind: str = "") -> tuple[str, str]:
             "that file was downloaded with the model, whose page takes reports of it",
         )
     if _GENERATED.search(file):
-        return "PyTorch (code that Inductor wrote)", "pytorch/pytorch answers what it raises"
+        return "PyTorch (code that Inductor wrote)", "report it to pytorch/pytorch"
     inside = _PACKAGE.search(file)
     if inside:
         return _by_name(next(filter(None, inside.groups())), folded)
     owner = owners.of_path(file)
     if owner:
-        return owner.name, f"{owner.project} answers what it raises"
+        return owner.name, f"report it to {owner.project}"
     if "." in kind:  # the DSL leaves its own frames out; the error's class names it
         return _by_name(kind.split(".")[0], folded)
     if "<" in file:
@@ -236,18 +236,16 @@ def _of_file(file: str, folded: str, kind: str = "") -> tuple[str, str]:
 
 def _by_name(package: str, folded: str) -> tuple[str, str]:
     if package in _DSL_PACKAGES:
-        return "the CuTe DSL", "NVIDIA/cutlass answers what it raises"
+        return "the CuTe DSL", "report it to NVIDIA/cutlass"
     owner = owners.of_path(package)
     if owner:
-        return owner.name, f"{owner.project} answers what it raises"
-    return package, f"the project {package} answers what it raises"
+        return owner.name, f"report it to {owner.project}"
+    return package, f"report it to the project {package}"
 
 
 def _by_words(folded: str) -> tuple[str, str]:
     owner = owners.find(folded)
-    return (
-        (owner.name, f"{owner.project} answers what it raises") if owner else ("a Python library", _UNKNOWN)
-    )
+    return (owner.name, f"report it to {owner.project}") if owner else ("a Python library", _UNKNOWN)
 
 
 def _meaning(said: str, condition: str, kind: str) -> tuple[str, str]:

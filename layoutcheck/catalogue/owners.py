@@ -60,9 +60,9 @@ _LIBRARIES = (
     _owner(r"tensorrt_llm|TensorRT-LLM|\bTRT-?LLM|\bTLLM_|tactics profiling", "TensorRT-LLM", "NVIDIA/TensorRT-LLM"),
     _owner(r"(?i:\bvllm\b)", "vLLM", "vllm-project/vllm"),
     _owner(r"(?i:\bsglang\b|sgl_kernel)", "SGLang", "sgl-project/sglang"),
-    _owner(r"nvshmem", "NVSHMEM", "NVIDIA/nvshmem"),
+    _owner(r"(?<!-l)nvshmem", "NVSHMEM", "NVIDIA/nvshmem"),
     _owner(r"\bcudnn(?:_frontend)?\b|\bcuDNN\b|CUDNN_|cudnnGraph", "cuDNN", "NVIDIA/cudnn-frontend"),
-    _owner(r"(?i:cublas)", "cuBLAS", "NVIDIA's cuBLAS guide (cublasStatus_t)"),
+    _owner(r"(?<!-l)(?i:cublas)", "cuBLAS", "NVIDIA's forums (its cuBLAS guide lists cublasStatus_t)"),
     _owner(r"nvfuser|\bFuser\b", "nvFuser", "NVIDIA/Fuser"),
     _owner(r"\bcub::|\bthrust::|/cub/|/cccl/", "CUB and Thrust", "NVIDIA/cccl"),
 )  # fmt: skip

@@ -25,10 +25,10 @@ _LONGEST = 600  # characters of a message
 _FEWEST_LETTERS = 14  # of a statement's own words: "Not supported." would match anything
 _FEWEST_NAMED = 5  # where the text names the file
 _FEW_LETTERS = 20  # below which a message that begins with a value must also end where the statement does
-_END = re.compile(r"[.!]? ?(?:$|-->|Traceback|File \"|suggestion:|note:|\S+\.py:[0-9])")
+_END = re.compile(r"[.!]? ?(?:$|-->|Traceback|File \"|suggestion:|note:|(?:at |in )?\S+\.py:[0-9])")
 _HOLE = ".{0,400}?"
 _VALUE = re.compile(
-    r".{0,80}?(?=\.? ?(?:$|-->|Traceback|File \"|suggestion:|note:|Error Code)|[.,;]? \S+\.py:[0-9])|.{0,80}"
+    r".{0,80}?(?=\.? ?(?:$|-->|Traceback|File \"|suggestion:|note:|Error Code)|[.,;]? (?:at |in )?\S+\.py:[0-9])|.{0,80}"
 )
 _CLASS = re.compile(r"<class '(?:[\w.]*\.)?_?(\w+)'>")
 _CONSTANT = re.compile(r"(?<![\w.])_?[A-Z][A-Z0-9]*_[A-Z0-9_]+\b(?!\.)")

@@ -121,7 +121,7 @@ KINDS = (
     _kind("pass", r"failed to verify that|[Ff]ailed to (?:perform|rewrite|convert|infer|construct|compute|extract|resolve|apply|config|get|determine|generate|partition|verify operands)|cannot (?:rematerialize|find \w+ for|update external)"
           r"|analysis for function|partitioning chain|to belong to a function|ancestor cute",
           "A pass of the compiler meets operands that it cannot follow to where they are made.",
-          "Use atoms, layouts and tensors in the function that makes them, not behind a branch, a loop or a call; where that does not help, NVIDIA/cutlass answers reports of it"),
+          "Use atoms, layouts and tensors in the function that makes them, not behind a branch, a loop or a call; where that does not help, report it to NVIDIA/cutlass"),
     _kind("atom", r"(?:non-)?exec(?:utable)?\b|override(?:-mode)? TMA|NotImplementedFrg|legal MMA instruction|copy atom|TypeInterface|copy_bits|Mma atom",
           "The atom is of another kind than this operation takes, or was not finished: no width, no tensor map, no instruction of this shape."),
     _kind("layout", r"(?:bit|normal |block |input |strided )layout|layout (?:of|to|image)|layout[AB]\b|codomain|flattened|scalar coord|unit (?:innermost )?stride|LayoutImage",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 _LONGEST = 160  # characters that are quoted
+_FEW = 3  # lines
 # From what tells most to what only says that something failed. Of compilers the first line tells, of programs the last.
 _CLASSES = (
     (
@@ -22,11 +23,12 @@ _CLASSES = (
     ),
     (
         re.compile(
-            r"(?i)error\b|failed|failure|cannot|can't|could not|unable|invalid|illegal|unsupported|not supported|exception|abort|crash|undefined|mismatch|no such|not found|not installed|unavailable|not available|exceed|killed"
+            r"(?i)error\b|failed|failure|cannot|can't|could not|unable|invalid|illegal|unsupported|not supported|exception|abort|crash|undefined|undeclared|mismatch|no such|not found|not installed|unavailable|not available|exceed|killed"
         ),
         False,
     ),
 )
+_WORDS = re.compile(r"\b[A-Za-z]{2,}\b[^\n]*\b[A-Za-z]{2,}\b")
 _EMPTY = re.compile(
     r"^\W*$|^Traceback|^During handling|^The above exception|returned non-zero exit|build stopped|^\s*raise\b|^\s*\^|^note:|see the (?:above|full)|most likely not a problem with pip"
 )
@@ -41,6 +43,14 @@ def line(text: str) -> str:
         if found:
             return _shortened(found[-1 if last else 0], pattern)
     return ""
+
+
+def of_few(text: str) -> str:
+    """The first line of a text of one to three lines, whatever it says; "" of a longer one."""
+    lines = [" ".join(one.split()) for one in text.splitlines() if one.strip()]
+    lines = [one for one in lines if not _EMPTY.search(one)]
+    said = lines[0][:_LONGEST] if 0 < len(lines) <= _FEW else ""
+    return said if _WORDS.search(said) else ""
 
 
 def _shortened(said: str, pattern: re.Pattern[str]) -> str:

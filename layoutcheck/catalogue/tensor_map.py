@@ -51,6 +51,28 @@ def faults(text: str) -> list[str] | None:
     return out + [_told(bad) for bad in violations(map_)]
 
 
+def extents(text: str) -> list[str]:
+    """What the driver refuses, or a program did not mean, of the globalDim and boxDim that the text holds alone."""
+    read = {
+        name: tuple(int(part) for part in found[1].split(","))
+        for name in ("globalDim", "boxDim")
+        if (found := re.search(rf"{name} {{0,9}}{_NUMBERS}", text))
+    }
+    out = [
+        f"{name}[{at}] is {value}, not 1 to {most}"
+        for name, most in (("globalDim", 1 << 32), ("boxDim", 256))
+        for at, value in enumerate(read.get(name, ()))
+        if not 1 <= value <= most
+    ]
+    pairs = enumerate(zip(read.get("globalDim", ()), read.get("boxDim", ()), strict=False))
+    out += [
+        f"globalDim[{at}] is {dim}, and the box takes {box} there: the tensor has another shape than the kernel was made for (one value where a vector is meant, an axis too few)"
+        for at, (dim, box) in pairs
+        if 0 < dim < box and dim == 1
+    ]
+    return out
+
+
 def _told(bad: Violation) -> str:
     """`globalStrides[1] is 2, not a multiple of 16 B`, numbered as CUTLASS prints the fields."""
     if bad.field == "boxDim[0]":

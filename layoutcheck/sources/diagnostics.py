@@ -147,14 +147,14 @@ def _unknown(text: str) -> InputError:
     """What is said of a text that nothing is known of: its line that tells most, and what would tell more."""
     from layoutcheck.catalogue import telling
 
-    line = telling.line(text)
+    line = telling.line(text) or telling.of_few(text)
     if not line:
         return InputError(
-            "this text has no line that tells an error",
+            "this text has no line that reports an error",
             expected="the output as it was printed, from the first error on",
         )
     return InputError(
-        f"neither CuTe nor a compiler, a library or a tool that layoutcheck knows says: {line}",
+        f"layoutcheck does not know this message: {line}",
         expected="the lines around it as well: the command, the file of the error, a traceback's last frame",
     )
 

@@ -164,6 +164,8 @@ def test_the_line_that_tells_most() -> None:
 
 
 def test_a_text_of_nobody_is_quoted() -> None:
-    with pytest.raises(InputError, match="says: the frobnicator failed") as raised:
+    with pytest.raises(
+        InputError, match="layoutcheck does not know this message: the frobnicator failed"
+    ) as raised:
         read_errors("starting up\nthe frobnicator failed to start\n")
     assert "last frame" in str(raised.value)

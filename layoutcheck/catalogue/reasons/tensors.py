@@ -132,8 +132,16 @@ REASONS = (
         "cute.AddressSpace.gmem, not a string or a truth value",
     ),
     reason(
+        "Unsupported destination float type: Float8E4M3",
+        r"Unsupported destination float type",
+        "A single value converts to 16, 32 and 64 bits and to Float8E4M3FN, Float8E5M2 and their kin that the installed DSL has as scalars. It has none of Float8E4M3 (the form without FN) and Float8E4M3B11FNUZ, and 4-bit and 6-bit floats convert in packed vectors alone.",
+        "Take Float8E4M3FN, the E4M3 that GPUs and PyTorch (torch.float8_e4m3fn) have; convert 4-bit and 6-bit floats as whole vectors, values.to(cutlass.Float4E2M1FN) of a register tensor's load()",
+        where=r"typing\.py",
+        at="typing.py:1",
+    ),
+    reason(
         "cast from !cute.layout to f32 is not supported",
-        r"cast from \S+ to \S+ is not supported|(?:to (?:integer|Float) conversion is not supported)|Expected ArithValue|cannot convert \S+ to|unable to convert |cannot convert <class .*> to |unable to convert <class .*> to |unable to convert \S+ to static type|Unsupported destination float type|signless to float conversion",
+        r"cast from \S+ to \S+ is not supported|(?:to (?:integer|Float) conversion is not supported)|Expected ArithValue|cannot convert \S+ to|unable to convert |cannot convert <class .*> to |unable to convert <class .*> to |unable to convert \S+ to static type|signless to float conversion",
         "The DSL has no conversion between these types: a value of the run does not become a Python number, narrow floats convert in packed vectors alone, and tensors, layouts and pointers are no numbers.",
         _NUMBER
         + "; keep what Python must know as cutlass.Constexpr; convert narrow floats as vectors of 2 or 4, values.to(cutlass.Float8E4M3FN)",

@@ -234,7 +234,7 @@ REASONS = (
         "expects expand-ops pass to expand `cute.group_modes` on ViewTypeInterface",
         r"expects (?:expand-ops|cute-desugar) |must be expanded|`InferTypeOpInterface`|type converter should lower|is read only|should not be used|must not be used for make_fragment|MmaAtomAttr",
         "A pass of the compiler meets an operation that an earlier pass should have replaced: a fault of the compiler with this combination, not of your layout.",
-        "Upgrade nvidia-cutlass-dsl; write the view in another way (index the layout and make the tensor anew with cute.make_tensor); NVIDIA/cutlass answers reports of it",
+        "Upgrade nvidia-cutlass-dsl; write the view in another way (index the layout and make the tensor anew with cute.make_tensor); report it to NVIDIA/cutlass",
     ),
     reason(
         "expected reduction t map size to be a power of 2, but got 12",

@@ -190,7 +190,7 @@ ENTRIES = (
         r"|TypeError: Expects (?P<count>[0-9]+|N) parameters|Mismatched (?P<field>\w+(?:\[[0-9]+\])*\.(?:shape|strides)\[[0-9]+\])",
         "a compiled kernel is called with an argument that it was not compiled for: {argument} {name} {what} {field} {wanted}{count}",
         "cute.compile keeps of every argument its type, rank, alignment, static extents and strides, and what its dynamic ones promise; the "
-        "compiled entry (--enable-tvm-ffi) compares each call with them. A view with an offset (byte_offset) is refused before DSL 4.8.",
+        "compiled entry (--enable-tvm-ffi) compares each call with them. A view with an offset (byte_offset) is refused by releases before 4.6.3 and by 4.7.0 (NVIDIA/cutlass#3450).",
         "Pass a tensor like the one that was compiled with, or compile again for this one (the cache key lacks what differs). Where the extent or "
         "stride may vary, compile with a tensor whose mode is dynamic. Pass every parameter (None too: a compiled entry that is loaded from a cache fills no defaults); clone a view whose offset or alignment is in the way",
         (

@@ -6,11 +6,25 @@ from layoutcheck.catalogue.entry import ELSEWHERE, issue, known
 
 ENTRIES = (
     known(
+        "elsewhere.submodule",
+        r"(?P<path>(?:[\w.-]+/)*(?:cutlass|composable_kernel|cccl|pybind11|googletest|fmt|spdlog|third_?party/[\w-]+|3rdparty/[\w-]+)) is missing, please"
+        r"|(?i:(?P<name>\w+) submodules? (?:is |are )?(?:not (?:found|initiali[sz]ed|checked out)|missing|empty))|(?i:did you (?:forget|run)|forgot|please run|need to run|try running)[^\n]{0,30}git submodule update",
+        "a part that the sources hold as a git submodule is not there: {path}{name}",
+        "An archive of GitHub (Download ZIP, archive/refs/tags) and a clone without --recursive leave the folders of submodules empty; CUTLASS' headers are such a part of most libraries of kernels.",
+        "git submodule update --init --recursive in the clone, or git clone --recursive anew; a downloaded archive cannot be completed: clone it, or install the source distribution (pip install NAME --no-binary NAME) or a wheel",
+        (
+            "AssertionError: csrc/cutlass is missing, please use source distribution or git clone",
+            issue(1790, "Dao-AILab/flash-attention"),
+        ),
+        level=ELSEWHERE,
+        instead_of=("elsewhere.assertion", "elsewhere.build", "elsewhere.compile"),
+    ),
+    known(
         "elsewhere.mlir",
         r"'(?P<op>(?!cute|nvvm|nvgpu|gpu|llvm|arith|memref|vector|scf|cf)\w+\.[\w.]+)' op\b|legalize operation '(?P<illegal>(?!cute|nvvm|llvm)\w+\.[\w.]+)'",
         "an error of another compiler built on MLIR, about {op}{illegal}",
         "Its dialect is not one of CuTe DSL's.",
-        "{project} answers it",
+        "Report it to {project}",
         (
             "error: failed to legalize operation 'stablehlo.uniform_dequantize' that was explicitly marked illegal",
             issue(16780, "iree-org/iree"),
@@ -233,7 +247,7 @@ ENTRIES = (
         r"|type name|incomplete type|bound function|size of an array|separate compilation mode|template argument|dereference|lvalue|static_cast|expected a|not allowed here)[^\n]{0,80})",
         "a C++ file does not compile: {said}{message}{other}{identifier}{words}",
         "{cause} Neither the file nor the message is CuTe's.",
-        "{help}. {project} answers it; its build page names the compilers and architectures that it supports",
+        "{help}. Report it to {project}; its build page names the compilers and architectures that it supports",
         (
             'ggml-cuda/fattn-new-mma.cu(859): error: static assertion failed with "bad nbatch_K2, nbatch_V2 for MLA"',
             issue(412, "ikawrakow/ik_llama.cpp"),
@@ -259,7 +273,7 @@ ENTRIES = (
         r"nvcc fatal ?: (?P<said>[^\n]{3,160}?)(?= ninja:| Traceback| \[[0-9]+/| error:|$)",
         "nvcc refuses its command line: {said}",
         "No file was compiled yet. An option is of another version of nvcc, an option of the host's compiler stands without -Xcompiler, or a path with blanks or an unknown word counts as an input file.",
-        "Compare `nvcc --version` of the compiler in the command with what the project asks for, and look in the command for the word that the message means; {project} answers it where its script wrote the command",
+        "Compare `nvcc --version` of the compiler in the command with what the project asks for, and look in the command for the word that the message means; report it to {project} where its script wrote the command",
         (
             "nvcc fatal : A single input file is required for a non-link phase when an outputfile is specified",
             issue(6, "SystemPanic/flashinfer-windows"),

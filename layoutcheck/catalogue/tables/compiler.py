@@ -187,7 +187,7 @@ ENTRIES = (
         "the compiler fails inside",
         "A pass of the compiler makes code that its own verifier refuses. Known causes are elements narrower than a byte "
         "(NVIDIA/cutlass#3349, mended in 4.6.2) and cute.compile of a @cute.kernel function (#3429, refused from 4.8 on).",
-        TRACE + " and names copies for which code generation fails. NVIDIA/cutlass answers reports of it",
+        TRACE + " and names copies for which code generation fails. Report it to NVIDIA/cutlass",
         ("ICE: Load/Store operand must be a pointer", issue(3349)),
         general=True,
     ),

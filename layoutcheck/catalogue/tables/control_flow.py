@@ -72,7 +72,7 @@ ENTRIES = (
         "It is an error of the DSL's control flow, not of a layout: a variable first assigned in a dynamic if or for, "
         "or held in an object between two @cute.jit functions; or a kernel that returns a value, which no kernel can.",
         "Assign it before the branch, pass it as an argument, or make the branch static with cutlass.const_expr; "
-        "NVIDIA/cutlass answers reports of it",
+        "report it to NVIDIA/cutlass",
         ("error: unknown: operand #0 does not dominate this use", issue(2532)),
         level=ELSEWHERE,
     ),

@@ -9,6 +9,40 @@ _CHECK = "`layoutcheck explain SRC DST --atom ATOM` with both layouts shows the 
 
 ENTRIES = (
     known(
+        "cpp.dynamic-stride",
+        r"make_stride\((?:1, ?\w|[^()\n]{0,60}(?:\([^()\n]{0,40}\)[^()\n]{0,40})?, ?1\)).{0,4000}?(?P<side>\w{3}) (?:failed to|layout doesn't) vectorize|(?P<other>\w{3}) (?:failed to|layout doesn't) vectorize.{0,4000}?(?:make_stride\((?:1, ?\w|[^()\n]{0,60}(?:\([^()\n]{0,40}\)[^()\n]{0,40})?, ?1\))"
+        r"|Stride=cute::tuple<(?:int|long|int64_t|long long)(?:, ?(?:int|long|int64_t|long long))*>)",
+        "the {side}{other} tensor has a run-time stride where the copy needs one that is known to be 1",
+        "make_stride(N, 1) keeps 1 as a run-time integer: the type does not say that the elements are adjacent, so that no vector can be made of them, whatever the value is.",
+        "Write the contiguous mode's stride as a static integer: make_stride(N, Int<1>{}) row-major, make_stride(Int<1>{}, M) column-major; or make_layout(shape, LayoutRight{}). Its extent may stay a run-time integer, "
+        "the tile and the thread-value layout are static",
+        (
+            'make_layout(make_shape(M, N), make_stride(N, 1)); error: static assertion failed with "Copy_Traits: src failed to vectorize into registers. Layout is incompatible with this CopyOp."',
+            "CUTLASS 4 headers",
+        ),
+        rule="LC102",
+        instead_of=("cpp.copy-does-not-vectorize",),
+    ),
+    known(
+        "cpp.tma-tile",
+        r"TMA requires CTA_Tile and SLayout top-level (?:size|shape) equivalence|Could not find a common tile-gmem vectorization",
+        "the shared layout of a TMA copy is not the layout of its tile",
+        "make_tma_copy takes a shared layout with as many elements as the tile (CTA_Tile, of the cluster's slice), mode by mode, and runs along the tensor's contiguous mode first. In a kernel of the collective builder both come from tile shape and schedule: "
+        "a tile below what the schedule cuts (64 rows for each consumer warpgroup, scale blocks of 128) leaves a shared layout that does not fit. Divisibility errors beside it follow from the same tile.",
+        "Take a tile shape that an example of this schedule and architecture uses, or the cooperative schedule instead of pingpong (or auto); in code of your own build the shared layout by tile_to_shape(atom, tile shape) and give make_tma_copy one stage of it. "
+        "`layoutcheck explain GMEM SMEM --atom tma_load` checks the pair",
+        (
+            'error: static assertion failed with "TMA requires CTA_Tile and SLayout top-level size equivalence."',
+            "CUTLASS 4 headers",
+        ),
+        (
+            'error: static assertion failed with "Could not find a common tile-gmem vectorization. Does the Tile select out major GMEM modes?"',
+            "CUTLASS 4 headers",
+        ),
+        rule="LC113",
+        instead_of=("cpp.tma", "cpp.shape-div"),
+    ),
+    known(
         "cpp.copy-does-not-vectorize",
         r"Copy_Traits: (?P<operand>src|dst) failed to vectorize into registers"
         r"|In CopyAtom, (?P<side>src|dst) layout doesn't vectorize into registers",
@@ -44,7 +78,7 @@ ENTRIES = (
     ),
     known(
         "cpp.shape-div",
-        r"Static shape_div failure|(?:Shape |Stride )?Divisibility [Cc]ondition|Static safe_div requires t % u == 0"
+        r"Static shape_div failure|\bshape_div (?:error|failure|fail(?:s|ed)|assert\w*)\b|(?:Shape |Stride )?Divisibility [Cc]ondition|Static safe_div requires t % u == 0"
         r"|Expected divisibility",
         "two extents or strides do not divide one another",
         "The tiler, the thread layout or the atom splits a layout, and an extent is neither a multiple nor a divisor of the piece.",
@@ -119,7 +153,7 @@ ENTRIES = (
         "cpp.tma",
         r"Unsupported TMA"
         r"|Expected (?:smem src|gmem dst) for SM90_TMA_STORE|requires the destination be shared memory"
-        r"|TMA requires CTA_Tile and SLayout|Tensor must point to GPU global memory|Expected at least 128-bits for BLKCP",
+        r"|Tensor must point to GPU global memory|Expected at least 128-bits for BLKCP",
         "TMA cannot move this tile",
         "A TMA tile has at most five modes, each of at most 256 elements, strides that are multiples of 16 bytes, and a "
         "shared layout whose contiguous mode is the tensor's.",

@@ -6,6 +6,39 @@ from layoutcheck.catalogue.entry import ELSEWHERE, issue, known
 
 ENTRIES = (
     known(
+        "cpp.toolkit-too-new",
+        r"(?:identifier \"|undeclared identifier '|unknown type name '|')(?P<what>PFN_cu\w{3,60})[\"'](?: is undefined| was not declared| has not been declared| does not name a type|(?= |$))",
+        "{what} is not declared: this CUTLASS is older than the CUDA headers",
+        "CUDA 13 declares these types of functions with their version alone ({what}_v12000 in cudaTypedefs.h); CUDA 12 has the short name as well. No tensor map is refused: nothing has run.",
+        "Update CUTLASS (the submodule of the project that is built) to a release for CUDA 13, or build with CUDA 12; in code of your own write {what}_v12000",
+        (
+            'cutlass/include/cutlass/cuda_host_adapter.hpp(147): error: identifier "PFN_cuTensorMapEncodeIm2col" is undefined',
+            issue(1700, "EricLBuehler/mistral.rs"),
+        ),
+        level=ELSEWHERE,
+        instead_of=(
+            "driver.tensor-map",
+            "cpp.undefined",
+            "cpp.toolkit-too-old",
+            "cpp.other-error",
+            "elsewhere.compile",
+            "cpp.instantiation",
+        ),
+    ),
+    known(
+        "cpp.toolkit-of-builder",
+        r"Unsupported Toolkit for (?P<what>SM[0-9]+) (?:Sparse )?Collective Builder",
+        "nvcc is too old for CUTLASS' {what} kernels",
+        "The builder of collectives for sm_90 wants nvcc 12.0 or newer (it tests __CUDACC_VER_MAJOR__): CUDA 11 has no wgmma.",
+        "Build with CUDA 12 (12.3 or newer is what most kernels of sm_90 ask for), and look at `nvcc --version`: an older nvcc may stand first on PATH; else leave sm_90 out of the architectures of the build",
+        (
+            'error: static assertion failed with "Unsupported Toolkit for SM90 Collective Builder"',
+            "CUTLASS 4 headers",
+        ),
+        level=ELSEWHERE,
+        instead_of=("cpp.other-assertion", "cpp.instantiation", "elsewhere.compile"),
+    ),
+    known(
         "cpp.missing-header",
         r"(?:fatal )?error(?: C[0-9]+)?: (?:Cannot open include file: |cannot open source file )?['\"]?(?P<header>(?:cute|cutlass)/[\w./]+)['\"]?(?:: No such file| file not found|(?=.{0,20}No such file))",
         "the CUTLASS headers are not where the compiler looks: {header}",

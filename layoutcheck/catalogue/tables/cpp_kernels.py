@@ -8,6 +8,63 @@ HEADERS = "CUTLASS 4 headers"
 
 ENTRIES = (
     known(
+        "cpp.incomplete-kernel",
+        r"(?:incomplete type|implicit instantiation of undefined template) [\"'](?:class |struct )?cutlass::(?P<what>(?:gemm|conv|epilogue)::(?:kernel|device|collective)::(?!Default)\w+)<",
+        "the CUTLASS headers at hand do not define {what} for these arguments",
+        "Its general form is only declared; a definition exists for each kind of collective that the headers know. They are of another revision than the code, the CollectiveBuilder inside it has no form for this architecture, types and schedule, "
+        "or nvcc is too old for the architecture's part of the headers, which is then left out (12.8 for sm_100 and sm_120, 12.0 for sm_90).",
+        "Read the first error of the log, and compare `nvcc --version` and the CUTLASS on the include path with what the project names; an older CUTLASS earlier on the path (-I) hides the right one",
+        (
+            'cutlass_kernel_file_3.generated.cu(15): error: incomplete type "cutlass::gemm::kernel::GemmUniversal<tensorrt_llm::TmaWarpSpecializedGroupedGemmInput::ProblemShape, cutlass::gemm::collective::CollectiveBuilder<cutlass::arch::Sm100',
+            "FlashInfer",
+        ),
+        instead_of=("cpp.other-error", "cpp.instantiation", "cpp.no-traits", "elsewhere.compile"),
+    ),
+    known(
+        "cpp.error-type",
+        r"(?P<what>\w{1,60}) ?= ?<error-type>",
+        "{what} has no type: an earlier error of the log left it without one",
+        "nvcc writes <error-type> for a name whose own declaration does not compile, and every template that gets it fails as well: TiledMMA, MMA_Atom and their kin are not at fault. For an MMA the usual reason is that the program declares no instruction "
+        "for these operand types, transposes and this architecture.",
+        "Read the first error of the log, above these lines; it names the declaration. Take operand types, transposes or an architecture that the code has an instruction for",
+        (
+            'instantiation of class "cute::TiledMMA<MMA_Atom, AtomLayoutMNK, PermutationMNK> [with MMA_Atom=<error-type>, AtomLayoutMNK=',
+            issue(303, "tile-ai/tilelang"),
+        ),
+        general=True,
+        instead_of=(
+            "cpp.other-error",
+            "cpp.instantiation",
+            "cpp.bare-assertion",
+            "cpp.other-assertion",
+            "elsewhere.compile",
+        ),
+    ),
+    known(
+        "cpp.epilogue-tile",
+        r"EPI_TILE_(?P<mode>[MN]) must divide (?P<of>CTA|MMA_TILE)_[MN]",
+        "the epilogue tile does not divide the tile along {mode}",
+        "The epilogue stores the accumulators tile by tile. EpilogueTileAuto of older CUTLASS takes 32 columns (64 for 8-bit outputs), which do not divide an N such as 112; newer ones take the greatest common divisor with N.",
+        "Give the epilogue's builder a tile that divides, Shape<_64, _16> for N = 112, instead of EpilogueTileAuto; take a tile shape whose N is a multiple of 32; or update CUTLASS",
+        (
+            'static_assert(size<1>(CtaTileMNK{}) % size<1>(shape(EpilogueTile{})) == 0, "EPI_TILE_N must divide CTA_N");',
+            issue(2133),
+        ),
+        instead_of=("cpp.other-assertion", "cpp.bare-assertion", "elsewhere.assertion"),
+    ),
+    known(
+        "cpp.print-latex",
+        r"no operator \"[<!=]+\" matches[^\n]{0,200}?cute::(?P<what>MMA_Atom|TiledMMA|Copy_Atom|TiledCopy|ThrMMA|ThrCopy)<|void cute::(?P<function>print_(?:latex|svg|layout))\(const Layout\w* ?&\) \[with Layout\w*=cute::(?P<given>MMA_Atom|TiledMMA|Copy_Atom|TiledCopy)<",
+        "a function for layouts gets a {what}{given}, which is no layout",
+        "print_latex, print_layout and their kin take a layout, and have forms of their own for TiledMMA and TiledCopy; the form for an MMA_Atom came with a later CUTLASS. Of an atom none of them can read a shape.",
+        "print_latex(make_tiled_mma(atom)), print_latex(tiled_copy), or update CUTLASS; `layoutcheck draw` draws layouts without a compiler",
+        (
+            'cute/layout.hpp(1783): error: no operator "<" matches these operands operand types are: int < cute::MMA_Atom<cute::SM80_16x8x16_F16F16F16F16_TN>',
+            issue(1444),
+        ),
+        instead_of=("cpp.other-error", "cpp.instantiation", "cpp.overload", "elsewhere.compile"),
+    ),
+    known(
         "cpp.no-default-gemm",
         r"cutlass/gemm/device/\w{1,60}\.h\([0-9]{1,6}\): error: incomplete type is not allowed[^\n]{0,2500}?ArchTag_?=cutlass::arch::Sm(?P<arch>[0-9]{2,3})(?:[^\n]{0,800}?InstructionShape_?=cutlass::gemm::GemmShape<(?P<shape>[0-9, ]{5,20})>)?(?:[^\n]{0,800}?Stages=(?P<stages>[0-9]{1,2}))?",
         "CUTLASS 2.x has no GEMM for this combination: Sm{arch}, instruction {shape}, stages {stages}",

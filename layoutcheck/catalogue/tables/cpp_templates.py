@@ -169,8 +169,9 @@ ENTRIES = (
     known(
         "cpp.undefined",
         r"error(?: C[0-9]+)?: (?:namespace \"(?P<space>cu\w+)\" has no member \"(?P<member>\w+)\"|(?:identifier \"(?P<what>[\w:]{1,80})\" is undefined"
-        r"|use of undeclared identifier '(?P<other>[\w:]{1,80})'|'(?P<third>[\w:]{1,80})' (?:was not declared|is not a member of))(?=.{0,3000}?\bcu(?:te|tlass)\b))",
-        "{what}{other}{third}{space} {member} is not declared here",
+        r"|use of undeclared identifier '(?P<other>[\w:]{1,80})'|'(?P<third>[\w:]{1,80})' (?:was not declared|is not a member of))(?=.{0,3000}?\bcu(?:te|tlass)\b))"
+        r"|\bcu(?:te|tlass)\b.{0,3000}?[Uu]se of undeclared identifier '(?P<clangd>[\w:]{1,80})'",
+        "{what}{other}{third}{clangd}{space} {member} is not declared here",
         "The header that declares it is not included, the namespace is not open, or this version of CUTLASS has another name "
         "for it. Errors below this one (incomplete type, error-type) follow from it.",
         "Include <cute/tensor.hpp> (and the atom's own header) before its use, with `using namespace cute;`, and compare the "

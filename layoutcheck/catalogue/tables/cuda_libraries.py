@@ -12,7 +12,7 @@ ENTRIES = (
         "The front end built the graph, and no engine of the installed cuDNN takes it: attention asks for Ampere or newer, 16-bit or 8-bit types, head dimensions that are multiples of 8 and at most 128 or 256, "
         "and strides of a layout that it knows; others ask for alignments. An older cuDNN has fewer engines.",
         "CUDNN_LOGLEVEL_DBG=3 CUDNN_LOGDEST_DBG=stdout (front end: CUDNN_FRONTEND_LOG_INFO=1 CUDNN_FRONTEND_LOG_FILE=stdout) prints why each engine refuses; print types, shapes, strides and torch.backends.cudnn.version(); "
-        "PyTorch: torch.backends.cuda.enable_cudnn_sdp(False) takes another kernel. NVIDIA/cudnn-frontend answers it",
+        "PyTorch: torch.backends.cuda.enable_cudnn_sdp(False) takes another kernel. Report it to NVIDIA/cudnn-frontend",
         (
             "cudnn._compiled_module.cudnnGraphNotSupportedError: [cudnn_frontend] Error: No execution plans built successfully.",
             issue(75, "NVIDIA/cudnn-frontend"),
@@ -24,7 +24,7 @@ ENTRIES = (
         r"(?P<said>[^\n.\]]{3,200})\. (?P<code>(?:ERROR_|error_)\w+|[A-Z]+(?:_[A-Z]+)+) because \((?P<condition>.{1,200}?)\) at (?P<file>\S+:[0-9]+)",
         "cuDNN's front end refuses the graph: {said}",
         "The front end tests a graph before it builds it. Here {condition} holds ({file}), which this operation, or the installed cuDNN, does not take.",
-        "Change what the condition names (types, dimensions, strides, options), or install a newer cuDNN where it compares a version; NVIDIA/cudnn-frontend answers it",
+        "Change what the condition names (types, dimensions, strides, options), or install a newer cuDNN where it compares a version; report it to NVIDIA/cudnn-frontend",
         (
             "[cudnn_frontend] ERROR: s_q and s_kv must be given. ATTRIBUTE_NOT_SET because (!q) at /x/scaled_dot_product_flash_attention.h:120",
             "cudnn-frontend, RETURN_CUDNN_FRONTEND_ERROR_IF",
@@ -38,7 +38,7 @@ ENTRIES = (
         "cuDNN refuses the call: {status}{said}",
         "BAD_PARAM means that an attribute, a shape or a stride contradicts another one; NOT_INITIALIZED and ALLOC_FAILED that the handle was not made, most often for want of memory; EXECUTION_FAILED that a kernel faults, often one before it; "
         "SUBLIBRARY_VERSION_MISMATCH and VERSION_MISMATCH that files of several cuDNN versions are loaded.",
-        "CUDNN_LOGLEVEL_DBG=3 CUDNN_LOGDEST_DBG=stdout prints the attribute or file; `python -m pip list | grep cudnn` and LD_LIBRARY_PATH show which are loaded. NVIDIA/cudnn-frontend answers it",
+        "CUDNN_LOGLEVEL_DBG=3 CUDNN_LOGDEST_DBG=stdout prints the attribute or file; `python -m pip list | grep cudnn` and LD_LIBRARY_PATH show which are loaded. Report it to NVIDIA/cudnn-frontend",
         ("RuntimeError: cuDNN error: CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH", "PyTorch"),
         level=ELSEWHERE,
         general=True,

@@ -34,6 +34,16 @@ ENTRIES = (
         rule="LC202",
     ),
     known(
+        "cuda.local-misaligned",
+        r"\b(?P<op>(?:STL|LDL)\.128) \[R1\+(?P<at>0x[0-9a-f]*[1-9a-f])\]|\b(?P<narrow>(?:STL|LDL)\.64) \[R1\+(?P<offset>0x[0-9a-f]*[1-79a-f])\]",
+        "an array in local memory is accessed in vectors at {at}{offset} of the stack, which is no multiple of their width",
+        "{op}{narrow} is such an access: R1 is the thread's stack. A local array whose elements want 1, 2 or 4 bytes of alignment lies anywhere, and reading it through a pointer to a wider type (uint4, cutlass::AccessType, reinterpret_cast) promises more than it has. Whether it faults depends on where the compiler places it.",
+        "Declare the array with the alignment of the access: alignas(16) Fragment frag, cutlass::AlignedArray<T, N, 16>; or copy it element by element",
+        ("STL.128 [R1+0xc], R52 ;", issue(3581)),
+        level="wrong",
+        instead_of=("cuda.misaligned-address", "cuda.other"),
+    ),
+    known(
         "cuda.illegal-instruction",
         r"(?i)[Ii]llegal instruction|CUDA_ERROR_ILLEGAL_INSTRUCTION|cudaErrorIllegalInstruction|error code: 715\b"
         r"|Warp Illegal Instruction|WARP_ILLEGAL_INSTR\w*" + _codes(715, 73),
@@ -41,7 +51,9 @@ ENTRIES = (
         "TMA and tcgen05 raise it for a tensor map, descriptor or coordinate that they cannot use: a box whose inner bytes "
         "are not a multiple of 16, a shared address without the swizzle's alignment, a coordinate outside of the corners. setmaxnreg raises it where a warp keeps fewer "
         "registers than its code uses (24 and a printf, NVIDIA/cutlass#2932), and code for another architecture does.",
-        TRACE + ": the TMA rules LC231 to LC259 check each of them",
+        "Name the kernel first: CUDA_LAUNCH_BLOCKING=1 or compute-sanitizer; cuda-gdb stops there, and `x/4i $errorpc` shows the instruction. "
+        + TRACE
+        + ": the TMA rules LC231 to LC259 check each of them",
         ("torch.AcceleratorError: CUDA error: an illegal instruction was encountered", "PyTorch"),
         ("========= Illegal instruction\n=========     at cute::SM90_TMA_LOAD_2D::copy+0x5c60", issue(2728)),
         ("RuntimeError: CUDA Error: cudaErrorIllegalInstruction", issue(2932)),
@@ -87,7 +99,7 @@ ENTRIES = (
             issue(13961, "vllm-project/vllm"),
         ),
         level="wrong",
-        instead_of=("driver.tensor-map",),
+        instead_of=("driver.tensor-map", "cpp.launch-refused"),
     ),
     known(
         "driver.xid",

@@ -59,7 +59,7 @@ ENTRIES = (
         "a DSL function was called with arguments of other types than it takes",
         "The binding lists the types that it takes. A NumPy or torch number stands where Python's is taken, an integer is beyond 32 bits (a stride or divisor of 2^31 and more), or the DSL is "
         "older or newer than the program.",
-        "Print type and value of each argument, give int(...), and compare the DSL version with the one that the program names; NVIDIA/cutlass answers reports of it",
+        "Print type and value of each argument, give int(...), and compare the DSL version with the one that the program names; report it to NVIDIA/cutlass",
         ("TypeError: Cannot instantiate typing.Union", "https://github.com/NVIDIA/cutlass/issues/2628"),
         level=ELSEWHERE,
         general=True,
@@ -70,7 +70,7 @@ ENTRIES = (
         r"|triton\.runtime\.autotuner",
         "an error of another kernel compiler ({tool})",
         "It chooses its own layouts; layoutcheck reads CuTe's.",
-        "{project} answers it",
+        "Report it to {project}",
         ("triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 294912", "Triton"),
         level=ELSEWHERE,
     ),
@@ -145,7 +145,7 @@ ENTRIES = (
         "{what} takes {want} as argument {argument} and is called with {got}",
         "A compiled function (TVM FFI) compares each argument with the type that it was made for. None, a number or a tensor that only wraps an "
         "address stands where a tensor is taken; or the function and its caller are of different versions.",
-        "Print type and device of that argument before the call, and install the version that the calling package names; the project that compiled {what} answers it",
+        "Print type and device of that argument before the call, and install the version that the calling package names; report it to the project that compiled {what}",
         (
             "Mismatched type on argument #0 when calling: `vm.builtin.reshape(0: ffi.Tensor, 1: ffi.Shape) -> ffi.Tensor`. Expected `ffi.Tensor` but got `DLTensor*`",
             issue(18824, "apache/tvm"),
@@ -158,7 +158,7 @@ ENTRIES = (
         r"|cannot reshape tensor of|view size is not compatible|Sizes of tensors must match|index out of range in self",
         "PyTorch refuses the operands of one of its own operations",
         "Sizes, types or devices of two tensors do not go together, before any kernel of CuTe runs.",
-        "Print shape, dtype, device and stride of both at the line of the traceback; pytorch/pytorch answers reports of it",
+        "Print shape, dtype, device and stride of both at the line of the traceback; report it to pytorch/pytorch",
         (
             "RuntimeError: The size of tensor a (4040) must match the size of tensor b (4041) at non-singleton dimension 1",
             "PyTorch",
@@ -209,7 +209,7 @@ ENTRIES = (
         r"AssertionError: (?P<what>\w{1,60}) is not an? (?P<protocol>\w{1,60}Protocol)\b",
         "an object does not have all methods of {protocol}: two versions of one library meet",
         "The library asks whether {what} has the methods of a class of its own. It has those of another version: a copy of the library in another folder, an older release, or one made for another DSL.",
-        "python -m pip list, and print(module.__file__) of the library: install one version of it, with the nvidia-cutlass-dsl that its requirements name. TileSchedulerProtocol is FlashAttention 4's (flash_attn.cute); {project} answers it",
+        "python -m pip list, and print(module.__file__) of the library: install one version of it, with the nvidia-cutlass-dsl that its requirements name. TileSchedulerProtocol is FlashAttention 4's (flash_attn.cute); report it to {project}",
         (
             "AssertionError: tile_scheduler is not a TileSchedulerProtocol",
             issue(2409, "Dao-AILab/flash-attention"),
@@ -251,7 +251,7 @@ ENTRIES = (
         "an error of NCCL",
         "It is between GPUs, not inside a kernel: a rank that failed or waits elsewhere, a network or shared-memory set-up, or ranks that do not make the same calls. 'unhandled cuda error' and a watchdog's timeout are most often "
         "the echo of another rank, whose kernel faulted or hangs.",
-        "Look for the first error in the logs of all ranks; NCCL_DEBUG=INFO (TORCH_NCCL_BLOCKING_WAIT=1) names the call; NVIDIA/nccl answers reports of it",
+        "Look for the first error in the logs of all ranks; NCCL_DEBUG=INFO (TORCH_NCCL_BLOCKING_WAIT=1) names the call; report it to NVIDIA/nccl",
         ("torch.distributed.DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:2251", "PyTorch"),
         level=ELSEWHERE,
     ),
@@ -274,7 +274,7 @@ ENTRIES = (
         r"torch\._dynamo\.exc\.(?!BackendCompilerFailed)\w+\b(?!: (?:\w+\.)*(?:ModuleNotFoundError|ImportError|DSL\w*Error|MLIRError))|torch\._inductor\.exc\.\w+: LoweringException: AttributeError|Tensor that doesn't have storage",
         "torch.compile cannot trace the call",
         "Dynamo meets an operation that it does not trace, or hands a tensor without data (FakeTensor) to code that takes its address (from_dlpack, data_ptr).",
-        "Wrap the kernel's launch in a torch.library.custom_op with a register_fake that returns empty outputs; PyTorch answers reports of it",
+        "Wrap the kernel's launch in a torch.library.custom_op with a register_fake that returns empty outputs; report it to pytorch/pytorch",
         ("torch._dynamo.exc.Unsupported: Tensor.random_ op", issue(3134)),
         level=ELSEWHERE,
         instead_of=("dsl.no-member", "dsl.given-python", "elsewhere.library-version"),
@@ -309,7 +309,7 @@ ENTRIES = (
         r"|\bstatic_assert\((?P<static>[^\"\n]{3,120}?)\);|Check failed: (?P<check>[^\n]{2,160})|CHECK_\w+ failed|__assert_fail\w* \(assertion=[^\"\n]{0,200}\"(?P<native>[^\"\n]{1,160})\"|Expected (?P<expected>[^\n]{3,120}?) to be true, but got false",
         "a library's condition is false: {said}{condition}{static}{check}{expected}{native}",
         "{cause}",
-        "{help}. {project} answers it; the line of the condition says which arguments and GPUs it supports",
+        "{help}. Report it to {project}; the line of the condition says which arguments and GPUs it supports",
         (
             "RuntimeError: Assertion error (csrc/apis/layout.hpp:49): not disable_ue8m0_cast",
             issue(27, "timothystewart6/vllm-gb10"),
@@ -347,7 +347,7 @@ NAMED = known(
     r"(?!)",  # where the text names a library, and nothing else of it is known
     "an error that names {name}: {said}",
     "{cause}",
-    "{help}. {project} answers it",
+    "{help}. Report it to {project}",
     ("xla_extension failed: all-reduce buffers do not alias", "JAX"),
     level=ELSEWHERE,
     general=True,
@@ -358,7 +358,7 @@ RAISED = known(
     r"(?!)",  # found by catalogue.raised, in the installed DSL
     "{function} raises: {said}",
     "{cause} The installed DSL raises it at {place}{when}. It is an error of the DSL's Python, not of a layout.",
-    "{help}; NVIDIA's guides to the DSL's control flow and compilation have it; NVIDIA/cutlass answers reports of it",
+    "{help}; NVIDIA's guides to the DSL's control flow and compilation have it; report it to NVIDIA/cutlass",
     ("DSLRuntimeError: Failed to create dynamic while loop", "DSL 4.8.1"),
     level=ELSEWHERE,
     general=True,

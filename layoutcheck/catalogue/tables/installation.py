@@ -9,6 +9,74 @@ _ENDS = r"(?= -->| suggestion:| Traceback| \S+\.py:[0-9]+| File \"|$)"
 
 ENTRIES = (
     known(
+        "dsl.stale-libs",
+        r"No such file or directory: '(?P<path>[^'\n]{0,300}libcute_dsl_runtime\.so)'|CUTE_DSL_LIBS=(?P<set>\S*libcute_dsl_runtime\.so)\S*(?=.{0,1500}?No such file)",
+        "CUTE_DSL_LIBS names a library that is not on this machine: {path}{set}",
+        "The variable came from another environment or machine. DSL 4.7.0 writes it itself when it is imported, and a job that inherits the environment (sbatch --export=ALL) carries the path along (NVIDIA/cutlass#3462). One entry that is missing ends every compile.",
+        "unset CUTE_DSL_LIBS, and start again: the DSL then finds the library of its own package. Where a launcher imports the DSL, take the variable out of the environment that it hands on, or install another release than 4.7.0",
+        (
+            "FileNotFoundError: [Errno 2] No such file or directory: '/nonexistent/libcute_dsl_runtime.so'",
+            issue(3462),
+        ),
+        level=ELSEWHERE,
+        instead_of=(
+            "elsewhere.file-system",
+            "dsl.runtime-library",
+            "dsl.other-exception",
+            "dsl.cut-traceback",
+        ),
+    ),
+    known(
+        "dsl.fp8-mma-died",
+        r"(?:MmaFP8Op|MmaAtomSM89Type)\b.{0,1500}?(?i:seg(?:mentation )?fault|core dumped)|(?i:seg(?:mentation )?fault|core dumped).{0,1500}?\b(?:MmaFP8Op|MmaAtomSM89Type)\b",
+        "the compiler dies on cute.nvgpu.warp.MmaFP8Op",
+        "The operation makes the atom of Ada (sm_89). DSL 4.4 and 4.5 crash on it when they compile for sm_120 and sm_121, in make_fragment or in gemm (NVIDIA/cutlass#3044, #3281). No layout is at fault. DSL 4.8.1 makes its fragments for sm_120a.",
+        "Install the newest nvidia-cutlass-dsl; where it stays, take MmaMXF8Op (block-scaled, with scale factors of 1) on sm_120 and sm_121, and report it to NVIDIA/cutlass",
+        ("`MmaFP8Op` segfaults during `cute.compile` on SM120", issue(3281)),
+        instead_of=("dsl.compiler-died", "elsewhere.native-abort", "elsewhere.exit-code"),
+    ),
+    known(
+        "dsl.object-sections",
+        r"section (?P<section>\.?[\w.]+) is present more than once(?: with different permissions)?",
+        "a compiled object has the section {section} twice, and LLVM's JIT does not load it",
+        "The DSL's compiler can write an object with one {section} of code and one of data that is written (NVIDIA/cutlass#3162). The program that made it runs; what loads the object from a cache or a file does not.",
+        "Switch the cache of compiled objects of the library off (QuACK's and FlashAttention's persistent caches) so that each process compiles, or take a newer nvidia-cutlass-dsl and empty the cache; report it to NVIDIA/cutlass",
+        (
+            "JIT session error: section .text is present more than once with different permissions: R-X vs RW-",
+            issue(3162),
+        ),
+        level=ELSEWHERE,
+        instead_of=("dsl.object-file", "dsl.runtime-library"),
+    ),
+    known(
+        "dsl.deprecated",
+        r"(?:nvidia_cutlass_dsl|cutlass/)[\w/.-]*\.py:[0-9]+: (?P<kind>\w*Warning): (?P<said>[^\n]{5,200}?)(?=\.? +\S+\.py\b|\.? warnings\.warn|\.?$)",
+        "the DSL warns, and refuses nothing: {said}",
+        "A {kind} names a function that a later version will have under another name. The program runs as before. The frames below it, where the text has some, say who calls: where they are the DSL's own (cutlass/utils, cutlass/cute), its next version mends it.",
+        "In code of your own follow the message. Else leave it, or hide it: python -W ignore::{kind}, or warnings.filterwarnings('ignore', module='cutlass')",
+        (
+            "nvidia_cutlass_dsl/python_packages/cutlass/cute/core.py:5811: DeprecationWarning: Use explicit `struct.scalar.ptr` for pointer instead.",
+            issue(3451),
+        ),
+        level=ELSEWHERE,
+        general=True,
+        instead_of=("dsl.cut-traceback", "dsl.other-exception"),
+    ),
+    known(
+        "cutlass-python.no-kernel",
+        r"No kernel configuration found for supported data type and layout",
+        "CUTLASS' Python interface (package nvidia-cutlass) has no kernel for these types and layouts here",
+        "It lists its kernels for the GPU's compute capability and for the CUDA of the nvcc that it finds; none of them has these types and layouts. With an nvcc older than 12.0 it has none for sm_90 (12.3 for grouped GEMM), whatever the types (NVIDIA/cutlass#2178). "
+        "The DSL (cutlass.cute) is another package.",
+        "`nvcc --version` and CUDA_INSTALL_PATH: let them name one CUDA 12.3 or newer; then give types, layouts and cc that the package has (plan = cutlass.op.Gemm(..., cc=80) takes the older kernels)",
+        (
+            "Exception: No kernel configuration found for supported data type and layout combination",
+            issue(2178),
+        ),
+        level=ELSEWHERE,
+        instead_of=("dsl.other-exception", "elsewhere.python"),
+    ),
+    known(
         "dsl.mixed-versions",
         r"(?:cutlass/[\w/]{1,120}\.py\", line [0-9]{1,6}, in \w{1,80} [^\n\"]{0,120}?\b\w{1,40}\.(?P<function>\w{1,80})\([^\n\"]{0,300}?\bTypeError: (?:\w{1,60}\.){0,4}(?P=function)\(\)"
         r"|\b(?P<binding>mlir_global_[cd]tors)\(\)|\b(?P<other>[a-z]\w{1,60})\(\)(?= missing [0-9] required (?:positional|keyword-only) arguments?: '(?:res|result|results_|result_type)'))"
@@ -83,7 +151,7 @@ ENTRIES = (
         r"<?OpResultList>?(?: object[^\n]{0,80}?)? to (?P<type>integer|float|Float|[Bb]oolean) conversion is not\s+supported|unable to convert <?OpResultList\b",
         "the DSL takes several results of one operation for one number",
         "OpResultList is the compiler's list of the results of an operation. Your program does not make one: a dynamic if with several results (PipelineState.advance, a conditional expression) gives it, and builds such as 4.5.0.dev0 hand it on as one value.",
-        "Install a release of nvidia-cutlass-dsl after that build. Where you cannot, write one dynamic condition for each value, so that each has one result; NVIDIA/cutlass answers reports of it",
+        "Install a release of nvidia-cutlass-dsl after that build. Where you cannot, write one dynamic condition for each value, so that each has one result; report it to NVIDIA/cutlass",
         ("DSLRuntimeError: <OpResultList> to integer conversion is not supported", "DSL 4.5.0.dev0"),
     ),
 )

@@ -6,6 +6,32 @@ from layoutcheck.catalogue.entry import ELSEWHERE, issue, known
 
 ENTRIES = (
     known(
+        "elsewhere.flash-attn-cute",
+        r"No module named '?(?P<module>flash_attn\.cute[\w.]*)|cannot import name '\w+' from '(?P<of>flash_attn\.cute[\w.]*)|(?P<library>CUTE flash attention library) is not available",
+        "the installed FlashAttention has no {module}{of}{library}",
+        "flash_attn.cute is FlashAttention 4, a package of its own (flash-attn-4). The wheels of flash-attn 2.x have none of it, or an older state that lacks the module. nvidia-cutlass-dsl is what it needs beside, "
+        "and an import of it that fails hides behind 'not available'.",
+        "pip install flash-attn-4 (flash-attn-4[cu13] for CUDA 13; --pre where only pre-releases are published), or install the folder flash_attn/cute of Dao-AILab/flash-attention; python -c 'import flash_attn.cute.interface' "
+        "prints what is still missing. For PyTorch's flex_attention take another BACKEND until then",
+        ("ModuleNotFoundError: No module named 'flash_attn.cute.testing'", issue(1900, "Dao-AILab/flash-attention")),
+        (
+            "RuntimeError: BACKEND='FLASH' but flash attention cannot be used: CUTE flash attention library is not available",
+            "PyTorch",
+        ),
+        level=ELSEWHERE,
+        instead_of=("elsewhere.import", "elsewhere.no-module", "elsewhere.torch-compile", "elsewhere.library-version", "dsl.module-moved"),
+    ),
+    known(
+        "elsewhere.flash-attn-3",
+        r"No module named '?(?P<module>flash_attn_(?:3(?:_cuda)?|interface|2_cuda))\b",
+        "the compiled module {module} of FlashAttention is not installed",
+        "flash_attn_interface and flash_attn_3 are FlashAttention 3, which is built from the repository's folder hopper and is no part of the package flash-attn; flash_attn_2_cuda is the compiled part of flash-attn 2.x.",
+        "For FlashAttention 3: cd hopper; python setup.py install, for sm_90 with CUDA 12.3 or newer. For 2.x: pip install flash-attn --no-build-isolation, against the torch at hand; report it to Dao-AILab/flash-attention",
+        ("ModuleNotFoundError: No module named 'flash_attn_interface'", "FlashAttention"),
+        level=ELSEWHERE,
+        instead_of=("elsewhere.no-module", "elsewhere.import"),
+    ),
+    known(
         "packages.conflict",
         r"No solution found when resolving[^\n]{0,40}|ResolutionImpossible|conflicting dependencies|we can conclude that (?P<said>[^\n]{5,160}?)(?= And | hint|$|\.)|(?P<package>[\w.-]+) (?P<have>[\w.]+) (?:has requirement|requires) (?P<wanted>[\w.-]+(?:\[[\w,]+\])?[<>=!~][^\n,]{1,40}?), (?:but you(?:'ll)? have|which is not installed)"
         r"|LibMambaUnsatisfiableError|UnsatisfiableError|packages have incompatible requirements|dependency resolver does not currently take",

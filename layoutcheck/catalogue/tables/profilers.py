@@ -9,7 +9,7 @@ NCU = "Nsight Compute 2025"
 ENTRIES = (
     known(
         "ncu.bank-conflicts",
-        r"shared (?:loads?|stores?) might not be optimal and causes on average a (?P<ways>[0-9.]+) ?- ?way bank"
+        r"shared (?:loads?|stores?) might not be optimal and causes on average a (?P<ways>[0-9.]+) ?- ?way bank(?: conflicts?)?"
         r"|shared (?:loads?|stores?) might not be optimal|(?<![0-9.])[0-9.]{1,8} ?- ?way bank conflict|\b[0-9]{1,15} bank conflicts",
         "shared-memory accesses are split by bank conflicts{ways}",
         "Threads of one access reach different rows of the same bank. Nsight counts the sum over the kernel, not the copy.",
@@ -38,6 +38,20 @@ ENTRIES = (
         ),
         level="slow",
         rule="LC302",
+    ),
+    known(
+        "ncu.few-conflicts",
+        r"wavefronts_mem_shared(?P<op>(?:_op_\w\w)?)\.sum\D{0,60}? (?P<all>[0-9,]{1,20})\b.{0,3000}?data_bank_conflicts_pipe_lsu_mem_shared(?P=op)\.sum\D{0,60}? (?P<conflicts>[0-9,]{1,20})\b"
+        r"|data_bank_conflicts_pipe_lsu_mem_shared(?P<operation>(?:_op_\w\w)?)\.sum\D{0,60}? (?P<few>[0-9,]{1,20})\b.{0,3000}?wavefronts_mem_shared(?P=operation)\.sum\D{0,60}? (?P<every>[0-9,]{1,20})\b",
+        "{conflicts}{few} of {all}{every} wavefronts of shared memory are bank conflicts: too few to be a layout's",
+        "An access whose threads meet in one bank conflicts each time it runs: it would show in a part of the wavefronts of at least one in the accesses of a warp. Less than 2 in 100 is arbitration (another unit uses the banks in that cycle, the counter's own replays), which no swizzle changes.",
+        "Leave the layout. `layoutcheck banks LAYOUT --access ACCESS` proves that the access itself has none",
+        (
+            "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum 6508 l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum 12",
+            issue(2810),
+        ),
+        level=ELSEWHERE,
+        instead_of=("ncu.uncoalesced-shared", "ncu.wavefronts", "ncu.no-conflicts"),
     ),
     known(
         "ncu.uncoalesced-shared",

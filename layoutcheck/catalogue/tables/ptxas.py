@@ -111,9 +111,9 @@ ENTRIES = (
         "ptxas.made-by-a-compiler",
         r"ptxas application ptx input, line [0-9]+; error ?: (?P<said>Unexpected instruction types specified for '[^']{1,60}'|Arguments mismatch for instruction '[^']{1,60}'|(?:Illegal|Unknown|Unexpected) (?:modifier|instruction|operand)[^\n]{0,80})",
         "ptxas refuses PTX that a compiler made: {said}",
-        "The PTX came from memory ('application ptx input'): a compiler, such as the DSL, wrote it, and not your inline assembly. Its lowering and the ptxas that it calls are of different versions, or it lowers the operation wrongly for this target.",
+        "The PTX came from memory ('application ptx input'): a compiler, such as the DSL, wrote it, with inline assembly in it where the program has some. The target has no such form of the instruction (conversions of FP8, FP6 and FP4 begin with sm_89 and sm_100a), the compiler and the ptxas that it calls are of different versions, or it lowers the operation wrongly.",
         "Install the DSL's packages anew in one version (pip uninstall every nvidia-cutlass-dsl* first), newer if there is one, and a driver or toolkit of its CUDA; "
-        "set CUTE_DSL_ARCH to the GPU's form with a. Where it stays, NVIDIA/cutlass (or the compiler's project) answers reports of it",
+        "set CUTE_DSL_ARCH to the GPU's form with a, and compare inline assembly with the PTX ISA. Where it stays, report it to NVIDIA/cutlass or the compiler's own project",
         (
             "ptxas application ptx input, line 969; error : Unexpected instruction types specified for '_mma'",
             issue(3227),
@@ -153,8 +153,20 @@ ENTRIES = (
         instead_of=("ptxas.other",),
     ),
     known(
+        "ptxas.stack-frame",
+        r"(?<![0-9])(?P<frame>[1-9][0-9]{0,9}) bytes stack frame(?:, 0 bytes spill stores, 0 bytes spill loads|(?!,))",
+        "a thread keeps {frame} B in local memory, and no register is spilled",
+        "An array of the thread has no registers: it is indexed by a value that only the run knows, or its address is taken (it goes by reference to a function that is not inlined, or to printf). "
+        "A cute::Tensor in registers is such an array. It lies in local memory, behind L1, whatever registers are free.",
+        "Index it by constants: unroll the loop fully (#pragma unroll, CUTE_UNROLL, cutlass.range_constexpr), with static extents and coordinates (Int<>{}), and inline what takes it by reference. "
+        "`cuobjdump -sass FILE` shows its accesses as LDL and STL, `layoutcheck resources` counts the registers of a tile; a smaller tile or setmaxnreg alone does not help",
+        ("352 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads", "ptxas"),
+        level="slow",
+        instead_of=("ptxas.no-spills",),
+    ),
+    known(
         "ptxas.registers",
-        r"\b(?P<spilled>[0-9]{1,12}) bytes spill stores|Registers are spilled to local memory",
+        r"(?<![0-9])(?P<spilled>[1-9][0-9]{0,11}) bytes spill (?:stores|loads)|Registers are spilled to local memory",
         "the kernel spills registers to local memory",
         "Accumulators and fragments fill the register file: 255 registers a thread, 65,536 a multiprocessor, less where "
         "__launch_bounds__ or setmaxnreg leaves fewer.",
@@ -162,6 +174,17 @@ ENTRIES = (
         "higher setmaxnreg for the warps that compute",
         ("ptxas info : 40 bytes stack frame, 48 bytes spill stores, 48 bytes spill loads", "ptxas"),
         level="slow",
+        instead_of=("ptxas.stack-frame", "ptxas.no-spills"),
+    ),
+    known(
+        "ptxas.no-spills",
+        r"(?<![0-9])0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads",
+        "ptxas reports what a kernel uses: no register is spilled, and no array lies in local memory",
+        "It is what -Xptxas -v prints of every function, and no fault: three zeros are what one wants.",
+        "`layoutcheck resources` says how many blocks of a tile the printed registers and shared memory leave on a multiprocessor; for speed measure with ncu",
+        ("0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads", "ptxas"),
+        level=ELSEWHERE,
+        general=True,
     ),
     known(
         "ptxas.syntax",

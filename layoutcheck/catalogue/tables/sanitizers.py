@@ -12,6 +12,43 @@ _FAULT = (
 
 ENTRIES = (
     known(
+        "sanitizer.of-cutlass",
+        r"(?P<what>Invalid __\w+__ \w+ of size [0-9]+)(?: bytes)?[^\n]{0,20}[= ]{1,30}at (?:0x[0-9a-f]+ in )?(?:void )?cutlass::(?:Kernel2?|device_kernel)<(?:cutlass::)?(?P<kernel>[\w:]{3,80})",
+        "{what} in a kernel that CUTLASS made from its templates ({kernel})",
+        "The kernel reads and writes where its arguments say: problem sizes, leading dimensions (strides in elements) and pointers that do not fit the allocations are the usual reason. Of a grouped or batched GEMM these are arrays in device memory, one entry a problem, that must live until the kernel ends.",
+        "Print the arguments of each problem: M, N, K, the leading dimensions, the pointers and the size of each allocation; compare the layouts (row or column major) with the template's, and call can_implement(arguments), which tests the alignment. "
+        "Build with -lineinfo, so that compute-sanitizer names the line",
+        (
+            "========= Invalid __global__ read of size 4 bytes\n=========     at void cutlass::Kernel<cutlass::gemm::kernel::GemmGrouped<cutlass::gemm::threadblock::MmaMultistage<",
+            issue(2380),
+        ),
+        level="wrong",
+        instead_of=(
+            "sanitizer.invalid-access",
+            "sanitizer.out-of-bounds",
+            "cuda.illegal-access",
+            "cuda.other",
+        ),
+    ),
+    known(
+        "sanitizer.of-a-project",
+        r"(?P<what>Invalid __\w+__ \w+ of size [0-9]+)(?: bytes)?[^\n]{0,20}[= ]{1,30}at (?:0x[0-9a-f]+ in )?(?:\w+ ){0,3}(?P<space>deep_gemm|deep_ep|flash_mla|flashinfer|tensorrt_llm|vllm|sglang|transformer_engine|marlin\w*|machete|flash|sm[0-9]+_\w+|fmha\w*)::(?P<kernel>\w+)",
+        "{what} in {kernel}, a kernel of {space}",
+        "The kernel is compiled code of a library. What it was given is too small or of another shape than it takes (an odd number of tokens or heads, a page table, a stride), or the kernel itself has the fault for that shape.",
+        "Compare shapes, strides and dtypes of the call with what the library's tests use, and try the next larger even sizes; report it to {project} with the kernel's name, its template arguments and the shapes",
+        (
+            "========= Invalid __shared__ read of size 16 bytes\n=========     at void deep_gemm::sm120_fp8_paged_mqa_logits<(unsigned int)3, ...>(...)",
+            "compute-sanitizer",
+        ),
+        level="wrong",
+        instead_of=(
+            "sanitizer.invalid-access",
+            "sanitizer.out-of-bounds",
+            "cuda.illegal-access",
+            "cuda.other",
+        ),
+    ),
+    known(
         "sanitizer.misaligned",
         r"Invalid __(?P<space>\w+)__ (?P<access>read|write|\?) of size (?P<size>[0-9]+)(?: bytes)?(?:(?!Invalid __).){0,600}?"
         r"(?:Address|Access (?:to|at)) (?P<address>0x[0-9a-f]+) is misaligned",
@@ -28,6 +65,7 @@ ENTRIES = (
         ),
         level="wrong",
         rule="LC202",
+        instead_of=("cuda.illegal-access", "cuda.misaligned-address", "cuda.other"),
     ),
     known(
         "sanitizer.out-of-bounds",
@@ -45,6 +83,7 @@ ENTRIES = (
             issue(8288, "NVIDIA/cccl"),
         ),
         level="wrong",
+        instead_of=("cuda.illegal-access", "cuda.misaligned-address", "cuda.other"),
     ),
     known(
         "sanitizer.invalid-access",
@@ -55,6 +94,7 @@ ENTRIES = (
         ("========= Invalid __global__ write of size 4 bytes", SANITIZER),
         level="wrong",
         general=True,
+        instead_of=("cuda.illegal-access", "cuda.misaligned-address", "cuda.other"),
     ),
     known(
         "sanitizer.of-another-library",

@@ -63,7 +63,7 @@ ENTRIES = (
         "the compiler lowers an operation to LLVM code that LLVM refuses {intrinsic}: {said}",
         "The program passed the DSL's own checks; the lowering of one operation builds a call with other operands than the intrinsic has. It is a fault of the compiler and not of your layout. The intrinsic's name says which operation: "
         "stmatrix and ldmatrix of 8-bit elements, mma with block scales, conversions of narrow types.",
-        "Take another operation for it: the 16-bit stmatrix (StMatrix8x8x16bOp) or a universal copy, and another DSL version; NVIDIA/cutlass answers reports of it. "
+        "Take another operation for it: the 16-bit stmatrix (StMatrix8x8x16bOp) or a universal copy, and another DSL version; report it to NVIDIA/cutlass. "
         + TRACE,
         (
             "Incorrect number of arguments passed to called function! call void @llvm.nvvm.stmatrix.sync.aligned.m16n8.x1.trans.b8.p3(ptr addrspace(3) %14, i32 %19)",
