@@ -101,7 +101,7 @@ def explain(
             )  # fmt: skip
         text = read_text(src)
         _refuse("compiler output says all but --arch", given.keys() - {"src", "arch"}, "'-' or a file alone")
-        outcomes = _pasted(text, given.get("arch", "sm_90a"))
+        outcomes = _pasted(text, given.get("arch"))
     else:
         outcomes = [_judged(given)]
     if compiler:
@@ -127,7 +127,7 @@ def _refuse(why: str, given: Iterable[str], expected: str) -> None:
         raise InputError(f"{why}: {named[0]} is not used" if named else why, expected=expected)
 
 
-def _pasted(text: str, arch: str) -> list[Outcome]:
+def _pasted(text: str, stated: str | None) -> list[Outcome]:
     """The outcome of every error in a pasted text, and of the copy whose types C++ prints."""
     from layoutcheck.api import check, check_copy
     from layoutcheck.catalogue import Answer
@@ -136,13 +136,16 @@ def _pasted(text: str, arch: str) -> list[Outcome]:
     from layoutcheck.sources.diagnostics import read_errors
 
     outcomes: list[Outcome] = []
+    arch = stated or "sm_90a"
+    taken = () if stated else (f"{arch}: --arch names another GPU",)
     for found in read_errors(text, arch):
         if isinstance(found, Answer):
             outcomes.append(Explained(found))
         elif found.copy is None:
             outcomes.append(Message(found))
         else:
-            outcomes.append(check_copy(found.copy, subject=found.location))
+            report = check_copy(found.copy, subject=found.location)
+            outcomes.append(replace(report, assumptions=(*taken, *report.assumptions)))
     copy = operands(text) if any(isinstance(outcome, Explained) for outcome in outcomes) else None
     if copy is not None:
         report = check(

@@ -51,6 +51,8 @@ class Message(NamedTuple):
 
         if self.diagnostic.problem:
             return f"The operand types are there but cannot be read: {self.diagnostic.problem}."
+        if "!cute.layout<" in self.diagnostic.message:
+            return f"The message holds both layouts. To have the copy itself judged, {PRINT_THEM}."
         return f"The operand types are missing. {PRINT_THEM if self.diagnostic.python else SHOW_TYPES}."
 
     def _explanation(self) -> Explanation | None:
