@@ -444,14 +444,19 @@ def _for_builder(entry: Known, remedy: str, folded: str) -> str:
 
 
 def _for_kernel(entry: Known, remedy: str, folded: str) -> str:
-    """The remedy without a trace of a Python script, where the text is about a kernel of C++."""
-    if (
-        entry.name.startswith(("sanitizer.", "cuda."))
-        and _OF_CPP.search(folded)
-        and not _OF_PYTHON.search(folded)
-    ):
-        return remedy.replace(TRACE, _ONE_COPY)
-    return remedy
+    """The remedy without a trace of a Python script, where the text is about a kernel of C++ or of another compiler."""
+    if not entry.name.startswith(("sanitizer.", "cuda.")) or _OF_DSL.search(folded):
+        other = None
+    else:
+        other = owners.another_compiler(folded)
+    if other:
+        return remedy.replace(
+            TRACE, f"Look at what {other.name}'s kernel is given, and report it to {other.project}"
+        )
+    cpp = _OF_CPP.search(folded) and not _OF_PYTHON.search(folded)
+    return (
+        remedy.replace(TRACE, _ONE_COPY) if cpp and entry.name.startswith(("sanitizer.", "cuda.")) else remedy
+    )
 
 
 def _of_owner(entry: Known, folded: str) -> tuple[str, ...]:

@@ -137,7 +137,7 @@ def _pasted(text: str, stated: str | None) -> list[Outcome]:
 
     outcomes: list[Outcome] = []
     arch = stated or "sm_90a"
-    taken = () if stated else (f"{arch}: --arch names another GPU",)
+    taken = () if stated else (f"the GPU is {arch}; --arch names another",)
     for found in read_errors(text, arch):
         if isinstance(found, Answer):
             outcomes.append(Explained(found))

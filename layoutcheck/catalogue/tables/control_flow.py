@@ -59,9 +59,9 @@ ENTRIES = (
     known(
         "dsl.not-numeric",
         r"unable to convert .{1,200} in type <class '(?P<given>[\w.]+)'> to Numeric",
-        "a Python {given} changes inside a dynamic if or loop",
-        "What a dynamic branch assigns must be a DSL value; Python lists and objects exist at compile time only.",
-        "Make the branch static with cutlass.const_expr, assign the elements one by one, or use a register tensor",
+        "a Python {given} stands where the DSL takes one number",
+        "Either a function that takes one number gets it (an element to store or fill, a predicate, a field of an atom, an operand of arithmetic), or a dynamic if or loop assigns it: what a dynamic branch assigns must be a DSL value, and Python lists and objects exist at compile time only.",
+        "Give one entry of it, or a register tensor where several are meant; in a dynamic branch make the branch static with cutlass.const_expr, or assign the elements one by one",
         ("ValueError: unable to convert [2, 3, 4] in type <class 'list'> to Numeric", issue(2531)),
         level=ELSEWHERE,
     ),

@@ -8,6 +8,20 @@ HEADERS = "CUTLASS 4 headers"
 
 ENTRIES = (
     known(
+        "cpp.no-setmaxnreg",
+        r"setmaxnreg[^\n]{0,120}(?:compiled out|not compiled in|is not emitted|never emitted)|CUDA_CTA_RECONFIG_ACTIVATED",
+        "CUTLASS leaves setmaxnreg out for this architecture",
+        "cutlass/arch/reg_reconfig.h emits it only for the architectures that its condition (CUDA_CTA_RECONFIG_ACTIVATED) lists. Where one is missing, as sm_110 was, all warps keep the registers of the entry and the computing ones spill (NVIDIA/cutlass#3308).",
+        "Compile for the target with its suffix a, and take a CUTLASS whose condition lists it; -Xptxas -v prints the spills, `layoutcheck resources` counts what a tile needs",
+        (
+            "`setmaxnreg` is silently compiled out for `__CUDA_ARCH__ == 1100`",
+            "https://github.com/NVIDIA/cutlass/pull/3308",
+        ),
+        level="slow",
+        rule="LC511",
+        instead_of=("ptxas.registers",),
+    ),
+    known(
         "cpp.incomplete-kernel",
         r"(?:incomplete type|implicit instantiation of undefined template) [\"'](?:class |struct )?cutlass::(?P<what>(?:gemm|conv|epilogue)::(?:kernel|device|collective)::(?!Default)\w+)<",
         "the CUTLASS headers at hand do not define {what} for these arguments",

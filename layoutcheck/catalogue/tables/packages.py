@@ -6,6 +6,19 @@ from layoutcheck.catalogue.entry import ELSEWHERE, issue, known
 
 ENTRIES = (
     known(
+        "elsewhere.tool-version",
+        r"(?P<what>NVCC|nvcc|CUDA|CUDA toolkit|cuDNN|driver|PyTorch|torch|Triton|gcc|GCC|g\+\+|CMake|ninja|Python) (?:version )?(?:should|must|has to|needs? to) be (?:>=|=>|at least|newer than|greater than|higher than) ?v?(?P<version>[0-9][0-9.]*[0-9]|[0-9]+)",
+        "{what} is older than {version}, which this library asks for",
+        "It asks for the version of the {what} that it finds and runs, which need not be the newest one on the machine: of nvcc the first on PATH or the one below CUDA_HOME.",
+        "`{what} --version` or `python -m pip list` shows which is found: install {version} or newer, and set CUDA_HOME and PATH to it; report what stays to {project}",
+        (
+            'RuntimeError: Assertion error (.../jit/compiler.hpp:187): (major > 12 or (major == 12 and minor >= 3)) and "NVCC version should be >= 12.3"',
+            "https://github.com/vllm-project/vllm/pull/49051",
+        ),
+        level=ELSEWHERE,
+        instead_of=("elsewhere.assertion", "elsewhere.python"),
+    ),
+    known(
         "elsewhere.flash-attn-cute",
         r"No module named '?(?P<module>flash_attn\.cute[\w.]*)|cannot import name '\w+' from '(?P<of>flash_attn\.cute[\w.]*)|(?P<library>CUTE flash attention library) is not available",
         "the installed FlashAttention has no {module}{of}{library}",

@@ -165,11 +165,20 @@ ENTRIES = (
         instead_of=("ptxas.no-spills",),
     ),
     known(
+        "ptxas.local-depot",
+        r"\.local \.align [0-9]+ \.b8 \w{1,40}\[(?P<bytes>[0-9]+)\]|(?P<depot>__local_depot[0-9]+)",
+        "the PTX keeps an array of the thread in local memory {depot}",
+        "The compiler finds no registers for an array ({bytes} B) that is indexed by a value of the run, or whose address is taken. DSL 4.5.0 did so for the vector that a register tensor's load() gives, when it is indexed in a loop (NVIDIA/cutlass#3210).",
+        "Index the register tensor itself, r[i], not the vector of r.load(), in a loop that is unrolled (cutlass.range_constexpr, unroll_full=True; #pragma unroll in C++); take another release than DSL 4.5.0. `layoutcheck resources` counts the registers of a tile",
+        (".local .align 8 .b8 __local_depot0[16];", issue(3210)),
+        level="slow",
+    ),
+    known(
         "ptxas.registers",
         r"(?<![0-9])(?P<spilled>[1-9][0-9]{0,11}) bytes spill (?:stores|loads)|Registers are spilled to local memory",
         "the kernel spills registers to local memory",
         "Accumulators and fragments fill the register file: 255 registers a thread, 65,536 a multiprocessor, less where "
-        "__launch_bounds__ or setmaxnreg leaves fewer.",
+        "__launch_bounds__ or setmaxnreg leaves fewer. The stack frame holds what is spilled, and arrays that are indexed by values of the run.",
         "`layoutcheck resources` counts the registers that a tile needs. Use a smaller tile, more warps for one tile, or a "
         "higher setmaxnreg for the warps that compute",
         ("ptxas info : 40 bytes stack frame, 48 bytes spill stores, 48 bytes spill loads", "ptxas"),

@@ -49,6 +49,38 @@ ENTRIES = (
         ),
     ),
     known(
+        "sanitizer.far-address",
+        r"Invalid __global__ (?P<access>read|write|atomic|\?) of size (?P<size>[0-9]+)(?: bytes)?(?:(?!Invalid __).){0,700}?(?P<address>0x[0-9a-f]+) is (?:out of bounds|misaligned)[ =]{1,30}and is (?P<distance>[0-9]{12,}|[0-9.,]+ ?[TPE]i?B) ?(?:bytes )?(?P<side>before|after) the nearest allocation",
+        "{address} is no address of the GPU's memory: the nearest allocation is {distance} away",
+        "No index that runs beyond a tensor comes so far. The pointer itself is wrong: memory of the host (a heap address begins with 0x55 or 0x56), a pointer that was never set, freed or overwritten, a structure or an array of pointers that lies on the host, or arguments in another order than the kernel's.",
+        "Print the pointers before the launch (cudaPointerGetAttributes; tensor.device and data_ptr() in Python), and compare the launch's arguments with the kernel's parameters one by one",
+        (
+            "========= Invalid __global__ read of size 4 bytes\n=========     at kernel_name+0x2860 in file.cu:418\n=========     by thread (0,0,0) in block (0,0,0)\n"
+            "=========     Access to 0x56f503254cb0 is out of bounds\n=========     and is 35TB bytes before the nearest allocation at 0x77038a000000",
+            SANITIZER,
+        ),
+        level="wrong",
+        instead_of=(
+            "sanitizer.misaligned",
+            "sanitizer.out-of-bounds",
+            "sanitizer.invalid-access",
+            "sanitizer.other",
+            "cuda.illegal-access",
+            "cuda.misaligned-address",
+            "cuda.other",
+        ),
+    ),
+    known(
+        "sanitizer.permission",
+        r"Address (?P<address>0x[0-9a-f]+) is not (?P<what>writable|readable)",
+        "memory at {address} is not {what} for this kernel",
+        "The address is allocated, and the program forbade this access to it: permissions of the NVTX memory API, memory that was mapped for reading only (cuMemSetAccess), or a peer's memory.",
+        "Look at where the program sets the permissions of that allocation; the frame behind 'at' is the access. No layout is at fault",
+        ("========= Address 0x7f6f67000000 is not writable", SANITIZER),
+        level="wrong",
+        instead_of=("sanitizer.invalid-access", "sanitizer.other", "cuda.illegal-access", "cuda.other"),
+    ),
+    known(
         "sanitizer.misaligned",
         r"Invalid __(?P<space>\w+)__ (?P<access>read|write|\?) of size (?P<size>[0-9]+)(?: bytes)?(?:(?!Invalid __).){0,600}?"
         r"(?:Address|Access (?:to|at)) (?P<address>0x[0-9a-f]+) is misaligned",
