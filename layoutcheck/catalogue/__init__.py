@@ -415,6 +415,7 @@ _EDITED = tuple(
     for entry in (*cpp_copies.ENTRIES, *cpp_kernels.ENTRIES, *cpp_templates.ENTRIES)
     if entry.level != ELSEWHERE and "revision" not in entry.name and entry.name != "cpp.print-latex"
 )  # whose remedy is a change of the source
+_CALLED = ("cuBLAS", "cuDNN", "NVSHMEM", "CUB and Thrust")  # named by who calls them or compares with them
 _FAULTS = (
     "cuda.illegal-instruction",
     "cuda.illegal-access",
@@ -428,8 +429,11 @@ _OF_PYTHON = re.compile(r"\.py\b|cutlass\.cute|\bDSL|kernel_cutlass_")
 
 
 def _builds(folded: str) -> owners.Owner | None:
-    """The library or compiler whose own code does not compile in the text."""
-    return owners.library(folded) or owners.another_compiler(folded)
+    """The library or compiler whose own code does not compile in the text, or runs; not one that it only calls."""
+    library = owners.library(folded)
+    if library is not None and library.name in _CALLED:
+        library = None
+    return library or owners.another_compiler(folded)
 
 
 def _for_builder(entry: Known, remedy: str, folded: str) -> str:
@@ -469,7 +473,7 @@ def _of_owner(entry: Known, folded: str) -> tuple[str, ...]:
             else ()
         )
     if entry.name in _FAULTS:
-        library = owners.library(folded)
+        library = _builds(folded)
         return (
             (
                 f"the text names {library.name}: if the kernel that faults is its own, {library.project} takes the report",

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 
 REQUEST = group_of(Request, "src", "dst")
+_MOST_WORDS = 240  # characters of a pasted message
 
 
 def explain(
@@ -127,6 +128,14 @@ def _refuse(why: str, given: Iterable[str], expected: str) -> None:
         raise InputError(f"{why}: {named[0]} is not used" if named else why, expected=expected)
 
 
+def _words(pasted: str, known: str) -> tuple[str, ...]:
+    """The words of the text where another DSL version has others than the one whose words the report has."""
+    ours, theirs = "".join(known.split()), "".join(pasted.split())
+    if not ours or not theirs or ours in theirs or theirs in ours:
+        return ()
+    return (f"the text is of another DSL version, which words it: {' '.join(pasted.split())[:_MOST_WORDS]}",)
+
+
 def _pasted(text: str, stated: str | None) -> list[Outcome]:
     """The outcome of every error in a pasted text, and of the copy whose types C++ prints."""
     from layoutcheck.api import check, check_copy
@@ -145,7 +154,8 @@ def _pasted(text: str, stated: str | None) -> list[Outcome]:
             outcomes.append(Message(found))
         else:
             report = check_copy(found.copy, subject=found.location)
-            outcomes.append(replace(report, assumptions=(*taken, *report.assumptions)))
+            words = _words(found.message, report.compiler.message or "")
+            outcomes.append(replace(report, assumptions=(*taken, *words, *report.assumptions)))
     copy = operands(text) if any(isinstance(outcome, Explained) for outcome in outcomes) else None
     if copy is not None:
         report = check(

@@ -7,7 +7,7 @@ from layoutcheck.catalogue.entry import ELSEWHERE, issue, known
 ENTRIES = (
     known(
         "elsewhere.submodule",
-        r"(?P<path>(?:[\w.-]+/)*(?:cutlass|composable_kernel|cccl|pybind11|googletest|fmt|spdlog|third_?party/[\w-]+|3rdparty/[\w-]+)) is missing, please"
+        r"(?P<path>(?<![\w./-])(?:[\w.-]{1,40}/){0,6}(?:cutlass|composable_kernel|cccl|pybind11|googletest|fmt|spdlog|third_?party/[\w-]+|3rdparty/[\w-]+)) is missing, please"
         r"|(?i:(?P<name>\w+) submodules? (?:is |are )?(?:not (?:found|initiali[sz]ed|checked out)|missing|empty))|(?i:did you (?:forget|run)|forgot|please run|need to run|try running)[^\n]{0,30}git submodule update",
         "a part that the sources hold as a git submodule is not there: {path}{name}",
         "An archive of GitHub (Download ZIP, archive/refs/tags) and a clone without --recursive leave the folders of submodules empty; CUTLASS' headers are such a part of most libraries of kernels.",

@@ -262,7 +262,7 @@ ENTRIES = (
         r"(?:[Gg]ot )?cutlass error: (?P<said>Error (?!Internal|Misaligned)[\w ]{3,40}?|Invalid status)(?= ?at:|$|[.\n])|(?i:cutlass)[^\n]{0,60}?(?P<wrapped>Error (?:Invalid (?:Data Type|Layout|Problem)|Not Supported|Workspace Null|Architecture Mismatch|Insufficient Driver))|(?:RuntimeError|what\(\)): (?P<bare>Error (?:Misaligned Operand|Invalid (?:Data Type|Layout|Problem)|Not Supported|Workspace Null|Architecture Mismatch|Insufficient Driver))\b|cutlass\w*[^\n]{0,120}, (?P<other>Invalid status)|\bkError(?P<status>NotSupported|InvalidProblem|WorkspaceNull|ArchMismatch|InvalidLayout)",
         "CUTLASS refuses the problem: {said}{wrapped}{bare}{other}{status}",
         "can_implement or initialize compares extents, strides, alignments, workspace and architecture with what the kernel was "
-        "built for. Not Supported is also what a kernel for another architecture answers.",
+        "built for. Not Supported is also what a kernel for another architecture answers, and cutlass::library (its Handle, the profiler) where it was built without a kernel for these types, layouts and alignments (CUTLASS_LIBRARY_KERNELS).",
         "Call gemm.can_implement(arguments) with CUTLASS_DEBUG_TRACE_LEVEL=1, which prints the test that fails",
         ("Got cutlass error: Error Not Supported at: 345", "CUTLASS examples"),
     ),

@@ -22,7 +22,7 @@ ENTRIES = (
         r"|Warp Misaligned Address|EXCEPTION_WARP_MISALIGNED\w*" + _codes(716, 74),
         "an instruction's address is not a multiple of its width",
         "The type promised an alignment (assumed_align, divisibility, byte_alignment) that the run-time address does not "
-        "have: a sliced or offset tensor, a pitch that is not a multiple of 16 bytes.",
+        "have: a sliced or offset tensor, a pitch (leading dimension) that is not a multiple of 16 bytes. A kernel of CUTLASS has it as a template argument (AlignmentA, kAlignment): an odd M, N or K of 16-bit elements fits an alignment of 1 alone.",
         TRACE
         + "; LC202 and LC230 name the promise that is not kept. Then align the tensor, or copy narrower",
         ("RuntimeError: CUDA error: misaligned address", issue(2968)),
@@ -252,7 +252,7 @@ ENTRIES = (
         "driver.tensor-map",
         r"Failed to initialize the TMA descriptor|cuTensorMapEncode\w+|boxDim\[[0-9]\] ?\* ?elementSize|swizzled? [\w ]{0,20}box exceeds|(?:create|encod\w*|invalid)[^\n]{0,30} [Tt]ensor ?[Mm]ap|TMA Desc Addr|Invalid TMA descriptor",
         "the driver refuses the tensor map of a TMA copy",
-        "cuTensorMapEncodeTiled wants an address and strides that are multiples of 16 bytes, box extents of 1 to 256, "
+        "cuTensorMapEncodeTiled wants an address and strides that are multiples of 16 bytes (globalStrides count bytes, not elements, and leave the contiguous mode out), box extents of 1 to 256, "
         "boxDim[0] x element size a multiple of 16 bytes and at most the swizzle's span, and a tensor that is not empty "
         "(CUDA driver API).",
         "`layoutcheck explain GMEM SMEM --atom tma_load` checks every field of the tensor map that the DSL would write",

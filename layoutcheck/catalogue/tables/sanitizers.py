@@ -104,7 +104,7 @@ ENTRIES = (
         r"Invalid __(?P<space>\w+)__ (?P<access>read|write|\?) of size (?P<size>[0-9]+)(?: bytes)?(?:(?!Invalid __).){0,600}?"
         r"(?:Address|Access (?:to|at)) (?P<address>0x[0-9a-f]+) is out of bounds",
         "a {size} B {access} of {space} memory at {address}, outside of the allocation",
-        "In shared memory the tile, a stage index or a swizzled address leaves the block's allocation; in global memory a "
+        "In shared memory the tile, a stage index or a swizzled address leaves the block's allocation, or the block has more threads or warps than the array has entries; in global memory a "
         "tail tile has no predicate, or one for the wrong mode. memcheck sees no write into a neighbour of the same "
         "block. For wgmma operands some versions report the size of four warps (compute-sanitizer-samples#19).",
         "Predicate the tail tile by an identity tensor, or allocate cosize(layout) elements. " + TRACE,

@@ -1,0 +1,138 @@
+"""Numbers, places and owners in a text decide between answers that its words alone would not."""
+
+from __future__ import annotations
+
+import pytest
+
+from layoutcheck.catalogue import answers
+from layoutcheck.catalogue.tensor_map import extents
+
+USAGE = (
+    "ptxas info : Function properties for k {} bytes stack frame, {} bytes spill stores, {} bytes spill loads"
+)
+DIVIDES = "tile_to_shape: block shape does not divide the target shape."
+COUNTS = (
+    "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum {} "
+    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum {}"
+)
+
+
+def named(text: str) -> str:
+    found = answers(text)
+    return found[0].entry.name if found else ""
+
+
+@pytest.mark.parametrize(
+    ("numbers", "entry"),
+    [
+        ((0, 0, 0), "ptxas.no-spills"),
+        ((352, 0, 0), "ptxas.stack-frame"),
+        ((40, 48, 48), "ptxas.registers"),
+        ((40, 0, 48), "ptxas.registers"),
+        ((10, 100, 100), "ptxas.registers"),
+    ],
+)
+def test_the_numbers_of_ptxas_are_read(numbers: tuple[int, int, int], entry: str) -> None:
+    assert named(USAGE.format(*numbers)) == entry
+
+
+def test_of_several_functions_the_one_that_spills_is_told() -> None:
+    assert named(USAGE.format(0, 0, 0) + " " + USAGE.format(8, 16, 16)) == "ptxas.registers"
+    assert named(USAGE.format(0, 0, 0) + " " + USAGE.format(8, 0, 0)) == "ptxas.stack-frame"
+
+
+def test_a_clean_function_excuses_no_error_of_the_log() -> None:
+    assert named(USAGE.format(0, 0, 0) + " error: the frobnicator failed") != "ptxas.no-spills"
+
+
+@pytest.mark.parametrize(
+    ("wavefronts", "conflicts", "few"),
+    [("6508", "12", True), ("6,508", "12", True), ("6508", "4000", False), ("6508", "0", False)],
+)
+def test_conflicts_are_weighed_against_the_wavefronts(wavefronts: str, conflicts: str, few: bool) -> None:
+    assert (named(COUNTS.format(wavefronts, conflicts)) == "ncu.few-conflicts") is few
+
+
+def test_source_lines_of_a_compile_error_are_no_errors_of_the_driver() -> None:
+    line = (
+        "x.hpp(147): error: the frobnicator failed return CUDA_ERROR_UNKNOWN; cuTensorMapEncodeTiled(args...)"
+    )
+    assert not named(line).startswith(("cuda.", "driver."))
+    assert named("cuTensorMapEncodeTiled failed: CUDA_ERROR_INVALID_VALUE") == "driver.tensor-map"
+
+
+def test_an_error_type_answers_where_no_error_stands_before_it() -> None:
+    late = (
+        'instantiation of "x" [with MMA_Atom=<error-type>] cute/atom/mma_atom.hpp(229): error: "MMA_Atom" is'
+    )
+    assert named(late) == "cpp.error-type"
+    first = 'a.cu(3): error: identifier "Foo" is undefined cute::f '
+    assert named(first + late) == "cpp.undefined"
+
+
+def test_who_builds_a_library_is_not_told_to_change_its_layouts() -> None:
+    error = f'cute/layout.hpp(1792): error: static assertion failed with "{DIVIDES}"'
+    (alone,) = answers(error)
+    (built,) = answers(f"/src/flash-attention/csrc/{error}")
+    assert "only build" not in alone.remedy
+    assert "only build FlashAttention" in built.remedy and built.remedy.endswith(alone.remedy)
+    assert any("FlashAttention" in fact for fact in built.facts)
+
+
+def test_a_library_of_the_link_line_owns_nothing() -> None:
+    error = "nvcc k.cu -lcublasLt -lcublas cute/layout.hpp(1): error: incomplete type is not allowed"
+    assert not any("cuBLAS" in fact for fact in answers(error)[0].facts)
+
+
+@pytest.mark.parametrize(
+    ("text", "offered"),
+    [
+        (
+            "========= Invalid __shared__ read of size 4 bytes at k.cu:3 0x10 is out of bounds cute::copy",
+            False,
+        ),
+        ("File train.py CUDA error: an illegal memory access was encountered", True),
+    ],
+)
+def test_a_trace_is_offered_for_python_alone(text: str, offered: bool) -> None:
+    assert ("layoutcheck trace" in answers(text)[0].remedy) is offered
+
+
+def test_the_line_of_the_sanitizer_wins_over_that_of_the_framework() -> None:
+    text = "CUDA error: an illegal memory access was encountered\n========= Invalid __shared__ read of size 16 bytes"
+    assert [answer.entry.name for answer in answers(text)] == ["sanitizer.invalid-access"]
+
+
+def test_a_quote_has_no_margin_and_a_title_no_open_bracket() -> None:
+    (sanitizer,) = answers(
+        "========= Invalid __shared__ write of size 16 bytes\n=========     at k+0x390 in fa.cu:97\n"
+        "=========     by thread (1,0,0) in block (0,0,0)\n=========     Address 0x82 is misaligned"
+    )
+    assert "=" not in sanitizer.quote and "16 bytes; at k+0x390" in sanitizer.quote
+    (cut,) = answers("cutlass/x.hpp(3): error: no conversion from cute::Layout<cute::tuple<cute::C<2>,")
+    assert cut.title.count("<") == cut.title.count(">")
+
+
+def test_extents_that_stand_alone_are_judged() -> None:
+    assert extents("globalDim (1,1,1,1,1) boxDim (128,1,1,1,1)") == [
+        "globalDim[0] is 1, and the box takes 128 there: the tensor has another shape than the kernel was made "
+        "for (one value where a vector is meant, an axis too few)"
+    ]
+    assert extents("globalDim (0,4) boxDim (512,4)") == [
+        "globalDim[0] is 0, not 1 to 4294967296",
+        "boxDim[0] is 512, not 1 to 256",
+    ]
+    assert extents("globalDim (1024,1024) boxDim (64,128)") == []
+
+
+def test_shapes_are_named_once() -> None:
+    shape, stride = "cute::tuple<cute::C<16>, cute::C<64>>", "cute::tuple<cute::_64, cute::_1>"
+    target = "cute::tuple<cute::C<16>, cute::C<32>>"
+    text = (
+        f'cute/layout.hpp(1792): error: static assertion failed with "{DIVIDES}" instantiation of "auto '
+        f'cute::tile_to_shape(...) [with Shape={shape}, Stride={stride}, TrgShape={target}]" '
+        f"[with B=cute::Layout<{shape}, {stride}>, Shape={target}]"
+    )
+    facts = [fact for fact in answers(text)[0].facts if "code" not in fact]
+    layouts = [fact.rpartition(" = ")[2] for fact in facts]
+    assert layouts and len(layouts) == len(set(layouts))
