@@ -99,7 +99,9 @@ def test_a_trace_is_offered_for_python_alone(text: str, offered: bool) -> None:
 
 
 def test_the_line_of_the_sanitizer_wins_over_that_of_the_framework() -> None:
-    text = "CUDA error: an illegal memory access was encountered\n========= Invalid __shared__ read of size 16 bytes"
+    text = (
+        "CUDA error: an illegal memory access was encountered\n========= Invalid __shared__ read of size 16"
+    )
     assert [answer.entry.name for answer in answers(text)] == ["sanitizer.invalid-access"]
 
 
@@ -115,8 +117,8 @@ def test_a_quote_has_no_margin_and_a_title_no_open_bracket() -> None:
 
 def test_extents_that_stand_alone_are_judged() -> None:
     assert extents("globalDim (1,1,1,1,1) boxDim (128,1,1,1,1)") == [
-        "globalDim[0] is 1, and the box takes 128 there: the tensor has another shape than the kernel was made "
-        "for (one value where a vector is meant, an axis too few)"
+        "globalDim[0] is 1, and the box takes 128 there: the tensor has another shape than the kernel was "
+        "made for (one value where a vector is meant, an axis too few)"
     ]
     assert extents("globalDim (0,4) boxDim (512,4)") == [
         "globalDim[0] is 0, not 1 to 4294967296",
