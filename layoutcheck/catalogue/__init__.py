@@ -441,6 +441,11 @@ def _for_builder(entry: Known, remedy: str, folded: str) -> str:
     owner = _builds(folded) if entry in _EDITED and _COMPILES.search(folded) else None
     if owner is None:
         return remedy
+    if owner is owners.another_compiler(folded):
+        return (
+            f"{owner.name} writes such code, and its templates are part of it: take operand types, shapes and an architecture that its examples use, or a newer release, "
+            f"and report what stays to {owner.project}. Where you change its templates: {remedy}"
+        )
     return (
         f"Where you only build {owner.name}, change no layout: take the CUDA toolkit and the CUTLASS that this commit of it names, in a clean checkout "
         f"(git submodule update --init --recursive), a newer release, or its wheel, and report what stays to {owner.project}. Where you change its kernels: {remedy}"
