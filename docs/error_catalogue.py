@@ -105,7 +105,7 @@ def _entry(entry: Known) -> str:
         "{cause}", "The cause follows from the [kind](#kinds-of-refusal) of the message."
     )
     helps = entry.remedy.replace("{help}", "What the operation that refuses takes").replace(
-        "{project}", "The project that the text names"
+        "{project}", "the project that the text names"
     )
     return f"### {entry.name}{level}\n\n{printed}\n\n{cause} **What helps:** {helps}.{rule}\n"
 

@@ -206,7 +206,7 @@ def _whose(folded: str, frames: list[_Frame], kind: str) -> tuple[str, str]:
     called = _CALLED.findall(folded) if _GENERATED.search(last.file) else []
     owner = owners.of_path(called[-1]) if called else None  # the operator that Inductor's code calls
     if owner:
-        return owner.name, f"{owner.project} answers what it raises"
+        return owner.name, f"report it to {owner.project}"
     return _of_file(last.file, folded, kind)
 
 

@@ -290,7 +290,7 @@ ENTRIES = (
         "a build fails, and the text has only who noticed it: {said}",
         "ninja, pip, setuptools and make report that a command failed. What the compiler says of it stands above, often thousands of lines: at the first line with 'error' behind a file's name, or at 'Killed' where memory ran out (CuTe's templates take several GB in each job). "
         "A toolkit older than the target is the most frequent cause: sm_100a is known from CUDA 12.8 on, sm_103a and sm_121a from 12.9.",
-        "Build again with MAX_JOBS=1 (one job, so that the first error is the last output) and pip install -v --no-build-isolation, keep the log, and paste what grep -n -m1 -A20 -E 'error|Killed' LOG finds. {project} answers builds of its own code",
+        "Build again with MAX_JOBS=1 (one job, so that the first error is the last output) and pip install -v --no-build-isolation, keep the log, and paste what grep -n -m1 -A20 -E 'error|Killed' LOG finds. Report a fault in its own code to {project}",
         ("ninja: build stopped: subcommand failed.", "ninja"),
         level=ELSEWHERE,
         general=True,

@@ -25,7 +25,7 @@ ENTRIES = (
     ),
     known(
         "cpp.tma-tile",
-        r"TMA requires CTA_Tile and SLayout top-level (?:size|shape) equivalence|Could not find a common tile-gmem vectorization",
+        r"TMA requires CTA_Tile and SLayout top-level (?:size|shape) equivalence",
         "the shared layout of a TMA copy is not the layout of its tile",
         "make_tma_copy takes a shared layout with as many elements as the tile (CTA_Tile, of the cluster's slice), mode by mode, and runs along the tensor's contiguous mode first. In a kernel of the collective builder both come from tile shape and schedule: "
         "a tile below what the schedule cuts (64 rows for each consumer warpgroup, scale blocks of 128) leaves a shared layout that does not fit. Divisibility errors beside it follow from the same tile.",
@@ -33,10 +33,6 @@ ENTRIES = (
         "`layoutcheck explain GMEM SMEM --atom tma_load` checks the pair",
         (
             'error: static assertion failed with "TMA requires CTA_Tile and SLayout top-level size equivalence."',
-            "CUTLASS 4 headers",
-        ),
-        (
-            'error: static assertion failed with "Could not find a common tile-gmem vectorization. Does the Tile select out major GMEM modes?"',
             "CUTLASS 4 headers",
         ),
         rule="LC113",

@@ -168,7 +168,7 @@ ENTRIES = (
         r"[Tt]his kernel (?:only supports|is only for|requires) (?P<arch>sm_? ?[0-9]{2,3}[af]?|SM ?[0-9]{2,3})",
         "the kernel stops itself: it is made for {arch} only, and runs on another GPU",
         "The kernel's code compares __CUDA_ARCH__ and traps where it is another one; the launch then reports an unspecified failure. sm_120 and sm_121 are two architectures, and a guard for one excludes the other.",
-        "Build the library for {arch} alone, or take a version whose guard has the whole family; choose another back end until then. The library that launches the kernel answers it",
+        "Build the library for {arch} alone, or take a version whose guard has the whole family; choose another back end until then. Report it to the library that launches the kernel",
         (
             "This kernel only supports sm120. cudaErrorLaunchFailure: unspecified launch failure",
             issue(9, "Avarok-Cybersecurity/dgx-vllm"),

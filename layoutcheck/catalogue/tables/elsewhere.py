@@ -80,7 +80,7 @@ ENTRIES = (
         r"|can't load C\+\+/CUDA extensions|WasNotBuiltException|Need to compile C\+\+ extensions",
         "the compiled part of a library is not loaded, or lacks this operator: {op}{named}{space} {member}",
         "PyTorch looks an operator up by name. The library's Python files are there, and its compiled extension is missing, was built for another torch, CUDA or Python or without CUDA, or without this operator: its import failed before, often with a warning only.",
-        "Look above for that warning, or print it: python -m xformers.info, python -c 'import vllm._C'. Install the wheel for the torch at hand (its version names torch and CUDA), or build it with this GPU's architecture; {project} answers it",
+        "Look above for that warning, or print it: python -m xformers.info, python -c 'import vllm._C'. Install the wheel for the torch at hand (its version names torch and CUDA), or build it with this GPU's architecture. Report it to {project}",
         (
             "NotImplementedError: Could not run 'xformers::efficient_attention_forward_cutlass' with arguments from the 'CUDA' backend.",
             issue(2073, "AUTOMATIC1111/stable-diffusion-webui"),
@@ -93,7 +93,7 @@ ENTRIES = (
         r"nvshmem[^\n]{0,200}?non-zero status: (?P<status>[0-9]+)(?:: (?P<said>[^\n,]{3,60}))?|error in nvshmemi?_\w+|NVSHMEM (?i:error|warn)",
         "NVSHMEM does not start: {said}",
         "Its processes find each other over the network (bootstrap), and the GPUs each other over NVLink or InfiniBand. A rank is missing or waits, the addresses or interfaces do not reach each other, or the library is another one than the program was built with.",
-        "nvshmem-info -a on every node; NVSHMEM_DEBUG=INFO, and NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME, NVSHMEM_HCA_LIST name interfaces; one NVSHMEM version everywhere. NVIDIA/nvshmem answers it",
+        "nvshmem-info -a on every node; NVSHMEM_DEBUG=INFO, and NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME, NVSHMEM_HCA_LIST name interfaces; one NVSHMEM version everywhere. Report it to NVIDIA/nvshmem",
         (
             "nvshmemx_api.h:63: non-zero status: 7: Connection timed out, exiting...",
             issue(150, "deepseek-ai/DeepEP"),
@@ -296,7 +296,7 @@ ENTRIES = (
         "a function or object does not have what the program uses: {function}{what}{member}{name}",
         "The name or argument is misspelt, or of an object of another kind; or the program and a library that it uses (often the DSL) are of "
         "different versions, one written for a function that the other has changed, renamed or not yet.",
-        "Look at what the object is made of, help({function}{what}{member}{name}); compare the versions that the program's requirements name with `pip list`, and install both of one time. {project} names the versions that go together",
+        "Look at what the object is made of, help({function}{what}{member}{name}); compare the versions that the program's requirements name with `pip list`, and install both of one time. The versions that go together are named by {project}",
         (
             "AttributeError: 'CUTLASSArgs' object has no attribute 'exclude_ops'",
             issue(188, "meta-pytorch/tritonbench"),

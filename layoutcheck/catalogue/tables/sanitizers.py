@@ -134,7 +134,7 @@ ENTRIES = (
         r"(?P<frame>(?P<space>thrust|cub|at|c10|raft|rmm|cudf|faiss|cuco|cuvs|caffe2|onnxruntime|tensorflow|xla|paddle|phi|mxnet|nvshmem\w*|nccl\w*|ggml\w*)(?:::|_)\w+)",
         "{what} in a kernel of {space}",
         "The innermost frame is {frame}, code of another library. It reads or writes what it was given: a range, iterator or index beyond the allocation, or memory that was freed or belongs to the host.",
-        "Compare the sizes and pointers of the call with its allocations (cudaPointerGetAttributes); {project} answers reports of its kernels",
+        "Compare the sizes and pointers of the call with its allocations (cudaPointerGetAttributes); report it to {project}",
         (
             "========= Invalid __global__ read of size 4 bytes ========= at void thrust::THRUST_200500_700_NS::cuda_cub::__uninitialized_copy::functor",
             issue(1898, "NVIDIA/cccl"),
