@@ -1,4 +1,4 @@
-"""A condition of the DSL's Python as a sentence: what was true of the call when it was refused, and what it asks for."""
+"""A condition of Python as a sentence: what was true of a call when it was refused, and what it asks for."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import ast
 from typing import NamedTuple
 
 _LONGEST = 160  # characters of a sentence; what is longer is left to its source
-_MOST_PARTS = 3  # of an `and` or an `or`
-_IS, _NOT = {True: "is", False: "is not"}, {True: "", False: "not "}
+_IS, _ARE = {True: "is", False: "is not"}, {True: "are", False: "are not"}
 _COMPARED: dict[type[ast.cmpop], tuple[str, str]] = {
     ast.Lt: ("is less than", "is at least"),
     ast.LtE: ("is at most", "is greater than"),
@@ -50,7 +49,7 @@ class Guard(NamedTuple):
             return _short(f"`{self.failed}` fails")
         if not self.tests:
             return ""
-        return _short(_alternatives(self.tests) or _clause(*self.tests[0]))
+        return _short(_alternatives(self.tests) or clause(*self.tests[0]))
 
     def asked(self) -> str:
         """What the call must be instead; "" where there is no short sentence."""
@@ -60,7 +59,7 @@ class Guard(NamedTuple):
         if chosen:
             return _short(chosen.replace(" is none of ", " is one of ", 1))
         test, holds = self.tests[0]
-        return "" if _bare(test) else _short(_clause(test, not holds))
+        return "" if _bare(test) else _short(clause(test, not holds))
 
     def names(self) -> tuple[str, ...]:
         """The names and attributes that the tests ask about: "begin", "end", "num_bits_per_copy"."""
@@ -110,35 +109,33 @@ def _choice(test: ast.expr) -> tuple[str, str] | None:
     return None
 
 
-def _clause(test: ast.expr, holds: bool) -> str:
-    """A test as a clause, or its negation."""
+def clause(test: ast.expr, holds: bool) -> str:
+    """A test as a clause, or its negation; in Python, between back quotes, where there are no words for it."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        return _clause(test.operand, not holds)
+        return clause(test.operand, not holds)
     if isinstance(test, ast.BoolOp):
         joint = " and " if isinstance(test.op, ast.And) == holds else " or "
-        parts = [_clause(part, holds) for part in test.values]
-        return joint.join(parts) if len(parts) <= _MOST_PARTS and all(parts) else ""
+        parts = [clause(part, holds) for part in test.values]
+        return joint.join(parts)
     if isinstance(test, ast.Compare):
         return _comparison(test, holds)
     if isinstance(test, ast.Call):
         return _asked_of(test, holds)
+    if isinstance(test, ast.Attribute) and test.attr == "is_cuda":
+        return f"{term(test.value)} {_IS[holds]} on a GPU"
     return _as_written(test, holds)
 
 
 def _comparison(test: ast.Compare, holds: bool) -> str:
     if len(test.ops) > 1:
-        return f"{'' if holds else 'not: '}{_source(test)}"
+        operands = [test.left, *test.comparators]
+        pairs = [ast.Compare(operands[at], [op], [operands[at + 1]]) for at, op in enumerate(test.ops)]
+        return (" and " if holds else " or ").join(_comparison(pair, holds) for pair in pairs)
     (operator,), (right,), left = test.ops, test.comparators, test.left
-    if _is_zero(right) and isinstance(operator, ast.Eq | ast.NotEq):
-        whole = isinstance(operator, ast.Eq) == holds
-        if isinstance(left, ast.BinOp) and isinstance(left.op, ast.Mod):
-            return f"{term(left.left)} {_IS[whole]} a multiple of {term(left.right)}"
-        if (
-            isinstance(left, ast.BinOp)
-            and isinstance(left.op, ast.BitAnd)
-            and "- 1" in ast.unparse(left.right)
-        ):
-            return f"{term(left.left)} {_IS[whole]} a power of two"
+    if isinstance(operator, ast.Eq | ast.NotEq):
+        told = _measured(left, right, isinstance(operator, ast.Eq) == holds)
+        if told:
+            return told
     if isinstance(right, ast.Constant) and right.value is None:
         given = isinstance(operator, ast.IsNot | ast.NotEq) == holds
         return f"{term(left)} {'is given' if given else 'is not given (None)'}"
@@ -146,12 +143,48 @@ def _comparison(test: ast.Compare, holds: bool) -> str:
     return f"{term(left)} {said} {_value(right) if isinstance(operator, ast.In | ast.NotIn) else term(right)}"
 
 
+def _measured(left: ast.expr, right: ast.expr, equal: bool) -> str:
+    """What it means that two numbers are equal or not: multiples, powers of two, dimensions, strides; or ""."""
+    if isinstance(left, ast.BinOp) and _is_zero(right):
+        if isinstance(left.op, ast.Mod):
+            return f"{term(left.left)} {_IS[equal]} a multiple of {term(left.right)}"
+        if isinstance(left.op, ast.BitAnd):
+            return _masked(left, equal)
+    of = left.func if isinstance(left, ast.Call) else left
+    if not isinstance(of, ast.Attribute):
+        return ""
+    if of.attr in ("ndim", "dim") and (of is left) == (of.attr == "ndim"):
+        return f"{term(of.value)} {'has' if equal else 'does not have'} {term(right)} dimensions"
+    if of.attr == "stride" and isinstance(left, ast.Call) and left.args and ast.unparse(right) == "1":
+        adjacent = f"the elements of {term(of.value)} {_ARE[equal]} adjacent in memory"
+        return f"{adjacent} along mode {ast.unparse(left.args[0])}"
+    return ""
+
+
+def _masked(masked: ast.BinOp, equal: bool) -> str:
+    """`x & (x - 1)` and `x & 15` compared with zero."""
+    number, mask = term(masked.left), masked.right
+    if isinstance(mask, ast.Constant) and isinstance(mask.value, int):
+        below = mask.value + 1
+        return f"{number} {_IS[equal]} a multiple of {below}" if below & mask.value == 0 else ""
+    if not isinstance(mask, ast.BinOp) or not isinstance(mask.op, ast.Sub) or ast.unparse(mask.right) != "1":
+        return ""
+    power = ast.unparse(mask.left) == ast.unparse(masked.left)
+    return f"{number} {_IS[equal]} a {'power of two' if power else f'multiple of {term(mask.left)}'}"
+
+
 def _asked_of(test: ast.Call, holds: bool) -> str:
     name, arguments = _called(test), test.args
     if name in ("const_expr", "bool") and len(arguments) == 1:
-        return _clause(arguments[0], holds)
+        return clause(arguments[0], holds)
     if name in ("isinstance", "issubclass") and len(arguments) == 2:
         return f"{term(arguments[0])} {_IS[holds]} {_article(_value(arguments[1]))}"
+    if name == "is_contiguous" and isinstance(test.func, ast.Attribute) and not arguments:
+        return f"{term(test.func.value)} {_IS[holds]} contiguous"
+    if name == "all" and holds and arguments and isinstance(arguments[0], ast.GeneratorExp):
+        loop = arguments[0].generators[0]
+        each = clause(arguments[0].elt, holds)
+        return f"{each}, for each {ast.unparse(loop.target)} of {ast.unparse(loop.iter)}"
     if name == "callable" and arguments:
         return f"{term(arguments[0])} {_IS[holds]} a function"
     if name == "hasattr" and len(arguments) == 2 and isinstance(arguments[1], ast.Constant):

@@ -53,7 +53,7 @@ def guard(source: str, *, holds: bool = True) -> Guard:
         ("a is None or b < 1", True, "a is not given (None) or b is less than 1", "a is given and b is at least 1"),
         ("const_expr(not callable(f))", True, "f is not a function", "f is a function"),
         ("remaining", True, "`remaining` is true", ""),
-        ("all(ok(x) for x in y)", False, "`all((ok(x) for x in y))` is false", "`all((ok(x) for x in y))` is true"),
+        ("all(ok(x) for x in y)", False, "`all((ok(x) for x in y))` is false", "`ok(x)` is true, for each x of y"),
     ],
 )  # fmt: skip
 def test_a_condition_is_a_sentence(source: str, holds: bool, told: str, asked: str) -> None:
