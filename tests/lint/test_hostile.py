@@ -28,9 +28,10 @@ def test_devices_and_pipes_are_not_read(repo: Path, capsys: pytest.CaptureFixtur
     (repo / "endless.py").symlink_to("/dev/zero")
     os.mkfifo(repo / "pipe.py")
     (repo / "linked.py").symlink_to(repo / "k.py")
-    assert run(["lint", "."]) == 0
-    said = capsys.readouterr().out
-    assert said.count("cannot be read: not a regular file") == 2 and "4 files" in said
+    assert run(["lint", "."]) == 2
+    out, err = capsys.readouterr()
+    assert out.count("cannot be read: not a regular file") == 2 and "4 files" in out
+    assert "not seen: unreadable: 2 files not read" in err
     assert read_regular(repo / "linked.py") == (repo / "k.py").read_bytes()
 
 
