@@ -43,6 +43,7 @@ _NOT_OF_RESULTS = (  # that a kernel would have computed
     "ImportError", "ModuleNotFoundError", "SyntaxError", "IndentationError", "NameError", "AttributeError",
     "TypeError",
 )  # fmt: skip
+_NOT_IMPORTED = "could not import"  # of `pytest.importorskip`
 
 
 class Collector:
@@ -180,6 +181,10 @@ class Collector:
         failures = [*self._failures, *self._failed_tests(), *([ending] if ending else [])]
         if self.session is None and not self.raised:  # a test looks itself at what becomes of what it starts
             failures += self._aside
+        wanting = [reason for reason in self._skipped.values() if reason.startswith(_NOT_IMPORTED)]
+        if wanting and not self.kernels:
+            many = f"{len(self._skipped)} tests were" if len(self._skipped) > 1 else "a test was"
+            failures.append(TraceFailure("test", f"{many} skipped, and no kernel was built: {wanting[0]}"))
         notes = list(self._notes)
         if self._loaded:
             count, first = len(self._loaded), next(iter(self._loaded))
