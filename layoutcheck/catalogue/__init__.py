@@ -148,7 +148,8 @@ def answers(text: str, place: str | None = None) -> list[Answer]:
             return [_of_parts(_CODED, _of_code(uncoded), uncoded.said, folded, place)]
     verified = None if found else _verified(folded)
     if verified:
-        parts = {"said": verified, "cause": refused.cause(verified), "help": refused.remedy(verified)}
+        cause, helps = refused.answer(verified)
+        parts = {"said": verified, "cause": cause, "help": helps}
         return [_of_parts(_VERIFIER, parts, verified, folded, place)]
     traceback = None if found else frames.find(folded)
     if traceback and traceback.at:
@@ -193,8 +194,7 @@ def _of_statement(statement: raised.Raised, folded: str, place: str | None) -> A
     entry = compiler.RAISED if statement.kernel or known else elsewhere.RAISED
     parts = {"said": said, "function": statement.called, "place": statement.place}
     parts["when"] = _when(statement)
-    parts["cause"] = refused.cause(said, where)
-    parts["help"] = refused.remedy(said, where)
+    parts["cause"], parts["help"] = refused.answer(said, where)
     if known is None and statement.asked:
         parts["help"] = f"Call it so that {statement.asked}. {parts['help']}"
     answer = _of_parts(entry, parts, said, folded, place)
@@ -230,8 +230,7 @@ def _of_assertion(found: frames.Frames, folded: str, place: str | None) -> Answe
     """The answer to an assertion of the DSL's Python that has no message."""
     parts = {"said": found.said, "function": found.function, "at": found.at, "place": found.place}
     where = f"{found.at} {found.function}"
-    parts["cause"] = refused.cause(found.said, where)
-    parts["help"] = refused.remedy(found.said, where)
+    parts["cause"], parts["help"] = refused.answer(found.said, where)
     return _of_parts(compiler.ASSERTED, parts, found.said, folded, place)
 
 

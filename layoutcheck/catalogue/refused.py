@@ -207,30 +207,31 @@ def kind(said: str) -> Kind | None:
     return next((one for text in texts for one in KINDS if one.words.search(text)), None)
 
 
-def cause(said: str, where: str = "") -> str:
-    """Why a message of these words is raised."""
+def answer(said: str, where: str = "") -> tuple[str, str]:
+    """(why a message of these words is raised, what to change): by its operands' types, by its family, else by its kind.
+
+    What to change is also told by the operation or file that refuses.
+    """
     typed = operand_types.told(said)
     if typed:
-        return typed[0]
+        return typed
     reason = reasons.find(said, where)
     if reason:
-        return reason.cause
-    found = kind(said)
-    return found.cause if found else OTHER
-
-
-def remedy(said: str, where: str = "") -> str:
-    """What to change, by the family of the message; else by the operation or file that refuses, by its kind, by its words."""
-    typed = operand_types.told(said)
-    if typed:
-        return typed[1]
-    reason = reasons.find(said, where)
-    if reason:
-        return reason.helps
+        return reason.cause, reason.helps
     found = kind(said)
     of_kind = found.helps if found else ""
     helps = _helps(where, ROOMS[:_SPECIFIC]) or of_kind or _helps(where, ROOMS) or _helps(said, ROOMS)
-    return helps or _FALLBACK
+    return found.cause if found else OTHER, helps or _FALLBACK
+
+
+def cause(said: str, where: str = "") -> str:
+    """Why a message of these words is raised."""
+    return answer(said, where)[0]
+
+
+def remedy(said: str, where: str = "") -> str:
+    """What to change."""
+    return answer(said, where)[1]
 
 
 def _helps(text: str, rooms: tuple[tuple[re.Pattern[str], str], ...]) -> str:
