@@ -146,7 +146,7 @@ class _Written:
         if meaning.space == "generic" and _elsewhere(pointer):
             return 0, 0
         whole = (0, len(self.bytes_))
-        root = _root(pointer, set())
+        root = allocation_of(pointer)
         if root not in self._allocations:
             return whole
         one = self._allocations[root]
@@ -174,20 +174,15 @@ def _elsewhere(pointer: Value) -> bool:
     return parse_type(made.operands[0].type).space not in (SHARED, GENERIC)
 
 
-def allocation_of(address: Value) -> Operation | None:
-    """The one allocation of shared memory that an address is made of; None where that is not known."""
-    return _root(address, set())
-
-
-def _root(value: Value, seen: set[Value]) -> Operation | None:
+def allocation_of(address: Value, seen: set[Value] | None = None) -> Operation | None:
     """The one allocation that an address is made of, through swizzles too; None where that is not known."""
-    made = value.definition
-    if value in seen or made is None or made.regions:
+    made, seen = address.definition, set() if seen is None else seen
+    if address in seen or made is None or made.regions:
         return None
-    seen.add(value)
+    seen.add(address)
     if made.name == "llvm.alloca":
         return made
-    found = {one for operand in made.operands if (one := _root(operand, seen)) is not None}
+    found = {one for operand in made.operands if (one := allocation_of(operand, seen)) is not None}
     return found.pop() if len(found) == 1 else None
 
 
