@@ -8,6 +8,7 @@ from typing import Any
 
 from docs import confirmations, lowered_results, public_code, regressions, reported, speed, versions
 from docs.confirmations import row
+from layoutcheck.catalogue import dsl_names
 
 EVIDENCE = Path(__file__).parent / "evidence"
 
@@ -116,7 +117,7 @@ def evidence_pages() -> dict[str, str]:
         "evidence.md": _runs(),
         "confirmed.md": confirmations.page(runs),
         "lowered.md": lowered,
-        "versions.md": versions.page(_read("versions")),
+        "versions.md": versions.page(_read("versions"), dsl_names.history()),
         "public-code.md": public_code.page(_read("history"), _read("public_code"), _read("quack_suite")),
         "speed.md": speed.page(*map(_read, ("speed", "lint", "trace", "numerics_speed"))),
         "regressions.md": regressions.page(_read("undone")),

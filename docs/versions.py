@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from typing import Any
 
 from docs.confirmations import row
@@ -33,6 +35,20 @@ counts how often other versions agree with the model, on the copies of the confo
 
 {differences}
 
+## Names that went
+
+What programs of older versions name and the newest no longer has, in the modules that users import. The
+versions themselves were imported ({first} to {last}). `layoutcheck explain -` tells the same of a pasted
+error; of names that came, of members of classes and of parameters too.
+
+| name | until | in its place |
+| --- | --- | --- |
+{names}
+
+| parameter | until | added since |
+| --- | --- | --- |
+{parameters}
+
 ## Measure a version
 
 ```sh
@@ -44,7 +60,13 @@ newer version becomes the one that the model speaks for.
 """
 
 
-def page(run: dict[str, Any]) -> str:
+# The modules that programs import; the others hold what these hand on.
+_IMPORTED = re.compile(
+    r"cutlass(\.cute(\.(arch|math|runtime|nvgpu(\.(cpasync|tcgen05|warp|warpgroup))?))?|\.pipeline|\.utils|\.torch)?"
+)
+
+
+def page(run: dict[str, Any], history: dict[str, Any]) -> str:
     """docs/versions.md."""
     rows, differences = [], []
     for one in run["rows"]:
@@ -61,7 +83,28 @@ def page(run: dict[str, Any]) -> str:
         model=run["model"], date=run["date"], command=run["command"], areas=" | ".join(_AREAS.values()),
         rules=" | ".join("---" for _ in _AREAS), rows="\n".join(rows),
         differences="\n\n".join(differences) or "Nothing.",
+        first=history["versions"][0], last=history["versions"][-1],
+        names="\n".join(_names(history)), parameters="\n".join(_parameters(history)),
     )  # fmt: skip
+
+
+def _names(history: dict[str, Any]) -> Iterator[str]:
+    """A row for each name that the newest version lacks."""
+    for owner, names in sorted(history["names"].items()):
+        for name, (_, until, *instead) in sorted(names.items()):
+            if until and _IMPORTED.fullmatch(owner):
+                yield row(f"`{owner}.{name}`", until, *(f"`{one}`" if one else "" for one in instead))
+
+
+def _parameters(history: dict[str, Any]) -> Iterator[str]:
+    """A row for each function that lost parameters, with those that it gained behind them."""
+    for function, parameters in sorted(history["parameters"].items()):
+        lost = {name: until for name, (_, until) in parameters.items() if until}
+        if lost and _IMPORTED.fullmatch(function.rpartition(".")[0]):
+            gained = [
+                f"`{name}` {since}" for name, (since, until) in parameters.items() if since and not until
+            ]
+            yield row(f"`{function}`: `{', '.join(lost)}`", max(lost.values()), ", ".join(gained))
 
 
 def _areas(one: dict[str, Any]) -> list[dict[str, Any]]:

@@ -16,6 +16,7 @@ from layoutcheck.catalogue import (
     conditions,
     cpp_types,
     demands,
+    dsl_names,
     frames,
     installed,
     literals,
@@ -511,8 +512,27 @@ def _of_installed(entry: Known, groups: dict[str, str]) -> tuple[str, ...]:
     if members:
         facts.append(f"{owner} has {', '.join(members)}")
     alike = installed.near(name) if not facts and name[:1].isalpha() else None
-    facts += [calls.TYPES[one] for one in _types(groups) if one in calls.TYPES]
+    facts = [
+        *_of_versions(groups),
+        *facts,
+        *(calls.TYPES[one] for one in _types(groups) if one in calls.TYPES),
+    ]
     return tuple(facts) + ((f"the installed DSL has {alike}",) if alike else ())
+
+
+def _of_versions(groups: dict[str, str]) -> tuple[str, ...]:
+    """Which versions of the DSL have the name, the member, the module or the parameter that the text misses."""
+    module, name = (
+        groups.get("module") or groups.get("origin", ""),
+        groups.get("what") or groups.get("name", ""),
+    )
+    if module:
+        return dsl_names.of_module(module, name) if name else dsl_names.of_module(*module.rsplit(".", 1))
+    owner = groups.get("owner", "")
+    unexpected = re.search(r"unexpected keyword argument '(\w+)'", groups.get("said", ""))
+    if unexpected:
+        return dsl_names.of_parameter(groups["function"], unexpected[1], owner)
+    return dsl_names.of_class(owner, name) if owner and name else ()
 
 
 def _types(groups: dict[str, str]) -> list[str]:

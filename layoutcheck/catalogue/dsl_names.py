@@ -1,0 +1,62 @@
+"""Which versions of the CuTe DSL have a name or a parameter that a text misses, and what stands in its place.
+
+`dsl_names.json` beside this module holds what differs between the versions that `python -m tests.conformance.names`
+imported: {"names": {owner: {name: [since, until, instead]}}, "parameters": {function: {parameter: [since, until]}}}.
+`since` is "" of what the oldest version has, `until` of what the newest has. A name that all versions have, or that came
+or went with its owner, has no row.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+
+@lru_cache(maxsize=1)
+def history() -> dict[str, Any]:
+    """The whole file."""
+    text = Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
+    kept: dict[str, Any] = json.loads(text)
+    return kept
+
+
+def of_module(module: str, name: str) -> tuple[str, ...]:
+    """What is known of `module.name`, the module's full name: at most one sentence."""
+    row = history()["names"].get(module, {}).get(name)
+    return (_told(f"{module}.{name}", row),) if row else ()
+
+
+def of_class(owner: str, member: str) -> tuple[str, ...]:
+    """What is known of a member of the class of this name; nothing where the versions differ in more than one such class."""
+    names = history()["names"]
+    rows = [(full, rows[member]) for full, rows in names.items() if _last(full) == owner and member in rows]
+    return (_told(f"{owner}.{member}", rows[0][1]),) if _alike(rows) else ()
+
+
+def of_parameter(function: str, parameter: str, owner: str = "") -> tuple[str, ...]:
+    """What is known of a parameter of the function of this name, or of a method of the class `owner`."""
+    end = f".{owner}.{function}" if owner else f".{function}"
+    every = history()["parameters"].items()
+    rows = [(full, rows[parameter]) for full, rows in every if full.endswith(end) and parameter in rows]
+    return (_told(f"the parameter {parameter} of {function}", rows[0][1]),) if _alike(rows) else ()
+
+
+def _alike(rows: list[tuple[str, list[str]]]) -> bool:
+    """Whether there are rows, all of which say the same: a name is exported by several modules."""
+    return len({tuple(row) for _, row in rows}) == 1
+
+
+def _told(name: str, row: list[str]) -> str:
+    since, until, *instead = row
+    versions = history()["versions"]
+    if not until:
+        return f"CuTe DSL has {name} since {since}"
+    removed = versions[versions.index(until) + 1]
+    place = f"; in its place: {instead[0]}" if instead and instead[0] else ""
+    return f"CuTe DSL had {name} from {since or versions[0]} to {until}, and not in {removed}{place}"
+
+
+def _last(full: str) -> str:
+    return full.rpartition(".")[2]
