@@ -29,6 +29,9 @@ A message that no entry names is looked for in the Python files of the installed
 run: the answer names the function that raises it and the condition under which it does.
 `layoutcheck explain FILE.py` runs the program and traces it without a launch, as
 `layoutcheck trace --no-launch FILE.py` does.
+
+A text in which a tool reports nothing wrong (no spills, few bank conflicts, `0 errors`, tests that pass) is `clean`, and
+the status is 0. It is 1 for an error that CuTe, its compilers or the GPU report, and 2 for an error that others answer.
 """
 
 _SAMPLES = """## How many are answered
@@ -65,6 +68,7 @@ _SECTIONS = {
     "CuTe and CUTLASS in C++": tables.CPP,
     "The CUDA driver, ptxas, compute-sanitizer, Nsight Compute": tables.MACHINE,
     "Errors that others answer": tables.ELSEWHERE,
+    "Texts in which nothing is wrong": tables.NOTHING_WRONG,
 }
 
 

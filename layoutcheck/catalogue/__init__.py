@@ -27,11 +27,12 @@ from layoutcheck.catalogue import (
     tables,
     telling,
 )
-from layoutcheck.catalogue.entry import ELSEWHERE, TRACE, Known
+from layoutcheck.catalogue.entry import CLEAN, ELSEWHERE, TRACE, Known
 from layoutcheck.catalogue.tables import (
     ENTRIES,
     builds,
     calls,
+    clean,
     compiler,
     cpp_copies,
     cpp_kernels,
@@ -55,7 +56,6 @@ _OTHER = next(entry for entry in tables.DSL if entry.name == "dsl.other-exceptio
 _NAME = next(entry for entry in tables.DSL if entry.name == "dsl.name-undefined")
 _VERIFIER = next(entry for entry in tables.DSL if entry.name == "dsl.other-verifier")
 _COMPANION = next(entry for entry in tables.DSL if entry.name == "dsl.companion-version")
-_NO_SPILLS = next(entry for entry in ptxas.ENTRIES if entry.name == "ptxas.no-spills")
 _FEW_CONFLICTS = next(entry for entry in profilers.ENTRIES if entry.name == "ncu.few-conflicts")
 _NOTICED = 0.02  # of the wavefronts
 _ERROR_TYPE = next(entry for entry in tables.CPP if entry.name == "cpp.error-type")
@@ -138,6 +138,7 @@ def answers(text: str, place: str | None = None) -> list[Answer]:
     if _COMPILES.search(folded):  # source lines name the driver's calls and codes, and none has run
         found = [match for match in found if match[0] not in _AT_RUN_TIME] or found
     kept = [match for match in found if not match[0].general]
+    kept = kept or [match for match in found if match[0].level == CLEAN]
     if not kept and not any(entry is _CODED for entry, _ in found):
         others = own or _anothers(folded)
         statement = None if others else raised.find(folded)
@@ -284,7 +285,7 @@ def _matches(folded: str) -> Iterator[tuple[Known, re.Match[str]]]:
             continue  # Python's own words, which say nothing of a compiled function
         if entry is _FEW_CONFLICTS and not 0 < _share(match) < _NOTICED:
             continue
-        if entry is _NO_SPILLS and _WRONG.search(folded):
+        if entry.level == CLEAN and entry.general and _WRONG.search(clean.without_zeros(folded)):
             continue  # lines of a log whose error is another one
         if entry is _ERROR_TYPE and _COMPILES.search(folded, 0, match.start()):
             continue  # the error that it follows from stands before it

@@ -7,6 +7,7 @@ from layoutcheck.catalogue.tables import (
     arguments,
     builds,
     calls,
+    clean,
     compiler,
     configure,
     control_flow,
@@ -69,4 +70,6 @@ ELSEWHERE: tuple[Known, ...] = (
     *builds.ENTRIES,
 )
 
-ENTRIES: tuple[Known, ...] = (*CALLS, *DSL, *CPP, *MACHINE, *ELSEWHERE)
+NOTHING_WRONG: tuple[Known, ...] = clean.ENTRIES
+
+ENTRIES: tuple[Known, ...] = (*CALLS, *DSL, *CPP, *MACHINE, *ELSEWHERE, *NOTHING_WRONG)

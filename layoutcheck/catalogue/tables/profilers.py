@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from layoutcheck.catalogue.entry import ELSEWHERE, issue, known
+from layoutcheck.catalogue.entry import CLEAN, ELSEWHERE, issue, known
 
 NCU = "Nsight Compute 2025"
 
@@ -43,14 +43,14 @@ ENTRIES = (
         "ncu.few-conflicts",
         r"wavefronts_mem_shared(?P<op>(?:_op_\w\w)?)\.sum\D{0,60}? (?P<all>[0-9,]{1,20})\b.{0,3000}?data_bank_conflicts_pipe_lsu_mem_shared(?P=op)\.sum\D{0,60}? (?P<conflicts>[0-9,]{1,20})\b"
         r"|data_bank_conflicts_pipe_lsu_mem_shared(?P<operation>(?:_op_\w\w)?)\.sum\D{0,60}? (?P<few>[0-9,]{1,20})\b.{0,3000}?wavefronts_mem_shared(?P=operation)\.sum\D{0,60}? (?P<every>[0-9,]{1,20})\b",
-        "{conflicts}{few} of {all}{every} wavefronts of shared memory are bank conflicts: too few to be a layout's",
+        "nothing in this text is an error: {conflicts}{few} of {all}{every} wavefronts of shared memory are bank conflicts: too few to be a layout's",
         "An access whose threads meet in one bank conflicts each time it runs: it would show in a part of the wavefronts of at least one in the accesses of a warp. Less than 2 in 100 is arbitration (another unit uses the banks in that cycle, the counter's own replays), which no swizzle changes.",
         "Leave the layout. `layoutcheck banks LAYOUT --access ACCESS` proves that the access itself has none",
         (
             "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum 6508 l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum 12",
             issue(2810),
         ),
-        level=ELSEWHERE,
+        level=CLEAN,
         instead_of=("ncu.uncoalesced-shared", "ncu.wavefronts", "ncu.no-conflicts"),
     ),
     known(
@@ -86,12 +86,12 @@ ENTRIES = (
     known(
         "ncu.no-conflicts",
         r"l1tex__data_bank_conflicts_pipe_lsu_mem_shared\w*(?:\.\w+)* +(?:\w+ +)?0\b",
-        "Nsight Compute counts no bank conflicts",
+        "nothing in this text is an error: Nsight Compute counts no bank conflicts",
         "The counter is 0: no access of this kernel is split by banks, so there is nothing to mend.",
         "The memory tables' other counters (sectors, wavefronts) say what the kernel waits for; `layoutcheck banks LAYOUT --access "
         "ACCESS` counts an access of a tile alone",
         ("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum 0", issue(1882)),
-        level=ELSEWHERE,
+        level=CLEAN,
         general=True,
     ),
     known(

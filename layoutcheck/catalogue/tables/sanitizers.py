@@ -268,6 +268,16 @@ ENTRIES = (
         instead_of=("sanitizer.other",),
     ),
     known(
+        "sanitizer.summary",
+        r"(?P<tool>ERROR|RACECHECK|LEAK) SUMMARY: (?P<count>[1-9][0-9]*) (?P<what>errors?|hazards? displayed \([^)]{3,40}\)|bytes leaked[^=\n]{0,40})",
+        "compute-sanitizer counts {count} {what}; the lines that say which are not in this text",
+        "The summary is the last line. Each error stands above it with its kernel, block, thread and address. A hazard that racecheck calls a warning may be meant so: threads of one warp that proceed together (its documentation, severity levels).",
+        "Paste the first block of lines that begin with '=========' and say 'at ... in ...'; compile with -lineinfo (CUTE_DSL_LINEINFO=1), so that it names the source line",
+        ("========= ERROR SUMMARY: 3 errors", "compute-sanitizer 2025"),
+        level="wrong",
+        general=True,
+    ),
+    known(
         "sanitizer.other",
         r"(?<!=)={9} (?:Error: |Warning: )?(?P<said>(?!COMPUTE-SANITIZER|ERROR SUMMARY|RACECHECK SUMMARY|Saved host|Host Frame|Program hit|Invalid __)[A-Z][^=\n]{5,120}?)(?= ={9}|$)",
         "compute-sanitizer reports: {said}",

@@ -1,0 +1,109 @@
+"""What tools print where nothing is wrong: counts of zero, tests that pass, resources that fit.
+
+Each stands alone: an entry of this table answers only where the text has no other sign of an error.
+"""
+
+from __future__ import annotations
+
+import re
+
+from layoutcheck.catalogue.entry import CLEAN, known
+
+_NOTHING = "nothing in this text is an error: "
+# Words of an error that tell of none: counts of zero, the names of tests that pass, what a result is compared with.
+_OF_NONE = re.compile(
+    r"\b(?:ERROR|RACECHECK|LEAK) SUMMARY: 0 \w+|\bcuda error: no error\b"
+    r"|\b0 (?:errors?|hazards?|tests? failed|failed|failures?|warnings?|mismatch\w*|invalid|races?)\b(?: detected| found| displayed)?"
+    r"|\b(?:no|without|zero) (?:\w+ )?(?:errors?|failures?|hazards?|mismatch\w*|issues?|exceptions?|races?)\b(?: (?:detected|found|reported))?"
+    r"|\b(?:errors?|failed|failures?|mismatch\w*|exceptions?|ERROR SUMMARY) ?[:=] ?0+(?:\.0+)?(?:%|\b)"
+    r"|\S+::\S+ (?:\[gw[0-9]+\] )?(?:PASSED|SKIPPED|XFAIL)|PASSED \S+::\S+|\b[0-9]+ xfailed"
+    r"|\[ (?:RUN|OK|PASSED) +\] ?[\w./<>, ]*(?:\([0-9]+ ms\))?|(?i:\b(?:max|mean|abs(?:olute)?|rel(?:ative)?|rms|l2)[\w ]{0,20}error\b ?[:=]? ?[0-9.e+-]*)"
+    r"|cuda ?(?:Success|_success)\b|\bno error\b",
+    re.IGNORECASE,
+)
+
+
+def without_zeros(folded: str) -> str:
+    """The text without the words of errors that tell of none."""
+    return _OF_NONE.sub(" ", folded)
+
+
+ENTRIES = (
+    known(
+        "clean.sanitizer",
+        r"(?P<tool>ERROR|RACECHECK|LEAK) SUMMARY: (?P<count>0) (?:errors?|hazards?|bytes)\b(?P<of>[^=\n]{0,60}\))?",
+        _NOTHING + "compute-sanitizer counts {count} ({tool} SUMMARY)",
+        "memcheck (its default tool) sees accesses outside of an allocation and misaligned ones; racecheck hazards of shared memory, and not of "
+        "global or distributed shared memory; initcheck global memory that nobody wrote; synccheck barriers. A tool says nothing of what the others look for, nor of kernels that this run did not launch.",
+        "To look further: compute-sanitizer --tool racecheck, synccheck, initcheck; `layoutcheck trace --no-launch SCRIPT` compares every copy's bytes with its layouts and replays the order of accesses",
+        ("========= ERROR SUMMARY: 0 errors", "compute-sanitizer 2025"),
+        (
+            "========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)",
+            "https://github.com/JustVugg/colibri/issues/1099",
+        ),
+        level=CLEAN,
+        general=True,
+    ),
+    known(
+        "clean.pytest",
+        r"(?:=+ |^|\n)(?P<passed>[0-9]+) passed\b(?P<rest>(?:, [0-9]+ (?:skipped|warnings?|deselected|xfailed|xpassed|rerun|subtests passed))*)(?: in (?P<time>[0-9.]+m?s))?",
+        _NOTHING + "pytest: {passed} passed{rest}",
+        "No test failed. Tests that are skipped or deselected were not run: without a GPU that can be most of them (pytest -rs says why each is skipped).",
+        "`layoutcheck ci` traces what the tests launch without a GPU, and judges copies whose results no test compares",
+        ("======== 128 passed, 3 skipped in 12.4s ========", "pytest"),
+        level=CLEAN,
+        general=True,
+    ),
+    known(
+        "clean.tests",
+        r"\[ +PASSED +\] (?P<passed>[0-9]+) tests?|100% tests passed, 0 tests failed out of (?P<of>[0-9]+)|Ran (?P<ran>[0-9]+) tests? in [0-9.]+s OK",
+        _NOTHING + "{passed}{of}{ran} tests passed",
+        "The test program counts no failure. Tests that it leaves out (filters, SKIPPED, DISABLED) were not run.",
+        "`layoutcheck ci` traces what tests launch without a GPU, and judges copies whose results no test compares",
+        ("[  PASSED  ] 42 tests.", "googletest"),
+        level=CLEAN,
+        general=True,
+    ),
+    known(
+        "clean.verified",
+        r"(?i)\bdisposition: ?passed|\b(?:results?|output|reference check|verification|correctness(?: check)?|accuracy)\b[ :.]{0,3}(?:are |is |has )?(?:passed|verified|correct|match(?:es)?|pass|ok)\b(?! fail)|^ ?PASS(?:ED)?[.!]? ?$|\b(?:all ?close|is ?close)\b ?[:=]? ?True\b",
+        _NOTHING + "a program compared its result with a reference, and they agree",
+        "The comparison holds for the sizes, the seed and the tolerance of this run. Races, reads beyond a tensor and bytes that only other shapes touch do not always show in a result.",
+        "`layoutcheck trace --no-launch SCRIPT` judges every copy of the script's kernels by its layouts; `layoutcheck numerics tol` says whether the tolerance is one that an error would exceed",
+        ("Disposition: Passed", "cutlass_profiler"),
+        level=CLEAN,
+        general=True,
+        instead_of=("clean.success",),
+    ),
+    known(
+        "clean.resources",
+        r"Used (?P<registers>[0-9]+) registers(?P<rest>(?:, [^,\n]{3,40}?(?=,| ptxas|$))*)(?!.{0,400}[1-9][0-9]* bytes (?:stack frame|spill))",
+        _NOTHING + "ptxas reports what a kernel uses: {registers} registers a thread{rest}",
+        "It is what -Xptxas -v prints of every function. A thread has up to 255 registers, and a multiprocessor 65,536; nothing of this text says that registers are spilled.",
+        "`layoutcheck resources` says how many blocks of a tile these registers and shared memory leave on a multiprocessor; for speed measure with ncu",
+        ("ptxas info : Used 40 registers, used 1 barriers, 400 bytes cmem[0]", "ptxas"),
+        level=CLEAN,
+        general=True,
+    ),
+    known(
+        "clean.success",
+        r"\bcudaSuccess\b|\bCUDA_SUCCESS\b|(?i:\bno error\b)|\bStatus: ?Success\b|\bkSuccess\b",
+        _NOTHING + "a call of CUDA or CUTLASS reports success",
+        "Code 0 is success. A kernel that fails later reports it at another call: the launch returns before the kernel runs.",
+        "If the program misbehaves, check the code behind cudaDeviceSynchronize as well, or run with CUDA_LAUNCH_BLOCKING=1",
+        ("CUDA error: no error", "CUDA 13"),
+        level=CLEAN,
+        general=True,
+        instead_of=("cuda.other",),
+    ),
+    known(
+        "clean.installed",
+        r"Successfully (?:installed|built|uninstalled) (?P<what>[\w.-]+)|Requirement already satisfied: (?P<have>[\w.-]+)|\[[0-9]+/[0-9]+\] (?:Linking|Built target) \S|100%\] Built target (?P<target>\S+)",
+        _NOTHING + "an installation or a build reports success {what}{have}{target}",
+        "No line of it tells a failure.",
+        "If an import or a launch fails later, paste that message; python -c 'import cutlass; print(cutlass.__version__)' says which DSL this Python finds",
+        ("Successfully installed nvidia-cutlass-dsl-4.8.1", "pip"),
+        level=CLEAN,
+        general=True,
+    ),
+)  # fmt: skip
