@@ -30,8 +30,13 @@ run: the answer names the function that raises it and the condition under which 
 `layoutcheck explain FILE.py` runs the program and traces it without a launch, as
 `layoutcheck trace --no-launch FILE.py` does.
 
-A text in which a tool reports nothing wrong (no spills, few bank conflicts, `0 errors`, tests that pass) is `clean`, and
-the status is 0. It is 1 for an error that CuTe, its compilers or the GPU report, and 2 for an error that others answer.
+An error of another library is looked for in its installed package (FlashAttention, QuACK, FlashInfer, cuDNN's
+front end, TVM FFI, Triton, torch and more), or in a checkout that `--sources FOLDER` names: the answer then
+has file, line and condition.
+
+A text in which a tool reports nothing wrong (no spills, few bank conflicts, `0 errors`, tests that pass) is
+`clean`, and the status is 0. It is 1 for an error that CuTe, its compilers or the GPU report, and 2 for an
+error that others answer.
 """
 
 _SAMPLES = """## How many are answered

@@ -7,8 +7,9 @@ The verifier's messages about `cute.copy`, which name operands, are read by `sou
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from layoutcheck.brackets import closing
 from layoutcheck.catalogue import (
@@ -19,6 +20,7 @@ from layoutcheck.catalogue import (
     dsl_names,
     frames,
     installed,
+    libraries,
     literals,
     owners,
     raised,
@@ -59,6 +61,14 @@ _COMPANION = next(entry for entry in tables.DSL if entry.name == "dsl.companion-
 _FEW_CONFLICTS = next(entry for entry in profilers.ENTRIES if entry.name == "ncu.few-conflicts")
 _NOTICED = 0.02  # of the wavefronts
 _ERROR_TYPE = next(entry for entry in tables.CPP if entry.name == "cpp.error-type")
+_OF_THE_DSL = (
+    compiler.RAISED,
+    compiler.ASSERTED,
+    elsewhere.RAISED,
+    _CODED,
+    _CODE_ALONE,
+    _VERIFIER,
+)  # which no library raises
 _AT_RUN_TIME = (*driver.ENTRIES, *cuda_codes.ENTRIES)
 _COMPILES = re.compile(
     r"\.(?:cuh?|hpp|h|inl|cpp|cc)(?:\([0-9]+(?:,[0-9]+)?\)|:[0-9]+:[0-9]+) ?: (?:fatal )?error\b"
@@ -170,6 +180,58 @@ def answers(text: str, place: str | None = None) -> list[Answer]:
     return [_answer(entry, match, folded, place) for entry, match in ordered[:MOST_ANSWERS]]
 
 
+def in_sources(found: list[Answer], text: str, sources: Sequence[Path] = ()) -> list[Answer]:
+    """The answers with what the sources of libraries say: which statement raises the message, on which condition.
+
+    `sources` are folders that the user names; installed libraries are read where the text is none of the DSL's.
+    """
+    if found and (found[0].entry.level not in (ELSEWHERE, "rejected") or found[0].entry in _OF_THE_DSL):
+        return found
+    folded = _folded(text)
+    if not _WRONG.search(folded) and not sources:
+        return found
+    statement = libraries.find(folded, _told(text), sources)
+    if statement is None:
+        return found
+    said = statement.raised
+    library = " ".join(filter(None, (statement.package, statement.version)))
+    if found and not found[0].entry.general:
+        fact = f"{library} raises it at {said.place}{_when(said)}"
+        return [replace(found[0], facts=(*found[0].facts, fact)), *found[1:]]
+    return [_of_library(statement, library, folded)]
+
+
+def _of_library(statement: libraries.Statement, library: str, folded: str) -> Answer:
+    """The answer to a message that a statement of a library raises."""
+    said, owner = statement.raised, libraries.project(statement)
+    demand = None if said.told or said.condition else demands.demand(said.said)
+    helps = (
+        f"Call it so that {said.asked}"
+        if said.asked
+        else demand.helps
+        if demand
+        else conditions.met_by(said.condition)
+    )
+    traceback = frames.find(folded)
+    calls = traceback.place if traceback else ""
+    parts = {
+        "library": library,
+        "said": said.said,
+        "function": said.called or "A check",
+        "at": said.place,
+        "when": _when(said),
+        "cause": f" {demand.cause}" if demand else "",
+        "help": helps or "Read the statement: its branch says what leads to it",
+        "whose": f"{calls}report to {owner.project} what stays"
+        if owner and calls
+        else f"Report to {owner.project} what stays"
+        if owner
+        else calls.rstrip("; "),
+    }
+    answer = _of_parts(elsewhere.LIBRARY, parts, said.said, folded, None)
+    return replace(answer, facts=(*said.described, *answer.facts))
+
+
 def _readings(folded: str) -> tuple[str, ...]:
     """The text, and the same without the quotes that pages add to a message or take from it."""
     bare = folded.replace("`", "")
@@ -264,7 +326,7 @@ def _of_parts(entry: Known, parts: dict[str, str], said: str, folded: str, place
         entry,
         title,
         cause,
-        _of_script(remedy.removeprefix(". "), where),
+        _of_script(remedy.removeprefix(". ").rstrip(". "), where),
         _quoted(said),
         where,
         _tensors(folded),

@@ -9,11 +9,9 @@ from __future__ import annotations
 import ast
 import re
 
-from layoutcheck.catalogue.guards import clause
+from layoutcheck.catalogue.guards import clause, read
 
 _LONGEST = 300  # characters of a condition that are read
-_CPP = (("&&", " and "), ("||", " or "), ("->", "."), ("::", "."), ("nullptr", "None"))
-_NOT = re.compile(r"!(?!=)")
 _MET = (
     (r"is (?:not )?None|nullptr", "Look at which arguments belong together: one is given without the other, or one too many"),
     (r"is_cuda|\.device\b|device_type|\.cuda\b", "Move the tensors to one GPU: tensor.to('cuda')"),
@@ -48,12 +46,7 @@ def in_words(condition: str) -> str:
     text = condition.strip().rstrip(";")
     if not text or len(text) > _LONGEST:
         return ""
-    for cpp, python in _CPP:
-        text = text.replace(cpp, python)
-    try:
-        tree = ast.parse(_NOT.sub(" not ", text).strip(), mode="eval").body
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
-        return ""
+    tree = read(text)
     if isinstance(tree, ast.Tuple) and len(tree.elts) == 2:  # "condition, message" of an assert statement
         tree = tree.elts[0]
     if not isinstance(tree, ast.BoolOp | ast.Compare | ast.UnaryOp | ast.Call | ast.Name | ast.Attribute):

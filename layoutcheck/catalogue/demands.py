@@ -36,7 +36,7 @@ DEMANDS = (
         "Use Linux on x86-64 (on Windows WSL2), or a build that others publish for this system",
     ),
     _demand(
-        r"(?i)\brequires? [\w\[\]-]+ ?(?:(?:>=|==|~=) ?v?[0-9]|version|package|wheel)|(?:is|are) not installed|please (?:pip )?install|not (?:found|available)[.,;:] (?:please )?(?:install|run|build)|pip install|(?:maximum|minimum) version|version [0-9.]+ (?:is|or)|requires the \w[\w ]* (?:wheel|package)|is not available, but is needed|unsupported version|incompatible version|newer version|without the required dependenc|optional dependency",
+        r"(?i)\brequires? [\w\[\]-]+ ?(?:(?:>=|==|~=) ?v?[0-9]|version|package|wheel)|(?:is|are) not installed|please (?:pip )?install|not (?:found|available)[.,;:] (?:please )?(?:install|run|build)|pip install|(?:maximum|minimum) version|version [0-9.]+ (?:is|or)|requires the \w[\w ]* (?:wheel|package)|is not available, but is needed|\b(?:DSL|cutlass|package|module|library|wheel|flash[_-]?attn|flashinfer|triton|quack|deep_?gemm)\b[\w ]{0,20} (?:is|are) not available|unsupported version|incompatible version|newer version|without the required dependenc|optional dependency",
         "The library looks for another package, or for another version of it, before it runs.",
         "python -m pip list shows what this environment has; install the version that the message or the library's requirements name, and start the same Python (python -c 'import sys; print(sys.executable)'). An import error of that package is hidden by such a message: import it alone",
     ),

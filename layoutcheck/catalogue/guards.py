@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import NamedTuple
 
 _LONGEST = 160  # characters of a sentence; what is longer is left to its source
+_CPP = (("&&", " and "), ("||", " or "), ("->", "."), ("::", "."), ("nullptr", "None"))
+_NOT = re.compile(r"!(?!=)")
 _IS, _ARE = {True: "is", False: "is not"}, {True: "are", False: "are not"}
 _COMPARED: dict[type[ast.cmpop], tuple[str, str]] = {
     ast.Lt: ("is less than", "is at least"),
@@ -30,16 +33,18 @@ _MEASURES = {
 class Guard(NamedTuple):
     """Tests that hold, or do not, where a statement is reached: those of the branches around it, innermost first.
 
-    `failed` is the expression whose exception is handled there, "" outside of a handler.
+    `failed` is the expression whose exception is handled there, "" outside of a handler; `written` a condition of C++ that
+    is false there, "" in Python.
     """
 
     tests: tuple[tuple[ast.expr, bool], ...] = ()
     failed: str = ""
+    written: str = ""
 
     def __str__(self) -> str:
-        """The innermost test as Python."""
+        """The innermost test as Python; a condition of C++ as it is written."""
         if not self.tests:
-            return ""
+            return f"not ({self.written})" if self.written else ""
         test, holds = self.tests[0]
         return ast.unparse(test) if holds else f"not ({ast.unparse(test)})"
 
@@ -47,12 +52,18 @@ class Guard(NamedTuple):
         """What was true of the call: "begin is at least end"; "" where there is no short sentence."""
         if self.failed:
             return _short(f"`{self.failed}` fails")
+        if self.written:
+            tree = read(self.written)
+            return _short(clause(tree, False) if tree else f"`{self.written}` is false")
         if not self.tests:
             return ""
         return _short(_alternatives(self.tests) or clause(*self.tests[0]))
 
     def asked(self) -> str:
         """What the call must be instead; "" where there is no short sentence."""
+        if self.written:
+            tree = read(self.written)
+            return _short(clause(tree, True)) if tree and not _bare(tree) else ""
         if self.failed or not self.tests:
             return ""
         chosen = _alternatives(self.tests)
@@ -71,6 +82,16 @@ class Guard(NamedTuple):
                 elif isinstance(node, ast.Name):
                     found.setdefault(node.id)
         return tuple(found)
+
+
+def read(condition: str) -> ast.expr | None:
+    """A condition as a tree, of Python or of C++ that differs from it only by its operators; None for any other."""
+    for cpp, python in _CPP:
+        condition = condition.replace(cpp, python)
+    try:
+        return ast.parse(_NOT.sub(" not ", condition).strip(), mode="eval").body
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return None
 
 
 def _bare(test: ast.expr) -> bool:
@@ -185,6 +206,8 @@ def _asked_of(test: ast.Call, holds: bool) -> str:
         loop = arguments[0].generators[0]
         each = clause(arguments[0].elt, holds)
         return f"{each}, for each {ast.unparse(loop.target)} of {ast.unparse(loop.iter)}"
+    if name == "is_family_of" and isinstance(test.func, ast.Attribute) and len(arguments) == 1:
+        return f"{term(test.func.value)} {_IS[holds]} of the family of {_value(arguments[0])}"
     if name == "callable" and arguments:
         return f"{term(arguments[0])} {_IS[holds]} a function"
     if name == "hasattr" and len(arguments) == 2 and isinstance(arguments[1], ast.Constant):

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
-_PACKAGE = "nvidia_cutlass_dsl"
+DSL = "nvidia_cutlass_dsl"
 _CATALOGUE = "base_dsl/diagnostics.py"  # the DSL's own errors by code, since 4.8
 _MOST_FOUND = 12
 _MOST_MEMBERS = 40
@@ -20,16 +20,23 @@ _FIRST = re.compile(r".{0,160}?(?:[.;] |$)|.{0,160}(?= )|.{0,160}")
 _FIELD = re.compile(r"`\{\w+\}`|\{\w+\}")
 
 
+@lru_cache(maxsize=64)
+def roots(package: str) -> tuple[Path, ...]:
+    """The folders of an installed package, which is not imported; none where there is none."""
+    try:
+        spec = importlib.util.find_spec(package)
+    except (ImportError, ValueError):
+        return ()
+    return tuple(map(Path, spec.submodule_search_locations or ())) if spec else ()
+
+
 @lru_cache(maxsize=1)
 def files() -> tuple[tuple[str, str], ...]:
     """(path, text) of the files, without the generated bindings; none where the DSL is not installed."""
-    spec = importlib.util.find_spec(_PACKAGE)
-    if spec is None or not spec.submodule_search_locations:
-        return ()
     return tuple(
         (str(path), path.read_text(errors="replace"))
-        for root in spec.submodule_search_locations
-        for path in sorted(Path(root).rglob("*.py"))
+        for root in roots(DSL)
+        for path in sorted(root.rglob("*.py"))
         if "_mlir" not in path.parts
     )
 

@@ -1,7 +1,7 @@
-"""Where the installed CuTe DSL raises a pasted message, and on which condition.
+"""Where the installed CuTe DSL raises a pasted message, and on which condition; how a statement of any source is read.
 
 The DSL's Python files hold some 1,500 `raise` and `assert` statements. They are read, never imported, and nothing of
-them is kept: a message is looked for in the version that the user has.
+them is kept: a message is looked for in the version that the user has. `libraries` looks into other sources.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from layoutcheck.catalogue import checks
 from layoutcheck.catalogue.guards import Guard
 from layoutcheck.catalogue.installed import callers, constant, files, parameter, parsed, short
 
@@ -91,34 +92,36 @@ class _Statement(NamedTuple):
 
 def find(folded: str) -> Raised | None:
     """The statement that raises the last message of the text for which there is one; None without a DSL."""
+    said = messages(folded)
+    for message in said:
+        found = [] if _PYTHONS.match(message) else _search(message)
+        if found:
+            return chosen(found, folded)
+    return next((one for message in said for one in _in_named_files(message, folded)), None)
+
+
+def messages(folded: str) -> list[str]:
+    """What the exceptions of the text say, the last one first."""
     starts = [match.end() for match in _SAID.finditer(folded)][-_MOST_SAID:]
     if len(folded) < _LONGEST:  # a message alone, without its exception's name
         starts.insert(0, 0)
-    for at in reversed(starts):
-        if _PYTHONS.match(folded, at):
-            continue
-        found = _search(folded[at : at + _LONGEST])
-        if found:
-            return _chosen(found, folded)
-    return next(
-        (one for at in reversed(starts) for one in _in_named_files(folded[at : at + _LONGEST], folded)), None
-    )
+    return [folded[at : at + _LONGEST] for at in reversed(starts)]
 
 
 def in_lines(lines: list[str]) -> Raised | None:
     """The statement that raises the last of the lines for which there is one: of a log, whose lines name no exception."""
     told = (line[:_LONGEST] for line in reversed(lines) if not _SAID.search(line))
-    return next((_chosen(found, line) for line in told if (found := _with(line, _MOST_WORDS))), None)
+    return next((chosen(found, line) for line in told if (found := _with(line, _MOST_WORDS))), None)
 
 
 def _in_named_files(message: str, folded: str) -> Iterator[Raised]:
     """The statements with a short message, which any program could raise, in the DSL's files that the text's frames name."""
     for path, text in files():
         if f"cutlass/{short(path)}" in folded:
-            yield from (raised for _, raised in _statements(path, text, message, named=True))
+            yield from (raised for _, raised in statements(path, text, message, named=True))
 
 
-def _chosen(found: list[Raised], folded: str) -> Raised:
+def chosen(found: list[Raised], folded: str) -> Raised:
     """The statement whose function the text names; where several fit alike, the first with the others' functions."""
     most = max(_named(one, folded) for one in found)
     fitting = [one for one in found if _named(one, folded) == most]
@@ -158,7 +161,7 @@ def _with(message: str, length: int) -> list[Raised]:
     counts = Counter(path for run in runs for path in _holders(run))
     texts = {path: text for path, text, _ in _speaking()}
     best = sorted(((count, path) for path, count in counts.items()), reverse=True)[:_MOST_FILES]
-    fitting = [found for _, path in best for found in _statements(path, texts[path], message)]
+    fitting = [found for _, path in best for found in statements(path, texts[path], message)]
     most = max((weight for weight, _ in fitting), default=0)
     return [raised for weight, raised in fitting if weight == most]
 
@@ -195,10 +198,13 @@ def _speaking() -> tuple[tuple[str, str, str], ...]:
     )
 
 
-def _statements(path: str, text: str, message: str, *, named: bool = False) -> Iterator[tuple[int, Raised]]:
+def statements(
+    path: str, text: str, message: str, *, named: bool = False, place: str = ""
+) -> Iterator[tuple[int, Raised]]:
     """The statements of one file whose message fits, each with the number of its own letters that fit.
 
-    Of a file that the text names, those with few letters of their own fit as well.
+    Of a file that the text names, those with few letters of their own fit as well. `place` is the file's path as it is told
+    to a reader, where it is not one of the DSL's.
     """
     for statement in _messages(path, text):
         template = statement.template
@@ -214,25 +220,39 @@ def _statements(path: str, text: str, message: str, *, named: bool = False) -> I
         match = re.match(pattern, message, re.DOTALL)
         whole = weight >= _FEWEST_LETTERS and (weight >= _FEW_LETTERS or template[0] is not None)
         if match and (whole or template[-1] is None or _END.match(message, match.end())):
-            kernel = any(part in path for part in _OWN_CODE)
             behind = _VALUE.match(message, match.end()) if template[-1] is None else None
             last = behind[0] if behind else ""
             found = [*match.groups()[:-1], match[match.lastindex] + last] if match.lastindex else []
-            yield (
-                weight,
-                Raised(
-                    (match[0] + last).strip(),
-                    f"{short(path)}:{statement.line}",
-                    statement.function,
-                    str(statement.guard),
-                    kernel,
-                    _spelled(path, text, statement.guard.told()),
-                    _spelled(path, text, statement.guard.asked()),
-                    tuple(_values(statement.holes, found)),
-                    tuple(_described(path, text, statement)),
-                    _called(path, text, statement.function),
-                ),
+            raised = _raised(path, text, statement, (match[0] + last).strip(), place)
+            yield weight, raised._replace(values=tuple(_values(statement.holes, found)))
+
+
+def at_line(path: str, text: str, line: int, place: str) -> Raised | None:
+    """The statement of a Python file that stands on this line and raises; None where it raises nothing."""
+    for node, function, guard in _walk(parsed(path, text)):
+        if node.lineno <= line <= (node.end_lineno or line):
+            return _raised(
+                path, text, _Statement([], [], [], function, guard, node.lineno), ast.unparse(node), place
             )
+    return None
+
+
+def _raised(path: str, text: str, statement: _Statement, said: str, place: str) -> Raised:
+    """A statement with what its file says of its condition, its function and its parameters."""
+    told, asked = statement.guard.told(), statement.guard.asked()
+    python = path.endswith(".py")
+    return Raised(
+        said,
+        f"{place or short(path)}:{statement.line}",
+        statement.function,
+        str(statement.guard),
+        not place and any(part in path for part in _OWN_CODE),
+        _spelled(path, text, told) if python else told,
+        _spelled(path, text, asked) if python else asked,
+        (),
+        tuple(_described(path, text, statement)) if python else (),
+        _called(path, text, statement.function) if python else "",
+    )
 
 
 def _longest(template: list[str | None]) -> str:
@@ -292,7 +312,14 @@ def _pieces(template: list[str | None]) -> list[str]:
 
 @lru_cache(maxsize=256)
 def _messages(path: str, text: str) -> tuple[_Statement, ...]:
-    """Each statement of a file that raises a message of its own words."""
+    """Each statement of a file that raises a message of its own words; of a C++ file each check with a message."""
+    if not path.endswith(".py"):
+        return tuple(
+            _Statement(
+                one.template, _pieces(one.template), one.holes, "", Guard(written=one.condition), one.line
+            )
+            for one in checks.read(text)
+        )
     try:
         tree = parsed(path, text)
     except SyntaxError:

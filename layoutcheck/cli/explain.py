@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from layoutcheck.cli.arguments import Option
@@ -51,6 +53,10 @@ def explain(
     c: OperandC = None,
     atom_layout: AtomLayout = None,
     permutation: Permutation = None,
+    sources: Annotated[
+        str | None,
+        Option("of a pasted error: folders of a library's sources, joined by ':', to find its message in"),
+    ] = None,
 ) -> int:
     """Explain one copy, a named case, a pasted error ('-' or a file), or the operands of an MMA (--mma).
 
@@ -61,6 +67,11 @@ def explain(
 
     if case == "":
         return list_cases()
+    pasted = case is None and "dst" not in given and not (given.get("src") or "").endswith(".py")
+    if sources is not None and not pasted:
+        raise InputError(
+            "--sources is of a pasted error", expected="'-' or a file with the error, and --sources"
+        )
     found = asked_mma(mma, a, b, c, atom_layout, permutation)
     if found is not None:
         from layoutcheck.reports.mma import render as render_mma
@@ -102,7 +113,7 @@ def explain(
             )  # fmt: skip
         text = read_text(src)
         _refuse("compiler output says all but --arch", given.keys() - {"src", "arch"}, "'-' or a file alone")
-        outcomes = _pasted(text, given.get("arch"))
+        outcomes = _pasted(text, given.get("arch"), _folders(sources))
     else:
         outcomes = [_judged(given)]
     if compiler:
@@ -136,7 +147,16 @@ def _words(pasted: str, known: str) -> tuple[str, ...]:
     return (f"the text is of another DSL version, which words it: {' '.join(pasted.split())[:_MOST_WORDS]}",)
 
 
-def _pasted(text: str, stated: str | None) -> list[Outcome]:
+def _folders(sources: str | None) -> list[Path]:
+    """The folders that --sources names. Raises InputError for one that is none."""
+    folders = [Path(name).expanduser() for name in (sources or "").split(os.pathsep) if name]
+    for folder in folders:
+        if not folder.is_dir():
+            raise InputError(f"--sources: {folder} is not a folder", expected="a checkout of the library")
+    return folders
+
+
+def _pasted(text: str, stated: str | None, sources: list[Path]) -> list[Outcome]:
     """The outcome of every error in a pasted text, and of the copy whose types C++ prints."""
     from layoutcheck.api import check, check_copy
     from layoutcheck.catalogue import Answer
@@ -147,7 +167,7 @@ def _pasted(text: str, stated: str | None) -> list[Outcome]:
     outcomes: list[Outcome] = []
     arch = stated or "sm_90a"
     taken = () if stated else (f"the GPU is {arch}; --arch names another",)
-    for found in read_errors(text, arch):
+    for found in read_errors(text, arch, sources):
         if isinstance(found, Answer):
             outcomes.append(Explained(found))
         elif found.copy is None:

@@ -12,7 +12,14 @@ _CODES = {
     "magenta": "35", "cyan": "36",
 }  # fmt: skip
 
-VERDICT_COLOUR = {"legal": "green", "clean": "green", "slow": "yellow", "wrong": "red", "rejected": "red", "unknown": "magenta"}
+VERDICT_COLOUR = {
+    "legal": "green",
+    "clean": "green",
+    "slow": "yellow",
+    "wrong": "red",
+    "rejected": "red",
+    "unknown": "magenta",
+}
 
 
 class Style(NamedTuple):

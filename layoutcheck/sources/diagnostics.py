@@ -13,7 +13,9 @@ every `cute.copy` in it is one diagnostic without a message.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
@@ -106,8 +108,10 @@ def read_diagnostics(text: str, arch: str = "sm_90a") -> list[Diagnostic]:
     raise InputError("no cute.copy error in this text", expected="the compiler's output, from 'error:' on")
 
 
-def read_errors(text: str, arch: str = "sm_90a") -> list[Diagnostic | Answer]:
+def read_errors(text: str, arch: str = "sm_90a", sources: Sequence[Path] = ()) -> list[Diagnostic | Answer]:
     """Every copy error in pasted output; where it holds none, what the catalogue knows of its errors.
+
+    `sources` are folders of a library's files in which its messages are looked for.
 
     Raises InputError where nothing is recognised, and where another tool answers the error: it says which.
     """
@@ -116,11 +120,13 @@ def read_errors(text: str, arch: str = "sm_90a") -> list[Diagnostic | Answer]:
     except InputError as error:
         if not text.strip() or "whose types cannot be read" in error.message:
             raise
+        from layoutcheck.catalogue import in_sources
         from layoutcheck.catalogue.entry import ELSEWHERE
 
         found = _catalogued(text)
         if not _specific(found) and (alone := _alone(text)):
             return [alone]
+        found = in_sources(found, text, sources)
         if not found:
             raise _unknown(text) from None
         if found[0].entry.level == ELSEWHERE:

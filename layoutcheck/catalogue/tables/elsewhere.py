@@ -363,3 +363,14 @@ RAISED = known(
     level=ELSEWHERE,
     general=True,
 )
+
+LIBRARY = known(
+    "elsewhere.library-raises",
+    r"(?!)",  # found by catalogue.libraries, in an installed library or in a checkout
+    "{library} refuses: {said}",
+    "{function} raises it at {at}{when}.{cause}",
+    "{help}. {whose}",
+    ("AssertionError: Only SM 10.x and 11.x are supported", "flash_attn.cute 4.0.0b36"),
+    level=ELSEWHERE,
+    general=True,
+)
