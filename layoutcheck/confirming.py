@@ -11,7 +11,7 @@ from layoutcheck.dsl.session import DslUnavailable
 from layoutcheck.errors import InputError, meant
 from layoutcheck.gpu.confirm import confirm
 from layoutcheck.gpu.process import machine_here
-from layoutcheck.gpu.races import MOST_SEEDS, TIMEOUT_S, Races, confirm_order
+from layoutcheck.gpu.races import MOST_SEEDS, TIMEOUT_S, Races, command_of, confirm_order
 from layoutcheck.lint import cases as registered
 from layoutcheck.lint import files, runs
 from layoutcheck.lint.cache import Cache
@@ -73,6 +73,7 @@ def confirmed_order(
     if seed is not None and (seeds is not None or seed < 0):
         said = "--seed and --seeds exclude each other" if seeds is not None else f"no seed {seed}"
         raise InputError(said, expected="a number from 0 on, or how many")
+    command_of(program)  # a program that is not there is said before what this machine lacks
     machine = machine_here()
     if machine.get("why"):
         raise InputError(f"nothing can be run: {machine['why']}", expected="a GPU")

@@ -1,7 +1,7 @@
-r"""Numbers as text: ASCII digits only, as MLIR, PTX and Python source have them.
+r"""Numbers as text: ASCII digits only, as MLIR and PTX have them.
 
-`str.isdigit`, `int` and the `\d` of a pattern take the digits of every script (８, ٨). tests/test_house.py
-keeps all three away from text that a user wrote.
+`str.isdigit`, `int`, `float` and the `\d` of a pattern take the digits of every script (８, ٨), and `int` and
+`float` read `1_0` as 10. tests/test_house.py keeps the first two away from text that a user wrote.
 """
 
 from __future__ import annotations
@@ -10,3 +10,19 @@ from __future__ import annotations
 def is_number(text: str) -> bool:
     """Whether `text` is one or more ASCII digits and nothing else."""
     return text.isascii() and text.isdigit()
+
+
+def decimal(text: str) -> float:
+    """The number that `text` spells, as `float` reads it. Raises ValueError for what only Python spells so."""
+    if not text.isascii() or "_" in text:
+        raise ValueError(text)
+    return float(text)
+
+
+def only_python_reads(text: str) -> bool:
+    """Whether `int` and `float` read a number that is spelt in other digits, or as `1_0`."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return not text.isascii() or "_" in text

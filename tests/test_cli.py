@@ -195,6 +195,10 @@ def test_strict_fails_on_unknown(capsys: Captured) -> None:
         (["explain", "(８):(1)", "(8):(1)"], "expected a shape", "^"),
         (["explain", "(8):(1)", "(8):(1)", "--bits", "１２８"], "'１２８' is not a number", ""),
         (["explain", "(8):(1)", "(8):(1)", "--bits=١٢٨"], "is not a number", ""),
+        (["explain", "(8):(1)", "(8):(1)", "--bits", "1_28"], "'1_28' is not a number", ""),
+        (["lint", ".", "--require-coverage", "1_0.0"], "'1_0.0' is not a number", ""),
+        (["numerics", "tol", "-K", "1_0"], "'1_0' is not a number", ""),
+        (["numerics", "tol", "-K", "64", "--scale", "1,1_0"], "no scale", "^"),
         (["rule", "LC000"], "no rule 'LC000'", ""),
         (["rule", "LC2011"], "did you mean", ""),
         (["explain", "--case", "issue-232"], "did you mean issue-2320?", ""),
@@ -515,3 +519,29 @@ def test_the_version(capsys: Captured) -> None:
     assert run(["--version"]) == 0
     said = capsys.readouterr().out
     assert re.fullmatch(r"layoutcheck \d+\.\d+\.\d+\S* \(models CuTe DSL \d+\.\d+\.\d+\)\n", said)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["explain", "--case", "issue-2320"],
+        ["draw", "(4,8):(8,1)", "--format", "svg"],
+        ["numerics", "tol", "-K", "64"],
+        ["resources", "gemm"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_dash_as_output_is_standard_output(
+    arguments: list[str], capsys: Captured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run(arguments)
+    plain = capsys.readouterr().out
+    run([*arguments, "--output", "-"])
+    assert capsys.readouterr().out == plain != ""
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("option", ["--html", "--sarif", "--junit", "--write-baseline"])
+def test_a_dash_as_a_second_file_is_refused(option: str, capsys: Captured) -> None:
+    assert f"{option} -: the report goes to standard output" in refused(capsys, "ci", ".", option, "-")

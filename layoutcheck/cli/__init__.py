@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from layoutcheck.cli import arguments
 from layoutcheck.cli.arguments import Command
 from layoutcheck.cli.output import complain
+from layoutcheck.digits import only_python_reads
 from layoutcheck.errors import InputError
 
 if TYPE_CHECKING:
@@ -100,9 +101,8 @@ def _dispatch(words: list[str]) -> int:
     if command and given is not None:
         return command(**given)
     for word in words:
-        value = word.rpartition("=")[2].lstrip("+-")
-        if value.isdecimal() and not value.isascii():  # typer would read it as a number
-            raise InputError(f"'{word}' is not a number", expected="ASCII digits")
+        if only_python_reads(word.rpartition("=")[2]):  # so typer would take it for a number
+            raise InputError(f"'{word}' is not a number", expected="the digits 0 to 9")
     import typer
 
     try:

@@ -16,6 +16,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args, get_origin
 
+from layoutcheck.digits import decimal
 from layoutcheck.errors import InputError
 
 if TYPE_CHECKING:
@@ -230,6 +231,6 @@ def _value(kind: Any, text: str | None) -> Any:
     if kind is int:
         return int(text) if _WHOLE.match(text) else None
     try:
-        return kind(text)
+        return decimal(text) if kind is float else kind(text)
     except ValueError:
         return None

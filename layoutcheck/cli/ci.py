@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 from layoutcheck.cli.arguments import Option
 from layoutcheck.cli.lint import check_selected, told
 from layoutcheck.cli.options import Coverage, FailOn, NoLowered, NoOrder, Output, Strict
-from layoutcheck.cli.output import Sink, writable
+from layoutcheck.cli.output import Sink, must_be_files, writable
 from layoutcheck.digits import is_number
 from layoutcheck.errors import InputError
 from layoutcheck.gate import Part, gate
@@ -73,6 +73,7 @@ def ci(
             expected="it without --require-coverage and --write-baseline",
         )
     check_selected(select)
+    must_be_files(html=html, sarif=sarif, junit=junit, write_baseline=write_baseline)
     _refuse_twice(output=output, html=html, sarif=sarif, junit=junit, write_baseline=write_baseline)
     render = reports.renderer(format_)
     if list_:

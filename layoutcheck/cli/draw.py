@@ -10,7 +10,7 @@ from layoutcheck.cli.arguments import Option
 from layoutcheck.cli.cases import list_cases, outcomes_of_case
 from layoutcheck.cli.mma import asked as asked_mma
 from layoutcheck.cli.options import AtomLayout, Mma, OperandA, OperandB, OperandC, Permutation
-from layoutcheck.cli.output import Sink, style_of
+from layoutcheck.cli.output import Sink, file_of, style_of
 from layoutcheck.errors import InputError, check_format
 
 
@@ -20,7 +20,7 @@ def draw(
     val: Annotated[str | None, Option("value layout")] = None,
     case: Annotated[str | None, Option("a named case; '--case' alone lists them")] = None,
     format_: Annotated[str | None, Option("svg, or text for a terminal", "--format")] = None,
-    output: Annotated[Path | None, Option("write the pictures to this file")] = None,
+    output: Annotated[Path | None, Option("write the pictures to this file; '-' is stdout")] = None,
     mma: Mma = None,
     a: OperandA = None,
     b: OperandB = None,
@@ -34,6 +34,7 @@ def draw(
 
     if case == "":
         return list_cases()
+    output = file_of(output)
     check_format("draw", "svg" if format_ is None else format_, ("svg", "text"))
     found = asked_mma(mma, a, b, c, atom_layout, permutation)
     asked = (target is not None) + (case is not None) + (found is not None)

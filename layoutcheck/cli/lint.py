@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from layoutcheck.cli.arguments import Option
 from layoutcheck.cli.options import Coverage, FailOn, NoLowered, NoOrder, Output, Strict
-from layoutcheck.cli.output import Sink
+from layoutcheck.cli.output import Sink, must_be_files
 from layoutcheck.errors import InputError
 from layoutcheck.gate import gate
 
@@ -58,6 +58,7 @@ def lint(
         )
     if statistics and format_ != "text":
         raise InputError("--statistics is a table of text", expected="--format text, or no --statistics")
+    must_be_files(write_baseline=write_baseline)
     asked = gate(fail_on, require_coverage)
     check_selected(select)
     render = counted if statistics else renderer(format_)

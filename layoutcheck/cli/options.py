@@ -10,7 +10,7 @@ from layoutcheck.cli.arguments import Group, Option
 from layoutcheck.request import Given, help_of, kind_of
 
 Format = Annotated[str, Option("text, json, github, sarif, html or svg", "--format")]
-Output = Annotated[Path | None, Option("write the report to this file")]
+Output = Annotated[Path | None, Option("write the report to this file; '-' is stdout")]
 Strict = Annotated[bool, Option("exit 1 on slow and unknown too", "--strict")]
 FailOn = Annotated[
     str | None,

@@ -17,10 +17,10 @@ _NARROWEST, _WIDEST = 60, 100  # columns: layouts need some, and longer lines ar
 
 
 class Sink:
-    """Standard output or, emptied first, the file `output`; `style` fits it. Raises InputError."""
+    """Standard output (also as `-`) or, emptied first, the file `output`; `style` fits it. Raises InputError."""
 
     def __init__(self, output: Path | None, everything: bool = False) -> None:
-        self._path = output
+        self._path = output = file_of(output)
         self.style = style_of(sys.stdout, plain=output is not None)._replace(everything=everything)
         if output is not None:
             try:
@@ -38,6 +38,19 @@ class Sink:
         else:
             with self._path.open("a", encoding="utf-8") as file:
                 file.write(text)
+
+
+def file_of(output: Path | None) -> Path | None:
+    """The file that an option names; None for standard output, which `-` names."""
+    return None if output == Path("-") else output
+
+
+def must_be_files(**files: Path | None) -> None:
+    """Raises InputError for standard output as the file of an option: the report goes there."""
+    for name, file in files.items():
+        if file is not None and file_of(file) is None:
+            option = f"--{name.replace('_', '-')}"
+            raise InputError(f"{option} -: the report goes to standard output", expected=f"{option} FILE")
 
 
 def writable(text: str) -> str:

@@ -146,7 +146,7 @@ def confirm_order(
     Seeds are tried until one shows the finding, `workers` findings at a time. `launch` False traces it
     without launching its kernels. Raises InputError.
     """
-    command = _command(program)
+    command = command_of(program)
     check = partial(check_module, seconds=order_seconds)
     try:
         with Lowering(copies=False, order=check) as lowering:
@@ -199,7 +199,8 @@ def _try(command: Sequence[str], finding: KernelFinding, *, seeds: Sequence[int]
     return Tried(finding, tuple(replace(ran, seed=seed) for seed, ran in zip(seeds, runs, strict=False)))
 
 
-def _command(program: str) -> list[str]:
+def command_of(program: str) -> list[str]:
+    """The words of a program and its arguments. Raises InputError if there is no such program."""
     try:
         command = shlex.split(program)
     except ValueError as error:

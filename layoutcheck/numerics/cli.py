@@ -33,7 +33,7 @@ def option(text: str, *names: str) -> Any:
 
 Arch = Annotated[str, option("sm_70, sm_80, sm_89, sm_90a, sm_100, ...")]
 Form = Annotated[str, option("text, json, github or sarif", "--format")]
-Output = Annotated[Path | None, option("write the report to this file")]
+Output = Annotated[Path | None, option("write the report to this file; '-' is stdout")]
 Strict = Annotated[bool, option("exit with 1 on unknown and slow, too", "--strict")]
 
 
@@ -248,7 +248,7 @@ def finish(report: Any, format_: str, output: Path | None, strict: bool) -> int:
         from layoutcheck.numerics import reports
 
         text = reports.github(document) if format_ == "github" else reports.sarif(document)
-    if output is None:
+    if output is None or output == Path("-"):
         typer.echo(text)
     else:
         try:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from layoutcheck.digits import decimal
 from layoutcheck.errors import InputError
 from layoutcheck.numerics.formats import Floats, Format, IntegerFormat, round_to
 
@@ -85,7 +86,7 @@ def data(kind: str, scale: str | float = 1.0) -> Data:
         raise InputError(f"no data called '{kind[:40]}'", expected=" or ".join(KINDS))
     parts = str(scale).split(",")
     try:
-        scales = [float(part) for part in parts]
+        scales = [decimal(part) for part in parts]
     except ValueError:
         scales = []
     if len(scales) not in (1, 2) or not all(1e-30 <= one <= 1e30 for one in scales):

@@ -144,6 +144,8 @@ def test_options_out_of_range_and_no_gpu() -> None:
     for options in ({"workers": 0}, {"seeds": 0}, {"timeout": 0}, {"seed": -1}, {"seed": 1, "seeds": 2}):
         with pytest.raises(InputError):
             confirmed_order("program.py", **options)
+    with pytest.raises(InputError, match=r"no program 'program\.py'"):
+        confirmed_order("program.py")
     if no_gpu():
         with pytest.raises(InputError, match="nothing can be run"):
-            confirmed_order("program.py")
+            confirmed_order(__file__)
