@@ -13,17 +13,24 @@ from layoutcheck import numerics
 
 _API = """# Python
 
-`import layoutcheck as lc`. Everything here is imported when it is first used. Text and objects are
-interchangeable: where a `Layout` is expected of `check`, whatever the DSL prints will do. Unusable input
-raises `InputError`, nothing else does.
+`import layoutcheck as lc`. Everything here is imported when it is first used. `check` and
+`synthesize` take text and objects alike: `"(8,8):(8,1)"` or `Layout((8, 8), (8, 1))`, and whatever the DSL
+prints. Unusable input raises `InputError`, a `ValueError`.
 """
 
 # Headings in the order of the page; a public name goes under the first whose prefix its home has.
 _GROUPS = {
-    "Check a copy": ("layoutcheck.api", "layoutcheck.check", "layoutcheck.findings", "layoutcheck.rules"),
+    "Check a copy": (
+        "layoutcheck.api",
+        "layoutcheck.check",
+        "layoutcheck.findings",
+        "layoutcheck.rules",
+        "layoutcheck.assertions",
+        "layoutcheck.operands",
+    ),
     "Operands": ("layoutcheck.copies",),
     "Count banks and sectors": ("layoutcheck.machine",),
-    "Errors": ("layoutcheck.errors",),
+    "Errors": ("layoutcheck.errors", "layoutcheck.dsl"),
     "Layouts and swizzles": ("layoutcheck.algebra.layout", "layoutcheck.algebra.swizzle"),
     "Operations": ("layoutcheck.algebra",),
     "More": ("layoutcheck",),
@@ -107,7 +114,11 @@ def _plain(text: str) -> str:
 def _members(value: type) -> Iterator[tuple[str, str]]:
     """Public fields, properties and methods of a class of ours, with what they are."""
     names = [one.name for one in dataclasses.fields(value)] if dataclasses.is_dataclass(value) else []
-    for name in [*names, *(key for key in vars(value) if key not in names)]:
+    ours = [base for base in value.__mro__ if base.__module__.startswith(layoutcheck.__name__)]
+    for name in [
+        *names,
+        *(key for key in dict.fromkeys(k for base in ours for k in vars(base)) if key not in names),
+    ]:
         member = inspect.getattr_static(value, name, None)
         if name.startswith("_") or (inspect.isclass(member) and name not in names):
             continue

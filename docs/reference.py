@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+import importlib.resources
 import json
 from typing import Any
 
@@ -22,12 +22,13 @@ terminal or with `FORCE_COLOR` set, and never with `NO_COLOR` set.
 
 _SCHEMA = """# JSON
 
-`layoutcheck explain --format json` and `layoutcheck check --jsonl` print one object a line: a report, or a
-failure where the input could not be used. `schema_version` is {version}; fields may be added within a
-version, none is renamed or removed. The schema is shipped as `layoutcheck/reports/schema.json`, and every
-output of the tests is validated against it.
+`layoutcheck explain --format json` and `layoutcheck check --jsonl` print one object on each line. It is a
+[report](#report), an [explained](#explained) error, or a [failure](#failure) if a line of the input could
+not be used. `schema_version` is {version}: within a version fields may be added, and none is renamed or
+removed. The schema is shipped as `layoutcheck/reports/schema.json`; the tests validate every report against
+it. The JSON of the other commands, and of `explain --mma`, is not described here.
 
-What goes in, one object a line, has the options of `explain` as keys:
+The input of `check` is one object on each line. Its keys are the options of `explain`, with `_` for `-`:
 
 ```text title="copies.jsonl"
 {{"id": "good", "src": "(8):(1)", "dst": "(8):(1)", "atom": "cp.async", "bits": 128, "dtype": "bf16"}}
@@ -82,11 +83,13 @@ def _schema() -> str:
         parts.append(f"## {name}\n")
         if "description" in one:
             parts.append(f"{one['description']}\n")
-        if "properties" in one:
+        fields = next(
+            (form["properties"] for form in (one, *one.get("oneOf", ())) if "properties" in form), None
+        )
+        if fields:
             parts.append("| field | type | meaning |\n| --- | --- | --- |")
             parts += [
-                f"| `{field}` | {_type(value)} | {_meaning(value)} |"
-                for field, value in one["properties"].items()
+                f"| `{field}` | {_type(value)} | {_meaning(value)} |" for field, value in fields.items()
             ]
             parts.append("")
         else:

@@ -2,7 +2,7 @@
 
 Everything public is imported when it is first used, so that `import layoutcheck` costs next to nothing:
 `check`, `check_copy`, `check_error`, `check_mma`, `synthesize`, `Report`, `Finding`, `Fix`, `Copy`, `Memref`,
-`InputError`, `case`, and
+`InputError`, `DslUnavailable`, `case`, and
 every name of `layoutcheck.algebra` (`Layout`, `Swizzle`, `composition`, `complement`, ...).
 """
 
@@ -22,13 +22,26 @@ if TYPE_CHECKING:
     from layoutcheck.api import check_copy as check_copy
     from layoutcheck.api import check_error as check_error
     from layoutcheck.api import synthesize as synthesize
+    from layoutcheck.assertions import assert_legal as assert_legal
+    from layoutcheck.assertions import assert_wavefronts as assert_wavefronts
     from layoutcheck.check import Fix as Fix
     from layoutcheck.check import Report as Report
     from layoutcheck.copies.copy import Copy as Copy
     from layoutcheck.copies.memref import Memref as Memref
+    from layoutcheck.dsl.session import DslUnavailable as DslUnavailable
     from layoutcheck.errors import InputError as InputError
     from layoutcheck.findings import Finding as Finding
+    from layoutcheck.machine.banks import shared_wavefronts as shared_wavefronts
+    from layoutcheck.machine.best_swizzle import best_swizzle as best_swizzle
+    from layoutcheck.machine.canonical import canonical as canonical
+    from layoutcheck.machine.sectors import global_sectors as global_sectors
+    from layoutcheck.machine.tiles import TileAccess as TileAccess
+    from layoutcheck.machine.tiles import analyse_tile as analyse_tile
+    from layoutcheck.machine.tiles import matrix_access as matrix_access
+    from layoutcheck.machine.tiles import vector_access as vector_access
+    from layoutcheck.operands import check_mma as check_mma
     from layoutcheck.registry import case as case
+    from layoutcheck.synthesis.exchange import exchange as exchange
 
 _HOMES = {
     "check_copy": "layoutcheck.api",
@@ -43,6 +56,7 @@ _HOMES = {
     "Copy": "layoutcheck.copies.copy",
     "Memref": "layoutcheck.copies.memref",
     "InputError": "layoutcheck.errors",
+    "DslUnavailable": "layoutcheck.dsl.session",
     "case": "layoutcheck.registry",
     "shared_wavefronts": "layoutcheck.machine.banks",
     "global_sectors": "layoutcheck.machine.sectors",
@@ -79,7 +93,8 @@ class _Package(ModuleType):
 sys.modules[__name__].__class__ = _Package
 
 
-def __getattr__(name: str) -> Any:
+def _public(name: str) -> Any:
+    """A module's attribute that is not there yet."""
     if name.startswith("_") or (name not in _HOMES and find_spec(f"layoutcheck.{name}") is not None):
         # `from layoutcheck import rules` asks here first, and then imports the module without our help.
         raise AttributeError(f"module 'layoutcheck' has no attribute '{name}'")
@@ -92,6 +107,10 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'layoutcheck' has no attribute '{name}'")
     globals()[name] = value
     return value
+
+
+if not TYPE_CHECKING:  # to a type checker it would mean that every name is there
+    __getattr__ = _public
 
 
 def __dir__() -> list[str]:

@@ -13,7 +13,7 @@ def is_number(text: str) -> bool:
 
 
 def decimal(text: str) -> float:
-    """The number that `text` spells, as `float` reads it. Raises ValueError for what only Python spells so."""
+    """The number that `text` spells in digits 0 to 9 without `_`. Raises ValueError."""
     if not text.isascii() or "_" in text:
         raise ValueError(text)
     return float(text)

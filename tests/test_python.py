@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import inspect
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -122,3 +125,12 @@ def test_operands_have_types_in_the_signature() -> None:
     assert not [name for name, one in parameters.items() if one.annotation is Any]
     for value in (lc.Layout(8), lc.check("(8):(1)", "(8):(1)", dtype="f16").copy.src, np.zeros(8)):
         assert hasattr(value, "shape")
+
+
+def test_a_type_checker_knows_every_public_name() -> None:
+    """So no name is Any to it, and a misspelt name is an error."""
+    tree = ast.parse(Path(lc.__file__).read_text(encoding="utf-8"))
+    typed = next(node for node in tree.body if isinstance(node, ast.If))
+    names = {one.asname for node in typed.body if isinstance(node, ast.ImportFrom) for one in node.names}
+    algebra = importlib.import_module("layoutcheck.algebra").__all__
+    assert names - {None} == set(dir(lc)) - set(algebra)

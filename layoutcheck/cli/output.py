@@ -17,7 +17,7 @@ _NARROWEST, _WIDEST = 60, 100  # columns: layouts need some, and longer lines ar
 
 
 class Sink:
-    """Standard output (also as `-`) or, emptied first, the file `output`; `style` fits it. Raises InputError."""
+    """Standard output (None or `-`) or, emptied first, a file; `style` fits it. Raises InputError."""
 
     def __init__(self, output: Path | None, everything: bool = False) -> None:
         self._path = output = file_of(output)

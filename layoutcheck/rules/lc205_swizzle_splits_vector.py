@@ -3,9 +3,8 @@
 ## What it means
 
 A swizzle `S<b,m,s>` on a shared-memory pointer acts on byte addresses and keeps runs of 2^m bytes
-together. An access wider than that, or one that straddles two runs, reads or writes 16 adjacent bytes
-where the swizzle has moved half of them elsewhere. The compiler's `align<>` speaks of the address before
-the XOR.
+together. An access that is wider than a run, or straddles two runs, reads or writes adjacent bytes. But the
+swizzle has moved some of them elsewhere. The compiler's `align<>` speaks of the address before the XOR.
 
 ## Why
 

@@ -7,13 +7,13 @@ the first comes from the wrong address. When elements that are not adjacent are 
 type, the view has only the first part of each. When the pointer is swizzled, the recast view has no
 swizzle.
 
+In a trace a lost swizzle is `unknown`: the copy is right if all other accesses of the tile go
+through such a view as well, which one copy does not show.
+
 ## Why
 
 Measured on the DSL: `recast_tensor` divides strides and rounds up, without a check. It multiplies the
 extent of a mode of stride 1, if there is one. It builds the new pointer without the swizzle of the old one.
-
-In a trace a lost swizzle is `unknown`: the copy is right if all other accesses of the tile go
-through such a view as well, which one copy does not show.
 
 ## How to fix it
 

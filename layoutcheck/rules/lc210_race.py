@@ -7,7 +7,7 @@ which is last differs from run to run. A destination layout that gives two eleme
 smaller than the row) has the same effect.
 
 In a trace, threads of two warps may execute one store in turns, ordered by mbarriers or named barriers. If the kernel
-has such waits, they are a doubt (level `unknown`); `trace --order` judges the order.
+has such waits, they are a doubt (level `unknown`); the rules LC5xx judge the order.
 
 With `pred`, such elements of a tensor in global memory are not reported: a tile may be wider than the tensor's rows,
 and the predicate keeps off what lies past them. The predicate's values are not checked here.

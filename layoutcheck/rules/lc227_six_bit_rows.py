@@ -15,8 +15,8 @@ Make the whole tile one run in mode 0, or recast it to bytes before the copy (`c
 
 ## How to silence it
 
-Silence the line if memory has one 6-bit element in each byte, with 32 spare bytes in each row, on
-purpose.
+Silence the line if memory leaves this gap between rows on purpose: 96 bytes of elements, then 32 spare
+bytes.
 """
 
 from __future__ import annotations

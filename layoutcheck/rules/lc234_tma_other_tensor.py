@@ -12,7 +12,7 @@ two maps must agree, whatever the tensor between them says. Findings about the e
 ## Why
 
 The DSL: `tma_partition` takes the shared tensor's own order and the box from the tensor map; the
-verifier compares sizes only (measured; miscompile t6 and its like, run on an H200).
+verifier compares sizes only (measured, and run on an H200).
 
 ## How to fix it
 

@@ -1,4 +1,4 @@
-"""LC256 s2t-rows: tcgen05.cp writes other lanes or columns than its destination view names.
+"""LC256 s2t-rows: `tcgen05.cp` writes other lanes or columns than its destination view names.
 
 ## What it means
 
@@ -9,8 +9,9 @@ columns. If V names fewer, the copy overwrites more than V names; if V names oth
 
 ## Why
 
-PTX ISA, tcgen05.cp, and Data Movement Shape; of the lanes of `4x256b` CUTLASS's traits (copy_traits_sm100.hpp). Measured on the DSL: one instruction at the address of V's first element,
-whatever V is; sizes of V's two sides are not compared. Compiler-verified only: no Blackwell GPU ran it.
+PTX ISA, tcgen05.cp and Data Movement Shape. The lanes of `4x256b` are those of CUTLASS's traits
+(copy_traits_sm100.hpp). Measured on the DSL: it emits one instruction at the address of V's first element, whatever
+V is, and does not compare the sizes of V's two sides. Compiler-verified only: no Blackwell GPU ran it.
 
 ## How to fix it
 

@@ -1,4 +1,4 @@
-"""LC291 zero-fill: a false predicate of cp.async writes zeros; it does not leave the destination alone.
+"""LC291 zero-fill: a false predicate of `cp.async` writes zeros; it does not leave the destination alone.
 
 ## What it means
 

@@ -1,4 +1,4 @@
-"""LC308 fragment-order: autovec_copy uses narrow accesses because the fragment's order differs from memory's.
+"""LC308 fragment-order: `autovec_copy` uses narrow accesses because the fragment's order differs from memory's.
 
 ## What it means
 
