@@ -100,10 +100,16 @@ def path(
     from layoutcheck.numerics import data as distributions
     from layoutcheck.numerics import paths, reports
 
-    if one is None or other is None:
+    drawn_from = {"--blocks": blocks != 8, "-M": m != 64, "-N": n != 64, "-K": k != 64, "--seed": seed != 0}
+    drawn_from |= {"--data": data != "normal", "--scale": scale != "1"}
+    if one is None:
+        if output is not None or gpu or strict or format_ != "text" or any(drawn_from.values()):
+            raise InputError("the list of presets has no options", expected="two paths, or no option")
         for preset, steps in paths.PRESETS.items():
             typer.echo(f"{preset:26} {steps}")
         return 0
+    if other is None:
+        raise InputError("one path is compared with another", expected="two, each a preset or steps")
     if min(blocks, m, n, k) < 1 or blocks * m * n * k > 1 << 28:
         raise InputError("blocks, M, N and K are positive, and their product at most 2^28")
     if not (0 <= rtol < float("inf") and 0 <= atol < float("inf")):
@@ -112,6 +118,8 @@ def path(
     if (a is None) != (b is None):
         raise InputError("--a and --b must be given together")
     if a is not None:
+        if unused := [option for option, given in drawn_from.items() if given]:
+            raise InputError(f"--a and --b are the data: {unused[0]} is not used")
         mine, yours = _blocks(a), _blocks(b)
     else:
         drawn = distributions.data(data, scale)
@@ -163,8 +171,8 @@ def tol(
         raise InputError("--path already names the types", expected="no --in and no --out beside it")
     if (a is None) != (b is None):
         raise InputError("--a and --b must be given together")
-    if a is not None and (k is not None or data is not None or scale is not None):
-        raise InputError("--a and --b are the data", expected="no -K, --data and --scale beside them")
+    if a is not None and (k is not None or data is not None or scale is not None or seed != 0):
+        raise InputError("--a and --b are the data", expected="no -K, --data, --scale and --seed beside them")
     if a is None and order is not None:
         raise InputError("--order is of --a and --b: drawn data have none")
     found = derive(

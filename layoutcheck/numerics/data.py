@@ -74,10 +74,17 @@ class Data:
     ) -> tuple[Floats, Floats]:
         """A (blocks, M, K) and B (blocks, K, N), rounded to their formats; `shape` is (blocks, M, N, K)."""
         blocks, m, n, k = shape
-        rng = np.random.default_rng([seed, *shape])
+        rng = generator(seed, *shape)
         sample = rng.standard_normal if self.kind == "normal" else rng.random
         left, right = self.scale_a * sample((blocks, m, k)), self.scale_b * sample((blocks, k, n))
         return round_to(left, a), round_to(right, b)
+
+
+def generator(seed: int, *shape: int) -> np.random.Generator:
+    """Random numbers of a seed, other ones for each shape. Raises InputError for a negative seed."""
+    if seed < 0:
+        raise InputError(f"seed = {seed} is negative", expected="0 or more")
+    return np.random.default_rng([seed, *shape])
 
 
 def data(kind: str, scale: str | float = 1.0) -> Data:

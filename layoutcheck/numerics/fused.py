@@ -43,6 +43,7 @@ from layoutcheck.numerics import bounds
 from layoutcheck.numerics.accuracy import Accuracy, of_arrays
 from layoutcheck.numerics.block_unit import Unit
 from layoutcheck.numerics.bounds import F32_UNIT, Sums
+from layoutcheck.numerics.data import generator
 from layoutcheck.numerics.formats import FORMATS, Floats, Format, IntegerFormat, fmt, holds, round_to
 from layoutcheck.numerics.paths import Path, Step, relative_difference
 from layoutcheck.numerics.units import default_unit, unit
@@ -257,7 +258,7 @@ def metrics(
     """The emulated kernel's error by each metric, on normal data; InputError for sizes out of range."""
     if min(keys, head_dim, queries) < 1 or keys * head_dim * queries > 1 << 26:
         raise InputError("keys, head dimension and queries are positive, and their product at most 2^26")
-    rng, held = np.random.default_rng([seed, keys, head_dim, queries]), steps.qk.instruction.a
+    rng, held = generator(seed, keys, head_dim, queries), steps.qk.instruction.a
     q, k, v = (
         round_to(scale_of_data * rng.standard_normal((rows, head_dim)), held)
         for rows in (queries, keys, keys)

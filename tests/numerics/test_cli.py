@@ -250,6 +250,13 @@ def test_other_formats_and_files(capsys: pytest.CaptureFixture[str], tmp_path: P
         ["numerics", "path", "fma(f32)", "torch-f16", "--rtol", "-1"],
         ["numerics", "path", "fma(f32)", "torch-f16", "--atol", "nan"],
         ["numerics", "path", "torch-f16", "dot(mma.m16n8k16.f32.bf16)"],
+        ["numerics", "path", "torch-f16"],
+        ["numerics", "path", "--format", "json"],
+        ["numerics", "path", "torch-f16", "torch-f32", "--seed", "-1"],
+        ["numerics", "path", "torch-f16", "torch-f32", "--a", "a.npy", "--b", "b.npy", "-M", "16"],
+        ["numerics", "tol", "-K", "64", "--seed", "-1"],
+        ["numerics", "tol", "--a", "a.npy", "--b", "b.npy", "--seed", "1"],
+        ["numerics", "attention", "--seed", "-1"],
     ],
 )
 def test_unusable_input_is_an_input_error(command: list[str]) -> None:
