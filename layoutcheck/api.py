@@ -41,7 +41,8 @@ def check(*given: Any, **options: Any) -> Report:
     - `cluster`: blocks of the cluster of a copy between them, the first of which issues it; `mcast_mask` or
       `cta_rank` says where to, `waits_rank` which block's barrier is waited on, if not the receiving one's
     - `tiler`, `coord`, `described`: of a TMA copy of whole tensors, the tile's extents (default: the shared
-      tensor's), which tile it is, and the shared layout that the tensor map was made of, if another;
+      tensor's), which tile it is, and the shared layout that the tensor map was made of, if another (the
+      swizzle that it is composed with counts bytes here, as `make_tiled_tma_atom` reads it);
       `internal_type` as given to `make_tiled_tma_atom`; `im2col`, of the atoms `im2col_tma_load` and
       `im2col_tma_store`, the convolution, such as "filter=(3,3) padding=(1,1)" (W first); `index`, of
       `tma_gather4` and `tma_scatter4`, the tensor of row numbers (`gmem_coord_tensor`)

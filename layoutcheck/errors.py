@@ -10,6 +10,11 @@ _OPTION = re.compile(r"--([a-z][a-z-]*)")
 _CONTEXT = 60  # characters of input kept on each side of the place, so that a 10 MB paste stays one line
 
 
+def option_of(name: str) -> str:
+    """An argument of Python as an option of the command line: `--src-space` for `src_space`."""
+    return f"--{name.replace('_', '-')}"
+
+
 class LayoutcheckError(Exception):
     """Base of all errors raised on purpose."""
 

@@ -81,7 +81,9 @@ class Request(Given):
     waits_rank: Annotated[int | None, "the block that waits on the barrier, if different"] = None
     tiler: Annotated[Extents | None, "TMA: extents of the tile, '(64,64)'"] = None
     coord: Annotated[Extents | None, "TMA: which tile, '(0,1)'; default: the first"] = None
-    described: Annotated[Operand | None, "TMA: smem layout the map was made from, if different"] = None
+    described: Annotated[
+        Operand | None, "TMA: smem layout the map was made from, if different; its swizzle counts bytes"
+    ] = None
     internal_type: Annotated[Described | None, "TMA: internal_type of make_tiled_tma_atom"] = None
     im2col: Annotated[Described | None, "TMA im2col: 'filter=(3,3) padding=(1,1) ...', W first"] = None
     index: Annotated[Operand | None, "tma_gather4, tma_scatter4: the tensor of row numbers"] = None

@@ -135,7 +135,7 @@ def test_a_tiled_copy_as_atom_copies_views_and_as_tiled_partitions_tiles() -> No
         ({"pred": "(8"}, "pred: unbalanced"),
         ({"src": object()}, "neither a tensor nor a layout"),
         ({"atom": 7}, "not a copy atom"),
-        ({"tiled": "universal"}, "an atom, not a tiled copy"),
+        ({"tiled": "universal"}, "is not a tiled copy"),
     ],
 )
 def test_bad_arguments(arguments: dict[str, Any], message: str) -> None:

@@ -199,6 +199,12 @@ def test_strict_fails_on_unknown(capsys: Captured) -> None:
         (["lint", ".", "--require-coverage", "1_0.0"], "'1_0.0' is not a number", ""),
         (["numerics", "tol", "-K", "1_0"], "'1_0' is not a number", ""),
         (["numerics", "tol", "-K", "64", "--scale", "1,1_0"], "no scale", "^"),
+        (
+            ["explain", "(8):(1)", "(8):(1)", "--atom", "cp.async", "--dtype", "bf16", "--cta-rank", "1"],
+            "--cta-rank is",
+            "",
+        ),
+        (["explain", "(8):(1)", "(8):(1)", "--tiled", "4", "--dtype", "bf16"], "'4' is not a tiled copy", ""),
         (["rule", "LC000"], "no rule 'LC000'", ""),
         (["rule", "LC2011"], "did you mean", ""),
         (["explain", "--case", "issue-232"], "did you mean issue-2320?", ""),

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args, get_origin
 
 from layoutcheck.digits import decimal
-from layoutcheck.errors import InputError
+from layoutcheck.errors import InputError, option_of
 
 if TYPE_CHECKING:
     import typer
@@ -40,7 +40,7 @@ class Option(NamedTuple):
 
     def name(self, parameter: str) -> str:
         """The option as typed: `--src-space` for the parameter `src_space`."""
-        return self.flag or f"--{parameter.replace('_', '-')}"
+        return self.flag or option_of(parameter)
 
 
 class Group(NamedTuple):

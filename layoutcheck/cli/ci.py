@@ -13,7 +13,7 @@ from layoutcheck.cli.lint import check_selected, told
 from layoutcheck.cli.options import Coverage, FailOn, NoLowered, NoOrder, Output, Strict
 from layoutcheck.cli.output import Sink, must_be_files, writable
 from layoutcheck.digits import is_number
-from layoutcheck.errors import InputError
+from layoutcheck.errors import InputError, option_of
 from layoutcheck.gate import Part, gate
 
 if TYPE_CHECKING:
@@ -109,20 +109,19 @@ def _nothing_else(**given: object) -> None:
     """Raises InputError where `--list` has options that say how programs are run, and what is reported."""
     for name, value in given.items():
         if value not in (None, False, 0):
-            option = f"--{name.replace('_', '-')}"
-            raise InputError("--list runs nothing and reports no findings", expected=f"it without {option}")
+            raise InputError(
+                "--list runs nothing and reports no findings", expected=f"it without {option_of(name)}"
+            )
 
 
 def _refuse_twice(**files: Path | None) -> None:
     """Raises InputError where two options name one file, of which the last would be left."""
     named: dict[Path, str] = {}
     for name, file in files.items():
-        option = f"--{name.replace('_', '-')}"
-        other = option if file is None else named.setdefault(file.absolute(), option)
-        if other != option and str(file) != os.devnull:
-            raise InputError(
-                f"{other} and {option} write one file, '{str(file)[:200]}'", expected="two files"
-            )
+        this = option_of(name)
+        other = this if file is None else named.setdefault(file.absolute(), this)
+        if other != this and str(file) != os.devnull:
+            raise InputError(f"{other} and {this} write one file, '{str(file)[:200]}'", expected="two files")
 
 
 def _part(given: str | None) -> Part | None:

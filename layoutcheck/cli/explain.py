@@ -28,7 +28,7 @@ from layoutcheck.cli.options import (
     group_of,
 )
 from layoutcheck.cli.output import Sink
-from layoutcheck.errors import InputError
+from layoutcheck.errors import InputError, option_of
 from layoutcheck.request import Request
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def _judged(given: dict[str, Any]) -> Outcome:
 
 def _refuse(why: str, given: Iterable[str], expected: str) -> None:
     """Raises InputError where anything is given that would not be used."""
-    named = [f"--{name.replace('_', '-')}" for name in given if name not in ("src", "dst")]
+    named = [option_of(name) for name in given if name not in ("src", "dst")]
     if given:
         raise InputError(f"{why}: {named[0]} is not used" if named else why, expected=expected)
 

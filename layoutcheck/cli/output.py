@@ -8,7 +8,7 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from layoutcheck.errors import InputError
+from layoutcheck.errors import InputError, option_of
 
 if TYPE_CHECKING:
     from layoutcheck.reports.style import Style
@@ -49,8 +49,8 @@ def must_be_files(**files: Path | None) -> None:
     """Raises InputError for standard output as the file of an option: the report goes there."""
     for name, file in files.items():
         if file is not None and file_of(file) is None:
-            option = f"--{name.replace('_', '-')}"
-            raise InputError(f"{option} -: the report goes to standard output", expected=f"{option} FILE")
+            this = option_of(name)
+            raise InputError(f"{this} -: the report goes to standard output", expected=f"{this} FILE")
 
 
 def writable(text: str) -> str:

@@ -32,6 +32,8 @@ def render(found: MmaReport, format_: str, style: Style) -> str:
         lines += ["", *_wrapped(f"{one.verdict}: ", one.title, style.width)]
         lines += _wrapped("  ", one.message, style.width)
         lines += _wrapped("  given  ", one.given, style.width)
+        if one.canonical is not None and one.canonical.read_as:
+            lines += _wrapped("  read   ", f"as {one.canonical.read_as}", style.width)
         lines += _wrapped("  fits   ", one.fits, style.width)
         lines += [f"    {line}" for line in one.code.splitlines()]
     return "\n".join(lines) + "\n"
@@ -109,7 +111,12 @@ def _html(found: MmaReport) -> str:
 
 def _section(one: OperandAnswer) -> str:
     body = [svg.element("h2", svg.escape(f"{one.verdict}: {one.title}"))]
-    for name, text in (("", one.message), ("given: ", one.given), ("fits: ", one.fits)):
+    for name, text in (
+        ("", one.message),
+        ("given: ", one.given),
+        ("read as: ", one.canonical.read_as if one.canonical else ""),
+        ("fits: ", one.fits),
+    ):
         if text:
             body.append(svg.element("p", svg.escape(name + text)))
     if one.code:

@@ -7,7 +7,7 @@ from typing import Any
 
 from layoutcheck.copies.atom import Atom
 from layoutcheck.copies.cluster import MOST_BLOCKS, Cluster
-from layoutcheck.errors import InputError
+from layoutcheck.errors import InputError, option_of
 
 _WHOLE = re.compile(r"0[bB][01]{1,64}|0[xX][0-9a-fA-F]{1,16}|0|[1-9][0-9]{0,8}")
 
@@ -16,22 +16,24 @@ def read_cluster(
     atom: Atom | None, blocks: int | None, mcast_mask: Any, cta_rank: int | None, waits_rank: int | None
 ) -> Cluster | None:
     """None where nothing is said. Raises InputError for what such a copy does not take, or does not say."""
-    said = {"mcast_mask": mcast_mask, "cta_rank": cta_rank, "waits_rank": waits_rank}
-    if blocks is None and not any(value is not None for value in said.values()):
+    said = {"cluster": blocks, "mcast_mask": mcast_mask, "cta_rank": cta_rank, "waits_rank": waits_rank}
+    if all(value is None for value in said.values()):
         return None
     multicast, single = (False, False) if atom is None else (atom.multicast, atom.to_rank)
     if not multicast and not single:
+        first = next(name for name, value in said.items() if value is not None)
         raise InputError(
-            "cluster is for copies between the blocks of a cluster only",
+            f"{option_of(first)} is for copies between the blocks of a cluster only",
             expected="bulk.g2s.multicast, tma_load.multicast, bulk.s2s or st.async",
         )
     wants, other = ("mcast_mask", "cta_rank") if multicast else ("cta_rank", "mcast_mask")
     if said[other] is not None or (multicast and waits_rank is not None):
         named = other if said[other] is not None else "waits_rank"
-        raise InputError(f"{atom} takes no {named}", expected=wants)
+        raise InputError(f"{atom} takes no {option_of(named)}", expected=option_of(wants))
     if blocks is None or said[wants] is None:
         raise InputError(
-            f"a copy between blocks needs both cluster and {wants}", expected=f"cluster=2, {wants}=1"
+            f"a copy between blocks needs both --cluster and {option_of(wants)}",
+            expected="both",
         )
     mask = None if mcast_mask is None else _mask(mcast_mask)
     for name, count, low, high in (
@@ -41,7 +43,7 @@ def read_cluster(
         ("waits_rank", waits_rank, 0, blocks - 1),
     ):
         if count is not None and not low <= count <= high:
-            raise InputError(f"{name} is at least {low} and at most {high}, not {count}")
+            raise InputError(f"{option_of(name)} is at least {low} and at most {high}, not {count}")
     return Cluster(blocks, mask, cta_rank, waits_rank)
 
 
@@ -50,4 +52,4 @@ def _mask(given: Any) -> int:
         return int(given, 0)
     if isinstance(given, int) and not isinstance(given, bool):
         return given
-    raise InputError(f"mcast_mask is a number, not '{str(given)[:40]}'", expected="0b11, 0x3 or 3")
+    raise InputError(f"--mcast-mask is a number, not '{str(given)[:40]}'", expected="0b11, 0x3 or 3")

@@ -39,7 +39,7 @@ def read_im2col(given: Any, gmem: Layout, atom: TmaCopy) -> Im2col | None:
     """
     if atom.mode != "im2col":
         if given is not None:
-            raise InputError("im2col is for im2col copies only", expected="--atom im2col_tma_load")
+            raise InputError("--im2col is for im2col copies only", expected="--atom im2col_tma_load")
         return None
     channel_mode(gmem)
     spatial = len(flatten(gmem.shape)) - 2

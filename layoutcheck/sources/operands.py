@@ -91,7 +91,7 @@ def second_destination(atom: Atom | None, dst: Memref, value: Any, assumed: list
     """
     if atom is None or atom.destinations == 1:
         if value is not None:
-            raise InputError("aux is the second destination", expected="--atom tcgen05.ld.red...")
+            raise InputError("--aux is the second destination", expected="--atom tcgen05.ld.red...")
         return None
     if value is not None:
         return _read("aux", value, Defaults(atom.dtype, "rmem", ALIGN_BYTES["rmem"], None, "aux"))

@@ -18,7 +18,7 @@ from layoutcheck.copies.copy import OPS, Copy, Issue, Tiling
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.copies.tiled import TiledCopy, make_tiled_copy_tv, partition
-from layoutcheck.errors import InputError
+from layoutcheck.errors import InputError, option_of
 from layoutcheck.machine.arch import first_arch, has_atom, parse_arch
 from layoutcheck.machine.dtypes import DType, dtype
 from layoutcheck.request import Request, takes_request
@@ -59,8 +59,9 @@ def read(given: Request) -> tuple[Copy, tuple[str, ...]]:
     for name in ("block", "bits", "src_align", "dst_align", "expect_bytes"):
         count = getattr(given, name)
         if count is not None and not 1 <= count <= 1 << 20:
-            option = f"--{name.replace('_', '-')}"
-            raise InputError(f"{option} is {str(count)[:40]}", expected=f"a number from 1 to {1 << 20}")
+            raise InputError(
+                f"{option_of(name)} is {str(count)[:40]}", expected=f"a number from 1 to {1 << 20}"
+            )
     assumed: list[str] = []
     element = _element(
         given.dtype, given.atom if given.tiled is None else given.tiled, (given.src, given.dst)
@@ -111,7 +112,7 @@ def read(given: Request) -> tuple[Copy, tuple[str, ...]]:
 
 def _tiled_by(atom: Atom | None, thr: Any, val: Any) -> TiledCopy:
     if thr is None or val is None:
-        raise InputError("thread and value layouts must be given together", expected="both thr and val")
+        raise InputError("thread and value layouts must be given together", expected="both --thr and --val")
     if atom is None:
         raise InputError(
             "thread and value layouts need an atom", expected="an atom such as cp.async or universal"
@@ -153,7 +154,7 @@ def _issue(
     if atom is None or not atom.completion:
         if expect_bytes is not None:
             raise InputError(
-                "expected bytes are for copies that a barrier counts",
+                "--expect-bytes is for copies that a barrier counts",
                 expected="a bulk copy, a TMA copy or st.async",
             )
         return None
@@ -188,6 +189,11 @@ def _atom(
 ) -> tuple[Atom | None, TiledCopy | None, str]:
     """The atom, the tiled copy it came in, and the operation."""
     if tiled is not None:
+        if isinstance(tiled, str) and not tiled.lstrip().startswith("!"):
+            raise InputError(
+                f"'{tiled.strip()[:40]}' is not a tiled copy",
+                expected="'!cute.tiled_copy<...>', as the DSL prints it; or --thr and --val",
+            )
         found = to_atom(tiled, element, bits)
         if not isinstance(found, TiledCopy):
             raise InputError("this is an atom, not a tiled copy", expected="'!cute.tiled_copy<...>'")
@@ -203,7 +209,7 @@ def _atom(
         function = _FUNCTIONS[atom.strip().lower()]
         if op not in ("copy", function):
             raise InputError(
-                f"the atom '{atom.strip()}' names a function, and op another one", expected="one of the two"
+                f"the atom '{atom.strip()}' names a function, and --op another one", expected="one of the two"
             )
         return None, None, function
     found = to_atom(atom, element, bits)

@@ -16,7 +16,7 @@ from layoutcheck.copies.atom import Atom
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand, is_composed
 from layoutcheck.copies.tma_tile import TmaTile
-from layoutcheck.errors import InputError
+from layoutcheck.errors import InputError, option_of
 from layoutcheck.machine.dtypes import dtype
 from layoutcheck.sources.composed import unswizzled
 from layoutcheck.sources.im2col import read_im2col
@@ -55,12 +55,12 @@ def tma_tile(
     if not isinstance(atom, TmaCopy):
         if named:
             atoms = "im2col_tma_load" if named[0] == "im2col" else "tma_load, tma_store, ..."
-            raise InputError(f"{named[0]} is for TMA copies only", expected=f"--atom {atoms}")
+            raise InputError(f"{option_of(named[0])} is for TMA copies only", expected=f"--atom {atoms}")
         return None
     gmem, smem = (src, dst) if atom.kind == "load" else (dst, src)
     if isinstance(gmem, OtherOperand) or isinstance(smem, OtherOperand):
         if named:
-            raise InputError(f"{named[0]} needs a global tensor, not coordinates")
+            raise InputError(f"{option_of(named[0])} needs a global tensor, not coordinates")
         return None
     if atom.gbasis is not None:
         raise InputError(
@@ -172,7 +172,7 @@ def tma_index(atom: Atom | None, src: Memref, dst: Memref, index: Any, assumed: 
     if not isinstance(atom, TmaCopy) or not atom.indexed:
         if index is not None:
             raise InputError(
-                "index is for TMA copies of four rows only", expected="--atom tma_gather4 or tma_scatter4"
+                "--index is for TMA copies of four rows only", expected="--atom tma_gather4 or tma_scatter4"
             )
         return None
     gmem = src if atom.kind == "load" else dst
@@ -193,18 +193,20 @@ def _extents(name: str, value: Any) -> tuple[Any, ...]:
     tree = parse_tree(value) if isinstance(value, str) else value
     flat = flatten(wrap(tuple(tree) if isinstance(tree, list) else tree))
     if not all(type(n) is int for n in flat):
-        raise InputError(f"{name} {value} is not a tuple of integers", expected=f"--{name} '(64,64)'")
+        raise InputError(
+            f"{option_of(name)} {value} is not a tuple of integers", expected="such as '(64,64)'"
+        )
     return flat
 
 
 def _described(value: Any, smem: Memref) -> Memref | None:
-    """The layout that the tensor map was made of, with the swizzle composed with it, in bytes."""
+    """The layout that the tensor map was made of; its swizzle counts bytes, as in the DSL."""
     if value is None or isinstance(value, Memref):
         return value
     layout = parse_any_layout(value) if isinstance(value, str) else value
     if not isinstance(layout, (Layout, ComposedLayout)):
         raise InputError(
-            f"an object of type {type(value).__name__} is not a layout", expected="a layout for described"
+            f"an object of type {type(value).__name__} is not a layout", expected="a layout for --described"
         )
     if isinstance(layout, ComposedLayout):
         if not isinstance(layout.inner, Swizzle) or layout.offset != 0:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from layoutcheck.copies.copy import Copy
-from layoutcheck.errors import InputError
+from layoutcheck.errors import InputError, option_of
 from layoutcheck.machine.dtypes import DType
 from layoutcheck.request import Request
 from layoutcheck.sources.live import to_atom
@@ -14,10 +14,6 @@ _WHOLE = (
     "expect_bytes", "cluster", "mcast_mask", "cta_rank", "waits_rank",
     "tiler", "coord", "described", "internal_type", "im2col", "index",
 )  # fmt: skip
-
-
-def _option(name: str) -> str:
-    return "--" + name.replace("_", "-")
 
 
 def refuse_unused(given: Request, element: DType | None, copy: Copy) -> None:
@@ -31,7 +27,7 @@ def refuse_unused(given: Request, element: DType | None, copy: Copy) -> None:
             if getattr(given, name) is not None:
                 expected = "one thread's views; or the copy without it"
                 raise InputError(
-                    f"{_option(name)} is not used for tiles that thread and value layouts partition",
+                    f"{option_of(name)} is not used for tiles that thread and value layouts partition",
                     expected=expected,
                 )
     elif given.block is not None and copy.issue is None:
@@ -61,7 +57,7 @@ def _refuse_pointer(given: Request, copy: Copy, side: str) -> None:
         said = getattr(given, f"{side}_{name}")
         if said is not None and said != stated:
             raise InputError(
-                f"{_option(f'{side}_{name}')} is not used: {side} states its own, {stated}",
+                f"{option_of(f'{side}_{name}')} is not used: {side} states its own, {stated}",
                 expected="it for a bare layout",
             )
 

@@ -103,7 +103,7 @@ def test_more_threads_whose_bytes_are_announced_are_only_wasteful() -> None:
 
 
 def test_a_barrier_is_only_a_bulk_copys() -> None:
-    with pytest.raises(Exception, match="expected bytes are for copies that a barrier counts"):
+    with pytest.raises(Exception, match="expect_bytes is for copies that a barrier counts"):
         check("(8):(1)", "(8):(1)", "cp.async", dtype="bf16", expect_bytes=16)
 
 

@@ -70,7 +70,8 @@ def test_the_harness_of_a_cluster() -> None:
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"atom": "cp.async", "cluster": 2}, "between the blocks of a cluster"),
+        ({"atom": "cp.async", "cluster": 2}, "^cluster is for copies between the blocks of a cluster"),
+        ({"atom": "cp.async", "cta_rank": 1}, "^cta_rank is for copies between the blocks of a cluster"),
         ({"atom": "bulk.s2s", "cluster": 2}, "cluster and cta_rank"),
         ({"atom": "bulk.s2s", "cta_rank": 1}, "cluster and cta_rank"),
         ({"atom": "bulk.s2s", "cluster": 2, "mcast_mask": 1}, "takes no mcast_mask"),

@@ -126,7 +126,8 @@ def canonical(
     if other is not None and canonical(outer, element, kind, other, unit).verdict == "legal":
         reason += (
             f". With {other} on the pointer, in bytes, it is canonical: the DSL's make_smem_layout_atom "
-            f"prints that in the form of a composed layout. Ask for the layout alone with --swizzle '{other}'"
+            f"prints that in the form of a composed layout. Give the layout alone, and {other} as the "
+            "pointer's swizzle (--swizzle, or in a printed memref)"
         )
     near = nearest(outer, element, kind, pointer, unit)
     return Canonical(verdict, "", reason, decision, align, str(pointer), read_as, *near, evidence)
