@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from layoutcheck.sources.traced import Trace
 
 _ENDS = {"timeout": "ran too long", "killed": "died", "uncompiled": "does not compile"}
+_NO_MODULE = re.compile(r"[Nn]o module (?:named )?'([\w.]+)'")
 _MOST_TITLE = 200  # characters of what kept kernels from being seen
 _MOST_NAME = 60  # of the kernel that it begins with, whose name the DSL makes of its arguments
 
@@ -163,7 +165,7 @@ def failures(run: CaseRun) -> Iterator[LintFinding]:
             max(1, line),
             1,
             f"{what}{kind}{at}: {_named_short(message)[:_MOST_TITLE]}",
-            f"Seen in {case}."
+            f"{_missing(message, case.path)}Seen in {case}."
             if case.command
             else "Copies that it would have built after that were not seen.",
             origin=case.name,
@@ -181,6 +183,20 @@ def failures(run: CaseRun) -> Iterator[LintFinding]:
             else "Return (kernel, arguments), the arguments in one tuple, or compile in the function.",
             origin=case.name,
         )
+
+
+def _missing(message: str, path: str) -> str:
+    """What to do about a module that a program did not find; "" for other messages."""
+    found = _NO_MODULE.search(message)
+    if found is None:
+        return ""
+    top = found[1].partition(".")[0]
+    for folder in Path(path).resolve().parents:
+        if (folder / top).is_dir() or (folder / f"{top}.py").is_file():
+            return f"'{top}' lies in {folder.name} and is not installed: pip install --editable that folder. "
+        if (folder / ".git").exists():
+            break
+    return f"Install '{top}' in the environment that layoutcheck runs in. "
 
 
 def unusable(case: RegisteredCase) -> LintFinding:

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from layoutcheck.dsl.reads import VARIABLE
+from layoutcheck.errors import InputError
 from layoutcheck.lint.cache import Cache, digest, dsl_version, tool_version
 from layoutcheck.lint.cases import CaseRun, Progress, RegisteredCase
 from layoutcheck.regular import read_regular
@@ -205,6 +206,7 @@ def _run(case: RegisteredCase, settings: Settings, lowering: Lowering, stop: Any
     A program whose architecture was not asked for is run again for another one if that is what it wants.
     """
     from layoutcheck.dsl.trace import Ended, trace_callable, trace_script
+    from layoutcheck.sources.traced import Trace, TraceFailure
     from layoutcheck.sources.wanted_arch import other_arch, without_refusals
 
     if stop.is_set():
@@ -229,10 +231,13 @@ def _run(case: RegisteredCase, settings: Settings, lowering: Lowering, stop: Any
 
         def run(arch: str) -> Trace:
             log.seek(log.truncate(0))
-            seen = trace_script(
-                case.command[0], case.command[1:], arch=arch, launch=False, network=False,
-                timeout_s=settings.run_timeout, output=log, spread=True, **common,
-            )  # fmt: skip
+            try:
+                seen = trace_script(
+                    case.command[0], case.command[1:], arch=arch, launch=False, network=False,
+                    timeout_s=settings.run_timeout, output=log, spread=True, **common,
+                )  # fmt: skip
+            except InputError as error:  # no pytest, or a program that went away
+                return Trace(failures=(TraceFailure("not run", error.message),))
             return _explained(seen, log)
 
         found = run(case.arch)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import threading
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from layoutcheck.errors import InputError
+from layoutcheck.lint import runs
 from layoutcheck.lint.cache import Cache
 from layoutcheck.lint.cases import CaseRun, RegisteredCase, failures
 from layoutcheck.lint.programs import Repository, discover, outline
@@ -250,3 +252,29 @@ def test_a_test_file_that_python_refuses_is_run_and_fails(path: str, run: bool, 
     known = outline(b"import cutlass.cute as cute\n" + rest + b"\ncute.make_copy_atom\n")
     repository = Repository({path: known}, ["test_*.py"])
     assert repository.runs(path) is run
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        (
+            "ModuleNotFoundError: No module named 'ours.kernels'",
+            "'ours' lies in {} and is not installed: pip",
+        ),
+        ("no module 'pytest'", "Install 'pytest' in the environment that layoutcheck runs in. Seen in it."),
+        ("ValueError: no module", "Seen in it."),
+    ],
+)
+def test_a_missing_module_is_told_with_what_to_install(tmp_path: Path, message: str, told: str) -> None:
+    (tmp_path / "ours").mkdir()
+    script = tmp_path / "examples" / "it.py"
+    case = RegisteredCase(str(script), "", 1, "it", "sm_90a", command=(str(script),))
+    (found,) = failures(CaseRun(case, Trace(failures=(TraceFailure("raised", message),))))
+    assert found.message.startswith(told.format(tmp_path.name)) and found.message.endswith("Seen in it.")
+
+
+def test_a_program_that_cannot_be_started_is_not_our_failure(tmp_path: Path) -> None:
+    case = RegisteredCase("gone.py", "", 1, "gone", "sm_90a", command=("gone.py",))
+    (trace, _) = runs._run(case, Settings(root=tmp_path, lowered=False, order=False), None, threading.Event())  # type: ignore[arg-type]
+    (failure,) = trace.failures
+    assert (failure.kind, failure.message) == ("not run", "no script 'gone.py'")
