@@ -28,11 +28,12 @@ def init(
     The repository is read, and none of it is run. The changes are shown first; an existing file is left
     alone, except that a table is added to pyproject.toml.
     """
-    from layoutcheck.lint.initial import plan
+    from layoutcheck.lint.initial import installed_from, plan
 
     if dry_run and yes:
         raise InputError("--dry-run writes nothing", expected="it without --yes")
-    planned = plan(Path(root), requirement)
+    required = requirement or installed_from()
+    planned = plan(Path(root), required)
     new = [each for each in planned if each.new is not None]
     for each in planned:
         if each.new is None:
@@ -46,8 +47,9 @@ def init(
         _write(Path(root, each.path), each)
         sys.stdout.write(f"wrote {each.path}\n")
     sys.stdout.write(
-        "next: layoutcheck ci. --write-baseline FILE keeps what it finds now. The workflow installs "
-        "layoutcheck as it is installed here; --requirement names another place, such as a commit's URL.\n"
+        "next: layoutcheck ci. --write-baseline FILE keeps what it finds now. The workflow and the hook\n"
+        f"install '{required}':\n"
+        "if pip does not find that in CI, init --requirement names another, such as a commit's URL.\n"
     )
     return 0
 

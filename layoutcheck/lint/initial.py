@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 from layoutcheck.errors import InputError
 from layoutcheck.lint import files
@@ -185,13 +187,16 @@ def _extra(root: Path) -> str:
 
 
 def _branch(root: Path) -> str:
-    """The branch that is checked out, or main."""
-    try:
-        head = (root / ".git" / "HEAD").read_text(encoding="utf-8").strip()
-    except OSError:
-        return "main"
-    found = re.fullmatch(r"ref: refs/heads/([\w./-]+)", head)
-    return found[1] if found else "main"
+    """The branch that `origin` has for its first, else the one that is checked out, or main."""
+    for name in ("refs/remotes/origin/HEAD", "HEAD"):
+        try:
+            head = (root / ".git" / name).read_text(encoding="utf-8").strip()
+        except OSError:
+            continue
+        found = re.fullmatch(r"ref: refs/(?:heads|remotes/origin)/([\w./-]+)", head)
+        if found:
+            return found[1]
+    return "main"
 
 
 def _hooks(root: Path, requirement: str) -> Planned:
@@ -217,10 +222,27 @@ def _hooks(root: Path, requirement: str) -> Planned:
 
 
 def installed_from() -> str:
-    """What pip installs to have this layoutcheck, with its DSL: a commit, a folder, or a version."""
+    """What pip installs to have this layoutcheck, with its DSL: a commit, also of a clone, or a version."""
     found = metadata.distribution("layoutcheck")
     origin = json.loads(found.read_text("direct_url.json") or "{}")
     url = origin.get("url", "")
     if "vcs_info" in origin:
         return f"layoutcheck[dsl] @ {origin['vcs_info']['vcs']}+{url}@{origin['vcs_info']['commit_id']}"
-    return f"layoutcheck[dsl]=={found.version}"
+    clone = _clone(unquote(urlsplit(url).path)) if url.startswith("file://") else ""
+    return f"layoutcheck[dsl] @ git+{clone}" if clone else f"layoutcheck[dsl]=={found.version}"
+
+
+def _clone(folder: str) -> str:
+    """Where others find the commit that is checked out in a folder: URL@COMMIT; "" if nobody does."""
+    try:
+        remote, commit = (
+            subprocess.run(
+                ["git", "-C", folder, *words], capture_output=True, text=True, timeout=10, check=True
+            ).stdout.strip()
+            for words in (("remote", "get-url", "origin"), ("rev-parse", "HEAD"))
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    url = urlsplit(remote)
+    host = url.netloc.rpartition("@")[2]  # without a password
+    return f"https://{host}{url.path}@{commit}" if url.scheme == "https" and host else ""

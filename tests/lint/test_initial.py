@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from layoutcheck.cli import run
+from layoutcheck.lint.initial import _clone
 from layoutcheck.settings import read
 
 KERNEL = "from cutlass import cute\nimport torch\n@cute.jit\ndef f(a): 'for sm_100 and sm_90'\n"
@@ -135,3 +137,35 @@ def test_a_folder_of_scripts_stands_for_those_that_it_will_have(repository: Path
     settings = read(repository / "pyproject.toml")
     assert settings is not None and settings.run == (*alone, "bench", "examples/one.py")
     assert max(map(len, (repository / "pyproject.toml").read_text().splitlines())) < 100
+
+
+@pytest.mark.parametrize(
+    ("remote", "found"),
+    [
+        ("https://user:secret@example.org/a/layoutcheck.git", "https://example.org/a/layoutcheck.git@"),
+        ("/some/folder", ""),
+        ("git@example.org:a/layoutcheck.git", ""),
+    ],
+)
+def test_a_clone_is_installed_from_where_it_came(tmp_path: Path, remote: str, found: str) -> None:
+    """Without the password of its URL; what only this machine can reach is no place for CI."""
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b"]
+    for words in (
+        ["init", "-q"],
+        ["remote", "add", "origin", remote],
+        ["commit", "-q", "--allow-empty", "-m", "a"],
+    ):
+        subprocess.run([*git, *words], check=True)
+    commit = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True).stdout.strip()
+    assert _clone(str(tmp_path)) == (f"{found}{commit}" if found else "")
+    assert _clone(str(tmp_path / "gone")) == ""
+
+
+def test_the_branch_is_the_first_of_origin(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["init", "--dry-run"]) == 0
+    assert "branches: [trunk]" in capsys.readouterr().out
+    head = repository / ".git/refs/remotes/origin/HEAD"
+    head.parent.mkdir(parents=True)
+    head.write_text("ref: refs/remotes/origin/main\n")
+    assert run(["init", "--dry-run"]) == 0
+    assert "branches: [main]" in capsys.readouterr().out
