@@ -10,6 +10,7 @@
     search.py      branch and bound over all of them: the best plan of each kind
     copies.py      a plan as copies, judged by `check`
     plans.py       what is returned: plans, best first, with reasons and the space that was searched
+    refusal.py     what is missing where no plan works
     program.py     a plan as a CuTe DSL program; compiled.py: programs for the compiler, and its answers
     pace.py        the predicted time of a plan
     optimum.py     what a given copy could cost: `trace --advise`

@@ -118,10 +118,17 @@ def _widest(wanted: Wanted, tensor: Memref) -> int:
     fast = fast_mode(tensor)
     if fast is None:
         return size
-    known = _aligned(tensor, fast)
-    if wanted.tails:  # an access lies inside of the tensor as a whole, or outside
-        known = math.gcd(known, divisor(tensor.layout.shape[fast]) * size)
+    known = proved_bytes(tensor, fast, wanted.tails)
     return max(size, known & -known)
+
+
+def proved_bytes(tensor: Memref, fast: int, tails: bool) -> int:
+    """What base and pitch are multiples of, 16 bytes at most; with `tails` the extent along `fast` too.
+
+    An access lies inside of a tensor as a whole, or outside.
+    """
+    known = _aligned(tensor, fast)
+    return math.gcd(known, divisor(tensor.layout.shape[fast]) * tensor.element_bytes) if tails else known
 
 
 def _aligned(tensor: Memref, fast: int) -> int:
@@ -138,13 +145,21 @@ def _tma(wanted: Wanted, tensor: Memref) -> bool:
     return _aligned(tensor, fast) == WIDEST_BYTES
 
 
-def _matrices(wanted: Wanted, consumer: Consumer) -> Iterator[Matrix]:
-    warps = wanted.threads // WARP
-    for matrices in MATRICES:
-        for down in range(1, warps + 1):
-            if warps % down:
-                continue
-            kind = consumer.unit
-            move = Matrix(consumer, wanted.tile, wanted.element_bytes, matrices, (down, warps // down), kind)
-            if all(extent % reach == 0 for extent, reach in zip(move.extents, move.reach, strict=True)):
-                yield move
+def _matrices(wanted: Wanted, consumer: Consumer) -> list[Matrix]:
+    """Those by as many of the warps as can have whole matrices of the tile."""
+    for warps in range(wanted.threads // WARP, 0, -1):
+        found = [
+            move
+            for matrices in MATRICES
+            for down in range(1, warps + 1)
+            if warps % down == 0
+            for move in [_matrix(wanted, consumer, matrices, (down, warps // down))]
+            if all(extent % reach == 0 for extent, reach in zip(move.extents, move.reach, strict=True))
+        ]
+        if found:
+            return found
+    return []
+
+
+def _matrix(wanted: Wanted, consumer: Consumer, matrices: tuple[int, int], warps: tuple[int, int]) -> Matrix:
+    return Matrix(consumer, wanted.tile, wanted.element_bytes, matrices, warps, consumer.unit)

@@ -183,7 +183,7 @@ def _matrix(move: Matrix, shared: Memref, wanted: Wanted) -> Step:
     layout_tv = Layout((thread[0], value[0]), (thread[1], value[1]))
     tiler = tuple(Layout(reach[one]) for one in ((0, 1) if (mn, k) == (0, 1) else (1, 0)))
     tiled = make_tiled_copy(atom, layout_tv, tiler)
-    threads = 32 * wm * wk
+    threads = move.threads
     if move.store:
         view = partition(tiled, "dst", shared).view
         held = fragment(partition(tiled, "src", shared).view)

@@ -142,6 +142,8 @@ def demand(found: Found, wanted: Wanted, made: Compiled | None = None) -> Demand
 
 def _active(move: Move, wanted: Wanted) -> int:
     """Threads that take part."""
+    if isinstance(move, Matrix):
+        return move.threads
     return move.deal.threads if isinstance(move, (Threads, Direct)) else wanted.threads
 
 

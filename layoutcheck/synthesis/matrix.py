@@ -44,6 +44,11 @@ class Matrix(Banked):
         return self.consumer.unit == "stmatrix"
 
     @property
+    def threads(self) -> int:
+        """Those of the warps that take part."""
+        return WARP * math.prod(self.warps)
+
+    @property
     def reach(self) -> tuple[int, int]:
         """Elements of one round, along (MN, K)."""
         along = ROW_BYTES // self.element_bytes

@@ -50,10 +50,6 @@ def _operands(wanted: Wanted) -> set[int | None]:
     """The modes along which the operands hold pairs."""
     found: set[int | None] = set() if wanted.major is None else {wanted.major}
     for one in wanted.consumers:
-        if one.unit == "wgmma" or one.target == "ldmatrix.trans":
-            raise InputError(
-                f"{one} does not read {wanted.dtype}", expected="ldmatrix, tcgen05, gmem, registers"
-            )
         if one.unit in ("ldmatrix", "tcgen05"):
             found.add(one.modes[1])
     return found

@@ -17,6 +17,7 @@ from layoutcheck.synthesis.copies import Judged, Step, counted_again, judged
 from layoutcheck.synthesis.demand import Demand, demand
 from layoutcheck.synthesis.pace import pace
 from layoutcheck.synthesis.program import program
+from layoutcheck.synthesis.refusal import lack
 from layoutcheck.synthesis.search import Deadline, Found, Refused, Search, Space, kind_of, space_of
 from layoutcheck.synthesis.shared import Shared
 from layoutcheck.synthesis.threads import WIDEST_BYTES
@@ -204,7 +205,7 @@ class Synthesis:
             f"{cut}{len(searched.layouts)} layouts in shared memory: {_layouts_in_words(searched)}",
             f"{dealt} moves: {', '.join(self.wanted.engines)}; threads take blocks of powers of two, up to "
             f"{WIDEST_BYTES} bytes either way, dealt to as many threads as divide the tile; all arrangements "
-            "of ldmatrix.x1 to x4 and of warps that divide it",
+            "of ldmatrix.x1 to x4 and of as many warps as divide it",
             f"{edges}; strides known at run time are counted as {PROBE_PITCH} elements",
             "of each kind the plan with the least busy pipes (machine.cost), the kinds by their pace "
             f"(synthesis.pace), both fitted on an H200; registers and instructions {self._made}",
@@ -309,14 +310,7 @@ def synthesize(
     kinds = {plan.kind for plan in plans}
     dropped = tuple((kind, why) for kind, why in reasons.items() if kind not in kinds)
     if not plans:
-        why = "; ".join(f"{kind}: {reason}" for kind, reason in dropped[:2])
-        if not why and searched_until.passed:
-            why = f"the time was up after {searched.layouts} of {len(space.layouts)} layouts"
-        raise InputError(
-            f"no plan of the space works for a {wanted.tile} tile of {wanted.dtype}"
-            + (f" ({why})" if why else _no_move(space, wanted)),
-            expected="other extents, threads, stages, engines or target",
-        )
+        raise _none(wanted, space, dropped, searched.layouts if searched_until.passed else None)
     if compiler is not None:
         made = compiler([(plan.found, plan.steps) for plan in plans], wanted)
         plans = [replace(plan, made=one) for plan, one in zip(plans, made, strict=True)]
@@ -332,15 +326,19 @@ def _judged(one: Found, wanted: Wanted) -> Judged:
     return answer
 
 
-def _no_move(space: Space, wanted: Wanted) -> str:
-    if not space.layouts:
-        return ": no canonical layout of its operand divides the tile"
-    if not space.writers:
-        return f": {' and '.join(wanted.engines)} cannot write it on {wanted.arch} with these alignments"
-    for consumer, slot in zip(wanted.consumers, space.readers, strict=True):
-        if not slot:
-            return f": the tile is not made of whole matrices for {consumer} by {wanted.threads // 32} warps"
-    return ": no layout suits its writer and its readers, within the shared memory of a block"
+def _none(
+    wanted: Wanted, space: Space, dropped: Sequence[tuple[str, str]], reached: int | None
+) -> InputError:
+    """No plan works: why. `reached` layouts, where the time was up."""
+    said = f"no plan of the space works for a {wanted.tile} tile of {wanted.dtype}: "
+    if dropped:
+        reasons = "; ".join(f"{kind}: {reason}" for kind, reason in dropped[:2])
+        return InputError(said + reasons, expected="other extents, threads, stages, engines or target")
+    if reached is not None:
+        late = f"the time was up after {reached} of {len(space.layouts)} layouts"
+        return InputError(said + late, expected="a smaller tile, or one --engine")
+    found = lack(space, wanted)
+    return InputError(said + found.said, expected=found.expected)
 
 
 __all__ = ["Plan", "Synthesis", "synthesize"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from layoutcheck.algebra.integers import Dynamic
@@ -25,12 +26,19 @@ from layoutcheck.synthesis.wanted import (
     MOST_STAGES,
     MOST_THREADS,
     TARGETS,
+    TURNED_BY_WGMMA,
     Consumer,
     Wanted,
 )
 
 TCGEN05 = range(100, 120)
 """The architectures with tensor memory, of suffix a or f (PTX ISA, tcgen05)."""
+MULTIPLIED = {
+    "wgmma": ("f16", "bf16", "tf32", "f8E4M3FN", "f8E5M2", "i8", "ui8"),
+    "tcgen05": ("f16", "bf16", "tf32", "f8E4M3FN", "f8E5M2", "f4E2M1FN", "i8", "ui8"),
+}
+"""Element types of operands in shared memory, of 4 bits and more (PTX ISA, wgmma.mma_async, tcgen05.mma)."""
+_SIGNED = re.compile(r"si([0-9]+)\Z")
 
 
 def read(given: TileRequest) -> Wanted:
@@ -67,7 +75,7 @@ def read(given: TileRequest) -> Wanted:
         src,
         dst,
         consumers,
-        _major(given.major, consumers),
+        _major(given.major, consumers, element),
         given.threads,
         given.stages,
         arch,
@@ -82,6 +90,9 @@ def _element(given: Any, otherwise: DType | None = None) -> DType:
     if given is None and otherwise is not None:
         return otherwise
     found = given if isinstance(given, DType) else read_dtype(str(getattr(given, "__name__", given)))
+    signed = _SIGNED.match(found.name)
+    if signed:  # the DSL's tensors have no signs: those of Int8 print i8
+        found = read_dtype(f"i{signed[1]}")
     if found.bits not in (4, 8, 16, 32, 64):
         raise InputError(
             f"elements of {found} have {found.bits} bits", expected="4-, 8-, 16-, 32- or 64-bit elements"
@@ -103,7 +114,7 @@ def _check_block(given: TileRequest) -> None:
         raise InputError(f"--align {given.align} is not a power of two", expected="bytes, such as 16")
 
 
-def _major(given: str | None, consumers: tuple[Consumer, ...]) -> int | None:
+def _major(given: str | None, consumers: tuple[Consumer, ...], element: DType) -> int | None:
     if given is None:
         return None
     if given not in MAJORS:
@@ -111,6 +122,11 @@ def _major(given: str | None, consumers: tuple[Consumer, ...]) -> int | None:
     if not {"wgmma", "tcgen05", "registers"} & {one.unit for one in consumers}:
         raise InputError(
             f"--major is not used by --to {consumers[0]}", expected="wgmma, tcgen05 or registers; no --major"
+        )
+    wgmma = next((one for one in consumers if one.unit == "wgmma"), None)
+    if given == "MN" and wgmma is not None and element.name not in TURNED_BY_WGMMA:
+        raise InputError(
+            f"{wgmma} reads {element} along K alone (PTX ISA, wgmma.mma_async)", expected="--major K"
         )
     return MAJORS.index(given)
 
@@ -198,6 +214,11 @@ def _tensor(side: str, given: Any, element: DType, tile: tuple[int, int], asked:
         found = given
     if not isinstance(found, Memref):
         raise InputError(f"{side} is not a tensor", expected="a global tensor 'gmem (?,?):(1,?{div=8})'")
+    if asked.align is not None and asked.align * BYTE < element.bits:
+        raise InputError(
+            f"--align {asked.align} is less than an element of {side}, {element.bits // BYTE} bytes",
+            expected=f"--align {element.bits // BYTE} or more",
+        )
     if found.space not in ("gmem", "generic") or found.dtype != element:
         raise InputError(
             f"{side} is {found.dtype} in {found.space}", expected=f"{element} in global memory (gmem)"
@@ -229,14 +250,20 @@ def _exists(consumers: tuple[Consumer, ...], element: DType, arch: Arch) -> None
             raise InputError(f"ldmatrix gives each register 32 bits: no {element}", expected="8 to 32 bits")
         if one.target == "ldmatrix.trans" and element.bits != 16:
             raise InputError(
-                f"ldmatrix.trans transposes 16-bit elements, not {element} (PTX ISA, ldmatrix)",
+                f"ldmatrix.trans of 8 x 8 matrices transposes 16-bit elements, not {element} (PTX ISA)",
                 expected="f16 or bf16; for other types 'ldmatrix' of a tile turned on the way in",
             )
         if one.unit == "wgmma" and (arch.number != 90 or arch.suffix != "a"):
             raise InputError(f"wgmma is not on {arch}", expected="--arch sm_90a")
         if one.unit == "tcgen05" and (arch.number not in TCGEN05 or arch.suffix not in ("a", "f")):
             raise InputError(f"tcgen05 is not on {arch}", expected="--arch sm_100a")
-        if one.unit in ("wgmma", "tcgen05") and element.bits > 16 and element.name != "tf32":
-            raise InputError(
-                f"{one.unit} does not multiply {element} (PTX ISA)", expected="tf32, or 16 bits and less"
-            )
+        kinds = MULTIPLIED.get(one.unit, ())
+        if kinds and element.name not in kinds:
+            raise InputError(f"{one.unit} does not multiply {element} (PTX ISA)", expected=", ".join(kinds))
+    along_k = {one.modes[1]: str(one) for one in consumers if one.unit == "wgmma"}
+    if len(along_k) > 1 and element.name not in TURNED_BY_WGMMA:
+        raise InputError(
+            f"{' and '.join(along_k.values())} read {element} along K alone, which are two modes of the tile "
+            "(PTX ISA, wgmma.mma_async)",
+            expected="f16 or bf16, or a tile for each",
+        )

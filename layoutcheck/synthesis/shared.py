@@ -36,7 +36,7 @@ from layoutcheck.machine.canonical import canonical
 from layoutcheck.machine.canonical.modes import MODES, UNIT_BITS
 from layoutcheck.machine.canonical.nearest import atom_tile
 from layoutcheck.machine.dtypes import DType
-from layoutcheck.synthesis.wanted import Consumer
+from layoutcheck.synthesis.wanted import TURNED_BY_WGMMA, Consumer
 
 MOST_PATTERN_BYTES = 1024
 RUN_BYTES = (128, 64, 32, 16)
@@ -190,9 +190,11 @@ def _swapped(layout: Layout) -> Layout:
 
 
 def _suits(shared: Shared, unit: Consumer) -> bool:
-    """Whether the unit's descriptor can read it."""
+    """Whether the unit can read it, and its descriptor describe it."""
     layout = _swapped(shared.layout) if unit.turned else shared.layout
     name = "K" if shared.fast == unit.modes[1] else "MN"
+    if name == "MN" and unit.unit == "wgmma" and shared.element.name not in TURNED_BY_WGMMA:
+        return False
     return canonical(layout, shared.element, name, shared.swizzle, unit.unit).verdict == "legal"
 
 

@@ -17,6 +17,8 @@ TARGETS = (
     "ldmatrix", "ldmatrix.trans", "wgmma.A", "wgmma.B", "tcgen05.A", "tcgen05.B", "gmem", "registers",
 )  # fmt: skip
 MAJORS = ("MN", "K")
+TURNED_BY_WGMMA = ("f16", "bf16")
+"""Types that wgmma reads along MN too (PTX ISA, wgmma.mma_async: imm-trans-a, imm-trans-b)."""
 ACCUMULATOR = "accumulator"
 BYTE = 8
 MOST_THREADS = 1024

@@ -137,3 +137,10 @@ def test_the_dsls_printed_atom_is_told_from_a_composed_layout() -> None:
     found = canonical("S<3,4,3> o 0 o ((8,8),(64,1)):((64,512),(1,0))", "bf16")
     assert found.verdict == "rejected" and "S<3,4,3> as the pointer's swizzle (--swizzle" in found.reason
     assert canonical("((8,8),(64,1)):((64,512),(1,0))", "bf16", "K", "S<3,4,3>").name == "K_SW128"
+
+
+def test_bytes_without_a_sign_are_int8_s_and_uint8_s() -> None:
+    """The DSL prints both as i8, and its MMA of either makes a descriptor of it."""
+    found = canonical("(128,64):(64,1)", "i8", swizzle="S<2,4,3>")
+    assert (found.verdict, found.name) == ("legal", "K_SW64")
+    assert canonical("(128,64):(64,1)", "i16", swizzle="S<2,4,3>").verdict == "rejected"

@@ -131,6 +131,8 @@ def test_tails_are_guarded_access_by_access() -> None:
     unknown = lc.synthesize((16, 32), "(?,?):(?{div=8},1)", "ldmatrix", tails=True, threads=32).plans
     loads = [s.copy for p in unknown for s in p.steps[0] if s.role in ("load", "async")]
     assert {copy.needed_atom.instruction_bits for copy in loads} == {16}
+    with pytest.raises(InputError, match=r"base, pitch and extent of src .* multiples of 2; expected"):
+        lc.synthesize((16, 32), "(?,?):(?{div=8},1)", "ldmatrix", tails=True, engine="cp.async")
     with pytest.raises(InputError, match="or tails="):
         lc.synthesize((64, 32), "(100,32):(32,1)", "ldmatrix")
     assert lc.synthesize((64, 32), "(100,32):(32,1)", "ldmatrix", tails=True, engine="cp.async").plans
@@ -297,7 +299,38 @@ def test_json_has_every_plan(capsys: pytest.CaptureFixture[str]) -> None:
         ({"src": "accumulator", "to": "gmem", "dst": K, "arch": "sm_80"}, "stmatrix is not on"),
         ({"format": "html"}, "has no format"),
         ({"plan": "99", "engine": "tma"}, "no plan 99"),
-        ({"stages": "32", "tile": "(1024,64)"}, "no layout suits"),
+        ({"stages": "32", "tile": "(1024,64)"}, "131,072 bytes at least are more than the 232,448"),
+        ({"stages": "2", "tile": "(1024,64)"}, "expected a smaller tile, or --stages 1"),
+        (
+            {"tile": "(36,32)"},
+            "not made of whole matrices for ldmatrix; expected extents that 8 and 8 divide",
+        ),
+        (
+            {"tile": "(100,16)", "to": "wgmma.A"},
+            "no canonical layout of wgmma.A divides the tile; expected MN a",
+        ),
+        ({"engine": "tma", "arch": "sm_80"}, "tma: sm_80 does not have it (sm_90 and later)"),
+        ({"engine": "cp.async", "src-dtype": "f32"}, "cp.async: it does not convert f32 to bf16"),
+        ({"engine": "tma", "src": "(?,?):(4104,2)"}, "tma: no mode of src (?,?):(4104,2) has stride 1"),
+        (
+            {"engine": "cp.async", "src": "(?,?):(?{div=3},1)"},
+            "needs multiples of 4 bytes, and base and pitch",
+        ),
+        (
+            {"engine": "cp.async", "src": MN},
+            "written by cp.async with MN contiguous and read by ldmatrix with K",
+        ),
+        ({"to": "wgmma.A,ldmatrix", "major": "MN"}, "no layout with MN contiguous is read by ldmatrix"),
+        ({"to": "wgmma.A", "dtype": "i16"}, "wgmma does not multiply i16"),
+        ({"to": "wgmma.B", "dtype": "f8E4M3"}, "wgmma does not multiply f8E4M3"),
+        ({"to": "tcgen05.A", "dtype": "f8E8M0FNU", "arch": "sm_100a"}, "tcgen05 does not multiply f8E8M0FNU"),
+        ({"to": "tcgen05.A", "dtype": "i4", "arch": "sm_100a"}, "tcgen05 does not multiply i4"),
+        ({"to": "wgmma.B", "dtype": "e4m3", "major": "MN"}, "wgmma.B reads f8E4M3FN along K alone"),
+        (
+            {"to": "wgmma.A,wgmma.B^T", "dtype": "ui8"},
+            "read ui8 along K alone, which are two modes of the tile",
+        ),
+        ({"align": "2", "dtype": "tf32"}, "--align 2 is less than an element of src, 4 bytes"),
     ],
 )
 def test_bad_input_is_one_clear_error(
@@ -307,6 +340,26 @@ def test_bad_input_is_one_clear_error(
     assert run(["synth", *(w for name, value in words.items() if value for w in (f"--{name}", value))]) == 2
     err = capsys.readouterr().err
     assert said in err and "Traceback" not in err and err.count("error:") == 1
+
+
+@pytest.mark.parametrize("name", ["i8", "si8", "int8", "ui8"])
+def test_wgmma_reads_bytes_of_integers_along_k(name: str) -> None:
+    """PTX ISA, wgmma.mma_async: only 16-bit operands are transposed."""
+    src = "(?,?{div=16}):(?{div=16},1)"
+    found = lc.synthesize((64, 64), src, "wgmma.B", dtype=name)
+    assert {plan.shared.fast for plan in found.plans if plan.shared} == {1}
+    assert found.best.kind.startswith("tma, K-contiguous, swizzled")
+    assert f"cutlass.{'Uint8' if name == 'ui8' else 'Int8'}" in found.best.code
+    turned = lc.synthesize((64, 64), MN.replace("8", "16"), "wgmma.B", dtype="f8E5M2")
+    assert {plan.shared.fast for plan in turned.plans if plan.shared} == {1}
+
+
+def test_as_many_warps_as_have_whole_matrices_read() -> None:
+    """40 x 72 are 5 x 9 matrices: 9 of 12 warps have the same number of them, and the others wait."""
+    found = lc.synthesize((40, 72), K, "ldmatrix", threads=384, engine="cp.async", stages=2)
+    [read] = found.best.steps[1]
+    assert (read.threads, found.best.verdict) == (9 * 32, "legal")
+    assert "if tidx < 288:" in found.best.code and refused([found.best]) == []
 
 
 def test_errors_of_the_function_name_its_arguments() -> None:

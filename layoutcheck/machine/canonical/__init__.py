@@ -106,6 +106,8 @@ def canonical(
     kind = major.strip().upper()
     if kind not in ("K", "MN"):
         raise InputError(f"an operand has no major '{major[:40]}'", expected="K or MN")
+    if unit == "wgmma" and element.name == "i8":  # Int8's and Uint8's tensors, which the DSL's MMA recasts
+        element = read_dtype("si8")
     if unit not in UNITS:
         raise InputError(f"no unit '{unit[:40]}' of the tensor cores", expected="wgmma or tcgen05")
     if element.bits > 64 or UNIT_BITS % element.bits:

@@ -1,0 +1,107 @@
+"""Why no plan of the space works, where no move or no layout serves: what is missing, and what would do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from layoutcheck.synthesis.candidates import ASYNC_BYTES, proved_bytes
+from layoutcheck.synthesis.matrix import ROW_BYTES
+from layoutcheck.synthesis.moves import Move
+from layoutcheck.synthesis.search import Space
+from layoutcheck.synthesis.shared import Shared
+from layoutcheck.synthesis.threads import WIDEST_BYTES
+from layoutcheck.synthesis.wanted import MAJORS, Wanted, fast_mode
+
+
+class Lack(NamedTuple):
+    """What is missing, and what was expected instead."""
+
+    said: str
+    expected: str
+
+
+def lack(space: Space, wanted: Wanted) -> Lack:
+    """Of a space in which no plan can be put together."""
+    if not space.layouts:
+        units = " and ".join(str(one) for one in wanted.consumers if one.unit in ("wgmma", "tcgen05"))
+        k = 2 * ROW_BYTES // wanted.element_bytes
+        return Lack(
+            f"no canonical layout of {units} divides the tile",
+            f"MN a multiple of 8, and K of {k}; another --major, or another tile",
+        )
+    if not space.writers:
+        return _no_writer(wanted)
+    for consumer, slot in zip(wanted.consumers, space.readers, strict=True):
+        if slot:
+            continue
+        if consumer.unit == "ldmatrix":
+            row = ROW_BYTES // wanted.element_bytes
+            return Lack(
+                f"the tile is not made of whole matrices for {consumer}",
+                f"extents that 8 and {row} divide",
+            )
+        assert wanted.dst is not None
+        return Lack(
+            f"{' and '.join(wanted.engines)} cannot store to dst {wanted.dst.layout}", "another --engine"
+        )
+    return _no_layout(space, wanted)
+
+
+def _no_writer(wanted: Wanted) -> Lack:
+    if wanted.accumulator:
+        return Lack("the tile is not made of whole matrices for stmatrix", "extents that 8 divides")
+    found = [f"{engine}: {_cannot(engine, wanted)}" for engine in wanted.engines]
+    return Lack("; ".join(found), "--engine universal, or what the engine needs")
+
+
+def _cannot(engine: str, wanted: Wanted) -> str:
+    """Why an engine does not bring the tile."""
+    src, first = wanted.src, {"tma": 90, "cp.async": 80}.get(engine, 0)
+    if wanted.arch.number < first:
+        return f"{wanted.arch} does not have it (sm_{first} and later)"
+    if src.dtype != wanted.dtype:
+        return f"it does not convert {src.dtype} to {wanted.dtype}"
+    fast = fast_mode(src)
+    if fast is None:
+        return f"no mode of src {src.layout} has stride 1"
+    least = WIDEST_BYTES if engine == "tma" else ASYNC_BYTES[-1]
+    tails = wanted.tails and engine != "tma"  # TMA clips at an extent, accesses lie inside
+    known = proved_bytes(src, fast, tails)
+    what = "base, pitch and extent" if tails else "base and pitch"
+    return f"it needs multiples of {least} bytes, and {what} of src {src.layout} are multiples of {known}"
+
+
+def _no_layout(space: Space, wanted: Wanted) -> Lack:
+    """No layout suits every move, or those that do are too large."""
+    writers = " and ".join(dict.fromkeys(move.kind for move in space.writers))
+    slots = {f"written by {writers}": space.writers} | {
+        f"read by {consumer}": slot for consumer, slot in zip(wanted.consumers, space.readers, strict=True)
+    }
+    fitting = {name: {one for one in space.layouts if _fits(slot, one)} for name, slot in slots.items()}
+    both = set.intersection(*fitting.values())
+    most = wanted.arch.smem_per_block_bytes
+    if both:
+        size = min(one.size for one in both)
+        return Lack(
+            f"{wanted.stages} stage{'s' * (wanted.stages > 1)} of {size:,} bytes at least are more than the "
+            f"{most:,} that a block has on {wanted.arch}",
+            f"a smaller tile, or --stages {most // size}" if most >= size else "a smaller tile",
+        )
+    turns = "" if "universal" in wanted.engines else "--engine universal, which turns blocks in registers; "
+    modes = {name: {one.fast for one in some} for name, some in fitting.items()}
+    other = turns + "another --major or --to, other extents"
+    alone = next((name for name, some in fitting.items() if not some), None)
+    if alone is not None:
+        kept = " or ".join(MAJORS[mode] for mode in sorted({one.fast for one in space.layouts}))
+        return Lack(f"no layout with {kept} contiguous is {alone}", other)
+    if not set.intersection(*modes.values()):
+        said = [
+            f"{name} with {MAJORS[min(some)]} contiguous" for name, some in modes.items() if len(some) == 1
+        ]
+        return Lack(f"the tile is {' and '.join(said)}", other)
+    return Lack(f"no one layout is {' and '.join(fitting)}", other)
+
+
+def _fits(slot: Iterable[Move], shared: Shared) -> bool:
+    return any(move.fits(shared) for move in slot)
