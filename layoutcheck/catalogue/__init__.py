@@ -15,6 +15,7 @@ from layoutcheck.brackets import closing
 from layoutcheck.catalogue import (
     coded,
     conditions,
+    context,
     cpp_types,
     demands,
     dsl_names,
@@ -23,6 +24,7 @@ from layoutcheck.catalogue import (
     libraries,
     literals,
     owners,
+    ptx_words,
     raised,
     reasons,
     refused,
@@ -72,6 +74,10 @@ _OF_THE_DSL = (
 _AT_RUN_TIME = (*driver.ENTRIES, *cuda_codes.ENTRIES)
 _COMPILES = re.compile(
     r"\.(?:cuh?|hpp|h|inl|cpp|cc)(?:\([0-9]+(?:,[0-9]+)?\)|:[0-9]+:[0-9]+) ?: (?:fatal )?error\b"
+)
+_STATIC = re.compile(r"static assertion failed.{0,400}?static_assert ?\((?P<condition>[^\"]{3,300}?), ?\"")
+_SOURCE_FILE = re.compile(
+    r"(?P<file>[\w./+~-]{1,300}\.(?:cuh?|hpp|h|inl|cpp|cc)) ?(?:\([0-9]+|:[0-9]+:[0-9]+: )"
 )
 _HEAD, _TAIL = (
     1 << 15,
@@ -372,7 +378,7 @@ def _answer(entry: Known, match: re.Match[str], folded: str, place: str | None) 
     facts: tuple[str, ...] = ()
     if entry.level != ELSEWHERE:  # where no layout is at fault, none is shown
         facts = _of_cpp(folded) if entry in tables.CPP else _tensors(folded) if entry in tables.DSL else ()
-    facts += _of_owner(entry, folded)
+    facts += context.facts(entry.name, folded, facts) + _of_owner(entry, folded)
     if entry.name == "driver.tensor-map":
         from layoutcheck.catalogue import tensor_map  # of TMA's limits, which other errors do not need
 
@@ -386,6 +392,8 @@ def _answer(entry: Known, match: re.Match[str], folded: str, place: str | None) 
         groups["help"] = refused.remedy(groups["said"], groups.get("op", ""))
     if entry is _CODED:
         groups["cause"] = coded.cause(groups["code"])
+    if entry.name == "ptxas.other":
+        groups["cause"], groups["help"] = ptx_words.meaning(groups.get("said") or groups.get("alone") or "")
     if "{cause}" in entry.cause and "cause" not in groups:
         said, path = (
             groups.get("said") or groups.get("source") or groups.get("message", ""),
@@ -411,12 +419,21 @@ def _answer(entry: Known, match: re.Match[str], folded: str, place: str | None) 
         groups["help"] = (
             found.helps if found else "Read the first error of the log; those below follow from it"
         )
-    elif entry.name == "elsewhere.assertion":
+        asserted = _STATIC.search(folded)
+        words = conditions.in_words(asserted["condition"]) if asserted else ""
+        if words:
+            groups["cause"] = f"It must hold that {words}; for these template arguments it does not."
+            groups["help"] = (
+                "The library's own code makes this instance: leave it out, or take compiler and commit that its build pins"
+            )
+    elif entry.name in ("elsewhere.assertion", "elsewhere.assert-line", "elsewhere.native-message"):
         condition = next((groups[name] for name in _CONDITIONS if name in groups), "")
-        groups.update(_of_condition(condition))
+        groups.update(_of_condition(condition, groups.get("said", "")))
     if "{project}" in entry.remedy:
+        compiled = _SOURCE_FILE.search(folded)
         owner = (
-            owners.library(folded)
+            (owners.of_path(compiled["file"]) if compiled else None)
+            or owners.library(folded)
             or owners.another_compiler(folded)
             or (None if entry in builds.ENTRIES else owners.find(folded))
         )
@@ -461,10 +478,10 @@ def _headed(title: str) -> str:
 _CONDITIONS = ("condition", "static", "check", "expected", "native", "said")
 
 
-def _of_condition(condition: str) -> dict[str, str]:
+def _of_condition(condition: str, message: str = "") -> dict[str, str]:
     """Cause and help of an assertion of a library, by what its condition or its message says."""
     plain = condition.strip("'\"` ").removesuffix(" is false")
-    words, found = conditions.in_words(plain), demands.demand(plain)
+    words, found = conditions.in_words(plain), demands.demand(message or plain) or demands.demand(plain)
     cause = f"It must hold that {words}; here it does not." if words else found.cause if found else _FALSE
     helps = conditions.met_by(plain) if words else ""
     return {

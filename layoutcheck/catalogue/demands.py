@@ -24,7 +24,37 @@ def _demand(words: str, cause: str, helps: str) -> Demand:
 # In order: what is missing or elsewhere before what is asked of a value, and the more particular demand first.
 DEMANDS = (
     _demand(
-        r"(?i)not close|mismatched elements|(?<!fault )\btol(?:erance)?\b|rel(?:ative)?_?\W?err|max_?(?:abs_?)?\W?(?:diff|err)|[0-9] \(expected\)|elems? exceed|failed accuracy|accuracy (?:check|test)|\ballclose\b|cosine|expected nan|assert [-0-9.e+]+ ?(?:<=?|>=?) ?\(?[-0-9.e+]",
+        r"(?i)ndim expected [0-9],? but got [0-9]{4,}|(?:ndim|rank|dims?)\b.{0,40}got [0-9]{6,}",
+        "The number is no count of modes: the function reads memory that is no tensor's description. The argument is an object that it does not know (a DLPack capsule, a pointer, a tensor of another framework).",
+        "Pass an object with __dlpack__ (a torch, JAX or CuPy array), or tvm_ffi.from_dlpack(x), and not the capsule that to_dlpack gives",
+    ),
+    _demand(
+        r"num_(?:frags|mma)_\w+ ?= ?[0-9]|Invalid configuration ?: num_",
+        "The kernel cuts its tile into fragments of 16 x 16: num_frags_y (num_mma_d) is the head dimension divided by 16. It has no tile of this head dimension that fits registers and shared memory; its head dimensions are multiples of 64 up to 256.",
+        "Pad the head dimension to one that it has (64, 128, 256), or take another back end",
+    ),
+    _demand(
+        r"(?i)unsupported tile .{0,60}shape combination|\btile\b.{0,80}\bcluster\b.{0,60}combination",
+        "The GEMM was asked for a tile and a cluster that it is not compiled with for this architecture; the architecture itself is fine. Such a pair comes from a tuner's list, or from a cache that another GPU or version wrote.",
+        "Clear the tuner's cache or switch tuning off, choose another tactic or back end (of vLLM and SGLang the MoE back end), or take a newer release",
+    ),
+    _demand(
+        r"no available layout found|LayoutConflict|[Ll]ayout infer conflict",
+        "TileLang chooses how the threads hold each fragment, and finds no way for this one: its extent is no multiple of the threads (192 or 229 elements for 128 threads, tile-ai/tilelang#2398), or two operations want it differently.",
+        "Make the extents of T.Parallel and of the fragments multiples of the threads, or give the layout by T.annotate_layout",
+    ),
+    _demand(
+        r"[Cc]annot convert from type",
+        "A value of one type of the FFI stands where a function takes another. Where both types are the library's own, caller and library are of different versions.",
+        "Print the type of the argument before the call, and install versions that go together",
+    ),
+    _demand(
+        r"(?i)type info for type_index|TypeTable|type (?:key|index)[^.]{0,40}not (?:registered|found)|not registered|no (?:registered|global) function",
+        "The library keeps a table of types and functions, and this one is not in it: caller and library are of different versions, or the module that registers it is not loaded.",
+        "Install versions that go together (pip list), and import the module that defines it before the call",
+    ),
+    _demand(
+        r"(?i)(?:validation|verification|reference check|comparison|self.?test) failed\b.{0,120}[0-9]|\b(?:\w+_)?(?:abs|rel|mse|rmse|cos)(?:_?(?:err(?:or)?|diff))? ?[=:] ?[0-9.]+|not close|mismatched elements|(?<!fault )\btol(?:erance)?\b|rel(?:ative)?_?\W?err|max_?(?:abs_?)?\W?(?:diff|err)|[0-9] \(expected\)|elems? exceed|failed accuracy|accuracy (?:check|test)|\ballclose\b|cosine|expected nan|assert [-0-9.e+]+ ?(?:<=?|>=?) ?\(?[-0-9.e+]",
         "A test compares a result with a reference, and they differ by more than it allows. One element in many by little is rounding, and the "
         "tolerance is too tight; many elements, whole rows or tiles, a relative error near or above 1, NaN or huge values are a wrong or early read, a race, or memory that was not written.",
         "Print where the elements lie that differ. `layoutcheck numerics tol` gives the tolerance that the arithmetic allows, and `layoutcheck trace --no-launch SCRIPT` judges "

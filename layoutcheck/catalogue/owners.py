@@ -24,7 +24,7 @@ AMD = "AMD's ROCm"  # which words its errors as CUDA does
 # In order: a compiler or library stands before those that it is built on.
 _COMPILERS = (
     _owner(r"\bT\.(?:Parallel|copy|tma_copy|gemm|Pipelined|Kernel|alloc_\w+|atomic_\w+)\b|[Tt]ile-?[Ll]ang|suitable instruction for tcgen05|Check your layout\.|no available layout found|LayoutInference|\bkernel \w+ input \w+ \w+ expected", "TileLang", "tile-ai/tilelang"),
-    _owner(r"\btvm\b(?!-ffi)|\bTVM\b(?!.?FFI)|tvm::|\bvm\.builtin\.|Module\[\w+\] does not|tvm_ffi\.(?!core)", "TVM", "apache/tvm"),
+    _owner(r"\btvm\b(?!-ffi|\.error\.\w+: \[)|\bTVM\b(?!.?FFI)|tvm::|\bvm\.builtin\.|Module\[\w+\] does not|tvm_ffi\.(?!core)", "TVM", "apache/tvm"),
     _owner(r"cuda\.tile|cuda/tile|cu[Tt]ile|tileiras|Dimension #[0-9]+ of shape .{1,40} is not a power of two|\bTile<[a-z]\w*, ?\{", "cuTile", "NVIDIA/cutile-python"),
     _owner(r"\bmojo\b|\bmodular\b", "Mojo", "modular/modular"),
     _owner(r"[Hh]elion\b", "Helion", "pytorch/helion"),
@@ -44,11 +44,11 @@ _COMPILERS = (
 )  # fmt: skip
 _LIBRARIES = (
     _owner(r"(?i:sage_?attention|\bsageattn)", "SageAttention", "thu-ml/SageAttention"),
-    _owner(r"MoE backend|moe_backend=|--moe-backend|deployment configuration|vllm_flash_attn|EngineCore", "vLLM", "vllm-project/vllm"),
+    _owner(r"MoE backend|moe_backend=|AttentionBackendEnum|\bVLLM_[A-Z]\w+|--moe-backend|deployment configuration|vllm_flash_attn|EngineCore", "vLLM", "vllm-project/vllm"),
     _owner(r"moe-runner-backend|flashinfer_trtllm\.py|sglang/srt|Scheduler hit an exception", "SGLang", "sgl-project/sglang"),
-    _owner(r"(?i:flash_?infer)|trtllm_(?:batched_gemm|fused_moe|fmha)", "FlashInfer", "flashinfer-ai/flashinfer"),
+    _owner(r"(?i:flash_?infer)|gemm Runner\]|shape combination for arch|trtllm_(?:batched_gemm|fused_moe|fmha)", "FlashInfer", "flashinfer-ai/flashinfer"),
     _owner(r"DotProductAttention|Disabling (?:Flash|Fused|Unfused)\w*Attention|\bNVTE_", "Transformer Engine", "NVIDIA/TransformerEngine"),
-    _owner(r"TileSchedulerProtocol|flash_(?:fwd|bwd)_|(?i:flash_?attn(?!\w*_v100)|flash-?attention(?!-v100))", "FlashAttention", "Dao-AILab/flash-attention"),
+    _owner(r"TileSchedulerProtocol|\bFA[34]\b|flash_(?:fwd|bwd)_|(?i:flash_?attn(?!\w*_v100)|flash-?attention(?!-v100))", "FlashAttention", "Dao-AILab/flash-attention"),
     _owner(r"(?i:deep_?gemm)|csrc/jit_kernels|smxx_layout", "DeepGEMM", "deepseek-ai/DeepGEMM"),
     _owner(r"(?i:flash_?mla)", "FlashMLA", "deepseek-ai/FlashMLA"),
     _owner(r"\bquack(?:_kernels)?\b", "QuACK", "Dao-AILab/quack"),
@@ -68,6 +68,11 @@ _LIBRARIES = (
 )  # fmt: skip
 # What every library builds on: named in a text, they do not say whose it is.
 _BELOW = (
+    _owner(
+        r"\bffi\.(?:Tensor|Shape|Array|Map|String|Function)\b|\bTVMFFI\w+|tvm[_-]ffi|tvm::ffi",
+        "TVM FFI",
+        "apache/tvm-ffi",
+    ),
     _owner(
         r"DLPack|DLTensor|__dlpack",
         "an array library's DLPack",

@@ -175,14 +175,14 @@ def _elsewhere(answer: Answer) -> str:
 
 
 def _catalogued(text: str) -> list[Answer]:
-    """The answers of the reading in which most is recognised, other than by a general entry."""
+    """The answers of the first reading in which more than a general entry answers; else of the first."""
     from layoutcheck.catalogue import answers  # a fifth of a second, which traces do not need
 
     best: list[Answer] = []
     for reading in readings(text):
         found = answers(reading)
-        if not best or _specific(found) > _specific(best):
-            best = found
+        if not best or (_specific(found) and not _specific(best)):
+            best = found  # of readings that both tell something the first is the most faithful
         if len(text) > _LOG and _specific(best):
             break  # a log has lines of its own, which no terminal wrapped
     return best

@@ -8,6 +8,27 @@ DSL = "DSL 4.8.1"
 
 ENTRIES = (
     known(
+        "dsl.abstract-operation",
+        r"Can't instantiate abstract class (?P<kind>\w{0,40}Op)\b[^\n]{0,80}(?:_make_trait|abstract methods?)",
+        "{kind} is a base class of the DSL, not an instruction",
+        "CopyOp, MmaOp and their kin only say what all copies and MMAs have in common. An atom is made of one of the classes below them.",
+        "For copies cute.nvgpu.CopyUniversalOp (any spaces but tensor memory), cpasync.CopyG2SOp (cp.async), cpasync.CopyBulkTensorTileG2SOp and S2GOp (TMA), warp.LdMatrix8x8x16bOp; for an MMA the operation of "
+        "the architecture and the types: warp.MmaF16BF16Op, warpgroup.MmaF16BF16Op, tcgen05.MmaF16BF16Op",
+        ("TypeError: Can't instantiate abstract class CopyOp with abstract method _make_trait", "DSL 4.8.1"),
+    ),
+    known(
+        "dsl.load-cache-and-eviction",
+        r"cache_modifier and eviction priority are not allowed together|(?:cache modifier|cache operator)[^\n]{0,40}evict\w*[^\n]{0,40}(?:together|both)",
+        "a load has a cache operator and an eviction priority, and PTX has no such load",
+        "ld and st have either a cache operator (.ca, .cg, .cs) or .L1::evict_..., which say the same thing twice (PTX ISA, ld). cute.arch.load and store take both as cop= and level1_eviction_priority=.",
+        "Leave one of the two out",
+        (
+            "'nvvm.load.ext' op load_cache_modifier and eviction priority are not allowed together",
+            "DSL 4.8.1",
+        ),
+        instead_of=("dsl.lowered-operation",),
+    ),
+    known(
         "dsl.not-an-mlir-value",
         r"assert isinstance\(arg, _cext\.ir\.Value\)|'(?:int|float|bool)' object has no attribute 'ir_value'",
         "a DSL function got a Python number or a DSL scalar where it takes the other",

@@ -91,6 +91,20 @@ ENTRIES = (
         instead_of=("dsl.compiler-died",),
     ),
     known(
+        "elsewhere.native-message",
+        r"terminate called after throwing an instance of '(?P<kind>[\w:]{2,120})' what\(\): +(?P<said>(?!std::exception\b|CUDA|cuda|cutlass|std::get)[^\n]{8,300}?)(?= Aborted| \[|$)",
+        "a C++ library refuses a call, and the program does not catch it: {said}",
+        "{cause}",
+        "{help}. Report it to {project}",
+        (
+            "terminate called after throwing an instance of 'std::invalid_argument' what(): the head dimension 224 is not supported Aborted",
+            "C++",
+        ),
+        level=ELSEWHERE,
+        general=True,
+        instead_of=("dsl.compiler-died", "elsewhere.native-exception"),
+    ),
+    known(
         "elsewhere.native-exception",
         r"terminate called after throwing an instance of '(?P<kind>[\w:]{2,120})'(?: what\(\): (?P<said>[^\n]{2,160}?)(?= Aborted|$))?",
         "a C++ exception that is not caught ends the program: {kind} {said}",

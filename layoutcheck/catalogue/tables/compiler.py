@@ -65,12 +65,23 @@ ENTRIES = (
         general=True,
     ),
     known(
+        "dsl.inline-constraint",
+        r"constraint '(?P<letter>\w)' expects an? (?P<what>[\w ]{3,40}?)(?: expression)?(?= |$)",
+        "inline PTX asks for {what} (constraint '{letter}'), and the compiler has a value of the run there",
+        "Constraint 'n' takes a number that is known while compiling. A value of the run was given, or the compiler did not fold one that is known: 4.8.0.dev0 refuses so what 4.7 and 4.8 compile (NVIDIA/cutlass#3594).",
+        "In inline assembly of your own pass a Python number (cutlass.Constexpr), or use 'r'. Else the compiler is at fault: take a release of nvidia-cutlass-dsl that is no dev build, and report it to NVIDIA/cutlass",
+        ("NVVM_ERROR_COMPILATION: constraint 'n' expects an integer constant expression", issue(3594)),
+        instead_of=("dsl.code-generation",),
+    ),
+    known(
         "dsl.code-generation",
         r"NVVM_ERROR_COMPILATION|Failed creating the llvm::Module|libNVVM extra log|libNVVM failed while|NVVM backend compilation failed",
         "the compiler accepts the program and fails to generate code for it",
-        "libNVVM gets a module that it cannot compile. Known causes are copies of 4-bit elements whose offset may be an odd "
-        "number of elements, and vectors that no instruction moves.",
-        TRACE + " and marks the copies for which code generation fails (LC191)",
+        "libNVVM gets a module that it cannot compile. If its log is empty, the compiler itself fails, most often of one release: 4.6.0 did for FP8 epilogues, 4.6.0 and 4.6.1 for tcgen05.ld x64 beside setmaxnreg "
+        "(NVIDIA/cutlass#3420, mended in 4.6.3 and 4.7.1). Of copies it fails for 4-bit elements whose offset may be an odd number of elements, and for vectors that no instruction moves.",
+        "Compile the same script with another release of nvidia-cutlass-dsl. "
+        + TRACE
+        + " and marks the copies for which code generation fails (LC191); where it marks none, report it to NVIDIA/cutlass",
         ("NVVM_ERROR_COMPILATION, libNVVM extra log: Failed creating the llvm::Module.", DSL),
         rule="LC191",
     ),

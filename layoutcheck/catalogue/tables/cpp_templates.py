@@ -83,6 +83,24 @@ def cause(message: str, path: str) -> str:
 
 ENTRIES = (
     known(
+        "cpp.narrow-types-only",
+        r"(?:only supports|supports only) F8F6F4|static_assert\((?:cutlass::)?(?:gemm::collective::)?detail::is_sm10x_f8f6f4_element",
+        "this builder takes operands of 8, 6 and 4 bits only",
+        "The element types are at fault, not the architecture: with OpClassTensorOp the builder of sm_120 has float_e4m3_t, float_e5m2_t, float_e3m2_t, float_e2m3_t and float_e2m1_t.",
+        "Take such operands, with scale factors OpClassBlockScaledTensorOp. A GEMM of 16-bit types is built for Sm80 on such GPUs (mma.sync, which sm_120 and sm_121 run), written in CuTe with warp-level MMAs, or left to cuBLAS",
+        (
+            'include/cutlass/gemm/collective/builders/sm120_mma_builder.inl(80): error: static assertion failed with "SM120 TmaWarpSpecialized builder currently only supports F8F6F4 MMA."',
+            HEADERS,
+        ),
+        instead_of=(
+            "cpp.static-assertion",
+            "cpp.other-error",
+            "cpp.instantiation",
+            "elsewhere.compile",
+            "elsewhere.assertion",
+        ),
+    ),
+    known(
         "cpp.not-sliced",
         r"(?:class|struct|type) [\"']cute::(?P<whole>TiledCopy|TiledMMA)<.{0,1500}?has no member[\w ]* [\"'](?P<what>(?:partition|retile|make_fragment)\w*)|no member named '(?P<named>(?:partition_[SDABC]|retile_[SD]))' in 'cute::(?P<of>TiledCopy|TiledMMA)<",
         "{whole}{of} has no {what}{named}: one thread partitions, not the whole",

@@ -44,6 +44,19 @@ ENTRIES = (
         instead_of=("cuda.misaligned-address", "cuda.other"),
     ),
     known(
+        "cuda.illegal-instruction-ampere",
+        r"(?is)(?=.*\b(?:sm_?(?:75|8[0-9])|compute_?8[0-9]|A100|A10G?|RTX ?(?:20|30|40)[0-9]0)\b)(?!.*\b(?:sm_?(?:9|1[0-2])[0-9]a?|H[12]00|B[123]00|tma)\b)"
+        r".*?(?P<said>illegal instruction|CUDA_ERROR_ILLEGAL_INSTRUCTION|cudaErrorIllegalInstruction|WARP_ILLEGAL_INSTR\w*)",
+        "the GPU meets an instruction that it does not have, on an architecture without TMA",
+        "Below sm_90 there is neither TMA, tcgen05 nor setmaxnreg, whose operands raise it on newer GPUs. It is a trap (assert, __trap, an unreachable path), code of another architecture, or a "
+        "jump into other memory: a stack that is too small for the arrays and the printing of a kernel, or a write over return addresses.",
+        "Run under compute-sanitizer with -lineinfo; raise the stack (cudaDeviceSetLimit(cudaLimitStackSize, 64 KiB)) where the kernel prints or recurses; cuda-gdb stops there, and `x/4i $errorpc` shows the instruction. "
+        + TRACE,
+        ("print_tensor fails with cudaErrorIllegalInstruction (715) on SM89", issue(3125)),
+        level="wrong",
+        instead_of=("cuda.illegal-instruction",),
+    ),
+    known(
         "cuda.illegal-instruction",
         r"(?i)[Ii]llegal instruction|CUDA_ERROR_ILLEGAL_INSTRUCTION|cudaErrorIllegalInstruction|error code: 715\b"
         r"|Warp Illegal Instruction|WARP_ILLEGAL_INSTR\w*" + _codes(715, 73),
@@ -99,7 +112,7 @@ ENTRIES = (
             issue(13961, "vllm-project/vllm"),
         ),
         level="wrong",
-        instead_of=("driver.tensor-map", "cpp.launch-refused"),
+        instead_of=("driver.tensor-map", "cpp.launch-refused", "driver.xid", "elsewhere.triton"),
     ),
     known(
         "driver.xid",
@@ -152,7 +165,7 @@ ENTRIES = (
     known(
         "cuda.shared-attribute",
         r"cudaFuncSetAttribute\(.{0,300}MaxDynamicSharedMemorySize.{0,120}(?:InvalidValue|invalid argument)"
-        r"|(?:CUDA error: )?invalid argument.{0,100}cudaFuncSetAttribute"
+        r"|(?:CUDA error: )?invalid argument.{0,100}cudaFuncSetAttribute|(?i:invalid argument).{0,300}?cudaFuncSetAttribute\(.{0,120}MaxDynamicSharedMemorySize"
         r"|RT call .cudaFuncSetAttribute.{0,300}MaxDynamicSharedMemorySize",
         "the kernel asks for more dynamic shared memory than the GPU allows a block",
         "A block has at most 64 KiB (sm_75), 99 KiB (sm_86, sm_89, sm_120), 163 KiB (sm_80) or 227 KiB (sm_90, sm_100), "
@@ -162,6 +175,7 @@ ENTRIES = (
             "cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, smem_size): cudaErrorInvalidValue",
             issue(3528, "flashinfer-ai/flashinfer"),
         ),
+        instead_of=("cuda.invalid-launch",),
     ),
     known(
         "cuda.kernel-guard",
@@ -241,10 +255,9 @@ ENTRIES = (
         r"|invalid configuration argument|CUDA_LAUNCH_INVALID\w*"
         r"|\.cuh?:[0-9]+\W{1,4}invalid argument" + _codes(1, 9),
         "the launch, or another call of CUDA, is refused for its arguments",
-        "Of a launch, most often the block's shared memory exceeds the limit (NVIDIA/cutlass#2747); else a block of more than 1,024 "
-        "threads, a grid with an extent of 0 or above 65,535 in y or z, a cluster that does not divide the grid, or too "
-        "many registers a thread.",
-        "Print the launch's grid, block, cluster and smem. `layoutcheck trace --no-launch SCRIPT` lists each kernel's",
+        "'Invalid configuration' speaks of grid and block: an extent of 0, more than 65,535 in y or z of the grid, more than 1,024 threads. 'Invalid value' or 'argument' has more causes: shared memory above the limit "
+        "(NVIDIA/cutlass#2747), a cluster that does not divide the grid, a tensor map or another argument of the call. If a smaller problem of the same kernel fails and a larger one runs, it is not shared memory.",
+        "Print the launch's grid, block, cluster and smem, and compare with a size that runs. `layoutcheck trace --no-launch SCRIPT` lists each kernel's",
         ("CUDA Error: cudaErrorInvalidValue", issue(2747)),
         ("CUDA_ERROR_INVALID_VALUE (invalid argument)", issue(143, "NVIDIA/numba-cuda-mlir")),
     ),

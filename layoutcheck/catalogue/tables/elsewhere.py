@@ -218,6 +218,32 @@ ENTRIES = (
         general=True,
     ),
     known(
+        "elsewhere.cublas-fault",
+        r"CUBLAS_STATUS_(?P<status>EXECUTION_FAILED|INTERNAL_ERROR|MAPPING_ERROR)",
+        "a kernel that cuBLAS runs fails: {status}",
+        "The GPU faults while cuBLAS works: most often an earlier kernel of the program has failed, whose error this call is the first to report, or a pointer or size that was given reaches outside of its allocation.",
+        "Run with CUDA_LAUNCH_BLOCKING=1, or under compute-sanitizer, and look for the first error; print shapes and strides of this call. If it fails alone in a fresh process, update driver and cuBLAS, and report it on NVIDIA's forums",
+        (
+            "RuntimeError: CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasGemmEx( handle, opa, opb, m, n, k)`",
+            issue(6166, "vllm-project/vllm"),
+        ),
+        level=ELSEWHERE,
+        instead_of=("cuda.other", "elsewhere.cublas"),
+    ),
+    known(
+        "elsewhere.cublas-start",
+        r"CUBLAS_STATUS_(?P<status>NOT_INITIALIZED|ALLOC_FAILED|ARCH_MISMATCH|LICENSE_ERROR)",
+        "cuBLAS cannot start: {status}",
+        "NOT_INITIALIZED and ALLOC_FAILED are most often memory of the GPU that is used up by then (a framework reserves most of it), or an earlier kernel that faulted; else libcublas of another CUDA than the driver's. ARCH_MISMATCH: this cuBLAS has no code for the GPU.",
+        "nvidia-smi shows what is free; give cuBLAS room (smaller batch, less memory reserved), run with CUDA_LAUNCH_BLOCKING=1, and keep one CUDA version in LD_LIBRARY_PATH and pip list",
+        (
+            "RuntimeError: CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`",
+            "PyTorch",
+        ),
+        level=ELSEWHERE,
+        instead_of=("cuda.other", "elsewhere.cublas"),
+    ),
+    known(
         "elsewhere.cublas",
         r"CUBLAS_STATUS_(?P<status>NOT_SUPPORTED|INVALID_VALUE|\w+)|kernel execution error\. \(m: [0-9]+, n: [0-9]+, k: [0-9]+, error: (?P<number>[0-9]+)|(?i:cublas) [^\n]{0,30}unable to find|Unable to find (?:a )?suitable (?:cuBLAS|cublas|GEMM)[^\n]{0,30}",
         "cuBLAS does not take this problem {status}{number}",
@@ -246,6 +272,32 @@ ENTRIES = (
         general=True,
     ),
     known(
+        "elsewhere.nccl-device",
+        r"(?s)(?:nccl|NCCL).{0,600}?(?:Cuda failure|CUDA error|cudaError)[^\n]{0,20}(?P<said>invalid device ordinal)",
+        "a rank asks for a GPU that its process does not see: {said}",
+        "The device number of the rank is at least the number of devices that the process has: CUDA_VISIBLE_DEVICES, or the launcher's binding (--gpus-per-task, a container), leaves fewer than LOCAL_RANK counts.",
+        "Print torch.cuda.device_count(), LOCAL_RANK and CUDA_VISIBLE_DEVICES in each rank; with one GPU for each process the device is 0, with all of them LOCAL_RANK. It is a matter of the launcher, not of NCCL",
+        (
+            "ncclUnhandledCudaError: Call to CUDA function failed. Last error: Cuda failure 101 'invalid device ordinal'",
+            "NCCL 2",
+        ),
+        level=ELSEWHERE,
+        instead_of=("elsewhere.nccl", "cuda.other", "elsewhere.nccl-cuda"),
+    ),
+    known(
+        "elsewhere.nccl-cuda",
+        r"Cuda failure (?:(?P<code>[0-9]{1,3}) )?'(?P<said>[^'\n]{3,80})'",
+        "a call of CUDA inside of NCCL fails: {said}",
+        "NCCL only reports it. 'out of memory' is this rank's own; an illegal address, an illegal instruction and a launch failure are of a kernel that ran before; other words name the call's own argument or the driver's state.",
+        "Run the rank with CUDA_LAUNCH_BLOCKING=1, or under compute-sanitizer, to see whether an earlier kernel fails; NCCL_DEBUG=INFO names the call; report what stays to NVIDIA/nccl",
+        (
+            "ncclUnhandledCudaError: Call to CUDA function failed. Last error: Cuda failure 'out of memory'",
+            "NCCL 2",
+        ),
+        level=ELSEWHERE,
+        instead_of=("elsewhere.nccl",),
+    ),
+    known(
         "elsewhere.nccl",
         r"NCCL (?i:error|WARN)|nccl(?:Internal|System|UnhandledCuda|Remote|InvalidUsage|InvalidArgument)\w*|ProcessGroupNCCL|Watchdog caught collective",
         "an error of NCCL",
@@ -257,10 +309,10 @@ ENTRIES = (
     ),
     known(
         "elsewhere.gpu-too-old",
-        r"no kernel found to launch|No compiled \w+ for (?:CUDA )?device|is for sm[0-9]+-sm[0-9]+, but was built for|no (?:available|suitable|supported) kernel"
+        r"(?P<said>no kernel found to launch|No compiled \w+ for (?:CUDA )?device|is for sm[0-9]+-sm[0-9]+, but was built for|no (?:available|suitable|supported) kernel"
         r"|requires (?:compute capability|a GPU with|SM|sm_)[^\n]{0,60}|Expected is_sm[\w ]+(?:\|\| is_sm\w+ )*to be true|only supports (?:Ampere|Hopper|Turing|Blackwell) GPUs"
-        r"|(?i:compute capability) (?:[\w. ]{0,20})?is (?:lower|too low|not supported)|[Oo]nly (?:SM|sm_?|compute capability) ?[0-9][^\n]{0,40} (?:is|are) supported",
-        "this library does not support this GPU",
+        r"|(?i:compute capability) (?:[\w. ]{0,20})?is (?:lower|too low|not supported)|[Oo]nly (?:SM|sm_?|compute capability) ?[0-9][^\n]{0,40} (?:is|are) supported)",
+        "this library does not support this GPU: {said}",
         "It checks the architecture before it launches.",
         "The library's own page lists the GPUs; choose another attention backend",
         (
@@ -302,6 +354,44 @@ ENTRIES = (
             issue(188, "meta-pytorch/tritonbench"),
         ),
         level=ELSEWHERE,
+    ),
+    known(
+        "elsewhere.assert-line",
+        r"(?s)^(?!.*AssertionError).*?\bassert (?P<condition>[^,\n\"']{3,160}?), ?f?[\"'](?P<said>[^\"'\n]{3,200})",
+        "an assertion of a Python library is false: {said}",
+        "{cause}",
+        "{help}. Report it to {project}",
+        (
+            'assert arch // 10 == 10, "FP8 is only supported on SM100 (compute capability 10.x) for FA4 CuTe"',
+            issue(23985, "sgl-project/sglang"),
+        ),
+        level=ELSEWHERE,
+        general=True,
+    ),
+    known(
+        "elsewhere.llvm-crash",
+        r"(?s)PLEASE (?:submit a bug report|ATTACH)[^\n]{0,300}?Stack dump:(?:.{0,300}?Program arguments: (?P<program>[\w./+-]{2,120}))?(?:.{0,600}?Running pass '(?P<pass>[^'\n]{3,80})'(?:[^\n]{0,40}?'(?P<on>@?[\w.$]{1,80})')?)?|LLVM ERROR: (?P<said>(?!Cannot select|Building op)[^\n]{3,160})",
+        "a compiler of LLVM's ends by itself: {program} {pass} {on} {said}",
+        "LLVM meets code that it does not handle, and no message is made of it. 'NVPTX DAG->DAG Pattern Instruction Selection' chooses the instructions of PTX: it ends so at an operation of another target (rocdl, amdgpu), or of a newer GPU than the one that "
+        "is compiled for.",
+        "The function that is named holds the operation: reduce it, compile it for the GPU's own architecture, and take a newer release. Report it to llvm/llvm-project, or to the project whose compiler it is part of (Triton, JAX, IREE, NVIDIA/cutlass)",
+        (
+            "PLEASE submit a bug report to https://github.com/llvm/llvm-project/issues/ and include the crash backtrace. Stack dump: 0. Program arguments: mlir-opt input.mlir 1. Running pass 'Function Pass Manager' on module 'LLVMDialectModule'.",
+            issue(205274, "llvm/llvm-project"),
+        ),
+        level=ELSEWHERE,
+        general=True,
+        instead_of=("dsl.compiler-died",),
+    ),
+    known(
+        "elsewhere.patch",
+        r"Hunk #(?P<hunk>[0-9]+) FAILED(?: at [0-9]+)?|(?P<said>patch does not apply|patch failed: [^\n]{3,100}|[0-9]+ out of [0-9]+ hunks? FAILED)",
+        "a patch does not fit the file that is installed {said}",
+        "The script changes a file of another package, and was written for another version of it: the lines that it looks for are not there.",
+        "Install the version of the package that the patch names, or leave the patch out where a newer version has the change; who keeps the script answers",
+        ("Hunk #1 FAILED at 18", "patch"),
+        level=ELSEWHERE,
+        general=True,
     ),
     known(
         "elsewhere.assertion",

@@ -20,6 +20,7 @@ _LIBRARIES = (
     (r"__cuda(?:Register|Unregister)LinkedBinary|__fatbinwrap", "made by the device link: nvcc -dlink of all objects that were compiled with -rdc=true"),
     (r"(?:__)?cuda[A-Z]", "of the CUDA run time: -lcudart (host), -lcudadevrt (device code with -rdc=true)"),
     (r"cu[A-Z]", "of the CUDA driver: -lcuda, on a machine without a driver with -L $CUDA_HOME/lib64/stubs"),
+    (r"__assert_?fail", "what assert() calls: nvcc's headers declare it for device code, clang's only where its __clang_cuda_runtime_wrapper.h is read first (compile without assertions by -DNDEBUG, or with nvcc)"),
     (r"cutlass::library|_ZN7cutlass7library", "of CUTLASS' instance library: link libcutlass (target cutlass_library)"),
 )  # fmt: skip
 _ANY = "not of a library that its prefix names; most often it is a function of another file"

@@ -9,6 +9,26 @@ _UNITS = "`layoutcheck numerics units --arch ARCH` lists the tensor-core instruc
 
 ENTRIES = (
     known(
+        "dsl.mma-shape-wgmma",
+        r"expects the M-mode to be (?P<m>64), but got (?P<got>[0-9]+)",
+        "wgmma has M 64, and not {got}",
+        "Only the warpgroup MMA of sm_90a words it so: one warpgroup computes 64 rows. {got} comes from the tile: its rows, divided by the warpgroups (atoms) that share them, are fewer or not 64.",
+        "Give shape_mnk 64 rows, and the tile 64 for each warpgroup along M: a tile (or block size, sparse block) of 64 rows with one warpgroup, 128 with two. Where a library or torch.compile chooses the tile, set its "
+        "block size, or take another back end, and report it there. " + _UNITS,
+        ("OpError: expects the M-mode to be 64, but got 32", "DSL 4.8.1, warpgroup/mma.py"),
+        instead_of=("dsl.mma-shape",),
+    ),
+    known(
+        "dsl.mma-shape-block-scaled",
+        r"expects the M-mode to be (?P<m>128), but got (?P<got>[0-9]+)",
+        "a block-scaled tcgen05.mma in one CTA has M 128, and not {got}",
+        "Only the operations with scale factors (MmaMXF8Op, MmaMXF4Op, MmaMXF4NVF4Op and their kin) word it so: with CtaGroup.ONE they have M 128, with a pair 128 or 256. M 64 is of the operations without scale factors.",
+        "Keep 128 rows (pad a smaller problem, or let the tile of N be smaller to have more blocks); for M 64 take an operation without scale factors. "
+        + _UNITS,
+        ("OpError: expects the M-mode to be 128, but got 64", "DSL 4.8.1, tcgen05/mma.py"),
+        instead_of=("dsl.mma-shape",),
+    ),
+    known(
         "dsl.mma-shape",
         r"expects (?:the )?(?P<mode>[MNK])-mode to (?P<said>(?:be|satisfy) [^\n]{3,80}?)(?=,? but got|\. but got| Error Code| -->|$)(?:[.,]? but got (?P<got>[0-9]+))?"
         r"|expects the instruction extent in the (?P<extent>K)-mode to (?P<k>be [^\n]{1,40}?)(?:, but got (?P<has>[0-9]+)|$)"

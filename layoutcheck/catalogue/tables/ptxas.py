@@ -47,6 +47,20 @@ ENTRIES = (
         instead_of=("ptxas.other", "ptxas.target", "ptxas.target-too-old"),
     ),
     known(
+        "ptxas.target-suffixed",
+        r"(?:Instruction |Feature |Modifier )'(?P<what>[^']{1,100})' not supported on \.?target '(?P<arch>sm_[0-9]{2,3}[af])'",
+        "the target {arch} does not have {what}; its suffix is there already",
+        "This form of the instruction does not exist on the architecture: sm_120 and sm_121 have no tcgen05, no wgmma and TMA's gather4 only into .shared::cta, sm_100 and sm_110 no wgmma, sm_90 no tcgen05 (PTX ISA, target notes of "
+        "each instruction). The code was written, or generated, for another family.",
+        "In PTX of your own take the form of this family. Where a compiler wrote it (Triton and TileLang: /tmp/tmp*.ptx), take a newer release of it or another back end or configuration of the library, and report it there",
+        (
+            "ptxas /tmp/tmp8.ptx, line 99; error : Feature '.tile::gather4 with destination state space as .shared::cluster' not supported on .target 'sm_120a'",
+            issue(27542, "vllm-project/vllm"),
+        ),
+        rule="LC108",
+        instead_of=("ptxas.target",),
+    ),
+    known(
         "ptxas.target",
         r"(?:Instruction |Feature |Modifier |PTXAS[^\n]{0,40})'(?P<what>[^']{1,80})' not support(?:ed)?(?: on \.?target(?: '(?P<arch>sm_\w+)')?)?",
         "the target {arch} does not have {what}",
@@ -196,6 +210,32 @@ ENTRIES = (
         general=True,
     ),
     known(
+        "ptxas.intrinsic",
+        r"Parsing error near '\.?(?P<near>nvvm|llvm)\b[^']{0,60}'",
+        "the PTX calls a function of LLVM ({near}...) that the compiler did not translate",
+        "llvm.nvvm.NAME is an intrinsic, which the compiler replaces by an instruction. It came from a library in LLVM bitcode (NCCL's or NVSHMEM's device functions) that is newer than the compiler, which takes its name for a "
+        "function's (NVIDIA/cutlass#3573: bitcode of NCCL 2.31.2). No layout or copy is at fault.",
+        "Take the library's bitcode of the compiler's time (NCCL 2.30.7), or a newer nvidia-cutlass-dsl; CUTE_DSL_KEEP_PTX=1 shows the name in that line. Report it to NVIDIA/cutlass",
+        (
+            "ptxas application ptx input, line 47; fatal : Parsing error near '.nvvm': syntax error",
+            issue(3573),
+        ),
+        instead_of=("ptxas.syntax", "ptxas.other"),
+    ),
+    known(
+        "ptxas.volatile-local",
+        r"Modifier '\.(?P<modifier>volatile|relaxed|acquire|release|weak)' cannot be applied to '\.(?P<space>local|param|const)' space",
+        "the compiler writes a {modifier} access of {space} memory, which PTX does not have",
+        "Source or a library's device function reaches an array of the thread itself through a volatile or atomic pointer. After inlining the compiler knows that it is {space} memory, and should drop the modifier; nvidia-cutlass-dsl "
+        "4.6 and 4.7 do not (NVIDIA/cutlass#3573, 4.5.2 does). No layout or copy is at fault.",
+        "Take another release of the compiler, or, in code of your own, a plain variable without volatile; report it to NVIDIA/cutlass",
+        (
+            "ptxas application ptx input, line 312; error : Modifier '.volatile' cannot be applied to '.local' space",
+            issue(3573),
+        ),
+        instead_of=("ptxas.syntax", "ptxas.other"),
+    ),
+    known(
         "ptxas.syntax",
         r"(?P<space>State space (?:incorrect|mismatch)[^\n]{0,60}? instruction '[^']+')"
         r"|(?P<form>(?:Arguments|Operands?|Modifiers?|Types?|Illegal|Unexpected|Unknown|Incorrect|Vector)\b[^\n]{0,60}? (?:for|in|to|of) (?:instruction|modifier|operand) '[^']+')"
@@ -208,8 +248,8 @@ ENTRIES = (
         "Choose a width and a memory space that the instruction has (`layoutcheck explain SRC DST --atom ATOM`), or match "
         "the versions of compiler and ptxas",
         (
-            "ptxas application ptx input, line 47; fatal : Parsing error near '.nvvm': syntax error",
-            issue(3573),
+            "ptxas application ptx input, line 9; error : Arguments mismatch for instruction 'cp.async.cg'",
+            "ptxas",
         ),
     ),
     known(
@@ -339,9 +379,8 @@ ENTRIES = (
         r"(?:ptxas[^|]{0,160}?|\bline [0-9]+; )(?:error|fatal) ?: (?P<said>(?!Ptx assembly aborted)[^\n]{3,160}?(?= ptxas |$)|[^\n]{160})"
         r"|\berror : (?P<alone>(?:[A-Z]|'\.)[^\n]{0,100}(?:[Ii]nstruction|[Mm]odifier|[Pp]ragma|[Ss]tate space|PTX|\.target)\b[^\n]{0,80})",
         "ptxas refuses the kernel: {said}{alone}",
-        "ptxas does not accept the PTX that the compiler or inline assembly wrote.",
-        "Look the instruction up in the PTX ISA for this target. "
-        "`layoutcheck explain SRC DST --atom ATOM` says which forms a copy has",
+        "{cause}",
+        "{help}. The line is one of the PTX: CUTE_DSL_KEEP_PTX=1 or nvcc --keep keeps it, `layoutcheck explain SRC DST --atom ATOM` says which forms a copy has",
         ("ptxas error : Illegal vector size: 8", "ptxas"),
         general=True,
     ),

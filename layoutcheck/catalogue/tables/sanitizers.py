@@ -197,6 +197,21 @@ ENTRIES = (
         level="wrong",
     ),
     known(
+        "sanitizer.named-barrier",
+        r"Barrier error detected\. Divergent thread\(s\) in (?P<of>block|warp)[^|]{0,400}?(?P<call>named_?[Bb]arrier\w*|NamedBarrier\w*|barrier_sync|bar_sync|arrive_and_wait)",
+        "threads wait at different named barriers ({call}): meant so in a warp-specialised kernel, else a deadlock",
+        "synccheck compares the barriers that the threads of a block wait at. Producer and consumer warps of one kernel use several on purpose, and the tool calls that divergence as well; such a kernel is right where each barrier is "
+        "reached by as many threads as its count says, in whole warps.",
+        "Count: for each barrier id the number given to bar.sync and bar.arrive is the number of threads that call it. If it is, and the kernel ends with right results, the report is noise of the tool. "
+        + TRACE,
+        (
+            "========= Barrier error detected. Divergent thread(s) in block. ========= at flash::named_barrier_sync(unsigned int, unsigned int)+0x80",
+            SANITIZER,
+        ),
+        level="wrong",
+        instead_of=("sanitizer.barrier", "sanitizer.other"),
+    ),
+    known(
         "sanitizer.barrier",
         r"Barrier error detected\. (?P<said>[\w() ]{1,80})|(?P<only>Barrier is located at shared address)",
         "a barrier is not reached by the threads that it waits for ({said}{only})",

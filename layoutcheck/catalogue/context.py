@@ -1,0 +1,73 @@
+"""What the rest of a text says of its error: numbers that it holds, next to what the hardware or an instruction takes."""
+
+from __future__ import annotations
+
+import re
+
+_SHAPE = re.compile(r"[\[(](\d{1,9}(?:, ?\d{1,9}){1,5})[\])]")
+_MOST_BLOCKS = 65_535  # in y and z of a grid (CUDA C++ Programming Guide, compute capabilities)
+_RESULT = re.compile(
+    r"\b(?P<name>[a-z_]{2,30}) ?= ?(?P<size>[0-9]{1,7}): ?(?P<result>FAIL|ERROR|OK|PASS)\b", re.IGNORECASE
+)
+_INVALID = ("cuda.invalid-launch", "cuda.call-refused")
+_VECTOR = ("cpp.copy-does-not-vectorize",)
+_SIZES = {"float_e4m3_t": 8, "float_e5m2_t": 8, "int8_t": 8, "uint8_t": 8, "half_t": 16, "bfloat16_t": 16, "float": 32, "tfloat32_t": 32}  # fmt: skip
+_INTERNAL = re.compile(r"CopyInternalType ?= ?(?:cutlass::)?(?P<type>\w+)")
+_MOVES = re.compile(r"uint(?P<bits>[0-9]{2,3})_t\b")
+_LAYOUT = re.compile(r"(?P<side>[SD])Layout = \(*(?P<first>[0-9]+)[,)].*?:\(*(?P<stride>[0-9]+|\?)")
+
+
+def facts(name: str, folded: str, known: tuple[str, ...]) -> tuple[str, ...]:
+    """Facts about the error of this entry; `known` are the layouts that were read out of the text."""
+    if name in _INVALID:
+        return (*_grid(folded), *_by_size(folded))
+    return _vector(folded, known) if name in _VECTOR else ()
+
+
+def _grid(folded: str) -> tuple[str, ...]:
+    """An extent of a shape in the text that y and z of a grid cannot have."""
+    if "configuration" not in folded.lower():
+        return ()
+    for shape in _SHAPE.findall(folded):
+        large = [int(one) for one in shape.split(",") if int(one) > _MOST_BLOCKS]
+        if large:
+            return (
+                f"{large[0]} of the shape ({shape}) is above 65,535, the most blocks in y and z of a grid: a function that takes its modes in another "
+                "order (flash_attn: batch, sequence, heads, head dimension) launches that many",
+            )
+    return ()
+
+
+def _by_size(folded: str) -> tuple[str, ...]:
+    """What a table of sizes, some of which fail, rules out."""
+    found = [
+        (one["name"], int(one["size"]), one["result"].upper() in ("FAIL", "ERROR"))
+        for one in _RESULT.finditer(folded)
+    ]
+    failing = [size for _, size, fails in found if fails]
+    running = [size for _, size, fails in found if not fails]
+    if not failing or not running or max(failing) > min(running):
+        return ()
+    return (
+        f"{found[0][0]} up to {max(failing)} fails and from {min(running)} on runs: it is not shared memory, which grows with it, but a tile or a TMA box that is "
+        "too narrow. Pad it to the smallest that runs, and report it to the library whose kernel it is",
+    )
+
+
+def _vector(folded: str, known: tuple[str, ...]) -> tuple[str, ...]:
+    """How many elements one instruction moves, and how many of each layout are adjacent."""
+    internal, moves = _INTERNAL.search(folded), _MOVES.search(folded)
+    bits = _SIZES.get(internal["type"], 0) if internal else 0
+    if not internal or not moves or not bits:
+        return ()
+    most = int(moves["bits"]) // bits
+    told = [f"one instruction moves {moves['bits']} bits = {most} elements of {internal['type']}"]
+    for layout in known:
+        match = _LAYOUT.match(layout)
+        if match and int(match["first"]) < most and match["stride"] == "1":
+            run = int(match["first"])
+            told.append(
+                f"{match['side']}Layout has {run} adjacent elements, and behind them a stride that is not known to be {run}: where the shared layout is swizzled, its base must be "
+                f"log2({most}) = {most.bit_length() - 1} or more (Swizzle<B,{most.bit_length() - 1},S>)"
+            )
+    return tuple(told)

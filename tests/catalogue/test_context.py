@@ -1,0 +1,88 @@
+"""What ptxas says is told by its kind; what the rest of a text shows or rules out stands beside the cause."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from layoutcheck.catalogue import answers, ptx_words
+
+SAYS = [
+    ("Unexpected number of arguments specified for mma with shape '.m8'", "another number of operands"),
+    ("Argument 2 of instruction 'cp.async': value '3' out of range", "in the range"),
+    ("Illegal state space for address operand 'a' with instruction 'mbarrier.init'", "another state space"),
+    ("Instruction 'mad' requires '.f32' type", 'the constraint gives the register\'s type: "h" 16 bits'),
+    ("Modifier '.multicast' cannot be combined with modifier '.reduce'", "excludes another"),
+    ("Duplicate definition of label 'LAB_WAIT'", "between braces"),
+    ("Not a name of any known instruction: 'tcgen05.frob'", "does not have"),
+    ("Argument vector size mismatch for instruction 'ldmatrix'", "registers in braces"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("message", "says"), SAYS)
+def test_a_message_of_ptxas_is_told_by_its_kind(message: str, says: str) -> None:
+    (answer,) = answers(
+        f"ptxas /tmp/x.ptx, line 47; error   : {message}\nptxas fatal   : Ptx assembly aborted due to errors"
+    )
+    assert says in f"{answer.cause} {answer.remedy}" and message[:40] in answer.title
+
+
+@pytest.mark.sweep
+def test_nearly_every_message_of_ptxas_has_a_kind() -> None:
+    found = os.environ.get("PTXAS") or shutil.which("ptxas")
+    if found is None:
+        pytest.skip("needs ptxas: its path in $PTXAS")
+    texts = {text.decode() for text in re.findall(rb"[ -~]{16,200}", Path(found).read_bytes())}
+    said = [
+        text
+        for text in texts
+        if re.match(
+            r"Argument %d of|Instruction '%s'|Modifier '|Illegal |Duplicate |Unexpected |Vector ", text
+        )
+        and text.count(" ") > 2
+    ]
+    missed = [
+        text
+        for text in said
+        if ptx_words.meaning(text.replace("%s", "mma").replace("%d", "2")) == ptx_words.OTHER
+    ]
+    print(f"{len(said)} messages, {1 - len(missed) / len(said):.1%} with a kind")
+    assert len(said) > 100 and len(missed) < 0.08 * len(said), missed
+
+
+def facts(text: str) -> str:
+    return " ".join(answers(text)[0].facts)
+
+
+def test_an_extent_that_no_grid_has_is_named() -> None:
+    call = "q = torch.rand([1, 3, 71280, 128])\nflash_attn_func(q, k, v)\n"
+    assert "71280 of the shape (1, 3, 71280, 128) is above 65,535" in facts(
+        call + "CUDA error: invalid configuration argument"
+    )
+    assert facts(call.replace("71280", "65535") + "CUDA error: invalid configuration argument") == ""
+    assert "above 65,535" not in facts(call + "CUDA error: invalid argument")
+
+
+def test_sizes_that_run_rule_shared_memory_out() -> None:
+    table = "head_dim= 16: FAIL  RuntimeError: CUDA Error: cudaErrorInvalidValue\nhead_dim= 32: {}"
+    assert "head_dim up to 16 fails and from 32 on runs" in facts(table.format("OK"))
+    assert "runs" not in facts(table.format("FAIL"))
+    assert "runs" not in facts("head_dim= 64: OK\nhead_dim= 512: FAIL cudaErrorInvalidValue")
+
+
+def test_the_elements_of_one_vector_are_counted() -> None:
+    text = (
+        'error: static assertion failed with "In CopyAtom, dst layout doesn\'t vectorize into registers." '
+        'instantiation of "void cute::copy_unpack(const Copy_Traits<SM80_CP_ASYNC<cutlass::uint128_t>> &) '
+        "[with SLayout=cute::Layout<cute::_16, cute::_1>, "
+        "DLayout=cute::Layout<cute::tuple<cute::_8, cute::_2>, "
+        'cute::tuple<cute::_1, int>>]" CopyInternalType=cutlass::{}]'
+    )
+    narrow = facts(text.format("float_e4m3_t"))
+    assert "128 bits = 16 elements of float_e4m3_t" in narrow and "DLayout has 8 adjacent elements" in narrow
+    assert "log2(16) = 4 or more (Swizzle<B,4,S>)" in narrow
+    assert "DLayout has 8" not in facts(text.format("half_t"))
