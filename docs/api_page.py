@@ -28,7 +28,7 @@ _GROUPS = {
         "layoutcheck.assertions",
         "layoutcheck.operands",
     ),
-    "Operands": ("layoutcheck.copies",),
+    "Operands": ("layoutcheck.copies", "layoutcheck.machine.dtypes"),
     "Count banks and sectors": ("layoutcheck.machine",),
     "Errors": ("layoutcheck.errors", "layoutcheck.dsl"),
     "Layouts and swizzles": ("layoutcheck.algebra.layout", "layoutcheck.algebra.swizzle"),

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from layoutcheck.machine.banks import shared_wavefronts as shared_wavefronts
     from layoutcheck.machine.best_swizzle import best_swizzle as best_swizzle
     from layoutcheck.machine.canonical import canonical as canonical
+    from layoutcheck.machine.dtypes import DType as DType
+    from layoutcheck.machine.dtypes import dtype as dtype
     from layoutcheck.machine.sectors import global_sectors as global_sectors
     from layoutcheck.machine.tiles import TileAccess as TileAccess
     from layoutcheck.machine.tiles import analyse_tile as analyse_tile
@@ -62,6 +64,8 @@ _HOMES = {
     "global_sectors": "layoutcheck.machine.sectors",
     "best_swizzle": "layoutcheck.machine.best_swizzle",
     "canonical": "layoutcheck.machine.canonical",
+    "DType": "layoutcheck.machine.dtypes",
+    "dtype": "layoutcheck.machine.dtypes",
     "check_mma": "layoutcheck.operands",
     "TileAccess": "layoutcheck.machine.tiles",
     "analyse_tile": "layoutcheck.machine.tiles",

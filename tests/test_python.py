@@ -105,7 +105,7 @@ def test_unknown_wavefronts_are_no_success() -> None:
             {},
             "too many positional arguments; expected src, dst",
         ),
-        (("(8):(1)", "(8):(1)"), {"thr": "(4,1)", "dtype": "f16"}, "both thr and val"),
+        (("(8):(1)", "(8):(1)"), {"thr": "(4,1)", "dtype": "f16"}, "both thr= and val="),
         (("(8):(1)", "(8):(1)", "cp.async"), {"dtype": "f16", "bits": "x"}, "'bits' is a whole number"),
     ],
 )
@@ -134,3 +134,21 @@ def test_a_type_checker_knows_every_public_name() -> None:
     names = {one.asname for node in typed.body if isinstance(node, ast.ImportFrom) for one in node.names}
     algebra = importlib.import_module("layoutcheck.algebra").__all__
     assert names - {None} == set(dir(lc)) - set(algebra)
+
+
+def test_operands_of_an_mma_may_be_objects_and_errors_speak_of_arguments() -> None:
+    tile = lc.parse_any_layout("S<3,3,3> o 0 o (64,64):(64,1)")
+    assert lc.check_mma("wgmma.m64n64k16.f32.bf16", tile).verdict == "legal"
+    memref = lc.Memref(lc.dtype("bf16"), "smem", lc.Layout((64, 64), (64, 1)), 1024, lc.Swizzle(3, 4, 3))
+    assert lc.check_mma("wgmma.m64n64k16.f32.bf16", memref).verdict == "legal"
+    for wrong, said in ((5, "a: an object of type int"), ("foo", "a: no registers of A")):
+        with pytest.raises(lc.InputError, match=f"^{said}"):
+            lc.check_mma("mma.m16n8k16.f32.bf16", wrong)  # type: ignore[arg-type]
+
+
+def test_text_has_no_size() -> None:
+    for measure in (lc.size, lc.rank, lc.depth):
+        with pytest.raises(lc.InputError, match="parse_layout reads text"):
+            measure("(4,8)")
+    with pytest.raises(lc.InputError, match="'bf16' is not an element type"):
+        lc.Memref("bf16", "gmem", lc.Layout(8))  # type: ignore[arg-type]

@@ -14,7 +14,9 @@ from layoutcheck.errors import InputError
 
 
 def shape_of(a: Any) -> Any:
-    """The shape of a layout, composed layout or identity on a shape."""
+    """The shape of a layout, composed layout or identity on a shape. Raises InputError for text."""
+    if isinstance(a, str):
+        raise InputError(f"'{a[:40]}' is text", expected="a layout or a shape; parse_layout reads text")
     return a.shape if isinstance(a, (Layout, ComposedLayout)) else a
 
 

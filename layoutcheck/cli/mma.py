@@ -27,6 +27,6 @@ def asked(
         if given is not None:
             raise InputError(f"--{given} is not used without --mma", expected="--mma MMA")
         return None
-    from layoutcheck.operands import check_mma
+    from layoutcheck.operands.answers import answered
 
-    return check_mma(mma, a, b, c, atom_layout=atom_layout, permutation=permutation)
+    return answered(mma, a, b, c, atom_layout=atom_layout, permutation=permutation)

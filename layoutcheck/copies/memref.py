@@ -31,6 +31,8 @@ class Memref:
     recast_from: Memref | None = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.dtype, DType):
+            raise InputError(f"{self.dtype!r} is not an element type", expected="a DType: dtype('bf16')")
         if self.space not in SPACES:
             raise InputError(f"unknown memory space '{self.space}'", expected=" or ".join(SPACES))
         if self.align_bytes is not None and self.align_bytes < 1:

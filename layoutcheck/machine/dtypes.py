@@ -26,7 +26,7 @@ _FLOATS = {
     "f6E2M3FN": 6, "f6E3M2FN": 6, "f4E2M1FN": 4,
 }  # fmt: skip
 
-# Names users type, from the DSL's Python classes, torch and numpy.
+# Names users type, from the DSL's Python classes, torch, numpy and PTX.
 _ALIASES = {
     "bfloat16": "bf16", "float16": "f16", "half": "f16", "fp16": "f16", "float32": "f32", "fp32": "f32",
     "float": "f32", "tfloat32": "tf32", "float64": "f64", "fp64": "f64", "double": "f64",
@@ -39,7 +39,7 @@ _ALIASES = {
     "boolean": "i8", "bool": "i8",
 }  # fmt: skip
 
-_INTEGER = re.compile(r"(?:i|u?int|si|ui|u)([0-9]{1,4})\Z", re.IGNORECASE)
+_INTEGER = re.compile(r"(?:i|u?int|[su]i?)([0-9]{1,4})\Z", re.IGNORECASE)
 
 KNOWN = "a type such as bf16, f16, f32, f8E4M3FN, i8, i32"
 

@@ -15,6 +15,7 @@ import numpy as np
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.notation import parse_any_layout
 from layoutcheck.algebra.swizzle import ComposedLayout, Swizzle
+from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.errors import InputError, said_of
 from layoutcheck.machine.canonical import Canonical, canonical
@@ -102,9 +103,9 @@ class MmaReport:
 
 def check_mma(
     mma: str | TiledMma,
-    a: str | None = None,
-    b: str | None = None,
-    c: str | None = None,
+    a: str | Layout | ComposedLayout | Memref | None = None,
+    b: str | Layout | ComposedLayout | Memref | None = None,
+    c: str | Layout | ComposedLayout | Memref | None = None,
     *,
     atom_layout: str | None = None,
     permutation: str | None = None,
@@ -119,10 +120,32 @@ def check_mma(
       copy, `"make_tiled_copy_A"` (also `_B`, `_C`, of another MMA in brackets),
       `"make_tiled_copy_tv(THR, VAL)"`, or `"ldmatrix LAYOUT"` and `"ldmatrix.trans LAYOUT"` of a shared tile
       (MN,K). Of an operand in shared memory: its layout (MN,K), composed with a swizzle of elements, or a
-      printed memref, whose swizzle is of bytes
+      memref, whose swizzle is of bytes. Layouts and memrefs may be objects
 
     What is not given is taken to be the MMA's own. Raises InputError for unusable input.
     """
+    for name, value in (("a", a), ("b", b), ("c", c)):
+        if not isinstance(value, str | Layout | ComposedLayout | Memref | None):
+            raise InputError(f"{name}: an object of type {type(value).__name__} is not an operand")
+    try:
+        return answered(
+            mma, *(None if one is None else str(one) for one in (a, b, c)),
+            atom_layout=atom_layout, permutation=permutation,
+        )  # fmt: skip
+    except InputError as error:
+        raise error.in_python() from None
+
+
+def answered(
+    mma: str | TiledMma,
+    a: str | None = None,
+    b: str | None = None,
+    c: str | None = None,
+    *,
+    atom_layout: str | None = None,
+    permutation: str | None = None,
+) -> MmaReport:
+    """`check_mma` of texts, whose errors name options of the command line."""
     tiled = mma if isinstance(mma, TiledMma) else read_mma(mma, atom_layout, permutation)
     texts = {letter: text for letter, text in zip(LETTERS, (a, b, c), strict=True) if text is not None}
     registers: dict[str, Held | Unfit] = {}

@@ -74,7 +74,7 @@ def _comparable(mma: TiledMma, index: int, element: str) -> None:
     atom = mma.atom
     if atom.form == "sparse":
         raise InputError("sparse MMAs")
-    if str(atom.types[index]) != element:
+    if element not in (str(atom.types[index]), str(atom.types[index]).lstrip("su")):
         raise InputError(f"{atom.types[index]} that lie in memory as {element}")
     if atom.shape[2] * atom.types[index].bits != K_BITS:
         raise InputError(f"an instruction that takes {atom.shape[2]} k of {element}")

@@ -42,7 +42,8 @@ _NO_ACCESS = re.compile(
     r"nvvm\.(?:mapa|prefetch|tensormap|read\.|clusterlaunchcontrol\.query|griddepcontrol)"
 )
 WGMMA = re.compile(
-    r"wgmma\.mma_async(?:\.sp)?\.sync\.aligned\.m([0-9]+)n([0-9]+)k([0-9]+)\.(\w+)\.(\w+)\.(\w+)"
+    r"wgmma\.mma_async(?:\.sp)?\.sync\.aligned\.m([0-9]+)n([0-9]+)k([0-9]+)"
+    r"(?:\.satfinite)?\.(\w+)\.(\w+)\.(\w+)"
 )
 _COPIED_ROWS = {"shape_32x128b": "32", "shape_64x128b": "64", "shape_128x128b": "128"}  # of 16 bytes
 _SPACES = {SHARED: "smem", CLUSTER: "dsmem", GLOBAL: "gmem", GENERIC: "generic", TENSOR: "tmem"}

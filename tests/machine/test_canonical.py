@@ -144,3 +144,11 @@ def test_bytes_without_a_sign_are_int8_s_and_uint8_s() -> None:
     found = canonical("(128,64):(64,1)", "i8", swizzle="S<2,4,3>")
     assert (found.verdict, found.name) == ("legal", "K_SW64")
     assert canonical("(128,64):(64,1)", "i16", swizzle="S<2,4,3>").verdict == "rejected"
+
+
+@pytest.mark.parametrize("name", ["i8", "int8", "uint8", "s8", "u8", "si8"])
+def test_a_tensor_of_bytes_is_an_integer_operand(name: str) -> None:
+    """The DSL compiles a wgmma of s8 from tensors of i8 (m64n64k32.s32.s8.s8 in its PTX)."""
+    assert canonical("(64,128):(128,1)", name, swizzle="S<3,4,3>").name == "K_SW128"
+    with pytest.raises(InputError, match="5 is not an element type"):
+        canonical("(64,128):(128,1)", 5)  # type: ignore[arg-type]

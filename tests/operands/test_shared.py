@@ -82,3 +82,11 @@ def test_what_is_not_modelled_is_said(atom: str, element: str, why: str) -> None
 
 def test_the_rule_has_its_page() -> None:
     assert "make_smem_layout_atom" in rule("LC607").page()
+
+
+def test_bytes_of_an_integer_tensor_are_what_a_signed_or_unsigned_mma_reads() -> None:
+    """A tensor of Int8 or Uint8 is i8 in memory; the DSL compiles it as an operand of s8 and u8."""
+    atom = WGMMA.format("k, k").replace("x16", "x32").replace("f16, f16, f32", "si8, si8, i32")
+    assert findings(atom, 'S<3,4,3>, "((64,32),1,4):((128,1),0,32)"', element="i8") == ()
+    assert findings(atom, '"((64,32),1,4):((128,1),0,32)"', element="i8")[0].code == "LC607"
+    assert report(MADE.format(operand=0, atom=atom, view='"((64,32),1,4):((128,1),0,32)"', element="f16"))[1]

@@ -7,7 +7,7 @@ import pytest
 from layoutcheck.dsl.lowered.inline_ptx import unescaped
 from layoutcheck.order.inline import Inline, read_inline
 from layoutcheck.order.inline_mma import Descriptor, Multiplication, Sum, multiplications
-from layoutcheck.order.meaning import describe
+from layoutcheck.order.meaning import WGMMA, describe
 from layoutcheck.sources.mlir import parse
 
 SEND = "st.async.shared::cluster.mbarrier::complete_tx::bytes"
@@ -145,3 +145,10 @@ def test_a_wait_between_products_is_one_and_tabs_hide_nothing() -> None:
     assert twice is not None and twice.kind == "unknown"
     hidden = read_inline(unescaped(f"{{\\0A\\09{SEND}.b32 [$0], $1, [$2];\\0A}}"))
     assert hidden == Inline("st_async", (0, 2), 4)
+
+
+@pytest.mark.parametrize("clamped", ["", ".satfinite"])
+def test_a_wgmma_of_integers_has_its_types(clamped: str) -> None:
+    """The DSL's MmaI8Op prints `.satfinite` before the types."""
+    found = WGMMA.search(f"wgmma.mma_async.sync.aligned.m64n16k32{clamped}.s32.s8.u8 {{%r1}}, %rd1, %rd2, p;")
+    assert found is not None and found.groups() == ("64", "16", "32", "s32", "s8", "u8")

@@ -101,12 +101,14 @@ def canonical(
     >>> canonical("(64,128):(128,1)", "f16").nearest_name
     'K_SW128'
     """
-    element = dtype if isinstance(dtype, DType) else read_dtype(dtype)
+    element = read_dtype(dtype) if isinstance(dtype, str) else dtype
+    if not isinstance(element, DType):
+        raise InputError(f"{element!r} is not an element type", expected="its name, such as bf16")
     outer, pointer, read_as, other = _operand(layout, swizzle, element)
     kind = major.strip().upper()
     if kind not in ("K", "MN"):
         raise InputError(f"an operand has no major '{major[:40]}'", expected="K or MN")
-    if unit == "wgmma" and element.name == "i8":  # Int8's and Uint8's tensors, which the DSL's MMA recasts
+    if element.name == "i8":  # Int8 and Uint8 in memory; the MMA's fragment of it is of si8 or ui8 (measured)
         element = read_dtype("si8")
     if unit not in UNITS:
         raise InputError(f"no unit '{unit[:40]}' of the tensor cores", expected="wgmma or tcgen05")
