@@ -11,6 +11,8 @@ from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft, fragment
+from layoutcheck.machine.arch import parse_arch
+from layoutcheck.machine.conversions import converts
 from layoutcheck.machine.dtypes import DType
 
 STRATEGY = "convert-in-registers"
@@ -21,6 +23,8 @@ def propose(analysis: Analysis) -> Iterator[Draft]:
     copy = analysis.copy
     src, dst = copy.src, copy.dst
     if src.dtype == dst.dtype or copy.tiling is not None:
+        return
+    if not converts(src.dtype, dst.dtype, parse_arch(copy.arch)):
         return
     if analysis.per_instruction > 1:
         yield _draft(analysis, 128)

@@ -30,8 +30,6 @@ def in_bytes(wanted: Wanted) -> Wanted:
             f"{wanted.dtype} lie two in a byte: nothing turns them on the way",
             expected="tensors and operand contiguous along one mode (ldmatrix, tcgen05: K)",
         )
-    if any(tensor.dtype != wanted.dtype for tensor in tensors):
-        raise InputError(f"{wanted.dtype} are not converted", expected="no --src-dtype, no --dst-dtype")
     [fast] = modes
     assert fast is not None
     extents = list(wanted.tile)

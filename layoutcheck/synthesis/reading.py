@@ -10,6 +10,7 @@ from layoutcheck.algebra.notation import parse_tree
 from layoutcheck.copies.memref import Memref
 from layoutcheck.errors import InputError, meant, said_of
 from layoutcheck.machine.arch import WARP, Arch, parse_arch
+from layoutcheck.machine.conversions import conversion_needs, converts
 from layoutcheck.machine.dtypes import DType
 from layoutcheck.machine.dtypes import dtype as read_dtype
 from layoutcheck.sources.operands import ALIGN_BYTES
@@ -66,6 +67,8 @@ def read(given: TileRequest) -> Wanted:
     ):
         if kind is not None and not tensor:
             raise InputError(f"--{side}-dtype has no tensor to be of", expected=f"no --{side}-dtype")
+        other = element if kind is None else _element(kind)
+        _converts(side, *((other, element) if side == "src" else (element, other)), arch)
     dst = None
     if given.dst is not None:
         dst = _tensor("dst", given.dst, _element(given.dst_dtype, element), extents, given)
@@ -98,6 +101,17 @@ def _element(given: Any, otherwise: DType | None = None) -> DType:
             f"elements of {found} have {found.bits} bits", expected="4-, 8-, 16-, 32- or 64-bit elements"
         )
     return found
+
+
+def _converts(side: str, a: DType, b: DType, arch: Arch) -> None:
+    """Raises InputError where threads cannot convert on the way to or from a tensor."""
+    if a == b or (min(a.bits, b.bits) >= BYTE and converts(a, b, arch)):
+        return
+    needs = None if min(a.bits, b.bits) < BYTE else conversion_needs(a, b)
+    raise InputError(
+        f"the DSL does not convert {a} to {b}" + ("" if needs is None else f" on {arch}"),
+        expected=f"no --{side}-dtype" if needs is None else f"--arch {needs.first} or later",
+    )
 
 
 def _check_block(given: TileRequest) -> None:

@@ -284,7 +284,7 @@ def test_json_has_every_plan(capsys: pytest.CaptureFixture[str]) -> None:
         ({"dtype": "i4", "src": MN}, "nothing turns them"),
         ({"dtype": "i4", "src": "(?,?{div=2}):(?{div=3},1)"}, "not whole bytes"),
         ({"dtype": "i4", "to": "ldmatrix.trans"}, "16-bit elements"),
-        ({"dtype": "i4", "src-dtype": "i8"}, "not converted"),
+        ({"dtype": "i4", "src-dtype": "i8"}, "does not convert i8 to i4"),
         ({"dst-dtype": "f32"}, "no tensor to be of"),
         ({"arch": "sm_12"}, "unknown architecture"),
         ({"src": "(?,?,?):(1,?,?)"}, "two plain modes"),
@@ -330,6 +330,17 @@ def test_json_has_every_plan(capsys: pytest.CaptureFixture[str]) -> None:
             {"to": "wgmma.A,wgmma.B^T", "dtype": "ui8"},
             "read ui8 along K alone, which are two modes of the tile",
         ),
+        (
+            {"src-dtype": "e4m3", "arch": "sm_80"},
+            "does not convert f8E4M3FN to bf16 on sm_80; expected --arch sm_89",
+        ),
+        (
+            {"src-dtype": "e8m0"},
+            "does not convert f8E8M0FNU to bf16 on sm_90a; expected --arch sm_100a or later",
+        ),
+        ({"src-dtype": "f8E4M3"}, "does not convert f8E4M3 to bf16; expected no --src-dtype"),
+        ({"src-dtype": "i32", "dtype": "e5m2"}, "does not convert i32 to f8E5M2; expected no --src-dtype"),
+        ({"src-dtype": "fp4"}, "does not convert f4E2M1FN to bf16; expected no --src-dtype"),
         ({"align": "2", "dtype": "tf32"}, "--align 2 is less than an element of src, 4 bytes"),
     ],
 )
