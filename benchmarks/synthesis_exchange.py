@@ -4,15 +4,13 @@
 
 needs torch, the DSL, a GPU and ncu. Each exchange of Triton's own pairs, and of extents that are no powers
 of two, moves random tiles: what comes out is compared bit by bit, its wavefronts are counted. Then kernels
-with a slow copy into shared memory are read by `layoutcheck trace --advise`; the advised statements take the
-copy's place, and both kernels are compared and timed. Writes OUT/synthesis_exchange.json.
+with a slow copy into shared memory are read by `layoutcheck trace --advise`; the proven edit takes the copy's
+place, and both kernels are compared and timed. Writes OUT/synthesis_exchange.json.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
-import re
 import statistics
 import subprocess
 import sys
@@ -29,6 +27,7 @@ from layoutcheck.fixes.code import dtype_code, layout_code
 from layoutcheck.machine.arch import WARP
 from layoutcheck.machine.dtypes import dtype
 from layoutcheck.synthesis.exchange import Exchange
+from layoutcheck.tracing import Script, advised, traced
 from tests.synthesis.test_exchange import TYPES
 from tests.synthesis.triton_pairs import PAIRS, layout_tv
 
@@ -144,8 +143,8 @@ SLOW = {
 }  # fmt: skip
 
 
-def slow_program(case: str, advised: str = "") -> str:
-    """A kernel that copies tile after tile; with `advised` those statements in the place of its copy."""
+def slow_program(case: str) -> str:
+    """A kernel that copies tile after tile."""
     kind, text, layout, atom, split = SLOW[case]
     fast, name = 1 if text.endswith(",1)") else 0, dtype_code(dtype(kind))
     stride = (
@@ -158,10 +157,6 @@ def slow_program(case: str, advised: str = "") -> str:
         "cute.arch.cp_async_commit_group()\ncute.arch.cp_async_wait_group(0)"
     )
     allocation = f"dst = allocator.allocate_tensor({name}, {layout}, byte_alignment=128)"
-    if advised:
-        before, _, after = advised.partition("\n\n")
-        allocation, copy = (before, after) if after else (allocation, before)
-        copy = f"src = tiles[None, None, k]\n{copy}"
     return f"""import cutlass
 from cutlass import cute
 
@@ -196,7 +191,7 @@ def launch(src: cute.Tensor, out: cute.Tensor, stream, keep: cutlass.Int32):
 
 
 def advice(case: str, folder: Path) -> tuple[str, str]:
-    """What `layoutcheck trace --advise` prints for the kernel: the line, and the statements."""
+    """What `layoutcheck trace --advise` says of the kernel, and the kernel with the edit that it proves."""
     kind, text, *_ = SLOW[case]
     name = dtype_code(dtype(kind)).partition(".")[2]
     strides = (
@@ -215,16 +210,11 @@ if __name__ == "__main__":
 """
     file = folder / f"slow{list(SLOW).index(case)}.py"
     file.write_text(slow_program(case) + tail, encoding="utf-8")
-    asked = [sys.executable, "-m", "layoutcheck", "trace", "--advise", "--arch", "sm_90a", str(file)]
-    done = subprocess.run(
-        asked, capture_output=True, text=True, env=os.environ | {"COLUMNS": "100"}, check=False
-    )
-    told = done.stdout.partition("\nadvice: ")[2].partition("\nadvice: ")[0]
-    if "cute.copy(" not in told:
-        raise RuntimeError(f"no advice: {done.stdout[-1500:]} {done.stderr[-1500:]}")
-    groups = re.split(r"(?m)^(?!    ).*\n", told)
-    statements = [textwrap.dedent(group).strip() for group in groups if group.strip()]
-    return " ".join(told.partition("\n  in place")[0].split()), "\n\n".join(statements)
+    script = Script(str(file), launch=False, arch="sm_90a")
+    [found] = advised(traced(script), script)
+    if found.written is None:
+        raise RuntimeError(f"no advice: {found.why}")
+    return found.best.title, found.written.files.after[str(file.resolve())]
 
 
 def run_advice(folder: Path) -> list[dict[str, Any]]:
@@ -240,13 +230,13 @@ def run_advice(folder: Path) -> list[dict[str, Any]]:
     rows = []
     stream = CUstream(torch.cuda.current_stream().cuda_stream)
     for n, (case, (kind, text, *_)) in enumerate(SLOW.items()):
-        said, statements = advice(case, folder)
+        said, mended = advice(case, folder)
         bits = {16: torch.int16, 32: torch.int32}[dtype(kind).bits]
         src = torch.randint(0, 30000, (1 << 18, 1024), device="cuda").to(bits)
         if text.startswith("(?{"):
             src = src.reshape(1024, 1 << 18).t()
-        row: dict[str, Any] = {"case": case, "advice": said, "statements": statements, "us": {}}
-        for which, code in (("given", slow_program(case)), ("advised", slow_program(case, statements))):
+        row: dict[str, Any] = {"case": case, "advice": said, "program": mended, "us": {}}
+        for which, code in (("given", slow_program(case)), ("advised", mended)):
             out = torch.zeros_like(src)
             fast = 0 if src.stride(0) == 1 else 1
             given = [
@@ -306,7 +296,7 @@ def main() -> None:
         row["as_predicted"] = equal
         print(row["exchange"], row.get("failed") or f"wrong {row['wrong']}", row["predicted"], row["counted"])
     for row in advised:
-        print({k: v for k, v in row.items() if k != "statements"})
+        print({k: v for k, v in row.items() if k != "program"})
     write(
         {**head("benchmarks.synthesis_exchange", "torch"), "exchanges": rows, "advised": advised},
         given.out / "synthesis_exchange.json",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 import subprocess
 import sys
 import time
@@ -29,26 +30,30 @@ from layoutcheck.gate import Gate
 from layoutcheck.judge import judge_traced
 from layoutcheck.order import check_module
 from layoutcheck.order.memory_map import MemoryMap, memory_maps
+from layoutcheck.patching.advice import written
 from layoutcheck.patching.causes import causes
+from layoutcheck.patching.located import located
 from layoutcheck.patching.ordering import STRATEGY as SYNCHRONISE
 from layoutcheck.patching.predicates import STRATEGY as GUARD
-from layoutcheck.patching.repair import repair
+from layoutcheck.patching.repair import repair, searched
 from layoutcheck.patching.repaired import Repaired
 from layoutcheck.patching.sketches import labelled
+from layoutcheck.patching.state import State
 from layoutcheck.provenance import check_products
 from layoutcheck.reports.advice import Advised
 from layoutcheck.reports.trace import SHOWN, JudgedTrace
 from layoutcheck.settings import find as find_settings
 from layoutcheck.settings import order_seconds, wants_lowered, wants_order
 from layoutcheck.sources.mlir import without_locations
-from layoutcheck.sources.traced import OrderReport, Trace, distinct
+from layoutcheck.sources.traced import Distinct, OrderReport, Trace, distinct
 from layoutcheck.sources.traced_module import TracedModule
-from layoutcheck.synthesis.optimum import ENOUGH, optimum
+from layoutcheck.synthesis.optimum import ENOUGH, Optimum, optima
 
 if TYPE_CHECKING:
     from layoutcheck.gpu.confirmation import Confirmation
 
 _EDITED_SECONDS, _EDITED_TIMES = 60.0, 10  # a trace with an edit: so long, or as many times the first one's
+MOST_ADVISED = 5  # copies whose best way is written into the program: each is a trace
 _ORDER_SECONDS = 5.0  # processor seconds for the order of a kernel, at every edit that is tried
 
 
@@ -243,15 +248,46 @@ def judge(trace: Trace) -> JudgedTrace:
     return JudgedTrace(trace, reports, causes(reports))
 
 
-def advised(judged: JudgedTrace) -> list[Advised]:
-    """The copies that cost `ENOUGH` times their optimum or more, dearest first, each with the replacement."""
+def advised(judged: JudgedTrace, script: Script | None = None) -> list[Advised]:
+    """The copies that cost `ENOUGH` times their optimum or more, dearest first.
+
+    The best way is written into the `script` and traced with it, for the first `MOST_ADVISED`.
+    """
     found = []
     for one, report in judged.reports:
         copy = None if report is None or report.verdict not in ("legal", "slow") else report.copy
-        best = None if copy is None else optimum(copy)
-        if best is not None and best.ratio >= ENOUGH:
-            found.append(Advised(one, best))
-    return sorted(found, key=lambda one: -one.best.ratio)
+        ways = [] if copy is None else [best for best in optima(copy) if best.ratio >= ENOUGH]
+        if ways:
+            found.append((one, ways))
+    found.sort(key=lambda pair: -pair[1][0].ratio)
+    untried = "only the file of a script is edited" if script is None else "others come first"
+    told = [Advised(one, ways[0], why=untried) for one, ways in found]
+    if script is not None and found:
+        told[:MOST_ADVISED] = _written(judged.trace, script, found[:MOST_ADVISED])
+    return told
+
+
+def _written(
+    trace: Trace, script: Script, found: Sequence[tuple[Distinct, Sequence[Optimum]]]
+) -> Iterator[Advised]:
+    """Each with the way that the script was traced with."""
+    looked = _looked(script, True, True, _ORDER_SECONDS)
+    with contextlib.ExitStack() as stack:
+        lowering = stack.enter_context(looked.lowering())
+
+        def again(path: str, cwd: str | None) -> Trace:
+            nonlocal lowering
+            if lowering is not None and lowering.problem:
+                lowering = stack.enter_context(looked.lowering())
+            return script.trace(lowering, path=path, cwd=cwd, quiet=True)
+
+        trace = located(trace)
+        search, texts = searched(script.path, trace, again)
+        state = State(trace)
+        for one, ways in found:
+            where = one.first.where
+            made, why = written(search, state, texts, (os.path.realpath(where.file), where.line), ways)
+            yield Advised(one, ways[0], made, why)
 
 
 def status(judged: JudgedTrace, strict: bool, gate: Gate) -> int:

@@ -109,7 +109,7 @@ def trace(
     if advise:
         from layoutcheck.reports.advice import render as render_advice
 
-        sink.put(render_advice(tracing.advised(found), sink.style))
+        sink.put(render_advice(tracing.advised(found, None if module else what), sink.style))
     return tracing.status(found, strict, asked)
 
 

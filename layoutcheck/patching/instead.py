@@ -15,27 +15,35 @@ from dataclasses import replace
 from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.check import Fix
 from layoutcheck.copies.copy import Copy
-from layoutcheck.fixes.code import atom_code, dtype_code
+from layoutcheck.fixes.code import atom_code, dtype_code, folded
 from layoutcheck.patching.edit import Candidate, Edit, indent_of, span_of
 from layoutcheck.patching.program import Program, Site, name_of
 
 
 def in_its_place(program: Program, fix: Fix, site: Site) -> Iterator[Candidate]:
     """The copy's statement written anew; nothing where its tiles or its thread have no name."""
+    tiling = fix.copies[0].tiling
+    if not fix.copies[0].needs_map:
+        edits = instead(program, site, fix.code, None if tiling is None else len(tiling.src.layout.modes))
+        yield from (edits,) if edits else ()
+
+
+def instead(program: Program, site: Site, text: str, rank: int | None) -> Candidate:
+    """The statements `text` in place of the copy's, for tiles of `rank` modes; None: for its operands."""
     source = program.sources[site.path]
     statements = (node for node in ast.walk(source.tree) if isinstance(node, ast.Expr))
     statement = next((node for node in statements if node.value is site.node), None)
-    names = _operands(program, site) if fix.copies[0].tiling is None else _names(program, site)
+    names = _operands(program, site) if rank is None else _names(program, site, rank)
     indent = None if statement is None else indent_of(source, statement)
-    if statement is None or indent is None or names is None or fix.copies[0].needs_map:
-        return
-    tree = ast.parse(fix.code)
+    if statement is None or indent is None or names is None:
+        return ()
+    tree = ast.parse(text)
     taken = {node.id for node in ast.walk(source.tree) if isinstance(node, ast.Name)}
     made = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     names |= {name: ast.Name(f"{name}_{_free(name, taken)}") for name in made & taken}
-    code = ast.unparse(_Renamed(names).visit(tree))
+    code = folded(ast.unparse(_Renamed(names).visit(tree)))
     start, end = span_of(source, statement)
-    yield (Edit(site.path, start, end, textwrap.indent(code, indent).lstrip()),)
+    return (Edit(site.path, start, end, textwrap.indent(code, indent).lstrip()),)
 
 
 def before_recast(program: Program, site: Site, copy: Copy) -> Iterator[Candidate]:
@@ -75,12 +83,18 @@ def _operands(program: Program, site: Site) -> dict[str, ast.expr] | None:
     return {role: start.node for role, start in found.items() if start is not None}
 
 
-def _names(program: Program, site: Site) -> dict[str, ast.expr] | None:
-    """What the code's names are in the program."""
+def _names(program: Program, site: Site, rank: int) -> dict[str, ast.expr] | None:
+    """What the code's names are in the program, for tiles of `rank` modes."""
     found: dict[str, ast.expr] = {}
     for role in ("src", "dst"):
         start = program.argument(site, role)
         cut = None if start is None else program.definition(start)
+        picked: tuple[ast.expr, ...] = ()
+        if cut is not None and isinstance(cut.node, ast.Subscript):
+            at = _picked(cut.node, rank)
+            if at is None:
+                return None
+            picked, cut = at, program.definition(Site(cut.path, cut.node.value, cut.function))
         if cut is None or not isinstance(cut.node, ast.Call) or cut.function is not site.function:
             return None
         if name_of(cut.node) not in ("partition_S", "partition_D") or len(cut.node.args) != 1:
@@ -90,8 +104,20 @@ def _names(program: Program, site: Site) -> dict[str, ast.expr] | None:
             return None
         if name_of(own.node) not in ("get_slice", "get_thread_slice"):
             return None
-        found |= {role: cut.node.args[0], "tidx": own.node.args[0]}
+        tile = cut.node.args[0]
+        if picked:
+            whole: list[ast.expr] = [ast.Constant(None)] * rank
+            tile = ast.Subscript(tile, ast.Tuple([*whole, *picked], ast.Load()), ast.Load())
+        found |= {role: tile, "tidx": own.node.args[0]}
     return found
+
+
+def _picked(view: ast.Subscript, rank: int) -> tuple[ast.expr, ...] | None:
+    """What is picked behind a thread's part of a tile; None if a part of that is picked, too."""
+    index = view.slice.elts if isinstance(view.slice, ast.Tuple) else [view.slice]
+    own, behind = index[: rank + 1], index[rank + 1 :]
+    all_of_it = all(isinstance(one, ast.Constant) and one.value is None for one in own)
+    return tuple(behind) if len(own) == rank + 1 and all_of_it else None
 
 
 def _free(name: str, taken: set[str]) -> int:

@@ -50,15 +50,10 @@ def repair(
     what gets slow stays, as the fix was asked for. `confirm` runs the repaired copies of every edit. Files
     written after `since`, when the trace began in seconds of `time.time`, are left alone.
     """
-    main = Path(script).resolve()
-    project = project_of(main)
     trace = located(trace)
-    texts, locked = _sources(trace, main, project, since)
+    search, texts = searched(script, trace, retrace, since)
+    search = replace(search, by=by, confirm=confirm)
     found = Repaired(dict(texts), texts)
-    given = Path(script).absolute()  # a link runs as one
-    run = given if given.is_relative_to(project) else main
-    late = time.monotonic() + MOST_SECONDS
-    search = Search(project, run, retrace, by, confirm, locked, late)
     state = _copies(search, State(trace), found, progress, since)
     state, products = _products(search, state, found, progress) if by is None else (state, [])
     state, refused = _ordered(search, state, found, by, progress)
@@ -69,7 +64,7 @@ def repair(
     found.sketches = [one for one in found.sketches if _still(found, one.where) & bad] + products
     if by in (None, ordering.STRATEGY):
         found.sketches += _unordered(trace, state, found, refused)
-    for file in locked:
+    for file in search.locked:
         found.before.pop(file, None)
         found.after.pop(file, None)
     found.uncompiled = [] if found.sketches else whole.uncompiled(state.trace)
@@ -80,6 +75,19 @@ def repair(
     if search.late:
         found.unseen.append(f"timeout: after {MOST_SECONDS:,.0f} s no further edit was tried")
     return found
+
+
+def searched(
+    script: str, trace: Trace, retrace: Retrace, since: float = math.inf
+) -> tuple[Search, dict[str, str]]:
+    """What traces edits of a script with the trace of it, whose places are real files; and the texts."""
+    main = Path(script).resolve()
+    project = project_of(main)
+    texts, locked = _sources(trace, main, project, since)
+    given = Path(script).absolute()  # a link runs as one
+    run = given if given.is_relative_to(project) else main
+    late = time.monotonic() + MOST_SECONDS
+    return Search(project, run, retrace, None, None, locked, late), texts
 
 
 def _sources(trace: Trace, main: Path, project: Path, since: float) -> tuple[dict[str, str], dict[str, str]]:

@@ -1,4 +1,4 @@
-"""`trace --advise`: the copies that cost a multiple of their optimum, each with what to put in its place."""
+"""`trace --advise`: the copies that cost a multiple of their optimum, each with the edit that is proven."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from layoutcheck.patching.advice import Written
 from layoutcheck.reports.style import Style
 from layoutcheck.reports.trace import subject
 from layoutcheck.sources.traced import Distinct
@@ -13,10 +14,15 @@ from layoutcheck.synthesis.optimum import ENOUGH, Optimum
 
 
 class Advised(NamedTuple):
-    """A copy of a trace, and the best way from its source to its destination."""
+    """A copy of a trace, the best way from its source to its destination, and the way that the program took.
+
+    `why` none was written into it, where `written` is None.
+    """
 
     one: Distinct
     best: Optimum
+    written: Written | None = None
+    why: str = ""
 
 
 def render(found: Sequence[Advised], style: Style) -> str:
@@ -27,18 +33,22 @@ def render(found: Sequence[Advised], style: Style) -> str:
             "optimum or more, among those whose tiles are known\n"
         )
     lines = [""]
-    for one, best in found:
+    for advised in found:
+        one, best, written = advised.one, advised.best, advised.written
         said = (
             f"advice: {subject(one)}: {best.cycles:,.0f} predicted cycles a tile, {best.ratio:.1f} times the "
             f"optimum, {best.least:,.0f}: {best.title}"
         )
         lines += textwrap.wrap(said, style.width, subsequent_indent="  ", break_on_hyphens=False)
-        if best.allocation:
-            said = "  in place of the shared tile's allocation; its other copies must take the new layout:"
-            lines += textwrap.wrap(said, style.width, subsequent_indent="  ", drop_whitespace=True)
-            lines += [f"    {line}" for line in best.allocation.splitlines()]
-        said = "  in place of the copy (src and dst are its tiles, tidx is the thread):"
-        lines += textwrap.wrap(said, style.width, subsequent_indent="  ")
-        lines += [f"    {line}" for line in best.code.splitlines()]
-        lines.append("")
+        if written is None:
+            said = f"  not written: {advised.why}"
+            lines += [*textwrap.wrap(said, style.width, subsequent_indent="  "), ""]
+            continue
+        said = "  proven: traced with this edit, "
+        if written.best is not best:
+            said += f"{written.best.title}, "
+        said += f"the program has these copies, {written.cycles:,.0f} cycles by their "
+        said += "partitions, and nothing in it is worse"
+        lines += textwrap.wrap(said, style.width, subsequent_indent="  ", break_on_hyphens=False)
+        lines += [*written.files.diff().splitlines(), ""]
     return "\n".join(lines)

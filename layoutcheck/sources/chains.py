@@ -8,6 +8,7 @@ no origin.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -16,8 +17,8 @@ from typing import TypeAlias
 import numpy as np
 
 from layoutcheck.algebra.composition import composition
-from layoutcheck.algebra.integers import Dynamic
-from layoutcheck.algebra.inttuple import flatten
+from layoutcheck.algebra.integers import Dynamic, divisor
+from layoutcheck.algebra.inttuple import flatten, wrap
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.modes import make_layout
 from layoutcheck.algebra.simplify import coalesce
@@ -154,7 +155,7 @@ def whole(found: Origin, view: Memref, side: str) -> tuple[Memref, Memref]:
     tensor = replace(
         found.tensor,
         layout=make_layout(*modes),
-        align_bytes=view.align_bytes if sliced else found.tensor.align_bytes,
+        align_bytes=max(view.proved_align_bytes, _part_align(found)) if sliced else found.tensor.align_bytes,
     )
     try:
         made = partition(found.tiled, side, tensor)
@@ -176,6 +177,20 @@ def whole(found: Origin, view: Memref, side: str) -> tuple[Memref, Memref]:
     if len(view.layout) == 2:  # cute.copy makes one mode of all that follow V
         grouped = make_layout(v_mode(grouped), make_layout(*rest_modes(grouped).modes))
     return tensor, replace(view, layout=grouped, swizzle=tensor.swizzle)
+
+
+def _part_align(found: Origin) -> int:
+    """What the address of every part of the tensor is a multiple of: its own, and the steps to the parts."""
+    tensor, tiler = found.tensor, found.tiled.tiler
+    bits = tensor.proved_align_bytes * 8
+    for i, mode in enumerate(tensor.layout.modes):
+        if i + 1 in found.kept:
+            continue
+        strides = flatten(wrap(mode.stride))
+        tile = size(tiler[i]) if i < len(tiler) and len(strides) == 1 else 1
+        for stride in strides:
+            bits = math.gcd(bits, divisor(stride) * tile * tensor.dtype.bits)
+    return max(1, (bits & -bits) // 8)
 
 
 def _first_tile(mode: Layout, tile: Layout) -> Layout:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from layoutcheck.algebra.inttuple import flatten, is_static, product
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.analysis import Analysis
+from layoutcheck.atoms.cp_async import CpAsync
 from layoutcheck.copies.atom import ThreadAtom
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.opaque import OtherOperand
@@ -25,7 +26,7 @@ from layoutcheck.fixes.code import allocation_code, folded, layout_code
 from layoutcheck.machine.arch import WARP, parse_arch
 from layoutcheck.machine.cost import predicted_time
 from layoutcheck.synthesis.candidates import writers
-from layoutcheck.synthesis.copies import Step, complete, judged, steps_of
+from layoutcheck.synthesis.copies import Step, complete, counted_again, judged, steps_of
 from layoutcheck.synthesis.moves import Move
 from layoutcheck.synthesis.program import statements
 from layoutcheck.synthesis.search import Found, Space, search
@@ -45,7 +46,7 @@ class Optimum(NamedTuple):
     """What a copy costs a block, and the best way that was found.
 
     `cycles` are predicted for the copy; `keeps` says that the shared tile stays as it is; `steps` are the
-    copies of what was `found`, each judged.
+    copies of what was `found`, each judged; `waits` that the program does not wait for cp.async by itself.
     """
 
     cycles: float
@@ -53,11 +54,18 @@ class Optimum(NamedTuple):
     found: Found
     steps: list[Step]
     wanted: Wanted
+    waits: bool
 
     @property
     def least(self) -> float:
         """Predicted for the best."""
         return self.found.cycles
+
+    @property
+    def recounted(self) -> float | None:
+        """Predicted for the best by its copies' partitions, where `least` is by the deals of the search."""
+        counts = counted_again(self.found, self.wanted)
+        return None if counts is None else predicted_time(counts).cycles
 
     @property
     def ratio(self) -> float:
@@ -87,16 +95,21 @@ class Optimum(NamedTuple):
     @property
     def code(self) -> str:
         """Statements in place of the copy: `src` and `dst` are its tiles, `tidx` the thread."""
-        return statements(self.found, self.steps, self.wanted, True)
+        return statements(self.found, self.steps, self.wanted, self.waits)
 
 
 def optimum(copy: Copy) -> Optimum | None:
     """The best way for a copy of whole tiles; None for others, and where nothing better works."""
+    return next(iter(optima(copy)), None)
+
+
+def optima(copy: Copy) -> list[Optimum]:
+    """The best way, then the best that keeps the shared tile, where that is another."""
     wanted = _wanted(copy)
     given = None if wanted is None else _given(copy)
     now = None if wanted is None or given is None else _cycles(copy, wanted)
     if wanted is None or given is None or now is None:
-        return None
+        return []
     moves = writers(wanted)
     free = [
         one
@@ -104,16 +117,17 @@ def optimum(copy: Copy) -> Optimum | None:
         if one.fast == given.fast
         and one.size <= max(given.size, math.prod(wanted.tile) * wanted.element_bytes)
     ]
-    best: Optimum | None = None
+    waits = not isinstance(copy.atom, CpAsync)
+    best: list[Optimum] = []
     for some, keeps in (([given], True), (free, False)):
-        enough = now if best is None else best.least / WORTH
+        enough = best[0].least / WORTH if best else now
         for found in search(Space(some, moves, [], []), 1, wanted.arch.smem_per_block_bytes).found:
             if found.cycles >= enough:
                 break
             answer = judged(found, wanted)
             if not answer.refusal:
                 steps = [step for move in answer.steps for step in move]
-                best = Optimum(now, keeps, found, steps, wanted)
+                best.insert(0, Optimum(now, keeps, found, steps, wanted, waits))
                 break
     return best
 
@@ -136,7 +150,7 @@ def kept(copy: Copy) -> Iterator[Optimum]:
     for found in search(Space([given], moves, [], []), 1, wanted.arch.smem_per_block_bytes).found:
         [steps] = steps_of(found, wanted)
         if complete(steps):
-            yield Optimum(math.inf, True, found, steps, wanted)
+            yield Optimum(math.inf, True, found, steps, wanted, False)
 
 
 def _wide(moves: list[Threads]) -> list[Threads]:

@@ -1,0 +1,150 @@
+"""The best way for a copy, written into the traced program: kept if the edited program shows what it should.
+
+The compiler must have the copies that were judged, from and to the same tiles, which by their partitions take
+fewer cycles; no other copy may be worse, no accesses out of order, and nothing may fail that did not.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from layoutcheck.copies.changes import SIDES
+from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.opaque import OtherOperand
+from layoutcheck.fixes import code
+from layoutcheck.patching.arguments import with_keyword
+from layoutcheck.patching.edit import Candidate, Edit, apart, apply
+from layoutcheck.patching.instead import instead
+from layoutcheck.patching.program import Program, Site, name_of
+from layoutcheck.patching.repaired import Repaired
+from layoutcheck.patching.search import Search, short
+from layoutcheck.patching.state import RANKS, Edited, Place, State
+from layoutcheck.synthesis.optimum import WORTH, Optimum
+
+UNNAMED = "its tiles or its thread have no names where the copy stands"
+ALLOCATION = "the allocation of the shared tile was not found"
+
+
+class Written(NamedTuple):
+    """The way that was written, the files with it, and the predicted cycles of the traced copies."""
+
+    best: Optimum
+    files: Repaired
+    cycles: float
+
+
+def written(
+    search: Search, state: State, texts: Mapping[str, str], place: Place, ways: Sequence[Optimum]
+) -> tuple[Written | None, str]:
+    """The first of the ways for the copy at a place that is proven in the program; else why none is."""
+    program = Program(texts)
+    site = program.copy_at(*place)
+    if site is None:
+        return None, "no copy is called in this line of the program"
+    refused = ""
+    for best in ways:
+        edits = _edits(program, site, best)
+        if isinstance(edits, str):
+            refused = refused or edits
+            continue
+        if not search.may(edits):
+            held = [search.locked[edit.path] for edit in edits if edit.path in search.locked]
+            refused = refused or (held[0] if held else "there was no time to try it")
+            continue
+        changed = apply(dict(texts), edits)
+        edited = Edited(dict(texts), state, changed, State(search.trace(changed)))
+        cycles, why = best.recounted, _objection(edited, place, best)
+        if not why and (cycles is None or cycles > best.cycles / WORTH):
+            why = f"counted again, it takes {best.cycles if cycles is None else cycles:,.0f} cycles"
+        if not why and cycles is not None:
+            return Written(best, Repaired(dict(texts), changed), cycles), ""
+        refused = refused or f"{best.title}: {why}"
+    return None, refused
+
+
+def _edits(program: Program, site: Site, best: Optimum) -> Candidate | str:
+    """The copy's statement written anew, and the allocation of its tile; or why not."""
+    edits = instead(program, site, best.code, len(best.wanted.tile))
+    if not edits:
+        return UNNAMED
+    if best.keeps:
+        return edits
+    moved = _allocated(program, site, best)
+    return (*edits, *moved) if moved and apart((*edits, *moved)) else ALLOCATION
+
+
+def _allocated(program: Program, site: Site, best: Optimum) -> Candidate:
+    """The shared tile's allocation with another layout, alignment and swizzle; nothing if it is not found."""
+    start, shared = program.argument(site, "dst"), best.found.shared
+    assert shared is not None
+    for place in program.reached(start) if start is not None else ():
+        if isinstance(place.node, ast.Call) and name_of(place.node) == "allocate_tensor":
+            break
+    else:
+        return ()
+    assert isinstance(place.node, ast.Call)
+    source, call = program.sources[place.path], place.node
+    keywords = {keyword.arg for keyword in call.keywords}
+    wanted = [("layout", code.layout_code(shared.layout), 1), ("byte_alignment", str(shared.align), 2)]
+    if shared.swizzle is not None:
+        wanted.append(("swizzle", code.swizzle_code(shared.swizzle), 3))
+    elif "swizzle" in keywords or len(call.args) > 3:
+        wanted.append(("swizzle", "None", 3))
+    found: list[Edit] = []
+    for name, text, position in wanted:
+        found += next(iter(with_keyword(source, call, name, text, position)), ())
+    return _joined(found)
+
+
+def _joined(edits: Sequence[Edit]) -> Candidate:
+    """Insertions at one place as one."""
+    found: dict[tuple[str, int, int], Edit] = {}
+    for edit in edits:
+        key = edit.path, edit.start, edit.end
+        old = found.get(key)
+        found[key] = edit if old is None else Edit(*key, old.new + edit.new)
+    return tuple(found.values())
+
+
+def _objection(edited: Edited, place: Place, best: Optimum) -> str:
+    """What the edited program does not show as it should; "" where it does."""
+    if why := edited.objection():
+        return why
+    if harmed := edited.harmed():
+        return f"{short(harmed[0])} is worse"
+    there = set(_lines(edited, place))
+    rank = max((edited.after.ranks[one] for one in there), default=None)
+    if rank is None or rank > RANKS["slow"]:
+        return "the copy is " + next((name for name, one in RANKS.items() if one == rank), "gone")
+    at = (one.copy for one in edited.after.trace.copies if (one.where.file, one.where.line) in there)
+    seen = [copy for copy in at if copy is not None]
+    for step in best.steps:
+        if step.role != "turn" and not any(_same(step.copy, copy) for copy in seen):
+            return f"the compiler does not have the {step.role} that was judged"
+    return ""
+
+
+def _same(judged: Copy, traced: Copy) -> bool:
+    """Whether both have the same atom, threads and values, and whole tiles in memory."""
+    if judged.atom != traced.atom or judged.tiling is None or traced.tiling is None:
+        return False
+    if judged.tiling.tiled != traced.tiling.tiled:
+        return False
+    for side in SIDES:
+        a, b = judged.tiling.side(side), traced.tiling.side(side)
+        if isinstance(a, OtherOperand) or isinstance(b, OtherOperand):
+            return False
+        if (a.space, a.dtype) != (b.space, b.dtype):
+            return False
+        if a.space != "rmem" and (a.layout, a.swizzle) != (b.layout, b.swizzle):
+            return False
+    return True
+
+
+def _lines(edited: Edited, place: Place) -> Iterator[Place]:
+    """The places of copies in the lines that a place became."""
+    for line in edited.lines(*place):
+        if (place[0], line) in edited.after.ranks:
+            yield place[0], line

@@ -1,0 +1,110 @@
+"""`trace --advise`: the best way is written into the program, and shown if the edited program proves it."""
+
+from __future__ import annotations
+
+import pytest
+
+from layoutcheck.reports.advice import Advised, render
+from layoutcheck.reports.style import Style
+from layoutcheck.tracing import Script, advised, traced
+
+pytest.importorskip("cutlass", reason="needs nvidia-cutlass-dsl, which traces the edited programs")
+
+PROGRAM = """import cutlass
+from cutlass import cute
+from cutlass.cute.nvgpu import cpasync
+from cutlass.cute.runtime import make_fake_stream, make_fake_tensor
+
+
+@cute.jit
+def load(atom, src: cute.Tensor, dst: cute.Tensor):
+    cute.copy(atom, src, dst)  # helper
+
+
+@cute.kernel
+def kernel(given: cute.Tensor, turned: cute.Tensor, out: cute.Tensor):
+    tidx, _, _ = cute.arch.thread_idx()
+    tiles = cute.local_tile(given, (64, 32), (0, None))
+    allocator = cutlass.memory.SmemAllocator()
+    smem = allocator.allocate_tensor(
+        cutlass.BFloat16, cute.make_layout((64, 32, 2), stride=(32, 1, 2048)), byte_alignment=128
+    )
+    atom = cute.make_copy_atom(cpasync.CopyG2SOp(), cutlass.BFloat16, num_bits_per_copy=32)
+    tiled = cute.make_tiled_copy_tv(
+        atom, cute.make_layout((32, 4), stride=(1, 32)), cute.make_layout((1, 2), stride=(0, 1))
+    )
+    fill = tiled.get_slice(tidx)
+    from_tiles = fill.partition_S(tiles)
+    to_smem = fill.partition_D(smem)
+    cute.copy(tiled, from_tiles[None, None, None, 1], to_smem[None, None, None, 0])  # staged
+    cute.arch.cp_async_commit_group()
+    cute.arch.cp_async_wait_group(0)
+    columns = cute.local_tile(turned, (64, 32), (0, 0))
+    rows = allocator.allocate_tensor(
+        cutlass.BFloat16, cute.make_layout((64, 32), stride=(32, 1)), byte_alignment=128
+    )
+    by_element = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), cutlass.BFloat16, num_bits_per_copy=16)
+    single = cute.make_tiled_copy_tv(by_element, cute.make_layout((64, 2)), cute.make_layout((1, 1)))
+    one = single.get_slice(tidx)
+    cute.copy(by_element, one.partition_S(columns), one.partition_D(rows))  # turned
+    others = allocator.allocate_tensor(
+        cutlass.BFloat16, cute.make_layout((64, 32), stride=(32, 1)), byte_alignment=128
+    )
+    load(by_element, one.partition_S(tiles[None, None, 0]), one.partition_D(others))
+    cute.arch.sync_threads()
+    written = cute.local_tile(out, (64, 32), (0, 0))
+    for i in cutlass.range_constexpr(16):
+        at = tidx + i * 128
+        written[at] = smem[None, None, 0][at] + rows[at] + others[at]
+
+
+@cute.jit
+def launch(given: cute.Tensor, turned: cute.Tensor, out: cute.Tensor, stream):
+    kernel(given, turned, out).launch(grid=(1, 1, 1), block=(128, 1, 1), stream=stream)
+
+
+shape = cute.sym_int32(), cute.sym_int32()
+pitch = cute.sym_int64(divisibility=8)
+tensors = [
+    make_fake_tensor(cutlass.BFloat16, shape, stride, assumed_align=16)
+    for stride in ((pitch, 1), (1, pitch), (pitch, 1))
+]
+cute.compile(launch, *tensors, make_fake_stream())
+"""
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Advised]:
+    """The advice for each copy, by the comment behind it."""
+    file = tmp_path_factory.mktemp("advice") / "program.py"
+    file.write_text(PROGRAM, encoding="utf-8")
+    script = Script(str(file), launch=False, arch="sm_90a")
+    lines = PROGRAM.splitlines()
+    told = advised(traced(script), script)
+    return {lines[one.one.first.where.line - 1].partition("  # ")[2]: one for one in told}
+
+
+def test_a_view_of_one_stage_is_filled_by_wide_copies_of_that_stage(found: dict[str, Advised]) -> None:
+    """The program waits by itself: no other wait is written."""
+    written = found["staged"].written
+    assert written is not None and written.best.title == "cp.async 128 bits"
+    # 64 x 32 of 2 bytes by 16 bytes and 32 lanes.
+    assert (written.best.found.counts.instructions, round(written.cycles, 1)) == (8, written.best.least)
+    [text] = written.files.after.values()
+    assert "partition_S(tiles[None, None, 1])" in text
+    assert "partition_D(smem[None, None, 0])" in text and text.count("cp_async_wait_group(0)") == 1
+
+
+def test_another_layout_is_written_into_the_allocation(found: dict[str, Advised]) -> None:
+    written = found["turned"].written
+    assert written is not None and not written.best.keeps
+    [text] = written.files.after.values()
+    assert "byte_alignment=1024, swizzle=cute.make_swizzle(" in text
+    assert text.count("cute.basic_copy(") == 1 and "# turned" in text
+
+
+def test_what_has_no_names_in_its_place_is_not_written(found: dict[str, Advised]) -> None:
+    assert found["helper"].written is None
+    said = render(list(found.values()), Style())
+    assert "not written: its tiles or its thread have no names where the copy stands" in said
+    assert said.count("proven: traced with this edit") == 2
