@@ -236,6 +236,39 @@ UPPER = (
 )
 
 
+@pytest.mark.parametrize("segment", [0, 1])
+def test_descriptors_of_the_tensor_cores_with_a_version(segment: int) -> None:
+    """Every field at its bits (PTX ISA); with segments of K, whose bits are not told, nothing is known."""
+    fields = {"version": (3, 46), "base": (5, 49), "mode": (1, 52), "swizzle": (2, 61)}
+    body = [f'%{name}8 = "arith.trunci"(%c{value}) : (i32) -> {"i1" if name == "mode" else "i8"}'
+            for name, (value, _) in fields.items()]  # fmt: skip
+    body.append(f'%segment8 = "arith.trunci"(%c{segment}) : (i32) -> i1')
+    body.append(
+        '%d = "nvvm.tcgen05_mma_smem_desc_v2"'
+        "(%tid, %c16, %c31, %version8, %base8, %mode8, %segment8, %swizzle8)"
+        " : (i32, i32, i32, i8, i8, i1, i1, i8) -> i64"
+    )
+    wanted = {"start": (tid, 0), "leading": (16, 16), "stride": (31, 32), **fields}
+    for number, (name, (_, shift)) in enumerate(wanted.items()):
+        mask = 63 if shift < 46 else 1 if name == "mode" else 7
+        body.append(f"""%by{name} = "arith.constant"() <{{value = {shift} : i64}}> : () -> i64
+          %only{name} = "arith.constant"() <{{value = {mask} : i64}}> : () -> i64
+          %s{name} = "arith.shrui"(%d, %by{name}) : (i64, i64) -> i64
+          %m{name} = "arith.andi"(%s{name}, %only{name}) : (i64, i64) -> i64
+          %t{name} = "arith.trunci"(%m{name}) : (i64) -> i32
+          {load(f"%t{name}", f"cute.copy#{number}", f"%x{name}")}""")
+    text = kernel("\n".join(body))
+    found = [op(text, f"cute.copy#{number}") for number in range(len(wanted))]
+    if segment:
+        assert {one.kind for one in found} == {"blocked"}
+        assert found[0].reasons == ("a descriptor with segments of K is not evaluated",)
+        return
+    assert [one.kind for one in found] == ["static"] * len(found)
+    assert [elements(one)[0] for one in found] == [
+        np.broadcast_to(value, THREADS).tolist() for value, _ in wanted.values()
+    ]
+
+
 def test_the_upper_half_of_a_product_written_in_ptx() -> None:
     """`mul.hi` of quack's division by a number that is not known before the launch."""
     body = f"""{binary("%a", "shli", "%tid", "%c12")}

@@ -24,6 +24,7 @@ _UPPER_HALF = re.compile(r'\A"mul\.hi\.([us])(?:32|64) \$0, \$1, \$2;"\Z')
 # PTX ISA, shl and shr: amounts of the width and more give 0, as in BINARY's.
 _SHIFT = re.compile(r'\A"(shl\.b|shr\.u)(?:32|64) \$0, \$1, \$2;"\Z')
 
+EXTENDED = "nvvm.tcgen05_mma_smem_desc_v2"
 _PEER = re.compile(r'\A"mapa\.shared::cluster\.u32 \$0, \$1, \$2;"\Z')
 
 
@@ -149,19 +150,30 @@ def _funnel(steps: Steps, op: Operation) -> Step:
 
 
 def _matrix_descriptor(steps: Steps, op: Operation) -> Step:
-    """The shared memory descriptor of tcgen05: PTX ISA, "Shared memory descriptor"; bits 46 to 48 are 1."""
+    """The shared memory descriptor of tcgen05: PTX ISA, "Shared memory descriptor".
+
+    Bits 46 to 48 are 1, or what the extended operation is given. It also says where segments of K begin, at
+    bits that are not documented: with one that is not 0 the descriptor is not known.
+    """
     values, provenance = steps.machine.values, steps.machine.provenance
     slots, out = [steps.slots[v] for v in op.operands], steps.slots[op.results[0]]
-    fields = ((0x3FFF, 0), (0x3FFF, 16), (0x3FFF, 32), (7, 49), (1, 52), (7, 61))
+    fields = [(0x3FFF, 0), (0x3FFF, 16), (0x3FFF, 32), (7, 49), (1, 52), (7, 61)]
+    fixed: int = 1 << 46
+    if op.name == EXTENDED:
+        fields[3:3], fields[6:6], fixed = [(7, 46)], [(0, 0)], 0
+    unknown = steps.assume(op, "blocked", "a descriptor with segments of K is not evaluated")
 
     def run() -> None:
-        found: Any = 1 << 46
+        found: Any = fixed
+        bits = 0
         for slot, (mask, shift) in zip(slots, fields, strict=True):
-            found = found | (number(values[slot]) & mask) << shift
-        values[out] = wrap(found, 64)
-        provenance[out] = 0
-        for slot in slots:
-            provenance[out] |= provenance[slot]
+            value = number(values[slot])
+            if not mask and np.any(value):
+                unknown()
+                return
+            found = found | (value & mask) << shift
+            bits |= provenance[slot]
+        values[out], provenance[out] = wrap(found, 64), bits
 
     return run
 
@@ -174,10 +186,10 @@ MAKERS: dict[str, Callable[[Steps, Operation], Step]] = {
     **dict.fromkeys(("arith.select", "llvm.select"), _select),
     **dict.fromkeys(
         ("llvm.ptrtoint", "llvm.inttoptr", "vector.shape_cast", "builtin.unrealized_conversion_cast",
-         "vector.broadcast", "vector.splat", "llvm.freeze", "nvvm.readfirstlane"), _pass),
+         "vector.broadcast", "vector.splat", "llvm.freeze", "nvvm.readfirstlane", "cuda.cast"), _pass),
     **dict.fromkeys(("math.ctpop", "math.ctlz", "math.cttz", "llvm.intr.ctpop"), _count_bits),
     **dict.fromkeys(("arith.mului_extended", "arith.mulsi_extended"), _extended),
     "llvm.inline_asm": _inline_asm,
-    "nvvm.tcgen05.mma_smem_desc": _matrix_descriptor,
+    **dict.fromkeys(("nvvm.tcgen05.mma_smem_desc", EXTENDED), _matrix_descriptor),
     **dict.fromkeys(("llvm.intr.fshl", "llvm.intr.fshr"), _funnel),
 }  # fmt: skip
