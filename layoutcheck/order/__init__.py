@@ -21,7 +21,7 @@ from layoutcheck.dsl.lowered.arguments import Numbers
 from layoutcheck.dsl.lowered.calls import numbers_of
 from layoutcheck.dsl.lowered.instructions import tma_transfers
 from layoutcheck.errors import InputError
-from layoutcheck.order.between import between_blocks
+from layoutcheck.order.between import TITLE, between_blocks
 from layoutcheck.order.boxes import outside_boxes
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.called import called
@@ -97,9 +97,7 @@ def _kernel(
     replays = Replays(Teller(module), tma_transfers(module.text), budget)
     late, assumed = "", set[str]()
     try:
-        between = between_blocks(kernel, replays.teller, budget)
-        replays.unchecked |= between.unchecked
-        replays.tell(between.problems)
+        _between(kernel, replays)
         if _within(kernel):
             replays.unchecked |= set(_never(kernel))
             _all_runs(kernel, module, replays, assumed)
@@ -115,6 +113,18 @@ def _kernel(
         tuple(sorted(replays.unchecked)), threads, size, replays.events,
         trips=tuple(sorted(set(replays.trips))),
     )  # fmt: skip
+
+
+def _between(kernel: WatchedKernel, replays: Replays) -> None:
+    """Global memory between blocks, within a part of the time. Raises OutOfTime."""
+    try:
+        between = between_blocks(kernel, replays.teller, Budget(replays.budget.left() / 4))
+    except OutOfTime:
+        replays.budget.check()
+        replays.unchecked.add(f"{TITLE}: it takes too long")
+        return
+    replays.unchecked |= between.unchecked
+    replays.tell(between.problems)
 
 
 def _all_runs(kernel: WatchedKernel, module: TracedModule, replays: Replays, assumed: set[str]) -> None:
@@ -154,7 +164,7 @@ def _notes(kernel: WatchedKernel, replays: Replays, calls: Calls) -> None:
     """What takes more evaluations or replays, and is told as notes only; while there is time."""
     found = kernel.meanings.values()
     with contextlib.suppress(OutOfTime, *SURPRISES, ArithmeticError):
-        if any(meaning.box for meaning in found):
+        if any(len(meaning.box) > 1 for meaning in found):
             block = kernel.watch(budget=replays.budget)
             replays.tell(outside_boxes(kernel, block, calls, replays.budget), launched=True)
         scopes = kernel.launch.cluster != (1, 1, 1) and any(meaning.facts.get("scope") for meaning in found)

@@ -14,13 +14,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
-from layoutcheck.atoms.tma.descriptor import Descriptor
-from layoutcheck.atoms.tma.words import decode
-from layoutcheck.dsl.lowered import spaces
 from layoutcheck.dsl.lowered.arguments import INTEGER, Numbers
-from layoutcheck.errors import InputError
 from layoutcheck.order.budget import Budget
 from layoutcheck.order.events import WatchedKernel
 from layoutcheck.order.problems import Party, Problem
@@ -46,12 +41,11 @@ def outside_boxes(
 
 
 def _told(kernel: WatchedKernel, block: Watched) -> list[Problem]:
-    maps = tensor_maps(kernel.given[1]) if kernel.given else {}
     tiles: dict[Operation, dict[int, list[Problem | None]]] = {}  # by turn of the outermost loop
     for event in block.events:
         op = event.meaning.op
-        if op is not None and event.meaning.box and len(event.turns) > 1:
-            tiles.setdefault(op, {}).setdefault(event.turns[0], []).append(_outside(event, block, maps))
+        if op is not None and len(event.meaning.box) > 1 and len(event.turns) > 1:
+            tiles.setdefault(op, {}).setdefault(event.turns[0], []).append(_outside(event, block))
     first = (_first(turns) for turns in tiles.values())
     return [problem for problem in first if problem is not None]
 
@@ -62,14 +56,14 @@ def _first(turns: Mapping[int, Sequence[Problem | None]]) -> Problem | None:
     return outside[0] if len(outside) < len(turns) and outside else None
 
 
-def _outside(event: Event, block: Watched, maps: Mapping[int, Descriptor | None]) -> Problem | None:
+def _outside(event: Event, block: Watched) -> Problem | None:
     """A box that lies wholly outside of a mode."""
     if not event.box or event.doubt or event.guarded:
         return None
     threads = block.launch.threads
     thread = int(lanes_of(event, threads).argmax())
     place, *at = (int(for_all(value, threads)[thread]) for value in event.box)
-    one = maps.get(place)
+    one = block.maps.get(place)
     if one is None or one.corners is not None or len(one.dims) != len(at):
         return None
     for low, box, extent in zip(at, one.box, one.dims, strict=True):
@@ -77,18 +71,3 @@ def _outside(event: Event, block: Watched, maps: Mapping[int, Descriptor | None]
             facts: dict[str, int | str] = {"coordinate": low, "box": box, "extent": extent}
             return Problem(KIND, Party(event, 0, thread), None, facts=facts)
     return None
-
-
-def tensor_maps(given: Any) -> dict[int, Descriptor | None]:
-    """The tensor maps among a kernel's arguments, by the address that the kernel sees each at."""
-    found: dict[int, Descriptor | None] = {}
-    for i, (value, _) in enumerate(given):
-        while isinstance(value, tuple) and len(value) == 1:
-            value = value[0]
-        if isinstance(value, tuple) and len(value) == 16 and all(isinstance(x, int) for x in value):
-            words, place = [x & ((1 << 64) - 1) for x in value], spaces.passed_at(i)
-            try:
-                found[place] = decode(words)
-            except InputError:
-                found[place] = None
-    return found

@@ -36,6 +36,7 @@ from layoutcheck.order import accumulators, loads
 from layoutcheck.order.budget import Budget
 from layoutcheck.order.contents import INPUT, Contents, given, stored, words_of
 from layoutcheck.order.meaning import Meaning, describe
+from layoutcheck.order.tensor_maps import tensor_maps
 from layoutcheck.order.tokens import settle
 from layoutcheck.order.watched import Event, Watched, for_all
 from layoutcheck.sources.mlir import Operation
@@ -125,7 +126,7 @@ class WatchedKernel:
         ]
         machine, run = prepare(self.operation, launch, roots, recorded=lambda _op: "")
         machine.reasons.taken = INPUT if contents is not None else frozenset()
-        watched = Watched(launch, token=token)
+        watched = Watched(launch, token=token, maps=tensor_maps(self.given[1]) if self.given else {})
         run.consecutive = True
         run.tick = (budget or Budget()).check
         run.most_turns = dict.fromkeys(self.tiles(), tiles)

@@ -19,7 +19,7 @@ from layoutcheck.order.problems import Party, Problem, Undecided
 from layoutcheck.order.replay import Warp, World
 from layoutcheck.order.shadow import Access
 from layoutcheck.order.waiting import Groups
-from layoutcheck.order.watched import Event
+from layoutcheck.order.watched import Event, for_all
 
 
 class AsyncCopies:
@@ -106,7 +106,7 @@ class AsyncCopies:
         world, facts = self.world, event.meaning.facts
         for lane in self._issuing(warp, index, event, lanes):
             thread = warp.first + lane
-            size = self._size(event, thread)
+            size = self._size(warp, event, thread)
             self.globally.load(warp, index, thread)
             destination = world.place(event.number_of(0, thread), event.meaning.space, warp.block)
             place = world.place(event.number_of(1, thread), space_of(event.meaning.operands[1]), warp.block)
@@ -172,19 +172,29 @@ class AsyncCopies:
             self.world.tell(Problem("copied-by-many", None, party, [], {"lanes": len(chosen)}))
         return chosen
 
-    def _size(self, event: Event, thread: int) -> int:
+    def _size(self, warp: Warp, event: Event, thread: int) -> int:
         facts = event.meaning.facts
         if event.meaning.kind == "bulk_load" and event.meaning.size:
             return event.meaning.size
         if facts.get("tensor"):
             found = self.world.transfers.get(event.meaning.site)
             if found is None:
-                raise Undecided("the bytes of this TMA copy are not known", event)
+                return self._box_bytes(warp, event, thread)
             size, parts = found
             if facts.get("multicast"):  # each block brings its part of the tile to all
                 size //= parts or max(1, (event.number_of(2, thread) & 0xFFFF).bit_count())
             return size
         return event.number_of(-2, thread)
+
+    def _box_bytes(self, warp: Warp, event: Event, thread: int) -> int:
+        """What a TMA copy that is one instruction moves: a box of its tensor map. Raises Undecided."""
+        map_ = None
+        if event.box:
+            place = int(for_all(event.box[0], self.world.threads)[thread])
+            map_ = self.world.blocks[warp.block].maps.get(place)
+        if map_ is None:
+            raise Undecided("the bytes of this TMA copy are not known", event)
+        return map_.box_bytes
 
     def store(self, warp: Warp, index: int, event: Event, lanes: int) -> bool:
         """A bulk or TMA store: the source is read by the asynchronous proxy."""
@@ -193,7 +203,7 @@ class AsyncCopies:
             thread = warp.first + lane
             groups = self.bulk.setdefault(warp.number, {}).setdefault(lane, Groups())
             groups.pending = True
-            size = self._size(event, thread)
+            size = self._size(warp, event, thread)
             place = world.place(event.number_of(0, thread), event.meaning.space, warp.block)
             if place is None:
                 continue
@@ -228,7 +238,7 @@ class AsyncCopies:
         world = self.world
         for lane in self._issuing(warp, index, event, lanes):
             thread = warp.first + lane
-            size = self._size(event, thread)
+            size = self._size(warp, event, thread)
             to = world.place(event.number_of(0, thread), event.meaning.space, warp.block)
             bar = world.place(event.number_of(1, thread), space_of(event.meaning.operands[1]), warp.block)
             source = event.number_of(-1, thread) & (spaces.SHARED_BYTES - 1)

@@ -238,7 +238,9 @@ def _bulk(op: Operation) -> Meaning | None:
         )  # fmt: skip
     if name in TENSOR_STORES:
         reduce = {"tensor": "yes"}
-        return Meaning("bulk_store", [op.operands[1]], space_of(op.operands[1]), facts=reduce)
+        return Meaning(
+            "bulk_store", [op.operands[1]], space_of(op.operands[1]), facts=reduce, box=list(op.operands[:1])
+        )
     if name == "nvvm.cp.async.bulk.shared.cluster.global":  # to, from, mbarrier, bytes, multicast, hint
         masks = list(op.operands[4 : 4 + sizes[4]]) if len(sizes) > 4 else []
         facts = {"multicast": "yes" if masks else ""}

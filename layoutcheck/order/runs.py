@@ -14,11 +14,15 @@ from dataclasses import dataclass, replace
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.contents import Contents, followed
 from layoutcheck.order.events import MOST_TILES, WatchedKernel
-from layoutcheck.order.trips import MOST_TURNS, ending, persistent, variations
+from layoutcheck.order.trips import MOST_TURNS, ending, persistent, trips, variations, with_integers
 from layoutcheck.order.watched import Watched
 
 # Another version's operations may have other shapes than those of the modelled one.
 SURPRISES = (IndexError, KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
+MANY_EVENTS, FEW_TURNS = (
+    10_000,
+    16,
+)  # of blocks with more events integers, which may count turns, are made few
 SEARCH_SECONDS = 3.0  # of processor time, for a grid
 
 
@@ -74,7 +78,10 @@ class Run:
 def runs(kernel: WatchedKernel, budget: Budget) -> Iterator[Run]:
     """All runs, the usual ones first. Raises OutOfTime."""
     usual = Cluster(kernel, 0, budget)
-    yield from (found := list(_of(usual, True)))
+    found = list(_of(usual, True))
+    if with_integers(kernel) and sum(len(block.events) for block in found[0].blocks) > MANY_EVENTS:
+        found = _shorter(usual) or found
+    yield from found
     if kernel.tokens:
         yield from _of(replace(usual, token=1), True)
     with contextlib.suppress(*SURPRISES, ArithmeticError):
@@ -88,6 +95,18 @@ def runs(kernel: WatchedKernel, budget: Budget) -> Iterator[Run]:
         for smaller in persistent(kernel, found[0].blocks[0], budget):
             for run in _varied(replace(usual, kernel=smaller)):
                 yield replace(run, alike=False)
+
+
+def _shorter(usual: Cluster) -> list[Run]:
+    """The same with small integers, where loads are then still in loops that turn again; else nothing."""
+    with contextlib.suppress(*SURPRISES, ArithmeticError):
+        fewer = usual.kernel.with_numbers(None, FEW_TURNS)
+        if (
+            fewer is not None
+            and trips((found := list(_of(replace(usual, kernel=fewer), True)))[0].blocks) > 1
+        ):
+            return found
+    return []
 
 
 def _ending(usual: Cluster, blocks: list[Watched]) -> WatchedKernel | None:

@@ -21,12 +21,20 @@ from layoutcheck.order.watched import Watched
 from layoutcheck.sources.mlir import Operation
 
 EXTENT = 1024  # of every dynamic mode, where a turn's share of it is measured
+LARGE_EXTENT = (
+    1 << 20
+)  # the same where a turn takes more: the tensor is promised to be a multiple of all blocks' tiles
 _TURNING = ("bulk_load", "cp_async")
 _MOST_STAGES = 8
 MOST_TURNS = 20  # of a loop over tiles: what drifts by one arrival in each phase goes wrong within them
 _TRIALS = 6  # of grids
 _SHARE = 4  # turns of a loop that goes on by the size of the grid: two stages, used twice
 _TRIED = 3  # smaller grids
+
+
+def with_integers(kernel: WatchedKernel) -> bool:
+    """Whether the kernel is given integers, which the host may have from anywhere."""
+    return any(kind in ("i32", "i64") for kind in kernel.types)
 
 
 def trips(blocks: list[Watched]) -> int:
@@ -52,20 +60,23 @@ def variations(kernel: WatchedKernel, block: Watched, budget: Budget) -> Iterato
 
     Raises OutOfTime.
     """
-    integers = any(kind in ("i32", "i64") for kind in kernel.types)
+    integers = with_integers(kernel)
     if not integers and not any("?" in kind for kind in kernel.types):
         return
-    equal = kernel.with_numbers(EXTENT, EXTENT)
-    if equal is None:
-        return
-    turns = trips([equal.watch(block.launch.index, block.token, budget)])
+    for extent in (EXTENT, LARGE_EXTENT):
+        equal = kernel.with_numbers(extent, extent)
+        if equal is None:
+            return
+        turns = trips([equal.watch(block.launch.index, block.token, budget)])
+        if turns != 1:
+            break
     if turns < 2:
         return
-    share = max(1, EXTENT // turns)
+    share = max(1, extent // turns)
     first, *others = (share * count for count in wanted(stages(kernel, block)))
     yield first, first
     if integers:
-        yield EXTENT, 0
+        yield extent, 0
     if share > 1:
         yield share // 2, share // 2
     yield from zip(others, others, strict=True)

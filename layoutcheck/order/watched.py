@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from layoutcheck.atoms.tma.descriptor import Descriptor
 from layoutcheck.copies.offsets import IntArray
 from layoutcheck.dsl.lowered.machine import Launch
 from layoutcheck.dsl.lowered.record import Mask, Number
@@ -40,7 +42,7 @@ class Event:
     words: tuple[Number | None, ...] = ()  # it stores them, or is taken to load them: see `contents`
     based: Rests = frozenset()  # what these words rest on
     gathers: bool = False  # the doubt is only of what a cp.async reads, and not of where it goes
-    box: tuple[Number, ...] = ()  # the tensor map of a TMA load, and its coordinates
+    box: tuple[Number, ...] = ()  # the tensor map of a TMA copy, and a load's coordinates
 
     def number_of(self, operand: int, thread: int) -> int:
         """The number of an operand for one thread."""
@@ -81,6 +83,9 @@ class Watched:
     cut: frozenset[Operation] = frozenset()
     deciding: list[Event] = field(default_factory=list)  # loads of what branches and addresses rest on
     reasons: Reasons = field(default_factory=Reasons)
+    maps: Mapping[int, Descriptor | None] = field(
+        default_factory=dict
+    )  # the kernel's tensor maps, by address
 
 
 def for_all(value: Number, threads: int) -> IntArray:

@@ -23,9 +23,9 @@ from layoutcheck.dsl.lowered.record import Mask
 from layoutcheck.errors import InputError
 from layoutcheck.operands import check_operands, multiplies, rearranges
 from layoutcheck.order import MOST_BLOCKS, Undecided
-from layoutcheck.order.boxes import tensor_maps
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.events import WatchedKernel, kernels
+from layoutcheck.order.tensor_maps import tensor_maps
 from layoutcheck.provenance.contract import judge
 from layoutcheck.provenance.follow import follow, products_of
 from layoutcheck.provenance.instances import OTHERS, USUAL, Instance, unequal

@@ -32,6 +32,7 @@ from layoutcheck.dsl.lowered.needed import NUMBER, Needed, fast_part
 from layoutcheck.dsl.lowered.operations import Operations
 from layoutcheck.dsl.lowered.record import Recorded
 from layoutcheck.dsl.lowered.spaces import passed_at
+from layoutcheck.dsl.lowered.steps.maps import MAP_TYPE
 from layoutcheck.dsl.lowered.tensors import Tensor, by_object, sizes, static_tensor
 from layoutcheck.dsl.lowered.types import parse_type
 from layoutcheck.dsl.lowered.values import Reasons, Value, number
@@ -163,7 +164,8 @@ def run_kernel(kernel: Operation, machine: Machine, run: Flow, launch: Launched 
         bit = 0 if pointer or static_tensor(cute) is not None else bit
         if given is not None:
             machine.values[slot], machine.provenance[slot] = given[i][0], bit
-            if parse_type(argument.type).kind == "pointer" and isinstance(given[i][0], tuple):
+            by_value = parse_type(argument.type).kind == "pointer" or argument.type == MAP_TYPE
+            if by_value and isinstance(given[i][0], tuple):
                 machine.values[slot] = passed_at(i)
         else:
             machine.values[slot] = instantiate(parse_type(argument.type), cute, i)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
+from layoutcheck.dsl.lowered.steps.maps import ENCODED
 from layoutcheck.dsl.lowered.types import GENERIC, parse_type
 from layoutcheck.sources.mlir import Block, Operation, Value
 
@@ -25,6 +26,7 @@ CARRIERS = frozenset(
     )
 )  # fmt: skip
 SOURCES = frozenset(("llvm.load", "nvvm.ldmatrix"))
+_READERS = ("llvm.load", ENCODED)  # what takes numbers out of registers in memory
 _TRANSPARENT = frozenset(
     ("llvm.getelementptr", "llvm.bitcast", "llvm.addrspacecast", "llvm.ptrtoint", "llvm.inttoptr",
      "arith.andi", "arith.xori", "arith.ori", "arith.addi", "arith.extui", "arith.trunci")
@@ -101,12 +103,12 @@ class Needed:
         self._keep(op)
         for operand in op.operands:
             self._mark(operand, NUMBER if op.name in SOURCES else level)
-        if op.name == "llvm.load" and level == NUMBER:
-            base = self.base(op.operands[0])
-            if base is None:
-                self._want_all()
-            elif isinstance(base, Operation):
-                self._want(base)
+        if op.name in _READERS and level == NUMBER:
+            for base in [self.base(v) for v in op.operands if parse_type(v.type).kind == "pointer"]:
+                if base is None:
+                    self._want_all()
+                elif isinstance(base, Operation):
+                    self._want(base)
 
     def _region_result(self, op: Operation, index: int, level: int) -> None:
         self._keep(op)

@@ -12,7 +12,7 @@ import numpy as np
 from layoutcheck.digits import is_number
 from layoutcheck.dsl.lowered.integers import BINARY
 from layoutcheck.dsl.lowered.machine import Machine, Step
-from layoutcheck.dsl.lowered.steps import Steps, aggregates, arithmetic, floats, lanes, pointers
+from layoutcheck.dsl.lowered.steps import Steps, aggregates, arithmetic, floats, lanes, maps, pointers
 from layoutcheck.dsl.lowered.types import Type, parse_type
 from layoutcheck.dsl.lowered.values import Value, wrap
 from layoutcheck.sources.mlir import Operation, integer, integers
@@ -32,7 +32,7 @@ WAITS = frozenset(
     ("nvvm.mbarrier.try_wait.parity.timelimit", "nvvm.mbarrier.wait.parity", "nvvm.mbarrier.test.wait",
      "nvvm.mbarrier.try_wait", "nvvm.mbarrier.try_wait.parity", "nvvm.mbarrier.test.wait.parity")
 )  # fmt: skip
-_MAKERS = {**arithmetic.MAKERS, **aggregates.MAKERS, **lanes.MAKERS, **pointers.MAKERS}
+_MAKERS = {**arithmetic.MAKERS, **aggregates.MAKERS, **lanes.MAKERS, **maps.MAKERS, **pointers.MAKERS}
 
 
 class Operations(Steps):

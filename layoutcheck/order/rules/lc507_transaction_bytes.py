@@ -40,6 +40,11 @@ def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
             f"while {facts['missing_bytes']} bytes of copies are still under way ({line(places[1])}). Missing: the bytes of all copies of a "
             "phase in what is announced."
         )
+    if int(facts["bytes"]) < 0:
+        return f"{line(places[0])} announces fewer bytes than the copies bring", (
+            f"The copies bring {-int(facts['bytes'])} bytes more than {line(places[0])} announces: {does(places[1])}, and the phase "
+            "ends before all bytes are there, or never. Missing: the bytes of all copies of a phase in what is announced."
+        )
     return f"{line(places[0])} announces bytes that no copy brings", (
         f"{facts['bytes']} bytes are announced and never copied ({line(places[0])}): {does(places[1])} and never continues; {facts['warps']} warps of the block wait."
     )
