@@ -146,7 +146,15 @@ def run_large_ring(source: cute.Tensor, target: cute.Tensor, how: Constexpr):
     )
 
 
+@cute.jit
+def on_the_host(data: cute.Tensor):
+    for i in range(cute.size(data)):
+        data[i] = data[i] + 1
+
+
 if __name__ == "__main__":
+    memory = cutlass.AddressSpace.generic
+    cute.compile(on_the_host, make_fake_compact_tensor(Int32, (4,), memspace=memory))
     for how in range(len(TOLD["tiles"]) + 1):
         rows = cute.sym_int64()
         given = [make_fake_compact_tensor(Float16, (rows, COLUMNS), stride_order=(1, 0)) for _ in range(2)]
