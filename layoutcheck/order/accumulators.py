@@ -15,10 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.dsl.lowered.needed import CARRIERS
 from layoutcheck.order.meaning import Meaning
 from layoutcheck.sources.mlir import Block, Operation, Value
 
-PASSING = ("llvm.extractvalue", "llvm.insertvalue", "llvm.bitcast", "builtin.unrealized_conversion_cast")
+PASSING = CARRIERS  # what hands registers on is no use of them
 _NOTHING = ("llvm.mlir.undef", "llvm.mlir.poison", "llvm.mlir.zero", "llvm.mlir.constant", "arith.constant")
 _POINTERS = ("llvm.getelementptr", "llvm.bitcast", "llvm.addrspacecast")
 
