@@ -26,7 +26,7 @@ from layoutcheck.dsl.lowered.memory import Memory
 from layoutcheck.dsl.lowered.operations import Operations
 from layoutcheck.dsl.lowered.record import Number
 from layoutcheck.dsl.lowered.types import Type, parse_type
-from layoutcheck.dsl.lowered.values import Value, flat, number
+from layoutcheck.dsl.lowered.values import Value, flat, number, wrap
 from layoutcheck.sources.mlir import Operation, integer
 
 _MASK = (1 << 64) - 1
@@ -76,14 +76,13 @@ def named(text: str) -> int:
 
 
 def bytes_at(space: str, address: Number, size: int) -> Number:
-    """The `size` random bytes (8 at most) at an address, as one number."""
+    """The `size` random bytes (8 at most) at an address, as one number, signed if it has 64 bits."""
     whole, place = spaces.in_object(space, address)
     found: Any = 0
     for k in range(size):
         byte = mixed(named(space), whole, place + k) & 255
         found = found | (byte << (8 * k))
-    made: Number = found
-    return made
+    return wrap(found, 64)
 
 
 def leaves(kind: Type) -> Iterator[Type]:

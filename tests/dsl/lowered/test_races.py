@@ -180,6 +180,9 @@ def test_random_bytes_follow_from_their_address_alone() -> None:
         assert (np.asarray(bytes_at("gmem", places + k, 1)) == (word >> (8 * k)) & 255).all()
     assert np.unique(word).size == 32 and (word != np.asarray(bytes_at("smem", THREAD * 4, 4))).any()
     assert mixed(1, 2) != mixed(2, 1) and mixed(3) == mixed(3)
+    places = range(0, 256, 8)  # eight bytes of one place: the number that threads of many places have
+    assert [bytes_at("smem", place, 8) for place in places] == bytes_at("smem", np.array(places), 8).tolist()
+    assert any(bytes_at("smem", place, 8) < 0 for place in places)
 
 
 def test_the_script_is_named(trace: Trace) -> None:
