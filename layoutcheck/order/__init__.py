@@ -16,8 +16,9 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
+from layoutcheck.copies.cluster import MOST_BLOCKS
 from layoutcheck.dsl.lowered import argument_types
-from layoutcheck.dsl.lowered.arguments import Numbers
+from layoutcheck.dsl.lowered.arguments import INTEGER, Numbers
 from layoutcheck.dsl.lowered.calls import numbers_of
 from layoutcheck.dsl.lowered.instructions import tma_transfers
 from layoutcheck.errors import InputError
@@ -40,7 +41,6 @@ from layoutcheck.sources.traced_module import TracedModule
 
 Calls: TypeAlias = "tuple[Numbers | None, ...]"
 _MODULE = '"gpu.module"'  # what kernels are in; a function of the host alone has none
-MOST_BLOCKS = 16  # of a cluster: the most that a GPU has
 TRIPS_SECONDS = 2.0  # of processor time, after which no further trip count is tried
 CALLED_SECONDS = 2.0  # the same for the program's calls
 
@@ -88,8 +88,8 @@ def _kernel(
 ) -> OrderReport:
     """The order in a kernel; `alone`: no other kernel of the module writes what the calls' tensors hold."""
     name, arch = module.kernel, module.arch
-    cluster = kernel.launch.cluster
-    size = cluster[0] * cluster[1] * cluster[2]
+    kernel = _in_clusters(kernel, calls)
+    size = math.prod(kernel.launch.cluster)
     threads = kernel.launch.threads
     if size > MOST_BLOCKS:
         why = f"a cluster of {size} blocks; up to {MOST_BLOCKS} are simulated"
@@ -115,6 +115,15 @@ def _kernel(
         tuple(sorted(replays.unchecked)), threads, size, replays.events,
         trips=tuple(sorted(set(replays.trips))),
     )  # fmt: skip
+
+
+def _in_clusters(kernel: WatchedKernel, calls: Calls) -> WatchedKernel:
+    """The kernel; where an integer of the host makes its cluster too large, as in a call or of two blocks."""
+    if math.prod(kernel.launch.cluster) <= MOST_BLOCKS:
+        return kernel
+    tried = [*((call, INTEGER) for call in calls if call is not None), (None, 2)]
+    found = (kernel.with_numbers(numbers, integer) for numbers, integer in tried)
+    return next((one for one in found if one is not None), kernel)
 
 
 def _between(kernel: WatchedKernel, replays: Replays) -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from layoutcheck.order.diagnose import of_warp
 from layoutcheck.order.meaning import Meaning
 from layoutcheck.order.never_written import allocation_of
 from layoutcheck.order.problems import Party, Problem
 from layoutcheck.order.replay import World
 from layoutcheck.order.shadow import Clash
+from layoutcheck.order.watched import Event
 from layoutcheck.sources.mlir import Operation, Region
 
 
@@ -26,7 +29,13 @@ def report(world: World, clashes: Iterator[Clash], *, memory: str = "", kind: st
             parties.append(Party(world.events[index], world.block_of[index], thread, address, world.cell))
         first, second = parties
         later = first.block == second.block and first.event.number > second.event.number
-        if later and not kind and _in_sequence(first.event.meaning.op, second.event.meaning.op):
+        in_turn = first.event.turns < second.event.turns and not _by_one_warp(first.event, second.event)
+        if (
+            later
+            and not kind
+            and not in_turn
+            and _in_sequence(first.event.meaning.op, second.event.meaning.op)
+        ):
             first, second = second, first  # as the program has it, whoever came first in this run
         if not _harmless(clash, first, second):
             facts: dict[str, int | str] = {"memory": memory} if memory else {}
@@ -51,6 +60,13 @@ def _not_stored(world: World, party: Party) -> bool:
         if later.meaning.kind in _GIVING:
             return True
     return True
+
+
+def _by_one_warp(a: Event, b: Event) -> bool:
+    """Whether some warp executes both: else they are parts of two roles, whichever the program has first."""
+    if a.mask is None or b.mask is None:
+        return True
+    return bool(np.isin(np.flatnonzero(a.mask) >> 5, np.flatnonzero(b.mask) >> 5).any())
 
 
 def _in_sequence(a: Operation | None, b: Operation | None) -> bool:

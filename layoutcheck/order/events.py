@@ -14,8 +14,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from math import prod
 from typing import Any
 
+from layoutcheck.copies.cluster import MOST_BLOCKS
 from layoutcheck.dsl.lowered.arguments import Extent
 from layoutcheck.dsl.lowered.evaluate import (
     KERNELS,
@@ -62,7 +64,7 @@ class WatchedKernel:
     def with_numbers(self, extent: Extent, integer: int) -> WatchedKernel | None:
         """The kernel with other dynamic extents and integers; None where no host function launches it so."""
         given = self.launches(extent, integer).get(self.name)
-        if given is None or not all(given[0].grid):
+        if given is None or not all(given[0].grid) or prod(given[0].cluster) > MOST_BLOCKS:
             return None
         return replace(self, given=given, launch=launch_of(self.operation, given))
 

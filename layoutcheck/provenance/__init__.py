@@ -16,13 +16,14 @@ from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
 
+from layoutcheck.copies.cluster import MOST_BLOCKS
 from layoutcheck.dsl.lowered import argument_types
 from layoutcheck.dsl.lowered.evaluate import tag
 from layoutcheck.dsl.lowered.instructions import tma_transfers
 from layoutcheck.dsl.lowered.record import Mask
 from layoutcheck.errors import InputError
 from layoutcheck.operands import check_operands, multiplies, rearranges
-from layoutcheck.order import MOST_BLOCKS, Undecided
+from layoutcheck.order import Undecided
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.events import WatchedKernel, kernels
 from layoutcheck.order.tensor_maps import tensor_maps

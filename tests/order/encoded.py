@@ -4,6 +4,7 @@ turns once until its tensor is large. `how` 0 is right.
 tiles       1 a stage is loaded before all warps have read it, 2 a row less than the box is announced,
             3 a row more, 4 the stage is loaded while its store reads it
 large_ring  1 the stage is free while its store reads it
+clustered   1 another warp's words are read without a barrier; an integer of the host is the cluster's size
 """
 
 # ruff: noqa: SIM102 - what is known while tracing stands apart from what a run decides
@@ -32,6 +33,7 @@ TOLD = {
     "tiles": (("LC503", "# read", "# loaded"), ("LC507", "# announced", ""), ("LC507", "# announced", ""),
               ("LC502", "# stored", "# loaded")),
     "large_ring": (("LC502", "# stored", ""),),
+    "clustered": (("LC504", "# put", "# got"),),
 }  # fmt: skip
 
 
@@ -127,6 +129,20 @@ def large_ring(source: cute.Tensor, target: cute.Tensor, turns: Int32, how: Cons
         arch.cp_async_bulk_wait_group(0, read=True)
 
 
+@cute.kernel
+def clustered(target: cute.Tensor, how: Constexpr):
+    thread, data = arch.thread_idx()[0], buffer(THREADS)
+    data[thread] = thread  # put
+    if const_expr(how == 0):
+        arch.sync_threads()
+    target[thread] = data[THREADS - 1 - thread]  # got
+
+
+@cute.jit
+def run_clustered(target: cute.Tensor, blocks: Int32, how: Constexpr):
+    clustered(target, how).launch(grid=(blocks, 1, 1), block=(THREADS, 1, 1), cluster=(blocks, 1, 1))
+
+
 @cute.jit
 def run_tiles(source: cute.Tensor, target: cute.Tensor, turns: Int32, how: Constexpr):
     maps = [
@@ -163,3 +179,5 @@ if __name__ == "__main__":
         size = cute.sym_int64(divisibility=WORDS * BLOCKS)
         given = [make_fake_compact_tensor(Int32, (size,), assumed_align=128) for _ in range(2)]
         cute.compile(run_large_ring, *given, how)
+    for how in range(len(TOLD["clustered"]) + 1):
+        cute.compile(run_clustered, make_fake_compact_tensor(Int32, (THREADS,)), 4, how)
