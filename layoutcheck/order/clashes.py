@@ -12,6 +12,7 @@ from layoutcheck.order.never_written import allocation_of
 from layoutcheck.order.problems import Party, Problem
 from layoutcheck.order.replay import World
 from layoutcheck.order.shadow import Clash
+from layoutcheck.order.unused import unused
 from layoutcheck.order.watched import Event
 from layoutcheck.sources.mlir import Operation, Region
 
@@ -37,7 +38,7 @@ def report(world: World, clashes: Iterator[Clash], *, memory: str = "", kind: st
             and _in_sequence(first.event.meaning.op, second.event.meaning.op)
         ):
             first, second = second, first  # as the program has it, whoever came first in this run
-        if not _harmless(clash, first, second):
+        if not _harmless(clash, first, second) and not unused(world, first) and not unused(world, second):
             facts: dict[str, int | str] = {"memory": memory} if memory else {}
             told = kind or _kind(clash, first, second)
             if not kind and clash.kind == "race" and memory == "global":

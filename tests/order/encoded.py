@@ -4,6 +4,7 @@ turns once until its tensor is large. `how` 0 is right.
 tiles       1 a stage is loaded before all warps have read it, 2 a row less than the box is announced,
             3 a row more, 4 the stage is loaded while its store reads it
 large_ring  1 the stage is free while its store reads it
+one_role    1 two warps use what all threads have read, and not only the one that wrote it
 clustered   1 another warp's words are read without a barrier; an integer of the host is the cluster's size
 """
 
@@ -33,6 +34,7 @@ TOLD = {
     "tiles": (("LC503", "# read", "# loaded"), ("LC507", "# announced", ""), ("LC507", "# announced", ""),
               ("LC502", "# stored", "# loaded")),
     "large_ring": (("LC502", "# stored", ""),),
+    "one_role": (("LC504", "# put", "# read"),),
     "clustered": (("LC504", "# put", "# got"),),
 }  # fmt: skip
 
@@ -130,6 +132,23 @@ def large_ring(source: cute.Tensor, target: cute.Tensor, turns: Int32, how: Cons
 
 
 @cute.kernel
+def one_role(target: cute.Tensor, how: Constexpr):
+    thread, warp, data = arch.thread_idx()[0], arch.warp_idx(), buffer(1)
+    if thread == 0:
+        data[0] = Int32(7)  # put
+    if warp == 0:
+        arch.sync_warp()
+    value = data[0] * 2  # read
+    if warp <= how:
+        target[thread] = value
+
+
+@cute.jit
+def run_one_role(target: cute.Tensor, how: Constexpr):
+    one_role(target, how).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
+@cute.kernel
 def clustered(target: cute.Tensor, how: Constexpr):
     thread, data = arch.thread_idx()[0], buffer(THREADS)
     data[thread] = thread  # put
@@ -179,5 +198,7 @@ if __name__ == "__main__":
         size = cute.sym_int64(divisibility=WORDS * BLOCKS)
         given = [make_fake_compact_tensor(Int32, (size,), assumed_align=128) for _ in range(2)]
         cute.compile(run_large_ring, *given, how)
+    for how in range(len(TOLD["one_role"]) + 1):
+        cute.compile(run_one_role, make_fake_compact_tensor(Int32, (THREADS,)), how)
     for how in range(len(TOLD["clustered"]) + 1):
         cute.compile(run_clustered, make_fake_compact_tensor(Int32, (THREADS,)), 4, how)

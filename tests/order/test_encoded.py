@@ -59,5 +59,5 @@ def test_boxes_and_turns_that_the_numbers_of_a_kernel_hide() -> None:
     ] * 2
     assert "512 bytes more" not in seen[2][2].findings[0].message
     assert f"bring {COLUMNS * 2} bytes more" in seen[2][2].findings[0].message
-    assert [report.blocks for *_, report in seen] == [1] * 7 + [2] * 2
+    assert [report.blocks for *_, report in seen] == [1] * 9 + [2] * 2
     assert max(seen[5][2].trips) > 4  # a ring of two stages, although one turn takes 55,296 elements
