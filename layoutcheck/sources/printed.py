@@ -60,7 +60,7 @@ def _traced(
     names = ", ".join(value.name for value in op.operands)
     operation = f'"{op.name}"({names}) : ({types}) -> ()'
     frames = where_of(location) or [NOWHERE]
-    copy, problem = _copy(operation, arch)
+    copy, problem = _copy(f'"{op.name}"(%0) : ({types}) -> ()', arch)
     address_source, missing = "types", problem
     warps: tuple[int, ...] = ()
     partitioned, unmapped = None, ""
@@ -176,8 +176,9 @@ def made_in_library(where: Frame) -> bool:
     return called is not None and not any(_COPIES.search(name) for name in called)
 
 
+@lru_cache(maxsize=1024)
 def _copy(operation: str, arch: str) -> tuple[Copy | None, str]:
-    """The copy, or why there is none."""
+    """The copy, or why there is none; loops and similar kernels have copies of the same types."""
     try:
         found = copies_from_error(operation, arch)
     except InputError as error:

@@ -41,6 +41,7 @@ class Flow:
         self.full, self.fast = full, fast
         self.translate, self.tag, self.made_by, self.control = translate, tags, made_by, control
         self._translated: dict[Operation, Step] = {}
+        self._tags: dict[Any, frozenset[str]] = {}  # in a region
         self.consecutive = self.each_once = False
         self.ends_only: Collection[Operation] = ()
         self.shortened: set[Operation] = set()
@@ -95,14 +96,14 @@ class Flow:
             values[target], provenance[target] = value, bits | extra
 
     def tags_in(self, region: Any) -> frozenset[str]:
-        """The tags of everything in a region."""
-        return frozenset(
-            tag
-            for block in region.blocks
-            for top in block.operations
-            for op in top.walk()
-            if (tag := self.tag(op))
-        )
+        """The tags of everything in a region. Those of regions inside it, asked for as well, are kept."""
+        found = self._tags.get(region)
+        if found is None:
+            every = [op for block in region.blocks for op in block.operations]
+            own = {tag for op in every if (tag := self.tag(op))}
+            found = frozenset(own.union(*(self.tags_in(inner) for op in every for inner in op.regions)))
+            self._tags[region] = found
+        return found
 
     def pretend(self, action: Callable[[], None], bits: int) -> None:
         """Do what does not happen: what it meets is recorded as not reached, what it stores is undone."""

@@ -7,7 +7,8 @@ every address space, a vector as many bits as its elements together.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from layoutcheck.brackets import split
@@ -28,6 +29,8 @@ class Type:
     """`kind`: "scalar", "pointer", "vector", "array", "struct" or "other"; `parts`: an aggregate's types.
 
     `bits` is the width of a scalar and of a vector altogether; `count` the elements of a vector or array.
+    `size_bytes` are those from one such value to the next in memory, `align_bytes` its natural alignment,
+    `offsets` where the parts of a struct begin, and where the last ends.
     """
 
     kind: str
@@ -36,39 +39,31 @@ class Type:
     count: int = 0
     parts: tuple[Type, ...] = ()
     packed: bool = False
+    size_bytes: int = field(init=False, compare=False)
+    align_bytes: int = field(init=False, compare=False)
+    offsets: tuple[int, ...] = field(init=False, compare=False, default=())
 
-    @property
-    def size_bytes(self) -> int:
-        """Bytes from one such value to the next in memory."""
+    def __post_init__(self) -> None:
+        """Work out what every access asks for."""
+        size, align = 0, 1 if self.packed else max((part.align_bytes for part in self.parts), default=1)
         if self.kind in ("scalar", "vector"):
-            return -(-self.bits // 8)
-        if self.kind == "pointer":
-            return 8
-        if self.kind == "array":
-            return self.count * self.parts[0].size_bytes
-        if self.kind == "struct":
-            return _up(self.offset(len(self.parts)), self.align_bytes)
-        return 0
-
-    @property
-    def align_bytes(self) -> int:
-        """The natural alignment."""
-        if self.kind in ("scalar", "vector"):
-            return 1 << max(0, (self.size_bytes - 1).bit_length())
-        if self.kind == "pointer":
-            return 8
-        return 1 if self.packed else max((part.align_bytes for part in self.parts), default=1)
+            size = -(-self.bits // 8)
+            align = 1 << max(0, (size - 1).bit_length())
+        elif self.kind == "pointer":
+            size = align = 8
+        elif self.kind == "array":
+            size = self.count * self.parts[0].size_bytes
+        elif self.kind == "struct":
+            object.__setattr__(self, "offsets", tuple(_offsets(self.parts, self.packed)))
+            size = _up(self.offsets[-1], align)
+        object.__setattr__(self, "size_bytes", size)
+        object.__setattr__(self, "align_bytes", align)
 
     def offset(self, index: int) -> int:
         """Bytes from the start of a struct to part `index`, of an array or vector to element `index`."""
-        if self.kind != "struct":
-            return index * self.parts[0].size_bytes if self.parts else index
-        at = 0
-        for part in self.parts[:index]:
-            at = (at if self.packed else _up(at, part.align_bytes)) + part.size_bytes
-        if index < len(self.parts) and not self.packed:
-            at = _up(at, self.parts[index].align_bytes)
-        return at
+        if self.kind == "struct":
+            return self.offsets[min(index, len(self.parts))]
+        return index * self.parts[0].size_bytes if self.parts else index
 
     def part(self, index: int) -> Type:
         """The type of a part."""
@@ -106,6 +101,16 @@ def _vector(text: str) -> Type:
         count *= int(extent)
     element = parse_type(match[2])
     return Type("vector", count * element.bits, count=count, parts=(element,))
+
+
+def _offsets(parts: tuple[Type, ...], packed: bool) -> Iterator[int]:
+    """Where each part of a struct begins, and where the last ends."""
+    at = 0
+    for part in parts:
+        at = at if packed else _up(at, part.align_bytes)
+        yield at
+        at += part.size_bytes
+    yield at
 
 
 def _up(at: int, align: int) -> int:

@@ -9,6 +9,7 @@ from layoutcheck.errors import InputError
 from layoutcheck.sources.mlir.scan import closing_parenthesis
 
 _SPACE = re.compile(r"(?:[ \t\r\n]+|//[^\n]*)*")
+_TYPE_PART = re.compile(r"[<(\[{,)\n}]| loc\(")  # a bracket of a type, or what ends it
 _KEY = re.compile(r'([\w$.-]+|"[^"\\]*(?:\\.[^"\\]*)*")\s*(?:=\s*)?')
 
 
@@ -80,7 +81,7 @@ class Cursor:
         self.skip()
         if self.text.startswith("(", self.at):
             return operands, self.type_list()
-        return operands, [self.type(" loc(")]
+        return operands, [self.type()]
 
     def type_list(self) -> list[str]:
         """`(types)`."""
@@ -96,18 +97,17 @@ class Cursor:
         self.at = end
         return found
 
-    def type(self, *stops: str) -> str:
+    def type(self) -> str:
         """A type up to the end of the line or what may follow it."""
         text, start = self.text, self.at
         at = start
-        while at < len(text):
-            char = text[at]
-            if char in "<([{":
-                at = closing(text, at)
-            elif char in ",)\n}" or any(text.startswith(stop, at) for stop in stops):
+        while (match := _TYPE_PART.search(text, at)) is not None:
+            at = match.start()
+            if text[at] not in "<([{":
                 break
-            else:
-                at += 1
+            at = closing(text, at)
+        else:
+            at = len(text)
         self.at = at
         found = text[start:at].strip()
         if not found:

@@ -242,7 +242,7 @@ class _Parser(Cursor):
             self.at = match.end()
             self.expect(":")
             self.skip()
-            value = scope.define(match[0], self.type(" loc("), len(block.arguments))
+            value = scope.define(match[0], self.type(), len(block.arguments))
             if value is None:
                 raise self.error(f"{match[0][:40]} is defined twice", start=start)
             value.owner = block
