@@ -100,6 +100,12 @@ def check_format(what: str, name: str, formats: Sequence[str]) -> None:
         raise InputError(f"{what} has no format '{name[:40]}'", expected=known)
 
 
+def check_workers(workers: int) -> None:
+    """Raise InputError for a number of processes that nobody could mean."""
+    if not 0 <= workers <= 256:
+        raise InputError(f"{workers} workers is out of range", expected="1 to 256, or 0 for one a processor")
+
+
 def meant(name: str, known: Iterable[str]) -> str:
     """' (did you mean A or B?)' of at most three known names that begin like `name` or resemble it, or ''."""
     wanted, names = name.strip().lower(), list(known)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from layoutcheck import settings as reading
-from layoutcheck.errors import InputError
+from layoutcheck.errors import InputError, check_workers
 from layoutcheck.gate import Part
 from layoutcheck.lint.cache import Cache
 from layoutcheck.lint.cases import RegisteredCase, shown
@@ -62,8 +62,7 @@ def linted(
     most `timeout_s` seconds each: it is called with them before they are run, and may raise. With `part` only
     that part of programs and cases is run, and nothing is said of what none of them reached.
     """
-    if not 0 <= workers <= 256:
-        raise InputError(f"{workers} workers is out of range", expected="1 to 256, or 0 for one a processor")
+    check_workers(workers)
     settings = settings_for(paths, config, select, ignore)
     if not cache:
         settings = replace(settings, cache=None)

@@ -18,13 +18,14 @@ from layoutcheck.cells import SUFFIX
 from layoutcheck.check import Report
 from layoutcheck.copies.copy import Copy
 from layoutcheck.dsl.fake_cuda import has_gpu
+from layoutcheck.dsl.judges import Judges
 from layoutcheck.dsl.lowered import Lowered, read
 from layoutcheck.dsl.lowered.costs import LineCost, line_costs, merged
 from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.lowered.totals import KernelLines, kernel_lines
 from layoutcheck.dsl.session import DslUnavailable
 from layoutcheck.dsl.trace import Progress, check_script, trace_script
-from layoutcheck.errors import InputError
+from layoutcheck.errors import InputError, check_workers
 from layoutcheck.fixes import STRATEGIES
 from layoutcheck.gate import Gate
 from layoutcheck.judge import judge_traced
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
 
 _EDITED_SECONDS, _EDITED_TIMES = 60.0, 10  # a trace with an edit: so long, or as many times the first one's
 MOST_ADVISED = 5  # copies whose best way is written into the program: each is a trace
+_LEAST_SHARED = 4  # kernels that are judged in several processes: starting one takes about as long as two
 _ORDER_SECONDS = 5.0  # processor seconds for the order of a kernel, at every edit that is tried
 
 
@@ -78,23 +80,30 @@ class Script:
         path: str | None = None,
         cwd: str | None = None,
         quiet: bool = False,
+        judges: Judges | None = None,
     ) -> Trace:
         """Run it, or the same of another file, its output on standard error or `quiet`. Raises InputError."""
         return trace_script(
             path or self.path, self.args, launch=self.launch, arch=self.arch, timeout_s=self.timeout_s,
             output=subprocess.DEVNULL if quiet else sys.stderr, progress=progress, cwd=cwd, lowering=lowering,
+            judges=judges,
         )  # fmt: skip
 
 
-def traced(script: Script, *, lowered: bool = True, order: bool = True) -> JudgedTrace:
+def traced(script: Script, *, lowered: bool = True, order: bool = True, workers: int = 1) -> JudgedTrace:
     """Run the script and judge what it compiled. Raises InputError.
 
     `lowered` False leaves copies whose layouts cannot be followed to their types, `order` False the order of
-    accesses unchecked, as do the settings.
+    accesses unchecked, as do the settings. Kernels are judged in so many processes, 0: one a processor.
     """
+    check_workers(workers)
     looked = _looked(script, lowered, order)
-    with _shown() as progress, looked.lowering() as lowering:
-        found = _supported(script.trace(lowering, progress))
+    with contextlib.ExitStack() as stack:
+        progress, lowering = stack.enter_context(_shown()), stack.enter_context(looked.lowering())
+        judges = None
+        if lowering is not None and (workers := workers or len(os.sched_getaffinity(0))) > 1:
+            judges = stack.enter_context(Judges(lowering, workers, least=_LEAST_SHARED))
+        found = _supported(script.trace(lowering, progress, judges=judges))
     if script.launch and not has_gpu() and not found.kernels:
         note = "there is no GPU here: --no-launch traces programs that need one"
         found = replace(found, notes=(*found.notes, note))

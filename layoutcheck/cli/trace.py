@@ -54,6 +54,7 @@ def trace(
     advise: Annotated[
         bool, Option("name copies into shared memory that cost twice their optimum, and the replacement")
     ] = False,
+    workers: Annotated[int, Option("processes that judge kernels; 0 is one a processor")] = 0,
 ) -> int:
     """Run a Python script and check every copy of every kernel that it compiles, at the script's own lines.
 
@@ -71,13 +72,17 @@ def trace(
         raise InputError(f"--timeout is {timeout}", expected="1 or more seconds")
     what = tracing.Script(path, given, launch=not no_launch, arch=name, timeout_s=timeout)
     gated = strict or fail_on is not None or require_coverage is not None
+    alone = {"--memory": memory, "--lines": lines, "--banks": banks, "--fix": fix}
+    for option, used in alone.items():
+        if workers and used:
+            raise InputError(f"{option} does not use --workers", expected=f"trace {option} without it")
     if extent is not None and (not lines or extent < 1):
         raise InputError("--extent is a positive number for --lines", expected="--lines --extent 4096")
     if memory or lines:
         others = (banks, memory and lines, fix, diff, confirm, by is not None, no_lowered, no_order, advise)
         if gated or everything or any(others):
-            alone = "--memory" if memory else "--lines"
-            raise InputError(f"{alone} judges nothing", expected=f"trace {alone} by itself")
+            which = "--memory" if memory else "--lines"
+            raise InputError(f"{which} judges nothing", expected=f"trace {which} by itself")
         return _memory(what, format_, output) if memory else _lines(what, extent, format_, output)
     check_format("trace", format_, _FORMATS)
     if advise and (fix or banks or format_ != "text"):
@@ -104,7 +109,7 @@ def trace(
         check_format("--banks", format_, _TABLES)
         return _banks(what, format_, Sink(output, everything))
     sink = Sink(output, everything)
-    found = tracing.traced(what, lowered=not no_lowered, order=not no_order)
+    found = tracing.traced(what, lowered=not no_lowered, order=not no_order, workers=workers)
     _put(found, format_, sink, asked)
     if advise:
         from layoutcheck.reports.advice import render as render_advice

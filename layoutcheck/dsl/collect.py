@@ -5,16 +5,17 @@ from __future__ import annotations
 import hashlib
 import re
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from operator import itemgetter
 from typing import Any
 
+from layoutcheck.dsl.judges import Here, Judges
 from layoutcheck.dsl.lowered.calls import Call
-from layoutcheck.dsl.lowered.resolve import Lowering
+from layoutcheck.dsl.lowered.refusals import Refusal
+from layoutcheck.dsl.lowered.resolve import Lowering, placed
+from layoutcheck.dsl.shared_out import Looked, look_at_all
 from layoutcheck.errors import InputError
-from layoutcheck.operands import check_operands
 from layoutcheck.sources.pasted import plain
 from layoutcheck.sources.printed import read_module, where_of
 from layoutcheck.sources.traced import (
@@ -55,7 +56,9 @@ class Collector:
         observe: Observe | None = None,
         lowering: Lowering | None = None,
         compiled: bool = True,
+        judges: Judges | None = None,
     ) -> None:
+        self.judges = judges
         self.compiled = compiled  # by the script itself; a run that launches nothing ends every build before
         self.observe = observe
         self.lowering = lowering
@@ -94,87 +97,93 @@ class Collector:
     def resolve(self, between: Callable[[], None] | None = None, deadline: float | None = None) -> None:
         """Look at each module beside its copies: operands, and what the lowering says of addresses and order.
 
-        Once all events are taken; `between` is called before each module. At the `deadline`, a time of
-        `time.monotonic`, what is left stays as it is. Where the time will not do for all of every module, the
-        order of accesses waits until the others have been looked at.
+        Once all events are taken; `between` is called now and then. After the `deadline`, a time of
+        `time.monotonic`, what is left stays as it is.
         """
         modules, self._modules = self._modules, []
-        wanting, start, spent = False, time.monotonic(), 0.0  # spent on the order of accesses
-        late: dict[_Place, TracedModule] = {}
-        for number, (module, span, digest) in enumerate(modules):
-            module = module._replace(calls=tuple(self._calls.get(digest, ())))
-            if deadline is not None and time.monotonic() > deadline and self.lowering is not None:
-                left = len(modules) - number
-                self._failures.append(
-                    TraceFailure(
-                        "timeout", f"{left} of {len(modules)} kernels were left to their types: time is up"
-                    )
-                )
-                break
-            if between is not None:
-                between()
-            operands = (
-                check_operands(module) if self.lowering is None else self.lowering.check_products(module)
-            )
-            operands = _untold(operands, self.copies[span.start : span.stop])
-            said = operands.products or operands.unchecked or operands.findings or operands.in_order
-            self._operands += [operands] if said else []
-            if self.lowering is not None:
-                mine = self.copies[span.start : span.stop]
-                wanting |= any(one.address_source == "types" for one in mine)
-                self.copies[span.start : span.stop] = self.lowering.resolve(
-                    module.text, mine, module.arch, module.calls
-                )
-                elements = self.lowering.elements(module)
-                if not any(one.refused for one in mine):
-                    self._compile(module.kernel, module.text, module.arch, span)
-                self._elements += [] if elements is None else [elements]
-                now, others = time.monotonic(), len(modules) - number - 1
-                ordering = spent / max(1, number - len(late))
-                each = (now - start - spent) / (number + 1)
-                if self.lowering.order is None:
-                    continue
-                if deadline is not None and now + ordering + each * others > deadline:
-                    late[span.start, number] = module
-                else:
-                    self._order((span.start, number), module)
-                    spent += time.monotonic() - now
-        self._late(late, deadline, between)
-        if wanting and self.lowering is not None and self.lowering.problem:
-            self._note(f"copies of unknown layouts are judged by their types: {self.lowering.problem}")
+        given = [
+            (module._replace(calls=tuple(self._calls.get(digest, ()))), self.copies[span.start : span.stop])
+            for module, span, digest in modules
+        ]
+        shared = self.judges is not None and len(given) >= self.judges.least
+        order = self.lowering is not None and self.lowering.order is not None
+        looked = Looked()
+        try:
+            look_at_all(
+                given, self.judges if self.judges is not None and shared else Here(self.lowering), looked,
+                order=order, compiled=self.compiled, between=between, deadline=deadline,
+            )  # fmt: skip
+        except BaseException:
+            deadline = None  # it was ended, and not for want of time
+            raise
+        finally:
+            self._take_looked(given, [span for _, span, _ in modules], looked, deadline is not None)
 
-    def _late(
-        self, modules: dict[_Place, TracedModule], deadline: float | None, between: Callable[[], None] | None
+    def _take_looked(
+        self,
+        modules: Sequence[tuple[TracedModule, Sequence[TracedCopy]]],
+        spans: Sequence[range],
+        looked: Looked,
+        limited: bool,
     ) -> None:
-        """The order of accesses in the modules in which it had to wait."""
-        for number, (place, module) in enumerate(modules.items()):
-            if deadline is not None and time.monotonic() > deadline:
-                left = f"{len(modules) - number} of {len(self.kernels)} kernels"
-                self._failures.append(
-                    TraceFailure("timeout", f"the order of accesses in {left} was left: time is up")
-                )
-                return
-            if between is not None:
-                between()
-            self._order(place, module)
+        """What was found of each module, in order; `limited`: what is missing was left for want of time."""
+        problems: dict[str, None] = {}
+        for number, ((module, copies), span) in enumerate(zip(modules, spans, strict=True)):
+            answer = looked.addresses.get(number)
+            if answer is None or answer.broken:
+                self._left(span, answer.broken if answer else "time is up")
+                if answer is not None:
+                    self._unjudged(module.kernel, span, answer.broken)
+                continue
+            if answer.problem and any(one.address_source == "types" for one in copies):
+                problems[answer.problem] = None
+            self.copies[span.start : span.stop] = answer.copies
+            if answer.operands is not None:
+                found = _untold(answer.operands, copies)
+                said = found.products or found.unchecked or found.findings or found.in_order
+                self._operands += [found] if said else []
+            self._elements += [] if answer.elements is None else [answer.elements]
+            if answer.refusal is not None:
+                self._refused_whole(module.kernel, answer.refusal, span)
+            ordered = looked.orders.get(number)
+            if ordered is not None and ordered.broken:
+                self._unjudged(f"the order of accesses in {module.kernel}", span, ordered.broken)
+            elif ordered is not None and ordered.order is not None:
+                self._orders[span.start, number] = ordered.order
+        lacking = len(modules) - len(looked.addresses)
+        if limited and lacking:
+            left = f"{lacking} of {len(modules)} kernels were left to their types: time is up"
+            self._failures.append(TraceFailure("timeout", left))
+        late = sum(not one.broken and number not in looked.orders for number, one in looked.addresses.items())
+        if limited and late and self.lowering is not None and self.lowering.order is not None:
+            many = f"{late} of {len(self.kernels)} kernels"
+            self._failures.append(
+                TraceFailure("timeout", f"the order of accesses in {many} was left: time is up")
+            )
+        for problem in problems:
+            self._note(f"copies of unknown layouts are judged by their types: {problem}")
 
-    def _order(self, place: _Place, module: TracedModule) -> None:
-        order = None if self.lowering is None else self.lowering.check_order(module)
-        if order is not None:
-            self._orders[place] = order
+    def _left(self, span: range, why: str) -> None:
+        """A module that was not looked at: its copies are known by their types and layouts."""
+        self.copies[span.start : span.stop] = [
+            replace(one, unbounded=one.unbounded or f"its kernel was not looked at: {why}")
+            if placed(one)
+            else one
+            for one in self.copies[span.start : span.stop]
+        ]
 
-    def _compile(self, kernel: str, text: str, arch: str, span: range) -> None:
+    def _unjudged(self, what: str, span: range, why: str) -> None:
+        where = self.copies[span.start].where if span else None
+        self._failures.append(TraceFailure("unjudged", f"{what}: {why}", where))
+
+    def _refused_whole(self, kernel: str, refusal: Refusal, span: range) -> None:
         """Note a kernel that the compiler refuses, at the copy that it fails on or at the kernel's first."""
-        assert self.lowering is not None
-        found = self.lowering.refusal(text, arch, self.compiled)
-        if found is None:
-            return
         self.copies[span.start : span.stop] = [
             replace(one, uncompiled=True) for one in self.copies[span.start : span.stop]
         ]
-        at = found.copy if found.copy is not None and found.copy < len(span) else 0
+        at = refusal.copy if refusal.copy is not None and refusal.copy < len(span) else 0
         where = self.copies[span.start + at].where if span else None
-        self._failures.append(TraceFailure("uncompiled", f"{kernel}: {found.message}", where))
+        self._failures.append(TraceFailure("uncompiled", f"{kernel}: {refusal.message}", where))
 
     def trace(self, ending: TraceFailure | None = None) -> Trace:
         """Everything seen, and how it ended."""

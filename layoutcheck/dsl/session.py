@@ -16,6 +16,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 from types import TracebackType
@@ -26,11 +27,12 @@ from layoutcheck.versions import MODELLED, warn_once
 
 Item = dict[str, Any]
 
+WITH_PARENT = "--with-parent"  # the worker ends when this process does, however that is
 START_SECONDS = 120.0  # a cold import of the DSL on a busy machine
 _HINT = "pip install 'layoutcheck[dsl]'"
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
     """Ours, with our path; what watches the builds of this process has nothing to watch there.
 
     No GPU is in sight: nothing is launched there, and CUDA does not survive the worker's forks.
@@ -56,13 +58,15 @@ class Session:
         if not hasattr(os, "fork"):
             raise DslUnavailable("the CuTe DSL runs on Linux only")
         self._folder = tempfile.TemporaryDirectory(prefix="layoutcheck-")
+        main = threading.current_thread() is threading.main_thread()
+        ending = [WITH_PARENT] if main else []  # to the kernel the thread that starts a process is its parent
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "layoutcheck.dsl.worker"],
+            [sys.executable, "-m", "layoutcheck.dsl.worker", *ending],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             cwd=self._folder.name,  # the DSL dumps its PTX there
-            env=_environment(),
+            env=environment(),
             start_new_session=True,  # so that the worker and its forks can be ended together
         )
         try:

@@ -22,6 +22,7 @@ from typing import IO, Any
 
 from layoutcheck.dsl import spool
 from layoutcheck.dsl.collect import Collector, Observe
+from layoutcheck.dsl.judges import Judges
 from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.errors import InputError
 from layoutcheck.sources.traced import Frame, Trace, TraceFailure
@@ -58,6 +59,7 @@ def trace_script(
     cwd: str | None = None,
     observe: Observe | None = None,
     lowering: Lowering | None = None,
+    judges: Judges | None = None,
     network: bool = True,
     spread: bool = False,
 ) -> Trace:
@@ -67,8 +69,9 @@ def trace_script(
     and the DSL believe in one of `arch`. `timeout_s` ends the run, and after at most a quarter more the
     judging: what was found until then is returned. `output` takes what the script
     writes; None leaves it its own. `observe` gets the text and the copies of every module, while the
-    script runs. `lowering` gives the addresses of copies whose layouts cannot be followed. `network` False
-    leaves the run none. With `spread` pytest runs tests that differ first (`spread.py`).
+    script runs. `lowering` gives the addresses of copies whose layouts cannot be followed; `judges` do that
+    in processes of their own. `network` False leaves the run none. With `spread` pytest runs different tests
+    first (`spread.py`).
     Whatever becomes of the script is in `failures`; raises InputError only where there is none to run.
     """
     if path == "-m":
@@ -78,7 +81,7 @@ def trace_script(
     command = [sys.executable, path, *args]
     return _run(
         command, launch=launch, arch=arch, timeout_s=timeout_s, output=output, network=network,
-        progress=progress, cwd=cwd, observe=observe, lowering=lowering, spread=spread,
+        progress=progress, cwd=cwd, observe=observe, lowering=lowering, judges=judges, spread=spread,
     )  # fmt: skip
 
 
@@ -178,6 +181,7 @@ def _run(
     cwd: str | None,
     observe: Observe | None = None,
     lowering: Lowering | None = None,
+    judges: Judges | None = None,
     spread: bool = False,
 ) -> Trace:
     if not hasattr(os, "fork"):
@@ -193,7 +197,7 @@ def _run(
             cwd=cwd,
             start_new_session=True,  # so that all its processes can be ended together
         )
-        collector = Collector(process.pid, observe, lowering, compiled=launch)
+        collector = Collector(process.pid, observe, lowering, compiled=launch, judges=judges)
         timed_out = False
 
         def shown() -> None:

@@ -33,6 +33,8 @@ from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 from layoutcheck.dsl.imports import uncollected
+from layoutcheck.dsl.session import WITH_PARENT
+from layoutcheck.dsl.spool import end_with_parent
 from layoutcheck.dsl.tasks import Item
 from layoutcheck.dsl.tasks.build import build
 from layoutcheck.dsl.tasks.lower import compile_module, lower
@@ -79,9 +81,9 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # whatever the DSL prints is not an answer
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    _, most = resource.getrlimit(resource.RLIMIT_AS)
-    unlimited = most == resource.RLIM_INFINITY
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES if unlimited else min(most, MEMORY_BYTES), most))
+    limit_memory()
+    if WITH_PARENT in sys.argv:
+        end_with_parent()
     try:
         with uncollected():
             import cutlass
@@ -98,6 +100,13 @@ def main() -> None:
             task = request["task"]
             for answer in forked(request["items"], task):
                 say(answers, answer)
+
+
+def limit_memory() -> None:
+    """Let this process, and what it starts, have `MEMORY_BYTES` at most."""
+    _, most = resource.getrlimit(resource.RLIMIT_AS)
+    unlimited = most == resource.RLIM_INFINITY
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES if unlimited else min(most, MEMORY_BYTES), most))
 
 
 def say(stream: Any, answer: Any) -> None:
@@ -144,6 +153,8 @@ def one_fork(items: list[Item], task: str, size: int) -> Generator[Item, None, S
     errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed below, in both processes
     pid = os.fork()
     if pid == 0:
+        if WITH_PARENT in sys.argv:
+            end_with_parent()
         os.close(inlet)
         code = 1
         try:

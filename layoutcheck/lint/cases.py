@@ -25,7 +25,12 @@ if TYPE_CHECKING:
     from layoutcheck.settings import Settings
     from layoutcheck.sources.traced import Trace
 
-_ENDS = {"timeout": "ran too long", "killed": "died", "uncompiled": "does not compile"}
+_ENDS = {
+    "timeout": "ran too long",
+    "killed": "died",
+    "uncompiled": "does not compile",
+    "unjudged": "was not judged",
+}
 _NO_MODULE = re.compile(r"[Nn]o module (?:named )?'([\w.]+)'")
 _MOST_TITLE = 200  # characters of what kept kernels from being seen
 _MOST_NAME = 60  # of the kernel that it begins with, whose name the DSL makes of its arguments

@@ -8,6 +8,7 @@ everything that it imported.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import signal
 import sys
@@ -71,7 +72,7 @@ def trace(
         if stored is not None and unchanged(stored, cache):
             runs[case] = CaseRun(case, from_lines(stored["lines"]), cached=True)
     todo = [case for case in callable_ if case not in runs]
-    threads = max(1, workers or min(len(todo) or 1, os.cpu_count() or 1))
+    slots = workers or os.cpu_count() or 1
 
     def take(case: RegisteredCase, found: Trace, seconds: float) -> None:
         runs[case] = CaseRun(case, found, seconds=seconds)
@@ -83,7 +84,7 @@ def trace(
         if progress:
             progress("trace", len(runs), len(callable_))
 
-    with _pool(todo, settings, threads) as (submit, stop):
+    with _pool(todo, settings, slots) as (submit, stop):
         waiting = {submit(case): case for case in todo}
         try:
             with _sigterm_raises():
@@ -148,22 +149,34 @@ Submit = Callable[[RegisteredCase], "Future[tuple[Trace, float]]"]
 
 
 @contextmanager
-def _pool(todo: Sequence[RegisteredCase], settings: Settings, workers: int) -> Iterator[tuple[Submit, Any]]:
-    """What runs a case, and the event that ends what runs, as an exception on the way out does."""
+def _pool(todo: Sequence[RegisteredCase], settings: Settings, slots: int) -> Iterator[tuple[Submit, Any]]:
+    """What runs a case, and the event that ends what runs, as an exception on the way out does.
+
+    At most `slots` processes work: a slot that no case takes any more is one for the judges of the others.
+    """
     programs = any(case.command for case in todo)
     context = get_context("spawn")
     stop: Any = context.Event() if programs else threading.Event()
+    workers = max(1, min(slots, len(todo)))
+    spare: Any = context.Semaphore(slots - workers)
+    done = itertools.count(1)
     pool: Executor
     if programs:
-        pool = ProcessPoolExecutor(workers, context, _begin, (settings, stop, workers))
+        pool = ProcessPoolExecutor(workers, context, _begin, (settings, stop, workers, slots, spare))
     else:
         pool = ThreadPoolExecutor(workers)
     with _lowering(settings) as lowering, pool:
 
+        def free(_: object) -> None:
+            if len(todo) - next(done) < slots:  # no case waits
+                spare.release()
+
         def submit(case: RegisteredCase) -> Future[tuple[Trace, float]]:
-            if programs:
-                return pool.submit(_in_worker, case)
-            return pool.submit(_run, case, settings, lowering, stop)
+            if not programs:
+                return pool.submit(_run, case, settings, lowering, stop)
+            future = pool.submit(_in_worker, case)
+            future.add_done_callback(free)
+            return future
 
         try:
             yield submit, stop
@@ -185,13 +198,15 @@ def _lowering(settings: Settings) -> Lowering:
 _worker: dict[str, Any] = {}  # of a worker process: what `_begin` was given
 
 
-def _begin(settings: Settings, stop: Any, workers: int) -> None:
+def _begin(settings: Settings, stop: Any, workers: int, slots: int, spare: Any) -> None:
     """Make this process a worker; its programs share the machine's processors with the others'."""
+    from layoutcheck.dsl.judges import Judges
     from layoutcheck.dsl.spool import end_with_parent
 
     end_with_parent()
     signal.signal(signal.SIGTERM, lambda *_: _worker.update(terminated=True))  # one for the whole group
-    _worker.update(lowering=_lowering(settings), settings=settings, stop=stop)
+    lowering = _lowering(settings)
+    _worker.update(lowering=lowering, settings=settings, stop=stop, judges=Judges(lowering, slots, spare))
     threads = max(1, (os.cpu_count() or 1) // workers)
     os.environ.setdefault("OMP_NUM_THREADS", str(threads))
 
@@ -230,6 +245,7 @@ def _run(case: RegisteredCase, settings: Settings, lowering: Lowering, stop: Any
             return found, time.monotonic() - start
 
         def run(arch: str) -> Trace:
+            common["judges"] = _worker.get("judges") if common["lowering"] is not None else None
             log.seek(log.truncate(0))
             try:
                 seen = trace_script(

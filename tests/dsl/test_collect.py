@@ -94,6 +94,9 @@ class Slow:
     def refusal(self, *_: Any) -> None:
         return None
 
+    def recover(self) -> None:
+        return None
+
     def elements(self, _module: Any) -> None:
         return None
 
@@ -110,7 +113,7 @@ def judged(
 ) -> tuple[Any, Slow]:
     """Three modules, judged until then."""
     clock = [0.0]
-    monkeypatch.setattr("layoutcheck.dsl.collect.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("time.monotonic", lambda: clock[0])
     slow = Slow(clock, order, first)
     collector = Collector(lowering=slow, compiled=False)  # type: ignore[arg-type]
     for number in range(3):

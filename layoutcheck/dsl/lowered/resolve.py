@@ -83,6 +83,7 @@ class Lowering:
         products: Multiplying | None = None,
     ) -> None:
         self.problem = ""
+        self._lasting = False  # whether the problem is every module's
         self.copies = copies
         self.order, self.products = order, products
         self._answer: tuple[str, dict[str, Any]] = ("", {})  # of the module that was lowered last
@@ -117,7 +118,7 @@ class Lowering:
 
         `calls` are those that the program makes of the module's host function.
         """
-        if not self.copies or not any(wanting(one) or _placed(one) for one in copies):
+        if not self.copies or not any(wanting(one) or placed(one) for one in copies):
             return list(copies)
         digest = _digest(text, arch, calls)
         known = self._known.get(digest)
@@ -221,6 +222,7 @@ class Lowering:
         self._spent += time.monotonic() - start
         if self._seconds is not None and self._spent > self._seconds:
             self.problem = self.problem or f"lowering all of them takes more than {self._seconds:g} s"
+            self._lasting = True
 
     def _lower(self, text: str) -> Lowered:
         with self._lock:
@@ -232,9 +234,20 @@ class Lowering:
                 self.problem = str(error)
                 return Lowered(problem=self.problem)
 
+    def recover(self) -> None:
+        """Forget why a module was not lowered, where that is its own: the next has another process."""
+        with self._lock:
+            if self.problem and not self._lasting:
+                self.problem = ""
+                self.close()
+
     def _started(self) -> Session:
         if self._session is None:
-            self._session = Session().__enter__()
+            try:
+                self._session = Session().__enter__()
+            except DslUnavailable:
+                self._lasting = True
+                raise
         return self._session
 
     def _left(self) -> float:
@@ -364,7 +377,7 @@ def _with_faults(one: TracedCopy, threads: int, faults: list[LoweredFault]) -> T
     return replace(one, addresses=with_faults(one.addresses or Addresses(threads), faults))
 
 
-def _placed(one: TracedCopy) -> bool:
+def placed(one: TracedCopy) -> bool:
     """Whether a copy has an operand in memory, which it may leave."""
     return any(space in one.operation for space in ("gmem", "smem", "generic"))
 

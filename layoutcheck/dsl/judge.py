@@ -1,0 +1,35 @@
+"""The process that looks at modules for another: `python -m layoutcheck.dsl.judge FD`.
+
+It is given what there is to look at, then one `Task` after another, through the pipe `FD`, and sends an
+`Answer` to each. It ends with the process that started it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import sys
+from multiprocessing.connection import Connection
+
+from layoutcheck.dsl.look import look
+from layoutcheck.dsl.lowered.resolve import Lowering
+from layoutcheck.dsl.spool import end_with_parent
+from layoutcheck.dsl.worker import limit_memory
+
+
+def main(descriptor: int) -> None:
+    """Answer until nothing more is asked."""
+    end_with_parent()
+    os.set_inheritable(descriptor, False)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    limit_memory()
+    with Connection(descriptor) as pipe, contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
+        copies, order, products = pipe.recv()
+        with Lowering(copies=copies, order=order, products=products) as lowering:
+            while True:
+                pipe.send(look(lowering, pipe.recv()))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))
