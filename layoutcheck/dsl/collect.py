@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from operator import itemgetter
@@ -14,7 +15,7 @@ from layoutcheck.dsl.judges import Here, Judges
 from layoutcheck.dsl.lowered.calls import Call
 from layoutcheck.dsl.lowered.refusals import Refusal
 from layoutcheck.dsl.lowered.resolve import Lowering, placed
-from layoutcheck.dsl.shared_out import Looked, look_at_all
+from layoutcheck.dsl.shared_out import SharedOut
 from layoutcheck.errors import InputError
 from layoutcheck.sources.pasted import plain
 from layoutcheck.sources.printed import read_module, where_of
@@ -38,6 +39,7 @@ _Place = tuple[int, int]  # of a module: the number of its first copy, and its o
 
 _ARROW = re.compile(r"^\s*--> (\S+\.py):([0-9]+)", re.MULTILINE)
 _EXCERPT = re.compile(r"^ *(?:--> .*|[0-9]* *\|.*)\n?", re.MULTILINE)
+_SETTLED_SECONDS = 5.0  # after its build a program has called a kernel, mostly
 _MOST = 200  # characters of an operation's message
 _PRINTS = ("cute.print_view", "cute.print")  # what host code may print is a tensor of the CPU's
 _NOT_OF_RESULTS = (  # that a kernel would have computed
@@ -82,6 +84,9 @@ class Collector:
         self._modules: list[tuple[TracedModule, range, str]] = []  # to ask more of; their copies and digests
         self._digests: dict[tuple[int, int], str] = {}  # as `_spans`
         self._calls: dict[str, dict[Call | None, None]] = {}  # by a module's digest
+        self._looked: SharedOut | None = None
+        self._changed: dict[int, float] = {}  # when a module, by its number, was built
+        self._begun: set[int] = set()  # modules that judges began with before the end
         self._orders: dict[_Place, OrderReport] = {}
         self._elements: list[ElementReport] = []
         self._operands: list[OperandReport] = []
@@ -94,44 +99,76 @@ class Collector:
             self._take(event)
         return found
 
+    def look_ahead(self) -> None:
+        """Have judges begin with the modules that the program seems to be done with, while it runs."""
+        if self.judges is None or len(self._modules) < self.judges.least:
+            return
+        shared = self._shared_out(self.judges)
+        self.judges.own = False  # the program takes its processor
+        settled = time.monotonic() - _SETTLED_SECONDS
+        for number in [number for number, at in self._changed.items() if at <= settled]:
+            del self._changed[number]
+            if number not in self._begun:
+                self._begun.add(number)
+                shared.add(number, *self._given(number))
+        shared.step()
+
     def resolve(self, between: Callable[[], None] | None = None, deadline: float | None = None) -> None:
         """Look at each module beside its copies: operands, and what the lowering says of addresses and order.
 
         Once all events are taken; `between` is called now and then. After the `deadline`, a time of
         `time.monotonic`, what is left stays as it is.
         """
-        modules, self._modules = self._modules, []
-        given = [
-            (module._replace(calls=tuple(self._calls.get(digest, ()))), self.copies[span.start : span.stop])
-            for module, span, digest in modules
-        ]
-        shared = self.judges is not None and len(given) >= self.judges.least
-        order = self.lowering is not None and self.lowering.order is not None
-        looked = Looked()
+        many = self.judges is not None and len(self._modules) >= self.judges.least
+        looked = self._shared_out(self.judges if self.judges is not None and many else Here(self.lowering))
+        for number in range(len(self._modules)):
+            looked.add(number, *self._given(number))
+        if self.judges is not None:
+            self.judges.own = True
         try:
-            look_at_all(
-                given, self.judges if self.judges is not None and shared else Here(self.lowering), looked,
-                order=order, compiled=self.compiled, between=between, deadline=deadline,
-            )  # fmt: skip
+            looked.finish(between, deadline)
         except BaseException:
-            deadline = None  # it was ended, and not for want of time
+            self.stop()
             raise
-        finally:
-            self._take_looked(given, [span for _, span, _ in modules], looked, deadline is not None)
+        self.stop("" if deadline is None else "time is up")
+
+    def stop(self, late: str = "") -> None:
+        """Look at nothing more; what was found counts. `late` says why the rest was left, if that is told."""
+        if self.judges is not None:
+            self.judges.rest()
+        modules = [self._given(number) for number in range(len(self._modules))]
+        if self._looked is not None:
+            for number, (module, copies) in enumerate(modules):
+                self._looked.add(number, module, copies)
+            self._take_looked(modules, [span for _, span, _ in self._modules], self._looked, late)
+        self._modules, self._looked = [], None
+        self._changed.clear()
+        self._begun.clear()
+
+    def _shared_out(self, judges: Here | Judges) -> SharedOut:
+        if self._looked is None:
+            order = self.lowering is not None and self.lowering.order is not None
+            self._looked = SharedOut(judges, order=order, compiled=self.compiled)
+        return self._looked
+
+    def _given(self, number: int) -> tuple[TracedModule, Sequence[TracedCopy]]:
+        """A module with its calls, and its copies, as they are now."""
+        module, span, digest = self._modules[number]
+        return module._replace(calls=tuple(self._calls.get(digest, ()))), self.copies[span.start : span.stop]
 
     def _take_looked(
         self,
         modules: Sequence[tuple[TracedModule, Sequence[TracedCopy]]],
         spans: Sequence[range],
-        looked: Looked,
-        limited: bool,
+        looked: SharedOut,
+        late: str,
     ) -> None:
-        """What was found of each module, in order; `limited`: what is missing was left for want of time."""
+        """What was found of each module, in order; `late` as in `stop`."""
         problems: dict[str, None] = {}
         for number, ((module, copies), span) in enumerate(zip(modules, spans, strict=True)):
             answer = looked.addresses.get(number)
             if answer is None or answer.broken:
-                self._left(span, answer.broken if answer else "time is up")
+                self._left(span, answer.broken if answer else late or "the run was ended")
                 if answer is not None:
                     self._unjudged(module.kernel, span, answer.broken)
                 continue
@@ -151,14 +188,16 @@ class Collector:
             elif ordered is not None and ordered.order is not None:
                 self._orders[span.start, number] = ordered.order
         lacking = len(modules) - len(looked.addresses)
-        if limited and lacking:
-            left = f"{lacking} of {len(modules)} kernels were left to their types: time is up"
+        if late and lacking:
+            left = f"{lacking} of {len(modules)} kernels were left to their types: {late}"
             self._failures.append(TraceFailure("timeout", left))
-        late = sum(not one.broken and number not in looked.orders for number, one in looked.addresses.items())
-        if limited and late and self.lowering is not None and self.lowering.order is not None:
-            many = f"{late} of {len(self.kernels)} kernels"
+        unordered = sum(
+            not one.broken and number not in looked.orders for number, one in looked.addresses.items()
+        )
+        if late and unordered and self.lowering is not None and self.lowering.order is not None:
+            many = f"{unordered} of {len(self.kernels)} kernels"
             self._failures.append(
-                TraceFailure("timeout", f"the order of accesses in {many} was left: time is up")
+                TraceFailure("timeout", f"the order of accesses in {many} was left: {late}")
             )
         for problem in problems:
             self._note(f"copies of unknown layouts are judged by their types: {problem}")
@@ -263,6 +302,7 @@ class Collector:
             event["text"], event["kernel"], event["arch"], event.get("sites", {}), event.get("places", ())
         )
         self._digests[module] = digest
+        self._changed[len(self._modules)] = time.monotonic()
         self._modules.append((kept, self._spans[module], digest))
         self.copies += found
         self.kernels[digest] = Kernel(event["kernel"], event["arch"], len(found))

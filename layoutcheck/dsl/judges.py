@@ -66,12 +66,13 @@ class Here:
 class Judges:
     """A context manager around at most `most` judges, who are started when there is work for them.
 
-    The first may always run, the others while `spare` has a processor for each. `lowering` says what is
-    looked at, and is not used itself. For fewer than `least` modules a start takes longer than it saves.
+    One may run on the `own` processor, once the program has left it, each of the others on one of `spare`.
+    `lowering` says what is looked at, and is not used itself. For fewer than `least` modules a start takes
+    longer than it saves.
     """
 
     def __init__(self, lowering: Lowering, most: int, spare: Spare | None = None, least: int = 1) -> None:
-        self.least = least
+        self.least, self.own = least, True
         self._lowering, self._most, self._spare = lowering, max(1, most), spare
         self._judges: list[_Judge] = []
 
@@ -100,7 +101,9 @@ class Judges:
         started = len(self._judges)
         if not idle and started and (started >= self._most or not waiting):
             return False  # for one task that waits a start is too late
-        spared = any(one.task is not None and not one.spared for one in self._judges)
+        spared = not self.own or any(one.task is not None and not one.spared for one in self._judges)
+        if spared and (self.busy >= self._most - (not self.own)):
+            return False
         if spared and self._spare is not None and not self._spare.acquire(block=False):
             return False
         judge = next((one for one in idle if one.last == task.number), idle[0] if idle else None)

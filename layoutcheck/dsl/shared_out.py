@@ -1,85 +1,114 @@
 """The modules of a trace, shared out among those who look at them: this process, or several (`judges.py`).
 
+Several begin while the program still runs; a module that is called after that is looked at again.
 Where the time will not do for all of every module, the order of accesses waits until the rest has been looked
 at. What is found does not depend on who looks, nor on when an answer comes.
 """
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
+from typing import TypeAlias
 
 from layoutcheck.dsl.judges import Here, Judges
 from layoutcheck.dsl.look import ADDRESSES, ORDER, Answer, Task
 from layoutcheck.sources.traced import TracedCopy
 from layoutcheck.sources.traced_module import TracedModule
 
+Given: TypeAlias = "tuple[TracedModule, Sequence[TracedCopy]]"
 _POLL_SECONDS = 0.1
 
 
-@dataclass(frozen=True, slots=True)
-class Looked:
-    """The answers on each part, by the module's number; where there is none the time was up."""
+class SharedOut:
+    """`addresses` and `orders` are the answers on each part by the module's number, as far as they are there.
 
-    addresses: dict[int, Answer] = field(default_factory=dict)
-    orders: dict[int, Answer] = field(default_factory=dict)
-
-
-def look_at_all(
-    modules: Sequence[tuple[TracedModule, Sequence[TracedCopy]]],
-    judges: Here | Judges,
-    looked: Looked,
-    *,
-    order: bool,
-    compiled: bool,
-    between: Callable[[], None] | None = None,
-    deadline: float | None = None,
-) -> None:
-    """Fill `looked`, with `order` also the orders; `between` is called now and then, and may raise.
-
-    After the `deadline`, a time of `time.monotonic`, nothing is begun.
+    With `order` the orders are looked at. `compiled`: the program itself has its modules compiled.
     """
-    todo, orders, late = deque(range(len(modules))), deque[int](), deque[int]()
-    spent: dict[str, list[float]] = {ADDRESSES: [], ORDER: []}
 
-    def give_one() -> bool:
-        queue = orders or todo or late
-        if not queue:
+    def __init__(self, judges: Here | Judges, *, order: bool, compiled: bool) -> None:
+        self.addresses: dict[int, Answer] = {}
+        self.orders: dict[int, Answer] = {}
+        self._judges, self._order, self._compiled = judges, order, compiled
+        self._given: dict[int, Given] = {}
+        self._ids: dict[
+            int, int
+        ] = {}  # of a module, as it is now, by its number; other answers are of no use
+        self._numbers: dict[int, int] = {}  # of a module, by its id
+        self._next = itertools.count()
+        self._todo, self._orders, self._late = deque[int](), deque[int](), deque[int]()  # ids
+        self._spent: dict[str, list[float]] = {ADDRESSES: [], ORDER: []}
+
+    def add(self, number: int, module: TracedModule, copies: Sequence[TracedCopy]) -> None:
+        """Have a module looked at, unless it was added as it is."""
+        if self._given.get(number) == (module, copies):
+            return
+        self._given[number] = module, copies
+        self.addresses.pop(number, None)
+        self.orders.pop(number, None)
+        self._ids[number] = identity = next(self._next)
+        self._numbers[identity] = number
+        self._todo.append(identity)
+
+    def step(self) -> None:
+        """Give out what can be given out now, and take the answers that are there."""
+        while self._give_one():
+            pass
+        for answer in self._judges.answers(0.0):
+            self._take(answer, None)
+
+    def finish(self, between: Callable[[], None] | None = None, deadline: float | None = None) -> None:
+        """Look at all that was added; `between` is called now and then, and may raise.
+
+        After the `deadline`, a time of `time.monotonic`, nothing is begun.
+        """
+        while self._todo or self._orders or self._late or self._judges.busy:
+            if between is not None:
+                between()
+            while (in_time := deadline is None or time.monotonic() <= deadline) and self._give_one():
+                pass
+            if not in_time and not self._judges.busy:
+                return
+            for answer in self._judges.answers(_POLL_SECONDS, deadline):
+                self._take(answer, deadline)
+
+    def _give_one(self) -> bool:
+        queues = (self._orders, self._todo, self._late)
+        for queue in queues:
+            while queue and not self._is_current(queue[0]):
+                queue.popleft()
+        waiting = [one for one in queues if one]
+        if not waiting:
             return False
-        module, copies = modules[queue[0]]
-        task = Task(queue[0], module, copies, ADDRESSES if queue is todo else ORDER, compiled)
-        if not judges.give(task, len(todo) + len(orders) + len(late) - 1):
+        queue = waiting[0]
+        module, copies = self._given[self._numbers[queue[0]]]
+        part = ADDRESSES if queue is self._todo else ORDER
+        task = Task(queue[0], module, copies, part, self._compiled)
+        if not self._judges.give(task, sum(map(len, queues)) - 1):
             return False
         queue.popleft()
         return True
 
-    def take(answer: Answer) -> None:
-        spent[answer.part].append(answer.seconds)
-        if answer.part == ORDER:
-            looked.orders[answer.number] = answer
-            return
-        looked.addresses[answer.number] = answer
-        if order and not answer.broken:
-            others, each = len(modules) - len(looked.addresses), _mean(spent[ADDRESSES])
-            needed = _mean(spent[ORDER]) + each * others / (judges.busy + 1)
-            enough = deadline is None or time.monotonic() + needed <= deadline
-            (orders if enough else late).append(answer.number)
+    def _is_current(self, identity: int) -> bool:
+        return self._ids[self._numbers[identity]] == identity
 
-    try:
-        while todo or orders or late or judges.busy:
-            if between is not None:
-                between()
-            while (in_time := deadline is None or time.monotonic() <= deadline) and give_one():
-                pass
-            if not in_time and not judges.busy:
-                return
-            for answer in judges.answers(_POLL_SECONDS, deadline):
-                if not answer.late:
-                    take(answer)
-    finally:
-        judges.rest()
+    def _take(self, answer: Answer, deadline: float | None) -> None:
+        if answer.late or not self._is_current(answer.number):
+            return
+        identity, answer = answer.number, replace(answer, number=self._numbers[answer.number])
+        self._spent[answer.part].append(answer.seconds)
+        if answer.part == ORDER:
+            self.orders[answer.number] = answer
+            return
+        self.addresses[answer.number] = answer
+        if self._order and not answer.broken:
+            others, each = len(self._given) - len(self.addresses), _mean(self._spent[ADDRESSES])
+            needed = _mean(self._spent[ORDER]) + each * others / (self._judges.busy + 1)
+            enough = deadline is None or time.monotonic() + needed <= deadline
+            (self._orders if enough else self._late).append(identity)
 
 
 def _mean(seconds: Sequence[float]) -> float:

@@ -208,6 +208,7 @@ def _run(
             try:
                 while process.poll() is None and not timed_out:
                     busy = collector.take(spool.read(Path(folder)))
+                    collector.look_ahead()
                     shown()
                     if not busy:
                         time.sleep(_POLL_SECONDS)
@@ -220,7 +221,10 @@ def _run(
                 deadline = max(deadline, time.monotonic() + _SHARE * timeout_s)
             collector.resolve(shown, deadline)
         except Ended as error:
+            collector.stop()
             return collector.trace(TraceFailure("ended", str(error)))
+        finally:
+            collector.stop()
         at = spool.died_at(folder, process.pid) if process.returncode < 0 else None
         where = None if at is None else Frame(**at)
         suite = command[1:3] == ["-m", "pytest"]

@@ -16,7 +16,7 @@ import pytest
 from layoutcheck.dsl import judges as judging
 from layoutcheck.dsl.collect import Collector
 from layoutcheck.dsl.judges import Judges
-from layoutcheck.dsl.look import ADDRESSES, Answer, Task
+from layoutcheck.dsl.look import ADDRESSES, ORDER, Answer, Task
 from layoutcheck.dsl.lowered.resolve import Lowering, Ordering
 from layoutcheck.dsl.trace import Ended
 from layoutcheck.order import check_module
@@ -61,16 +61,40 @@ def everything(trace: Trace) -> str:
     ) + repr([part for _, *part in orders])
 
 
-def test_several_judges_say_what_one_says() -> None:
+CALL = {"kind": "called", "pid": 1, "number": 0, "given": [[[64, 64], [64, 1], None]] * 2}
+
+
+def test_several_judges_say_what_one_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where they begin before a kernel's last call: that kernel is looked at again."""
     order = partial(check_module, seconds=1000.0)
+    given: list[tuple[str, str, int]] = []
+    give = Judges.give
+
+    def heard(self: Judges, task: Task, waiting: int = 0) -> bool:
+        taken = give(self, task, waiting)
+        given.extend([(task.module.kernel, task.part, len(task.module.calls))] if taken else [])
+        return taken
+
+    monkeypatch.setattr(Judges, "give", heard)
+    monkeypatch.setattr("layoutcheck.dsl.collect._SETTLED_SECONDS", 0.0)
     with Lowering(order=order, products=check_products) as lowering:
         alone = collected(lowering, None)
+        alone.take([CALL])
         alone.resolve()
-        expected = alone.trace()
-    found, _ = judged(order)
+        with Judges(lowering, 2) as judges:
+            several = collected(lowering, judges)
+            while ("k1", ORDER, 0) not in given:
+                several.look_ahead()
+                assert judges.busy <= 1  # the other processor is the program's
+            several.take([CALL])
+            several.resolve()
+    found, expected = several.trace(), alone.trace()
     assert len(found.orders) == 4 and not found.failures
     assert sum(bool(one.inside) for one in found.copies) == 8 and found.orders[0].findings
     assert everything(found) == everything(expected) and found == expected
+    twice = [("k0", part, calls) for calls in (0, 1) for part in (ADDRESSES, ORDER)]
+    others = [(f"k{number}", part, 0) for number in (1, 2, 3) for part in (ADDRESSES, ORDER)]
+    assert sorted(given) == sorted([*twice, *others])
 
 
 def die() -> None:
