@@ -133,10 +133,10 @@ CHECKED = (
     *("few rows, 32", "few rows, 64", "few rows, 96", "few rows, 128", "few rows, 256"),
     *("few columns, 64", "few columns, 128", "direct m", "direct n", "whole, known"),
     *("narrow", "slim, 3 rows", "slim, 3 columns", "whole", "flat"),
-    *("blocks 8x1", "blocks 4x4", "exchange 64x64 async", "small 32x32"),
+    *("blocks 8x1", "blocks 4x4", "exchange 64x64 async", "small 32x32", "pairs", "pairs 4", "pairs 16"),
     *("slim, 3 rows, 1", "slim, 3 columns, 1", "slim, 3 rows, 2", "slim, 3 columns, 2"),
     *("slim, 8 columns, 1 wide", "slim, 4 rows, 1 wide"),
-    *("shifted 248x128 by 16 last", "shifted 256x128 by 16 last"),
+    *("shifted 248x128 by 16 last", "shifted 256x128 by 16 last", "exchange 128x128 bulk, 768"),
 )
 
 

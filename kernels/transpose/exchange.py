@@ -6,6 +6,9 @@ are laid out (see synthesised.py). Lanes lie along N for the loads and along M f
 asynchronous, after it. There, rows `j` of all blocks lie side by side, in runs of 128 bytes, and S<3,4,3>
 sends eight of them, read or written together, to different banks. What the synthesis does not say: the cache
 hints, the order of the tiles, and how many blocks share a multiprocessor.
+
+With `bulk` stores, one instruction writes a row of a tile (sm_90 and later). Rows `j` of all blocks follow
+one another there, a chunk further apart than they are long: eight of them lie in different banks as well.
 """
 
 from __future__ import annotations
@@ -29,8 +32,8 @@ class Exchange(NamedTuple):
     """How the grid covers the matrix.
 
     `tile`: elements of a thread block along (N, M), multiples of 64; `group`: height of a strip in tiles (0:
-    all of M); `load` and `store`: cache hints, or `async` for loads past the registers; `resident`: threads a
-    multiprocessor must have registers for.
+    all of M); `load` and `store`: cache hints, or `async` for loads past the registers and `bulk` for such
+    stores; `resident`: threads a multiprocessor must have registers for.
     """
 
     tile: tuple[int, int] = (128, 128)
@@ -49,8 +52,11 @@ class Exchange(NamedTuple):
         """Extents and strides in shared memory of (element, chunk, row of a block, block of rows).
 
         Runs of 64 elements, the same row of every block one after the other. They lie along N as loaded
-        (`async`) or along M as stored.
+        (`async`) or along M as stored; whole rows for `bulk` stores.
         """
+        if self.store == "bulk":
+            pitch, rows = self.tile[1] + BLOCK, self.blocks[0]
+            return (BLOCK, self.blocks[1], BLOCK, rows), (1, BLOCK, rows * pitch, pitch)
         chunks, rows = self.blocks if self.load == "async" else reversed(self.blocks)
         extents = (BLOCK, (BLOCK, chunks // BLOCK), BLOCK, rows)
         return extents, (1, (BLOCK, RUN * BLOCK * rows), RUN * rows, RUN)
@@ -68,7 +74,8 @@ class Exchange(NamedTuple):
     @property
     def carveout(self) -> int:
         """The percentage of the unified cache that holds the shared memory of `residents` thread blocks."""
-        kib = 2 * self.tile[0] * self.tile[1] // 1024 + 1
+        pitch = self.tile[1] + (BLOCK if self.store == "bulk" else 0)
+        kib = -(-2 * self.tile[0] * pitch // 1024) + 1
         return min(-(-100 * self.residents * kib // SMEM_KIB), 100)
 
 
@@ -87,7 +94,7 @@ def transpose_tile(xt: cute.Tensor, yt: cute.Tensor, plan: cutlass.Constexpr, ea
         xt.element_type,
         cute.make_layout(plan.slots[0], stride=plan.slots[1]),
         byte_alignment=1024,
-        swizzle=cute.make_swizzle(*SWIZZLE),
+        swizzle=None if plan.store == "bulk" else cute.make_swizzle(*SWIZZLE),
     )
     if (tile_n + 1) * plan.tile[0] <= n and (tile_m + 1) * plan.tile[1] <= m:
         trade(xt, yt, smem, tile_n, tile_m, True, plan)
@@ -145,15 +152,34 @@ def trade(
         if whole or (BLOCK * n8 < n_left and BLOCK * m8 < m_left):
             block = cute.local_tile(xt, (BLOCK, BLOCK), (tile_n * n_blocks + n8, tile_m * m_blocks + m8))
             cute.copy(wide, turned(block, plan.load), smem[None, m8, None, n8])
-        cute.arch.sync_threads()
-        # Rows first, first + n_blocks, ...: at any time the threads write rows side by side.
-        for i in cutlass.range_constexpr(BLOCK):
-            row = first + i * n_blocks
-            cute.copy(wide, smem[None, chunk, row % BLOCK, row // BLOCK], taken[None, i])
-        for i in cutlass.range_constexpr(BLOCK):
-            row = first + i * n_blocks
-            if whole or (row < n_left and BLOCK * chunk < m_left):
-                store_wide(taken[None, i], out[None, chunk, row], plan.store)
+        if cutlass.const_expr(whole and plan.store == "bulk"):
+            store_rows(smem, out, plan)
+        else:
+            cute.arch.sync_threads()
+            # Rows first, first + n_blocks, ...: at any time the threads write rows side by side.
+            for i in cutlass.range_constexpr(BLOCK):
+                row = first + i * n_blocks
+                cute.copy(wide, smem[None, chunk, row % BLOCK, row // BLOCK], taken[None, i])
+            for i in cutlass.range_constexpr(BLOCK):
+                row = first + i * n_blocks
+                if whole or (row < n_left and BLOCK * chunk < m_left):
+                    store_wide(taken[None, i], out[None, chunk, row], plan.store)
+
+
+@cute.jit
+def store_rows(smem: cute.Tensor, out: cute.Tensor, plan: cutlass.Constexpr):
+    """The rows of a whole tile, a thread each."""
+    tid, _, _ = cute.arch.thread_idx()
+    cute.arch.fence_proxy("async.shared", space="cta")
+    cute.arch.sync_threads()
+    atom = cute.make_copy_atom(cpasync.CopyBulkS2GOp(), out.element_type)
+    if tid < plan.tile[0]:
+        j, n8 = tid // plan.blocks[0], tid % plan.blocks[0]
+        row = cute.make_layout(plan.tile[1])
+        held = cute.make_tensor(smem[None, None, j, n8].iterator, row)
+        cute.copy(atom, held, cute.make_tensor(out[None, None, BLOCK * n8 + j].iterator, row))
+    cute.arch.cp_async_bulk_commit_group()
+    cute.arch.cp_async_bulk_wait_group(0, read=True)
 
 
 def build_exchange(plan: Exchange = DEFAULT, early: bool = False) -> Kernel:

@@ -27,12 +27,10 @@ class Small(NamedTuple):
     """The same for matrices of less than 2**31 elements from first to last, rows of both contiguous.
 
     `tile` and `warps` are small: such a matrix is a few microseconds' work, and many blocks begin at once.
-    `late`: it never starts early, where the blocks that wait would take the places of those that work.
     """
 
     tile: tuple[int, int] = (32, 32)
     warps: int = 4
-    late: bool = False
 
 
 @cute.kernel
@@ -129,7 +127,6 @@ def build_small(plan: Small, early: bool = False) -> Kernel:
 
     The matrices of a batch of `y` follow one another.
     """
-    early = early and not plan.late
 
     @cute.jit
     def host(x: cute.Tensor, y: cute.Tensor, stream):

@@ -13,6 +13,7 @@ from kernels.transpose.direct import Direct, build_direct
 from kernels.transpose.exchange import Exchange, build_exchange
 from kernels.transpose.flat import Flat, build_flat
 from kernels.transpose.narrow import Narrow, Small, build_narrow, build_small
+from kernels.transpose.pairs import Pairs, build_pairs
 from kernels.transpose.registers import BLOCK, Plan, build_registers
 from kernels.transpose.shifted import Shifted, build_shifted
 from kernels.transpose.slim import Slim, build_slim
@@ -23,7 +24,7 @@ CHUNK_BYTES = 2 * BLOCK
 """Bytes of the widest access."""
 
 Thin = FewRows | FewColumns | Slim
-AnyPlan = Plan | Exchange | Shifted | Thin | Whole | Blocks | Flat | Direct | Narrow | Small
+AnyPlan = Plan | Exchange | Shifted | Thin | Whole | Blocks | Flat | Direct | Narrow | Small | Pairs
 
 PLANS: dict[str, AnyPlan] = {
     **{f"slim, {count} {few}": Slim(few, count) for few in ("rows", "columns") for count in range(2, 9)},
@@ -42,6 +43,7 @@ PLANS: dict[str, AnyPlan] = {
     "whole": Whole(1280, 512),
     "flat": Flat(2, 256),
     "exchange 128x128 last, 768": Exchange((128, 128), 0, "evict_last", "plain", 768),
+    "exchange 128x128 bulk, 768": Exchange((128, 128), 0, "evict_last", "bulk", 768),
     "exchange 128x128 async, 768": Exchange((128, 128), 0, "async", "plain", 768),
     "exchange 128x128": Exchange((128, 128), 0, "no_allocate", "streaming"),
     "exchange 128x64": Exchange((128, 64), 0, "no_allocate", "streaming"),
@@ -59,8 +61,11 @@ PLANS: dict[str, AnyPlan] = {
     "direct m": Direct("m"),
     "direct m, 1": Direct("m", 1, 8),
     "direct n": Direct("n"),
+    **{
+        f"pairs {words}, {warps}": Pairs(words, warps)
+        for words, warps in ((16, 4), (16, 8), (16, 16), (32, 8), (32, 16))
+    },
     "small 32x32": Small((32, 32)),
-    "small 32x32 late": Small((32, 32), late=True),
     "narrow": Narrow(),
 }
 """The plans, as the evidence calls them. The first that fits serves where nothing can be timed."""
@@ -92,6 +97,7 @@ BUILDERS: dict[type, Callable[..., Kernel]] = {
     Direct: build_direct,
     Narrow: build_narrow,
     Small: build_small,
+    Pairs: build_pairs,
     FewRows: build_thin,
     FewColumns: build_thin,
 }
@@ -187,6 +193,9 @@ def fits(plan: AnyPlan, x: Any, y: Any) -> bool:
     if isinstance(plan, Flat):
         one = 1 in x.shape[-2:] and without_gaps(x) and without_gaps(y) and x.numel() < 2**31
         return one and x.data_ptr() % CHUNK_BYTES == 0 and y.data_ptr() % CHUNK_BYTES == 0
+    if isinstance(plan, Pairs):
+        short = all(span(t) < 2**31 for t in (x, y))
+        return short and x.shape[-1] <= GRID_Y * plan.tile[0] and x.numel() <= SMALL
     if isinstance(plan, Blocks | Small):
         items = x.shape[0] if isinstance(plan, Small) and x.dim() == 3 else 1
         tiles = -(-items * x.shape[-1] // plan.tile[0])
@@ -196,7 +205,8 @@ def fits(plan: AnyPlan, x: Any, y: Any) -> bool:
             return short and one and x.numel() <= 4 * SMALL
         vectors = in_vectors(x, plan.block[0]) and in_vectors(y, plan.block[1])
         return short and vectors and x.numel() <= SMALL
-    return whole_chunks(x) and whole_chunks(y)
+    bulk = isinstance(plan, Exchange) and plan.store == "bulk"
+    return whole_chunks(x) and whole_chunks(y) and (not bulk or overlaps())
 
 
 def overlaps() -> bool:
@@ -204,6 +214,11 @@ def overlaps() -> bool:
     major = cuda.cudaDeviceAttr.cudaDevAttrComputeCapabilityMajor
     status, found = cuda.cudaDeviceGetAttribute(major, 0)
     return bool(status == cuda.cudaError_t.cudaSuccess and found >= 9)
+
+
+def span(t: Any) -> int:
+    """Elements from the first to the last, and those in between."""
+    return 1 + sum((extent - 1) * stride for extent, stride in zip(t.shape, t.stride(), strict=True))
 
 
 def without_gaps(t: Any) -> bool:

@@ -42,8 +42,9 @@ STORES = {
     "streaming": {"store_cache_mode": StoreCacheMode.STREAMING},
     "evict_first": {},
     "evict_last": {},
+    "bulk": {},
 }
-"""Attributes of the stores; `evict_first` is an L2 policy, an operand of each."""
+"""Attributes of the stores; `evict_first` is an L2 policy, an operand of each. `bulk`: see exchange.py."""
 
 
 class Plan(NamedTuple):

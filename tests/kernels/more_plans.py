@@ -2,6 +2,8 @@
 
 from functools import partial
 
+from kernels.transpose.exchange import Exchange, build_exchange
+from kernels.transpose.pairs import Pairs, build_pairs
 from kernels.transpose.thin import FewColumns, FewRows, build_thin
 from kernels.transpose.whole import Whole, build_whole
 
@@ -17,7 +19,11 @@ THIN = {
 }
 WHOLE = {"whole, known": Whole(100, 64, (21, 17))}
 
+PAIRS = {f"pairs {words}, {warps}": Pairs(words, warps) for words, warps in ((16, 4), (16, 16), (32, 8))}
+
 BUILDERS = {
     **{name: partial(build_thin, plan) for name, plan in THIN.items()},
     **{name: partial(build_whole, plan) for name, plan in WHOLE.items()},
+    **{name: partial(build_pairs, plan) for name, plan in PAIRS.items()},
+    "exchange, bulk": partial(build_exchange, Exchange((128, 64), 0, "evict_last", "bulk")),
 }

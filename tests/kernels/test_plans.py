@@ -11,12 +11,13 @@ pytest.importorskip("cutlass", reason="kernels/ needs nvidia-cutlass-dsl")
 
 
 from kernels.transpose.blocks import Blocks
-from kernels.transpose.choice import BASE_BYTES, ROUNDS, like, quickest, timed
+from kernels.transpose.choice import BASE_BYTES, ROUNDS, TIE, like, quickest, timed
 from kernels.transpose.direct import Direct
 from kernels.transpose.exchange import Exchange
 from kernels.transpose.fastest import transpose
 from kernels.transpose.flat import Flat
 from kernels.transpose.narrow import Narrow, Small
+from kernels.transpose.pairs import Pairs
 from kernels.transpose.plans import align_bytes, candidates
 from kernels.transpose.registers import Plan
 from kernels.transpose.shifted import Shifted
@@ -50,7 +51,7 @@ class Tensor:
         return prod(self.shape)
 
 
-ANY = {Shifted, Direct, Narrow, Small}
+ANY = {Shifted, Direct, Narrow, Small, Pairs}
 WHOLE = {Plan, Exchange, Blocks, *ANY}
 
 
@@ -187,6 +188,12 @@ def test_the_quickest_by_median_of_the_best_is_chosen() -> None:
 
     assert quickest(["slow", "d", "c", "b", "a"], time) == "a"
     assert asked.count("slow") == 1 and asked.count("a") == 1 + ROUNDS
+
+
+def test_of_plans_that_are_alike_the_first_is_chosen() -> None:
+    times = {"a": 1.0 * TIE, "b": 1.0, "c": 1.001 * TIE, "d": 2.0}
+    assert quickest(["d", "c", "a", "b"], times.__getitem__) == "a"
+    assert quickest(["c", "b", "a"], times.__getitem__) == "b"
 
 
 @pytest.mark.parametrize(

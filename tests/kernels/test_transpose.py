@@ -16,8 +16,9 @@ from tests.kernels.ptx_run import Memory, Program
 pytest.importorskip("cutlass", reason="kernels/ needs nvidia-cutlass-dsl")
 
 
+from kernels.transpose.pairs import evenly
 from kernels.transpose.shifted import Shifted
-from tests.kernels.more_plans import BUILDERS, THIN
+from tests.kernels.more_plans import BUILDERS, PAIRS, THIN
 
 REPAIRED = [
     "match_layout",
@@ -161,7 +162,7 @@ def test_what_starts_early_touches_no_memory_before_the_kernel_ahead_has_ended(b
         fetches = name in ("shifted", "rows, 2", "columns, 2", "columns, loose")
         fetched = {"cp.async.bulk.prefetch.L2.global": 1} if fetches else {}
         assert matching(memory_ops(before), "(ld|st).global|cp") == fetched, name
-        assert not matching(memory_ops(after), "cp.async.bulk"), name
+        assert not matching(memory_ops(after), "cp.async.bulk.prefetch"), name
         assert matching(memory_ops(after), "ld.global|cp") and matching(memory_ops(after), "st.global"), name
 
 
@@ -269,6 +270,40 @@ def test_a_whole_matrix_moves_every_bit(built, name, off):
     args = (*bases, 21, 17, *starts, starts[0], starts[0] + 21 * 17)
     found, right = moved(built[1][name]["ptx"], (1, 1, 1), args, 21, 17, (17, 21), (off, off + 2))
     assert (found == right).all()
+
+
+@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize(
+    ("m", "n", "pitches", "offs"),
+    [
+        (130, 35, (35, 130), (0, 0)),  # three tiles along M, two along N; rows of both start on words or not
+        (62, 31, (32, 63), (1, 1)),  # the last word of a row of y is one more
+        (62, 31, (31, 62), (0, 0)),
+        (1, 1, (1, 1), (1, 0)),
+        (3, 70, (71, 4), (0, 1)),
+    ],
+)
+def test_pairs_move_every_bit(built, name, m, n, pitches, offs):
+    if "90" not in built[0]:
+        pytest.skip("compiled for sm_90a only")
+    plan, starts = PAIRS[name], (offs[0] % 2, offs[1] % 2)
+    more = (starts[1] | pitches[1]) & 1
+    (tiles_m, tile_m), (tiles_n, tile_n) = evenly(m + more, plan.tile[1], 2), evenly(n, plan.tile[0], 1)
+    bases = X + 2 * (offs[0] - starts[0]), Y + 2 * (offs[1] - starts[1])
+    reach = starts[0] + (m - 1) * pitches[0] + n
+    args = (*bases, m, n, tile_n, tile_m, *pitches, 0, 0, *starts, reach)
+    found, right = moved(built[1][name]["ptx"], (tiles_m, tiles_n, 1), args, m, n, pitches, offs)
+    assert (found == right).all()
+
+
+def test_pairs_move_words(built):
+    """Single elements are those of the first and the last word of the tensor, and of rows of y."""
+    if "90" not in built[0]:
+        pytest.skip("compiled for sm_90a only")
+    ops = memory_ops(built[1]["pairs 32, 8"]["ptx"])
+    assert ops["ld.global.b32"] == ops["st.shared.b32"] == ops["st.global.v2.b16"] == 8
+    assert ops["ld.shared.b16"] == ops["st.global.b16"] == ops["ld.global.b16"] == 16
+    assert sum(ops.values()) == 3 * 8 + 3 * 16
 
 
 def test_what_runs_kernels_sees_a_wrong_bit_and_a_wrong_access(built):
