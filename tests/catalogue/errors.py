@@ -128,6 +128,32 @@ def dsl_raised(x: cute.Tensor):
     cutlass.pipeline.NamedBarrier(barrier_id=17, num_threads=128)
 
 
+@cute.kernel
+def fences(x: cute.Tensor):
+    cute.arch.fence_proxy("async.shared")
+
+
+@cute.jit
+def dsl_lowered_operation(x: cute.Tensor):
+    fences(x).launch(grid=(1, 1, 1), block=(32, 1, 1))
+
+
+@cute.kernel
+def loads(x: cute.Tensor):
+    words = cute.recast_ptr(x.iterator, dtype=cutlass.Int32)
+    cute.printf("{}", cute.arch.load(words, cutlass.Int32, cop="cg", level1_eviction_priority="evict_last"))
+
+
+@cute.jit
+def dsl_load_cache_and_eviction(x: cute.Tensor):
+    loads(x).launch(grid=(1, 1, 1), block=(32, 1, 1))
+
+
+@cute.jit
+def dsl_abstract_operation(x: cute.Tensor):
+    cute.make_copy_atom(cute.nvgpu.cpasync.CopyOp(), cutlass.Float16)
+
+
 def compiled(function):
     tensor = make_fake_compact_tensor(cutlass.Float16, (128, 64), stride_order=(1, 0), assumed_align=16)
     return lambda: cute.compile(function, tensor)

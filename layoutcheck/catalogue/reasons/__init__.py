@@ -8,6 +8,7 @@ from __future__ import annotations
 from layoutcheck.catalogue.reasons import (
     copies,
     host,
+    instructions,
     kernels,
     layouts,
     primitives,
@@ -26,7 +27,7 @@ OF_PYTHON: tuple[Reason, ...] = (
     *primitives.REASONS,
     *host.REASONS,
 )
-OF_LIBRARY: tuple[Reason, ...] = verifier.REASONS
+OF_LIBRARY: tuple[Reason, ...] = (*verifier.REASONS, *instructions.REASONS)
 
 
 def find(said: str, where: str = "") -> Reason | None:

@@ -50,7 +50,7 @@ ENTRIES = (
     ),
     known(
         "dsl.deprecated",
-        r"(?:nvidia_cutlass_dsl|cutlass/)[\w/.-]{0,160}\.py:[0-9]+: (?P<kind>\w*Warning): (?P<said>[^\n]{5,200}?)(?=\.? +\S+\.py\b|\.? warnings\.warn|\.?$)",
+        r"(?:(?:nvidia_cutlass_dsl|cutlass/)[\w/.-]{0,160}\.py:[0-9]+: |(?=\w{0,40}Warning: cutlass\.))(?P<kind>\w*Warning): (?P<said>[^\n]{5,200}?)(?=\.? +\S+\.py\b|\.? warnings\.warn|\.?$)",
         "the DSL warns, and refuses nothing: {said}",
         "A {kind} names a function that a later version will have under another name. The program runs as before. The frames below it, where the text has some, say who calls: where they are the DSL's own (cutlass/utils, cutlass/cute), its next version mends it.",
         "In code of your own follow the message. Else leave it, or hide it: python -W ignore::{kind}, or warnings.filterwarnings('ignore', module='cutlass')",

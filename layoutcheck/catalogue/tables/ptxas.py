@@ -215,7 +215,7 @@ ENTRIES = (
         "the PTX calls a function of LLVM ({near}...) that the compiler did not translate",
         "llvm.nvvm.NAME is an intrinsic, which the compiler replaces by an instruction. It came from a library in LLVM bitcode (NCCL's or NVSHMEM's device functions) that is newer than the compiler, which takes its name for a "
         "function's (NVIDIA/cutlass#3573: bitcode of NCCL 2.31.2). No layout or copy is at fault.",
-        "Take the library's bitcode of the compiler's time (NCCL 2.30.7), or a newer nvidia-cutlass-dsl; CUTE_DSL_KEEP_PTX=1 shows the name in that line. Report it to NVIDIA/cutlass",
+        "Take the library's bitcode of the compiler's time (NCCL 2.30.7), or a newer nvidia-cutlass-dsl; CUTE_DSL_KEEP=ptx shows the name in that line. Report it to NVIDIA/cutlass",
         (
             "ptxas application ptx input, line 47; fatal : Parsing error near '.nvvm': syntax error",
             issue(3573),
@@ -380,7 +380,7 @@ ENTRIES = (
         r"|\berror : (?P<alone>(?:[A-Z]|'\.)[^\n]{0,100}(?:[Ii]nstruction|[Mm]odifier|[Pp]ragma|[Ss]tate space|PTX|\.target)\b[^\n]{0,80})",
         "ptxas refuses the kernel: {said}{alone}",
         "{cause}",
-        "{help}. The line is one of the PTX: CUTE_DSL_KEEP_PTX=1 or nvcc --keep keeps it, `layoutcheck explain SRC DST --atom ATOM` says which forms a copy has",
+        "{help}. The line is one of the PTX: CUTE_DSL_KEEP=ptx (before 4.8 CUTE_DSL_KEEP_PTX=1) or nvcc --keep keeps it, `layoutcheck explain SRC DST --atom ATOM` says which forms a copy has",
         ("ptxas error : Illegal vector size: 8", "ptxas"),
         general=True,
     ),
