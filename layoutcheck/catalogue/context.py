@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import re
 
-_SHAPE = re.compile(r"[\[(](\d{1,9}(?:, ?\d{1,9}){1,5})[\])]")
+from layoutcheck.algebra import composition, parse_layout
+from layoutcheck.catalogue import cpp_types
+from layoutcheck.errors import InputError
+
+_SHAPE = re.compile(r"[\[(]([0-9]{1,9}(?:, ?[0-9]{1,9}){1,5})[\])]")
 _MOST_BLOCKS = 65_535  # in y and z of a grid (CUDA C++ Programming Guide, compute capabilities)
 _RESULT = re.compile(
     r"\b(?P<name>[a-z_]{2,30}) ?= ?(?P<size>[0-9]{1,7}): ?(?P<result>FAIL|ERROR|OK|PASS)\b", re.IGNORECASE
+)
+_COMPOSITION = re.compile(
+    r"composition_impl\([^\[]{0,400}\[with LShape=(?P<shape>.{1,600}?), LStride=(?P<stride>.{1,600}?), RShape=(?P<by>.{1,200}?), RStride=(?P<step>.{1,200}?)\]"
 )
 _INVALID = ("cuda.invalid-launch", "cuda.call-refused")
 _VECTOR = ("cpp.copy-does-not-vectorize",)
@@ -21,7 +28,23 @@ def facts(name: str, folded: str, known: tuple[str, ...]) -> tuple[str, ...]:
     """Facts about the error of this entry; `known` are the layouts that were read out of the text."""
     if name in _INVALID:
         return (*_grid(folded), *_by_size(folded))
-    return _vector(folded, known) if name in _VECTOR else ()
+    if name.startswith("cpp."):
+        return (*_composed(folded), *(_vector(folded, known) if name in _VECTOR else ()))
+    return ()
+
+
+def _composed(folded: str) -> tuple[str, ...]:
+    """What the composition that the instantiations print comes to: the mode that does not divide, where it has no result."""
+    for found in _COMPOSITION.finditer(folded):
+        parts = [cpp_types.printed(found[name]) for name in ("shape", "stride", "by", "step")]
+        if not all(parts):
+            continue
+        left, right = f"{parts[0]}:{parts[1]}", f"{parts[2]}:{parts[3]}"
+        try:
+            composition(parse_layout(left), parse_layout(right))
+        except InputError as error:
+            return (f"composition({left}, {right}) has no result: {error.message}",)
+    return ()
 
 
 def _grid(folded: str) -> tuple[str, ...]:

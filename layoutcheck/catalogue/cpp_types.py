@@ -182,6 +182,12 @@ def notation_of(type_: Type) -> str | None:
     return _tuple(type_) if type_.name == "tuple" or _STATIC.match(type_.name) or type_.name == "C" else None
 
 
+def printed(text: str) -> str | None:
+    """A shape or stride of template arguments as CuTe prints it, "(64,3)"; None for any other type."""
+    type_ = _parse(text, 0)
+    return _tuple(type_) if type_ else None
+
+
 def _tuple(type_: Type) -> str | None:
     """A nested tuple of static or run-time integers."""
     if type_.name == "tuple":

@@ -29,7 +29,7 @@ DEMANDS = (
         "Pass an object with __dlpack__ (a torch, JAX or CuPy array), or tvm_ffi.from_dlpack(x), and not the capsule that to_dlpack gives",
     ),
     _demand(
-        r"num_(?:frags|mma)_\w+ ?= ?[0-9]|Invalid configuration ?: num_",
+        r"max_frags_\w+|num_(?:frags|mma)_\w+ ?= ?[0-9]|Invalid configuration ?: num_",
         "The kernel cuts its tile into fragments of 16 x 16: num_frags_y (num_mma_d) is the head dimension divided by 16. It has no tile of this head dimension that fits registers and shared memory; its head dimensions are multiples of 64 up to 256.",
         "Pad the head dimension to one that it has (64, 128, 256), or take another back end",
     ),
@@ -37,6 +37,11 @@ DEMANDS = (
         r"(?i)unsupported tile .{0,60}shape combination|\btile\b.{0,80}\bcluster\b.{0,60}combination",
         "The GEMM was asked for a tile and a cluster that it is not compiled with for this architecture; the architecture itself is fine. Such a pair comes from a tuner's list, or from a cache that another GPU or version wrote.",
         "Clear the tuner's cache or switch tuning off, choose another tactic or back end (of vLLM and SGLang the MoE back end), or take a newer release",
+    ),
+    _demand(
+        r"(?i)devices? (?:with|of) compute capability|compute capability (?:>=?|<=?|[0-9])|only supported on (?:devices|GPUs|SM)",
+        "The library has this kernel for certain GPUs only, which the message names, and this one is not among them.",
+        "nvidia-smi --query-gpu=compute_cap --format=csv names this GPU's; take the version or back end of the library that has it (FlashAttention 3 is for sm_90, 4 for sm_90 and sm_100, 2 for the others from sm_80 on)",
     ),
     _demand(
         r"no available layout found|LayoutConflict|[Ll]ayout infer conflict",

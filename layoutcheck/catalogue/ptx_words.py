@@ -26,6 +26,9 @@ _VERSIONS = "Match them: take the ptxas of the compiler's own toolkit (TRITON_PT
 _ASSEMBLY = "In inline assembly compare the line with the PTX ISA's syntax for it; where a compiler wrote it, take another release of it and report it there"
 # In order: the first whose words are in the message is its kind.
 KINDS = (
+    _kind(r"32-bit compilation", "The PTX or the option -m32 asks for addresses of 32 bits, which CUDA 12 has dropped.", "Build for 64 bits (-m64, .address_size 64); a library that ships such PTX needs a newer release"),
+    _kind(r"memory allocation|out of memory", "ptxas itself runs out of the host's memory, or is an old 32-bit program.", "Build with fewer jobs, or a smaller kernel (less unrolling); take a newer toolkit"),
+    _kind(r"higher than default SM", "ptxas was started without an architecture, and takes its oldest one; the PTX is for a newer one.", "Give it the architecture of the .target line: ptxas -arch=sm_90 FILE.ptx"),
     _kind(r"Barrier number", "A block has 16 named barriers, 0 to 15, and 0 is __syncthreads.", "Number the barriers of a kernel below 16; CUTLASS reserves the first ones for itself"),
     _kind(r"cannot be linked|Cannot link|must be compiled with|Weak non-exported|Exported function|Common symbol|in file|first defined in|first specified in",
           "Two objects with device code do not go together: one was compiled by another toolkit, for another architecture, or declares a name otherwise.",

@@ -86,3 +86,14 @@ def test_the_elements_of_one_vector_are_counted() -> None:
     assert "128 bits = 16 elements of float_e4m3_t" in narrow and "DLayout has 8 adjacent elements" in narrow
     assert "log2(16) = 4 or more (Swizzle<B,4,S>)" in narrow
     assert "DLayout has 8" not in facts(text.format("half_t"))
+
+
+def test_a_composition_that_the_instantiations_print_is_computed() -> None:
+    spew = (
+        'instantiation of "auto cute::detail::composition_impl(const cute::Layout<LShape, LStride> &, '
+        "const RShape &, const RStride &) [with LShape=cute::tuple<cute::_64, cute::C<3>>, "
+        "LStride=cute::tuple<cute::_1, cute::C<2048>>, "
+        'RShape=cute::_2, RStride=cute::_{}]" at line 911 of /x/include/cute/layout.hpp'
+    )
+    assert "the stride 96 is not a multiple of 64, where mode 1" in facts(spew.format(96))
+    assert "has no result" not in facts(spew.format(64))

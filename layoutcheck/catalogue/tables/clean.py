@@ -45,6 +45,16 @@ ENTRIES = (
         general=True,
     ),
     known(
+        "clean.memcheck-deprecated",
+        r"CUDA-MEMCHECK =+ This tool is deprecated|This tool is deprecated and will be removed",
+        _NOTHING + "cuda-memcheck only says that it is deprecated",
+        "Its successor is compute-sanitizer, with the same tools; CUDA 12 no longer has cuda-memcheck, which does not know newer GPUs.",
+        "compute-sanitizer --tool memcheck PROGRAM (racecheck, synccheck, initcheck as well)",
+        ("========= CUDA-MEMCHECK ========= This tool is deprecated and will be removed in a future release of the CUDA toolkit", "cuda-memcheck 11"),
+        level=CLEAN,
+        general=True,
+    ),
+    known(
         "clean.pytest",
         r"(?:=+ |^|\n)(?P<passed>[0-9]+) passed\b(?P<rest>(?:, [0-9]+ (?:skipped|warnings?|deselected|xfailed|xpassed|rerun|subtests passed))*)(?: in (?P<time>[0-9.]+m?s))?",
         _NOTHING + "pytest: {passed} passed{rest}",

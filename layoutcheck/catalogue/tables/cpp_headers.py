@@ -69,9 +69,9 @@ ENTRIES = (
     ),
     known(
         "cpp.compiler-died",
-        r"'?(?P<tool>cicc|cudafe\+\+|ptxas|fatbinary|cc1plus|nvlink|gcc)'? died (?:due to signal|with status)|Killed signal terminated program (?P<killed>\w+)|[Ii]nternal error: assertion failed(?: at:?|:)? \"(?P<edg>[^\"]{1,80})"
+        r"'?(?P<tool>cicc|cudafe\+\+|ptxas|fatbinary|cc1plus|nvlink|gcc|g\+\+|cl\.exe|[\w.+-]{2,30}\.exe)'? died (?:due to signal|with status)|(?:Building (?:CUDA|CXX|C) object|nvcc|ninja|make)[^\n]{0,400}? (?P<system>Killed)\b(?! signal)|Killed signal terminated program (?P<killed>\w+)|[Ii]nternal error: assertion failed(?: at:?|:)? \"(?P<edg>[^\"]{1,80})"
         r"|internal compiler error: (?P<gcc>[^\n]{3,80})",
-        "the C++ compiler itself ends: {tool}{killed}{edg}{gcc}",
+        "the C++ compiler itself ends: {tool}{killed}{system}{edg}{gcc}",
         "Signal 9 and 'Killed' are the system's, for want of memory: CuTe's templates need several GB in each job. Signal 11 and assertions inside the compiler are its "
         "own errors, often of one deep instantiation: a copy or composition of large static layouts.",
         "Build with fewer jobs (MAX_JOBS=2, ninja -j 2). Else halve the tile or split the expression to find the statement, and try another minor version of nvcc; "

@@ -44,6 +44,19 @@ ENTRIES = (
         instead_of=("ptxas.other", "elsewhere.build", "elsewhere.cublas"),
     ),
     known(
+        "elsewhere.undefined-cuda",
+        r"undefined symbol ?:? ?(?P<symbol>(?:cu[A-Z]|cublas(?:Lt)?[A-Z]|cudnn[A-Z]|nvrtc[A-Z]|p?nccl[A-Z]|__?nvJitLink)\w{2,80})",
+        "a compiled extension calls {symbol} and was not linked with the library that has it",
+        "{symbol} is {linked}. The extension is loaded without it: its build left the library out (newer CUTLASS headers call the driver, which older builds did not link), or an older version of the library is found first.",
+        "Build the extension with that library (extra_link_args=['-lcuda']); to try: import torch before it, or LD_PRELOAD the library. `ldd FILE.so` and LD_DEBUG=libs show what is loaded",
+        (
+            "ImportError: flash_attn_3.so: undefined symbol: cuDriverGetVersion",
+            issue(2116, "Dao-AILab/flash-attention"),
+        ),
+        level=ELSEWHERE,
+        instead_of=("elsewhere.undefined-symbol", "elsewhere.cublas", "elsewhere.nccl"),
+    ),
+    known(
         "elsewhere.too-large",
         r"relocation truncated to fit: (?P<kind>R_\w{3,40})(?: against (?:undefined )?symbol [`'](?P<symbol>[^'\n]{1,200})')?|relocation (?P<other>R_\w{3,40}) out of range",
         "the library or program is larger than its addresses reach: {kind}{other}",

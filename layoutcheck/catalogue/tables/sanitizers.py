@@ -294,7 +294,7 @@ ENTRIES = (
     ),
     known(
         "sanitizer.other",
-        r"(?<!=)={9} (?:Error: |Warning: )?(?P<said>(?!COMPUTE-SANITIZER|ERROR SUMMARY|RACECHECK SUMMARY|Saved host|Host Frame|Program hit|Invalid __)[A-Z][^=\n]{5,120}?)(?= ={9}|$)",
+        r"(?<!=)={9} (?:Error: |Warning: )?(?P<said>(?!COMPUTE-SANITIZER|CUDA-MEMCHECK|This tool is deprecated|Please use the compute|ERROR SUMMARY|RACECHECK SUMMARY|Saved host|Host Frame|Program hit|Invalid __)[A-Z][^=\n]{5,120}?)(?= ={9}|$)",
         "compute-sanitizer reports: {said}",
         "The tool saw it in one run; the line is behind 'at', the thread behind 'by'.",
         TRACE,
