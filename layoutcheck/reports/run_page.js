@@ -1,5 +1,10 @@
 (() => {
   const cards = [...document.querySelectorAll(".card")];
+  const told = new Map(cards.map(card => {
+    const file = card.closest(".file").querySelector("h2").textContent;
+    const words = `${card.dataset.text} ${card.querySelector("summary").textContent} ${file}`;
+    return [card, [words.toLowerCase(), card.dataset.kernels.split("\n")]];
+  }));
   const search = document.getElementById("search");
   const kernel = document.getElementById("kernel");
   const buttons = [...document.querySelectorAll(".filter")];
@@ -9,9 +14,7 @@
     const off = new Set(buttons.filter(b => b.getAttribute("aria-pressed") === "false").map(b => b.dataset.filter));
     let left = 0;
     for (const card of cards) {
-      const file = card.closest(".file").querySelector("h2").textContent.toLowerCase();
-      const text = `${card.dataset.text} ${card.querySelector("summary").textContent.toLowerCase()} ${file}`;
-      const kernels = card.dataset.kernels.split("\n");
+      const [text, kernels] = told.get(card);
       const kept = words.every(word => text.includes(word)) && !off.has(card.dataset.verdict) &&
         (!kernel || !kernel.value || kernels.includes(kernel.value));
       card.hidden = !kept;

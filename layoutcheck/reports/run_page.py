@@ -12,12 +12,14 @@ from typing import NamedTuple
 
 from layoutcheck.analysis.summary import issued
 from layoutcheck.check import Report
+from layoutcheck.copies.copy import Copy
 from layoutcheck.findings import VERDICTS
 from layoutcheck.gate import NO_GATE, Gate
 from layoutcheck.regular import regular_lines
 from layoutcheck.reports import html, order
 from layoutcheck.reports.pictures import copy_pictures
 from layoutcheck.reports.pictures.order import order_picture
+from layoutcheck.reports.pictures.scene import scene
 from layoutcheck.reports.pictures.svg import Picture, element, escape
 from layoutcheck.reports.style import Style
 from layoutcheck.reports.told import headline, main_finding
@@ -26,6 +28,7 @@ from layoutcheck.sources.callers import shown
 from layoutcheck.sources.traced import Distinct
 
 MOST_PICTURES = 6_000_000  # bytes of pictures on one page; what is left out is said
+_MOST_OPEN = 60  # failing cards that are open at first; of more, none: the page would be slow
 _AROUND = 6  # lines of source before and behind a line with a copy
 _FAILING = ("rejected", "wrong")
 _ORDER = "LC5"  # findings on the order of accesses
@@ -51,6 +54,7 @@ def render(judged: JudgedTrace, style: Style, gate: Gate = NO_GATE) -> str:
     """The page of a run."""
     entries = [*_refusals(judged), *_orders(judged), *_copies(judged)]
     numbers = summary(judged)
+    open_ = sum(entry.verdict in _FAILING for entry in entries) <= _MOST_OPEN
     worst = max((entry.verdict for entry in entries), key=_rank, default="legal")
     counts = ", ".join(f"{count} {name}" for name, count in numbers["verdicts"].items()) or "no copies"
     told = (
@@ -66,7 +70,7 @@ def render(judged: JudgedTrace, style: Style, gate: Gate = NO_GATE) -> str:
             element("p", escape(told), class_="quiet"),
             *missed,
             _kernels(judged, entries),
-            *(_file(name, found, f"f{at}") for at, (name, found) in enumerate(_by_file(entries))),
+            *(_file(name, found, f"f{at}", open_) for at, (name, found) in enumerate(_by_file(entries))),
             element("p", "Nothing here has what is searched for.", id="nothing", hidden="hidden"),
         ],
         "run_page.css",
@@ -115,6 +119,7 @@ def _orders(judged: JudgedTrace) -> Iterator[Entry]:
 def _copies(judged: JudgedTrace) -> Iterator[Entry]:
     """Every different copy; those that fail get their pictures first."""
     room = MOST_PICTURES
+    drawn: dict[Copy, Sequence[Picture]] = {}
     ranked = sorted(judged.reports, key=lambda one: -_rank(one[1].verdict if one[1] else "unknown"))
     for one, report in ranked:
         first = one.first
@@ -124,10 +129,12 @@ def _copies(judged: JudgedTrace) -> Iterator[Entry]:
             body = element("article", element("p", escape(why)), element("pre", escape(first.operation)))
             yield Entry(where.file, where.line, "unknown", why, "", one.kernels, first.operation, body)
             continue
-        pictures: Sequence[Picture] = copy_pictures(report.analysis)
-        size = sum(len(str(picture).encode()) for picture in pictures)
-        left_out = size > room and bool(pictures)
-        room -= 0 if left_out else size
+        if room > 0 and report.copy not in drawn:
+            drawn[report.copy] = copy_pictures(report.analysis)
+        pictures = drawn.get(report.copy, ())
+        size = sum(len(picture.body.encode()) for picture in pictures)
+        left_out = size > room or (room == 0 and scene(report.analysis) is not None)
+        room = 0 if left_out else room - size  # a page that is full stays so: nothing more is drawn
         body = html.report_article(report, () if left_out else pictures, subject(one))
         if left_out:
             body += element("p", "Its pictures are left out: the page would be too large.", class_="quiet")
@@ -196,9 +203,12 @@ def _controls(entries: Sequence[Entry]) -> str:
 def _kernels(judged: JudgedTrace, entries: Sequence[Entry]) -> str:
     """A row for each kernel: its architecture, its copies, the worst that is said of it."""
     rows = []
+    worst_of: dict[str, str] = {}
+    for entry in entries:
+        for name in entry.kernels:
+            worst_of[name] = max(worst_of.get(name, "legal"), entry.verdict, key=_rank)
     for kernel in judged.trace.kernels:
-        said = [entry.verdict for entry in entries if kernel.name in entry.kernels]
-        worst = max(said, key=_rank, default="legal")
+        worst = worst_of.get(kernel.name, "legal")
         again = f", built {kernel.built} times" if kernel.built > 1 else ""
         rows.append(
             element(
@@ -216,10 +226,10 @@ def _kernels(judged: JudgedTrace, entries: Sequence[Entry]) -> str:
     )
 
 
-def _file(name: str, entries: Sequence[Entry], number: str) -> str:
+def _file(name: str, entries: Sequence[Entry], number: str, open_: bool) -> str:
     """One file: its source, with a mark at every line of a card, and the cards beside it."""
     label = os.path.relpath(name) if name else "place unknown"
-    cards = [_card(entry, f"{number}-{at}") for at, entry in enumerate(entries)]
+    cards = [_card(entry, f"{number}-{at}", open_) for at, entry in enumerate(entries)]
     listing = _source(name, entries, number)
     return element(
         "section",
@@ -229,7 +239,7 @@ def _file(name: str, entries: Sequence[Entry], number: str) -> str:
     )
 
 
-def _card(entry: Entry, name: str) -> str:
+def _card(entry: Entry, name: str, open_: bool) -> str:
     cost = element("span", escape(entry.cost), class_="cost") if entry.cost else ""
     head = element(
         "summary",
@@ -243,7 +253,7 @@ def _card(entry: Entry, name: str) -> str:
         "data_kernels": "\n".join(entry.kernels),
         "data_text": f"{entry.title} {entry.text} {' '.join(entry.kernels)}".lower(),
     }  # fmt: skip
-    if entry.verdict in _FAILING:
+    if open_ and entry.verdict in _FAILING:
         attributes["open"] = "open"
     return element("details", head, entry.body, **attributes)
 

@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from layoutcheck.judge import judge
-from layoutcheck.reports import run_page
+from layoutcheck.linting import linted
+from layoutcheck.reports import ci_page, run_page
+from layoutcheck.reports.pictures import copy_pictures
 from layoutcheck.reports.style import Style
 from layoutcheck.reports.trace import JudgedTrace
 from layoutcheck.sources.request import build
@@ -113,6 +115,21 @@ def test_pictures_that_do_not_fit_are_left_out_and_said(
     bare = run_page.render(a_run(tmp_path), Style())
     assert "pictures are left out" in bare and "pictures are left out" not in whole
     assert bare.count("<figure") == 1 < whole.count("<figure")  # the one of the race stays
+
+
+def test_a_page_that_is_full_draws_nothing_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a thousand copies the drawing would take minutes, and all of it would be left out."""
+    drawn = []
+    monkeypatch.setattr(run_page, "copy_pictures", lambda a: drawn.append(a) or copy_pictures(a))
+    monkeypatch.setattr(run_page, "MOST_PICTURES", 1)
+    page = run_page.render(a_run(tmp_path), Style())
+    assert len(drawn) == 1 and page.count("pictures are left out") == 2
+
+
+def test_where_much_fails_no_card_is_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run_page.render(a_run(tmp_path), Style()).count(' open="open"') == 2
+    monkeypatch.setattr(run_page, "_MOST_OPEN", 1)
+    assert ' open="open"' not in run_page.render(a_run(tmp_path), Style())
 
 
 def test_a_file_that_is_gone_is_said(tmp_path: Path) -> None:
@@ -222,3 +239,23 @@ def test_it_is_legible_in_any_width(browser: Any, page_file: Path, scheme: str, 
     assert page.evaluate(OVERLAPS) == []
     assert page.evaluate(CROSSED) == []
     assert page.evaluate(ILLEGIBLE, TEXT) == []
+
+
+@pytest.mark.parametrize("width", [1280, 420])
+def test_the_page_of_ci_is_legible_in_any_width(browser: Any, tmp_path: Path, width: int) -> None:
+    source = tmp_path / "kernel.py"
+    source.write_text(
+        "from cutlass import cute\nfrom cutlass.cute.nvgpu import cpasync\n@cute.kernel\n"
+        "def load(atom: cute.CopyAtom, gA: cute.Tensor, sA: cute.Tensor, barrier: cute.Pointer):\n"
+        "    tidx, _, _ = cute.arch.thread_idx()\n"
+        "    tAsA, tAgA = cpasync.tma_partition(atom, 0, cute.make_layout(1), sA, gA)\n"
+        f"    if tidx == 0:\n        cute.copy(atom, tAgA, tAsA, tma_bar_ptr=barrier)  # {'long ' * 40}\n"
+    )
+    result, _ = linted([str(source)], cache=False, static=True)
+    file = tmp_path / "ci.html"
+    file.write_text(ci_page.render(result, Style()), encoding="utf-8")
+    page = browser.new_page(viewport={"width": width, "height": 900})
+    page.goto(file.as_uri())
+    assert page.locator("mark").count() == 1 and "LC263" in page.content()
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    page.close()
