@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from pathlib import Path
 
@@ -20,10 +21,16 @@ def read_regular(path: str | Path) -> bytes:
         return opened.read()
 
 
+def source_lines(text: str) -> list[str]:
+    """The lines as Python and editors count them: `str.splitlines` also ends one at a form feed or U+2028."""
+    lines = re.split(r"\r\n|\r|\n", text)
+    return lines if lines[-1] else lines[:-1]
+
+
 def regular_lines(path: str | Path) -> list[str]:
     """The lines of a regular file as text; none where it cannot be read."""
     try:
-        return read_regular(path).decode("utf-8", "replace").splitlines()
+        return source_lines(read_regular(path).decode("utf-8", "replace"))
     except OSError:
         return []
 

@@ -20,12 +20,15 @@ from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
 
 from layoutcheck import tracing
+from layoutcheck.cells import SUFFIX
 from layoutcheck.editor.moved import Moved
 from layoutcheck.editor.seen import Lines, lines_of
 from layoutcheck.errors import InputError
 from layoutcheck.lint.analyse import analyse
 from layoutcheck.lint.finding import LintFinding
 from layoutcheck.lint.fixing import proven
+from layoutcheck.lint.notebook import without_magics
+from layoutcheck.regular import source_lines
 from layoutcheck.settings import Settings, find
 
 TRACE, REPAIR = "layoutcheck.trace", "layoutcheck.repair"
@@ -60,9 +63,9 @@ class Server(LanguageServer):
         """Send what is known of a document."""
         path, source = path_of(uri), self.workspace.get_text_document(uri).source
         settings = self.settings_of(path)
-        reading = analyse(source.encode("utf-8", "surrogatepass"), path)
+        reading = analyse(*_python(path, source))
         self.read[uri] = tuple(one for one in reading.findings if settings.selected(one.code, path))
-        lines = source.splitlines()
+        lines = source_lines(source)
         found = [_of_finding(one, lines) for one in self.read[uri]]
         seen = self.traced.get(path)
         if seen is not None:
@@ -178,7 +181,7 @@ def made(watched: str | None = None) -> Server:
     def hints(params: lsp.InlayHintParams) -> list[lsp.InlayHint]:
         uri = params.text_document.uri
         seen, moved = _seen(server, uri)
-        lines = server.workspace.get_text_document(uri).source.splitlines()
+        lines = source_lines(server.workspace.get_text_document(uri).source)
         found = []
         for line, text in seen.hints.items() if seen else ():
             now = moved.line(line)
@@ -212,7 +215,7 @@ def _actions(server: Server, params: lsp.CodeActionParams) -> list[lsp.CodeActio
     found = []
     for one in server.read.get(uri, ()):
         if first <= one.line <= last:
-            changed = proven(source.encode("utf-8", "surrogatepass"), path, one)
+            changed = proven(source.encode("utf-8", "surrogatepass"), _python(path, source)[1], one)
             if changed is not None:
                 text, title = changed[0].decode("utf-8", "surrogatepass"), changed[1]
                 edit = lsp.WorkspaceEdit(changes={uri: [lsp.TextEdit(whole(source), text)]})
@@ -230,7 +233,7 @@ def _actions(server: Server, params: lsp.CodeActionParams) -> list[lsp.CodeActio
 
 def _seen(server: Server, uri: str) -> tuple[Lines | None, Moved]:
     seen = server.traced.get(path_of(uri))
-    lines = server.workspace.get_text_document(uri).source.splitlines()
+    lines = source_lines(server.workspace.get_text_document(uri).source)
     return seen, Moved(seen.before if seen else lines, lines)
 
 
@@ -264,14 +267,21 @@ def _position(lines: list[str], line: int, column: int) -> lsp.Position:
     return lsp.Position(max(0, line - 1), _units(text[: column - 1]))
 
 
+def _python(path: str, source: str) -> tuple[bytes, str]:
+    """What is read of a document, and its name; an editor opens each cell of a notebook as a document."""
+    if path.endswith(SUFFIX):
+        path, source = f"{path}.py", without_magics(source)
+    return source.encode("utf-8", "surrogatepass"), path
+
+
 def _units(text: str) -> int:
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def whole(text: str) -> lsp.Range:
     """The range of a whole document."""
-    lines = text.split("\n")
-    return lsp.Range(lsp.Position(0, 0), lsp.Position(len(lines) - 1, _units(lines[-1])))
+    lines = source_lines(f"{text}.")  # so that the last one is there if it is empty
+    return lsp.Range(lsp.Position(0, 0), lsp.Position(len(lines) - 1, _units(lines[-1]) - 1))
 
 
 def path_of(uri: str) -> str:

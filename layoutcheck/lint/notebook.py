@@ -49,7 +49,7 @@ def read(raw: bytes) -> Notebook:
     lines: list[str] = []
     for cell in _cells(raw):
         placed = replace(cell, start=len(lines) + 1)
-        text = _without_magics(cell.text)
+        text = without_magics(cell.text)
         fault = _fault(text)
         if fault is not None:
             broken.append((placed, *fault))
@@ -83,7 +83,7 @@ def _cells(raw: bytes) -> Iterator[Cell]:
             yield Cell(number, text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
-def _without_magics(text: str) -> str:
+def without_magics(text: str) -> str:
     """The text with IPython's own lines as `pass`; all of it blank where the cell is another language's."""
     lines = text.split("\n")
     first = next((line for line in lines if line.strip()), "")

@@ -18,7 +18,7 @@ from layoutcheck.lint.cache import Cache
 from layoutcheck.lint.called import Called
 from layoutcheck.lint.finding import LintFinding
 from layoutcheck.lint.suppressions import Suppressions
-from layoutcheck.regular import inside, read_regular
+from layoutcheck.regular import inside, read_regular, source_lines
 from layoutcheck.settings import Settings
 
 Progress = Callable[[str, int, int], None]
@@ -335,7 +335,7 @@ class _Texts:
 
     def line(self, finding: LintFinding) -> str:
         """The line of a finding."""
-        lines = self.text(finding.path).splitlines()
+        lines = source_lines(self.text(finding.path))
         return lines[finding.line - 1] if 0 < finding.line <= len(lines) else ""
 
 

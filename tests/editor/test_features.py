@@ -12,7 +12,7 @@ from lsprotocol import types as lsp
 from pygls.workspace import Workspace
 
 from layoutcheck.editor.seen import Lines, Said
-from layoutcheck.editor.server import REPAIR, TRACE, Server, made
+from layoutcheck.editor.server import REPAIR, TRACE, Server, made, whole
 
 TEXT = "import cutlass\nfrom cutlass import cute\ncute.copy(atom, a, b)  # \U0001f4a5\n"
 COPY = 3
@@ -96,3 +96,10 @@ def test_a_watched_program_is_traced_for_its_own_files_alone(server: tuple[Serve
     assert found.saved(str(file.with_name("another.py"))) == []
     found.watched = None
     assert found.saved(str(file)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "end"), [("", (0, 0)), ("a\n", (1, 0)), ("a\rb", (1, 1)), ("a\x0cb", (0, 3))]
+)
+def test_the_range_of_a_document_ends_where_the_editor_ends_it(text: str, end: tuple[int, int]) -> None:
+    assert whole(text).end == lsp.Position(*end)

@@ -82,6 +82,18 @@ async def test_static_findings_follow_the_text(tmp_path: Path) -> None:
         assert again.range.start.line == start.line + 1
         (broken,) = await editor.changed(file, "from cutlass import cute\ndef (", 4)
         assert broken.code == "LC910"
+        for version, before in enumerate(
+            ("\x0c\n", "'\u2028'\n"), 5
+        ):  # no ends of lines to Python or the editor
+            (moved,) = await editor.changed(file, before + STATIC, version)
+            assert moved.range.start == lsp.Position(start.line + 1, start.character)
+            assert moved.range.end == lsp.Position(start.line + 1, found.range.end.character)
+        (old,) = await editor.changed(file, STATIC.replace("\n", "\r"), 7)
+        assert old.range == found.range
+        cell = tmp_path / "a.ipynb"  # as editors open a cell: its text, at the notebook's path
+        cell.write_text(f"%matplotlib inline\n{STATIC}")
+        (there,) = await editor.opened(cell)
+        assert (there.code, there.range.start.line) == ("LC263", start.line + 1)
 
 
 @pytest.mark.sweep
