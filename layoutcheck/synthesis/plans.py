@@ -19,7 +19,7 @@ from layoutcheck.synthesis.pace import pace
 from layoutcheck.synthesis.program import program
 from layoutcheck.synthesis.refusal import lack
 from layoutcheck.synthesis.search import Deadline, Found, Refused, Search, Space, kind_of, space_of
-from layoutcheck.synthesis.shared import Shared
+from layoutcheck.synthesis.shared import Shared, pattern_bytes
 from layoutcheck.synthesis.threads import WIDEST_BYTES
 from layoutcheck.synthesis.tma import Tma
 from layoutcheck.synthesis.wanted import PROBE_PITCH, Wanted
@@ -204,7 +204,8 @@ class Synthesis:
         return (
             f"{cut}{len(searched.layouts)} layouts in shared memory: {_layouts_in_words(searched)}",
             f"{dealt} moves: {', '.join(self.wanted.engines)}; threads take blocks of powers of two, up to "
-            f"{WIDEST_BYTES} bytes either way, dealt to as many threads as divide the tile; all arrangements "
+            f"{WIDEST_BYTES} bytes either way, dealt to as many threads as divide the tile, if CuTe composes "
+            "their steps with the layout; all arrangements "
             "of ldmatrix.x1 to x4 and of as many warps as divide it",
             f"{edges}; strides known at run time are counted as {PROBE_PITCH} elements",
             "of each kind the plan with the least busy pipes (machine.cost), the kinds by their pace "
@@ -254,9 +255,10 @@ _WORDS = (
 def _layouts_in_words(searched: Space) -> str:
     if any(one.kind for one in searched.layouts):
         return "the canonical layouts of the operand's descriptor"
+    most = pattern_bytes(searched.layouts[0].element.bits // 8).bit_length() - 1 if searched.layouts else 10
     return (
         "either mode contiguous, whole or in runs of 16 to 128 bytes; plain, padded by 4 to 128 bytes, or "
-        "under a pointer swizzle S<b,m,s> with m >= 2, m+b <= 7 and 7 <= m+s <= 10-b; runs of 128 bytes "
+        f"under a pointer swizzle S<b,m,s> with m >= 2, m+b <= 7 and 7 <= m+s <= {most}-b; runs of 128 bytes "
         "under S<3,4,3> also with their rows dealt, 16 bytes' worth of elements apart"
     )
 

@@ -1,12 +1,12 @@
 """The layouts of the tile in shared memory that are considered, simplest first.
 
-One of the two modes is contiguous, in *runs*: the whole mode, or 16, 32, 64 or 128 bytes of it, the runs
-of all
-rows one after the other and then those of the next columns. Rows are plain, padded, or swizzled:
+One of the two modes is contiguous, in *runs*: the whole mode, or 16, 32, 64 or 128 bytes of it, the runs of
+all rows one after the other and then those of the next columns. Rows are plain, padded, or swizzled:
 
-- swizzles of the pointer that keep words whole, and XOR bits from 7 up, up to bit 9, onto bits below 7: lower
-  bits as a source permute the banks and part no two; higher ones give patterns of more than the 1024 bytes to
-  which the allocator aligns
+- swizzles of the pointer that keep words whole, and XOR bits from 7 up onto bits below 7: lower bits as source
+  permute the banks and part no two. Up to bit 9, for bytes up to bit 10: lanes side by side have rows 16 bytes'
+  worth of elements apart, and runs of 16 bytes each. Where the tile's address is not a multiple of the pattern,
+  the same bits are flipped everywhere, which parts no banks and joins none
 - rows may be *dealt* where runs are 128 bytes: every 8th, for 2-byte elements, one after the other, then
   the next ones. A thread's block of 16 bytes by 16 bytes has its rows far apart, and lanes side by side have
   theirs in consecutive runs, which S<3,4,3> sends to different banks
@@ -38,7 +38,8 @@ from layoutcheck.machine.canonical.nearest import atom_tile
 from layoutcheck.machine.dtypes import DType
 from layoutcheck.synthesis.wanted import TURNED_BY_WGMMA, Consumer
 
-MOST_PATTERN_BYTES = 1024
+MOST_ALIGN_BYTES = 1024
+"""What `SmemAllocator` aligns to at most (measured)."""
 RUN_BYTES = (128, 64, 32, 16)
 VECTOR_BYTES = 16
 _BANK_BITS = BANK_SPAN_BYTES.bit_length() - 1
@@ -69,7 +70,11 @@ class Shared(_Fields):
         """What the tile's address is a multiple of."""
         if self.given_align:
             return self.given_align
-        return BASE_ALIGN if self.swizzle is None else max(BASE_ALIGN, self.swizzle.period)
+        return (
+            BASE_ALIGN
+            if self.swizzle is None
+            else max(BASE_ALIGN, min(MOST_ALIGN_BYTES, self.swizzle.period))
+        )
 
     @cached_property
     def size(self) -> int:
@@ -216,8 +221,9 @@ def _free(tile: tuple[int, int], element: DType) -> Iterator[Shared]:
             if run * size == BANK_SPAN_BYTES and tile[1 - fast] % (block := VECTOR_BYTES // size) == 0:
                 dealt = _dealt(plain, fast, block)
                 yield Shared(dealt, element, fast, run, Swizzle(3, 4, 3))
-            for swizzle in candidates(max(4, size), MOST_PATTERN_BYTES):
-                inside = swizzle.period <= min(MOST_PATTERN_BYTES, tile[0] * tile[1] * size)
+            most = pattern_bytes(size)
+            for swizzle in candidates(max(4, size), most):
+                inside = swizzle.period <= min(most, tile[0] * tile[1] * size)
                 if inside and swizzle.base + swizzle.shift >= _BANK_BITS:
                     yield Shared(plain, element, fast, run, swizzle)
         step = max(4, size)
@@ -225,6 +231,11 @@ def _free(tile: tuple[int, int], element: DType) -> Iterator[Shared]:
             yield Shared(
                 _rows(tile, fast, whole, whole + pad // size), element, fast, whole, None, pad // size
             )
+
+
+def pattern_bytes(size: int) -> int:
+    """The longest pattern of a swizzle for elements of `size` bytes."""
+    return max(MOST_ALIGN_BYTES, BANK_SPAN_BYTES * VECTOR_BYTES // size)
 
 
 def _dealt(plain: Layout, fast: int, block: int) -> Layout:

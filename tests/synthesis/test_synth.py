@@ -121,6 +121,17 @@ def test_what_check_refuses_is_named_and_the_next_best_is_taken() -> None:
     assert any(plan.kind.endswith("tma") for plan in known.plans)
 
 
+def test_bytes_are_turned_without_a_conflict_by_a_longer_swizzle() -> None:
+    """Lanes have rows 16 apart, and lines of 16 bytes: bits 8 to 10 tell them apart, which S<3,4,3> leaves out."""
+    src = "(?{div=16},?):(1,?{div=16})"
+    found = lc.synthesize((128, 64), src, "ldmatrix", dtype="f8E4M3FN", engine="universal")
+    best = next(plan for plan in found.plans if "swizzled" in plan.kind)
+    assert best.shared is not None and str(best.shared.swizzle) == "S<3,4,4>" and best.shared.align == 1024
+    # 8 KiB: 64 lines of 128 bytes to load, to store and to read.
+    assert (best.counts.wavefronts, best.counts.instructions) == (3 * 64, 16 + 16 + 16)
+    assert "7 <= m+s <= 11-b" in found.space[0] and refused([best]) == []
+
+
 def test_tails_are_guarded_access_by_access() -> None:
     """An access lies inside the tensor or outside: it is no wider than what divides the extent."""
     [plan, *_] = lc.synthesize((64, 32), K, "ldmatrix", tails=True, engine="cp.async").plans
