@@ -34,11 +34,11 @@ from layoutcheck.machine.dtypes import DType
 from layoutcheck.machine.dtypes import dtype as read_dtype
 from layoutcheck.synthesis.exchange_code import statements
 from layoutcheck.synthesis.registers import Registers, Side
-from layoutcheck.synthesis.shared import BASE_ALIGN, MOST_PATTERN_BYTES, layouts
+from layoutcheck.synthesis.shared import BASE_ALIGN, MOST_ALIGN_BYTES, layouts
 
 LDMATRIX, STMATRIX = 75, 90
 """The architectures that have them first (PTX ISA)."""
-MOST_PERIOD_BYTES = 2 * MOST_PATTERN_BYTES
+MOST_PERIOD_BYTES = 2 * MOST_ALIGN_BYTES
 """Of a swizzle: a tile at an odd multiple of 1024 bytes XORs a constant onto all, which parts no banks."""
 
 
@@ -62,7 +62,7 @@ class Exchange(NamedTuple):
 
         Raises InputError for a type that the DSL has no name for.
         """
-        align = MOST_PATTERN_BYTES if self.swizzle is not None else BASE_ALIGN
+        align = MOST_ALIGN_BYTES if self.swizzle is not None else BASE_ALIGN
         smem = Memref(self.element, "smem", self.layout, align, self.swizzle)
         return statements(smem, self.write, self.read)
 

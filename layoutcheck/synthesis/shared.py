@@ -1,7 +1,7 @@
 """The layouts of the tile in shared memory that are considered, simplest first.
 
-One of the two modes is contiguous, in *runs*: the whole mode, or 16, 32, 64 or 128 bytes of it, the runs of
-all rows one after the other and then those of the next columns. Rows are plain, padded, or swizzled:
+One of the two modes is contiguous, in *runs*: the whole mode, or 16, 32, 64 or 128 bytes of it. The runs of
+all rows follow each other, then those of the next columns. Rows are plain, padded, or swizzled:
 
 - swizzles of the pointer that keep words whole, and XOR bits from 7 up onto bits below 7: lower bits as source
   permute the banks and part no two. Up to bit 9, for bytes up to bit 10: lanes side by side have rows 16 bytes'
