@@ -3,8 +3,8 @@
     python -m benchmarks.triton_conversions OUT [--every 1] [--processes 1]
 
 needs Triton, no GPU. The layouts are those between which Triton's tests convert in one block on NVIDIA's GPUs
-(python/test/gluon/test_lowerings.py: two dimensions, MMA to MMA; figures read, no code), and slices of such
-layouts in one dimension. Triton compiles each conversion for sm_90; what its PTX has of loads and stores of
+(python/test/gluon/test_lowerings.py: one and two dimensions, MMA to MMA, within a warp; figures read, no
+code). Triton compiles each conversion for sm_90; what its PTX has of loads and stores of
 shared memory is counted, without any conflict: the least that it can cost. Writes OUT/synthesis_triton.json,
 and prints what is not at least as good.
 """
@@ -49,10 +49,10 @@ def one(src, dst, M: ttgl.constexpr, N: ttgl.constexpr, a: ttgl.constexpr, b: tt
 """
 
 
-def mma(version: int, warps: list[int], shape: list[int]) -> Any:
+def mma(version: int, warps: list[int], shape: list[int], minor: int = 0) -> Any:
     from triton.experimental.gluon import language as ttgl
 
-    return ttgl.NVMMADistributedLayout(version=[version, 0], warps_per_cta=warps, instr_shape=shape)
+    return ttgl.NVMMADistributedLayout(version=[version, minor], warps_per_cta=warps, instr_shape=shape)
 
 
 def conversions() -> Iterator[tuple[tuple[int, ...], Any, Any, int]]:
@@ -81,6 +81,8 @@ def conversions() -> Iterator[tuple[tuple[int, ...], Any, Any, int]]:
     pairs = [
         (mma(2, [1, 4], [16, 8]), mma(2, [4, 1], [16, 8])),
         (mma(2, [2, 8], [16, 8]), mma(2, [8, 2], [16, 8])),
+        (mma(2, [1, 4], [16, 8], 1), mma(2, [4, 1], [16, 8], 1)),
+        (mma(2, [2, 8], [16, 8], 1), mma(2, [8, 2], [16, 8], 1)),
         (mma(3, [4, 1], [16, 32, 32]), mma(3, [4, 1], [16, 64, 32])),
         (mma(3, [1, 4], [16, 32, 32]), mma(3, [4, 1], [16, 64, 32])),
         (mma(3, [2, 8], [16, 64, 32]), mma(3, [8, 2], [16, 32, 32])),
@@ -94,15 +96,31 @@ def conversions() -> Iterator[tuple[tuple[int, ...], Any, Any, int]]:
         for parent in (
             ttgl.BlockedLayout([1, 4], [1, 32], [4, 1], [1, 0]),
             ttgl.BlockedLayout([1, 4], [1, 32], [2, 2], [1, 0]),
-            ttgl.BlockedLayout([1, 4], [1, 32], [1, 4], [1, 0]),
-            ttgl.BlockedLayout([1, 4], [8, 4], [2, 2], [0, 1]),
-            mma(2, [2, 2], [16, 8]),
-            mma(2, [4, 1], [16, 8]),
+            three,
+            two,
+            operand(three, 0, 2),
+            operand(mma(2, [2, 2], [16, 8]), 0, 2),
         )
         for dim in (0, 1)
     ]
     for extent in (64, 128, 256):
-        yield from (((extent,), a, b, 32) for a in lines for b in lines if str(a) != str(b))
+        yield from (
+            ((extent,), a, b, bits) for a in lines for b in lines if str(a) != str(b) for bits in (32, 8)
+        )
+    local = [
+        ttgl.BlockedLayout([1, each], [32 // lanes, lanes], [1, 1], [1, 0])
+        for each in (1, 4)
+        for lanes in (1, 2, 4, 8, 16, 32)
+    ]
+    local += [ttgl.BlockedLayout([32 >> n, 1], [1 << n, 32 >> n], [1, 1], [1, 0]) for n in (0, 1)]
+    for shape in ((32, 32), (64, 64)):
+        yield from ((shape, a, b, 16) for a in local for b in local if a is not b and _near(a, b))
+
+
+def _near(a: Any, b: Any) -> bool:
+    """Whether Triton's test of conversions within a warp takes the pair."""
+    rows, columns = (x // y for x, y in zip(a.threads_per_warp, b.threads_per_warp, strict=True))
+    return (rows or columns) <= 2
 
 
 class Linear:
@@ -130,7 +148,7 @@ def triton_s(module: Any, shape: tuple[int, ...], a: Any, b: Any, bits: int, war
     from triton.backends.compiler import GPUTarget
     from triton.experimental.gluon._runtime import GluonASTSource
 
-    kind = {16: "*fp16", 32: "*fp32"}[bits]
+    kind = {8: "*i8", 16: "*fp16", 32: "*fp32"}[bits]
     names = {"src": kind, "dst": kind, **dict.fromkeys(("M", "N", "a", "b"), "constexpr")}
     m, n = (*shape, 1)[:2]
     source = GluonASTSource(
@@ -174,7 +192,7 @@ def compared(row: dict[str, Any]) -> dict[str, Any]:
     from layoutcheck.errors import InputError
 
     shape = (*row["shape"], 1)[:2]
-    kind = {16: "bf16", 32: "f32"}[row["bits"]]
+    kind = {8: "i8", 16: "bf16", 32: "f32"}[row["bits"]]
     try:
         sides = [_layout_tv(bases, shape) for bases in (row["src"], row["dst"])]
         found = lc.exchange(shape, *sides, kind)

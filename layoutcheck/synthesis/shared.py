@@ -3,10 +3,10 @@
 One of the two modes is contiguous, in *runs*: the whole mode, or 16, 32, 64 or 128 bytes of it. The runs of
 all rows follow each other, then those of the next columns. Rows are plain, padded, or swizzled:
 
-- swizzles of the pointer that keep words whole, and XOR bits from 7 up onto bits below 7: lower bits as source
-  permute the banks and part no two. Up to bit 9, for bytes up to bit 10: lanes side by side have rows 16 bytes'
-  worth of elements apart, and runs of 16 bytes each. Where the tile's address is not a multiple of the pattern,
-  the same bits are flipped everywhere, which parts no banks and joins none
+- swizzles of the pointer that keep words whole, and XOR bits from 7 up onto bits below 7: lower bits as a
+  source permute the banks and part no two. Up to bit 9, for bytes up to bit 10: lanes side by side have rows
+  16 bytes' worth of elements apart, and runs of 16 bytes each. If the tile's address is not a multiple of the
+  pattern, the same bits are flipped everywhere, which parts no banks and joins none
 - rows may be *dealt* where runs are 128 bytes: every 8th, for 2-byte elements, one after the other, then
   the next ones. A thread's block of 16 bytes by 16 bytes has its rows far apart, and lanes side by side have
   theirs in consecutive runs, which S<3,4,3> sends to different banks

@@ -122,7 +122,7 @@ def test_what_check_refuses_is_named_and_the_next_best_is_taken() -> None:
 
 
 def test_bytes_are_turned_without_a_conflict_by_a_longer_swizzle() -> None:
-    """Lanes have rows 16 apart, and lines of 16 bytes: bits 8 to 10 tell them apart, which S<3,4,3> leaves out."""
+    """Lanes have rows 16 apart, of 16 bytes each: bits 8 to 10 tell them apart, S<3,4,3> has no bit 10."""
     src = "(?{div=16},?):(1,?{div=16})"
     found = lc.synthesize((128, 64), src, "ldmatrix", dtype="f8E4M3FN", engine="universal")
     best = next(plan for plan in found.plans if "swizzled" in plan.kind)
