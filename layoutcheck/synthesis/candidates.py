@@ -11,11 +11,14 @@ from layoutcheck.machine.arch import WARP
 from layoutcheck.synthesis.deals import Deal, deals
 from layoutcheck.synthesis.matrix import Matrix
 from layoutcheck.synthesis.moves import Descriptor, Direct, Global, Move
+from layoutcheck.synthesis.shared import Shared
 from layoutcheck.synthesis.threads import WIDEST_BYTES, Threads
 from layoutcheck.synthesis.tma import Tma
 from layoutcheck.synthesis.wanted import Consumer, Wanted, fast_mode
 
 ASYNC_BYTES = (16, 8, 4)
+MOST_MATRICES = 4
+"""Of ldmatrix and stmatrix (PTX ISA)."""
 MATRICES = ((2, 2), (4, 1), (1, 4), (2, 1), (1, 2), (1, 1))
 
 
@@ -28,7 +31,7 @@ def writers(wanted: Wanted) -> list[Move]:
     src, size = wanted.src, wanted.element_bytes
     fast = fast_mode(src)
     probe = Global(wanted.probe(src), True)
-    widest = _widest(wanted, src)
+    widest = widest_bytes(wanted, src)
     if "tma" in wanted.engines and fast is not None and _tma(wanted, src):
         found.append(Tma(wanted.tile, size, fast, True, wanted.arch.number >= 100))
     asynchronous = "cp.async" in wanted.engines and wanted.arch.number >= 80 and src.dtype == wanted.dtype
@@ -89,7 +92,7 @@ def direct(wanted: Wanted) -> list[Direct]:
         ]
     out = fast_mode(wanted.dst) or 0
     write = Global(wanted.probe(wanted.dst), False)
-    widest = _widest(wanted, wanted.dst) // wanted.dst.element_bytes
+    widest = widest_bytes(wanted, wanted.dst) // wanted.dst.element_bytes
     return [
         Direct(deal, ((read, fast), (write, out)))
         for deal in _blocks(wanted, fast, src)
@@ -102,7 +105,7 @@ def _blocks(wanted: Wanted, fast: int, outer: Memref | None = None) -> Iterator[
     size = wanted.element_bytes
     widest = WIDEST_BYTES // size
     if outer is not None:
-        widest = min(widest, _widest(wanted, outer) // outer.element_bytes)
+        widest = min(widest, widest_bytes(wanted, outer) // outer.element_bytes)
     for vector in _powers(widest):
         for block in _powers(WIDEST_BYTES // size):
             yield from deals(wanted.tile, fast, vector, block, wanted.threads)
@@ -112,7 +115,29 @@ def _powers(most: int) -> list[int]:
     return [1 << n for n in reversed(range(most.bit_length()))]
 
 
-def _widest(wanted: Wanted, tensor: Memref) -> int:
+def as_wide(move: Move, shared: Shared | None, wanted: Wanted) -> bool:
+    """Whether a move's accesses are as wide as alignment and tile allow: no other is wider on any side."""
+    if isinstance(move, Matrix):
+        return math.prod(move.matrices) == MOST_MATRICES
+    if not isinstance(move, (Threads, Direct)):
+        return True
+    deal, size = move.deal, wanted.element_bytes
+    into = isinstance(move, Direct) or move.into
+    tensors = {"src": wanted.src} if into else {}
+    if wanted.dst is not None and (isinstance(move, Direct) or not move.into):
+        tensors["dst"] = wanted.dst
+    sides: dict[int, int] = {}
+    for tensor in tensors.values() if isinstance(move, Direct) or move.outer is not None else ():
+        mode = deal.fast if isinstance(move, Threads) else fast_mode(tensor) or 0
+        most = widest_bytes(wanted, tensor) // tensor.element_bytes
+        sides[mode] = min(sides.get(mode, most), most)
+    if shared is not None:
+        most = WIDEST_BYTES // size
+        sides[shared.fast] = min(sides.get(shared.fast, most), most)
+    return all(deal.width(mode) == math.gcd(most, wanted.tile[mode]) for mode, most in sides.items())
+
+
+def widest_bytes(wanted: Wanted, tensor: Memref) -> int:
     """Bytes of the widest access that is proved to be aligned, along the contiguous mode."""
     size = tensor.element_bytes
     fast = fast_mode(tensor)

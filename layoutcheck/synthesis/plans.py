@@ -12,6 +12,7 @@ from layoutcheck.check import Report
 from layoutcheck.errors import InputError
 from layoutcheck.machine.cost import Counts
 from layoutcheck.progress import Progress
+from layoutcheck.synthesis.candidates import as_wide
 from layoutcheck.synthesis.compiled import Compiled
 from layoutcheck.synthesis.copies import Judged, Step, counted_again, judged
 from layoutcheck.synthesis.demand import Demand, demand
@@ -60,6 +61,11 @@ class Plan:
     def shared(self) -> Shared | None:
         """The layout of a stage; None where the tile does not go through shared memory."""
         return self.found.shared
+
+    @property
+    def as_wide(self) -> bool:
+        """Whether every access is as wide as alignment and tile allow."""
+        return all(as_wide(move, self.found.shared, self.wanted) for move in self.found.moves)
 
     @property
     def counts(self) -> Counts:
@@ -172,7 +178,7 @@ class Synthesis:
         first += (
             f"; what is left: {slow[0]}."
             if slow
-            else "; every copy is conflict-free and as wide as it can be."
+            else f"; every copy is conflict-free{' and as wide as it can be' if best.as_wide else ''}."
         )
         if len(self.plans) == 1:
             others = (

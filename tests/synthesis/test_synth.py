@@ -121,6 +121,17 @@ def test_what_check_refuses_is_named_and_the_next_best_is_taken() -> None:
     assert any(plan.kind.endswith("tma") for plan in known.plans)
 
 
+def test_the_reason_says_wide_only_of_what_is() -> None:
+    """Rows 16,400 bytes apart begin 16 bytes further in a line each: 8 bytes at once cross fewer lines."""
+    whole = {"dtype": "f32", "engine": "cp.async", "threads": 512}
+    narrow = lc.synthesize((256, 32), "(?,?):(4100,1)", "ldmatrix", **whole)  # type: ignore[arg-type]
+    wide = lc.synthesize((256, 32), "(?,?):(4096,1)", "ldmatrix", **whole)  # type: ignore[arg-type]
+    bits = [found.best.steps[0][0].copy.needed_atom.instruction_bits for found in (narrow, wide)]
+    assert bits == [64, 128]
+    assert "conflict-free and as wide as it can be" in wide.why
+    assert "conflict-free." in narrow.why and "as wide" not in narrow.why
+
+
 def test_bytes_are_turned_without_a_conflict_by_a_longer_swizzle() -> None:
     """Lanes have rows 16 apart, of 16 bytes each: bits 8 to 10 tell them apart, S<3,4,3> has no bit 10."""
     src = "(?{div=16},?):(1,?{div=16})"
