@@ -22,7 +22,7 @@ from layoutcheck.dsl.lowered import spaces
 from layoutcheck.dsl.lowered.machine import Machine
 from layoutcheck.dsl.lowered.record import Data
 from layoutcheck.dsl.lowered.types import Type, parse_type
-from layoutcheck.dsl.lowered.values import Value, flat
+from layoutcheck.dsl.lowered.values import Value, flat, number, wrap
 from layoutcheck.order.meaning import Meaning
 from layoutcheck.order.watched import Event, Rests, Watched
 from layoutcheck.sources.mlir import Operation
@@ -180,13 +180,15 @@ def stored(op: Operation, meaning: Meaning) -> list[SsaValue]:
 
 
 def words_of(size: int, values: Iterable[Value] = (), kinds: Iterable[str] = ()) -> tuple[Any, ...]:
-    """The words of `size` bytes of integers of 32 bits; None for each where they are anything else."""
+    """The words of `size` bytes of integers of 32 or 64 bits; None for each where they are anything else."""
     unknown, found = (None,) * max(1, size // _WORD), list[Any]()
     for value, text in zip(values, kinds, strict=True):
         kind = parse_type(text)
-        if (kind.parts[0] if kind.kind == "vector" else kind).bits != 8 * _WORD:
+        bits = (kind.parts[0] if kind.kind == "vector" else kind).bits
+        if bits not in (8 * _WORD, 16 * _WORD) or text.startswith("!llvm.ptr"):
             return unknown
-        found += flat(value)
+        for one in flat(value):
+            found += [one] if bits == 8 * _WORD else [wrap(number(one), 8 * _WORD), number(one) >> 8 * _WORD]
     return tuple(found) if len(found) * _WORD == size else unknown
 
 
@@ -225,4 +227,7 @@ def _joined(kind: Type, found: Any, threads: list[int]) -> Value:
     for row in found:
         own = row[threads]
         parts.append(int(own[0]) if bool((own == own[0]).all()) else row)
+    if kind.kind == "scalar" and kind.size_bytes == 2 * _WORD:
+        low, high = parts
+        return (low & 0xFFFFFFFF) + (high << 8 * _WORD)
     return tuple(parts) if kind.kind == "vector" and kind.count > 1 else parts[0]

@@ -212,6 +212,7 @@ class Recorder:
         results = [self.slots[value] for value in op.results]
         box = [self.slots[value] for value in meaning.box]
 
+        parity = slots[1] if meaning.kind in ("mbar_wait", "mbar_token") and len(slots) > 1 else None
         guard = slots[-1] if meaning.facts.get("guard") else None
         copied = [slots[0], *([] if guard is None else [guard])] if meaning.kind == "cp_async" else []
         deciding = op.name == "llvm.load" and self.levels.get(op.results[0]) == NUMBER
@@ -235,6 +236,8 @@ class Recorder:
                         machine.iterations, self.doubt(trust), self.doubt(machine.guard), len(events),
                         trust | machine.guard,
                     )  # fmt: skip
+                    if parity is not None and self._loaded(machine.provenance[parity]):
+                        event.guess = out.guessed = True
                     event.gathers = event.doubt and bool(copied) and not self.doubt(self._behind(copied))
                     if box and not self.reasons.guessed(self._behind(box)):
                         event.box = tuple(number(machine.values[slot]) for slot in box)
@@ -301,6 +304,11 @@ class Recorder:
         for slot in slots:
             trust |= self.machine.provenance[slot]
         return trust
+
+    def _loaded(self, trust: int) -> bool:
+        """Whether a number rests on what shared memory holds, which is not known."""
+        found = [sentence for kind, sentence in self.reasons.read(trust) if kind in ("uniform", "data")]
+        return any(sentence.endswith("shared memory") for sentence in found)
 
     def doubt(self, trust: int) -> bool:
         """Whether a single thread's own loaded value is behind it."""

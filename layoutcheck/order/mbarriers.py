@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from layoutcheck.order.clocks import HAPPENED, Clock
-from layoutcheck.order.problems import Party, Problem
+from layoutcheck.order.problems import Party, Problem, Undecided
 from layoutcheck.order.replay import Warp, World
 from layoutcheck.order.waiting import Load, Mbarrier
 from layoutcheck.order.watched import Event
@@ -142,6 +142,10 @@ class Mbarriers:
 
         `operands` are the numbers of those of the event that have the address and the parity.
         """
+        if event.guess:
+            raise Undecided(
+                "the parity of this wait, which is loaded from shared memory, is not known", event
+            )
         clocks = self.world.clocks
         found = []
         for place, group in self.places(warp, event, lanes, operands[0]):

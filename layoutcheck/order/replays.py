@@ -68,10 +68,11 @@ class Replays:
 
     def take(self, run: Run) -> None:
         """Replay a run. Raises OutOfTime."""
-        if run.given and self.problem:
+        beside = run.given and not run.only
+        if beside and self.problem:
             return
         self.replay(run.blocks, run.orders, run.longer if run.first else None, run.alike)
-        if run.given:
+        if beside:
             self.problem = ""  # the kernel could be followed without
 
     def narrow(self, blocks: list[Watched]) -> list[Problem]:

@@ -54,8 +54,9 @@ class Cluster:
 class Run:
     """What the blocks of a cluster do.
 
-    `first` says that the kernel is launched as it is, `given` that contents of memory are, `alike` that all
-    extents have one number, so that loops that belong together turn as often.
+    `first` says that the kernel is launched as it is, `given` that contents of memory are, `only` that there
+    is no such run without them, `alike` that all extents have one number, so that loops that belong together
+    turn as often.
     """
 
     blocks: list[Watched]
@@ -63,6 +64,7 @@ class Run:
     first: bool
     given: bool = False
     alike: bool = True
+    only: bool = False
 
     @property
     def orders(self) -> tuple[bool, ...]:
@@ -132,7 +134,11 @@ def _varied(cluster: Cluster) -> Iterator[Run]:
 
 def _of(cluster: Cluster, first: bool) -> Iterator[Run]:
     blocks = cluster.watch()
-    yield Run(blocks, cluster, first)
+    if not any(event.guess for block in blocks for event in block.events):
+        yield Run(blocks, cluster, first)
+        given = followed(blocks, cluster.watch)
+        if given is not None:
+            yield Run(given, cluster, first, True)
+        return
     given = followed(blocks, cluster.watch)
-    if given is not None:
-        yield Run(given, cluster, first, True)
+    yield Run(blocks if given is None else given, cluster, first, given is not None, only=True)

@@ -83,14 +83,16 @@ def test_broken_variants_are_told_and_right_ones_are_not(of: str) -> None:
 
 @pytest.mark.sweep
 def test_what_cannot_be_followed_is_said() -> None:
-    """Loops without end, barriers that nobody reaches, unknown inline PTX, turns that each thread loads."""
+    """Loops without end, barriers that nobody reaches, unknown inline PTX, loaded turns and phases."""
     pytest.importorskip("cutlass", reason="kernels are traced through the installed DSL")
     with Lowering(copies=False, order=check_module) as lowering:
         trace = trace_script(
             "-m", ["tests.order.unfollowed"], launch=False, arch="sm_90a", timeout_s=300, lowering=lowering
         )
-    forever, unreachable, unknown, loaded = trace.orders
-    assert not any(f.severity == "wrong" for one in (forever, unknown, loaded) for f in one.findings)
+    forever, unreachable, unknown, loaded, kept, data = trace.orders
+    assert not any(f.severity == "wrong" for one in (forever, unknown, loaded, kept) for f in one.findings)
+    assert kept.problem == "" and kept.events > 16 * 4
+    assert "the parity of this wait, which is loaded from shared memory, is not known" in data.problem
     assert any("a persistent loop is followed for its first" in said for said in forever.unchecked)
     assert [f.code for f in unreachable.findings] == ["LC504"]  # a barrier that nobody reaches orders nothing
     assert "'frobnicate.shared.sync.aligned' is not modelled" in unknown.problem

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import cutlass.cute as cute
-from cutlass import Constexpr, Int32
+from cutlass import Constexpr, Int32, Int64, const_expr
 from cutlass._mlir.dialects import llvm
 from cutlass.cutlass_dsl import dsl_user_op
 
-from tests.order.kernels import buffer
+from tests.order.kernels import barriers, buffer
 from tests.order.reported import THREADS, pointers
 
 arch = cute.arch
@@ -61,11 +61,42 @@ def loaded_turns(source: cute.Pointer, target: cute.Pointer):
     (target + thread).store(data[THREADS - 1 - thread])
 
 
+@cute.kernel
+def kept_phase(source: cute.Pointer, target: cute.Pointer):
+    phases(source, target, buffer(1, Int64), False)
+
+
+@cute.kernel
+def loaded_phase(source: cute.Pointer, target: cute.Pointer):
+    phases(source, target, buffer(1), True)
+
+
+@cute.jit
+def phases(source: cute.Pointer, target: cute.Pointer, phase: cute.Tensor, loaded: Constexpr):
+    thread, _, _ = arch.thread_idx()
+    bar = barriers(1)
+    if thread == 0:
+        phase[0] = 1
+        arch.mbarrier_init(bar, 1)
+    arch.mbarrier_init_fence()
+    arch.sync_threads()
+    for _ in range(16):
+        if thread < 32:
+            phase[0] = phase[0] ^ 1
+            if const_expr(loaded):
+                phase[0] = phase[0] + ((source + thread).load() & 2)
+            arch.mbarrier_wait(bar, Int32(phase[0]))
+        elif thread == 32:
+            arch.mbarrier_arrive(bar)
+        arch.sync_threads()
+    (target + thread).store(thread)
+
+
 @cute.jit
 def run(source: cute.Pointer, target: cute.Pointer, name: Constexpr, blocks: Constexpr):
     globals()[name](source, target).launch(grid=blocks, block=(THREADS, 1, 1))
 
 
 if __name__ == "__main__":
-    for name in ("forever", "unreachable", "unknown_text", "loaded_turns"):
+    for name in ("forever", "unreachable", "unknown_text", "loaded_turns", "kept_phase", "loaded_phase"):
         cute.compile(run, *pointers(), name, (2147483647, 65535, 65535))
