@@ -258,6 +258,8 @@ def launches_of(
         slots = run.slots_of(host.regions[0].blocks[0].arguments)
         values = [machine.values[slot] for slot in slots]
         held = sizes(values, given, ["extents"] * len(slots)), by_object(values, given)
+        static = [(v, t) for v, t in zip(values, given, strict=False) if static_tensor(t) is not None]
+        fixed = frozenset(by_object(*zip(*static, strict=True))) if static else frozenset[int]()
         there = memories(extent.contents) if isinstance(extent, Numbers) else {}
         translate = run.translate
 
@@ -267,12 +269,15 @@ def launches_of(
             machine: Machine = machine,
             run: Flow = run,
             held: Any = held,
+            fixed: frozenset[int] = fixed,
             there: Any = there,
         ) -> Step:
             if op.name != LAUNCH:
                 return translate(op)  # type: ignore[no-any-return]
             return lambda: (
-                _keep(found, op, _launched(op, machine, run, held, there)) if machine.reached else None
+                _keep(found, op, _launched(op, machine, run, (*held, fixed), there))
+                if machine.reached
+                else None
             )
 
         run.translate = step
@@ -309,7 +314,8 @@ def _siblings(launch: Operation, name: str) -> list[Operation]:
 
 
 def _launched(
-    op: Operation, machine: Machine, run: Flow, held: tuple[dict[int, int], dict[int, Tensor]],
+    op: Operation, machine: Machine, run: Flow,
+    held: tuple[dict[int, int], dict[int, Tensor], frozenset[int]],
     there: dict[int, Bytes],
 ) -> Launched:  # fmt: skip
     def numbers(values: list[SsaValue]) -> list[int]:
@@ -334,7 +340,7 @@ def _launched(
     launch = Launch(
         tuple(block), tuple(grid), cluster, True,  # type: ignore[arg-type]
         dynamic_bytes=dynamic, rests=max((_rests(machine, bits) for bits in rests), key=_RESTS.index),
-        held=held[0], tensors=held[1], memories=there,
+        held=held[0], tensors=held[1], fixed=held[2], memories=there,
     )  # fmt: skip
     slots = run.slots_of(op.operands[1:])
     return launch, [(machine.values[slot], _rests(machine, machine.provenance[slot])) for slot in slots]

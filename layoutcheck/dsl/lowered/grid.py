@@ -294,6 +294,7 @@ class Grid:
         own = between(given, types, how.tensors)
         held = {base: span for base, span in how.held.items() if base not in own}
         spans = {base: min(span, held.get(base, span)) for base, span in spans.items()}
+        spans |= {base: span for base, span in held.items() if base in how.fixed and base not in spans}
         cut = dict.fromkeys(unfinished, LONG_LOOP)
         return Blocks(
             at, how.threads // len(at), machine.accesses, machine.reasons, spans, how.rests, machine.overflow,

@@ -31,7 +31,7 @@ class Launch:
     "static", "extents" (numbers for dynamic extents and strides) or "arguments". With `blocks` these blocks
     are evaluated side by side, as one of so many times the threads; warps must be whole. `held` are the bytes
     of the tensors in global memory that the host's function is given, by object: what it divides into tiles
-    has as many, whatever the tiles' type says. `tensors` are these tensors,
+    has as many, whatever the tiles' type says. `tensors` are these tensors, `fixed` those of static extents,
     `memories` what is known to lie in them.
     """
 
@@ -45,6 +45,7 @@ class Launch:
     blocks: tuple[tuple[int, int, int], ...] = ()
     held: dict[int, int] = field(default_factory=dict, compare=False)
     tensors: dict[int, Tensor] = field(default_factory=dict, compare=False)
+    fixed: frozenset[int] = field(default=frozenset(), compare=False)
     memories: dict[int, Memory] = field(default_factory=dict, compare=False)
 
     @property

@@ -133,6 +133,16 @@ def loaded(x: cute.Tensor, count: cute.Tensor, y: cute.Tensor):
     tc = cute.make_tiled_copy_tv(atom, cute.make_layout(128), cute.make_layout(1))
     counted(x, count, y, tc).launch(grid=(8, 1, 1), block=(128, 1, 1))
 
+@cute.kernel
+def flat(x: cutlass.Array, y: cutlass.Array, guarded: cutlass.Constexpr):
+    i = cute.arch.block_idx()[0] * 128 + cute.arch.thread_idx()[0]
+    if const_expr(not guarded) or i < N:
+        y[i] = x[i] * 2.0
+
+@cute.jit
+def as_array(x: cutlass.Array, y: cutlass.Array, guarded: cutlass.Constexpr):
+    flat(x, y, guarded).launch(grid=(8, 1, 1), block=(128, 1, 1))
+
 if __name__ == "__main__":
     def fake(*shape, dtype=Float32):
         stride = (shape[1], 1) if len(shape) == 2 else (1,)
@@ -149,6 +159,8 @@ if __name__ == "__main__":
     for inside, blocks in ((False, 40), (True, 40), (False, 1000)):
         cute.compile(by_few, fake(128000), inside, blocks)
     cute.compile(by_host, fake(1024))
+    for right in (False, True):
+        cute.compile(as_array, fake(N), fake(N), right)
 """
 
 
@@ -156,17 +168,18 @@ def test_what_a_kernel_is_given(traced: Traced) -> None:
     """The last of 8 blocks has 104 elements of 128; the bulk copy that begins 4 elements late ends late."""
     found = traced(PROGRAM)
     assert not found.failures, found.failures
-    faults: dict[int, list[object]] = {number: [] for number in range(15)}
-    unchecked: dict[int, list[str]] = {number: [] for number in range(15)}
+    faults: dict[int, list[object]] = {number: [] for number in range(17)}
+    unchecked: dict[int, list[str]] = {number: [] for number in range(17)}
     for number, kernel in enumerate(found.kernels):
         for module in (one for one in found.elements if one.kernel == kernel.name):
             unchecked[number] += [why for why, _ in module.unchecked]
             beyond = [one for one in module.findings if one.code == "LC204"]
             faults[number] += [(one.evidence["block"], one.evidence["thread"]) for one in beyond]
     names = [kernel.name for kernel in found.kernels]
-    assert len(set(names)) == len(names) == 15
+    assert len(set(names)) == len(names) == 17
     assert [len(faults[i]) for i in (0, 1, 3, 4, 5, 7)] == [1, 1, 1, 0, 0, 0]
     assert faults[0] == faults[1] == [("(7,0,0)", 104)]
+    assert faults[15] == [("(7,0,0)", 104)] and faults[16] == unchecked[16] == []
     assert faults[3] == [("(2,0,0)", 0)]  # the first block whose stage is beyond the ring
     assert [faults[i] for i in (11, 12, 13, 14)] == [[("(3,0,0)", 127)], [], [], []]
     assert [[why.partition(" (")[0] for why in unchecked[i]] for i in (11, 12, 13, 14)] == [
