@@ -11,6 +11,7 @@ import contextlib
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from multiprocessing.connection import Pipe, wait
@@ -166,7 +167,7 @@ class _Judge:
                 env=environment(),
                 start_new_session=True,  # what a terminal sends to this program is not for it
             )
-        self._send((lowering.copies, lowering.order, lowering.products))
+        self._unsent: list[object] = [(lowering.copies, lowering.order, lowering.products)]
 
     def alive(self) -> bool:
         """Whether it can be asked, or has not said what became of its task."""
@@ -175,11 +176,14 @@ class _Judge:
     def give(self, task: Task) -> None:
         """Send it the task."""
         self.task, self.last = task, task.number
-        self._send(task)
+        self._unsent.append(task)
+        sent, self._unsent = self._unsent, []
+        threading.Thread(target=self._send, args=(sent,), daemon=True).start()  # it may still be starting
 
-    def _send(self, what: object) -> None:
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it has died: `answer` says so
-            self.pipe.send(what)
+    def _send(self, what: list[object]) -> None:
+        with contextlib.suppress(OSError):  # it has died, or was ended: `answer` says so
+            for one in what:
+                self.pipe.send(one)
 
     def answer(self) -> Answer:
         """Its answer, once there is one to read; or how it died."""

@@ -221,6 +221,7 @@ def _run(
                 deadline = max(deadline, time.monotonic() + _SHARE * timeout_s)
             collector.resolve(shown, deadline)
         except Ended as error:
+            collector.take(spool.read(Path(folder)))  # what came while others were taken
             collector.stop()
             return collector.trace(TraceFailure("ended", str(error)))
         finally:
