@@ -33,7 +33,8 @@ def random_bits(
 
 
 def bits_of(dtype: torch.dtype) -> torch.dtype:
-    return torch.int32 if dtype == torch.float32 else torch.int16
+    """The integers as wide."""
+    return {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[dtype.itemsize]
 
 
 def stream() -> CUstream:

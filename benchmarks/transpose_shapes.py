@@ -133,7 +133,8 @@ CHECKED = (
     *("few rows, 32", "few rows, 64", "few rows, 96", "few rows, 128", "few rows, 256"),
     *("few columns, 64", "few columns, 128", "direct m", "direct n", "whole, known"),
     *("narrow", "slim, 3 rows", "slim, 3 columns", "whole", "flat"),
-    *("blocks 8x1", "blocks 4x4", "exchange 64x64 async", "small 32x32", "pairs", "pairs 4", "pairs 16"),
+    *("blocks 8x1", "blocks 4x4", "exchange 64x64 async", "small 32x32", "small 64x64"),
+    *("pairs 16, 8", "pairs 16, 16", "pairs 32, 8"),
     *("slim, 3 rows, 1", "slim, 3 columns, 1", "slim, 3 rows, 2", "slim, 3 columns, 2"),
     *("slim, 8 columns, 1 wide", "slim, 4 rows, 1 wide"),
     *("shifted 248x128 by 16 last", "shifted 256x128 by 16 last", "exchange 128x128 bulk, 768"),
@@ -186,7 +187,7 @@ def buffer(shape: Shape, rows: int, columns: int, pad: int, dtype: torch.dtype, 
     pitch = columns + pad
     bits = bits_of(dtype)
     whole = torch.empty(2 * guard + shape.off + shape.batch * rows * pitch, dtype=bits, device="cuda")
-    whole.random_(torch.iinfo(bits).min, torch.iinfo(bits).max)
+    whole.view(torch.uint8).random_(0, 256)
     inside = whole.view(dtype)[guard + shape.off :]
     inside = inside[: shape.batch * rows * pitch].view(shape.batch, rows, pitch)[:, :, :columns]
     return whole, inside[0] if shape.batch == 1 else inside
@@ -217,14 +218,18 @@ def pairs(shape: Shape, dtype: torch.dtype = torch.bfloat16) -> list[tuple[torch
     return [pair(shape, dtype) for _ in range(max(2, min(MOST_SETS, -(-ROTATE_BYTES // one))))]
 
 
-def wrong(shape: Shape, launch: Callable[[torch.Tensor, torch.Tensor], Launch]) -> int:
+def wrong(
+    shape: Shape,
+    launch: Callable[[torch.Tensor, torch.Tensor], Launch],
+    dtype: torch.dtype = torch.bfloat16,
+) -> int:
     """Elements of the output, guard zones and padding included, that differ from the right ones."""
-    x = pair(shape)[0]
-    whole, y = buffer(shape, shape.n, shape.m, shape.pad_y, torch.bfloat16, GUARD)
-    xt = x.view(torch.int16).transpose(-1, -2)
-    y.view(torch.int16).copy_(xt)
+    x = buffer(shape, shape.m, shape.n, shape.pad_x, dtype)[1]
+    whole, y = buffer(shape, shape.n, shape.m, shape.pad_y, dtype, GUARD)
+    xt = x.view(bits_of(dtype)).transpose(-1, -2)
+    y.view(bits_of(dtype)).copy_(xt)
     right = whole.clone()
-    y.view(torch.int16).copy_(~xt)
+    y.view(bits_of(dtype)).copy_(~xt)
     launch(x, y)()
     torch.cuda.synchronize()
     return int((whole != right).sum())
@@ -479,17 +484,20 @@ def main() -> None:
     parser.add_argument("--part", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--began", type=float, help=argparse.SUPPRESS)
     parser.add_argument(
-        "--memcheck", action="store_true", help="only the small shapes of MEMCHECKED, untimed"
+        "--memcheck",
+        nargs="?",
+        const="",
+        help="only the shapes of MEMCHECKED, untimed: plans of CHECKED, or those with this in their name",
     )
     args = parser.parse_args()
     shapes = [Shape.named(name) for name in args.shapes.split(",")] if args.shapes else SHAPES
     drawn = [Shape.named(name) for name in args.again.split(",")] if args.again else []
     drawn += fresh(args.fresh, args.seed)
     shapes = [*shapes, *drawn]
-    if args.memcheck:
+    if args.memcheck is not None:
         for shape in MEMCHECKED:
             for name, plan in candidates(*pair(shape)).items():
-                if name in CHECKED:
+                if name in CHECKED and args.memcheck in name:
                     print(shape.name, name, wrong(shape, partial(launch_of, plan)), flush=True)
     elif args.part is None:
         supervise(args, shapes, len(drawn))

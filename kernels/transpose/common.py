@@ -39,6 +39,10 @@ class Kernel(NamedTuple):
         return cute.compile(self.host, *self.args, **kwargs)
 
 
+TYPES: dict[int, Any] = {1: cutlass.Uint8, 2: cutlass.BFloat16, 4: cutlass.Float32, 8: cutlass.Int64}
+"""What stands for all types of so many bytes."""
+
+
 def multiprocessors() -> int:
     """Of the device at hand."""
     status, found = cuda.cudaDeviceGetAttribute(cuda.cudaDeviceAttr.cudaDevAttrMultiProcessorCount, 0)

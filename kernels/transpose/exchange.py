@@ -19,11 +19,20 @@ import cutlass
 from cutlass import cute
 from cutlass.cute.nvgpu import CopyUniversalOp, LoadCacheMode, cpasync
 
-from kernels.transpose.common import SMEM_KIB, Kernel, enter, fake_args, matrix_of, strips, transpose_view
-from kernels.transpose.registers import BLOCK, store_wide, turn_block, turned, turned_registers
+from kernels.transpose.common import (
+    SMEM_KIB,
+    TYPES,
+    Kernel,
+    enter,
+    fake_args,
+    matrix_of,
+    strips,
+    transpose_view,
+)
+from kernels.transpose.registers import store_wide, turn_block, turned, turned_registers
 
-RUN = 64
-"""Elements of a run in shared memory, 128 bytes."""
+CHUNKS = 8
+"""Chunks of 16 bytes in a run of shared memory, which passes all banks."""
 
 SWIZZLE = (3, 4, 3)
 
@@ -33,7 +42,7 @@ class Exchange(NamedTuple):
 
     `tile`: elements of a thread block along (N, M), multiples of 64; `group`: height of a strip in tiles (0:
     all of M); `load` and `store`: cache hints, or `async` for loads past the registers and `bulk` for such
-    stores; `resident`: threads a multiprocessor must have registers for.
+    stores; `resident`: threads a multiprocessor must have registers for; `size`: bytes of an element.
     """
 
     tile: tuple[int, int] = (128, 128)
@@ -41,25 +50,32 @@ class Exchange(NamedTuple):
     load: str = "evict_last"
     store: str = "plain"
     resident: int = 1280
+    size: int = 2
+
+    @property
+    def block(self) -> int:
+        """Elements of a 16-byte access."""
+        return 16 // self.size
 
     @property
     def blocks(self) -> tuple[int, int]:
-        """8x8 blocks of a tile along (N, M)."""
-        return self.tile[0] // BLOCK, self.tile[1] // BLOCK
+        """8x8 blocks of a tile along (N, M), if elements have 16 bits."""
+        return self.tile[0] // self.block, self.tile[1] // self.block
 
     @property
     def slots(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """Extents and strides in shared memory of (element, chunk, row of a block, block of rows).
 
-        Runs of 64 elements, the same row of every block one after the other. They lie along N as loaded
+        Runs of 128 bytes, the same row of every block one after the other. They lie along N as loaded
         (`async`) or along M as stored; whole rows for `bulk` stores.
         """
         if self.store == "bulk":
-            pitch, rows = self.tile[1] + BLOCK, self.blocks[0]
-            return (BLOCK, self.blocks[1], BLOCK, rows), (1, BLOCK, rows * pitch, pitch)
+            pitch, rows = self.tile[1] + self.block, self.blocks[0]
+            return (self.block, self.blocks[1], self.block, rows), (1, self.block, rows * pitch, pitch)
         chunks, rows = self.blocks if self.load == "async" else reversed(self.blocks)
-        extents = (BLOCK, (BLOCK, chunks // BLOCK), BLOCK, rows)
-        return extents, (1, (BLOCK, RUN * BLOCK * rows), RUN * rows, RUN)
+        run = CHUNKS * self.block
+        extents = (self.block, (CHUNKS, chunks // CHUNKS), self.block, rows)
+        return extents, (1, (self.block, run * self.block * rows), run * rows, run)
 
     @property
     def threads(self) -> int:
@@ -74,8 +90,8 @@ class Exchange(NamedTuple):
     @property
     def carveout(self) -> int:
         """The percentage of the unified cache that holds the shared memory of `residents` thread blocks."""
-        pitch = self.tile[1] + (BLOCK if self.store == "bulk" else 0)
-        kib = -(-2 * self.tile[0] * pitch // 1024) + 1
+        pitch = self.tile[1] + (self.block if self.store == "bulk" else 0)
+        kib = -(-self.size * self.tile[0] * pitch // 1024) + 1
         return min(-(-100 * self.residents * kib // SMEM_KIB), 100)
 
 
@@ -98,7 +114,7 @@ def transpose_tile(xt: cute.Tensor, yt: cute.Tensor, plan: cutlass.Constexpr, ea
     )
     if (tile_n + 1) * plan.tile[0] <= n and (tile_m + 1) * plan.tile[1] <= m:
         trade(xt, yt, smem, tile_n, tile_m, True, plan)
-    elif n % BLOCK == 0 and m % BLOCK == 0:
+    elif n % plan.block == 0 and m % plan.block == 0:
         trade(xt, yt, smem, tile_n, tile_m, False, plan)
     else:
         tid, _, _ = cute.arch.thread_idx()
@@ -123,10 +139,10 @@ def trade(
     n, m = xt.shape
     n_left, m_left = n - tile_n * plan.tile[0], m - tile_m * plan.tile[1]
     out = cute.local_tile(yt, (plan.tile[1], plan.tile[0]), (tile_m, tile_n))
-    vectors = cute.make_layout((BLOCK, m_blocks, plan.tile[0]), stride=(1, BLOCK, out.stride[1]))
+    vectors = cute.make_layout((plan.block, m_blocks, plan.tile[0]), stride=(1, plan.block, out.stride[1]))
     out = cute.make_tensor(out.iterator, vectors)
     wide = cute.make_copy_atom(CopyUniversalOp(), xt.element_type, num_bits_per_copy=128)
-    taken = cute.make_rmem_tensor((BLOCK, BLOCK), xt.element_type)
+    taken = cute.make_rmem_tensor((plan.block, plan.block), xt.element_type)
     # Lanes lie along N, one block each, for the loads and along M for the stores.
     n8, m8 = tid % n_blocks, tid // n_blocks
     chunk, first = tid % m_blocks, tid // m_blocks
@@ -134,60 +150,62 @@ def trade(
         op = cpasync.CopyG2SOp(LoadCacheMode.GLOBAL)
         atom = cute.make_copy_atom(op, xt.element_type, num_bits_per_copy=128)
         tile = cute.local_tile(xt, plan.tile, (tile_n, tile_m))
-        rows = cute.make_layout((BLOCK, n_blocks, plan.tile[1]), stride=(1, BLOCK, tile.stride[1]))
+        rows = cute.make_layout((plan.block, n_blocks, plan.tile[1]), stride=(1, plan.block, tile.stride[1]))
         tile = cute.make_tensor(tile.iterator, rows)
-        for i in cutlass.range_constexpr(BLOCK):
+        for i in cutlass.range_constexpr(plan.block):
             row = m8 + i * m_blocks
-            if whole or (BLOCK * n8 < n_left and row < m_left):
-                cute.copy(atom, tile[None, n8, row], smem[None, n8, row % BLOCK, row // BLOCK])
+            if whole or (plan.block * n8 < n_left and row < m_left):
+                cute.copy(atom, tile[None, n8, row], smem[None, n8, row % plan.block, row // plan.block])
         cute.arch.cp_async_commit_group()
         cute.arch.cp_async_wait_group(0)
         cute.arch.sync_threads()
-        if whole or (BLOCK * first < n_left and BLOCK * chunk < m_left):
+        if whole or (plan.block * first < n_left and plan.block * chunk < m_left):
             cute.copy(wide, smem[None, first, None, chunk], taken)
             columns = turned_registers(taken)
-            for i in cutlass.range_constexpr(BLOCK):
-                store_wide(columns[None, i], out[None, chunk, BLOCK * first + i], plan.store)
+            for i in cutlass.range_constexpr(plan.block):
+                store_wide(columns[None, i], out[None, chunk, plan.block * first + i], plan.store)
     else:
-        if whole or (BLOCK * n8 < n_left and BLOCK * m8 < m_left):
-            block = cute.local_tile(xt, (BLOCK, BLOCK), (tile_n * n_blocks + n8, tile_m * m_blocks + m8))
+        if whole or (plan.block * n8 < n_left and plan.block * m8 < m_left):
+            block = cute.local_tile(
+                xt, (plan.block, plan.block), (tile_n * n_blocks + n8, tile_m * m_blocks + m8)
+            )
             cute.copy(wide, turned(block, plan.load), smem[None, m8, None, n8])
         if cutlass.const_expr(whole and plan.store == "bulk"):
             store_rows(smem, out, plan)
         else:
             cute.arch.sync_threads()
             # Rows first, first + n_blocks, ...: at any time the threads write rows side by side.
-            for i in cutlass.range_constexpr(BLOCK):
+            for i in cutlass.range_constexpr(plan.block):
                 row = first + i * n_blocks
-                cute.copy(wide, smem[None, chunk, row % BLOCK, row // BLOCK], taken[None, i])
-            for i in cutlass.range_constexpr(BLOCK):
+                cute.copy(wide, smem[None, chunk, row % plan.block, row // plan.block], taken[None, i])
+            for i in cutlass.range_constexpr(plan.block):
                 row = first + i * n_blocks
-                if whole or (row < n_left and BLOCK * chunk < m_left):
+                if whole or (row < n_left and plan.block * chunk < m_left):
                     store_wide(taken[None, i], out[None, chunk, row], plan.store)
 
 
 @cute.jit
 def store_rows(smem: cute.Tensor, out: cute.Tensor, plan: cutlass.Constexpr):
-    """The rows of a whole tile, a thread each."""
+    """The rows of a whole tile, one instruction each."""
     tid, _, _ = cute.arch.thread_idx()
     cute.arch.fence_proxy("async.shared", space="cta")
     cute.arch.sync_threads()
     atom = cute.make_copy_atom(cpasync.CopyBulkS2GOp(), out.element_type)
-    if tid < plan.tile[0]:
-        j, n8 = tid // plan.blocks[0], tid % plan.blocks[0]
-        row = cute.make_layout(plan.tile[1])
+    row = cute.make_layout(plan.tile[1])
+    for number in cutlass.range(tid, plan.tile[0], plan.threads, unroll=1):
+        j, n8 = number // plan.blocks[0], number % plan.blocks[0]
         held = cute.make_tensor(smem[None, None, j, n8].iterator, row)
-        cute.copy(atom, held, cute.make_tensor(out[None, None, BLOCK * n8 + j].iterator, row))
+        cute.copy(atom, held, cute.make_tensor(out[None, None, plan.block * n8 + j].iterator, row))
     cute.arch.cp_async_bulk_commit_group()
     cute.arch.cp_async_bulk_wait_group(0, read=True)
 
 
 def build_exchange(plan: Exchange = DEFAULT, early: bool = False) -> Kernel:
-    """Any M and N; both bases 16-byte aligned and both leading strides multiples of 8."""
+    """Any M and N; both bases 16-byte aligned and both leading strides multiples of 16 bytes."""
 
     @cute.jit
     def host(x: cute.Tensor, y: cute.Tensor, stream):
-        xt, yt = transpose_view(x), transpose_view(y)
+        xt, yt = transpose_view(x, plan.block), transpose_view(y, plan.block)
         transpose_tile(xt, yt, plan, early).launch(
             grid=strips(xt, plan.tile, plan.group),
             block=(plan.threads, 1, 1),
@@ -197,4 +215,4 @@ def build_exchange(plan: Exchange = DEFAULT, early: bool = False) -> Kernel:
             use_pdl=early,
         )
 
-    return Kernel(host, fake_args())
+    return Kernel(host, fake_args(TYPES[plan.size]))

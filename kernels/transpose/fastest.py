@@ -17,7 +17,7 @@ from cutlass.cute.runtime import from_dlpack
 from kernels.transpose.blocks import Blocks
 from kernels.transpose.choice import Launch, call, captured, copies, timed
 from kernels.transpose.direct import Direct
-from kernels.transpose.plans import TINY, AnyPlan, align_bytes, build, candidates
+from kernels.transpose.plans import SIZES, TINY, AnyPlan, align_bytes, build, candidates
 
 MAX_COLUMNS = 65535 * 64
 """Columns of x that a grid can cover, 65535 tiles of 64."""
@@ -29,7 +29,7 @@ COMPILED: dict[tuple[Any, ...], Any] = {}
 """Launchers by what their code depends on; sizes and strides are arguments, but of tiny tensors."""
 
 CHOSEN: dict[tuple[Any, ...], AnyPlan] = {}
-"""The quickest plan by shape, strides, alignment and device."""
+"""The quickest plan by shape, size of an element, strides, alignment and device."""
 
 
 def build_fastest(early: bool = False) -> Any:
@@ -42,12 +42,12 @@ def build_fastest(early: bool = False) -> Any:
 def transpose(x: Any, y: Any, stream: int = 0) -> None:
     """Write `x` (M,N) transposed to `y` (N,M), or each matrix of a batch (B,M,N) to (B,N,M).
 
-    `x` and `y` are CUDA tensors of one 16-bit type that do not overlap: torch tensors, or what has their
-    `shape`, `dtype`, `device`, `stride()`, `permute()`, `as_strided()`, `new_empty()`, `numel()`, `dim()`,
-    `data_ptr()`, `element_size()`, slices and DLPack. `stream` is a `cudaStream_t` as an integer. Every bit
-    pattern is kept. The first call with a shape waits for the device, and compiles and times the plans that
-    fit, on copies of `x` and `y` that together exceed the L2 or, where these are large, on themselves; while
-    the stream is captured the first plan that fits is taken.
+    `x` and `y` are CUDA tensors of one type of 1, 2, 4 or 8 bytes that do not overlap: torch tensors, or what
+    has their `shape`, `dtype`, `device`, `stride()`, `permute()`, `as_strided()`, `new_empty()`, `numel()`,
+    `dim()`, `data_ptr()`, `element_size()`, slices and DLPack. `stream` is a `cudaStream_t` as an integer.
+    Every bit pattern is kept. The first call with a shape waits for the device, and compiles and times the
+    plans that fit, on copies of `x` and `y` that together exceed the L2 or, where these are large, on
+    themselves; while the stream is captured the first plan that fits is taken.
     Raises ValueError for tensors whose shapes or types do not fit.
     """
     for part in parts(x, y):
@@ -76,8 +76,8 @@ def parts(x: Any, y: Any) -> Iterator[tuple[Any, Any]]:
     if tuple(y.shape) != (*batch, n, m):
         wanted = " x ".join(map(str, (*batch, n, m)))
         raise ValueError(f"x is {shown(x)}, so y must be {wanted}, not {shown(y)}")
-    if x.element_size() != 2 or x.dtype != y.dtype:
-        raise ValueError(f"expected two tensors of one 16-bit type, got {x.dtype} and {y.dtype}")
+    if x.element_size() not in SIZES or x.dtype != y.dtype:
+        raise ValueError(f"expected one type of 1, 2, 4 or 8 bytes for both, got {x.dtype} and {y.dtype}")
     for item in range(0, batch[0] if batch else 1, MAX_ITEMS):
         part = slice(item, item + MAX_ITEMS)
         whole_x, whole_y = (x[part], y[part]) if batch else (x, y)
@@ -92,7 +92,8 @@ def shown(t: Any) -> str:
 
 def chosen(x: Any, y: Any, stream: int) -> AnyPlan:
     """The quickest plan; the first that fits while the stream is captured, as nothing can be timed then."""
-    key = (tuple(x.shape), x.stride(), y.stride(), x.data_ptr() % 256, y.data_ptr() % 256, x.device)
+    bases = x.data_ptr() % 256, y.data_ptr() % 256
+    key = (tuple(x.shape), x.element_size(), x.stride(), y.stride(), *bases, x.device)
     if key not in CHOSEN:
         plans = list(candidates(x, y).values())
         if captured(stream):
@@ -109,7 +110,8 @@ def launcher(plan: AnyPlan, x: Any, y: Any, early: bool | None = None) -> Launch
     `early`: whether it may start before the kernel ahead of it has ended; as the device can, if None.
     """
     fixed = isinstance(plan, Blocks | Direct) and x.numel() <= TINY
-    args = as_cute(x, align_bytes(plan), fixed), as_cute(y, align_bytes(plan), fixed)
+    align = align_bytes(plan, x.element_size())
+    args = as_cute(x, align, fixed), as_cute(y, align, fixed)
     sizes = (tuple(x.shape), x.stride(), y.stride()) if fixed else (len(x.shape), unit_mode(x), unit_mode(y))
     key = (plan, x.dtype, sizes, early)
     if key not in COMPILED:

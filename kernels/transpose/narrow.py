@@ -33,6 +33,11 @@ class Small(NamedTuple):
     warps: int = 4
 
 
+def spare(dtype) -> int:
+    """Elements from row to row of shared memory beyond those of a row: a bank's, or one."""
+    return max(32 // dtype.width, 1)
+
+
 @cute.kernel
 def transpose_elements(xt: cute.Tensor, y: cute.Tensor, plan: cutlass.Constexpr, early: cutlass.Constexpr):
     """`xt` and `y` (N,M), any strides: lanes run along N for the loads and along M for the stores.
@@ -48,7 +53,7 @@ def transpose_elements(xt: cute.Tensor, y: cute.Tensor, plan: cutlass.Constexpr,
     n0, m0 = tile_n * by, tile_m * (bx + bz * plan.group)
     n, m = xt.shape
     dtype = xt.element_type
-    layout = cute.make_layout(plan.tile, stride=(1, tile_n + 2))
+    layout = cute.make_layout(plan.tile, stride=(1, tile_n + spare(dtype)))
     smem = cutlass.memory.SmemAllocator().allocate_tensor(dtype, layout, byte_alignment=16)
     registers = cute.make_rmem_tensor((tile_m // plan.warps, tile_n // LANES), dtype)
     for i in cutlass.range_constexpr(tile_m // plan.warps):
@@ -96,7 +101,7 @@ def transpose_small(xt: cute.Tensor, y: cute.Tensor, plan: cutlass.Constexpr, ea
     n0, m0 = tile_n * by, tile_m * bx
     n, m = y.shape
     dtype = xt.element_type
-    layout = cute.make_layout(plan.tile, stride=(1, tile_n + 2))
+    layout = cute.make_layout(plan.tile, stride=(1, tile_n + spare(dtype)))
     smem = cutlass.memory.SmemAllocator().allocate_tensor(dtype, layout, byte_alignment=16)
     loaded = cute.make_rmem_tensor((tile_m // plan.warps, tile_n // LANES), dtype)
     stored = cute.make_rmem_tensor((tile_n // plan.warps, tile_m // LANES), dtype)

@@ -29,7 +29,7 @@ ROWS = PAIR * LANES
 
 
 class Pairs(NamedTuple):
-    """`words` of a row of `x` that a block reads, 16 or 32; `warps` of the block, 4, 8 or 16."""
+    """`words` of a row of `x` that a block reads, 16 or 32; `warps` of the block, 8 or 16."""
 
     words: int = LANES // 2
     warps: int = 8

@@ -23,6 +23,12 @@ from kernels.transpose.whole import Whole, build_whole
 CHUNK_BYTES = 2 * BLOCK
 """Bytes of the widest access."""
 
+SIZES = (1, 2, 4, 8)
+"""Bytes of an element."""
+
+ANY_SIZE = (Direct, Small, Narrow)
+"""Those that move single elements; all others but Exchange and Blocks are for 16 bits."""
+
 Thin = FewRows | FewColumns | Slim
 AnyPlan = Plan | Exchange | Shifted | Thin | Whole | Blocks | Flat | Direct | Narrow | Small | Pairs
 
@@ -46,9 +52,18 @@ PLANS: dict[str, AnyPlan] = {
     "exchange 128x128 bulk, 768": Exchange((128, 128), 0, "evict_last", "bulk", 768),
     "exchange 128x128 async, 768": Exchange((128, 128), 0, "async", "plain", 768),
     "exchange 128x128": Exchange((128, 128), 0, "no_allocate", "streaming"),
-    "exchange 128x64": Exchange((128, 64), 0, "no_allocate", "streaming"),
     "exchange 64x64": Exchange((64, 64), 0, "no_allocate", "streaming"),
     "exchange 64x64 async": Exchange((64, 64), 0, "async", "streaming"),
+    **{
+        f"exchange {tile[0]}x{tile[1]} {store}, {size} bytes": Exchange(tile, 0, load, store, resident, size)
+        for size, resident, tiles in (
+            (1, 384, ((128, 128),)),
+            (4, 1536, ((64, 64),)),
+            (8, 2048, ((32, 32), (64, 32))),
+        )
+        for tile in tiles
+        for load, store in (("evict_last", "bulk"), ("evict_last", "plain"), ("no_allocate", "streaming"))
+    },
     "registers": Plan((8, 4), (1, 1), 0, "no_allocate", "streaming"),
     "shifted 248x128 by 16 last": Shifted((248, 128), 16, 16, load="evict_last", most=2, fetch=True),
     "shifted 256x128 by 16 last": Shifted((256, 128), 16, 16, load="evict_last", most=2, fetch=True),
@@ -63,9 +78,10 @@ PLANS: dict[str, AnyPlan] = {
     "direct n": Direct("n"),
     **{
         f"pairs {words}, {warps}": Pairs(words, warps)
-        for words, warps in ((16, 4), (16, 8), (16, 16), (32, 8), (32, 16))
+        for words, warps in ((16, 8), (16, 16), (32, 8), (32, 16))
     },
     "small 32x32": Small((32, 32)),
+    "small 64x64": Small((64, 64), 8),
     "narrow": Narrow(),
 }
 """The plans, as the evidence calls them. The first that fits serves where nothing can be timed."""
@@ -110,7 +126,7 @@ def build(plan: AnyPlan, early: bool | None = None) -> Kernel:
 
 def candidates(x: Any, y: Any) -> dict[str, AnyPlan]:
     """The plans that fit these two, by name."""
-    plans = PLANS | few_rows(x) | few_columns(x, y) | known(x)
+    plans = PLANS | (few_rows(x) | few_columns(x, y) | known(x) if x.element_size() == 2 else {})
     return {name: plan for name, plan in plans.items() if fits(plan, x, y)}
 
 
@@ -157,15 +173,24 @@ def known(x: Any) -> dict[str, AnyPlan]:
     return {"whole, known": Whole(1280, 512, (m, n))} if n % 4 else {}
 
 
-def align_bytes(plan: AnyPlan) -> int:
-    """What the bases must be multiples of."""
+def align_bytes(plan: AnyPlan, size: int) -> int:
+    """What the bases must be multiples of, for elements of `size` bytes."""
     if isinstance(plan, Slim):
         return 2 * plan.vector
-    return CHUNK_BYTES if isinstance(plan, ALIGNED) else 2
+    return CHUNK_BYTES if isinstance(plan, ALIGNED) else size
+
+
+def takes(plan: AnyPlan, size: int) -> bool:
+    """Whether the kernel of `plan` is for elements of `size` bytes."""
+    if isinstance(plan, Blocks):
+        return max(plan.block) * size <= CHUNK_BYTES
+    return isinstance(plan, ANY_SIZE) or size == (plan.size if isinstance(plan, Exchange) else 2)
 
 
 def fits(plan: AnyPlan, x: Any, y: Any) -> bool:
     """Whether the kernel of `plan` takes these two."""
+    if not takes(plan, x.element_size()):
+        return False
     if isinstance(plan, Narrow):
         return True
     if x.stride(-1) != 1 or y.stride(-1) != 1:
@@ -205,8 +230,9 @@ def fits(plan: AnyPlan, x: Any, y: Any) -> bool:
             return short and one and x.numel() <= 4 * SMALL
         vectors = in_vectors(x, plan.block[0]) and in_vectors(y, plan.block[1])
         return short and vectors and x.numel() <= SMALL
-    bulk = isinstance(plan, Exchange) and plan.store == "bulk"
-    return whole_chunks(x) and whole_chunks(y) and (not bulk or overlaps())
+    if isinstance(plan, Exchange) and (plan.store == "bulk" and not overlaps()):
+        return False
+    return whole_chunks(x) and whole_chunks(y) and x.shape[-1] <= GRID_Y * plan.tile[0]
 
 
 def overlaps() -> bool:
@@ -239,6 +265,6 @@ def in_vectors(t: Any, vector: int) -> bool:
 
 
 def whole_chunks(t: Any) -> bool:
-    """Whether every 8th element of a row starts a 16-byte vector."""
-    pitches = [t.stride(mode) for mode in range(t.dim() - 1)]
-    return t.data_ptr() % CHUNK_BYTES == 0 and all(pitch % BLOCK == 0 for pitch in pitches)
+    """Whether every row starts on 16 bytes."""
+    starts = [t.stride(mode) * t.element_size() for mode in range(t.dim() - 1)]
+    return all(start % CHUNK_BYTES == 0 for start in (t.data_ptr(), *starts))

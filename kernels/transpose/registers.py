@@ -26,7 +26,7 @@ from kernels.transpose.common import (
 )
 
 BLOCK = 8
-"""Elements of a 16-byte access."""
+"""Elements of a 16-byte access, if they have 16 bits."""
 
 LOADS = {
     "plain": {},
@@ -99,21 +99,22 @@ def turn_block(
 ):
     """Block (n8, m8) through registers; at the edges, element by element."""
     n, m = xt.shape
-    src = cute.local_tile(xt, (BLOCK, BLOCK), (n8, m8))
-    dst = cute.local_tile(yt, (BLOCK, BLOCK), (m8, n8))
-    n_left, m_left = n - BLOCK * n8, m - BLOCK * m8
-    if n_left >= BLOCK and m_left >= BLOCK:
+    block = cutlass.const_expr(128 // xt.element_type.width)
+    src = cute.local_tile(xt, (block, block), (n8, m8))
+    dst = cute.local_tile(yt, (block, block), (m8, n8))
+    n_left, m_left = n - block * n8, m - block * m8
+    if n_left >= block and m_left >= block:
         store_wide(turned(src, load), dst, store)
     elif n_left > 0 and m_left > 0:
-        for i in cutlass.range(min(n_left, BLOCK), unroll=1):
-            for j in cutlass.range(min(m_left, BLOCK), unroll=1):
+        for i in cutlass.range(min(n_left, block), unroll=1):
+            for j in cutlass.range(min(m_left, block), unroll=1):
                 dst[j, i] = src[i, j]
 
 
 @cute.jit
 def turned(src: cute.Tensor, load: cutlass.Constexpr) -> cute.Tensor:
     """`src` (8,8):(1,ld), read row by row into registers, as (8,8):(1,8) of its columns."""
-    rows = cute.make_rmem_tensor((BLOCK, BLOCK), src.element_type)
+    rows = cute.make_rmem_tensor(src.shape, src.element_type)
     load_wide(src, rows, load)
     return turned_registers(rows)
 
@@ -142,9 +143,9 @@ def store_wide(src: cute.Tensor, dst: cute.Tensor, store: cutlass.Constexpr):
 @cute.jit
 def turned_registers(rows: cute.Tensor) -> cute.Tensor:
     """The columns of an 8x8 block whose rows are given: 32 byte permutes."""
-    columns = cute.make_rmem_tensor((BLOCK, BLOCK), rows.element_type)
-    for i in cutlass.range_constexpr(BLOCK):
-        for j in cutlass.range_constexpr(BLOCK):
+    columns = cute.make_rmem_tensor(rows.shape, rows.element_type)
+    for i in cutlass.range_constexpr(cute.size(rows, mode=[0])):
+        for j in cutlass.range_constexpr(cute.size(rows, mode=[1])):
             columns[j, i] = rows[i, j]
     return columns
 

@@ -19,11 +19,16 @@ THIN = {
 }
 WHOLE = {"whole, known": Whole(100, 64, (21, 17))}
 
-PAIRS = {f"pairs {words}, {warps}": Pairs(words, warps) for words, warps in ((16, 4), (16, 16), (32, 8))}
+# Rows in bulk, of elements of each size; the tile of single bytes has more rows than threads.
+EXCHANGES = {
+    f"exchange, {size}": Exchange(tile, 0, "evict_last", "bulk", 256, size)
+    for size, tile in ((1, (128, 128)), (2, (64, 64)), (8, (32, 32)))
+}
+PAIRS = {f"pairs {words}, {warps}": Pairs(words, warps) for words, warps in ((16, 8), (16, 16), (32, 8))}
 
 BUILDERS = {
     **{name: partial(build_thin, plan) for name, plan in THIN.items()},
     **{name: partial(build_whole, plan) for name, plan in WHOLE.items()},
     **{name: partial(build_pairs, plan) for name, plan in PAIRS.items()},
-    "exchange, bulk": partial(build_exchange, Exchange((128, 64), 0, "evict_last", "bulk")),
+    **{name: partial(build_exchange, plan) for name, plan in EXCHANGES.items()},
 }

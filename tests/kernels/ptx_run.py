@@ -8,7 +8,7 @@ at once, so a missing wait is not seen.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 
 from layoutcheck.dsl.ptx.text import LABEL, LINE, operands_of
@@ -20,7 +20,8 @@ COMPARE = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 BINARY = {"add": "+", "sub": "-", "mul": "*", "and": "&", "or": "|", "xor": "^"}
 IGNORED = (
     *("griddepcontrol", "cp.async.commit_group", "cp.async.wait_group"),
-    *("cp.async.bulk.prefetch", "bar.warp"),
+    *("cp.async.bulk.prefetch", "cp.async.bulk.commit_group", "cp.async.bulk.wait_group"),
+    *("bar.warp", "fence.proxy"),
 )
 
 
@@ -107,9 +108,14 @@ class Program:
         if name == "bar.sync":
             return [f"return {BARRIER}"]
         if name.startswith("ld.param"):
-            return [f"{self.value(operands[0])} = p[{operands[1].strip('[]')!r}]"]
+            each = [self.value(one.strip()) for one in operands[0].strip("{}").split(",")]
+            of, _, at = operands[1].strip("[]").partition("+")
+            return [f"{', '.join(each)}, = parameter(p[{of!r}], {at or 0}, {bits // 8}, {len(each)})"]
         if name.startswith("cp.async.c"):
             return [f"copy(s, g, {self.address(operands[0])}, {self.address(operands[1])})"]
+        if name.startswith("cp.async.bulk.global.shared"):
+            target, source = (self.address(one) for one in operands[:2])
+            return [f"bulk(s, g, {target}, {source}, {self.value(operands[2])})"]
         if kind in ("ld", "st"):
             operands = operands[:2]  # the third is an L2 policy
             regs, where = operands if kind == "ld" else reversed(operands)
@@ -153,6 +159,8 @@ class Program:
             return [f"{target} = int({number_of[0]} {COMPARE[words[1]]} {number_of[1]})"]
         if kind == "selp":
             return [f"{target} = {sources[0]} if {sources[2]} else {sources[1]}"]
+        if kind == "prmt":
+            return [f"{target} = permuted({', '.join(sources)})"]
         if kind == "not":
             return [f"{target} = ~{sources[0]} & {mask}"]
         if kind == "neg":
@@ -177,8 +185,8 @@ class Program:
             return [f"{target} = ({sources[0]} {BINARY[kind]} {sources[1]}) & {mask}"]
         raise AssertionError(f"PTX {name} is not known here")
 
-    def run(self, grid: tuple[int, int, int], memory: Memory, *args: int) -> None:
-        """`args` in the order of the parameters: numbers, and the address of a tensor."""
+    def run(self, grid: tuple[int, int, int], memory: Memory, *args: int | bytes) -> None:
+        """`args` in the order of the parameters: numbers, the address of a tensor, the bytes of a struct."""
         params = dict(zip(self.names, args, strict=True))
         for z, y, x in product(*(range(extent) for extent in reversed(grid))):
             shared = Memory((0, bytearray(SHARED_BYTES)), bits=32)
@@ -192,7 +200,7 @@ class Program:
 
     def thread(
         self,
-        params: dict[str, int],
+        params: dict[str, int | bytes],
         shared: Memory,
         memory: Memory,
         grid: tuple[int, int, int],
@@ -232,12 +240,25 @@ def rem(a: int, b: int) -> int:
     return a - b * div(a, b)
 
 
+def parameter(value: int | bytes, at: int, each: int, count: int) -> list[int]:
+    """So many numbers of a parameter from byte `at` on."""
+    if isinstance(value, int):
+        return [value]
+    return [int.from_bytes(value[at + i * each : at + (i + 1) * each], "little") for i in range(count)]
+
+
+def permuted(low: int, high: int, selector: int) -> int:
+    """Four of eight bytes."""
+    held = (low & 0xFFFFFFFF | (high & 0xFFFFFFFF) << 32).to_bytes(8, "little")
+    return int.from_bytes(bytes(held[selector >> 4 * i & 7] for i in range(4)), "little")
+
+
 def load(memory: Memory, address: int, each: int, count: int) -> list[int]:
     run, at = memory.find(address, each * count)
     return [int.from_bytes(run[at + i * each : at + (i + 1) * each], "little") for i in range(count)]
 
 
-def store(memory: Memory, address: int, each: int, count: int, values: tuple[int, ...]) -> None:
+def store(memory: Memory, address: int, each: int, count: int, values: Sequence[int]) -> None:
     run, at = memory.find(address, each * count)
     if memory.once:
         bytes_of = range(address, address + each * count)
@@ -253,4 +274,9 @@ def copy(shared: Memory, memory: Memory, target: int, source: int) -> None:
     into[to : to + 16] = run[at : at + 16]
 
 
-HELPERS = {"signed": signed, "div": div, "rem": rem, "load": load, "store": store, "copy": copy}
+def bulk(shared: Memory, memory: Memory, target: int, source: int, size: int) -> None:
+    for at in range(0, size, 16):
+        store(memory, target + at, 1, 16, load(shared, source + at, 1, 16))
+
+
+HELPERS = {one.__name__: one for one in (signed, div, rem, parameter, permuted, load, store, copy, bulk)}

@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("cutlass", reason="kernels/ needs nvidia-cutlass-dsl")
 
 
+from kernels.transpose import fastest
 from kernels.transpose.blocks import Blocks
 from kernels.transpose.choice import BASE_BYTES, ROUNDS, TIE, like, quickest, timed
 from kernels.transpose.direct import Direct
@@ -18,7 +19,7 @@ from kernels.transpose.fastest import transpose
 from kernels.transpose.flat import Flat
 from kernels.transpose.narrow import Narrow, Small
 from kernels.transpose.pairs import Pairs
-from kernels.transpose.plans import align_bytes, candidates
+from kernels.transpose.plans import align_bytes, candidates, takes
 from kernels.transpose.registers import Plan
 from kernels.transpose.shifted import Shifted
 from kernels.transpose.slim import Slim
@@ -100,6 +101,21 @@ def test_the_plans_are_those_that_fit(x: Tensor, y: Tensor, kinds: set[type]) ->
     assert {type(plan) for plan in candidates(x, y).values()} == kinds
 
 
+@pytest.mark.parametrize("size", [1, 4, 8])
+def test_plans_of_other_sizes_are_those_that_take_them(size: int) -> None:
+    single, shape = {Direct, Narrow, Small}, (1024, 2048)
+    whole = candidates(Tensor(*shape, size=size), Tensor(*reversed(shape), size=size)).values()
+    assert {type(plan) for plan in whole} == {Exchange, *single, *([Blocks] if size < 8 else [])}
+    exchanges = [plan for plan in whole if isinstance(plan, Exchange)]
+    assert len(exchanges) == (4 if size == 8 else 2)  # and those with bulk stores, which need sm_90
+    for plan in exchanges:
+        assert plan.size == size and plan.threads <= 1024 and plan.blocks[1] % 8 == 0
+        assert plan.residents * plan.threads <= 2048
+    assert {align_bytes(plan, size) for plan in whole if type(plan) in single} == {size}
+    odd = candidates(Tensor(99, 101, size=size), Tensor(101, 99, size=size)).values()
+    assert {type(plan) for plan in odd} == single
+
+
 @pytest.mark.parametrize("columns", [65535 * 64, 65535 * 64 + 1, 65535 * 128])
 def test_no_grid_is_too_tall(columns: int) -> None:
     found = candidates(Tensor(70, columns), Tensor(columns, 70)).values()
@@ -160,7 +176,7 @@ def test_a_copy_lies_like_its_original_and_inside_its_memory(address: int, room_
 def test_vectors_of_thin_matrices_fit_their_pitch_and_base(pad: int, address: int, vectors: set[int]) -> None:
     found = candidates(Tensor(3, 20008, pad=pad, address=address), Tensor(20008, 3)).values()
     assert {plan.vector for plan in found if isinstance(plan, Slim)} == vectors
-    assert {align_bytes(plan) for plan in found if isinstance(plan, Slim)} == {2 * one for one in vectors}
+    assert {align_bytes(plan, 2) for plan in found if isinstance(plan, Slim)} == {2 * one for one in vectors}
 
 
 @pytest.mark.parametrize(("address", "widest"), [(0, 8), (8, 4), (4, 2), (2, 0)])
@@ -170,6 +186,18 @@ def test_the_side_without_gaps_moves_in_accesses_that_its_base_allows(address: i
         found = candidates(Tensor(count, 20001), Tensor(20001, count, address=address)).values()
         wide = {plan.run for plan in found if isinstance(plan, Slim) and plan.wide}
         assert wide == ({count} if count <= widest else set())
+
+
+def test_a_choice_serves_elements_of_its_size_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"captured": False, "call": None, "copies": []}.items():
+        monkeypatch.setattr(fastest, name, lambda *_, value=value: value)
+    monkeypatch.setattr(fastest, "timed", lambda plans, _: plans[0])
+    monkeypatch.setattr(fastest, "CHOSEN", {})
+    monkeypatch.setattr(Tensor, "device", "cuda", raising=False)
+    for size in (1, 2, 4, 8, 1):
+        plan = fastest.chosen(Tensor(1024, 2048, size=size), Tensor(2048, 1024, size=size), 0)
+        assert takes(plan, size)
+    assert len(fastest.CHOSEN) == 4
 
 
 def test_one_plan_alone_is_not_timed() -> None:
@@ -201,7 +229,12 @@ def test_of_plans_that_are_alike_the_first_is_chosen() -> None:
     [
         (Tensor(3, 4), Tensor(3, 4), "x is 3 x 4, so y must be 4 x 3, not 3 x 4"),
         (Tensor(2, 3, 4), Tensor(4, 3), "x is 2 x 3 x 4, so y must be 2 x 4 x 3, not 4 x 3"),
-        (Tensor(3, 4, size=4), Tensor(4, 3, size=4), "16-bit type, got 4 bytes and 4 bytes"),
+        (
+            Tensor(3, 4, size=16),
+            Tensor(4, 3, size=16),
+            "1, 2, 4 or 8 bytes for both, got 16 bytes and 16 bytes",
+        ),
+        (Tensor(3, 4, size=4), Tensor(4, 3, size=8), "1, 2, 4 or 8 bytes for both, got 4 bytes and 8 bytes"),
     ],
 )
 def test_what_does_not_fit_is_refused(x: Tensor, y: Tensor, said: str) -> None:

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import struct
 import subprocess
 import sys
 from collections import Counter
@@ -18,7 +19,7 @@ pytest.importorskip("cutlass", reason="kernels/ needs nvidia-cutlass-dsl")
 
 from kernels.transpose.pairs import evenly
 from kernels.transpose.shifted import Shifted
-from tests.kernels.more_plans import BUILDERS, PAIRS, THIN
+from tests.kernels.more_plans import BUILDERS, EXCHANGES, PAIRS, THIN
 
 REPAIRED = [
     "match_layout",
@@ -173,26 +174,28 @@ X, Y = 0x7F0000000000, 0x7F8000000000
 def moved(
     ptx: str,
     grid: tuple[int, int, int],
-    args: tuple[int, ...],
+    args: tuple[int | bytes, ...],
     m: int,
     n: int,
     pitches: tuple[int, int],
     offs: tuple[int, int] = (0, 0),
+    dtype: type[np.unsignedinteger] = np.uint16,
 ) -> tuple[np.ndarray, np.ndarray]:
     """`y` (n,m) after the kernel has run, gaps included, and as it should be. Random bits in both before.
 
     No more memory can be touched than from the first element of a tensor to the last, and none written twice.
     """
     bits = np.random.default_rng(m * n)
-    x = bits.integers(0, 1 << 16, (m - 1) * pitches[0] + n, dtype=np.uint16)
-    y = bits.integers(0, 1 << 16, (n - 1) * pitches[1] + m, dtype=np.uint16)
+    size, most = np.dtype(dtype).itemsize, np.iinfo(dtype).max
+    x = bits.integers(0, most, (m - 1) * pitches[0] + n, dtype=dtype, endpoint=True)
+    y = bits.integers(0, most, (n - 1) * pitches[1] + m, dtype=dtype, endpoint=True)
     right = y.copy()
-    rows = np.lib.stride_tricks.as_strided(x, (m, n), (2 * pitches[0], 2))
-    np.lib.stride_tricks.as_strided(right, (n, m), (2 * pitches[1], 2))[:] = rows.T
+    rows = np.lib.stride_tricks.as_strided(x, (m, n), (size * pitches[0], size))
+    np.lib.stride_tricks.as_strided(right, (n, m), (size * pitches[1], size))[:] = rows.T
     out = bytearray(y.tobytes())
-    memory = Memory((X + 2 * offs[0], bytearray(x.tobytes())), (Y + 2 * offs[1], out), once=True)
+    memory = Memory((X + size * offs[0], bytearray(x.tobytes())), (Y + size * offs[1], out), once=True)
     Program(ptx).run(grid, memory, *args)
-    return np.frombuffer(out, np.uint16), right
+    return np.frombuffer(out, dtype), right
 
 
 @pytest.mark.parametrize(
@@ -269,6 +272,21 @@ def test_a_whole_matrix_moves_every_bit(built, name, off):
     bases = X + 2 * (off - starts[0]), Y + 2 * (off + 2 - starts[1])
     args = (*bases, 21, 17, *starts, starts[0], starts[0] + 21 * 17)
     found, right = moved(built[1][name]["ptx"], (1, 1, 1), args, 21, 17, (17, 21), (off, off + 2))
+    assert (found == right).all()
+
+
+@pytest.mark.parametrize("name", EXCHANGES)
+@pytest.mark.parametrize("edge", [0, 16, 1])
+def test_exchanges_move_every_bit_whatever_the_size_of_an_element(built, name, edge):
+    """A whole tile; edges of whole blocks; edges that go through registers, element by element."""
+    if "90" not in built[0]:
+        pytest.skip("compiled for sm_90a only")
+    plan = EXCHANGES[name]
+    n, m = plan.tile[0] + edge, plan.tile[1] + edge // 2
+    pitches = (-(-n // plan.block) + 1) * plan.block, (-(-m // plan.block) + 2) * plan.block
+    args = tuple(struct.pack("<qiiq", base, n, m, pitch) for base, pitch in zip((X, Y), pitches, strict=True))
+    grid, dtype = (-(-m // plan.tile[1]), -(-n // plan.tile[0]), 1), np.dtype(f"u{plan.size}").type
+    found, right = moved(built[1][name]["ptx"], grid, args, m, n, pitches, dtype=dtype)
     assert (found == right).all()
 
 

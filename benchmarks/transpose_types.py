@@ -1,0 +1,104 @@
+"""The transpose of elements of 1, 4 and 8 bytes: every plan against the input, `fastest` beside the peers.
+
+    python -m benchmarks.transpose_types OUT_FOLDER [checks]
+
+needs torch, Triton and a GPU. Checks every plan bit for bit at CHECKED, then times `fastest` at TIMED beside
+copy, elementwise kernel, torch, Triton's tilings and, for float32, cuBLAS sgeam, as transpose_timing.py says.
+Writes OUT_FOLDER/transpose_types.json.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import sys
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from benchmarks.evidence import head, write
+from benchmarks.transpose_checks import Launch
+from benchmarks.transpose_peers import TILINGS, Geam, triton_launch
+from benchmarks.transpose_shapes import Shape, ceilings, launch_of, medians, pair, pairs, prepared, wrong
+from benchmarks.transpose_timing import DIRECT_BYTES
+from kernels.transpose.fastest import CHOSEN
+from kernels.transpose.plans import candidates
+
+TYPES = {"uint8": torch.uint8, "float32": torch.float32, "int64": torch.int64}
+
+CHECKED = [
+    *map(Shape.named, ("17x33", "128x256", "1000x1001", "1000x1000+8+16@0", "1000x1000+3+1@1")),
+    *map(Shape.named, ("3x2000x130", "20x77x64", "100003x7", "5x99999", "640x1")),
+]
+"""Tails, odd pitches and bases, batches, thin ones."""
+
+TIMED = [*map(Shape.named, ("8192x8192", "8191x8193", "1000x1000", "20x457x130", "100000x48"))]
+
+
+def warm_triton(tiling: tuple[int, int, int, int]) -> None:
+    """Compile one tiling for the timed shapes, into Triton's cache on disk: a process of its own."""
+    for dtype in TYPES.values():
+        for shape in TIMED:
+            triton_launch(*pair(shape, dtype), tiling)()
+    torch.cuda.synchronize()
+
+
+def timed(shape: Shape, kind: str) -> dict[str, Any]:
+    """`fastest` and the peers, in one run."""
+    dtype = TYPES[kind]
+    direct = 2 * shape.elements * dtype.itemsize >= DIRECT_BYTES
+    sets = pairs(shape, dtype)
+    tiled = {f"triton {tiling}": [triton_launch(x, y, tiling) for x, y in sets] for tiling in TILINGS}
+    quick = medians(tiled, 3, direct)
+    best = min(tiled, key=lambda name: quick[name])
+    contestants: dict[str, list[Launch]] = ceilings(Shape(1, shape.elements * dtype.itemsize // 2)) | {
+        best: tiled[best]
+    }
+    contestants["fastest"] = [prepared(x, y) for x, y in sets]
+    contestants["torch"] = [lambda x=x, y=y: y.copy_(x.transpose(-1, -2)) for x, y in sets]
+    if kind == "float32" and shape.batch == 1:
+        geam = Geam()
+        contestants["sgeam"] = [geam.launch(x, y) for x, y in sets]
+    taken = next(reversed(CHOSEN.values()))
+    chosen = next(name for name, plan in candidates(*sets[0]).items() if plan == taken)
+    return {"name": shape.name, "type": kind, "us": medians(contestants, 9, direct), "chosen": chosen}
+
+
+def said(began: float, what: str) -> None:
+    print(f"[{time.monotonic() - began:.0f} s] {what}", flush=True)
+
+
+def main() -> None:
+    out, began, timing = Path(sys.argv[1]), time.monotonic(), "checks" not in sys.argv
+    with multiprocessing.get_context("spawn").Pool(8) as pool:
+        warming = pool.map_async(warm_triton, TILINGS if timing else [], chunksize=1)
+        checked: dict[str, dict[str, int]] = {}
+        for kind, dtype in TYPES.items():
+            for shape in CHECKED:
+                plans = candidates(*pair(shape, dtype))
+                checked[f"{kind} {shape.name}"] = {
+                    name: wrong(shape, partial(launch_of, plan), dtype) for name, plan in plans.items()
+                }
+        warming.get()
+    bad = {shape: {k: v for k, v in found.items() if v} for shape, found in checked.items()}
+    said(began, f"{sum(map(len, checked.values()))} checks; wrong: { {k: v for k, v in bad.items() if v} }")
+    rows = []
+    for kind in TYPES if timing else ():
+        for shape in TIMED:
+            rows.append(timed(shape, kind))
+            us = rows[-1]["us"]
+            mine, ceiling = us["fastest"], min(us["copy"], us["elementwise"])
+            peer = min((v, k) for k, v in us.items() if k not in ("copy", "elementwise", "fastest"))
+            shares = f"share {ceiling / mine:.3f} lead {peer[0] / mine:.3f} over {peer[1]}"
+            said(began, f"{kind:8} {shape.name:12} {shares}: {mine:.2f} us, {rows[-1]['chosen']}")
+            torch.cuda.empty_cache()
+    write(
+        {**head("benchmarks.transpose_types", "torch"), "checked": checked, "rows": rows},
+        out / "transpose_types.json",
+    )
+
+
+if __name__ == "__main__":
+    main()
