@@ -26,7 +26,8 @@ HEAD = """\
 `kernels/transpose/` holds the BF16 transpose load of the report, broken and repaired, and the transpose
 built from what wins. A transpose is a copy: `x` (M,N):(ld,1) seen as (N,M):(1,ld), copied to `y`
 (N,M):(ld,1). So every variant is a chain of copies, and each is a case for layoutcheck. `from
-kernels.transpose.fastest import transpose` gives `transpose(x, y)` for any M, N and strides.
+kernels.transpose.fastest import transpose` gives `transpose(x, y)` for any M, N and strides, of elements of
+1, 2, 4 or 8 bytes.
 """
 
 VARIANTS = """
@@ -47,9 +48,10 @@ their blocks before they store them. A test compares vectors, lanes and the layo
 the result of the search (`kernels/transpose/synthesised.py`). {chosen}
 
 These are written by hand: the cache hints, the order of the tiles and the number of blocks that share a
-multiprocessor, which the search does not model, and the plans that the search cannot find: pitches and
-bases without a promise (`shifted`), thin sides (`few rows`, `few columns`, `slim`, `flat`), matrices that fit
-in a block (`whole`), tiny ones (`blocks`, `direct`), any strides (`narrow`).
+multiprocessor, which the search does not model, and the plans that the search cannot find: rows that one
+instruction stores ("bulk"), pitches and bases without a promise (`shifted`, `pairs`), thin sides (`few rows`,
+`few columns`, `slim`, `flat`), matrices that fit in a block (`whole`), tiny ones (`blocks`, `direct`), any
+strides (`narrow`).
 `registers` bypasses shared memory; the search returns this kind, too, with other places for the lanes.
 
 The plan is chosen on the device: the first call with a shape compiles and times all plans that fit.
@@ -113,11 +115,34 @@ percentages of each one's peak.
 
 COUNTED_TAIL = """
 At 16384 x 16384 and above nothing is moved twice and no other pipe is half busy: what separates `exchange`
-from the elementwise kernel is how busy memory is kept, in an order that no hint, tile or prefetch of the runs
-in `kernels/NOTES.md` betters. Where pitches are odd, pieces of rows read sectors at both ends that their
-neighbours read as well. A thin matrix whose thin side is known when the kernel is compiled takes a few
-instructions for each 16 bytes and keeps memory about as busy as the elementwise kernel does; plans that do
-not know it (`shifted`) issue four times as many.
+from the elementwise kernel is how busy memory is kept, and that is a matter of order (below). Where pitches
+are odd, pieces of rows read sectors at both ends that their neighbours read as well. A thin matrix whose thin
+side is known when the kernel is compiled takes a few instructions for each 16 bytes and keeps memory about as
+busy as the elementwise kernel does; plans that do not know it (`shifted`) issue four times as many.
+"""
+
+ORDER = """
+### How near a transpose can come
+
+The kernels of {file} copy N x N matrices of BF16, 32 KB a block, and read or
+write runs of so many bytes in each of several rows, as a transpose must on one side ({device}, {date};
+[transpose_order.json](evidence/transpose_order.json)). The other side is one piece of memory. Runs of reads
+lie below one another (along M first), and so do runs of writes. The table has the time of the plain copy or
+of the elementwise kernel, whichever is less, divided by the kernel's.
+"""
+
+ORDER_TAIL = """
+A transpose along M first writes rows of `y` in one piece and reads runs as long as its tiles are wide:
+`exchange` reads 256 bytes. Its share is that of a copy that reads such runs, so the trip through shared
+memory costs nothing. Longer reads need wider tiles, which leave room for fewer blocks, and shorter writes
+(strips of tiles) cost more than longer reads bring. Rows that one instruction stores gain a little: {bulk}.
+"""
+
+TYPES = """
+## Elements of other sizes
+
+`fastest` beside the peers, as above ({device}, {date};
+[transpose_types.json](evidence/transpose_types.json)): {checks} checks bit for bit, {wrong} wrong.
 """
 
 SWEEP = """
@@ -148,8 +173,8 @@ TAIL = """
   (programmatic dependent launch, sm_90 and later). In a row of launches, as here, each hides part of the
   next one's start. Copy, elementwise kernel and peers do not have this. "Not early" is the share of the
   best plan of the quick run without it. A single launch was not timed.
-- The runs had more plans to choose from: `packed`, other sizes of `small`, `few rows, 192` and `few columns,
-  256`. They are gone; none was quicker than what is left at any shape by more than 2 %.
+- The run on the H200 had two more plans to choose from, `exchange 128x64` and `pairs 16, 4`, which were first
+  at no shape and are gone. The H100 ran before there were bulk stores and `pairs`.
 - The plan is chosen on buffers that rotate, as in the table. If a matrix is already in the L2, another
   plan may be faster.
 - `evict_last` loads leave lines of `x` behind in the L2.
@@ -179,7 +204,9 @@ def main(path: Path) -> str:
         SHAPES,
         *[shapes(found) for found in forty],
         *[drawn_at_random(found) for found in sorted(path.parent.glob("transpose_fresh*.json"))],
+        types(json.loads(path.with_name("transpose_types.json").read_text())),
         counted(json.loads(path.with_name("transpose_plans_counted.json").read_text())),
+        orders(json.loads(path.with_name("transpose_order.json").read_text())),
         SWEEP,
         families(run["sweep"]),
         HINTS,
@@ -222,6 +249,64 @@ def variants(found: dict[str, Any], times: Rows) -> str:
     table = grid(["variant", "verdict", "result", "GB/s", "why"], body)
     table = table.replace("| --- | ---: | ---: | ---: | ---: |", "| --- | --- | --- | ---: | --- |")
     return VARIANTS.format(m=times[0]["m"], n=times[0]["n"], copy=speed["copy"]["gb_per_s"]) + "\n" + table
+
+
+def orders(run: dict[str, Any]) -> str:
+    """Shares of the ceiling by length of the runs that are read or written."""
+    sizes = sorted({row["m"] for row in run["rows"]})
+    times = {(row["m"], row["name"]): row["us"] for row in run["rows"]}
+
+    def share(size: int, name: str) -> float:
+        return min(times[size, "copy"], times[size, "elementwise"]) / times[size, name]
+
+    def cells(name: str) -> list[str]:
+        return [f"{share(size, name):.3f}" for size in sizes]
+
+    lengths = sorted(
+        int(words[1])
+        for words in (name.split() for size, name in times if size == sizes[0])
+        if words[0] == "read" and words[1] != "all" and words[-1] == "all"
+    )
+    body = [
+        [f"{length}", *cells(f"read {length} write all"), *cells(f"read all write {length}")]
+        for length in lengths
+    ]
+    body.append(["all", *cells("read all write all"), *cells("read all write all")])
+    head = ["bytes of a run", *[f"{kind}, {size}" for kind in ("reads", "writes") for size in sizes]]
+    bulk = ", ".join(
+        f"{share(size, 'transpose, bulk'):.3f} for {share(size, 'transpose'):.3f} at {size} x {size}"
+        for size in sizes
+    )
+    about = {
+        "device": run["device"].split(",")[0],
+        "date": run["date"],
+        "file": "`benchmarks/transpose_order.cu`",
+    }
+    return ORDER.format(**about) + "\n" + grid(head, body) + "\n" + ORDER_TAIL.format(bulk=bulk)
+
+
+def types(run: dict[str, Any]) -> str:
+    """Other elements than those of 16 bits."""
+    body = []
+    for row in run["rows"]:
+        us = dict(row["us"])
+        ceiling, mine = min(us.pop("copy"), us.pop("elementwise")), us.pop("fastest")
+        peer = min(us, key=us.__getitem__)
+        body.append(
+            [
+                row["type"],
+                row["name"],
+                f"{mine:.2f}",
+                f"{ceiling / mine:.3f}",
+                f"{us[peer] / mine:.3f}",
+                peer,
+                row["chosen"],
+            ]
+        )
+    table = grid(["type", "M x N", "us", "share", "lead", "quickest peer", "plan"], body)
+    about = {"device": run["device"].split(",")[0], "date": run["date"]}
+    counts = [count for plans in run["checked"].values() for count in plans.values()]
+    return TYPES.format(**about, checks=len(counts), wrong=sum(map(bool, counts))) + "\n" + table
 
 
 def costs(run: dict[str, Any]) -> str:
