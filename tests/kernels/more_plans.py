@@ -19,12 +19,12 @@ THIN = {
 }
 WHOLE = {"whole, known": Whole(100, 64, (21, 17))}
 
-# Rows in bulk, of elements of each size; the tile of single bytes has more rows than threads.
+# Rows in bulk, of elements of more than one size; the first tile has more rows than threads.
 EXCHANGES = {
     f"exchange, {size}": Exchange(tile, 0, "evict_last", "bulk", 256, size)
-    for size, tile in ((1, (128, 128)), (2, (64, 64)), (8, (32, 32)))
+    for size, tile in ((2, (128, 32)), (8, (32, 32)))
 }
-PAIRS = {f"pairs {words}, {warps}": Pairs(words, warps) for words, warps in ((16, 8), (16, 16), (32, 8))}
+PAIRS = {f"pairs {words}, {warps}": Pairs(words, warps) for words, warps in ((16, 16), (32, 8))}
 
 BUILDERS = {
     **{name: partial(build_thin, plan) for name, plan in THIN.items()},
