@@ -35,6 +35,7 @@ def report(world: World, clashes: Iterator[Clash], *, memory: str = "", kind: st
             later
             and not kind
             and not in_turn
+            and clash.kind != "lane"
             and _in_sequence(first.event.meaning.op, second.event.meaning.op)
         ):
             first, second = second, first  # as the program has it, whoever came first in this run

@@ -86,7 +86,8 @@ class Clocks:
 
     def meet(self, warp: int) -> None:
         """The lanes of a warp meet; what they do from now on is a new step, not handed over yet."""
-        self.known[warp, LANES, warp] = self.known[warp, HAPPENED, warp]
+        for component in (warp, self.tensor_stores(warp)):
+            self.known[warp, LANES, component] = self.known[warp, HAPPENED, component]
         self.known[warp, HAPPENED, warp] += 1
 
     def learn(self, warp: int, clock: Clock) -> None:
@@ -94,9 +95,12 @@ class Clocks:
         mine = self.known[warp, :, : clock.shape[1]]
         np.maximum(mine, clock, out=mine)
 
-    def learn_step(self, warp: int, component: int, step: int) -> None:
-        """Know that an agent's asynchronous work is done up to `step`, in every view."""
-        row = self.known[warp, :, component]
+    def learn_step(self, warp: int, component: int, step: int, *, by_lane: bool = False) -> None:
+        """Know that an agent's asynchronous work is done up to `step`, in every view.
+
+        `by_lane`: each lane knows it of its own work alone, until the lanes meet.
+        """
+        row = self.known[warp, : LANES if by_lane else VIEWS, component]
         np.maximum(row, step, out=row)
 
     def fence(self, warp: int, shared: bool, globally: bool, strict: bool) -> None:

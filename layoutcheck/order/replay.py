@@ -61,7 +61,7 @@ class World:
             self._spread(number, block)
         self.clocks = Clocks(len(self.warps))
         self.cell, self.span = _cell_bytes(self.events), _span(blocks)
-        self.shared = Shadow(self.span // self.cell * len(blocks), SHARED, STRICT, len(self.warps))
+        self.shared = Shadow(self.span // self.cell * len(blocks), SHARED, STRICT, range(len(self.warps)))
         self.problems: dict[Any, Problem] = {}
         self.skipped: dict[str, int] = {}
         self.exits: dict[int, Any] = {}  # what each warp knew when it exited

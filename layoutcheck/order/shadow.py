@@ -44,11 +44,11 @@ class Clash(NamedTuple):
 class Shadow:
     """Cells of one memory; `view` is what asynchronous accesses are held against (`clocks.SHARED`).
 
-    Writes by the first `warps` agents are those of lanes, which one lane may hand over.
+    Accesses by the agents `lanes`, one for each warp, are those of lanes, which one lane may hand over.
     """
 
-    def __init__(self, cells: int, view: int, strict: int | None, warps: int = 0) -> None:
-        self.warps = warps
+    def __init__(self, cells: int, view: int, strict: int | None, lanes: range = range(0)) -> None:
+        self.lanes = lanes
         self.size, self.view, self.strict = cells, view, strict
         self.writer = np.zeros(cells, np.int32)
         self.written = np.zeros(cells, np.int32)
@@ -83,7 +83,7 @@ class Shadow:
             if bad.any():
                 yield from self._clashes("race", access, records[cells], bad, False)
                 continue
-            if component < self.warps and component != access.component:  # lanes of another warp
+            if component in self.lanes and component != access.component:  # lanes of another warp
                 alone = seen > _at(clock[LANES], component)
                 if alone.any():
                     yield from self._clashes("lane", access, records[cells], alone, False)
@@ -100,8 +100,9 @@ class Shadow:
         bad = written > clock[HAPPENED][writer]
         if bad.any():
             yield from self._clashes("race", access, self.record[cells], bad, True)
-        elif self.warps and not access.asynchronous:
-            other = (writer < self.warps) & (writer != access.component % self.warps)  # another warp's lanes
+        elif self.lanes and not access.asynchronous:  # another warp's lanes
+            number, own = writer - self.lanes.start, access.component % len(self.lanes)
+            other = (number >= 0) & (number < len(self.lanes)) & (number != own)
             alone = other & (written > clock[LANES][writer])
             if alone.any():
                 yield from self._clashes("lane", access, self.record[cells], alone, True)

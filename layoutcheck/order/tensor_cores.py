@@ -45,7 +45,8 @@ class TensorCores:
         self.moves: dict[tuple[int, str], Groups] = {}  # tcgen05.ld and .st, by warp
         self.footprints: dict[Any, Any] = {}
         self.cells = LANES // EACH * COLUMNS
-        self.memory = Shadow(self.cells * len(world.blocks), HAPPENED, None)
+        stores = [world.clocks.tensor_stores(warp) for warp in (0, len(world.warps))]
+        self.memory = Shadow(self.cells * len(world.blocks), HAPPENED, None, range(*stores))
         self.loading = Shadow(self.cells * len(world.blocks), HAPPENED, None)  # tcgen05.ld under way
         allocations = {e.meaning.op for e in world.events if e.meaning.facts.get("constant") == "tmem"}
         self.followed = len(allocations) == 1
@@ -184,9 +185,9 @@ class TensorCores:
     def access(self, warp: Warp, index: int, event: Event, _lanes: int) -> bool:
         """tcgen05.ld, tcgen05.st: a warp accesses its quarter of the lanes."""
         address = event.number_of(0, warp.first)
-        lanes, columns = event.meaning.size, event.meaning.count
+        rows, columns = event.meaning.size, event.meaning.count
         quarter = warp.first // 32 % 4 * 32
-        cells = _cells(quarter + (address >> 16 & 31), lanes, address & 0xFFFF, columns)
+        cells = _cells(quarter + (address >> 16 & 31), rows, address & 0xFFFF, columns)
         clocks, kind = self.world.clocks, event.meaning.kind
         step = self.moves.setdefault((warp.number, kind), Groups()).cut()
         if kind == "tmem_write":
@@ -200,12 +201,14 @@ class TensorCores:
             list(self.loading.read(under_way, clocks.known[warp.number]))
         return True
 
-    def moved(self, warp: Warp, _index: int, event: Event, _lanes: int) -> bool:
-        """tcgen05.wait: what the warp has stored is there, or what it has loaded."""
+    def moved(self, warp: Warp, _index: int, event: Event, lanes: int) -> bool:
+        """tcgen05.wait: what each lane has stored is there, or what the warp has loaded."""
         clocks, kind = self.world.clocks, "tmem_read" if event.meaning.count else "tmem_write"
         done = self.moves.setdefault((warp.number, kind), Groups()).step - 1
         agent = clocks.tensor_loads if kind == "tmem_read" else clocks.tensor_stores
-        clocks.learn_step(warp.number, agent(warp.number), done)
+        if kind == "tmem_write":
+            self.world.loose[warp.number] = lanes | self.world.loose.get(warp.number, 0)
+        clocks.learn_step(warp.number, agent(warp.number), done, by_lane=kind == "tmem_write")
         return True
 
     def free(self, warp: Warp, index: int, _event: Event, _lanes: int) -> bool:

@@ -28,7 +28,7 @@ def test_every_kernel_is_named() -> None:
 
 def test_one_lane_hands_over_nothing_to_its_own_warp() -> None:
     clocks = Clocks(2)
-    shadow, cells = Shadow(8, SHARED, STRICT, 2), np.arange(4, dtype=np.int64)
+    shadow, cells = Shadow(8, SHARED, STRICT, range(2)), np.arange(4, dtype=np.int64)
     assert list(shadow.write(Access(cells, 1 << 10, 0, 1, False), clocks.known[0])) == []
     clocks.known[:, HAPPENED, 0] = 1
 
@@ -45,7 +45,7 @@ def test_one_lane_hands_over_nothing_to_its_own_warp() -> None:
 @pytest.mark.parametrize("again", [True, False])
 def test_lanes_that_met_have_not_met_after_their_next_store(again: bool) -> None:
     clocks = Clocks(2)
-    shadow, cells = Shadow(8, SHARED, STRICT, 2), np.arange(4, dtype=np.int64)
+    shadow, cells = Shadow(8, SHARED, STRICT, range(2)), np.arange(4, dtype=np.int64)
     clocks.meet(0)
     assert list(shadow.write(Access(cells, 1 << 10, 0, clocks.now(0), False), clocks.known[0])) == []
     if again:

@@ -93,11 +93,41 @@ def released(out: cute.Tensor, how: Constexpr):
         arch.fence_view_async_tmem_store()
     arch.sync_threads()
     free(memory, warp)
+@cute.kernel
+def handed(out: cute.Tensor, how: Constexpr):
+    tidx, _, _ = arch.thread_idx()
+    warp = arch.make_warp_uniform(arch.warp_idx())
+    holder, bar = arch.alloc_smem(Int32, 1), arch.alloc_smem(Int64, 1)
+    if warp == 0:
+        arch.alloc_tmem(32, holder)
+        arch.mbarrier_init(bar, 128 if const_expr(how == 3) else 4)
+    arch.mbarrier_init_fence()
+    arch.sync_threads()
+    memory, mine, its, got = parts(holder)
+    if warp < 4:
+        cute.copy(its, got, its.partition_D(memory))  # handed over
+        if const_expr(how == 2):
+            arch.sync_warp()
+        arch.fence_view_async_tmem_store()
+        if const_expr(how == 0):
+            arch.sync_warp()
+        if const_expr(how == 3):
+            arch.mbarrier_arrive(bar)
+        else:
+            with arch.elect_one():
+                arch.mbarrier_arrive(bar)
+    else:
+        arch.mbarrier_wait(bar, 0)
+        cute.copy(mine, mine.partition_S(memory), got)  # by another warp
+        arch.fence_view_async_tmem_load()
+        out[tidx] = got[0]
+    arch.sync_threads()
+    free(memory, warp)
 @cute.jit
 def run(out: cute.Pointer, name: Constexpr, how: Constexpr):
     tensor = cute.make_tensor(out, cute.make_layout(256))
     globals()[name](tensor, how).launch(grid=[1, 1, 1], block=[256, 1, 1])
-for name, count in (("stored", 6), ("released", 4)):
+for name, count in (("stored", 6), ("released", 4), ("handed", 4)):
     for how in range(count):
         cute.compile(run, make_ptr(Float32, 0, cute.AddressSpace.gmem, assumed_align=16), name, how)
 """
@@ -107,14 +137,15 @@ for name, count in (("stored", 6), ("released", 4)):
 def orders(tmp_path_factory: pytest.TempPathFactory) -> tuple[OrderReport, ...]:
     """`stored`: right, freed too early, without a wait, and three of `tensor_memory`.
 
-    `released`: right, without a wait, used, and loaded as integers that are recast before the wait.
+    `released`: right, without a wait, used, and loaded as integers that are recast before the wait. `handed`:
+    right, without a warp barrier, with one too early, and right by an arrival of each lane.
     """
     pytest.importorskip("cutlass", reason="kernels are traced through the installed DSL")
     script = tmp_path_factory.mktemp("tensor_memory") / "kernels.py"
     script.write_text(KERNELS)
     with Lowering(copies=False, order=check_module) as lowering:
         found = trace_script(str(script), launch=False, arch="sm_100a", timeout_s=120, lowering=lowering)
-    assert found.failures == () and [order.problem for order in found.orders] == [""] * 10
+    assert found.failures == () and [order.problem for order in found.orders] == [""] * 14
     return found.orders
 
 
@@ -131,7 +162,7 @@ def test_columns_are_read_after_the_stores_and_freed_after_reads(orders: tuple[O
 
 def test_a_load_is_over_where_it_is_waited_for_or_used(orders: tuple[OrderReport, ...]) -> None:
     """In the DSL's SASS for sm_100a the arrival waits for LDTM's scoreboard behind tcgen05.wait::ld only."""
-    told = [[(f.severity, f.code) for f in order.findings] for order in orders[6:]]
+    told = [[(f.severity, f.code) for f in order.findings] for order in orders[6:10]]
     waited, released, used, recast = told
     assert waited == [] and recast == [] and used == [("note", "LC523")]
     assert released == [("note", "LC523")] * 2
@@ -146,9 +177,24 @@ def test_columns_beyond_the_allocation_kept_or_not_to_be_had(orders: tuple[Order
     """A store that begins 16 columns into 32; an allocation that nothing frees; 512 columns more."""
     lines = KERNELS.splitlines()
     told = [[one for one in order.findings if one.code == "LC516"] for order in orders]
-    assert [len(each) for each in told] == [0, 0, 0, 2, 1, 1, 0, 0, 0, 0]
+    assert [len(each) for each in told] == [0, 0, 0, 2, 1, 1, *[0] * 8]
     ends = [
         [lines[p.where.line - 1].rpartition("# ")[2] for p in one.places] for each in told for one in each
     ]
     assert ends[0] == ["allocates", "beyond"] and ends[2:] == [["allocates"], ["allocates", "waits"]]
     assert all("allocates 32 columns" in one.message and "column 48" in one.message for one in told[3])
+
+
+def test_one_lane_hands_over_what_all_lanes_have_stored(orders: tuple[OrderReport, ...]) -> None:
+    """tcgen05.wait::st is about the waiting lane's own stores; Dao-AILab/flash-attention 2c0f11e9."""
+    lines = KERNELS.splitlines()
+    told = [
+        [
+            (f.severity, f.code, [lines[p.where.line - 1].rpartition("# ")[2] for p in f.places[:2]])
+            for f in order.findings
+        ]
+        for order in orders[10:]
+    ]
+    note = ("note", "LC524", ["handed over", "by another warp"])
+    assert told == [[], [note], [note], []]
+    assert "Missing: sync_warp() behind kernels.py" in orders[11].findings[0].message

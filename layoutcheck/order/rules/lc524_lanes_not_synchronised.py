@@ -7,11 +7,14 @@ between the two. Or all lanes
 write, one lane arrives at an mbarrier for all of them, and nothing orders the other lanes' stores before its arrival. Or
 all lanes load, one lane arrives for all of them, and a thread that waits for this arrival overwrites the memory.
 
+Stores to tensor memory count as well: `tcgen05.wait::st` is about those of the waiting lane. If the lanes have not met after
+it, one lane does not hand over what the others have stored (Dao-AILab/flash-attention 2c0f11e9).
+
 ## Why
 
 PTX ISA, Memory Consistency Model: lanes are threads, and only a synchronisation such as `bar.warp.sync` orders them.
 Lanes of a warp usually execute together, so the value is there. The compiler and the scheduler need not keep them
-together: no run on an H200 showed a difference.
+together: no run on an H200 showed a difference. PTX ISA, tcgen05.wait: the executing thread waits for its own operations.
 
 ## How to fix it
 
