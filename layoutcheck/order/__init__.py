@@ -14,6 +14,7 @@ import contextlib
 import math
 import time
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import TypeAlias
 
 from layoutcheck.copies.cluster import MOST_BLOCKS
@@ -26,7 +27,7 @@ from layoutcheck.order.between import TITLE, between_blocks
 from layoutcheck.order.boxes import outside_boxes
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.called import called
-from layoutcheck.order.events import WatchedKernel, kernels
+from layoutcheck.order.events import TooManyEvents, WatchedKernel, kernels
 from layoutcheck.order.never_written import never_written
 from layoutcheck.order.overlap import lost_stores
 from layoutcheck.order.problems import Undecided
@@ -58,7 +59,7 @@ def check_module(module: TracedModule, lowered: str, problem: str, seconds: floa
         watched = kernels(lowered, types)
         calls = numbers_of(module.calls, types, [kernel.name for kernel in watched])
         alone = len(watched) == 1
-        found = [_kernel(kernel, module, budget, calls, alone) for kernel in watched]
+        found = [_sized(kernel, module, budget, calls, alone) for kernel in watched]
         if not found:
             why = "the DSL's passes leave no kernel of it" if _MODULE in module.text else ""
             return OrderReport(module.kernel, module.arch, problem=why)
@@ -83,10 +84,28 @@ def check_module(module: TracedModule, lowered: str, problem: str, seconds: floa
     )  # fmt: skip
 
 
+def _sized(
+    kernel: WatchedKernel, module: TracedModule, budget: Budget, calls: Calls, alone: bool
+) -> OrderReport:
+    """The order in a kernel; in the program's own call if made-up sizes make it do more than is followed."""
+    call = next((one for one in calls if one is not None), None)
+    try:
+        return _kernel(replace(kernel, whole=call is not None), module, budget, calls, alone)
+    except TooManyEvents:
+        smaller = None if call is None else kernel.with_numbers(call, INTEGER)
+    if call is None or smaller is None:
+        return _kernel(kernel, module, budget, calls, alone)
+    found = _kernel(smaller, module, budget, calls, alone)
+    return replace(found, unchecked=(*found.unchecked, f"sizes other than {call.name}"))
+
+
 def _kernel(
     kernel: WatchedKernel, module: TracedModule, budget: Budget, calls: Calls, alone: bool
 ) -> OrderReport:
-    """The order in a kernel; `alone`: no other kernel of the module writes what the calls' tensors hold."""
+    """The order in a kernel; `alone`: no other kernel of the module writes what the calls' tensors hold.
+
+    Raises TooManyEvents of a kernel that is `whole`.
+    """
     name, arch = module.kernel, module.arch
     kernel = _in_clusters(kernel, calls)
     size = math.prod(kernel.launch.cluster)

@@ -206,8 +206,7 @@ def _ranges(event: Event) -> Iterator[tuple[bool, Any, Any]]:
     if meaning.kind in ("read", "write"):
         yield meaning.kind == "write", values[0], meaning.size
     elif meaning.kind == "cp_async":
-        some = len(values) > 2 and "guard" not in meaning.facts
-        yield False, values[1], values[2] if some else meaning.size
+        yield False, values[1], values[2] if len(values) > 2 else meaning.size
     elif meaning.kind in ("bulk_store", "bulk_load") and (bulk := event.bulk) is not None:
         yield meaning.kind == "bulk_store", bulk[1], bulk[0]
 

@@ -48,6 +48,10 @@ MOST_TILES = 4  # turns of a loop over tiles, which asks a scheduler for the nex
 _DATA = ("data", "blocked")
 
 
+class TooManyEvents(Exception):
+    """A block does more than is followed."""
+
+
 @dataclass(slots=True)
 class WatchedKernel:
     """A kernel of a lowered module, with the meanings of its operations."""
@@ -60,6 +64,7 @@ class WatchedKernel:
     meanings: dict[Operation, Meaning]
     launches: Callable[[Extent, int | None], dict[str, Launched]]
     arguments: int = 0  # of the host function that has most of them
+    whole: bool = False  # raise TooManyEvents where a block does more than is followed
 
     def with_numbers(self, extent: Extent, integer: int) -> WatchedKernel | None:
         """The kernel with other dynamic extents and integers; None where no host function launches it so."""
@@ -97,6 +102,17 @@ class WatchedKernel:
 
         return make
 
+    def _measure(self, watched: Watched) -> None:
+        """The bytes of TMA copies in inline PTX, by their tensor maps."""
+        for event in watched.events:
+            meaning = event.meaning
+            if meaning.size or not event.box or not meaning.facts.get("each"):
+                continue
+            place = event.box[0]
+            one = watched.maps.get(place if isinstance(place, int) else int(place.flat[0]))
+            if one is not None:
+                meaning.size = one.box_bytes * int(meaning.facts.get("gathered") or 1)
+
     def tiles(self) -> list[Operation]:
         """The loops without a count in which something happens."""
         found: dict[Operation, None] = {}
@@ -116,14 +132,21 @@ class WatchedKernel:
         tiles: int = MOST_TILES,
         contents: Contents | None = None,
     ) -> Watched:
-        """The events of one block; `token` is what every trial of an mbarrier returns. Raises OutOfTime.
+        """The events of one block; `token` is what every trial of an mbarrier returns.
+
+        Raises OutOfTime, and TooManyEvents of a kernel that is `whole`.
 
         Loops over tiles are followed for `tiles` turns. `contents` is what memory is taken to hold.
         """
         launch = replace(self.launch, index=block)
         sites = contents.sites if contents is not None else ()
         roots: Any = [
-            (op, [*m.operands, *m.box, *(stored(op, m) if op in sites else ())], [])
+            (
+                op,
+                [v for one in m.all for v in (*one.operands, *one.box)]
+                + (stored(op, m) if op in sites else []),
+                [],
+            )
             for op, m in self.meanings.items()
         ]
         machine, run = prepare(self.operation, launch, roots, recorded=lambda _op: "")
@@ -132,9 +155,10 @@ class WatchedKernel:
         run.consecutive = True
         run.tick = (budget or Budget()).check
         run.most_turns = dict.fromkeys(self.tiles(), tiles)
-        run.translate = Recorder(machine, run, self.meanings, watched, tiles, contents).step
+        run.translate = Recorder(machine, run, self.meanings, watched, tiles, contents, self.whole).step
         run.control = {name: self._noticed(maker, watched) for name, maker in run.control.items()}
         run_kernel(self.operation, machine, run, self.given, self.types)
+        self._measure(watched)
         watched.notes, watched.reasons = tuple(sorted(machine.notes)), machine.reasons
         watched.cut = frozenset(run.cut)
         watched.complete = not any("cut short" in note for note in machine.notes)
@@ -157,7 +181,8 @@ def kernels(lowered: str, types: dict[str, list[str]] | None = None) -> list[Wat
         for one in op.walk():
             meaning = describe(one)
             if meaning is not None:
-                meaning.site = tag(one)
+                for part in meaning.all:
+                    part.site = tag(one)
                 if not _in_registers(meaning):
                     meanings[one] = meaning
         settle(meanings)
@@ -191,9 +216,10 @@ class Recorder:
         out: Watched,
         tiles: int,
         contents: Contents | None = None,
+        whole: bool = False,
     ) -> None:
         self.machine, self.slots, self.meanings, self.out = machine, run.slots, meanings, out
-        self.levels, self.contents = run.full.levels, contents
+        self.levels, self.contents, self.whole = run.full.levels, contents, whole
         self.inner: Callable[[Operation], Step] = run.translate
         self.token, self.most = out.token, tiles
         self.reasons: Reasons = machine.reasons
@@ -206,44 +232,19 @@ class Recorder:
         inner = self.inner(op)
         if meaning is None:
             return inner
-        slots = [self.slots[value] for value in meaning.operands]
-        machine, events, out = self.machine, self.out.events, self.out
+        machine, out = self.machine, self.out
         token = self.token if meaning.kind == "mbar_token" else None
         results = [self.slots[value] for value in op.results]
-        box = [self.slots[value] for value in meaning.box]
-
-        parity = slots[1] if meaning.kind in ("mbar_wait", "mbar_token") and len(slots) > 1 else None
-        guard = slots[-1] if meaning.facts.get("guard") else None
-        copied = [slots[0], *([] if guard is None else [guard])] if meaning.kind == "cp_async" else []
         deciding = op.name == "llvm.load" and self.levels.get(op.results[0]) == NUMBER
         after = self._after(op, meaning, deciding)
+        write, *others = (self._writer(one) for one in meaning.all)
 
         def run() -> None:
-            event = None
-            mask = machine.mask
-            if guard is not None:
-                taken = for_all(number(machine.values[guard]), machine.launch.threads) != 0
-                mask = taken if mask is None else mask & taken
-            if mask is None or mask.any():
-                if len(events) >= MOST_EVENTS:
-                    machine.notes.add(f"the kernel's events were cut short after {MOST_EVENTS}")
-                else:
-                    trust = 0
-                    for slot in slots:
-                        trust |= machine.provenance[slot]
-                    event = Event(
-                        meaning, tuple(number(machine.values[slot]) for slot in slots), mask,
-                        machine.iterations, self.doubt(trust), self.doubt(machine.guard), len(events),
-                        trust | machine.guard,
-                    )  # fmt: skip
-                    if parity is not None and self._loaded(machine.provenance[parity]):
-                        event.guess = out.guessed = True
-                    event.gathers = event.doubt and bool(copied) and not self.doubt(self._behind(copied))
-                    if box and not self.reasons.guessed(self._behind(box)):
-                        event.box = tuple(number(machine.values[slot]) for slot in box)
-                    events.append(event)
-                    if deciding:
-                        out.deciding.append(event)
+            event = write()
+            for other in others:
+                other()
+            if event is not None and deciding:
+                out.deciding.append(event)
             inner()
             if event is not None and after is not None:
                 after(event)
@@ -252,6 +253,46 @@ class Recorder:
                     machine.values[slot], machine.provenance[slot] = token, 0
 
         return run
+
+    def _writer(self, meaning: Meaning) -> Callable[[], Event | None]:
+        """Writes one event down, unless no thread takes part."""
+        machine, events = self.machine, self.out.events
+        slots = [self.slots[value] for value in meaning.operands]
+        box = [self.slots[value] for value in meaning.box]
+        guard = slots[meaning.guard] if meaning.guard >= 0 else None
+        given, sums = slots[: meaning.guard] if guard is not None else slots, meaning.sums
+        copied = [slots[0], *([] if guard is None else [guard])] if meaning.kind == "cp_async" else []
+        parity = slots[1] if meaning.kind in ("mbar_wait", "mbar_token") and len(slots) > 1 else None
+
+        def write() -> Event | None:
+            mask = machine.mask
+            if guard is not None:
+                taken = for_all(number(machine.values[guard]), machine.launch.threads) != 0
+                mask = taken if mask is None else mask & taken
+            if mask is not None and not mask.any():
+                return None
+            if len(events) >= MOST_EVENTS:
+                if self.whole:
+                    raise TooManyEvents
+                machine.notes.add(f"the kernel's events were cut short after {MOST_EVENTS}")
+                return None
+            trust = 0
+            for slot in slots:
+                trust |= machine.provenance[slot]
+            values = tuple(number(machine.values[slot]) for slot in given)
+            event = Event(
+                meaning, tuple(one.of(values) for one in sums) if sums else values, mask, machine.iterations,
+                self.doubt(trust), self.doubt(machine.guard), len(events), trust | machine.guard,
+            )  # fmt: skip
+            if parity is not None and self._loaded(machine.provenance[parity]):
+                event.guess = self.out.guessed = True
+            event.gathers = event.doubt and bool(copied) and not self.doubt(self._behind(copied))
+            if box and not self.reasons.guessed(self._behind(box)):
+                event.box = tuple(number(machine.values[slot]) for slot in box)
+            events.append(event)
+            return event
+
+        return write
 
     def _after(self, op: Operation, meaning: Meaning, deciding: bool) -> Callable[[Event], None] | None:
         """What a run with given contents does behind an access."""

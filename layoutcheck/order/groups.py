@@ -74,7 +74,7 @@ class AsyncCopies:
     def wait(self, warp: Warp, _index: int, event: Event, _lanes: int) -> bool:
         """cp.async.wait_group, wait_all."""
         groups = self.cp.setdefault(warp.number, Groups())
-        if event.meaning.op is not None and event.meaning.op.name.endswith("wait.all"):
+        if event.meaning.facts.get("all"):
             groups.commit()
         self._learn_copies(warp, groups.done(event.meaning.count))
         return True
@@ -162,9 +162,9 @@ class AsyncCopies:
         return True
 
     def _issuing(self, warp: Warp, index: int, event: Event, lanes: int) -> list[int]:
-        """The lanes that start a copy: all that execute a bulk copy, one for a TMA copy."""
+        """The lanes that start a copy: all that execute it in PTX, one for a TMA copy of the DSL's."""
         chosen = _lanes(lanes)
-        if event.meaning.facts.get("tensor"):
+        if event.meaning.facts.get("tensor") and not event.meaning.facts.get("each"):
             return chosen[:1]
         places = {event.number_of(0, warp.first + lane) for lane in chosen}
         if len(chosen) > len(places):
@@ -174,7 +174,7 @@ class AsyncCopies:
 
     def _size(self, warp: Warp, event: Event, thread: int) -> int:
         facts = event.meaning.facts
-        if event.meaning.kind == "bulk_load" and event.meaning.size:
+        if event.meaning.size:
             return event.meaning.size
         if facts.get("tensor"):
             found = self.world.transfers.get(event.meaning.site)

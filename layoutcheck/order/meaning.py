@@ -32,7 +32,8 @@ from dataclasses import dataclass, field
 from layoutcheck.dsl.lowered.inline_ptx import unescaped
 from layoutcheck.dsl.lowered.instructions import BULK, TENSOR_LOAD, TENSOR_STORES
 from layoutcheck.dsl.lowered.types import CLUSTER, GENERIC, GLOBAL, SHARED, TENSOR, parse_type
-from layoutcheck.order.inline import read_inline
+from layoutcheck.order.inline import Inline, Linear, read_inline
+from layoutcheck.order.inline import operand as of_operand
 from layoutcheck.order.inline_mma import Multiplication, multiplications
 from layoutcheck.sources.mlir import Operation, Value, integer, integers
 
@@ -45,6 +46,7 @@ WGMMA = re.compile(
     r"wgmma\.mma_async(?:\.sp)?\.sync\.aligned\.m([0-9]+)n([0-9]+)k([0-9]+)"
     r"(?:\.satfinite)?\.(\w+)\.(\w+)\.(\w+)"
 )
+_COUNTED = ("cp_commit", "cp_wait", "bulk_commit", "bulk_wait", "tmem_wait")
 _COPIED_ROWS = {"shape_32x128b": "32", "shape_64x128b": "64", "shape_128x128b": "128"}  # of 16 bytes
 _SPACES = {SHARED: "smem", CLUSTER: "dsmem", GLOBAL: "gmem", GENERIC: "generic", TENSOR: "tmem"}
 _WAIT_NAMES = {
@@ -60,6 +62,9 @@ class Meaning:
     `size` in bytes, `count` a group's number or lanes; `facts` whatever else the kind needs. `site` is the
     tag of the traced operation that it comes from. `made` are the MMAs of inline PTX. `reads` and `sets` are
     the wgmmas whose registers it accesses. `box` are the tensor map of a TMA load and its coordinates.
+
+    Of inline PTX: `sums` are what the numbers are made of where that are not the operands themselves, `guard`
+    is the operand that is not 0 where it happens, and `more` the instructions that follow in its text.
     """
 
     kind: str
@@ -74,6 +79,14 @@ class Meaning:
     reads: list[Operation] = field(default_factory=list)
     sets: list[Operation] = field(default_factory=list)
     box: list[Value] = field(default_factory=list)
+    sums: tuple[Linear, ...] = ()
+    guard: int = -1
+    more: list[Meaning] = field(default_factory=list)
+
+    @property
+    def all(self) -> tuple[Meaning, ...]:
+        """What the operation does, in order."""
+        return (self, *self.more)
 
 
 def describe(op: Operation) -> Meaning | None:
@@ -139,21 +152,42 @@ def _inline(op: Operation) -> Meaning | None:
     text = unescaped(op.attributes.get("asm_string", "") or op.attributes.get("ptxCode", ""))
     if match := WGMMA.search(text):
         return _wgmma(op, match)
-    found = read_inline(text, op.attributes.get("constraints", "").count("="))
-    if found is None:
-        return None
-    if found.kind == "tc_mma" and op.name == "llvm.inline_asm" and not op.results:
-        made = tuple(multiplications(text) or ())
-        return Meaning("tc_mma", op.operands, "smem", facts=dict(found.facts), made=made)
-    operands = [op.operands[i] for i in found.operands if i < len(op.operands)]
-    if len(operands) < len(found.operands):
+    results = op.attributes.get("constraints", "").count("=")  # they are numbered first
+    found = [_of_ptx(op, text, one) for one in read_inline(text, results)]
+    for one in found[1:]:
+        one.op = op
+        found[0].more.append(one)
+    return found[0] if found else None
+
+
+def _of_ptx(op: Operation, text: str, found: Inline) -> Meaning:
+    """The meaning of one instruction of inline PTX."""
+    if found.kind == "tc_mma":
+        plain = op.name == "llvm.inline_asm" and not op.results
+        made = tuple(multiplications(text) or ()) if plain else ()
+        return Meaning("tc_mma", op.operands if plain else [], "smem", facts=dict(found.facts), made=made)
+    facts, terms = dict(found.facts), [term for one in found.operands for term, _ in (*one.terms, *one.rank)]
+    if max([found.guard, *terms], default=0) >= len(op.operands) and (terms or found.guard >= 0):
         return Meaning("unknown", facts={"name": text[:40]})
-    facts = dict(found.facts)
-    if found.kind == "tmem_wait":
-        return Meaning("tmem_wait", count=found.size)
-    space = facts.pop("space", "") or (space_of(operands[0]) if operands else "smem")
-    rows = int(facts.pop("rows", "0"))
-    return Meaning(found.kind, operands, space, found.size, rows, facts=facts)
+    numbers, box = list(found.operands), list[Value]()
+    if facts.pop("map", ""):  # the tensor map comes last
+        box = [op.operands[term] for term, _ in numbers.pop().terms]
+    if found.kind in _COUNTED:
+        return Meaning(found.kind, count=found.size, facts=facts)
+    operands = [
+        op.operands[one.terms[0][0]] if one.terms else op.operands[0] for one in numbers if op.operands
+    ]
+    sums: tuple[Linear, ...] = ()
+    if any(one != of_operand(one.terms[0][0] if one.terms else -1) for one in numbers):
+        places = {term: len(operands) + i for i, term in enumerate(dict.fromkeys(terms))}
+        operands += [op.operands[term] for term in places]
+        sums = tuple(one.over(places) for one in numbers)
+    guard = len(operands) if found.guard >= 0 else -1
+    operands += [op.operands[found.guard]] if guard >= 0 else []
+    space, rows = facts.pop("space", "smem"), int(facts.pop("rows", "0"))
+    return Meaning(
+        found.kind, operands, space, found.size, rows, facts, sums=sums, guard=guard, box=box
+    )  # fmt: skip
 
 
 def _wgmma(op: Operation, match: re.Match[str]) -> Meaning:
@@ -337,7 +371,6 @@ SIMPLE = {
     "nvvm.elect.sync": "elect",
     "nvvm.wgmma.fence.aligned": "wgmma_fence",
     "nvvm.wgmma.commit.group.sync.aligned": "wgmma_commit",
-    "nvvm.cp.async.wait.all": "cp_wait",
 }
 
 
@@ -350,6 +383,7 @@ def _try_cancel(op: Operation) -> Meaning:
 _MAKERS: dict[str, Callable[[Operation], Meaning | None]] = {
     "nvvm.cp.async.shared.global": _cp_async,
     "nvvm.cp.async.wait.group": _counted("cp_wait", "n"),
+    "nvvm.cp.async.wait.all": lambda _op: Meaning("cp_wait", facts={"all": "yes"}),
     "nvvm.wgmma.wait.group.sync.aligned": _counted("wgmma_wait", "group"),
     "nvvm.cp.async.mbarrier.arrive": _cp_arrive,
     "nvvm.cp.async.mbarrier.arrive.shared": _cp_arrive,

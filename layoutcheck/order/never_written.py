@@ -114,7 +114,7 @@ class _Written:
         if meaning.kind not in _WRITES:
             return 0
         if meaning.facts.get("tensor"):
-            return self.transfers.get(meaning.site, (len(self.bytes_), 0))[0]
+            return meaning.size or self.transfers.get(meaning.site, (len(self.bytes_), 0))[0]
         if event.bulk is not None:
             return int(np.max(event.bulk[0]))
         return _MATRIX_ROW if meaning.kind == "matrix_write" else meaning.size or _MATRIX_ROW
@@ -136,9 +136,10 @@ class _Written:
         """The places of writes that were not met, or of which not all addresses are known."""
         for op, meaning in self.kernel.meanings.items():
             unsure = op in self.partial or op not in self.met
-            if unsure and meaning.kind in _WRITES and meaning.space in _SHARED:
-                low, high = self._place(op, meaning)
-                self.bytes_[low:high] = True
+            for one in meaning.all if unsure else ():
+                if one.kind in _WRITES and one.space in _SHARED:
+                    low, high = self._place(op, one)
+                    self.bytes_[low:high] = True
 
     def _place(self, op: Operation, meaning: Meaning) -> tuple[int, int]:
         """The bytes that a write may reach: of a member of a struct, of an allocation, or all."""

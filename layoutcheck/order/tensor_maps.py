@@ -1,4 +1,4 @@
-"""The tensor maps that a kernel is given."""
+"""The tensor maps that a kernel is given, as the host's code makes them."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def test_the_replay_agrees_in_thousands() -> None:
             "ptxCode",
             "st.async.shared::cluster.mbarrier::complete_tx::bytes.f32 [a], b, [c];",
         ),
-        ("llvm.inline_asm", "asm_string", "bar.sync 3, 64;"),
+        ("llvm.inline_asm", "asm_string", "bar.red.popc.u32 $0, 3, p;"),
     ],
 )
 def test_inline_ptx_that_orders_is_not_passed_over(name: str, attribute: str, text: str) -> None:
