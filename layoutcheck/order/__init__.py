@@ -205,7 +205,9 @@ def _notes(kernel: WatchedKernel, replays: Replays, calls: Calls) -> None:
 def _within(kernel: WatchedKernel) -> bool:
     """Whether anything happens within a block that needs an order."""
     return any(
-        m.kind not in ("read", "write", "atomic") or m.space != "gmem" for m in kernel.meanings.values()
+        one.kind not in ("read", "write", "atomic") or one.space != "gmem"
+        for m in kernel.meanings.values()
+        for one in m.all
     )
 
 

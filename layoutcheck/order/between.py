@@ -51,7 +51,7 @@ class Between:
 def between_blocks(kernel: WatchedKernel, teller: Teller, budget: Budget) -> Between:
     """What nothing orders between two blocks. Raises OutOfTime."""
     found = Between()
-    meanings = {op: m for op, m in kernel.meanings.items() if _global(m)}
+    meanings = {op: m for op, m in kernel.meanings.items() if all(map(_global, m.all))}
     if not any(m.kind in (*_WRITES, "atomic") for m in meanings.values()):
         return found
     others = list(_others(kernel.launch))

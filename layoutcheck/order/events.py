@@ -141,13 +141,7 @@ class WatchedKernel:
         launch = replace(self.launch, index=block)
         sites = contents.sites if contents is not None else ()
         roots: Any = [
-            (
-                op,
-                [v for one in m.all for v in (*one.operands, *one.box)]
-                + (stored(op, m) if op in sites else []),
-                [],
-            )
-            for op, m in self.meanings.items()
+            (op, [*m.needs, *(stored(op, m) if op in sites else ())], []) for op, m in self.meanings.items()
         ]
         machine, run = prepare(self.operation, launch, roots, recorded=lambda _op: "")
         machine.reasons.taken = INPUT if contents is not None else frozenset()

@@ -88,6 +88,11 @@ class Meaning:
         """What the operation does, in order."""
         return (self, *self.more)
 
+    @property
+    def needs(self) -> list[Value]:
+        """The values whose numbers are recorded."""
+        return [value for one in self.all for value in (*one.operands, *one.box)]
+
 
 def describe(op: Operation) -> Meaning | None:
     """The meaning of an operation; None where it orders nothing and reaches no memory."""

@@ -47,7 +47,11 @@ def never_written(
     transfers: Mapping[str, tuple[int, int]],
 ) -> list[Problem]:
     """One problem for each operation that reads such memory; none where a write may go anywhere."""
-    reads = {op for op, m in kernel.meanings.items() if m.kind in _READS and m.space in _SHARED}
+    reads = {
+        op
+        for op, m in kernel.meanings.items()
+        if all(one.kind in _READS and one.space in _SHARED for one in m.all)
+    }
     if not reads or _unseen(kernel):
         return []
     written = _Written(kernel, blocks, module, transfers)

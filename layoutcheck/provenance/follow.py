@@ -78,7 +78,7 @@ def follow(kernel: WatchedKernel, block: tuple[int, int, int], budget: Budget) -
     launch = replace(kernel.launch, index=block)
     addresses = _addresses(kernel)
     roots: Any = [(op, op.operands, []) for op in kernel.operation.walk() if _matters(op)]
-    roots += [(op, m.operands, []) for op, m in kernel.meanings.items()]
+    roots += [(op, m.needs, []) for op, m in kernel.meanings.items()]
     machine, run = prepare(kernel.operation, launch, roots, recorded=lambda _op: "")
     watched = Watched(launch)
     run.consecutive, run.tick = True, budget.check
@@ -106,12 +106,16 @@ def _matters(op: Operation) -> bool:
 
 def _opaque(kernel: WatchedKernel) -> bool:
     """Whether an operation may write shared memory in a way that is not followed."""
-    return any(one.kind in _WRITES and op.name not in _FOLLOWED for op, one in kernel.meanings.items())
+    return any(
+        part.kind in _WRITES and op.name not in _FOLLOWED
+        for op, one in kernel.meanings.items()
+        for part in one.all
+    )
 
 
 def _addresses(kernel: WatchedKernel) -> set[SsaValue]:
     """The values that addresses, conditions and descriptors rest on: they stay numbers."""
-    roots: list[Any] = [(op, m.operands, []) for op, m in kernel.meanings.items()]
+    roots: list[Any] = [(op, m.needs, []) for op, m in kernel.meanings.items()]
     for op in kernel.operation.walk():
         if is_wgmma(op):
             rest = op.operands[accumulator_count(op) :]
