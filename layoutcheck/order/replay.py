@@ -7,6 +7,7 @@ for all that take the same branches. Rules of the model: docs/order.md.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,7 +21,7 @@ from layoutcheck.order.problems import Party, Problem
 from layoutcheck.order.shadow import Shadow
 from layoutcheck.order.watched import Event, Watched, lanes_of
 
-MOST_PROBLEMS = 60
+MOST_PROBLEMS = 60  # of one kind
 FULL = (1 << 32) - 1  # all lanes of a warp
 
 
@@ -63,6 +64,7 @@ class World:
         self.cell, self.span = _cell_bytes(self.events), _span(blocks)
         self.shared = Shadow(self.span // self.cell * len(blocks), SHARED, STRICT, range(len(self.warps)))
         self.problems: dict[Any, Problem] = {}
+        self.told = Counter[str]()  # by kind
         self.skipped: dict[str, int] = {}
         self.exits: dict[int, Any] = {}  # what each warp knew when it exited
         self.remote: dict[tuple[int, int], tuple[int, Party]] = {}  # (block reached, warp) -> its last access
@@ -99,8 +101,10 @@ class World:
     def tell(self, problem: Problem) -> None:
         """Keep a problem, one for each kind and pair of places in the source."""
         sites = tuple(p.event.meaning.op if p is not None else None for p in (problem.first, problem.second))
-        if len(self.problems) < MOST_PROBLEMS:
-            self.problems.setdefault((problem.kind, sites), problem)
+        key = (problem.kind, sites)
+        if key not in self.problems and self.told[problem.kind] < MOST_PROBLEMS:
+            self.problems[key] = problem
+            self.told[problem.kind] += 1
         if problem.kind in _FATAL:
             raise Stopped
 

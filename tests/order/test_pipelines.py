@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import importlib
 import re
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +16,12 @@ from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.order import check_module
 from layoutcheck.order.clocks import HAPPENED, LANES, SHARED, STRICT, Clocks
+from layoutcheck.order.meaning import Meaning
+from layoutcheck.order.problems import Party, Problem
+from layoutcheck.order.replay import MOST_PROBLEMS, World
 from layoutcheck.order.shadow import Access, Shadow
+from layoutcheck.order.watched import Event
+from layoutcheck.sources.mlir import Operation
 
 NAMES = ["stages", "store_ring", "persistent", "to_and_fro", "tail_groups", "initialised",
          "staged_epilogue", "one_lane", "cluster_ring"]  # fmt: skip
@@ -53,6 +60,19 @@ def test_lanes_that_met_have_not_met_after_their_next_store(again: bool) -> None
     clocks.learn(1, clocks.snapshot(0))
     access = Access(cells, 2 << 10 | 32, 1, clocks.now(1), False)
     assert {clash.kind for clash in shadow.read(access, clocks.known[1])} == (set() if again else {"lane"})
+
+
+def test_many_problems_of_one_kind_leave_room_for_others() -> None:
+    world = World.__new__(World)
+    world.problems, world.told = {}, Counter()
+    event = Event(Meaning("read"), (), None, (), False, False)
+    for i in range(MOST_PROBLEMS + 5):
+        party = Party(replace(event, meaning=Meaning("read", op=Operation(str(i)))), 0, 0)
+        world.tell(Problem("lane-arrives", party, None))
+        world.tell(Problem("lane-arrives", party, None))
+    world.tell(Problem("load-before-wait", party, None))
+    kinds = Counter(problem.kind for problem in world.problems.values())
+    assert kinds == {"lane-arrives": MOST_PROBLEMS, "load-before-wait": 1}
 
 
 @pytest.mark.sweep
