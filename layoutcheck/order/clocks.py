@@ -10,6 +10,7 @@ SHARED    to asynchronous copies that it starts, in shared memory: past a fence.
 GLOBAL    the same in global memory
 STRICT    as SHARED, and the fence was executed by the warp that wrote
 LANES     as HAPPENED, and the lanes of the warp that wrote have met before one of them arrived for all
+EARLIER   what came before in time, though nothing hands it over: the start of a copy that is complete
 
 A warp is one agent: its lanes execute together, and one lane may arrive for all (CUTLASS's pipelines do).
 LANES tells where that hands over other lanes' stores.
@@ -22,8 +23,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-HAPPENED, SHARED, GLOBAL, STRICT, LANES = range(5)
-VIEWS = 5
+HAPPENED, SHARED, GLOBAL, STRICT, LANES, EARLIER = range(6)
+VIEWS = 6
 
 Clock = npt.NDArray[np.int32]  # of one warp: [view, component]
 
@@ -115,6 +116,11 @@ class Clocks:
         if globally:
             np.maximum(view[GLOBAL], view[HAPPENED], out=view[GLOBAL])
         view[HAPPENED, warp] += 1
+
+
+def earlier(clock: Clock) -> Any:
+    """The steps that came before in time."""
+    return np.maximum(clock[HAPPENED], clock[EARLIER])
 
 
 def merged(clocks: list[Clock]) -> Clock:

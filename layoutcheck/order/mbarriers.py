@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from layoutcheck.order.clocks import HAPPENED, Clock
+from layoutcheck.order.clocks import EARLIER, HAPPENED, Clock, earlier
 from layoutcheck.order.problems import Party, Problem, Undecided
 from layoutcheck.order.replay import Warp, World
 from layoutcheck.order.waiting import Load, Mbarrier
@@ -105,7 +105,26 @@ class Mbarriers:
                 "phase": barrier.phase, "announced": barrier.expected[-1][1] if barrier.expected else 0,
             }  # fmt: skip
             self.world.tell(Problem("too-few-bytes", announced, load.who, [], facts))
+        last = barrier.came[-1] if barrier.came else None
         barrier.turn()
+        self._passed(barrier, last)
+
+    def _passed(self, barrier: Mbarrier, last: Party | None) -> None:
+        """Tell waits that another run may come to now: the mbarrier is in a phase of their parity again.
+
+        A phase that ends with the knowledge of a wait cannot have ended before it.
+        """
+        seen, left = earlier(barrier.past), []
+        for wait in barrier.passed:
+            warp, step, parity, who = wait
+            if seen[warp] >= step:
+                continue
+            if barrier.phase & 1 != parity:
+                left.append(wait)
+            else:
+                facts: dict[str, int | str] = {"phase": barrier.phase, "parity": parity}
+                self.world.tell(Problem("phase-passed", last, who, [], facts))
+        barrier.passed = left
 
     def expecting(self, party: Party) -> Party | None:
         """Who announced the bytes that a wait waits for."""
@@ -161,10 +180,12 @@ class Mbarriers:
             if barrier.phase & 1 == parity and (warp.number, index) not in barrier.granted:
                 barrier.waiting[warp.number, index] = parity
                 return False
-            found.append(barrier)
-        for barrier in found:
+            found.append((barrier, parity, party))
+        for barrier, parity, party in found:
             past = barrier.granted.pop((warp.number, index), barrier.past)
             clocks.learn(warp.number, _fit(past, clocks.known.shape[2]))
+            if event.meaning.kind == "mbar_wait":
+                barrier.passed.append((warp.number, clocks.now(warp.number), parity, party))
         return True
 
     def token(self, warp: Warp, index: int, event: Event, lanes: int) -> bool:
@@ -180,6 +201,9 @@ class Mbarriers:
             return None
         if not barrier.fenced:
             self.world.tell(Problem("initialisation-not-fenced", barrier.maker, party))
+        now = np.zeros_like(self.world.clocks.known[warp.number])
+        now[EARLIER] = earlier(self.world.clocks.known[warp.number])
+        barrier.gather(now)  # the phase does not end before the copy has begun
         barrier.issued += 1
         barrier.loads.append(Load(size, barrier.issued, party))
         return barrier.component, barrier.issued

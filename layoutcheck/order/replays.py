@@ -121,6 +121,8 @@ def _key(problem: Problem) -> tuple[object, ...]:
 
 def _counts(problem: Problem, blocks: list[Watched], outcome: Outcome) -> bool:
     """Whether a problem can be told: what never ends may only seem so where loops were cut."""
+    if problem.kind == "phase-passed":
+        return not outcome.stopped and outcome.agree and _followed(blocks)
     if problem.kind not in _ENDLESS:
         return True
     return outcome.agree and not outcome.trying and _followed(blocks) and not outcome.past_cut

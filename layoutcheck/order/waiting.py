@@ -88,6 +88,8 @@ class Mbarrier:
     fenced: bool = False  # a fence.mbarrier_init has followed its initialisation
     waiting: dict[tuple[int, int], int] = field(default_factory=dict)  # (warp, its event) -> parity
     granted: dict[tuple[int, int], Clock] = field(default_factory=dict)  # waits that saw their phase end
+    passed: list[tuple[int, int, int, Party]] = field(default_factory=list)
+    """Waits that are over, as (warp, its step, parity, who), until a phase ends that knows of them."""
 
     def gather(self, clock: Clock) -> None:
         """Add to what arrives."""
