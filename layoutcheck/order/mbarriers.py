@@ -37,7 +37,8 @@ class Mbarriers:
             if not 1 <= count < 1 << 20:  # PTX ISA, mbarrier.init
                 self.world.tell(Problem("count-out-of-range", None, party, [], {"count": count}))
             made = (warp.number, clocks.now(warp.number))
-            self.known[place] = Mbarrier(clocks.new(), count, made, party, count)
+            barrier = self.known[place] = Mbarrier(clocks.new(), count, made, party, count)
+            barrier.phases = clocks.new()
         return True
 
     def invalidate(self, warp: Warp, _index: int, event: Event, lanes: int) -> bool:
@@ -105,25 +106,25 @@ class Mbarriers:
                 "phase": barrier.phase, "announced": barrier.expected[-1][1] if barrier.expected else 0,
             }  # fmt: skip
             self.world.tell(Problem("too-few-bytes", announced, load.who, [], facts))
-        last = barrier.came[-1] if barrier.came else None
+        barrier.ended.append(barrier.came[-1] if barrier.came else None)
         barrier.turn()
-        self._passed(barrier, last)
+        self._passed(barrier)
 
-    def _passed(self, barrier: Mbarrier, last: Party | None) -> None:
-        """Tell waits that another run may come to now: the mbarrier is in a phase of their parity again.
+    def _passed(self, barrier: Mbarrier) -> None:
+        """Tell waits that another run may come to when the mbarrier is in a phase of their parity again.
 
         A phase that ends with the knowledge of a wait cannot have ended before it.
         """
         seen, left = earlier(barrier.past), []
         for wait in barrier.passed:
-            warp, step, parity, who = wait
+            warp, step, needs, who = wait
             if seen[warp] >= step:
                 continue
-            if barrier.phase & 1 != parity:
-                left.append(wait)
+            if barrier.phase > needs:
+                facts: dict[str, int | str] = {"phase": needs + 1, "parity": (needs + 1) & 1}
+                self.world.tell(Problem("phase-passed", barrier.ended[needs], who, [], facts))
             else:
-                facts: dict[str, int | str] = {"phase": barrier.phase, "parity": parity}
-                self.world.tell(Problem("phase-passed", last, who, [], facts))
+                left.append(wait)
         barrier.passed = left
 
     def expecting(self, party: Party) -> Party | None:
@@ -182,10 +183,15 @@ class Mbarriers:
                 return False
             found.append((barrier, parity, party))
         for barrier, parity, party in found:
+            over = int(earlier(clocks.known[warp.number])[barrier.phases])
             past = barrier.granted.pop((warp.number, index), barrier.past)
             clocks.learn(warp.number, _fit(past, clocks.known.shape[2]))
             if event.meaning.kind == "mbar_wait":
-                barrier.passed.append((warp.number, clocks.now(warp.number), parity, party))
+                # The fewest phases with which the wait returns, of those that the warp does not know of.
+                needs = over + (over & 1 == parity)
+                barrier.passed.append((warp.number, clocks.now(warp.number), needs, party))
+                if barrier.phase > needs:
+                    self._passed(barrier)
         return True
 
     def token(self, warp: Warp, index: int, event: Event, lanes: int) -> bool:

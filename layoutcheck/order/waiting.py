@@ -89,7 +89,9 @@ class Mbarrier:
     waiting: dict[tuple[int, int], int] = field(default_factory=dict)  # (warp, its event) -> parity
     granted: dict[tuple[int, int], Clock] = field(default_factory=dict)  # waits that saw their phase end
     passed: list[tuple[int, int, int, Party]] = field(default_factory=list)
-    """Waits that are over, as (warp, its step, parity, who), until a phase ends that knows of them."""
+    """Waits that are over, as (warp, its step, phases that it needs, who), until a phase comes after them."""
+    ended: list[Party | None] = field(default_factory=list)  # by phase, who arrived last
+    phases: int = 0  # the agent whose steps are the phases that are over
 
     def gather(self, clock: Clock) -> None:
         """Add to what arrives."""
@@ -113,10 +115,12 @@ class Mbarrier:
         """The next phase."""
         self.phase += 1
         self.pending = self.count
-        width = max(self.clock.shape[1], self.past.shape[1], self.component + 1)
+        width = max(self.clock.shape[1], self.past.shape[1], self.component + 1, self.phases + 1)
         self.past, self.clock = _wider(self.past, width), _wider(self.clock, width)
         np.maximum(self.past, self.clock, out=self.past)
         self.past[:, self.component] = self.delivered
+        if self.phases:
+            self.past[:, self.phases] = self.phase
         self.came, self.expected = [], []
         for key, parity in list(self.waiting.items()):
             if self.phase & 1 != parity:

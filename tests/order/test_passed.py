@@ -28,6 +28,9 @@ def ring(given: cute.Tensor, out: cute.Tensor, turns: Constexpr, how: Constexpr)
     arch.mbarrier_init_fence()
     arch.sync_threads()
     for turn in cutlass.range(turns, unroll=1):
+        if const_expr(how >= 7):
+            if warp != 1:
+                arch.barrier(barrier_id=1, number_of_threads=64)
         if warp == 0:
             arch.mbarrier_wait(empty, (turn + 1) % 2)
             data[thread] = given[thread]
@@ -48,7 +51,12 @@ def ring(given: cute.Tensor, out: cute.Tensor, turns: Constexpr, how: Constexpr)
     if const_expr(how == 1):
         if warp == 0:
             arch.mbarrier_wait(empty, (turns + 1) % 2)  # its own tail
-    if const_expr(how == 2):
+    if const_expr(how == 8):
+        if warp == 0:
+            arch.mbarrier_wait(empty, (turns + 1) % 2)
+        if warp != 1:
+            arch.barrier(barrier_id=1, number_of_threads=64)
+    if const_expr(how in (2, 7, 8)):
         if warp == 2:
             arch.mbarrier_wait(empty, 1)  # waits
     if const_expr(how == 3):
@@ -58,7 +66,7 @@ def ring(given: cute.Tensor, out: cute.Tensor, turns: Constexpr, how: Constexpr)
 def run(given: cute.Tensor, out: cute.Tensor, turns: Constexpr, how: Constexpr):
     ring(given, out, turns, how).launch(grid=(1, 1, 1), block=(96, 1, 1))
 given, out = (make_fake_tensor(Int32, (96,), (1,), assumed_align=16) for _ in range(2))
-for turns, how in ((4, 0), (4, 1), (4, 2), (4, 3), (4, 4), (4, 5), (4, 6), (1, 2), (1, 3), (1, 5)):
+for turns, how in (*((4, how) for how in range(9)), (1, 2), (1, 3), (1, 5)):
     cute.compile(run, given, out, turns, how)
 """
 
@@ -66,19 +74,20 @@ for turns, how in ((4, 0), (4, 1), (4, 2), (4, 3), (4, 4), (4, 5), (4, 6), (1, 2
 @pytest.fixture(scope="module")
 def orders(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[int, int], OrderReport]:
     """By turns and variant: 0 right, 1 the producer's tail, 2 and 3 that of a third warp, 4 to 6 it waits
-    in each turn, and arrives, or does nothing, or meets the others."""
+    in each turn, and arrives, or does nothing, or meets the others, 7 and 8 a tail of the third warp, which
+    knows of two phases, or of all."""
     pytest.importorskip("cutlass", reason="kernels are traced through the installed DSL")
     script = tmp_path_factory.mktemp("passed") / "kernels.py"
     script.write_text(KERNELS)
     with Lowering(copies=False, order=check_module) as lowering:
         found = trace_script(str(script), launch=False, arch="sm_90a", timeout_s=120, lowering=lowering)
-    assert found.failures == () and [order.problem for order in found.orders] == [""] * 10
-    cases = ((4, 0), (4, 1), (4, 2), (4, 3), (4, 4), (4, 5), (4, 6), (1, 2), (1, 3), (1, 5))
+    assert found.failures == () and [order.problem for order in found.orders] == [""] * 12
+    cases = (*((4, how) for how in range(9)), (1, 2), (1, 3), (1, 5))
     return dict(zip(cases, found.orders, strict=True))
 
 
 def test_who_takes_part_or_meets_the_others_may_wait(orders: dict[tuple[int, int], OrderReport]) -> None:
-    for right in ((4, 0), (4, 1), (4, 4), (4, 6), (1, 5)):
+    for right in ((4, 0), (4, 1), (4, 4), (4, 6), (4, 8), (1, 5)):
         assert orders[right].findings == (), right
 
 
@@ -87,11 +96,12 @@ def test_a_wait_that_holds_nobody_may_come_to_a_later_phase(
 ) -> None:
     """After four turns the mbarrier has had four phases, so that a late wait for an odd parity passes."""
     lines = KERNELS.splitlines()
-    for turns, how in ((4, 2), (4, 3), (4, 5), (1, 2)):
+    for turns, how in ((4, 2), (4, 3), (4, 5), (4, 7), (1, 2)):
         (note,) = orders[turns, how].findings
         ends = [lines[place.where.line - 1].rpartition("# ")[2] for place in note.places]
         other = "filled" if how == 5 else "emptied"
         assert (note.severity, note.code, ends) == ("note", "LC528", [other, "waits"]), (turns, how)
         assert f"ends phase {note.evidence['phase'] - 1}" in note.message
     assert orders[1, 2].findings[0].evidence == {**orders[1, 2].findings[0].evidence, "phase": 1, "parity": 1}
+    assert [orders[4, how].findings[0].evidence["phase"] for how in (2, 3, 5, 7)] == [1, 1, 2, 3]
     assert orders[1, 3].findings == ()  # the last phase: none comes after it
