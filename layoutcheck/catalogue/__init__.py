@@ -201,7 +201,7 @@ def in_sources(found: list[Answer], text: str, sources: Sequence[Path] = ()) -> 
         return found
     said = statement.raised
     library = " ".join(filter(None, (statement.package, statement.version)))
-    if found and not found[0].entry.general:
+    if found and not (found[0].entry.general and found[0].entry.level == ELSEWHERE):
         fact = f"{library} raises it at {said.place}{_when(said)}"
         return [replace(found[0], facts=(*found[0].facts, fact)), *found[1:]]
     return [_of_library(statement, library, folded)]

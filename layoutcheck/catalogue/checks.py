@@ -13,7 +13,7 @@ from layoutcheck.brackets import closing
 from layoutcheck.errors import InputError
 
 _CHECK = re.compile(
-    r"(?<!define )\b(?P<macro>(?:[A-Z][A-Z0-9_]*)?(?:CHECK|ASSERT|ENFORCE)[A-Z0-9_]*|throw std::\w+)\s*(?=\()"
+    r"(?<!define )\b(?P<macro>(?:[A-Z][A-Z0-9_]*)?(?:CHECK|ASSERT|ENFORCE)[A-Z0-9_]*|static_assert|throw std::\w+)\s*(?=\()"
 )
 # `<` and `>` compare here: they are no brackets.
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[()\[\]{}"]', re.DOTALL)

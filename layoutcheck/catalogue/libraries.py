@@ -38,7 +38,9 @@ _BELOW = frozenset(
 _FRAME = re.compile(
     r'File "(?P<file>[^"]{1,400})", line (?P<line>[0-9]+)|(?P<test>[\w~./+-]{1,400}\.py):(?P<row>[0-9]+): '
 )
-_BEHIND = re.compile(r"\bis false: |what\(\): +|Assertion (?:error|failed)\b[^:]{0,80}: |[Rr]eason: ")
+_BEHIND = re.compile(
+    r"\bis false: |static assertion failed(?: with|:)? \"?|what\(\): +|Assertion (?:error|failed)\b[^:]{0,80}: |[Rr]eason: "
+)
 _LONGEST = 600  # characters of a message
 _MOST_SHOWN = 6  # words of a source line that are compared: a text may be cut behind them
 _LARGEST = 1 << 19  # bytes of a file
@@ -86,8 +88,13 @@ def _candidates(folded: str, sources: Sequence[Path]) -> Iterator[tuple[Path, st
 def _files(root: Path) -> Iterator[str]:
     """The paths of a folder's sources, without those of other projects that it holds."""
     for folder, inside, names in os.walk(root):
-        inside[:] = sorted(name for name in inside if name not in _OTHERS and name not in _BELOW)
+        inside[:] = sorted(name for name in inside if name not in _OTHERS and not _vendored(folder, name))
         yield from (f"{folder}/{name}" for name in sorted(names) if name.endswith(_KINDS))
+
+
+def _vendored(folder: str, name: str) -> bool:
+    """Whether a folder is another project's: CUTLASS' own include/cutlass is none, a checkout of it beside a library's files is."""
+    return name in _BELOW and (name != "cutlass" or Path(folder, name, "include").is_dir())
 
 
 def _raising(
@@ -108,8 +115,22 @@ def _raising(
         ]
         most = max((weight for weight, _ in fitting), default=0)
         if most >= (_FEWEST_NAMED if named else _FEWEST_LETTERS):
-            return raised.chosen([one for weight, one in fitting if weight == most], folded)
+            fullest = [one for weight, one in fitting if weight == most]
+            return raised.chosen(_at_its_place(fullest, folded) or fullest, folded)
     return None
+
+
+def _at_its_place(found: list[raised.Raised], folded: str) -> list[raised.Raised]:
+    """Those whose file, and if it can be whose line, stands in the text: "gemm.hpp(72)"."""
+    exact, named = [], []
+    for one in found:
+        path, _, line = one.place.rpartition(":")
+        file = path.rpartition("/")[2]
+        if file in folded:
+            named.append(one)
+        if re.search(rf"{re.escape(file)}(?:\(|:|\", line ){line}\b", folded):
+            exact.append(one)
+    return exact or named
 
 
 def _runs(message: str, length: int) -> list[bytes]:

@@ -142,3 +142,33 @@ def test_the_parts_of_a_check_are_read() -> None:
     (found,) = checks.read('assert(0); MY_ASSERT(ok(a, "x") && "it must be so", __FILE__);')
     assert found.condition == 'ok(a, "x")'
     assert checks.read("CHECK(a);  CHECK(a") == []
+
+
+def test_a_static_assertion_is_found_in_a_checkout_of_cutlass(tmp_path: Path) -> None:
+    header = tmp_path / "cutlass" / "include" / "cutlass" / "gemm.hpp"
+    header.parent.mkdir(parents=True)
+    header.write_text(
+        "namespace cutlass {\nstatic_assert(TileN % 32 == 0 && Stages >= 2,\n"
+        '  "The tile does not fit the schedule of this kernel.");\n}'
+    )
+    said = "The tile does not fit the schedule of this kernel."
+    text = f'gemm.hpp(2): error: static assertion failed with "{said}"'
+    found = libraries.find(text, [], [tmp_path / "cutlass"])
+    assert found is not None and found.raised.place == "include/cutlass/gemm.hpp:2"
+    assert found.raised.told == "TileN is not a multiple of 32 or Stages is less than 2"
+
+
+def test_an_error_of_cutlass_keeps_its_answer_and_gets_its_condition(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of several assertions with the same words the one at the line that the compiler names."""
+    header = tmp_path / "cutlass" / "include" / "cutlass" / "gemm.hpp"
+    header.parent.mkdir(parents=True)
+    words = "EpilogueTileN should be divisible by SFVecSize"
+    header.write_text(f'static_assert(M % V == 0, "{words}");\nstatic_assert(N % V == 0, "{words}");\n')
+    pasted = tmp_path / "error.txt"
+    pasted.write_text(f'include/cutlass/gemm.hpp(2): error: static assertion failed with "{words}"')
+    assert run(["explain", str(pasted), "--sources", str(tmp_path / "cutlass")]) == 1
+    said = " ".join(capsys.readouterr().out.split())
+    assert said.startswith(f"rejected: {words}")
+    assert "cutlass raises it at include/cutlass/gemm.hpp:2 where N is not a multiple of V" in said
