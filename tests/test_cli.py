@@ -551,3 +551,25 @@ def test_a_dash_as_output_is_standard_output(
 @pytest.mark.parametrize("option", ["--html", "--sarif", "--junit", "--write-baseline"])
 def test_a_dash_as_a_second_file_is_refused(option: str, capsys: Captured) -> None:
     assert f"{option} -: the report goes to standard output" in refused(capsys, "ci", ".", option, "-")
+
+
+@pytest.mark.parametrize("option", ["--output", "--html", "--sarif", "--junit", "--write-baseline"])
+def test_ci_runs_nothing_if_a_report_could_not_be_written(
+    option: str, capsys: Captured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The programs of a repository take minutes, and what they show would be lost."""
+    monkeypatch.setattr("layoutcheck.linting.linted", lambda *_, **__: pytest.fail("it was run"))
+    for file, why in ((tmp_path / "gone" / "x", "No such file"), (tmp_path, "Is a directory")):
+        error = refused(capsys, "ci", str(tmp_path), "--yes", option, str(file))
+        assert f"cannot write {file}: {why}" in error
+    pytest.importorskip("cutlass")
+    file = tmp_path / "earlier"
+    file.write_text("an earlier report")
+    with pytest.raises(pytest.fail.Exception, match="it was run"):
+        run(["ci", str(tmp_path), "--yes", option, str(file)])
+    assert file.read_text() == "an earlier report"
+
+
+@pytest.mark.parametrize("option", ["--no-lowered", "--no-order"])
+def test_what_a_static_lint_would_ignore_is_refused(option: str, capsys: Captured) -> None:
+    assert f"{option} is not used" in refused(capsys, "lint", ".", "--static", option)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from layoutcheck.cli.arguments import Option
 from layoutcheck.cli.options import Coverage, FailOn, NoLowered, NoOrder, Output, Strict
-from layoutcheck.cli.output import Sink, must_be_files
+from layoutcheck.cli.output import Sink, must_be_files, must_be_writable
 from layoutcheck.errors import InputError
 from layoutcheck.gate import gate
 
@@ -59,6 +59,10 @@ def lint(
     if statistics and format_ != "text":
         raise InputError("--statistics is a table of text", expected="--format text, or no --statistics")
     must_be_files(write_baseline=write_baseline)
+    must_be_writable(output, write_baseline)
+    if static and (no_lowered or no_order):
+        unused = "--no-lowered" if no_lowered else "--no-order"
+        raise InputError(f"--static traces nothing: {unused} is not used", expected="one of the two")
     asked = gate(fail_on, require_coverage)
     check_selected(select)
     render = counted if statistics else renderer(format_)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import textwrap
@@ -26,9 +27,7 @@ class Sink:
             try:
                 output.write_text("", encoding="utf-8")
             except OSError as error:
-                raise InputError(
-                    f"cannot write {str(output)[:200]}: {error.strerror}", expected="a file"
-                ) from None
+                raise _unwritable(output, str(error.strerror)) from None
 
     def put(self, text: str) -> None:
         """Write a text after what is there."""
@@ -51,6 +50,24 @@ def must_be_files(**files: Path | None) -> None:
         if file is not None and file_of(file) is None:
             this = option_of(name)
             raise InputError(f"{this} -: the report goes to standard output", expected=f"{this} FILE")
+
+
+def must_be_writable(*files: Path | None) -> None:
+    """Raises InputError for a file that cannot be written, before work whose report would be lost."""
+    for file in filter(None, map(file_of, files)):
+        why = 0
+        if file.is_dir():
+            why = errno.EISDIR
+        elif not file.parent.is_dir():
+            why = errno.ENOENT
+        elif not os.access(file if file.exists() else file.parent, os.W_OK):
+            why = errno.EACCES
+        if why:
+            raise _unwritable(file, os.strerror(why))
+
+
+def _unwritable(file: Path, why: str) -> InputError:
+    return InputError(f"cannot write {str(file)[:200]}: {why}", expected="a file in a folder that exists")
 
 
 def writable(text: str) -> str:
