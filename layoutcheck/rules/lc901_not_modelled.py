@@ -38,15 +38,16 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     named = atom is not None and not atom.modelled
     if named or analysis.prediction.outcome == "unknown":
         name = atom.phrase if atom is not None and named else str(atom)
-        reason = analysis.prediction.message or "its copies are not modelled"
+        title, reason = f"{name}: not modelled", analysis.prediction.message or "its copies are not modelled"
     elif analysis.obstacle is not None and not isinstance(analysis.obstacle, (TooLarge, CompilerFails)):
-        name, reason = str(analysis.copy.atom or analysis.copy.op), analysis.obstacle.message
+        title = f"{analysis.copy.atom or analysis.copy.op}: this copy is not modelled"
+        reason = analysis.obstacle.message
     else:
         return
     yield Finding(
         RULE.code,
         RULE.severity,
-        f"{name}: not modelled",
+        title,
         f"{reason[0].upper() + reason[1:]}. layoutcheck does not know what the machine does with it.",
         Where("atom"),
         {"atom": str(analysis.copy.atom)},

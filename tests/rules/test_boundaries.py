@@ -120,3 +120,9 @@ def test_what_belongs_to_tma_says_to_which_atom(more: dict[str, str], atoms: str
     with pytest.raises(InputError, match="is for TMA copies only") as one:
         build(g(), s(), "cp.async", **more)
     assert one.value.expected == f"--atom {atoms}"
+
+
+def test_a_stride_past_any_memory_is_not_blamed_on_the_atom() -> None:
+    (one,) = lc.check("(8):(9223372036854775807)", "(8):(1)", "universal", bits=16, dtype="bf16").findings
+    assert one.code == "LC901" and one.title.endswith("16 b>: this copy is not modelled")
+    assert "9223372036854775807 of 8:9223372036854775807 reaches past any memory" in one.message
