@@ -30,14 +30,9 @@ def report(world: World, clashes: Iterator[Clash], *, memory: str = "", kind: st
             parties.append(Party(world.events[index], world.block_of[index], thread, address, world.cell))
         first, second = parties
         later = first.block == second.block and first.event.number > second.event.number
-        in_turn = first.event.turns < second.event.turns and not _by_one_warp(first.event, second.event)
-        if (
-            later
-            and not kind
-            and not in_turn
-            and clash.kind != "lane"
-            and _in_sequence(first.event.meaning.op, second.event.meaning.op)
-        ):
+        roles = first.event.turns < second.event.turns and not _by_one_warp(first.event, second.event)
+        in_sequence = not roles and _in_sequence(first.event.meaning.op, second.event.meaning.op)
+        if later and not kind and in_sequence and clash.kind != "lane":
             first, second = second, first  # as the program has it, whoever came first in this run
         if not _harmless(clash, first, second) and not unused(world, first) and not unused(world, second):
             facts: dict[str, int | str] = {"memory": memory} if memory else {}

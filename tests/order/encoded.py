@@ -118,7 +118,7 @@ def large_ring(source: cute.Tensor, target: cute.Tensor, turns: Int32, how: Cons
             with arch.elect_one():
                 arch.mbarrier_arrive_and_expect_tx(bars + stage, 4 * WORDS)
                 copy_in(given[(None, block * turns + turn)], data[(None, stage)], bars + stage)  # filled
-    else:
+    if thread >= 32:  # a role of its own, which the program has after the other
         for turn in cutlass.range(turns, unroll=1):
             stage, parity = turn % STAGES, (turn // STAGES) & 1
             arch.mbarrier_wait(bars + stage, parity)
