@@ -3,7 +3,7 @@
 Measured: the DSL compiled a conversion of each type of 8 bits and more to each other one, for sm_80, sm_87,
 sm_89, sm_90a, sm_100, sm_100a, sm_103a, sm_110a and sm_120a (tests/conformance/test_conversions.py). PTX ISA,
 cvt, has the same: e4m3 and e5m2 from sm_89 on, ue8m0 for sm_100a and its like. The DSL also compiles i8 to
-floats of a byte, as from no other integer and on every architecture: no GPU ran it, so it does not count here.
+floats of a byte, as from no other integer, on every architecture: no GPU ran it, so it does not count.
 """
 
 from __future__ import annotations
