@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from layoutcheck.order.budget import Budget, OutOfTime
@@ -37,12 +37,14 @@ class Replays:
         orders: Sequence[bool] = (False, True),
         longer: Callable[[], list[Watched] | None] | None = None,
         alike: bool = True,
+        equal: Callable[[], Iterable[list[Watched]]] | None = None,
     ) -> None:
         """Run the warps of the blocks forwards and backwards. Raises OutOfTime.
 
         `longer` gives the same blocks with more turns of the loops that were cut: what still waits at the
         same place, in the same turn, waits for nothing that was cut. Where loops are not `alike`, no wait
-        that never ends is told.
+        that never ends is told. `equal` gives the blocks with equal extents: what does not happen with them
+        is not told.
         """
         for backwards in orders:
             outcome = run(blocks, self.transfers, backwards, self.budget)
@@ -53,10 +55,19 @@ class Replays:
             if outcome.undecided is not None:
                 self.problem = self.problem or self.teller.undecided(outcome.undecided)
                 continue
-            self.tell([one for one in outcome.problems if _counts(one, blocks, outcome)])
+            problems = [one for one in outcome.problems if _counts(one, blocks, outcome)]
+            self.tell(self._again(problems, equal(), backwards) if problems and equal else problems)
             self.unchecked |= _unchecked(outcome, blocks)
             if outcome.stopped == "time":
                 raise OutOfTime
+
+    def _again(
+        self, problems: list[Problem], equal: Iterable[list[Watched]], backwards: bool
+    ) -> list[Problem]:
+        """Those that equal extents leave between the same operations; all where that is not known."""
+        again = [run(blocks, self.transfers, backwards, self.budget).problems for blocks in equal]
+        seen = {_key(one)[1:] for problems in again for one in problems}
+        return [one for one in problems if not again or _key(one)[1:] in seen]
 
     def _only_seems(self, outcome: Outcome, longer: list[Watched] | None, backwards: bool) -> bool:
         """Whether what never ended may have waited for what was cut."""
@@ -71,7 +82,8 @@ class Replays:
         beside = run.given and not run.only
         if beside and self.problem:
             return
-        self.replay(run.blocks, run.orders, run.longer if run.first else None, run.alike)
+        equal = run.with_equal_extents if run.first else None
+        self.replay(run.blocks, run.orders, run.longer if run.first else None, run.alike, equal)
         if beside:
             self.problem = ""  # the kernel could be followed without
 

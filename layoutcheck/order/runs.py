@@ -11,6 +11,7 @@ import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from layoutcheck.dsl.lowered.arguments import EXTENT, INNER_EXTENT, INTEGER
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.contents import Contents, followed
 from layoutcheck.order.events import MOST_TILES, WatchedKernel
@@ -70,6 +71,20 @@ class Run:
     def orders(self) -> tuple[bool, ...]:
         """Whether warps are replayed backwards, in turn."""
         return (False, True) if self.first else (False,)
+
+    def with_equal_extents(self) -> Iterator[list[Watched]]:
+        """The same with one number for all dynamic extents; nothing where there are none.
+
+        As launched, extents of one tensor may differ from those of another that have to be equal: loops over
+        the same mode of A and of B turn a different number of times.
+        """
+        if any("?" in kind for kind in self.cluster.kernel.types):
+            for extent in (INNER_EXTENT, EXTENT):
+                with contextlib.suppress(*SURPRISES, ArithmeticError):
+                    if (kernel := self.cluster.kernel.with_numbers(extent, INTEGER)) is not None:
+                        cluster = replace(self.cluster, kernel=kernel)
+                        blocks = cluster.sure() if self.given else cluster.watch()
+                        yield from [blocks] if blocks is not None else []
 
     def longer(self) -> list[Watched] | None:
         """The same with more turns of the loops that were cut; None where that is not known."""

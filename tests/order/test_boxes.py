@@ -52,3 +52,17 @@ def test_boxes_of_a_tile_that_all_lie_outside(tmp_path: Path) -> None:
     assert problem.facts == {"coordinate": 256, "box": 64, "extent": 256}
     (problem,) = outside_boxes(kernel, block, (Numbers(((64,),), (64,), "(64,256)"),), Budget())
     assert problem.first is not None and problem.first.event.turns == (1, 0)
+
+
+def test_extents_that_have_to_be_equal_are_no_reason_for_a_race() -> None:
+    """What the kernel is given as it is launched differs for two tensors of one extent: 512 and 1024."""
+    script = SCRIPT.with_name("unequal.py")
+    with Lowering(copies=False, order=check_module) as lowering:
+        trace = trace_script(str(script), launch=False, arch="sm_90a", timeout_s=120, lowering=lowering)
+    assert trace.failures == ()
+    right, early = trace.orders
+    assert right.problem == early.problem == "" and right.findings == ()
+    (found,) = early.findings
+    lines = script.read_text().splitlines()
+    assert found.code == "LC501" and found.severity == "wrong"
+    assert [lines[place.where.line - 1].rpartition("# ")[2] for place in found.places[:2]] == ["load", "read"]
