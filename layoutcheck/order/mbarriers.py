@@ -92,6 +92,8 @@ class Mbarriers:
         barrier.gather(clock)
         barrier.pending -= count
         barrier.came.append(party)
+        number = party.block * self.world.warps_each + party.warp
+        barrier.arrivals[number] = int(clock[HAPPENED, number])
         if barrier.over:
             self.turn(barrier)
 
@@ -107,6 +109,10 @@ class Mbarriers:
             }  # fmt: skip
             self.world.tell(Problem("too-few-bytes", announced, load.who, [], facts))
         barrier.ended.append(barrier.came[-1] if barrier.came else None)
+        barrier.by_arrivals.append(
+            {} if barrier.expected else barrier.arrivals
+        )  # bytes come at their own time
+        barrier.arrivals = {}
         barrier.turn()
         self._passed(barrier)
 
@@ -183,7 +189,7 @@ class Mbarriers:
                 return False
             found.append((barrier, parity, party))
         for barrier, parity, party in found:
-            over = int(earlier(clocks.known[warp.number])[barrier.phases])
+            over = barrier.over_for(earlier(clocks.known[warp.number]))
             past = barrier.granted.pop((warp.number, index), barrier.past)
             clocks.learn(warp.number, _fit(past, clocks.known.shape[2]))
             if event.meaning.kind == "mbar_wait":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -92,6 +93,17 @@ class Mbarrier:
     """Waits that are over, as (warp, its step, phases that it needs, who), until a phase comes after them."""
     ended: list[Party | None] = field(default_factory=list)  # by phase, who arrived last
     phases: int = 0  # the agent whose steps are the phases that are over
+    arrivals: dict[int, int] = field(default_factory=dict)  # in this phase: warp -> its last step
+    by_arrivals: list[dict[int, int]] = field(default_factory=list)  # of the phases that are over
+
+    def over_for(self, steps: Any) -> int:
+        """How many phases are over for a warp that knows these steps: it waited, or knows of all arrivals."""
+        found = int(steps[self.phases])
+        while found < len(self.by_arrivals) and self.by_arrivals[found]:
+            if any(steps[warp] < step for warp, step in self.by_arrivals[found].items()):
+                break
+            found += 1
+        return found
 
     def gather(self, clock: Clock) -> None:
         """Add to what arrives."""

@@ -7,6 +7,10 @@ import pytest
 from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.order import check_module
+from layoutcheck.order.meaning import Meaning
+from layoutcheck.order.problems import Party
+from layoutcheck.order.waiting import Mbarrier
+from layoutcheck.order.watched import Event
 from layoutcheck.sources.traced import OrderReport
 
 KERNELS = """\
@@ -105,3 +109,11 @@ def test_a_wait_that_holds_nobody_may_come_to_a_later_phase(
     assert orders[1, 2].findings[0].evidence == {**orders[1, 2].findings[0].evidence, "phase": 1, "parity": 1}
     assert [orders[4, how].findings[0].evidence["phase"] for how in (2, 3, 5, 7)] == [1, 1, 2, 3]
     assert orders[1, 3].findings == ()  # the last phase: none comes after it
+
+
+def test_who_knows_all_arrivals_of_a_phase_knows_that_it_is_over() -> None:
+    """Agents 0 and 1 are warps, 3 counts the phases; the last phase has bytes, which come at their own time."""
+    party = Party(Event(Meaning("mbar_init"), (), None, (), False, False), 0, 0)
+    barrier = Mbarrier(2, 1, (0, 1), party, phases=3, by_arrivals=[{0: 2}, {0: 3, 1: 1}, {}])
+    known = ((0, 0, 0, 0), (2, 0, 0, 0), (3, 0, 0, 0), (3, 1, 0, 0), (9, 9, 0, 0), (0, 0, 0, 2), (0, 0, 0, 3))
+    assert [barrier.over_for(steps) for steps in known] == [0, 1, 1, 2, 2, 2, 3]
