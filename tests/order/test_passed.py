@@ -112,7 +112,7 @@ def test_a_wait_that_holds_nobody_may_come_to_a_later_phase(
 
 
 def test_who_knows_all_arrivals_of_a_phase_knows_that_it_is_over() -> None:
-    """Agents 0 and 1 are warps, 3 counts the phases; the last phase has bytes, which come at their own time."""
+    """Agents 0 and 1 are warps, 3 counts the phases. The last phase has bytes, which come on their own."""
     party = Party(Event(Meaning("mbar_init"), (), None, (), False, False), 0, 0)
     barrier = Mbarrier(2, 1, (0, 1), party, phases=3, by_arrivals=[{0: 2}, {0: 3, 1: 1}, {}])
     known = ((0, 0, 0, 0), (2, 0, 0, 0), (3, 0, 0, 0), (3, 1, 0, 0), (9, 9, 0, 0), (0, 0, 0, 2), (0, 0, 0, 3))
