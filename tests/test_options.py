@@ -76,7 +76,7 @@ VALUES: dict[str, str] = {
     "paths": "OTHER", "reproducers": "FOLDER", "require_coverage": "50",
     "requirement": "layoutcheck==1", "sarif": "OUT", "script": "OTHER",
     "seed": "2", "seeds": "3", "select": "LC1", "shard": "2/2",
-    "source": "issue-2314", "swizzle": "S<3,4,3>", "target": "(2,2)", "thr": "(4,8)",
+    "source": "issue-2314", "sources": "OTHER", "swizzle": "S<3,4,3>", "target": "(2,2)", "thr": "(4,8)",
     "timeout": "3", "unit": "tcgen05", "val": "(1,2)", "watch": "PROGRAM", "workers": "3",
     "write_baseline": "NEW",
 }  # fmt: skip
