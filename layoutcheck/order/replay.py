@@ -20,6 +20,7 @@ from layoutcheck.order.clocks import SHARED, STRICT, Clock, Clocks
 from layoutcheck.order.problems import Party, Problem
 from layoutcheck.order.shadow import Shadow
 from layoutcheck.order.watched import Event, Watched, lanes_of
+from layoutcheck.sources.mlir import Operation
 
 MOST_PROBLEMS = 60  # of one kind
 FULL = (1 << 32) - 1  # all lanes of a warp
@@ -65,6 +66,7 @@ class World:
         self.shared = Shadow(self.span // self.cell * len(blocks), SHARED, STRICT, range(len(self.warps)))
         self.problems: dict[Any, Problem] = {}
         self.told = Counter[str]()  # by kind
+        self.uses: dict[Operation, list[tuple[int, Event]] | None] = {}  # of loaded values, where followed
         self.skipped: dict[str, int] = {}
         self.exits: dict[int, Any] = {}  # what each warp knew when it exited
         self.remote: dict[tuple[int, int], tuple[int, Party]] = {}  # (block reached, warp) -> its last access

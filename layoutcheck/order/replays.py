@@ -8,6 +8,7 @@ from dataclasses import replace
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.engine import Outcome, run
 from layoutcheck.order.problems import Problem
+from layoutcheck.order.rules import rule_of
 from layoutcheck.order.runs import Run
 from layoutcheck.order.tell import Teller
 from layoutcheck.order.watched import Watched
@@ -30,6 +31,7 @@ class Replays:
         self.unchecked: set[str] = set()
         self.trips: list[int] = []  # tried so far, the usual one first
         self.case = ""  # the program's call that is replayed, in words
+        self.happened: set[tuple[object, ...]] = set()  # pairs that other numbers do not order, either
 
     def replay(
         self,
@@ -37,14 +39,14 @@ class Replays:
         orders: Sequence[bool] = (False, True),
         longer: Callable[[], list[Watched] | None] | None = None,
         alike: bool = True,
-        equal: Callable[[], Iterable[list[Watched]]] | None = None,
+        others: Callable[[], Iterable[list[Watched]]] | None = None,
     ) -> None:
         """Run the warps of the blocks forwards and backwards. Raises OutOfTime.
 
         `longer` gives the same blocks with more turns of the loops that were cut: what still waits at the
         same place, in the same turn, waits for nothing that was cut. Where loops are not `alike`, no wait
-        that never ends is told. `equal` gives the blocks with equal extents: what does not happen with them
-        is not told.
+        that never ends is told. `others` gives the blocks with other numbers: what is wrong, and happens with
+        none of them, is not told.
         """
         for backwards in orders:
             outcome = run(blocks, self.transfers, backwards, self.budget)
@@ -56,18 +58,35 @@ class Replays:
                 self.problem = self.problem or self.teller.undecided(outcome.undecided)
                 continue
             problems = [one for one in outcome.problems if _counts(one, blocks, outcome)]
-            self.tell(self._again(problems, equal(), backwards) if problems and equal else problems)
+            self.tell(problems if others is None else self._again(problems, others, backwards))
             self.unchecked |= _unchecked(outcome, blocks)
             if outcome.stopped == "time":
                 raise OutOfTime
 
     def _again(
-        self, problems: list[Problem], equal: Iterable[list[Watched]], backwards: bool
+        self, problems: list[Problem], others: Callable[[], Iterable[list[Watched]]], backwards: bool
     ) -> list[Problem]:
-        """Those that equal extents leave between the same operations; all where that is not known."""
-        again = [run(blocks, self.transfers, backwards, self.budget).problems for blocks in equal]
-        seen = {_key(one)[1:] for problems in again for one in problems}
-        return [one for one in problems if not again or _key(one)[1:] in seen]
+        """Without what is wrong, and happens between the same operations with no other numbers.
+
+        All where there are none. What has happened with them once is not tried again. Raises OutOfTime, and
+        has then told what did not have to be tried.
+        """
+        wrong = {_pair(one) for one in problems if rule_of(one.kind).severity == "wrong"}
+        left = wrong - self.happened
+        sure = [one for one in problems if _pair(one) not in left]
+        tried = False
+        try:
+            for blocks in others() if left else ():
+                tried = True
+                again = {_pair(one) for one in run(blocks, self.transfers, backwards, self.budget).problems}
+                self.happened |= left & again
+                left -= again
+                if not left:
+                    break
+        except OutOfTime:
+            self.tell(sure)
+            raise
+        return [one for one in problems if not tried or _pair(one) not in left]
 
     def _only_seems(self, outcome: Outcome, longer: list[Watched] | None, backwards: bool) -> bool:
         """Whether what never ended may have waited for what was cut."""
@@ -82,8 +101,8 @@ class Replays:
         beside = run.given and not run.only
         if beside and self.problem:
             return
-        equal = run.with_equal_extents if run.first else None
-        self.replay(run.blocks, run.orders, run.longer if run.first else None, run.alike, equal)
+        others = run.with_other_numbers if run.first else None
+        self.replay(run.blocks, run.orders, run.longer if run.first else None, run.alike, others)
         if beside:
             self.problem = ""  # the kernel could be followed without
 
@@ -128,7 +147,11 @@ class Replays:
 
 
 def _key(problem: Problem) -> tuple[object, ...]:
-    return problem.kind, *(p and p.event.meaning.op for p in (problem.first, problem.second))
+    return problem.kind, *_pair(problem)
+
+
+def _pair(problem: Problem) -> tuple[object, ...]:
+    return tuple(p and p.event.meaning.op for p in (problem.first, problem.second))
 
 
 def _counts(problem: Problem, blocks: list[Watched], outcome: Outcome) -> bool:

@@ -20,10 +20,7 @@ from layoutcheck.order.watched import Watched
 
 # Another version's operations may have other shapes than those of the modelled one.
 SURPRISES = (IndexError, KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
-MANY_EVENTS, FEW_TURNS = (
-    10_000,
-    16,
-)  # of blocks with more events integers, which may count turns, are made few
+MANY_EVENTS, FEW_TURNS = 10_000, 16  # integers, which may count turns, are few if there are more events
 SEARCH_SECONDS = 3.0  # of processor time, for a grid
 
 
@@ -57,7 +54,7 @@ class Run:
 
     `first` says that the kernel is launched as it is, `given` that contents of memory are, `only` that there
     is no such run without them, `alike` that all extents have one number, so that loops that belong together
-    turn as often.
+    turn as often. `usual` is the same with the usual integers, where they are fewer here.
     """
 
     blocks: list[Watched]
@@ -66,25 +63,28 @@ class Run:
     given: bool = False
     alike: bool = True
     only: bool = False
+    usual: list[Watched] | None = None
 
     @property
     def orders(self) -> tuple[bool, ...]:
         """Whether warps are replayed backwards, in turn."""
         return (False, True) if self.first else (False,)
 
-    def with_equal_extents(self) -> Iterator[list[Watched]]:
-        """The same with one number for all dynamic extents; nothing where there are none.
+    def with_other_numbers(self) -> Iterator[list[Watched]]:
+        """The same with one number for all dynamic extents, and the usual integers; nothing where it is that.
 
         As launched, extents of one tensor may differ from those of another that have to be equal: loops over
-        the same mode of A and of B turn a different number of times.
+        the same mode of A and of B turn a different number of times. Few integers may not go with them.
         """
-        if any("?" in kind for kind in self.cluster.kernel.types):
-            for extent in (INNER_EXTENT, EXTENT):
-                with contextlib.suppress(*SURPRISES, ArithmeticError):
-                    if (kernel := self.cluster.kernel.with_numbers(extent, INTEGER)) is not None:
-                        cluster = replace(self.cluster, kernel=kernel)
-                        blocks = cluster.sure() if self.given else cluster.watch()
-                        yield from [blocks] if blocks is not None else []
+        if not any("?" in kind for kind in self.cluster.kernel.types):
+            yield from [self.usual] if self.usual is not None else []
+            return
+        for extent in (INNER_EXTENT, EXTENT):
+            with contextlib.suppress(*SURPRISES, ArithmeticError):
+                if (kernel := self.cluster.kernel.with_numbers(extent, INTEGER)) is not None:
+                    cluster = replace(self.cluster, kernel=kernel)
+                    blocks = cluster.sure() if self.given else cluster.watch()
+                    yield from [blocks] if blocks is not None else []
 
     def longer(self) -> list[Watched] | None:
         """The same with more turns of the loops that were cut; None where that is not known."""
@@ -97,10 +97,10 @@ def runs(kernel: WatchedKernel, budget: Budget) -> Iterator[Run]:
     usual = Cluster(kernel, 0, budget)
     found = list(_of(usual, True))
     if with_integers(kernel) and sum(len(block.events) for block in found[0].blocks) > MANY_EVENTS:
-        found = _shorter(usual) or found
+        found = [replace(run, usual=found[0].blocks) for run in _shorter(usual)] or found
     yield from found
     if kernel.tokens:
-        yield from _of(replace(usual, token=1), True)
+        yield from _of(replace(found[0].cluster, token=1), True)
     with contextlib.suppress(*SURPRISES, ArithmeticError):
         if (other := _ending(usual, found[-1].blocks)) is not None:
             yield from _varied(replace(usual, kernel=other, tiles=MOST_TURNS))

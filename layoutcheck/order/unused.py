@@ -11,7 +11,7 @@ from layoutcheck.dsl.lowered.evaluate import KERNELS
 from layoutcheck.dsl.lowered.needed import CARRIERS
 from layoutcheck.order.problems import Party
 from layoutcheck.order.replay import World
-from layoutcheck.order.watched import lanes_of
+from layoutcheck.order.watched import Event, lanes_of
 from layoutcheck.sources.mlir import Operation, Value
 
 _ARITHMETIC = (
@@ -29,12 +29,24 @@ def unused(world: World, party: Party) -> bool:
     op = party.event.meaning.op
     if op is None or party.event.meaning.kind != "read" or len(op.results) != 1:
         return False
-    users = _users(op)
-    followed = {event.meaning.op for event in world.events}
-    if not users <= followed:
+    if op not in world.uses:
+        world.uses[op] = _uses(world, op)
+    uses = world.uses[op]
+    if uses is None:
         return False
-    block = (e for e, number in zip(world.events, world.block_of, strict=True) if number == party.block)
-    return not any(e.meaning.op in users and lanes_of(e, world.threads)[party.thread] for e in block)
+    own = (event for number, event in uses if number == party.block)
+    return not any(lanes_of(event, world.threads)[party.thread] for event in own)
+
+
+def _uses(world: World, op: Operation) -> list[tuple[int, Event]] | None:
+    """(block, event) of all that uses the result of an operation; None where not all of it is followed."""
+    users = _users(op)
+    found = [
+        (number, event)
+        for event, number in zip(world.events, world.block_of, strict=True)
+        if event.meaning.op in users
+    ]
+    return found if users <= {event.meaning.op for _, event in found} else None
 
 
 def _users(op: Operation) -> set[Operation | None]:
