@@ -392,6 +392,8 @@ def _answer(entry: Known, match: re.Match[str], folded: str, place: str | None) 
         groups["help"] = refused.remedy(groups["said"], groups.get("op", ""))
     if entry is _CODED:
         groups["cause"] = coded.cause(groups["code"])
+    if entry.name == "driver.tensor-map-code":
+        groups.update(_of_code_number(int(groups["number"])))
     if entry.name == "ptxas.other":
         groups["cause"], groups["help"] = ptx_words.meaning(groups.get("said") or groups.get("alone") or "")
     if "{cause}" in entry.cause and "cause" not in groups:
@@ -453,6 +455,17 @@ def _answer(entry: Known, match: re.Match[str], folded: str, place: str | None) 
     remedy = _of_script(_for_kernel(entry, _for_builder(entry, remedy, folded), folded), where)
     quote = refused.message(match[0]) if "said" in groups and entry in tables.DSL else match[0].strip()
     return Answer(entry, _headed(title), cause, remedy, _quoted(quote), where, facts)
+
+
+def _of_code_number(number: int) -> dict[str, str]:
+    """What a code of CUDA means where a call about a tensor map returns it."""
+    meaning = cuda_codes.meaning(number)
+    cause = "The call only reports the state of the context, or what an earlier kernel did to it."
+    helps = "Restart the process, run it with CUDA_LAUNCH_BLOCKING=1 or under compute-sanitizer to see whether an earlier kernel faults, and look the number up in the CUDA driver API (CUresult)"
+    if number == 999:
+        cause += " 999 (CUDA_ERROR_UNKNOWN) comes of an earlier fault, or of a driver that is older than the CUDA of the library that makes the map."
+        helps += "; compare the CUDA of `nvidia-smi` with the one that the library was built with. Until then take another back end of the library (vLLM and SGLang: Triton's)"
+    return {"meaning": f": {meaning}" if meaning else "", "cause": cause, "help": helps}
 
 
 def _quoted(said: str) -> str:

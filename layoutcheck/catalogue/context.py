@@ -16,6 +16,10 @@ _RESULT = re.compile(
 _COMPOSITION = re.compile(
     r"composition_impl\([^\[]{0,400}\[with LShape=(?P<shape>.{1,600}?), LStride=(?P<stride>.{1,600}?), RShape=(?P<by>.{1,200}?), RStride=(?P<step>.{1,200}?)\]"
 )
+_COMPARED = re.compile(
+    r"[\[(](?P<left>[0-9]+(?:, ?[0-9]+)*),?[\])]\)? ?(?:vs\.?|!=|and|,|==) ?(?:torch\.Size\()?[\[(](?P<right>[0-9]+(?:, ?[0-9]+)*),?[\])]"
+)
+_FOUR_BITS = re.compile(r"(?i)[a-z_]*(?:fp4|float4_?e2m1|e2m1|nvf4|mxf4)\w*")
 _INVALID = ("cuda.invalid-launch", "cuda.call-refused")
 _VECTOR = ("cpp.copy-does-not-vectorize",)
 _SIZES = {"float_e4m3_t": 8, "float_e5m2_t": 8, "int8_t": 8, "uint8_t": 8, "half_t": 16, "bfloat16_t": 16, "float": 32, "tfloat32_t": 32}  # fmt: skip
@@ -26,11 +30,31 @@ _LAYOUT = re.compile(r"(?P<side>[SD])Layout = \(*(?P<first>[0-9]+)[,)].*?:\(*(?P
 
 def facts(name: str, folded: str, known: tuple[str, ...]) -> tuple[str, ...]:
     """Facts about the error of this entry; `known` are the layouts that were read out of the text."""
+    if name == "results-shape":
+        return _packed(folded)
     if name in _INVALID:
         return (*_grid(folded), *_by_size(folded))
     if name.startswith("cpp."):
         return (*_composed(folded), *(_vector(folded, known) if name in _VECTOR else ()))
     return ()
+
+
+def _packed(folded: str) -> tuple[str, ...]:
+    """What explains two shapes whose last extents differ by 2, where the text names elements of 4 bits."""
+    found = _COMPARED.search(folded)
+    if found is None:
+        return ()
+    left, right = ([int(one) for one in found[side].split(",") if one.strip()] for side in ("left", "right"))
+    ends = sorted((left[-1:], right[-1:]))
+    if left[:-1] != right[:-1] or not all(ends) or ends[1][0] != 2 * ends[0][0]:
+        return ()
+    named = _FOUR_BITS.search(folded)
+    packed = f"two elements of 4 bits lie in one byte (torch.float4_e2m1fn_x2, uint8): {ends[1][0]} elements are {ends[0][0]} of storage"
+    return (
+        (f"the text names {named[0]}: {packed}; one side has the elements' extent, the other the packed one",)
+        if named
+        else (f"the last extents differ by exactly 2. Where the elements have 4 bits, {packed}",)
+    )
 
 
 def _composed(folded: str) -> tuple[str, ...]:

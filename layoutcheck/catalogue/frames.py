@@ -43,6 +43,7 @@ _UNKNOWN = (
     "the message alone does not say which library raises it: the last frame of the whole traceback does, "
     "and its project answers"
 )
+_CHECK = "the last frame of the whole traceback says whose check it is, and its project answers"
 # What PyTorch prints below the message of a C++ exception.
 _NATIVE = re.compile(
     r"Exception raised from (?P<function>\S{1,200}) at (?P<file>\S{1,300}?):(?P<line>[0-9]+)"
@@ -201,6 +202,8 @@ def _whose(folded: str, frames: list[_Frame], kind: str) -> tuple[str, str]:
     """(what raises it, who answers): by the innermost frame, by the exception's module, by the words of the text."""
     if not frames:
         module = kind.split(".")[0] if "." in kind else ""
+        if kind == "AssertionError" and not owners.is_named(folded):
+            return "a check of the program", _CHECK
         return _by_name(module, folded) if module else _by_words(folded)
     last = _deciding(frames)
     called = _CALLED.findall(folded) if _GENERATED.search(last.file) else []

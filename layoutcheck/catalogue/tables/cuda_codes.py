@@ -19,9 +19,17 @@ def codes(*numbers: int) -> str:
     return _PREFIX + "(?:" + "|".join(map(str, numbers)) + r")\b(?!\.[0-9])"
 
 
+_TITLES = {
+    2: "the GPU has no memory left",
+    209: "the program holds no code for this GPU",
+    100: "there is no GPU here",
+}  # of codes that stand in other tables; the families add theirs
+
+
 def _family(name: str, numbers: tuple[int, ...], names: str, words: str, title: str, cause: str, remedy: str, example: str,
             level: str = ELSEWHERE, rule: str | None = None) -> Known:  # fmt: skip
     """An entry for the codes of these numbers; `names` are the runtime's ("PeerAccess TooManyPeers"), by their beginning."""
+    _TITLES.update(dict.fromkeys(numbers, title))
     driver = [re.sub(r"(?<=[a-z])(?=[A-Z])", "_", one).upper() for one in names.split()]
     # A wrapper that does not know a code calls it UNKNOWN, and prints its number behind.
     pattern = rf"cudaError(?:{'|'.join(names.split())})\w*|CUDA_ERROR_(?:{'|'.join(driver)})\w*(?! \((?:error )?code:? ?(?!999))"
@@ -192,3 +200,8 @@ ENTRIES = (
         "CUDA error: unknown error",
     ),
 )  # fmt: skip
+
+
+def meaning(number: int) -> str:
+    """What the entry of a code says of it; "" for a code that is in none."""
+    return _TITLES.get(number, "")

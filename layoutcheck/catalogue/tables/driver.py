@@ -100,9 +100,9 @@ ENTRIES = (
     known(
         "cuda.earlier-fault",
         r"(?:TMA descriptor|tensor map:?|TensorMap|cuTensorMapEncode\w+|cudaMalloc\w*|cudaMemcpy\w*|cudaFree\w*|cuModuleLoad\w*|cudaStreamSynchronize"
-        r"|cudaDeviceSynchronize)[^\n]{0,40}?[ :=(](?:error ?(?:code)?:? ?)?(?P<code>700|715|716|717|718|719)\b",
+        r"|cudaDeviceSynchronize)[^\n]{0,40}?[ :=(](?:error ?(?:code)?:? ?)?(?P<code>700|702|710|714|715|716|717|718|719)\b",
         "an earlier kernel has faulted; this call only reports it (error {code})",
-        "After a fault in a kernel every later call of the context returns the fault's code: 700 an illegal address, 715 an illegal "
+        "After a fault in a kernel every later call of the context returns the fault's code: 700 an illegal address, 702 a timeout, 710 an assertion, 714 a stack error, 715 an illegal "
         "instruction, 716 a misaligned address, 717 another address space, 718 an invalid program counter, 719 a launch failure "
         "(CUDA driver API, CUresult).",
         "Find the kernel that faults: run with CUDA_LAUNCH_BLOCKING=1 or under compute-sanitizer. " + TRACE,
@@ -113,6 +113,17 @@ ENTRIES = (
         ),
         level="wrong",
         instead_of=("driver.tensor-map", "cpp.launch-refused", "driver.xid", "elsewhere.triton"),
+    ),
+    known(
+        "driver.tensor-map-code",
+        r"(?:Failed to initialize the TMA descriptor|(?i:tensor ?map\w*)[^\n]{0,20}?(?:fail\w*|error|result|return\w*)|(?i:encode) tensor map|cuTensorMapEncode\w+[^\n]{0,40}?(?:fail\w*|error|result|return\w*))"
+        r"\W{0,3}(?:with )?(?:(?:error|code|result)\W{0,3}){0,2}(?P<number>[2-9]|[1-9][0-9]{1,2})\b(?! ?(?:B|bytes?|x)\b)",
+        "making a tensor map fails with CUDA error {number}, which is not about the map{meaning}",
+        "A tensor map that the driver cannot use is refused with 1, invalid value (CUDA driver API). {cause}",
+        "Leave layouts, strides and box as they are. {help}",
+        ("Error: Failed to initialize the TMA descriptor 999", "CUTLASS, cute/atom/copy_traits_sm90_tma.hpp"),
+        level=ELSEWHERE,
+        instead_of=("driver.tensor-map", "cpp.launch-refused", "cuda.unknown", "cuda.other"),
     ),
     known(
         "driver.xid",
@@ -302,7 +313,8 @@ ENTRIES = (
     known(
         "results-differ",
         r"(?i)Tensor-likes are not (?:close|equal)|\bnan_\w{2,12}=(?=.{0,40}\bnan_\w{2,12}=[1-9])|\bnan_\w{2,12}=[1-9]|Disposition: Failed|Mismatched elements: [0-9]+ ?/ ?[0-9]+|Not equal to tolerance|max_(?:abs_)?(?:error|diff)[ =:]+(?:nan|inf)"
-        r"|(?:relative|error|diff\w*)[ =:]+[0-9.e+-]+ ?(?:>|exceeds) ?(?:[\w ]{0,12}tol|[0-9.])|elem\w* exceed tol|elements within (?:\w+ )?tolerance|exceeds? (?:the )?tolerance|\bfailed accuracy|accuracy (?:check|test) failed|(?:wrong|incorrect) (?:results?|output|values?)\b|results? (?:do not|don't|does not) match",
+        r"|(?:relative|error|diff\w*)[ =:]+[0-9.e+-]+ ?(?:>|exceeds) ?(?:[\w ]{0,12}tol|[0-9.])|elem\w* exceed tol|elements within (?:\w+ )?tolerance|exceeds? (?:the )?tolerance|\bfailed accuracy|accuracy (?:check|test) failed|(?:wrong|incorrect) (?:results?|output|values?)\b|results? (?:do not|don't|does not) match"
+        r"|(?:validation|verification|reference check|comparison) failed\b.{0,60}?(?:abs|rel|max|err|diff|mse)\w* ?[=:] ?[0-9.]",
         "the kernel's result differs from the reference",
         "Either the arithmetic rounds by more than the tolerance, or data is moved to the wrong place or read too early: then whole "
         "rows, vectors or tiles differ.",
@@ -311,5 +323,19 @@ ENTRIES = (
         ("AssertionError: Tensor-likes are not close! Mismatched elements: 512 / 16384 (3.1%)", "PyTorch"),
         level="wrong",
         general=True,
+    ),
+    known(
+        "results-shape",
+        r"(?:[Ss]hape mismatch|[Ss]hapes? (?:do|does) not match|attribute 'shape' do not match)\W{1,3}(?:torch\.Size\()?[\[(](?P<left>[0-9, ]{1,60})[\])]\)? ?(?:vs\.?|!=|and|,|==) ?(?:torch\.Size\()?[\[(](?P<right>[0-9, ]{1,60})[\])]",
+        "two tensors that are compared have different shapes: ({left}) and ({right})",
+        "A test or a check of the program compares them, and no value has been looked at yet.",
+        "Print shape and dtype of both where they are allocated, and give both the shape that the operation defines; an output in packed form is allocated in packed form, or unpacked before it is compared",
+        (
+            "AssertionError: Shape mismatch: torch.Size([64, 256]) vs torch.Size([64, 128])",
+            issue(3240, "tile-ai/tilelang"),
+        ),
+        level="wrong",
+        general=True,
+        instead_of=("results-differ",),
     ),
 )
