@@ -658,8 +658,12 @@ def _of_script(remedy: str, place: str | None) -> str:
 
 def _filled(text: str, groups: dict[str, str]) -> str:
     """The text with every `{group}` replaced; a group that did not match leaves nothing."""
-    ways = groups.get("ways")
-    shown = {**groups, "ways": f", {ways} ways on average" if ways else ""}
+    ways, got = groups.get("ways"), groups.get("got") or groups.get("has")
+    shown = {
+        **groups,
+        "ways": f", {ways} ways on average" if ways else "",
+        "instead": f", and not {got}" if got else "",
+    }
     return " ".join(_GROUP.sub(lambda found: shown.get(found[1], ""), text).split())
 
 

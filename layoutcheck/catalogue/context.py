@@ -19,6 +19,7 @@ _COMPOSITION = re.compile(
 _COMPARED = re.compile(
     r"[\[(](?P<left>[0-9]+(?:, ?[0-9]+)*),?[\])]\)? ?(?:vs\.?|!=|and|,|==) ?(?:torch\.Size\()?[\[(](?P<right>[0-9]+(?:, ?[0-9]+)*),?[\])]"
 )
+_TILE_N = re.compile(r"(?i)\b(?:tile_?n|bn|block_?n)\b ?[=:] ?(?P<n>[0-9]{1,6})\b")
 _FOUR_BITS = re.compile(r"(?i)[a-z_]*(?:fp4|float4_?e2m1|e2m1|nvf4|mxf4)\w*")
 _INVALID = ("cuda.invalid-launch", "cuda.call-refused")
 _VECTOR = ("cpp.copy-does-not-vectorize",)
@@ -32,6 +33,13 @@ def facts(name: str, folded: str, known: tuple[str, ...]) -> tuple[str, ...]:
     """Facts about the error of this entry; `known` are the layouts that were read out of the text."""
     if name == "results-shape":
         return _packed(folded)
+    if name == "dsl.mma-n":
+        wide = _TILE_N.search(folded)
+        return (
+            (f"{wide[0]} is the tile's extent: {-(-int(wide['n']) // 256)} instructions of N 256 or less",)
+            if wide and int(wide["n"]) > 256
+            else ()
+        )
     if name in _INVALID:
         return (*_grid(folded), *_by_size(folded))
     if name.startswith("cpp."):

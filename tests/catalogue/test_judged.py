@@ -55,3 +55,17 @@ def test_a_failed_validation_of_results_is_a_wrong_result() -> None:
     text = "RuntimeError: validation failed: full_abs=8.928038, sample_abs=2.592082"
     assert named(text) == "results-differ"
     assert named("RuntimeError: validation failed: the licence has no name") != "results-differ"
+
+
+def test_the_n_of_an_mma_is_told_without_a_number_that_the_text_does_not_hold() -> None:
+    text = "tile_M=128, tile_N=512\nOpError: expects the N-mode to satisfy 8 <= N <= 256"
+    told = said(text)
+    assert "N is ," not in told and ", and not" not in told and "(128, 256, 16)" not in told
+    assert "tile_N=512 is the tile's extent: 2 instructions" in told and "wgmma" in told
+    assert "in steps of 16, and not 24" in said(
+        "expects the N-mode to satisfy 16 <= N <= 256 and N % 16 == 0, but got 24"
+    )
+    assert "and not 520" in said("expects the N-mode to satisfy 8 <= N <= 256 and N % 8 == 0. but got 520")
+    assert "M must be 64 or 128, and not 96" in said(
+        "OpError: expects the M-mode to be 64 or 128, but got 96"
+    )

@@ -29,11 +29,25 @@ ENTRIES = (
         instead_of=("dsl.mma-shape",),
     ),
     known(
+        "dsl.mma-n",
+        r"expects (?:the )?N-mode to satisfy (?P<least>8|16|32) <= N <= 256(?:,? and N % (?P=least) == 0)?(?:[.,]? ?but got (?P<got>[0-9]+))?",
+        "one MMA instruction has N of {least} to 256, in steps of {least}{instead}",
+        "Steps of 8 are wgmma's (sm_90a) and those of tcgen05.mma in one CTA; steps of 16 and 32 are only of tcgen05.mma: a pair of CTAs, some operations at M 128, or operands of 8 bits whose contiguous mode is N. "
+        "shape_mnk is the shape of one instruction, and the tile may repeat it.",
+        "Take an N of the range that divides the tile's, 256 for a tile of 512, and let the tile or make_tiled_mma's atom layout repeat it. For wgmma look at the registers too: 64 rows of N fp32 accumulators are N/2 registers of each thread, "
+        "which has 255, so that N above 256 needs more warpgroups or a smaller tile. " + _UNITS,
+        (
+            "OpError: expects the N-mode to satisfy 8 <= N <= 256 and N % 8 == 0, but got 512",
+            "DSL 4.8.1, tcgen05/mma.py",
+        ),
+        instead_of=("dsl.mma-shape",),
+    ),
+    known(
         "dsl.mma-shape",
         r"expects (?:the )?(?P<mode>[MNK])-mode to (?P<said>(?:be|satisfy) [^\n]{3,80}?)(?=,? but got|\. but got| Error Code| -->|$)(?:[.,]? but got (?P<got>[0-9]+))?"
         r"|expects the instruction extent in the (?P<extent>K)-mode to (?P<k>be [^\n]{1,40}?)(?:, but got (?P<has>[0-9]+)|$)"
         r"|expect(?:s|ed) (?P<flat>the 'shape_mnk' Op parameter to be [^\n]{3,60}?|a flat rank 2 or 3 tuple for the 'shape_mnk' Op parameter)(?=,? but got| for Float| Error Code| -->|$)",
-        "no MMA instruction has this shape: {mode}{extent} is {got}{has}, it must {said}{k}{flat}",
+        "no MMA instruction has this shape: {mode}{extent} must {said}{k}{flat}{instead}",
         "shape_mnk is the shape of one instruction, not of the tile. tcgen05.mma has M 64 or 128 in one CTA, 128 or 256 in a pair, and N up to 256 in steps of 8, 16 or 32; "
         "wgmma M 64 and N up to 256 in steps of 8; mma.sync m16n8. K of one dense instruction is 32 bytes for tcgen05 and wgmma (16 elements of 16 bits), 16 or 32 bytes for mma.sync.",
         "Give one instruction's shape, (128, 256, 16) for 16-bit operands of tcgen05, and repeat it by the tile or by make_tiled_mma's atom layout. "
