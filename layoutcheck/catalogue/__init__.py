@@ -384,6 +384,9 @@ def _answer(entry: Known, match: re.Match[str], folded: str, place: str | None) 
 
         facts = tuple(tensor_map.faults(folded) or tensor_map.extents(folded))
     facts += _of_installed(entry, groups)
+    if entry.name == "dsl.api-moved":
+        absent = any(one.startswith(dsl_names.NEVER) for one in facts)
+        groups["why"], groups["do"] = calls.NO_VERSION if absent else calls.OTHER_VERSION
     if entry in tables.DSL:
         reason = refused.reason(folded[match.start() : match.end() + _MOST_QUOTED])
         facts = (reason, *facts) if reason else facts
@@ -605,12 +608,22 @@ def _of_installed(entry: Known, groups: dict[str, str]) -> tuple[str, ...]:
     if members:
         facts.append(f"{owner} has {', '.join(members)}")
     alike = installed.near(name) if not facts and name[:1].isalpha() else None
+    if calls.space(name) and (alike is None or calls.space(alike) != calls.space(name)):
+        facts += _of_space(name, alike)
+        alike = None
     facts = [
         *_of_versions(groups),
         *facts,
         *(calls.TYPES[one] for one in _types(groups) if one in calls.TYPES),
     ]
     return tuple(facts) + ((f"the installed DSL has {alike}",) if alike else ())
+
+
+def _of_space(name: str, alike: str | None) -> list[str]:
+    """What gives memory of the space that a missing name speaks of, and what the name that is written alike would give."""
+    other = calls.space(alike) if alike else ""
+    wrong = f"{alike}, which is written alike, gives {other} memory: another program" if other else ""
+    return [f"{calls.space(name)} memory is given by {calls.given_by(name)}", *([wrong] if wrong else [])]
 
 
 def _of_versions(groups: dict[str, str]) -> tuple[str, ...]:
@@ -620,7 +633,8 @@ def _of_versions(groups: dict[str, str]) -> tuple[str, ...]:
         groups.get("what") or groups.get("name", ""),
     )
     if module:
-        return dsl_names.of_module(module, name) if name else dsl_names.of_module(*module.rsplit(".", 1))
+        known = dsl_names.of_module(module, name) if name else dsl_names.of_module(*module.rsplit(".", 1))
+        return known or (dsl_names.never(module, name) if name else ())
     owner = groups.get("owner", "")
     unexpected = re.search(r"unexpected keyword argument '(\w+)'", groups.get("said", ""))
     if unexpected:

@@ -13,6 +13,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from layoutcheck.catalogue import installed
+
+NEVER = "no CuTe DSL"  # how the sentence of `never` begins
+
 
 @lru_cache(maxsize=1)
 def history() -> dict[str, Any]:
@@ -26,6 +30,25 @@ def of_module(module: str, name: str) -> tuple[str, ...]:
     """What is known of `module.name`, the module's full name: at most one sentence."""
     row = history()["names"].get(module, {}).get(name)
     return (_told(f"{module}.{name}", row),) if row else ()
+
+
+def never(module: str, name: str) -> tuple[str, ...]:
+    """That none of the measured versions has `module.name`, at most one sentence; nothing where that is not proved.
+
+    The table holds what differs between versions. What has no row there, in a module that all versions have, is the same in
+    all: so a name that stands nowhere in the installed DSL, one of the measured versions, is in none.
+    """
+    kept = history()
+    parent, _, last = module.rpartition(".")
+    differs = name in kept["names"].get(module, {}) or last in kept["names"].get(parent, {})
+    if (
+        differs
+        or module not in kept["names"]
+        or installed.version() not in kept["versions"]
+        or installed.writes(name)
+    ):
+        return ()
+    return (f"{NEVER} from {kept['versions'][0]} to {kept['versions'][-1]} has {module}.{name}",)
 
 
 def of_class(owner: str, member: str) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import importlib.metadata
 import importlib.util
 import re
 from collections.abc import Iterator
@@ -201,6 +202,19 @@ def imported(name: str) -> str:
         if taken:
             return taken[1]
     return ""
+
+
+def version() -> str:
+    """The installed DSL's version, "4.8.1"; "" where there is none."""
+    try:
+        return importlib.metadata.version("nvidia-cutlass-dsl")
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
+def writes(name: str) -> bool:
+    """Whether the name stands anywhere in the installed DSL's files."""
+    return any(name in text for _, text in files())
 
 
 def knows(name: str) -> bool:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from layoutcheck.catalogue import Answer, answers
+from layoutcheck.catalogue import Answer, answers, dsl_names, installed
+
+needs_dsl = pytest.mark.skipif(not installed.files(), reason="needs the DSL")
 
 
 def said(text: str) -> str:
@@ -69,3 +71,39 @@ def test_the_n_of_an_mma_is_told_without_a_number_that_the_text_does_not_hold() 
     assert "M must be 64 or 128, and not 96" in said(
         "OpError: expects the M-mode to be 64 or 128, but got 96"
     )
+
+
+SMEM = "AttributeError: module 'cutlass.cute' has no attribute 'make_smem_tensor'. Did you mean: 'make_rmem_tensor'?"
+
+
+@needs_dsl
+def test_a_name_of_another_memory_space_is_not_advised() -> None:
+    """Python's own hint gives each thread registers of its own."""
+    told = said(SMEM)
+    assert "pip show" not in told
+    assert "SmemAllocator().allocate_tensor" in told and "the installed DSL has make_rmem_tensor" not in told
+    assert "gives register memory: another program" in told
+    assert "pip show" in said("module 'cutlass.cute.arch' has no attribute 'ProxyKind'")
+    near = said("AttributeError: module 'cutlass.cute' has no attribute 'make_rmem_tensr'")
+    assert "the installed DSL has make_rmem_tensor" in near
+
+
+@needs_dsl
+def test_a_name_that_no_version_has_is_told_where_it_is_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "no CuTe DSL from 4.2.0 to" in said(SMEM)
+    assert dsl_names.never("cutlass.cute", "make_rmem_tensor") == ()  # a row: some versions have it
+    assert dsl_names.never("cutlass.cute", "make_layout") == ()  # all have it
+    assert dsl_names.never("cutlass.unheard_of", "make_smem_tensor") == ()
+    monkeypatch.setattr(installed, "version", lambda: "4.9.0")
+    assert dsl_names.never("cutlass.cute", "make_smem_tensor") == ()
+
+
+@needs_dsl
+def test_a_launch_of_a_plain_function_is_told_what_it_lacks() -> None:
+    told = said("AttributeError: 'function' object has no attribute 'launch'")
+    assert "@cute.kernel" in told and "kernel(args).launch" in told and "cute.size" not in told
+
+
+def test_an_mlir_value_that_is_asked_for_is_the_dsls() -> None:
+    told = said("elems = [state[k].ir_value for k in r]\nAssertionError: isinstance(arg, _cext.ir.Value)")
+    assert "x.ir_value()" in told and "Python library" not in told

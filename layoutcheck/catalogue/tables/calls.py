@@ -5,6 +5,8 @@ The installed DSL is looked up: its signatures and its classes' members stand be
 
 from __future__ import annotations
 
+import re
+
 from layoutcheck.catalogue.entry import EVALUATE, issue, known
 
 DSL = "DSL 4.8.1"
@@ -27,6 +29,33 @@ TYPES = {
     "MemRangeData": "a MemRange of a struct: field.get_tensor(layout) is a tensor, field.data_ptr() its pointer",
     "MemRange": "a MemRange of a struct: field.get_tensor(layout) is a tensor, field.data_ptr() its pointer",
 }  # what an object is, and what is made of it
+
+_SPACES = (
+    (re.compile(r"(?i)smem|shared"), "shared", "cutlass.utils.SmemAllocator().allocate_tensor(dtype, layout, byte_alignment, swizzle)"),
+    (re.compile(r"(?i)tmem|tensor_?memory"), "tensor", "cute.arch.alloc_tmem and retrieve_tmem_ptr, or cutlass.utils.TmemAllocator"),
+    (re.compile(r"(?i)rmem|fragment|register"), "register", "cute.make_rmem_tensor(shape, dtype), for each thread its own"),
+    (re.compile(r"(?i)gmem|global"), "global", "an argument of the kernel, or cute.make_tensor(pointer, layout)"),
+)  # memory by the words of a name, and what gives a tensor there  # fmt: skip
+
+
+def space(name: str) -> str:
+    """The memory space that a name speaks of: "shared"; "" for none."""
+    return next((space for words, space, _ in _SPACES if words.search(name)), "")
+
+
+def given_by(name: str) -> str:
+    """What gives a tensor in the memory space of the name."""
+    return next(gives for words, _, gives in _SPACES if words.search(name))
+
+
+OTHER_VERSION = (
+    "The name is misspelt, or the program was written for another DSL version: names are added, renamed and removed from one minor version to the next.",
+    "Compare `pip show nvidia-cutlass-dsl` with the version that the program's own requirements name",
+)
+NO_VERSION = (
+    "The name is misspelt, or is CUTLASS C++'s or another library's: another version of the DSL does not help.",
+    "Take the function that the DSL has for it: dir() and help() of the module list them. Python's own 'Did you mean' goes by the letters, and not by what the function does",
+)  # (why a module has no such name, what to do)
 
 ENTRIES = (
     known(
@@ -79,6 +108,25 @@ ENTRIES = (
         ("AttributeError: '_Tensor' object has no attribute 'permute'", DSL),
         defined="owner",
         instead_of=("elsewhere.library-version",),
+    ),
+    known(
+        "dsl.plain-launch",
+        r"'(?P<given>function|method|_?[A-Z]\w*Func\w*)' object has no attribute '(?P<what>launch)'",
+        "a plain function has no .launch: the kernel is not decorated, or not called before it",
+        "Calling a function that is decorated with @cute.kernel gives a launcher, and that has .launch. A function without the decorator, and kernel.launch without the call, do not.",
+        "Write @cute.kernel above `def`, then kernel(args).launch(grid=[x, y, z], block=[threads, 1, 1]) inside of a @cute.jit function",
+        ("AttributeError: 'function' object has no attribute 'launch'", "Python"),
+        defined="what",
+        instead_of=("elsewhere.library-version", "dsl.given-python", "dsl.no-member"),
+    ),
+    known(
+        "dsl.value-given",
+        r"isinstance\((?P<argument>\w+), (?:_cext\.)?ir\.(?P<kind>Value|Type|Attribute)\)",
+        "an operation of the DSL got a Python object where it takes an MLIR {kind} ({argument})",
+        "_cext.ir is MLIR's binding inside of the DSL. Functions below cute (cute.arch, cutlass._mlir.dialects) take raw values. A DSL number, a Python number, a list of them and a method without its call are other objects.",
+        "Give the raw value: x.ir_value() of a DSL number, with its parentheses; cutlass.Float32(3.0).ir_value() of a Python number; in a list every entry. Or take the function of cute that does it (tensor.load(), tensor.store(values))",
+        ("AssertionError: isinstance(arg, _cext.ir.Value)", "DSL 4.8.1, cutlass._mlir"),
+        instead_of=("elsewhere.assertion", "dsl.other-exception"),
     ),
     known(
         "dsl.given-python",
@@ -216,9 +264,8 @@ ENTRIES = (
         r"module '?(?P<module>cutlass[\w.]*)'? has no attribute '?(?P<what>\w+)"
         r"|cannot import name '?(?P<name>\w+)'? from '?(?P<origin>cutlass[\w.]*)",
         "{module}{origin} of the installed DSL has no {what}{name}",
-        "The name is misspelt, or the program was written for another DSL version: names are added, renamed and removed from one minor "
-        "version to the next.",
-        "Compare `pip show nvidia-cutlass-dsl` with the version that the program's own requirements name",
+        "{why}",
+        "{do}",
         (
             "AttributeError: module 'cutlass.cute.arch' has no attribute 'ProxyKind'",
             issue(3071, "flashinfer-ai/flashinfer"),
