@@ -71,6 +71,7 @@ _OF_THE_DSL = (
     _CODE_ALONE,
     _VERIFIER,
 )  # which no library raises
+_OF_COUNTERS = ("ncu.uncoalesced-shared", "ncu.wavefronts")
 _AT_RUN_TIME = (*driver.ENTRIES, *cuda_codes.ENTRIES)
 _COMPILES = re.compile(
     r"\.(?:cuh?|hpp|h|inl|cpp|cc)(?:\([0-9]+(?:,[0-9]+)?\)|:[0-9]+:[0-9]+) ?: (?:fatal )?error\b"
@@ -368,6 +369,13 @@ def _share(match: re.Match[str]) -> float:
     return int(conflicts.replace(",", "") or 0) / max(int(all_.replace(",", "") or 0), 1)
 
 
+def _of_shares(folded: str) -> tuple[str, ...]:
+    """How many of the wavefronts that a text counts are bank conflicts."""
+    found = _FEW_CONFLICTS.pattern.search(folded)
+    share = _share(found) if found else 0
+    return (f"{share:.0%} of the wavefronts are bank conflicts",) if 0 < share <= 1 else ()
+
+
 def _asked(entry: Known, match: re.Match[str]) -> list[str]:
     """The names that the installed DSL must define for the entry to answer."""
     return [match[group] for group in entry.defined.split() if match[group]]
@@ -383,6 +391,8 @@ def _answer(entry: Known, match: re.Match[str], folded: str, place: str | None) 
         from layoutcheck.catalogue import tensor_map  # of TMA's limits, which other errors do not need
 
         facts = tuple(tensor_map.faults(folded) or tensor_map.extents(folded))
+    if entry.name in _OF_COUNTERS:
+        facts += _of_shares(folded)
     facts += _of_installed(entry, groups)
     if entry.name == "dsl.api-moved":
         absent = any(one.startswith(dsl_names.NEVER) for one in facts)
@@ -397,6 +407,8 @@ def _answer(entry: Known, match: re.Match[str], folded: str, place: str | None) 
         groups["cause"] = coded.cause(groups["code"])
     if entry.name == "driver.tensor-map-code":
         groups.update(_of_code_number(int(groups["number"])))
+    if entry.name == "cpp.copy-does-not-vectorize":
+        groups.update(context.vectors(folded))
     if entry.name == "ptxas.other":
         groups["cause"], groups["help"] = ptx_words.meaning(groups.get("said") or groups.get("alone") or "")
     if "{cause}" in entry.cause and "cause" not in groups:
@@ -554,6 +566,11 @@ def _for_kernel(entry: Known, remedy: str, folded: str) -> str:
         other = None
     else:
         other = owners.another_compiler(folded)
+    if other and "misaligned" in entry.name:
+        return (
+            f"{other.name}'s compiler places the buffers of this kernel, and no alignment of yours is in it: take a larger block, fewer stages, or loads by pointers instead of TMA in the kernel's configuration, "
+            f"or a newer release, and report it to {other.project}"
+        )
     if other:
         return remedy.replace(
             TRACE, f"Look at what {other.name}'s kernel is given, and report it to {other.project}"
@@ -672,7 +689,7 @@ def _of_script(remedy: str, place: str | None) -> str:
 
 def _filled(text: str, groups: dict[str, str]) -> str:
     """The text with every `{group}` replaced; a group that did not match leaves nothing."""
-    ways, got = groups.get("ways"), groups.get("got") or groups.get("has")
+    ways, got = groups.get("ways") or groups.get("average"), groups.get("got") or groups.get("has")
     shown = {
         **groups,
         "ways": f", {ways} ways on average" if ways else "",

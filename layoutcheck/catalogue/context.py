@@ -109,14 +109,29 @@ def _by_size(folded: str) -> tuple[str, ...]:
     )
 
 
-def _vector(folded: str, known: tuple[str, ...]) -> tuple[str, ...]:
-    """How many elements one instruction moves, and how many of each layout are adjacent."""
+def vectors(folded: str) -> dict[str, str]:
+    """What one instruction of the text moves, and the value layout that gives a thread as much."""
+    most, internal, bits = _moved(folded) or (8, "half_t", "128")
+    side = f"Layout<Shape<_1,_{most}>> for uint{bits}_t of {internal}"
+    return {"moves": f"uint{bits}_t takes {most} values of {internal}", "values": side}
+
+
+def _moved(folded: str) -> tuple[int, str, str] | None:
+    """(elements of one instruction, their type, its bits), where the text holds both types."""
     internal, moves = _INTERNAL.search(folded), _MOVES.search(folded)
     bits = _SIZES.get(internal["type"], 0) if internal else 0
-    if not internal or not moves or not bits:
+    return (
+        (int(moves["bits"]) // bits, internal["type"], moves["bits"]) if internal and moves and bits else None
+    )
+
+
+def _vector(folded: str, known: tuple[str, ...]) -> tuple[str, ...]:
+    """How many elements one instruction moves, and how many of each layout are adjacent."""
+    moved = _moved(folded)
+    if moved is None:
         return ()
-    most = int(moves["bits"]) // bits
-    told = [f"one instruction moves {moves['bits']} bits = {most} elements of {internal['type']}"]
+    most, internal, bits = moved
+    told = [f"one instruction moves {bits} bits = {most} elements of {internal}"]
     for layout in known:
         match = _LAYOUT.match(layout)
         if match and int(match["first"]) < most and match["stride"] == "1":

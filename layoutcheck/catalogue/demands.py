@@ -24,6 +24,11 @@ def _demand(words: str, cause: str, helps: str) -> Demand:
 # In order: what is missing or elsewhere before what is asked of a value, and the more particular demand first.
 DEMANDS = (
     _demand(
+        r"(?i)truncated \w+(?:-\w+)? (?:stream|file|data|archive)|(?:unexpected|premature) end of (?:file|stream|data|archive|input)|is not a zip file|\bzstd\b.*(?:error|corrupt|stream)|incomplete (?:download|file|metadata)|checksum mismatch",
+        "A file ends before its data does: a checkpoint, a wheel or an archive of compiled kernels was not downloaded or written to its end. No kernel has run.",
+        "Look above for the file's name, delete it (also in the cache: ~/.cache/huggingface, ~/.cache/flashinfer, the package's own) and fetch it again; look at free disk space",
+    ),
+    _demand(
         r"(?i)ndim expected [0-9],? but got [0-9]{4,}|(?:ndim|rank|dims?)\b.{0,40}got [0-9]{6,}",
         "The number is no count of modes: the function reads memory that is no tensor's description. The argument is an object that it does not know (a DLPack capsule, a pointer, a tensor of another framework).",
         "Pass an object with __dlpack__ (a torch, JAX or CuPy array), or tvm_ffi.from_dlpack(x), and not the capsule that to_dlpack gives",

@@ -27,7 +27,7 @@ _COMPILERS = (
     _owner(r"\btvm\b(?!-ffi|\.error\.\w+: \[)|\bTVM\b(?!.?FFI)|tvm::|\bvm\.builtin\.|Module\[\w+\] does not|tvm_ffi\.(?!core)", "TVM", "apache/tvm"),
     _owner(r"cuda\.tile|cuda/tile|cu[Tt]ile|tileiras|Dimension #[0-9]+ of shape .{1,40} is not a power of two|\bTile<[a-z]\w*, ?\{", "cuTile", "NVIDIA/cutile-python"),
     _owner(r"\bmojo\b|\bmodular\b", "Mojo", "modular/modular"),
-    _owner(r"[Hh]elion\b", "Helion", "pytorch/helion"),
+    _owner(r"[Hh]elion(?:\b|_)", "Helion", "pytorch/helion"),
     _owner(r"ThunderKittens|\bkittens::", "ThunderKittens", "HazyResearch/ThunderKittens"),
     _owner(r"(?:^|[^\w])mirage[/.]|\bMPK\b", "Mirage", "mirage-project/mirage"),
     _owner(r"[Tt]riton|Failed to find a valid layout|'constexpr' object|\bttg?\.\w|MMAv[235]\b", "Triton", "triton-lang/triton"),

@@ -107,3 +107,41 @@ def test_a_launch_of_a_plain_function_is_told_what_it_lacks() -> None:
 def test_an_mlir_value_that_is_asked_for_is_the_dsls() -> None:
     told = said("elems = [state[k].ir_value for k in r]\nAssertionError: isinstance(arg, _cext.ir.Value)")
     assert "x.ir_value()" in told and "Python library" not in told
+
+
+def test_a_table_of_counters_is_read() -> None:
+    sectors = "| Global Load Efficiency | **4.2/32 bytes** (13.1%) |"
+    conflicts = "| Shared Load Bank Conflicts | **2.6-way** (13.26% conflicts) |"
+    told = said(f"{sectors}\n{conflicts}")
+    assert "use 4.2 of the 32 bytes" in told and "32/4.2 times" in told
+    assert named(conflicts) == "ncu.bank-conflicts" and "2.6 ways on average" in said(conflicts)
+    assert answers("| Global Load Efficiency | 32/32 bytes | Bank Conflicts | 1.0-way |") == []
+    counted = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum 300 l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum 1,200"
+    assert "25% of the wavefronts are bank conflicts" in said(counted)
+
+
+def test_the_vector_of_a_copy_is_told_in_the_texts_own_type() -> None:
+    text = 'static assertion failed with "In CopyAtom, dst layout doesn\'t vectorize into registers" {}'
+    eight = said(
+        text.format("Args=<SM80_CP_ASYNC<cutlass::uint128_t>>, CopyInternalType=cutlass::float_e4m3_t")
+    )
+    assert "Shape<_1,_16>> for uint128_t of float_e4m3_t" in eight and "half_t" not in eight
+    assert "Shape<_1,_8>> for uint128_t of half_t" in said(text.format(""))
+
+
+def test_multicast_memory_of_nccl_is_left_out_by_its_switch() -> None:
+    text = "ncclUnhandledCudaError: Failed to bind NVLink SHARP (NVLS) Multicast memory ... CUDA error 401"
+    assert "NCCL_NVLS_ENABLE=0" in said(text) and "401" in answers(text)[0].title
+    assert named("ncclUnhandledCudaError: Call to CUDA function failed.") == "elsewhere.nccl"
+
+
+def test_a_file_that_is_cut_off_is_fetched_again() -> None:
+    assert "fetch it again" in said("RuntimeError: Truncated Zstd-compressed stream")
+
+
+def test_a_misaligned_kernel_of_another_compiler_is_not_aligned_by_hand() -> None:
+    at = "========= Misaligned shared or local address\n=========     at {}+0x64c0 in k.py:25"
+    assert "pytorch/helion" in said(at.format("_helion_jsd_forward")) and "alignas" not in said(
+        at.format("_helion_jsd")
+    )
+    assert "alignas" in said(at.format("kernel_cutlass_gemm"))

@@ -49,11 +49,11 @@ def given_by(name: str) -> str:
 
 
 OTHER_VERSION = (
-    "The name is misspelt, or the program was written for another DSL version: names are added, renamed and removed from one minor version to the next.",
+    "The name is misspelt, or the program was written for another DSL version: names are added, renamed and removed from one minor version to the next",
     "Compare `pip show nvidia-cutlass-dsl` with the version that the program's own requirements name",
 )
 NO_VERSION = (
-    "The name is misspelt, or is CUTLASS C++'s or another library's: another version of the DSL does not help.",
+    "The name is misspelt, or is CUTLASS C++'s or another library's: another version of the DSL does not help",
     "Take the function that the DSL has for it: dir() and help() of the module list them. Python's own 'Did you mean' goes by the letters, and not by what the function does",
 )  # (why a module has no such name, what to do)
 
@@ -264,7 +264,7 @@ ENTRIES = (
         r"module '?(?P<module>cutlass[\w.]*)'? has no attribute '?(?P<what>\w+)"
         r"|cannot import name '?(?P<name>\w+)'? from '?(?P<origin>cutlass[\w.]*)",
         "{module}{origin} of the installed DSL has no {what}{name}",
-        "{why}",
+        "{why}.",
         "{do}",
         (
             "AttributeError: module 'cutlass.cute.arch' has no attribute 'ProxyKind'",

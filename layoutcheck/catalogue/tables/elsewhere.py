@@ -298,6 +298,26 @@ ENTRIES = (
         instead_of=("elsewhere.nccl",),
     ),
     known(
+        "elsewhere.nccl-multicast",
+        r"(?is)(?:nccl|c10d).{0,600}?(?:\bNVLS\b|NVLink SHARP|multicast).{0,200}?(?:error|failure)\W{0,3}(?P<code>[0-9]{1,3})?|(?:\bNVLS\b|NVLink SHARP)[^\n]{0,80}multicast[^\n]{0,80}(?:error|failure)\W{0,3}(?P<number>[0-9]{1,3})?",
+        "NCCL cannot set up NVLink SHARP (NVLS), its multicast memory {code}{number}",
+        "NVLS reduces inside of the NVSwitch, through memory that all GPUs of the node map. It needs Hopper or newer behind an NVSwitch, a fabric manager that runs and a driver that has multicast; the switch has a limited number of multicast groups, which processes that ended badly may "
+        "still hold. A container or a virtual machine without the fabric's devices cannot bind it: 1 is an invalid value, 401 an illegal state, 801 not supported (CUDA driver API). No kernel is concerned.",
+        "NCCL_NVLS_ENABLE=0 leaves it out: the rest of NCCL works, all-reduce is slower. Then look at nvidia-smi -q (Fabric: State Completed, Status Success), restart nvidia-fabricmanager, and report what stays to NVIDIA/nccl",
+        (
+            "ncclUnhandledCudaError: Failed to bind NVLink SHARP (NVLS) Multicast memory ... CUDA error 401",
+            "NCCL 2",
+        ),
+        level=ELSEWHERE,
+        instead_of=(
+            "elsewhere.nccl",
+            "elsewhere.nccl-cuda",
+            "cuda.other",
+            "cuda.not-supported",
+            "cuda.invalid-launch",
+        ),
+    ),
+    known(
         "elsewhere.nccl",
         r"NCCL (?i:error|WARN)|nccl(?:Internal|System|UnhandledCuda|Remote|InvalidUsage|InvalidArgument)\w*|ProcessGroupNCCL|Watchdog caught collective",
         "an error of NCCL",

@@ -10,7 +10,8 @@ ENTRIES = (
     known(
         "ncu.bank-conflicts",
         r"shared (?:loads?|stores?) might not be optimal and causes on average a (?P<ways>[0-9.]+) ?- ?way bank(?: conflicts?)?"
-        r"|shared (?:loads?|stores?) might not be optimal|(?<![0-9.])[0-9.]{1,8} ?- ?way bank conflict|\b[0-9]{1,15} bank conflicts",
+        r"|shared (?:loads?|stores?) might not be optimal|(?<![0-9.])[0-9.]{1,8} ?- ?way bank conflict|\b[0-9]{1,15} bank conflicts"
+        r"|(?i:bank conflicts?)\W{1,12}(?P<average>(?:[2-9]|[1-3][0-9]|1\.[0-9]*[1-9])(?:\.[0-9]+)?) ?- ?way",
         "shared-memory accesses are split by bank conflicts{ways}",
         "Threads of one access reach different rows of the same bank. Nsight counts the sum over the kernel, not the copy.",
         "`layoutcheck banks LAYOUT --access ACCESS` counts each access of a tile; LC301 and LC305 propose a swizzle or "
@@ -38,6 +39,18 @@ ENTRIES = (
         ),
         level="slow",
         rule="LC302",
+    ),
+    known(
+        "ncu.sector-use",
+        r"(?i)(?P<what>global|local|gld|gst)[\w ]{0,20}(?:load|store|gld|gst)?[\w ]{0,12}(?:efficiency|per sector|utili[sz]\w+)\W{0,12}(?P<used>(?:[0-9]|[12][0-9]|3[01])(?:\.[0-9]+)?) ?(?:/|of|out of) ?32(?:\.0+)? ?(?:bytes|B)\b",
+        "{what} accesses use {used} of the 32 bytes of each sector",
+        "A sector is the least that is fetched. {used} of 32 bytes means that neighbouring threads use addresses that lie apart (uncoalesced), and that 32/{used} times the bytes are moved.",
+        "Give neighbouring threads neighbouring vectors, along the contiguous mode: LC302 names the stride, and `layoutcheck trace --no-launch SCRIPT` counts the sectors of every copy beside the least. Mend this before bank conflicts; "
+        "local accesses are a thread's own array, which -Xptxas -v shows as stack",
+        ("Global Load Efficiency | 4.2/32 bytes (13.1%)", "a table of Nsight Compute's counters"),
+        level="slow",
+        rule="LC302",
+        instead_of=("ncu.bank-conflicts",),
     ),
     known(
         "ncu.few-conflicts",
