@@ -14,6 +14,7 @@ from pathlib import Path
 from layoutcheck.brackets import closing
 from layoutcheck.catalogue import (
     coded,
+    codes,
     conditions,
     context,
     cpp_types,
@@ -286,8 +287,19 @@ def _verified(folded: str) -> str | None:
 
 def _of_code(found: coded.Coded) -> dict[str, str]:
     """The parts of the answer to a coded error whose text lacks its code."""
-    fix = found.fix or "The message names the statement"
+    fix = found.fix or _fix(found.code)
     return {**found._asdict(), "fix": fix, "cause": coded.cause(found.code)}
+
+
+def _known_code(code: str) -> bool:
+    """Whether this is a code of the DSL, by the table or by the installed DSL."""
+    return codes.meaning(code) is not None or bool(installed.advice(code))
+
+
+def _fix(code: str) -> str:
+    """What helps against an error of the DSL with this code, where the text has no suggestion."""
+    told = codes.meaning(code)
+    return installed.advice(code) or (told.helps if told else "The message names the statement")
 
 
 def _when(statement: raised.Raised) -> str:
@@ -348,7 +360,7 @@ def _matches(folded: str) -> Iterator[tuple[Known, re.Match[str]]]:
         match = entry.pattern.search(folded)
         if not match or not all(installed.knows(name) for name in _asked(entry, match)):
             continue
-        if entry is _CODE_ALONE and match["named"] and not installed.advice(match["named"]):
+        if entry is _CODE_ALONE and match["named"] and not _known_code(match["named"]):
             continue  # a name in capitals of another program
         if entry is _NAME and not _OF_DSL.search(folded):
             continue  # Python's own words, which say nothing of a compiled function
@@ -420,10 +432,14 @@ def _answer(entry: Known, match: re.Match[str], folded: str, place: str | None) 
             cpp_templates.cause(said, path) if entry in tables.CPP else refused.cause(said, path)
         )
         groups.setdefault("help", cpp_templates.helps(path))
-    if entry is _CODE_ALONE and "named" in groups:
-        groups["code"] = groups.pop("named")
+    if entry is _CODE_ALONE:
+        groups["code"] = groups.pop("named", "") or groups["code"]
+        told = codes.meaning(groups["code"])
+        groups["meaning"] = told.said if told else ""
+        groups["fix"] = told.helps if told else _fix(groups["code"])
+        groups["family"] = coded.cause(groups["code"])
     if "code" in groups and "{fix}" in entry.remedy and "fix" not in groups:
-        groups["fix"] = installed.advice(groups["code"]) or "The message names the statement"
+        groups["fix"] = _fix(groups["code"])
     if entry is _COMPANION:
         groups["package"] = installed.imported(groups["function"])
     if "{linked}" in entry.cause:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from layoutcheck.catalogue import Answer, answers, dsl_names, installed
+from layoutcheck.catalogue import Answer, answers, codes, dsl_names, installed
 
 needs_dsl = pytest.mark.skipif(not installed.files(), reason="needs the DSL")
 
@@ -73,7 +73,10 @@ def test_the_n_of_an_mma_is_told_without_a_number_that_the_text_does_not_hold() 
     )
 
 
-SMEM = "AttributeError: module 'cutlass.cute' has no attribute 'make_smem_tensor'. Did you mean: 'make_rmem_tensor'?"
+SMEM = (
+    "AttributeError: module 'cutlass.cute' has no attribute 'make_smem_tensor'. "
+    "Did you mean: 'make_rmem_tensor'?"
+)
 
 
 @needs_dsl
@@ -116,7 +119,10 @@ def test_a_table_of_counters_is_read() -> None:
     assert "use 4.2 of the 32 bytes" in told and "32/4.2 times" in told
     assert named(conflicts) == "ncu.bank-conflicts" and "2.6 ways on average" in said(conflicts)
     assert answers("| Global Load Efficiency | 32/32 bytes | Bank Conflicts | 1.0-way |") == []
-    counted = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum 300 l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum 1,200"
+    counted = (
+        "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum 300 "
+        "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum 1,200"
+    )
     assert "25% of the wavefronts are bank conflicts" in said(counted)
 
 
@@ -145,3 +151,21 @@ def test_a_misaligned_kernel_of_another_compiler_is_not_aligned_by_hand() -> Non
         at.format("_helion_jsd")
     )
     assert "alignas" in said(at.format("kernel_cutlass_gemm"))
+
+
+def test_each_code_of_the_dsl_is_answered_by_its_own_meaning() -> None:
+    """A text that holds the code alone: 145 of the 192 were answered by "Print the arguments"."""
+    known = codes.CODES
+    assert len(known) == 192
+    for code in set(known) - {"UNSUP_NO_SOURCE"}:  # which has an entry of its own
+        told = codes.meaning(code)
+        assert told is not None
+        for text in (f"DSLUserCodeError: error[{code}]", f"expected failure: error[{code}]"):
+            (answer,) = answers(text)
+            assert answer.entry.name == "dsl.code-alone" and code in answer.title, code
+            assert told.said in answer.cause and told.helps.rstrip(". ") in answer.remedy, code
+
+
+@needs_dsl
+def test_the_installed_dsl_has_no_code_that_the_table_lacks() -> None:
+    assert set(installed.coded()) <= set(codes.CODES)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutcheck.catalogue import answers, installed, raised
+from layoutcheck.catalogue import answers, codes, installed, raised
 from layoutcheck.cli import run
 from layoutcheck.errors import InputError
 from layoutcheck.sources.diagnostics import Diagnostic, read_errors
@@ -87,12 +87,12 @@ def test_common_words_name_no_statement(text: str) -> None:
     assert raised.find(text) is None
 
 
-def test_a_code_is_known_by_the_installed_dsl_alone() -> None:
-    """A code of the DSL in prose has its suggestion; other names in capitals are not taken for one."""
-    assert installed.advice("TYPE_UNSTABLE_JOIN")
+def test_a_code_in_prose_has_its_meaning() -> None:
+    """Other names in capitals are not taken for a code of the DSL."""
     (answer,) = answers("the trace of the combine kernel fails with TYPE_UNSTABLE_JOIN")
     assert answer.entry.name == "dsl.code-alone" and "TYPE_UNSTABLE_JOIN" in answer.title
-    assert installed.advice("TYPE_UNSTABLE_JOIN") in answer.remedy
+    told = codes.meaning("TYPE_UNSTABLE_JOIN")
+    assert told and told.said in answer.cause and told.helps in answer.remedy
     assert answers("the kernel fails with CONFIG_DEBUG_INFO_BTF") == []
 
 

@@ -32,7 +32,7 @@ TYPES = {
 
 _SPACES = (
     (re.compile(r"(?i)smem|shared"), "shared", "cutlass.utils.SmemAllocator().allocate_tensor(dtype, layout, byte_alignment, swizzle)"),
-    (re.compile(r"(?i)tmem|tensor_?memory"), "tensor", "cute.arch.alloc_tmem and retrieve_tmem_ptr, or cutlass.utils.TmemAllocator"),
+    (re.compile(r"(?i)tmem|tensor_?memory"), "tensor", "cutlass.utils.TmemAllocator, or cute.arch.alloc_tmem and retrieve_tmem_ptr"),
     (re.compile(r"(?i)rmem|fragment|register"), "register", "cute.make_rmem_tensor(shape, dtype), for each thread its own"),
     (re.compile(r"(?i)gmem|global"), "global", "an argument of the kernel, or cute.make_tensor(pointer, layout)"),
 )  # memory by the words of a name, and what gives a tensor there  # fmt: skip

@@ -175,13 +175,14 @@ ENTRIES = (
     known(
         "dsl.code-alone",
         r"error\[(?:[\w.]+::)?(?P<code>[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+)\](?!:? \w)"
-        r"|(?<![\w\[:])(?P<named>(?:UNSUP|CONFIG|TYPE|CONTAINER|PHASE|SCOPE|LAUNCH|BOUNDARY|OWNER)_[A-Z]+_[A-Z_]+)\b",
+        r"|(?<![\w\[:])(?P<named>(?:UNSUP|CONFIG|TYPE|CONTAINER|PHASE|SCOPE|LAUNCH|BOUNDARY|OWNER|ARG|CALL|TENSOR|MEMREF|AOT)_[A-Z]+_[A-Z_]+)\b",
         "the DSL refuses the program under its code {code}{named}",
-        "The DSL's errors have a code, a message and often a suggestion; the text holds the code alone.",
-        "{fix}. Paste what stands behind the code; CUTE_DSL_SHOW_STACKTRACE=1 prints more",
+        "{meaning} {family} The text holds the code alone, and not its message.",
+        "{fix}. What stands behind the code names the variable and the line; CUTE_DSL_SHOW_STACKTRACE=1 prints more",
         ("error[TYPE_UNSTABLE_JOIN]", "https://github.com/vllm-project/vllm/pull/51566"),
         level=ELSEWHERE,
         general=True,
+        instead_of=("dsl.other-exception",),
     ),
     known(
         "dsl.argument-type",

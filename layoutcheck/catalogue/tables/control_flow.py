@@ -80,7 +80,7 @@ ENTRIES = (
         "dsl.dynamic-condition",
         r"Unable to convert dynamic Boolean value to bool|dynamic (?:expression|control flow) (?:is not|cannot)"
         r"|Failed to create dynamic (?:if|for|while)|Expected an MLIR object|user-defined Python object, which cannot"
-        r"|KeyError: (?:U?Int|Float|Boolean)[0-9]*\(|PHASE_\w+|staged control flow|(?:\b[Dd]ynamic|\bRuntime|\b[Ss]taged) (?:value|expression|\()[^\n]{0,60} (?:bool|list index|range)\b",
+        r"|KeyError: (?:U?Int|Float|Boolean)[0-9]*\(|staged control flow|(?:\b[Dd]ynamic|\bRuntime|\b[Ss]taged) (?:value|expression|\()[^\n]{0,80} (?:bool(?:ean)?|list index|range)\b",
         "a value known only at run time decides something at compile time",
         "Python's own if, range, list index, assert, float() and math.* need a value at compile time. It is not an error of a layout.",
         "Use cutlass.range for the loop, cutlass.const_expr for what is static, cute.math and .to(dtype) for arithmetic, or pass the value as cutlass.Constexpr; NVIDIA's control-flow guide has the rest",
