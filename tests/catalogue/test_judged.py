@@ -116,6 +116,10 @@ def test_a_table_of_counters_is_read() -> None:
     sectors = "| Global Load Efficiency | **4.2/32 bytes** (13.1%) |"
     conflicts = "| Shared Load Bank Conflicts | **2.6-way** (13.26% conflicts) |"
     told = said(f"{sectors}\n{conflicts}")
+    assert [one.entry.name for one in answers(f"{sectors}\n{conflicts}")] == [
+        "ncu.sector-use",
+        "ncu.bank-conflicts",
+    ]
     assert "use 4.2 of the 32 bytes" in told and "32/4.2 times" in told
     assert named(conflicts) == "ncu.bank-conflicts" and "2.6 ways on average" in said(conflicts)
     assert answers("| Global Load Efficiency | 32/32 bytes | Bank Conflicts | 1.0-way |") == []

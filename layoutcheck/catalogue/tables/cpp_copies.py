@@ -45,7 +45,7 @@ ENTRIES = (
         "the {operand}{side} elements of one instruction are not adjacent, or their number differs from what it moves",
         "The atom moves a fixed number of adjacent elements. The value layout gives a thread fewer of them, or the "
         "layout puts them apart (a row-major view copied along columns). {moves}.",
-        "Give the tiled copy as many values along the contiguous mode as the atom moves ({values}), use the same major on both sides, give a swizzle a base of that many elements, or use a narrower atom. "
+        "Give the tiled copy as many values along the contiguous mode as the atom moves ({values}), use the same major on both sides, give a swizzle a base M of log2 of that number or more, or use a narrower atom. "
         + _CHECK,
         (
             'static assertion failed with "Copy_Traits: src failed to vectorize into registers. Layout is '

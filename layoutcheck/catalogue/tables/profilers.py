@@ -50,7 +50,6 @@ ENTRIES = (
         ("Global Load Efficiency | 4.2/32 bytes (13.1%)", "a table of Nsight Compute's counters"),
         level="slow",
         rule="LC302",
-        instead_of=("ncu.bank-conflicts",),
     ),
     known(
         "ncu.few-conflicts",
