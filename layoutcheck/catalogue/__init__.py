@@ -20,10 +20,12 @@ from layoutcheck.catalogue import (
     cpp_types,
     demands,
     dsl_names,
+    folding,
     frames,
     installed,
     libraries,
     literals,
+    named,
     owners,
     ptx_words,
     raised,
@@ -31,23 +33,21 @@ from layoutcheck.catalogue import (
     refused,
     tables,
     telling,
+    whose,
 )
-from layoutcheck.catalogue.entry import CLEAN, ELSEWHERE, TRACE, Known
+from layoutcheck.catalogue.entry import CLEAN, ELSEWHERE, Known
 from layoutcheck.catalogue.tables import (
     ENTRIES,
     builds,
     calls,
     clean,
     compiler,
-    cpp_copies,
-    cpp_kernels,
     cpp_templates,
     cuda_codes,
     driver,
     elsewhere,
     linking,
     profilers,
-    ptxas,
 )
 from layoutcheck.errors import InputError
 
@@ -74,44 +74,25 @@ _OF_THE_DSL = (
 )  # which no library raises
 _OF_COUNTERS = ("ncu.uncoalesced-shared", "ncu.wavefronts")
 _AT_RUN_TIME = (*driver.ENTRIES, *cuda_codes.ENTRIES)
-_COMPILES = re.compile(
-    r"\.(?:cuh?|hpp|h|inl|cpp|cc)(?:\([0-9]+(?:,[0-9]+)?\)|:[0-9]+:[0-9]+) ?: (?:fatal )?error\b"
-)
 _STATIC = re.compile(r"static assertion failed.{0,400}?static_assert ?\((?P<condition>[^\"]{3,300}?), ?\"")
 _SOURCE_FILE = re.compile(
     r"(?P<file>[\w./+~-]{1,300}\.(?:cuh?|hpp|h|inl|cpp|cc)) ?(?:\([0-9]+|:[0-9]+:[0-9]+: )"
 )
-_HEAD, _TAIL = (
-    1 << 15,
-    1 << 14,
-)  # characters of a long log that are searched: around its first errors, and its end
 _SEARCHED = 1 << 12  # characters up to which every pattern is searched at once
-_AROUND = 3000  # characters on each side of an error
 _MOST_LAYOUTS = 6
 _MOST_TOLD = 3  # lines of a log
 _MOST_QUOTED = 300  # characters
-_MOST_SIGNATURES = 3
-_SPACE = re.compile(r"\s+")
-_WRONGS = (
-    "error", "fail", "exception", "fault", "abort", "fatal", "crash", "assert", "unable", "cannot", "unsupported", "not support",
-    "invalid", "illegal", "unreachable", "can't", "could not", "not found", "not installed", "unavailable",
-    "not available", "no suitable", "no such", "mismatch", "undefined", "undeclared",
-)  # fmt: skip
-_WRONG = re.compile(f"(?i){'|'.join(_WRONGS)}")
 _SAID = re.compile(r"\b(?:error|warning): (?:unknown: )?|\bop ")
 _WORDS = re.compile(
     r"(?i)\b(?:[tsgr]mem|tma|im2col|gather4|scatter4|k-major|num_cta|vec_size|sf_?\w*|shape_?[mnk]|s2t|[ug]?mma\w*|ldsm|stsm|utccp|memref|copy_bits|swizzle|coord\w*|tiler|layouts?|fragments?|cluster"
     r"|multimem\S*|mbarrier\S*|tcgen05\S*|pred|smem_desc\w*|atom|composition|scale|rank)\b|\[C[0-9]+\]|[A-D] to have rank|expects A/B"
 )  # of CuTe's compiler
-_OF_DSL = re.compile(r"cutlass|\bcute|\bDSL")
-_PLAIN = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"")  # quotes as a web page prints them
 _MARGIN = re.compile(r" ?={5,}(?: ?={5,})* ?")  # of compute-sanitizer's lines
 _GROUP = re.compile(r"\{(\w+)\}")
 _OTHER_FILE = (
     "A missing name that begins with cu, CU_ or cuda is of a newer CUDA toolkit than the one at hand."
 )
 _FALSE = "The condition is false where the library tests it: most often a shape, a type, an alignment or a GPU that it does not take."
-_ONE_COPY = "`layoutcheck explain SRC DST --atom ATOM` judges a copy of a C++ kernel by its layouts"
 _STATED = "The message states what the program needs; it is none of CuTe's, CUDA's or their tools'."
 
 
@@ -138,12 +119,12 @@ def answers(text: str, place: str | None = None) -> list[Answer]:
 
     Errors that another tool answers come only where nothing else is found.
     """
-    folded = _folded(text)
+    folded = folding.fold(text)
     read = filter(None, (list(_matches(text)) for text in _readings(folded)))
     found = next(read, [])
     if [entry.name for entry, _ in found] == [_OTHER.name]:
         found = next(read, found)
-    other = None if _OF_DSL.search(folded) else owners.another_compiler(folded)
+    other = None if folding.OF_DSL.search(folded) else owners.another_compiler(folded)
     own = frames.raises_itself(folded)
     if other:
         machine = tables.MACHINE if other.name == owners.AMD else ()
@@ -153,7 +134,7 @@ def answers(text: str, place: str | None = None) -> list[Answer]:
         found = [match for match in found if match[0] not in tables.CALLS and match[0] not in tables.DSL]
     better = {name for entry, _ in found for name in entry.instead_of}
     found = [match for match in found if match[0].name not in better]
-    if _COMPILES.search(folded):  # source lines name the driver's calls and codes, and none has run
+    if folding.COMPILES.search(folded):  # source lines name the driver's calls and codes, and none has run
         found = [match for match in found if match[0] not in _AT_RUN_TIME] or found
     kept = [match for match in found if not match[0].general]
     kept = kept or [match for match in found if match[0].level == CLEAN]
@@ -179,7 +160,7 @@ def answers(text: str, place: str | None = None) -> list[Answer]:
     part = None if found else frames.cut(folded)
     if part:
         return [_of_traceback(part, folded, place, elsewhere.CUT)]
-    owner = None if found or not _WRONG.search(folded) else owners.find(folded)
+    owner = None if found or not folding.WRONG.search(folded) else owners.find(folded)
     if owner:
         return [_of_owned(owner, text, folded, place)]
     kept = kept or found
@@ -195,8 +176,8 @@ def in_sources(found: list[Answer], text: str, sources: Sequence[Path] = ()) -> 
     """
     if found and (found[0].entry.level not in (ELSEWHERE, "rejected") or found[0].entry in _OF_THE_DSL):
         return found
-    folded = _folded(text)
-    if not _WRONG.search(folded) and not sources:
+    folded = folding.fold(text)
+    if not folding.WRONG.search(folded) and not sources:
         return found
     statement = libraries.find(folded, _told(text), sources)
     if statement is None:
@@ -243,20 +224,20 @@ def _of_library(statement: libraries.Statement, library: str, folded: str) -> An
 def _readings(folded: str) -> tuple[str, ...]:
     """The text, and the same without the quotes that pages add to a message or take from it."""
     bare = folded.replace("`", "")
-    other = (bare, bare.replace("'", "")) if _WRONG.search(folded) else ()
+    other = (bare, bare.replace("'", "")) if folding.WRONG.search(folded) else ()
     return tuple(dict.fromkeys((folded, *other)))
 
 
 def _told(text: str) -> list[str]:
     """The last lines of a text that tell an error, each with its white space folded."""
-    lines = text.splitlines() if len(text) < _HEAD else []
-    told = [_SPACE.sub(" ", line).strip() for line in lines if _WRONG.search(line)]
+    lines = text.splitlines() if len(text) < folding.HEAD else []
+    told = [folding.SPACE.sub(" ", line).strip() for line in lines if folding.WRONG.search(line)]
     return told[-_MOST_TOLD:]
 
 
 def _anothers(folded: str) -> bool:
     """Whether the text names another library and not the DSL: both print some messages alike."""
-    return owners.is_named(folded) and not _OF_DSL.search(folded)
+    return owners.is_named(folded) and not folding.OF_DSL.search(folded)
 
 
 def _of_statement(statement: raised.Raised, folded: str, place: str | None) -> Answer:
@@ -280,7 +261,7 @@ def _verified(folded: str) -> str | None:
     for start in (0, *(match.end() for match in _SAID.finditer(folded))):
         said = refused.message(folded[start : start + _MOST_QUOTED])
         family = next((one for one in reasons.OF_LIBRARY if one.begins(said)), None)
-        if family and (_OF_DSL.search(folded) or _WORDS.search(said)):
+        if family and (folding.OF_DSL.search(folded) or _WORDS.search(said)):
             return said
     return None
 
@@ -339,7 +320,7 @@ def _of_owned(owner: owners.Owner, text: str, folded: str, place: str | None) ->
 
 def _of_parts(entry: Known, parts: dict[str, str], said: str, folded: str, place: str | None) -> Answer:
     """The answer of an entry that is found by other means than its pattern."""
-    where = place or _place(folded, max(folded.find(said), 0))
+    where = place or folding.place(folded, max(folded.find(said), 0))
     title, cause, remedy = (_filled(part, parts) for part in (entry.title, entry.cause, entry.remedy))
     return Answer(
         entry,
@@ -362,13 +343,13 @@ def _matches(folded: str) -> Iterator[tuple[Known, re.Match[str]]]:
             continue
         if entry is _CODE_ALONE and match["named"] and not _known_code(match["named"]):
             continue  # a name in capitals of another program
-        if entry is _NAME and not _OF_DSL.search(folded):
+        if entry is _NAME and not folding.OF_DSL.search(folded):
             continue  # Python's own words, which say nothing of a compiled function
         if entry is _FEW_CONFLICTS and not 0 < _share(match) < _NOTICED:
             continue
-        if entry.level == CLEAN and entry.general and _WRONG.search(clean.without_zeros(folded)):
+        if entry.level == CLEAN and entry.general and folding.WRONG.search(clean.without_zeros(folded)):
             continue  # lines of a log whose error is another one
-        if entry is _ERROR_TYPE and _COMPILES.search(folded, 0, match.start()):
+        if entry is _ERROR_TYPE and folding.COMPILES.search(folded, 0, match.start()):
             continue  # the error that it follows from stands before it
         if entry is _COMPANION and not installed.imported(match["function"]):
             continue
@@ -398,14 +379,14 @@ def _answer(entry: Known, match: re.Match[str], folded: str, place: str | None) 
     facts: tuple[str, ...] = ()
     if entry.level != ELSEWHERE:  # where no layout is at fault, none is shown
         facts = _of_cpp(folded) if entry in tables.CPP else _tensors(folded) if entry in tables.DSL else ()
-    facts += context.facts(entry.name, folded, facts) + _of_owner(entry, folded)
+    facts += context.facts(entry.name, folded, facts) + whose.of_owner(entry, folded)
     if entry.name == "driver.tensor-map":
         from layoutcheck.catalogue import tensor_map  # of TMA's limits, which other errors do not need
 
         facts = tuple(tensor_map.faults(folded) or tensor_map.extents(folded))
     if entry.name in _OF_COUNTERS:
         facts += _of_shares(folded)
-    facts += _of_installed(entry, groups)
+    facts += named.of_names(entry, groups)
     if entry.name == "dsl.api-moved":
         absent = any(one.startswith(dsl_names.NEVER) for one in facts)
         groups["why"], groups["do"] = calls.NO_VERSION if absent else calls.OTHER_VERSION
@@ -482,8 +463,8 @@ def _answer(entry: Known, match: re.Match[str], folded: str, place: str | None) 
     if have and most:
         facts = (f"{int(have, 0):,} B are asked for, {int(most, 0):,} B allowed",)
     title, cause, remedy = (_filled(part, groups) for part in (entry.title, entry.cause, entry.remedy))
-    where = place or _place(folded, match.start())
-    remedy = _of_script(_for_kernel(entry, _for_builder(entry, remedy, folded), folded), where)
+    where = place or folding.place(folded, match.start())
+    remedy = _of_script(whose.for_kernel(entry, whose.for_builder(entry, remedy, folded), folded), where)
     quote = refused.message(match[0]) if "said" in groups and entry in tables.DSL else match[0].strip()
     return Answer(entry, _headed(title), cause, remedy, _quoted(quote), where, facts)
 
@@ -532,169 +513,6 @@ def _of_condition(condition: str, message: str = "") -> dict[str, str]:
         "cause": cause,
         "help": helps or (found.helps if found else "Print the operands of the condition before the call"),
     }
-
-
-_EDITED = tuple(
-    entry
-    for entry in (*cpp_copies.ENTRIES, *cpp_kernels.ENTRIES, *cpp_templates.ENTRIES)
-    if entry.level != ELSEWHERE and "revision" not in entry.name and entry.name != "cpp.print-latex"
-)  # whose remedy is a change of the source
-_CALLED = ("cuBLAS", "cuDNN", "NVSHMEM", "CUB and Thrust")  # named by who calls them or compares with them
-_FAULTS = (
-    "cuda.illegal-instruction",
-    "cuda.illegal-access",
-    "cuda.misaligned-address",
-    "cuda.launch-failure",
-)
-_OF_CPP = re.compile(
-    r"\b(?:cutlass|cute)::|\b(?:const )?(?:float|int|half|double|void|char|u?int[0-9]+_t|__half|__nv_bfloat16) ?\*|\.cuh?\b"
-)
-_OF_PYTHON = re.compile(r"\.py\b|cutlass\.cute|\bDSL|kernel_cutlass_")
-
-
-def _builds(folded: str) -> owners.Owner | None:
-    """The library or compiler whose own code does not compile in the text, or runs; not one that it only calls."""
-    library = owners.library(folded)
-    if library is not None and library.name in _CALLED:
-        library = None
-    return library or owners.another_compiler(folded)
-
-
-def _for_builder(entry: Known, remedy: str, folded: str) -> str:
-    """The remedy for who builds a library and did not write it: versions first, and who takes a report."""
-    owner = _builds(folded) if entry in _EDITED and _COMPILES.search(folded) else None
-    if owner is None:
-        return remedy
-    if owner is owners.another_compiler(folded):
-        return (
-            f"{owner.name} writes such code, and its templates are part of it: take operand types, shapes and an architecture that its examples use, or a newer release, "
-            f"and report what stays to {owner.project}. Where you change its templates: {remedy}"
-        )
-    return (
-        f"Where you only build {owner.name}, change no layout: take the CUDA toolkit and the CUTLASS that this commit of it names, in a clean checkout "
-        f"(git submodule update --init --recursive), a newer release, or its wheel, and report what stays to {owner.project}. Where you change its kernels: {remedy}"
-    )
-
-
-def _for_kernel(entry: Known, remedy: str, folded: str) -> str:
-    """The remedy without a trace of a Python script, where the text is about a kernel of C++ or of another compiler."""
-    if not entry.name.startswith(("sanitizer.", "cuda.")) or _OF_DSL.search(folded):
-        other = None
-    else:
-        other = owners.another_compiler(folded)
-    if other and "misaligned" in entry.name:
-        return (
-            f"{other.name}'s compiler places the buffers of this kernel, and no alignment of yours is in it: take a larger block, fewer stages, or loads by pointers instead of TMA in the kernel's configuration, "
-            f"or a newer release, and report it to {other.project}"
-        )
-    if other:
-        return remedy.replace(
-            TRACE, f"Look at what {other.name}'s kernel is given, and report it to {other.project}"
-        )
-    cpp = _OF_CPP.search(folded) and not _OF_PYTHON.search(folded)
-    return (
-        remedy.replace(TRACE, _ONE_COPY) if cpp and entry.name.startswith(("sanitizer.", "cuda.")) else remedy
-    )
-
-
-def _of_owner(entry: Known, folded: str) -> tuple[str, ...]:
-    """Whose code it is that does not compile or faults, where the text names a library or another compiler."""
-    if entry in tables.CPP:
-        owner = _builds(folded)
-        return (
-            (f"the code is {owner.name}'s: it goes with the CUTLASS and CUDA that {owner.project} pins",)
-            if owner
-            else ()
-        )
-    if entry.name in _FAULTS:
-        library = _builds(folded)
-        return (
-            (
-                f"the text names {library.name}: if the kernel that faults is its own, {library.project} takes the report",
-            )
-            if library
-            else ()
-        )
-    if entry in ptxas.ENTRIES:
-        compiler_ = owners.another_compiler(folded)
-        return (
-            (f"the code is made by {compiler_.name}: {compiler_.project} answers for it",)
-            if compiler_
-            else ()
-        )
-    return ()
-
-
-def _of_installed(entry: Known, groups: dict[str, str]) -> tuple[str, ...]:
-    """What the installed DSL defines of the names in the text: signatures, members, the name that is written alike."""
-    if entry not in tables.CALLS and entry.name not in ("dsl.name-undefined", "elsewhere.library-version"):
-        return ()
-    name = groups.get("what") or groups.get("function") or groups.get("name") or groups.get("member") or ""
-    owner = groups.get("owner", "")
-    signatures = _fitting(installed.defined(name), groups.get("said", ""))
-    if owner:
-        signatures = [one for one in signatures if one.startswith(f"{owner}.")] or sorted(
-            signatures, key=lambda one: not one.startswith(owner)
-        )
-    facts = [f"the installed DSL has {one}" for one in signatures[:_MOST_SIGNATURES]]
-    members = installed.members(owner) if owner and entry.name != "dsl.call" else ()
-    if members:
-        facts.append(f"{owner} has {', '.join(members)}")
-    alike = installed.near(name) if not facts and name[:1].isalpha() else None
-    if calls.space(name) and (alike is None or calls.space(alike) != calls.space(name)):
-        facts += _of_space(name, alike)
-        alike = None
-    facts = [
-        *_of_versions(groups),
-        *facts,
-        *(calls.TYPES[one] for one in _types(groups) if one in calls.TYPES),
-    ]
-    return tuple(facts) + ((f"the installed DSL has {alike}",) if alike else ())
-
-
-def _of_space(name: str, alike: str | None) -> list[str]:
-    """What gives memory of the space that a missing name speaks of, and what the name that is written alike would give."""
-    other = calls.space(alike) if alike else ""
-    wrong = f"{alike}, which is written alike, gives {other} memory: another program" if other else ""
-    return [f"{calls.space(name)} memory is given by {calls.given_by(name)}", *([wrong] if wrong else [])]
-
-
-def _of_versions(groups: dict[str, str]) -> tuple[str, ...]:
-    """Which versions of the DSL have the name, the member, the module or the parameter that the text misses."""
-    module, name = (
-        groups.get("module") or groups.get("origin", ""),
-        groups.get("what") or groups.get("name", ""),
-    )
-    if module:
-        known = dsl_names.of_module(module, name) if name else dsl_names.of_module(*module.rsplit(".", 1))
-        return known or (dsl_names.never(module, name) if name else ())
-    owner = groups.get("owner", "")
-    unexpected = re.search(r"unexpected keyword argument '(\w+)'", groups.get("said", ""))
-    if unexpected:
-        return dsl_names.of_parameter(groups["function"], unexpected[1], owner)
-    return dsl_names.of_class(owner, name) if owner and name else ()
-
-
-def _types(groups: dict[str, str]) -> list[str]:
-    """The types that the text names, as the table of what they are names them."""
-    named = [groups.get(name, "") for name in ("owner", "object", "given", "left", "right")]
-    return list(dict.fromkeys(one.removeprefix("_") for one in named if one))
-
-
-def _fitting(signatures: tuple[str, ...], said: str) -> list[str]:
-    """The signatures that Python can have spoken of: they have the parameters that it misses, or as many as it counts."""
-    missed = re.findall(r"'(\w+)'", said) if said.startswith("missing") else []
-    counted = re.match(r"takes (?:from [0-9]+ to )?([0-9]+) positional", said)
-    fitting = [
-        one
-        for one in signatures
-        if all(re.search(rf"\b{name}\b", one) for name in missed)
-        and (
-            counted is None
-            or int(counted[1]) - (one.partition("(")[2].partition(")")[0].count(",") + 1) in (0, 1)
-        )
-    ]
-    return fitting or list(signatures)
 
 
 def _of_script(remedy: str, place: str | None) -> str:
@@ -750,74 +568,3 @@ def _closed(folded: str, start: int) -> int:
         return closing(folded, folded.index("<", start), end)
     except InputError:
         return end
-
-
-# Where the user's own code is: a Python frame, MLIR's location, the DSL's arrow, nvcc's instantiation stack, compute-sanitizer's
-# "in FILE:LINE".
-_PLACES = (
-    re.compile(r'File "(?P<file>[^"]{1,400})", line (?P<line>[0-9]+)'),
-    re.compile(r'\("(?P<file>[^"\s]{1,400}\.py)":(?P<line>[0-9]+):[0-9]+'),
-    re.compile(r"--> (?P<file>[^\s:]{1,400}):(?P<line>[0-9]+)"),
-    re.compile(r"at line (?P<line>[0-9]+) of (?P<file>[^\s\"]{1,400})"),
-    re.compile(r" in (?P<file>[^\s\"]{1,400}?):(?P<line>[0-9]+)"),
-    re.compile(
-        r"(?<![\w./~+-])(?P<file>/?[\w./~+-]{1,400}\.(?:cu|cuh|hpp|h|inl|py))\((?P<line>[0-9]+)\): error"
-    ),
-)
-_LIBRARY = (
-    "/include/cute/",
-    "/include/cutlass/",
-    "nvidia_cutlass_dsl",
-    "site-packages",
-    "dist-packages",
-    "<unknown>",
-)
-
-
-def _place(folded: str, at: int) -> str | None:
-    """The innermost place in the user's own code: behind the error for C++ and the sanitizer, before it for Python."""
-    for pattern in _PLACES:
-        for found in pattern.finditer(folded, max(0, at - _HEAD)):
-            if not any(part in found["file"] for part in _LIBRARY):
-                last = [
-                    f for f in pattern.finditer(folded, 0, at) if not any(p in f["file"] for p in _LIBRARY)
-                ]
-                chosen = last[-1] if pattern is _PLACES[0] and last else found
-                return f"{chosen['file']}:{chosen['line']}"
-    return None
-
-
-def _folded(text: str) -> str:
-    """The text with every run of white space as one space; of a long one, what is around its errors, and its end."""
-    if len(text) > _HEAD + _TAIL:
-        text = f"{_around_errors(text[:-_TAIL])} {text[-_TAIL:]}"
-    return _SPACE.sub(" ", text.translate(_PLAIN))
-
-
-def _wrongs(text: str) -> Iterator[int]:
-    """Where the words that tell an error stand, in order."""
-    lowered = text.lower()
-    if len(lowered) != len(text):  # a letter whose lower case is two
-        yield from (match.start() for match in _WRONG.finditer(text))
-        return
-    following = {word: lowered.find(word) for word in _WRONGS}
-    while found := [at for at in following.values() if at >= 0]:
-        at = min(found)
-        yield at
-        following = {
-            word: lowered.find(word, at + 1) if hit == at else hit for word, hit in following.items()
-        }
-
-
-def _around_errors(text: str) -> str:
-    """The neighbourhoods of the first words that tell an error; the beginning where there is none."""
-    parts: list[str] = []
-    kept, behind = 0, 0
-    for at in _wrongs(text):
-        start, end = max(behind, at - _AROUND), at + _AROUND
-        if kept >= _HEAD:
-            break
-        if end > behind:
-            parts.append(text[start:end])
-            kept, behind = kept + end - start, end
-    return " ".join(parts)[:_HEAD] or text[:_HEAD]

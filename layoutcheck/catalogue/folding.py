@@ -1,0 +1,95 @@
+"""A pasted text as the entries read it: white space folded, long ones cut around their errors; and where its user's code is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+HEAD, _TAIL = (
+    1 << 15,
+    1 << 14,
+)  # characters of a long log that are searched: around its first errors, and its end
+_AROUND = 3000  # characters on each side of an error
+SPACE = re.compile(r"\s+")
+_WRONGS = (
+    "error", "fail", "exception", "fault", "abort", "fatal", "crash", "assert", "unable", "cannot", "unsupported", "not support",
+    "invalid", "illegal", "unreachable", "can't", "could not", "not found", "not installed", "unavailable",
+    "not available", "no suitable", "no such", "mismatch", "undefined", "undeclared",
+)  # fmt: skip
+WRONG = re.compile(f"(?i){'|'.join(_WRONGS)}")
+OF_DSL = re.compile(r"cutlass|\bcute|\bDSL")
+COMPILES = re.compile(
+    r"\.(?:cuh?|hpp|h|inl|cpp|cc)(?:\([0-9]+(?:,[0-9]+)?\)|:[0-9]+:[0-9]+) ?: (?:fatal )?error\b"
+)
+_PLAIN = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"")  # quotes as a web page prints them
+
+
+# Where the user's own code is: a Python frame, MLIR's location, the DSL's arrow, nvcc's instantiation stack, compute-sanitizer's
+# "in FILE:LINE".
+_PLACES = (
+    re.compile(r'File "(?P<file>[^"]{1,400})", line (?P<line>[0-9]+)'),
+    re.compile(r'\("(?P<file>[^"\s]{1,400}\.py)":(?P<line>[0-9]+):[0-9]+'),
+    re.compile(r"--> (?P<file>[^\s:]{1,400}):(?P<line>[0-9]+)"),
+    re.compile(r"at line (?P<line>[0-9]+) of (?P<file>[^\s\"]{1,400})"),
+    re.compile(r" in (?P<file>[^\s\"]{1,400}?):(?P<line>[0-9]+)"),
+    re.compile(
+        r"(?<![\w./~+-])(?P<file>/?[\w./~+-]{1,400}\.(?:cu|cuh|hpp|h|inl|py))\((?P<line>[0-9]+)\): error"
+    ),
+)
+_LIBRARY = (
+    "/include/cute/",
+    "/include/cutlass/",
+    "nvidia_cutlass_dsl",
+    "site-packages",
+    "dist-packages",
+    "<unknown>",
+)
+
+
+def place(folded: str, at: int) -> str | None:
+    """The innermost place in the user's own code: behind the error for C++ and the sanitizer, before it for Python."""
+    for pattern in _PLACES:
+        for found in pattern.finditer(folded, max(0, at - HEAD)):
+            if not any(part in found["file"] for part in _LIBRARY):
+                last = [
+                    f for f in pattern.finditer(folded, 0, at) if not any(p in f["file"] for p in _LIBRARY)
+                ]
+                chosen = last[-1] if pattern is _PLACES[0] and last else found
+                return f"{chosen['file']}:{chosen['line']}"
+    return None
+
+
+def fold(text: str) -> str:
+    """The text with every run of white space as one space; of a long one, what is around its errors, and its end."""
+    if len(text) > HEAD + _TAIL:
+        text = f"{_around_errors(text[:-_TAIL])} {text[-_TAIL:]}"
+    return SPACE.sub(" ", text.translate(_PLAIN))
+
+
+def _wrongs(text: str) -> Iterator[int]:
+    """Where the words that tell an error stand, in order."""
+    lowered = text.lower()
+    if len(lowered) != len(text):  # a letter whose lower case is two
+        yield from (match.start() for match in WRONG.finditer(text))
+        return
+    following = {word: lowered.find(word) for word in _WRONGS}
+    while found := [at for at in following.values() if at >= 0]:
+        at = min(found)
+        yield at
+        following = {
+            word: lowered.find(word, at + 1) if hit == at else hit for word, hit in following.items()
+        }
+
+
+def _around_errors(text: str) -> str:
+    """The neighbourhoods of the first words that tell an error; the beginning where there is none."""
+    parts: list[str] = []
+    kept, behind = 0, 0
+    for at in _wrongs(text):
+        start, end = max(behind, at - _AROUND), at + _AROUND
+        if kept >= HEAD:
+            break
+        if end > behind:
+            parts.append(text[start:end])
+            kept, behind = kept + end - start, end
+    return " ".join(parts)[:HEAD] or text[:HEAD]

@@ -1,0 +1,101 @@
+"""What to do where another's code is at fault: who builds a library and did not write it, whose kernel it is, who takes a report."""
+
+from __future__ import annotations
+
+import re
+
+from layoutcheck.catalogue import owners, tables
+from layoutcheck.catalogue.entry import ELSEWHERE, TRACE, Known
+from layoutcheck.catalogue.folding import COMPILES, OF_DSL
+from layoutcheck.catalogue.tables import cpp_copies, cpp_kernels, cpp_templates, ptxas
+
+_ONE_COPY = "`layoutcheck explain SRC DST --atom ATOM` judges a copy of a C++ kernel by its layouts"
+_EDITED = tuple(
+    entry
+    for entry in (*cpp_copies.ENTRIES, *cpp_kernels.ENTRIES, *cpp_templates.ENTRIES)
+    if entry.level != ELSEWHERE and "revision" not in entry.name and entry.name != "cpp.print-latex"
+)  # whose remedy is a change of the source
+_CALLED = ("cuBLAS", "cuDNN", "NVSHMEM", "CUB and Thrust")  # named by who calls them or compares with them
+_FAULTS = (
+    "cuda.illegal-instruction",
+    "cuda.illegal-access",
+    "cuda.misaligned-address",
+    "cuda.launch-failure",
+)
+_OF_CPP = re.compile(
+    r"\b(?:cutlass|cute)::|\b(?:const )?(?:float|int|half|double|void|char|u?int[0-9]+_t|__half|__nv_bfloat16) ?\*|\.cuh?\b"
+)
+_OF_PYTHON = re.compile(r"\.py\b|cutlass\.cute|\bDSL|kernel_cutlass_")
+
+
+def _builds(folded: str) -> owners.Owner | None:
+    """The library or compiler whose own code does not compile in the text, or runs; not one that it only calls."""
+    library = owners.library(folded)
+    if library is not None and library.name in _CALLED:
+        library = None
+    return library or owners.another_compiler(folded)
+
+
+def for_builder(entry: Known, remedy: str, folded: str) -> str:
+    """The remedy for who builds a library and did not write it: versions first, and who takes a report."""
+    owner = _builds(folded) if entry in _EDITED and COMPILES.search(folded) else None
+    if owner is None:
+        return remedy
+    if owner is owners.another_compiler(folded):
+        return (
+            f"{owner.name} writes such code, and its templates are part of it: take operand types, shapes and an architecture that its examples use, or a newer release, "
+            f"and report what stays to {owner.project}. Where you change its templates: {remedy}"
+        )
+    return (
+        f"Where you only build {owner.name}, change no layout: take the CUDA toolkit and the CUTLASS that this commit of it names, in a clean checkout "
+        f"(git submodule update --init --recursive), a newer release, or its wheel, and report what stays to {owner.project}. Where you change its kernels: {remedy}"
+    )
+
+
+def for_kernel(entry: Known, remedy: str, folded: str) -> str:
+    """The remedy without a trace of a Python script, where the text is about a kernel of C++ or of another compiler."""
+    if not entry.name.startswith(("sanitizer.", "cuda.")) or OF_DSL.search(folded):
+        other = None
+    else:
+        other = owners.another_compiler(folded)
+    if other and "misaligned" in entry.name:
+        return (
+            f"{other.name}'s compiler places the buffers of this kernel, and no alignment of yours is in it: take a larger block, fewer stages, or loads by pointers instead of TMA in the kernel's configuration, "
+            f"or a newer release, and report it to {other.project}"
+        )
+    if other:
+        return remedy.replace(
+            TRACE, f"Look at what {other.name}'s kernel is given, and report it to {other.project}"
+        )
+    cpp = _OF_CPP.search(folded) and not _OF_PYTHON.search(folded)
+    return (
+        remedy.replace(TRACE, _ONE_COPY) if cpp and entry.name.startswith(("sanitizer.", "cuda.")) else remedy
+    )
+
+
+def of_owner(entry: Known, folded: str) -> tuple[str, ...]:
+    """Whose code it is that does not compile or faults, where the text names a library or another compiler."""
+    if entry in tables.CPP:
+        owner = _builds(folded)
+        return (
+            (f"the code is {owner.name}'s: it goes with the CUTLASS and CUDA that {owner.project} pins",)
+            if owner
+            else ()
+        )
+    if entry.name in _FAULTS:
+        library = _builds(folded)
+        return (
+            (
+                f"the text names {library.name}: if the kernel that faults is its own, {library.project} takes the report",
+            )
+            if library
+            else ()
+        )
+    if entry in ptxas.ENTRIES:
+        compiler_ = owners.another_compiler(folded)
+        return (
+            (f"the code is made by {compiler_.name}: {compiler_.project} answers for it",)
+            if compiler_
+            else ()
+        )
+    return ()
