@@ -1,23 +1,26 @@
 """Triton's own tests of layout conversion, converted by Triton and by `lc.exchange`: widths and wavefronts.
 
-    python -m benchmarks.triton_conversions OUT [--every 1] [--processes 1]
+    python -m benchmarks.triton_conversions OUT [--processes 1] [--seconds 3600]
 
 needs Triton, no GPU. The layouts are those between which Triton's tests convert in one block on NVIDIA's GPUs
 (python/test/gluon/test_lowerings.py: one and two dimensions, MMA to MMA, within a warp; figures read, no
 code). Triton compiles each conversion for sm_90; what its PTX has of loads and stores of
-shared memory is counted, without any conflict: the least that it can cost. Writes OUT/synthesis_triton.json,
-and prints what is not at least as good.
+shared memory is counted, without any conflict: the least that it can cost. Writes OUT/synthesis_triton.json
+as it goes, and prints what is not at least as good on either side. What that file has of the same Triton is
+not compiled again, only compared again; what was not reached in time is there without a comparison.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import re
 import tempfile
+import time
 from collections.abc import Iterator
-from itertools import islice
+from importlib.metadata import version
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -185,31 +188,48 @@ def cost(instructions: dict[str, int], store: bool) -> tuple[int, int, int]:
 def compared(row: dict[str, Any]) -> dict[str, Any]:
     """Ours beside Triton's, both for a block: bits, instructions and wavefronts of each side.
 
-    `better_or_equal`: no more wavefronts on either side, and no more instructions together. `as_wide`: no
-    side's accesses are narrower.
+    `no_worse`: no more wavefronts and no more instructions, both sides together. `either_side`: no more
+    wavefronts on either side, too; where that is not so, `even` is the quickest way with no more on either,
+    None for none. `as_wide`: no side's accesses are narrower.
     """
     import layoutcheck as lc
     from layoutcheck.errors import InputError
+    from layoutcheck.synthesis.exchange import ways
 
     shape = (*row["shape"], 1)[:2]
     kind = {8: "i8", 16: "bf16", 32: "f32"}[row["bits"]]
+    theirs = {}
+    for name, side in (("write", "src"), ("read", "dst")):
+        warps = 1 << len(row[side][2])
+        width, issued, wavefronts = cost(row["triton"], name == "write")
+        theirs[name] = [width, issued * warps, wavefronts * warps]
+
+    def fits(sides: dict[str, list[int]]) -> bool:
+        return all(sides[name][2] <= theirs[name][2] for name in sides)
+
     try:
-        sides = [_layout_tv(bases, shape) for bases in (row["src"], row["dst"])]
-        found = lc.exchange(shape, *sides, kind)
+        given = [_layout_tv(row[side], shape) for side in ("src", "dst")]
+        ours = _sides(lc.exchange(shape, *given, kind))
     except (InputError, ValueError) as error:
         return {"refused": str(error)[:300]}
-    ours, theirs = {}, {}
-    for name, side in (("write", found.write), ("read", found.read)):
-        warps = 1 << len(row["src" if name == "write" else "dst"][2])
-        width, issued, wavefronts = cost(row["triton"], name == "write")
-        ours[name] = side.width_bits, side.instructions, side.wavefronts
-        theirs[name] = width, issued * warps, wavefronts * warps
-    return {
+    found = {
         "ours": ours,
         "theirs": theirs,
-        "better_or_equal": all(ours[name][2] <= theirs[name][2] for name in ours)
-        and sum(one[1] for one in ours.values()) <= sum(one[1] for one in theirs.values()),
+        "no_worse": all(sum(ours[n][k] for n in ours) <= sum(theirs[n][k] for n in ours) for k in (1, 2)),
+        "either_side": fits(ours),
         "as_wide": all(ours[name][0] >= theirs[name][0] for name in ours),
+    }
+    if not found["either_side"]:
+        others = (one for one in ways(shape, *given, kind, "sm_90a") if fits(_sides(one)))
+        even = min(others, key=lambda one: one.cycles, default=None)
+        found["even"] = even and _sides(even)
+    return found
+
+
+def _sides(found: Any) -> dict[str, list[int]]:
+    return {
+        name: [side.width_bits, side.instructions, side.wavefronts]
+        for name, side in (("write", found.write), ("read", found.read))
     }
 
 
@@ -229,53 +249,104 @@ def _layout_tv(bases: list[list[list[int]]], shape: tuple[int, ...]) -> Any:
     return Layout(((2,) * len(threads), (2,) * max(1, len(values))), (threads, values or (0,)))
 
 
-def share(given: tuple[int, int]) -> list[dict[str, Any]]:
-    """The conversions number `first`, `first + step`, ..., each with what became of it."""
-    from tests.synthesis.compile_programs import module_of
+class Converter:
+    """Compiles and compares the conversions of a process, each given by its number."""
 
-    first, step = given
-    linear, rows = Linear(), []
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ["TRITON_CACHE_DIR"] = folder
-        module = module_of(KERNEL, Path(folder), "conversion")
-        for shape, a, b, bits in islice(conversions(), first, None, step):
-            row: dict[str, Any] = {"shape": list(shape), "bits": bits, "from": str(a), "to": str(b)}
-            row["src"], row["dst"] = linear.bases(a, shape), linear.bases(b, shape)
-            row["triton"] = triton_s(module, shape, a, b, bits, 1 << len(row["src"][2]))
-            through = any(not name.startswith("shfl") for name in row["triton"])
-            rows.append(row | (compared(row) if through else {"no_shared": True}))
-    return rows
+    def __init__(self) -> None:
+        from tests.synthesis.compile_programs import module_of
+
+        self._folder = tempfile.TemporaryDirectory()
+        os.environ["TRITON_CACHE_DIR"] = self._folder.name
+        self._module = module_of(KERNEL, Path(self._folder.name), "conversion")
+        self._linear = Linear()
+        self._every = list(conversions())
+
+    def row(self, number: int) -> dict[str, Any]:
+        """Both layouts and what Triton's PTX has."""
+        shape, a, b, bits = self._every[number]
+        row: dict[str, Any] = {"shape": list(shape), "bits": bits, "from": str(a), "to": str(b)}
+        row["src"], row["dst"] = self._linear.bases(a, shape), self._linear.bases(b, shape)
+        row["triton"] = triton_s(self._module, shape, a, b, bits, 1 << len(row["src"][2]))
+        return row
+
+
+_converter: list[Converter] = []
+
+
+def one(task: tuple[int, dict[str, Any] | None, float]) -> tuple[int, dict[str, Any] | None]:
+    """The conversion of that number, compiled where no row is given; as given where time is up."""
+    number, row, until = task
+    if time.time() > until:
+        return number, row
+    if row is None:
+        if not _converter:
+            _converter.append(Converter())
+        row = _converter[0].row(number)
+    through = any(not name.startswith("shfl") for name in row["triton"])
+    return number, row | (compared(row) if through else {"no_shared": True})
+
+
+def _key(row: dict[str, Any]) -> tuple[Any, ...]:
+    return tuple(row["shape"]), row["bits"], row["from"], row["to"]
+
+
+def known(file: Path) -> dict[tuple[Any, ...], dict[str, Any]]:
+    """What Triton does, of an earlier run of the same Triton."""
+    earlier = json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
+    if earlier is None or earlier["versions"].get("triton") != version("triton"):
+        return {}
+    kept = ("shape", "bits", "from", "to", "src", "dst", "triton")
+    return {_key(row): {name: row[name] for name in kept} for row in earlier["conversions"]}
+
+
+def summary(rows: list[dict[str, Any]], every: int) -> dict[str, Any]:
+    """The rows as evidence, counted."""
+    done = [row for row in rows if "ours" in row or "refused" in row]
+
+    def count(name: str) -> int:
+        return sum(row.get(name, False) for row in done)
+
+    return {
+        **head("benchmarks.triton_conversions", "triton"),
+        "in_all": every,
+        "reached": len(done) + sum("no_shared" in row for row in rows),
+        "through_shared_memory": len(done),
+        "refused": sum("refused" in row for row in done),
+        "no_worse": count("no_worse"),
+        "either_side": count("either_side"),
+        "even": sum(row.get("even") is not None for row in done),
+        "as_wide": count("as_wide"),
+        "conversions": rows,
+    }
 
 
 def main() -> None:
     options = argparse.ArgumentParser()
     options.add_argument("out", type=Path)
-    options.add_argument("--every", type=int, default=1)
     options.add_argument("--processes", type=int, default=1)
+    options.add_argument("--seconds", type=float, default=3600)
     given = options.parse_args()
-    step = given.every * given.processes
-    starts = [(given.every * n, step) for n in range(given.processes)]
-    rows = []
+    file, until = given.out / "synthesis_triton.json", time.time() + given.seconds
+    earlier = known(file)
+    keys = [(tuple(shape), bits, str(a), str(b)) for shape, a, b, bits in conversions()]
+    tasks = [(n, earlier.get(key), until) for n, key in enumerate(keys)]
+    tasks.sort(key=lambda task: (math.prod(keys[task[0]][0]), task[1] is not None))
+    found = {n: row for n, row, _ in tasks if row is not None}
+    written = time.time()
     with get_context("spawn").Pool(given.processes) as pool:
-        for some in pool.imap_unordered(share, starts):
-            rows += some
-            print(f"{len(rows)} conversions", flush=True)
-    for row in rows:
-        if not row.get("better_or_equal", True) or "refused" in row:
-            print(json.dumps(row))
-    shared = [row for row in rows if "no_shared" not in row]
-    good = sum(row.get("better_or_equal", False) for row in shared)
-    write(
-        {
-            **head("benchmarks.triton_conversions", "triton"),
-            "through_shared_memory": len(shared),
-            "no_worse": good,
-            "as_wide": sum(row.get("as_wide", False) for row in shared),
-            "conversions": rows,
-        },
-        given.out / "synthesis_triton.json",
-    )
-    print(f"{len(rows)} conversions, {len(shared)} through shared memory in Triton: {good} no worse in ours")
+        for done, (number, row) in enumerate(pool.imap_unordered(one, tasks), 1):
+            if row is None:
+                continue
+            found[number] = row
+            if not row.get("either_side", True) or "refused" in row:
+                print(json.dumps({name: row[name] for name in row if name not in ("src", "dst")}))
+            if time.time() > written + 20:
+                write(summary([found[n] for n in sorted(found)], len(keys)), file)
+                written = time.time()
+                print(f"{done} of {len(keys)} conversions", flush=True)
+    all_of_them = summary([found[n] for n in sorted(found)], len(keys))
+    write(all_of_them, file)
+    print({name: value for name, value in all_of_them.items() if name != "conversions"})
 
 
 if __name__ == "__main__":

@@ -69,15 +69,34 @@ class Exchange(NamedTuple):
     @property
     def cycles(self) -> float:
         """Predicted, of a block."""
-        return _time(self.write, self.read)
+        return predicted_time(self.write.counts + self.read.counts).cycles
+
+    @property
+    def rank(self) -> tuple[float, int]:
+        """By time, then by loads: these are waited for, stores are not."""
+        return self.cycles, self.read.instructions
 
 
 def exchange(tile: Any, src_tv: Any, dst_tv: Any, dtype: Any = "bf16", *, arch: str = "sm_90a") -> Exchange:
     """The layout of a tile that is written from registers of `src_tv` and read into those of `dst_tv`.
 
-    Both are layouts (thread, value) -> index into the tile, counted colexicographically, as text or `Layout`.
-    Raises InputError where they do not reach every element of the tile, or reach past it.
+    The quickest for both sides together, of equal ones that of fewer loads. Both are layouts (thread, value)
+    -> index into the tile, counted colexicographically, as text or `Layout`. Raises InputError where they do
+    not reach every element of the tile, or reach past it.
     """
+    best: Exchange | None = None
+    tried = 0
+    for one in ways(tile, src_tv, dst_tv, dtype, arch):
+        tried = one.tried
+        if best is None or one.rank < best.rank:
+            best = one
+    if best is None:
+        raise InputError(f"no layout of the tile holds whole bytes of {dtype} for both sides")
+    return best._replace(tried=tried)
+
+
+def ways(tile: Any, src_tv: Any, dst_tv: Any, dtype: Any, arch: str) -> Iterator[Exchange]:
+    """Every layout that `exchange` counts and that holds whole bytes for both sides."""
     extents = tuple(tile)
     if len(extents) != 2 or any(type(n) is not int or n < 1 for n in extents):
         raise InputError("a tile has two extents", expected="(MN,K), such as (128,64)")
@@ -87,23 +106,11 @@ def exchange(tile: Any, src_tv: Any, dst_tv: Any, dtype: Any = "bf16", *, arch: 
     target = parse_arch(arch)
     writer = Registers(_read(src_tv, "src_tv"), extents, "src_tv", target.number >= STMATRIX)
     reader = Registers(_read(dst_tv, "dst_tv"), extents, "dst_tv", target.number >= LDMATRIX)
-    best: Exchange | None = None
-    tried = 0
-    for layout, swizzle in _candidates(writer, reader, extents, element):
-        tried += 1
+    for n, (layout, swizzle) in enumerate(_candidates(writer, reader, extents, element)):
         write = writer.cost(layout, swizzle, element.bits, True)
         read = reader.cost(layout, swizzle, element.bits, False)
-        if write is None or read is None:
-            continue
-        if best is None or _time(write, read) < best.cycles:
-            best = Exchange(element, layout, swizzle, write, read, tried)
-    if best is None:
-        raise InputError(f"no layout of the tile holds whole bytes of {element} for both sides")
-    return best._replace(tried=tried)
-
-
-def _time(write: Side, read: Side) -> float:
-    return predicted_time(write.counts + read.counts).cycles
+        if write is not None and read is not None:
+            yield Exchange(element, layout, swizzle, write, read, n + 1)
 
 
 def _read(given: Any, name: str) -> Layout:
