@@ -106,7 +106,8 @@ def ways(tile: Any, src_tv: Any, dst_tv: Any, dtype: Any, arch: str) -> Iterator
     target = parse_arch(arch)
     writer = Registers(_read(src_tv, "src_tv"), extents, "src_tv", target.number >= STMATRIX)
     reader = Registers(_read(dst_tv, "dst_tv"), extents, "dst_tv", target.number >= LDMATRIX)
-    for n, (layout, swizzle) in enumerate(_candidates(writer, reader, extents, element)):
+    candidates = dict.fromkeys(_candidates(writer, reader, extents, element))
+    for n, (layout, swizzle) in enumerate(candidates):
         write = writer.cost(layout, swizzle, element.bits, True)
         read = reader.cost(layout, swizzle, element.bits, False)
         if write is not None and read is not None:
