@@ -21,6 +21,7 @@ from layoutcheck.synthesis.request import TileRequest
 from layoutcheck.synthesis.search import Found, Space, search, space_of
 from layoutcheck.synthesis.shared import Shared
 from layoutcheck.synthesis.threads import Threads
+from layoutcheck.synthesis.wanted import TURNED_BY_WGMMA
 
 MOST = 227 * 1024
 NAMES = {value: key for key, value in _DSL_TYPES.items()}
@@ -64,6 +65,8 @@ def width(move: Move) -> int:
 def no_better(row: dict[str, Any]) -> bool:
     """Whether the layout is an operand's at all; asserts that none of ours is worse."""
     name, tile = NAMES[row["dtype"]], (row["tile"][0], row["tile"][1])
+    if row["unit"] == "wgmma" and row["major"] == "MN" and name not in TURNED_BY_WGMMA:
+        return False  # a layout that no wgmma reads (PTX ISA, wgmma.mma_async); synth refuses it
     layout, pointer = parse_layout(row["layout"]), parse_swizzle(row["swizzle"])
     if canonical(layout, name, row["major"], pointer, row["unit"]).verdict != "legal":
         return False
