@@ -1,13 +1,14 @@
 """Triton's own tests of layout conversion, converted by Triton and by `lc.exchange`: widths and wavefronts.
 
-    python -m benchmarks.triton_conversions OUT [--processes 1] [--seconds 3600]
+    python -m benchmarks.triton_conversions OUT [--processes 1] [--seconds 3600] [--keep]
 
 needs Triton, no GPU. The layouts are those between which Triton's tests convert in one block on NVIDIA's GPUs
 (python/test/gluon/test_lowerings.py: one and two dimensions, MMA to MMA, within a warp; figures read, no
 code). Triton compiles each conversion for sm_90; what its PTX has of loads and stores of
 shared memory is counted, without any conflict: the least that it can cost. Writes OUT/synthesis_triton.json
 as it goes, and prints what is not at least as good on either side. What that file has of the same Triton is
-not compiled again, only compared again; what was not reached in time is there without a comparison.
+not compiled again, only compared again (`--keep`: nor that, where an interrupted run did it); what was not
+reached in time is there without a comparison.
 """
 
 from __future__ import annotations
@@ -208,8 +209,8 @@ def compared(row: dict[str, Any]) -> dict[str, Any]:
         return all(sides[name][2] <= theirs[name][2] for name in sides)
 
     try:
-        given = [_layout_tv(row[side], shape) for side in ("src", "dst")]
-        ours = _sides(lc.exchange(shape, *given, kind))
+        src, dst = (_layout_tv(row[side], shape) for side in ("src", "dst"))
+        ours = _sides(lc.exchange(shape, src, dst, kind))
     except (InputError, ValueError) as error:
         return {"refused": str(error)[:300]}
     found = {
@@ -220,7 +221,7 @@ def compared(row: dict[str, Any]) -> dict[str, Any]:
         "as_wide": all(ours[name][0] >= theirs[name][0] for name in ours),
     }
     if not found["either_side"]:
-        others = (one for one in ways(shape, *given, kind, "sm_90a") if fits(_sides(one)))
+        others = (one for one in ways(shape, src, dst, kind, "sm_90a") if fits(_sides(one)))
         even = min(others, key=lambda one: one.cycles, default=None)
         found["even"] = even and _sides(even)
     return found
@@ -276,7 +277,7 @@ _converter: list[Converter] = []
 def one(task: tuple[int, dict[str, Any] | None, float]) -> tuple[int, dict[str, Any] | None]:
     """The conversion of that number, compiled where no row is given; as given where time is up."""
     number, row, until = task
-    if time.time() > until:
+    if time.time() > until or (row is not None and _done(row)):
         return number, row
     if row is None:
         if not _converter:
@@ -290,13 +291,17 @@ def _key(row: dict[str, Any]) -> tuple[Any, ...]:
     return tuple(row["shape"]), row["bits"], row["from"], row["to"]
 
 
-def known(file: Path) -> dict[tuple[Any, ...], dict[str, Any]]:
-    """What Triton does, of an earlier run of the same Triton."""
+def _done(row: dict[str, Any]) -> bool:
+    return not row.keys().isdisjoint(("ours", "refused", "no_shared"))
+
+
+def known(file: Path, keep: bool) -> dict[tuple[Any, ...], dict[str, Any]]:
+    """What Triton does, of an earlier run of the same Triton; with the comparison too, to `keep` it."""
     earlier = json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
     if earlier is None or earlier["versions"].get("triton") != version("triton"):
         return {}
     kept = ("shape", "bits", "from", "to", "src", "dst", "triton")
-    return {_key(row): {name: row[name] for name in kept} for row in earlier["conversions"]}
+    return {_key(row): row if keep else {name: row[name] for name in kept} for row in earlier["conversions"]}
 
 
 def summary(rows: list[dict[str, Any]], every: int) -> dict[str, Any]:
@@ -325,9 +330,10 @@ def main() -> None:
     options.add_argument("out", type=Path)
     options.add_argument("--processes", type=int, default=1)
     options.add_argument("--seconds", type=float, default=3600)
+    options.add_argument("--keep", action="store_true")
     given = options.parse_args()
     file, until = given.out / "synthesis_triton.json", time.time() + given.seconds
-    earlier = known(file)
+    earlier = known(file, given.keep)
     keys = [(tuple(shape), bits, str(a), str(b)) for shape, a, b, bits in conversions()]
     tasks = [(n, earlier.get(key), until) for n, key in enumerate(keys)]
     tasks.sort(key=lambda task: (math.prod(keys[task[0]][0]), task[1] is not None))
