@@ -25,10 +25,12 @@ def _figures() -> str:
     dearer = [row for row in rows if not row["either_side"]]
     count = len(rows)
     fewer = sum(_wavefronts(row, "ours") < _wavefronts(row, "theirs") for row in rows)
-    reached = "" if found["reached"] == found["in_all"] else f" ({found['reached']:,} were compared in time)"
+    missing = found["in_all"] - found["reached"]
+    left = f"; the other {missing} were not compared in time" if missing else ""
     text = (
-        f"Triton {found['versions']['triton']} compiled {found['in_all']:,} conversions for sm_90{reached}, "
-        f"and {count:,} of them go through shared memory. Both sides together, `lc.exchange` takes no more "
+        f"{found['reached']:,} of the {found['in_all']:,} conversions were compared, which Triton "
+        f"{found['versions']['triton']} compiled for sm_90{left}. "
+        f"{count:,} of them go through shared memory. Both sides together, `lc.exchange` takes no more "
         f"wavefronts and no more instructions in {found['no_worse']:,} of {count:,}; in {fewer:,} it takes "
         f"fewer wavefronts. On each side it takes no more wavefronts in {found['either_side']:,}, and no "
         f"narrower accesses in {found['as_wide']:,}."
