@@ -62,8 +62,8 @@ def _outside(event: Event, block: Watched) -> Problem | None:
         return None
     threads = block.launch.threads
     thread = int(lanes_of(event, threads).argmax())
-    place, *at = (int(for_all(value, threads)[thread]) for value in event.box)
-    one = block.maps.get(place)
+    at = [int(for_all(value, threads)[thread]) for value in event.box[1:]]
+    one = block.map_of(event, thread)
     if one is None or one.corners is not None or len(one.dims) != len(at):
         return None
     for low, box, extent in zip(at, one.box, one.dims, strict=True):

@@ -108,10 +108,7 @@ class WatchedKernel:
             meaning = event.meaning
             if meaning.size or not event.box or not meaning.facts.get("each"):
                 continue
-            place = event.box[0]
-            one = watched.maps.get(place if isinstance(place, int) else int(place.flat[0]))
-            if one is not None:
-                meaning.size = one.box_bytes * int(meaning.facts.get("gathered") or 1)
+            meaning.size = watched.box_bytes(event) or 0
 
     def tiles(self) -> list[Operation]:
         """The loops without a count in which something happens."""

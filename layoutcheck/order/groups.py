@@ -19,7 +19,7 @@ from layoutcheck.order.problems import Party, Problem, Undecided
 from layoutcheck.order.replay import Warp, World
 from layoutcheck.order.shadow import Access
 from layoutcheck.order.waiting import Groups
-from layoutcheck.order.watched import Event, for_all
+from layoutcheck.order.watched import Event
 
 
 class AsyncCopies:
@@ -179,22 +179,15 @@ class AsyncCopies:
         if facts.get("tensor"):
             found = self.world.transfers.get(event.meaning.site)
             if found is None:
-                return self._box_bytes(warp, event, thread)
+                box = self.world.blocks[warp.block].box_bytes(event, thread)
+                if box is None:
+                    raise Undecided("the bytes of this TMA copy are not known", event)
+                return box
             size, parts = found
             if facts.get("multicast"):  # each block brings its part of the tile to all
                 size //= parts or max(1, (event.number_of(2, thread) & 0xFFFF).bit_count())
             return size
         return event.number_of(-2, thread)
-
-    def _box_bytes(self, warp: Warp, event: Event, thread: int) -> int:
-        """What a TMA copy that is one instruction moves: a box of its tensor map. Raises Undecided."""
-        map_ = None
-        if event.box:
-            place = int(for_all(event.box[0], self.world.threads)[thread])
-            map_ = self.world.blocks[warp.block].maps.get(place)
-        if map_ is None:
-            raise Undecided("the bytes of this TMA copy are not known", event)
-        return map_.box_bytes
 
     def store(self, warp: Warp, index: int, event: Event, lanes: int) -> bool:
         """A bulk or TMA store: the source is read by the asynchronous proxy."""

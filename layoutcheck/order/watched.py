@@ -84,9 +84,18 @@ class Watched:
     cut: frozenset[Operation] = frozenset()
     deciding: list[Event] = field(default_factory=list)  # loads of what branches and addresses rest on
     reasons: Reasons = field(default_factory=Reasons)
-    maps: Mapping[int, Descriptor | None] = field(
-        default_factory=dict
-    )  # the kernel's tensor maps, by address
+    maps: Mapping[int, Descriptor | None] = field(default_factory=dict)  # tensor maps, by address
+
+    def map_of(self, event: Event, thread: int = 0) -> Descriptor | None:
+        """The tensor map of a thread's TMA copy; None where it is not known."""
+        if not event.box:
+            return None
+        return self.maps.get(int(for_all(event.box[0], self.launch.threads)[thread]))
+
+    def box_bytes(self, event: Event, thread: int = 0) -> int | None:
+        """What a thread's TMA instruction moves, a box or four rows; None where its map is not known."""
+        found = self.map_of(event, thread)
+        return None if found is None else found.box_bytes * int(event.meaning.facts.get("gathered") or 1)
 
 
 def for_all(value: Number, threads: int) -> IntArray:
