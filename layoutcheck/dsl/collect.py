@@ -85,8 +85,7 @@ class Collector:
         self._digests: dict[tuple[int, int], str] = {}  # as `_spans`
         self._calls: dict[str, dict[Call | None, None]] = {}  # by a module's digest
         self._looked: SharedOut | None = None
-        self._changed: dict[int, float] = {}  # when a module, by its number, was built
-        self._begun: set[int] = set()  # modules that judges began with before the end
+        self._fresh: dict[int, float] = {}  # when modules that judges do not have yet were built
         self._orders: dict[_Place, OrderReport] = {}
         self._elements: list[ElementReport] = []
         self._operands: list[OperandReport] = []
@@ -106,11 +105,9 @@ class Collector:
         shared = self._shared_out(self.judges)
         self.judges.own = False  # the program takes its processor
         settled = time.monotonic() - _SETTLED_SECONDS
-        for number in [number for number, at in self._changed.items() if at <= settled]:
-            del self._changed[number]
-            if number not in self._begun:
-                self._begun.add(number)
-                shared.add(number, *self._given(number))
+        for number in [number for number, at in self._fresh.items() if at <= settled]:
+            del self._fresh[number]
+            shared.add(number, *self._given(number))
         shared.step()
 
     def resolve(self, between: Callable[[], None] | None = None, deadline: float | None = None) -> None:
@@ -142,8 +139,7 @@ class Collector:
                 self._looked.add(number, module, copies)
             self._take_looked(modules, [span for _, span, _ in self._modules], self._looked, late)
         self._modules, self._looked = [], None
-        self._changed.clear()
-        self._begun.clear()
+        self._fresh.clear()
 
     def _shared_out(self, judges: Here | Judges) -> SharedOut:
         if self._looked is None:
@@ -302,7 +298,7 @@ class Collector:
             event["text"], event["kernel"], event["arch"], event.get("sites", {}), event.get("places", ())
         )
         self._digests[module] = digest
-        self._changed[len(self._modules)] = time.monotonic()
+        self._fresh[len(self._modules)] = time.monotonic()
         self._modules.append((kept, self._spans[module], digest))
         self.copies += found
         self.kernels[digest] = Kernel(event["kernel"], event["arch"], len(found))

@@ -19,10 +19,8 @@ from layoutcheck.operands import check_operands
 from layoutcheck.sources.traced import ElementReport, OperandReport, OrderReport, TracedCopy
 from layoutcheck.sources.traced_module import TracedModule
 
-ADDRESSES, ORDER = (
-    "addresses",
-    "order",
-)  # the parts: copies, elements, products and refusals; and what is left
+# The parts: copies, elements, products and refusals; and what is left.
+ADDRESSES, ORDER = "addresses", "order"
 _MOST_WORDS = 200
 
 

@@ -34,9 +34,7 @@ class SharedOut:
         self.orders: dict[int, Answer] = {}
         self._judges, self._order, self._compiled = judges, order, compiled
         self._given: dict[int, Given] = {}
-        self._ids: dict[
-            int, int
-        ] = {}  # of a module, as it is now, by its number; other answers are of no use
+        self._ids: dict[int, int] = {}  # of a module as it is now, by its number; others are of no use
         self._numbers: dict[int, int] = {}  # of a module, by its id
         self._next = itertools.count()
         self._todo, self._orders, self._late = deque[int](), deque[int](), deque[int]()  # ids
