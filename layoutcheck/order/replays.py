@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.engine import Outcome, run
@@ -101,7 +102,7 @@ class Replays:
         beside = run.given and not run.only
         if beside and self.problem:
             return
-        others = run.with_other_numbers if run.first else None
+        others = partial(_kept, run.with_other_numbers(), []) if run.first else None
         self.replay(run.blocks, run.orders, run.longer if run.first else None, run.alike, others)
         if beside:
             self.problem = ""  # the kernel could be followed without
@@ -144,6 +145,14 @@ class Replays:
         if any(f.severity == "wrong" and f.code not in _SYMPTOMS for f in kept):
             kept = [f for f in kept if f.code not in _SYMPTOMS]  # their cause is told
         return tuple(kept)
+
+
+def _kept(source: Iterator[list[Watched]], met: list[list[Watched]]) -> Iterator[list[Watched]]:
+    """What was met of a source before, then the rest: it is evaluated once for both orders."""
+    yield from met
+    for one in source:
+        met.append(one)
+        yield one
 
 
 def _key(problem: Problem) -> tuple[object, ...]:
