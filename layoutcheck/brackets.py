@@ -53,7 +53,7 @@ def type_end(text: str, at: int, end: int | None = None) -> int:
         raise
 
 
-def split(text: str) -> list[str]:
+def split(text: str, token: re.Pattern[str] = _TOKEN) -> list[str]:
     """`text` cut at the commas outside all brackets and quotes, trimmed; [] for blank text.
 
     Raises InputError where brackets do not match.
@@ -63,17 +63,17 @@ def split(text: str) -> list[str]:
     parts: list[str] = []
     expected: list[str] = []
     first = 0
-    for match in _TOKEN.finditer(text):
-        token = match[0]
-        if token == "," and not expected:
+    for match in token.finditer(text):
+        found = match[0]
+        if found == "," and not expected:
             parts.append(text[first : match.start()].strip())
             first = match.end()
-        elif token in _CLOSED_BY:
-            expected.append(_CLOSED_BY[token])
-        elif token in _CLOSING:
-            if not expected or token != expected.pop():
-                raise InputError(f"'{token}' closes nothing", text=text, start=match.start())
-        elif token == '"':
+        elif found in _CLOSED_BY:
+            expected.append(_CLOSED_BY[found])
+        elif found in _CLOSING:
+            if not expected or found != expected.pop():
+                raise InputError(f"'{found}' closes nothing", text=text, start=match.start())
+        elif found == '"':
             raise InputError("a quote that never ends", text=text, start=match.start())
     if expected:
         raise InputError(f"'{expected[-1]}' is missing", text=text, start=len(text))

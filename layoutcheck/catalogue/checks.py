@@ -9,15 +9,14 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from layoutcheck.brackets import closing
+from layoutcheck.brackets import closing, split
 from layoutcheck.errors import InputError
 
 _CHECK = re.compile(
     r"(?<!define )\b(?P<macro>(?:[A-Z][A-Z0-9_]*)?(?:CHECK|ASSERT|ENFORCE)[A-Z0-9_]*|static_assert|throw std::\w+)\s*(?=\()"
 )
 # `<` and `>` compare here: they are no brackets.
-_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[()\[\]{}"]', re.DOTALL)
-_COMMA = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[()\[\]{},]', re.DOTALL)
+_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[()\[\]{},"]', re.DOTALL)
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _COMPARED = {"_EQ": "==", "_NE": "!=", "_LT": "<", "_LE": "<=", "_GT": ">", "_GE": ">="}
 _FORMAT = re.compile(r"%[-+ #0-9.l]*[a-zA-Z]|\{[^{}]*\}")
@@ -42,30 +41,17 @@ def read(text: str) -> list[Check]:
         start = match.end()
         try:
             end = closing(text, start, min(len(text), start + _LONGEST), _TOKEN)
+            arguments = split(text[start + 1 : end - 1], _TOKEN)
         except InputError:
             continue
         streamed = _streamed(text, end)
-        condition, said = _parts(match["macro"], _arguments(text[start + 1 : end - 1]), streamed)
+        condition, said = _parts(match["macro"], arguments, streamed)
         template, holes = _template(said)
         if template:
             found.append(
                 Check(template, holes, _SPACE.sub(" ", condition), text.count("\n", 0, match.start()) + 1)
             )
     return found
-
-
-def _arguments(text: str) -> list[str]:
-    """The arguments of a macro, cut at the commas outside of brackets and quotes."""
-    depth, start, found = 0, 0, []
-    for match in _COMMA.finditer(text):
-        if match[0] == "," and not depth:
-            found.append(text[start : match.start()].strip())
-            start = match.end()
-        elif match[0] in "([{":
-            depth += 1
-        elif match[0] in ")]}":
-            depth -= 1
-    return [*found, text[start:].strip()] if text.strip() else []
 
 
 def _parts(macro: str, arguments: list[str], streamed: list[str]) -> tuple[str, list[str]]:
