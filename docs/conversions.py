@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import re
 import textwrap
-from pathlib import Path
 from typing import Any
 
-EVIDENCE = Path(__file__).parent / "evidence"
-WIDTH = 118
-
-_SHOWN = re.compile(r"(<!-- conversions -->\n).*?(<!-- end of conversions -->)", re.DOTALL)
+from docs.figures import WIDTH, read, with_figures
 
 
 def with_conversions(text: str) -> str:
     """The page with its figures."""
-    return _SHOWN.sub(lambda found: found[1] + _figures() + found[2], text)
+    return with_figures(text, "conversions", _figures)
 
 
 def _figures() -> str:
-    found = json.loads((EVIDENCE / "synthesis_triton.json").read_text(encoding="utf-8"))
+    found = read("synthesis_triton")
     rows = [row for row in found["conversions"] if "ours" in row]
     dearer = [row for row in rows if not row["either_side"]]
     count = len(rows)

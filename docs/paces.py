@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import json
-import re
 import textwrap
-from pathlib import Path
 from typing import Any
 
 from benchmarks.synthesis_plans import matches
-
-EVIDENCE = Path(__file__).parent / "evidence"
-WIDTH = 118
-
-_SHOWN = re.compile(r"(<!-- paces -->\n).*?(<!-- end of paces -->)", re.DOTALL)
+from docs.figures import WIDTH, read, with_figures
 
 
 def with_paces(text: str) -> str:
     """The page with its figures."""
-    return _SHOWN.sub(lambda found: found[1] + _figures() + found[2], text)
+    return with_figures(text, "paces", _figures)
 
 
 def _figures() -> str:
-    fitted = json.loads((EVIDENCE / "synthesis_pace.json").read_text(encoding="utf-8"))
-    ran = json.loads((EVIDENCE / "synthesis.json").read_text(encoding="utf-8"))
+    fitted, ran = read("synthesis_pace"), read("synthesis")
     plans, fresh = fitted["plans"], ran["plans"]
     requests = {(row["seed"], json.dumps(row["request"])) for row in plans}
     right = sum(row.get("wrong") == 0 for row in fresh)

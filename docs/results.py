@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 from docs import confirmations, lowered_results, public_code, regressions, reported, speed, versions
 from docs.confirmations import row
+from docs.figures import EVIDENCE, read
 from layoutcheck.catalogue import dsl_names
-
-EVIDENCE = Path(__file__).parent / "evidence"
 
 # What the runs of a name show, and the page that tables them. A run not named here is listed all the same.
 _PAGES = {
@@ -111,33 +108,28 @@ The pages read them, so no figure is typed by hand. This table is made from the 
 
 def evidence_pages() -> dict[str, str]:
     """The pages by their names in docs/."""
-    runs = {name: _read(name) for name in confirmations.RUNS if (EVIDENCE / f"{name}.json").exists()}
-    lowered = lowered_results.page(_read("lowered"), _read("shipped_banks"))
+    runs = {name: read(name) for name in confirmations.RUNS if (EVIDENCE / f"{name}.json").exists()}
+    lowered = lowered_results.page(read("lowered"), read("shipped_banks"))
     return {
         "evidence.md": _runs(),
         "confirmed.md": confirmations.page(runs),
         "lowered.md": lowered,
-        "versions.md": versions.page(_read("versions"), dsl_names.history()),
-        "public-code.md": public_code.page(_read("history"), _read("public_code"), _read("quack_suite")),
-        "speed.md": speed.page(*map(_read, ("speed", "lint", "trace", "numerics_speed"))),
-        "regressions.md": regressions.page(_read("undone")),
-        "issue-2320.md": reported.page(_read("issue_2320_patches"), _read_if("issue_2320")),
+        "versions.md": versions.page(read("versions"), dsl_names.history()),
+        "public-code.md": public_code.page(read("history"), read("public_code"), read("quack_suite")),
+        "speed.md": speed.page(*map(read, ("speed", "lint", "trace", "numerics_speed"))),
+        "regressions.md": regressions.page(read("undone")),
+        "issue-2320.md": reported.page(read("issue_2320_patches"), _read_if("issue_2320")),
     }
 
 
-def _read(stem: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((EVIDENCE / f"{stem}.json").read_text(encoding="utf-8"))
-    return found
-
-
 def _read_if(stem: str) -> dict[str, Any] | None:
-    return _read(stem) if (EVIDENCE / f"{stem}.json").exists() else None
+    return read(stem) if (EVIDENCE / f"{stem}.json").exists() else None
 
 
 def _runs() -> str:
     rows, commands = [], []
     for path in sorted(EVIDENCE.glob("*.json")):
-        run = _read(path.stem)
+        run = read(path.stem)
         about = {**run, **run.get("host", {}), **run.get("environment", {})}
         what, page = _PAGES.get(path.stem) or _PAGES.get(path.stem.split("_")[0], ("", f"{path.stem}.md"))
         if page == "confirmed.md" or (EVIDENCE.parent / page).exists():
