@@ -8,15 +8,11 @@ import pytest
 
 from layoutcheck.dsl.lowered import argument_types
 from layoutcheck.dsl.lowered.arguments import Numbers
-from layoutcheck.dsl.lowered.resolve import Lowering
-from layoutcheck.dsl.trace import trace_script
-from layoutcheck.order import check_module
 from layoutcheck.order.boxes import outside_boxes
 from layoutcheck.order.budget import Budget
 from layoutcheck.order.events import kernels
 from layoutcheck.sources.mlir import without_locations
-from layoutcheck.sources.traced import OrderReport
-from layoutcheck.sources.traced_module import TracedModule
+from tests.order.looked import looked
 
 pytest.importorskip("cutlass", reason="the CuTe DSL (nvidia-cutlass-dsl) is not installed")
 
@@ -26,15 +22,7 @@ LINES = SCRIPT.read_text().splitlines()
 
 def test_boxes_of_a_tile_that_all_lie_outside(tmp_path: Path) -> None:
     """Told of the second product alone, and with dynamic rows for the numbers of a call."""
-    seen: list[tuple[TracedModule, str, OrderReport]] = []
-
-    def look(module: TracedModule, lowered: str, problem: str) -> OrderReport:
-        seen.append((module, lowered, check_module(module, lowered, problem)))
-        return seen[-1][2]
-
-    with Lowering(copies=False, order=look) as lowering:
-        found = trace_script(str(SCRIPT), launch=False, arch="sm_90a", timeout_s=120, lowering=lowering)
-    assert not found.failures, found.failures
+    seen = looked(SCRIPT)
     assert len(seen) == 5
     assert all(report.problem == "" for _, _, report in seen)
     boxes = [[one for one in report.findings if one.code == "LC526"] for _, _, report in seen]
@@ -57,10 +45,7 @@ def test_boxes_of_a_tile_that_all_lie_outside(tmp_path: Path) -> None:
 def test_extents_that_have_to_be_equal_are_no_reason_for_a_race() -> None:
     """What the kernel is given as it is launched differs for two tensors of one extent: 512 and 1024."""
     script = SCRIPT.with_name("unequal.py")
-    with Lowering(copies=False, order=check_module) as lowering:
-        trace = trace_script(str(script), launch=False, arch="sm_90a", timeout_s=120, lowering=lowering)
-    assert trace.failures == ()
-    right, early = trace.orders
+    right, early = (report for *_, report in looked(script))
     assert right.problem == early.problem == "" and right.findings == ()
     (found,) = early.findings
     lines = script.read_text().splitlines()

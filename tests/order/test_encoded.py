@@ -7,13 +7,9 @@ from pathlib import Path
 import pytest
 
 from layoutcheck.dsl.lowered import argument_types
-from layoutcheck.dsl.lowered.resolve import Lowering
-from layoutcheck.dsl.trace import trace_script
-from layoutcheck.order import check_module
 from layoutcheck.order.events import kernels
 from layoutcheck.sources.mlir import without_locations
-from layoutcheck.sources.traced import OrderReport
-from layoutcheck.sources.traced_module import TracedModule
+from tests.order.looked import looked
 
 pytest.importorskip("cutlass", reason="the CuTe DSL (nvidia-cutlass-dsl) is not installed")
 
@@ -25,15 +21,7 @@ def test_boxes_and_turns_that_the_numbers_of_a_kernel_hide() -> None:
     """Each fault is told with its lines, and nothing wrong of the right twins."""
     from tests.order.encoded import BYTES, COLUMNS, ROWS, TOLD
 
-    seen: list[tuple[TracedModule, str, OrderReport]] = []
-
-    def look(module: TracedModule, lowered: str, problem: str) -> OrderReport:
-        seen.append((module, lowered, check_module(module, lowered, problem)))
-        return seen[-1][2]
-
-    with Lowering(copies=False, order=look) as lowering:
-        found = trace_script(str(SCRIPT), launch=False, arch="sm_90a", timeout_s=120, lowering=lowering)
-    assert not found.failures, found.failures
+    seen = looked(SCRIPT)
     assert [report.problem for *_, report in seen] == [""] * len(seen)
     *_, alone = seen.pop(0)  # a function of the host, which has no accesses to order
     assert (alone.findings, alone.unchecked, alone.events) == ((), (), 0)
