@@ -32,7 +32,6 @@ def _tell(pid: int) -> None:
         return
     from layoutcheck.dsl.collect import Collector
     from layoutcheck.dsl.lowered.resolve import Lowering
-    from layoutcheck.dsl.observe import version
     from layoutcheck.dsl.spool import as_dict
     from layoutcheck.order import check_module
     from layoutcheck.provenance import check_products
@@ -40,6 +39,7 @@ def _tell(pid: int) -> None:
     from layoutcheck.reports.trace import render
     from layoutcheck.settings import find, order_seconds, wants_lowered, wants_order
     from layoutcheck.tracing import judge
+    from layoutcheck.versions import installed
 
     try:
         settings = find(Path())
@@ -50,7 +50,7 @@ def _tell(pid: int) -> None:
         ) as lowering:
             collector = Collector(lowering=lowering if lowered or order else None)
             collector.take(as_dict(event) for event in _events)
-            collector.take([{"kind": "process", "dsl": version(), "python": ""}])
+            collector.take([{"kind": "process", "dsl": installed(), "python": ""}])
             collector.resolve()
         text = render(judge(collector.trace()), Style(ascii=True))
     except Exception as error:  # the program is done; its own result stands

@@ -7,6 +7,7 @@ one warning and works.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import warnings
 
@@ -35,6 +36,16 @@ _warned: set[str] = set()
 
 class NewerDsl(UserWarning):
     """The installed DSL is newer than the one that the model speaks for."""
+
+
+def installed() -> str:
+    """The installed DSL's version, "" where there is none; the DSL is not imported."""
+    from importlib import metadata  # slow to import, and not needed by most who import this module
+
+    for name in ("nvidia-cutlass-dsl", "nvidia-cutlass-dsl-libs-base"):
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            return metadata.version(name)
+    return ""
 
 
 def numbers(version: str) -> tuple[int, ...]:

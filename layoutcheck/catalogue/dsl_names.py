@@ -13,6 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from layoutcheck import versions
 from layoutcheck.catalogue import installed
 
 NEVER = "no CuTe DSL"  # how the sentence of `never` begins
@@ -44,7 +45,7 @@ def never(module: str, name: str) -> tuple[str, ...]:
     if (
         differs
         or module not in kept["names"]
-        or installed.version() not in kept["versions"]
+        or versions.installed() not in kept["versions"]
         or installed.writes(name)
     ):
         return ()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import difflib
-import importlib.metadata
 import importlib.util
 import re
 from collections.abc import Iterator
@@ -202,14 +201,6 @@ def imported(name: str) -> str:
         if taken:
             return taken[1]
     return ""
-
-
-def version() -> str:
-    """The installed DSL's version, "4.8.1"; "" where there is none."""
-    try:
-        return importlib.metadata.version("nvidia-cutlass-dsl")
-    except importlib.metadata.PackageNotFoundError:
-        return ""
 
 
 def writes(name: str) -> bool:

@@ -10,7 +10,6 @@ emit operations of their own, which corrupts the heap (measured).
 from __future__ import annotations
 
 import contextlib
-import importlib.metadata
 import inspect
 import itertools
 import sys
@@ -24,7 +23,7 @@ from layoutcheck.dsl.called import Called, Calls, Compiled, only_calls
 from layoutcheck.dsl.imports import uncollected, when_imported
 from layoutcheck.dsl.tagged import TAGGED
 from layoutcheck.dsl.true_integers import writes_integers
-from layoutcheck.versions import untraceable
+from layoutcheck.versions import installed, untraceable
 
 DSL, HOME = "cutlass", "cutlass.base_dsl.dsl"
 LOADER = "cutlass.base_dsl.export.external_binary_module"
@@ -117,17 +116,9 @@ class NotLaunched:
         return iter(())
 
 
-def version() -> str:
-    """The installed DSL's version, "" where there is none."""
-    for name in ("nvidia-cutlass-dsl", "nvidia-cutlass-dsl-libs-base"):
-        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-            return importlib.metadata.version(name)
-    return ""
-
-
 def unsupported() -> str:
     """Why the installed DSL cannot be watched, "" where it can."""
-    return untraceable(version())
+    return untraceable(installed())
 
 
 @contextlib.contextmanager

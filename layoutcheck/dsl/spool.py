@@ -26,10 +26,11 @@ from typing import Any
 from layoutcheck.dsl.choices import give_choices
 from layoutcheck.dsl.endings import pass_on, watch_exit, watch_isolated, watch_threads
 from layoutcheck.dsl.failed_tests import caught, watch_session, watch_tests
-from layoutcheck.dsl.observe import INTERNAL, Event, NotLaunched, version, watch
+from layoutcheck.dsl.observe import INTERNAL, Event, NotLaunched, watch
 from layoutcheck.dsl.reads import reads, watch_reads
 from layoutcheck.dsl.spread import spread_tests
 from layoutcheck.places import in_library
+from layoutcheck.versions import installed
 
 ROOTS = ("src", "python")  # folders of a repository that hold packages, which may not be installed
 FOLDER, OPTIONS = "LAYOUTCHECK_SPOOL", "LAYOUTCHECK_TRACE"
@@ -104,7 +105,7 @@ def begin() -> None:
     _watching.enter_context(watch(lambda event: _record(folder, event), stop=stop))
     write(
         folder,
-        {"kind": "process", "python": platform.python_version(), "dsl": version(), "argv": sys.argv[:1]},
+        {"kind": "process", "python": platform.python_version(), "dsl": installed(), "argv": sys.argv[:1]},
     )
 
 

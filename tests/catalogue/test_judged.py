@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from layoutcheck import versions
 from layoutcheck.catalogue import Answer, answers, codes, dsl_names, installed
 
 needs_dsl = pytest.mark.skipif(not installed.files(), reason="needs the DSL")
@@ -97,7 +98,7 @@ def test_a_name_that_no_version_has_is_told_where_it_is_proved(monkeypatch: pyte
     assert dsl_names.never("cutlass.cute", "make_rmem_tensor") == ()  # a row: some versions have it
     assert dsl_names.never("cutlass.cute", "make_layout") == ()  # all have it
     assert dsl_names.never("cutlass.unheard_of", "make_smem_tensor") == ()
-    monkeypatch.setattr(installed, "version", lambda: "4.9.0")
+    monkeypatch.setattr(versions, "installed", lambda: "4.9.0")
     assert dsl_names.never("cutlass.cute", "make_smem_tensor") == ()
 
 

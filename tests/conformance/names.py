@@ -29,7 +29,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from layoutcheck.versions import numbers
+from layoutcheck.versions import installed, numbers
 from tests.conformance.versions import ROOT, install
 
 # Modules that are for the DSL's makers, or that need more than the DSL: their names are not counted.
@@ -55,8 +55,6 @@ def measure(others: Iterable[str] = ()) -> dict[str, Any]:
     import cutlass
     import cutlass.cute
 
-    from layoutcheck.dsl.observe import version
-
     names: Names = {}
     advised: dict[str, str] = {}
     walked = pkgutil.walk_packages(cutlass.__path__, "cutlass.", onerror=lambda _: None)
@@ -65,7 +63,7 @@ def measure(others: Iterable[str] = ()) -> dict[str, Any]:
             _read(importlib.import_module(module), names, advised)
     names |= {name: None for name in others if name not in names and _answered(name)}
     modules = [name for name in sorted(names) if name in sys.modules]
-    return {"dsl": version(), "modules": modules, "names": names, "advised": advised}
+    return {"dsl": installed(), "modules": modules, "names": names, "advised": advised}
 
 
 def _answered(dotted: str) -> bool:

@@ -32,11 +32,10 @@ AREAS = ("verifier", "python", "algebra", "partition", "ptx")
 
 def measure(count: int) -> dict[str, Any]:
     """One row: the installed DSL against the model, area by area."""
-    from layoutcheck.dsl.observe import version
     from layoutcheck.dsl.session import DslUnavailable, Session
-    from layoutcheck.versions import untraceable
+    from layoutcheck.versions import installed, untraceable
 
-    row: dict[str, Any] = {"dsl": version(), "traceable": not untraceable(version()), "areas": {}}
+    row: dict[str, Any] = {"dsl": installed(), "traceable": not untraceable(installed()), "areas": {}}
     try:
         with Session() as session:
             for area in AREAS:

@@ -278,7 +278,7 @@ def test_no_script_is_an_input_error() -> None:
 def test_versions_that_were_not_tried_are_refused(
     version: str, fine: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(observe, "version", lambda: version)
+    monkeypatch.setattr(observe, "installed", lambda: version)
     assert (observe.unsupported() == "") is fine
 
 

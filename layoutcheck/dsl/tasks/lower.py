@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from layoutcheck.dsl.observe import version
 from layoutcheck.dsl.tasks import Item
 from layoutcheck.dsl.tasks.build import arguments, emit
 from layoutcheck.dsl.tasks.errors import python_error
-from layoutcheck.versions import lowering
+from layoutcheck.versions import installed, lowering
 
 # What `cute.compile` runs, with a path to dump the PTX at.
 PIPELINE = "builtin.module(cute-to-nvvm{{{options} dump-ptx-path='{path}' cubin-chip={arch}}})"
@@ -75,7 +74,7 @@ def run_pipeline(module: Any, arch: str) -> None:
     """The DSL's pipeline; it leaves the PTX in the working directory, which is the session's own."""
     from cutlass._mlir import passmanager
 
-    text = PIPELINE.format(options=lowering(version()), path=Path.cwd() / "m", arch=arch)
+    text = PIPELINE.format(options=lowering(installed()), path=Path.cwd() / "m", arch=arch)
     passes = passmanager.PassManager.parse(text)
     passes.enable_verifier(False)
     passes.run(module.operation)
