@@ -11,23 +11,25 @@ were 0, and says so in `Event.guarded`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field, replace
 from functools import partial
 from math import prod
 from typing import Any
+
+import numpy as np
 
 from layoutcheck.copies.cluster import MOST_BLOCKS
 from layoutcheck.dsl.lowered.arguments import Extent
 from layoutcheck.dsl.lowered.evaluate import (
     KERNELS,
+    Hosts,
     Launched,
+    enter,
     launch_of,
-    launches_of,
     name_of,
     parse_once,
     prepare,
-    run_kernel,
     tag,
 )
 from layoutcheck.dsl.lowered.flow import Flow, Maker
@@ -65,6 +67,7 @@ class WatchedKernel:
     launches: Callable[[Extent, int | None], dict[str, Launched]]
     arguments: int = 0  # of the host function that has most of them
     whole: bool = False  # raise TooManyEvents where a block does more than is followed
+    programs: dict[Any, Program] = field(default_factory=dict)  # made for runs before, also of other launches
 
     def with_numbers(self, extent: Extent, integer: int) -> WatchedKernel | None:
         """The kernel with other dynamic extents and integers; None where no host function launches it so."""
@@ -77,30 +80,6 @@ class WatchedKernel:
     def tokens(self) -> bool:
         """Whether something is tried and may fail."""
         return any(m.kind == "mbar_token" for m in self.meanings.values())
-
-    def _noticed(self, maker: Maker, watched: Watched) -> Maker:
-        """A branch or loop in which something happens, whose conditions are looked at after it has run."""
-
-        def make(flow: Flow, op: Operation, fast: bool) -> Step:
-            step = maker(flow, op, fast)
-            if not any(one in self.meanings for one in op.walk()):
-                return step
-            values = op.operands[: 3 if op.name == "scf.for" else 1]
-            if op.name == "scf.while":
-                values = terminator(op.regions[0].blocks[0]).operands[:1]
-            slots, machine = flow.slots_of(values), flow.machine
-
-            def run() -> None:
-                step()
-                bits = 0
-                for slot in slots:
-                    bits |= machine.provenance[slot]
-                if bits and machine.reasons.guessed(bits):
-                    watched.guessed = True
-
-            return run
-
-        return make
 
     def _measure(self, watched: Watched) -> None:
         """The bytes of TMA copies in inline PTX, by their tensor maps."""
@@ -136,32 +115,84 @@ class WatchedKernel:
         Loops over tiles are followed for `tiles` turns. `contents` is what memory is taken to hold.
         """
         launch = replace(self.launch, index=block)
-        sites = contents.sites if contents is not None else ()
-        roots: Any = [
-            (op, [*m.needs, *(stored(op, m) if op in sites else ())], []) for op, m in self.meanings.items()
-        ]
-        machine, run = prepare(self.operation, launch, roots, recorded=lambda _op: "")
-        machine.reasons.taken = INPUT if contents is not None else frozenset()
+        sites = contents.sites if contents is not None else None
+        key = id(self.meanings), launch.block, sites  # a program keeps its meanings alive
+        if key not in self.programs:
+            self.programs[key] = Program(self, launch, sites)
         watched = Watched(launch, token=token, maps=tensor_maps(self.given[1]) if self.given else {})
-        run.consecutive = True
-        run.tick = (budget or Budget()).check
-        run.most_turns = dict.fromkeys(self.tiles(), tiles)
-        run.translate = Recorder(machine, run, self.meanings, watched, tiles, contents, self.whole).step
-        run.control = {name: self._noticed(maker, watched) for name, maker in run.control.items()}
-        run_kernel(self.operation, machine, run, self.given, self.types)
+        self.programs[key].run(self, watched, budget or Budget(), tiles, contents)
         self._measure(watched)
-        watched.notes, watched.reasons = tuple(sorted(machine.notes)), machine.reasons
-        watched.cut = frozenset(run.cut)
+        return watched
+
+
+class Program:
+    """A kernel's operations as steps, for blocks of one shape; `run` starts them from the beginning.
+
+    With `sites` for runs with given contents, for which these stores are looked at.
+    """
+
+    def __init__(self, kernel: WatchedKernel, launch: Launch, sites: Collection[Operation] | None) -> None:
+        roots: Any = [
+            (op, [*m.needs, *(stored(op, m) if op in (sites or ()) else ())], [])
+            for op, m in kernel.meanings.items()
+        ]
+        self.machine, self.flow = prepare(kernel.operation, launch, roots, recorded=lambda _op: "")
+        self.flow.consecutive = True
+        self.recorder = Recorder(self.machine, self.flow, kernel.meanings, Watched(launch), sites=sites)
+        self.flow.translate = self.recorder.step
+        self.flow.control = {name: self._noticed(maker) for name, maker in self.flow.control.items()}
+        self.steps = self.flow.steps(kernel.operation.regions[0].blocks[0], fast=False)
+        self.known = dict(self.machine.reasons.known)
+        self.tiles = kernel.tiles()
+
+    def run(
+        self, kernel: WatchedKernel, watched: Watched, budget: Budget, tiles: int, contents: Contents | None
+    ) -> None:
+        """Write down what the block does; `tiles`, `contents` and what is raised are those of `watch`."""
+        machine, flow, reasons = self.machine, self.flow, self.machine.reasons
+        machine.restart(watched.launch, self.known)
+        reasons.taken = INPUT if contents is not None else frozenset()
+        flow.restart()
+        flow.tick, flow.most_turns = budget.check, dict.fromkeys(self.tiles, tiles)
+        self.recorder.restart(watched, tiles, contents, kernel.whole)
+        enter(kernel.operation, machine, flow, kernel.given, kernel.types)
+        with np.errstate(all="ignore"):
+            flow.run(self.steps)
+        watched.notes, watched.reasons = tuple(sorted(machine.notes)), reasons.copy()
+        watched.cut = frozenset(flow.cut)
         watched.complete = not any("cut short" in note for note in machine.notes)
         watched.shared_bytes = machine.all_shared_bytes
-        watched.assumed = tuple(s for kind, s in machine.reasons.known if kind == "uniform")
-        return watched
+        watched.assumed = tuple(s for kind, s in reasons.known if kind == "uniform")
+
+    def _noticed(self, maker: Maker) -> Maker:
+        """A branch or loop in which something happens, whose conditions are looked at after it has run."""
+
+        def make(flow: Flow, op: Operation, fast: bool) -> Step:
+            step = maker(flow, op, fast)
+            if not any(one in self.recorder.meanings for one in op.walk()):
+                return step
+            values = op.operands[: 3 if op.name == "scf.for" else 1]
+            if op.name == "scf.while":
+                values = terminator(op.regions[0].blocks[0]).operands[:1]
+            slots, machine, recorder = flow.slots_of(values), flow.machine, self.recorder
+
+            def run() -> None:
+                step()
+                bits = 0
+                for slot in slots:
+                    bits |= machine.provenance[slot]
+                if bits and machine.reasons.guessed(bits):
+                    recorder.out.guessed = True
+
+            return run
+
+        return make
 
 
 def kernels(lowered: str, types: dict[str, list[str]] | None = None) -> list[WatchedKernel]:
     """The kernels of a lowered module. Raises InputError where the text is no module."""
     module = parse_once(lowered)
-    launches = partial(launches_of, module, types or {})
+    launches = Hosts(module, types or {}).launches
     usual = launches(None, None)
     found = []
     for op in module.walk():
@@ -205,15 +236,25 @@ class Recorder:
         run: Flow,
         meanings: dict[Operation, Meaning],
         out: Watched,
-        tiles: int,
-        contents: Contents | None = None,
-        whole: bool = False,
+        tiles: int = MOST_TILES,
+        sites: Collection[Operation] | None = None,
     ) -> None:
-        self.machine, self.slots, self.meanings, self.out = machine, run.slots, meanings, out
-        self.levels, self.contents, self.whole = run.full.levels, contents, whole
+        """`sites`: those of the contents that `restart` is given; None where it is given none."""
+        self.machine, self.slots, self.meanings, self.sites = machine, run.slots, meanings, sites
+        self.levels = run.full.levels
         self.inner: Callable[[Operation], Step] = run.translate
-        self.token, self.most = out.token, tiles
         self.reasons: Reasons = machine.reasons
+        self.hands_out = False  # an operation asks for the next tile
+        self.restart(out, tiles)
+
+    def restart(
+        self, out: Watched, tiles: int, contents: Contents | None = None, whole: bool = False
+    ) -> None:
+        """What the steps write down, and for which run."""
+        self.out, self.most, self.contents, self.whole = out, tiles, contents, whole
+        self.receivers: dict[Operation, Callable[[Event], None]] = {}
+        if self.hands_out:
+            self._say_tiles()
 
     def step(self, op: Operation) -> Step:
         """The step of an operation."""
@@ -223,8 +264,7 @@ class Recorder:
         inner = self.inner(op)
         if meaning is None:
             return inner
-        machine, out = self.machine, self.out
-        token = self.token if meaning.kind == "mbar_token" else None
+        machine, tried = self.machine, meaning.kind == "mbar_token"
         results = [self.slots[value] for value in op.results]
         deciding = op.name == "llvm.load" and self.levels.get(op.results[0]) == NUMBER
         after = self._after(op, meaning, deciding)
@@ -235,19 +275,19 @@ class Recorder:
             for other in others:
                 other()
             if event is not None and deciding:
-                out.deciding.append(event)
+                self.out.deciding.append(event)
             inner()
             if event is not None and after is not None:
                 after(event)
-            if token is not None:
+            if tried:
                 for slot in results:
-                    machine.values[slot], machine.provenance[slot] = token, 0
+                    machine.values[slot], machine.provenance[slot] = self.out.token, 0
 
         return run
 
     def _writer(self, meaning: Meaning) -> Callable[[], Event | None]:
         """Writes one event down, unless no thread takes part."""
-        machine, events = self.machine, self.out.events
+        machine = self.machine
         slots = [self.slots[value] for value in meaning.operands]
         box = [self.slots[value] for value in meaning.box]
         guard = slots[meaning.guard] if meaning.guard >= 0 else None
@@ -262,6 +302,7 @@ class Recorder:
                 mask = taken if mask is None else mask & taken
             if mask is not None and not mask.any():
                 return None
+            events = self.out.events
             if len(events) >= MOST_EVENTS:
                 if self.whole:
                     raise TooManyEvents
@@ -287,14 +328,14 @@ class Recorder:
 
     def _after(self, op: Operation, meaning: Meaning, deciding: bool) -> Callable[[Event], None] | None:
         """What a run with given contents does behind an access."""
-        machine, contents = self.machine, self.contents
-        if contents is None:
+        machine = self.machine
+        if self.sites is None:
             return None
         if deciding:
             if meaning.space == "gmem":
                 return given(op, machine, self.slots[op.results[0]])
-            return contents.receiver(op, machine, self.slots[op.results[0]])
-        if op not in contents.sites:
+            return partial(self._receive, op)
+        if op not in self.sites:
             return None
         values = stored(op, meaning)
         slots, kinds = [self.slots[value] for value in values], [value.type for value in values]
@@ -307,9 +348,17 @@ class Recorder:
             event.words = words_of(meaning.size)
             if machine.reasons.worst(trust) not in _DATA:
                 event.words = words_of(meaning.size, [machine.values[slot] for slot in slots], kinds)
-            contents.keep(event, machine.launch.threads)
+            assert self.contents is not None
+            self.contents.keep(event, machine.launch.threads)
 
         return keep
+
+    def _receive(self, op: Operation, event: Event) -> None:
+        """What a load from shared memory brings, in its turn."""
+        assert self.contents is not None
+        if op not in self.receivers:
+            self.receivers[op] = self.contents.receiver(op, self.machine, self.slots[op.results[0]])
+        self.receivers[op](event)
 
     def _tile(self, op: Operation) -> Step:
         """The hardware hands out tiles until a loop has had its turns, and then none.
@@ -320,15 +369,17 @@ class Recorder:
         machine, (out,) = self.machine, [self.slots[value] for value in op.results]
         more = "is_canceled" in op.attributes.get("query_type", "")
         axis = "xyz".find(op.attributes.get("query_type", "").rstrip(">")[-1:])
-        index = machine.launch.index[max(axis, 0)]
-        machine.reasons.bit("uniform", f"the hardware hands out {self.most} tiles to a block")
+        self.hands_out = True
 
         def run() -> None:
             turn = machine.iterations[-1] if machine.iterations else 0
-            machine.values[out] = int(turn < self.most - 1) if more else index
+            machine.values[out] = int(turn < self.most - 1) if more else machine.launch.index[max(axis, 0)]
             machine.provenance[out] = 0
 
         return run
+
+    def _say_tiles(self) -> None:
+        self.reasons.bit("uniform", f"the hardware hands out {self.most} tiles to a block")
 
     def _behind(self, slots: list[int]) -> int:
         """What numbers and the branches around them rest on."""

@@ -76,7 +76,10 @@ class Shadow:
         if not cells.size:
             return
         yield from self._after_write(access, clock)
+        around = _around(cells)
         for component, (steps, records) in self.readers.items():
+            if around is not None and self._settled(component, int(steps[around].max()), access, clock):
+                continue
             seen = steps[cells]
             known = _at(clock[HAPPENED], component)
             bad = seen > known
@@ -94,9 +97,35 @@ class Shadow:
         self.writer[cells], self.written[cells] = access.component, access.step
         self.record[cells], self.by_proxy[cells] = access.records, access.asynchronous
 
+    def _settled(self, component: int, last: int, access: Access, clock: Clock) -> bool:
+        """Whether a writer knows, in all views that count, of what a reader did up to its step `last`."""
+        views = [HAPPENED]
+        if component in self.lanes and component != access.component:
+            views.append(LANES)
+        if access.asynchronous and component not in self.proxy_readers:
+            views.append(self.view)
+        return all(last <= _at(clock[view], component) for view in views)
+
+    def _nothing_new(self, access: Access, clock: Clock, writer: Any, written: Any) -> bool:
+        """Whether one agent wrote all of these cells, and it is known in all views that may count."""
+        who = int(writer[0])
+        if not (writer == who).all():
+            return False
+        views = [HAPPENED]
+        if access.asynchronous:
+            views += [self.view, *([] if self.strict is None else [self.strict])]
+        elif who in self.lanes:
+            views.append(LANES)
+        return int(written.max()) <= min(int(clock[view][who]) for view in views)
+
     def _after_write(self, access: Access, clock: Clock) -> Iterator[Clash]:
         cells = access.cells
+        around = _around(cells)
+        if around is not None and self._nothing_new(access, clock, self.writer[around], self.written[around]):
+            return
         written, writer = self.written[cells], self.writer[cells]
+        if around is None and self._nothing_new(access, clock, writer, written):
+            return
         bad = written > clock[HAPPENED][writer]
         if bad.any():
             yield from self._clashes("race", access, self.record[cells], bad, True)
@@ -126,6 +155,12 @@ class Shadow:
         _, first = np.unique(pairs, axis=1, return_index=True)
         for i in places[first].tolist():
             yield Clash(kind, int(earlier[i]), int(later[i]), int(access.cells[i]), write_first)
+
+
+def _around(cells: Cells) -> slice | None:
+    """The cells from the first to the last, where these are mostly the ones given; else None."""
+    low, high = int(cells.min()), int(cells.max()) + 1
+    return slice(low, high) if low >= 0 and high - low <= 2 * cells.size else None
 
 
 def _at(view: Any, component: int) -> int:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -153,6 +153,13 @@ def launch_of(kernel: Operation, launch: Launched | None) -> Launch:
 
 def run_kernel(kernel: Operation, machine: Machine, run: Flow, launch: Launched | None, types: Any) -> None:
     """Evaluate a kernel with its arguments."""
+    enter(kernel, machine, run, launch, types)
+    with np.errstate(all="ignore"):
+        run.run(run.steps(kernel.regions[0].blocks[0], fast=False))
+
+
+def enter(kernel: Operation, machine: Machine, run: Flow, launch: Launched | None, types: Any) -> None:
+    """Give a kernel its arguments."""
     entry = kernel.regions[0].blocks[0]
     extents, others = (machine.reasons.bit("arguments", why) for why in (EXTENTS, OTHERS))
     given = launch[1] if launch and len(launch[1]) == len(entry.arguments) else None
@@ -172,8 +179,6 @@ def run_kernel(kernel: Operation, machine: Machine, run: Flow, launch: Launched 
             machine.provenance[slot] = bit
     if len(kernel.regions[0].blocks) > 1:
         machine.notes.add("the kernel branches between blocks: only its first is evaluated")
-    with np.errstate(all="ignore"):
-        run.run(run.steps(entry, fast=False))
 
 
 def prepare(
@@ -197,8 +202,7 @@ def prepare(
                 for value in block.arguments:
                     slots[value] = len(slots)
     machine = Machine(launch, [0] * len(slots), [0] * len(slots))
-    unknown = machine.reasons.bit("blocked", "arithmetic on data")
-    machine.provenance[:] = [unknown] * len(slots)
+    machine.provenance[:] = [machine.unknown] * len(slots)
     if roots is None:
         roots = [
             (op, *numbers_and_data(op))
@@ -214,13 +218,13 @@ def prepare(
         full = Needed(kernel, [(op, op.operands, []) for op in writers])
         operations = RandomOperations(machine, slots)
         memory = RandomMemory(operations, full.levels, _recorded, addresses)
-    fast = fast_part(kernel, full)
     tags = recorded or _recorded
     memory = memory or Memory(operations, full.levels, tags)
 
     def translate(op: Operation) -> Step:
         return memory.step(op) or operations.step(op)
 
+    fast = partial(fast_part, kernel, full)
     return machine, Flow(machine, slots, full, fast, translate, tags, tag, {**BRANCHES, **LOOPS})
 
 
@@ -236,54 +240,71 @@ def launches_of(
     integer: int | None = None,
 ) -> dict[str, Launched]:
     """What the host's functions launch: kernel's name -> (launch, arguments); numbers as in `arguments`."""
-    found: dict[str, Launched] = {}
-    for host in module.walk():
-        if host.name != "func.func" or not host.regions or not host.regions[0].blocks:
-            continue
-        calls = [op for op in host.walk() if op.name == LAUNCH]
-        if not calls:
-            continue
+    return Hosts(module, types).launches(extent, integer)
+
+
+class Hosts:
+    """The host's functions of a module, as steps, which are run with any numbers for their arguments."""
+
+    def __init__(self, module: Module | Operation, types: dict[str, list[str]]) -> None:
+        self._hosts = [
+            _Host(host, calls, types.get(name_of(host), []))
+            for host in module.walk()
+            if host.name == "func.func" and host.regions and host.regions[0].blocks
+            if (calls := [op for op in host.walk() if op.name == LAUNCH])
+        ]
+
+    def launches(self, extent: Extent = None, integer: int | None = None) -> dict[str, Launched]:
+        """`launches_of` these numbers."""
+        found: dict[str, Launched] = {}
+        for host in self._hosts:
+            host.run(extent, integer, found)
+        return found
+
+
+class _Host:
+    """A function of the host with `calls` that launch kernels; `given` are the types of its arguments."""
+
+    def __init__(self, host: Operation, calls: list[Operation], given: list[str]) -> None:
         roots: Any = [(op, [*op.operands, *_configuration(op)], []) for op in calls]
-        machine, run = prepare(host, Launch((1, 1, 1), (1, 1, 1)), roots)
-        given = types.get(name_of(host), [])
-        for i, argument in enumerate(host.regions[0].blocks[0].arguments):
+        self._launch = Launch((1, 1, 1), (1, 1, 1))
+        self._machine, self._flow = prepare(host, self._launch, roots)
+        self._given, self._arguments = given, host.regions[0].blocks[0].arguments
+        self._translate, self._flow.translate = self._flow.translate, self._step
+        self._steps = self._flow.steps(host.regions[0].blocks[0], fast=False)
+        self._known = dict(self._machine.reasons.known)
+
+    def run(self, extent: Extent, integer: int | None, found: dict[str, Launched]) -> None:
+        """Put what it launches into `found`."""
+        machine, flow, given = self._machine, self._flow, self._given
+        machine.restart(self._launch, self._known)
+        flow.restart()
+        for i, argument in enumerate(self._arguments):
             cute = given[i] if i < len(given) else ""
-            slot = run.slots[argument]
+            slot = flow.slots[argument]
             machine.values[slot] = instantiate(parse_type(argument.type), cute, i, extent, integer)
             machine.provenance[slot] = 0
             told = extent.of(i) if isinstance(extent, Numbers) else None
             if told is None and static_tensor(cute) is None and parse_type(argument.type).kind != "pointer":
                 why = OTHERS if dynamic_layout(cute) is None else EXTENTS
                 machine.provenance[slot] = machine.reasons.bit("arguments", why)
-        slots = run.slots_of(host.regions[0].blocks[0].arguments)
+        slots = flow.slots_of(self._arguments)
         values = [machine.values[slot] for slot in slots]
-        held = sizes(values, given, ["extents"] * len(slots)), by_object(values, given)
         static = [(v, t) for v, t in zip(values, given, strict=False) if static_tensor(t) is not None]
         fixed = frozenset(by_object(*zip(*static, strict=True))) if static else frozenset[int]()
-        there = memories(extent.contents) if isinstance(extent, Numbers) else {}
-        translate = run.translate
-
-        def step(
-            op: Operation,
-            translate: Any = translate,
-            machine: Machine = machine,
-            run: Flow = run,
-            held: Any = held,
-            fixed: frozenset[int] = fixed,
-            there: Any = there,
-        ) -> Step:
-            if op.name != LAUNCH:
-                return translate(op)  # type: ignore[no-any-return]
-            return lambda: (
-                _keep(found, op, _launched(op, machine, run, (*held, fixed), there))
-                if machine.reached
-                else None
-            )
-
-        run.translate = step
+        self._held = sizes(values, given, ["extents"] * len(slots)), by_object(values, given), fixed
+        self._there = memories(extent.contents) if isinstance(extent, Numbers) else {}
+        self._found = found
         with np.errstate(all="ignore"):
-            run.run(run.steps(host.regions[0].blocks[0], fast=False))
-    return found
+            flow.run(self._steps)
+
+    def _step(self, op: Operation) -> Step:
+        return partial(self._launches, op) if op.name == LAUNCH else self._translate(op)
+
+    def _launches(self, op: Operation) -> None:
+        if self._machine.reached:
+            launched = _launched(op, self._machine, self._flow, self._held, self._there)
+            _keep(self._found, op, launched)
 
 
 def _keep(found: dict[str, Launched], op: Operation, launched: Launched) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from functools import cache, cached_property, partial
 from typing import Any, TypeAlias
 
 from layoutcheck.dsl.lowered.machine import Machine, Step
@@ -18,7 +19,7 @@ class Flow:
     """Turns blocks into lists of steps; `translate` makes the step of an operation without regions.
 
     `control` makes those of branches and loops, by the operation's name. `full` is what a run needs, `fast`
-    what carries state through loops. `tags` gives the tag under which an
+    gives what carries state through loops, which many runs never ask for. `tags` gives the tag under which an
     operation is recorded, `made_by` that of what it was lowered from. `consecutive` runs all iterations of
     all loops in full, in order, but those of `ends_only`; a loop that ends by a loaded value is run once, and
     a loop of `most_turns` no more often than it says. With `each_once` besides, a loop whose turns
@@ -31,29 +32,42 @@ class Flow:
         machine: Machine,
         slots: dict[SsaValue, int],
         full: Needed,
-        fast: Needed,
+        fast: Callable[[], Needed],
         translate: Callable[[Operation], Step],
         tags: Callable[[Operation], str],
         made_by: Callable[[Operation], str],
         control: Mapping[str, Maker],
     ) -> None:
         self.machine, self.slots = machine, slots
-        self.full, self.fast = full, fast
+        self.full, self._fast = full, fast
         self.translate, self.tag, self.made_by, self.control = translate, tags, made_by, control
         self._translated: dict[Operation, Step] = {}
         self._tags: dict[Any, frozenset[str]] = {}  # in a region
         self.consecutive = self.each_once = False
         self.ends_only: Collection[Operation] = ()
-        self.shortened: set[Operation] = set()
         self.tick: Callable[[], None] = _nothing
         self.most_turns: dict[Operation, int] = {}
+        self.restart()
+
+    def restart(self) -> None:
+        """As if nothing had run."""
+        self.shortened: set[Operation] = set()
         self.cut: set[Operation] = set()  # loops that had these turns and would go on
         self.depth = self.start = 0  # loops around, and the steps taken when the outermost began
+
+    @cached_property
+    def fast(self) -> Needed:
+        """What carries state through loops."""
+        return self._fast()
 
     def steps(self, block: Block, fast: bool) -> list[Step]:
         """What to run of a block."""
         needed = self.fast if fast else self.full
         return [self.step(op, fast) for op in block.operations if op in needed.operations]
+
+    def quick(self, block: Block) -> Callable[[], list[Step]]:
+        """`steps` of what carries state, made when they are first asked for."""
+        return cache(partial(self.steps, block, True))
 
     def step(self, op: Operation, fast: bool) -> Step:
         """One operation as a function without arguments."""

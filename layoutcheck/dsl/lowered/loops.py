@@ -35,7 +35,7 @@ def _for(flow: Flow, op: Operation, fast: bool) -> Step:
     enter = flow.moves(op.operands[3:], block.arguments[1:], fast)
     again = flow.moves(ends, block.arguments[1:], fast)
     leave = flow.moves(block.arguments[1:], op.results, fast)
-    whole, quick = flow.steps(block, fast), flow.steps(block, True)
+    whole, quick = flow.steps(block, fast), flow.quick(block)
     tags = frozenset() if fast else flow.tags_in(op.regions[0])
     own = flow.made_by(op) != ""  # the copy's own loop over its instructions
     most = UNROLLED if own or "full = true" in op.attributes.get("loop_annotation", "") else WHOLE
@@ -65,7 +65,7 @@ def _for(flow: Flow, op: Operation, fast: bool) -> Step:
             every = count <= most or (flow.consecutive and op not in flow.ends_only)
             ends = {0, 1, count - 1} if isinstance(trips, int) else {0, 1, *(trips - 1).tolist()}
             turns: Any = range(count)
-            if not every and not quick and not again:  # nothing happens between
+            if not every and not again and not quick():  # nothing happens between
                 turns = sorted(k for k in ends if 0 <= k < count)
             if not fast and not every and count > len(ends):
                 flow.shortened.add(op)
@@ -79,7 +79,7 @@ def _for(flow: Flow, op: Operation, fast: bool) -> Step:
                     state = _state([values[slot] for _, slot in again])
                     every = state not in states
                     states.add(state)
-                steps = whole if not fast and (every or k in ends) else quick
+                steps = whole if not fast and (every or k in ends) else quick()
                 if isinstance(trips, int):
                     once(k, steps, start, stride, bits)
                     flow.move(again)
@@ -110,7 +110,7 @@ def _while(flow: Flow, op: Operation, fast: bool) -> Step:
     again = flow.moves(terminator(after).operands, before.arguments, fast)
     leave = flow.moves(last.operands[1:], op.results, fast)
     whole = (flow.steps(before, fast), flow.steps(after, fast))
-    quick = (flow.steps(before, True), flow.steps(after, True))
+    quick = (flow.quick(before), flow.quick(after))
     tags = frozenset() if fast else flow.tags_in(op.regions[0]) | flow.tags_in(op.regions[1])
 
     def run() -> None:
@@ -121,7 +121,7 @@ def _while(flow: Flow, op: Operation, fast: bool) -> Step:
         try:
             for k in range(MOST_ITERATIONS + 1):
                 every = flow.consecutive and op not in flow.ends_only
-                head, body = whole if not fast and (every or k < WHOLE) else quick
+                head, body = whole if not fast and (every or k < WHOLE) else (quick[0](), quick[1]())
                 if not fast and not every and k == WHOLE:
                     flow.shortened.add(op)
                 machine.iterations = (*where, k)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -94,6 +94,7 @@ class Machine:
     fixed_bytes: int = 0  # of these and of the arrays of a fixed size, once one of their symbols is met
     dynamic: int | None = None  # where dynamic shared memory begins, once its symbol is met
     placed: Mapping[Operation, Allocation] = field(default_factory=dict)  # shared allocations put elsewhere
+    begun: dict[Operation, int] = field(default_factory=dict)  # where allocations that were met begin
     overflow: int = 0  # the bit of numbers that rest on 32-bit arithmetic that overflowed; 0: not looked for
     tried: set[int] = field(default_factory=set)
     steps: int = 0
@@ -102,12 +103,31 @@ class Machine:
     dropped: set[str] = field(default_factory=set)  # tags that had more accesses than are kept
     tid: tuple[IntArray, IntArray, IntArray] = field(init=False)
     lane: IntArray = field(init=False)
+    special: dict[str, Value] = field(init=False)  # `nvvm.read.ptx.sreg.*`: what its result is
 
     def __post_init__(self) -> None:
         x, y, z = self.launch.block
         thread = np.arange(self.launch.threads, dtype=np.int64) % (x * y * z)
         self.tid = (thread % x, thread // x % y, thread // (x * y))
         self.lane = thread & 31
+        self.special = special_registers(self.launch, self.tid, self.lane)
+
+    def restart(self, launch: Launch, known: Mapping[tuple[str, str], int]) -> None:
+        """As it was made, for another run of the same steps, which hold its lists and its reasons.
+
+        `launch` has as many threads; `known` are the reasons that the steps were made with.
+        """
+        self.reasons.restart(known)
+        new = Machine(launch, [0] * len(self.values), [self.unknown] * len(self.values))
+        self.values[:], self.provenance[:] = new.values, new.provenance
+        for one in fields(Machine):
+            if one.name not in ("values", "provenance", "reasons"):
+                setattr(self, one.name, getattr(new, one.name))
+
+    @property
+    def unknown(self) -> int:
+        """What a value rests on that no step has made."""
+        return self.reasons.bit("blocked", "arithmetic on data")
 
     def record(self, access: Recorded) -> None:
         """Keep an access under its tag; those of branches not taken only until the tag is met for real."""
@@ -159,3 +179,31 @@ class Machine:
                     "uniform", f"one of the {sentence}, given to a whole warp"
                 )
         return provenance
+
+
+def special_registers(
+    launch: Launch, tid: tuple[IntArray, IntArray, IntArray], lane: IntArray
+) -> dict[str, Value]:
+    """What the operations that read special registers return."""
+    cluster = launch.cluster[0] * launch.cluster[1] * launch.cluster[2]
+    each = launch.threads // max(1, len(launch.blocks))
+    found: dict[str, Value] = {
+        "laneid": lane if launch.threads > 1 else 0,
+        "warpsize": 32,
+        "warpid": np.arange(launch.threads, dtype=np.int64) % each // 32,
+        "nwarpid": -(-each // 32),
+        "cluster.ctarank": launch.ranks,
+        "cluster.nctarank": cluster,
+        "is.explicit.cluster": int(cluster > 1),
+    }
+    for i, axis in enumerate("xyz"):
+        found[f"tid.{axis}"] = tid[i] if launch.block[i] > 1 else 0
+        found[f"ntid.{axis}"] = launch.block[i]
+        found[f"nctaid.{axis}"] = launch.grid[i]
+        index = launch.indices[i]
+        found[f"ctaid.{axis}"] = index
+        found[f"clusterid.{axis}"] = index // launch.cluster[i]
+        found[f"cluster.ctaid.{axis}"] = index % launch.cluster[i]
+        found[f"nclusterid.{axis}"] = -(-launch.grid[i] // launch.cluster[i])
+        found[f"cluster.nctaid.{axis}"] = launch.cluster[i]
+    return {f"nvvm.read.ptx.sreg.{name}": value for name, value in found.items()}

@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import re
 
-import numpy as np
-
 from layoutcheck.digits import is_number
 from layoutcheck.dsl.lowered.integers import BINARY
-from layoutcheck.dsl.lowered.machine import Machine, Step
+from layoutcheck.dsl.lowered.machine import Step
 from layoutcheck.dsl.lowered.steps import Steps, aggregates, arithmetic, floats, lanes, maps, pointers
 from layoutcheck.dsl.lowered.types import Type, parse_type
 from layoutcheck.dsl.lowered.values import Value, wrap
 from layoutcheck.sources.mlir import Operation, integer, integers
-from layoutcheck.sources.mlir import Value as SsaValue
 
 _FLOAT = re.compile(
     r"arith\.\w*f\Z|arith\.(?:extf|truncf|fptosi|fptoui|sitofp|uitofp)|math\.|llvm\.f|nvvm\.f"
@@ -38,10 +35,6 @@ _MAKERS = {**arithmetic.MAKERS, **aggregates.MAKERS, **lanes.MAKERS, **maps.MAKE
 class Operations(Steps):
     """`step(op)` makes the step of an operation that touches no memory."""
 
-    def __init__(self, machine: Machine, slots: dict[SsaValue, int]) -> None:
-        super().__init__(machine, slots)
-        self.special = _special_registers(machine)
-
     def step(self, op: Operation) -> Step:
         """The step of an operation."""
         name = op.name
@@ -53,8 +46,8 @@ class Operations(Steps):
             return self.constant(op, _constant(op.attributes.get("value", "")))
         if name in ("llvm.mlir.zero", "llvm.mlir.undef", "llvm.mlir.poison", "ub.poison"):
             return self.constant(op, _zero(parse_type(op.results[0].type)))
-        if name in self.special:
-            return self.constant(op, self.special[name])
+        if name in self.machine.special:
+            return self._special(op)
         if name in _MAKERS:
             return _MAKERS[name](self, op)
         if name in WAITS:
@@ -69,6 +62,15 @@ class Operations(Steps):
         if _FLOAT.match(name) or _PURE.match(op.attributes.get("intrin", "")):
             return self.assume(op, "blocked", "floating-point arithmetic", pure=True)
         return self.assume(op, "blocked", f"{name} is not evaluated")
+
+    def _special(self, op: Operation) -> Step:
+        machine, name, targets = self.machine, op.name, [self.slots[v] for v in op.results]
+
+        def run() -> None:
+            for slot in targets:
+                machine.values[slot], machine.provenance[slot] = machine.special[name], 0
+
+        return run
 
 
 def _constant(text: str) -> Value:
@@ -86,29 +88,3 @@ def _zero(kind: Type) -> Value:
     if kind.kind == "struct":
         return tuple(_zero(part) for part in kind.parts)
     return 0
-
-
-def _special_registers(machine: Machine) -> dict[str, Value]:
-    launch = machine.launch
-    cluster = launch.cluster[0] * launch.cluster[1] * launch.cluster[2]
-    each = launch.threads // max(1, len(launch.blocks))
-    found: dict[str, Value] = {
-        "laneid": machine.lane if launch.threads > 1 else 0,
-        "warpsize": 32,
-        "warpid": np.arange(launch.threads, dtype=np.int64) % each // 32,
-        "nwarpid": -(-each // 32),
-        "cluster.ctarank": launch.ranks,
-        "cluster.nctarank": cluster,
-        "is.explicit.cluster": int(cluster > 1),
-    }
-    for i, axis in enumerate("xyz"):
-        found[f"tid.{axis}"] = machine.tid[i] if launch.block[i] > 1 else 0
-        found[f"ntid.{axis}"] = launch.block[i]
-        found[f"nctaid.{axis}"] = launch.grid[i]
-        index = launch.indices[i]
-        found[f"ctaid.{axis}"] = index
-        found[f"clusterid.{axis}"] = index // launch.cluster[i]
-        found[f"cluster.ctaid.{axis}"] = index % launch.cluster[i]
-        found[f"nclusterid.{axis}"] = -(-launch.grid[i] // launch.cluster[i])
-        found[f"cluster.nctaid.{axis}"] = launch.cluster[i]
-    return {f"nvvm.read.ptx.sreg.{name}": value for name, value in found.items()}

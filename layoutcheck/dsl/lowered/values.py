@@ -9,7 +9,7 @@ Beside every value stands its *provenance*: a bit for each thing that had to be 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -28,10 +28,21 @@ class Reasons:
 
     known: dict[tuple[str, str], int] = field(default_factory=dict)
     taken: frozenset[str] = frozenset()  # sentences that loops and branches are followed by
+    _worst: dict[int, str] = field(default_factory=dict, compare=False)  # found before
 
     def bit(self, kind: str, sentence: str) -> int:
         """The bit of an assumption of class `kind`."""
         return self.known.setdefault((kind, sentence), 1 << len(self.known))
+
+    def copy(self) -> Reasons:
+        """The same, to which nothing is added when a run goes on."""
+        return Reasons(dict(self.known), self.taken)
+
+    def restart(self, known: Mapping[tuple[str, str], int]) -> None:
+        """Only these."""
+        self.known.clear()
+        self.known.update(known)
+        self._worst.clear()
 
     def read(self, provenance: int) -> list[tuple[str, str]]:
         """The assumptions in `provenance`."""
@@ -53,7 +64,11 @@ class Reasons:
 
     def worst(self, provenance: int) -> str:
         """The class of the worst of them; "static" where there are none."""
-        return max((kind for kind, _ in self.read(provenance)), key=CLASSES.index, default="static")
+        found = self._worst.get(provenance)
+        if found is None:
+            kinds = (kind for kind, _ in self.read(provenance))
+            self._worst[provenance] = found = max(kinds, key=CLASSES.index, default="static")
+        return found
 
 
 def number(value: Value) -> Number:

@@ -57,11 +57,10 @@ def _elect(steps: Steps, op: Operation) -> Step:
         active = machine.mask
         leader = machine.lane == 0
         if active is not None:
-            leader = np.zeros(active.size, bool)
-            for warp in range(0, active.size, 32):
-                lanes = np.flatnonzero(active[warp : warp + 32])
-                if lanes.size:
-                    leader[warp + lanes[0]] = True
+            warps = np.zeros((-(-active.size // 32), 32), bool)
+            warps.ravel()[: active.size] = active
+            first = warps.argmax(axis=1)[:, None] == np.arange(32)
+            leader = (first & warps).ravel()[: active.size]
         for slot in outs:
             machine.values[slot], machine.provenance[slot] = leader.astype(np.int64), 0
 

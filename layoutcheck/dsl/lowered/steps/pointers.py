@@ -89,10 +89,9 @@ def _allocate(steps: Steps, op: Operation) -> Step:
     each = parse_type(op.attributes.get("elem_type", "i8")).size_bytes
     align = integer(op.attributes.get("alignment", "1")) or 1
     shared = parse_type(op.results[0].type).space == SHARED
-    begins: list[int] = []
 
     def run() -> None:
-        if not begins:
+        if op not in machine.begun:
             size = each * int(np.max(number(machine.values[count])))
             if shared:
                 start = place(op, align, machine.shared_bytes)
@@ -102,8 +101,8 @@ def _allocate(steps: Steps, op: Operation) -> Step:
                 start += machine.launch.rank * spaces.SHARED_BYTES
             else:
                 start = machine.registers.allocate(size)
-            begins.append(start)
-        machine.values[out], machine.provenance[out] = begins[0], 0
+            machine.begun[op] = start
+        machine.values[out], machine.provenance[out] = machine.begun[op], 0
 
     return run
 
