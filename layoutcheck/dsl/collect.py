@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from operator import itemgetter
 from typing import Any
 
+from layoutcheck.dsl.called import MOST
 from layoutcheck.dsl.judges import Here, Judges
 from layoutcheck.dsl.lowered.calls import Call
 from layoutcheck.dsl.lowered.refusals import Refusal
@@ -35,7 +38,7 @@ from layoutcheck.versions import newer
 
 # Called with the text of each module that is new, its architecture, and the copies in it.
 Observe = Callable[[str, str, Sequence[TracedCopy]], None]
-_Place = tuple[int, int]  # of a module: the number of its first copy, and its own where it has none
+_Place = tuple[int, int, int]  # of a module: its test's, the number of its first copy, and its own
 
 _ARROW = re.compile(r"^\s*--> (\S+\.py):([0-9]+)", re.MULTILINE)
 _EXCERPT = re.compile(r"^ *(?:--> .*|[0-9]* *\|.*)\n?", re.MULTILINE)
@@ -64,15 +67,18 @@ class Collector:
         self.compiled = compiled  # by the script itself; a run that launches nothing ends every build before
         self.observe = observe
         self.lowering = lowering
-        self.main = main  # the script's own process; what others raise is theirs to tell it
+        self.main = main  # the script's own process
+        self.mains = {main}  # with its helpers; what other processes raise is theirs to tell it
         self.kernels: dict[str, Kernel] = {}  # by the text's digest: building a kernel again adds nothing
         self.copies: list[TracedCopy] = []
         self.last = ""
         self.raised = False
-        self._failures: list[TraceFailure] = []
-        self._loaded: dict[str, None] = {}
+        self._failures: list[tuple[int, TraceFailure]] = []
+        self._loaded: dict[str, int] = {}
         self._imported: set[str] = set()
-        self.session: bool | None = None  # the script's own pytest: not begun, begun, done
+        self.sessions: dict[int, bool] = {}  # of pytest, by process: whether it is done
+        self.sharing: dict[int, int] = {}  # how many tests there are, by process that takes some of them
+        self._held: list[dict[str, Any]] = []  # of tests that are shared, to be taken in their order
         self.left = False  # whether `os._exit` ended the script while it built a kernel
         self._skipped: dict[str, str] = {}  # tests, and why they were
         self._aside: list[TraceFailure] = []  # what threads and other processes raised
@@ -82,10 +88,13 @@ class Collector:
         self._spans: dict[tuple[int, int], range] = {}  # (process, module) -> its copies
         self._refused = 0
         self._modules: list[tuple[TracedModule, range, str]] = []  # to ask more of; their copies and digests
+        self._numbers: dict[str, int] = {}  # of a module in these, by its digest
         self._digests: dict[tuple[int, int], str] = {}  # as `_spans`
-        self._calls: dict[str, dict[Call | None, None]] = {}  # by a module's digest
+        self._from: dict[str, int] = {}  # by a module's digest: the place of the first test that built it
+        self._calls: dict[str, dict[Call | None, int]] = {}  # the same: calls, by the first that made each
         self._looked: SharedOut | None = None
         self._fresh: dict[int, float] = {}  # when modules that judges do not have yet were built
+        self._of: dict[str, range] = {}  # by a module's digest: its copies
         self._orders: dict[_Place, OrderReport] = {}
         self._elements: list[ElementReport] = []
         self._operands: list[OperandReport] = []
@@ -150,7 +159,9 @@ class Collector:
     def _given(self, number: int) -> tuple[TracedModule, Sequence[TracedCopy]]:
         """A module with its calls, and its copies, as they are now."""
         module, span, digest = self._modules[number]
-        return module._replace(calls=tuple(self._calls.get(digest, ()))), self.copies[span.start : span.stop]
+        calls = self._calls.get(digest, {})
+        first = sorted(calls, key=lambda call: calls[call])[:MOST]
+        return module._replace(calls=tuple(first)), self.copies[span.start : span.stop]
 
     def _take_looked(
         self,
@@ -161,7 +172,8 @@ class Collector:
     ) -> None:
         """What was found of each module, in order; `late` as in `stop`."""
         problems: dict[str, None] = {}
-        for number, ((module, copies), span) in enumerate(zip(modules, spans, strict=True)):
+        for number in sorted(range(len(modules)), key=lambda one: self._from[self._modules[one][2]]):
+            (module, copies), span = modules[number], spans[number]
             answer = looked.addresses.get(number)
             if answer is None or answer.broken:
                 self._left(span, answer.broken if answer else late or "the run was ended")
@@ -182,19 +194,17 @@ class Collector:
             if ordered is not None and ordered.broken:
                 self._unjudged(f"the order of accesses in {module.kernel}", span, ordered.broken)
             elif ordered is not None and ordered.order is not None:
-                self._orders[span.start, number] = ordered.order
+                self._orders[self._from[self._modules[number][2]], span.start, number] = ordered.order
         lacking = len(modules) - len(looked.addresses)
         if late and lacking:
             left = f"{lacking} of {len(modules)} kernels were left to their types: {late}"
-            self._failures.append(TraceFailure("timeout", left))
+            self._fail(TraceFailure("timeout", left))
         unordered = sum(
             not one.broken and number not in looked.orders for number, one in looked.addresses.items()
         )
         if late and unordered and self.lowering is not None and self.lowering.order is not None:
             many = f"{unordered} of {len(self.kernels)} kernels"
-            self._failures.append(
-                TraceFailure("timeout", f"the order of accesses in {many} was left: {late}")
-            )
+            self._fail(TraceFailure("timeout", f"the order of accesses in {many} was left: {late}"))
         for problem in problems:
             self._note(f"copies of unknown layouts are judged by their types: {problem}")
 
@@ -209,7 +219,7 @@ class Collector:
 
     def _unjudged(self, what: str, span: range, why: str) -> None:
         where = self.copies[span.start].where if span else None
-        self._failures.append(TraceFailure("unjudged", f"{what}: {why}", where))
+        self._fail(TraceFailure("unjudged", f"{what}: {why}", where))
 
     def _refused_whole(self, kernel: str, refusal: Refusal, span: range) -> None:
         """Note a kernel that the compiler refuses, at the copy that it fails on or at the kernel's first."""
@@ -218,12 +228,20 @@ class Collector:
         ]
         at = refusal.copy if refusal.copy is not None and refusal.copy < len(span) else 0
         where = self.copies[span.start + at].where if span else None
-        self._failures.append(TraceFailure("uncompiled", f"{kernel}: {refusal.message}", where))
+        self._fail(TraceFailure("uncompiled", f"{kernel}: {refusal.message}", where))
+
+    def _fail(self, failure: TraceFailure, place: int = sys.maxsize) -> None:
+        """Keep a failure, in the order of places: of a test, or behind them all."""
+        self._failures.append((place, failure))
 
     def trace(self, ending: TraceFailure | None = None) -> Trace:
         """Everything seen, and how it ended."""
-        failures = [*self._failures, *self._failed_tests(), *([ending] if ending else [])]
-        if self.session is None and not self.raised:  # a test looks itself at what becomes of what it starts
+        self._take_held()
+        failures = [one for _, one in sorted(self._failures, key=itemgetter(0))]
+        failures += [*self._failed_tests(), *([ending] if ending else [])]
+        if (
+            self.main not in self.sessions and not self.raised
+        ):  # a test looks itself at what becomes of what it starts
             failures += self._aside
         wanting = [reason for reason in self._skipped.values() if reason.startswith(_NOT_IMPORTED)]
         if wanting and not self.kernels:
@@ -231,20 +249,25 @@ class Collector:
             failures.append(TraceFailure("test", f"{many} skipped, and no kernel was built: {wanting[0]}"))
         notes = list(self._notes)
         if self._loaded:
-            count, first = len(self._loaded), next(iter(self._loaded))
+            count, first = len(self._loaded), min(self._loaded, key=lambda path: self._loaded[path])
             files = f"{count} compiled file{'s' * (count != 1)}, such as {first}, not traced: "
             cache = "loaded from a cache? Empty it, or turn it off (QUACK_CACHE_ENABLED=0)"
             notes.append(files + cache)
+        kernels = sorted(self.kernels, key=lambda digest: self._from[digest])
+        copies = [one for digest in kernels for one in self.copies[_slice(self._of[digest])]]
         return Trace(
-            tuple(self.copies), tuple(self.kernels.values()), tuple(failures), tuple(notes), self._versions,
+            tuple(copies), tuple(self.kernels[digest] for digest in kernels), tuple(failures),
+            tuple(notes), self._versions,
             tuple(order for _, order in sorted(self._orders.items(), key=itemgetter(0))),
             tuple(sorted(self._imported)), tuple(self._elements),
             tuple(self._operands), tuple(sorted(self._skipped.items())),
         )  # fmt: skip
 
-    def _take(self, event: dict[str, Any]) -> None:
-        kind = event["kind"]
-        if kind == "built":
+    def _take(self, event: dict[str, Any], again: bool = False) -> None:
+        kind, place = event["kind"], event.get("at", -1)
+        if self.sharing and kind in ("test", "note") and not again:
+            self._held.append(event)
+        elif kind == "built":
             self._built(event)
         elif kind == "called":
             self._call(event)
@@ -253,17 +276,19 @@ class Collector:
         elif kind == "test":
             self._test(event)
         elif kind == "session":
-            self.session = event["over"] if event["pid"] == self.main else self.session
+            self.sessions[event["pid"]] = event["over"]
+        elif kind == "tests":
+            self.sharing[event["pid"]] = event["count"]
         elif kind == "skip":
             self._skipped.setdefault(event["test"], " ".join(event["reason"].split())[:_MOST])
         elif kind == "left":
-            self.left |= event["building"] and event["pid"] == self.main
+            self.left |= event["building"] and event["pid"] in self.mains
         elif kind == "imported":
             self._imported.update(event["files"])
         elif kind == "loaded":
-            self._loaded[event["path"]] = None
+            self._loaded.setdefault(event["path"], place)
         elif kind == "unsupported":
-            self._failures.append(TraceFailure("unsupported", event["message"]))
+            self._fail(TraceFailure("unsupported", event["message"]), place)
         elif kind == "note":
             self._note(event["message"])
         elif kind == "process":
@@ -272,38 +297,54 @@ class Collector:
             if found := newer(event["dsl"]):
                 self._note(found)
 
+    def _take_held(self) -> None:
+        """What tests said, in their order: of several processes any may have been read first."""
+        held, self._held = self._held, []
+        for event in sorted(held, key=lambda one: one.get("at", -1)):
+            self._take(event, again=True)
+
     def _built(self, event: dict[str, Any]) -> None:
-        module = (event.get("pid", 0), event["number"])
+        module, place = (event.get("pid", 0), event["number"]), event.get("at", -1)
         if not event["text"]:
             self._refuse(module, event)
             return
         self.last = event["kernel"]
-        whole = "\n".join((event["arch"], event["text"], *event["locations"]))
-        digest = hashlib.sha256(whole.encode()).hexdigest()
+        digest = _digest(event, alike=bool(self.sharing))
         known = self.kernels.get(digest)
         if known is not None:
             self.kernels[digest] = replace(known, built=known.built + 1)
             self._spans[module] = range(0)
             self._digests[module] = digest
+            if place < self._from[digest]:
+                self._built_before(digest, event)
             return
         try:
             found = read_module(event["text"], event["kernel"], event["arch"], event["locations"])
         except InputError as error:
-            self._failures.append(
-                TraceFailure("unreadable", f"{event['kernel']}: its IR cannot be read: {error.message}")
-            )
+            said = f"{event['kernel']}: its IR cannot be read: {error.message}"
+            self._fail(TraceFailure("unreadable", said), place)
             found = []
         self._spans[module] = range(len(self.copies), len(self.copies) + len(found))
-        kept = TracedModule(
-            event["text"], event["kernel"], event["arch"], event.get("sites", {}), event.get("places", ())
-        )
-        self._digests[module] = digest
-        self._fresh[len(self._modules)] = time.monotonic()
-        self._modules.append((kept, self._spans[module], digest))
+        self._digests[module], self._from[digest] = digest, place
+        self._of[digest] = self._spans[module]
+        self._numbers[digest] = number = len(self._modules)
+        self._fresh[number] = time.monotonic()
+        self._modules.append((_module(event), self._spans[module], digest))
         self.copies += found
         self.kernels[digest] = Kernel(event["kernel"], event["arch"], len(found))
         if self.observe is not None:
             self.observe(event["text"], event["arch"], found)
+
+    def _built_before(self, digest: str, event: dict[str, Any]) -> None:
+        """A module that is known is of an earlier test, whose lines its places then are."""
+        self._from[digest], number, span = event["at"], self._numbers[digest], self._of[digest]
+        self._modules[number] = (_module(event), span, digest)
+        with contextlib.suppress(InputError):
+            found = read_module(event["text"], event["kernel"], event["arch"], event["locations"])
+            was = self.copies[_slice(span)]
+            self.copies[_slice(span)] = [
+                replace(one, refused=old.refused) for one, old in zip(found, was, strict=True)
+            ]
 
     def _call(self, event: dict[str, Any]) -> None:
         digest = self._digests.get((event.get("pid", 0), event["number"]))
@@ -314,7 +355,8 @@ class Collector:
                 for one in given
             )
         if digest is not None:
-            self._calls.setdefault(digest, {})[given] = None
+            calls, place = self._calls.setdefault(digest, {}), event.get("at", -1)
+            calls[given] = min(calls.get(given, place), place)
 
     def _refuse(self, module: tuple[int, int], event: dict[str, Any]) -> None:
         """The verifier's refusals of a module that was taken before."""
@@ -332,9 +374,8 @@ class Collector:
                 continue
             if not event["refused"] or name != "builtin.module":
                 frames = where_of(location)
-                self._failures.append(
-                    TraceFailure("refused", f"{name}: {message[:_MOST]}", frames[0] if frames else None)
-                )
+                where = frames[0] if frames else None
+                self._fail(TraceFailure("refused", f"{name}: {message[:_MOST]}", where), event.get("at", -1))
 
     def _test(self, event: dict[str, Any]) -> None:
         """A test of the suite that failed; of those that fail alike the first is kept, with their number."""
@@ -370,6 +411,7 @@ class Collector:
     @property
     def tests_failed(self) -> bool:
         """Whether tests failed, which says why pytest ended with a status."""
+        self._take_held()
         return bool(self._tests)
 
     @property
@@ -378,7 +420,7 @@ class Collector:
         return "" in self._skipped
 
     def _raise(self, event: dict[str, Any]) -> None:
-        aside = event.get("aside", False) or self.main not in (None, event["pid"])
+        aside = event.get("aside", False) or not self.mains & {None, event["pid"]}
         if aside and (event["launches_skipped"] or event["where"] is None or event["refused"]):
             return
         self.raised |= not aside
@@ -395,7 +437,7 @@ class Collector:
                 TraceFailure("raised", f"in a thread or process that it started: {message}", where)
             )
         elif event.get("compiling") and not event["refused"]:
-            self._failures.append(TraceFailure("uncompiled", message, where))
+            self._fail(TraceFailure("uncompiled", message, where), event.get("at", -1))
         elif event["refused"] and self._refused:
             self._note("the script ended where the compiler refused a kernel; --no-launch traces the rest")
         elif event["launches_skipped"] and event["type"] not in _NOT_OF_RESULTS:
@@ -405,11 +447,38 @@ class Collector:
                 f"nothing: {message.strip().splitlines()[0][:_MOST]}"
             )
         else:
-            self._failures.append(TraceFailure("raised", message, where))
+            self._fail(TraceFailure("raised", message, where), event.get("at", -1))
 
     def _note(self, text: str) -> None:
         if text not in self._notes:
             self._notes.append(text)
+
+
+def _digest(event: dict[str, Any], alike: bool) -> str:
+    """What a built module is known by; if `alike` is enough, whoever in the program had it built."""
+    locations = event["locations"]
+    if alike and event.get("caller") is not None:
+        locations = [_inside(one, tuple(event["caller"])) for one in locations]
+    whole = "\n".join((event["arch"], event["text"], *locations))
+    return hashlib.sha256(whole.encode()).hexdigest()
+
+
+@lru_cache(maxsize=4096)
+def _inside(location: str, caller: tuple[str, int]) -> str:
+    """A location without the frames from the caller on."""
+    frames = [f"{one} {one.function}" for one in where_of(location)]
+    lines = [(one.file, one.line) for one in where_of(location)]
+    return " ".join(frames[: lines.index(caller)]) if caller in lines else location
+
+
+def _module(event: dict[str, Any]) -> TracedModule:
+    return TracedModule(
+        event["text"], event["kernel"], event["arch"], event.get("sites", {}), event.get("places", ())
+    )
+
+
+def _slice(span: range) -> slice:
+    return slice(span.start, span.stop)
 
 
 def _untold(operands: OperandReport, copies: Iterable[TracedCopy]) -> OperandReport:

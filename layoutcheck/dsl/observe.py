@@ -23,6 +23,7 @@ from layoutcheck.dsl.called import Called, Calls, Compiled, only_calls
 from layoutcheck.dsl.imports import uncollected, when_imported
 from layoutcheck.dsl.tagged import TAGGED
 from layoutcheck.dsl.true_integers import writes_integers
+from layoutcheck.places import in_library
 from layoutcheck.versions import installed, untraceable
 
 DSL, HOME = "cutlass", "cutlass.base_dsl.dsl"
@@ -49,6 +50,8 @@ class Built:
     It is recorded twice where the verifier refuses it: once as traced, without `refused`, so that nothing is
     lost if the verifier dies of it; and once with an empty text and `refused`, the (index, message) of every
     copy that is refused, and `others`, the (name, message, location) of every other operation.
+
+    `caller` is the user's (file, line) that had it built: frames from there on are not of what was traced.
     """
 
     number: int
@@ -60,6 +63,7 @@ class Built:
     places: tuple[str, ...] = ()
     refused: tuple[tuple[int, str], ...] = ()
     others: tuple[tuple[str, str, str], ...] = ()
+    caller: tuple[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,12 +330,24 @@ def _observe(dsl: Any, built: Any, kernel: str, record: Record) -> None:
     number = next(_numbers)
     _building.set((number, writes_integers(text)))
     locations = _locations(operation) if COPIES[0] in text else ()
-    record(Built(number, kernel, arch, text, locations, *_sites(operation)))
+    record(Built(number, kernel, arch, text, locations, *_sites(operation), caller=_caller()))
     try:
         operation.verify()
     except Exception:
         copies, others = _refusals(operation)
         record(Built(number, kernel, arch, "", refused=copies, others=others))
+
+
+def _caller() -> tuple[str, int] | None:
+    """The user's frame around the build."""
+    frame, inside = inspect.currentframe(), True
+    while frame is not None:
+        code = frame.f_code
+        if not inside and code.co_filename != INTERNAL and not in_library(code.co_filename):
+            return code.co_filename, frame.f_lineno
+        inside = inside and (code.co_name, code.co_filename) != ("generate_mlir", INTERNAL)
+        frame = frame.f_back
+    return None
 
 
 def _locations(operation: Any) -> tuple[str, ...]:

@@ -28,6 +28,8 @@ from layoutcheck.dsl.endings import pass_on, watch_exit, watch_isolated, watch_t
 from layoutcheck.dsl.failed_tests import caught, watch_session, watch_tests
 from layoutcheck.dsl.observe import INTERNAL, Event, NotLaunched, watch
 from layoutcheck.dsl.reads import reads, watch_reads
+from layoutcheck.dsl.shares import FOLDER as TAKEN
+from layoutcheck.dsl.shares import Place, share_tests
 from layoutcheck.dsl.spread import spread_tests
 from layoutcheck.places import in_library
 from layoutcheck.versions import installed
@@ -45,7 +47,7 @@ def write(folder: str, event: dict[str, Any]) -> None:
     """Leave one event; its "kind" says which."""
     name = Path(folder) / f"{next(_count):08}-{os.getpid()}.json"
     part = name.with_suffix(".part")
-    part.write_text(json.dumps({"pid": os.getpid(), **event}), encoding="utf-8")
+    part.write_text(json.dumps({"pid": os.getpid(), "at": Place.now, **event}), encoding="utf-8")
     part.rename(name)
 
 
@@ -98,6 +100,9 @@ def begin() -> None:
     watch_session(lambda over: write(folder, {"kind": "session", "over": over}), whole)
     if whole:
         spread_tests()
+        taken = Path(folder) / TAKEN
+        if first and taken.is_dir():
+            share_tests(taken, lambda count: write(folder, {"kind": "tests", "count": count}))
         sys.path += [str(Path(name).resolve()) for name in ROOTS if Path(name).is_dir()]
     if whole and first:
         give_choices(lambda given: write(folder, {"kind": "note", "message": _given(given)}))

@@ -22,8 +22,10 @@ from typing import IO, Any
 
 from layoutcheck.dsl import spool
 from layoutcheck.dsl.collect import Collector, Observe
-from layoutcheck.dsl.judges import Judges
+from layoutcheck.dsl.helpers import Helpers
+from layoutcheck.dsl.judges import Judges, Spare
 from layoutcheck.dsl.lowered.resolve import Lowering
+from layoutcheck.dsl.shares import FOLDER as TAKEN
 from layoutcheck.errors import InputError
 from layoutcheck.sources.traced import Frame, Trace, TraceFailure
 
@@ -62,6 +64,8 @@ def trace_script(
     judges: Judges | None = None,
     network: bool = True,
     spread: bool = False,
+    spare: Spare | None = None,
+    least: float | None = None,
 ) -> Trace:
     """Run `python path args` (or `python -m args` for path "-m") and return every copy of every kernel built.
 
@@ -71,7 +75,8 @@ def trace_script(
     writes; None leaves it its own. `observe` gets the text and the copies of every module, while the
     script runs. `lowering` gives the addresses of copies whose layouts cannot be followed; `judges` do that
     in processes of their own. `network` False leaves the run none. With `spread` pytest runs different tests
-    first (`spread.py`).
+    first (`spread.py`), and more processes of it take tests, each on one of the `spare` processors, where
+    that is worth a start, or where tests of `least` seconds are left (`helpers.py`).
     Whatever becomes of the script is in `failures`; raises InputError only where there is none to run.
     """
     if path == "-m":
@@ -82,6 +87,7 @@ def trace_script(
     return _run(
         command, launch=launch, arch=arch, timeout_s=timeout_s, output=output, network=network,
         progress=progress, cwd=cwd, observe=observe, lowering=lowering, judges=judges, spread=spread,
+        spare=spare, least=least,
     )  # fmt: skip
 
 
@@ -183,20 +189,31 @@ def _run(
     lowering: Lowering | None = None,
     judges: Judges | None = None,
     spread: bool = False,
+    spare: Spare | None = None,
+    least: float | None = None,
 ) -> Trace:
     if not hasattr(os, "fork"):
         raise InputError("kernels are traced on Linux only")
     deadline = None if timeout_s is None else time.monotonic() + timeout_s
     with tempfile.TemporaryDirectory(prefix="layoutcheck-", ignore_cleanup_errors=True) as folder:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=None if output is None else subprocess.STDOUT,
-            env=environment(folder, launch=launch, arch=arch, network=network, spread=spread),
-            cwd=cwd,
-            start_new_session=True,  # so that all its processes can be ended together
-        )
+        env = environment(folder, launch=launch, arch=arch, network=network, spread=spread)
+        suite, taken = command[1:3] == ["-m", "pytest"], Path(folder) / TAKEN
+        if suite and spread:
+            taken.mkdir()
+
+        def start(**more: str) -> subprocess.Popen[Any]:
+            return subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=None if output is None else subprocess.STDOUT,
+                env={**env, **more},
+                cwd=cwd,
+                start_new_session=True,  # so that all its processes can be ended together
+            )
+
+        process = start()
+        helpers = Helpers(start, spare, taken, least)
         collector = Collector(process.pid, observe, lowering, compiled=launch, judges=judges)
         timed_out = False
 
@@ -206,15 +223,17 @@ def _run(
 
         try:
             try:
-                while process.poll() is None and not timed_out:
+                while (process.poll() is None or helpers.running) and not timed_out:
                     busy = collector.take(spool.read(Path(folder)))
                     collector.look_ahead()
+                    collector.mains.update(helpers.step(collector.sharing))
                     shown()
                     if not busy:
                         time.sleep(_POLL_SECONDS)
                     timed_out = deadline is not None and time.monotonic() > deadline
             finally:
-                end(process)
+                end(process, *helpers.processes)
+                helpers.stop()
             collector.take(spool.read(Path(folder)))
             shown()
             if deadline is not None and timeout_s is not None:
@@ -226,19 +245,25 @@ def _run(
             return collector.trace(TraceFailure("ended", str(error)))
         finally:
             collector.stop()
-        at = spool.died_at(folder, process.pid) if process.returncode < 0 else None
-        where = None if at is None else Frame(**at)
-        suite = command[1:3] == ["-m", "pytest"]
-        return collector.trace(_ending(process.returncode, timed_out, timeout_s, collector, where, suite))
+        limit = timeout_s if timed_out else None
+        endings = (_ending(one, limit, collector, folder, suite) for one in (process, *helpers.processes))
+        return collector.trace(next(filter(None, endings), None))
 
 
-def end(process: subprocess.Popen[Any]) -> bool:
-    """End the script and whatever it started that is left; whether it is gone.
+def end(*processes: subprocess.Popen[Any]) -> bool:
+    """End scripts and whatever they started that is left; whether all are gone.
 
     A process whose kernel never ends may stay in the GPU's driver, where no signal reaches it.
     """
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGTERM if process.poll() is None else signal.SIGKILL)
+    for process in processes:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGTERM if process.poll() is None else signal.SIGKILL)
+    gone = [_ended(process) for process in processes]
+    return all(gone)
+
+
+def _ended(process: subprocess.Popen[Any]) -> bool:
+    """Whether a process is gone that was asked to end."""
     try:
         process.wait(_GRACE_SECONDS)
     except subprocess.TimeoutExpired:
@@ -254,27 +279,26 @@ def end(process: subprocess.Popen[Any]) -> bool:
 
 
 def _ending(
-    status: int,
-    timed_out: bool,
-    timeout_s: float | None,
-    collector: Collector,
-    where: Frame | None,
-    suite: bool,
+    process: subprocess.Popen[Any], timeout_s: float | None, collector: Collector, folder: str, suite: bool
 ) -> TraceFailure | None:
-    """What the way it ended says, beyond what the script's own process said."""
-    if timed_out:
+    """What the way it ended says, beyond what the process itself said; `timeout_s`, if that ended it."""
+    status, session = process.returncode, collector.sessions.get(process.pid)
+    if timeout_s is not None:
         return TraceFailure("timeout", f"the script ran for more than {timeout_s:g} s and was ended")
     if status < 0:
         name = signal.Signals(-status).name
         last = f" after kernel {collector.last}" if collector.last else " before any kernel was built"
-        return TraceFailure("killed", f"the process died of {name}{last}", where)
-    if collector.session is False:
+        at = spool.died_at(folder, process.pid)
+        return TraceFailure(
+            "killed", f"the process died of {name}{last}", None if at is None else Frame(**at)
+        )
+    if session is False:
         return TraceFailure("exited", f"a test ended pytest with status {status}: later ones did not run")
     if collector.left:
         return TraceFailure(
             "exited", f"os._exit ended the script with status {status} while it built a kernel"
         )
-    if status == 0 and suite and collector.session is None:
+    if status == 0 and suite and session is None:
         return TraceFailure("exited", "pytest ended with status 0 before its tests")
     known = (status in _TESTS_FAILED and collector.tests_failed) or (
         status == _NO_TESTS and collector.all_skipped

@@ -206,7 +206,8 @@ def _begin(settings: Settings, stop: Any, workers: int, slots: int, spare: Any) 
     end_with_parent()
     signal.signal(signal.SIGTERM, lambda *_: _worker.update(terminated=True))  # one for the whole group
     lowering = _lowering(settings)
-    _worker.update(lowering=lowering, settings=settings, stop=stop, judges=Judges(lowering, slots, spare))
+    _worker.update(lowering=lowering, settings=settings, stop=stop, spare=spare)
+    _worker.update(judges=Judges(lowering, slots, spare))
     threads = max(1, (os.cpu_count() or 1) // workers)
     os.environ.setdefault("OMP_NUM_THREADS", str(threads))
 
@@ -250,7 +251,8 @@ def _run(case: RegisteredCase, settings: Settings, lowering: Lowering, stop: Any
             try:
                 seen = trace_script(
                     case.command[0], case.command[1:], arch=arch, launch=False, network=False,
-                    timeout_s=settings.run_timeout, output=log, spread=True, **common,
+                    timeout_s=settings.run_timeout, output=log, spread=True, spare=_worker.get("spare"),
+                    **common,
                 )  # fmt: skip
             except InputError as error:  # no pytest, or a program that went away
                 return Trace(failures=(TraceFailure("not run", error.message),))

@@ -52,7 +52,7 @@ def test_only_the_scripts_own_pytest_is_waited_for() -> None:
     collector, seen = Collector(main=1), []
     for pid, over in ((2, False), (1, False), (2, True), (1, True)):
         collector.take([{"kind": "session", "pid": pid, "over": over}])
-        seen.append(collector.session is False)
+        seen.append(collector.sessions.get(1) is False)
     assert seen == [False, True, True, False]
 
 

@@ -1,0 +1,77 @@
+"""`Helpers`: further processes of a program of tests, each on a processor that others leave."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from layoutcheck.dsl.judges import Spare
+
+_LOOK_SECONDS = 0.5  # between two looks at what is left
+_WORTH = 2.0  # a start has to save so many times what it takes
+
+
+class Helpers:
+    """`processes` that were started with `start`, while tests are left that take longer than a start does.
+
+    `taken` is the folder of tests that a process has taken (`shares.py`). Where `least` is given, tests of so
+    many seconds are enough. None is started without `spare` processors.
+    """
+
+    def __init__(
+        self,
+        start: Callable[..., subprocess.Popen[Any]],
+        spare: Spare | None,
+        taken: Path,
+        least: float | None = None,
+    ) -> None:
+        self.processes: list[subprocess.Popen[Any]] = []
+        self._start, self._spare, self._taken, self._least = start, spare, taken, least
+        self._began = time.monotonic()
+        self._collected = self._looked = 0.0
+        self._spared = 0
+
+    @property
+    def running(self) -> bool:
+        """Whether any of them runs."""
+        return any(process.poll() is None for process in self.processes)
+
+    def step(self, sharing: Mapping[int, int]) -> list[int]:
+        """Start one where it is worth it; its number. `sharing`: each process's tests, once it has any."""
+        now, working = time.monotonic(), sum(process.poll() is None for process in self.processes)
+        self._give_back(working)
+        if self._spare is None or not sharing or now < self._looked + _LOOK_SECONDS:
+            return []
+        self._looked, self._collected = now, self._collected or now
+        begun = len(os.listdir(self._taken))  # noqa: PTH208 (there are thousands)
+        left = next(iter(sharing.values())) - begun
+        if not left:
+            self._end_late(sharing)
+            return []
+        seconds = (now - self._collected) / max(1, begun) * left  # until the end, at this pace
+        least = _WORTH * (self._collected - self._began) if self._least is None else self._least
+        if left <= working or seconds < least or not self._spare.acquire(block=False):
+            return []
+        self._spared += 1
+        self.processes.append(self._start(COVERAGE_FILE=str(self._taken.with_name("coverage"))))
+        return [self.processes[-1].pid]
+
+    def stop(self) -> None:
+        """Give back their processors, once all have ended."""
+        self._give_back(0)
+
+    def _end_late(self, sharing: Mapping[int, int]) -> None:
+        """End those for which no test is left, before they have collected them."""
+        for process in [one for one in self.processes if one.pid not in sharing and one.poll() is None]:
+            self.processes.remove(process)
+            process.kill()
+            process.wait()
+
+    def _give_back(self, working: int) -> None:
+        while self._spare is not None and self._spared > working:
+            self._spared -= 1
+            self._spare.release()

@@ -1,0 +1,345 @@
+"""Tests of one program that several processes share: what comes of it is the report of a single process."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from layoutcheck.dsl import helpers as helping
+from layoutcheck.dsl.called import MOST
+from layoutcheck.dsl.collect import Collector
+from layoutcheck.dsl.helpers import Helpers
+from layoutcheck.dsl.shares import Place, Taken
+from layoutcheck.dsl.trace import trace_script
+from layoutcheck.sources.trace_lines import to_lines
+from layoutcheck.sources.traced import Trace
+
+
+class Spare:
+    """So many processors that others leave, and how often one was taken."""
+
+    def __init__(self, count: int) -> None:
+        self.free, self.given = count, 0
+
+    def acquire(self, block: bool = True) -> bool:
+        assert not block
+        if not self.free:
+            return False
+        self.free, self.given = self.free - 1, self.given + 1
+        return True
+
+    def release(self) -> None:
+        self.free += 1
+
+
+def items(*names: str) -> list[Any]:
+    return [SimpleNamespace(nodeid=name) for name in names]
+
+
+def test_each_test_is_taken_once_and_the_next_is_known(tmp_path: Path) -> None:
+    """Also one of a name that comes twice. A process has its next test before it runs the one before."""
+    names = ["a", "b", "a", "c", "d", "e"]
+    one, two = (Taken(items(*names), tmp_path) for _ in range(2))
+    running = [enumerate(one), enumerate(two)]
+    ran: list[tuple[int, str, str, int]] = []
+    for who in (0, 1, 1, 0, 0, 0, 1, 1):
+        at, item = next(running[who], (0, None))
+        if item is not None:
+            mine = (one, two)[who]
+            after = mine[at + 1].nodeid if at + 1 < len(mine) else ""
+            ran.append((who, item.nodeid, after, Place.now))
+    assert ran == [
+        (0, "a", "b", 0), (1, "a", "c", 2), (1, "c", "d", 3), (0, "b", "e", 1), (0, "e", "", 5),
+        (1, "d", "", 4),
+    ]  # fmt: skip
+    assert not list(Taken(items(*names), tmp_path))
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
+    """Helpers on two processors, a clock, and a function that says how many tests are taken."""
+    clock = [0.0]
+    monkeypatch.setattr(helping.time, "monotonic", lambda: clock[0])
+    folder = tmp_path / "taken"
+    folder.mkdir()
+    spare = Spare(2)
+
+    def take(count: int) -> None:
+        for number in range(count):
+            (folder / str(number)).touch()
+
+    def start(**_: str) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(["sleep", "60"])
+
+    made = Helpers(start, spare, folder)
+    yield SimpleNamespace(helpers=made, clock=clock, take=take, spare=spare)
+    for process in made.processes:
+        process.kill()
+        process.wait()
+    made.stop()
+    assert spare.free == 2
+
+
+def test_a_process_is_started_where_more_is_left_than_its_start_takes(started: Any) -> None:
+    """Ten seconds until the tests were collected: at least twenty have to be left."""
+    helpers, clock = started.helpers, started.clock
+    assert helpers.step({}) == []
+    clock[0] = 10.0
+    assert helpers.step({1: 110}) == []  # nothing is known of a test's time
+    started.take(10)
+    clock[0] = 11.0  # ten tests a second: ten seconds are left
+    assert helpers.step({1: 110}) == []
+    clock[0] = 13.0  # three tests a second: thirty
+    (first,) = helpers.step({1: 110})
+    assert helpers.step({1: 110}) == []  # it was looked at a moment ago
+    clock[0] = 15.0
+    assert len(helpers.step({1: 110})) == 1 and started.spare.free == 0
+    clock[0] = 17.0
+    assert helpers.step({1: 110}) == []  # no processor is left
+    helpers.processes[0].kill()
+    helpers.processes[0].wait()
+    assert helpers.step({1: 110}) == [] and started.spare.free == 1
+    started.take(110)
+    clock[0] = 20.0
+    late = helpers.processes[1]
+    assert helpers.step({1: 110, first: 110}) == [] and late.poll() is not None
+    assert [one.pid for one in helpers.processes] == [first] and not helpers.running
+
+
+def event(kind: str, pid: int, at: int, **more: Any) -> dict[str, Any]:
+    return {"kind": kind, "pid": pid, "at": at, **more}
+
+
+def built(pid: int, at: int, number: int, line: int, kernel: str = "k") -> dict[str, Any]:
+    place = (
+        f'loc(callsite("k"("/me/k.py":3:1) at callsite("get"("/me/k.py":9:1) at "t"("/me/t.py":{line}:1))))'
+    )
+    return event(
+        "built", pid, at, number=number, kernel=kernel, arch="sm_90a", text=f"{COPY}// {kernel}", places=[],
+        locations=[place], refused=[], others=[], caller=["/me/k.py", 9],
+    )  # fmt: skip
+
+
+TYPES = "!cute.tiled_copy<simt_async_copy<f32>>, !cute.memref<f32, gmem>, !cute.memref<f32, smem>"
+COPY = f"""
+"builtin.module"() ({{
+  %0:3 = "a.b"() : () -> ({TYPES})
+  "cute.copy"(%0#0, %0#1, %0#2) : ({TYPES}) -> ()
+}}) : () -> ()
+"""
+
+
+def test_what_several_processes_see_is_in_the_order_of_tests() -> None:
+    """Read in any order: alike kernels are one, at the lines of the earliest test that had it built."""
+    calls = [event("called", 2, 10 + n, number=1, given=[n]) for n in range(MOST + 4)]
+    said = {"type": "E", "where": None, "refused": False, "compiling": False, "launches_skipped": 0}
+    tests = [
+        event("test", pid, at, test=f"t{at}", message="no", **said) for pid, at in ((2, 6), (1, 5), (2, 7))
+    ]
+    seen = [built(2, 4, 1, 40), built(2, 8, 2, 80, "other"), *tests, *calls, built(1, 1, 1, 10, "first")]
+    seen += [built(1, 3, 2, 30), event("called", 1, 3, number=2, given=[99])]
+    found = []
+    for events in (seen, sorted(seen, key=lambda one: one["at"])):
+        collector = Collector(main=1, compiled=False)
+        collector.mains.add(2)
+        collector.take([event("tests", pid, -1, count=9) for pid in (1, 2)])
+        collector.take(events)
+        (same,) = (number for number, one in enumerate(collector._modules) if one[0].kernel == "k")
+        found.append((collector._given(same)[0].calls, collector.trace()))
+    (calls_of, trace), again = found[0], found[1]
+    assert (calls_of, trace.copies, trace.failures) == (again[0], again[1].copies, again[1].failures)
+    assert [one.name for one in trace.kernels] == ["first", "k", "other"]
+    assert [(one.kernel, one.stack[-1].line) for one in trace.copies] == [
+        ("first", 10), ("k", 30), ("other", 80)
+    ]  # fmt: skip
+    assert [one.message for one in trace.failures] == ["t5 and 2 more: E: no"]
+    assert calls_of == ((99,), *((n,) for n in range(MOST - 1)))
+
+
+def test_a_process_that_raises_is_the_programs_own_if_it_helps() -> None:
+    said = {"type": "E", "message": "no", "where": None, "refused": False, "launches_skipped": 0}
+    for mains, raised in (({1}, False), ({1, 2}, True)):
+        collector = Collector(main=1)
+        collector.mains |= mains
+        collector.take([event("raised", 2, -1, **said)])
+        assert collector.raised is raised
+
+
+KERNELS = """
+import functools
+import cutlass
+import cutlass.cute as cute
+from cutlass.cute.runtime import make_fake_compact_tensor
+
+
+@cute.kernel
+def kernel(src: cute.Tensor, dst: cute.Tensor, n: cutlass.Constexpr):
+    tidx, _, _ = cute.arch.thread_idx()
+    atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), cutlass.Float32, num_bits_per_copy=128)
+    tiled = cute.make_tiled_copy_tv(atom, cute.make_layout((32, n), stride=(n, 1)), cute.make_layout((1, 4)))
+    thr = tiled.get_slice(tidx)
+    cute.copy(tiled, thr.partition_S(src), thr.partition_D(dst))
+
+
+@cute.jit
+def host(src: cute.Tensor, dst: cute.Tensor, n: cutlass.Constexpr):
+    kernel(src, dst, n).launch(grid=(1, 1, 1), block=(32 * n, 1, 1))
+
+
+def compiled(n):
+    made = [
+        make_fake_compact_tensor(cutlass.Float32, (32, 4 * n), stride_order=(1, 0), assumed_align=16)
+        for _ in range(2)
+    ]
+    return cute.compile(host, *made, n)
+
+
+kept = functools.lru_cache(compiled)
+"""
+SUITE = '''
+import time
+import pathlib
+import pytest
+import kernels
+
+
+@pytest.fixture(scope="session", autouse=True)
+def together():
+    """Where two processes are wanted, none of them begins alone."""
+    here = pathlib.Path(__file__).parent
+    (here / f"process-{time.time_ns()}").touch()
+    until = time.monotonic() + 60
+    while (here / "two").exists() and len(list(here.glob("process-*"))) < 2:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("x", range(3))
+@pytest.mark.parametrize("n", [1, 2, 4, 8])
+def test_a(n, x):
+    time.sleep(0.02)
+    kernels.kept(n)
+
+
+class TestClass:
+    @pytest.mark.parametrize("n", [8, 4, 2, 1])
+    def test_b(self, n):
+        time.sleep(0.02)
+        kernels.kept(n)
+
+    @pytest.mark.parametrize("n", [2, 4])
+    def test_every_time(self, n):
+        kernels.compiled(n)
+
+    @pytest.mark.parametrize("n", range(4))
+    def test_fails(self, n):
+        assert n == 2
+
+
+def test_raises():
+    raise ValueError("no kernel")
+
+
+def test_skips():
+    pytest.skip("no card")
+'''
+
+
+def shared(folder: Path, spare: Spare | None, *options: str) -> Trace:
+    return trace_script(
+        "-m", ["pytest", "-q", "-p", "no:cacheprovider", *options, "test_it.py"], launch=False, spread=True,
+        cwd=str(folder), output=subprocess.DEVNULL, timeout_s=200, spare=spare, least=0.0, arch="sm_90a",
+    )  # fmt: skip
+
+
+def lines(trace: Trace) -> list[Any]:
+    """A trace as it is kept, but for how often processes that share no cache have built a kernel."""
+    kernels = tuple(dataclasses.replace(one, built=1) for one in trace.kernels)
+    return [json.loads(line) for line in to_lines(dataclasses.replace(trace, kernels=kernels))]
+
+
+def test_one_process_and_four_report_the_same(tmp_path: Path) -> None:
+    pytest.importorskip("cutlass")
+    (tmp_path / "kernels.py").write_text(KERNELS)
+    (tmp_path / "test_it.py").write_text(SUITE)
+    alone, spare = shared(tmp_path, None), Spare(3)
+    for name in tmp_path.glob("process-*"):
+        name.unlink()
+    (tmp_path / "two").touch()
+    several = shared(tmp_path, spare)
+    assert len(list(tmp_path.glob("process-*"))) > 1 and spare.given >= 1 and spare.free == 3
+    assert lines(several) == lines(alone)
+    assert len(alone.kernels) == 4 and len(alone.copies) == 4
+    assert sum(one.built for one in alone.kernels) == 6
+    assert [one.kind for one in alone.failures] == ["test"] * 4
+    assert dict(several.skipped) == {"test_it.py::test_skips": "no card"}
+
+
+PLAIN = """
+import time, pathlib, os
+def log(name):
+    with open(pathlib.Path(__file__).parent / "ran", "a") as file:
+        file.write(name + "\\n")
+    time.sleep(0.1)
+def test_a(): log("a")
+def test_b(): log("b"); assert False
+def test_c(): log("c"); {deed}
+def test_d(): log("d")
+def test_e(): log("e"); time.sleep({seconds})
+def test_f(): log("f")
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "helped"),
+    [
+        (("-x",), True),
+        pytest.param(("-n", "2"), False, marks=pytest.mark.sweep),
+        pytest.param(("-n", "0", "-p", "no:randomly"), True, marks=pytest.mark.sweep),
+        pytest.param(("--basetemp", "made"), False, marks=pytest.mark.sweep),
+        pytest.param(("-p", "no:main"), False, marks=pytest.mark.sweep),
+    ],
+)
+def test_the_users_own_options_hold(tmp_path: Path, options: tuple[str, ...], helped: bool) -> None:
+    """Each test is run once, whoever runs it: also by pytest-xdist, which has processes of its own."""
+    if "-n" in options:
+        pytest.importorskip("xdist")
+    (tmp_path / "test_it.py").write_text(PLAIN.format(deed="pass", seconds=3))
+    spare = Spare(1)
+    found = shared(tmp_path, spare, *options)
+    if options == ("-p", "no:main"):  # pytest cannot do without
+        assert [one.kind for one in found.failures] == ["exited"]
+        return
+    assert sorted((tmp_path / "ran").read_text().split()) == list("abcdef")
+    assert [one.message for one in found.failures] == ["test_it.py::test_b: AssertionError: assert False"]
+    assert spare.given == helped and spare.free == 1
+
+
+@pytest.mark.parametrize(
+    ("deed", "kind"),
+    [
+        ("os.kill(os.getpid(), 11)", "killed"),
+        pytest.param("__import__('pytest').exit('', returncode=0)", "exited", marks=pytest.mark.sweep),
+        pytest.param("os._exit(3)", "exited", marks=pytest.mark.sweep),
+    ],
+)
+def test_the_end_of_one_process_is_told_and_the_others_go_on(tmp_path: Path, deed: str, kind: str) -> None:
+    (tmp_path / "test_it.py").write_text(PLAIN.format(deed=f"time.sleep(2), {deed}", seconds=2))
+    found = shared(tmp_path, Spare(1))
+    assert kind in [one.kind for one in found.failures]
+    ran = (tmp_path / "ran").read_text().split()
+    assert len(ran) == len(set(ran)) >= 5
+
+
+def test_a_program_that_is_no_suite_has_no_helpers(tmp_path: Path) -> None:
+    (tmp_path / "it.py").write_text("import time\ntime.sleep(1)\n")
+    spare = Spare(1)
+    found = trace_script("it.py", launch=False, spread=True, cwd=str(tmp_path), spare=spare, least=0.0)
+    assert not found.failures and spare.given == 0
