@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
+from layoutcheck.algebra.inttuple import flatten
 from layoutcheck.machine import banks
-from layoutcheck.machine.banks import IntArray
+from layoutcheck.machine.arch import WARP
+from layoutcheck.machine.banks import OFF, IntArray
+from layoutcheck.machine.best_swizzle import BANK_SPAN_BYTES
 from layoutcheck.machine.cost import Counts
 from layoutcheck.synthesis.moves import Move
 from layoutcheck.synthesis.shared import Shared
@@ -35,9 +41,17 @@ class Banked(Move):
         """Of an access along a mode."""
         raise NotImplementedError
 
-    def index(self, fast: int) -> IntArray:
-        """The elements at which its accesses along a mode start, int64[instruction, 32]; OFF for no lane."""
+    def lanes(self, fast: int) -> IntArray:
+        """The elements at which its first accesses along a mode start, int64[warp, 32]; OFF for no lane."""
         raise NotImplementedError
+
+    def begins(self, fast: int) -> IntArray:
+        """What each of a warp's accesses adds to them, the first nothing."""
+        raise NotImplementedError
+
+    def index(self, fast: int) -> IntArray:
+        """The elements at which all its accesses along a mode start, int64[instruction, 32]."""
+        return _from(self.begins(fast), self.lanes(fast))
 
     def issued_counts(self, fast: int, spent: int) -> Counts:
         """With so many wavefronts in shared memory."""
@@ -45,23 +59,25 @@ class Banked(Move):
 
 
 def wavefronts(moves: Sequence[Banked], shared: Shared) -> list[int]:
-    """Of each move's accesses of shared memory: those of one width are counted together.
+    """Of each move's accesses of shared memory: those of one width together, the same accesses once.
 
-    Where every instruction of a move has the same conflicts, one is counted (`alike`).
+    Of instructions that have the same conflicts one is counted (`alike`).
     """
     total = [0] * len(moves)
-    groups: dict[tuple[str, int], list[int]] = {}
-    for n, move in enumerate(moves):
-        groups.setdefault((move.op, move.width_bytes(shared.fast)), []).append(n)
+    stand = [alike(move, shared) for move in moves]
+    groups: dict[tuple[str, int], dict[bytes, list[int]]] = {}
+    for n, (move, (index, _)) in enumerate(zip(moves, stand, strict=True)):
+        group = groups.setdefault((move.op, move.width_bytes(shared.fast)), {})
+        group.setdefault(index.tobytes(), []).append(n)
     for (op, width), members in groups.items():
-        rows = [alike(moves[n], shared) for n in members]
-        spent = banks.wavefronts(
-            shared.at(np.concatenate([index for index, _ in rows])), width * 8, op
-        ).wavefronts
+        some = [stand[those[0]][0] for those in members.values()]
+        spent = banks.wavefronts(shared.at(np.concatenate(some)), width * 8, op).wavefronts
         start = 0
-        for n, (index, times) in zip(members, rows, strict=True):
-            total[n] = int(spent[start : start + len(index)].sum()) * times
+        for index, those in zip(some, members.values(), strict=True):
+            each = spent[start : start + len(index)]
             start += len(index)
+            for n in those:
+                total[n] = int(each @ stand[n][1])
     return total
 
 
@@ -77,13 +93,43 @@ def counted(moves: Sequence[Move], shared: Shared) -> list[Counts]:
     ]
 
 
-def alike(move: Banked, shared: Shared) -> tuple[IntArray, int]:
-    """Instructions that stand for all, and for how many each stands.
+def alike(
+    move: Banked, shared: Shared, beside: Callable[[IntArray], IntArray] | None = None
+) -> tuple[IntArray, IntArray]:
+    """Instructions that stand for all, int64[instruction, 32], and for how many each stands.
 
     One, where addresses are linear over F2: instructions differ by an XOR, which parts no banks and joins
-    none.
+    none. Else one of those that lie whole patterns of banks apart; with other addresses `beside`, there too.
     """
-    index = move.index(shared.fast)
+    lanes, begins = move.lanes(shared.fast), move.begins(shared.fast)
     if shared.columns is not None and move.linear:
-        return index[:1], len(index)
-    return index, 1
+        return lanes[:1], np.array([len(begins) * len(lanes)])
+    if not _add_up(begins, lanes, shared):
+        return _from(begins, lanes), np.ones(len(begins) * len(lanes), np.int64)
+    pattern = max(BANK_SPAN_BYTES, shared.swizzle.period if shared.swizzle else 0)
+    apart = shared.plain[begins] % pattern
+    if beside is not None:
+        apart += beside(begins) % BANK_SPAN_BYTES * pattern
+    times = Counter(apart.tolist())
+    one_of_each = dict(zip(apart.tolist(), begins.tolist(), strict=True))
+    return (
+        _from(np.array([one_of_each[which] for which in times]), lanes),
+        np.repeat(np.array([*times.values()]), len(lanes)),
+    )
+
+
+def _from(begins: IntArray, lanes: IntArray) -> IntArray:
+    return np.where(lanes < 0, OFF, begins[:, None, None] + lanes).reshape(-1, WARP)
+
+
+def _add_up(begins: IntArray, lanes: IntArray, shared: Shared) -> bool:
+    """Whether the address of a sum of elements is the sum of their addresses, before the swizzle."""
+    extents: Any = shared.layout.shape
+    rows = math.prod(flatten(extents[0]))
+    for mode, parted in enumerate(shared.parted):
+        if parted is not None:
+            run = int(flatten(parted.shape)[0])
+            most = sum(int(((at // rows if mode else at % rows) % run).max()) for at in (begins, lanes))
+            if most >= run:
+                return False
+    return True

@@ -82,35 +82,45 @@ class Deal:
         return self.vector if mode == self.fast else self.block
 
     def accesses(self, mode: int) -> IntArray:
-        """As `_accesses`, made once."""
-        if mode not in self._made:
-            self._made[mode] = self._accesses(mode)
-        return self._made[mode]
+        """The elements at which accesses along `mode` start, int64[warp instruction, 32]; OFF for no lane."""
+        begin, lanes = self.begins(mode), self.lanes
+        return np.where(lanes < 0, OFF, begin[:, None, None] + lanes).reshape(-1, WARP)
+
+    def issued(self, mode: int) -> int:
+        """Warp instructions of accesses along a mode."""
+        return self.rounds * self.width(1 - mode) * -(-self.threads // WARP)
 
     @cached_property
-    def _made(self) -> dict[int, IntArray]:
-        return {}
+    def lanes(self) -> IntArray:
+        """The elements at which the threads' blocks start, int64[warp, 32], in the first round; OFF for none.
 
-    def _accesses(self, mode: int) -> IntArray:
-        """The elements at which accesses along `mode` start, int64[warp instruction, 32]; OFF for no lane."""
+        Elements are counted colexicographically.
+        """
         tid = np.arange(self.threads)
         low, middle = tid % self.first, tid // self.first
         along = low + self.first * (middle // self.across)
         place = {self.fast: along * self.vector, 1 - self.fast: middle % self.across * self.block}
-        inner = np.arange(self.width(1 - mode))
-        reach = {self.fast: self.along * self.vector, 1 - self.fast: self.across * self.block}
-        rounds = {m: np.arange(0, self.tile[m], reach[m]) for m in (0, 1)}
-        step = {0: 1, 1: self.tile[0]}
-        start = (
-            (rounds[0] * step[0])[:, None, None, None]
-            + (rounds[1] * step[1])[None, :, None, None]
-            + (inner * step[1 - mode])[None, None, :, None]
-            + (place[0] * step[0] + place[1] * step[1])[None, None, None, :]
-        ).reshape(-1, self.threads)
-        warps = -(-self.threads // WARP)
-        lanes = np.full((len(start), warps * WARP), OFF, np.int64)
-        lanes[:, : self.threads] = start
+        lanes = np.full(-(-self.threads // WARP) * WARP, OFF, np.int64)
+        lanes[: self.threads] = place[0] + place[1] * self.tile[0]
         return lanes.reshape(-1, WARP)
+
+    def begins(self, mode: int) -> IntArray:
+        """What every access along a mode adds to `lanes`: the warp instructions of one warp, in order."""
+        if mode not in self._begins:
+            inner = np.arange(self.width(1 - mode))
+            reach = {self.fast: self.along * self.vector, 1 - self.fast: self.across * self.block}
+            rounds = {m: np.arange(0, self.tile[m], reach[m]) for m in (0, 1)}
+            step = {0: 1, 1: self.tile[0]}
+            self._begins[mode] = (
+                (rounds[0] * step[0])[:, None, None]
+                + (rounds[1] * step[1])[None, :, None]
+                + (inner * step[1 - mode])[None, None, :]
+            ).reshape(-1)
+        return self._begins[mode]
+
+    @cached_property
+    def _begins(self) -> dict[int, IntArray]:
+        return {}
 
     @property
     def simplicity(self) -> tuple[int, ...]:

@@ -102,8 +102,8 @@ def demand(found: Found, wanted: Wanted, made: Compiled | None = None) -> Demand
     total = found.counts
     written = sum(one.distinct_sectors for one in counts[1:]) * SECTOR_BYTES
     if isinstance(first, Direct) and len(first.sides) > 1:
-        cost = first.sides[1][0].cost(first.deal, first.sides[1][1])
-        written = 0 if cost is None else cost.counts.distinct_sectors * SECTOR_BYTES
+        side, mode = first.sides[1]
+        written = side.counts(first.deal, mode).distinct_sectors * SECTOR_BYTES
     if wanted.accumulator:
         written = total.distinct_sectors * SECTOR_BYTES
     blocks = resident(code.registers, wanted.threads, 0 if shared is None else shared.size * wanted.stages)

@@ -63,15 +63,11 @@ class Matrix(Banked):
     def fits(self, shared: Shared) -> bool:
         """Rows of 16 bytes are contiguous and aligned."""
         mn, k = self.consumer.modes
-        pitch = (shared.run + shared.padding) * self.element_bytes
-        row = ROW_BYTES // self.element_bytes
         return (
             shared.fast == (mn if self.trans else k)
-            and shared.granule >= ROW_BYTES
+            and shared.widest == ROW_BYTES
             and shared.composes(mn, ((self.extents[0] // self.reach[0], self.reach[0]),))
             and shared.composes(k, ((self.extents[1] // self.reach[1], self.reach[1]),))
-            and shared.run % row == 0
-            and pitch % ROW_BYTES == 0
         )
 
     @property
@@ -88,32 +84,32 @@ class Matrix(Banked):
         """Of a row."""
         return ROW_BYTES
 
-    def index(self, fast: int) -> IntArray:
-        """The elements at which rows start, int64[instruction, 32]; OFF for lanes without a row."""
-        return self._index
-
-    @cached_property
-    def _index(self) -> IntArray:
-        (am, ak), (wm, wk) = self.matrices, self.warps
+    def lanes(self, fast: int) -> IntArray:
+        """The elements at which the rows of the first matrices start; OFF for lanes without a row."""
+        am, ak = self.matrices
         along = ROW_BYTES // self.element_bytes
         lane = np.arange(8 * am * ak)
         matrix, row = lane // 8, lane % 8
         in_mn, in_k = matrix % am * 8, matrix // am * along
         place = (in_mn, in_k + row) if self.trans else (in_mn + row, in_k)
+        mn, k = self.consumer.modes
+        found = np.full((1, WARP), OFF, np.int64)
+        found[0, : len(lane)] = place[0] * self._steps[mn] + place[1] * self._steps[k]
+        return found
+
+    def begins(self, fast: int) -> IntArray:
+        """Where the matrices of each instruction start."""
         starts = [
             np.arange(0, extent, reach // warps)
-            for extent, reach, warps in zip(self.extents, self.reach, (wm, wk), strict=True)
+            for extent, reach, warps in zip(self.extents, self.reach, self.warps, strict=True)
         ]
         mn, k = self.consumer.modes
-        step = {0: 1, 1: self.tile[0]}
-        found = (
-            (starts[0] * step[mn])[:, None, None]
-            + (starts[1] * step[k])[None, :, None]
-            + (place[0] * step[mn] + place[1] * step[k])[None, None, :]
-        ).reshape(-1, len(lane))
-        index = np.full((len(found), WARP), OFF, np.int64)
-        index[:, : len(lane)] = found
-        return index
+        return (starts[0][:, None] * self._steps[mn] + starts[1][None, :] * self._steps[k]).reshape(-1)
+
+    @property
+    def _steps(self) -> tuple[int, int]:
+        """From an element to its neighbour along each of the tile's modes."""
+        return 1, self.tile[0]
 
     @cached_property
     def least(self) -> Counts:

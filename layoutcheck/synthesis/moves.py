@@ -13,17 +13,20 @@ conflict, `counts(shared)` those of a given one: wavefronts by `machine.banks`, 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
-from layoutcheck.analysis.cost import CopyCost, accesses_cost
+from layoutcheck.algebra.image import image
+from layoutcheck.algebra.layout import Layout
 from layoutcheck.copies.memref import Memref
-from layoutcheck.copies.moves import Access
-from layoutcheck.machine.banks import OFF, IntArray
+from layoutcheck.machine import banks
+from layoutcheck.machine.arch import LINE_BYTES, SECTOR_BYTES, WARP
+from layoutcheck.machine.banks import LOAD, OFF, STORE, IntArray
 from layoutcheck.machine.best_swizzle import BANK_SPAN_BYTES
 from layoutcheck.machine.cost import NOTHING, Counts
+from layoutcheck.machine.sectors import sectors
 from layoutcheck.synthesis.deals import Deal
 from layoutcheck.synthesis.shared import Shared
 from layoutcheck.synthesis.wanted import Consumer
@@ -72,12 +75,31 @@ class Global(NamedTuple):
         at = (index % rows * first + index // rows * second) * self.tile.element_bytes
         return np.where(index < 0, OFF, at)
 
-    def cost(self, deal: Deal, mode: int) -> CopyCost | None:
-        """Of a deal's accesses along a mode."""
-        at = self.addresses(deal.accesses(mode))
-        name = "ld.global" if self.read else "st.global"
-        one = Access(name, "gmem", deal.width(mode) * self.tile.element_bytes, at)
-        return accesses_cost([one], []) if self.read else accesses_cost([], [one])
+    def counts(self, deal: Deal, mode: int) -> Counts:
+        """Of a deal's accesses along a mode, which take every element of the tile once.
+
+        Accesses of a warp that lie whole lines apart have the same sectors and banks: one stands for them.
+        """
+        lanes, begins = self.addresses(deal.lanes), self.addresses(deal.begins(mode))
+        each = np.bincount(begins % LINE_BYTES, minlength=LINE_BYTES)
+        within = np.flatnonzero(each)
+        rows = np.where(lanes < 0, OFF, within[:, None, None] + lanes).reshape(-1, WARP)
+        bits = deal.width(mode) * self.tile.element_bytes * 8
+        moved = sectors(rows, bits).sectors
+        passes = banks.wavefronts(rows, bits, LOAD if self.read else STORE).wavefronts
+        fetched, spent = (
+            int(each[within] @ one.reshape(len(within), -1).sum(axis=1)) for one in (moved, passes)
+        )
+        distinct, runs = _covered(self.tile.layout, self.tile.element_bytes)
+        reads, writes = (runs, 0) if self.read else (0, runs)
+        return Counts(deal.issued(mode), spent, fetched, distinct, reads, writes)
+
+
+@lru_cache(maxsize=64)
+def _covered(tile: Layout, element_bytes: int) -> tuple[int, int]:
+    """The sectors of a whole tile, and how many runs without a gap they lie in."""
+    steps = np.diff(np.sort(image(tile) * element_bytes // SECTOR_BYTES))
+    return int(np.count_nonzero(steps)) + 1, int(np.count_nonzero(steps > 1)) + 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,8 +137,7 @@ class Direct(Move):
         """All of it."""
         total = NOTHING
         for side, mode in self.sides:
-            cost = side.cost(self.deal, mode)
-            total += NOTHING if cost is None else cost.counts
+            total += side.counts(self.deal, mode)
         return total
 
     @property

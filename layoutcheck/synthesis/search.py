@@ -1,9 +1,11 @@
 """Branch and bound: of every kind of plan the best, out of all layouts and moves.
 
 A plan's time is that of the sum of its moves' counts (`machine.cost.predicted_time`), which grows with each
-of them. So a layout is left out where its moves' least counts already take longer than the best plan of that
-kind, and of a layout's moves those are left out that another beats in every count. Nothing else is left out:
-the result is that of trying all (`tests/synthesis/test_optimal.py` tries all).
+of them. So a move is left out where its least counts, with the least that any move of the other slots asks,
+already take longer than the best plan of that kind; and of the moves that are counted those are left out that
+another beats in every count. The slot with the fewest moves is counted first: then the others are judged by
+what it does ask. Nothing else is left out: the result is that of trying all
+(`tests/synthesis/test_optimal.py` tries all).
 """
 
 from __future__ import annotations
@@ -13,13 +15,14 @@ import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields
-from itertools import product
+from itertools import islice, product
 from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from layoutcheck.algebra.layout import Layout
+from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.machine.banks import IntArray
 from layoutcheck.machine.cost import NOTHING, Counts, many_cycles, predicted_time
 from layoutcheck.progress import Progress
@@ -30,12 +33,20 @@ from layoutcheck.synthesis.shared import Shared, layouts
 from layoutcheck.synthesis.wanted import Wanted
 
 Key = tuple[Any, ...]
-_GLANCE = 0.01
+Row = tuple[int, ...]
+"""The numbers of Counts."""
+_GLANCE = 0.05
 """Seconds between two looks at the processor's time."""
 _HALF, _ERROR = 0.05, 0.01
 """Half of the last digit of a key's cycles, and what sums of floats may be off."""
 BATCH = 64
 """Moves that are counted at once, between two looks at the clock."""
+FIRST = 4
+"""Moves of each slot that a kind's first plan is chosen of."""
+BEST_SWIZZLE, BEST_PADDING_BITS = Swizzle(3, 4, 3), 128
+"""Of layouts that are tried first: they are often the best, and then others need not be counted."""
+MOST_SUMS = 64
+"""Least counts of a plan that are told apart."""
 _row = attrgetter(*(one.name for one in fields(Counts)))
 
 
@@ -125,7 +136,7 @@ class Deadline:
 
     @property
     def passed(self) -> bool:
-        """Whether it is up. The processor's time is asked for every hundredth of a second: it costs much."""
+        """Whether it is up. The processor's time is asked for every twentieth of a second: it costs much."""
         now = time.monotonic()
         if now >= self._next:
             self._next = now + _GLANCE
@@ -150,18 +161,21 @@ class Group:
     def __init__(self, moves: Sequence[Move]) -> None:
         self.moves = moves
         self.kind = moves[0].kind
-        self._least: dict[int, tuple[IntArray, Counts]] = {}
+        self._least: dict[int, Least] = {}
 
-    def least(self, fast: int, look: Callable[[], None]) -> tuple[IntArray, Counts]:
-        """Of each move an array of Counts; and what no move is less than. `look` looks at the clock."""
+    def least(self, fast: int, row: Callable[[Move, int], Row]) -> Least:
+        """What its moves ask at least, each by `row`."""
         if fast not in self._least:
-            rows = []
-            for move in self.moves:
-                look()
-                rows.append(_row(move.least_for(fast)))
-            each = np.array(rows, np.int64)
-            self._least[fast] = each, Counts(*each.min(axis=0).tolist())
+            each = np.array([row(move, fast) for move in self.moves], np.int64)
+            self._least[fast] = Least(each, _unbeaten(each))
         return self._least[fast]
+
+
+class Least(NamedTuple):
+    """Least counts, [move, count], a row for each move; and of those rows the ones that no other beats."""
+
+    each: IntArray
+    front: IntArray
 
 
 class Search:
@@ -169,8 +183,10 @@ class Search:
 
     def __init__(self, space: Space, stages: int, most_shared: int) -> None:
         self.space, self.stages, self.most_shared = space, stages, most_shared
+        self._slots = [_by_kind(slot) for slot in (space.writers, *space.readers)]
         self._groups: dict[Any, Groups] = {}
-        self._counts: dict[tuple[Shared, Move], Counts] = {}
+        self._least: dict[tuple[Move, int], Row] = {}
+        self._counts: dict[Shared, dict[Move, Counts]] = {}
         self._until: Deadline | None = None
 
     def run(self, progress: Progress | None, refused: Refused, until: Deadline | None) -> Searched:
@@ -184,12 +200,14 @@ class Search:
                     _keep(
                         best, Found(None, (move,), move.least, key_of(move.least, None, (move,), self.stages))
                     )
+            fitting = [one for one in self.space.layouts if one.size * self.stages <= self.most_shared]
+            beat = self._first(filter(_promises, fitting), refused)
             for shared in self.space.layouts:
                 self._look()
                 if progress is not None:
                     progress("layouts", done, len(self.space.layouts))
                 if shared.size * self.stages <= self.most_shared:
-                    self._complete(best, shared, refused)
+                    self._complete(best, beat, shared, refused)
                 done += 1
         return Searched(sorted(best.values(), key=lambda one: one.key), done)
 
@@ -198,85 +216,158 @@ class Search:
         if self._until is not None and self._until.passed:
             raise _TimeIsUp
 
+    def _least_row(self, move: Move, fast: int) -> Row:
+        """Its least counts where that mode is contiguous."""
+        found = self._least.get((move, fast))
+        if found is None:
+            self._look()
+            found = self._least[move, fast] = _row(move.least_for(fast))
+        return found
+
     def _fitting(self, shared: Shared) -> Groups:
-        """The groups that fit a layout: of layouts that differ in a swizzle alone they are the same."""
-        key = shared.layout, shared.granule, shared.run, shared.padding, shared.kind
-        slots = self.space.writers, *self.space.readers
+        """The groups that fit a layout: the same for all layouts that moves cannot tell apart."""
+        key = shared.fitted
         if key not in self._groups:
-            self._groups[key] = [
-                _by_kind(move for move in slot if not move.reads_swizzle and move.fits(shared))
-                for slot in slots
-            ]
-        more = [_by_kind(move for move in slot if move.reads_swizzle and move.fits(shared)) for slot in slots]
+            self._groups[key] = [_fitting(slot, shared, False) for slot in self._slots]
+        more = [_fitting(slot, shared, True) for slot in self._slots]
         return [one + other for one, other in zip(self._groups[key], more, strict=True)]
 
-    def _complete(self, best: dict[str, Found], shared: Shared, refused: Refused) -> None:
-        """The best plans with that layout, where they are better than the best of their kind so far."""
+    def _complete(
+        self, best: dict[str, Found], beat: dict[str, Found], shared: Shared, refused: Refused
+    ) -> None:
+        """The best plans with that layout, where they are no worse than the best of their kind so far.
+
+        The plans to `beat` come again in their turn: of equals the first layout's, and its first moves, stay.
+        """
         for chosen in product(*self._fitting(shared)):
             kind = kind_of(shared, [group.moves[0] for group in chosen])
-            known = best.get(kind)
-            # A kind's first plan is better than none: what no move is less than need not be known.
-            bounds = [] if known is None else [group.least(shared.fast, self._look) for group in chosen]
-            all_of_them = sum((least for _, least in bounds), NOTHING)
-            if known is not None and self._least_key(all_of_them, shared) > known.key[:4]:
+            if kind not in best and kind not in beat:
+                self._try(beat, chosen, shared, refused, kind)
+            sofar = [one[kind] for one in (best, beat) if kind in one]
+            if not sofar:
                 continue
-            fronts = []
-            for n, group in enumerate(chosen):
-                some: Sequence[Move] = group.moves
-                if known is not None:
-                    others = sum((least for m, (_, least) in enumerate(bounds) if m != n), NOTHING)
-                    some = self._promising(group, bounds[n][0], others, shared, known)
-                some = [m for m in some if not {(m, None), (m, shared.layout)} & refused]
-                fronts.append(self._front(some, shared))
-            for ways in product(*fronts):
-                counts = sum((counts for counts, _ in ways), NOTHING)
-                moves = tuple(move for _, move in ways)
-                _keep(best, Found(shared, moves, counts, key_of(counts, shared, moves, self.stages)), kind)
+            known = min(sofar, key=attrgetter("key"))
+            # What the other slots ask at least: of those that were counted, what they do ask.
+            asked = [group.least(shared.fast, self._least_row).front for group in chosen]
+            if not self._may_improve(_sums(asked), shared, known).any():
+                continue
+            fronts: dict[int, list[tuple[Counts, Move]]] = {}
+            for n in sorted(range(len(chosen)), key=lambda n: len(chosen[n].moves)):
+                group = chosen[n]
+                others = _sums(asked[:n] + asked[n + 1 :])
+                each = group.least(shared.fast, self._least_row).each
+                better = self._may_improve(each[:, None] + others[None], shared, known).any(axis=1)
+                some = [group.moves[m] for m in np.flatnonzero(better).tolist()]
+                fronts[n] = self._front([m for m in some if not _among(refused, m, shared)], shared)
+                if not fronts[n]:
+                    break
+                asked[n] = np.array([_row(counts) for counts, _ in fronts[n]], np.int64)
+            if len(fronts) == len(chosen):
+                self._combine(best, [fronts[n] for n in range(len(chosen))], shared, kind)
 
-    def _least_key(self, least: Counts, shared: Shared) -> Key:
-        return key_of(least, shared, (), self.stages)
+    def _first(self, layouts: Iterable[Shared], refused: Refused) -> dict[str, Found]:
+        """By the moves that ask least, with these layouts: of each kind a plan, which others have to beat."""
+        found: dict[str, Found] = {}
+        for shared in layouts:
+            for chosen in product(*self._fitting(shared)):
+                kind = kind_of(shared, [group.moves[0] for group in chosen])
+                self._try(found, chosen, shared, refused, kind)
+        return found
 
-    def _promising(
-        self, group: Group, each: IntArray, others: Counts, shared: Shared, best: Found
-    ) -> list[Move]:
-        """The moves that could be in a better plan than the best so far."""
-        columns: Any = (each + np.array(_row(others), np.int64)).T
+    def _try(
+        self, found: dict[str, Found], chosen: Sequence[Group], shared: Shared, refused: Refused, kind: str
+    ) -> None:
+        fronts = []
+        for group in chosen:
+            each: Any = group.least(shared.fast, self._least_row).each.T
+            order = np.argsort(many_cycles(Counts(*each)), kind="stable").tolist()
+            free = (move for move in (group.moves[n] for n in order) if not _among(refused, move, shared))
+            fronts.append(self._front(list(islice(free, FIRST)), shared))
+        self._combine(found, fronts, shared, kind)
+
+    def _combine(
+        self,
+        best: dict[str, Found],
+        fronts: Sequence[list[tuple[Counts, Move]]],
+        shared: Shared,
+        kind: str,
+    ) -> None:
+        for ways in product(*fronts):
+            counts = sum((counts for counts, _ in ways), NOTHING)
+            moves = tuple(move for _, move in ways)
+            _keep(best, Found(shared, moves, counts, key_of(counts, shared, moves, self.stages)), kind)
+
+    def _may_improve(self, counts: IntArray, shared: Shared, best: Found) -> Any:
+        """Whether plans that ask at least so much, [..., count], could be better than the best so far."""
+        columns: Any = np.moveaxis(counts, -1, 0)
         cycles, size = many_cycles(Counts(*columns)), shared.size * self.stages
         least, least_size, instructions, simple = best.key[:4]
         if size != least_size:
-            level = np.full(len(cycles), size < least_size)
+            level = np.full(cycles.shape, size < least_size)
         else:
             level = columns[0] < instructions + int(shared.simplicity <= simple)
-        better = (cycles < least - _HALF + _ERROR) | (level & (cycles < least + _HALF + _ERROR))
-        return [group.moves[n] for n in np.flatnonzero(better).tolist()]
+        return (cycles < least - _HALF + _ERROR) | (level & (cycles < least + _HALF + _ERROR))
 
     def _front(self, moves: Sequence[Move], shared: Shared) -> list[tuple[Counts, Move]]:
         """The moves that no other beats in every count; of those with the same counts the simplest."""
-        fresh = [move for move in moves if (shared, move) not in self._counts]
+        known = self._counts.setdefault(shared, {})
+        fresh = [move for move in moves if move not in known]
         for some in (fresh[n : n + BATCH] for n in range(0, len(fresh), BATCH)):
             self._look()
-            self._counts.update(zip(((shared, move) for move in some), counted(some, shared), strict=True))
+            known.update(zip(some, counted(some, shared), strict=True))
         simplest: dict[Counts, Move] = {}
         for move in moves:
-            counts = self._counts[shared, move]
+            counts = known[move]
             if counts not in simplest or move.simplicity < simplest[counts].simplicity:
                 simplest[counts] = move
         if not simplest:
             return []
-        values = np.array([_row(counts) for counts in simplest], np.int64)
-        no_more = np.all(
-            values[:, None, :] <= values[None, :, :], axis=2
-        )  # [a, b]: a asks for no more than b
-        beaten = np.count_nonzero(no_more, axis=0) > 1  # by another than itself
         found = list(simplest.items())
-        return [found[n] for n in np.flatnonzero(~beaten).tolist()]
+        return [found[n] for n in _beaten_by_none(np.array([_row(counts) for counts in simplest], np.int64))]
 
 
-def _by_kind(moves: Iterable[Move]) -> list[Group]:
-    kinds: dict[str, list[Move]] = {}
+def _promises(shared: Shared) -> bool:
+    """Whether such layouts are often the best of their kind."""
+    return shared.swizzle == BEST_SWIZZLE or shared.padding * shared.element.bits == BEST_PADDING_BITS
+
+
+def _among(refused: Refused, move: Move, shared: Shared) -> bool:
+    return bool(refused) and not refused.isdisjoint(((move, None), (move, shared.layout)))
+
+
+def _unbeaten(each: IntArray) -> IntArray:
+    """The distinct rows that no other is less than or equal to in every column."""
+    distinct = np.array(sorted(set(map(tuple, each.tolist()))), np.int64)
+    return distinct[_beaten_by_none(distinct)]
+
+
+def _beaten_by_none(distinct: IntArray) -> list[int]:
+    no_more = np.all(distinct[:, None, :] <= distinct[None, :, :], axis=2)  # [a, b]: a asks no more than b
+    return np.flatnonzero(np.count_nonzero(no_more, axis=0) == 1).tolist()  # no more than itself
+
+
+def _sums(rows: Sequence[IntArray]) -> IntArray:
+    """All sums of one row of each; where those are many, one that none is less than."""
+    if math.prod(map(len, rows)) > MOST_SUMS:
+        rows = [one.min(axis=0, keepdims=True) for one in rows]
+    total = np.zeros((1, len(fields(Counts))), np.int64)
+    for one in rows:
+        total = (total[:, None] + one[None]).reshape(-1, total.shape[1])
+    return total
+
+
+def _by_kind(moves: Iterable[Move]) -> list[list[Move]]:
+    kinds: dict[tuple[str, bool], list[Move]] = {}
     for move in moves:
-        kinds.setdefault(move.kind, []).append(move)
-    return [Group(group) for group in kinds.values()]
+        kinds.setdefault((move.kind, move.reads_swizzle), []).append(move)
+    return list(kinds.values())
+
+
+def _fitting(slot: Iterable[list[Move]], shared: Shared, reads_swizzle: bool) -> list[Group]:
+    """Of each kind those that fit a layout."""
+    kinds = (moves for moves in slot if moves[0].reads_swizzle == reads_swizzle)
+    fit = ([move for move in moves if move.fits(shared)] for moves in kinds)
+    return [Group(moves) for moves in fit if moves]
 
 
 def _keep(best: dict[str, Found], one: Found, kind: str = "") -> None:

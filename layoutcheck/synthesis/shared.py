@@ -16,9 +16,10 @@ all rows follow each other, then those of the next columns. Rows are plain, padd
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import cached_property, lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -65,7 +66,7 @@ class Shared(_Fields):
     `given_align` is what the address of a tile that is not ours is a multiple of, 0 for ours.
     """
 
-    @property
+    @cached_property
     def align(self) -> int:
         """What the tile's address is a multiple of."""
         if self.given_align:
@@ -82,10 +83,21 @@ class Shared(_Fields):
         end = int(cosize(self.layout)) * self.element.bits // 8  # type: ignore[arg-type]
         return -(-end // self.align) * self.align
 
-    @property
+    @cached_property
     def granule(self) -> int:
         """Bytes that stay together: the widest access."""
         return min(16, self.align & -self.align, self.swizzle.granule if self.swizzle else 16)
+
+    @cached_property
+    def widest(self) -> int:
+        """Bytes of the widest access whose every place in the runs is aligned and stays together."""
+        size = self.element.bits // 8
+        return min(self.granule, math.gcd(self.run * size, (self.run + self.padding) * size, VECTOR_BYTES))
+
+    @property
+    def fitted(self) -> tuple[Any, ...]:
+        """All that a move which does not read the swizzle can tell it by (`Move.fits`)."""
+        return self.fast, self.widest, self.parted, self.kind
 
     @property
     def memref(self) -> Memref:
@@ -98,10 +110,15 @@ class Shared(_Fields):
         addresses: IntArray = image(self.layout) * (self.element.bits // 8)
         return addresses
 
+    @cached_property
+    def parted(self) -> tuple[Layout | None, ...]:
+        """The modes whose elements lie in several runs; None for those that are one."""
+        return tuple(mode if isinstance(mode.shape, tuple) else None for mode in self.layout.modes)
+
     def composes(self, mode: int, steps: tuple[tuple[int, int], ...]) -> bool:
         """Whether a tiled copy of those (extent, stride) along a mode can partition it."""
-        one = self.layout[mode]
-        return not isinstance(one.shape, tuple) or all(_composes(one, *step) for step in steps)
+        parted = self.parted[mode]
+        return parted is None or all(_composes(parted, *step) for step in steps)
 
     @cached_property
     def columns(self) -> list[int] | None:

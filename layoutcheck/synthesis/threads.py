@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
-from layoutcheck.analysis.cost import CopyCost
+import numpy as np
+
 from layoutcheck.machine.arch import WARP
-from layoutcheck.machine.banks import CP_ASYNC, LOAD, STORE, IntArray
+from layoutcheck.machine.banks import CP_ASYNC, LOAD, OFF, STORE, IntArray
 from layoutcheck.machine.best_swizzle import BANK_SPAN_BYTES
 from layoutcheck.machine.cost import NOTHING, Counts
 from layoutcheck.machine.cp_async import bypass
@@ -45,30 +46,21 @@ class Threads(Banked):
 
     def fits(self, shared: Shared) -> bool:
         """Accesses lie within runs; only what has registers turns its blocks, and only where it must."""
-        straight = shared.fast == self.deal.fast
-        if (straight and self.deal.block > 1) or (self.asynchronous and not straight):
+        deal = self.deal
+        straight = shared.fast == deal.fast
+        if (straight and deal.block > 1) or (self.asynchronous and not straight):
             return False
-        deal, width = self.deal, self.width_bytes(shared.fast)
+        if self.width_bytes(shared.fast) > shared.widest:
+            return False
         along, across = deal.steps
-        if not shared.composes(deal.fast, along) or not shared.composes(1 - deal.fast, across):
-            return False
-        pitch = (shared.run + shared.padding) * self.element_bytes
-        return (
-            width <= shared.granule and shared.run % self.deal.width(shared.fast) == 0 and pitch % width == 0
-        )
-
-    @cached_property
-    def _outer(self) -> CopyCost | None:
-        if self.outer is None:
-            return None
-        return self.outer.cost(self.deal, self.deal.fast)
+        return shared.composes(deal.fast, along) and shared.composes(1 - deal.fast, across)
 
     @cached_property
     def fixed(self) -> Counts:
         """Of global memory, whatever the layout of shared memory."""
-        if self._outer is None:
+        if self.outer is None:
             return NOTHING
-        found = self._outer.counts
+        found = self.outer.counts(self.deal, self.deal.fast)
         if not self.asynchronous:
             return found
         return replace(found, instructions=0, wavefronts=0 if self.past_l1 else found.wavefronts)
@@ -93,13 +85,17 @@ class Threads(Banked):
         """Whether threads and rounds are powers of two."""
         return all(n & (n - 1) == 0 for n in (*self.deal.tile, self.deal.along, self.deal.across))
 
-    def index(self, fast: int) -> IntArray:
-        """The elements at which its accesses along a mode start, int64[instruction, 32]."""
-        return self.deal.accesses(fast)
+    def lanes(self, fast: int) -> IntArray:
+        """The elements at which the threads' blocks start."""
+        return self.deal.lanes
+
+    def begins(self, fast: int) -> IntArray:
+        """What further accesses along a mode add to them."""
+        return self.deal.begins(fast)
 
     def issued(self, fast: int) -> int:
         """Warp instructions along a mode."""
-        return len(self.deal.accesses(fast))
+        return self.deal.issued(fast)
 
     def _least(self, mode: int) -> Counts:
         """Of shared memory along a mode: every wavefront full."""
@@ -124,11 +120,10 @@ class Threads(Banked):
 
     def _packets(self, shared: Shared) -> Counts:
         assert self.outer is not None
-        index, times = alike(self, shared)
-        packets, fetched = 0, 0
-        for to, frm in zip(shared.at(index), self.outer.addresses(index), strict=True):
-            one = _bypass(_relative(to), _relative(frm))
-            packets, fetched = packets + one[0] * times, fetched + one[1] * times
+        index, times = alike(self, shared, self.outer.addresses)
+        both = np.concatenate([_relative(shared.at(index)), _relative(self.outer.addresses(index))], axis=1)
+        each = [_bypass(row.tobytes()) for row in both]
+        packets, fetched = (int(times @ np.array(one)) for one in zip(*each, strict=True))
         issued = self.issued(shared.fast)
         return replace(self.fixed, instructions=issued, wavefronts=packets, sectors=fetched)
 
@@ -138,13 +133,16 @@ class Threads(Banked):
         return (*self.deal.simplicity, -self.deal.vector)
 
 
-def _relative(addresses: IntArray) -> tuple[int | None, ...]:
-    """The lanes' addresses from the first line on: all that packets depend on."""
-    base = int(addresses[addresses >= 0].min()) // BANK_SPAN_BYTES * BANK_SPAN_BYTES
-    return tuple(None if a < 0 else int(a) - base for a in addresses)
+def _relative(addresses: IntArray) -> IntArray:
+    """The lanes' addresses, [instruction, 32], from each one's first line on: all that packets depend on."""
+    active = addresses >= 0
+    lowest = np.where(active, addresses, np.iinfo(np.int64).max).min(axis=1, keepdims=True)
+    return np.where(active, addresses - lowest // BANK_SPAN_BYTES * BANK_SPAN_BYTES, OFF)
 
 
 @lru_cache(maxsize=4096)
-def _bypass(to: tuple[int | None, ...], frm: tuple[int | None, ...]) -> tuple[int, int]:
-    found = bypass(to, frm)
+def _bypass(both: bytes) -> tuple[int, int]:
+    """Packets and sectors of 32 lanes: their shared addresses, then those in global memory."""
+    at = [None if a < 0 else a for a in np.frombuffer(both, np.int64).tolist()]
+    found = bypass(at[:WARP], at[WARP:])
     return found.wavefronts, found.sectors
