@@ -21,7 +21,12 @@ from typing import Any
 
 from benchmarks.evidence import head
 from tests.synthesis.test_nvidia import no_better, rows
-from tests.synthesis.test_optimal import SMALL, counted_alike, held_against_every
+from tests.synthesis.test_optimal import (
+    SMALL,
+    counted_alike,
+    held_against_every,
+    held_against_the_stated_space,
+)
 
 
 def space(seed: int) -> bool:
@@ -71,8 +76,9 @@ def main() -> int:
     with ProcessPoolExecutor(given.processes) as pool:
         every = rows()
         tasks = {
-            "nvidia": (no_better, every, 0.5, len(every)),
-            "optimal": (space, count(), 0.85, given.spaces),
+            "nvidia": (no_better, every, 0.4, len(every)),
+            "optimal": (space, count(), 0.6, given.spaces),
+            "stated": (held_against_the_stated_space, count(), 0.9, given.spaces),
             "counts": (counted_alike, count(10_000), 1.0, 200),
         }
         for name, (task, inputs, share, enough) in tasks.items():
