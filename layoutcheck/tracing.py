@@ -40,6 +40,7 @@ from layoutcheck.patching.repair import repair, searched
 from layoutcheck.patching.repaired import Repaired
 from layoutcheck.patching.sketches import labelled
 from layoutcheck.patching.state import State
+from layoutcheck.processors import processors
 from layoutcheck.provenance import check_products
 from layoutcheck.reports.advice import Advised
 from layoutcheck.reports.trace import SHOWN, JudgedTrace
@@ -101,7 +102,7 @@ def traced(script: Script, *, lowered: bool = True, order: bool = True, workers:
     with contextlib.ExitStack() as stack:
         progress, lowering = stack.enter_context(_shown()), stack.enter_context(looked.lowering())
         judges = None
-        if lowering is not None and (workers := workers or len(os.sched_getaffinity(0))) > 1:
+        if lowering is not None and (workers := workers or processors()) > 1:
             judges = stack.enter_context(Judges(lowering, workers, least=_LEAST_SHARED))
         found = _supported(script.trace(lowering, progress, judges=judges))
     if script.launch and not has_gpu() and not found.kernels:

@@ -23,7 +23,6 @@ _TILE_N = re.compile(r"(?i)\b(?:tile_?n|bn|block_?n)\b ?[=:] ?(?P<n>[0-9]{1,6})\
 _FOUR_BITS = re.compile(r"(?i)[a-z_]*(?:fp4|float4_?e2m1|e2m1|nvf4|mxf4)\w*")
 _INVALID = ("cuda.invalid-launch", "cuda.call-refused")
 _VECTOR = ("cpp.copy-does-not-vectorize",)
-_SIZES = {"float_e4m3_t": 8, "float_e5m2_t": 8, "int8_t": 8, "uint8_t": 8, "half_t": 16, "bfloat16_t": 16, "float": 32, "tfloat32_t": 32}  # fmt: skip
 _INTERNAL = re.compile(r"CopyInternalType ?= ?(?:cutlass::)?(?P<type>\w+)")
 _MOVES = re.compile(r"uint(?P<bits>[0-9]{2,3})_t\b")
 _LAYOUT = re.compile(r"(?P<side>[SD])Layout = \(*(?P<first>[0-9]+)[,)].*?:\(*(?P<stride>[0-9]+|\?)")
@@ -119,7 +118,7 @@ def vectors(folded: str) -> dict[str, str]:
 def _moved(folded: str) -> tuple[int, str, str] | None:
     """(elements of one instruction, their type, its bits), where the text holds both types."""
     internal, moves = _INTERNAL.search(folded), _MOVES.search(folded)
-    bits = _SIZES.get(internal["type"], 0) if internal else 0
+    bits = cpp_types.bits_of(internal["type"]) if internal else 0
     return (
         (int(moves["bits"]) // bits, internal["type"], moves["bits"]) if internal and moves and bits else None
     )

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from layoutcheck.brackets import closing, split
 from layoutcheck.errors import InputError
+from layoutcheck.machine.dtypes import dtype
 
 MOST_TYPES = 200  # layouts and bindings read from one text: an instantiation stack repeats them
 
@@ -30,15 +31,6 @@ _DTYPES = {
     "int16_t": "i16", "uint16_t": "u16", "int64_t": "i64", "uint64_t": "u64", "uint128_t": "i128", "uint4_t": "u4",
     "int4_t": "i4", "float_e2m1_t": "f4E2M1FN", "uint_byte_t": "u8",
 }  # fmt: skip
-_BITS = {
-    "uint8_t": 8,
-    "uint16_t": 16,
-    "uint32_t": 32,
-    "uint64_t": 64,
-    "uint128_t": 128,
-    "float": 32,
-    "double": 64,
-}
 _MATRIX = re.compile(r"SM(?:75|90)_U(?:32x([0-9])|16x([0-9]))_(LDSM|STSM)_([NT])")
 
 
@@ -141,8 +133,8 @@ def _tensor(
         return None
     words = list(_words(engine))
     space = "gmem" if "gmem_ptr" in words else "smem" if "smem_ptr" in words else "rmem"
-    dtype = next((_DTYPES[word] for word in words if word in _DTYPES), "")
-    return named, space, dtype
+    element = next((_DTYPES[word] for word in words if word in _DTYPES), "")
+    return named, space, element
 
 
 def _atom(text: str) -> tuple[str, int | None] | None:
@@ -157,7 +149,13 @@ def _atom(text: str) -> tuple[str, int | None] | None:
     if found is None:
         found = re.search(r"UniversalCopy<\s*(?:cute::|cutlass::)?(\w+)", text)
         name = "universal"
-    return (name, _BITS[found[1]]) if found and found[1] in _BITS else None
+    bits = bits_of(found[1]) if found else 0
+    return (name, bits) if bits else None
+
+
+def bits_of(name: str) -> int:
+    """The width of a C++ element type without its namespace, 0 of an unknown one."""
+    return dtype(_DTYPES[name]).bits if name in _DTYPES else 0
 
 
 def _words(type_: Type) -> Iterator[str]:

@@ -39,16 +39,6 @@ def tool_version() -> str:
     return digest("\n".join(parts))
 
 
-@cache
-def dsl_version() -> str | None:
-    """The installed DSL's version, without importing it; None where there is none."""
-    from importlib import metadata
-
-    with contextlib.suppress(metadata.PackageNotFoundError):
-        return metadata.version("nvidia-cutlass-dsl")
-    return None
-
-
 class Cache:
     """One kind's entries, read at once and written at once. `folder` None keeps nothing."""
 

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from layoutcheck.digits import is_number
 from layoutcheck.findings import VERDICTS
-from layoutcheck.lint.cache import dsl_version
 from layoutcheck.lint.finding import LintFinding
 from layoutcheck.lint.source import Module
 from layoutcheck.lint.text import Unreadable, decode
+from layoutcheck.versions import installed
 
 if TYPE_CHECKING:
     from layoutcheck.settings import Settings
@@ -252,7 +252,7 @@ def meant(case: RegisteredCase, finding: LintFinding) -> bool:
 
 def require_dsl() -> str | None:
     """Why cases cannot be traced here; None where they can."""
-    if dsl_version() is None:
+    if not installed():
         return "nvidia-cutlass-dsl is not installed (pip install 'layoutcheck[dsl]')"
     if not hasattr(os, "fork"):
         return "kernels are traced on Linux only"

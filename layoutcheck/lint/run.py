@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from layoutcheck.lint.cache import Cache
 from layoutcheck.lint.called import Called
 from layoutcheck.lint.finding import LintFinding
 from layoutcheck.lint.suppressions import Suppressions
+from layoutcheck.processors import processors
 from layoutcheck.regular import inside, read_regular, source_lines
 from layoutcheck.settings import Settings
 
@@ -141,7 +141,7 @@ def lint(
     Raises InputError for a path, a setting or a baseline that cannot be used.
     """
     known = baseline.read(baseline_file) if baseline_file is not None else Counter[baseline.Key]()
-    workers = workers or os.cpu_count() or 1
+    workers = workers or processors()
     folder = cache_folder(settings)
     store = Cache(folder, "source")
     listed = files.collect(paths, settings)

@@ -26,10 +26,12 @@ from typing import TYPE_CHECKING, Any
 
 from layoutcheck.dsl.reads import VARIABLE
 from layoutcheck.errors import InputError
-from layoutcheck.lint.cache import Cache, digest, dsl_version, tool_version
+from layoutcheck.lint.cache import Cache, digest, tool_version
 from layoutcheck.lint.cases import CaseRun, Progress, RegisteredCase
+from layoutcheck.processors import processors
 from layoutcheck.regular import read_regular
 from layoutcheck.settings import Settings
+from layoutcheck.versions import installed
 
 if TYPE_CHECKING:
     from layoutcheck.dsl.lowered.resolve import Lowering
@@ -72,7 +74,7 @@ def trace(
         if stored is not None and unchanged(stored, cache):
             runs[case] = CaseRun(case, from_lines(stored["lines"]), cached=True)
     todo = [case for case in callable_ if case not in runs]
-    slots = workers or os.cpu_count() or 1
+    slots = workers or processors()
 
     def take(case: RegisteredCase, found: Trace, seconds: float) -> None:
         runs[case] = CaseRun(case, found, seconds=seconds)
@@ -208,7 +210,7 @@ def _begin(settings: Settings, stop: Any, workers: int, slots: int, spare: Any) 
     lowering = _lowering(settings)
     _worker.update(lowering=lowering, settings=settings, stop=stop, spare=spare)
     _worker.update(judges=Judges(lowering, slots, spare))
-    threads = max(1, (os.cpu_count() or 1) // workers)
+    threads = max(1, processors() // workers)
     os.environ.setdefault("OMP_NUM_THREADS", str(threads))
 
 
@@ -300,10 +302,11 @@ def _keys(cases: Sequence[RegisteredCase], settings: Settings) -> Iterator[str]:
     )
     project = "" if all(case.command for case in cases) else _project(settings.root)
     python = f"{sys.version} {sys.prefix} {os.environ.get('PYTHONPATH', '')}"
+    dsl = installed()
     for case in cases:
         what = " ".join(case.command) or f"{project} {case.function}"
         arch = f"{case.arch} or another" if case.free else case.arch
-        yield digest(tool_version(), dsl_version() or "", python, case.path, what, arch, tiers)
+        yield digest(tool_version(), dsl, python, case.path, what, arch, tiers)
 
 
 def _configuration(case: RegisteredCase, settings: Settings) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache
-from os import cpu_count
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from layoutcheck.numerics.evidence import evidence, status
 from layoutcheck.numerics.formats import Floats, Raw, round_to
 from layoutcheck.numerics.names import Instruction
 from layoutcheck.numerics.parameters import BlockFma
+from layoutcheck.processors import processors
 
 COMPILE_FROM = 1 << 23  # products from which the compiled loop is worth its start
 _TILE = 1 << 14  # outputs computed at a time: their arrays then stay in the L2 cache
@@ -186,7 +186,7 @@ class Unit:
             return bool(loop.chain(a[part], ea[part], b, eb, out[part], *parameters))
 
         # The loop holds no interpreter lock: each core takes its share of the rows.
-        share = -(-len(out) // min(len(out), cpu_count() or 1))
+        share = -(-len(out) // min(len(out), processors()))
         with ThreadPoolExecutor() as pool:
             done = all(pool.map(rows, (slice(at, at + share) for at in range(0, len(out), share))))
         return out if done else None

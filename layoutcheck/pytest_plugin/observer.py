@@ -27,7 +27,6 @@ from layoutcheck.dsl.spool import as_dict
 from layoutcheck.errors import InputError
 from layoutcheck.gpu.confirm import confirm
 from layoutcheck.judge import judge_traced
-from layoutcheck.lint.cache import dsl_version
 from layoutcheck.order import check_module
 from layoutcheck.order.rules import rules as order_rules
 from layoutcheck.provenance import check_products
@@ -50,6 +49,7 @@ from layoutcheck.sources.traced import (
     TracedCopy,
     address_sources,
 )
+from layoutcheck.versions import installed
 
 FAILING = ("wrong", "rejected")
 _FAILED = "layoutcheck: "  # so begins the text of a test that we fail
@@ -278,7 +278,7 @@ class Observer:
         for (verdict, title, location), tests in sorted(worst.items()):
             more = f" and {len(set(tests)) - 1} more" if len(set(tests)) > 1 else ""
             write(f"{shown(location) or 'unknown place'}: {verdict}{title} ({tests[0]}{more})")
-        if not self.kernels and dsl_version() is None:
+        if not self.kernels and not installed():
             write("nothing was seen: nvidia-cutlass-dsl is not installed (pip install 'layoutcheck[dsl]')")
         for note in self.notes:
             write(note)

@@ -22,7 +22,6 @@ from layoutcheck.copies.tiled import threads as threads_of
 from layoutcheck.copies.tiling import of_tiles
 from layoutcheck.copies.vectors import contiguous_mode
 from layoutcheck.errors import InputError
-from layoutcheck.fixes.code import allocation_code, folded, layout_code
 from layoutcheck.machine.arch import WARP, parse_arch
 from layoutcheck.machine.cost import predicted_time
 from layoutcheck.synthesis.candidates import writers
@@ -83,14 +82,6 @@ class Optimum(NamedTuple):
         if not self.keeps:
             words += f", the shared tile {shared}"
         return words
-
-    @property
-    def allocation(self) -> str:
-        """The shared tile's, in place of the one that it has; "" where that stays."""
-        shared = self.found.shared
-        if self.keeps or shared is None:
-            return ""
-        return folded(f"dst = {allocation_code(shared.memref, layout_code(shared.layout))}")
 
     @property
     def code(self) -> str:

@@ -242,7 +242,7 @@ def test_gpus_are_counted_by_their_device_files(tmp_path: Path) -> None:
 def test_without_the_dsl_the_summary_says_so(tmp_path):
     text = """
 from layoutcheck.pytest_plugin import observer
-observer.dsl_version = lambda: None
+observer.installed = lambda: ""
 def test_of_something_else(): ...
 """
     for options in (("--layoutcheck=lint",), ("--layoutcheck", "-q")):

@@ -245,7 +245,7 @@ def test_only_where_it_is_asked_for(repo, capsys):
 
 def test_without_the_dsl_it_says_so(repo, capsys, monkeypatch):
     (repo / "k.py").write_text(HEAD + "@layoutcheck.case\ndef f():\n    pass\n")
-    monkeypatch.setattr(cases, "dsl_version", lambda: None)
+    monkeypatch.setattr(cases, "installed", lambda: "")
     assert run(["lint", "."]) == 2
     said = capsys.readouterr()
     assert "nvidia-cutlass-dsl is not installed" in said.out
