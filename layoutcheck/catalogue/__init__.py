@@ -26,6 +26,7 @@ from layoutcheck.catalogue import (
     raised,
     reasons,
     refused,
+    symptoms,
     tables,
     telling,
 )
@@ -65,7 +66,8 @@ _WORDS = re.compile(
     r"(?i)\b(?:[tsgr]mem|tma|im2col|gather4|scatter4|k-major|num_cta|vec_size|sf_?\w*|shape_?[mnk]|s2t|[ug]?mma\w*|ldsm|stsm|utccp|memref|copy_bits|swizzle|coord\w*|tiler|layouts?|fragments?|cluster"
     r"|multimem\S*|mbarrier\S*|tcgen05\S*|pred|smem_desc\w*|atom|composition|scale|rank)\b|\[C[0-9]+\]|[A-D] to have rank|expects A/B"
 )  # of CuTe's compiler
-_STATED = "The message states what the program needs; it is none of CuTe's, CUDA's or their tools'."
+_STATED = "The message is all that the text says of the cause; it is none of CuTe's, CUDA's or their tools'."
+_UNNAMED = owners.Owner("no project", "the project whose file, command or process name stands before it")
 
 
 def answers(text: str, place: str | None = None) -> list[Answer]:
@@ -111,12 +113,8 @@ def answers(text: str, place: str | None = None) -> list[Answer]:
         return [_of_assertion(traceback, folded, place)]
     if traceback:
         return [_of_traceback(traceback, folded, place)]
-    part = None if found else frames.cut(folded)
-    if part:
-        return [_of_traceback(part, folded, place, elsewhere.CUT)]
-    owner = None if found or not folding.WRONG.search(folded) else owners.find(folded)
-    if owner:
-        return [_of_owned(owner, text, folded, place)]
+    if not found:
+        return _of_words(text, folded, place)
     kept = kept or found
     ours = [match for match in kept if match[0].level != ELSEWHERE] or kept
     ordered = sorted(ours, key=lambda match: match[1].start())
@@ -257,13 +255,32 @@ def _of_traceback(
     return answering.of_parts(entry, parts, found.said, folded, place)
 
 
-def _of_owned(owner: owners.Owner, text: str, folded: str, place: str | None) -> Answer:
-    """The answer to a text that names a library: the line that tells most, and what such words mean."""
-    said = telling.line(text) or folded[: answering.MOST_QUOTED]
-    found = demands.demand(said)
-    parts = {**owner._asdict(), "said": said, "cause": found.cause if found else _STATED}
-    parts["help"] = found.helps if found else ""
-    return answering.of_parts(elsewhere.NAMED, parts, said, folded, place)
+def _of_words(text: str, folded: str, place: str | None) -> list[Answer]:
+    """The answer to a text in which no error is known: by the line that tells most, its symptom, its layouts."""
+    symptom = symptoms.find(folded)
+    warns = symptom is not None and symptom[0] is symptoms.WARNING
+    part = None if warns else frames.cut(folded)
+    if part:
+        return [_of_traceback(part, folded, place, elsewhere.CUT)]
+    owner = owners.find(folded)
+    said = telling.line(text) if folding.WRONG.search(folded) else ""
+    if not said and owner and folding.WRONG.search(folded):
+        said = folded[: answering.MOST_QUOTED]
+    found = demands.demand(said) if said else None
+    if said and found and not warns:
+        parts = {**(owner or _UNNAMED)._asdict(), "said": said, "cause": found.cause, "help": found.helps}
+        return [answering.of_parts(elsewhere.NAMED, parts, said, folded, place)]
+    if symptom:
+        answer = answering.of_entry(*symptom, folded, place)
+        return [replace(answer, facts=(*answer.facts, *symptoms.layouts(folded)))]
+    if said and owner:
+        parts = {**owner._asdict(), "said": said, "cause": _STATED}
+        return [answering.of_parts(elsewhere.NAMED, parts, said, folded, place)]
+    printed = symptoms.of_layouts(folded)
+    if printed:
+        entry, parts, layouts = printed
+        return [replace(answering.of_parts(entry, parts, layouts[0], folded, place), facts=layouts)]
+    return []
 
 
 def _matches(folded: str) -> Iterator[tuple[Known, re.Match[str]]]:

@@ -20,6 +20,7 @@ from layoutcheck.catalogue import (
     owners,
     ptx_words,
     refused,
+    symptoms,
     tables,
     whose,
 )
@@ -32,6 +33,7 @@ CODE_ALONE = next(entry for entry in tables.DSL if entry.name == "dsl.code-alone
 COMPANION = next(entry for entry in tables.DSL if entry.name == "dsl.companion-version")
 FEW_CONFLICTS = next(entry for entry in profilers.ENTRIES if entry.name == "ncu.few-conflicts")
 _OF_CONDITIONS = ("elsewhere.assertion", "elsewhere.assert-line", "elsewhere.native-message")
+_OF_WORDS = ("elsewhere.triton", "symptom.warning")  # whose cause the message tells
 _OF_COUNTERS = ("ncu.uncoalesced-shared", "ncu.wavefronts")
 _STATIC = re.compile(r"static assertion failed.{0,400}?static_assert ?\((?P<condition>[^\"]{3,300}?), ?\"")
 _SOURCE_FILE = re.compile(
@@ -127,6 +129,8 @@ def _facts(entry: Known, match: re.Match[str], groups: dict[str, str], folded: s
                 _of_cpp(folded) if entry in tables.CPP else _tensors(folded) if entry in tables.DSL else ()
             )
         facts += context.facts(entry.name, folded, facts) + whose.of_owner(entry, folded)
+    if entry.name == "results-differ":
+        facts += symptoms.layouts(folded)
     if entry.name in _OF_COUNTERS:
         facts += _of_shares(folded)
     facts += named.of_names(entry, groups)
@@ -154,6 +158,13 @@ def _fill(entry: Known, groups: dict[str, str], facts: tuple[str, ...], folded: 
         groups["cause"], groups["help"] = ptx_words.meaning(groups.get("said") or groups.get("alone") or "")
     if entry.name == "elsewhere.compile":
         groups["cause"], groups["help"] = _of_compile(groups, folded)
+    elif entry.name == "cpp.other-error":
+        groups["cause"], groups["help"] = _of_template(groups["said"])
+    elif entry.name in _OF_WORDS:
+        said = groups.get("said", "")
+        found = demands.INNER if said.startswith("Check failed") else demands.demand(said)
+        found = found or (demands.INNER if entry.name == "elsewhere.triton" else None)
+        groups["cause"], groups["help"] = (found.cause, found.helps) if found else ("", "")
     elif entry.name in _OF_CONDITIONS:
         condition = next((groups[name] for name in _CONDITIONS if name in groups), "")
         groups.update(_of_condition(condition, groups.get("said", "")))
@@ -194,6 +205,18 @@ def _of_compile(groups: dict[str, str], folded: str) -> tuple[str, str]:
         (found.cause, found.helps)
         if found
         else (_OTHER_FILE, "Read the first error of the log; those below follow from it")
+    )
+
+
+def _of_template(said: str) -> tuple[str, str]:
+    """(cause, help) of a compiler's words about a file of CuTe or CUTLASS."""
+    found = demands.compiled(said)
+    where = "The innermost instantiation in your own file has the layouts and types that cause it"
+    if found:
+        return found.cause, f"{found.helps}. {where}"
+    return (
+        "A template of CuTe or CUTLASS does not compile for its template arguments.",
+        f"{where}. {cpp_templates.CHECK}",
     )
 
 

@@ -86,7 +86,7 @@ DEMANDS = (
         "Empty the library's cache folder, and look at its settings for JIT and downloads; where the machine has no network, install its package of prebuilt kernels of the same version",
     ),
     _demand(
-        r"(?i)no (?:valid|suitable|available|supported|compatible|feasible)[\w ]{0,30}(?:config|tactic|kernel|algo|choice|implementation|backend|engine|plan)|NoValidChoices|skipping tactic|no execution plans?|no backend|no operator found|not? (?:attention )?backends? supports?|have not found any valid",
+        r"(?i)no (?:valid|suitable|working|available|supported|compatible|feasible)[\w ]{0,30}(?:config|tactic|kernel|algo|choice|implementation|backend|engine|plan)|NoValidChoices|skipping tactic|no execution plans?|no backend|no operator found|not? (?:attention )?backends? supports?|have not found any valid",
         "The library tries its kernels one after another, and none takes this problem on this GPU: a shape, a type, a head dimension, or shared memory beyond the GPU's limit (99 KiB on sm_120, 227 KiB on sm_90 and sm_100). A single tactic that is skipped while tuning does no harm.",
         "Lines above this one say why each was refused; switch the library's own log on. Take another back end, or sizes and types of its table of what it supports",
     ),
@@ -157,8 +157,25 @@ DEMANDS = (
     ),
 )  # fmt: skip
 
+# What a compiler of kernels says of its own steps.
+INNER = _demand(
+    r"(?!)",
+    "One of its own steps stops: it meets the program in a form that it does not handle.",
+    "Look for the statement that the message names; change the tile, stages, warps or options around it, take a newer release, and report the program",
+)  # fmt: skip
+
 # What a C++ compiler says of code that is not CuTe's.
 COMPILED = (
+    _demand(
+        r"^static.assert\w* failed$",
+        "A condition without a message is false, or cannot be evaluated, at the line that is named.",
+        "Read the condition there, and the lines 'required from' or 'instantiation of' below the error for the template arguments. In an else of `if constexpr` an assertion that is false for every argument fails with some compilers even where the branch is not taken",
+    ),
+    _demand(
+        r"^expected (?:a|an|primary|unqualified)\b|type name is not allowed|expected primary-expression|before .?['\"<,;)(]",
+        "The parser stops here: to it, the name that stands before is no type, template or value. The header that declares it is not read before this line, or is of another revision, or a macro of that name changes the text.",
+        "Take the first such error and its name: include the header that declares it before this one (nvcc -H prints which are read and from where), and keep all headers of one commit",
+    ),
     _demand(
         r"__CUDA_ARCH__|GPU_ARCH|\barch(?:itecture)?\b",
         "The file is compiled for an architecture that the library excludes: without a choice CMake and nvcc take their oldest one.",

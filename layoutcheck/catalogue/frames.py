@@ -15,7 +15,7 @@ _FRAME = re.compile(
     r"|(?<![\w./~+-])(?P<old>[\w~./+-]{1,400}\.py) in (?P<entered>[\w.<>]+)\("
 )
 _RAISED = re.compile(
-    r"(?:^|[ (\"'>`\[])(?P<kind>[A-Za-z_][\w.]*(?:Error|Exception|Interrupt)): (?:(?P=kind): )?(?P<said>\S.{0,160})"
+    r"(?:^|[ (\"'>`\[])(?P<kind>[A-Za-z_][\w.]*(?:Error|Exception|Interrupt)|(?:[a-z_]\w*\.)+(?:exc|exceptions?|errors?)\.[A-Z]\w+): (?:(?P=kind): )?(?P<said>\S.{0,160})"
 )
 _ASSERTED = re.compile(
     r"\bassert (?P<condition>\S.{0,160}?)(?: \^[\^~ ]*)? (?:\[\S{1,12} )?AssertionError(?:: (?P<said>.{1,160}))?"

@@ -23,8 +23,8 @@ _SEARCHED = 1 << 12  # characters up to which every pattern is searched at once
 AMD = "AMD's ROCm"  # which words its errors as CUDA does
 # In order: a compiler or library stands before those that it is built on.
 _COMPILERS = (
-    _owner(r"\bT\.(?:Parallel|copy|tma_copy|gemm|Pipelined|Kernel|alloc_\w+|atomic_\w+)\b|[Tt]ile-?[Ll]ang|suitable instruction for tcgen05|Check your layout\.|no available layout found|LayoutInference|\bkernel \w+ input \w+ \w+ expected", "TileLang", "tile-ai/tilelang"),
-    _owner(r"\btvm\b(?!-ffi|\.error\.\w+: \[)|\bTVM\b(?!.?FFI)|tvm::|\bvm\.builtin\.|Module\[\w+\] does not|tvm_ffi\.(?!core)", "TVM", "apache/tvm"),
+    _owner(r"\bT\.(?:Parallel|copy|tma_copy|gemm|Pipelined|Kernel|alloc_\w+|atomic_\w+)\b|[Tt]ile-?[Ll]ang|suitable instruction for tcgen05|Check your layout\.|no available layout found|LayoutInference|ProducerConsumerWS|LowerBulk|MakePackedAPI|\bkernel \w+ input \w+ \w+ expected", "TileLang", "tile-ai/tilelang"),
+    _owner(r"\btvm\b(?!-ffi|\.error\.\w+: \[)|\bTVM\b(?!.?FFI)|tvm::|\bvm\.builtin\.|Module\[\w+\] does not|tvm_ffi\.(?!core)", "TVM", "apache/tvm (tile-ai/tilelang where TileLang makes the kernel, which raises TVM's errors)"),
     _owner(r"cuda\.tile|cuda/tile|cu[Tt]ile|tileiras|Dimension #[0-9]+ of shape .{1,40} is not a power of two|\bTile<[a-z]\w*, ?\{", "cuTile", "NVIDIA/cutile-python"),
     _owner(r"\bmojo\b|\bmodular\b", "Mojo", "modular/modular"),
     _owner(r"[Hh]elion(?:\b|_)", "Helion", "pytorch/helion"),
@@ -44,9 +44,9 @@ _COMPILERS = (
 )  # fmt: skip
 _LIBRARIES = (
     _owner(r"(?i:sage_?attention|\bsageattn)", "SageAttention", "thu-ml/SageAttention"),
-    _owner(r"MoE backend|moe_backend=|AttentionBackendEnum|\bVLLM_[A-Z]\w+|--moe-backend|deployment configuration|vllm_flash_attn|EngineCore", "vLLM", "vllm-project/vllm"),
+    _owner(r"MoE backend|moe_backend=|AttentionBackendEnum|\bVLLM_[A-Z]\w+|--moe-backend|deployment configuration|vllm_flash_attn|EngineCore|\bshm_broadcast\b", "vLLM", "vllm-project/vllm"),
     _owner(r"moe-runner-backend|flashinfer_trtllm\.py|sglang/srt|Scheduler hit an exception", "SGLang", "sgl-project/sglang"),
-    _owner(r"(?i:flash_?infer)|gemm Runner\]|max_frags_z|num_frags_[xyz]|shape combination for arch|trtllm_(?:batched_gemm|fused_moe|fmha)", "FlashInfer", "flashinfer-ai/flashinfer"),
+    _owner(r"(?i:flash_?infer)|max_frags_z|num_frags_[xyz]|shape combination for arch|trtllm_(?:batched_gemm|fused_moe|fmha)", "FlashInfer", "flashinfer-ai/flashinfer"),
     _owner(r"DotProductAttention|Disabling (?:Flash|Fused|Unfused)\w*Attention|\bNVTE_", "Transformer Engine", "NVIDIA/TransformerEngine"),
     _owner(r"TileSchedulerProtocol|\bFA[34]\b|flash_(?:fwd|bwd)_|(?i:flash_?attn(?!\w*_v100)|flash-?attention(?!-v100))", "FlashAttention", "Dao-AILab/flash-attention"),
     _owner(r"(?i:deep_?gemm)|csrc/jit_kernels|smxx_layout", "DeepGEMM", "deepseek-ai/DeepGEMM"),
@@ -57,7 +57,8 @@ _LIBRARIES = (
     _owner(r"(?i:\bdeep_?ep\b)", "DeepEP", "deepseek-ai/DeepEP"),
     _owner(r"(?i:\bxformers\b)|cutlassF\b", "xFormers", "facebookresearch/xformers"),
     _owner(r"(?i:transformer_?engine)", "Transformer Engine", "NVIDIA/TransformerEngine"),
-    _owner(r"tensorrt_llm|TensorRT-LLM|\bTRT-?LLM|\bTLLM_|tactics profiling", "TensorRT-LLM", "NVIDIA/TensorRT-LLM"),
+    _owner(r"tensorrt_llm|TensorRT-LL[Mm]|\bTRT-?LLM|\bTLLM_|tactics profiling", "TensorRT-LLM", "NVIDIA/TensorRT-LLM"),
+    _owner(r"gemm Runner\]", "FlashInfer", "flashinfer-ai/flashinfer"),
     _owner(r"(?i:\bvllm\b)", "vLLM", "vllm-project/vllm"),
     _owner(r"(?i:\bsglang\b|sgl_kernel)", "SGLang", "sgl-project/sglang"),
     _owner(r"(?<!-l)nvshmem", "NVSHMEM", "NVIDIA/nvshmem"),

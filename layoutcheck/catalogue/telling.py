@@ -16,7 +16,7 @@ _CLASSES = (
     ),
     (
         re.compile(
-            r"\b[\w.]*(?:Error|Exception)\b:? ?\S|Assertion\b.{3}|\[ERROR\]|Check failed|_STATUS_|\bfatal\b",
+            r"\b[\w.]*(?:Error|Exception)\b(?::? ?(?![=:(])\S)|\b(?:[a-z_]\w*\.)+(?:exc|exceptions?|errors?)\.[A-Z]\w+: \S|Assertion\b.{3}|\[ERROR\]|Check failed|_STATUS_|\bfatal\b",
             re.IGNORECASE,
         ),
         True,
@@ -30,7 +30,7 @@ _CLASSES = (
 )
 _WORDS = re.compile(r"\b[A-Za-z]{2,}\b[^\n]*\b[A-Za-z]{2,}\b")
 _EMPTY = re.compile(
-    r"^\W*$|^Traceback|^During handling|^The above exception|returned non-zero exit|build stopped|^\s*raise\b|^\s*\^|^note:|see the (?:above|full)|most likely not a problem with pip"
+    r"^\W*$|^#?[0-9]+:? +(?:0x[0-9a-f]+ |in )|^Traceback|^During handling|^The above exception|returned non-zero exit|build stopped|^\s*raise\b|^\s*\^|^note:|see the (?:above|full)|most likely not a problem with pip"
 )
 
 

@@ -31,6 +31,7 @@ from layoutcheck.catalogue.tables import (
     profilers,
     ptxas,
     sanitizers,
+    symptoms,
     values,
 )
 
@@ -71,5 +72,6 @@ ELSEWHERE: tuple[Known, ...] = (
 )
 
 NOTHING_WRONG: tuple[Known, ...] = clean.ENTRIES
+SYMPTOMS: tuple[Known, ...] = symptoms.ENTRIES  # looked for where none of ENTRIES answers
 
 ENTRIES: tuple[Known, ...] = (*CALLS, *DSL, *CPP, *MACHINE, *ELSEWHERE, *NOTHING_WRONG)

@@ -79,12 +79,21 @@ ENTRIES = (
     known(
         "dsl.dynamic-condition",
         r"Unable to convert dynamic Boolean value to bool|dynamic (?:expression|control flow) (?:is not|cannot)"
-        r"|Failed to create dynamic (?:if|for|while)|Expected an MLIR object|user-defined Python object, which cannot"
+        r"|user-defined Python object, which cannot"
         r"|KeyError: (?:U?Int|Float|Boolean)[0-9]*\(|staged control flow|(?:\b[Dd]ynamic|\bRuntime|\b[Ss]taged) (?:value|expression|\()[^\n]{0,80} (?:bool(?:ean)?|list index|range)\b",
         "a value known only at run time decides something at compile time",
         "Python's own if, range, list index, assert, float() and math.* need a value at compile time. It is not an error of a layout.",
         "Use cutlass.range for the loop, cutlass.const_expr for what is static, cute.math and .to(dtype) for arithmetic, or pass the value as cutlass.Constexpr; NVIDIA's control-flow guide has the rest",
         ("DSLRuntimeError: Unable to convert dynamic Boolean value to bool at compile time.", issue(2676)),
+        level=ELSEWHERE,
+    ),
+    known(
+        "dsl.branch-values",
+        r"Expected an MLIR object(?: \(got (?P<got>[^\n]{2,80}?)\))?|Failed to create dynamic (?P<kind>if|for|while)(?! loop: )",
+        "a dynamic branch or loop cannot be built {kind}{got}",
+        "The DSL builds an operation that takes every variable which the branch or loop assigns as one value. One of them is none: a list of results, a Python object, or what a function of another DSL version returns. 'Failed to create dynamic ...' only wraps the exception above it, which names the value.",
+        "Look at the exception above and at the variables assigned in that branch: each is one number or tensor before and after it, of one type; cutlass.const_expr makes the branch static. In a library's kernel it is a matter of versions: install the nvidia-cutlass-dsl that it pins, and report what stays to {project}",
+        ("TypeError: Expected an MLIR object (got OpResultList([...]))", issue(45392, "vllm-project/vllm")),
         level=ELSEWHERE,
     ),
     known(

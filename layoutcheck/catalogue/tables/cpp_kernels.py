@@ -268,7 +268,7 @@ ENTRIES = (
     ),
     known(
         "cpp.can-implement",
-        r"CAN IMPLEMENT: (?P<said>[^\n]{5,160}?)(?=\.(?: |$)|$)",
+        r"CAN IMPLEMENT: (?P<said>(?!Ignoring)[^\n]{5,160}?)(?=\.(?: |$)|$)",
         "CUTLASS refuses the problem: {said}",
         "can_implement tests extents, strides and alignments. TMA needs every stride but the contiguous one, and every address, to be a "
         "multiple of 16 bytes: with 8-bit elements a contiguous extent that is a multiple of 16.",

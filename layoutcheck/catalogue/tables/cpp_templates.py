@@ -9,7 +9,7 @@ from layoutcheck.catalogue import refused
 from layoutcheck.catalogue.entry import issue, known
 
 HEADERS = "CUTLASS 4 headers"
-_CHECK = "`layoutcheck explain SRC DST --atom ATOM` with both layouts shows the elements of one instruction"
+CHECK = "`layoutcheck explain SRC DST --atom ATOM` with both layouts shows the elements of one instruction"
 
 
 class Room(NamedTuple):
@@ -302,7 +302,7 @@ ENTRIES = (
         r"/(?:cute|cutlass)/[\w./]+\.(?:hpp|h|inl|cuh):[0-9]+: .{0,400}?Assertion [`']?(?P<said>[^'`]{1,160}?)[`']? failed",
         "an assertion of CuTe fails at run time: {said}",
         "What is known only at run time is compared there instead of by the compiler: a size, a shape, an index, a value that must fit its type.",
-        "The line is behind the path, block and thread are before it. " + _CHECK,
+        "The line is behind the path, block and thread are before it. " + CHECK,
         ("/x/include/cute/layout.hpp:123: Assertion `size(a) == size(b)' failed.", HEADERS),
         level="wrong",
     ),
@@ -312,7 +312,7 @@ ENTRIES = (
         "a static assertion fails, which has no message: {required}{condition}",
         "Its condition compares shapes, extents or types of the template arguments, and is false for them.",
         "Evaluate both sides for the arguments of the innermost instantiation in your own file; the layouts that the text holds stand below. "
-        + _CHECK,
+        + CHECK,
         (
             "matmul.h(413): error: static assertion failed static_assert(decltype(shape<2>(s2r_rA) == shape<2>(mma_rA))::value); ^ "
             'detected during instantiation of "void tb::Matmul<...>" [with T=cutlass::half_t, MMAAtom=cute::SM80_16x8x16_F16F16F16F16_TN',
@@ -325,12 +325,12 @@ ENTRIES = (
         r"(?:/(?P<room>(?:cute|cutlass)/[\w./]+\.(?:hpp|h|inl|cuh)):[0-9]+:[0-9]+: (?:fatal )?)?error: static.assert\w* failed(?(room)|(?=.{0,3000}?\bcu(?:te|tlass)\b))(?: due to requirement '[^\n]{1,600}?')?: "
         r"(?P<message>[^\n]{3,200}?)(?= [0-9]+ \|| static_assert\(| \S+:[0-9]+:| note:|$)"
         r"|(?:/(?P<op>(?:cute|cutlass)/[\w./]+\.(?:hpp|h|inl|cuh))(?:\([0-9]+\)|:[0-9]+:[0-9]+): (?:fatal )?error: static.assert\w*[^\"']{0,200}"
-        r"|error: static.assert\w* failed[^\"']{0,200}(?=.{0,3000}?\bcu(?:te|tlass)\b))[\"'](?P<said>[^\"'\n]{1,200})[\"']"
+        r"|error: static.assert\w* failed[^\"']{0,200}(?=.{0,3000}?\bcu(?:te|tlass)\b))(?P<quote>[\"'])(?P<said>(?:(?!(?P=quote))[^\n]){1,200})(?P=quote)"
         r"|\bstatic_assert\((?=[^\n]{0,300}?\b(?:rank|size|is_static|cute|cosize|depth|shape|stride|\w*(?:Layout|Shape|Stride|Tile|Tensor|Copy|MMA|Mma)\w*)\b)[^\"\n]{1,300}\"(?P<source>[^\"\n]{1,200})\"",
         "{said}{source}{message}",
         "{cause} It is a static assertion of CuTe or CUTLASS about its template arguments.",
         "{help}. The innermost instantiation in your own file has the layouts and types that cause it. "
-        + _CHECK,
+        + CHECK,
         (
             "/home/u/cutlass/include/cutlass/epilogue/collective/builders/sm120_builder.inl(158): error: static "
             'assertion failed with "CTA tile for FP6 ElementD must have a contiguous extent that is a multiple of 128."',
@@ -345,9 +345,8 @@ ENTRIES = (
         r"|(?:(?:\([0-9]+(?:,[0-9]+)?\)|:[0-9]+:[0-9]+) ?: (?:fatal )?|^)error(?: C[0-9]+)?(?=.{0,3000}?\b(?:cute|cutlass)::))"
         r": (?P<said>(?!static.assert)(?:[^\n]{3,160}?(?:is undefined|is not allowed|is ambiguous|the argument list|has no member \"\w+\"|declared in this scope)|[^\n]{3,160}?(?= detected during| note:| \^| [0-9]+ \||$)|[^\n]{3,160}))",
         "{said}",
-        "A template of CuTe or CUTLASS does not compile for its template arguments.",
-        "Read the innermost instantiation in your own file: the layouts there are the ones that cause the error. "
-        + _CHECK,
+        "{cause}",
+        "{help}",
         ("/include/cute/layout.hpp(1152): error: incomplete type is not allowed", "nvcc"),
         general=True,
         instead_of=("cpp.instantiation",),
@@ -358,7 +357,7 @@ ENTRIES = (
         "the template {what} does not compile for its arguments",
         "The text shows the instantiations and not the error itself, which stands above them.",
         "Read the innermost instantiation in your own file: the layouts there are the ones that cause the error. "
-        + _CHECK,
+        + CHECK,
         ('instantiation of "auto cute::composition(const cute::Layout<LShape, LStride> &)"', issue(3393)),
         general=True,
     ),

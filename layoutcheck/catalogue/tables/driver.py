@@ -274,7 +274,7 @@ ENTRIES = (
     ),
     known(
         "driver.tensor-map",
-        r"Failed to initialize the TMA descriptor|cuTensorMapEncode\w+|boxDim\[[0-9]\] ?\* ?elementSize|swizzled? [\w ]{0,20}box exceeds|(?:create|encod\w*|invalid)[^\n]{0,30} [Tt]ensor ?[Mm]ap|TMA Desc Addr|Invalid TMA descriptor",
+        r"Failed to initialize the TMA descriptor|cuTensorMapEncode\w+|boxDim\[[0-9]\] ?\* ?elementSize|swizzled? (?!shared )[\w ]{0,20}box exceeds|(?:create|encod\w*|invalid)[^\n]{0,30} [Tt]ensor ?[Mm]ap|TMA Desc Addr|Invalid TMA descriptor",
         "the driver refuses the tensor map of a TMA copy",
         "cuTensorMapEncodeTiled wants an address and strides that are multiples of 16 bytes (globalStrides count bytes, not elements, and leave the contiguous mode out), box extents of 1 to 256, "
         "boxDim[0] x element size a multiple of 16 bytes and at most the swizzle's span, and a tensor that is not empty "

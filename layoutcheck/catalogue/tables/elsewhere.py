@@ -66,13 +66,27 @@ ENTRIES = (
     ),
     known(
         "elsewhere.triton",
-        r"(?P<tool>triton|cuda\.tile|numba|jaxlib|tvm|cupy|warp)\.(?:[\w.]+\.)?(?:_?(?:exception|errors?|core|xla_extension|runtime|compiler|cudadrv|cuda)\.)+\w+"
+        r"(?P<tool>triton|cuda\.tile|numba|jaxlib|tvm|cupy|warp)\.(?:[\w.]+\.)?(?:_?(?:exception|errors?|core|xla_extension|runtime|compiler|cudadrv|cuda)\.)+\w+(?:: (?P<said>\S[^\n]{4,160}))?"
         r"|triton\.runtime\.autotuner",
-        "an error of another kernel compiler ({tool})",
-        "It chooses its own layouts; layoutcheck reads CuTe's.",
-        "Report it to {project}",
+        "an error of another kernel compiler ({tool}): {said}",
+        "It chooses its own layouts; layoutcheck reads CuTe's. {cause}",
+        "{help}. Report it to {project}",
         ("triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 294912", "Triton"),
         level=ELSEWHERE,
+    ),
+    known(
+        "elsewhere.tuner-skips",
+        r"(?P<said>[Ss]kipping (?:bad |invalid |this |failed )?(?:config|tactic|candidate|choice|kernel)\w*(?: with [\w ]{3,40})?)",
+        "a tuner leaves out one of its candidates: {said}",
+        "It tries many configurations of a kernel, and drops those that do not compile, do not fit or give another result than its first one. What stands below is about the candidate alone; the kernel that is used is another.",
+        "Nothing, as long as a candidate remains. If none does, or many give wrong results, report the configuration to {project}",
+        (
+            "[15s] Skipping config with accuracy mismatch: helion.Config(block_sizes=[128, 16, 64])",
+            issue(738, "pytorch/helion"),
+        ),
+        level=ELSEWHERE,
+        general=True,
+        instead_of=("results-differ", "elsewhere.triton"),
     ),
     known(
         "elsewhere.extension-missing",

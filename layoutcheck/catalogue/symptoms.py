@@ -1,0 +1,89 @@
+"""What is told of a text in which no error is known: its symptom in words, and the layouts that it prints."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from layoutcheck.algebra import Layout, cosize, parse_layout, size
+from layoutcheck.algebra.modes import leaves
+from layoutcheck.catalogue.entry import Known
+from layoutcheck.catalogue.tables.symptoms import ENTRIES
+from layoutcheck.errors import InputError
+
+WARNING = next(entry for entry in ENTRIES if entry.name == "symptom.warning")
+_LAYOUTS = next(entry for entry in ENTRIES if entry.name == "symptom.layouts")
+_MOST = 6  # layouts
+_LONGEST = 400  # characters of one
+_JOINT = re.compile(r"\)\s?:\s?\(")
+_STATIC = re.compile(r"\b_(?=[0-9])")
+_PLAIN = re.compile(r"[0-9(),?_{} ]*")
+
+
+def find(folded: str) -> tuple[Known, re.Match[str]] | None:
+    """The symptom that the text's words tell, and where; None where they tell none."""
+    found = ((entry, entry.pattern.search(folded)) for entry in ENTRIES)
+    return next(((entry, match) for entry, match in found if match), None)
+
+
+def layouts(folded: str) -> tuple[str, ...]:
+    """The layouts that a text prints, each with what it is: extents, and what is peculiar about it."""
+    told: dict[str, None] = {}
+    for printed, layout in _printed(folded):
+        told.setdefault(f"{printed}: {_told(layout)}" if layout else printed)
+        if len(told) == _MOST:
+            break
+    return tuple(told)
+
+
+def of_layouts(folded: str) -> tuple[Known, dict[str, str], tuple[str, ...]] | None:
+    """The entry of a text that prints layouts, its parts and the layouts; None where it prints none."""
+    found = layouts(folded)
+    return (_LAYOUTS, {"count": str(len(found))}, found) if found else None
+
+
+def _printed(folded: str) -> Iterator[tuple[str, Layout | None]]:
+    """Each `(shape):(stride)` of the text; None for one whose strides only the run knows."""
+    for joint in _JOINT.finditer(folded):
+        start, end = _opened(folded, joint.start()), _closed(folded, joint.end() - 1)
+        if start < 0 or end < 0 or not _PLAIN.fullmatch(folded, start, joint.start()):
+            continue
+        printed = _STATIC.sub("", folded[start:end].replace(" ", ""))
+        try:
+            yield printed, parse_layout(printed)
+        except InputError:
+            continue
+
+
+def _opened(text: str, close: int) -> int:
+    """Where the bracket opens that closes at `close`; -1 where it does not."""
+    depth = 0
+    for at in range(close, max(-1, close - _LONGEST), -1):
+        depth += {")": 1, "(": -1}.get(text[at], 0)
+        if depth == 0:
+            return at
+    return -1
+
+
+def _closed(text: str, opened: int) -> int:
+    """Behind the bracket that closes the one at `opened`; -1 where none does."""
+    depth = 0
+    for at in range(opened, min(len(text), opened + _LONGEST)):
+        depth += {"(": 1, ")": -1}.get(text[at], 0)
+        if depth == 0:
+            return at + 1
+    return -1
+
+
+def _told(layout: Layout) -> str:
+    """How many coordinates and offsets a layout has, and where its elements are adjacent."""
+    modes = leaves(layout)
+    adjacent = [str(at) for at, one in enumerate(modes) if one.stride == 1 and one.extent != 1]
+    along = (
+        f"adjacent along its mode {', '.join(adjacent)} (flattened)" if adjacent else "no adjacent elements"
+    )
+    if not all(isinstance(number, int) for one in modes for number in (one.extent, one.stride)):
+        return f"{along}; the rest is known at run time"
+    count, shared = size(layout), [one for one in modes if one.stride == 0 and one.extent != 1]
+    repeated = "; a stride of 0 repeats elements" if shared else ""
+    return f"{count} coordinates in {cosize(layout)} elements, {along}{repeated}"

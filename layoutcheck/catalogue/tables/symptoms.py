@@ -1,0 +1,76 @@
+"""What a text tells without an error that is known: something hangs, is slow, is wrong, or only warns.
+
+Such a text does not hold its cause, and no entry here names one: it says what the words show, what they leave open, and
+what finds out. They are looked for where nothing else answers, in this order.
+"""
+
+from __future__ import annotations
+
+from layoutcheck.catalogue.entry import CLEAN, ELSEWHERE, TRACE, known
+
+_OPEN = "The text does not say why. "
+
+ENTRIES = (
+    known(
+        "symptom.warning",
+        r"(?s)^(?!.*(?:Traceback|\berror\b|Error:|exception|\bfail|abort|crash|\bhang|stuck|wrong)).*?(?:\bWARN(?:ING)?\b|\b\w*[Ww]arning)(?:\[\w+\])?\W{1,3} ?(?P<said>[^\n]{5,200}?)(?=[.] |$)",
+        "a warning, and no error: {said}",
+        "The program goes on after it. {cause}",
+        "If something fails or is wrong later, paste that as well. {help} Report it to {project}",
+        ("WARNING[TensorOperationInWrapper]: A tensor operation outside of the loop will not be fused", "Helion"),
+        level=ELSEWHERE,
+        general=True,
+    ),
+    known(
+        "symptom.hang",
+        r"(?i)\b(?P<said>hang(?:s|ing)?|hung|dead-?lock(?:s|ed|ing)?|(?:gets? |is |are )?stuck|freez(?:es?|ing)|frozen|never (?:returns?|finish\w*|completes?|ends?)|no progress|infinite (?:loop|wait)|"
+        r"(?:does|do|did)(?: not|n't) (?:return|recover|finish|terminate)|(?:block|wait|spin)(?:s|ed|ing)? (?:forever|for more than|indefinitely)|No available shared memory broadcast block|throughput: 0(?:\.0)? tokens|time(?:d )?-?out|heartbeat|watchdog)\b",
+        "something does not go on: {said}",
+        _OPEN
+        + "A kernel that waits keeps its GPU at 100 %: for bytes or arrivals of an mbarrier that never come, at a barrier that not all threads reach, or for blocks that do not run at the same time. "
+        "Where the GPU is idle the host waits: for another process, which failed first or still compiles, or for a lock.",
+        "nvidia-smi says whether the GPU is busy. If it is: cuda-gdb -p PID, then `info cuda kernels` and `info cuda warps`, names kernel and line, and compute-sanitizer --tool synccheck looks at barriers; `layoutcheck trace --no-launch SCRIPT` replays the order of "
+        "copies and barriers of a CuTe DSL kernel without a GPU. If it is idle: py-spy dump --pid PID for each process, and the first error of all logs. Report it to {project}",
+        ("the kernel launch never returns on 2 of 8 ranks", "a report"),
+        level="wrong",
+        general=True,
+    ),
+    known(
+        "symptom.wrong",
+        r"(?i)\b(?P<said>(?:wrong|incorrect|garbage|corrupt\w*|unexpected|bad) (?:\w+ ){0,2}(?:results?|outputs?|values?|numbers?|data|answers?|elements?|layouts?|strides?|offsets?|tokens?|text)|all zeros?|(?:outputs?|results?|values?|contains?|gives?|returns?|produces?|are) (?:\w+ ){0,2}NaNs?\b|\bNaNs? in\b|not equal|(?:does|do|did)(?: not|n't) (?:match|agree|equal)|differs? from|mismatch\w*|inconsistent|"
+        r"non-?deterministic|(?:gives?|prints?|shows?|returns?|observed) (?:\w+ ){0,3}(?:but|instead of|rather than)|expected\b.{0,80}\b(?:got|but|actual|observed)|should be .{1,60} but)",
+        "values are not what is expected: {said}",
+        _OPEN
+        + "Where they differ tells: whole rows, vectors or tiles are data in the wrong place (a partition, a tile's index, a swizzle on one side only); other elements in each run are a read before the data is there (a barrier, a fence, a wait); all of them by a factor or a little are "
+        "types, scales or the tolerance; NaN and huge values memory that nobody wrote.",
+        "Give an input that numbers its elements (arange) and look where each lands. `layoutcheck explain SRC DST --atom ATOM` compares what one copy moves with what its layouts ask, `layoutcheck draw LAYOUT` shows offsets; "
+        + TRACE
+        + " and the order of its accesses. Report it to {project}",
+        ("the output is wrong for odd sizes", "a report"),
+        level="wrong",
+        general=True,
+    ),
+    known(
+        "symptom.slow",
+        r"(?i)\b(?P<said>slow(?:er|down|s)?\b|(?:poor|low|bad|worse) (?:performance|throughput|utili[sz]ation|occupancy)|(?:performance|perf) (?:regression|drop|gap|issue)|[0-9.]+ ?[x%] (?:slower|of peak|of (?:the )?(?:peak|roofline|cublas|sol))|[0-9.]+ ?T(?:FLOPS?|FLOP/s)\b|[0-9.]+ ?[GT]B/s)",
+        "speed is told, and no counter that says what costs it: {said}",
+        _OPEN
+        + "Time alone does not tell memory, bank conflicts, registers, occupancy or waits apart; clocks, warm-up and the L2 cache change it as well.",
+        "ncu --set full -k KERNEL PROGRAM counts (paste its details page here). "
+        + TRACE
+        + " and counts instructions, wavefronts and sectors of each beside the least; `layoutcheck resources` says what limits the blocks of a multiprocessor. Report it to {project}",
+        ("it reaches 41% of peak, 310 TFLOPS against 520 of cuBLAS", "a report"),
+        level="slow",
+        general=True,
+    ),
+    known(
+        "symptom.layouts",
+        r"(?!)",  # found by catalogue.symptoms: layouts, and nothing else that is known
+        "layouts, without an error: {count} are read",
+        "No line reports an error or says what was expected. Shapes and strides are read as CuTe prints them, in elements; what each of them is stands below.",
+        "`layoutcheck draw LAYOUT` shows the offsets, `layoutcheck banks LAYOUT` the bank conflicts, and `layoutcheck explain SRC DST --atom ATOM` judges a copy from one to the other",
+        ("tAsA : ptr[16b](0x0) o ((_8,_1),_4):((_1,_0),_64)", "cute::print"),
+        level=CLEAN,
+        general=True,
+    ),
+)  # fmt: skip

@@ -1,0 +1,95 @@
+"""Texts without a known error: what their words show is told, and no cause that they do not hold."""
+
+from __future__ import annotations
+
+import pytest
+
+from layoutcheck.catalogue import Answer, answers
+from layoutcheck.catalogue.symptoms import layouts
+
+
+def answer(text: str) -> Answer:
+    (found,) = answers(text)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "entry"),
+    [
+        ("the second launch never returns on 2 of 8 ranks", "symptom.hang"),
+        ("shm_broadcast.py:681 No available shared memory broadcast block found.", "symptom.hang"),
+        ("the output has garbage data for odd M", "symptom.wrong"),
+        ("print_tensor gives other numbers, it does not agree with the host's", "symptom.wrong"),
+        ("our GEMM is slower than cuBLAS, 310 TFLOPS", "symptom.slow"),
+        ("WARNING[Outside]: A tensor operation outside of the loop will not be fused.", "symptom.warning"),
+        ("tAsA : ptr[16b](0x0) o ((_8,_1),_4):((_1,_0),_64)", "symptom.layouts"),
+    ],
+)  # fmt: skip
+def test_a_symptom_is_told(text: str, entry: str) -> None:
+    assert answer(text).entry.name == entry
+
+
+@pytest.mark.parametrize(
+    "text", ["loss is nan at step 700", "hello", "the build took 40 s", "(2,3): (see below)"]
+)
+def test_other_prose_has_no_symptom(text: str) -> None:
+    assert answers(text) == []
+
+
+def test_a_symptom_leaves_its_cause_open() -> None:
+    for text in (
+        "the kernel launch never returns",
+        "it prints 3 but not 4, no match: garbage data",
+        "slower than before",
+    ):
+        assert "does not say why" in answer(text).cause, text
+
+
+def test_layouts_of_a_text_are_told() -> None:
+    printed = "sA: Sw<3,4,3> o smem_ptr[16b](0x0) o ((_8,_1),(_2,4)):((_1,_0),(_16,?)) gA o (64,32):(0,_1)"
+    (first, second) = layouts(printed)
+    assert first.startswith("((8,1),(2,4)):((1,0),(16,?)): adjacent along its mode 0")
+    assert "run time" in first
+    assert second == (
+        "(64,32):(0,1): 2048 coordinates in 32 elements, adjacent along its mode 1 (flattened)"
+        "; a stride of 0 repeats elements"
+    )
+    assert layouts("f(a):(b) and (1,2) : (3") == ()
+    assert answer(f"wrong values in row 3 {printed}").facts == (first, second)
+
+
+def test_a_warning_beside_an_error_is_not_the_answer() -> None:
+    text = "WARNING: slow path.\nTraceback (most recent call last):\nValueError: batch must be positive"
+    assert answer(text).entry.name != "symptom.warning"
+    assert (
+        "Report it to pytorch/helion"
+        in answer("WARNING[Outside]: helion: a tensor operation is outside.").remedy
+    )
+
+
+def test_a_candidate_that_a_tuner_drops_is_no_wrong_result() -> None:
+    dropped = "[15s] Skipping config with accuracy mismatch: helion.Config(block_sizes=[8])\n"
+    differs = "Tensor-likes are not close!\nMismatched elements: 65249 / 65536 (99.6%)"
+    assert answer(dropped + differs).entry.name == "elsewhere.tuner-skips"
+    assert answer(differs).entry.name == "results-differ"
+
+
+def test_a_compilers_inner_check_is_no_demand_on_the_caller() -> None:
+    text = "tvm.error.InternalError: Check failed: undefined.size() == 0 (2 vs. 0) : In PrimFunc kernel"
+    assert "One of its own steps stops" in answer(text).cause and "extents" not in answer(text).cause
+
+
+def test_a_message_is_quoted_to_its_closing_quote() -> None:
+    path = "include/cutlass/epilogue/fusion/sm90_visitor.hpp(566): error: static assertion failed with"
+    assert (
+        answer(f'/w/{path} "Row broadcast doesn\'t support smem usage"').title
+        == "Row broadcast doesn't support smem usage"
+    )
+
+
+def test_stack_frames_and_counters_tell_no_error() -> None:
+    frame = "1       0x7fac7ac778fd tensorrt_llm::common::throwRuntimeError(char const*, int) + 97"
+    text = f"[TRT-LLM] [E] Failed to initialize: Assertion failed: Error occurred when running GEMM!\n{frame}"
+    assert "Error occurred when running GEMM" in answer(text).title
+    counted = "[41s] Initial population: error=200 min=inf\nhelion.exc.NoConfigFound: No working config found"
+    assert "NoConfigFound" in answer(counted).title
