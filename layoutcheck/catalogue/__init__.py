@@ -88,6 +88,8 @@ def answers(text: str, place: str | None = None) -> list[Answer]:
         found = [match for match in found if match[0] not in hidden or match[0] is _PORT]
     elif own:
         found = [match for match in found if match[0] not in tables.CALLS and match[0] not in tables.DSL]
+    elif folding.FOREIGN.search(folded) and not folding.OF_CPP.search(folded):
+        found = [match for match in found if match[0] not in tables.CPP] or found
     better = {name for entry, _ in found for name in entry.instead_of}
     found = [match for match in found if match[0].name not in better]
     if folding.COMPILES.search(folded):  # source lines name the driver's calls and codes, and none has run
@@ -118,7 +120,7 @@ def answers(text: str, place: str | None = None) -> list[Answer]:
     kept = kept or found
     ours = [match for match in kept if match[0].level != ELSEWHERE] or kept
     ordered = sorted(ours, key=lambda match: match[1].start())
-    return [answering.of_entry(entry, match, folded, place) for entry, match in ordered[:MOST_ANSWERS]]
+    return [answering.of_entry(entry, match, folded, place, text) for entry, match in ordered[:MOST_ANSWERS]]
 
 
 def in_sources(found: list[Answer], text: str, sources: Sequence[Path] = ()) -> list[Answer]:
@@ -271,7 +273,7 @@ def _of_words(text: str, folded: str, place: str | None) -> list[Answer]:
         parts = {**(owner or _UNNAMED)._asdict(), "said": said, "cause": found.cause, "help": found.helps}
         return [answering.of_parts(elsewhere.NAMED, parts, said, folded, place)]
     if symptom:
-        answer = answering.of_entry(*symptom, folded, place)
+        answer = answering.of_entry(*symptom, folded, place, text)
         return [replace(answer, facts=(*answer.facts, *symptoms.layouts(folded)))]
     if said and owner:
         parts = {**owner._asdict(), "said": said, "cause": _STATED}
@@ -299,7 +301,7 @@ def _matches(folded: str) -> Iterator[tuple[Known, re.Match[str]]]:
             continue
         if entry.level == CLEAN and entry.general and folding.WRONG.search(clean.without_zeros(folded)):
             continue  # lines of a log whose error is another one
-        if entry is _ERROR_TYPE and folding.COMPILES.search(folded, 0, match.start()):
+        if entry is _ERROR_TYPE and match["what"] and folding.COMPILES.search(folded, 0, match.start()):
             continue  # the error that it follows from stands before it
         if entry is answering.COMPANION and not installed.imported(match["function"]):
             continue

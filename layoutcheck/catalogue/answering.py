@@ -32,8 +32,19 @@ CODED = next(entry for entry in tables.DSL if entry.name == "dsl.coded")
 CODE_ALONE = next(entry for entry in tables.DSL if entry.name == "dsl.code-alone")
 COMPANION = next(entry for entry in tables.DSL if entry.name == "dsl.companion-version")
 FEW_CONFLICTS = next(entry for entry in profilers.ENTRIES if entry.name == "ncu.few-conflicts")
+_OF_A_STEP = re.compile(
+    r"Check failed.{0,300}?(?:CanProve|\bAST\b|\b[Ll]oops?\b|[Ll]ower|PrimFunc|[Ss]chedule|\bIR\b|[Rr]eplac|[Ll]ayout)"
+)  # of a compiler of kernels
 _OF_CONDITIONS = ("elsewhere.assertion", "elsewhere.assert-line", "elsewhere.native-message")
-_OF_WORDS = ("elsewhere.triton", "symptom.warning")  # whose cause the message tells
+_OF_WORDS = (
+    "elsewhere.triton",
+    "elsewhere.llvm-says",
+    "elsewhere.native-test",
+    "symptom.warning",
+)  # whose cause the message tells
+_EQUAL = re.compile(r"(\w+) ?== ?([0-9]+|true|false)")
+_OF_STEPS = ("elsewhere.triton", "elsewhere.llvm-says")  # of a compiler
+_OF_COMPILERS = ("elsewhere.compile", "cpp.other-error")
 _OF_COUNTERS = ("ncu.uncoalesced-shared", "ncu.wavefronts")
 _STATIC = re.compile(r"static assertion failed.{0,400}?static_assert ?\((?P<condition>[^\"]{3,300}?), ?\"")
 _SOURCE_FILE = re.compile(
@@ -101,9 +112,11 @@ def _of_shares(folded: str) -> tuple[str, ...]:
     return (f"{part:.0%} of the wavefronts are bank conflicts",) if 0 < part <= 1 else ()
 
 
-def of_entry(entry: Known, match: re.Match[str], folded: str, place: str | None) -> Answer:
-    """The answer of an entry whose pattern matches the text."""
+def of_entry(entry: Known, match: re.Match[str], folded: str, place: str | None, text: str = "") -> Answer:
+    """The answer of an entry whose pattern matches the folded text; `text` is the same with its lines."""
     groups = {key: value for key, value in match.groupdict().items() if value}
+    if entry.name in _OF_COMPILERS:
+        groups = {key: folding.without_source(text, value) for key, value in groups.items()}
     facts = _facts(entry, match, groups, folded)
     _fill(entry, groups, facts, folded)
     title, cause, remedy = (_filled(part, groups) for part in (entry.title, entry.cause, entry.remedy))
@@ -115,7 +128,8 @@ def of_entry(entry: Known, match: re.Match[str], folded: str, place: str | None)
 
 def _facts(entry: Known, match: re.Match[str], groups: dict[str, str], folded: str) -> tuple[str, ...]:
     """What the text itself holds of the error's cause: layouts, fields of a tensor map, sizes, owners."""
-    have, most = groups.get("have") or groups.get("needed"), groups.get("most") or groups.get("limit")
+    have = groups.get("have") or groups.get("needed") or groups.get("allocated")
+    most = groups.get("most") or groups.get("limit") or groups.get("maximum")
     if have and most:
         return (f"{int(have, 0):,} B are asked for, {int(most, 0):,} B allowed",)
     facts: tuple[str, ...] = ()
@@ -144,7 +158,10 @@ def _fill(entry: Known, groups: dict[str, str], facts: tuple[str, ...], folded: 
     """Adds to the pattern's groups what else the entry's sentences name: cause and help of a message, owners."""
     if entry.name == "dsl.api-moved":
         absent = any(one.startswith(dsl_names.NEVER) for one in facts)
-        groups["why"], groups["do"] = calls.NO_VERSION if absent else calls.OTHER_VERSION
+        listed = any(calls.LISTED in one for one in facts)
+        groups["why"], groups["do"] = (
+            calls.OTHER_MODULE if listed else calls.NO_VERSION if absent else calls.OTHER_VERSION
+        )
     if "said" in groups and entry in tables.DSL:
         groups["said"] = refused.message(groups["said"])
         groups["help"] = refused.remedy(groups["said"], groups.get("op", ""))
@@ -163,17 +180,23 @@ def _fill(entry: Known, groups: dict[str, str], facts: tuple[str, ...], folded: 
     elif entry.name in _OF_WORDS:
         said = groups.get("said", "")
         found = demands.INNER if said.startswith("Check failed") else demands.demand(said)
-        found = found or (demands.INNER if entry.name == "elsewhere.triton" else None)
+        found = found or (demands.INNER if entry.name in _OF_STEPS else None)
         groups["cause"], groups["help"] = (found.cause, found.helps) if found else ("", "")
     elif entry.name in _OF_CONDITIONS:
         condition = next((groups[name] for name in _CONDITIONS if name in groups), "")
-        groups.update(_of_condition(condition, groups.get("said", "")))
+        inner = _OF_A_STEP.search(folded) and owners.another_compiler(folded)
+        told = {"cause": demands.INNER.cause, "help": demands.INNER.helps} if inner else None
+        groups.update(told or _of_condition(condition, groups.get("said", "")))
     elif "{cause}" in entry.cause and "cause" not in groups:
         said = groups.get("said") or groups.get("source") or groups.get("message", "")
         path = groups.get("op") or groups.get("room", "")
         of_cpp = entry in tables.CPP
         groups["cause"] = cpp_templates.cause(said, path) if of_cpp else refused.cause(said, path)
         groups.setdefault("help", cpp_templates.helps(path))
+        if entry.name == "cpp.other-assertion":
+            broken, repair = _broken(folded)
+            groups["cause"] = " ".join(filter(None, (broken, groups["cause"])))
+            groups["help"] = ". ".join(filter(None, (repair, groups["help"])))
     if entry is CODE_ALONE:
         groups["code"] = groups.pop("named", "") or groups["code"]
         told = codes.meaning(groups["code"])
@@ -208,6 +231,24 @@ def _of_compile(groups: dict[str, str], folded: str) -> tuple[str, str]:
     )
 
 
+def _broken(folded: str) -> tuple[str, str]:
+    """(what an assertion asks for, beside what the instantiation gives; what to give), each "" where it is not plain."""
+    condition = next(iter(cpp_types.condition(folded)), "").removeprefix("the condition is ")
+    words = conditions.in_words(condition)
+    names = re.findall(r"\b[A-Za-z_]\w*\b", condition)
+    given = {
+        name: re.search(rf"\b{name} ?= ?(?P<value>-?[0-9]+U?|true|false)\b(?! ?=)", folded) for name in names
+    }
+    here = [f"{name} is {found['value']}" for name, found in given.items() if found]
+    if not words or not here:
+        return "", ""
+    one = _EQUAL.fullmatch(condition)
+    return (
+        f"It must hold that {words}; here {' and '.join(here)}.",
+        f"Give {one[1]} = {one[2]}" if one else "",
+    )
+
+
 def _of_template(said: str) -> tuple[str, str]:
     """(cause, help) of a compiler's words about a file of CuTe or CUTLASS."""
     found = demands.compiled(said)
@@ -223,8 +264,12 @@ def _of_template(said: str) -> tuple[str, str]:
 def _project(entry: Known, folded: str) -> str:
     """Who takes a report: by the path of the source file that the text names, else by the library that it names."""
     compiled = _SOURCE_FILE.search(folded)
+    owner = owners.of_path(compiled["file"]) if compiled else None
+    tree = owners.tree(compiled["file"]) if compiled and owner is None else ""
+    if tree:
+        return f"{tree}, the project of that file"
     owner = (
-        (owners.of_path(compiled["file"]) if compiled else None)
+        owner
         or owners.library(folded)
         or owners.another_compiler(folded)
         or (None if entry in builds.ENTRIES else owners.find(folded))
@@ -312,7 +357,7 @@ def _of_cpp(folded: str) -> tuple[str, ...]:
     return tuple(told[:_MOST_LAYOUTS])
 
 
-_TENSOR = re.compile(r"(?:\b(\w{1,40}): ?)?((?:\btensor|!cute\.(?:memref|layout|ptr))<)")
+_TENSOR = re.compile(r"(?:\b(\w{1,40}): ?)?((?:\btensor(?=<(?:raw_)?ptr)|!cute\.(?:memref|layout|ptr))<)")
 
 
 def _tensors(folded: str) -> tuple[str, ...]:

@@ -54,6 +54,11 @@ DEMANDS = (
         "Make the extents of T.Parallel and of the fragments multiples of the threads, or give the layout by T.annotate_layout",
     ),
     _demand(
+        r"(?i)regist\w+ (?:more than once|twice|different \w+|multiple)|already registered|duplicate (?:registration|\w+ registered)",
+        "One process loads two copies of a library that keeps a table of names: LLVM and MLIR stand in several packages (Triton, JAX, TensorFlow, the DSL), and those of two versions meet.",
+        "Import one of the two packages alone; else take versions that hide their symbols, and the order of imports that works. python -X importtime shows who loads what",
+    ),
+    _demand(
         r"[Cc]annot convert from type",
         "A value of one type of the FFI stands where a function takes another. Where both types are the library's own, caller and library are of different versions.",
         "Print the type of the argument before the call, and install versions that go together",
@@ -64,7 +69,7 @@ DEMANDS = (
         "Install versions that go together (pip list), and import the module that defines it before the call",
     ),
     _demand(
-        r"(?i)(?:validation|verification|reference check|comparison|self.?test) failed\b.{0,120}[0-9]|\b(?:\w+_)?(?:abs|rel|mse|rmse|cos)(?:_?(?:err(?:or)?|diff))? ?[=:] ?[0-9.]+|not close|mismatched elements|(?<!fault )\btol(?:erance)?\b|rel(?:ative)?_?\W?err|max_?(?:abs_?)?\W?(?:diff|err)|[0-9] \(expected\)|elems? exceed|failed accuracy|accuracy (?:check|test)|\ballclose\b|cosine|expected nan|assert [-0-9.e+]+ ?(?:<=?|>=?) ?\(?[-0-9.e+]",
+        r"(?i)(?:validation|verification|reference check|comparison|self.?test) failed\b.{0,120}[0-9]|\b(?:\w+_)?(?:abs|rel|mse|rmse|cos)(?:_?(?:err(?:or)?|diff))? ?[=:] ?[0-9.]+|not close|mismatched elements|(?<!fault )\btol(?:erance)?\b|rel(?:ative)?_?\W?err|max_?(?:abs_?)?\W?(?:diff|err)|[0-9] \(expected\)|elems? exceed|failed accuracy|accuracy (?:check|test)|\ballclose\b|cosine|expected nan|assert [-0-9.e+]+ ?(?:<=?|>=?) ?\(*[-0-9.e+]",
         "A test compares a result with a reference, and they differ by more than it allows. One element in many by little is rounding, and the "
         "tolerance is too tight; many elements, whole rows or tiles, a relative error near or above 1, NaN or huge values are a wrong or early read, a race, or memory that was not written.",
         "Print where the elements lie that differ. `layoutcheck numerics tol` gives the tolerance that the arithmetic allows, and `layoutcheck trace --no-launch SCRIPT` judges "
@@ -121,12 +126,12 @@ DEMANDS = (
         "Print tensor.dtype of every argument, and convert: tensor.to(torch.bfloat16), or the type that the message names; index and length tensors are int32 in most kernels",
     ),
     _demand(
-        r"(?i)divisible|multiple of|power of (?:2|two)|\bdivides?\b|% ?[0-9]|\beven\b",
+        r"(?i)divisible|multiple of|power of (?:2|two)|\bdivides?\b|\w ?% ?[0-9]+ ?={1,2}|\beven\b",
         "The kernel works in whole tiles, vectors or groups, and this extent is not a whole number of them.",
         "Pad the extent, or take a tile or group size that divides it",
     ),
     _demand(
-        r"(?i)\bout of (?:range|bounds)|\bindex\b.*\b(?:range|bounds)|capacity|\bexceeds?\b|too (?:large|big|many|long|small|few)|at (?:most|least)\b|greater than|less than|must be (?:>|<|positive|non-?negative)|between \S+ and|\bin \[|\blimit\b|>= ?[0-9]|<= ?[0-9]",
+        r"(?i)\bout of (?:range|bounds)|\bindex\b.*\b(?:range|bounds)|capacity|\bexceeds?\b|too (?:large|big|many|long|small|few)|at (?:most|least)\b|greater than|less than|must be (?:>|<|positive|non-?negative)|between \S+ and|\bin \[|\blimit\b|[Mm]aximum allowed|>= ?[0-9]|<= ?[0-9]",
         "A size, a count or an index is beyond what the kernel takes.",
         "Print the value before the call; the message or the function's documentation has the range",
     ),
@@ -146,7 +151,7 @@ DEMANDS = (
         "Read the first CUDA error of the log, with CUDA_LAUNCH_BLOCKING=1; nvidia-smi shows what is free",
     ),
     _demand(
-        r"(?i)\bexpected\b.*\b(?:got|but|found|actual)\b|\bassert .{1,60} == |failed to collect|^FAILED\b",
+        r"(?i)\bexpected\b.*\b(?:got|but|found|actual)\b|\bassert .{1,60} == |failed to collect|(?-i:^FAILED\b)",
         "A check of the program compares what came out with what it expects, and they differ. The message has both.",
         "Read the check: the program's own logic computes that value, unless it comes out of a kernel",
     ),
@@ -180,6 +185,16 @@ COMPILED = (
         r"__CUDA_ARCH__|GPU_ARCH|\barch(?:itecture)?\b",
         "The file is compiled for an architecture that the library excludes: without a choice CMake and nvcc take their oldest one.",
         "Name the GPU's: -DCMAKE_CUDA_ARCHITECTURES=86, TORCH_CUDA_ARCH_LIST=8.6 or -gencode arch=compute_86,code=sm_86, and configure anew in an empty build folder",
+    ),
+    _demand(
+        r"namespace \"std\" has no (?:member|template) |is not a member of 'std'|no member named '\w+' in namespace 'std'",
+        "The standard library of the host's compiler does not declare the name: it is of a later C++ standard than the file is compiled by (bit_cast, span, concepts, remove_cvref: C++20; optional, variant, ..._v: C++17), or that library is too old for it.",
+        "Give the standard that the project asks for to nvcc and to the host's compiler (-std=c++20 -Xcompiler -std=c++20), with a g++ that has it (g++ 11 for most of C++20) as -ccbin; nvcc knows C++20 from CUDA 12 on",
+    ),
+    _demand(
+        r"narrowing",
+        "A value is put into braces of a type that may not hold it: the compiler at hand, or its target, has other types than the author's. char is unsigned on AArch64 and signed on x86-64; long has 32 bits on Windows.",
+        "Write a cast at that place, or take a revision of the library that has it; on AArch64 -Xcompiler -fsigned-char makes char signed",
     ),
     _demand(
         r"STATIC_ASSERT|static_assert\w*<|too many initializer values|has no storage class|\bauto\b|constexpr|nullptr|decltype|fold.expression|c\+\+[0-9][0-9]",
@@ -223,6 +238,9 @@ EXCEPTIONS = {
     "JSONDecodeError": ("A file or an answer that should be JSON is empty or cut off.", "Look at the file; a cache that is written by several processes is deleted"),
     "AssertionError": ("A condition that the code relies on is false.", "Print both sides of the condition before that line"),
 }  # fmt: skip
+
+
+DIFFERS = next(one for one in DEMANDS if one.cause.startswith("A test compares a result"))
 
 
 def demand(said: str) -> Demand | None:

@@ -10,14 +10,19 @@ HEAD, _TAIL = (
     1 << 14,
 )  # characters of a long log that are searched: around its first errors, and its end
 _AROUND = 3000  # characters on each side of an error
+_TELLS = 24  # characters of a message by which its line is found
 SPACE = re.compile(r"\s+")
 _WRONGS = (
     "error", "fail", "exception", "fault", "abort", "fatal", "crash", "assert", "unable", "cannot", "unsupported", "not support",
     "invalid", "illegal", "unreachable", "can't", "could not", "not found", "not installed", "unavailable",
-    "not available", "no suitable", "no such", "mismatch", "undefined", "undeclared",
+    "not available", "no suitable", "no such", "mismatch", "undefined", "undeclared", "报错", "错误", "失败", "异常", "无法", "崩溃",
 )  # fmt: skip
 WRONG = re.compile(f"(?i){'|'.join(_WRONGS)}")
 OF_DSL = re.compile(r"cutlass|\bcute|\bDSL")
+OF_CPP = re.compile(r"(?i)cutlass|\bcute")
+FOREIGN = re.compile(
+    r"\"(?:[\w<>,&*]+ )?(?!std::|cuda::|detail::|flash::|__)[a-z]\w+::\w"
+)  # a name of a library's namespace
 COMPILES = re.compile(
     r"\.(?:cuh?|hpp|h|inl|cpp|cc)(?:\([0-9]+(?:,[0-9]+)?\)|:[0-9]+:[0-9]+) ?: (?:fatal )?error\b"
 )
@@ -64,6 +69,17 @@ def fold(text: str) -> str:
     if len(text) > HEAD + _TAIL:
         text = f"{_around_errors(text[:-_TAIL])} {text[-_TAIL:]}"
     return SPACE.sub(" ", text.translate(_PLAIN))
+
+
+def without_source(text: str, said: str) -> str:
+    """A compiler's message without the indented line of source below it, which the folded text runs on with."""
+    lines = text.translate(_PLAIN).splitlines() if len(text) < HEAD else []
+    for line, below in zip(lines, [*lines[1:], ""], strict=True):
+        folded = SPACE.sub(" ", line).strip()
+        at = folded.find(said[:_TELLS])
+        if at >= 0 and (not below.strip() or below.startswith("  ")):
+            return said[: len(folded) - at]
+    return said
 
 
 def _wrongs(text: str) -> Iterator[int]:

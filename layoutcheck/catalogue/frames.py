@@ -116,7 +116,7 @@ def find(folded: str) -> Frames | None:
     else:
         return None
     kind = "" if asserted else raised[-1]["kind"]
-    package, whose = _whose(folded, frames, kind)
+    package, whose = _whose(folded, frames, kind or "AssertionError")
     place = _own_place(frames)
     root = _ROOT.search(folded, raised[-1].end()) if raised and not asserted else None
     if root:
@@ -259,6 +259,6 @@ def _meaning(said: str, condition: str, kind: str) -> tuple[str, str]:
     why, helps = (
         (found.cause, found.helps) if found else demands.EXCEPTIONS.get(kind.rpartition(".")[2], ("", ""))
     )
-    if words and not (found and found is demands.DEMANDS[0]):
+    if words and not (found and found is demands.DIFFERS):
         why, helps = f"It must hold that {words}; here it does not.", conditions.met_by(condition) or helps
     return why, helps

@@ -178,6 +178,15 @@ def _all_names() -> tuple[str, ...]:
     return tuple(sorted({name for _, text in files() for name in definition.findall(text)}))
 
 
+def listed(name: str) -> tuple[str, ...]:
+    """The modules of cutlass.cute that give a name which no `def` there defines: they list it and make it by a loop."""
+    quoted = re.compile(rf"[\"']{re.escape(name)}[\"']")
+    modules = ((re.search(r"/cutlass/(cute/\w+)(?:/__init__)?\.py$", path), text) for path, text in files())
+    return tuple(
+        f"cutlass.{found[1].replace('/', '.')}" for found, text in modules if found and quoted.search(text)
+    )
+
+
 def near(name: str) -> str | None:
     """The installed DSL's name that is written most like this one; None where none is alike."""
     alike = {one.replace("_", "").lower(): one for one in _all_names()}

@@ -23,6 +23,8 @@ def of_names(entry: Known, groups: dict[str, str]) -> tuple[str, ...]:
             signatures, key=lambda one: not one.startswith(owner)
         )
     facts = [f"the installed DSL has {one}" for one in signatures[:_MOST_SIGNATURES]]
+    if not facts and entry.name == "dsl.api-moved" and name.isidentifier():
+        facts = [f"{calls.LISTED} {name} in {module}" for module in installed.listed(name)]
     members = installed.members(owner) if owner and entry.name != "dsl.call" else ()
     if members:
         facts.append(f"{owner} has {', '.join(members)}")

@@ -50,17 +50,37 @@ _GIVEN = (
 )  # fmt: skip
 
 
+_ARGUMENT = re.compile(
+    r"[Ee]xpects? (?:the )?(?:argument(?: \S+)?|`?\w+`?) to be (?:an? |of type )?(?P<wanted>[\w.]{3,60}),? (?:but )?got:? (?:<class ')?(?P<given>[\w.]{2,60})"
+)
+_STREAM = "cuda.bindings.driver.CUstream(torch.cuda.current_stream().cuda_stream) is PyTorch's current stream; cutlass.cute.runtime.make_fake_stream() stands for one while compiling"
+
+
+def _of_python(said: str) -> tuple[str, str] | None:
+    """(cause, what helps) of an argument whose Python type is another one than the function takes."""
+    found = _ARGUMENT.search(said)
+    if found is None or not (found["wanted"][0].isupper() or "." in found["wanted"]):
+        return None
+    cause = f"An argument has to be of the type {found['wanted']}, and one of {found['given']} is given."
+    if found["wanted"].endswith("CUstream"):
+        return cause, _STREAM
+    return (
+        cause,
+        f"Print type(argument) before the call, and make the argument by {found['wanted']}(...) or what help(function) names",
+    )
+
+
 def told(said: str) -> tuple[str, str] | None:
     """(cause, what helps) of a message that an operand has another type; None for any other message."""
     found = _SAID.search(said) or _EXPECTS.search(said)
     if found is None:
-        return None
+        return _of_python(said)
     wanted = next(
         ((words, how) for pattern, words, how in _WANTED if re.search(pattern, found["wanted"])), None
     )
     given = next((words for pattern, words in _GIVEN if re.match(pattern, found["given"])), None)
     if wanted is None or given is None:
-        return None
+        return _of_python(said)
     parts = {"side": "", "number": "", **found.groupdict()}
     counted = (
         f"{parts['side']} {parts['number']} of the operation (counted from 0)".capitalize()

@@ -23,7 +23,7 @@ _SEARCHED = 1 << 12  # characters up to which every pattern is searched at once
 AMD = "AMD's ROCm"  # which words its errors as CUDA does
 # In order: a compiler or library stands before those that it is built on.
 _COMPILERS = (
-    _owner(r"\bT\.(?:Parallel|copy|tma_copy|gemm|Pipelined|Kernel|alloc_\w+|atomic_\w+)\b|[Tt]ile-?[Ll]ang|suitable instruction for tcgen05|Check your layout\.|no available layout found|LayoutInference|ProducerConsumerWS|LowerBulk|MakePackedAPI|\bkernel \w+ input \w+ \w+ expected", "TileLang", "tile-ai/tilelang"),
+    _owner(r"\bT\.(?:Parallel|copy|tma_copy|gemm|Pipelined|Kernel|alloc_\w+|atomic_\w+)\b|[Tt]ile-?[Ll]ang|suitable instruction for tcgen05|Check your layout\.|no available layout found|LayoutInference|CanProveDivisible|\blocal\.fragment\b|ProducerConsumerWS|LowerBulk|MakePackedAPI|\bkernel \w+ input \w+ \w+ expected", "TileLang", "tile-ai/tilelang"),
     _owner(r"\btvm\b(?!-ffi|\.error\.\w+: \[)|\bTVM\b(?!.?FFI)|tvm::|\bvm\.builtin\.|Module\[\w+\] does not|tvm_ffi\.(?!core)", "TVM", "apache/tvm (tile-ai/tilelang where TileLang makes the kernel, which raises TVM's errors)"),
     _owner(r"cuda\.tile|cuda/tile|cu[Tt]ile|tileiras|Dimension #[0-9]+ of shape .{1,40} is not a power of two|\bTile<[a-z]\w*, ?\{", "cuTile", "NVIDIA/cutile-python"),
     _owner(r"\bmojo\b|\bmodular\b", "Mojo", "modular/modular"),
@@ -33,7 +33,7 @@ _COMPILERS = (
     _owner(r"[Tt]riton|Failed to find a valid layout|'constexpr' object|\bttg?\.\w|MMAv[235]\b", "Triton", "triton-lang/triton"),
     _owner(r"\bnumba\b", "Numba", "numba/numba"),
     _owner(r"\bcupy\b", "CuPy", "cupy/cupy"),
-    _owner(r"(?i:mosaic|pallas)|\bjax(?:lib)?\b|\bxla/(?:xla|service)/|[Ww]arpgroup size|xla_extension", "JAX (Pallas, Mosaic GPU)", "jax-ml/jax"),
+    _owner(r"(?i:mosaic|pallas)|\bplgpu\.|\bjax(?:lib)?\b|\bxla/(?:xla|service)/|[Ww]arpgroup size|xla_extension", "JAX (Pallas, Mosaic GPU)", "jax-ml/jax"),
     _owner(r"\bsycl\b|\bXE_\w+|oneapi|icpx", "CUTLASS for Intel GPUs", "intel/sycl-tla"),
     _owner(r"\bCK\b|composable_kernel|\bhip[A-Z]\w+|\bHIP\b|MIOpen|\bhipoc|\bROCm\b|\bgfx[0-9]{3}", AMD, "ROCm/composable_kernel"),
     _owner(r"tiny-cuda-nn|\btcnn::", "tiny-cuda-nn", "NVlabs/tiny-cuda-nn"),
@@ -105,6 +105,18 @@ def find(text: str) -> Owner | None:
 def of_path(path: str) -> Owner | None:
     """The project that a source file is of, by the folders of its path; None where they name none."""
     return _first(path, (*_COMPILERS, *_LIBRARIES, *_CALLERS, *_BELOW))
+
+
+_INSIDE = re.compile(
+    r"/(?P<tree>[A-Za-z][\w.-]{2,60}?)(?:-main|-master)?/(?:include|src|csrc|source|lib|kernels|examples|tests?|tools|cpp|cuda|python)/"
+)
+_PLAIN = frozenset(("usr", "local", "opt", "home", "workspace", "build", "work", "app", "code", "data", "site-packages", "dist-packages", "third_party", "cuda"))  # fmt: skip
+
+
+def tree(path: str) -> str:
+    """The name of the folder that a project's source tree lies in, by its usual folders; "" where the path has none."""
+    found = next((match["tree"] for match in _INSIDE.finditer(path)), "")
+    return "" if found in _PLAIN or found.startswith(("cuda-", "python3", "gcc")) else found
 
 
 def another_compiler(text: str) -> Owner | None:

@@ -138,3 +138,58 @@ def test_shapes_are_named_once() -> None:
     facts = [fact for fact in answers(text)[0].facts if "code" not in fact]
     layouts = [fact.rpartition(" = ")[2] for fact in facts]
     assert layouts and len(layouts) == len(set(layouts))
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "never"),
+    [
+        (
+            '/y/TileFusion/include/cell/copy.hpp(422): error: static assertion failed with "k must be less"'
+            "\nflash_attn.hpp",
+            "TileFusion, the project of that file",
+            "Dao-AILab",
+        ),
+        (
+            "/w/ThunderKittens/include/base_types.cuh(242): error: invalid narrowing conversion\n"
+            "      inline constexpr char2 pack(const char &i)",
+            "char is unsigned on AArch64",
+            "older C++ standard",
+        ),
+        (
+            'AllocatorTests.cu(381): error: more than one instance of overloaded function "make_tensor"'
+            '\n    function template "auto matx::make_tensor<T>(T)"',
+            "fit no declaration",
+            "cute::copy",
+        ),
+    ],
+)
+def test_a_file_of_another_project_is_told_as_its_own(text: str, said: str, never: str) -> None:
+    (answer, *_) = answers(text)
+    whole = " ".join((answer.title, answer.cause, answer.remedy))
+    assert said in whole and never not in whole, whole
+
+
+def test_a_condition_is_told_beside_the_value_that_breaks_it() -> None:
+    text = (
+        'include/cutlass/epilogue/fusion/visitor.hpp(566): error: static assertion failed with "no smem"\n'
+        '    static_assert(Stages == 0, "no smem");\n    ^\n  detected during:\n'
+        '    instantiation of class "Sm90RowBroadcast<Stages> [with Stages=1, Element=cutlass::half_t'
+    )
+    (answer,) = answers(text)
+    assert answer.cause.startswith("It must hold that Stages is 0; here Stages is 1.")
+    assert answer.remedy.startswith("Give Stages = 0.")
+
+
+def test_a_message_with_numbers_wins_over_the_bare_code() -> None:
+    text = (
+        "error: cudaErrorInvalidValue (error code: 1)\nError: kernel 'k' launch shared memory exceeds "
+        "current GPU arch sm_89 allowed. Allocated: 131072 bytes. Max: 101376 bytes."
+    )
+    (answer,) = answers(text)
+    assert answer.entry.name == "cuda.shared-capacity"
+    assert answer.facts == ("131,072 B are asked for, 101,376 B allowed",)
+
+
+def test_a_numeric_check_is_a_difference_and_no_condition() -> None:
+    text = "FAILED test_flash_attn.py::t - AssertionError: assert 0.0078125 <= ((2 * 0.0) + 3e-05)"
+    assert "differ by more than it allows" in answers(text)[0].cause

@@ -13,6 +13,12 @@ _UNITS = "`layoutcheck numerics units --arch ARCH` lists the instructions of an 
 
 REASONS = (
     reason(
+        "'nvvm.load.ext' op Unsupported FP type for ExtLoadOp",
+        r"Unsupported FP type for Ext(?:Load|Store)Op|[Uu]nsupported (?:FP|float\w*) type for \w*(?:[Ll]oad|[Ss]tore)",
+        "cute.arch.load and cute.arch.store move integers and 32- and 64-bit floats; they have no form for 16-bit and narrower floats (bf16, f16, FP8), which the operation's result type is.",
+        "Load an integer of the same width and reinterpret it (cutlass.Uint16, then .bitcast or a recast pointer), or read through a tensor: cute.make_tensor(ptr, layout)[0]",
+    ),
+    reason(
         "mbarrier in shared_cluster space cannot return any value",
         r"mbarrier (?:in shared_cluster|scope must|with relaxed)|unsupported scope for mbarrier|return-value is not supported when|Invalid TxnKind in MBarrier",
         "An arrival at an mbarrier of another block of the cluster returns no state, and has scope cluster; one of the own block may return its state, with scope cta or cluster. A predicated form has neither a result nor relaxed order.",

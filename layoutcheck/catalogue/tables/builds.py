@@ -31,7 +31,13 @@ ENTRIES = (
         ),
         level=ELSEWHERE,
         general=True,
-        instead_of=("elsewhere.mlir-text", "dsl.other-verifier", "dsl.other-exception", "dsl.internal"),
+        instead_of=(
+            "elsewhere.compile",
+            "elsewhere.mlir-text",
+            "dsl.other-verifier",
+            "dsl.other-exception",
+            "dsl.internal",
+        ),
     ),
     known(
         "elsewhere.mlir-text",
@@ -259,7 +265,7 @@ ENTRIES = (
         r"|(?P<other>(?!static.assert)[^\n]{3,120}))|\berror(?: C[0-9]+)?: identifier \"(?P<identifier>\w+)\" is undefined"
         r"|\berror(?: C[0-9]+)?: (?P<words>[^\n]{0,120}?(?:cannot be narrowed|no member named|undeclared identifier|no matching (?:member )?function|has incomplete type|no viable|expected [^\n]{1,20} before"
         r"|is not a member of|was not declared in this scope|cannot convert|no type named|not declared|__(?:device|shared|global|host|constant)__|class template|namespace|initializer|constexpr|declaration|has already been|expression must|no operator|overloaded function"
-        r"|type name|incomplete type|bound function|size of an array|separate compilation mode|template argument|dereference|lvalue|static_cast|expected a|not allowed here)[^\n]{0,80})",
+        r"|type name|incomplete type|bound function|size of an array|separate compilation mode|template argument|dereference|lvalue|static_cast|expected an? ?\W|not allowed here)[^\n]{0,80})",
         "a C++ file does not compile: {said}{message}{bare}{other}{identifier}{words}",
         "{cause} Neither the file nor the message is CuTe's.",
         "{help}. Report it to {project}; its build page names the compilers and architectures that it supports",
@@ -300,7 +306,7 @@ ENTRIES = (
     known(
         "elsewhere.build",
         r"(?P<said>errors? detected in the compilation of|nvlink (?:error|fatal)|FAILED: (?:\[code=[0-9]+\] )?\S{1,200}|[Nn]inja build failed|compilation terminated|N(?:VCC|VRTC|vrtc) compilation failed|command '[^']*(?:nvcc|ninja|cmake|gcc|g\+\+)[^']*'"
-        r"|make(?:\[[0-9]+\])?: \*\*\* [^\n]{0,120}|Error compiling objects for extension|Failed building wheel(?: for \S+)?|did not run successfully|failed to run custom build command|Could not build wheels|build stopped|NVRTC_ERROR|[Uu]ndefined reference to|fatal error: [\w./]+: No such file|ninja: build stopped|subprocess-exited-with-error"
+        r"|make(?:\[[0-9]+\])?: \*\*\* [^\n]{0,120}|Error compiling objects for extension|Failed building wheel(?: for \S+)?|Failed to build (?!the )[\w.-]+(?= |$)|did not run successfully|failed to run custom build command|Could not build wheels|build stopped|NVRTC_ERROR|[Uu]ndefined reference to|fatal error: [\w./]+: No such file|ninja: build stopped|subprocess-exited-with-error"
         r"|Unsupported gpu architecture|NVRTC Error|CalledProcessError: Command '\[?'?(?:ninja|nvcc|cmake|make|gcc|g\+\+|c\+\+)[^\n]{0,120})",
         "a build fails, and the text has only who noticed it: {said}",
         "ninja, pip, setuptools and make report that a command failed. What the compiler says of it stands above, often thousands of lines: at the first line with 'error' behind a file's name, or at 'Killed' where memory ran out (CuTe's templates take several GB in each job). "

@@ -52,6 +52,11 @@ OTHER_VERSION = (
     "The name is misspelt, or the program was written for another DSL version: names are added, renamed and removed from one minor version to the next",
     "Compare `pip show nvidia-cutlass-dsl` with the version that the program's own requirements name",
 )
+LISTED = "the installed DSL lists"  # how the sentence about a name of another module begins
+OTHER_MODULE = (
+    "The name is another module's of the DSL",
+    "Call it from the module that lists it",
+)
 NO_VERSION = (
     "The name is misspelt, or is CUTLASS C++'s or another library's: another version of the DSL does not help",
     "Take the function that the DSL has for it: dir() and help() of the module list them. Python's own 'Did you mean' goes by the letters, and not by what the function does",

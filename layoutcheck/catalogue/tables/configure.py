@@ -90,7 +90,7 @@ ENTRIES = (
     ),
     _cmake(
         "cmake.other",
-        r"CMake Error at (?P<file>[^\s:]{1,300}:[0-9]+) \((?P<command>\w+)\): (?P<said>[^\n]{2,200}?)(?= Call Stack| CMake Error| -- |$)|CMake Error: (?P<message>[^\n]{2,200}?)(?= CMake Error| -- |$)",
+        r"CMake Error at (?P<file>[^\s:]{1,300}:[0-9]+) \((?P<command>\w+)\): (?P<said>[^\n]{2,200}?(?= Call Stack| CMake Error| -- |$)|[^\n]{2,160})|CMake Error: (?P<message>[^\n]{2,200}?)(?= CMake Error| -- |$)",
         "CMake stops: {said}{message}",
         "A file of the project or a module of CMake ends the configuration with these words; no kernel is compiled yet.",
         "Look at {file}: what stands before that line says what it tests. " + _LOG + "; report it to the project that is built",

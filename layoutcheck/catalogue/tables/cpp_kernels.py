@@ -36,10 +36,10 @@ ENTRIES = (
     ),
     known(
         "cpp.error-type",
-        r"(?P<what>\w{1,60}) ?= ?<error-type>",
-        "{what} has no type: an earlier error of the log left it without one",
+        r"(?P<what>\w{1,60}) ?= ?<error-type>|argument types are: \(<(?P<argument>error-type)>",
+        "{what}{argument} has no type: an earlier error of the log left it without one",
         "nvcc writes <error-type> for a name whose own declaration does not compile, and every template that gets it fails as well: TiledMMA, MMA_Atom and their kin are not at fault. For an MMA the usual reason is that the program declares no instruction "
-        "for these operand types, transposes and this architecture.",
+        "for these operand types, transposes and this architecture; for headers of CuTe that fail so, an older C++ standard than C++17, or a compiler that is older than they need.",
         "Read the first error of the log, above these lines; it names the declaration. Take operand types, transposes or an architecture that the code has an instruction for",
         (
             'instantiation of class "cute::TiledMMA<MMA_Atom, AtomLayoutMNK, PermutationMNK> [with MMA_Atom=<error-type>, AtomLayoutMNK=',
@@ -242,6 +242,19 @@ ENTRIES = (
             'gemm.h(213): error: incomplete type "cutlass::gemm::device::DefaultGemmConfiguration<MMAOp, SmArch, ...>" is not allowed',
             issue(2461),
         ),
+    ),
+    known(
+        "cpp.no-default",
+        r"incomplete type (?:\"[^\"\n]{0,200}\" )?is not allowed(?=.{0,200}?\b(?P<what>Default(?:Gemm|Mma|Conv|Gemv|Epilogue|Symm|Trmm|Rank)\w*)<)",
+        "CUTLASS has no {what} for this combination of template arguments",
+        "The default configurations of 2.x are specialisations: one for each pair of operator class and architecture, with the element types, layouts, alignments and instruction shape that it has an instruction for. OpClassSimt takes GemmShape<1, 1, 1> as instruction shape; OpClassTensorOp the shapes of its architecture (16x8x16 for 16 bits on Sm80, 8x8x4 for f64). "
+        "No specialisation has these.",
+        "Take all of operator class, architecture, instruction shape and alignments from one unit test of CUTLASS (test/unit/gemm/device) with the same element types, and change one at a time",
+        (
+            "default_gemm_grouped.h(214): error: incomplete type is not allowed using DefaultGemmKernel = typename kernel::DefaultGemm< ElementA",
+            issue(1973),
+        ),
+        instead_of=("cpp.other-error", "cpp.instantiation", "cpp.no-traits"),
     ),
     known(
         "cpp.no-builder",

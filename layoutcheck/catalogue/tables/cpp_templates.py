@@ -127,10 +127,11 @@ ENTRIES = (
     ),
     known(
         "cpp.no-overload",
-        r"no (?:instance of|matching) (?:overloaded )?(?:member )?(?:function|constructor)(?: template)?(?: for call to| for initialization of)? [\"'](?P<what>(?:cute|cutlass)::[\w:~]{1,80}(?=[<(])|[\w:~]{1,80}(?=[\"']|[<(](?=[^\n]{0,600}\bcute::)))(?:[^\"'\n]{0,600}[\"'] matches the argument list)?",
-        "no form of {what} takes these arguments",
+        r"(?!.{0,400}?argument types are: \(<error-type>)no (?:instance of|matching) (?:overloaded )?(?:member )?(?:function|constructor)(?: template)?(?: for call to| for initialization of)? [\"'](?P<what>(?:cute|cutlass)::[\w:~]{1,80}(?=[<(])|[\w:~]{1,80}(?=[\"']|[<(](?=[^\n]{0,600}\bcute::)))(?:[^\"'\n]{0,600}[\"'] matches the argument list)?"
+        r"|function \"(?P<called>(?:cute|cutlass)::[\w:~]{1,100})(?=[<(])[^\n]{0,4000}?\" cannot be called with the given argument list",
+        "no form of {what}{called} takes these arguments",
         "The arguments' types do not fit: a tensor of another rank, a tiled copy where a thread's slice is meant (or the "
-        "reverse), a tuple of other length, or a namespace that hides cute's function of the same name. "
+        "reverse), a tuple of other length, fragments (Array<T, N>) of another size or type, or a namespace that hides cute's function of the same name. "
         "Where every line of the text is in CuTe's own headers, the compiler may be older than they need (nvcc 11 on Windows: NVIDIA/cutlass#1126).",
         "Compare the argument types in the text with the declaration. In a namespace of your own call cute::copy and its kin by their full names",
         (

@@ -64,6 +64,19 @@ ENTRIES = (
         general=True,
     ),
     known(
+        "cudnn.log",
+        r"\bI! CuDNN \(v(?P<version>[0-9]+)[^)\n]{0,12}\) function (?P<function>\w+)\(\) called",
+        "cuDNN's log of its calls ({function}, version {version}); these lines are no error",
+        "CUDNN_LOGLEVEL_DBG and its older names print every call. Lines that begin with I! and i! inform; those that begin with E! and e! hold an error and its reason.",
+        "grep -n -A8 'E! ' LOG finds the error; NVIDIA/cudnn-frontend answers it",
+        (
+            "I! CuDNN (v8204) function cudnnBackendSetAttribute() called: i! descriptor: type=CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR",
+            issue(39, "NVIDIA/cudnn-frontend"),
+        ),
+        level=ELSEWHERE,
+        general=True,
+    ),
+    known(
         "cuda.library-status",
         r"(?P<library>CUSPARSE|CUSOLVER|CUFFT|CURAND|CUTENSOR|NVSHMEMX?|CUFILE|NPP)_(?:STATUS_|ERROR_|(?=INVALID_|ALLOC_FAILED|EXEC_FAILED|SETUP_FAILED|INTERNAL_ERROR))(?P<status>(?!SUCCESS)[A-Z]{3}[A-Z_]+)\b|\b(?P<sparse>cu(?:SPARSE(?:Lt)?|SOLVER|FFT|RAND|TENSOR)) error",
         "a CUDA library refuses a call: {library}{sparse} {status}",

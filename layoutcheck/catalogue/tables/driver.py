@@ -219,6 +219,7 @@ ENTRIES = (
         "cuda.shared-capacity",
         r"(?i)uses too much shared data \((?P<have>0x[0-9a-f]+) bytes(?: \+ 0x[0-9a-f]+ bytes system)?, (?P<most>(?!0xc000 )0x[0-9a-f]+) max\)"
         r"|out of resource: shared memory,? ?Required: (?P<needed>[0-9]+),? ?Hardware limit: (?P<limit>[0-9]+)"
+        r"|shared memory exceeds[^\n]{0,80}? allowed\. ?Allocated: ?(?P<allocated>[0-9]+) bytes\. ?Max: ?(?P<maximum>[0-9]+)"
         r"|dynamic_smem_exceeds_limit|dynamic_smem_bytes|[Ss]hared memory (?:usage|size)[^.\n]{0,80}exceed"
         r"|smem[^.\n]{0,60}exceeds|requires [0-9]+ bytes (?:of )?shared memory",
         "the kernel needs more shared memory than a block may have",
@@ -230,6 +231,7 @@ ENTRIES = (
             "ptxas error : Entry function 'kernel' uses too much shared data (0x2ab44 bytes, 0x29000 max)",
             "https://github.com/apache/tvm/pull/17267",
         ),
+        instead_of=("cuda.invalid-launch", "cuda.call-refused", "cuda.other"),
     ),
     known(
         "cuda.launch-resources",

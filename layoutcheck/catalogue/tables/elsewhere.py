@@ -89,6 +89,20 @@ ENTRIES = (
         instead_of=("results-differ", "elsewhere.triton"),
     ),
     known(
+        "elsewhere.native-test",
+        r"\bFAILED: (?:REQUIRE|CHECK)(?:_\w+)?\( (?P<said>[^\n]{2,200}?) \)(?: with expansion: (?P<got>[^\n]{1,160}?)(?= ={5}| -{5}|$))?|: Failure (?P<test>(?:Expected equality of these values|Value of|Expected|The difference between|Failed)\b[^\n]{0,200}?)(?= \[|$)",
+        "a C++ test fails: {said}{test}",
+        "The test (Catch2, googletest) evaluates an expression, and it is false; why the call inside of it fails is not printed. {cause}",
+        "Print the status or the message that the call returns before the line, and switch the library's log on (cuDNN: CUDNN_FRONTEND_LOG_INFO=1 with CUDNN_FRONTEND_LOG_FILE=stderr; CUTLASS: CUTLASS_DEBUG_TRACE_LEVEL=1). Report it to {project}",
+        (
+            "fp16_fwd.cpp:174: FAILED: REQUIRE( graph->build(handle, {fe::HeurMode_t::A}).is_good() ) with expansion: false",
+            issue(124, "NVIDIA/cudnn-frontend"),
+        ),
+        level=ELSEWHERE,
+        general=True,
+        instead_of=("elsewhere.build", "elsewhere.assertion"),
+    ),
+    known(
         "elsewhere.extension-missing",
         r"Could not run '?(?P<op>\w+::\w+)'?(?: with arguments from the '(?P<backend>\w+)' backend)?|No such operator (?P<named>\w+::\w+)|'_OpNamespace' '(?P<space>\w+)' object has no attribute '(?P<member>\w+)'|wasn't buil[dt] with CUDA support"
         r"|can't load C\+\+/CUDA extensions|WasNotBuiltException|Need to compile C\+\+ extensions",
@@ -443,8 +457,8 @@ ENTRIES = (
     ),
     known(
         "elsewhere.llvm-crash",
-        r"(?s)PLEASE (?:submit a bug report|ATTACH)[^\n]{0,300}?Stack dump:(?:.{0,300}?Program arguments: (?P<program>[\w./+-]{2,120}))?(?:.{0,600}?Running pass '(?P<pass>[^'\n]{3,80})'(?:[^\n]{0,40}?'(?P<on>@?[\w.$]{1,80})')?)?|LLVM ERROR: (?P<said>(?!Cannot select|Building op)[^\n]{3,160})",
-        "a compiler of LLVM's ends by itself: {program} {pass} {on} {said}",
+        r"(?s)PLEASE (?:submit a bug report|ATTACH)[^\n]{0,300}?Stack dump:(?:.{0,300}?Program arguments: (?P<program>[\w./+-]{2,120}))?(?:.{0,600}?Running pass '(?P<pass>[^'\n]{3,80})'(?:[^\n]{0,40}?'(?P<on>@?[\w.$]{1,80})')?)?",
+        "a compiler of LLVM's ends by itself: {program} {pass} {on}",
         "LLVM meets code that it does not handle, and no message is made of it. 'NVPTX DAG->DAG Pattern Instruction Selection' chooses the instructions of PTX: it ends so at an operation of another target (rocdl, amdgpu), or of a newer GPU than the one that "
         "is compiled for.",
         "The function that is named holds the operation: reduce it, compile it for the GPU's own architecture, and take a newer release. Report it to llvm/llvm-project, or to the project whose compiler it is part of (Triton, JAX, IREE, NVIDIA/cutlass)",
@@ -455,6 +469,30 @@ ENTRIES = (
         level=ELSEWHERE,
         general=True,
         instead_of=("dsl.compiler-died",),
+    ),
+    known(
+        "elsewhere.llvm-says",
+        r"LLVM ERROR: (?P<said>(?!Cannot select|Building op)[^\n]{3,160})|: (?P<option>CommandLine Error: Option '[\w-]+' registered more than once)",
+        "LLVM, inside of a compiler, stops: {said}{option}",
+        "{cause}",
+        "{help}. The compiler that runs it answers ({project}; Triton, JAX, TVM, IREE and the CuTe DSL have an LLVM of their own each)",
+        ("LLVM ERROR: mma16816 data type not supported", issue(31, "kmheckel/spyx")),
+        level=ELSEWHERE,
+        general=True,
+        instead_of=("dsl.compiler-died", "elsewhere.llvm-crash"),
+    ),
+    known(
+        "elsewhere.other-language",
+        r"\bat [\w.$]+\([\w$]+\.(?P<java>java|kt|scala):[0-9]+\)|\bgoroutine [0-9]+ \[(?P<go>running)|\bat [^\n]{0,80}\(?[\w./-]+\.(?P<js>js|ts|mjs):[0-9]+:[0-9]+\)?|npm ERR!|\b[\w./-]+\.(?P<ruby>rb):[0-9]+:in `",
+        "a stack of another language's program ({java}{go}{js}{ruby}), and no message of CUDA",
+        "It has no GPU kernel in it, as far as the text goes; layoutcheck reads CuTe's, CUDA's and their tools' messages.",
+        "The innermost frame of that program's own files says where; its project answers",
+        (
+            'Exception in thread "main" java.lang.NullPointerException at com.example.Main.count(Main.java:14)',
+            "Java",
+        ),
+        level=ELSEWHERE,
+        general=True,
     ),
     known(
         "elsewhere.patch",

@@ -160,10 +160,11 @@ ENTRIES = (
     ),
     known(
         "dsl.division-by-zero",
-        r"Floating point exception|SIGFPE|signal 8\b",
-        "the compiler divides by zero",
-        "An extent, a divisor or an alignment is 0: divisibility=0, an empty tile, or crd2idx with its arguments swapped (NVIDIA/cutlass#2323).",
-        "Print the shapes, divisors and tilers before the statement; CUTE_DSL_KEEP_IR=1 finds it. " + TRACE,
+        r"[Ff]loating[- ]point exception|SIGFPE|signal 8\b",
+        "integers are divided by zero on the host, by the compiler or the program",
+        "Linux calls it a floating point exception; no floating-point number is involved. An extent, a divisor or an alignment is 0: divisibility=0, an empty tile, a thread count of 0 in a layout that C++ makes from run-time numbers, or crd2idx with its arguments swapped (NVIDIA/cutlass#2323).",
+        "Print the shapes, divisors and tilers before the statement; CUTE_DSL_KEEP_IR=1 finds it, of a C++ program gdb (bt). "
+        + TRACE,
         ("Floating point exception (core dumped)", issue(2323)),
         instead_of=("dsl.compiler-died",),
     ),

@@ -99,8 +99,8 @@ ENTRIES = (
         r"LLVM ERROR: Cannot select: (?:intrinsic )?%?(?:llvm\.nvvm\.)?(?P<what>[\w.]{1,80})",
         "the target does not have {what}",
         "LLVM finds no instruction of the target architecture for this operation. It is compiled for another architecture "
-        "than the one that has it, or without the suffix a; or the LLVM at hand does not know yet that this target has it.",
-        "Set the target of the GPU, with its suffix: CUTE_DSL_ARCH=sm_100a for tcgen05. If the target is the GPU's own already, take a newer LLVM (of Triton, JAX, IREE: their newer release)",
+        "than the one that has it, or without the suffix a; for an older PTX version than the instruction needs; or the LLVM at hand does not know yet that this target has it.",
+        "Name the GPU's own target with its suffix (in the DSL CUTE_DSL_ARCH=sm_100a; llc -mcpu=sm_100a) and a PTX version that has the instruction (llc -mattr=+ptx86; shfl.sync needs ptx60). If the target is the GPU's own already, take a newer LLVM (of Triton, JAX, IREE: their newer release)",
         (
             "LLVM ERROR: Cannot select: intrinsic %llvm.nvvm.tcgen05.dealloc.cg1",
             issue(22147, "iree-org/iree"),

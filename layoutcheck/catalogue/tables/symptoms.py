@@ -13,10 +13,10 @@ _OPEN = "The text does not say why. "
 ENTRIES = (
     known(
         "symptom.warning",
-        r"(?s)^(?!.*(?:Traceback|\berror\b|Error:|exception|\bfail|abort|crash|\bhang|stuck|wrong)).*?(?:\bWARN(?:ING)?\b|\b\w*[Ww]arning)(?:\[\w+\])?\W{1,3} ?(?P<said>[^\n]{5,200}?)(?=[.] |$)",
+        r"(?s)^(?!.*(?:Traceback|(?i:\berror\b|exception|\bfail|abort|crash|\bhang|stuck|wrong))).*?(?:\bWARN(?:ING)?\b|\b\w*[Ww]arning)(?:\[\w+\])?\W{1,3} ?(?P<said>[^\n]{5,200}?)(?=[.] |$)",
         "a warning, and no error: {said}",
         "The program goes on after it. {cause}",
-        "If something fails or is wrong later, paste that as well. {help} Report it to {project}",
+        "If something fails or is wrong later, paste that as well. {help}. Report it to {project}",
         ("WARNING[TensorOperationInWrapper]: A tensor operation outside of the loop will not be fused", "Helion"),
         level=ELSEWHERE,
         general=True,
@@ -24,8 +24,8 @@ ENTRIES = (
     known(
         "symptom.hang",
         r"(?i)\b(?P<said>hang(?:s|ing)?|hung|dead-?lock(?:s|ed|ing)?|(?:gets? |is |are )?stuck|freez(?:es?|ing)|frozen|never (?:returns?|finish\w*|completes?|ends?)|no progress|infinite (?:loop|wait)|"
-        r"(?:does|do|did)(?: not|n't) (?:return|recover|finish|terminate)|(?:block|wait|spin)(?:s|ed|ing)? (?:forever|for more than|indefinitely)|No available shared memory broadcast block|throughput: 0(?:\.0)? tokens|time(?:d )?-?out|heartbeat|watchdog)\b",
-        "something does not go on: {said}",
+        r"(?:does|do|did)(?: not|n't) (?:return|recover|finish|terminate)|(?:block|wait|spin)(?:s|ed|ing)? (?:forever|for more than|indefinitely)|No available shared memory broadcast block|throughput: 0(?:\.0)? tokens|time(?:d )?-?out|heartbeat|watchdog)\b|(?P<word>卡住|卡死|挂起|死锁)",
+        "something does not go on: {said}{word}",
         _OPEN
         + "A kernel that waits keeps its GPU at 100 %: for bytes or arrivals of an mbarrier that never come, at a barrier that not all threads reach, or for blocks that do not run at the same time. "
         "Where the GPU is idle the host waits: for another process, which failed first or still compiles, or for a lock.",
@@ -38,8 +38,8 @@ ENTRIES = (
     known(
         "symptom.wrong",
         r"(?i)\b(?P<said>(?:wrong|incorrect|garbage|corrupt\w*|unexpected|bad) (?:\w+ ){0,2}(?:results?|outputs?|values?|numbers?|data|answers?|elements?|layouts?|strides?|offsets?|tokens?|text)|all zeros?|(?:outputs?|results?|values?|contains?|gives?|returns?|produces?|are) (?:\w+ ){0,2}NaNs?\b|\bNaNs? in\b|not equal|(?:does|do|did)(?: not|n't) (?:match|agree|equal)|differs? from|mismatch\w*|inconsistent|"
-        r"non-?deterministic|(?:gives?|prints?|shows?|returns?|observed) (?:\w+ ){0,3}(?:but|instead of|rather than)|expected\b.{0,80}\b(?:got|but|actual|observed)|should be .{1,60} but)",
-        "values are not what is expected: {said}",
+        r"non-?deterministic|(?:gives?|prints?|shows?|returns?|observed) (?:\w+ ){0,3}(?:but|instead of|rather than)|expected\b.{0,80}\b(?:got|but|actual|observed)|should be .{1,60} but)|(?P<word>误差|结果不|不正确|不一致|错误的结果)",
+        "values are not what is expected: {said}{word}",
         _OPEN
         + "Where they differ tells: whole rows, vectors or tiles are data in the wrong place (a partition, a tile's index, a swizzle on one side only); other elements in each run are a read before the data is there (a barrier, a fence, a wait); all of them by a factor or a little are "
         "types, scales or the tolerance; NaN and huge values memory that nobody wrote.",
@@ -51,8 +51,33 @@ ENTRIES = (
         general=True,
     ),
     known(
+        "symptom.conflicts",
+        r"(?i)\b(?P<said>bank[ -]conflicts?)\b(?!\*{0,2} ?\|)",
+        "{said} are told, and no counter that says where",
+        _OPEN
+        + "A warp's access to shared memory takes one wavefront where its addresses lie in different banks (or are the same): layout, swizzle, element width and instruction decide it together. ldmatrix reads 8 rows of 16 bytes at a time, which must lie in 8 different groups of 16 bytes. "
+        "Less than 2 in 100 wavefronts is arbitration, and no conflict.",
+        "`layoutcheck banks LAYOUT --access ldmatrix.x4` counts each access of a shared layout, swizzle included, and names a swizzle that has none; `layoutcheck explain SRC DST --atom ATOM` does so for a copy. "
+        + TRACE,
+        ("ncu shows bank conflicts of ldmatrix with Swizzle<3,3,4>", "a report"),
+        level="slow",
+        general=True,
+    ),
+    known(
+        "symptom.spills",
+        r"(?i)\b(?P<said>(?:register|local memory)? ?spill\w*|stack frame)\b",
+        "spilled registers are told: {said}",
+        _OPEN
+        + "A thread has at most 255 registers, and a multiprocessor 65,536: the block's threads and the blocks that are asked for divide them. What does not fit, and arrays that are indexed at run time, lie in local memory.",
+        "-Xptxas -v (CUTE_DSL_KEEP_PTX=1, then ptxas -v) names the function and how many bytes; `layoutcheck resources` counts what a tile's accumulators and fragments need, and "
+        + TRACE,
+        ("ncu shows more local memory spilling requests", "a report"),
+        level="slow",
+        general=True,
+    ),
+    known(
         "symptom.slow",
-        r"(?i)\b(?P<said>slow(?:er|down|s)?\b|(?:poor|low|bad|worse) (?:performance|throughput|utili[sz]ation|occupancy)|(?:performance|perf) (?:regression|drop|gap|issue)|[0-9.]+ ?[x%] (?:slower|of peak|of (?:the )?(?:peak|roofline|cublas|sol))|[0-9.]+ ?T(?:FLOPS?|FLOP/s)\b|[0-9.]+ ?[GT]B/s)",
+        r"(?i)\b(?P<said>slow(?:er|down|s)?\b|(?:poor|low|bad|worse) (?:performance|throughput|utili[sz]ation|occupancy)|(?:performance|perf) (?:regression|drop|gap|issue)|[0-9.]+ ?[x%] (?:slower|of peak|of (?:the )?(?:peak|roofline|cublas|sol))|[0-9.]+ ?T(?:FLOPS?|FLOP/s)\b|[0-9.]+ ?[GT]B/s|[+-][0-9.]+ ?% (?:\w+ )?(?:time|latency|runtime)|[0-9,]{4,} cycles)",
         "speed is told, and no counter that says what costs it: {said}",
         _OPEN
         + "Time alone does not tell memory, bank conflicts, registers, occupancy or waits apart; clocks, warm-up and the L2 cache change it as well.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from layoutcheck.catalogue.entry import TRACE, issue, known
+from layoutcheck.catalogue.entry import ELSEWHERE, TRACE, issue, known
 
 DSL = "DSL 4.8.1"
 _VALUE = (
@@ -10,6 +10,18 @@ _VALUE = (
 )
 
 ENTRIES = (
+    known(
+        "dsl.left-cast",
+        r"(?:LLVM Translation failed for operation:|legalize operation) '?builtin\.unrealized_conversion_cast'?(?:.{0,400}?\((?P<source>[!\w][^)]{0,80})\) -> (?P<target>[!(\w][^\s\"]{0,80}))?",
+        "a value of one type stands where the program needs another: {source} {target}",
+        "The compiler puts a cast between two types and cannot resolve it. The note 'see current operation' has both, source first: an index or size of 64 bits (i64, an element of a torch.int64 tensor) where 32 bits are taken, or a DSL object that is no number.",
+        "Convert the value before it is used: cutlass.Int32(idx) for an index, .to(dtype) for a value; keep index tensors in int32",
+        (
+            'error: LLVM Translation failed for operation: builtin.unrealized_conversion_cast note: see current operation: %120 = "builtin.unrealized_conversion_cast"(%118) : (i64) -> i32',
+            "DSL 4",
+        ),
+        level=ELSEWHERE,
+    ),
     known(
         "dsl.dynamic-index",
         rf"'(?:<class )?'?{_VALUE}'?>?' object cannot be interpreted as an integer|(?:list|tuple|range|string) indices must be integers(?: or slices)?, not '?{_VALUE}|slice indices must be integers or None or have an __index__|TensorSSA\b[^\n]{{0,80}}dynamic coordinate is not supported|(?<![\w ])dynamic coordinate is not supported",
