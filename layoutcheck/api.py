@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from layoutcheck.algebra.inttuple import shown
 from layoutcheck.check import Report, repairs
 from layoutcheck.copies.compiler.prediction import Prediction
 from layoutcheck.copies.copy import Copy
@@ -64,8 +65,10 @@ def check_copy(copy: Copy, *, assumptions: tuple[str, ...] = (), subject: str | 
     """The report on a `Copy`, with fixes proposed and each of them checked again.
 
     `assumptions` and `subject` are carried into the report: what the caller took for granted, and a name or
-    place to print. Never raises for a valid Copy.
+    place to print. Never raises for a valid Copy; raises InputError for anything else.
     """
+    if not isinstance(copy, Copy):
+        raise InputError(f"'copy' is {shown(copy)}", expected="a Copy; check takes text and tensors")
     return judge(copy, assumptions=assumptions, subject=subject)
 
 
@@ -78,6 +81,9 @@ def check_error(text: str, arch: str = "sm_90a") -> list[Report]:
     """
     from layoutcheck.sources.diagnostics import read_diagnostics
 
+    for name, value in (("text", text), ("arch", arch)):
+        if not isinstance(value, str):
+            raise InputError(f"'{name}' is {shown(value)}", expected="text")
     return [
         check_copy(found.copy, subject=found.location)
         for found in read_diagnostics(text, arch)

@@ -148,7 +148,7 @@ def test_operands_of_an_mma_may_be_objects_and_errors_speak_of_arguments() -> No
 
 def test_text_has_no_size() -> None:
     for measure in (lc.size, lc.rank, lc.depth):
-        with pytest.raises(lc.InputError, match="parse_layout reads text"):
+        with pytest.raises(lc.InputError, match="parse_layout and parse_tree read text"):
             measure("(4,8)")
-    with pytest.raises(lc.InputError, match="'bf16' is not an element type"):
+    with pytest.raises(lc.InputError, match="'dtype' is the text 'bf16'; expected a DType"):
         lc.Memref("bf16", "gmem", lc.Layout(8))  # type: ignore[arg-type]

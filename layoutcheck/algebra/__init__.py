@@ -12,6 +12,9 @@ Everything is eager and exact: values are immutable, integers unbounded, and wha
 docs/algebra-differences.md.
 """
 
+from types import FunctionType
+
+from layoutcheck.algebra.arguments import checked
 from layoutcheck.algebra.basis import Basis
 from layoutcheck.algebra.complement import complement
 from layoutcheck.algebra.composition import composition
@@ -63,6 +66,9 @@ from layoutcheck.algebra.simplify import coalesce, filter, filter_zeros  # noqa:
 from layoutcheck.algebra.slicing import dice, slice_, slice_and_offset
 from layoutcheck.algebra.swizzle import ComposedLayout, Swizzle
 
+for _name, _function in list(globals().items()):
+    if isinstance(_function, FunctionType) and _function is not checked:
+        globals()[_name] = checked(_function)
 slice = slice_  # noqa: A001 - CuTe's name
 
 __all__ = [

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from layoutcheck.algebra.integers import Int, mul
+from layoutcheck.algebra.integers import Dynamic, Int, mul
 from layoutcheck.errors import InputError
 
 
@@ -25,6 +25,10 @@ class Basis:
     path: tuple[int, ...]
 
     def __post_init__(self) -> None:
+        if type(self.value) is not int and not isinstance(self.value, Dynamic):
+            raise InputError(f"a basis stride is an integer, not of type {type(self.value).__name__}")
+        if type(self.path) is not tuple or any(type(mode) is not int for mode in self.path):
+            raise InputError("the path of a basis stride is a tuple of ints", expected="Basis(1, (0, 1))")
         if not self.path or min(self.path) < 0:
             raise InputError(f"a basis stride steps along a mode 0, 1, .., not along {self.path}")
 

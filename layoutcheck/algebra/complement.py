@@ -7,13 +7,14 @@ from typing import Any
 from layoutcheck.algebra import inttuple
 from layoutcheck.algebra.basis import Basis, basis_of
 from layoutcheck.algebra.integers import Dynamic, Int, ceil_div, floor_div, mul
+from layoutcheck.algebra.inttuple import Sized
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.measure import valid_shape
 from layoutcheck.algebra.simplify import coalesce
 from layoutcheck.errors import InputError
 
 
-def complement(a: Layout, cotarget: Any = 1, *, strict: bool = True) -> Layout:
+def complement(a: Layout, cotarget: Sized = 1, *, strict: bool = True) -> Layout:
     """A* such that (A, A*) reaches every offset below size(cotarget), each exactly once.
 
     A* is ordered (A*(i) < A*(i+1)) and disjoint from A apart from 0; size(A) * size(A*) is at least

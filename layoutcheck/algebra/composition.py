@@ -25,7 +25,7 @@ from typing import Any
 
 from layoutcheck.algebra.basis import Basis
 from layoutcheck.algebra.integers import Dynamic, ceil_div, floor_div, minimum, mul
-from layoutcheck.algebra.inttuple import flatten
+from layoutcheck.algebra.inttuple import Composed, Tiler, flatten
 from layoutcheck.algebra.layout import Layout, text, times
 from layoutcheck.algebra.modes import get, make_layout
 from layoutcheck.algebra.simplify import continues, merged
@@ -33,7 +33,7 @@ from layoutcheck.algebra.swizzle import ComposedLayout, Swizzle
 from layoutcheck.errors import InputError
 
 
-def composition(a: Any, b: Any, *, strict: bool = True) -> Any:
+def composition(a: Composed, b: Tiler, *, strict: bool = True) -> Any:
     """R(c) = A(B(c)): `b` is a layout, or a tiler (a shape or a tuple of layouts, applied mode by mode).
 
     In a tiler an integer n is n:1, None keeps the mode, and modes of `a` beyond it are dropped. A Swizzle or

@@ -21,7 +21,7 @@ from layoutcheck.algebra.basis import Basis
 from layoutcheck.algebra.complement import complement, fill
 from layoutcheck.algebra.composition import compose
 from layoutcheck.algebra.integers import Dynamic
-from layoutcheck.algebra.inttuple import flatten
+from layoutcheck.algebra.inttuple import AnyLayout, Tiler, flatten
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.modes import expect_layout, make_layout, map_modes
 from layoutcheck.algebra.simplify import coalesce
@@ -29,7 +29,7 @@ from layoutcheck.algebra.swizzle import ComposedLayout
 from layoutcheck.errors import InputError
 
 
-def logical_divide(a: Any, tiler: Any, *, strict: bool = True) -> Any:
+def logical_divide(a: AnyLayout, tiler: Tiler, *, strict: bool = True) -> Any:
     """A o (T, complement(T, size(A))): mode 0 runs through one tile, mode 1 through the tiles.
 
     Raises InputError where the composition is not admissible or the tiler has no complement;
@@ -85,7 +85,7 @@ def unzipped(split: Callable[[Layout, Any], Layout], a: Layout, tiler: Any) -> t
     return both[0], both[1]
 
 
-def zipped_divide(a: Any, tiler: Any, *, strict: bool = True) -> Any:
+def zipped_divide(a: AnyLayout, tiler: Tiler, *, strict: bool = True) -> Any:
     """(tiles, rests): ((T0, T1, ..), (R0, R1, .., modes not divided)). Raises as `logical_divide` does.
 
     >>> print(zipped_divide(Layout((8, 8), (8, 1)), (2, 4)))
@@ -96,7 +96,7 @@ def zipped_divide(a: Any, tiler: Any, *, strict: bool = True) -> Any:
     return make_layout(*unzipped(lambda m, t: _divide(m, t, strict), a, tiler))
 
 
-def tiled_divide(a: Any, tiler: Any, *, strict: bool = True) -> Any:
+def tiled_divide(a: AnyLayout, tiler: Tiler, *, strict: bool = True) -> Any:
     """(tiles, R0, R1, ..): the zipped divide with its rests unpacked. Raises as `logical_divide` does.
 
     >>> print(tiled_divide(Layout((8, 8), (8, 1)), (2, 4)))
@@ -108,7 +108,7 @@ def tiled_divide(a: Any, tiler: Any, *, strict: bool = True) -> Any:
     return make_layout(tile, *rest.modes)
 
 
-def flat_divide(a: Any, tiler: Any, *, strict: bool = True) -> Any:
+def flat_divide(a: AnyLayout, tiler: Tiler, *, strict: bool = True) -> Any:
     """(T0, T1, .., R0, R1, ..): the zipped divide with both halves unpacked. Raises as `logical_divide` does.
 
     >>> print(flat_divide(Layout((8, 8), (8, 1)), (2, 4)))

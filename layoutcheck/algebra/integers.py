@@ -24,6 +24,9 @@ class Dynamic:
     bits: int = 32
 
     def __post_init__(self) -> None:
+        if type(self.divisor) is not int or type(self.bits) is not int:
+            kinds = f"{type(self.divisor).__name__} and {type(self.bits).__name__}"
+            raise InputError(f"a dynamic integer's divisor and bits are ints, not {kinds}")
         if self.divisor < 1:
             raise InputError(f"a dynamic integer's divisor is at least 1, not {self.divisor}")
         if self.bits not in (32, 64):

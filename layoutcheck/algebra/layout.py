@@ -14,10 +14,9 @@ from typing import Any
 from layoutcheck.algebra import inttuple
 from layoutcheck.algebra.basis import Basis
 from layoutcheck.algebra.integers import Dynamic, Int, add, floor_div, mod, mul
+from layoutcheck.algebra.inttuple import Coord, Shape, Sized, Stride
 from layoutcheck.display import Drawable
 from layoutcheck.errors import InputError
-
-MAX_DEPTH = 32  # nesting no real layout comes near; keeps recursion bounded on hostile input
 
 
 class Layout(Drawable):
@@ -38,21 +37,16 @@ class Layout(Drawable):
     shape: Any
     stride: Any
 
-    def __init__(self, shape: Any, stride: Any = None) -> None:
+    def __init__(self, shape: Shape, stride: Stride = None) -> None:
         """Raises InputError where an extent is not positive, and where shape and stride do not match."""
-        for leaf in _leaves(shape):
-            if isinstance(leaf, Dynamic):
-                continue
-            if type(leaf) is not int:
-                raise InputError(f"a shape is made of integers, not {type(leaf).__name__} {leaf!r}")
-            if leaf < 1:
+        shape = _tree(shape, "a shape is", Dynamic)
+        for leaf in inttuple.flatten(shape):
+            if type(leaf) is int and leaf < 1:
                 raise InputError(f"every extent of a shape is at least 1, not {leaf}")
         if stride is None:
             stride = compact_col_major(shape)
         else:
-            for leaf in _leaves(stride):
-                if type(leaf) is not int and not isinstance(leaf, (Dynamic, Basis)):
-                    raise InputError(f"a stride is made of integers, not {type(leaf).__name__} {leaf!r}")
+            stride = _tree(stride, "a stride is", Dynamic, Basis)
             if not inttuple.congruent(shape, stride):
                 raise InputError(
                     f"shape {text(shape)} and stride {text(stride)} do not match",
@@ -96,7 +90,13 @@ class Layout(Drawable):
 
     def __call__(self, *coord: Any) -> Any:
         """The offset of a coordinate: an index, a tuple, or one argument a mode."""
-        return crd2idx(coord[0] if len(coord) == 1 else coord, self.shape, self.stride)
+        at = coord[0] if len(coord) == 1 else coord
+        if type(at) is not int:
+            try:
+                at = inttuple.as_tree(at, (Dynamic, type(None)), arrays=True)
+            except inttuple.Unlike as other:
+                raise InputError(f"a coordinate is made of integers, not {other}") from None
+        return _offset(at, self.shape, self.stride)
 
     @property
     def modes(self) -> tuple[Layout, ...]:
@@ -109,14 +109,12 @@ class Layout(Drawable):
         return all(map(_static_leaf, inttuple.flatten((self.shape, self.stride))))
 
 
-def _leaves(t: Any) -> tuple[Any, ...]:
-    """The leaves of a tree that may be anything; InputError where it is nested deeper than `MAX_DEPTH`."""
-    level = [t]
-    for _ in range(MAX_DEPTH + 1):
-        level = [a for inner in level if type(inner) is tuple for a in inner]
-        if not level:
-            return inttuple.flatten(t)
-    raise InputError(f"nested more than {MAX_DEPTH} deep")
+def _tree(value: Any, what: str, *leaves: type) -> Any:
+    """The value as a tree of integers. Raises InputError for anything else."""
+    try:
+        return inttuple.as_tree(value, leaves)
+    except inttuple.Unlike as other:
+        raise InputError(f"{what} made of integers, not {other}") from None
 
 
 # The slots' own setters: they pass by the __setattr__ that keeps layouts immutable, and are the fastest way.
@@ -134,7 +132,7 @@ def text(t: Any) -> str:
     return f"({','.join(map(text, t))})" if type(t) is tuple else str(t)
 
 
-def compact_col_major(shape: Any, start: Int = 1) -> Any:
+def compact_col_major(shape: Shape, start: Int = 1) -> Any:
     """The strides that make `shape` compact with its first leaf fastest; an extent of 1 gets stride 0."""
     strides: list[Int] = []
     step: Int = start
@@ -144,7 +142,7 @@ def compact_col_major(shape: Any, start: Int = 1) -> Any:
     return inttuple.unflatten(iter(strides), shape)
 
 
-def compact_row_major(shape: Any) -> Any:
+def compact_row_major(shape: Shape) -> Any:
     """The strides that make `shape` compact with its last leaf fastest; an extent of 1 gets stride 0."""
     strides: list[Int] = []
     step: Int = 1
@@ -154,7 +152,7 @@ def compact_row_major(shape: Any) -> Any:
     return inttuple.unflatten(reversed(strides), shape)
 
 
-def idx2crd(index: Any, shape: Any) -> Any:
+def idx2crd(index: Coord, shape: Shape) -> Any:
     """The coordinate of a linear index: idx2crd(5, (4,8)) = (1, 1). The last mode takes the excess.
 
     A tuple is taken apart mode by mode; a negative index counts as the negated coordinate of its negation.
@@ -183,7 +181,7 @@ def _negated(coord: Any) -> Any:
     return tuple(map(_negated, coord)) if type(coord) is tuple else mul(-1, coord)
 
 
-def crd2idx(coord: Any, shape: Any, stride: Any = None) -> Any:
+def crd2idx(coord: Coord, shape: Sized, stride: Stride = None) -> Any:
     """The offset of a coordinate (an index into a mode is taken apart colexicographically).
 
     `shape` may be a Layout; without a stride it is compact. None counts as 0, as in a slice. Raises
@@ -193,6 +191,11 @@ def crd2idx(coord: Any, shape: Any, stride: Any = None) -> Any:
         stride = shape.stride if isinstance(shape, Layout) else compact_col_major(shape)
     if isinstance(shape, Layout):
         shape = shape.shape
+    if not inttuple.congruent(shape, stride):
+        raise InputError(
+            f"shape {text(shape)} and stride {text(stride)} do not match",
+            expected="the same nesting in both",
+        )
     return _offset(coord, shape, stride)
 
 

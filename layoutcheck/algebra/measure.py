@@ -8,6 +8,7 @@ from typing import Any
 from layoutcheck.algebra import inttuple
 from layoutcheck.algebra.basis import Basis
 from layoutcheck.algebra.integers import Dynamic, Int, add, mul
+from layoutcheck.algebra.inttuple import Sized, Tree
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.swizzle import ComposedLayout
 from layoutcheck.errors import InputError
@@ -25,7 +26,7 @@ def valid_shape(a: Any) -> Any:
     return a.shape if isinstance(a, (Layout, ComposedLayout)) else Layout(a).shape
 
 
-def size(a: Any) -> Int:
+def size(a: Sized) -> Int:
     """Number of coordinates: the product of all extents of a layout or shape.
 
     >>> size(Layout((4, (2, 3)), (1, (4, 8))))
@@ -34,12 +35,12 @@ def size(a: Any) -> Int:
     return inttuple.product(shape_of(a))
 
 
-def rank(a: Any) -> int:
+def rank(a: Tree) -> int:
     """Number of top-level modes; 1 for an integral shape."""
     return inttuple.rank(shape_of(a))
 
 
-def depth(a: Any) -> int:
+def depth(a: Tree) -> int:
     """Nesting depth: 0 for an integral shape, 1 for a flat tuple."""
     return inttuple.depth(shape_of(a))
 

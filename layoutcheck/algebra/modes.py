@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from layoutcheck.algebra import inttuple
 from layoutcheck.algebra.basis import basis_of
+from layoutcheck.algebra.inttuple import Path, Shape
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.errors import InputError
 
@@ -24,7 +25,7 @@ def make_layout(*layouts: Layout) -> Layout:
     return Layout.trusted(tuple(a.shape for a in layouts), tuple(a.stride for a in layouts))
 
 
-def make_identity_layout(shape: Any) -> Layout:
+def make_identity_layout(shape: Shape) -> Layout:
     """Every coordinate mapped to itself, in basis strides; an integral shape is simply n:1.
 
     >>> print(make_identity_layout((2, (3, 4))))
@@ -60,7 +61,7 @@ def leaves(a: Layout) -> list[Leaf]:
     return found
 
 
-def get(a: Layout, path: tuple[int, ...]) -> Layout:
+def get(a: Layout, path: Path) -> Layout:
     """The mode at a path, outermost index first. Raises InputError where there is none."""
     shape, stride = a.shape, a.stride
     for i in path:
@@ -77,7 +78,7 @@ def flatten_layout(a: Layout) -> Layout:
     return Layout.trusted(inttuple.flatten(a.shape), inttuple.flatten(a.stride))
 
 
-def select(a: Layout, modes: tuple[int, ...] | list[int]) -> Layout:
+def select(a: Layout, modes: Path) -> Layout:
     """The top-level modes of those numbers, in that order. Raises InputError where there is no such mode."""
     for i in modes:
         if not 0 <= i < len(a):

@@ -14,8 +14,8 @@ from typing import Any
 
 from layoutcheck.algebra.basis import Basis
 from layoutcheck.algebra.integers import Dynamic
-from layoutcheck.algebra.inttuple import congruent
-from layoutcheck.algebra.layout import MAX_DEPTH, Layout
+from layoutcheck.algebra.inttuple import MAX_DEPTH, Tiler, congruent
+from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.swizzle import ComposedLayout, Swizzle
 from layoutcheck.errors import InputError
 
@@ -143,7 +143,7 @@ def parse_tile(text: str) -> Any:
     return tile
 
 
-def print_tile(tile: Any) -> str:
+def print_tile(tile: Tiler) -> str:
     """A tiler, nested or with None for a mode, as the DSL prints it; `parse_tile` reads it."""
     if type(tile) is tuple:
         return f"[{';'.join(map(print_tile, tile))}]"

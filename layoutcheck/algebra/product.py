@@ -18,7 +18,7 @@ from layoutcheck.algebra.complement import complement
 from layoutcheck.algebra.composition import composition
 from layoutcheck.algebra.divide import as_layout, unzipped
 from layoutcheck.algebra.integers import Dynamic, ceil_div, mul
-from layoutcheck.algebra.inttuple import flatten, product, unflatten, wrap
+from layoutcheck.algebra.inttuple import AnyLayout, Shape, Tiler, Tree, flatten, product, unflatten, wrap
 from layoutcheck.algebra.layout import Layout, compact_col_major, text
 from layoutcheck.algebra.measure import cosize, size, valid_shape
 from layoutcheck.algebra.modes import append, expect_layout, make_layout, map_modes, zip_modes
@@ -27,7 +27,7 @@ from layoutcheck.algebra.swizzle import ComposedLayout
 from layoutcheck.errors import InputError
 
 
-def logical_product(block: Any, tiler: Any, *, strict: bool = True) -> Any:
+def logical_product(block: AnyLayout, tiler: Tiler, *, strict: bool = True) -> Any:
     """(A, complement(A, size(A) * cosize(B)) o B): mode 0 is the block, mode 1 moves from copy to copy.
 
     A tuple as tiler applies mode by mode. Raises InputError where the block has no complement or the
@@ -51,24 +51,24 @@ def _product(block: Layout, tiler: Layout, strict: bool) -> Layout:
     return make_layout(block, composition(rest, tiler, strict=strict))
 
 
-def zipped_product(block: Layout, tiler: Any, *, strict: bool = True) -> Layout:
+def zipped_product(block: Layout, tiler: Tiler, *, strict: bool = True) -> Layout:
     """(blocks, tilers): the logical product, all block modes first. Raises as `logical_product` does."""
     return make_layout(*unzipped(lambda m, t: _product(m, t, strict), block, tiler))
 
 
-def tiled_product(block: Layout, tiler: Any, *, strict: bool = True) -> Layout:
+def tiled_product(block: Layout, tiler: Tiler, *, strict: bool = True) -> Layout:
     """(blocks, tiler modes ..): the zipped product, its second half unpacked. Raises as `logical_product`."""
     first, second = unzipped(lambda m, t: _product(m, t, strict), block, tiler)
     return make_layout(first, *second.modes)
 
 
-def flat_product(block: Layout, tiler: Any, *, strict: bool = True) -> Layout:
+def flat_product(block: Layout, tiler: Tiler, *, strict: bool = True) -> Layout:
     """(block modes .., tiler modes ..): zipped, both halves unpacked. Raises as `logical_product`."""
     first, second = unzipped(lambda m, t: _product(m, t, strict), block, tiler)
     return make_layout(*first.modes, *second.modes)
 
 
-def blocked_product(block: Any, tiler: Layout, *, strict: bool = True) -> Any:
+def blocked_product(block: AnyLayout, tiler: Layout, *, strict: bool = True) -> Any:
     """Mode i is (block mode i, tiler mode i): the block repeated side by side. Raises as `logical_product`.
 
     >>> print(blocked_product(Layout((2, 2), (1, 2)), Layout((3, 4), (1, 3))))
@@ -79,7 +79,7 @@ def blocked_product(block: Any, tiler: Layout, *, strict: bool = True) -> Any:
     return zip_modes(*_ranked(block, tiler, strict))
 
 
-def raked_product(block: Any, tiler: Layout, *, strict: bool = True) -> Any:
+def raked_product(block: AnyLayout, tiler: Layout, *, strict: bool = True) -> Any:
     """Mode i is (tiler mode i, block mode i), coalesced: the blocks interleaved. Raises as `logical_product`.
 
     >>> print(raked_product(Layout((2, 2), (1, 2)), Layout((3, 4), (1, 3))))
@@ -103,7 +103,7 @@ def _ranked(block: Layout, tiler: Layout, strict: bool) -> tuple[Layout, Layout]
     return first, second
 
 
-def make_ordered_layout(shape: Any, order: Any) -> Layout:
+def make_ordered_layout(shape: Shape, order: Tree) -> Layout:
     """The compact layout of `shape` whose strides grow in the order of the numbers in `order`.
 
     A number ranks a leaf of the shape, or a whole mode, which then is compact with its first leaf fastest.
@@ -138,7 +138,7 @@ def _rank(shape: Any, order: Any, out: list[tuple[int, Any]]) -> None:
             _rank(part, numbers, out)
 
 
-def tile_to_shape(block: Any, shape: Any, order: Any = None, *, strict: bool = True) -> Any:
+def tile_to_shape(block: AnyLayout, shape: Shape, order: Tree = None, *, strict: bool = True) -> Any:
     """The block repeated until it has the shape, mode by mode, first along the mode of the smallest order.
 
     Without `order`: along mode 0 first. Raises InputError where the block does not divide the shape; with

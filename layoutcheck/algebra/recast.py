@@ -12,13 +12,13 @@ from typing import Any
 
 from layoutcheck.algebra.basis import Basis
 from layoutcheck.algebra.integers import Dynamic, ceil_div, divides, mul
-from layoutcheck.algebra.inttuple import flatten
+from layoutcheck.algebra.inttuple import AnyLayout, flatten
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.swizzle import ComposedLayout, Swizzle
 from layoutcheck.errors import InputError
 
 
-def recast_layout(new_bits: int, old_bits: int, a: Any) -> Any:
+def recast_layout(new_bits: int, old_bits: int, a: AnyLayout) -> Any:
     """A layout of elements of `old_bits` as one of elements of `new_bits`, rounded up where it is not exact.
 
     Raises InputError for widths that are not positive, and for basis strides.
@@ -48,7 +48,7 @@ def _ratio(new_bits: int, old_bits: int) -> tuple[int, int]:
     return new_bits // common, old_bits // common
 
 
-def upcast(a: Any, n: int) -> Any:
+def upcast(a: AnyLayout, n: int) -> Any:
     """Elements n times as wide: the same bits as 1/n as many elements, rounded up where that is not exact.
 
     Raises InputError for n < 1 and for basis strides.
@@ -59,7 +59,7 @@ def upcast(a: Any, n: int) -> Any:
     return _cast(a, n, _up) if n != 1 else a
 
 
-def downcast(a: Any, n: int) -> Any:
+def downcast(a: AnyLayout, n: int) -> Any:
     """Elements n times as narrow: the same bits as n times as many elements.
 
     Raises InputError for n < 1 and for basis strides.

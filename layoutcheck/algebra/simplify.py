@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from layoutcheck.algebra.basis import Basis
-from layoutcheck.algebra.inttuple import flatten
+from layoutcheck.algebra.inttuple import AnyLayout, Tree, flatten
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.modes import map_modes
 from layoutcheck.algebra.swizzle import ComposedLayout
@@ -47,7 +47,7 @@ def continues(s: int, d: Any, after: Any) -> bool:
     return False
 
 
-def coalesce(a: Any, profile: Any = None) -> Any:
+def coalesce(a: AnyLayout, profile: Tree = None) -> Any:
     """R(i) = A(i) for every index i < size(A), in as few modes as possible; depth at most 1.
 
     With a tuple as `profile`, every mode at one of its leaves is coalesced by itself: (1, 1) keeps rank 2.
@@ -84,7 +84,7 @@ def _layout(shapes: list[Any], strides: list[Any]) -> Layout:
     return Layout.trusted(tuple(shapes), tuple(strides))
 
 
-def filter_zeros(a: Layout, profile: Any = None) -> Layout:
+def filter_zeros(a: Layout, profile: Tree = None) -> Layout:
     """The layout with extent 1 in place of every extent whose stride (or `profile` leaf) is 0.
 
     >>> print(filter_zeros(Layout((4, 8), (0, 1))))
@@ -99,7 +99,7 @@ def _without_zeros(shape: Any, stride: Any) -> Any:
     return 1 if stride == 0 else shape
 
 
-def filter(a: Layout, profile: Any = None) -> Layout:  # noqa: A001 - CuTe's name
+def filter(a: Layout, profile: Tree = None) -> Layout:  # noqa: A001 - CuTe's name
     """coalesce(filter_zeros(A)): the modes that move, as few as possible; the image is the same set.
 
     >>> print(filter(Layout((4, 8, 2), (1, 0, 4))))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from layoutcheck.algebra.inttuple import AnyLayout, Coord
 from layoutcheck.algebra.layout import Layout, crd2idx, plus, text
 from layoutcheck.algebra.swizzle import ComposedLayout
 from layoutcheck.errors import InputError
 
 
-def slice_(a: Any, coord: Any) -> Any:
+def slice_(a: AnyLayout, coord: Coord) -> Any:
     """The modes at which `coord` is None, in order, as one layout; a composed layout's offset moves.
 
     Where the coordinate fixes every mode, the empty layout ():() of one element is left.
@@ -25,7 +26,7 @@ def slice_(a: Any, coord: Any) -> Any:
     return _kept(a, coord, True)
 
 
-def dice(a: Layout, coord: Any) -> Layout:
+def dice(a: Layout, coord: Coord) -> Layout:
     """The modes at which `coord` is an integer: what `slice_` leaves out.
 
     Raises InputError where the coordinate does not fit, and where it has no integer.
@@ -36,7 +37,7 @@ def dice(a: Layout, coord: Any) -> Layout:
     return _kept(a, coord, False)
 
 
-def slice_and_offset(a: Any, coord: Any) -> tuple[Any, Any]:
+def slice_and_offset(a: AnyLayout, coord: Coord) -> tuple[Any, Any]:
     """(slice_(A, coord), A(coord with 0 for None)): the view, and how far into A it begins, in elements.
 
     Raises InputError where the coordinate does not fit.

@@ -14,6 +14,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from layoutcheck.algebra.basis import Basis
+from layoutcheck.algebra.integers import Dynamic
+from layoutcheck.algebra.inttuple import Unlike, as_tree, index_of, shown
 from layoutcheck.algebra.layout import Layout, text
 from layoutcheck.display import Drawable
 from layoutcheck.errors import InputError
@@ -34,6 +37,9 @@ class Swizzle:
     shift: int
 
     def __post_init__(self) -> None:
+        for name in ("bits", "base", "shift"):
+            if type(getattr(self, name)) is not int:
+                object.__setattr__(self, name, index_of(name, getattr(self, name)))
         if self.bits < 0 or self.base < 0:
             raise InputError(f"S<{self.bits},{self.base},{self.shift}>: bits and base are not negative")
         if abs(self.shift) < self.bits:
@@ -80,6 +86,17 @@ class ComposedLayout(Drawable):
     inner: Swizzle | Layout
     offset: Any
     outer: Layout
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.inner, (Swizzle, Layout)):
+            raise InputError(f"'inner' is {shown(self.inner)}", expected="a Swizzle or a Layout")
+        if not isinstance(self.outer, Layout):
+            raise InputError(f"'outer' is {shown(self.outer)}", expected="a Layout")
+        if type(self.offset) is not int:
+            try:
+                object.__setattr__(self, "offset", as_tree(self.offset, (Dynamic, Basis)))
+            except Unlike as other:
+                raise InputError(f"'offset' is {other}", expected="an int or a tuple of ints") from None
 
     def __str__(self) -> str:
         return f"{self.inner} o {text(self.offset)} o {self.outer}"

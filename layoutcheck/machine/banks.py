@@ -34,6 +34,7 @@ import numpy.typing as npt
 
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import BANKS, WARP, parse_arch
+from layoutcheck.machine.arguments import public
 
 IntArray = npt.NDArray[np.int64]
 
@@ -74,6 +75,7 @@ class Wavefronts(NamedTuple):
     ways: IntArray
 
 
+@public
 def shared_wavefronts(
     addresses: Sequence[int | None], width_bits: int, arch: str = "sm_90", op: str = LOAD
 ) -> SharedCost:

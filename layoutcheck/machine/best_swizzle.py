@@ -28,6 +28,7 @@ from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.errors import InputError
 from layoutcheck.machine import banks, f2
 from layoutcheck.machine.arch import WARP, parse_arch
+from layoutcheck.machine.arguments import public
 from layoutcheck.machine.banks import CP_ASYNC, CP_ASYNC_CG, IntArray
 from layoutcheck.machine.tiles import (
     TileAccess,
@@ -76,6 +77,7 @@ class SwizzleResult(NamedTuple):
         return f"the least of all {self.tried} swizzles and paddings that keep the vectors whole"
 
 
+@public
 def best_swizzle(
     tile: Layout,
     element_bits: int,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 
+from layoutcheck.algebra.inttuple import shown
 from layoutcheck.errors import InputError
 
 
@@ -44,12 +46,16 @@ _INTEGER = re.compile(r"(?:i|u?int|[su]i?)([0-9]{1,4})\Z", re.IGNORECASE)
 KNOWN = "a type such as bf16, f16, f32, f8E4M3FN, i8, i32"
 
 
-def dtype(name: str) -> DType:
-    """The type of that name; DSL, torch, numpy and PTX spellings are understood.
+def dtype(name: str | object) -> DType:
+    """The type of that name; DSL, torch, numpy and PTX spellings are understood, and their types themselves.
 
     Raises InputError for an unknown name.
     """
-    name = name.strip().removeprefix("cutlass.")
+    if isinstance(name, DType):
+        return name
+    if not isinstance(name, str):
+        return _named(name)
+    name = name.strip().removeprefix("cutlass.").removeprefix("torch.")
     for candidate in (name, _ALIASES.get(name.lower(), name)):
         if candidate in _FLOATS:
             return DType(candidate, _FLOATS[candidate], "float")
@@ -63,3 +69,12 @@ def dtype(name: str) -> DType:
             prefix = name[:2] if name[:2] in ("ui", "si") and not name.startswith("uint") else "i"
             return DType(f"{prefix}{bits}", bits, "int")
     raise InputError(f"unknown element type '{name[:40]}'", text=name, start=0, end=len(name), expected=KNOWN)
+
+
+def _named(given: object) -> DType:
+    """The type that an object stands for: a class of the DSL or numpy, a dtype of torch or numpy."""
+    name = getattr(given, "__name__", None) or given
+    if type(given).__module__ != "builtins" or getattr(given, "__module__", "builtins") != "builtins":
+        with suppress(InputError):  # Python's own float and bool stand for no width
+            return dtype(str(name))
+    raise InputError(f"{shown(given)} is not an element type", expected=KNOWN)

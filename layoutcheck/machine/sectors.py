@@ -20,6 +20,7 @@ import numpy as np
 
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import SECTOR_BYTES, WARP
+from layoutcheck.machine.arguments import public
 from layoutcheck.machine.banks import LANES_PER_PHASE, IntArray, warp_addresses
 
 
@@ -51,6 +52,7 @@ class Sectors(NamedTuple):
     bytes_used: IntArray
 
 
+@public
 def global_sectors(addresses: Sequence[int | None], width_bits: int, arch: str = "sm_90") -> GlobalCost:
     """The cost of one warp access of `width_bits` a lane at 32 byte addresses (None: the lane is off).
 

@@ -20,12 +20,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from layoutcheck.algebra.image import image
-from layoutcheck.algebra.inttuple import flatten
+from layoutcheck.algebra.inttuple import flatten, index_of, shown
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.swizzle import ComposedLayout, Swizzle
 from layoutcheck.errors import InputError
 from layoutcheck.machine import banks
 from layoutcheck.machine.arch import WARP
+from layoutcheck.machine.arguments import public
 from layoutcheck.machine.banks import CP_ASYNC, CP_ASYNC_CG, LOAD, MATRIX, OFF, STORE, IntArray
 
 ROW_BYTES = 16  # of a matrix row (PTX ISA, ldmatrix)
@@ -44,6 +45,12 @@ class TileAccess:
     index: IntArray
 
     def __post_init__(self) -> None:
+        if not isinstance(self.op, str) or self.op not in banks.OPS:
+            raise InputError(f"{self.name}: 'op' is {shown(self.op)}", expected=" or ".join(banks.OPS))
+        if type(self.width_bits) is not int:
+            object.__setattr__(self, "width_bits", index_of("width_bits", self.width_bits))
+        if getattr(getattr(self.index, "dtype", None), "kind", "") != "i":
+            raise InputError(f"{self.name}: 'index' is {shown(self.index)}", expected="an array of integers")
         if self.index.ndim != 2 or self.index.shape[1] != WARP:
             raise InputError(
                 f"{self.name}: indices have shape {self.index.shape}", expected="[instruction, 32]"
@@ -74,6 +81,7 @@ class TileCost(NamedTuple):
         )
 
 
+@public
 def analyse_tile(
     tile: Layout | ComposedLayout,
     element_bits: int,
@@ -140,6 +148,7 @@ def _cost(access: TileAccess, at: IntArray) -> TileCost:
     )
 
 
+@public
 def matrix_access(
     tile: Layout | ComposedLayout,
     element_bits: int,
@@ -183,6 +192,7 @@ def matrix_access(
     return TileAccess(name, MATRIX, 128, index)
 
 
+@public
 def vector_access(
     tile: Layout | ComposedLayout, element_bits: int, name: str, op: str, width_bits: int, layout_tv: Layout
 ) -> TileAccess:

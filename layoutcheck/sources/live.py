@@ -100,7 +100,7 @@ def _layout_type(printed: str) -> str | None:
 def _from_torch(tensor: Any) -> Memref:
     shape = tuple(int(extent) for extent in tensor.shape)
     stride = tuple(int(step) for step in tensor.stride())
-    element = dtype(str(tensor.dtype).removeprefix("torch."))
+    element = dtype(tensor.dtype)
     return Memref(element, "gmem", _layout(shape, stride), _address_align(int(tensor.data_ptr())))
 
 
@@ -111,9 +111,7 @@ def _from_numpy(array: Any) -> Memref:
     if any(int(step) % item for step in array.strides):
         raise InputError(f"strides of {tuple(array.strides)} bytes are not whole elements of {item} bytes")
     stride = tuple(int(step) // item for step in array.strides)
-    return Memref(
-        dtype(str(array.dtype)), "gmem", _layout(shape, stride), _address_align(interface["data"][0])
-    )
+    return Memref(dtype(array.dtype), "gmem", _layout(shape, stride), _address_align(interface["data"][0]))
 
 
 def _from_fake_tensor(tensor: Any, defaults: Defaults) -> Memref:

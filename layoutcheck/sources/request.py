@@ -166,9 +166,7 @@ def _issue(
 def _element(given: Any, atom: Any, operands: tuple[Any, Any]) -> DType | None:
     """The element type for what does not state its own: as given, else another operand's or the atom's."""
     if given is not None:
-        if isinstance(given, DType):
-            return given
-        return dtype(getattr(given, "__name__", None) or str(given).removeprefix("torch."))
+        return dtype(given)
     for value in operands:
         try:
             memref = to_memref(value, Defaults())

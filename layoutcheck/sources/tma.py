@@ -87,7 +87,7 @@ def tma_tile(
             f"a tiler of {len(extents)} modes for a tensor of {len(wrap(gmem.layout.shape))}",
             expected="an extent for each mode of the global tensor, or for its first and each of the tile's",
         )
-    internal = dtype(str(internal_type)) if internal_type is not None else None
+    internal = dtype(internal_type) if internal_type is not None else None
     if convolution is not None and im2col is None and atom.kind == "load":
         assumed.append("no convolution given: a filter of one tap, no padding, stride 1")
     return TmaTile(extents, at, _described(described, smem), internal, convolution)

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from layoutcheck.algebra.inttuple import pair
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.modes import make_layout
 from layoutcheck.algebra.notation import parse_layout
@@ -97,10 +98,10 @@ def exchange(tile: Any, src_tv: Any, dst_tv: Any, dtype: Any = "bf16", *, arch: 
 
 def ways(tile: Any, src_tv: Any, dst_tv: Any, dtype: Any, arch: str) -> Iterator[Exchange]:
     """Every layout that `exchange` counts and that holds whole bytes for both sides."""
-    extents = tuple(tile)
-    if len(extents) != 2 or any(type(n) is not int or n < 1 for n in extents):
+    extents = pair(tile)
+    if extents is None or min(extents) < 1:
         raise InputError("a tile has two extents", expected="(MN,K), such as (128,64)")
-    element = dtype if isinstance(dtype, DType) else read_dtype(str(dtype))
+    element = read_dtype(dtype)
     if element.bits not in (4, 8, 16, 32, 64):
         raise InputError(f"elements of {element} are not exchanged", expected="4 to 64 bits")
     target = parse_arch(arch)

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from layoutcheck.algebra.integers import Dynamic
+from layoutcheck.algebra.inttuple import pair, shown
 from layoutcheck.algebra.notation import parse_tree
 from layoutcheck.copies.memref import Memref
 from layoutcheck.errors import InputError, meant, said_of
@@ -92,7 +93,7 @@ def read(given: TileRequest) -> Wanted:
 def _element(given: Any, otherwise: DType | None = None) -> DType:
     if given is None and otherwise is not None:
         return otherwise
-    found = given if isinstance(given, DType) else read_dtype(str(getattr(given, "__name__", given)))
+    found = read_dtype(given)
     signed = _SIGNED.match(found.name)
     if signed:  # the DSL's tensors have no signs: those of Int8 print i8
         found = read_dtype(f"i{signed[1]}")
@@ -158,12 +159,8 @@ def _epilogue(consumers: tuple[Consumer, ...], element: DType, arch: Arch) -> No
 
 
 def _tile(given: Any) -> tuple[int, int]:
-    found = parse_tree(given) if isinstance(given, str) else given
-    if (
-        not isinstance(found, tuple)
-        or len(found) != 2
-        or any(type(n) is not int or not 1 <= n <= MOST_EXTENT for n in found)
-    ):
+    found = pair(parse_tree(given) if isinstance(given, str) else given)
+    if found is None or not all(1 <= n <= MOST_EXTENT for n in found):
         text = given if isinstance(given, str) else None
         raise InputError(
             f"a tile has two extents of 1 to {MOST_EXTENT}",
@@ -171,11 +168,13 @@ def _tile(given: Any) -> tuple[int, int]:
             end=len(text) if text else None,
             expected="(MN,K), such as (128,64)",
         )
-    return found[0], found[1]
+    return found
 
 
 def _consumers(given: Any) -> tuple[Consumer, ...]:
-    names = [name.strip() for name in given.split(",")] if isinstance(given, str) else list(map(str, given))
+    names = [name.strip() for name in given.split(",")] if isinstance(given, str) else given
+    if not isinstance(names, (tuple, list)) or not names or not all(isinstance(one, str) for one in names):
+        raise InputError(f"'to' is {shown(given)}", expected="'ldmatrix' or ('wgmma.A', 'wgmma.B')")
     found = []
     for name in names:
         plain = name.removesuffix("^T")

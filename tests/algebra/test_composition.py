@@ -149,7 +149,7 @@ def test_tilers_apply_mode_by_mode() -> None:
     assert str(composition(L("(4,8):(1,5)"), Dynamic())) == "(?,?):(1,5)"
     with pytest.raises(InputError, match="more than the 2"):
         composition(L("(4,8):(1,4)"), (2, 4, 3))
-    with pytest.raises(InputError, match="no composition"):
+    with pytest.raises(InputError, match="'b' is the text '8:1'; expected a Layout"):
         composition(a, "8:1")
 
 

@@ -102,7 +102,7 @@ def test_refusals() -> None:
         zipped_divide(L("8:1"), (2, 2))
     with pytest.raises(InputError, match="left undivided"):
         zipped_divide(L("(8,8):(8,1)"), (None, 4))
-    with pytest.raises(InputError, match="a tiler is"):
+    with pytest.raises(InputError, match="'tiler' is the int 0; expected a Layout"):
         logical_divide(L("8:1"), 0)
     with pytest.raises(InputError, match="inadmissible composition"):
         logical_divide(L("(8,8):(8,1)"), L("6:1"))

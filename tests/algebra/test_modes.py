@@ -196,7 +196,7 @@ def test_rearranging_modes_keeps_the_function(a: Layout) -> None:
     assert np.array_equal(offsets(append(a)), offsets(a))
     assert np.array_equal(offsets(prepend(a)), offsets(a))
     assert make_layout(*a.modes).modes == a.modes
-    assert select(a, range(len(a))).modes == a.modes  # type: ignore[arg-type]
+    assert select(a, range(len(a))).modes == a.modes
 
 
 def test_modes_by_hand() -> None:

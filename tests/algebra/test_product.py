@@ -145,5 +145,5 @@ def test_refusals() -> None:
         tile_to_shape(L("(8,8):(8,1)"), 64)
     with pytest.raises(InputError, match="more than the 2"):
         logical_product(L("(8,8):(8,1)"), (1, 2, 3))
-    with pytest.raises(InputError, match="a tiler is"):
+    with pytest.raises(InputError, match="'tiler' is the text '2'; expected a Layout"):
         logical_product(L("8:1"), "2")

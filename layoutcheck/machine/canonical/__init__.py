@@ -22,7 +22,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from layoutcheck.algebra.inttuple import flatten
+from layoutcheck.algebra.inttuple import flatten, shown
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.notation import parse_any_layout, parse_swizzle
 from layoutcheck.algebra.swizzle import ComposedLayout, Swizzle
@@ -101,9 +101,10 @@ def canonical(
     >>> canonical("(64,128):(128,1)", "f16").nearest_name
     'K_SW128'
     """
-    element = read_dtype(dtype) if isinstance(dtype, str) else dtype
-    if not isinstance(element, DType):
-        raise InputError(f"{element!r} is not an element type", expected="its name, such as bf16")
+    element = read_dtype(dtype)
+    for name, value in (("major", major), ("unit", unit)):
+        if not isinstance(value, str):
+            raise InputError(f"'{name}' is {shown(value)}", expected="text")
     outer, pointer, read_as, other = _operand(layout, swizzle, element)
     kind = major.strip().upper()
     if kind not in ("K", "MN"):
@@ -143,6 +144,8 @@ def _operand(
     """The (MN, K) layout, its swizzle in bytes, how it was read, and a composed layout's own swizzle."""
     found: Any = parse_any_layout(layout) if isinstance(layout, str) else layout
     pointer = parse_swizzle(swizzle) if isinstance(swizzle, str) else swizzle
+    if pointer is not None and not isinstance(pointer, Swizzle):
+        raise InputError(f"'swizzle' is {shown(pointer)}", expected="a Swizzle, its text or None")
     read_as, own = "", None
     if isinstance(found, ComposedLayout):
         if pointer is not None or not isinstance(found.inner, Swizzle) or found.offset != 0:
@@ -152,7 +155,9 @@ def _operand(
         read_as = f"a composed layout: {own} counts elements, {pointer} on the pointer, in bytes"
     elif pointer is not None:
         read_as = f"{pointer} on the pointer, in bytes"
-    if not isinstance(found, Layout) or len(found) < 2 or type(found.shape) is not tuple:
+    if not isinstance(found, Layout):
+        raise InputError(f"'layout' is {shown(found)}", expected="(MN,K) such as (64,128):(128,1)")
+    if len(found) < 2 or type(found.shape) is not tuple:
         raise InputError(f"{found} has no modes MN and K", expected="(MN,K) such as (64,128):(128,1)")
     if not found.is_static:
         raise InputError(f"{found} is not static", expected="extents and strides that are numbers")

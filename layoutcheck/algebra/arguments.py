@@ -1,0 +1,169 @@
+"""What the operations take, checked at the room's door: a near miss becomes the value it means, or one error.
+
+Lists count as tuples, and what Python takes for an index (numpy's integers) as an int; text, floats and bools
+are refused. Inside the room nothing is checked twice: its modules call each other's functions as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import wraps
+from inspect import Parameter, signature
+from typing import Any, NamedTuple, NoReturn, ParamSpec, TypeVar
+
+from layoutcheck.algebra.basis import Basis
+from layoutcheck.algebra.integers import Dynamic
+from layoutcheck.algebra.inttuple import Unlike, as_index, as_tree, flatten, shown
+from layoutcheck.algebra.layout import Layout
+from layoutcheck.algebra.swizzle import ComposedLayout, Swizzle
+from layoutcheck.errors import InputError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _layout(value: Any) -> Any:
+    return value if isinstance(value, Layout) else refuse(value)
+
+
+def _any_layout(value: Any) -> Any:
+    return value if isinstance(value, (Layout, ComposedLayout)) else refuse(value)
+
+
+def _composed(value: Any) -> Any:
+    """What may stand on the left of a composition."""
+    return value if isinstance(value, (Layout, ComposedLayout, Swizzle)) else refuse(value)
+
+
+def _shape(value: Any) -> Any:
+    return Layout(as_tree(value, (Dynamic,))).shape
+
+
+def _sized(value: Any) -> Any:
+    return value if isinstance(value, (Layout, ComposedLayout)) else _shape(value)
+
+
+def _stride(value: Any) -> Any:
+    return as_tree(value, (Dynamic, Basis))
+
+
+def _coord(value: Any) -> Any:
+    return as_tree(value, (Dynamic, type(None)), arrays=True)
+
+
+def _tiler(value: Any) -> Any:
+    read = as_tree(value, (Dynamic, type(None), Layout, ComposedLayout))
+    for leaf in flatten(read):
+        if type(leaf) is int and leaf < 1:
+            raise Unlike(shown(leaf))
+    return read
+
+
+def _tree(value: Any) -> Any:
+    leaves = (Dynamic, Basis, type(None), Layout)
+    return value if isinstance(value, ComposedLayout) else as_tree(value, leaves)
+
+
+def _int_or_dynamic(value: Any) -> Any:
+    return value if isinstance(value, Dynamic) else as_index(value)
+
+
+def _int_or_none(value: Any) -> int | None:
+    return None if value is None else as_index(value)
+
+
+def _path(value: Any) -> tuple[int, ...]:
+    return tuple(map(as_index, value)) if isinstance(value, (tuple, list, range)) else (as_index(value),)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else refuse(value)
+
+
+def _layouts(value: Any) -> tuple[Layout, ...]:
+    return tuple(map(_layout, value)) if isinstance(value, (tuple, list)) else refuse(value)
+
+
+class Kind(NamedTuple):
+    """How a value of an annotation is read, and what is said to be expected where it cannot be."""
+
+    read: Callable[[Any], Any]
+    what: str
+
+
+_KINDS = {
+    "Layout": Kind(_layout, "a Layout"),
+    "AnyLayout": Kind(_any_layout, "a Layout or a ComposedLayout"),
+    "Layout | ComposedLayout": Kind(_any_layout, "a Layout or a ComposedLayout"),
+    "Composed": Kind(_composed, "a Layout, a ComposedLayout or a Swizzle"),
+    "Sized": Kind(_sized, "a Layout, or a shape: an int or a tuple of shapes"),
+    "Shape": Kind(_shape, "an int or a tuple of shapes"),
+    "Stride": Kind(_stride, "an int, a Basis or a tuple of strides"),
+    "Coord": Kind(_coord, "an int, None or a tuple of coordinates"),
+    "Tiler": Kind(_tiler, "a Layout, a positive int, None or a tuple of tilers"),
+    "Tree": Kind(_tree, "a Layout, an int, None or a tuple of these"),
+    "Path": Kind(_path, "an int or a tuple of ints"),
+    "int": Kind(as_index, "an int"),
+    "Int": Kind(_int_or_dynamic, "an int or a Dynamic"),
+    "int | None": Kind(_int_or_none, "an int or None"),
+    "str": Kind(_text, "text"),
+    "tuple[Layout, ...]": Kind(_layouts, "a tuple of layouts"),
+}
+_FREE = {"bool"}  # anything is true or false
+
+
+def checked(function: Callable[P, R], more: Mapping[str, Kind] | None = None) -> Callable[P, R]:
+    """The function with its arguments read by their annotations. It raises InputError for the others.
+
+    `more` are kinds of the caller's own.
+    """
+    kinds = {**_KINDS, **(more or {})}
+    readers = {}
+    rest = None
+    for one in signature(function).parameters.values():
+        if one.annotation in _FREE:
+            continue
+        kind = kinds[one.annotation]
+        if one.kind is Parameter.VAR_POSITIONAL:
+            rest = one.name, kind
+        else:
+            readers[one.name] = kind, one.default
+    names = list(readers)
+
+    @wraps(function)
+    def call(*given: P.args, **options: P.kwargs) -> R:
+        read = [
+            _read(names[i], value, *readers[names[i]]) if i < len(names) else _rest(rest, value)
+            for i, value in enumerate(given)
+        ]
+        named = {
+            name: _read(name, value, *readers[name]) if name in readers else value
+            for name, value in options.items()
+        }
+        return function(*read, **named)  # type: ignore[arg-type]
+
+    return call
+
+
+def _rest(rest: tuple[str, Kind] | None, value: Any) -> Any:
+    return value if rest is None else _read(rest[0], value, rest[1], Parameter.empty)
+
+
+def _read(name: str, value: Any, kind: Kind, default: Any) -> Any:
+    if value is default:
+        return value
+    try:
+        return kind.read(value)
+    except Unlike as other:
+        raise InputError(f"'{name}' is {other}", expected=_expected(value, kind.what)) from None
+    except InputError as error:
+        raise InputError(f"'{name}': {error.message}", expected=error.expected) from None
+
+
+def _expected(value: Any, what: str) -> str:
+    return f"{what}; parse_layout and parse_tree read text" if isinstance(value, str) else what
+
+
+def refuse(value: Any) -> NoReturn:
+    """Raise Unlike, which says what the value is."""
+    raise Unlike(shown(value))

@@ -1,0 +1,47 @@
+"""What the functions that count banks and sectors take, checked where a user calls them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
+
+from layoutcheck.algebra.arguments import Kind, checked, refuse
+from layoutcheck.algebra.swizzle import Swizzle
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _addresses(value: Any) -> list[Any]:
+    if isinstance(value, (str, bytes)) or not hasattr(value, "__len__") or not hasattr(value, "__iter__"):
+        refuse(value)
+    return list(value)
+
+
+def _accesses(value: Any) -> list[Any]:
+    if not isinstance(value, (tuple, list)) or not all(hasattr(one, "width_bits") for one in value):
+        refuse(value)
+    return list(value)
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, (tuple, list)) or not all(isinstance(one, str) for one in value):
+        refuse(value)
+    return tuple(value)
+
+
+def _swizzle(value: Any) -> Swizzle | None:
+    return value if value is None or isinstance(value, Swizzle) else refuse(value)
+
+
+_KINDS = {
+    "Sequence[int | None]": Kind(_addresses, "32 byte addresses, None for a lane that is off"),
+    "Sequence[TileAccess]": Kind(_accesses, "a list of TileAccess"),
+    "tuple[str, ...]": Kind(_names, "a tuple of names"),
+    "Swizzle | None": Kind(_swizzle, "a Swizzle or None"),
+}
+
+
+def public(function: Callable[P, R]) -> Callable[P, R]:
+    """The function with its arguments read by their annotations. It raises InputError for the others."""
+    return checked(function, _KINDS)
