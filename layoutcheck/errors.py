@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
-_OPTION = re.compile(r"--([a-z][a-z-]*)")
+_OPTION = re.compile(r"--([a-z][a-z0-9-]*)")
 _CONTEXT = 60  # characters of input kept on each side of the place, so that a 10 MB paste stays one line
 
 

@@ -42,6 +42,8 @@ MULTIPLIED = {
 """Element types of operands in shared memory, of 4 bits and more (PTX ISA, wgmma.mma_async, tcgen05.mma)."""
 _SIGNED = re.compile(r"si([0-9]+)\Z")
 
+_GLOBAL = "a global tensor 'gmem (?,?):(1,?{div=8})'"
+
 
 def read(given: TileRequest) -> Wanted:
     """The request, checked. Raises InputError, which names what is unusable."""
@@ -205,7 +207,9 @@ def _consumers(given: Any) -> tuple[Consumer, ...]:
 def _engines(given: Any) -> tuple[str, ...]:
     if given is None:
         return ENGINES
-    names = [name.strip() for name in given.split(",")] if isinstance(given, str) else list(given)
+    names = [name.strip() for name in given.split(",")] if isinstance(given, str) else given
+    if not isinstance(names, (tuple, list)) or not names:
+        raise InputError(f"'engine' is {shown(given)}", expected=", ".join(ENGINES))
     for name in names:
         if name not in ENGINES:
             raise InputError(
@@ -219,6 +223,8 @@ def _tensor(side: str, given: Any, element: DType, tile: tuple[int, int], asked:
     if isinstance(given, str):
         stripped = given.strip()
         text = stripped.removeprefix("gmem").strip() if stripped.startswith("gmem ") else stripped
+        if text.startswith(("S<", "Sw<")):
+            raise InputError(f"{side} is in global memory, which is not swizzled", expected=_GLOBAL)
         with said_of(side):
             found = parse_memref(
                 text, Defaults(element, "gmem", asked.align or ALIGN_BYTES["gmem"], None, side)
@@ -226,7 +232,7 @@ def _tensor(side: str, given: Any, element: DType, tile: tuple[int, int], asked:
     else:
         found = given
     if not isinstance(found, Memref):
-        raise InputError(f"{side} is not a tensor", expected="a global tensor 'gmem (?,?):(1,?{div=8})'")
+        raise InputError(f"{side} is not a tensor", expected=_GLOBAL)
     if asked.align is not None and asked.align * BYTE < element.bits:
         raise InputError(
             f"--align {asked.align} is less than an element of {side}, {element.bits // BYTE} bytes",
