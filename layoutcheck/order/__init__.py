@@ -27,10 +27,13 @@ from layoutcheck.order.between import TITLE, between_blocks
 from layoutcheck.order.boxes import outside_boxes
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.called import called
+from layoutcheck.order.early import begins_early
 from layoutcheck.order.events import TooManyEvents, WatchedKernel, kernels
+from layoutcheck.order.loaded_again import loaded_again
 from layoutcheck.order.never_written import never_written
 from layoutcheck.order.overlap import lost_stores
 from layoutcheck.order.problems import Undecided
+from layoutcheck.order.register_limits import register_limits
 from layoutcheck.order.replays import Replays
 from layoutcheck.order.runs import SURPRISES, Cluster, runs
 from layoutcheck.order.tell import Teller
@@ -125,6 +128,8 @@ def _kernel(
             if assumed and alone:
                 _called_runs(kernel, calls, replays)
             _notes(kernel, replays, calls)
+        elif kernel.launch.early:
+            replays.tell(begins_early(kernel, kernel.watch(budget=budget)))
     except OutOfTime:
         late = f"the time budget of {budget.seconds:g} s was used up"
         part = f"; part of {replays.events:,} accesses and synchronisations was looked at"
@@ -167,6 +172,9 @@ def _all_runs(kernel: WatchedKernel, module: TracedModule, replays: Replays, ass
             if not replays.trips:
                 replays.tell(lost_stores(run.blocks[0], module))
                 replays.tell(tensor_memory(kernel, run.blocks[0]))
+                replays.tell(register_limits(run.blocks[0]))
+                replays.tell(begins_early(kernel, run.blocks[0]))
+                replays.tell(loaded_again(run.blocks[0]))
                 replays.tell(never_written(kernel, run.blocks, module, replays.transfers))
                 replays.trips.append(trips(run.blocks))
             continue

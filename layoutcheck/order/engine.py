@@ -194,10 +194,10 @@ class Engine:
         """One event; False where the warp has to wait."""
         self.budget.check()
         event = self.world.events[index]
-        if event.meaning.reads or event.meaning.sets:
+        if event.meaning.reads or event.meaning.sets or event.meaning.after:
             self.registers.see(warp, index, lanes)
-            if event.meaning.kind == "registers":
-                return True
+        if event.meaning.kind == "registers":
+            return True
         if event.words:
             self.words.see(event, warp.first, lanes)
         handler = self.handlers.get(event.meaning.kind)

@@ -401,6 +401,13 @@ def _send(one: _Statement) -> Inline | None:
     return _known("st_async", one.address(0), one.address(-1), size=one.bytes_, space="dsmem")
 
 
+def _limit(one: _Statement) -> Inline | None:
+    """setmaxnreg."""
+    count = one.number(0)
+    limit = "increase" if ".inc" in one.name else "decrease"
+    return None if count is None else _known("registers", size=count.constant, limit=limit)
+
+
 _KINDS: tuple[tuple[str, Callable[[_Statement], Inline | None]], ...] = (
     (r"st\.async\b", _send),
     (r"(?:ld|st)matrix\b", _matrix),
@@ -417,6 +424,7 @@ _KINDS: tuple[tuple[str, Callable[[_Statement], Inline | None]], ...] = (
     (r"mbarrier\.arrive", _arrives),
     (r"mbarrier\.", _mbarrier),
     (r"fence\.|membar\.", _fence),
+    (r"setmaxnreg\.(?:inc|dec)", _limit),
     (r"tcgen05\.wait::(?:ld|st)", lambda one: _known("tmem_wait", size=int("::ld" in one.name))),
     (
         r"tensormap\.cp_fenceproxy\.global\.shared::cta",

@@ -17,7 +17,8 @@ wgmma, wgmma_fence, wgmma_commit, wgmma_wait; tc_mma, tc_commit, tc_copy: the te
 tmem_read, tmem_write                     tcgen05.ld and tcgen05.st: `size` lanes, `count` columns
 tmem_wait                                 tcgen05.wait::st; `count` 1: tcgen05.wait::ld
 tmem_free                                 tcgen05.dealloc: what is done to the columns before must be over
-registers                                 arithmetic on accumulators of wgmma
+registers                                 arithmetic on accumulators of wgmma; setmaxnreg: `count`, and facts
+                                          "limit" (increase, decrease)
 
 Names and operands are those of the DSL's `nvvm` dialect; what each does: PTX ISA 9.x, section "Instruction
 Set", under the instruction's own name.
@@ -46,7 +47,7 @@ WGMMA = re.compile(
     r"wgmma\.mma_async(?:\.sp)?\.sync\.aligned\.m([0-9]+)n([0-9]+)k([0-9]+)"
     r"(?:\.satfinite)?\.(\w+)\.(\w+)\.(\w+)"
 )
-_COUNTED = ("cp_commit", "cp_wait", "bulk_commit", "bulk_wait", "tmem_wait")
+_COUNTED = ("cp_commit", "cp_wait", "bulk_commit", "bulk_wait", "tmem_wait", "registers")
 _COPIED_ROWS = {"shape_32x128b": "32", "shape_64x128b": "64", "shape_128x128b": "128"}  # of 16 bytes
 _SPACES = {SHARED: "smem", CLUSTER: "dsmem", GLOBAL: "gmem", GENERIC: "generic", TENSOR: "tmem"}
 _WAIT_NAMES = {
@@ -61,7 +62,8 @@ class Meaning:
 
     `size` in bytes, `count` a group's number or lanes; `facts` whatever else the kind needs. `site` is the
     tag of the traced operation that it comes from. `made` are the MMAs of inline PTX. `reads` and `sets` are
-    the wgmmas whose registers it accesses. `box` are the tensor map of a TMA load and its coordinates.
+    the wgmmas whose registers it accesses, `after` the tcgen05.ld that it cannot come before. `box` are the
+    tensor map of a TMA load and its coordinates.
 
     Of inline PTX: `sums` are what the numbers are made of where that are not the operands themselves, `guard`
     is the operand that is not 0 where it happens, and `more` the instructions that follow in its text.
@@ -78,6 +80,7 @@ class Meaning:
     made: tuple[Multiplication, ...] = ()
     reads: list[Operation] = field(default_factory=list)
     sets: list[Operation] = field(default_factory=list)
+    after: list[Operation] = field(default_factory=list)
     box: list[Value] = field(default_factory=list)
     sums: tuple[Linear, ...] = ()
     guard: int = -1
@@ -118,6 +121,9 @@ def _describe(op: Operation) -> Meaning | None:
         return Meaning("mbar_token" if token else "mbar_wait", op.operands[:2], space_of(op.operands[0]))
     if name in _MAKERS:
         return _MAKERS[name](op)
+    if name == "nvvm.setmaxregister":
+        limit = "increase" if "increase" in op.attributes.get("action", "") else "decrease"
+        return Meaning("registers", count=integer(op.attributes["regCount"]) or 0, facts={"limit": limit})
     if name.startswith("nvvm.mbarrier."):
         return _mbarrier(op)
     if name.startswith("nvvm.cp.async.bulk") or name in BULK:

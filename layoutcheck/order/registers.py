@@ -32,11 +32,13 @@ class Registers:
                 component = world.clocks.tensor_loads(warp.number)
                 if step > known[component]:
                     world.tell(Problem("load-before-wait", None, maker))
-                    world.clocks.learn_step(warp.number, component, step)
             elif step > known[world.clocks.wgmma(warp.number)]:
                 world.tell(Problem("accumulator-before-wait", maker, party))
         for op in meaning.sets:
             self.changed[warp.number, op] = party
+        for op in meaning.after:
+            step = self.issued.get((warp.number, op), (0, None))[0]
+            world.clocks.learn_step(warp.number, world.clocks.tensor_loads(warp.number), step)
 
     def load(self, warp: Warp, index: int, step: int) -> None:
         """A tcgen05.ld of the warp."""

@@ -61,7 +61,7 @@ class Shadow:
         """Check a read and keep it."""
         if not access.cells.size:
             return
-        yield from self._after_write(access, clock)
+        yield from self.after_write(access, clock)
         found = self.readers.get(access.component)
         if found is None:
             found = np.zeros(self.size, np.int32), np.full(self.size, -1, np.int64)
@@ -75,7 +75,7 @@ class Shadow:
         cells = access.cells
         if not cells.size:
             return
-        yield from self._after_write(access, clock)
+        yield from self.after_write(access, clock)
         around = _around(cells)
         for component, (steps, records) in self.readers.items():
             if around is not None and self._settled(component, int(steps[around].max()), access, clock):
@@ -118,7 +118,8 @@ class Shadow:
             views.append(LANES)
         return int(written.max()) <= min(int(clock[view][who]) for view in views)
 
-    def _after_write(self, access: Access, clock: Clock) -> Iterator[Clash]:
+    def after_write(self, access: Access, clock: Clock) -> Iterator[Clash]:
+        """Check an access against the last write."""
         cells = access.cells
         around = _around(cells)
         if around is not None and self._nothing_new(access, clock, self.writer[around], self.written[around]):

@@ -123,6 +123,8 @@ def action(party: Party) -> str:
         return "allocates tensor memory"
     if meaning.facts.get("tensor"):
         return "loads by TMA" if meaning.kind == "bulk_load" else "stores by TMA"
+    if limit := meaning.facts.get("limit"):
+        return f"{limit}s its registers to {meaning.count} (setmaxnreg)"
     if meaning.kind == "registers" or (meaning.reads and meaning.space == "gmem"):
         return "reads an accumulator" if meaning.reads else "writes an accumulator"
     return _ACTIONS.get(meaning.kind, meaning.kind)

@@ -5,10 +5,11 @@ PTX ISA: "Asynchronous Warpgroup Level Matrix Instructions"; "TensorCore 5th Gen
 memory are those of their descriptors (`footprint`). tcgen05 operations of one warp execute in order.
 
 Of tensor memory 16 lanes of one column are a cell. `tcgen05.st` is complete at its warp's `tcgen05.wait::st`,
-`tcgen05.ld` at `tcgen05.wait::ld`, or where what it brings is first used (`loads`). Arriving before that is
-a note: ptxas often puts the use first. `tcgen05.fence` orders no more than an arrival does here. Where a
-rectangle is not certain, the smaller one is taken. Kernels that allocate tensor memory more than once are not
-followed in it: the addresses are not known.
+`tcgen05.ld` at `tcgen05.wait::ld`, or where what it brings is stored (`loads`). Arriving before that is a
+note: ptxas may put a use first, which waits. So is a load of what its own warp has stored without that wait:
+both are asynchronous, and no pipelined pair. `tcgen05.fence` orders no more than an arrival does here. Where
+a rectangle is not certain, the smaller one is taken. Kernels that allocate tensor memory more than once are
+not followed in it: the addresses are not known.
 """
 
 from __future__ import annotations
@@ -230,6 +231,12 @@ class TensorCores:
         access = Access(cells + block * self.cells, index << 10 | warp.first, component, step, False)
         found = list((self.memory.write if write else self.memory.read)(access, clock))
         report(self.world, iter(found), memory="tensor")
+        if not write and component == warp.number:
+            clock[:] = _EVER
+            stores = clocks.tensor_stores(warp.number)
+            clock[:, stores] = clocks.known[warp.number, :, stores]
+            own = self.memory.after_write(access, clock)
+            report(self.world, own, memory="tensor", kind="store-before-wait")
         if write and not found:
             under_way = self.loading.write(access._replace(step=0), clock)
             report(self.world, under_way, memory="tensor", kind="load-in-flight")

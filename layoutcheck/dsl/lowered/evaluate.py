@@ -36,7 +36,7 @@ from layoutcheck.dsl.lowered.steps.maps import MAP_TYPE
 from layoutcheck.dsl.lowered.tensors import Tensor, by_object, sizes, static_tensor
 from layoutcheck.dsl.lowered.types import parse_type
 from layoutcheck.dsl.lowered.values import Reasons, Value, number
-from layoutcheck.sources.mlir import Module, Operation, integers, parse
+from layoutcheck.sources.mlir import Module, Operation, integer, integers, parse
 from layoutcheck.sources.mlir import Value as SsaValue
 
 LAUNCH = "layoutcheck.launch"  # what a launch is called in the clone that is lowered
@@ -50,6 +50,7 @@ Roots: TypeAlias = "list[tuple[Operation, list[SsaValue], list[SsaValue]]]"
 Again: TypeAlias = "Callable[..., tuple[Machine, Flow]]"
 
 _RESTS = ("static", "extents", "arguments")
+_EARLY = "cuda.launch_cfg.programmatic_stream_serialization_allowed"
 _TAG = re.compile(r'"([\w.]+#[0-9]+)"')
 _SYMBOL = re.compile(r"@([\w$.-]+|\"[^\"]*\")\s*\Z")
 
@@ -360,11 +361,18 @@ def _launched(
     dynamic = counts[3] if sure else None
     launch = Launch(
         tuple(block), tuple(grid), cluster, True,  # type: ignore[arg-type]
-        dynamic_bytes=dynamic, rests=max((_rests(machine, bits) for bits in rests), key=_RESTS.index),
+        dynamic_bytes=dynamic, early=any(map(_allowed, _siblings(op, _EARLY))),
+        rests=max((_rests(machine, bits) for bits in rests), key=_RESTS.index),
         held=held[0], tensors=held[1], fixed=held[2], memories=there,
     )  # fmt: skip
     slots = run.slots_of(op.operands[1:])
     return launch, [(machine.values[slot], _rests(machine, machine.provenance[slot])) for slot in slots]
+
+
+def _allowed(attribute: Operation) -> bool:
+    """Whether an attribute of the launch is a constant other than 0."""
+    made = attribute.operands[1].definition
+    return made is not None and bool(integer(made.attributes.get("value", "0")))
 
 
 def _rests(machine: Machine, provenance: int) -> str:

@@ -27,12 +27,13 @@ class Launch:
     """How a kernel is launched; `known` says that the grid comes from the host's code.
 
     `index` is the block that is evaluated. `dynamic_bytes` is the shared memory that the launch asks for,
-    None where that is not a number that the host's code has. `rests` says what the grid and cluster rest on:
-    "static", "extents" (numbers for dynamic extents and strides) or "arguments". With `blocks` these blocks
-    are evaluated side by side, as one of so many times the threads; warps must be whole. `held` are the bytes
-    of the tensors in global memory that the host's function is given, by object: what it divides into tiles
-    has as many, whatever the tiles' type says. `tensors` are these tensors, `fixed` those of static extents,
-    `memories` what is known to lie in them.
+    None where that is not a number that the host's code has. `early` says that it may begin before the kernel
+    that precedes it has ended (programmatic stream serialization). `rests` says what the grid and cluster
+    rest on: "static", "extents" (numbers for dynamic extents and strides) or "arguments". With `blocks`
+    these blocks are evaluated side by side, as one of so many times the threads; warps must be whole.
+    `held` are the bytes of the tensors in global memory that the host's function is given, by object:
+    what it divides into tiles has as many, whatever the tiles' type says. `tensors` are these tensors,
+    `fixed` those of static extents, `memories` what is known to lie in them.
     """
 
     block: tuple[int, int, int] = (1, 1, 1)
@@ -41,6 +42,7 @@ class Launch:
     known: bool = False
     index: tuple[int, int, int] = (0, 0, 0)
     dynamic_bytes: int | None = None
+    early: bool = False
     rests: str = "arguments"
     blocks: tuple[tuple[int, int, int], ...] = ()
     held: dict[int, int] = field(default_factory=dict, compare=False)

@@ -99,8 +99,9 @@ class Missing:
 
     def tensor_memory(self) -> Iterator[Way]:
         """The warp's own wait for its accesses of tensor memory."""
-        word = "load" if self.facts.get("kind") in ("load-in-flight", "load-before-wait") else "store"
-        if word == "store" and self.facts.get("cause") != "no-tensor-wait":
+        kind = self.facts.get("kind")
+        word = "load" if kind in ("load-in-flight", "load-before-wait") else "store"
+        if word == "store" and kind != "store-before-wait" and self.facts.get("cause") != "no-tensor-wait":
             return
         for slot in reversed(slots.behind(self.program, self.first)):
             yield from self.put(slot, Spelling(slot.source).arch(f"fence_view_async_tmem_{word}()"))
@@ -369,6 +370,7 @@ _KINDS = {
     "accumulator-before-wait": (Missing.registers,),
     "load-in-flight": (Missing.tensor_memory,),
     "load-before-wait": (Missing.tensor_memory,),
+    "store-before-wait": (Missing.tensor_memory,),
     "lanes": (Missing.lanes,),
     "lane-arrives": (Missing.lanes,),
 }

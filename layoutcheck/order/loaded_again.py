@@ -1,0 +1,79 @@
+"""Bulk and TMA loads that bring the same bytes from global memory in every turn of a loop.
+
+    loaded_again(block) -> problems
+
+A loop that loads one tile of Q after the other, and each time the first tile of its sums, has lost an index.
+Told is a load whose source stays the same in all turns of all loops around it, next to another load of the
+same loop whose source changes, and whose tensor has more than it loads.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+
+from layoutcheck.dsl.lowered.spaces import GLOBAL_STEP
+from layoutcheck.order.problems import Party, Problem
+from layoutcheck.order.watched import Event, Watched, for_all, lanes_of
+from layoutcheck.sources.mlir import Operation
+
+KIND = "loaded-again"
+_LEAST = 3  # turns
+
+
+def loaded_again(block: Watched) -> list[Problem]:
+    """One problem for each operation that does."""
+    events: dict[Operation, list[Event]] = defaultdict(list)
+    for event in block.events:
+        if event.meaning.kind == "bulk_load" and event.turns and event.meaning.op is not None:
+            events[event.meaning.op].append(event)
+    same: list[tuple[Operation, list[Event]]] = []
+    changing = set[Operation | None]()
+    for op, met in events.items():
+        if any(event.doubt or event.guarded for event in met):
+            continue
+        if len({_source(event, block) for event in met}) > 1:
+            changing.add(_loop(op))
+        elif len({event.turns[-1] for event in met}) >= _LEAST:
+            same.append((op, met))
+    return [
+        Problem(KIND, Party(met[0], 0, _thread(met[0], block)), None, facts={"turns": len(met)})
+        for op, met in same
+        if _loop(op) in changing and _has_more(met[0], block)
+    ]
+
+
+def _loop(op: Operation) -> Operation | None:
+    """The innermost loop around an operation."""
+    around = op.parent_operation
+    while around is not None and around.name not in ("scf.for", "scf.while"):
+        around = around.parent_operation
+    return around
+
+
+def _thread(event: Event, block: Watched) -> int:
+    return int(lanes_of(event, block.launch.threads).argmax())
+
+
+def _number(value: Any, event: Event, block: Watched) -> int:
+    return int(for_all(value, block.launch.threads)[_thread(event, block)])
+
+
+def _source(event: Event, block: Watched) -> tuple[int, ...]:
+    """Where it loads from: the tensor map and the coordinates of a box, or an address."""
+    if event.box:
+        return tuple(_number(value, event, block) for value in event.box)
+    return (_number(event.bulk[1], event, block),) if event.bulk is not None else ()
+
+
+def _has_more(event: Event, block: Watched) -> bool:
+    """Whether the tensor that it loads from has more than that, as far as the host says."""
+    if event.box:
+        one = block.map_of(event, _thread(event, block))
+        return one is not None and int(np.prod(one.dims)) > int(np.prod(one.box))
+    if event.bulk is None:
+        return False
+    size, address = (_number(value, event, block) for value in event.bulk)
+    return block.launch.held.get(address // GLOBAL_STEP, 0) > size

@@ -1,0 +1,54 @@
+"""LC530 begins-early: a kernel may begin before the kernel in front of it has ended, and does not wait for it.
+
+## What it means
+
+The kernel is launched with `use_pdl=True` (programmatic stream serialization), and no thread of it executes
+`griddepcontrol.wait`. It reads global memory, which the kernel in front of it may still write.
+
+## Why
+
+With that attribute a kernel begins as soon as all blocks of the kernel in front of it have executed
+`griddepcontrol.launch_dependents` or have ended. Only `griddepcontrol.wait` makes it wait until they have ended and what they
+wrote can be read (PTX ISA, griddepcontrol). FlashAttention 4460ebbc mended a backward pass whose block-sparse path had
+lost that wait: it read the sums that the kernel in front of it makes. It is a note, because such a kernel may read only what
+is older.
+
+## How to fix it
+
+`cute.arch.griddepcontrol_wait()` before the first read of what another kernel writes, on every path, or a launch without
+`use_pdl`.
+
+## How to silence it
+
+`# layoutcheck: ignore[LC530] reason` at the line of the read, `ignore = ["LC530"]` in the settings, or `--no-order`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from layoutcheck.order.problems import Problem
+from layoutcheck.order.rules.rule import make_rule
+from layoutcheck.order.rules.words import does, line
+from layoutcheck.sources.traced import KernelPlace
+
+
+def tell(_problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
+    """The first read."""
+    return (
+        f"{line(places[0])} {places[0].what} what the kernel before this one may still write",
+        (
+            f"{does(places[0])}. The launch allows this kernel to begin early (use_pdl), and no thread of it waits. "
+            "Missing: griddepcontrol_wait() before it."
+        ),
+    )
+
+
+FLAGGED = """
+kernel(a).launch(grid=grid, block=block, use_pdl=True)  # it reads a at once
+"""
+CLEAN = """
+kernel(a).launch(grid=grid, block=block, use_pdl=True)  # it begins with cute.arch.griddepcontrol_wait()
+"""
+
+RULE = make_rule(__doc__, "note", ("begins-early",), tell, FLAGGED, CLEAN)

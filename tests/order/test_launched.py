@@ -1,0 +1,142 @@
+"""Limits of registers (LC529), kernels that begin early (LC530), and loads that stay in one place (LC531)."""
+
+from __future__ import annotations
+
+import pytest
+
+from layoutcheck.dsl.lowered.resolve import Lowering
+from layoutcheck.dsl.trace import trace_script
+from layoutcheck.order import check_module
+from layoutcheck.sources.traced import KernelFinding, OrderReport
+
+KERNELS = """\
+import cutlass, cutlass.cute as cute
+from cutlass import Constexpr, Int32, Int64, const_expr
+from cutlass.cute.nvgpu import cpasync
+from cutlass.cute.runtime import make_fake_tensor
+from cutlass.experimental import primitives as prims
+arch = cute.arch
+@cute.kernel
+def limits(given: cute.Tensor, sums: cute.Tensor, out: cute.Tensor, how: Constexpr):
+    thread, _, _ = arch.thread_idx()
+    warp = arch.make_warp_uniform(arch.warp_idx())
+    if warp == 4:  # an instruction for each role
+        arch.setmaxregister_decrease(24)  # gives back
+    if const_expr(how != 1):
+        if warp > 4 and warp < 8:
+            arch.setmaxregister_decrease(24)
+    if const_expr(how != 2):
+        if warp < 4:
+            arch.setmaxregister_increase(240)
+    elif warp < 4:
+        arch.setmaxregister_increase(256)
+    if warp >= 8:
+        arch.setmaxregister_increase(256 if const_expr(how == 2) else 240)  # wants
+    if const_expr(how == 3):
+        if warp < 2:
+            arch.setmaxregister_decrease(200)  # gives back
+    shared = cutlass.memory.SmemAllocator().allocate_tensor(Int32, cute.make_layout(384), 16)
+    shared[thread] = given[thread]
+    out[thread] = shared[thread]
+@cute.kernel
+def early(given: cute.Tensor, sums: cute.Tensor, out: cute.Tensor, how: Constexpr):
+    thread, _, _ = arch.thread_idx()
+    if const_expr(how == 1):
+        arch.griddepcontrol_wait()
+    if const_expr(how == 4):
+        prims.griddepcontrol(prims.GridDepAction.WAIT)
+    if const_expr(how == 3):
+        arch.griddepcontrol_launch_dependents()
+    if const_expr(how == 3):
+        shared = cutlass.memory.SmemAllocator().allocate_tensor(Int32, cute.make_layout(384), 16)
+        shared[thread] = given[thread]  # reads
+        out[thread] = shared[thread]
+    else:
+        out[thread] = given[thread]  # reads
+@cute.kernel
+def tiles(given: cute.Tensor, sums: cute.Tensor, out: cute.Tensor, how: Constexpr):
+    thread, _, _ = arch.thread_idx()
+    warp = arch.make_warp_uniform(arch.warp_idx())
+    memory = cutlass.memory.SmemAllocator()
+    data = memory.allocate_tensor(Int32, cute.make_layout(128), 128)
+    more = memory.allocate_tensor(Int32, cute.make_layout(32), 128)
+    bar = memory.allocate_array(Int64, 1)
+    if warp == 0:
+        with arch.elect_one():
+            arch.mbarrier_init(bar, 1)
+    arch.mbarrier_init_fence()
+    arch.sync_threads()
+    atom = cute.make_copy_atom(cpasync.CopyBulkG2SOp(), Int32)
+    gathered = cute.zipped_divide(given, (128,))
+    each = cute.zipped_divide(sums, (32,))
+    for turn in cutlass.range(2 if const_expr(how == 3) else 3, unroll=1):
+        if warp == 0:
+            with arch.elect_one():
+                arch.mbarrier_arrive_and_expect_tx(bar, 640)
+                at = 0 if const_expr(how == 2) else turn
+                cute.copy(atom, gathered[None, at], data, mbar_ptr=bar)
+                first = turn if const_expr(how == 0) else 0
+                cute.copy(atom, each[None, first], more, mbar_ptr=bar)  # again
+        arch.mbarrier_wait(bar, turn & 1)
+        out[thread] = data[thread % 128] + more[thread % 32]
+        arch.sync_threads()
+@cute.jit
+def run(given: cute.Tensor, sums: cute.Tensor, out: cute.Tensor, name: Constexpr, how: Constexpr):
+    early_too = const_expr(name == "early" and how != 2)
+    globals()[name](given, sums, out, how).launch(grid=(1, 1, 1), block=(384, 1, 1), use_pdl=early_too)
+def made(size):
+    return make_fake_tensor(Int32, (size,), (1,), assumed_align=16)
+for name, count in (("limits", 4), ("early", 5), ("tiles", 5)):
+    for how in range(count):
+        sums = made(32 if name == "tiles" and how == 4 else 96)
+        cute.compile(run, made(384), sums, made(384), name, how)
+"""
+
+
+@pytest.fixture(scope="module")
+def orders(tmp_path_factory: pytest.TempPathFactory) -> tuple[OrderReport, ...]:
+    """`limits`: right, one warp of a group alone, too many, and two warps that change theirs once more.
+
+    `early`: nobody waits, one waits, not launched so, the next kernel is let go, and it waits by `prims`.
+    `tiles`: the sums of each tile, of the first one, both of the first one, in two turns, sums of one tile.
+    """
+    pytest.importorskip("cutlass", reason="kernels are traced through the installed DSL")
+    script = tmp_path_factory.mktemp("launched") / "kernels.py"
+    script.write_text(KERNELS)
+    with Lowering(copies=False, order=check_module) as lowering:
+        found = trace_script(str(script), launch=False, arch="sm_90a", timeout_s=120, lowering=lowering)
+    assert found.failures == () and [order.problem for order in found.orders] == [""] * 14
+    return found.orders
+
+
+def ends(finding: KernelFinding) -> tuple[str, str, str]:
+    """Its severity, its code and the remark at its line."""
+    line = KERNELS.splitlines()[finding.places[0].where.line - 1]
+    return finding.severity, finding.code, line.rpartition("# ")[2]
+
+
+def test_all_warps_of_a_warpgroup_change_their_limit(orders: tuple[OrderReport, ...]) -> None:
+    """12 warps of 384 threads: 240 + 24 + 240 registers for each of 128 threads are 64,512 of 65,536."""
+    right, alone, too_many, again = (order.findings for order in orders[:4])
+    assert right == ()
+    assert [ends(f) for f in (*alone, *again)] == [("note", "LC529", "gives back")] * 2
+    assert "24 (setmaxnreg), but not in every warp" in alone[0].title
+    assert "Of the 4 warps of warpgroup 1, these do not: 5, 6, 7." in alone[0].message
+    assert "200 (setmaxnreg)" in again[0].title and "warpgroup 0, these do not: 2, 3." in again[0].message
+    assert [ends(f) for f in too_many] == [("note", "LC529", "wants")]
+    assert too_many[0].evidence["total"] == 128 * (256 + 24 + 256) == 68_608
+
+
+def test_a_kernel_that_begins_early_waits_before_it_reads(orders: tuple[OrderReport, ...]) -> None:
+    never, waits, launched, lets_go, waits_too = (order.findings for order in orders[4:9])
+    assert [ends(f) for f in (*never, *lets_go)] == [("note", "LC530", "reads")] * 2
+    assert "Missing: griddepcontrol_wait() before it." in never[0].message
+    assert waits == launched == waits_too == ()
+
+
+def test_a_load_that_stays_while_another_moves_on(orders: tuple[OrderReport, ...]) -> None:
+    """Three turns, each with 512 bytes of data and 128 bytes of sums."""
+    each, first, both, twice, one = ([f for f in order.findings if f.code == "LC531"] for order in orders[9:])
+    assert [ends(f) for f in first] == [("note", "LC531", "again")]
+    assert first[0].evidence["turns"] == 3 and "in all 3 turns" in first[0].message
+    assert each == both == twice == one == []
