@@ -118,7 +118,7 @@ def _kernel(
         return OrderReport(name, arch, problem=why, threads=threads)
     if threads > 1024:
         return OrderReport(name, arch, problem=f"a block of {threads} threads", threads=threads)
-    replays = Replays(Teller(module), tma_transfers(module.text), budget)
+    replays = Replays(Teller(module), tma_transfers(module.text), budget, calls)
     late, assumed = "", set[str]()
     try:
         _between(kernel, replays)

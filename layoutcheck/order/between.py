@@ -147,6 +147,7 @@ class _Block:
             watched.launch.index[1] + watched.launch.grid[1] * watched.launch.index[2]
         )
         self.threads = watched.launch.threads
+        self.everyone = np.arange(self.threads)
         self.total = 0
         parts: dict[bool, list[Any]] = {True: [], False: []}
         for number, event in enumerate(watched.events):
@@ -163,22 +164,25 @@ class _Block:
             return
         if self.watched.reasons.worst(event.rests) == "static":
             event.rests = 0
+        if self.total > MOST_CELLS:  # it is said, and nothing more is compared
+            return
         for write, address, size in _ranges(event):
-            mask = lanes_of(event, self.threads)
-            where, bytes_ = (for_all(value, self.threads)[mask] for value in (address, size))
+            where = for_all(address, self.threads)
+            threads = self.everyone if event.mask is None else np.flatnonzero(event.mask)
+            where = where if event.mask is None else where[threads]
             if not where.size or spaces.space_of(0, int(where[0])) != "gmem":
                 continue
-            most = int(bytes_.max())
+            bytes_ = None if isinstance(size, int) else for_all(size, self.threads)[threads]
+            most = size if bytes_ is None else int(bytes_.max())
             self.total += where.size * most
             if most <= 0 or self.total > MOST_CELLS:
                 if most > 0:
                     self.found.unchecked.add(f"{TITLE}: a block accesses more than {MOST_CELLS >> 20} MiB")
                 continue
             steps = np.arange(most, dtype=np.int64)
-            cells = where[:, None] + steps[None, :]
-            chosen = steps[None, :] < bytes_[:, None]
-            records = np.broadcast_to((np.flatnonzero(mask) | number << 10)[:, None], cells.shape)
-            yield write, cells[chosen], records[chosen]
+            cells, records = where[:, None] + steps, (threads | number << 10).repeat(most)
+            chosen = slice(None) if bytes_ is None else (steps < bytes_[:, None]).ravel()
+            yield write, cells.ravel()[chosen], records[chosen]
 
     def has_written(self, read: Event, constant: str | None) -> bool:
         """Whether every thread of a load has stored a constant there before: what others store is no news."""

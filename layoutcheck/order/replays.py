@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
+from layoutcheck.dsl.lowered.arguments import Numbers
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.engine import Outcome, run
 from layoutcheck.order.problems import Problem
@@ -18,14 +19,18 @@ from layoutcheck.sources.traced import KernelFinding
 _SYMPTOMS = ("LC508", "LC510")  # also what becomes of a kernel after something else went wrong
 _USED = ("race", "not-complete")
 _WRITTEN = ("write", "matrix_write", "cp_async")  # by threads of a block
+_MOST_CALLS = 2  # whose numbers are tried
 _ENDLESS = ("deadlock", "bytes-never-arrive", "too-many-arrivals")
 
 
 class Replays:
     """`problem` says why the kernel is not checked, "" where it is; `unchecked` are sentences."""
 
-    def __init__(self, teller: Teller, transfers: dict[str, tuple[int, int]], budget: Budget) -> None:
-        self.teller, self.transfers, self.budget = teller, transfers, budget
+    def __init__(
+        self, teller: Teller, transfers: dict[str, tuple[int, int]], budget: Budget,
+        calls: Sequence[Numbers | None] = (),
+    ) -> None:  # fmt: skip
+        self.teller, self.transfers, self.budget, self.calls = teller, transfers, budget, calls
         self.findings: dict[object, KernelFinding] = {}
         self.problem = ""
         self.events = 0
@@ -102,10 +107,17 @@ class Replays:
         beside = run.given and not run.only
         if beside and self.problem:
             return
-        others = partial(_kept, run.with_other_numbers(), []) if run.first else None
+        others = partial(_kept, self._others(run), []) if run.first else None
         self.replay(run.blocks, run.orders, run.longer if run.first else None, run.alike, others)
         if beside:
             self.problem = ""  # the kernel could be followed without
+
+    def _others(self, run: Run) -> Iterator[list[Watched]]:
+        """The run with other numbers; where the usual ones take long, first with those of real calls."""
+        if run.usual is not None:
+            for call in filter(None, self.calls[:_MOST_CALLS]):
+                yield from run.with_numbers(call)
+        yield from run.with_other_numbers()
 
     def narrow(self, blocks: list[Watched]) -> list[Problem]:
         """What one block writes and another one uses, ordered only by arrivals of too narrow a scope.

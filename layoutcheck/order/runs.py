@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from layoutcheck.dsl.lowered.arguments import EXTENT, INNER_EXTENT, INTEGER
+from layoutcheck.dsl.lowered.arguments import EXTENT, INNER_EXTENT, INTEGER, Extent
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.contents import Contents, followed
 from layoutcheck.order.events import MOST_TILES, WatchedKernel
@@ -80,11 +80,15 @@ class Run:
             yield from [self.usual] if self.usual is not None else []
             return
         for extent in (INNER_EXTENT, EXTENT):
-            with contextlib.suppress(*SURPRISES, ArithmeticError):
-                if (kernel := self.cluster.kernel.with_numbers(extent, INTEGER)) is not None:
-                    cluster = replace(self.cluster, kernel=kernel)
-                    blocks = cluster.sure() if self.given else cluster.watch()
-                    yield from [blocks] if blocks is not None else []
+            yield from self.with_numbers(extent)
+
+    def with_numbers(self, extent: Extent) -> Iterator[list[Watched]]:
+        """The same with other dynamic extents and the usual integers; nothing where that is not known."""
+        with contextlib.suppress(*SURPRISES, ArithmeticError):
+            if (kernel := self.cluster.kernel.with_numbers(extent, INTEGER)) is not None:
+                cluster = replace(self.cluster, kernel=kernel)
+                blocks = cluster.sure() if self.given else cluster.watch()
+                yield from [blocks] if blocks is not None else []
 
     def longer(self) -> list[Watched] | None:
         """The same with more turns of the loops that were cut; None where that is not known."""
