@@ -15,6 +15,7 @@ from layoutcheck.catalogue import (
     demands,
     dsl_names,
     folding,
+    frames,
     installed,
     named,
     owners,
@@ -22,6 +23,7 @@ from layoutcheck.catalogue import (
     refused,
     symptoms,
     tables,
+    telling,
     whose,
 )
 from layoutcheck.catalogue.entry import ELSEWHERE, Known
@@ -43,6 +45,13 @@ _OF_WORDS = (
     "symptom.warning",
 )  # whose cause the message tells
 _EQUAL = re.compile(r"(\w+) ?== ?([0-9]+|true|false)")
+_OF_LITTLE = (
+    "cpp.launch-refused",
+    "cuda.",
+    "elsewhere.build",
+    "results-differ",
+    "elsewhere.driver",
+)  # whose line tells little
 _OF_STEPS = ("elsewhere.triton", "elsewhere.llvm-says")  # of a compiler
 _OF_COMPILERS = ("elsewhere.compile", "cpp.other-error")
 _OF_COUNTERS = ("ncu.uncoalesced-shared", "ncu.wavefronts")
@@ -95,7 +104,7 @@ def of_parts(entry: Known, parts: dict[str, str], said: str, folded: str, place:
         _of_script(remedy.removeprefix(". ").rstrip(". "), where),
         _quoted(said),
         where,
-        _tensors(folded),
+        (*_tensors(folded), *context.refusals(folded)),
     )
 
 
@@ -118,6 +127,8 @@ def of_entry(entry: Known, match: re.Match[str], folded: str, place: str | None,
     if entry.name in _OF_COMPILERS:
         groups = {key: folding.without_source(text, value) for key, value in groups.items()}
     facts = _facts(entry, match, groups, folded)
+    if entry.name.startswith(_OF_LITTLE):
+        facts += tuple(f"beside it: {line}" for line in telling.beside(text, match[0]))
     _fill(entry, groups, facts, folded)
     title, cause, remedy = (_filled(part, groups) for part in (entry.title, entry.cause, entry.remedy))
     where = place or folding.place(folded, match.start())
@@ -210,7 +221,10 @@ def _fill(entry: Known, groups: dict[str, str], facts: tuple[str, ...], folded: 
     if "{linked}" in entry.cause:
         groups["linked"] = linking.library(groups["symbol"])
     if "{project}" in entry.remedy:
-        groups["project"] = _project(entry, folded)
+        named = _owner(entry, folded)
+        groups["project"] = named.project
+        if entry.name == "elsewhere.triton" and named.name:
+            groups["tool"] = named.name
 
 
 def _of_compile(groups: dict[str, str], folded: str) -> tuple[str, str]:
@@ -261,22 +275,23 @@ def _of_template(said: str) -> tuple[str, str]:
     )
 
 
-def _project(entry: Known, folded: str) -> str:
-    """Who takes a report: by the path of the source file that the text names, else by the library that it names."""
+def _owner(entry: Known, folded: str) -> owners.Owner:
+    """Who takes a report: by the source file that the text names, by its innermost frame, by the library that it names."""
     compiled = _SOURCE_FILE.search(folded)
     owner = owners.of_path(compiled["file"]) if compiled else None
     tree = owners.tree(compiled["file"]) if compiled and owner is None else ""
     if tree:
-        return f"{tree}, the project of that file"
+        return owners.Owner("", f"{tree}, the project of that file")
+    last = frames.deciding_file(folded)
     owner = (
         owner
+        or (owners.of_package(last) if last else None)
         or owners.library(folded)
         or owners.another_compiler(folded)
         or (None if entry in builds.ENTRIES else owners.find(folded))
     )
-    if owner:
-        return owner.project
-    return "the project that is built" if entry in builds.ENTRIES else "the project whose command prints it"
+    whose = "the project that is built" if entry in builds.ENTRIES else "the project whose command prints it"
+    return owner or owners.Owner("", whose)
 
 
 def _of_code_number(number: int) -> dict[str, str]:

@@ -21,6 +21,19 @@ _COMPARED = re.compile(
 )
 _TILE_N = re.compile(r"(?i)\b(?:tile_?n|bn|block_?n)\b ?[=:] ?(?P<n>[0-9]{1,6})\b")
 _FOUR_BITS = re.compile(r"(?i)[a-z_]*(?:fp4|float4_?e2m1|e2m1|nvf4|mxf4)\w*")
+_REFUSED = re.compile(
+    r"`(?P<name>[\w@.-]{2,40})` is not supported because: (?P<why>.{3,200}?)(?= `[\w@.-]{2,40}` is not| HINT:| File |$)"
+)
+_HINT = re.compile(r"\bHINT: (?P<said>.{10,240}?)(?=\. [A-Z`]|$)")
+_MOST_REFUSED = 4
+_STATUS = re.compile(r"(?:\] Error|exit (?:code|status):?|returned non-zero exit status) ([0-9]{1,3})\b")
+_EXITS = {
+    "126": "Error 126: the command is there and cannot be run (permissions, another processor)",
+    "127": "Error 127: the shell does not find the command (nvcc, nvlink or a script is not in PATH)",
+    "134": "134: the command aborted (SIGABRT); its own message stands above",
+    "137": "137: the system killed the command, most often for want of memory",
+    "139": "139: the command itself crashed (SIGSEGV)",
+}
 _INVALID = ("cuda.invalid-launch", "cuda.call-refused")
 _VECTOR = ("cpp.copy-does-not-vectorize",)
 _INTERNAL = re.compile(r"CopyInternalType ?= ?(?:cutlass::)?(?P<type>\w+)")
@@ -39,11 +52,26 @@ def facts(name: str, folded: str, known: tuple[str, ...]) -> tuple[str, ...]:
             if wide and int(wide["n"]) > 256
             else ()
         )
+    if name == "elsewhere.build":
+        return _exit(folded)
     if name in _INVALID:
         return (*_grid(folded), *_by_size(folded))
     if name.startswith("cpp."):
         return (*_composed(folded), *(_vector(folded, known) if name in _VECTOR else ()))
     return ()
+
+
+def refusals(folded: str) -> tuple[str, ...]:
+    """Why a library's kernels refuse a call, each by its name, where the message lists them; and the hint below."""
+    found = [f"{one['name']}: {one['why'].strip()}" for one in _REFUSED.finditer(folded)]
+    hint = _HINT.search(folded)
+    return (*found[:_MOST_REFUSED], *((f"the message's hint: {hint['said']}",) if hint else ()))
+
+
+def _exit(folded: str) -> tuple[str, ...]:
+    """What the status means with which make says that a command ended."""
+    status = next((_EXITS[one] for one in _STATUS.findall(folded) if one in _EXITS), "")
+    return (status,) if status else ()
 
 
 def _packed(folded: str) -> tuple[str, ...]:

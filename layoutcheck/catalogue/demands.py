@@ -81,7 +81,7 @@ DEMANDS = (
         "Use Linux on x86-64 (on Windows WSL2), or a build that others publish for this system",
     ),
     _demand(
-        r"(?i)\brequires? [\w\[\]-]+ ?(?:(?:>=|==|~=) ?v?[0-9]|version|package|wheel)|(?:is|are) not installed|please (?:pip )?install|not (?:found|available)[.,;:] (?:please )?(?:install|run|build)|pip install|(?:maximum|minimum) version|version [0-9.]+ (?:is|or)|requires the \w[\w ]* (?:wheel|package)|is not available, but is needed|\b(?:DSL|cutlass|package|module|library|wheel|flash[_-]?attn|flashinfer|triton|quack|deep_?gemm)\b[\w ]{0,20} (?:is|are) not available|unsupported version|incompatible version|newer version|without the required dependenc|optional dependency",
+        r"(?i)\brequires? [\w\[\]-]+ ?(?:(?:>=|==|~=) ?v?[0-9]|version|package|wheel)|(?:is|are) not installed|please (?:pip )?install|not (?:found|available)[.,;:] (?:please )?(?:install|run|build)|pip install|(?:maximum|minimum) version|version [0-9.]+(?:\.x)? (?:is|or)|requires the \w[\w ]* (?:wheel|package)|is not available, but is needed|\b(?:DSL|cutlass|package|module|library|wheel|flash[_-]?attn|flashinfer|triton|quack|deep_?gemm)\b[\w ]{0,20} (?:is|are) not available|unsupported version|incompatible version|newer version|without the required dependenc|optional dependency",
         "The library looks for another package, or for another version of it, before it runs.",
         "python -m pip list shows what this environment has; install the version that the message or the library's requirements name, and start the same Python (python -c 'import sys; print(sys.executable)'). An import error of that package is hidden by such a message: import it alone",
     ),
@@ -93,7 +93,7 @@ DEMANDS = (
     _demand(
         r"(?i)no (?:valid|suitable|working|available|supported|compatible|feasible)[\w ]{0,30}(?:config|tactic|kernel|algo|choice|implementation|backend|engine|plan)|NoValidChoices|skipping tactic|no execution plans?|no backend|no operator found|not? (?:attention )?backends? supports?|have not found any valid",
         "The library tries its kernels one after another, and none takes this problem on this GPU: a shape, a type, a head dimension, or shared memory beyond the GPU's limit (99 KiB on sm_120, 227 KiB on sm_90 and sm_100). A single tactic that is skipped while tuning does no harm.",
-        "Lines above this one say why each was refused; switch the library's own log on. Take another back end, or sizes and types of its table of what it supports",
+        "The lines around this one say why each was refused; switch the library's own log on. Take another back end, or sizes and types of its table of what it supports",
     ),
     _demand(
         r"(?i)error internal|kErrorInternal|error occurred when running gemm|failed to (?:run|launch|initiali[sz]e)[\w ]*(?:gemm|cutlass|kernel)|got cuda error|cuda error\b",
@@ -101,7 +101,7 @@ DEMANDS = (
         "Run with CUDA_LAUNCH_BLOCKING=1 and read the first CUDA error of the log; a build with CUTLASS_DEBUG_TRACE_LEVEL=1 names the call that fails. Compare the GPU with those that the library is built for",
     ),
     _demand(
-        r"(?i)^(?!.*head_?dim).*?(?:\bSM ?_?[0-9]{2,3}[af]?\b|\bcompute capability|\b(?:Hopper|Blackwell|Ampere|Ada|Turing|Volta)\b|\bGPUs? (?:with|of|newer|is|are|architectures?)|\barch(?:itecture)?s?\b|device capability|current (?:GPU|hardware|platform)|(?:this|your) (?:GPU|hardware)\b)",
+        r"(?i)^(?!.*head_?dim)(?=.*(?:\bmust\b|\bshould\b|expect|\bonly\b|support|requir|\bgot\b|\bnot\b|invalid|mismatch|==|!=|\bin [\[(]|assert|\bfor\b|available|\bneeds?\b|cannot|can\'t|different|incompatible|no kernel|=)).*?(?:\bSM ?_?[0-9]{2,3}[af]?\b|\bcompute capability|\b(?:Hopper|Blackwell|Ampere|Ada|Turing|Volta)\b|\bGPUs? (?:with|of|newer|is|are|architectures?)|\barch(?:itecture)?s?\b|device capability|current (?:GPU|hardware|platform)|(?:this|your) (?:GPU|hardware)\b)",
         "The library has this kernel for certain GPUs only, or was built without the one at hand.",
         "Compare the GPU (nvidia-smi --query-gpu=compute_cap --format=csv) with the library's list; take another back end, or build the library with this architecture",
     ),
@@ -121,7 +121,7 @@ DEMANDS = (
         "Print tensor.stride() and tensor.data_ptr() % 16; give tensor.contiguous(), or the transposed view whose adjacent mode the function takes, and pad the extent along it",
     ),
     _demand(
-        r"(?i)\bdtypes?\b|\b(?:data|element|tensor|input|output|scalar|operand|argument|value|storage|weight|quant\w*) ?types?\b|\b(?:bf16|fp16|fp8|fp4|fp32|f16|f32|int8|int32|int64|bool)\b|\bb?float(?:16|32|64|8|4)?(?:_\w+)?\b|torch\.(?:float|bfloat|int|half)\w*|half precision",
+        r"(?i)^(?=.*(?:\bmust\b|\bshould\b|expect|\bonly\b|support|requir|\bgot\b|\bnot\b|invalid|mismatch|==|!=|\bin [\[(]|assert|\bfor\b|available|\bneeds?\b|cannot|can\'t|different|incompatible|no kernel|=)).*?(?:\bdtypes?\b|\b(?:data|element|tensor|input|output|scalar|operand|argument|value|storage|weight|quant\w*) ?types?\b|\b(?:bf16|fp16|fp8|fp4|fp32|f16|f32|int8|int32|int64|bool)\b|\bb?float(?:16|32|64|8|4)?(?:_\w+)?\b|torch\.(?:float|bfloat|int|half)\w*|half precision)",
         "An argument has another element type than the kernel was made for.",
         "Print tensor.dtype of every argument, and convert: tensor.to(torch.bfloat16), or the type that the message names; index and length tensors are int32 in most kernels",
     ),

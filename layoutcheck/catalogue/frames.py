@@ -29,6 +29,7 @@ _PACKAGE = re.compile(
 _OF_DSL = re.compile(
     r"(?:nvidia_cutlass_dsl|(?:site|dist)-packages)/(?:\w+/)?cutlass/([\w/]+\.py)"
 )  # the part of the path that every version has
+_BARE_NAME = re.compile(r"`\w+` is (?:true|false)")  # which says less than the message
 _LONGEST = 200  # characters of a message that are quoted
 _DSL_PACKAGES = ("nvidia_cutlass_dsl", "cutlass")
 _HUB = re.compile(r"huggingface/modules/|transformers_modules")
@@ -169,6 +170,12 @@ def cut(folded: str) -> Frames | None:
     return Frames(package, said, _own_place(frames), whose, why=_CUT, help=help_)
 
 
+def deciding_file(folded: str) -> str:
+    """The file of the innermost frame that computes; "" where the text has no frames."""
+    frames = [_frame(match) for match in _FRAME.finditer(folded)]
+    return _deciding(frames).file if frames else ""
+
+
 def _frame(match: re.Match[str]) -> _Frame:
     file, line, function = (
         next((match[name] for name in names if match[name]), "")
@@ -259,6 +266,6 @@ def _meaning(said: str, condition: str, kind: str) -> tuple[str, str]:
     why, helps = (
         (found.cause, found.helps) if found else demands.EXCEPTIONS.get(kind.rpartition(".")[2], ("", ""))
     )
-    if words and not (found and found is demands.DIFFERS):
+    if words and not (found and (found is demands.DIFFERS or _BARE_NAME.fullmatch(words))):
         why, helps = f"It must hold that {words}; here it does not.", conditions.met_by(condition) or helps
     return why, helps

@@ -30,7 +30,8 @@ _COMPILERS = (
     _owner(r"[Hh]elion(?:\b|_)", "Helion", "pytorch/helion"),
     _owner(r"ThunderKittens|\bkittens::", "ThunderKittens", "HazyResearch/ThunderKittens"),
     _owner(r"(?:^|[^\w])mirage[/.]|\bMPK\b", "Mirage", "mirage-project/mirage"),
-    _owner(r"[Tt]riton|Failed to find a valid layout|'constexpr' object|\bttg?\.\w|MMAv[235]\b", "Triton", "triton-lang/triton"),
+    _owner(r"[Tt]riton|Failed to find a valid layout|'constexpr' object|\w*(?:Mma|Blocked|DotOperand|Slice)(?:Layout|Encoding)\b|\bwarpsPerCTA\b|\bttg?\.\w|MMAv[235]\b", "Triton", "triton-lang/triton"),
+    _owner(r"\blibmathdx\b|\bwarp/native/|\bwarp\.(?:build|codegen|context|fem|sim)\b", "Warp", "NVIDIA/warp"),
     _owner(r"\bnumba\b", "Numba", "numba/numba"),
     _owner(r"\bcupy\b", "CuPy", "cupy/cupy"),
     _owner(r"(?i:mosaic|pallas)|\bplgpu\.|\bjax(?:lib)?\b|\bxla/(?:xla|service)/|[Ww]arpgroup size|xla_extension", "JAX (Pallas, Mosaic GPU)", "jax-ml/jax"),
@@ -44,9 +45,9 @@ _COMPILERS = (
 )  # fmt: skip
 _LIBRARIES = (
     _owner(r"(?i:sage_?attention|\bsageattn)", "SageAttention", "thu-ml/SageAttention"),
-    _owner(r"MoE backend|moe_backend=|AttentionBackendEnum|\bVLLM_[A-Z]\w+|--moe-backend|deployment configuration|vllm_flash_attn|EngineCore|\bshm_broadcast\b", "vLLM", "vllm-project/vllm"),
+    _owner(r"MoE backend|moe_backend=|AttentionBackendEnum|\bVLLM_[A-Z]\w+|--moe-backend|deployment configuration|vllm_flash_attn|EngineCore|CUDAGraphMode|\bcudagraph_mode\b|AttentionCGSupport|\bshm_broadcast\b", "vLLM", "vllm-project/vllm"),
     _owner(r"moe-runner-backend|flashinfer_trtllm\.py|sglang/srt|Scheduler hit an exception", "SGLang", "sgl-project/sglang"),
-    _owner(r"(?i:flash_?infer)|max_frags_z|num_frags_[xyz]|shape combination for arch|trtllm_(?:batched_gemm|fused_moe|fmha)", "FlashInfer", "flashinfer-ai/flashinfer"),
+    _owner(r"(?i:flash_?infer)|max_frags_z|num_frags_[xyz]|shape combination for arch|trtllm_(?:batched_gemm|fused_moe|fmha)|\brunFmha|\bfmhaReduction\b|TllmGen\w+", "FlashInfer", "flashinfer-ai/flashinfer"),
     _owner(r"DotProductAttention|Disabling (?:Flash|Fused|Unfused)\w*Attention|\bNVTE_", "Transformer Engine", "NVIDIA/TransformerEngine"),
     _owner(r"TileSchedulerProtocol|\bFA[34]\b|flash_(?:fwd|bwd)_|(?i:flash_?attn(?!\w*_v100)|flash-?attention(?!-v100))", "FlashAttention", "Dao-AILab/flash-attention"),
     _owner(r"(?i:deep_?gemm)|csrc/jit_kernels|smxx_layout", "DeepGEMM", "deepseek-ai/DeepGEMM"),
@@ -111,6 +112,11 @@ _INSIDE = re.compile(
     r"/(?P<tree>[A-Za-z][\w.-]{2,60}?)(?:-main|-master)?/(?:include|src|csrc|source|lib|kernels|examples|tests?|tools|cpp|cuda|python)/"
 )
 _PLAIN = frozenset(("usr", "local", "opt", "home", "workspace", "build", "work", "app", "code", "data", "site-packages", "dist-packages", "third_party", "cuda"))  # fmt: skip
+
+
+def of_package(path: str) -> Owner | None:
+    """The library, other than those that every library builds on, that an installed file is of."""
+    return _first(path, (*_COMPILERS, *_LIBRARIES))
 
 
 def tree(path: str) -> str:

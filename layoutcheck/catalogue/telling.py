@@ -6,6 +6,10 @@ import re
 
 _LONGEST = 160  # characters that are quoted
 _FEW = 3  # lines
+_READ, _FEWEST, _MOST = 1 << 15, 40, 2  # characters that are read and compared, lines beside an error
+_MORE = re.compile(
+    r"(?i)\bwarn(?:ing)?\b|not supported|unsupported|falling back|out of memory|\bexceed|too (?:old|small|large|few|many)\b|mismatch|overflow"
+)
 # From what tells most to what only says that something failed. Of compilers the first line tells, of programs the last.
 _CLASSES = (
     (
@@ -51,6 +55,15 @@ def of_few(text: str) -> str:
     lines = [one for one in lines if not _EMPTY.search(one)]
     said = lines[0][:_LONGEST] if 0 < len(lines) <= _FEW else ""
     return said if _WORDS.search(said) else ""
+
+
+def beside(text: str, said: str) -> list[str]:
+    """Lines of a text that say more than the error itself: warnings, what is not supported, what is exceeded."""
+    lines = [" ".join(one.split()) for one in text[:_READ].splitlines() if len(one) < _READ]
+    found = [
+        one for one in lines if _MORE.search(one) and one[:_FEWEST] not in said and said[:_FEWEST] not in one
+    ]
+    return [one[:_LONGEST] for one in dict.fromkeys(found)][:_MOST]
 
 
 def _shortened(said: str, pattern: re.Pattern[str]) -> str:

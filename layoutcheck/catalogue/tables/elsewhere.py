@@ -66,10 +66,10 @@ ENTRIES = (
     ),
     known(
         "elsewhere.triton",
-        r"(?P<tool>triton|cuda\.tile|numba|jaxlib|tvm|cupy|warp)\.(?:[\w.]+\.)?(?:_?(?:exception|errors?|core|xla_extension|runtime|compiler|cudadrv|cuda)\.)+\w+(?:: (?P<said>\S[^\n]{4,160}))?"
+        r"(?P<tool>triton|cuda\.tile|numba|jaxlib|tvm|cupy|warp)\.(?:[\w.]+\.)?(?:_?(?:exception|errors?|core|xla_extension|runtime|compiler|cudadrv|cuda)\.)+\w+(?:: (?P<said>\S[^\n]{4,300}))?"
         r"|triton\.runtime\.autotuner",
-        "an error of another kernel compiler ({tool}): {said}",
-        "It chooses its own layouts; layoutcheck reads CuTe's. {cause}",
+        "an error of {tool}, another compiler or library than CuTe: {said}",
+        "{cause}",
         "{help}. Report it to {project}",
         ("triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 294912", "Triton"),
         level=ELSEWHERE,

@@ -38,7 +38,7 @@ ENTRIES = (
     known(
         "symptom.wrong",
         r"(?i)\b(?P<said>(?:wrong|incorrect|garbage|corrupt\w*|unexpected|bad) (?:\w+ ){0,2}(?:results?|outputs?|values?|numbers?|data|answers?|elements?|layouts?|strides?|offsets?|tokens?|text)|all zeros?|(?:outputs?|results?|values?|contains?|gives?|returns?|produces?|are) (?:\w+ ){0,2}NaNs?\b|\bNaNs? in\b|not equal|(?:does|do|did)(?: not|n't) (?:match|agree|equal)|differs? from|mismatch\w*|inconsistent|"
-        r"non-?deterministic|(?:gives?|prints?|shows?|returns?|observed) (?:\w+ ){0,3}(?:but|instead of|rather than)|expected\b.{0,80}\b(?:got|but|actual|observed)|should be .{1,60} but)|(?P<word>误差|结果不|不正确|不一致|错误的结果)",
+        r"non-?deterministic|(?:gives?|prints?|shows?|returns?|observed) (?:\w+ ){0,3}(?:but|instead of|rather than)|expected\b.{0,80}\b(?:got|but|actual|observed)|should be .{1,60} but|\boff by\b[\w ]{0,20})|(?P<word>误差|结果不|不正确|不一致|错误的结果)",
         "values are not what is expected: {said}{word}",
         _OPEN
         + "Where they differ tells: whole rows, vectors or tiles are data in the wrong place (a partition, a tile's index, a swizzle on one side only); other elements in each run are a read before the data is there (a barrier, a fence, a wait); all of them by a factor or a little are "
