@@ -13,7 +13,7 @@ from layoutcheck.copies.changes import Change
 from layoutcheck.copies.compiler.prediction import Prediction
 from layoutcheck.copies.copy import Copy
 from layoutcheck.display import Page
-from layoutcheck.findings import SCHEMA_VERSION, SEVERITIES, Finding, verdict
+from layoutcheck.findings import SCHEMA_VERSION, Finding, rank, verdict
 from layoutcheck.rules import rules_for
 from layoutcheck.rules.effects import occurred
 from layoutcheck.versions import MODELLED
@@ -198,7 +198,7 @@ def with_addresses(made: Report, addresses: Addresses) -> Report:
 
     known = {finding.code for finding in made.findings}
     more = [finding for finding in lowered.findings(addresses) if finding.code not in known]
-    found = tuple(sorted((*made.findings, *more), key=lambda one: SEVERITIES.index(one.severity)))
+    found = tuple(sorted((*made.findings, *more), key=lambda one: rank(one.code, one.severity)))
     return replace(made, verdict=verdict_of(made.analysis, found), findings=found)
 
 
@@ -223,7 +223,7 @@ def find_all(analysis: Analysis) -> tuple[Finding, ...]:
         found += rules[DISAGREES].find(analysis)
     if not any(finding.severity == "rejected" for finding in found):
         found += rules[REFUSED].find(analysis)
-    return tuple(sorted(found, key=lambda one: (SEVERITIES.index(one.severity), rules[one.code].follows)))
+    return tuple(sorted(found, key=lambda one: rank(one.code, one.severity)))
 
 
 def quality(analysis: Analysis) -> str | None:

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 SCHEMA_VERSION = 1  # of every JSON document that holds findings
 VERDICTS = ("legal", "slow", "unknown", "wrong", "rejected")  # mild to bad
 SEVERITIES = ("rejected", "wrong", "unknown", "slow", "note")  # worst first; "note" never decides a verdict
+# What is left of values that are not adjacent, what only names symptoms, and a remark.
+CONSEQUENCES = frozenset(("LC101", "LC202", "LC203", "LC204", "LC210", "LC258"))
 
 
 class Where(NamedTuple):
@@ -65,6 +67,11 @@ class Finding:
             "evidence": self.evidence,
             **({"beyond": self.beyond} if self.beyond else {}),
         }
+
+
+def rank(code: str, severity: str) -> tuple[int, bool, str]:
+    """In this order findings at one place are listed, everywhere: worst first, causes before consequences."""
+    return SEVERITIES.index(severity), code in CONSEQUENCES, code
 
 
 def verdict(findings: Iterable[Finding]) -> str:

@@ -11,7 +11,7 @@ from layoutcheck.atoms.bulk import GRAIN_BYTES
 from layoutcheck.atoms.tma.landing import SMEM_ALIGN_BYTES
 from layoutcheck.check import Repairs, Report, check, repairs, verdict_of, with_addresses
 from layoutcheck.copies.copy import Copy
-from layoutcheck.findings import SEVERITIES, Finding
+from layoutcheck.findings import Finding, rank
 from layoutcheck.fixes import propose
 from layoutcheck.synthesis.fix import with_synthesized
 
@@ -88,7 +88,7 @@ def _softened(report: Report, box_align: int) -> Report:
         findings.append(one)
     if tuple(findings) == report.findings:
         return report
-    order = tuple(sorted(findings, key=lambda one: SEVERITIES.index(one.severity)))
+    order = tuple(sorted(findings, key=lambda one: rank(one.code, one.severity)))
     return replace(report, findings=order, verdict=verdict_of(report.analysis, order))
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from layoutcheck.findings import rank
+
 
 @dataclass(frozen=True, slots=True)
 class Edit:
@@ -36,9 +38,9 @@ class LintFinding:
     origin: str = "source"  # "source", or the case whose trace found it
 
     @property
-    def order(self) -> tuple[str, int, int, str, str]:
+    def order(self) -> tuple[Any, ...]:
         """Findings are listed in this order, whatever order they were found in."""
-        return (self.path, self.line, self.column, self.code, self.title)
+        return (self.path, self.line, self.column, *rank(self.code, self.severity), self.title)
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON and for the cache."""

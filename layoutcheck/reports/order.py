@@ -10,6 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from layoutcheck.findings import rank
 from layoutcheck.reports.alike import alike
 from layoutcheck.reports.located import Located
 from layoutcheck.reports.pictures.order import drawn_text
@@ -34,7 +35,7 @@ _COLOURS = {"wrong": "red", "slow": "yellow", "note": "blue"}
 
 
 def distinct(orders: Iterable[Told]) -> list[tuple[KernelFinding, list[str]]]:
-    """Each finding once, with the kernels that have it; what is wrong first, then by place."""
+    """Each finding once, with the kernels that have it, by place."""
     found: dict[Any, tuple[KernelFinding, list[str]]] = {}
     for order in orders:
         for finding in order.findings:
@@ -42,10 +43,12 @@ def distinct(orders: Iterable[Told]) -> list[tuple[KernelFinding, list[str]]]:
             kernels = found.setdefault(key, (finding, []))[1]
             if order.kernel not in kernels:
                 kernels.append(order.kernel)
-    return sorted(
-        found.values(),
-        key=lambda one: (one[0].severity != "wrong", main(one[0]).where.file, main(one[0]).where.line),
-    )
+    return sorted(found.values(), key=lambda one: _order(one[0]))
+
+
+def _order(finding: KernelFinding) -> tuple[Any, ...]:
+    where = main(finding).where
+    return where.file, where.line, where.column, *rank(finding.code, finding.severity)
 
 
 def main(finding: KernelFinding) -> KernelPlace:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from layoutcheck.check import Report
-from layoutcheck.findings import SCHEMA_VERSION
+from layoutcheck.findings import SCHEMA_VERSION, rank
 from layoutcheck.gate import NO_GATE, Gate
 from layoutcheck.patching.causes import Cause, others
 from layoutcheck.reports import order, text
@@ -167,7 +167,8 @@ def located(judged: JudgedTrace) -> list[Located]:
             if finding.severity in SHOWN:
                 place = (path, where.line, max(1, where.column))
                 found.append(Located(finding.code, finding.severity, finding.title, finding.message, *place))
-    return found + order.located(judged.trace.told)
+    found += order.located(judged.trace.told)
+    return sorted(found, key=lambda one: (one.path, one.line, one.column, *rank(one.code, one.severity)))
 
 
 def summary(judged: JudgedTrace) -> dict[str, Any]:

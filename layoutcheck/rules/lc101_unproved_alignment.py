@@ -98,5 +98,4 @@ RULE = make_rule(
             "bits": 128,
         },
     ),
-    follows=True,
 )

@@ -75,5 +75,4 @@ RULE = make_rule(
             "dtype": "f32",
         },
     ),
-    follows=True,
 )

@@ -25,10 +25,9 @@ class Rule(NamedTuple):
     """`find` yields this rule's findings about one copy.
 
     A rule that names a cause `explains` kinds of difference (analysis/comparison); one that only names what was seen
-    has them as `symptoms`, and is heard where no cause explains them all. `follows` marks a rule whose findings come
-    after those of equal severity: consequences after causes. A rule of level `wrong` whose copies do not differ
-    in the model says in `beyond` what is wrong with them that no run shows. `told` says
-    whether there is a finding, where that is quicker to know than the finding's words.
+    has them as `symptoms`, and is heard where no cause explains them all. A rule of level `wrong` whose copies do
+    not differ in the model says in `beyond` what is wrong with them that no run shows. `told` says whether
+    there is a finding, where that is quicker to know than the finding's words.
     """
 
     code: str
@@ -40,7 +39,6 @@ class Rule(NamedTuple):
     example: Example
     explains: frozenset[str] = frozenset()
     symptoms: frozenset[str] = frozenset()
-    follows: bool = False
     beyond: str = ""
     told: Callable[[Analysis], bool] | None = None
 
@@ -71,7 +69,6 @@ def make_rule(
     *,
     explains: Iterable[str] = (),
     symptoms: Iterable[str] = (),
-    follows: bool = False,
     beyond: str = "",
     occurs: Callable[[Analysis], bool] | None = None,
 ) -> Rule:
@@ -89,7 +86,6 @@ def make_rule(
         example,
         frozenset(explains),
         frozenset(symptoms),
-        follows or bool(symptoms),
         beyond,
         occurs,
     )
