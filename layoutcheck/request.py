@@ -139,6 +139,16 @@ def typed(name: str, value: Any, kind: type) -> Any:
     raise InputError(f"'{name}' is {_NAMES[kind]}, not {shown[:40]}")
 
 
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object; `json.loads` would keep the last value of a key given twice. Raises InputError."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [key for key, _ in pairs]
+        twice = next(key for key in names if names.count(key) > 1)
+        raise InputError(f"the key '{twice[:40]}' is given twice", expected="it once")
+    return found
+
+
 def takes_request(made: Callable[P, Any]) -> Callable[[Callable[..., R]], Callable[P, R]]:
     """The function with the signature of `made`, a request, for type checkers, editors and `help`."""
 

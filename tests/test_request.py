@@ -75,9 +75,8 @@ def test_json_lines_have_every_key_and_no_other_type() -> None:
         if one.name != "mcast_mask":
             with pytest.raises(InputError, match=f"'{one.name}' is "):
                 read_record(line)
-    with pytest.raises(InputError, match="unknown key 'evict_prioritty'") as raised:
+    with pytest.raises(InputError, match=r"unknown key 'evict_prioritty' \(did you mean evict_prio"):
         read_record(json.dumps({**GOOD, "evict_prioritty": True}))
-    assert raised.value.expected == "'evict_priority'"
 
 
 @pytest.mark.parametrize("name", case_names())

@@ -9,15 +9,19 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from layoutcheck.errors import InputError
+from layoutcheck.errors import InputError, meant, said_of
 from layoutcheck.lint.finding import LintFinding
 from layoutcheck.regular import read_regular
+from layoutcheck.request import once, typed
 
 VERSION = 1
 _MAX_BYTES = 1 << 26
+_WHOLE = ("layoutcheck_baseline", "findings")
+_KEYS = {"path": str, "code": str, "line": str, "count": int}
+_ENTRY = '{"path": ..., "code": ..., "line": ..., "count": ...}, as --write-baseline wrote'
 Key = tuple[str, str, str]  # path, code, digest of the line
 Place = Callable[[LintFinding], tuple[str, str]]  # the path from the project's root, and the line's text
 
@@ -44,19 +48,50 @@ def read(file: Path) -> Counter[Key]:
     try:
         if file.stat().st_size > _MAX_BYTES:
             raise ValueError
-        data = json.loads(read_regular(file).decode("utf-8"))
+        data = json.loads(read_regular(file).decode("utf-8"), object_pairs_hook=once)
         if data["layoutcheck_baseline"] != VERSION:
             raise InputError(f"the baseline '{file}' has another version", expected=f"version {VERSION}")
-        return Counter({(e["path"], e["code"], e["line"]): int(e["count"]) for e in data["findings"]})
+        entries = data["findings"]
+        _known(data, _WHOLE, f"the baseline '{file}'")
+        if not isinstance(entries, list):
+            raise TypeError
+        known = Counter[Key]()
+        for number, entry in enumerate(entries, 1):
+            path, code, line, count = _entry(entry, f"finding {number} of the baseline '{file}'")
+            known[path, code, line] += count
+        return known
     except OSError as error:
         raise InputError(
             f"cannot read the baseline '{file}': {error.strerror}",
             expected="a file that --write-baseline wrote",
         ) from None
-    except (ValueError, KeyError, TypeError):
+    except InputError:
+        raise
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise InputError(
             f"'{file}' is not a baseline", expected="a file that --write-baseline wrote"
         ) from None
+
+
+def _entry(entry: object, where: str) -> tuple[str, str, str, int]:
+    if not isinstance(entry, dict):
+        raise InputError(f"{where} is no object", expected=_ENTRY)
+    _known(entry, _KEYS, where)
+    for key, kind in _KEYS.items():
+        if key not in entry:
+            raise InputError(f"{where} has no '{key}'", expected=_ENTRY)
+        with said_of(where):
+            typed(key, entry[key], kind)
+    if entry["count"] < 1:
+        raise InputError(f"{where} counts {entry['count']}", expected="1 or more")
+    return entry["path"], entry["code"], entry["line"], entry["count"]
+
+
+def _known(given: dict[str, object], keys: Iterable[str], where: str) -> None:
+    for key in given:
+        if key not in keys:
+            said = f"{where} has a key '{key[:40]}'{meant(key[:40], keys)}"
+            raise InputError(said, expected=", ".join(keys))
 
 
 def new(

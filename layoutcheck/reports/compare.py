@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from types import NoneType
 from typing import Any
 
 from layoutcheck.errors import InputError
@@ -56,6 +57,12 @@ def read(lines: Iterable[str]) -> list[dict[str, Any]]:
             one = None
         if not isinstance(one, dict) or one.get("verdict") not in VERDICTS:
             raise InputError(f"line {number} is no report", expected="what check --format json wrote")
+        costs = one.get("execution", {})
+        if not isinstance(costs, dict):
+            raise InputError(f"line {number}: 'execution' is no object", expected="what check wrote")
+        for key in COSTS:
+            if type(costs.get(key, 0)) not in (int, float, NoneType):
+                raise InputError(f"line {number}: '{key}' is no number", expected="what check wrote")
         found.append(one)
     return found
 

@@ -2,7 +2,8 @@
 
     {"src": "(8):(1)", "dst": "(8):(64)", "atom": "cp.async", "bits": 128, "dtype": "bf16", "id": "mine"}
 
-`id` or `loc` names the copy in its report; other keys are ignored, unless they look like a misspelt argument.
+`id` or `loc` names the copy in its report. What harvests of copies carry besides is ignored (`_OTHERS`); any
+other key is refused, as nothing would hear it.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from dataclasses import dataclass, fields
 from typing import IO
 
 from layoutcheck.copies.copy import Copy
-from layoutcheck.errors import InputError
-from layoutcheck.request import Request, kind_of, typed
+from layoutcheck.errors import InputError, meant
+from layoutcheck.request import Request, kind_of, once, typed
 from layoutcheck.sources.request import read
 
 MAX_LINE_BYTES = 1 << 20
@@ -28,6 +29,7 @@ _KEYS = {one.name: kind_of(one) or str for one in fields(Request)}
 _ALSO_NUMBERS = ("mcast_mask",)
 # What harvests of copies carry besides.
 _OTHERS = {"id", "loc", "count", "kernels", "compiler", "note", "expected"}
+_EXPECTED = "the options of explain with '_' for '-', and id"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,9 @@ def read_record(line: str) -> Record:
     if len(line) > MAX_LINE_BYTES:
         raise InputError("a line of more than 1 MiB")
     try:
-        record = json.loads(line)
+        record = json.loads(line, object_pairs_hook=once)
+    except InputError:
+        raise
     except json.JSONDecodeError as error:
         raise InputError(f"not JSON: {error.msg}", text=line.rstrip("\n"), start=error.pos) from None
     except (RecursionError, ValueError):  # nested too deep, or a number of too many digits
@@ -96,24 +100,20 @@ def read_record(line: str) -> Record:
     for key in ("src", "dst"):
         if key not in arguments:
             raise InputError(f"no '{key}'", text=line.rstrip("\n"), expected="both 'src' and 'dst'")
-    for key in given.keys() - arguments.keys() - _OTHERS:
-        _refuse_misspelling(key)
+    for key in record:
+        if key not in _KEYS and key not in _OTHERS:
+            raise InputError(f"unknown key '{key[:40]}'{meant(key[:40], _KEYS)}", expected=_EXPECTED)
     for key, value in arguments.items():
         if key not in _ALSO_NUMBERS:
             typed(key, value, _KEYS[key])
+    name = "id" if "id" in given else "loc"
+    subject = given.get(name)
+    if isinstance(subject, (dict, list, bool)):
+        raise InputError(f"'{name}' is a {type(subject).__name__}", expected="a string or a number")
     if "op" in arguments:
         arguments["op"] = arguments["op"].removeprefix("cute.")
     try:
         copy, assumptions = read(Request(**arguments))
     except InputError as error:
         raise error.in_python() from None  # keys are named as Python's arguments are
-    subject = given.get("id", given.get("loc"))
     return Record(copy, assumptions, None if subject is None else str(subject)[:500])
-
-
-def _refuse_misspelling(key: str) -> None:
-    from difflib import get_close_matches
-
-    close = get_close_matches(key[:40], sorted(_KEYS), n=1, cutoff=0.7)
-    if close:
-        raise InputError(f"unknown key '{key[:40]}'", expected=f"'{close[0]}'")
