@@ -1,4 +1,4 @@
-"""Each field of every JSON input: a wrong type, an unknown, missing or repeated key is one error with its place."""
+"""Fields of every JSON input: a wrong type, an unknown, missing or repeated key is one error with its place."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COPY = {"src": "(8):(1)", "dst": "(8):(1)", "atom": "universal", "bits": 64, "dt
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        (json.dumps({**COPY, "wibble": 1}), "unknown key 'wibble'; expected the options of explain"),
+        (json.dumps({**COPY, "wibble": 1}), "unknown key 'wibble'"),
         (json.dumps({**COPY, "swizle": "S<3,4,3>"}), "unknown key 'swizle' (did you mean swizzle?)"),
         (json.dumps({**COPY, "wibble": None}), "unknown key 'wibble'"),
         (json.dumps(COPY)[:-1] + ', "bits": 32}', "the key 'bits' is given twice"),
