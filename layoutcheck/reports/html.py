@@ -6,7 +6,7 @@ shows who writes it), so the page says the same without scripts, printed, or in 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from layoutcheck.atoms.tma.summary import lines as of_tma
@@ -133,19 +133,27 @@ def _explained(outcome: Explained) -> str:
     )
 
 
-def report_article(report: Report, pictures: Sequence[Picture], subject: str | None = None) -> str:
-    """A report with these of its pictures, under the `subject` in place of its own."""
+def report_article(
+    report: Report,
+    pictures: Sequence[Picture],
+    subject: str | None = None,
+    share: Callable[[Sequence[str]], str] = "".join,
+) -> str:
+    """A report with these pictures, under the `subject` in place of its own; `share` joins its parts."""
     main = main_finding(report)
     others = [finding for finding in report.findings if finding is not main]
-    return element(
-        "article",
-        _heading(report.verdict, main, headline(report), subject or report.subject),
+    parts = (
         element("section", _why(main), _copy(report, main), class_="top"),
         _pictures(pictures[:1]),
         _fixes(report),
         _pictures(pictures[1:]),
         _others(others),
         _answers(report),
+    )
+    return element(
+        "article",
+        _heading(report.verdict, main, headline(report), subject or report.subject),
+        share(parts),
         class_="report",
         data_verdict=report.verdict,
     )

@@ -215,7 +215,11 @@
       height: Math.max(it.high, 4), class: "lc-cursor" }));
   };
 
-  for (const panel of document.querySelectorAll(".lc-panel")) {
+  // Connects the pictures and buttons of a part of the page: of all of it, and of what run_page.js puts in later.
+  const done = new WeakSet();
+  const fresh = (root, selector) => [...root.querySelectorAll(selector)].filter(node => !done.has(node) && done.add(node));
+  const connect = root => {
+  for (const panel of fresh(root, ".lc-panel")) {
     if (!panel.querySelector("[data-runs]")) continue;
     let at = [0, 0];
     const look = () => { cursor(panel, ...at); showByte(panel, at[0], offsetOf(model(panel), ...at)); };
@@ -240,7 +244,7 @@
     });
   }
   // The enlarged cells answer as the whole does.
-  for (const detail of document.querySelectorAll(".lc-detail")) {
+  for (const detail of fresh(root, ".lc-detail")) {
     const find = event => {
       const cell = event.target.closest("[data-offset]");
       if (!cell) return;
@@ -274,8 +278,9 @@
     detail.addEventListener("click", event => { kept = true; find(event); });
   }
   // A lane's words in all bank maps; a value of the byte strip in all its rows.
+  const pictures = fresh(root, ".lc-picture");
   const together = (selector, key) => {
-    for (const picture of document.querySelectorAll(".lc-picture"))
+    for (const picture of pictures)
       picture.addEventListener("pointerover", event => {
         const cell = event.target.closest(selector);
         if (!cell || kept) return;
@@ -286,13 +291,7 @@
   together("[data-lane]", "lane");
   together("[data-kind][data-value]", "value");
 
-  document.addEventListener("keydown", event => { if (event.key === "Escape") release(); });
-  document.getElementById("theme").addEventListener("click", () => {
-    const root = document.documentElement;
-    const isDark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-    root.dataset.theme = isDark ? "light" : "dark";
-  });
-  for (const button of document.querySelectorAll(".copy-code"))
+  for (const button of fresh(root, ".copy-code"))
     button.addEventListener("click", async () => {
       const code = button.parentElement.querySelector("code");
       try {
@@ -305,5 +304,15 @@
       button.textContent = "copied";
       setTimeout(() => { button.textContent = "copy"; }, 1500);
     });
+  };
+  connect(document);
+  document.addEventListener("lc-added", event => connect(event.target));
+
+  document.addEventListener("keydown", event => { if (event.key === "Escape") release(); });
+  document.getElementById("theme").addEventListener("click", () => {
+    const root = document.documentElement;
+    const isDark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+    root.dataset.theme = isDark ? "light" : "dark";
+  });
   addEventListener("beforeprint", () => { for (const box of document.querySelectorAll("details")) box.open = true; });
 })();

@@ -2,7 +2,7 @@
   const cards = [...document.querySelectorAll(".card")];
   const told = new Map(cards.map(card => {
     const file = card.closest(".file").querySelector("h2").textContent;
-    const words = `${card.dataset.text} ${card.querySelector("summary").textContent} ${file}`;
+    const words = `${card.dataset.text} ${card.querySelector("summary").textContent} ${card.dataset.kernels} ${file}`;
     return [card, [words.toLowerCase(), card.dataset.kernels.split("\n")]];
   }));
   const search = document.getElementById("search");
@@ -36,6 +36,36 @@
       button.setAttribute("aria-pressed", String(button.getAttribute("aria-pressed") === "false"));
       apply();
     });
+  // What cards share stands once on the page: a card that is opened gets its own copy. Packed pictures are drawn.
+  const unpacked = async text => {
+    const bytes = Uint8Array.from(atob(text), letter => letter.charCodeAt(0));
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+  };
+  const draw = async packed => {
+    packed.className = "drawing"; // once, whoever else asks
+    packed.innerHTML = await unpacked(packed.dataset.packed);
+    packed.removeAttribute("data-packed");
+  };
+  const fill = async card => {
+    const part = card.querySelector(".part[data-part], .packed");
+    if (!part) {
+      card.dispatchEvent(new CustomEvent("lc-added", { bubbles: true }));
+      return;
+    }
+    if (part.dataset.packed) await draw(part);
+    else {
+      const copy = document.getElementById(part.dataset.part).cloneNode(true);
+      for (const inner of copy.querySelectorAll("[id]")) inner.removeAttribute("id");
+      part.removeAttribute("data-part");
+      part.replaceChildren(...copy.childNodes);
+    }
+    await fill(card);
+  };
+  for (const card of cards) {
+    if (!card.querySelector(".part[data-part], .packed")) continue;
+    if (card.open) fill(card);
+    else card.addEventListener("toggle", () => fill(card), { once: true });
+  }
   const open = () => {
     const card = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
     if (card && card.classList.contains("card")) { card.open = true; card.scrollIntoView({ block: "start" }); }

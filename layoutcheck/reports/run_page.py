@@ -1,6 +1,8 @@
 """One page for a whole run: its kernels, its source with a verdict at every line, and each copy's report.
 
-The page is one HTML file. It needs no network, and says the same without scripts; `run_page.js` filters.
+The page is one HTML file and needs no network. `run_page.js` filters, puts shared parts in place and unpacks
+pictures (`sharing.py`). Without scripts a shared part is a link to where it stands first, and of many
+pictures the first are shown.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from layoutcheck.reports.pictures import copy_pictures
 from layoutcheck.reports.pictures.order import order_picture
 from layoutcheck.reports.pictures.scene import scene
 from layoutcheck.reports.pictures.svg import Picture, element, escape
+from layoutcheck.reports.sharing import Shared
 from layoutcheck.reports.style import Style
 from layoutcheck.reports.told import headline, main_finding
 from layoutcheck.reports.trace import JudgedTrace, refusal, subject, summary, tiers
@@ -118,7 +121,7 @@ def _orders(judged: JudgedTrace) -> Iterator[Entry]:
 
 def _copies(judged: JudgedTrace) -> Iterator[Entry]:
     """Every different copy; those that fail get their pictures first."""
-    room = MOST_PICTURES
+    room, share = MOST_PICTURES, Shared()
     drawn: dict[Copy, Sequence[Picture]] = {}
     ranked = sorted(judged.reports, key=lambda one: -_rank(one[1].verdict if one[1] else "unknown"))
     for one, report in ranked:
@@ -135,7 +138,7 @@ def _copies(judged: JudgedTrace) -> Iterator[Entry]:
         size = sum(len(picture.body.encode()) for picture in pictures)
         left_out = size > room or (room == 0 and scene(report.analysis) is not None)
         room = 0 if left_out else room - size  # a page that is full stays so: nothing more is drawn
-        body = html.report_article(report, () if left_out else pictures, subject(one))
+        body = html.report_article(report, () if left_out else pictures, subject(one), share)
         if left_out:
             body += element("p", "Its pictures are left out: the page would be too large.", class_="quiet")
         main = main_finding(report)
@@ -251,7 +254,7 @@ def _card(entry: Entry, name: str, open_: bool) -> str:
     attributes = {
         "class_": "card", "id": name, "data_verdict": entry.verdict,
         "data_kernels": "\n".join(entry.kernels),
-        "data_text": f"{entry.title} {entry.text} {' '.join(entry.kernels)}".lower(),
+        "data_text": entry.text.lower(),
     }  # fmt: skip
     if open_ and entry.verdict in _FAILING:
         attributes["open"] = "open"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,7 +14,7 @@ import pytest
 
 from layoutcheck.judge import judge
 from layoutcheck.linting import linted
-from layoutcheck.reports import ci_page, run_page
+from layoutcheck.reports import ci_page, run_page, sharing
 from layoutcheck.reports.pictures import copy_pictures
 from layoutcheck.reports.style import Style
 from layoutcheck.reports.trace import JudgedTrace
@@ -32,7 +34,10 @@ from tests.reports.browser import chromium
 
 LOAD = {"dst": "(32,64):(64,1)", "atom": "universal", "bits": 128, "dtype": "f16", "src_space": "gmem",
         "dst_space": "smem", "thr": "(32,8):(8,1)", "val": "(1,8)"}  # fmt: skip
-COPIES = {"legal": {**LOAD, "src": "(32,64):(64,1)"}, "rejected": {**LOAD, "src": "(32,64):(1,32)"}}
+COPIES: dict[str, dict[str, Any]] = {
+    "legal": {**LOAD, "src": "(32,64):(64,1)"},
+    "rejected": {**LOAD, "src": "(32,64):(1,32)"},
+}
 SOURCE = "".join(f"line_{n} = '<{n}> & more'\n" for n in range(1, 61))
 
 
@@ -138,6 +143,44 @@ def test_a_file_that_is_gone_is_said(tmp_path: Path) -> None:
     assert "not there any more" in run_page.render(judged, Style())
 
 
+def many(folder: Path, count: int) -> JudgedTrace:
+    """So many kernels, each with a legal and a rejected copy, all alike but for their places."""
+    file = folder / "kernel.py"
+    file.write_text("".join(f"line_{n} = {n}\n" for n in range(1, 2 * count + 9)))
+    copies = {name: build(**COPIES[name])[0] for name in COPIES}
+    reports = {name: judge(copy) for name, copy in copies.items()}
+    seen, judged = [], []
+    for n in range(count):
+        for at, name in enumerate(COPIES):
+            where = Frame(str(file), 2 * n + at + 1, 5, "f")
+            one = TracedCopy(copies[name], "cute.copy", where, (), f"kernel_{n}", "sm_90a", "threads")
+            seen.append(one)
+            judged.append((distinct(Trace((one,)))[0], reports[name]))
+    kernels = tuple(Kernel(f"kernel_{n}", "sm_90a", 2) for n in range(count))
+    return JudgedTrace(Trace(tuple(seen), kernels=kernels), judged)
+
+
+def test_what_reports_share_is_on_the_page_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fewer, more = (run_page.render(many(tmp_path, count), Style()) for count in (2, 102))
+    assert (len(more) - len(fewer)) / 200 < 2_000  # bytes for one more copy: its card, and a reference
+    for word in ("The three answers", "Fixes, best first"):
+        assert more.count(word) == fewer.count(word) <= 2
+    names = re.findall(r'class="part" id="(p\d+)"', more)
+    assert len(set(names)) == len(names)
+    assert set(re.findall(r'data-part="(p\d+)"', more)) <= set(names)
+    assert more.count("data-part=") >= 202
+    monkeypatch.setattr(sharing, "PLAIN_PICTURES", 10**9)
+    whole = run_page.render(many(tmp_path, 1), Style())
+    monkeypatch.setattr(sharing, "PLAIN_PICTURES", 0)
+    packed = run_page.render(many(tmp_path, 1), Style())
+    inside = [
+        gzip.decompress(base64.b64decode(one)).decode()
+        for one in re.findall(r'data-packed="([^"]+)"', packed)
+    ]
+    assert inside and "<svg" not in packed.partition("<main")[2] and all(one in whole for one in inside)
+    assert sum(one.count("<svg") for one in inside) == whole.partition("<main")[2].count("<svg")
+
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     with chromium() as found:
@@ -170,6 +213,34 @@ def test_search_filters_and_links(browser: Any, page_file: Path) -> None:
     page.click("a.mark.legal")
     page.wait_for_function("document.querySelector('.card[data-verdict=legal]').open")
     assert (requests, troubles) == ([page_file.as_uri()], [])
+
+
+def test_an_opened_card_has_its_own_copy_of_what_it_shares(
+    browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sharing, "PLAIN_PICTURES", 0)
+    monkeypatch.setattr(run_page, "_MOST_OPEN", 0)
+    file = tmp_path / "many.html"
+    file.write_text(run_page.render(many(tmp_path, 3), Style()), encoding="utf-8")
+    page = browser.new_page(viewport={"width": 1200, "height": 800})
+    troubles: list[str] = []
+    page.on("console", lambda message: troubles.append(message.text))
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    page.goto(file.as_uri())
+    cards = page.locator(".card[data-verdict=rejected]")
+    assert cards.count() == 3 and page.locator("svg .lc-panel").count() == 0
+    for at in (2, 0):  # the last refers to the first, which is closed
+        cards.nth(at).locator("> summary").click()
+        cards.nth(at).locator("svg .lc-panel").first.wait_for()
+    last = cards.nth(2)
+    assert last.locator(".fixes").count() == 1 and last.locator("a", has_text="as above").count() == 0
+    assert last.locator("svg").count() == cards.nth(0).locator("svg").count() > 0
+    assert page.evaluate(
+        "new Set([...document.querySelectorAll('[id]')].map(n => n.id)).size"
+    ) == page.evaluate("document.querySelectorAll('[id]').length")
+    last.locator("svg .lc-panel").first.focus()
+    assert page.is_visible("#inspector")  # the copy answers to the keys
+    assert troubles == []
 
 
 OVERLAPS = """() => {
