@@ -55,7 +55,7 @@ def written(
             continue
         changed = apply(dict(texts), edits)
         edited = Edited(dict(texts), state, changed, State(search.trace(changed)))
-        cycles, why = best.recounted, _objection(edited, place, best)
+        cycles, why = best.recounted, _objection(edited, edits, best)
         if not why and (cycles is None or cycles > best.cycles / WORTH):
             why = f"counted again, it takes {best.cycles if cycles is None else cycles:,.0f} cycles"
         if not why and cycles is not None:
@@ -108,13 +108,13 @@ def _joined(edits: Sequence[Edit]) -> Candidate:
     return tuple(found.values())
 
 
-def _objection(edited: Edited, place: Place, best: Optimum) -> str:
+def _objection(edited: Edited, edits: Candidate, best: Optimum) -> str:
     """What the edited program does not show as it should; "" where it does."""
     if why := edited.objection():
         return why
     if harmed := edited.harmed():
         return f"{short(harmed[0])} is worse"
-    there = set(_lines(edited, place))
+    there = set(_made(edited, edits))
     rank = max((edited.after.ranks[one] for one in there), default=None)
     if rank is None or rank > RANKS["slow"]:
         return "the copy is " + next((name for name, one in RANKS.items() if one == rank), "gone")
@@ -143,8 +143,15 @@ def _same(judged: Copy, traced: Copy) -> bool:
     return True
 
 
-def _lines(edited: Edited, place: Place) -> Iterator[Place]:
-    """The places of copies in the lines that a place became."""
-    for line in edited.lines(*place):
-        if (place[0], line) in edited.after.ranks:
-            yield place[0], line
+def _made(edited: Edited, edits: Candidate) -> Iterator[Place]:
+    """The places of copies in the first edit's lines, the copy's own: counted from the file's end."""
+    statement = edits[0]
+    before, after = edited.texts[statement.path], edited.changed[statement.path]
+    left = before.count("\n", statement.end)
+    for other in edits[1:]:
+        if other.path == statement.path and other.start >= statement.end:
+            left += other.new.count("\n") - before.count("\n", other.start, other.end)
+    last = after.count("\n") + 1 - left
+    for line in range(last - statement.new.count("\n"), last + 1):
+        if (statement.path, line) in edited.after.ranks:
+            yield statement.path, line

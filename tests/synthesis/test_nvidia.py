@@ -62,6 +62,12 @@ def width(move: Move) -> int:
     return move.width_bytes(move.deal.fast) if isinstance(move, Threads) else 16
 
 
+def run_of(layout: Any, fast: int) -> int:
+    """Elements of the contiguous mode that follow each other."""
+    mode = layout[fast]
+    return next(s for s, d in zip(flatten(mode.shape), flatten(mode.stride), strict=True) if d == 1)
+
+
 def no_better(row: dict[str, Any]) -> bool:
     """Whether the layout is an operand's at all; asserts that none of ours is worse."""
     name, tile = NAMES[row["dtype"]], (row["tile"][0], row["tile"][1])
@@ -72,10 +78,9 @@ def no_better(row: dict[str, Any]) -> bool:
         return False
     space, ours = best(row["unit"], tile, name, row["major"])
     fast = 1 if row["major"] == "K" else 0
-    run = next(
-        s for s, d in zip(flatten(layout[fast].shape), flatten(layout[fast].stride), strict=True) if d == 1
+    theirs = Shared(
+        layout, dtype(name), fast, run_of(layout, fast), pointer if pointer.bits else None, 0, "NVIDIA's"
     )
-    theirs = Shared(layout, dtype(name), fast, run, pointer if pointer.bits else None, 0, "NVIDIA's")
     found = by_engine(search(space._replace(layouts=[theirs]), 1, MOST).found)
     assert set(found) <= set(ours), row
     for engine, one in found.items():
