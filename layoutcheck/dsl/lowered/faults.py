@@ -23,7 +23,7 @@ from layoutcheck.dsl.lowered.lowered_op import LoweredOp, access_parts
 from layoutcheck.dsl.lowered.members import members
 from layoutcheck.dsl.lowered.races import contested, race, takes_turns
 from layoutcheck.dsl.lowered.record import Recorded
-from layoutcheck.dsl.lowered.shared_bounds import leaving
+from layoutcheck.dsl.lowered.shared_bounds import addressing, leaving
 from layoutcheck.machine.arch import parse_arch
 from layoutcheck.sources.traced import Addresses, LoweredFault, LoweredSide
 
@@ -77,7 +77,7 @@ def _faults(
             own = access.second_provenance if space == access.second_space else access.provenance
             kind = op.kind_of(own | access.guard)
             row = np.broadcast_to(np.asarray(address, np.int64), (op.threads,))
-            active = np.ones(op.threads, bool) if access.active is None else access.active
+            active = addressing(access, op.threads)
             name = ("src", "dst")[side]
             wrong = active & (row % width != 0)
             if space in ("gmem", "smem") and kind in SURE and wrong.any():

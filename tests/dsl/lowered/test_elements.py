@@ -27,7 +27,8 @@ import sys
 import cutlass
 from cutlass import Float32, const_expr, cute
 from cutlass.cute.runtime import make_fake_tensor
-N = 1000
+from cutlass.experimental import primitives
+N, ROW = 1000, primitives.MMALayout.ROW
 @cute.kernel
 def k(x: cute.Tensor, y: cute.Tensor, case: cutlass.Constexpr):
     t, b = cute.arch.thread_idx()[0], cute.arch.block_idx()[0]
@@ -78,11 +79,24 @@ def dynamic(x: cute.Tensor, asked: cutlass.Constexpr):
 @cute.jit
 def small(x: cute.Tensor, asked: cutlass.Constexpr):
     dynamic(x, asked).launch(grid=(1, 1, 1), block=(128, 1, 1), smem=asked)
+@cute.kernel
+def rows(x: cute.Tensor, matrices: cutlass.Constexpr):
+    t = cute.arch.thread_idx()[0]
+    s = cutlass.Array(Float32, (8, 4), space=cutlass.AddressSpace.smem, alignment=128)
+    s[t // 4, t % 4] = x[t]
+    cute.arch.sync_threads()
+    p = cutlass.inttoptr(s.data_ptr().toint(), mem_space=3, dtype=cutlass.Float16) + t * 8
+    primitives.stmatrix(p, primitives.ldmatrix(p, matrices, ROW), ROW)  # x2
+@cute.jit
+def warp(x: cute.Tensor, matrices: cutlass.Constexpr):
+    rows(x, matrices).launch(grid=(1, 1, 1), block=(32, 1, 1))
 if __name__ == "__main__":
     z = make_fake_tensor(Float32, (N,), stride=(1,), assumed_align=16)
     for case in sys.argv[1:]:
         if case.isdigit():
             cute.compile(small, z, int(case))
+        elif case in ("x1", "x2"):
+            cute.compile(warp, z, int(case[1]))
         else:
             cute.compile(host, z, z, case)
 """
@@ -92,6 +106,7 @@ CASES = {  # case: code and severity of what is found at the line that bears its
     "conflict": ("LC301", "slow"), "scattered": ("LC302", "slow"), "leaves": ("LC204", "wrong"),
     "halo": ("LC204", "wrong"), "misaligned": ("LC202", "wrong"),
     "atomic": ("LC204", "wrong"), "1024": None, "1020": ("LC204", "wrong"),
+    "x1": None, "x2": ("LC204", "wrong"),  # lanes from 8, or 16, give addresses that nothing reads
 }  # fmt: skip
 
 
@@ -121,6 +136,7 @@ def test_elements(tmp_path: Path) -> None:
         assert not line or (str(script), line) in seen[case].lines
     judged = judge(found)
     wrong = sum(expected is not None and expected[1] == "wrong" for expected in CASES.values())
+    wrong += 1  # of x2 the load and the store
     assert sum(dict(one.verdicts).get("wrong", 0) for one in found.elements) == wrong
     text = render(judged, Style(width=100))
     assert "the access reads outside its own allocation" in text
