@@ -40,6 +40,13 @@ class Module:
         text = self.lines[line - 1] if 0 < line <= len(self.lines) else ""
         return offset + 1 if text.isascii() else len(text.encode()[:offset].decode("utf-8", "replace")) + 1
 
+    def source(self, node: ast.expr) -> str:
+        """An expression as it is written, where it is in one line; else as Python would write it."""
+        line = self.lines[node.lineno - 1]
+        if node.end_lineno == node.lineno and line.isascii():  # so that bytes are characters
+            return line[node.col_offset : node.end_col_offset]
+        return ast.unparse(node)
+
     def all_calls(self, *names: str) -> Iterator[Call]:
         """The calls of these names."""
         for name in names:

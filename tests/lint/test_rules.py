@@ -152,3 +152,15 @@ def kernel(raw, x):
 def test_a_swizzle_of_few_bytes_is_told_where_a_wide_copy_goes_through_it(use, bits, found):
     text = STAGED.replace("USE", use).replace("BITS", str(bits))
     assert [code for _, code in codes(text) if code == "LC262"] == found
+
+
+def test_a_condition_is_told_as_it_is_written() -> None:
+    text = (
+        "from cutlass import cute\n@cute.kernel\ndef load(atom, gA, sA, barrier, tidx):\n"
+        "    if cute.arch.elect_one( ):\n        cute.copy(atom, gA, sA, tma_bar_ptr=barrier)\n"
+        "    if (tidx == 0 and\n            cute.arch.elect_one()):\n"
+        "        cute.copy(atom, gA, sA, tma_bar_ptr=barrier)\n"
+    )
+    found = [one for one in analyse(text.encode(), "k.py").findings if one.code == "LC263"]
+    said = [one.evidence["condition"] for one in found]
+    assert said == ["cute.arch.elect_one( )", "tidx == 0 and cute.arch.elect_one()"]

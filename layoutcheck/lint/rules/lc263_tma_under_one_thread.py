@@ -47,7 +47,7 @@ def find(module: Module) -> Iterator[Hit]:
         )
         if one is None or not _is_load(call):
             continue
-        condition = ast.unparse(one)[:60]
+        condition = module.source(one)[:60]
         yield Hit(
             call.node,
             f"a TMA load under '{condition}': its election waits for the whole warp",

@@ -57,7 +57,7 @@ def find(module: Module) -> Iterator[Hit]:
         yield Hit(
             call.node,
             f"the strides of '{tensor.id}' are dropped: it is read as packed",
-            f"{ast.unparse(made)[:80]} is computed from sizes; a padded or sliced '{tensor.id}' is read wrongly, "
+            f"{module.source(made)[:80]} is computed from sizes; a padded or sliced '{tensor.id}' is read wrongly, "
             f"without an error. Take them from {tensor.id}.stride.",
             {"tensor": tensor.id},
         )

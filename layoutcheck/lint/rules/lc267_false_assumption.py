@@ -45,7 +45,7 @@ def find(module: Module) -> Iterator[Hit]:
         if remainder % common if common else remainder % divisor:
             yield Hit(
                 call.node,
-                f"'{ast.unparse(value)[:60]}' is never a multiple of {divisor}",
+                f"'{module.source(value)[:60]}' is never a multiple of {divisor}",
                 f"It is {remainder % (common or divisor)} more than a multiple of {common or divisor}, whatever its variables are.",
                 {"divby": divisor, "modulus": modulus, "remainder": remainder},
             )
