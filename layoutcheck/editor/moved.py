@@ -20,9 +20,12 @@ class Moved:
         while tail < least - head and before[-1 - tail] == now[-1 - tail]:
             tail += 1
         self._head, self._behind, self._by = head, len(before) - tail, len(now) - len(before)
+        self._count = len(before)
 
     def line(self, line: int) -> int | None:
-        """The line's number now; None where it was edited."""
+        """The line's number now; None where it was edited, and where there was no such line."""
+        if line > self._count:
+            return None
         if line <= self._head:
             return line
         return line + self._by if line > self._behind else None

@@ -106,9 +106,17 @@ class Server(LanguageServer):
                 self._say(str(error), lsp.MessageType.Error)
                 return
         changes = {}
+        open_ = {path_of(uri): uri for uri in self.workspace.text_documents}
         for name, text in found.after.items():
-            if text != found.before[name]:
-                changes[Path(name).as_uri()] = [lsp.TextEdit(whole(found.before[name]), text)]
+            if text == found.before[name]:
+                continue
+            uri = open_.get(name, Path(name).as_uri())
+            if name in open_ and self.workspace.get_text_document(uri).source != found.before[name]:
+                self._say(
+                    f"{name} is not saved as it was traced: nothing is changed", lsp.MessageType.Warning
+                )
+                return
+            changes[uri] = [lsp.TextEdit(whole(found.before[name]), text)]
         if changes:
             edit = lsp.WorkspaceEdit(changes=changes)
             self.workspace_apply_edit(lsp.ApplyWorkspaceEditParams(edit, "layoutcheck: proven by tracing"))

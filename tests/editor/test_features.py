@@ -11,8 +11,11 @@ pytest.importorskip("pygls", reason="the language server needs pygls")
 from lsprotocol import types as lsp
 from pygls.workspace import Workspace
 
+from layoutcheck import tracing
 from layoutcheck.editor.seen import Lines, Said
 from layoutcheck.editor.server import REPAIR, TRACE, Server, made, whole
+from layoutcheck.lint.analyse import analyse
+from layoutcheck.patching.repaired import Repaired
 
 TEXT = "import cutlass\nfrom cutlass import cute\ncute.copy(atom, a, b)  # \U0001f4a5\n"
 COPY = 3
@@ -96,6 +99,63 @@ def test_a_watched_program_is_traced_for_its_own_files_alone(server: tuple[Serve
     assert found.saved(str(file.with_name("another.py"))) == []
     found.watched = None
     assert found.saved(str(file)) == []
+
+
+def test_a_repair_changes_no_text_but_the_one_it_was_proven_on(
+    server: tuple[Server, str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found, uri, file = server
+    monkeypatch.setattr(tracing, "repaired", lambda _: Repaired({str(file): TEXT}, {str(file): "repaired\n"}))
+    applied: list[lsp.ApplyWorkspaceEditParams] = []
+    said: list[str] = []
+    found.workspace_apply_edit = applied.append  # type: ignore[assignment, method-assign]
+    found._say = lambda message, _: said.append(message)  # type: ignore[method-assign]
+    found.repair(str(file))
+    (one,) = applied
+    assert one.edit.changes == {uri: [lsp.TextEdit(whole(TEXT), "repaired\n")]} and not said
+    unsaved = lsp.TextDocumentItem(uri, "python", 2, f"{TEXT}# written since\n")
+    found.workspace.put_text_document(unsaved)
+    found.repair(str(file))
+    assert len(applied) == 1 and "not saved as it was traced" in said[0]
+
+
+def test_a_file_that_was_gone_when_it_was_traced_has_no_hints(server: tuple[Server, str, Path]) -> None:
+    found, uri, file = server
+    found.traced[str(file)].before = []
+    whole = lsp.Range(lsp.Position(0, 0), lsp.Position(9, 0))
+    asked = lsp.InlayHintParams(lsp.TextDocumentIdentifier(uri), whole)
+    assert ask(found, lsp.TEXT_DOCUMENT_INLAY_HINT, asked) == []
+    at = lsp.HoverParams(lsp.TextDocumentIdentifier(uri), lsp.Position(COPY - 1, 4))
+    assert ask(found, lsp.TEXT_DOCUMENT_HOVER, at) is None
+
+
+def test_lines_that_end_as_on_windows_tabs_and_wide_letters(server: tuple[Server, str, Path]) -> None:
+    """A file outside of any folder that was opened; its static repair keeps what it does not touch."""
+    pytest.importorskip("libcst", reason="edits of text need libcst")
+    found = server[0]
+    statement = (
+        "return cute.make_copy_atom(cpasync.CopyG2SOp(cache_mode=cpasync.LoadCacheMode.GLOBAL), "
+        "cutlass.Float32, num_bits_per_copy=64)"
+    )
+    imports = ("import cutlass", "from cutlass import cute", "from cutlass.cute.nvgpu import cpasync")
+    (plain,) = analyse("\n".join((*imports, "def atom():", f"    {statement}")).encode(), "k.py").findings
+    wide = (*imports, "def atom():", f"    '\U0001f4a5\t'; {statement}")
+    text = "\r\n".join(wide) + "\r\n"
+    other = Path("/nowhere/at/all/kernel.py").as_uri()
+    found.workspace.put_text_document(lsp.TextDocumentItem(other, "python", 1, text))
+    sent: list[lsp.PublishDiagnosticsParams] = []
+    found.text_document_publish_diagnostics = sent.append  # type: ignore[method-assign]
+    found.show(other)
+    (shown,) = sent[0].diagnostics
+    at, column = plain.line - 1, plain.column - 1 + len("'xx\t'; ")  # the letter is two units, the tab one
+    assert (shown.range.start.line, shown.range.start.character) == (at, column)
+    place = lsp.Range(lsp.Position(at, 0), lsp.Position(at, 0))
+    asked = lsp.CodeActionParams(lsp.TextDocumentIdentifier(other), place, lsp.CodeActionContext([]))
+    (edit,) = [one.edit for one in ask(found, lsp.TEXT_DOCUMENT_CODE_ACTION, asked) if one.edit]
+    ((change,),) = edit.changes.values()
+    assert change.range == whole(text) and change.new_text.count("\r\n") == change.new_text.count(
+        "\n"
+    ) == len(wide)
 
 
 @pytest.mark.parametrize(
