@@ -80,6 +80,25 @@ def test_a_command_line_in_a_text_has_options_that_the_command_has() -> None:
     assert seen > 50
 
 
+def test_the_documents_name_options_that_exist() -> None:
+    seen = 0
+    folder = ROOT.parent
+    for file in (*folder.glob("*.md"), *(folder / "docs").rglob("*.md"), folder / "action.yml"):
+        if file.name in ("CHANGELOG.md", "errors.md"):  # of other versions; tables that are read above
+            continue
+        for name, words in PHRASE.findall(file.read_text(encoding="utf-8").replace("\\\n", " ")):
+            if name.split()[0] not in {one.split()[0] for one in options() if one}:
+                continue
+            command = name if name in options() else name.split()[0]
+            if not options()[command] - {"--help"}:
+                continue  # a group of commands
+            ours = words.partition(" #")[0].partition(".py ")[0]  # what follows is the program's
+            for flag in OPTION.findall(ours):
+                seen += 1
+                assert flag in options()[command], f"{file.name}: layoutcheck {command} has no {flag}"
+    assert seen > 100
+
+
 def test_an_error_names_options_of_the_commands_that_raise_it() -> None:
     seen = 0
     for file, line, text, raised in texts():
@@ -106,7 +125,8 @@ WRITING = {"--help", "--output", "--compiler", "--compiled", "--reproducer"}
 VALUES = (
     "S<3,4,3> o 0 o (128,64):(64,1)", GLOBAL, "(8:1", "4", "x",
     '!cute.coord_tensor<"(0,0)", "(64,64):(1@0,1@1)">',
-    "tma_load", "smem (64,64):(64,1)", "(4,2):(1)", "sm_80", "-1", "S<9,9,1>", "gmem", "registers", "json", "",
+    "tma_load", "smem (64,64):(64,1)", "(4,2):(1)", "sm_80", "-1", "S<9,9,1>", "gmem",
+    "registers", "json", "",
 )  # fmt: skip
 
 
