@@ -15,6 +15,7 @@ from pathlib import Path
 from docs.conversions import with_conversions
 from docs.drawn import pictures
 from docs.examples import refreshed
+from docs.latency import with_latency
 from docs.paces import with_paces
 from docs.reference import reference_pages
 from docs.results import evidence_pages
@@ -67,7 +68,7 @@ def pages() -> dict[Path, str]:
     made = {DOCS / name: text for name, text in {**reference_pages(), **evidence_pages()}.items()}
     for path in sorted(DOCS.rglob("*.md")):
         if path not in out and path not in made:
-            made[path] = with_conversions(with_paces(path.read_text(encoding="utf-8")))
+            made[path] = with_latency(with_conversions(with_paces(path.read_text(encoding="utf-8"))))
     drawings = {DOCS / "pictures" / name: text for name, text in pictures().items()}
     return out | {path: refreshed(text) for path, text in made.items()} | drawings
 

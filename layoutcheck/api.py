@@ -39,7 +39,7 @@ def check(*given: Any, **options: Any) -> Report:
       in bytes of a bare layout; `swizzle`: its pointer's swizzle (of bytes), where it is in shared memory
     - `block`: threads launched (of a bulk copy: that issue it)
     - `expect_bytes`: what the barrier of a bulk copy, a TMA load or `st.async` is told to expect
-    - `cluster`: blocks of the cluster of a copy between them, the first of which issues it; `mcast_mask` or
+    - `cluster`: blocks of the cluster of a copy between them; the first issues it. `mcast_mask` or
       `cta_rank` says where to, `waits_rank` which block's barrier is waited on, if not the receiving one's
     - `tiler`, `coord`, `described`: of a TMA copy of whole tensors, the tile's extents (default: the shared
       tensor's), which tile it is, and the shared layout that the tensor map was made of, if another (the
