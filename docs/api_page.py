@@ -17,11 +17,12 @@ _API = """# Python
 `synthesize` take text and objects alike: `"(8,8):(8,1)"` or `Layout((8, 8), (8, 1))`, and whatever the DSL
 prints. Unusable input raises `InputError`, a `ValueError`.
 
-In the signatures of the layout algebra: a `Shape` is a positive int or a tuple of shapes, `Sized` a layout or a shape.
-A `Coord` is an int, None (the whole mode) or a tuple of coordinates. A `Stride` is an int, a `Basis` or a tuple of
-strides. A `Tiler` is a layout, a positive int, None or a tuple of tilers. A `Path` is a mode or a tuple of modes. An
-`AnyLayout` is a `Layout` or a `ComposedLayout`; `Composed` may also be a `Swizzle`. A `Tree` is any of these. Where an
-int may stand, a `Dynamic` may. A list counts as a tuple, and an integer of numpy as an int.
+In the signatures of the layout algebra: a `Shape` is a positive int or a tuple of shapes, `Sized` a layout
+or a shape. A `Coord` is an int, None (the whole mode) or a tuple of coordinates. A `Stride` is an int, a
+`Basis` or a tuple of strides. A `Tiler` is a layout, a positive int, None or a tuple of tilers. A `Path` is
+a mode or a tuple of modes. An `AnyLayout` is a `Layout` or a `ComposedLayout`; `Composed` may also be a
+`Swizzle`. A `Tree` is any of these. Where an int may stand, a `Dynamic` may. A list counts as a tuple, and
+an integer of numpy as an int.
 """
 
 # Headings in the order of the page; a public name goes under the first whose prefix its home has.

@@ -20,8 +20,8 @@ def _figures() -> str:
         f"The median is {_one(clean['wall_ms'])}, and {_one(full['wall_ms'])} if {full['findings']} findings "
         f"are sent again ([on an idle machine](evidence/server.json), {idle['date']}, {idle['device']}).",
         f"With a load average of {busy['load_average']:.0f} ([{busy['date']}](evidence/server_busy.json)) "
-        f"the median of the same files is {_all(busy, 'wall_ms')}. A busy machine does not lengthen the server's "
-        f"processor time: {_all(busy, 'processor_ms')}.",
+        f"the median of the same files is {_all(busy, 'wall_ms')}. A busy machine does not lengthen the "
+        f"server's processor time: {_all(busy, 'processor_ms')}.",
     )
     return "\n".join(textwrap.fill(one, WIDTH, break_on_hyphens=False) for one in paragraphs) + "\n"
 
