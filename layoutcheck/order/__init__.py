@@ -33,6 +33,7 @@ from layoutcheck.order.loaded_again import loaded_again
 from layoutcheck.order.never_written import never_written
 from layoutcheck.order.overlap import lost_stores
 from layoutcheck.order.problems import Undecided
+from layoutcheck.order.read_swizzled import read_swizzled
 from layoutcheck.order.register_limits import register_limits
 from layoutcheck.order.replays import Replays
 from layoutcheck.order.runs import SURPRISES, Cluster, runs
@@ -175,6 +176,7 @@ def _all_runs(kernel: WatchedKernel, module: TracedModule, replays: Replays, ass
                 replays.tell(register_limits(run.blocks[0]))
                 replays.tell(begins_early(kernel, run.blocks[0]))
                 replays.tell(loaded_again(run.blocks[0]))
+                replays.tell(read_swizzled(run.blocks[0], module))
                 replays.tell(never_written(kernel, run.blocks, module, replays.transfers))
                 replays.trips.append(trips(run.blocks))
             continue
