@@ -15,6 +15,7 @@ traced, the fix names a later commit (`on`): there the fix is undone, by its own
 code has moved since, by `edits`. Where the clone lacks the fix, `edits` make the tree after it (`edited`). A
 clone may be a plain folder of a repository's files. `older` puts names back that the DSL has renamed. `needs`
 are other repositories on the path, `dsl` the DSL of both sides: give its folder as `--dsl VERSION=FOLDER`.
+Where `copies` is false, copies are judged by their layouts only, and the order of accesses as everywhere.
 """
 
 from __future__ import annotations
@@ -105,7 +106,10 @@ def traced(fix: dict[str, Any], root: Path, timeout_s: float) -> dict[str, Any]:
     from layoutcheck.tracing import judge
 
     start = time.monotonic()
-    with tempfile.TemporaryFile("w+") as log, Lowering(order=partial(check_module, seconds=60)) as lowering:
+    with (
+        tempfile.TemporaryFile("w+") as log,
+        Lowering(copies=fix.get("copies", True), order=partial(check_module, seconds=60)) as lowering,
+    ):
         found = trace_script(
             *command(fix), launch=False, arch=fix["arch"], timeout_s=timeout_s, output=log, cwd=str(root),
             lowering=lowering,
@@ -214,6 +218,7 @@ def told(fix: dict[str, Any], before: dict[str, Any], after: dict[str, Any]) -> 
     how = f"{done} on {fix['on']}" if "on" in fix else "parent and fix"
     how += " by edits" if "edits" in fix else ""
     how += ", renamed names of the DSL put back" if fix.get("older") else ""
+    how += "" if fix.get("copies", True) else ", order only"
     sides = {"before": before, "after": after}
     return {**about, "trees": how, "reason": fix.get("reason", ""), **compared(fix, before, after), **sides}
 

@@ -31,9 +31,10 @@ back on that commit, by its own diff or by hand. All findings, and the versions 
 
 They were chosen by what they mend, and each one that was tried is listed, caught or not. The
 first 46 were met in issues, reviews and logs; the others are commits whose subject says that they fix an
-access: bounds, alignment, predicates, banks, shared memory, TMA, races, barriers, fences. In the same logs
-five more such fixes of CuTe kernels are not tried: FlashAttention 3fa81057, fec3a6a1
-and 58fe37fb, flashinfer d4ac22150 and a0efa0adf. *Faults* are fixes
+access: bounds, alignment, predicates, banks, shared memory, TMA, races, barriers, fences. The last six rows
+are of a second search of the same logs. Found there and not tried: FlashAttention fec3a6a1 and 58fe37fb,
+flashinfer d4ac22150, a0efa0adf, aa81e7106 and ed6f61500, helion 1be7e8c1, slinoss 99954c7, 2282040 and
+7e7920f. *Faults* are fixes
 whose fault is in a tree that was traced: all but *no fault* and *not traced*.
 
 {summary}

@@ -106,6 +106,30 @@ def quack_gather_two():
     )
 
 
+def quack_gather():
+    """Rows of A from a list, and nothing that the epilogue loads."""
+    from quack.gemm_interface import gemm
+
+    rows = torch.arange(512, device="cuda", dtype=torch.int32)
+    ends = torch.tensor([0, 256, 512], device="cuda", dtype=torch.int32)
+    gemm(made(1024, 768), made(2, 768, 1024), cu_seqlens_m=ends, A_idx=rows, tuned=False)
+
+
+def quack_varlen_k():
+    """K in parts of 200 and 312, not multiples of the tile's 64."""
+    from quack.gemm_interface import gemm
+
+    ends = torch.tensor([0, 200, 512], device="cuda", dtype=torch.int32)
+    gemm(made(512, 256).T, made(512, 384), cu_seqlens_k=ends, tuned=False)
+
+
+def quack_symmetric():
+    from quack.gemm_interface import gemm_symmetric
+
+    a = made(2, 512, 256)
+    gemm_symmetric(a, a.mT, dynamic_scheduler=True)
+
+
 def quack_topk():
     from quack.topk import topk
 
@@ -220,6 +244,46 @@ def flash_masked():
         full_block_idx=torch.zeros_like(blocks), block_size=(256, 128),
     )  # fmt: skip
     _flash_attn_fwd(q, k, v, mask_mod=masked, aux_tensors=[words], block_sparse_tensors=sparse)
+
+
+def flash_backward_sparse():
+    """Blocks of queries from a list; `flash_attn_func` takes no list for both ways."""
+    from flash_attn.cute.block_sparsity import BlockSparseTensorsTorch
+    from flash_attn.cute.interface import _flash_attn_bwd
+
+    heads, rows, blocks = 4, 512, 4
+    q, k, v, out, gradient = (made(1, rows, heads, 128) for _ in range(5))
+    counts = torch.full((1, heads, blocks), blocks, device="cuda", dtype=torch.int32)
+    listed = torch.arange(blocks, device="cuda", dtype=torch.int32).expand(1, heads, blocks, blocks)
+    sparse = BlockSparseTensorsTorch(
+        mask_block_cnt=torch.zeros_like(counts), mask_block_idx=torch.zeros_like(listed.contiguous()),
+        full_block_cnt=counts, full_block_idx=listed.contiguous(), block_size=(128, 128),
+    )  # fmt: skip
+    sums = made(1, heads, rows, dtype=F32)
+    _flash_attn_bwd(q, k, v, out, gradient, sums, block_sparse_tensors=sparse)
+
+
+def flash_forward_split_sparse():
+    """Sequences of different lengths, blocks from a list, and K in two parts."""
+    from flash_attn.cute.block_sparsity import BlockSparseTensorsTorch
+    from flash_attn.cute.interface import _flash_attn_fwd
+
+    heads, rows, columns = 4, 256, 512
+    ends = torch.tensor([0, rows, 2 * rows], device="cuda", dtype=torch.int32)
+    others = torch.tensor([0, columns, 2 * columns], device="cuda", dtype=torch.int32)
+    counts = torch.full((heads, 2), 4, device="cuda", dtype=torch.int32)
+    listed = torch.arange(4, device="cuda", dtype=torch.int32).repeat(heads, 2)
+    sparse = BlockSparseTensorsTorch(
+        mask_block_cnt=torch.zeros_like(counts), mask_block_idx=torch.zeros_like(listed),
+        full_block_cnt=counts, full_block_idx=listed, block_size=(256, 128),
+        cu_total_m_blocks=torch.tensor([0, 1, 2], device="cuda", dtype=torch.int32),
+        cu_block_idx_offsets=torch.tensor([0, 4, 8], device="cuda", dtype=torch.int32),
+    )  # fmt: skip
+    k, v = made(2 * columns, heads, 128), made(2 * columns, heads, 128)
+    _flash_attn_fwd(
+        made(2 * rows, heads, 128), k, v, cu_seqlens_q=ends, cu_seqlens_k=others, max_seqlen_q=rows,
+        max_seqlen_k=columns, num_splits=2, block_sparse_tensors=sparse,
+    )  # fmt: skip
 
 
 def flash_forward_paged():
