@@ -22,6 +22,8 @@ from benchmarks.synthesis_counters import METRICS, counters, predicted
 from benchmarks.synthesis_plans import _children, extents, matches, said
 
 Row = dict[str, Any]
+TENSOR_BYTES = 1 << 25
+"""Of a source: counters need no long run, and each process keeps the tensors of all its plans."""
 
 
 def better(row: Row) -> list[Row]:
@@ -57,6 +59,7 @@ def better(row: Row) -> list[Row]:
         "threads": 128, "stages": 1,
     }  # fmt: skip
     wanted = read(TileRequest(**request))
+    request["tensor_bytes"] = TENSOR_BYTES
     pairs = []
     for engine, one in found.items():
         mine = ours[engine]
@@ -126,7 +129,7 @@ def main() -> int:
                 row[which] = (
                     row[which].replace("def kernel(", f"def {name}(").replace("    kernel(", f"    {name}(")
                 )
-            rows.append({**row, "name": name, "helper": pair["helper"], "engine": pair["engine"]})
+            rows.append({"name": name, **{key: pair[key] for key in ("helper", "engine")}, **row})
     count = min(given.processes, len(rows))
     shares = [rows[n::count] for n in range(count)]
     ran, _ = _children(shares, [])

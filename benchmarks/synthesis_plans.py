@@ -168,12 +168,12 @@ def compiled_apart(plans: Sequence[Any], wanted: Any) -> list[Any]:
 
 
 def extents(request: dict[str, Any], size: int) -> tuple[int, int]:
-    """Extents of the tensors: whole tiles, about `PITCH` along K, `TENSOR_BYTES` in all; whole lines."""
+    """Extents of the tensors: whole tiles, about `PITCH` along K, whole lines; so many bytes in all."""
     m, k = request["tile"]
     along = k * (PITCH // k)
     while along * size % 128:
         along += k
-    rows = TENSOR_BYTES // (along * size) // m
+    rows = request.get("tensor_bytes", TENSOR_BYTES) // (along * size) // m
     while rows * m * size % 128:
         rows += 1
     return rows * m, along
