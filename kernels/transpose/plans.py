@@ -27,7 +27,7 @@ SIZES = (1, 2, 4, 8)
 """Bytes of an element."""
 
 ANY_SIZE = (Direct, Small, Narrow)
-"""Those that move single elements; all others but Exchange and Blocks are for 16 bits."""
+"""Those that move single elements; all others but Exchange, Shifted and Blocks are for 16 bits."""
 
 Thin = FewRows | FewColumns | Slim
 AnyPlan = Plan | Exchange | Shifted | Thin | Whole | Blocks | Flat | Direct | Narrow | Small | Pairs
@@ -50,6 +50,7 @@ PLANS: dict[str, AnyPlan] = {
     "flat": Flat(2, 256),
     "exchange 128x128 last, 768": Exchange((128, 128), 0, "evict_last", "plain", 768),
     "exchange 128x128 bulk, 768": Exchange((128, 128), 0, "evict_last", "bulk", 768),
+    "exchange 64x128": Exchange((64, 128), 0, "no_allocate", "streaming"),
     "exchange 128x128 async, 768": Exchange((128, 128), 0, "async", "plain", 768),
     "exchange 128x128": Exchange((128, 128), 0, "no_allocate", "streaming"),
     "exchange 64x64": Exchange((64, 64), 0, "no_allocate", "streaming"),
@@ -65,12 +66,23 @@ PLANS: dict[str, AnyPlan] = {
         for load, store in (("evict_last", "bulk"), ("evict_last", "plain"), ("no_allocate", "streaming"))
     },
     "registers": Plan((8, 4), (1, 1), 0, "no_allocate", "streaming"),
-    "shifted 248x128 by 16 last": Shifted((248, 128), 16, 16, load="evict_last", most=2, fetch=True),
-    "shifted 256x128 by 16 last": Shifted((256, 128), 16, 16, load="evict_last", most=2, fetch=True),
+    "shifted 248x128 by 16": Shifted((248, 128), 16, 16, load="evict_last", most=2, fetch=True),
+    "shifted 120x128 by 16": Shifted((120, 128), 8, 16, load="evict_last", most=4, fetch=True),
     "shifted 128x256 by 32 edges": Shifted((128, 256), 16, 32, load="evict_last edges", fetch=True),
-    "shifted 128x128 by 16": Shifted((128, 128), 8, 16),
     "shifted 64x128 by 16": Shifted((64, 128), 4, 16),
-    "shifted 64x64": Shifted((64, 64), 4, 8),
+    **{
+        f"shifted {tile[0]}x{tile[1]}, {size} bytes": Shifted(
+            tile, warps, 32 // size, load="evict_last", most=most, fetch=True, size=size
+        )
+        for size, tile, warps, most in (
+            (1, (240, 256), 16, 2),
+            (1, (112, 128), 8, 5),
+            (4, (124, 128), 16, 2),
+            (4, (60, 64), 8, 5),
+            (8, (126, 64), 16, 2),
+            (8, (30, 64), 8, 5),
+        )
+    },
     "blocks 8x1": Blocks((8, 1), (2, 16)),
     "blocks 4x4": Blocks((4, 4), (4, 8)),
     "direct m": Direct("m"),
@@ -126,17 +138,20 @@ def build(plan: AnyPlan, early: bool | None = None) -> Kernel:
 
 def candidates(x: Any, y: Any) -> dict[str, AnyPlan]:
     """The plans that fit these two, by name."""
-    plans = PLANS | (few_rows(x) | few_columns(x, y) | known(x) if x.element_size() == 2 else {})
+    plans = PLANS | (few_rows(x, y) | few_columns(x, y) | known(x) if x.element_size() == 2 else {})
     return {name: plan for name, plan in plans.items() if fits(plan, x, y)}
 
 
-def few_rows(x: Any) -> dict[str, AnyPlan]:
+def few_rows(x: Any, y: Any) -> dict[str, AnyPlan]:
     """Tiles that hold all rows of a thin matrix; how many columns and threads was measured."""
-    count = x.shape[-2]
+    count, batch = x.shape[-2], x.dim() == 3
     if count not in FEW:
         return {}
-    slope = None if whole_chunks(x) else x.stride(-2) % BLOCK
-    if count < 25:
+    loose = y.data_ptr() % CHUNK_BYTES != 0 or (batch and not whole_chunks(y))
+    slope = None if whole_chunks(x) and not loose else x.stride(-2) % BLOCK
+    if batch:
+        tiles = [(32, 2, False), (48, 1, False)]
+    elif count < 25:
         tiles = [(128, 8, True), (256, 8, True)]
     elif count < 64:
         tiles = [(96, 6, False)]
@@ -148,10 +163,11 @@ def few_rows(x: Any) -> dict[str, AnyPlan]:
         tiles = [(64, 1, False), (96, 2, False)]
     else:
         tiles = [(32, 1, False), (64, 1, False)]
-    return {
-        f"few rows, {columns}": FewRows(count, columns, unit, slope, fetch=fetch)
-        for columns, unit, fetch in tiles
+    load = "async" if batch else "evict_last"
+    plans = {
+        columns: FewRows(count, columns, unit, slope, fetch, loose, load) for columns, unit, fetch in tiles
     }
+    return {f"few rows, {columns}": plan for columns, plan in plans.items() if plan.threads <= 1024}
 
 
 def few_columns(x: Any, y: Any) -> dict[str, AnyPlan]:
@@ -184,7 +200,7 @@ def takes(plan: AnyPlan, size: int) -> bool:
     """Whether the kernel of `plan` is for elements of `size` bytes."""
     if isinstance(plan, Blocks):
         return max(plan.block) * size <= CHUNK_BYTES
-    return isinstance(plan, ANY_SIZE) or size == (plan.size if isinstance(plan, Exchange) else 2)
+    return isinstance(plan, ANY_SIZE) or size == (plan.size if isinstance(plan, Exchange | Shifted) else 2)
 
 
 def fits(plan: AnyPlan, x: Any, y: Any) -> bool:
@@ -206,8 +222,7 @@ def fits(plan: AnyPlan, x: Any, y: Any) -> bool:
         bases = whole.data_ptr() % (2 * plan.run) == 0 == other.data_ptr() % (2 * plan.vector)
         return fit and bases and other.stride(0) % plan.vector == 0
     if isinstance(plan, FewRows):
-        run = x.dim() == 2 and without_gaps(y) and y.data_ptr() % CHUNK_BYTES == 0
-        return run and x.numel() < 2**31
+        return y.stride(-2) == plan.count and x.numel() < 2**31
     if isinstance(plan, FewColumns):
         return x.dim() == 2 and without_gaps(x) and x.numel() < 2**31
     if isinstance(plan, Whole):

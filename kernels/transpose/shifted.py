@@ -3,13 +3,15 @@
 A row of `x` may start on any element, so a block copies the aligned 16-byte chunks that cover its piece of
 the row to shared memory as they are, one chunk more than the piece has. A row of `y` may start on any element
 too, so a block owns whole chunks of it. Where a row of `y` starts `t` elements into a chunk, these hold rows
-of `x` that lie `t` further up, so a block reads 7 rows of `x` more than it stores. A thread gathers the 8
-elements of a chunk of `y` one by one from 8 rows of the tile, each at its own shift, and stores them at once.
+of `x` that lie `t` further up, so a block reads up to a chunk of rows of `x` more than it stores. A thread
+gathers the elements of a chunk of `y` one by one from as many rows of the tile, each at its own shift, and
+stores them at once.
 
-Banks: the chunks that the eight lanes along M read lie 8 rows apart, each 16 bytes further on modulo 128. The
-four lanes along N must then read different words of their chunks. Which they read depends on both pitches
-modulo 8; lanes next to one another or every second one, both in step or each two elements ahead of the one
-before: one of these always does.
+Banks: the chunks that the eight lanes along M read lie a chunk of rows apart, each 16 bytes further on
+modulo 128. The four lanes along N must then read different words of their chunks. Which they read depends on
+both pitches: from one column to the next, the place in the chunk moves by 1 - ldx * ldy. Lanes stand 1, 2 or
+4 columns apart, to move by an odd number of words; where any step moves by an even number, each is a word of
+elements ahead of the one before: one of these always does.
 """
 
 from __future__ import annotations
@@ -20,23 +22,35 @@ import cutlass
 from cutlass import cute
 from cutlass.cute.nvgpu import CopyUniversalOp, LoadCacheMode, cpasync
 
-from kernels.transpose.common import EVICT_LAST, SMEM_KIB, Kernel, enter, enter_fetching, fake_args
+from kernels.transpose.common import (
+    EVICT_LAST,
+    SMEM_KIB,
+    TYPES,
+    Kernel,
+    enter,
+    enter_fetching,
+    fake_args,
+    multiprocessors,
+)
 from kernels.transpose.registers import load_wide, store_wide
 
 CHUNK = 8
-"""Elements of a 16-byte access."""
+"""Elements of a 16-byte access, if they have 16 bits."""
 
 LANES_M, LANES_N = 8, 4
 """The lanes of a warp when they store."""
 
 
 class Shifted(NamedTuple):
-    """`tile`: elements of a thread block along (N, M), multiples of (8, 64).
+    """`tile`: elements of a thread block along (N, M), multiples of a chunk and of eight chunks.
 
-    `align`: elements of `y` that no two blocks share a run of, 8 to 64, a divisor of 4 * `warps`; `store` and
-    `load`: cache hints, or `async` for loads past the registers, `edges` if the policy of the loads holds
-    for the chunk that a row needs beyond the tile, too; `most`: blocks on a multiprocessor, at most; `fetch`:
-    a block that starts early has what it will load brought to the L2.
+    `align`: elements of `y` that no two blocks share a run of, a chunk or more, a divisor of 4 * `warps`;
+    `store` and `load`: cache hints, or `async` for loads past the registers, `edges` if the policy of the
+    loads holds for the chunk that a row needs beyond the tile, too; `most`: blocks on a multiprocessor, at
+    most; `fetch`: a block that starts early has what it will load brought to the L2; `size`: bytes of an
+    element.
+
+    Tiles are narrower where the last wave of blocks would not be full otherwise: see `tiles_of`.
     """
 
     tile: tuple[int, int] = (64, 128)
@@ -46,6 +60,22 @@ class Shifted(NamedTuple):
     load: str = "async"
     most: int = 32
     fetch: bool = False
+    size: int = 2
+
+    @property
+    def chunk(self) -> int:
+        """Elements of a 16-byte access."""
+        return 16 // self.size
+
+    @property
+    def bits(self) -> int:
+        """Of a place in a chunk."""
+        return self.chunk.bit_length() - 1
+
+    @property
+    def word(self) -> int:
+        """Elements that a bank holds, at least one."""
+        return max(4 // self.size, 1)
 
     @property
     def threads(self) -> int:
@@ -60,22 +90,22 @@ class Shifted(NamedTuple):
     @property
     def pitch(self) -> int:
         """Elements from row to row in shared memory."""
-        return self.tile[0] + CHUNK
+        return self.tile[0] + self.chunk
 
     @property
     def snug(self) -> bool:
         """Whether the threads divide into rows with the chunk that a row needs beyond those of the tile."""
-        return self.threads % (self.pitch // CHUNK) == 0
+        return self.threads % (self.pitch // self.chunk) == 0
 
     @property
     def each(self) -> int:
         """Chunks of a row that are read side by side."""
-        return self.pitch // CHUNK if self.snug else self.tile[0] // CHUNK
+        return self.pitch // self.chunk if self.snug else self.tile[0] // self.chunk
 
     @property
     def step(self) -> int:
-        """Rows that the threads read at a time, a multiple of 8."""
-        return self.threads // self.each & ~(CHUNK - 1)
+        """Rows that the threads read at a time, a multiple of a chunk."""
+        return self.threads // self.each & ~(self.chunk - 1)
 
     @property
     def edges(self) -> bool:
@@ -83,13 +113,13 @@ class Shifted(NamedTuple):
         return self.load.endswith("edges")
 
     def chunks_of(self, rows: int) -> int:
-        """Chunks in shared memory from a row to the one so many further on, a multiple of 8."""
-        return rows * self.pitch // CHUNK + rows // CHUNK
+        """Chunks in shared memory from a row to the one so many further on, a multiple of a chunk."""
+        return rows * self.pitch // self.chunk + rows // self.chunk
 
     @property
     def smem_bytes(self) -> int:
         """Shared memory of a block, the KiB included that every block takes more than it asks for."""
-        return 2 * self.rows * self.pitch + 2 * self.rows + 1024
+        return self.size * self.rows * (self.pitch + 1) + 1024
 
     @property
     def residents(self) -> int:
@@ -114,52 +144,56 @@ def transpose_chunks(
     apart: tuple[cutlass.Int64, cutlass.Int64],
     starts: tuple[cutlass.Int64, cutlass.Int64],
     whole: tuple[cutlass.Int64, cutlass.Int64],
+    columns: cutlass.Int32,
     plan: cutlass.Constexpr,
     early: cutlass.Constexpr,
 ):
-    """`x` and `y` (8,chunks):(1,8), aligned; element (m, n) of `x` is number starts[0] + m * pitches[0] + n.
+    """`x` and `y` (chunk,chunks), aligned; element (m, n) of `x` is number starts[0] + m * pitches[0] + n.
 
-    Matrix i of a batch starts `apart` times i further on; `whole`: see `load_chunk`.
+    Matrix i of a batch starts `apart` times i further on; `whole`: see `load_chunk`; `columns` of a tile.
     """
     bm, bn, item = cute.arch.block_idx()
     starts = (starts[0] + item * apart[0], starts[1] + item * apart[1])
-    tile_n, tile_m = plan.tile
-    # Rows lie `pitch` apart, and eight of them one chunk more.
+    chunk = plan.chunk
+    # Rows lie `pitch` apart, and a chunk of them one chunk more.
     layout = cute.make_layout(
-        (CHUNK, plan.pitch // CHUNK, (CHUNK, -(-plan.rows // CHUNK))),
-        stride=(1, CHUNK, (plan.pitch, CHUNK * plan.pitch + CHUNK)),
+        (chunk, plan.pitch // chunk, (chunk, -(-plan.rows // chunk))),
+        stride=(1, chunk, (plan.pitch, chunk * plan.pitch + chunk)),
     )
     smem = cutlass.memory.SmemAllocator().allocate_tensor(x.element_type, layout, byte_alignment=128)
-    n0, m0 = bn * tile_n, bm * tile_m
+    n0, m0 = bn * columns, bm * plan.tile[1]
     first = m0 - (plan.align - 1)
     if cutlass.const_expr(plan.fetch):
         low, high = max(first, 0), min(first + plan.rows, shape[0])
-        corner, wide = starts[0] + low * pitches[0] + n0, min(plan.pitch, shape[1] - n0)
+        corner, wide = starts[0] + low * pitches[0] + n0, min(columns + chunk, shape[1] - n0)
         enter_fetching(early, plan.residents, x, corner, pitches[0], high - low, wide)
     else:
         enter(early)
+    last = min(shape[1], n0 + columns)
     if first > 0 and first + plan.rows < shape[0] and n0 + plan.pitch <= shape[1]:
-        load_rows(x, smem, shape, pitches[0], starts[0], whole, n0, first, True, True, plan)
-        held = load_held(x, pitches[0], starts[0], n0, first, plan)
+        load_rows(x, smem, shape, pitches[0], starts[0], whole, n0, last, first, True, True, plan)
+        held = load_held(x, shape[0], pitches[0], starts[0], n0, last, first, True, plan)
         cute.arch.cp_async_commit_group()
         where = gathering(pitches, starts, n0, m0, plan)  # while the loads are on their way
         keep_held(held, smem, plan)
         cute.arch.cp_async_wait_group(0)
         cute.arch.sync_threads()
-        store_chunks(smem, y, shape, pitches[1], n0, where, True, plan)
+        store_chunks(smem, y, shape[0], pitches[1], last - n0, where, True, plan)
     else:
         # Whether the chunks at both ends of every row lie in the tensor's memory as a whole.
-        begins = n0 > 0 or first >= CHUNK or cutlass.Int32(starts[0] & 7) == 0
-        ends = n0 + plan.pitch <= shape[1] or first + plan.rows + CHUNK <= shape[0]
-        if begins and ends:
-            load_rows(x, smem, shape, pitches[0], starts[0], whole, n0, first, False, True, plan)
-        else:
-            load_rows(x, smem, shape, pitches[0], starts[0], whole, n0, first, False, False, plan)
-        cute.arch.cp_async_commit_group()
+        begins = n0 > 0 or first >= chunk or cutlass.Int32(starts[0] & (chunk - 1)) == 0
+        ends = n0 + plan.pitch <= shape[1] or first + plan.rows + chunk <= shape[0]
         where = gathering(pitches, starts, n0, m0, plan)
+        if begins and ends:
+            load_rows(x, smem, shape, pitches[0], starts[0], whole, n0, last, first, False, True, plan)
+            keep_held(load_held(x, shape[0], pitches[0], starts[0], n0, last, first, False, plan), smem, plan)
+        else:
+            load_rows(x, smem, shape, pitches[0], starts[0], whole, n0, last, first, False, False, plan)
+        cute.arch.cp_async_commit_group()
         cute.arch.cp_async_wait_group(0)
         cute.arch.sync_threads()
-        store_chunks(smem, y, shape, pitches[1], n0, where, False, plan)
+        store_chunks(smem, y, shape[0], pitches[1], last - n0, where, False, plan)
+        store_ends(smem, y, shape[0], pitches, starts, (n0, last), m0, plan)
 
 
 @cute.jit
@@ -171,21 +205,25 @@ def load_rows(
     start: cutlass.Int64,
     whole: tuple[cutlass.Int64, cutlass.Int64],
     n0: cutlass.Int32,
+    last: cutlass.Int32,
     first: cutlass.Int32,
     every: cutlass.Constexpr,
     safe: cutlass.Constexpr,
     plan: cutlass.Constexpr,
 ):
-    """The chunks that cover columns n0 to n0 + tile of rows `first` and on, as far as `x` has them.
+    """The chunks that cover columns n0 to `last` of rows `first` and on, as far as `x` has them.
 
-    `every`: it has all, and 8 columns and a row more on every side; `safe`: no chunk reaches out of memory.
+    `every`: it has all, and a chunk of columns and a row more on every side; `safe`: no chunk reaches out of
+    memory, and only what `load_held` does not load is loaded here.
     """
     tid, _, _ = cute.arch.thread_idx()
     each = plan.each
     if cutlass.const_expr(not plan.snug):
         # The chunk past those is needed by rows that start within one.
-        load_every(x, smem, shape, ldx, start, whole, n0, first, tid, each, plan.threads, every, safe, plan)
-    if cutlass.const_expr(plan.load == "async" or not every):
+        load_every(
+            x, smem, shape, ldx, start, whole, n0, last, first, tid, each, plan.threads, every, safe, plan
+        )
+    if cutlass.const_expr(plan.load == "async" or not safe):
         load_every(
             x,
             smem,
@@ -194,6 +232,7 @@ def load_rows(
             start,
             whole,
             n0,
+            last,
             first,
             tid // each,
             tid % each,
@@ -213,6 +252,7 @@ def load_every(
     start: cutlass.Int64,
     whole: tuple[cutlass.Int64, cutlass.Int64],
     n0: cutlass.Int32,
+    last: cutlass.Int32,
     first: cutlass.Int32,
     row: cutlass.Int32,
     chunk: cutlass.Int32,
@@ -221,19 +261,19 @@ def load_every(
     safe: cutlass.Constexpr,
     plan: cutlass.Constexpr,
 ):
-    """Chunk `chunk` of rows first + row, first + row + step, ...; `step` is a multiple of 8.
+    """Chunk `chunk` of rows first + row, first + row + step, ...; `step` is a multiple of a chunk.
 
     So all of them start as far into a chunk as the first.
     """
-    m, n = shape
+    m, _ = shape
     place = start + (first + row) * ldx + n0
-    here, apart = (place >> 3) + chunk, ldx * (step // CHUNK)
-    slot = row * (plan.pitch // CHUNK) + (row >> 3) + chunk
+    here, apart = (place >> plan.bits) + chunk, ldx * (step // plan.chunk)
+    slot = row * (plan.pitch // plan.chunk) + (row >> plan.bits) + chunk
     slots = in_slots(smem)
     op = cpasync.CopyG2SOp(LoadCacheMode.GLOBAL)
     atom = cute.make_copy_atom(op, x.element_type, num_bits_per_copy=128)
     passes, below = -(-plan.rows // step), plan.chunks_of(step)
-    wanted = n0 + CHUNK * chunk - cutlass.Int32(place & 7) < min(n, n0 + plan.tile[0])
+    wanted = n0 + plan.chunk * chunk - cutlass.Int32(place & (plan.chunk - 1)) < last
     if row < step and wanted:
         if cutlass.const_expr(safe):
             for i in cutlass.range_constexpr(passes):
@@ -264,23 +304,31 @@ def copy_kept(source: cute.Tensor, target: cute.Tensor):
 @cute.jit
 def load_held(
     x: cute.Tensor,
+    m: cutlass.Int32,
     ldx: cutlass.Int64,
     start: cutlass.Int64,
     n0: cutlass.Int32,
+    last: cutlass.Int32,
     first: cutlass.Int32,
+    every: cutlass.Constexpr,
     plan: cutlass.Constexpr,
 ):
-    """As `load_every` for whole tiles, to registers; None if the plan's loads are asynchronous."""
+    """As `load_every`, to registers; None if the plan's loads are asynchronous."""
     if cutlass.const_expr(plan.load == "async"):
         return None
     tid, _, _ = cute.arch.thread_idx()
     each, step = plan.each, plan.step
     row = tid // each
-    here, apart = ((start + (first + row) * ldx + n0) >> 3) + tid % each, ldx * (step // CHUNK)
+    place = start + (first + row) * ldx + n0
+    here, apart = (place >> plan.bits) + tid % each, ldx * (step // plan.chunk)
     passes = -(-plan.rows // step)
-    held = cute.make_rmem_tensor((CHUNK, passes), x.element_type)
+    held = cute.make_rmem_tensor((plan.chunk, passes), x.element_type)
+    within = row < step and n0 + plan.chunk * (tid % each) - cutlass.Int32(place & (plan.chunk - 1)) < last
     for i in cutlass.range_constexpr(passes):
-        if row < min(step, plan.rows - i * step):
+        inside = within and row < plan.rows - i * step
+        if cutlass.const_expr(not every):
+            inside = inside and first + row + i * step >= 0 and first + row + i * step < m
+        if inside:
             load_wide(x[None, here + i * apart], held[None, i], plan.load)
     return held
 
@@ -292,7 +340,7 @@ def keep_held(held, smem: cute.Tensor, plan: cutlass.Constexpr):
         tid, _, _ = cute.arch.thread_idx()
         each, step = plan.each, plan.step
         row, below = tid // each, plan.chunks_of(step)
-        slot = row * (plan.pitch // CHUNK) + (row >> 3) + tid % each
+        slot = row * (plan.pitch // plan.chunk) + (row >> plan.bits) + tid % each
         slots = in_slots(smem)
         write = cute.make_copy_atom(CopyUniversalOp(), smem.element_type, num_bits_per_copy=128)
         for i in cutlass.range_constexpr(cute.size(held, mode=[1])):
@@ -302,7 +350,8 @@ def keep_held(held, smem: cute.Tensor, plan: cutlass.Constexpr):
 
 def in_slots(smem):
     """Shared memory in chunks."""
-    layout = cute.make_layout((CHUNK, cute.cosize(smem.layout) // CHUNK), stride=(1, CHUNK))
+    chunk = 128 // smem.element_type.width
+    layout = cute.make_layout((chunk, cute.cosize(smem.layout) // chunk), stride=(1, chunk))
     return cute.make_tensor(smem.iterator, layout)
 
 
@@ -318,10 +367,11 @@ def load_chunk(
 
     `whole`: the elements, counted from chunk 0, from and up to which the tensor's memory reaches.
     """
-    begin, end = whole[0] - CHUNK * chunk, whole[1] - CHUNK * chunk
-    if begin > 0 or end < CHUNK:
-        held = cute.make_rmem_tensor((CHUNK,), x.element_type)
-        for j in cutlass.range_constexpr(CHUNK):
+    size = cutlass.const_expr(cute.size(x, mode=[0]))
+    begin, end = whole[0] - size * chunk, whole[1] - size * chunk
+    if begin > 0 or end < size:
+        held = cute.make_rmem_tensor((size,), x.element_type)
+        for j in cutlass.range_constexpr(size):
             if j >= begin and j < end:
                 held[j] = x[j, chunk]
         write = cute.make_copy_atom(CopyUniversalOp(), x.element_type, num_bits_per_copy=128)
@@ -364,8 +414,8 @@ def cells_at(smem: cute.Tensor, place: cutlass.Int32) -> cute.Tensor:
 @cute.jit
 def gathered(cells: list, further) -> cute.Tensor:
     """A chunk of `y`."""
-    taken = cute.make_rmem_tensor((CHUNK,), cells[0].element_type)
-    for k in cutlass.range_constexpr(CHUNK):
+    taken = cute.make_rmem_tensor((len(cells),), cells[0].element_type)
+    for k in cutlass.range_constexpr(len(cells)):
         taken[k] = cells[k][further]
     return taken
 
@@ -374,44 +424,75 @@ def gathered(cells: list, further) -> cute.Tensor:
 def store_chunks(
     smem: cute.Tensor,
     y: cute.Tensor,
-    shape: tuple[cutlass.Int32, cutlass.Int32],
+    m: cutlass.Int32,
     ldy: cutlass.Int64,
-    n0: cutlass.Int32,
+    columns: cutlass.Int32,
     where: tuple,
     every: cutlass.Constexpr,
     plan: cutlass.Constexpr,
 ):
-    """Every chunk of `y` that starts in the tile; the first and the last of a row element by element.
+    """The chunks of `y` that start in the tile, of its `columns`, and lie in their rows as a whole.
 
-    `every`: all of them lie in their rows as a whole.
+    `every`: all of them do.
     """
-    m, n = shape
     n1, ahead, chunk, m1, places = where
     flat = cute.make_tensor(smem.iterator, cute.make_layout(cute.cosize(smem.layout)))
     at_once = LANES_N * plan.warps
-    passes_n, passes_m = -(-plan.tile[0] // at_once), plan.tile[1] // (LANES_M * CHUNK)
+    passes_n, passes_m = -(-plan.tile[0] // at_once), plan.tile[1] // (LANES_M * plan.chunk)
     for i in cutlass.range_constexpr(passes_n):
         column1 = n1 + i * at_once
         for j in cutlass.range_constexpr(passes_m):
-            taken = cute.make_rmem_tensor((CHUNK,), y.element_type)
-            further = i * at_once + j * LANES_M * (CHUNK * plan.pitch + CHUNK)
-            for k in cutlass.range_constexpr(CHUNK):
+            taken = cute.make_rmem_tensor((plan.chunk,), y.element_type)
+            further = i * at_once + j * LANES_M * (plan.chunk * plan.pitch + plan.chunk)
+            for k in cutlass.range_constexpr(plan.chunk):
                 taken[k] = flat[places[k] + further]
-            turned = rotated(taken, ahead)
-            row = m1 + j * LANES_M * CHUNK
-            here = chunk + i * (at_once // CHUNK) * ldy + j * LANES_M
-            if cutlass.const_expr(every and (i + 1) * at_once <= plan.tile[0]):
+            turned = rotated(taken, ahead * max(plan.size // 4, 1))
+            row = m1 + j * LANES_M * plan.chunk
+            here = chunk + i * (at_once // plan.chunk) * ldy + j * LANES_M
+            inside = column1 < columns
+            if cutlass.const_expr(not every):
+                inside = inside and row >= 0 and row + plan.chunk <= m
+            if inside:
                 store_wide(turned, y[None, here], plan.store)
-            elif cutlass.const_expr(every):
-                if column1 < plan.tile[0]:
-                    store_wide(turned, y[None, here], plan.store)
-            elif column1 < min(plan.tile[0], n - n0):
-                if row >= 0 and row + CHUNK <= m:
-                    store_wide(turned, y[None, here], plan.store)
-                else:
-                    for k in cutlass.range_constexpr(CHUNK):
-                        if row + k >= 0 and row + k < m:
-                            y[k, here] = turned[k]
+
+
+@cute.jit
+def store_ends(
+    smem: cute.Tensor,
+    y: cute.Tensor,
+    m: cutlass.Int32,
+    pitches: tuple[cutlass.Int64, cutlass.Int64],
+    starts: tuple[cutlass.Int64, cutlass.Int64],
+    columns: tuple[cutlass.Int32, cutlass.Int32],
+    m0: cutlass.Int32,
+    plan: cutlass.Constexpr,
+):
+    """What a row of `y` has in chunks that it shares with its neighbours: an element a lane, side by side."""
+    tid, _, _ = cute.arch.thread_idx()
+    lane_m, lane_n, warp = tid % LANES_M, tid // LANES_M % LANES_N, tid // 32
+    (n0, last), (ldx, ldy), at_once = columns, pitches, LANES_N * plan.warps
+    n1, first = LANES_N * warp + lane_n, m0 - (plan.align - 1)
+    flat = cute.make_tensor(smem.iterator, cute.make_layout(cute.cosize(smem.layout)))
+    begin = starts[1] + (n0 + n1) * ldy
+    # Elements before the first whole chunk of the row, and after the last.
+    before = cutlass.Int32(-begin & (plan.chunk - 1))
+    after = cutlass.Int32((begin + m) & (plan.chunk - 1))
+    late = cutlass.Int32(begin & (plan.align - 1))
+    for part in cutlass.range_constexpr(-(-plan.chunk // LANES_M)):
+        k = lane_m + part * LANES_M
+        for end in cutlass.range_constexpr(2):
+            row = m - after + k if end else k
+            inside = k < before and k < m and m0 == 0
+            if cutlass.const_expr(end):
+                inside = k < after and m >= after and m - after >= m0 - late
+                inside = inside and m - after < m0 - late + plan.tile[1]
+            if inside:
+                place = in_smem(
+                    row - first, cutlass.Int32((starts[0] + row * ldx + n0) & (plan.chunk - 1)), plan
+                )
+                for i in cutlass.range(0, last - n0 - n1, at_once, unroll=1):
+                    there = begin + i * ldy + row
+                    y[cutlass.Int32(there & (plan.chunk - 1)), there >> plan.bits] = flat[place + n1 + i]
 
 
 def gathering(pitches, starts, n0, m0, plan):
@@ -421,37 +502,48 @@ def gathering(pitches, starts, n0, m0, plan):
     """
     tid, _, _ = cute.arch.thread_idx()
     lane_m, lane_n, warp = tid % LANES_M, tid // LANES_M % LANES_N, tid // 32
-    ldx, ldy = cutlass.Int32(pitches[0] & 7), cutlass.Int32(pitches[1] & 7)
-    n1 = column(warp, lane_n, ldx * ldy)
-    ahead = ahead_by(lane_n, ldx * ldy)
+    ldx, ldy = (cutlass.Int32(pitch & (plan.chunk - 1)) for pitch in pitches)
+    n1 = column(warp, lane_n, ldx * ldy, plan.word)
+    ahead = ahead_by(lane_n, ldx * ldy, plan.word)
     place = starts[1] + (n0 + n1) * pitches[1]
     late = cutlass.Int32(place & (plan.align - 1))
-    chunk = ((place - late + m0) >> 3) + lane_m
-    # Rows and shifts repeat every 8 rows, and every pass along N.
-    corner = cutlass.Int32((starts[0] + (m0 - (plan.align - 1)) * pitches[0] + n0) & 7)
+    chunk = ((place - late + m0) >> plan.bits) + lane_m
+    # Rows and shifts repeat every chunk of rows, and every pass along N.
+    corner = cutlass.Int32((starts[0] + (m0 - (plan.align - 1)) * pitches[0] + n0) & (plan.chunk - 1))
     places = []
-    for k in range(CHUNK):
-        row = plan.align - 1 - late + ((k + 2 * ahead) & 7) + CHUNK * lane_m
+    for k in range(plan.chunk):
+        row = plan.align - 1 - late + ((k + plan.word * ahead) & (plan.chunk - 1)) + plan.chunk * lane_m
         places.append(in_smem(row, corner + row * ldx, plan) + n1)
-    return n1, ahead, chunk, m0 - late + CHUNK * lane_m, places
+    return n1, ahead, chunk, m0 - late + plan.chunk * lane_m, places
 
 
-def column(warp, lane_n, pitches):
-    """Where a lane stands along N: beside the one before or, if ldx * ldy is even, two further."""
-    odd = pitches & 1
-    beside = LANES_N * warp + lane_n
-    second = 2 * LANES_N * (warp >> 1) + (warp & 1) + 2 * lane_n
-    return odd * beside + (1 - odd) * second
+def column(warp, lane_n, pitches, word=2):
+    """Where a lane stands along N; `pitches`: ldx * ldy.
+
+    Lanes are 1, 2 or 4 columns apart, for 1 - ldx * ldy times that to be an odd number of words (of `word`
+    elements); where it is an even number of words anyway, they are side by side.
+    """
+    apart = 1
+    if word == 2:
+        apart = 2 - (pitches & 1)
+    elif word == 4:
+        odd, more = pitches & 1, pitches >> 1 & 1
+        apart = 4 - odd * (2 + (1 - more))
+    own = warp & (apart - 1)
+    return LANES_N * (warp - own) + own + apart * lane_n
 
 
-def ahead_by(lane_n, pitches):
-    """Pairs of elements by which a lane is ahead of the first: its number if ldx * ldy is 1 modulo 4."""
-    return lane_n * (pitches & 1) * (1 - (pitches >> 1 & 1))
+def ahead_by(lane_n, pitches, word=2):
+    """Words of elements that a lane is ahead: its number if 1 - ldx * ldy is an even number of words."""
+    found = pitches & 1
+    for bit in range(1, word.bit_length()):
+        found = found * (1 - (pitches >> bit & 1))
+    return lane_n * found
 
 
 def in_smem(row, shift, plan):
     """The element of shared memory where the piece of a row starts that is `shift` into its first chunk."""
-    return row * plan.pitch + (row & ~7) + (shift & 7)
+    return row * plan.pitch + (row & ~(plan.chunk - 1)) + (shift & (plan.chunk - 1))
 
 
 @cute.jit
@@ -469,7 +561,7 @@ def rotated(taken: cute.Tensor, by: cutlass.Int32) -> cute.Tensor:
 
 @cute.jit
 def aligned(t: cute.Tensor, start: cutlass.Int64, to: cutlass.Constexpr) -> cute.Tensor:
-    """The whole of `t` as (8,chunks):(1,8), from the boundary `start` elements before its first."""
+    """The whole of `t` in 16-byte chunks, from the boundary `start` elements before its first."""
     bytes_each = t.element_type.width // 8
     base = cute.make_ptr(
         t.element_type,
@@ -477,8 +569,9 @@ def aligned(t: cute.Tensor, start: cutlass.Int64, to: cutlass.Constexpr) -> cute
         cute.AddressSpace.gmem,
         assumed_align=to * bytes_each,
     )
-    chunks = (start + reach(t) + CHUNK - 1) // CHUNK
-    return cute.make_tensor(base, cute.make_layout((CHUNK, chunks), stride=(1, CHUNK)))
+    chunk = 128 // t.element_type.width
+    chunks = (start + reach(t) + chunk - 1) // chunk
+    return cute.make_tensor(base, cute.make_layout((chunk, chunks), stride=(1, chunk)))
 
 
 @cute.jit
@@ -490,33 +583,39 @@ def reach(t: cute.Tensor) -> cutlass.Int64:
     return cutlass.Int64(last)
 
 
-def in_chunks(x: cute.Tensor, y: cute.Tensor, align: int) -> tuple[Any, ...]:
-    """What `transpose_chunks` takes before its plan."""
+def in_chunks(x: cute.Tensor, y: cute.Tensor, plan: Shifted) -> tuple[Any, ...]:
+    """What `transpose_chunks` takes before the columns of a tile."""
     apart = (cutlass.Int64(0), cutlass.Int64(0))
     if cute.rank(x) == 3:
         apart = (x.stride[2], y.stride[2])
-    bytes_each = x.element_type.width // 8
-    start_x = x.iterator.toint() // bytes_each % CHUNK
-    start_y = y.iterator.toint() // bytes_each % align
+    start_x = x.iterator.toint() // plan.size % plan.chunk
+    start_y = y.iterator.toint() // plan.size % plan.align
     starts, whole = (start_x, start_y), (start_x, start_x + reach(x))
-    views = aligned(x, start_x, CHUNK), aligned(y, start_y, align)
+    views = aligned(x, start_x, plan.chunk), aligned(y, start_y, plan.align)
     return *views, (x.shape[0], x.shape[1]), (x.stride[0], y.stride[0]), apart, starts, whole
 
 
-def tiles_of(x: cute.Tensor, plan: Shifted) -> tuple[Any, Any, Any]:
-    """Tiles along M and along N, and matrices."""
-    (tile_n, tile_m), m = plan.tile, x.shape[0] + plan.align - 1
+def tiles_of(x: cute.Tensor, plan: Shifted) -> tuple[Any, tuple[Any, Any, Any]]:
+    """Columns of a tile; tiles along M and along N, and matrices."""
+    (tile_n, tile_m), n = plan.tile, x.shape[1]
     items = x.shape[2] if cute.rank(x) == 3 else cutlass.Int32(1)
-    return (m + tile_m - 1) // tile_m, (x.shape[1] + tile_n - 1) // tile_n, items
+    tiles_m = (x.shape[0] + plan.align - 1 + tile_m - 1) // tile_m
+    # As many waves of blocks as there must be, each of them full.
+    at_once, others = plan.residents * multiprocessors(), tiles_m * items
+    waves = ((n + tile_n - 1) // tile_n * others + at_once - 1) // at_once
+    most = waves * at_once // others
+    columns = cutlass.Int32((n + most * plan.chunk - 1) // (most * plan.chunk) * plan.chunk)
+    return columns, (tiles_m, (n + columns - 1) // columns, items)
 
 
 def build_shifted(plan: Shifted = STANDARD, early: bool = False) -> Kernel:
-    """Any M and N, bases and pitches; rows of `x` and `y` contiguous, 16-bit elements."""
+    """Any M and N, bases and pitches; rows of `x` and `y` contiguous, elements of `plan.size` bytes."""
 
     @cute.jit
     def host(x: cute.Tensor, y: cute.Tensor, stream):
-        transpose_chunks(*in_chunks(x, y, plan.align), plan, early).launch(
-            grid=tiles_of(x, plan),
+        columns, grid = tiles_of(x, plan)
+        transpose_chunks(*in_chunks(x, y, plan), columns, plan, early).launch(
+            grid=grid,
             block=(plan.threads, 1, 1),
             min_blocks_per_mp=plan.residents,
             preferred_smem_carveout=plan.carveout,
@@ -524,4 +623,4 @@ def build_shifted(plan: Shifted = STANDARD, early: bool = False) -> Kernel:
             use_pdl=early,
         )
 
-    return Kernel(host, fake_args(align_bytes=2))
+    return Kernel(host, fake_args(TYPES[plan.size], plan.size))

@@ -26,6 +26,7 @@ from kernels.transpose.shifted import (
     aligned,
     cells_at,
     column,
+    copy_kept,
     gathered,
     in_slots,
     load_chunk,
@@ -45,7 +46,8 @@ class FewRows(NamedTuple):
 
     `unit`: runs of 8 columns whose chunks of `y` the threads store at a time; `slope`: the pitch of `x`
     modulo 8, None if its rows start on 16 bytes; `fetch`: a block that starts early has what it will load
-    brought to the L2.
+    brought to the L2; `loose`: `y` may start anywhere, as the matrices of a batch do, and `slope` is known;
+    `load`: a cache hint, or `async` for loads past the registers.
     """
 
     count: int
@@ -53,6 +55,8 @@ class FewRows(NamedTuple):
     unit: int = 1
     slope: int | None = None
     fetch: bool = False
+    loose: bool = False
+    load: str = "evict_last"
 
     @property
     def chunks(self) -> int:
@@ -81,7 +85,10 @@ class FewRows(NamedTuple):
 
     @property
     def each(self) -> int:
-        """Chunks of a row of `x`: one more where it may start in the middle of one."""
+        """Chunks of a row of `x`: one more where it may start in the middle of one.
+
+        A `loose` block reads the column before its own, too, and that takes no more.
+        """
         return self.columns // CHUNK + (self.slope is not None)
 
     @property
@@ -169,7 +176,8 @@ def smem_bytes(plan: FewRows | FewColumns) -> int:
 
 def residents(plan: FewRows | FewColumns) -> int:
     """Blocks that shared memory, threads and registers of a multiprocessor suffice for."""
-    by_registers = REGISTERS // (plan.threads * (4 * plan.passes + OTHERS))
+    held = 4 * plan.passes * (not isinstance(plan, FewRows) or plan.load != "async")
+    by_registers = REGISTERS // (plan.threads * (held + OTHERS))
     return max(min(1024 * SMEM_KIB // smem_bytes(plan), 2048 // plan.threads, by_registers, 32), 1)
 
 
@@ -179,28 +187,35 @@ def transpose_few_rows(
     y: cute.Tensor,
     n: cutlass.Int32,
     ldx: cutlass.Int64,
-    start: cutlass.Int32,
+    apart: tuple[cutlass.Int64, cutlass.Int64],
+    starts: tuple[cutlass.Int64, cutlass.Int64],
     whole: tuple[cutlass.Int64, cutlass.Int64],
     plan: cutlass.Constexpr,
     early: cutlass.Constexpr,
 ):
-    """`x` and `y` (8,chunks):(1,8), aligned; element (m, n) of `x` is number start + m * ldx + n.
+    """`x` and `y` (8,chunks):(1,8), aligned; element (m, n) of `x` is number starts[0] + m * ldx + n.
 
-    `whole`: see `load_chunk`.
+    Matrix i of a batch starts `apart` times i further on; `whole`: see `load_chunk`.
     """
     tid, _, _ = cute.arch.thread_idx()
-    block, _, _ = cute.arch.block_idx()
+    block, item, _ = cute.arch.block_idx()
     smem = cutlass.memory.SmemAllocator().allocate_tensor(
         x.element_type, cute.make_layout(CHUNK * plan.room), byte_alignment=128
     )
     n0 = block * plan.columns
     left = n - n0
+    start, begin, late = starts[0] + item * apart[0], starts[1] + item * apart[1], 0
+    if cutlass.const_expr(plan.loose):
+        # The chunks of `y` begin up to 7 elements before those of the block: in the column before.
+        start, late = start - 1, cutlass.Int32(begin & 7)
+    corner, wide = start + n0, min(left, plan.columns) + int(plan.loose)
     if cutlass.const_expr(plan.fetch):
-        rows, wide = cutlass.Int32(plan.count), min(left, plan.columns)
-        enter_fetching(early, residents(plan), x, start + cutlass.Int64(n0), ldx, rows, wide)
+        enter_fetching(
+            early, residents(plan), x, corner + int(plan.loose), ldx, cutlass.Int32(plan.count), wide
+        )
     else:
         enter(early)
-    load_pieces(x, in_slots(smem), left, start + n0, ldx, whole, n0 > 0, plan)
+    load_pieces(x, in_slots(smem), wide, corner, ldx, whole, plan)
     cute.arch.cp_async_commit_group()
 
     # A warp stores eight chunks of each of four parts, which lie a column or two apart: see shifted.py.
@@ -208,22 +223,25 @@ def transpose_few_rows(
     among = plan.parts // LANES_N
     in_part = warp // among * LANES_M + lane_m
     mine = (warp % among * LANES_N + lane_n) * plan.part + in_part
-    corner, ahead = (start + n0) & 7, ahead_by(lane_n, plan.product)
+    ahead = ahead_by(lane_n, plan.product)
     cells = []
     for k in cutlass.range_constexpr(CHUNK):
-        element = CHUNK * mine + ((k + 2 * ahead) & 7)
+        element = CHUNK * mine + ((k + 2 * ahead) & 7) - late + int(plan.loose) * plan.count
         across = element // plan.count
         row = element - across * plan.count
-        shift = 0 if plan.slope is None else (corner + row * plan.slope) & 7
+        shift = 0 if plan.slope is None else cutlass.Int32((corner + row * plan.slope) & 7)
         cells.append(cells_at(smem, CHUNK * slot_of(row, 0, plan) + shift + across))
-    here = y[None, block * (plan.columns // CHUNK * plan.count) + mine]
+    here = y[None, (begin >> 3) + block * (plan.columns // CHUNK * plan.count) + mine]
     chunks = cute.make_layout((CHUNK, plan.columns * plan.count), stride=(1, CHUNK))
     run = cute.make_tensor(here.iterator, chunks)
     cute.arch.cp_async_wait_group(0)
     cute.arch.sync_threads()
     if in_part < plan.part and mine < plan.chunks:
         times = plan.columns // (CHUNK * plan.unit)
-        if left >= plan.columns:
+        inner = left >= plan.columns
+        if cutlass.const_expr(plan.loose):
+            inner = inner and (n0 > 0 or late == 0)
+        if inner:
             for i in cutlass.range_constexpr(times):
                 store_wide(
                     in_order(cells, i * plan.unit * CHUNK, ahead, plan), run[None, i * plan.chunks], "plain"
@@ -231,13 +249,14 @@ def transpose_few_rows(
         else:
             for i in cutlass.range(times, unroll=1):
                 taken = in_order(cells, i * plan.unit * CHUNK, ahead, plan)
-                # Elements of `y` from the chunk on.
-                more = left * plan.count - CHUNK * (i * plan.chunks + mine)
-                if more >= CHUNK:
+                # Elements of `y` from the chunk on, and those of the matrix before it.
+                place = CHUNK * (i * plan.chunks + mine) - late
+                more, before = left * plan.count - place, n0 * plan.count + place
+                if more >= CHUNK and before >= 0:
                     store_wide(taken, run[None, i * plan.chunks], "plain")
                 else:
                     for k in cutlass.range_constexpr(CHUNK):
-                        if k < more:
+                        if k < more and before + k >= 0:
                             run[k, i * plan.chunks] = taken[k]
 
 
@@ -245,40 +264,44 @@ def transpose_few_rows(
 def load_pieces(
     x: cute.Tensor,
     slots: cute.Tensor,
-    left: cutlass.Int32,
-    corner: cutlass.Int32,
+    wide: cutlass.Int32,
+    corner: cutlass.Int64,
     ldx: cutlass.Int64,
     whole: tuple[cutlass.Int64, cutlass.Int64],
-    later: cutlass.Boolean,
     plan: cutlass.Constexpr,
 ):
-    """The columns of a block, from element `corner` on, as far as `left` go; `later`: it is not the first."""
+    """The `wide` columns of a block, from element `corner` on."""
     tid, _, _ = cute.arch.thread_idx()
     row, chunk = tid // plan.each, tid % plan.each
     place = corner + row * ldx
     # Whether no chunk of theirs reaches out of the tensor's memory.
-    safe = left >= plan.columns
-    if cutlass.const_expr(plan.slope is not None):
-        safe = later and left >= plan.columns + CHUNK
-    if safe:
+    last = (corner + (plan.count - 1) * ldx) >> 3
+    safe = CHUNK * (corner >> 3) >= whole[0] and CHUNK * (last + plan.each) <= whole[1]
+    if cutlass.const_expr(plan.load == "async"):
+        if safe:
+            for i in cutlass.range_constexpr(plan.passes):
+                here = place + i * plan.step * ldx
+                wanted = row < min(plan.step, plan.count - i * plan.step)
+                if wanted and CHUNK * chunk - cutlass.Int32(here & 7) < wide:
+                    slot = slots[None, slot_of(row + i * plan.step, chunk, plan)]
+                    copy_kept(x[None, (here >> 3) + chunk], slot)
+    elif safe:
         held = cute.make_rmem_tensor((CHUNK, plan.passes), x.element_type)
         write = cute.make_copy_atom(CopyUniversalOp(), x.element_type, num_bits_per_copy=128)
         for i in cutlass.range_constexpr(plan.passes):
             here = place + i * plan.step * ldx
             wanted = row < min(plan.step, plan.count - i * plan.step)
-            if cutlass.const_expr(plan.slope is not None):
-                wanted = wanted and CHUNK * chunk - cutlass.Int32(here & 7) < plan.columns
-            if wanted:
-                load_wide(x[None, (here >> 3) + chunk], held[None, i], "evict_last")
+            if wanted and CHUNK * chunk - cutlass.Int32(here & 7) < wide:
+                load_wide(x[None, (here >> 3) + chunk], held[None, i], plan.load)
         for i in cutlass.range_constexpr(plan.passes):
             if row < min(plan.step, plan.count - i * plan.step):
                 cute.copy(write, held[None, i], slots[None, slot_of(row + i * plan.step, chunk, plan)])
-    else:
+    if not safe:
         op = cpasync.CopyG2SOp(LoadCacheMode.GLOBAL)
         atom = cute.make_copy_atom(op, x.element_type, num_bits_per_copy=128)
         for i in cutlass.range(plan.passes, unroll=1):
             line, here = row + i * plan.step, place + i * plan.step * ldx
-            wanted = CHUNK * chunk - cutlass.Int32(here & 7) < min(left, plan.columns)
+            wanted = CHUNK * chunk - cutlass.Int32(here & 7) < wide
             if row < plan.step and line < plan.count and wanted:
                 load_chunk(atom, x, (here >> 3) + chunk, slots[None, slot_of(line, chunk, plan)], whole)
 
@@ -410,10 +433,10 @@ def build_thin(plan: FewRows | FewColumns, early: bool = False) -> Kernel:
 
     @cute.jit
     def host(x: cute.Tensor, y: cute.Tensor, stream):
-        transpose, tiles, *args = in_thin(x, y, plan)
+        transpose, grid, *args = in_thin(x, y, plan)
         percent = -(-100 * residents(plan) * smem_bytes(plan) // (1024 * SMEM_KIB))
         transpose(*args, plan, early).launch(
-            grid=(tiles, 1, 1),
+            grid=grid,
             block=(plan.threads, 1, 1),
             min_blocks_per_mp=residents(plan),
             preferred_smem_carveout=min(percent, 100),
@@ -425,17 +448,23 @@ def build_thin(plan: FewRows | FewColumns, early: bool = False) -> Kernel:
 
 
 def in_thin(x: cute.Tensor, y: cute.Tensor, plan: FewRows | FewColumns) -> tuple[Any, ...]:
-    """The kernel, its tiles, and what it takes before its plan."""
+    """The kernel, its grid, and what it takes before its plan."""
     bytes_each, none = x.element_type.width // 8, cutlass.Int64(0)
     start_x = x.iterator.toint() // bytes_each % CHUNK
-    (m, n), pitch_x, pitch_y = x.shape, x.stride[0], y.stride[0]
+    m, n, pitch_x, pitch_y = x.shape[0], x.shape[1], x.stride[0], y.stride[0]
     if isinstance(plan, FewRows):
         start = none if plan.slope is None else start_x
-        views, whole = (aligned(x, start, CHUNK), aligned(y, none, CHUNK)), (start, start + reach(x))
-        tiles = (n + plan.columns - 1) // plan.columns
-        return transpose_few_rows, tiles, *views, n, pitch_x, cutlass.Int32(start), whole
+        begin = y.iterator.toint() // bytes_each % CHUNK if plan.loose else none
+        apart = (x.stride[2], y.stride[2]) if cute.rank(x) == 3 else (none, none)
+        grid = (
+            n // plan.columns + 1 if plan.loose else (n + plan.columns - 1) // plan.columns,
+            x.shape[2] if cute.rank(x) == 3 else 1,
+            1,
+        )
+        views, whole = (aligned(x, start, CHUNK), aligned(y, begin, CHUNK)), (start, start + reach(x))
+        return transpose_few_rows, grid, *views, n, pitch_x, apart, (start, begin), whole
     start_x = start_x if plan.loose else none
     start = y.iterator.toint() // bytes_each % plan.align if plan.align else none
     views, whole = (aligned(x, start_x, CHUNK), aligned(y, start, CHUNK)), (start_x, start_x + reach(x))
     tiles = (m + max(plan.align - 1, 0) + plan.rows - 1) // plan.rows
-    return transpose_few_columns, tiles, *views, m, pitch_y, cutlass.Int32(start), whole
+    return transpose_few_columns, (tiles, 1, 1), *views, m, pitch_y, cutlass.Int32(start), whole

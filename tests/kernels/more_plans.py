@@ -4,6 +4,7 @@ from functools import partial
 
 from kernels.transpose.exchange import Exchange, build_exchange
 from kernels.transpose.pairs import Pairs, build_pairs
+from kernels.transpose.shifted import Shifted, build_shifted
 from kernels.transpose.thin import FewColumns, FewRows, build_thin
 from kernels.transpose.whole import Whole, build_whole
 
@@ -16,6 +17,15 @@ THIN = {
         for slope in (2, 1)
     },
     "columns, loose": FewColumns(21, 64, 4, 16, 1, loose=True, fetch=True),
+    "rows, loose": FewRows(21, 64, 2, 1, loose=True),
+    "rows, async": FewRows(21, 64, 1, 2, fetch=True, loose=True, load="async"),
+}
+# Elements of every size, by each way of loading them; tiles of a width that is known when they are launched.
+SHIFTED = {
+    "shifted, 1": Shifted((48, 128), 4, 16, size=1),
+    "shifted, 2": Shifted((56, 128), 4, 16, load="evict_last", most=1),
+    "shifted, 4": Shifted((60, 32), 4, 8, load="evict_last", most=2, fetch=True, size=4),
+    "shifted, 8": Shifted((30, 16), 4, 4, load="evict_last edges", size=8),
 }
 WHOLE = {"whole, known": Whole(100, 64, (21, 17))}
 
@@ -28,6 +38,7 @@ PAIRS = {f"pairs {words}, {warps}": Pairs(words, warps) for words, warps in ((16
 
 BUILDERS = {
     **{name: partial(build_thin, plan) for name, plan in THIN.items()},
+    **{name: partial(build_shifted, plan) for name, plan in SHIFTED.items()},
     **{name: partial(build_whole, plan) for name, plan in WHOLE.items()},
     **{name: partial(build_pairs, plan) for name, plan in PAIRS.items()},
     **{name: partial(build_exchange, plan) for name, plan in EXCHANGES.items()},

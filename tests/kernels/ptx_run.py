@@ -161,6 +161,9 @@ class Program:
             return [f"{target} = {sources[0]} if {sources[2]} else {sources[1]}"]
         if kind == "prmt":
             return [f"{target} = permuted({', '.join(sources)})"]
+        if kind == "bfi":
+            field, base, start, length = sources
+            return [f"{target} = inserted({field}, {base}, {start}, {length})"]
         if kind == "not":
             return [f"{target} = ~{sources[0]} & {mask}"]
         if kind == "neg":
@@ -253,6 +256,12 @@ def permuted(low: int, high: int, selector: int) -> int:
     return int.from_bytes(bytes(held[selector >> 4 * i & 7] for i in range(4)), "little")
 
 
+def inserted(field: int, base: int, start: int, length: int) -> int:
+    """`base` with the low bits of `field` from a bit on."""
+    mask = (1 << length) - 1 << start
+    return (base & ~mask | field << start & mask) & 0xFFFFFFFF
+
+
 def load(memory: Memory, address: int, each: int, count: int) -> list[int]:
     run, at = memory.find(address, each * count)
     return [int.from_bytes(run[at + i * each : at + (i + 1) * each], "little") for i in range(count)]
@@ -279,4 +288,6 @@ def bulk(shared: Memory, memory: Memory, target: int, source: int, size: int) ->
         store(memory, target + at, 1, 16, load(shared, source + at, 1, 16))
 
 
-HELPERS = {one.__name__: one for one in (signed, div, rem, parameter, permuted, load, store, copy, bulk)}
+HELPERS = {
+    one.__name__: one for one in (signed, div, rem, parameter, permuted, inserted, load, store, copy, bulk)
+}

@@ -9,7 +9,7 @@ pytest.importorskip("cutlass", reason="kernels/ needs nvidia-cutlass-dsl")
 
 from kernels.transpose.common import SMEM_KIB
 from kernels.transpose.plans import PLANS
-from kernels.transpose.shifted import CHUNK, LANES_M, LANES_N, Shifted, ahead_by, column, in_smem
+from kernels.transpose.shifted import LANES_M, LANES_N, Shifted, ahead_by, column, in_smem
 from layoutcheck.machine.banks import shared_wavefronts
 
 
@@ -20,30 +20,36 @@ def gathered(
     addresses = []
     for lane in range(32):
         lane_m, lane_n = lane % LANES_M, lane // LANES_M
-        ahead = ahead_by(lane_n, pitches[0] * pitches[1])
-        n = column(warp, lane_n, pitches[0] * pitches[1])
+        ahead = ahead_by(lane_n, pitches[0] * pitches[1], plan.word)
+        n = column(warp, lane_n, pitches[0] * pitches[1], plan.word)
         late = (starts[1] + n * pitches[1]) % plan.align
-        row = plan.align - 1 - late + (step + 2 * ahead) % CHUNK + CHUNK * lane_m
+        row = plan.align - 1 - late + (step + plan.word * ahead) % plan.chunk + plan.chunk * lane_m
         assert 0 <= row < plan.rows
-        addresses.append(2 * (in_smem(row, starts[0] + row * pitches[0], plan) + n))
+        addresses.append(plan.size * (in_smem(row, starts[0] + row * pitches[0], plan) + n))
     return addresses
+
+
+def gather(plan: Shifted, pitches: tuple[int, int], starts: tuple[int, int], warp: int, step: int) -> int:
+    """Wavefronts of one step of the 32 lanes."""
+    return shared_wavefronts(gathered(plan, pitches, starts, warp, step), 8 * plan.size).wavefronts
 
 
 @pytest.mark.parametrize(
     "plan",
     [
-        *(Shifted(), Shifted((128, 128), 8, 16), Shifted((128, 256), 16, 32)),
-        *(Shifted((248, 128), 16, 16), Shifted((256, 128), 16, 16), Shifted((56, 128), 4, 16)),
+        *(Shifted(), Shifted((128, 128), 8, 16), Shifted((128, 256), 16, 32), Shifted((248, 128), 16, 16)),
+        *(Shifted((56, 128), 4, 16), Shifted((112, 256), 8, 32, size=1), Shifted((240, 128), 4, 16, size=1)),
+        *(Shifted((60, 64), 8, 8, size=4), Shifted((62, 128), 16, 4, size=8)),
     ],
     ids=str,
 )
 def test_no_pitch_and_no_base_makes_the_gather_conflict(plan: Shifted) -> None:
     worst = {
         (*pitches, *starts): ways
-        for pitches in product(range(CHUNK), repeat=2)
+        for pitches in product(range(plan.chunk), repeat=2)
         for starts in product((0, 1, 6), (0, 3))
         for warp, step in ((0, 0), (1, 3))
-        if (ways := shared_wavefronts(gathered(plan, pitches, starts, warp, step), 16).wavefronts) > 1
+        if (ways := gather(plan, pitches, starts, warp, step)) > max(plan.size // 4, 1)
     }
     assert worst == {}
 
@@ -55,13 +61,13 @@ SHIFTED = [*(plan for plan in PLANS.values() if isinstance(plan, Shifted)), Shif
 def test_every_column_of_a_tile_is_stored_once(plan: Shifted) -> None:
     """In passes of 4 columns a warp; in the last, the warps beyond the tile's columns have none."""
     at_once = LANES_N * plan.warps
-    for pitches in (0, 1, 2, 3):
+    for pitches in range(8):
         taken = [
             column1
             for warp, lane, step in product(
                 range(plan.warps), range(LANES_N), range(-(-plan.tile[0] // at_once))
             )
-            if (column1 := column(warp, lane, pitches) + step * at_once) < plan.tile[0]
+            if (column1 := column(warp, lane, pitches, plan.word) + step * at_once) < plan.tile[0]
         ]
         assert sorted(taken) == list(range(plan.tile[0]))
     # What comes a pass later starts as far into a run of `align` elements, whatever the pitch.
@@ -82,7 +88,7 @@ def test_every_chunk_of_a_row_is_loaded_once(plan: Shifted) -> None:
         *beyond,
     ]
     assert plan.step * plan.each <= plan.threads
-    assert sorted(loaded) == list(product(range(plan.rows), range(plan.pitch // CHUNK)))
+    assert sorted(loaded) == list(product(range(plan.rows), range(plan.pitch // plan.chunk)))
 
 
 @pytest.mark.parametrize("plan", SHIFTED, ids=str)
@@ -96,8 +102,8 @@ def test_what_a_thread_holds_leaves_registers_for_the_rest(plan: Shifted) -> Non
 @pytest.mark.parametrize("plan", [plan for plan in PLANS.values() if isinstance(plan, Shifted)], ids=str)
 def test_the_rows_that_a_thread_loads_start_alike(plan: Shifted) -> None:
     """It works out where one starts in its chunk, and goes on by `step` rows, whatever the pitch."""
-    assert plan.step > 0 and plan.step % CHUNK == 0 == plan.threads % CHUNK
-    assert plan.step * plan.tile[0] // CHUNK <= plan.threads
-    for row in range(2 * CHUNK):
+    assert plan.step > 0 and plan.step % plan.chunk == 0 == plan.threads % plan.chunk
+    assert plan.step * plan.tile[0] // plan.chunk <= plan.threads
+    for row in range(2 * plan.chunk):
         for rows in (plan.step, plan.threads):
-            assert in_smem(row + rows, 0, plan) - in_smem(row, 0, plan) == CHUNK * plan.chunks_of(rows)
+            assert in_smem(row + rows, 0, plan) - in_smem(row, 0, plan) == plan.chunk * plan.chunks_of(rows)

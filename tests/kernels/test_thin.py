@@ -19,7 +19,9 @@ SLOPES = (None, *range(8))
 
 def rows_plans(count: int, slope: int | None) -> list[FewRows]:
     long = Tensor(count, 20000 + (slope or 0))
-    return [plan for plan in few_rows(long).values() if isinstance(plan, FewRows)]
+    return [
+        plan for plan in few_rows(long, Tensor(long.shape[1], count)).values() if isinstance(plan, FewRows)
+    ]
 
 
 def columns_plans(count: int, slope: int | None) -> list[FewColumns]:

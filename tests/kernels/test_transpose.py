@@ -19,7 +19,7 @@ pytest.importorskip("cutlass", reason="kernels/ needs nvidia-cutlass-dsl")
 
 from kernels.transpose.pairs import evenly
 from kernels.transpose.shifted import Shifted
-from tests.kernels.more_plans import BUILDERS, EXCHANGES, PAIRS, THIN
+from tests.kernels.more_plans import BUILDERS, EXCHANGES, PAIRS, SHIFTED, THIN
 
 REPAIRED = [
     "match_layout",
@@ -160,7 +160,7 @@ def test_what_starts_early_touches_no_memory_before_the_kernel_ahead_has_ended(b
     for name in early:
         before, after = found[name]["ptx"].split("griddepcontrol.wait;")
         # To the L2, where the writes of the kernel ahead meet, but no nearer.
-        fetches = name in ("shifted", "rows, 2", "columns, 2", "columns, loose")
+        fetches = name in ("shifted", "shifted, 4", "rows, async", "rows, 2", "columns, 2", "columns, loose")
         fetched = {"cp.async.bulk.prefetch.L2.global": 1} if fetches else {}
         assert matching(memory_ops(before), "(ld|st).global|cp") == fetched, name
         assert not matching(memory_ops(after), "cp.async.bulk.prefetch"), name
@@ -209,9 +209,57 @@ def test_shifted_moves_every_bit(built, m, n, pitches, off):
     grid = (-(-(m + plan.align - 1) // plan.tile[1]), -(-n // plan.tile[0]), 1)
     reach = starts[0] + (m - 1) * pitches[0] + n
     bases = X + 2 * (off - starts[0]), Y + 2 * (off - starts[1])
-    args = (*bases, m, n, *pitches, 0, 0, *starts, starts[0], reach)
+    args = (*bases, m, n, *pitches, 0, 0, *starts, starts[0], reach, plan.tile[0])
     found, right = moved(built[1]["shifted"]["ptx"], grid, args, m, n, pitches, (off, off))
     assert (found == right).all()
+
+
+@pytest.mark.parametrize("name", SHIFTED)
+@pytest.mark.parametrize(
+    ("size", "more", "offs"),
+    [((1, 70), (1, 2), (3, 9)), ((3, 61), (0, 0), (5, 2)), ((2, 18), (9, 4), (0, 1))],
+)
+def test_shifted_moves_every_bit_of_elements_of_any_size(built, name, size, more, offs):
+    """`size`: chunks of rows, and columns. The tiles are a chunk narrower than the plan's if they can be."""
+    if "90" not in built[0]:
+        pytest.skip("compiled for sm_90a only")
+    plan = SHIFTED[name]
+    m, n = plan.tile[1] * size[0] + 3, size[1]
+    pitches, starts = (n + more[0], m + more[1]), (offs[0] % plan.chunk, offs[1] % plan.align)
+    columns = plan.tile[0] - plan.chunk
+    grid = (-(-(m + plan.align - 1) // plan.tile[1]), -(-n // columns), 1)
+    bases = X + plan.size * (offs[0] - starts[0]), Y + plan.size * (offs[1] - starts[1])
+    args = (*bases, m, n, *pitches, 0, 0, *starts, starts[0], starts[0] + (m - 1) * pitches[0] + n, columns)
+    dtype = np.dtype(f"u{plan.size}").type
+    found, right = moved(built[1][name]["ptx"], grid, args, m, n, pitches, offs, dtype)
+    assert (found == right).all()
+
+
+@pytest.mark.parametrize("name", ["rows, loose", "rows, async", "rows, 2"])
+@pytest.mark.parametrize(("n", "offs"), [(149, (5, 3)), (128, (0, 0)), (8, (1, 6)), (64, (3, 9))])
+def test_matrices_of_a_batch_start_anywhere(built, name, n, offs):
+    """Two of them, and what is between; no element of one is written with those of its neighbour.
+
+    Without "loose", both matrices of `y` start on 16 bytes.
+    """
+    if "90" not in built[0]:
+        pytest.skip("compiled for sm_90a only")
+    plan, bits = THIN[name], np.random.default_rng(n)
+    offs = offs if plan.loose else (offs[0], 0)
+    starts, pitch = (offs[0] % 8, offs[1] % 8), n + (plan.slope - n) % 8
+    apart = 21 * pitch + 3, 21 * n + (1 if plan.loose else -21 * n % 8)
+    x, y = (bits.integers(0, 65535, 2 * step, dtype=np.uint16, endpoint=True) for step in apart)
+    right, out = y.copy(), bytearray(y.tobytes())
+    for item in range(2):
+        rows = np.lib.stride_tricks.as_strided(x[item * apart[0] :], (21, n), (2 * pitch, 2))
+        right[item * apart[1] :][: 21 * n] = rows.T.reshape(-1)
+    memory = Memory((X + 2 * offs[0], bytearray(x.tobytes())), (Y + 2 * offs[1], out), once=True)
+    bases = X + 2 * (offs[0] - starts[0]), Y + 2 * (offs[1] - starts[1])
+    whole = starts[0], starts[0] + apart[0] + 20 * pitch + n
+    args = (*bases, n, pitch, *apart, *starts, *whole)
+    tiles = n // plan.columns + 1 if plan.loose else -(-n // plan.columns)
+    Program(built[1][name]["ptx"]).run((tiles, 2, 1), memory, *args)
+    assert (np.frombuffer(out, np.uint16) == right).all()
 
 
 @pytest.mark.parametrize(("m", "ldy"), [(200, 208), (8, 8), (257, 264)])
@@ -223,7 +271,7 @@ def test_few_columns_move_every_bit(built, m, ldy):
 
 @pytest.mark.parametrize(("n", "ldx"), [(200, 208), (8, 8), (96, 104), (97, 104)])
 def test_few_rows_move_every_bit(built, n, ldx):
-    args = (X, Y, n, ldx, 0, 0, 32 * ldx + n)
+    args = (X, Y, n, ldx, 0, 0, 0, 0, 0, 32 * ldx + n)
     found, right = moved(built[1]["few_rows"]["ptx"], (-(-n // 96), 1, 1), args, 33, n, (ldx, 33))
     assert (found == right).all()
 
@@ -243,7 +291,7 @@ def test_thin_matrices_of_any_pitch_move_every_bit(built, slope, along, off):
     found, right = moved(ptx, grid, args, along, plan.count, pitches, (0, off))
     assert (found == right).all()
     start = off % 8
-    args = (X + 2 * (off - start), Y, along, pitch, start, start, start + 20 * pitch + along)
+    args = (X + 2 * (off - start), Y, along, pitch, 0, 0, start, 0, start, start + 20 * pitch + along)
     grid = (-(-along // 64), 1, 1)
     found, right = moved(built[1][f"rows, {slope}"]["ptx"], grid, args, 21, along, (pitch, 21), (off, 0))
     assert (found == right).all()
@@ -326,10 +374,10 @@ def test_pairs_move_words(built):
 
 def test_what_runs_kernels_sees_a_wrong_bit_and_a_wrong_access(built):
     ptx, (m, n) = built[1]["shifted"]["ptx"], (21, 59)
-    args = (X, Y, m, n, n, m, 0, 0, 0, 0, 0, m * n)
+    args = (X, Y, m, n, n, m, 0, 0, 0, 0, 0, m * n, 56)
     found, right = moved(ptx, (1, 2, 1), args, m, n, (n, m))
     assert (found == right).all()
     found, right = moved(ptx.replace("selp.b32", "max.s32"), (1, 2, 1), args, m, n, (n, m))
     assert (found != right).any()
     with pytest.raises(AssertionError, match="are nobody's"):
-        moved(ptx, (1, 2, 1), (*args[:-1], m * n + 8), m, n, (n, m))
+        moved(ptx, (1, 2, 1), (*args[:-2], m * n + 8, 56), m, n, (n, m))
