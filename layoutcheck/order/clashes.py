@@ -39,7 +39,7 @@ def report(world: World, clashes: Iterator[Clash], *, memory: str = "", kind: st
             told = kind or _kind(clash, first, second)
             if not kind and clash.kind == "race" and memory == "global":
                 told = "not-complete" if first.event.meaning.kind == "bulk_store" else "race"
-            if not kind and _not_stored(world, first):
+            if not kind and clash.kind != "lane" and _not_stored(world, first):
                 told, facts["cause"] = "not-complete", "no-tensor-wait"
             world.tell(Problem(told, first, second, [], facts))
 
