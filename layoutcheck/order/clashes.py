@@ -97,6 +97,8 @@ def _harmless(clash: Clash, first: Party, second: Party) -> bool:
         return True
     if a.kind == "atomic" and b.kind == "atomic":
         return True
+    if clash.kind == "race" and _same_copy(first, second):
+        return True
     if clash.kind == "lane" and (first.block, first.warp) == (second.block, second.warp):
         return True
     if clash.kind != "race" or a.kind not in _WRITES or b.kind not in _WRITES:
@@ -104,6 +106,17 @@ def _harmless(clash: Clash, first: Party, second: Party) -> bool:
     if a.op is b.op:  # one statement, by several threads: most often one value
         return True
     return "constant" in a.facts and a.facts["constant"] == b.facts.get("constant")
+
+
+def _same_copy(first: Party, second: Party) -> bool:
+    """Whether several warps of a block start one copy: the same bytes, from the same place, in the same turn."""
+    one, other = first.event, second.event
+    if one.meaning.op is not other.meaning.op or one.meaning.kind != "bulk_peer" or one.turns != other.turns:
+        return False
+    if first.block != second.block or one.bulk is None or one.doubt or other.doubt:
+        return False
+    parties = (first, second)
+    return len({tuple(p.event.number_of(i, p.thread) for i in range(len(p.event.values))) for p in parties}) == 1
 
 
 def _apart(a: Meaning, b: Meaning) -> bool:

@@ -1,0 +1,67 @@
+"""Several warps that start one copy to a peer write the same bytes there: no race."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from layoutcheck.dsl.lowered.resolve import Lowering
+from layoutcheck.dsl.trace import trace_script
+from layoutcheck.order import check_module
+
+pytest.importorskip("cutlass", reason="kernels are traced through the installed DSL")
+
+# Each of two warps copies 128 bytes to the peer: both the same, or each its own half to the same place.
+KERNELS = """
+import cutlass
+from cutlass import Float32, Constexpr, cute
+from cutlass.cute.runtime import make_fake_tensor
+from cutlass.experimental import primitives as prims
+SMEM = cutlass.AddressSpace.smem
+@cute.kernel
+def copied(x: cute.Tensor, apart: Constexpr):
+    tidx, _, _ = cute.arch.thread_idx()
+    warp = cute.arch.make_warp_uniform(cute.arch.warp_idx())
+    staged = cutlass.Array(Float32, 64, space=SMEM, alignment=128)
+    received = cutlass.Array(Float32, 64, space=SMEM, alignment=128)
+    bar = cutlass.Array(cutlass.Int64, 1, space=SMEM, alignment=8)
+    peer = prims.cluster_ctarank() ^ 1
+    staged[tidx] = x[tidx]
+    if warp == 0:
+        if prims.elect_sync():
+            prims.mbarrier_init(bar, 1)
+            prims.mbarrier_expect_tx(bar, 256)
+            prims.mbarrier_arrive(bar)
+    prims.fence_mbarrier_init()
+    cute.arch.fence_view_async_shared()
+    prims.barrier_cluster_arrive()
+    prims.barrier_cluster_wait()
+    if prims.elect_sync():
+        source = staged.subview(warp * 32 if apart else 0)
+        prims.cp_async_bulk_shared_cluster_shared_cta(
+            prims.mapa(received, peer), source, prims.mapa(bar, peer), 128
+        )
+    while not prims.mbarrier_try_wait_parity(bar, 0):
+        pass
+    if tidx < 32:
+        x[tidx] = received[tidx]
+    prims.barrier_cluster_arrive()
+    prims.barrier_cluster_wait()
+@cute.jit
+def run(x: cute.Tensor, apart: Constexpr):
+    copied(x, apart).launch(grid=(2, 1, 1), block=(64, 1, 1), cluster=(2, 1, 1))
+for apart in (False, True):
+    cute.compile(run, make_fake_tensor(Float32, (64,), stride=(1,), assumed_align=16), apart)
+"""
+
+
+def test_one_copy_by_two_warps(tmp_path: Path) -> None:
+    """NVIDIA's split-K tutorial starts each copy once a warp, and counts the bytes of all."""
+    script = tmp_path / "kernels.py"
+    script.write_text(KERNELS)
+    with Lowering(copies=False, order=check_module) as lowering:
+        found = trace_script(str(script), launch=False, arch="sm_100a", timeout_s=120, lowering=lowering)
+    assert found.failures == () and [order.problem for order in found.orders] == ["", ""]
+    same, apart = ([(f.code, f.severity) for f in order.findings] for order in found.orders)
+    assert same == [] and apart == [("LC501", "wrong")]
