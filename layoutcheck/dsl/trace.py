@@ -26,6 +26,7 @@ from layoutcheck.dsl.helpers import Helpers
 from layoutcheck.dsl.judges import Judges, Spare
 from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.shares import FOLDER as TAKEN
+from layoutcheck.dsl.shares import PRESENT
 from layoutcheck.errors import InputError
 from layoutcheck.sources.traced import Frame, Trace, TraceFailure
 
@@ -199,7 +200,7 @@ def _run(
         env = environment(folder, launch=launch, arch=arch, network=network, spread=spread)
         suite, taken = command[1:3] == ["-m", "pytest"], Path(folder) / TAKEN
         if suite and spread:
-            taken.mkdir()
+            (taken / PRESENT).mkdir(parents=True)
 
         def start(**more: str) -> subprocess.Popen[Any]:
             return subprocess.Popen(
@@ -213,7 +214,7 @@ def _run(
             )
 
         process = start()
-        helpers = Helpers(start, spare, taken, least)
+        helpers = Helpers(process, start, spare, taken, least)
         collector = Collector(process.pid, observe, lowering, compiled=launch, judges=judges)
         timed_out = False
 
@@ -223,10 +224,14 @@ def _run(
 
         try:
             try:
-                while (process.poll() is None or helpers.running) and not timed_out:
+                while not timed_out:
+                    running = process.poll() is None or helpers.running
                     busy = collector.take(spool.read(Path(folder)))
                     collector.look_ahead()
-                    collector.mains.update(helpers.step(collector.sharing))
+                    begun = helpers.step(collector.sharing, collector.sessions)
+                    collector.mains.update(begun)
+                    if not (running or begun):
+                        break
                     shown()
                     if not busy:
                         time.sleep(_POLL_SECONDS)
@@ -247,7 +252,10 @@ def _run(
             collector.stop()
         limit = timeout_s if timed_out else None
         endings = (_ending(one, limit, collector, folder, suite) for one in (process, *helpers.processes))
-        return collector.trace(next(filter(None, endings), None))
+        ending = next(filter(None, endings), None)
+        if ending is None and helpers.processes and helpers.left:
+            ending = TraceFailure("exited", f"{helpers.left} tests were not run")
+        return collector.trace(ending)
 
 
 def end(*processes: subprocess.Popen[Any]) -> bool:

@@ -16,7 +16,7 @@ from layoutcheck.dsl import helpers as helping
 from layoutcheck.dsl.called import MOST
 from layoutcheck.dsl.collect import Collector
 from layoutcheck.dsl.helpers import Helpers
-from layoutcheck.dsl.shares import Place, Taken
+from layoutcheck.dsl.shares import PRESENT, Place, Taken, group
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.sources.trace_lines import to_lines
 from layoutcheck.sources.traced import Trace
@@ -43,10 +43,14 @@ def items(*names: str) -> list[Any]:
     return [SimpleNamespace(nodeid=name) for name in names]
 
 
-def test_each_test_is_taken_once_and_the_next_is_known(tmp_path: Path) -> None:
+def test_each_test_is_taken_once_and_the_next_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Also one of a name that comes twice. A process has its next test before it runs the one before."""
+    (tmp_path / PRESENT).mkdir()
+    monkeypatch.setattr(Taken, "_mine", lambda *_: True)
     names = ["a", "b", "a", "c", "d", "e"]
-    one, two = (Taken(items(*names), tmp_path) for _ in range(2))
+    one, two = (Taken(items(*names), tmp_path, own) for own in "12")
     running = [enumerate(one), enumerate(two)]
     ran: list[tuple[int, str, str, int]] = []
     for who in (0, 1, 1, 0, 0, 0, 1, 1):
@@ -59,7 +63,33 @@ def test_each_test_is_taken_once_and_the_next_is_known(tmp_path: Path) -> None:
         (0, "a", "b", 0), (1, "a", "c", 2), (1, "c", "d", 3), (0, "b", "e", 1), (0, "e", "", 5),
         (1, "d", "", 4),
     ]  # fmt: skip
-    assert not list(Taken(items(*names), tmp_path))
+    assert not list(Taken(items(*names), tmp_path, "3"))
+    assert not list((tmp_path / PRESENT).iterdir())
+
+
+def parametrized(name: str, **given: Any) -> Any:
+    return SimpleNamespace(nodeid=f"{name}[{given}]", callspec=SimpleNamespace(params=given))
+
+
+def test_tests_that_differ_in_sizes_alone_are_of_one_process(tmp_path: Path) -> None:
+    """A process that comes later gets whole groups, of which the others run no further test."""
+    (tmp_path / PRESENT).mkdir()
+    every = [
+        parametrized("t", n=n, kind=kind, swap=swap)
+        for n in range(6)
+        for kind in "abcd"
+        for swap in (0, None)
+    ]
+    one = iter(Taken(every, tmp_path, "1"))
+    alone = [next(one) for _ in range(8)]
+    two = iter(Taken(every, tmp_path, "2"))
+    late = [next(two), *two]
+    rest = list(one)
+    assert sorted(item.nodeid for item in (*alone, *late, *rest)) == sorted(item.nodeid for item in every)
+    assert late and rest and not {group(item) for item in late} & {group(item) for item in rest[1:]}
+    assert group(every[0]) == group(parametrized("t", n=9, kind="a", swap=3))
+    assert group(parametrized("t", n=9, kind=object())) == "t kind=object"
+    assert group(parametrized("t", swap=True)) != group(parametrized("t", swap=False))
 
 
 @pytest.fixture
@@ -68,7 +98,7 @@ def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
     clock = [0.0]
     monkeypatch.setattr(helping.time, "monotonic", lambda: clock[0])
     folder = tmp_path / "taken"
-    folder.mkdir()
+    (folder / PRESENT).mkdir(parents=True)
     spare = Spare(2)
 
     def take(count: int) -> None:
@@ -78,9 +108,10 @@ def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
     def start(**_: str) -> subprocess.Popen[bytes]:
         return subprocess.Popen(["sleep", "60"])
 
-    made = Helpers(start, spare, folder)
-    yield SimpleNamespace(helpers=made, clock=clock, take=take, spare=spare)
-    for process in made.processes:
+    first = start()
+    made = Helpers(first, start, spare, folder)
+    yield SimpleNamespace(helpers=made, clock=clock, take=take, spare=spare, first=first)
+    for process in (first, *made.processes):
         process.kill()
         process.wait()
     made.stop()
@@ -90,27 +121,49 @@ def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
 def test_a_process_is_started_where_more_is_left_than_its_start_takes(started: Any) -> None:
     """Ten seconds until the tests were collected: at least twenty have to be left."""
     helpers, clock = started.helpers, started.clock
-    assert helpers.step({}) == []
+    assert helpers.step({}, {}) == []
     clock[0] = 10.0
-    assert helpers.step({1: 110}) == []  # nothing is known of a test's time
+    assert helpers.step({1: 110}, {}) == []  # nothing is known of a test's time
     started.take(10)
     clock[0] = 11.0  # ten tests a second: ten seconds are left
-    assert helpers.step({1: 110}) == []
+    assert helpers.step({1: 110}, {}) == []
     clock[0] = 13.0  # three tests a second: thirty
-    (first,) = helpers.step({1: 110})
-    assert helpers.step({1: 110}) == []  # it was looked at a moment ago
+    (first,) = helpers.step({1: 110}, {})
+    assert helpers.step({1: 110}, {}) == []  # it was looked at a moment ago
     clock[0] = 15.0
-    assert len(helpers.step({1: 110})) == 1 and started.spare.free == 0
+    assert len(helpers.step({1: 110}, {})) == 1 and started.spare.free == 0
     clock[0] = 17.0
-    assert helpers.step({1: 110}) == []  # no processor is left
-    helpers.processes[0].kill()
-    helpers.processes[0].wait()
-    assert helpers.step({1: 110}) == [] and started.spare.free == 1
+    assert helpers.step({1: 110}, {}) == []  # no processor is left
+    kill(helpers.processes[0])
+    assert helpers.step({1: 110}, {}) == [] and started.spare.free == 1
     started.take(110)
     clock[0] = 20.0
     late = helpers.processes[1]
-    assert helpers.step({1: 110, first: 110}) == [] and late.poll() is not None
+    assert helpers.step({1: 110, first: 110}, {}) == [] and late.poll() is not None
     assert [one.pid for one in helpers.processes] == [first] and not helpers.running
+
+
+def kill(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.wait()
+
+
+def test_what_is_left_when_all_have_ended_is_for_one_more(started: Any) -> None:
+    """If that one takes nothing, or a session was ended, the rest is not run."""
+    helpers, clock, first = started.helpers, started.clock, started.first.pid
+    clock[0] = 10.0
+    assert helpers.step({first: 9}, {}) == []
+    started.take(2)
+    clock[0] = 100.0
+    (second,) = helpers.step({first: 9}, {})
+    kill(started.first)
+    kill(helpers.processes[0])
+    assert helpers.step({first: 9}, {first: True, second: False}) == [] and helpers.left == 7
+    started.take(4)
+    (third,) = helpers.step({first: 9}, {first: True, second: True})
+    assert started.spare.free == 2  # on the program's own processor
+    kill(helpers.processes[1])
+    assert helpers.step({first: 9}, {first: True, second: True, third: True}) == [] and helpers.left == 5
 
 
 def event(kind: str, pid: int, at: int, **more: Any) -> dict[str, Any]:
