@@ -1,11 +1,13 @@
 """The constants of `layoutcheck.synthesis.pace`, fitted to plans that ran on an H200, and judged by others.
 
-    python -m benchmarks.synthesis_fit docs/evidence/synthesis_pace.json [--steps 6000]
+    python -m benchmarks.synthesis_fit docs/evidence/synthesis_pace.json [--steps 6000] [--parts]
 
 The file has, for plans of several seeds, what each asked of the machine (`demand`, with the registers and
 instructions of its compiled program) and the rounds of its time. The constants are fitted to all seeds but
 one, and judged by that one, in turn; then to all. The result goes into the same file: Kendall's tau over the
-pairs of plans of one request whose times are more than 5 % apart in nearly all rounds.
+pairs of plans of one request whose times are more than 5 % apart in nearly all rounds. `--parts` asks what an
+order without the compiler lacks: the requests are answered again, and of what is guessed some is taken from
+the compiled programs.
 """
 
 from __future__ import annotations
@@ -113,6 +115,48 @@ def fitted(rows: Sequence[Row], start: Constants, steps: int, seed: int) -> Cons
     return Constants(**best)
 
 
+RESIDENT = ("blocks", "live_bytes", "streams", "asked_rows", "l1_bytes")
+"""Of a demand, what follows from the registers of a thread."""
+PARTS: dict[str, tuple[str, ...]] = {
+    "nothing": (),
+    "instructions": ("instructions", "own"),
+    "rounds": ("rounds",),
+    "registers": RESIDENT,
+    "registers and rounds": (*RESIDENT, "rounds"),
+    "all": (*RESIDENT, "rounds", "instructions", "own"),
+}
+
+
+def parted(rows: Sequence[Row]) -> dict[str, Any]:
+    """Tau of all plans that today's requests have, with these parts of their demands from the compiler."""
+    from layoutcheck.synthesis import plans, synthesize
+    from layoutcheck.synthesis.demand import demand
+    from layoutcheck.synthesis.reading import read
+    from layoutcheck.synthesis.request import TileRequest
+
+    plans.SEARCH_SECONDS = plans.MOST_SECONDS = 600.0  # whatever else the machine does
+    requests: dict[str, list[Row]] = {}
+    for row in rows:
+        requests.setdefault(json.dumps(row["request"]), []).append(row)
+    guesses: list[tuple[Row, Demand]] = []
+    for text, ran in requests.items():
+        request = {name: value for name, value in json.loads(text).items() if name != "seed"}
+        made = synthesize(read(TileRequest(**{**request, "tile": tuple(request["tile"])})))
+        places = {(one.kind, str(one.shared)): one for one in made.plans}
+        for row in ran:
+            plan = places.get((row["kind"], str(row["shared"])))
+            if plan is not None:
+                guesses.append((row, demand(plan.found, made.wanted)))
+    found: dict[str, Any] = {"plans": len(guesses), "of": len(rows)}
+    for name, taken in PARTS.items():
+        mixed = [
+            row | {"demand": guess._asdict() | {part: row["demand"][part] for part in taken}}
+            for row, guess in guesses
+        ]
+        found[name] = round(tau(pairs(mixed), Constants()), 3)
+    return found
+
+
 def a_line_each(found: dict[str, Any]) -> str:
     """As JSON, a line for each plan."""
     rest = json.dumps({name: value for name, value in found.items() if name != "plans"}, indent=1)
@@ -124,6 +168,7 @@ def main() -> None:
     options = argparse.ArgumentParser()
     options.add_argument("file", type=Path)
     options.add_argument("--steps", type=int, default=0, help="0: judge the constants that there are")
+    options.add_argument("--parts", action="store_true")
     given = options.parse_args()
     found = json.loads(given.file.read_text(encoding="utf-8"))
     rows = found["plans"]
@@ -142,8 +187,14 @@ def main() -> None:
             print(f"seed {seed}, by constants of the others: tau {found['held_out'][str(seed)]}", flush=True)
     found["all"] = round(tau(pairs(rows), Constants()), 3)
     found["error"] = round(median(abs(predicted_us(row, Constants()) / row["us"] - 1) for row in rows), 3)
+    if given.parts:
+        found["parts"] = parted(rows)
     given.file.write_text(a_line_each(found), encoding="utf-8")
-    print({name: found[name] for name in ("tau", "pairs", "all", "error")}, found.get("held_out"))
+    print(
+        {name: found[name] for name in ("tau", "pairs", "all", "error")},
+        found.get("held_out"),
+        found.get("parts"),
+    )
 
 
 if __name__ == "__main__":

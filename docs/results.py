@@ -85,7 +85,11 @@ _PAGES = {
     ),
     "synthesis_triton": ("Triton's own conversions beside exchanges: widths and wavefronts", "synthesis.md"),
     "in_flight": ("loads in flight beside what shared memory leaves of L1", "synthesis.md"),
-    "synthesis_sweeps": ("the search beside trying all plans; NVIDIA's operand layouts", "synthesis.md"),
+    "synthesis_sweeps": (
+        "the search beside trying all plans and a second model of the space; NVIDIA's layouts",
+        "synthesis.md",
+    ),
+    "synthesis_speed": ("seconds of 66 common tiles, beside the search before", "synthesis.md"),
     "history": ("fixes of public repositories, before and after", "public-code.md"),
     "public_code": ("public repositories by `layoutcheck ci`", "public-code.md"),
     "quack_suite": ("quack's own suite by `layoutcheck ci`, cut short", "public-code.md"),
