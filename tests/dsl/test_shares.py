@@ -364,7 +364,7 @@ def test_the_users_own_options_hold(tmp_path: Path, options: tuple[str, ...], he
     """Each test is run once, whoever runs it: also by pytest-xdist, which has processes of its own."""
     if "-n" in options:
         pytest.importorskip("xdist")
-    (tmp_path / "test_it.py").write_text(PLAIN.format(deed="pass", seconds=3))
+    (tmp_path / "test_it.py").write_text(PLAIN.format(deed="pass", seconds=1))
     spare = Spare(1)
     found = shared(tmp_path, spare, *options)
     if options == ("-p", "no:main"):  # pytest cannot do without
@@ -383,12 +383,13 @@ def test_the_users_own_options_hold(tmp_path: Path, options: tuple[str, ...], he
         pytest.param("os._exit(3)", "exited", marks=pytest.mark.sweep),
     ],
 )
-def test_the_end_of_one_process_is_told_and_the_others_go_on(tmp_path: Path, deed: str, kind: str) -> None:
-    (tmp_path / "test_it.py").write_text(PLAIN.format(deed=f"time.sleep(2), {deed}", seconds=2))
+def test_the_end_of_one_process_is_told(tmp_path: Path, deed: str, kind: str) -> None:
+    """Whichever it is; no test is run again."""
+    (tmp_path / "test_it.py").write_text(PLAIN.format(deed=f"time.sleep(1), {deed}", seconds=1))
     found = shared(tmp_path, Spare(1))
     assert kind in [one.kind for one in found.failures]
     ran = (tmp_path / "ran").read_text().split()
-    assert len(ran) == len(set(ran)) >= 5
+    assert len(ran) == len(set(ran)) and {"a", "b", "c"} <= set(ran)
 
 
 def test_a_program_that_is_no_suite_has_no_helpers(tmp_path: Path) -> None:
