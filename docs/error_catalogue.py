@@ -74,6 +74,7 @@ _SECTIONS = {
     "The CUDA driver, ptxas, compute-sanitizer, Nsight Compute": tables.MACHINE,
     "Errors that others answer": tables.ELSEWHERE,
     "Texts in which nothing is wrong": tables.NOTHING_WRONG,
+    "Texts that tell a symptom and no error": tables.SYMPTOMS,
 }
 
 

@@ -30,7 +30,7 @@ from layoutcheck.catalogue import (
     tables,
     telling,
 )
-from layoutcheck.catalogue.answering import Answer
+from layoutcheck.catalogue.answering import Answer as Answer
 from layoutcheck.catalogue.entry import CLEAN, ELSEWHERE, Known
 from layoutcheck.catalogue.tables import (
     ENTRIES,
@@ -49,6 +49,7 @@ _OTHER = next(entry for entry in tables.DSL if entry.name == "dsl.other-exceptio
 _NAME = next(entry for entry in tables.DSL if entry.name == "dsl.name-undefined")
 _VERIFIER = next(entry for entry in tables.DSL if entry.name == "dsl.other-verifier")
 _NOTICED = 0.02  # of the wavefronts
+_NO_OVERLOAD = next(entry for entry in tables.CPP if entry.name == "cpp.no-overload")
 _ERROR_TYPE = next(entry for entry in tables.CPP if entry.name == "cpp.error-type")
 _OF_THE_DSL = (
     compiler.RAISED,
@@ -303,6 +304,8 @@ def _matches(folded: str) -> Iterator[tuple[Known, re.Match[str]]]:
             continue  # lines of a log whose error is another one
         if entry is _ERROR_TYPE and match["what"] and folding.COMPILES.search(folded, 0, match.start()):
             continue  # the error that it follows from stands before it
+        if entry is _NO_OVERLOAD and not (folding.OF_CPP.search(folded) or "::" in match[0]):
+            continue  # a function of the user's or another project's own
         if entry is answering.COMPANION and not installed.imported(match["function"]):
             continue
         yield entry, match

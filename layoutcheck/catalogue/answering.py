@@ -52,6 +52,8 @@ _OF_LITTLE = (
     "results-differ",
     "elsewhere.driver",
 )  # whose line tells little
+_FIRST_ERROR = "The compiler's words are all that the text says of the cause."
+_OF_CUDA = re.compile(r"(?:^|[\"'` ])(?:cu[A-Z]|CU_|cuda)\w")
 _OF_STEPS = ("elsewhere.triton", "elsewhere.llvm-says")  # of a compiler
 _OF_COMPILERS = ("elsewhere.compile", "cpp.other-error")
 _OF_COUNTERS = ("ncu.uncoalesced-shared", "ncu.wavefronts")
@@ -196,8 +198,8 @@ def _fill(entry: Known, groups: dict[str, str], facts: tuple[str, ...], folded: 
     elif entry.name in _OF_CONDITIONS:
         condition = next((groups[name] for name in _CONDITIONS if name in groups), "")
         inner = _OF_A_STEP.search(folded) and owners.another_compiler(folded)
-        told = {"cause": demands.INNER.cause, "help": demands.INNER.helps} if inner else None
-        groups.update(told or _of_condition(condition, groups.get("said", "")))
+        step = {"cause": demands.INNER.cause, "help": demands.INNER.helps} if inner else None
+        groups.update(step or _of_condition(condition, groups.get("said", "")))
     elif "{cause}" in entry.cause and "cause" not in groups:
         said = groups.get("said") or groups.get("source") or groups.get("message", "")
         path = groups.get("op") or groups.get("room", "")
@@ -241,7 +243,10 @@ def _of_compile(groups: dict[str, str], folded: str) -> tuple[str, str]:
     return (
         (found.cause, found.helps)
         if found
-        else (_OTHER_FILE, "Read the first error of the log; those below follow from it")
+        else (
+            _OTHER_FILE if _OF_CUDA.search(" ".join(groups.values())) else _FIRST_ERROR,
+            "Read the first error of the log; those below follow from it",
+        )
     )
 
 

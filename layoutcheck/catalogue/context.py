@@ -26,6 +26,13 @@ _REFUSED = re.compile(
 )
 _HINT = re.compile(r"\bHINT: (?P<said>.{10,240}?)(?=\. [A-Z`]|$)")
 _MOST_REFUSED = 4
+_ON_THE_GPU = ("cuda.", "sanitizer.", "kernel-hangs", "driver.xid")
+_FRAME = re.compile(
+    r"\bin (?P<kernel>[A-Za-z_][\w:]{2,100})(?:<[^<>]{0,200}>)?(?:\([^()]{0,200}\))? ?<<<\("
+)  # of cuda-gdb
+_TRIGGERED = re.compile(
+    r"triggered at PC 0x[0-9a-f]+ (?:in |\()?(?P<kernel>(?!for\b|The\b|Thread\b)[a-z_]\w{3,100})\b"
+)
 _STATUS = re.compile(r"(?:\] Error|exit (?:code|status):?|returned non-zero exit status) ([0-9]{1,3})\b")
 _EXITS = {
     "126": "Error 126: the command is there and cannot be run (permissions, another processor)",
@@ -52,10 +59,10 @@ def facts(name: str, folded: str, known: tuple[str, ...]) -> tuple[str, ...]:
             if wide and int(wide["n"]) > 256
             else ()
         )
+    if name.startswith(_ON_THE_GPU):
+        return (*_kernel(folded), *(() if name not in _INVALID else (*_grid(folded), *_by_size(folded))))
     if name == "elsewhere.build":
         return _exit(folded)
-    if name in _INVALID:
-        return (*_grid(folded), *_by_size(folded))
     if name.startswith("cpp."):
         return (*_composed(folded), *(_vector(folded, known) if name in _VECTOR else ()))
     return ()
@@ -66,6 +73,12 @@ def refusals(folded: str) -> tuple[str, ...]:
     found = [f"{one['name']}: {one['why'].strip()}" for one in _REFUSED.finditer(folded)]
     hint = _HINT.search(folded)
     return (*found[:_MOST_REFUSED], *((f"the message's hint: {hint['said']}",) if hint else ()))
+
+
+def _kernel(folded: str) -> tuple[str, ...]:
+    """Which kernel cuda-gdb or the tool names, where the text has it."""
+    found = _FRAME.search(folded) or _TRIGGERED.search(folded)
+    return (f"the kernel is {found['kernel']}",) if found else ()
 
 
 def _exit(folded: str) -> tuple[str, ...]:

@@ -69,7 +69,7 @@ DEMANDS = (
         "Install versions that go together (pip list), and import the module that defines it before the call",
     ),
     _demand(
-        r"(?i)(?:validation|verification|reference check|comparison|self.?test) failed\b.{0,120}[0-9]|\b(?:\w+_)?(?:abs|rel|mse|rmse|cos)(?:_?(?:err(?:or)?|diff))? ?[=:] ?[0-9.]+|not close|mismatched elements|(?<!fault )\btol(?:erance)?\b|rel(?:ative)?_?\W?err|max_?(?:abs_?)?\W?(?:diff|err)|[0-9] \(expected\)|elems? exceed|failed accuracy|accuracy (?:check|test)|\ballclose\b|cosine|expected nan|assert [-0-9.e+]+ ?(?:<=?|>=?) ?\(*[-0-9.e+]",
+        r"(?i)(?:validation|verification|reference check|comparison|self.?test) failed\b.{0,120}[0-9]|\b(?:\w+_)?(?:abs|rel|mse|rmse|cos)(?:_?(?:err(?:or)?|diff))? ?[=:] ?[0-9.]+|not close|mismatched (?:\w+ )?elements|greatest absolute difference|(?<!fault )\btol(?:erance)?\b|rel(?:ative)?_?\W?err|max_?(?:abs_?)?\W?(?:diff|err)|[0-9] \(expected\)|elems? exceed|failed accuracy|accuracy (?:check|test)|\ballclose\b|cosine|expected nan|assert [-0-9.e+]+ ?(?:<=?|>=?) ?\(*[-0-9.e+]",
         "A test compares a result with a reference, and they differ by more than it allows. One element in many by little is rounding, and the "
         "tolerance is too tight; many elements, whole rows or tiles, a relative error near or above 1, NaN or huge values are a wrong or early read, a race, or memory that was not written.",
         "Print where the elements lie that differ. `layoutcheck numerics tol` gives the tolerance that the arithmetic allows, and `layoutcheck trace --no-launch SCRIPT` judges "
@@ -175,6 +175,11 @@ COMPILED = (
         r"^static.assert\w* failed$",
         "A condition without a message is false, or cannot be evaluated, at the line that is named.",
         "Read the condition there, and the lines 'required from' or 'instantiation of' below the error for the template arguments. In an else of `if constexpr` an assertion that is false for every argument fails with some compilers even where the branch is not taken",
+    ),
+    _demand(
+        r"\[-Werror|warning treated as error|treated as errors",
+        "It is a warning of the compiler, which the build counts as an error (-Werror): a newer compiler warns of more than the author's.",
+        "Take a revision that has it mended, or add -Wno-error (-Wno-error=NAME, the name in the brackets) to the flags",
     ),
     _demand(
         r"^expected (?:a|an|primary|unqualified)\b|type name is not allowed|expected primary-expression|before .?['\"<,;)(]",

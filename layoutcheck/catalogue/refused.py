@@ -111,7 +111,7 @@ KINDS = (
     _kind("swizzle", r"swizzle|composed",
           "The operation does not take this swizzle, or takes it in the pointer instead of the layout."),
     _kind("size", r"same size|size mismatch|(?:must|to) be the same|same shape|compatible shape|[ABCD]'s [MNK]|must match|do not match|"
-          r"does not match|mismatch|\bequal|same rest modes|expected by|fragment expects|== ?1\b|all ones",
+          r"(?<!length )does not match|mismatch|\bequal|same rest modes|expected by|fragment expects|== ?1\b|all ones",
           "Two operands have different extents where the operation pairs them."),
     _kind("choice", r"one of|valid options|supported (?:values|types)|between [\w-]+ and|<= ?\w+ ?<=|power of (?:2|two)|pow(?:er)? of 2|only supports"
           r"|rounding mode|needs? (?:to )?be\b|specific TMEM layout|only support|expected (?:row|column) layout|requires (?:specifying|multicast|two|one)\b|requires an? "

@@ -93,3 +93,47 @@ def test_stack_frames_and_counters_tell_no_error() -> None:
     assert "Error occurred when running GEMM" in answer(text).title
     counted = "[41s] Initial population: error=200 min=inf\nhelion.exc.NoConfigFound: No working config found"
     assert "NoConfigFound" in answer(counted).title
+
+
+def test_a_generic_cause_needs_its_own_words() -> None:
+    left = (
+        "failed to legalize operation 'cute.derefine' "
+        '(cute.derefine of !cute.tile<"N:1"> -> !cute.tile<"?:1">)'
+    )
+    assert (
+        "CUTE_DSL_ARCH" not in answer(left).remedy and "no question of the architecture" in answer(left).cause
+    )
+    counts = (
+        "DSLRuntimeError: input args/kwargs length does not match runtime function signature! "
+        "input args length: 11 function signature args length: 8"
+    )
+    assert answer(counts).title == "the compiled function takes 8 arguments and is called with 11"
+    other = 'k.cu(3): error: no instance of function template "paged_wrapper" matches the argument list'
+    assert "cute::copy" not in answer(other).remedy
+
+
+def test_warnings_beside_a_bare_error_are_told() -> None:
+    warned = "Warning: FullyFusedMLP is not supported for the selected architecture 61."
+    facts = answer(f"{warned}\nGot cutlass error: Error Internal at: 394").facts
+    assert facts == (f"beside it: {warned}",)
+    assert answer("Got cutlass error: Error Internal at: 394").facts == ()
+
+
+def test_a_kernel_and_an_exit_code_are_told() -> None:
+    fault = "CUDA Exception: Warp MMU Fault\n#0 0x00007c98 in embed_gather<<<(16,1,1),(256,1,1)>>> ()"
+    assert "the kernel is embed_gather" in answer(fault).facts
+    (fact,) = answer("make[3]: *** [CMakeFiles/lib.dir/cmake_device_link.o] Error 127").facts
+    assert "does not find the command" in fact
+
+
+def test_a_librarys_reasons_are_listed() -> None:
+    text = (
+        "NotImplementedError: No operator found for `attention` with inputs: "
+        "`fa3F@0.0.0` is not supported because: requires capability (9, 0) "
+        "`cutlassF-pt` is not supported because: stride(-2) % 8 != 0 HINT: slice a bigger one"
+    )
+    assert answer(text).facts == (
+        "fa3F@0.0.0: requires capability (9, 0)",
+        "cutlassF-pt: stride(-2) % 8 != 0",
+        "the message's hint: slice a bigger one",
+    )

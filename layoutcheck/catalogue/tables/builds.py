@@ -263,7 +263,7 @@ ENTRIES = (
         r"\.(?:cuh?|cc?|cpp|cxx|hpp|h|inl)(?:\([0-9]+(?:,[0-9]+)?\)|:[0-9]+:[0-9]+) ?: (?:fatal )?error(?: C[0-9]+)?: (?:static.assert\w* failed(?: due to requirement '[^\n]{1,600}?')?: (?P<message>[^\n]{3,160}?)(?= [0-9]+ \|| \S+:[0-9]+:| note:|$)|static.assert\w* failed[^\"']{0,80}(?P<quote>[\"'])(?P<said>(?:(?!(?P=quote))[^\n]){1,160})(?P=quote)"
         r"|(?P<bare>static.assert\w* failed)(?=$| \S+[(:][0-9]| detected)"
         r"|(?P<other>(?!static.assert)[^\n]{3,120}))|\berror(?: C[0-9]+)?: identifier \"(?P<identifier>\w+)\" is undefined"
-        r"|\berror(?: C[0-9]+)?: (?P<words>[^\n]{0,120}?(?:cannot be narrowed|no member named|undeclared identifier|no matching (?:member )?function|has incomplete type|no viable|expected [^\n]{1,20} before"
+        r"|\berror(?: C[0-9]+)?: (?P<words>[^\n]{0,120}?(?:no instance of|cannot be narrowed|no member named|undeclared identifier|no matching (?:member )?function|has incomplete type|no viable|expected [^\n]{1,20} before"
         r"|is not a member of|was not declared in this scope|cannot convert|no type named|not declared|__(?:device|shared|global|host|constant)__|class template|namespace|initializer|constexpr|declaration|has already been|expression must|no operator|overloaded function"
         r"|type name|incomplete type|bound function|size of an array|separate compilation mode|template argument|dereference|lvalue|static_cast|expected an? ?\W|not allowed here)[^\n]{0,80})",
         "a C++ file does not compile: {said}{message}{bare}{other}{identifier}{words}",
@@ -275,6 +275,20 @@ ENTRIES = (
         ),
         level=ELSEWHERE,
         general=True,
+    ),
+    known(
+        "elsewhere.hash-error",
+        r"(?:#error|error ?: #error(?: directive:)?) ?:? ?\"?(?P<said>[^\"\n]{5,200}?)\"?(?=$| \^| [0-9]+ \|| \S+:[0-9]+:)",
+        "a header stops the compile with words of its own: {said}",
+        "#error is a condition of the header's author: a macro, a version, a target or a compiler that it asks for is not there.",
+        "Do what the words ask (define the macro with -D, take that compiler or target); where a build script writes the command, report it to {project}",
+        (
+            '#error "Please define either MIRAGE_BACKEND_USE_CUDA or MIRAGE_BACKEND_USE_NKI."',
+            "https://github.com/mirage-project/mirage/pull/565",
+        ),
+        level=ELSEWHERE,
+        general=True,
+        instead_of=("elsewhere.build", "elsewhere.compile"),
     ),
     known(
         "elsewhere.nvcc-temporary",

@@ -14,7 +14,7 @@ _OPERATIONS = (
 ENTRIES = (
     known(
         "dsl.runtime-library",
-        r"RuntimeError: Unknown function cutlass_+|libcute_dsl\w*\.so[\w.]*: cannot open shared object|[Ff]ailed to find symbol:? '?_?cuda_dialect|_mlirDialectsC\w+\S*: undefined symbol|cutlass/_mlir\S*: undefined symbol|JIT session error: Symbols not found: \[ ?_?cu(?:da|Kernel|Launch)",
+        r"RuntimeError: Unknown function cutlass_+|cannot import name '?_\w+'? from '?cutlass\._mlir\S*|libcute_dsl\w*\.so[\w.]*: cannot open shared object|[Ff]ailed to find symbol:? '?_?cuda_dialect|_mlirDialectsC\w+\S*: undefined symbol|cutlass/_mlir\S*: undefined symbol|JIT session error: Symbols not found: \[ ?_?cu(?:da|Kernel|Launch)",
         "the DSL's native libraries are missing, or of another version than its Python files",
         "The compiled program calls libcute_dsl_runtime.so, and the DSL's Python files load their compiler: both are in the nvidia-cutlass-dsl-libs "
         "packages, which must be of the same version. A source tree of CUTLASS on the path brings files of another one.",
@@ -26,7 +26,12 @@ ENTRIES = (
             issue(2801),
         ),
         level=ELSEWHERE,
-        instead_of=("elsewhere.undefined-symbol",),
+        instead_of=(
+            "elsewhere.undefined-symbol",
+            "dsl.api-moved",
+            "elsewhere.library-version",
+            "elsewhere.import",
+        ),
     ),
     known(
         "dsl.unknown-attribute",
@@ -99,9 +104,23 @@ ENTRIES = (
         instead_of=("dsl.other-exception", "dsl.other-verifier", "dsl.internal"),
     ),
     known(
+        "dsl.algebra-left",
+        r"legalize operation '(?P<op>cute\.\w+)'(?:.{0,200}?!cute\.\w+<\"?(?P<source>[^>\"]{1,80})\"?> -> !cute\.\w+<\"?(?P<target>[^>\"]{1,80})\"?>)?",
+        "an operation on layouts is left that the compiler cannot resolve: {op} {source} {target}",
+        "It is no instruction, and no question of the architecture: a layout, tile or integer is static in one place and known at run time only (`?`) in another. Int32(CONSTANT) makes a compile-time number a run-time one.",
+        "Give tilers, shapes and strides plain Python integers (or cutlass.Constexpr), and wrap in Int32 only what the run computes. "
+        + TRACE,
+        (
+            'failed to legalize operation \'cute.derefine\' (cute.derefine of !cute.tile<"N:1"> -> !cute.tile<"?:1">)',
+            "DSL 4.3",
+        ),
+        general=True,
+        instead_of=("dsl.other-verifier", "dsl.other-exception", "dsl.internal"),
+    ),
+    known(
         "dsl.not-legalized",
-        r"legalize operation '(?P<op>cute[\w.]*)'",
-        "the compiler has no code for {op} with these operands on this target",
+        r"legalize operation '(?P<op>cute_\w+[\w.]*)'|[`'](?P<named>cute_\w+\.[\w.]+)[`'] fails legalization",
+        "the compiler has no code for {op}{named} with these operands on this target",
         "The operation passes the verifier, and no pattern of the target's lowering takes it: its layout, type or architecture is not one "
         "that the instruction has.",
         "Set CUTE_DSL_ARCH to the GPU's own target (sm_100a, not sm_101a, for tensor memory in DSL 4.4), and compare the operands with an "

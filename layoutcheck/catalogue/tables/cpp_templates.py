@@ -220,12 +220,45 @@ ENTRIES = (
         instead_of=("cpp.other-error", "cpp.instantiation", "elsewhere.compile"),
     ),
     known(
+        "cpp.expired-storage",
+        r"expression must have a constant value.{0,600}?attempt to access (?P<what>expired storage|run-?time storage)",
+        "a constexpr of a layout function is refused: attempt to access {what}",
+        "A function that is evaluated while compiling returns a reference to a temporary of its own. Static layouts have all their numbers in the type, and need no constexpr; some CuTe functions (right_inverse and its kin in layout.hpp) returned such references in older revisions.",
+        "Write `auto` instead of `constexpr auto` (decltype of it stays static), or take a newer CUTLASS",
+        (
+            "error: expression must have a constant value include/cute/layout.hpp(1143): note #2700-D: attempt to access expired storage",
+            issue(1285),
+        ),
+        instead_of=("cpp.other-error", "cpp.instantiation", "elsewhere.compile", "cpp.argument-types"),
+    ),
+    known(
+        "cpp.not-constexpr",
+        r"cannot call non-constexpr function \"(?P<what>(?:cutlass|cute)::\w+)",
+        "{what} is not constexpr for this compiler: it is not in C++17 mode",
+        "CUTLASS declares such functions constexpr only where __cplusplus says C++14 or later. MSVC keeps __cplusplus at 199711 unless it is told otherwise.",
+        "Compile with -std=c++17, on Windows also -Xcompiler /Zc:__cplusplus; newer revisions of CUTLASS do not ask __cplusplus there",
+        (
+            'output_tile_thread_map.h(246): note #2703-D: cannot call non-constexpr function "cutlass::const_min"',
+            issue(1403),
+        ),
+        instead_of=("cpp.other-error", "cpp.instantiation", "elsewhere.compile", "cpp.msvc"),
+    ),
+    known(
+        "cpp.macro-undefined",
+        r"(?:identifier \"|')(?P<what>(?:CUTE|CUTLASS)_[A-Z0-9_]+)(?:\" is undefined|' (?:was not declared|undeclared|is not defined))",
+        "CuTe's own macro {what} is not defined where it is used",
+        "An inner header of CuTe is included alone, or before the one that defines the macro; or headers of two checkouts are mixed.",
+        "Include <cute/tensor.hpp> (or <cute/config.hpp>, <cutlass/cutlass.h>) first, and keep one CUTLASS on the include path (nvcc -H prints which are read)",
+        ('error: identifier "CUTE_STL_NAMESPACE" is undefined', "nvcc"),
+        instead_of=("cpp.other-error", "cpp.undefined", "elsewhere.compile", "cpp.header-mix"),
+    ),
+    known(
         "cpp.no-member",
         r"(?:class|struct|type|in|error:) [\"\'](?P<owner>(?:cute|cutlass)::[\w:]{1,60})[^\n]{0,1500}?has no member[\w ]* [\"\'](?P<what>\w+)|no member named '(?P<named>\w+)' in '(?P<of>(?:cute|cutlass)::[\w:]{1,60})",
-        "{owner}{of} has no member {what}{named} in this version of CUTLASS",
-        "Either the program was written for another version (members are renamed between minor ones), or the template has no meaning for these "
-        "arguments, and the member belongs to its specialisations.",
-        "Look the class up in the headers on the include path, and check out the version of CUTLASS that the program names",
+        "{owner}{of} has no member {what}{named}",
+        "Where the line is in CUTLASS' own header, header and class are of one checkout: the class is a template argument that does not suit this kernel (GemmBatched takes GemmBatchedIdentityThreadblockSwizzle), a template without a meaning for these arguments, or CUTLASS lacks the member for this type. "
+        "Where the line is in other code, that was most often written for another version: members are renamed between minor ones.",
+        "Compare the template arguments with an example of the same kernel; take the version of CUTLASS that the program names, and report what CUTLASS itself lacks to NVIDIA/cutlass",
         (
             'fused_mha_kernel.cu(877): error: class "cute::TiledMMA<cute::MMA_Atom<cute::SM70_8x8x4_F32F16F16F32_TN>>" has no member '
             '"TiledShape_MNK"',

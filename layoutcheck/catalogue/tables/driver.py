@@ -75,7 +75,7 @@ ENTRIES = (
     known(
         "cuda.illegal-access",
         r"(?i)illegal memory access|CUDA_ERROR_ILLEGAL_ADDRESS|cudaErrorIllegalAddress|error code: 700\b"
-        r"|Warp Illegal Address|Warp Out-of-range Address|EXCEPTION_(?:WARP|LANE)_(?:ILLEGAL|OUT_OF_RANGE)_ADDRESS"
+        r"|Warp Illegal Address|Warp Out-of-range Address|(?:Warp|Lane|Cluster|Device) (?:MMU Fault|[\w -]{0,20}Address)(?! space)|EXCEPTION_(?:WARP|LANE)_(?:ILLEGAL|OUT_OF_RANGE)_ADDRESS"
         + _codes(700, 77),
         "an address outside of every allocation is read or written",
         _FAULT

@@ -390,6 +390,17 @@ ENTRIES = (
         general=True,
     ),
     known(
+        "elsewhere.argument-missing",
+        r"TypeError: (?:\w+\.)*(?P<function>\w+)\(\) missing (?:[0-9]+ )?required (?:positional |keyword-only )?arguments?: (?P<missing>'\w+'(?:,? (?:and )?'\w+')*)",
+        "{function} is called without {missing}",
+        "The function that is installed takes {missing}, and the call does not give it. If the call is in a library's own code, the library and what it calls are of different versions.",
+        "Give {missing} at the call, by name (help({function}) says what it is); in a library's code install the versions that its requirements name. The versions that go together are named by {project}",
+        ("TypeError: extract() missing 1 required positional argument: 'dynamic_position'", "Python"),
+        level=ELSEWHERE,
+        general=True,
+        instead_of=("elsewhere.library-version",),
+    ),
+    known(
         "elsewhere.library-version",
         r"TypeError: (?:\w+\.)*(?P<function>\w+)\(\) (?:takes|got|missing) [^\n]{3,160}|TypeError: got an unexpected keyword argument '\w+'"
         r"|'\w+' object has no attribute '(?P<what>\w+)'|module '[\w.]+' has no attribute '(?P<member>\w+)'|cannot import name '(?P<name>\w+)' from",
@@ -490,6 +501,19 @@ ENTRIES = (
         (
             'Exception in thread "main" java.lang.NullPointerException at com.example.Main.count(Main.java:14)',
             "Java",
+        ),
+        level=ELSEWHERE,
+        general=True,
+    ),
+    known(
+        "elsewhere.assert-cut",
+        r"(?:^| )[\w./-]{2,60}: (?P<file>/?[\w./+-]{3,200}\.(?:cc|cpp|cu|cuh|hpp|h):[0-9]+): (?P<function>[\w:<>&*, ]{3,200}[\w(]) ?$",
+        "an assertion of C++ fails at {file}, and the text ends before its condition",
+        "A program that ends by assert() prints its name, file, line and function, and then the condition.",
+        "Paste the rest of the line, from 'Assertion' on; the line of that file holds it as well. Report it to {project}",
+        (
+            "python: /w/mirage/src/transpiler/transpiler_tb_hopper.cc:326: mirage::transpiler::Transpiler::transpile_kn_cust",
+            issue(524, "mirage-project/mirage"),
         ),
         level=ELSEWHERE,
         general=True,

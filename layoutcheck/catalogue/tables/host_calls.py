@@ -8,6 +8,40 @@ DSL = "DSL 4.8.1"
 
 ENTRIES = (
     known(
+        "dsl.argument-count",
+        r"input args/kwargs length does not match[^\n]{0,60}?input args length: (?P<given>[0-9]+)\D{1,60}?signature args length: (?P<taken>[0-9]+)",
+        "the compiled function takes {taken} arguments and is called with {given}",
+        "cute.compile(f, ...) bakes in what is cutlass.Constexpr, and None: the compiled function does not take these any more. Where fewer are given than taken, one is missing, often the stream.",
+        "Call what cute.compile returned with the run-time arguments alone, in the order of f's signature, without the Constexpr ones",
+        (
+            "DSLRuntimeError: input args/kwargs length does not match runtime function signature! input args length: 11 function signature args length: 8",
+            "DSL 4.3",
+        ),
+    ),
+    known(
+        "dsl.argument-object",
+        r"failed to generate argument #(?P<number>[0-9]+) \((?P<name>\w+)\)[^\n]{0,10}? for JIT function '?(?P<function>\w+)'?(?:.{0,400}?Call-site argument value: (?P<value>[^\n]{3,120}?)(?=$| \w+Error|  ))?",
+        "argument {number} ({name}) of {function} is a Python object that the compiled program cannot take: {value}",
+        "A run-time argument becomes a value of the program: numbers, pointers, tensors, and tuples or dataclasses of them. A @cute.struct class, a configuration, a tiled copy or another Python object has no such value.",
+        "Use it by closure or as an attribute of self, or annotate the parameter cutlass.Constexpr; an object of your own that holds values needs __extract_mlir_values__ and __new_from_mlir_values__",
+        (
+            "DSLRuntimeError: failed to generate argument #5 (SharedStorage) for JIT function 'kernel'. Argument SharedStorage: The DSL attempted to convert it into Dynamic Expression",
+            "DSL 4.3",
+        ),
+    ),
+    known(
+        "dsl.struct-annotation",
+        r"Struct element only support struct/array/base_dsl scalar, but got (?P<got>'?(?:cute\.|cutlass\.)?(?:struct\.)?(?:MemRange|Align)\[[^\n]{2,80}?)(?=$| \w+Error| Traceback)",
+        "a @cute.struct does not recognise an annotation that it takes: {got}",
+        "MemRange and Align are what a @cute.struct holds, so that the annotation has come as a string: `from __future__ import annotations` at the top of the file makes strings of all annotations. Names of the function around it are not known to such a string either.",
+        "Take that import out of the file that defines the struct, and define the struct where its names (stages, types) are values",
+        (
+            "TypeError: Struct element only support struct/array/base_dsl scalar, but got cute.struct.MemRange[cutlass.Int64, _TMA_NUM_STAGES]",
+            "DSL 4.3",
+        ),
+        instead_of=("dsl.storage",),
+    ),
+    known(
         "dsl.ffi-stream",
         r"EnvStream cannot be detected in",
         "no argument of the compiled function says which stream it runs on",

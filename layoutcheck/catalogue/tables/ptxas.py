@@ -96,7 +96,7 @@ ENTRIES = (
     ),
     known(
         "compiler.cannot-select",
-        r"LLVM ERROR: Cannot select: (?:intrinsic )?%?(?:llvm\.nvvm\.)?(?P<what>[\w.]{1,80})",
+        r"LLVM (?i:error): Cannot select: (?:intrinsic )?%?(?:llvm\.nvvm\.)?(?P<what>[\w.]{1,80})",
         "the target does not have {what}",
         "LLVM finds no instruction of the target architecture for this operation. It is compiled for another architecture "
         "than the one that has it, or without the suffix a; for an older PTX version than the instruction needs; or the LLVM at hand does not know yet that this target has it.",

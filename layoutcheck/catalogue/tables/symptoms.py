@@ -24,8 +24,8 @@ ENTRIES = (
     known(
         "symptom.hang",
         r"(?i)\b(?P<said>hang(?:s|ing)?|hung|dead-?lock(?:s|ed|ing)?|(?:gets? |is |are )?stuck|freez(?:es?|ing)|frozen|never (?:returns?|finish\w*|completes?|ends?)|no progress|infinite (?:loop|wait)|"
-        r"(?:does|do|did)(?: not|n't) (?:return|recover|finish|terminate)|(?:block|wait|spin)(?:s|ed|ing)? (?:forever|for more than|indefinitely)|No available shared memory broadcast block|throughput: 0(?:\.0)? tokens|time(?:d )?-?out|heartbeat|watchdog)\b|(?P<word>卡住|卡死|挂起|死锁)",
-        "something does not go on: {said}{word}",
+        r"(?:does|do|did|will|would)(?: not|n't) (?:return|recover|finish|terminate)|(?:block|wait|spin)(?:s|ed|ing)? (?:forever|for more than|indefinitely)|No available shared memory broadcast block|throughput: 0(?:\.0)? tokens|time(?:d )?-?out|heartbeat|watchdog)\b|(?P<word>卡住|卡死|挂起|死锁)",
+        "something hangs or waits: {said}{word}",
         _OPEN
         + "A kernel that waits keeps its GPU at 100 %: for bytes or arrivals of an mbarrier that never come, at a barrier that not all threads reach, or for blocks that do not run at the same time. "
         "Where the GPU is idle the host waits: for another process, which failed first or still compiles, or for a lock.",
@@ -77,7 +77,7 @@ ENTRIES = (
     ),
     known(
         "symptom.slow",
-        r"(?i)\b(?P<said>slow(?:er|down|s)?\b|(?:poor|low|bad|worse) (?:performance|throughput|utili[sz]ation|occupancy)|(?:performance|perf) (?:regression|drop|gap|issue)|[0-9.]+ ?[x%] (?:slower|of peak|of (?:the )?(?:peak|roofline|cublas|sol))|[0-9.]+ ?T(?:FLOPS?|FLOP/s)\b|[0-9.]+ ?[GT]B/s|[+-][0-9.]+ ?% (?:\w+ )?(?:time|latency|runtime)|[0-9,]{4,} cycles)",
+        r"(?i)\b(?P<said>slow(?:er|down|s)?\b|(?:poor|low|bad|worse) (?:performance|throughput|utili[sz]ation|occupancy)|(?:performance|perf) (?:regression|drop|gap|issue)|[0-9.]+ ?[x%] (?:slower|of peak|of (?:the )?(?:peak|roofline|cublas|sol))|[0-9.]+ ?T(?:FLOPS?|FLOP/s)\b|[0-9.]+ ?[GT]B/s|[+-][0-9.]+ ?% (?:\w+ )?(?:time|latency|runtime)|[0-9,]{4,} cycles|(?:cache )?hit rate|\bL2 cache\b|throughput)",
         "speed is told, and no counter that says what costs it: {said}",
         _OPEN
         + "Time alone does not tell memory, bank conflicts, registers, occupancy or waits apart; clocks, warm-up and the L2 cache change it as well.",
@@ -86,6 +86,17 @@ ENTRIES = (
         + " and counts instructions, wavefronts and sectors of each beside the least; `layoutcheck resources` says what limits the blocks of a multiprocessor. Report it to {project}",
         ("it reaches 41% of peak, 310 TFLOPS against 520 of cuBLAS", "a report"),
         level="slow",
+        general=True,
+    ),
+    known(
+        "symptom.resources",
+        r"(?i)\b(?P<said>(?:dynamic |static )?shared memory|\bsmem\b|occupancy|registers (?:per|a) thread)\b",
+        "what a block takes is spoken of, and no error: {said}",
+        _OPEN
+        + "A block has at most 99 KiB of shared memory on sm_86, sm_89 and sm_120, 163 KiB on sm_80, 64 KiB on sm_75, 227 KiB on sm_90 and sm_100; above 48 KiB it is dynamic, and asked for by cudaFuncSetAttribute. A launch that asks for more is refused, most often with 'invalid argument' or 'invalid value'.",
+        "Print the bytes that the launch asks for beside cudaDevAttrMaxSharedMemoryPerBlockOptin; `layoutcheck resources` counts a tile's shared memory and registers, and the blocks that fit. Report it to {project}",
+        ("dynamic shared memory is sized by every tile", "a report"),
+        level=ELSEWHERE,
         general=True,
     ),
     known(
