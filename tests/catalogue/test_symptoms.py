@@ -137,3 +137,10 @@ def test_a_librarys_reasons_are_listed() -> None:
         "cutlassF-pt: stride(-2) % 8 != 0",
         "the message's hint: slice a bigger one",
     )
+
+
+def test_a_message_behind_a_place_is_no_assertion_that_is_cut() -> None:
+    cut = "python: /w/mirage/src/transpiler/hopper.cc:326: mirage::Result mirage::Transpiler::transpile"
+    assert "ends before its condition" in answer(cut).title
+    told = "MIOpen Error: hipoc_kernel.cpp:106: Failed to launch kernel: invalid configuration argument"
+    assert "condition" not in answer(told).title

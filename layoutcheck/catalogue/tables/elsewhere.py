@@ -507,7 +507,7 @@ ENTRIES = (
     ),
     known(
         "elsewhere.assert-cut",
-        r"(?:^| )[\w./-]{2,60}: (?P<file>/?[\w./+-]{3,200}\.(?:cc|cpp|cu|cuh|hpp|h):[0-9]+): (?P<function>[\w:<>&*, ]{3,200}[\w(]) ?$",
+        r"(?:^| )[\w./-]{2,60}: (?P<file>/?[\w./+-]{3,200}\.(?:cc|cpp|cu|cuh|hpp|h):[0-9]+): (?P<function>[\w<>&*, ]{0,120}\w(?:::|\()[\w:<>&*, ]{0,160}) ?$",
         "an assertion of C++ fails at {file}, and the text ends before its condition",
         "A program that ends by assert() prints its name, file, line and function, and then the condition.",
         "Paste the rest of the line, from 'Assertion' on; the line of that file holds it as well. Report it to {project}",
