@@ -1,4 +1,4 @@
-"""Fields of every JSON input: a wrong type, an unknown, missing or repeated key is one error with its place."""
+"""Fields of every JSON input: a wrong type, an unknown, missing or repeated key is one error with a place."""
 
 from __future__ import annotations
 
