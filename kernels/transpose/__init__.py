@@ -87,8 +87,8 @@ VARIANTS = {
     ),
     "shifted": Variant(
         partial(build_shifted, Shifted((56, 128), 4, 16, fetch=True)),
-        "legal",
-        "any pitch and base: aligned 16-byte chunks both ways, shifted by the trip through shared memory",
+        "slow",
+        "any pitch and base: aligned 16-byte chunks both ways, shifted in between; narrow tiles at the edge",
     ),
     "few_rows": Variant(
         partial(build_thin, FewRows(33, 96, 6)),

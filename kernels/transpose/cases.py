@@ -78,8 +78,9 @@ def exchange_async():
     return VARIANTS["exchange_async"].builder()
 
 
-@layoutcheck.case(expect="legal")
+@layoutcheck.case(expect="slow")
 def shifted():
+    """At the size that it is traced with, its last tile has so few columns that loads are not coalesced."""
     return VARIANTS["shifted"].builder()
 
 

@@ -595,16 +595,22 @@ def in_chunks(x: cute.Tensor, y: cute.Tensor, plan: Shifted) -> tuple[Any, ...]:
     return *views, (x.shape[0], x.shape[1]), (x.stride[0], y.stride[0]), apart, starts, whole
 
 
-def tiles_of(x: cute.Tensor, plan: Shifted) -> tuple[Any, tuple[Any, Any, Any]]:
-    """Columns of a tile; tiles along M and along N, and matrices."""
+@cute.jit
+def tiles_of(x: cute.Tensor, plan: cutlass.Constexpr):
+    """Columns of a tile; tiles along M and along N, and matrices.
+
+    As many waves of blocks as there must be, each of them full, if tiles of half the width suffice for that.
+    """
     (tile_n, tile_m), n = plan.tile, x.shape[1]
-    items = x.shape[2] if cute.rank(x) == 3 else cutlass.Int32(1)
+    items = cutlass.Int32(1)
+    if cutlass.const_expr(cute.rank(x) == 3):
+        items = x.shape[2]
     tiles_m = (x.shape[0] + plan.align - 1 + tile_m - 1) // tile_m
-    # As many waves of blocks as there must be, each of them full.
     at_once, others = plan.residents * multiprocessors(), tiles_m * items
     waves = ((n + tile_n - 1) // tile_n * others + at_once - 1) // at_once
-    most = waves * at_once // others
-    columns = cutlass.Int32((n + most * plan.chunk - 1) // (most * plan.chunk) * plan.chunk)
+    apart = waves * at_once // others * plan.chunk
+    columns = cutlass.Int32((n + apart - 1) // apart * plan.chunk)
+    columns = max(columns, -(-tile_n // (2 * plan.chunk)) * plan.chunk)
     return columns, (tiles_m, (n + columns - 1) // columns, items)
 
 
