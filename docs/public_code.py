@@ -75,6 +75,20 @@ Why the other sites were not reached:
 
 {causes}
 
+## Scripts, one by one
+
+Beside the repositories, scripts that ship with libraries were traced, one call each, as
+`python -m benchmarks.script_sweep` does: CUTLASS's examples of the CuTe DSL, 21 calls of
+FlashAttention for two architectures, and tests of flashinfer, of which most were ended by the time limit
+or lack what the host did not have (sources of C++, JAX on a GPU, NVSHMEM). What became of each is in
+`docs/evidence/script_sweep.json`; it ran on {scripts_device}.
+
+{scripts}
+
+All that was wrong in them, by hand:
+
+{scripts_wrong}
+
 ## Each finding that was looked at by hand
 
 {findings}
@@ -91,7 +105,9 @@ layoutcheck trace --no-launch --arch {arch} {script}
 """
 
 
-def page(history: dict[str, Any], public: dict[str, Any], suites: dict[str, Any]) -> str:
+def page(
+    history: dict[str, Any], public: dict[str, Any], suites: dict[str, Any], scripts: dict[str, Any]
+) -> str:
     """The page of the evidence files; `suites` has repositories that ran on another machine."""
     public = {**public, "repositories": {**public["repositories"], **suites["repositories"]}}
     fixes = _head("fix", "about", "what it mends", "trees", "DSL", "result", "gone")
@@ -141,7 +157,9 @@ def page(history: dict[str, Any], public: dict[str, Any], suites: dict[str, Any]
         subjects="\n".join(_subjects(history["fixes"].values())), fixes="\n".join(fixes),
         suites=suites["device"], repositories="\n".join(repositories),
         sites="\n".join(sites), causes="\n".join(_causes(public["repositories"])),
-        findings="\n".join(findings),
+        findings="\n".join(findings), scripts_device=scripts["device"],
+        scripts="\n".join(_scripts(scripts["scripts"])),
+        scripts_wrong="\n".join(_scripts_wrong(scripts["scripts"])),
     )  # fmt: skip
 
 
@@ -168,6 +186,31 @@ def _causes(repositories: dict[str, Any]) -> list[str]:
         *lines,
         *(row(cause, str(count), ", ".join(places[cause])) for cause, count in counts.most_common()),
     ]
+
+
+def _scripts(scripts: dict[str, Any]) -> list[str]:
+    """A library's scripts: how many, how many built a kernel, and what was seen of those."""
+    lines = _head("library", "scripts", "with kernels", "kernels", "copies", "known for all threads", "slow")
+    libraries: dict[str, list[dict[str, Any]]] = {}
+    for name, one in scripts.items():
+        libraries.setdefault(name.partition("/")[0], []).append(one)
+    for library, each in libraries.items():
+        counts = [sum(one[key] for one in each) for key in ("kernels", "copies", "all_threads", "slow")]
+        built = sum(one["kernels"] > 0 for one in each)
+        lines.append(row(library, str(len(each)), str(built), *map(str, counts)))
+    return lines
+
+
+def _scripts_wrong(scripts: dict[str, Any]) -> list[str]:
+    """Each finding once, with how many scripts have it."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for one in scripts.values():
+        counts.update(
+            (f"{found['code']} {found['title']}", f"{found['looked_at']}: {found['why']}")
+            for found in one["wrong"]
+        )
+    lines = _head("finding", "scripts", "so?")
+    return [*lines, *(row(title, str(count), said) for (title, said), count in counts.items())]
 
 
 def _told(verdicts: Counter[str]) -> tuple[int, int]:

@@ -92,6 +92,7 @@ _PAGES = {
     "synthesis_speed": ("seconds of 66 common tiles, beside the search before", "synthesis.md"),
     "history": ("fixes of public repositories, before and after", "public-code.md"),
     "public_code": ("public repositories by `layoutcheck ci`", "public-code.md"),
+    "script_sweep": ("scripts of CUTLASS, FlashAttention and flashinfer, one by one", "public-code.md"),
     "quack_suite": ("quack's own suite by `layoutcheck ci`, cut short", "public-code.md"),
 }
 
@@ -119,7 +120,9 @@ def evidence_pages() -> dict[str, str]:
         "confirmed.md": confirmations.page(runs),
         "lowered.md": lowered,
         "versions.md": versions.page(read("versions"), dsl_names.history()),
-        "public-code.md": public_code.page(read("history"), read("public_code"), read("quack_suite")),
+        "public-code.md": public_code.page(
+            read("history"), read("public_code"), read("quack_suite"), read("script_sweep")
+        ),
         "speed.md": speed.page(*map(read, ("speed", "lint", "trace", "numerics_speed"))),
         "regressions.md": regressions.page(read("undone")),
         "issue-2320.md": reported.page(read("issue_2320_patches"), _read_if("issue_2320")),

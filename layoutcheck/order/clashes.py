@@ -109,16 +109,17 @@ def _harmless(clash: Clash, first: Party, second: Party) -> bool:
 
 
 def _same_copy(first: Party, second: Party) -> bool:
-    """Whether several warps of a block start one copy: same bytes, same place, same turn."""
+    """Whether several warps of a block start one copy: the same bytes, to one place, in one turn."""
     one, other = first.event, second.event
     if one.meaning.op is not other.meaning.op or one.meaning.kind != "bulk_peer" or one.turns != other.turns:
         return False
     if first.block != second.block or one.bulk is None or one.doubt or other.doubt:
         return False
-    parties = (first, second)
-    return (
-        len({tuple(p.event.number_of(i, p.thread) for i in range(len(p.event.values))) for p in parties}) == 1
+    numbers = (
+        [party.event.number_of(i, party.thread) for i in range(len(party.event.values))]
+        for party in (first, second)
     )
+    return next(numbers) == next(numbers)
 
 
 def _apart(a: Meaning, b: Meaning) -> bool:
