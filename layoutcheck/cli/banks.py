@@ -6,6 +6,7 @@ import sys
 from typing import Annotated
 
 from layoutcheck.cli.arguments import Option
+from layoutcheck.cli.output import style_of
 
 
 def banks(
@@ -20,5 +21,5 @@ def banks(
     from layoutcheck.reports.banks import analyse, read_as, render
 
     rows, best = analyse(layout, access, dtype, swizzle, arch)
-    sys.stdout.write(render(rows, best, format_, read_as(layout, dtype, swizzle), arch))
+    sys.stdout.write(render(rows, best, format_, read_as(layout, dtype, swizzle), arch, style_of(sys.stdout)))
     return 0

@@ -6,6 +6,7 @@ import sys
 from typing import Annotated
 
 from layoutcheck.cli.arguments import Option
+from layoutcheck.cli.output import style_of
 
 
 def canonical(
@@ -21,5 +22,5 @@ def canonical(
     from layoutcheck.reports.canonical import render
 
     found = decide(layout, dtype, major, swizzle, unit)
-    sys.stdout.write(render(found, layout, unit, format_))
+    sys.stdout.write(render(found, layout, unit, format_, style_of(sys.stdout)))
     return 0 if found.verdict == "legal" else 1

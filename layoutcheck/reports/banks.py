@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 import re
-import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -32,6 +31,7 @@ from layoutcheck.machine.banks import IntArray
 from layoutcheck.machine.best_swizzle import SwizzleResult, best_swizzle
 from layoutcheck.machine.dtypes import dtype as read_dtype
 from layoutcheck.machine.tiles import TileAccess, TileCost, analyse_tile, in_bytes, matrix_access, vectors
+from layoutcheck.reports.style import Style
 
 DEFAULT = "sm_90a"
 MAX_TILE = 1 << 20
@@ -127,7 +127,12 @@ def read_as(layout: str, dtype: str, swizzle: str | None) -> str:
 
 
 def render(
-    rows: Sequence[TileCost], best: SwizzleResult, format_: str = "text", read: str = "", arch: str = DEFAULT
+    rows: Sequence[TileCost],
+    best: SwizzleResult,
+    format_: str = "text",
+    read: str = "",
+    arch: str = DEFAULT,
+    style: Style = Style(),  # noqa: B008 (immutable)
 ) -> str:
     """The table, and what would be better. Raises InputError for a format other than text and json.
 
@@ -149,7 +154,7 @@ def render(
     ]
     said = [f"read as {read}"] if read else []
     said += [_verdict(rows, best) + (f" ({arch})" if arch != DEFAULT else "")]
-    return "\n".join([*lines, "", *(textwrap.fill(one, 80, break_on_hyphens=False) for one in said)]) + "\n"
+    return "\n".join([*lines, "", *(line for one in said for line in style.wrap(one))]) + "\n"
 
 
 def _verdict(rows: Sequence[TileCost], best: SwizzleResult) -> str:

@@ -86,7 +86,8 @@ def _lines(block: Block, width: int) -> Iterator[Text]:
     if margin + columns * each > width:
         each = 1
     if margin + columns > width:
-        yield Text(f"  {columns} cells a row do not fit {width} columns: {_ELSEWHERE}")
+        yield Text(f"  {columns} cells a row do not fit {width} columns:")
+        yield Text(f"  {_ELSEWHERE}")
         return
     for label, row in zip(block.left, block.cells, strict=True):
         line = Text(label.rjust(margin - 1) + " ")

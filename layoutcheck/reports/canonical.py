@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import textwrap
 
 from layoutcheck.errors import check_format
 from layoutcheck.machine.canonical import Canonical
+from layoutcheck.reports.style import Style
 
 _SAID = {
     "legal": "canonical",
@@ -19,28 +19,35 @@ _MEASURED = {
 }
 
 
-def render(found: Canonical, subject: str, unit: str, format_: str = "text") -> str:
+def render(
+    found: Canonical,
+    subject: str,
+    unit: str,
+    format_: str = "text",
+    style: Style = Style(),  # noqa: B008 (immutable)
+) -> str:
     """The answer about `subject`, the layout as it was given. Raises InputError for an unknown format."""
     check_format("canonical", format_, ("text", "json"))
     if format_ == "json":
         return json.dumps({"layout": subject, "unit": unit, **found.to_dict()}, indent=2) + "\n"
     title = f"{found.verdict}: {subject} is {_SAID[found.verdict]} for {unit}"
-    lines = _wrapped("", f"{title}: {found.name}" if found.name else title)
+    lines = _wrapped("", f"{title}: {found.name}" if found.name else title, style)
     if found.read_as:
-        lines += _wrapped("  read as  ", found.read_as)
+        lines += _wrapped("  read as  ", found.read_as, style)
     if found.reason:
-        lines += _wrapped("  ", found.reason)
+        lines += _wrapped("  ", found.reason, style)
     if found.decision.message:
-        lines += _wrapped("  compiler  ", found.decision.message)
+        lines += _wrapped("  compiler  ", found.decision.message, style)
     if found.decision.accepted:
         lines += _wrapped(
             "  descriptor  ",
             f"leading offset {found.decision.leading_bytes} B, stride offset "
             f"{found.decision.stride_bytes} B; the base must be a multiple of {found.align_bytes} B",
+            style,
         )
     if found.nearest:
         near = f"{found.nearest_name}: {found.nearest}, {found.nearest_swizzle} on the pointer (bytes)"
-        lines += _wrapped("  nearest  ", near)
+        lines += _wrapped("  nearest  ", near, style)
         lines += [f"    {line}" for line in found.code.splitlines()]
     elif found.verdict != "legal":
         lines.append("  nearest  none: no canonical tile has this shape and element type")
@@ -48,9 +55,6 @@ def render(found: Canonical, subject: str, unit: str, format_: str = "text") -> 
     return "\n".join(lines) + "\n"
 
 
-def _wrapped(head: str, text: str) -> list[str]:
-    """The text behind its head, in lines of 80 columns."""
-    indent = " " * max(2, len(head))
-    return textwrap.wrap(
-        head + text, 80, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-    )
+def _wrapped(head: str, text: str, style: Style) -> list[str]:
+    """The text behind its head, in lines that fit the width."""
+    return style.wrap(text, " " * max(2, len(head)), head)

@@ -1,0 +1,41 @@
+"""In a narrow terminal every line of a report fits, but for code, which is meant to be pasted."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+
+import pytest
+
+from layoutcheck.cli import run
+from layoutcheck.reports.style import Style
+
+COLUMNS = 60
+LINES = (
+    ("explain", "--case", "issue-2320"),
+    ("banks", "S<3,3,3> o 0 o (64,64):(64,1)", "--access", "ldmatrix.x4"),
+    ("banks", "(64,64):(64,1)", "--access", "ldmatrix.x4"),
+    ("canonical", "(64,128):(128,1)", "--dtype", "f16"),
+    ("canonical", "S<3,3,3> o 0 o (64,64):(64,1)", "--dtype", "f16"),
+    ("draw", "(64,64):(64,1)", "--format", "text"),
+    ("rule", "LC102"),
+)
+CODE = re.compile(r"^ {4,}\w.*\(|^ {4,}.*\)$")
+
+
+@pytest.mark.parametrize("words", LINES, ids=" ".join)
+def test_every_line_fits_the_terminal(
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(os, "get_terminal_size", lambda *_: os.terminal_size((COLUMNS, 24)))
+    monkeypatch.setattr(sys.stdout, "fileno", lambda: 1, raising=False)
+    assert run(list(words)) in (0, 1)
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out).splitlines()
+    assert len(shown) > 2
+    assert [line for line in shown if len(line) > COLUMNS and not CODE.match(line)] == []
+
+
+def test_the_width_is_heard() -> None:
+    assert max(map(len, Style(width=40).wrap("word " * 40))) <= 40
