@@ -20,6 +20,7 @@ from layoutcheck.dsl.lowered.refusals import Refusal
 from layoutcheck.dsl.lowered.resolve import Lowering, placed
 from layoutcheck.dsl.shared_out import SharedOut
 from layoutcheck.errors import InputError
+from layoutcheck.sources.mlir.parse import NEVER_DEFINED
 from layoutcheck.sources.pasted import plain
 from layoutcheck.sources.printed import read_module, where_of
 from layoutcheck.sources.traced import (
@@ -49,6 +50,10 @@ _NOT_OF_RESULTS = (  # that a kernel would have computed
     "ImportError", "ModuleNotFoundError", "SyntaxError", "IndentationError", "NameError", "AttributeError",
     "TypeError",
 )  # fmt: skip
+_ELSEWHERE = (
+    "another function made it, as where a kernel is given a layout of the host as cutlass.Constexpr; "
+    "the compiler refuses that"
+)
 _NOT_IMPORTED = "could not import"  # of `pytest.importorskip`
 
 
@@ -322,6 +327,8 @@ class Collector:
             found = read_module(event["text"], event["kernel"], event["arch"], event["locations"])
         except InputError as error:
             said = f"{event['kernel']}: its IR cannot be read: {error.message}"
+            if error.message.endswith(NEVER_DEFINED):
+                said += ": " + _ELSEWHERE
             self._fail(TraceFailure("unreadable", said), place)
             found = []
         self._spans[module] = range(len(self.copies), len(self.copies) + len(found))

@@ -163,9 +163,12 @@ def _wrap(module: Any, record: Record, stop: bool, change: Change | None = None)
 
     @_internal
     def build_module(self: Any, built: Any, function_name: str) -> Any:
+        refused = False
         with contextlib.suppress(Exception):  # an observer's trouble is no reason for a build to fail
-            _observe(self, built, str(function_name), record)
+            refused = _observe(self, built, str(function_name), record)
         if stop and _stopping.get():
+            if not refused:
+                build(self, built, function_name)  # which raises where the module as a whole is not valid
             raise _Stop
         if change is not None:
             change(built, str(function_name))
@@ -323,7 +326,8 @@ def _hide_library_frames(module: Any) -> None:
         exclude(INTERNAL)
 
 
-def _observe(dsl: Any, built: Any, kernel: str, record: Record) -> None:
+def _observe(dsl: Any, built: Any, kernel: str, record: Record) -> bool:
+    """Record a module; whether the verifier refuses operations of it, which are recorded too."""
     operation = built.operation
     text = operation.get_asm(print_generic_op_form=True, use_local_scope=True)
     arch = str(getattr(dsl.envar, "arch", "") or "sm_90a")
@@ -336,6 +340,8 @@ def _observe(dsl: Any, built: Any, kernel: str, record: Record) -> None:
     except Exception:
         copies, others = _refusals(operation)
         record(Built(number, kernel, arch, "", refused=copies, others=others))
+        return bool(copies or others)
+    return False
 
 
 def _caller() -> tuple[str, int] | None:

@@ -461,3 +461,34 @@ def test_both_compilers_of_the_dsl_take_the_target_that_was_asked_for(
     targets, compilers = (folder / "targets.txt").read_text().splitlines()[:2]
     assert targets == said
     assert int(compilers) >= 2
+
+
+def test_a_layout_of_the_host_in_a_kernel_is_refused_as_the_dsl_does(tmp_path: Path) -> None:
+    """Each operation verifies, the module does not: a run that launches nothing must not take it for built."""
+    script = tmp_path / "layout_of_the_host.py"
+    script.write_text(
+        "import cutlass, cutlass.cute as cute\n"
+        "@cute.kernel\n"
+        "def k(layout: cutlass.Constexpr, copied: cutlass.Constexpr):\n"
+        "    tile = cutlass.memory.SmemAllocator().allocate_tensor(cutlass.BFloat16, layout, byte_alignment=16)\n"
+        "    tile[0, 0] = cutlass.BFloat16(1)\n"
+        "    if cutlass.const_expr(copied):\n"
+        "        cute.autovec_copy(tile, cute.make_rmem_tensor(layout, cutlass.BFloat16))\n"
+        "@cute.jit\n"
+        "def host(copied: cutlass.Constexpr):\n"
+        "    layout = cute.make_layout((8, 8), stride=(8, 1))\n"
+        "    k(layout, copied).launch(grid=[1, 1, 1], block=[32, 1, 1])\n"
+        "for copied in (False, True):\n"
+        "    try:\n"
+        "        cute.compile(host, copied)\n"
+        "    except Exception as error:\n"
+        "        print('refused:', 'could not build valid IR' in str(error))\n"
+        "cute.compile(host, False)\n"
+    )
+    printed = tmp_path / "printed.txt"
+    with printed.open("w") as out:
+        failures = trace_script(str(script), launch=False, output=out).failures
+    assert printed.read_text().count("refused: True") == 2
+    assert [failure.kind for failure in failures] == ["unreadable", "raised"]
+    assert "is never defined: another function made it" in failures[0].message
+    assert "could not build valid IR" in failures[1].message

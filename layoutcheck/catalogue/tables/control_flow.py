@@ -70,9 +70,10 @@ ENTRIES = (
         r"does not dominate this use|using value defined outside the region",
         "a value made inside a branch, loop or other function is used outside of it",
         "It is an error of the DSL's control flow, not of a layout: a variable first assigned in a dynamic if or for, "
-        "or held in an object between two @cute.jit functions; or a kernel that returns a value, which no kernel can.",
-        "Assign it before the branch, pass it as an argument, or make the branch static with cutlass.const_expr; "
-        "report it to NVIDIA/cutlass",
+        "or held in an object between two @cute.jit functions; a layout made by the host and given to a kernel as "
+        "cutlass.Constexpr; or a kernel that returns a value, which no kernel can.",
+        "Assign it before the branch, make it in the function that uses it, pass it as an argument, or make the branch "
+        "static with cutlass.const_expr; report it to NVIDIA/cutlass",
         ("error: unknown: operand #0 does not dominate this use", issue(2532)),
         level=ELSEWHERE,
     ),

@@ -16,6 +16,7 @@ from layoutcheck.sources.mlir.ir import Block, Module, Operation, Region, Value
 from layoutcheck.sources.mlir.scan import closing_parenthesis, unescape
 
 MAX_DEPTH = 200  # regions in regions; real kernels have about 15
+NEVER_DEFINED = "is never defined"  # what an error about a value ends with
 ISOLATED = frozenset(
     ("builtin.module", "gpu.module", "cuda.kernel", "gpu.func", "func.func", "llvm.func", "spirv.func")
 )
@@ -102,7 +103,7 @@ class _Parser(Cursor):
 
     def finish(self, scope: _Scope) -> None:
         for name, at in scope.pending.items():
-            raise self.error(f"{name[:40]} is never defined", start=at)
+            raise self.error(f"{name[:40]} {NEVER_DEFINED}", start=at)
 
     def operation(self, scope: _Scope, block: Block | None, depth: int) -> Operation:
         text, start = self.text, self.at
