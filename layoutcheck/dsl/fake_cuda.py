@@ -8,6 +8,9 @@ knows the device. What a script computes with that is worthless, which is why no
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import itertools
+import mmap
 import os
 import re
 import sys
@@ -29,6 +32,10 @@ _SMEM_BYTES = {8: 166912, 9: 232448, 10: 232448, 11: 232448, 12: 101376}  # opt-
 _RETURNS = re.compile(r"Returns\n-+\n(.*?)(?:\n\s*\n|\Z)", re.DOTALL)
 _ENTRY = re.compile(r"^\S", re.MULTILINE)
 _OBJECT = re.compile(r":\s*:py:obj:`~?\.?(\w+)`")
+_ADDRESS = re.compile(r"(\w*ptr\w*|pp|pbase|pHost|pDevice)\s*:", re.IGNORECASE)
+_HOST = re.compile(r"cu\w*(HostAlloc|[Aa]lloc(Host|Managed))$")  # what it gives, a program may write
+_addresses = itertools.count(1 << 40, 1 << 32)  # of memory that nobody may read, as aligned as CUDA's
+_memory: list[mmap.mmap] = []
 
 
 def has_gpu() -> bool:
@@ -211,16 +218,26 @@ def _bindings(module: Any, prefix: str, capability: tuple[int, int]) -> None:
 def _answer(module: Any, doc: str, result: Any, value: Any) -> Callable[..., Any]:
     found = _RETURNS.search(doc)
     entries = [] if found is None else [e for e in found[1].split("\n") if _ENTRY.match(e)]
+    host = _HOST.match(doc.partition("(")[0]) is not None
 
-    def made(entry: str) -> Any:
+    def made(entry: str, *args: Any) -> Any:
         if value is not None:
             return value
         named = _OBJECT.search(entry)
         with contextlib.suppress(Exception):
+            if _ADDRESS.match(entry):
+                address = _host_memory(int(args[0])) if host else next(_addresses)
+                return getattr(module, named[1])(address) if named else address
             return getattr(module, named[1])() if named else 1
         return None
 
-    return lambda *_args, **_named: (result, *(made(entry) for entry in entries[1:]))
+    return lambda *args, **_named: (result, *(made(entry, *args) for entry in entries[1:]))
+
+
+def _host_memory(size: int) -> int:
+    """The address of memory that is there, until the process ends."""
+    _memory.append(mmap.mmap(-1, max(1, size)))
+    return ctypes.addressof(ctypes.c_char.from_buffer(_memory[-1]))
 
 
 def _attributes(module: Any, prefix: str, capability: tuple[int, int]) -> dict[str, int]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
+import importlib
 import sys
 from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -67,3 +70,23 @@ def test_a_benchmark_calls_once_what_it_measures() -> None:
     assert module.do_bench(measured, return_mode="all") == [1.0]
     assert module.benchmark(callable=measured, kernel_arguments=given) == 1.0 and called[-1] == called[1]
     assert not only_calls.get()
+
+
+def test_allocations_have_addresses_and_host_memory_is_there() -> None:
+    def pretended(name: str, prefix: str) -> Any:
+        module = SimpleNamespace(**vars(importlib.import_module(f"cuda.bindings.{name}")))
+        fake_cuda._bindings(module, prefix, (9, 0))
+        return module
+
+    runtime, driver = pretended("runtime", "cuda"), pretended("driver", "cu")
+    (_, first), (_, second), (_, third, pitch) = (
+        runtime.cudaMalloc(4), runtime.cudaMallocAsync(4, 0), driver.cuMemAllocPitch(64, 8, 4),
+    )  # fmt: skip
+    assert isinstance(third, driver.CUdeviceptr) and pitch == 1
+    assert 0 < first < second < int(third) and not {first % 256, second % 256, int(third) % 256} - {0}
+    for _, address in (
+        runtime.cudaMallocHost(9), runtime.cudaHostAlloc(9, 0), runtime.cudaMallocManaged(9, 1),
+        driver.cuMemAllocHost(9), driver.cuMemHostAlloc(9, 0), driver.cuMemAllocManaged(9, 1),
+    ):  # fmt: skip
+        ctypes.memset(int(address), 7, 9)
+        assert ctypes.string_at(int(address), 10) == bytes([7] * 9 + [0])
