@@ -48,6 +48,7 @@ def pretend(torch: Any, capability: tuple[int, int], sms: int) -> None:
     _cuda(torch, capability, sms)
     _mode(torch)
     when_imported("torch.nn.attention", _any_backend)
+    when_imported("torch.autograd.profiler", _profiler)
     torch.testing.assert_close = lambda *_args, **_named: None
     dlpack = torch.Tensor.__dlpack__
 
@@ -70,6 +71,17 @@ def _any_backend(module: Any) -> None:
         yield
 
     module.sdpa_kernel = sdpa_kernel
+
+
+def _profiler(module: Any) -> None:
+    """Profiled is what runs: no kernel does."""
+    begin = module.profile.__init__
+
+    def __init__(self: Any, *args: Any, **named: Any) -> None:  # noqa: N807
+        named = {key: value for key, value in named.items() if key not in ("use_cuda", "use_device")}
+        begin(self, *args, **{**named, "use_cpu": True})
+
+    module.profile.__init__ = __init__
 
 
 def no_shortcuts(tensor: type) -> None:
@@ -166,15 +178,20 @@ def _within(mode: Any, function: Any) -> Any:
     return again
 
 
+def _place(torch: Any, value: Any) -> Any:
+    """A device, or whatever was given, where "cuda" is the CPU."""
+    if isinstance(value, torch.device) and value.type == "cuda":
+        return torch.device("cpu")
+    if isinstance(value, str) and value.split(":")[0] == "cuda":
+        return "cpu"
+    return value
+
+
 def _mode(torch: Any) -> None:
     from torch.overrides import TorchFunctionMode
 
     def place(value: Any) -> Any:
-        if isinstance(value, torch.device) and value.type == "cuda":
-            return torch.device("cpu")
-        if isinstance(value, str) and value.split(":")[0] == "cuda":
-            return "cpu"
-        return value
+        return _place(torch, value)
 
     def big(values: Any, least: int = BIG) -> bool:
         return any(
@@ -190,7 +207,17 @@ def _mode(torch: Any) -> None:
             one.is_floating_point() for one in tensors
         )
 
+    def of_their_own(values: Any) -> bool:
+        """Whether a tensor is of a class that says itself what is computed, perhaps by a kernel."""
+        return any(
+            (isinstance(v, torch.Tensor) and type(v) not in (torch.Tensor, torch.nn.Parameter))
+            or (isinstance(v, (tuple, list)) and of_their_own(v))
+            for v in values
+        )
+
     def left_out(name: str, args: Any, named: Any) -> bool:
+        if of_their_own((*args, *named.values())):
+            return False
         if name in _PRODUCTS:
             return big((*args, *named.values()))
         if name not in _ARITHMETIC or "out" in named or not big(args, HUGE):
@@ -259,6 +286,31 @@ def _mode(torch: Any) -> None:
     _autograd(torch, Pretended)
     _operators(Pretended)
     _default_device(torch)
+    _classes(torch, Pretended)
+
+
+def _classes(torch: Any, mode: Any) -> None:
+    """A library's own class of tensors: torch makes one around others past the mode, and leaves it there.
+
+    Where the device of such a tensor is none that torch has, an operation on it aborts.
+    """
+    make = torch.Tensor._make_wrapper_subclass
+
+    def _make_wrapper_subclass(*args: Any, **named: Any) -> Any:
+        named = {key: _place(torch, value) for key, value in named.items() if key != "pin_memory"}
+        return make(*args, **named)
+
+    def __init_subclass__(cls: Any, **named: Any) -> None:  # noqa: N807
+        super(torch.Tensor, cls).__init_subclass__(**named)
+        if cls.__module__.partition(".")[0] == "torch":
+            return
+        for name in ("__torch_function__", "__torch_dispatch__"):
+            if isinstance(cls.__dict__.get(name), classmethod):
+                setattr(cls, name, classmethod(_within(mode, cls.__dict__[name].__func__)))
+
+    hook: Any = __init_subclass__
+    torch.Tensor._make_wrapper_subclass = staticmethod(_make_wrapper_subclass)
+    torch.Tensor.__init_subclass__ = classmethod(hook)
 
 
 def _default_device(torch: Any) -> None:

@@ -65,6 +65,50 @@ with sdpa_kernel([SDPBackend.CUDNN_ATTENTION]):
     print(tuple(torch.nn.functional.scaled_dot_product_attention(*[two.reshape(1, 1, 2, 1)] * 3).shape))
 """
 
+PROFILED = """
+import torch
+from torch.profiler import ProfilerActivity, profile
+from layoutcheck.dsl.fake_torch import pretend
+pretend(torch, (10, 0), 132)
+with profile(activities=[ProfilerActivity.CUDA], record_shapes=True) as seen: torch.zeros(2).add(1)
+print("aten::add " in seen.key_averages().table(sort_by="cuda_time_total", row_limit=20))
+"""
+
+CLASSES = """
+import torch
+from layoutcheck.dsl.fake_torch import BIG, pretend
+pretend(torch, (10, 0), 132)
+seen = []
+class Wrapped(torch.Tensor):
+    @staticmethod
+    def __new__(cls, inner):
+        given = {"dtype": inner.dtype, "device": inner.device, "requires_grad": inner.requires_grad}
+        made = torch.Tensor._make_wrapper_subclass(cls, inner.size(), **given)
+        made.inner = inner
+        return made
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), named={}):
+        if function is torch.matmul:
+            seen.append((args[1].inner.device.type, torch.zeros(2, device="cuda").is_cuda))
+        with torch._C.DisableTorchFunctionSubclass():
+            return function(*args, **named)
+    @classmethod
+    def __torch_dispatch__(cls, operator, types, args, named={}):
+        if operator.name() != "aten::_to_copy":
+            seen.append((operator.name(), torch.zeros(2, device="cuda").is_cuda))
+        return operator(*(one.inner if isinstance(one, cls) else one for one in args), **(named or {}))
+class Unwrapped(torch.autograd.Function):
+    @staticmethod
+    def forward(context, one): return one.inner
+    @staticmethod
+    def backward(context, gradient): return gradient
+side = int((2 * BIG) ** 0.5)
+weight = Wrapped(torch.ones(side, side, device="cuda"))
+print(torch.matmul(torch.ones(2, side), weight).sum().item() == 2 * side**2)
+print(*(Wrapped(torch.ones(2)) + 1).tolist(), Wrapped(torch.ones(2)).device, *seen[:2])
+print(Unwrapped.apply(Wrapped(torch.ones(2, device="cuda", requires_grad=True))).sum().item())
+"""
+
 
 @pytest.mark.parametrize("names", [(), ("__dlpack_c_exchange_api__",), ("__c_dlpack_exchange_api__",)])
 def test_a_tensor_has_no_way_past_its_dlpack(names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,3 +147,18 @@ def test_a_device_may_be_an_index_and_random_numbers_are_numbers() -> None:
     out, errors = printed(DEVICES)
     told = [*["cuda:0"] * 4, "torch.float16", "True", "cuda:0", "torch.int64", "torch.int32"]
     assert out.split() == [*told, "(1,", "1,", "2,", "1)"], errors
+
+
+def test_a_profiler_of_the_gpu_sees_what_runs() -> None:
+    out, errors = printed(PROFILED)
+    assert out.split() == ["True"], errors
+
+
+def test_a_class_of_tensors_computes_what_it_says() -> None:
+    """Its product is not left out, for it may call kernels; what it makes on the device is there.
+
+    torch 2.14 ends with SIGABRT where a wrapper of a device that it has not is given to an autograd.Function.
+    """
+    out, errors = printed(CLASSES)
+    told = "2.0 2.0 cuda:0 ('cuda', True) ('aten::mm', True)"
+    assert out.splitlines() == ["True", told, "2.0"], errors
