@@ -19,6 +19,7 @@ from layoutcheck.dsl.lowered.calls import Call
 from layoutcheck.dsl.lowered.refusals import Refusal
 from layoutcheck.dsl.lowered.resolve import Lowering, placed
 from layoutcheck.dsl.shared_out import SharedOut
+from layoutcheck.dsl.shares import OTHERS
 from layoutcheck.errors import InputError
 from layoutcheck.sources.mlir.parse import NEVER_DEFINED
 from layoutcheck.sources.pasted import plain
@@ -270,7 +271,7 @@ class Collector:
 
     def _take(self, event: dict[str, Any], again: bool = False) -> None:
         kind, place = event["kind"], event.get("at", -1)
-        if self.sharing and kind in ("test", "note") and not again:
+        if self.sharing and kind in ("test", "note", "skip") and not again:
             self._held.append(event)
         elif kind == "built":
             self._built(event)
@@ -306,7 +307,8 @@ class Collector:
         """What tests said, in their order: of several processes any may have been read first."""
         held, self._held = self._held, []
         for event in sorted(held, key=lambda one: one.get("at", -1)):
-            self._take(event, again=True)
+            if self.sharing.get(event.get("pid", 0)) != OTHERS or event["kind"] == "note":
+                self._take(event, again=True)
 
     def _built(self, event: dict[str, Any]) -> None:
         module, place = (event.get("pid", 0), event["number"]), event.get("at", -1)
@@ -424,6 +426,7 @@ class Collector:
     @property
     def all_skipped(self) -> bool:
         """Whether pytest skipped whole files, which it may say with its status for no tests."""
+        self._take_held()
         return "" in self._skipped
 
     def _raise(self, event: dict[str, Any]) -> None:

@@ -79,7 +79,7 @@ def watch_session(tell: Callable[[bool], None], whole: bool) -> None:
             try:
                 return run(config, session)
             except BaseException as error:
-                ended = type(error).__name__ == "Exit"  # of `pytest.exit`
+                ended = type(error).__name__ in ("Exit", "KeyboardInterrupt")  # `pytest.exit`, or of a test
                 raise
             finally:
                 tell(not (ended or session.shouldstop or session.shouldfail))

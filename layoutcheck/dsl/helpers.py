@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from layoutcheck.dsl.judges import Spare
-from layoutcheck.dsl.shares import PRESENT
+from layoutcheck.dsl.shares import OTHERS, PRESENT
 
 _LOOK_SECONDS = 0.5  # between two looks at what is left
 _WORTH = 2.0  # a start has to save so many times what it takes
@@ -22,7 +22,7 @@ class Helpers:
     `first` is the program's own process, `taken` the folder of tests that a process has taken (`shares.py`).
     Where `least` is given, tests of so many seconds are enough. None is started without `spare` processors.
     What is `left` when all have gone through the tests, because one that was to run them came late or has
-    gone, is for another one.
+    gone, is for another one. None follows one that died, or that collected other tests.
     """
 
     def __init__(
@@ -67,13 +67,21 @@ class Helpers:
         if not working:
             whole = all(sessions.get(one.pid) for one in (self._first, *self.processes))
             again, self._last_left = whole and self.left != self._last_left, self.left
+            again = again and OTHERS not in sharing.values()
             return self._begin() if again and self.processes else []
         seconds = (now - self._collected) / max(1, begun) * self.left  # until the end, at this pace
+        if self._vain(sharing, sessions):
+            return []
         least = _WORTH * (self._collected - self._began) if self._least is None else self._least
         if self.left < working or seconds < least or not self._spare.acquire(block=False):
             return []
         self._spared += 1
         return self._begin()
+
+    def _vain(self, sharing: Mapping[int, int], sessions: Mapping[int, bool]) -> bool:
+        """Whether one has come to nothing, as the next would."""
+        died = any(one.poll() is not None and not sessions.get(one.pid) for one in self.processes)
+        return died or OTHERS in sharing.values()
 
     def stop(self) -> None:
         """Give back their processors, once all have ended."""

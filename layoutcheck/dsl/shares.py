@@ -20,6 +20,9 @@ from layoutcheck.dsl.imports import when_imported
 MAIN = "_pytest.main"
 FOLDER = "taken"  # in that of a run: a file for each test that a process has taken
 PRESENT = "present"  # in this: a file for each process that goes through the tests
+OTHERS = -1  # the number that is told of tests which are not those that the first process collected
+_COLLECTED = "collected"  # beside that folder: what the first process collected
+_TOGETHER = ("dependency", "xdist_group")  # marks of tests that look at what others of their process did
 
 
 class Place:
@@ -74,18 +77,25 @@ def group(item: Any) -> str:
 
 
 def _name(value: Any) -> str:
-    said = str(value)
+    try:
+        said = str(value)
+    except Exception:  # it is the user's
+        said = " at 0x"
     return type(value).__name__ if " at 0x" in said else said
 
 
 def _rank(group: str, process: str) -> bytes:
-    return hashlib.sha256(f"{group} {process}".encode()).digest()
+    return _hash(f"{group} {process}").digest()
+
+
+def _hash(name: str) -> hashlib._Hash:
+    return hashlib.sha256(name.encode(errors="surrogatepass"))  # a file's name may be no UTF-8
 
 
 def take(folder: Path, name: str) -> bool:
     """Take what has this name; whether no process had taken it."""
     try:
-        (folder / hashlib.sha256(name.encode()).hexdigest()).touch(exist_ok=False)
+        (folder / _hash(name).hexdigest()).touch(exist_ok=False)
     except FileExistsError:
         return False
     return True
@@ -94,19 +104,23 @@ def take(folder: Path, name: str) -> bool:
 def share_tests(folder: Path, tell: Callable[[int], None]) -> None:
     """Have pytest run the tests that it takes, from here on; `tell` their number before the first.
 
-    Not where tests are run otherwise, as pytest-xdist does, or where the user gives the folder of temporary
-    files, which pytest empties.
+    A process that has not collected the tests of the first one tells `OTHERS`, and runs none. All are of
+    one process where they are run otherwise, as by pytest-xdist, where some depend on each other, and where
+    the user gives the folder of temporary files, which pytest empties; so are those of a pytest in a test.
     """
+    begun = False
 
     def share(module: Any) -> None:
         run = module.pytest_runtestloop
 
         def pytest_runtestloop(session: Any) -> Any:
-            if session.config.option.basetemp is not None:
+            nonlocal begun
+            if begun or not _may_share(session):
                 return run(session)
-            tests = session.items
-            tell(len(tests))
-            session.items = Taken(tests, folder)
+            begun, tests = True, session.items
+            same = _collected(folder, tests)
+            tell(len(tests) if same else OTHERS)
+            session.items = Taken(tests, folder) if same else []
             try:
                 return run(session)
             finally:
@@ -115,3 +129,16 @@ def share_tests(folder: Path, tell: Callable[[int], None]) -> None:
         module.pytest_runtestloop = pytest_runtestloop
 
     when_imported(MAIN, share)
+
+
+def _may_share(session: Any) -> bool:
+    marked = any(item.get_closest_marker(name) for item in session.items for name in _TOGETHER)
+    return session.config.option.basetemp is None and not marked
+
+
+def _collected(folder: Path, tests: Iterable[Any]) -> bool:
+    """Whether these are the tests that the first process collected, in any order."""
+    names, kept = _hash("\n".join(sorted(item.nodeid for item in tests))), folder.with_name(_COLLECTED)
+    if not kept.exists():
+        kept.write_text(names.hexdigest(), encoding="utf-8")
+    return kept.read_text(encoding="utf-8") == names.hexdigest()

@@ -26,7 +26,7 @@ from layoutcheck.dsl.helpers import Helpers
 from layoutcheck.dsl.judges import Judges, Spare
 from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.shares import FOLDER as TAKEN
-from layoutcheck.dsl.shares import PRESENT
+from layoutcheck.dsl.shares import OTHERS, PRESENT
 from layoutcheck.errors import InputError
 from layoutcheck.sources.traced import Frame, Trace, TraceFailure
 
@@ -201,6 +201,7 @@ def _run(
         suite, taken = command[1:3] == ["-m", "pytest"], Path(folder) / TAKEN
         if suite and spread:
             (taken / PRESENT).mkdir(parents=True)
+            env.setdefault("PYTHONHASHSEED", "0")  # sets have one order in all of its processes
 
         def start(**more: str) -> subprocess.Popen[Any]:
             return subprocess.Popen(
@@ -251,7 +252,8 @@ def _run(
         finally:
             collector.stop()
         limit = timeout_s if timed_out else None
-        endings = (_ending(one, limit, collector, folder, suite) for one in (process, *helpers.processes))
+        ran = (one for one in (process, *helpers.processes) if collector.sharing.get(one.pid) != OTHERS)
+        endings = (_ending(one, limit, collector, folder, suite) for one in ran)
         ending = next(filter(None, endings), None)
         if ending is None and helpers.processes and helpers.left:
             ending = TraceFailure("exited", f"{helpers.left} tests were not run")

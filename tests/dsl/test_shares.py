@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,11 +13,12 @@ from typing import Any
 
 import pytest
 
+from layoutcheck.dsl import failed_tests, shares
 from layoutcheck.dsl import helpers as helping
 from layoutcheck.dsl.called import MOST
 from layoutcheck.dsl.collect import Collector
 from layoutcheck.dsl.helpers import Helpers
-from layoutcheck.dsl.shares import PRESENT, Place, Taken, group
+from layoutcheck.dsl.shares import OTHERS, PRESENT, Place, Taken, group, share_tests, take
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.sources.trace_lines import to_lines
 from layoutcheck.sources.traced import Trace
@@ -92,6 +94,93 @@ def test_tests_that_differ_in_sizes_alone_are_of_one_process(tmp_path: Path) -> 
     assert group(parametrized("t", swap=True)) != group(parametrized("t", swap=False))
 
 
+class Sullen:
+    """No string can be made of it, as of what exists in a context of the DSL only."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no context")
+
+
+def test_a_test_may_have_any_parameter_and_any_name(tmp_path: Path) -> None:
+    assert group(parametrized("t", v=SimpleNamespace(a=Path("b")))) != "t v=SimpleNamespace"
+    assert group(SimpleNamespace(nodeid="t[v0]", callspec=SimpleNamespace(params={"v": Sullen()}))) == (
+        "t v=Sullen"
+    )
+    (tmp_path / PRESENT).mkdir()
+    (tmp_path / PRESENT / "2").touch()
+    named = items(*(f"test_\udcff{n}.py::t" for n in range(8)))
+    assert 0 < len(list(Taken(named, tmp_path, "1"))) < 8
+    assert not all(take(tmp_path, f"{item.nodeid} 1") for item in named)
+
+
+@pytest.fixture
+def sharing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    """A function that gives tests to a process's pytest; what it told, and what its pytest ran."""
+    (tmp_path / "taken" / PRESENT).mkdir(parents=True)
+
+    def process() -> Any:
+        main = SimpleNamespace(pytest_runtestloop=lambda session: [one.nodeid for one in session.items])
+        monkeypatch.setitem(sys.modules, shares.MAIN, main)
+        told: list[int] = []
+        share_tests(tmp_path / "taken", told.append)
+
+        def run(*names: str, marks: tuple[str, ...] = ()) -> tuple[list[int], list[str]]:
+            tests = items(*names)
+            for item in tests:
+                item.get_closest_marker = lambda mark: mark in marks
+            session = SimpleNamespace(
+                items=tests, config=SimpleNamespace(option=SimpleNamespace(basetemp=None))
+            )
+            del told[:]
+            ran = main.pytest_runtestloop(session)
+            assert session.items is tests
+            return told, ran
+
+        return run
+
+    return process
+
+
+def test_a_pytest_within_a_test_runs_all_of_its_own(sharing: Any) -> None:
+    run = sharing()
+    assert run("a", "b") == ([2], ["a", "b"])
+    assert run("a", "c") == run("a", "c") == ([], ["a", "c"])
+
+
+def test_a_process_that_collects_other_tests_runs_none(sharing: Any) -> None:
+    """Names that differ in each process: one would run again what another one has run."""
+    assert sharing()("a", "b") == ([2], ["a", "b"])
+    assert sharing()("b", "a") == ([2], [])  # of another order only: all are taken
+    assert sharing()("a", "b", "c") == sharing()("a") == ([OTHERS], [])
+
+
+def test_tests_that_depend_on_each_other_are_of_one_process(sharing: Any) -> None:
+    for mark in ("dependency", "xdist_group"):
+        assert sharing()("a", "b", marks=(mark,)) == ([], ["a", "b"])
+
+
+def test_a_test_that_interrupts_pytest_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its status is that of a failed test, where another one has failed."""
+    over: list[bool] = []
+
+    def ends(error: BaseException | None) -> bool:
+        def _main(config: Any, session: Any) -> None:
+            if error is not None:
+                raise error
+
+        main = SimpleNamespace(_main=_main)
+        monkeypatch.setitem(sys.modules, failed_tests.MAIN, main)
+        failed_tests.watch_session(over.append, whole=False)
+        try:
+            main._main(None, SimpleNamespace(shouldstop=False, shouldfail=False))
+        except BaseException as raised:
+            assert raised is error
+        return over[-1]
+
+    assert ends(None) and not ends(KeyboardInterrupt())
+    assert ends(type("Interrupted", (KeyboardInterrupt,), {})())  # of files that cannot be collected
+
+
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
     """Helpers on two processors, a clock, and a function that says how many tests are taken."""
@@ -141,6 +230,28 @@ def test_a_process_is_started_where_more_is_left_than_its_start_takes(started: A
     late = helpers.processes[1]
     assert helpers.step({1: 110, first: 110}, {}) == [] and late.poll() is not None
     assert [one.pid for one in helpers.processes] == [first] and not helpers.running
+
+
+def test_none_follows_one_that_came_to_nothing(started: Any) -> None:
+    """It died before its tests, or collected others; nor is one started for what is left in the end."""
+    helpers, clock, first = started.helpers, started.clock, started.first.pid
+    clock[0] = 10.0
+    assert helpers.step({first: 1000}, {}) == []
+    started.take(2)
+    clock[0] = 12.0
+    (second,) = helpers.step({first: 1000}, {})
+    clock[0] = 14.0
+    assert helpers.step({first: 1000, second: OTHERS}, {}) == []
+    kill(helpers.processes[0])
+    clock[0] = 16.0
+    assert helpers.step({first: 1000}, {}) == []
+    assert len(helpers.step({first: 1000}, {second: True})) == 0  # it was looked at a moment ago
+    clock[0] = 18.0
+    assert len(helpers.step({first: 1000}, {second: True})) == 1
+    kill(helpers.processes[1])
+    kill(started.first)
+    sessions = dict.fromkeys((first, second, helpers.processes[1].pid), True)
+    assert helpers.step({first: 1000, second: OTHERS}, sessions) == [] and helpers.left == 998
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:
@@ -216,6 +327,20 @@ def test_what_several_processes_see_is_in_the_order_of_tests() -> None:
     assert calls_of == ((99,), *((n,) for n in range(MOST - 1)))
 
 
+def test_what_a_process_of_other_tests_says_of_them_is_left_out() -> None:
+    """The first process has collected them, and runs all."""
+    said = {"type": "E", "message": "busy", "where": None, "refused": False, "compiling": False}
+    for count, kinds in ((OTHERS, []), (3, ["test"])):
+        collector = Collector(main=1, compiled=False)
+        collector.mains.add(2)
+        collector.take([event("tests", 1, -1, count=3), event("skip", 2, -1, test="", reason="busy")])
+        collector.take([event("test", 2, -1, test="t", launches_skipped=0, **said)])
+        collector.take([event("tests", 2, -1, count=count)])
+        trace = collector.trace()
+        assert [one.kind for one in trace.failures] == kinds
+        assert bool(trace.skipped) == bool(kinds)
+
+
 def test_a_process_that_raises_is_the_programs_own_if_it_helps() -> None:
     said = {"type": "E", "message": "no", "where": None, "refused": False, "launches_skipped": 0}
     for mains, raised in (({1}, False), ({1, 2}, True)):
@@ -268,6 +393,7 @@ def together():
     """Where two processes are wanted, none of them begins alone."""
     here = pathlib.Path(__file__).parent
     (here / f"process-{time.time_ns()}").touch()
+    (here / f"order-of-sets-{hash('x')}").touch()
     until = time.monotonic() + 60
     while (here / "two").exists() and len(list(here.glob("process-*"))) < 2:
         assert time.monotonic() < until
@@ -318,8 +444,9 @@ def lines(trace: Trace) -> list[Any]:
     return [json.loads(line) for line in to_lines(dataclasses.replace(trace, kernels=kernels))]
 
 
-def test_one_process_and_four_report_the_same(tmp_path: Path) -> None:
+def test_one_process_and_four_report_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("cutlass")
+    monkeypatch.delenv("PYTHONHASHSEED", raising=False)
     (tmp_path / "kernels.py").write_text(KERNELS)
     (tmp_path / "test_it.py").write_text(SUITE)
     alone, spare = shared(tmp_path, None), Spare(3)
@@ -329,6 +456,7 @@ def test_one_process_and_four_report_the_same(tmp_path: Path) -> None:
     several = shared(tmp_path, spare)
     assert len(list(tmp_path.glob("process-*"))) > 1 and spare.given >= 1 and spare.free == 3
     assert lines(several) == lines(alone)
+    assert len(list(tmp_path.glob("order-of-sets-*"))) == 1
     assert len(alone.kernels) == 4 and len(alone.copies) == 4
     assert sum(one.built for one in alone.kernels) == 6
     assert [one.kind for one in alone.failures] == ["test"] * 4
@@ -397,3 +525,25 @@ def test_a_program_that_is_no_suite_has_no_helpers(tmp_path: Path) -> None:
     spare = Spare(1)
     found = trace_script("it.py", launch=False, spread=True, cwd=str(tmp_path), spare=spare, least=0.0)
     assert not found.failures and spare.given == 0
+
+
+OTHER = """
+import os, pathlib, pytest, time
+first = not (pathlib.Path(__file__).parent / "first").exists()
+(pathlib.Path(__file__).parent / "first").touch()
+@pytest.mark.parametrize("n", range(4 if first else 3))
+@pytest.mark.parametrize("f", "ab")
+def test_a(n, f): time.sleep(0.5)
+def test_b(pytester):
+    pytester.makepyfile(f"def test_c(): open({str(pathlib.Path(__file__).parent / 'ran')!r}, 'a').write('c')")
+    assert [pytester.inline_run().ret for _ in range(3)] == [0] * 3
+"""
+
+
+@pytest.mark.sweep
+def test_a_program_whose_processes_collect_other_tests(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text(OTHER)
+    spare = Spare(2)
+    found = shared(tmp_path, spare, "-p", "pytester")
+    assert found.failures == () and 0 < spare.given < 3 and spare.free == 2
+    assert (tmp_path / "ran").read_text() == "ccc"
