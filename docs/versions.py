@@ -49,6 +49,16 @@ error; of names that came, of members of classes and of parameters too.
 | --- | --- | --- |
 {parameters}
 
+## Names that the extra cu13 lacks
+
+Up to 4.5.3 the libraries of `nvidia-cutlass-dsl[cu13]` (CUDA 13) had Python files of their own, which lie
+over those of the plain package (CUDA 12.9). In the modules that users import they lack these names, in the
+versions that were compared ({compared}); {alone} more names of such modules they have alone.
+
+| name | lacking in |
+| --- | --- |
+{cuda13}
+
 ## Measure a version
 
 ```sh
@@ -85,6 +95,8 @@ def page(run: dict[str, Any], history: dict[str, Any]) -> str:
         differences="\n\n".join(differences) or "Nothing.",
         first=history["versions"][0], last=history["versions"][-1],
         names="\n".join(_names(history)), parameters="\n".join(_parameters(history)),
+        compared=", ".join(history["cuda13"]["versions"]), cuda13="\n".join(_without_cuda13(history)),
+        alone=sum(len(names) for at, names in history["cuda13"]["only"].items() if _IMPORTED.fullmatch(at)),
     )  # fmt: skip
 
 
@@ -94,6 +106,14 @@ def _names(history: dict[str, Any]) -> Iterator[str]:
         for name, (_, until, *instead) in sorted(names.items()):
             if until and _IMPORTED.fullmatch(owner):
                 yield row(f"`{owner}.{name}`", until, *(f"`{one}`" if one else "" for one in instead))
+
+
+def _without_cuda13(history: dict[str, Any]) -> Iterator[str]:
+    """A row for each name that the extra cu13 of a version lacks."""
+    for owner, names in sorted(history["cuda13"]["without"].items()):
+        for name, versions in sorted(names.items()):
+            if _IMPORTED.fullmatch(owner):
+                yield row(f"`{owner}.{name}`", ", ".join(versions))
 
 
 def _parameters(history: dict[str, Any]) -> Iterator[str]:

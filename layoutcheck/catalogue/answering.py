@@ -172,8 +172,15 @@ def _fill(entry: Known, groups: dict[str, str], facts: tuple[str, ...], folded: 
     if entry.name == "dsl.api-moved":
         absent = any(one.startswith(dsl_names.NEVER) for one in facts)
         listed = any(calls.LISTED in one for one in facts)
+        package = any(one.startswith(dsl_names.CUDA13) for one in facts)
         groups["why"], groups["do"] = (
-            calls.OTHER_MODULE if listed else calls.NO_VERSION if absent else calls.OTHER_VERSION
+            calls.OTHER_PACKAGE
+            if package
+            else calls.OTHER_MODULE
+            if listed
+            else calls.NO_VERSION
+            if absent
+            else calls.OTHER_VERSION
         )
     if "said" in groups and entry in tables.DSL:
         groups["said"] = refused.message(groups["said"])

@@ -3,7 +3,8 @@
 `dsl_names.json` beside this module holds what differs between the versions that `python -m tests.conformance.names`
 imported: {"names": {owner: {name: [since, until, instead]}}, "parameters": {function: {parameter: [since, until]}}}.
 `since` is "" of what the oldest version has, `until` of what the newest has. A name that all versions have, or that came
-or went with its owner, has no row.
+or went with its owner, has no row. "cuda13" holds which of them the same version lacks ("without"), or has alone ("only"),
+with its extra cu13: {owner: {name: versions}}.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from layoutcheck import versions
 from layoutcheck.catalogue import installed
 
 NEVER = "no CuTe DSL"  # how the sentence of `never` begins
+CUDA13 = "nvidia-cutlass-dsl[cu13]"  # how the sentence about the extra begins
 
 
 @lru_cache(maxsize=1)
@@ -28,9 +30,26 @@ def history() -> dict[str, Any]:
 
 
 def of_module(module: str, name: str) -> tuple[str, ...]:
-    """What is known of `module.name`, the module's full name: at most one sentence."""
+    """What is known of `module.name`, the module's full name: of the versions, and of their extra cu13."""
     row = history()["names"].get(module, {}).get(name)
-    return (_told(f"{module}.{name}", row),) if row else ()
+    return ((_told(f"{module}.{name}", row),) if row else ()) + _with_cuda13(module, name)
+
+
+def _with_cuda13(module: str, name: str) -> tuple[str, ...]:
+    """In which versions the extra cu13 (CUDA 13) lacks the name that the plain package has, or has it alone."""
+    kept = history()["cuda13"]
+    lacks, alone = (kept[kind].get(module, {}).get(name, ()) for kind in ("without", "only"))
+    said = [(lacks, "lacks it in"), (alone, "has it, and the plain package has not, in")]
+    return tuple(f"{CUDA13} {words} {_range(versions)}" for versions, words in said if versions)
+
+
+def _range(versions: list[str]) -> str:
+    """The versions in words: those that follow each other among the measured ones as a range."""
+    every = history()["cuda13"]["versions"]
+    first, last = every.index(versions[0]), every.index(versions[-1])
+    if len(versions) > 1 and versions == every[first : last + 1]:
+        return f"{versions[0]} to {versions[-1]}"
+    return ", ".join(versions)
 
 
 def never(module: str, name: str) -> tuple[str, ...]:
@@ -41,7 +60,12 @@ def never(module: str, name: str) -> tuple[str, ...]:
     """
     kept = history()
     parent, _, last = module.rpartition(".")
-    differs = name in kept["names"].get(module, {}) or last in kept["names"].get(parent, {})
+    differs = (
+        name in kept["names"].get(module, {})
+        or last in kept["names"].get(parent, {})
+        or _with_cuda13(module, name)
+        or _with_cuda13(parent, last)
+    )
     if (
         differs
         or module not in kept["names"]

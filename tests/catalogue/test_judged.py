@@ -87,9 +87,23 @@ def test_a_name_of_another_memory_space_is_not_advised() -> None:
     assert "pip show" not in told
     assert "SmemAllocator().allocate_tensor" in told and "the installed DSL has make_rmem_tensor" not in told
     assert "gives register memory: another program" in told
-    assert "pip show" in said("module 'cutlass.cute.arch' has no attribute 'ProxyKind'")
+    assert "pip show" in said("module 'cutlass.cute.arch' has no attribute 'CuTeDSL'")
     near = said("AttributeError: module 'cutlass.cute' has no attribute 'make_rmem_tensr'")
     assert "the installed DSL has make_rmem_tensor" in near
+
+
+def test_a_name_of_one_package_of_a_version_is_not_promised_by_its_number() -> None:
+    """A user of 4.5.2 with cu13 was told that his version has ProxyKind."""
+    missing = "module 'cutlass.cute.arch' has no attribute '{}'"
+    for name in ("ProxyKind", "SharedSpace", "RoundingModeKind", "ReduxKind", "AtomicOpKind"):
+        told = said(missing.format(name))
+        assert "nvidia-cutlass-dsl[cu13] lacks it in 4.4.0 to 4.5.3" in told
+        assert "packages" in told and "fence_proxy('async.shared', space='cta')" in told
+    alone = said(missing.format("activemask"))
+    assert "since 4.6.0" in alone
+    assert "nvidia-cutlass-dsl[cu13] has it, and the plain package has not, in 4.5.0 to 4.5.3" in alone
+    assert "[cu13]" not in said("cannot import name 'make_fragment' from 'cutlass.cute'")
+    assert dsl_names.never("cutlass.cute.arch", "activemask") == ()
 
 
 @needs_dsl

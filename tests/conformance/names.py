@@ -1,11 +1,15 @@
 """Which public names and parameters each version of the CuTe DSL has.
 
     python -m tests.conformance.names --install 4.2.0 4.5.3 4.8.1 --out layoutcheck/catalogue/dsl_names.json
+    python -m tests.conformance.names --cuda13 4.4.0 4.5.3 --out layoutcheck/catalogue/dsl_names.json
 
 Each version is imported in processes of its own, from a folder of its own (some 200 MB, deleted afterwards;
 `--folder` reads folders that hold one each): once to list its names, once more to try the names of the
 others. The file keeps what differs between the versions: a name that all of them have has no row, and
 neither has a member of a class, or a name of a module, that came or went with it.
+
+The second command adds which of these names the same version lacks, or has alone, where its extra cu13 is
+installed, whose libraries brought Python files of their own from 4.4.0 to 4.5.3.
 """
 
 from __future__ import annotations
@@ -30,7 +34,7 @@ from pathlib import Path
 from typing import Any
 
 from layoutcheck.versions import installed, numbers
-from tests.conformance.versions import ROOT, install
+from tests.conformance.versions import ROOT, install, install_cuda13
 
 # Modules that are for the DSL's makers, or that need more than the DSL: their names are not counted.
 LEFT_OUT = ("base_dsl", "cutlass_dsl", "experimental", "jax", "impl_utils", "ffi")
@@ -162,6 +166,21 @@ def _instead(name: str, rows: list[dict[str, Any]]) -> str:
     return min(alike, key=lambda one: (one.count("."), len(one), one), default="")
 
 
+def cuda13(pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> dict[str, Any]:
+    """What the extra cu13 of each version lacks ("without"), has alone ("only"): {owner: {name: versions}}.
+
+    `pairs`: the rows of a version with and without it. A name that comes or goes with its owner has no row.
+    """
+    told: dict[str, Any] = {"without": {}, "only": {}}
+    for plain, extra in pairs:
+        for kind, having, lacking in (("without", plain, extra), ("only", extra, plain)):
+            for name in sorted(set(having["names"]) - set(lacking["names"])):
+                owner, _, last = name.rpartition(".")
+                if owner in lacking["names"] and public(name):
+                    told[kind].setdefault(owner, {}).setdefault(last, []).append(plain["dsl"])
+    return told
+
+
 def asked(folder: str, others: Iterable[str] = ()) -> dict[str, Any]:
     """The names of the DSL in a folder, or of this interpreter's (""), read in a process of its own.
 
@@ -185,11 +204,17 @@ def main() -> None:
         "--install", nargs="*", default=[], metavar="VERSION", help="versions to install and read"
     )
     parser.add_argument("--folder", nargs="*", default=[], help="folders that hold an installed version each")
+    parser.add_argument(
+        "--cuda13", nargs="*", default=[], metavar="VERSION", help="versions to compare with their extra cu13"
+    )
     parser.add_argument("--json", action="store_true", help="the names of this interpreter's DSL as JSON")
     parser.add_argument("--out", type=Path, help="the file to write")
     given = parser.parse_args()
     if given.json:
         print(json.dumps(measure(json.load(sys.stdin))))
+        return
+    if given.cuda13:
+        _compare(given.cuda13, given.out)
         return
     with tempfile.TemporaryDirectory() as root:
         folders = [*given.folder, *(f"{root}/{version}" for version in given.install)]
@@ -207,8 +232,33 @@ def main() -> None:
             "python": platform.python_version(),
             "command": command,
         }
-        text = json.dumps({**head, "versions": versions, **history(rows)}, separators=(",", ":"))
-        given.out.write_text(re.sub(r'(?<=[}\]]),"(?=[\w.]+":\{)', ',\n"', text) + "\n")
+        _write(given.out, {**head, "versions": versions, **history(rows)})
+
+
+def _compare(versions: list[str], out: Path | None) -> None:
+    """Each version with and without its extra cu13; the file gets what differs, beside what it holds."""
+    pairs = []
+    for version in versions:
+        with tempfile.TemporaryDirectory() as root:
+            install(version, f"{root}/plain")
+            install_cuda13(version, f"{root}/extra")
+            every = {name for kind in ("plain", "extra") for name in asked(f"{root}/{kind}")["names"]}
+            pairs.append((asked(f"{root}/plain", every), asked(f"{root}/extra", every)))
+        print(f"CuTe DSL {version}: {' names, with cu13 '.join(str(len(row['names'])) for row in pairs[-1])}")
+    if out:
+        head = {
+            "date": datetime.date.today().isoformat(),
+            "command": f"python -m tests.conformance.names --cuda13 {' '.join(versions)} --out {out}",
+        }
+        _write(
+            out, {**json.loads(out.read_text()), "cuda13": {**head, "versions": versions, **cuda13(pairs)}}
+        )
+
+
+def _write(out: Path, kept: dict[str, Any]) -> None:
+    """The file, a line for each owner of names."""
+    text = json.dumps(kept, separators=(",", ":"))
+    out.write_text(re.sub(r'(?<=[}\]]),"(?=[\w.]+":\{)', ',\n"', text) + "\n")
 
 
 if __name__ == "__main__":

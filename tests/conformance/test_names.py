@@ -9,7 +9,7 @@ import pytest
 
 from layoutcheck.catalogue import dsl_names
 from layoutcheck.versions import MODELLED
-from tests.conformance.names import asked, history
+from tests.conformance.names import asked, cuda13, history
 
 pytest.importorskip("nvidia_cutlass_dsl")
 TORCH = ("cutlass.torch.", "cutlass.utils.gemm.tensor_utils")  # modules that import torch
@@ -38,6 +38,17 @@ def test_what_went_tells_the_last_version_and_the_advice() -> None:
     old = version("1.0", "cutlass.cute.f", "cutlass.cute.g", f="g")
     assert history([old, version("1.1", "cutlass.cute.g")])["names"] == {
         "cutlass.cute": {"f": ["", "1.0", "cutlass.cute.g"]}
+    }
+
+
+def test_a_name_that_an_extra_lacks_is_told_with_its_versions() -> None:
+    """A member of a class that it lacks altogether has no row of its own."""
+    plain, extra = ("cutlass.cute.Old", "cutlass.cute.Old.member", "cutlass.cute.f"), ("cutlass.cute.g",)
+    pairs = [(version(dsl, *plain), version(dsl, *extra)) for dsl in ("1.0", "1.1")]
+    pairs.append((version("1.2", *plain), version("1.2", *plain)))
+    assert cuda13(pairs) == {
+        "without": {"cutlass.cute": {"Old": ["1.0", "1.1"], "f": ["1.0", "1.1"]}},
+        "only": {"cutlass.cute": {"g": ["1.0", "1.1"]}},
     }
 
 

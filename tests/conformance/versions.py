@@ -16,6 +16,7 @@ import json
 import os
 import platform
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -182,6 +183,17 @@ def install(version: str, folder: str) -> None:
     # All at once: they share a folder, which a second call would not add to.
     wanted = [f"{one['name']}=={one['version']}" for one in named]
     subprocess.run([*pip, "--no-deps", "--target", folder, *wanted], check=True, capture_output=True)
+
+
+def install_cuda13(version: str, folder: str) -> None:
+    """The DSL in a folder, the libraries of its extra cu13 over the others. Raises CalledProcessError."""
+    install(version, folder)
+    pip = [sys.executable if _has_pip() else "python3", "-m", "pip", "install", "-q", "--no-deps"]
+    with tempfile.TemporaryDirectory() as over:
+        subprocess.run(
+            [*pip, "--target", over, f"{PACKAGE}-libs-cu13=={version}"], check=True, capture_output=True
+        )
+        shutil.copytree(over, folder, dirs_exist_ok=True)
 
 
 def _has_pip() -> bool:

@@ -52,6 +52,11 @@ OTHER_VERSION = (
     "The name is misspelt, or the program was written for another DSL version: names are added, renamed and removed from one minor version to the next",
     "Compare `pip show nvidia-cutlass-dsl` with the version that the program's own requirements name",
 )
+OTHER_PACKAGE = (
+    "The name is of another DSL version, or of its other package: up to 4.5.3 nvidia-cutlass-dsl-libs-base (CUDA 12.9) and nvidia-cutlass-dsl-libs-cu13 have Python files of their own, which differ in this name",
+    "`python -m pip list` shows version and packages: compare both with what the program's own requirements name. From 4.6.0 on cu13 brings no Python files. "
+    "Where an enumeration is missing, the functions of cute.arch take its value as a string in both packages: cute.arch.fence_proxy('async.shared', space='cta')",
+)
 LISTED = "the installed DSL lists"  # how the sentence about a name of another module begins
 OTHER_MODULE = (
     "The name is another module's of the DSL",
