@@ -464,13 +464,13 @@ def test_both_compilers_of_the_dsl_take_the_target_that_was_asked_for(
 
 
 def test_a_layout_of_the_host_in_a_kernel_is_refused_as_the_dsl_does(tmp_path: Path) -> None:
-    """Each operation verifies, the module does not: a run that launches nothing must not take it for built."""
+    """Each operation verifies, the module does not: a run that launches nothing must not take it as built."""
     script = tmp_path / "layout_of_the_host.py"
     script.write_text(
         "import cutlass, cutlass.cute as cute\n"
         "@cute.kernel\n"
         "def k(layout: cutlass.Constexpr, copied: cutlass.Constexpr):\n"
-        "    tile = cutlass.memory.SmemAllocator().allocate_tensor(cutlass.BFloat16, layout, byte_alignment=16)\n"
+        "    tile = cutlass.utils.SmemAllocator().allocate_tensor(cutlass.BFloat16, layout, 16)\n"
         "    tile[0, 0] = cutlass.BFloat16(1)\n"
         "    if cutlass.const_expr(copied):\n"
         "        cute.autovec_copy(tile, cute.make_rmem_tensor(layout, cutlass.BFloat16))\n"
