@@ -230,10 +230,32 @@ def _mode(torch: Any) -> None:
             return value.to("meta")
         return type(value)(map(to_meta, value)) if type(value) in (tuple, list) else value
 
-    def from_meta(value: Any) -> Any:
+    def from_meta(value: Any, given: list[Any]) -> Any:
         if isinstance(value, torch.Tensor) and value.is_meta:
-            return torch.empty_like(value, device="cpu")
-        return type(value)(map(from_meta, value)) if type(value) in (tuple, list) else value
+            made = torch.empty_like(value, device="cpu", requires_grad=False)
+            return LeftOut.apply(made, *differentiated(given)) if value.requires_grad else made
+        if type(value) in (tuple, list):
+            return type(value)(from_meta(one, given) for one in value)
+        return value
+
+    def differentiated(values: Any) -> list[Any]:
+        parts = (
+            differentiated(v) if isinstance(v, (tuple, list)) else [v] * getattr(v, "requires_grad", False)
+            for v in values
+        )
+        return [one for part in parts for one in part]
+
+    class LeftOut(torch.autograd.Function):  # type: ignore[misc]
+        """What was left out, for whose gradients a program asks: those of what it was made of are zeros."""
+
+        @staticmethod
+        def forward(context: Any, made: Any, *given: Any) -> Any:
+            context.zeros = [torch.zeros((), dtype=one.dtype).expand(one.shape) for one in given]
+            return made
+
+        @staticmethod
+        def backward(context: Any, *_gradients: Any) -> Any:
+            return None, *context.zeros
 
     class Pretended(TorchFunctionMode):  # type: ignore[misc]
         def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -272,7 +294,7 @@ def _mode(torch: Any) -> None:
                 NotLaunched.left_out += 1
                 with contextlib.suppress(Exception), torch._C.DisableTorchFunction():
                     made = func(*map(to_meta, args), **{k: to_meta(v) for k, v in named.items()})
-                    return from_meta(made)
+                    return from_meta(made, [*args, *named.values()])
             before = NotLaunched.calls + NotLaunched.left_out
             made = func(*args, **named)
             really = before == NotLaunched.calls + NotLaunched.left_out

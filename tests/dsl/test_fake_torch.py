@@ -109,6 +109,19 @@ print(*(Wrapped(torch.ones(2)) + 1).tolist(), Wrapped(torch.ones(2)).device, *se
 print(Unwrapped.apply(Wrapped(torch.ones(2, device="cuda", requires_grad=True))).sum().item())
 """
 
+GRADIENTS = """
+import torch
+from layoutcheck.dsl.fake_torch import BIG, pretend
+from layoutcheck.dsl.observe import NotLaunched
+pretend(torch, (10, 0), 132)
+one, two = (torch.ones(BIG, size, device="cuda", requires_grad=size == 2) for size in (2, 3))
+made = torch.einsum("ij,ik->jk", one, two) + torch.mm(one.T, two)
+print(NotLaunched.left_out, made.requires_grad, torch.mm(two.T, two).requires_grad)
+made.sum().backward()
+print(one.grad.shape == one.shape, one.grad.any().item(), two.grad)
+with torch.no_grad(): print(torch.mm(one.T, two).requires_grad)
+"""
+
 
 @pytest.mark.parametrize("names", [(), ("__dlpack_c_exchange_api__",), ("__c_dlpack_exchange_api__",)])
 def test_a_tensor_has_no_way_past_its_dlpack(names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,3 +175,9 @@ def test_a_class_of_tensors_computes_what_it_says() -> None:
     out, errors = printed(CLASSES)
     told = "2.0 2.0 cuda:0 ('cuda', True) ('aten::mm', True)"
     assert out.splitlines() == ["True", told, "2.0"], errors
+
+
+def test_what_is_left_out_has_a_gradient() -> None:
+    """A program that asks for it goes on to the kernels of its own backward pass."""
+    out, errors = printed(GRADIENTS)
+    assert out.splitlines() == ["2 True False", "True False None", "False"], errors
