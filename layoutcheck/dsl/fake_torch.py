@@ -12,6 +12,7 @@ import ctypes
 import functools
 import importlib
 import os
+import re
 import sys
 import threading
 from collections.abc import Iterator
@@ -40,6 +41,7 @@ _FILLS = {"random_", "normal_", "uniform_", "bernoulli_", "exponential_"}
 _RANDOM = {"randn", "rand", "randint", "normal", "bernoulli", "rand_like", "randn_like", "randint_like"}
 _COMPARISONS = {"allclose", "equal", "isclose"}
 _DEVICE_KEYS = ("CPU", "CUDA", "CompositeExplicitAutograd")  # what an operator does, and not how it differs
+_NOT_OF_CPU = re.compile(r"Could not run 'aten::\w+(\.\w+)?' with arguments from the 'CPU' backend")
 _REGISTERING = ("torch.library", "torch._library.custom_ops", "functools")
 
 
@@ -245,6 +247,13 @@ def _mode(torch: Any) -> None:
         )
         return [one for part in parts for one in part]
 
+    def not_computed(func: Any, args: Any, named: Any) -> Any:
+        """The result in its shape and type alone."""
+        with torch._C.DisableTorchFunction():
+            made = func(*map(to_meta, args), **{k: to_meta(v) for k, v in named.items()})
+            into = named.get("out")
+            return from_meta(made, [*args, *named.values()]) if into is None else into
+
     class LeftOut(torch.autograd.Function):  # type: ignore[misc]
         """What was left out, for whose gradients a program asks: those of what it was made of are zeros."""
 
@@ -292,11 +301,19 @@ def _mode(torch: Any) -> None:
                     return make(*_shape(name, args, named), **_factory(named))
             if left_out(name, args, named):
                 NotLaunched.left_out += 1
-                with contextlib.suppress(Exception), torch._C.DisableTorchFunction():
-                    made = func(*map(to_meta, args), **{k: to_meta(v) for k, v in named.items()})
-                    return from_meta(made, [*args, *named.values()])
+                with contextlib.suppress(Exception):
+                    return not_computed(func, args, named)
             before = NotLaunched.calls + NotLaunched.left_out
-            made = func(*args, **named)
+            try:
+                made = func(*args, **named)
+            except NotImplementedError as error:  # torch has it for a GPU alone
+                if not _NOT_OF_CPU.match(str(error)):
+                    raise
+                with contextlib.suppress(Exception):
+                    made = not_computed(func, args, named)
+                    NotLaunched.left_out += 1
+                    return made
+                raise
             really = before == NotLaunched.calls + NotLaunched.left_out
             made_of(name, (*args, *named.values()), made, sure=really)
             return made

@@ -122,6 +122,20 @@ print(one.grad.shape == one.shape, one.grad.any().item(), two.grad)
 with torch.no_grad(): print(torch.mm(one.T, two).requires_grad)
 """
 
+OF_A_GPU = """
+import torch
+from layoutcheck.dsl.fake_torch import pretend
+from layoutcheck.dsl.observe import NotLaunched
+pretend(torch, (10, 0), 132)
+given, mask = torch.ones(2, 4, device="cuda").half(), torch.ones(2, 4, dtype=torch.uint8)
+into = torch.zeros_like(given)
+made = torch._masked_scale(given, mask, 2.0)
+print(made.dtype, made.numel(), made.stride(), made.device, NotLaunched.left_out)
+print(torch.ops.aten._masked_scale.out(given, mask, 2.0, out=into) is into, NotLaunched.left_out)
+try: torch._masked_scale(given.float().to_sparse(), mask, 2.0)
+except NotImplementedError as error: print("Sparse" in str(error), NotLaunched.left_out)
+"""
+
 
 @pytest.mark.parametrize("names", [(), ("__dlpack_c_exchange_api__",), ("__c_dlpack_exchange_api__",)])
 def test_a_tensor_has_no_way_past_its_dlpack(names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,3 +195,8 @@ def test_what_is_left_out_has_a_gradient() -> None:
     """A program that asks for it goes on to the kernels of its own backward pass."""
     out, errors = printed(GRADIENTS)
     assert out.splitlines() == ["2 True False", "True False None", "False"], errors
+
+
+def test_an_operator_that_torch_has_for_a_gpu_alone_gives_a_tensor() -> None:
+    out, errors = printed(OF_A_GPU)
+    assert out.splitlines() == ["torch.float16 8 (4, 1) cuda:0 1", "True 2", "True 2"], errors
