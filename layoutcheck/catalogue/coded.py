@@ -40,6 +40,7 @@ _FAMILIES = {
     + "A variable leaves it as another Python class over the same compiled value than it came in.",
 }
 _FEWEST_LETTERS = 20
+_FIELD_MOST = 300  # letters that the DSL puts in one place of a message: two classes with their modules
 _FIELD = re.compile(r"\{(\w+)(?:[!:][^}]*)?\}")
 
 
@@ -86,7 +87,13 @@ def _patterns() -> tuple[tuple[str, re.Pattern[str], int], ...]:
         pattern, named = "", set()
         for at, part in enumerate(parts):
             known = at % 2 and part in named
-            pattern += re.escape(part) if not at % 2 else ".{0,120}?" if known else f"(?P<{part}>.{{0,120}}?)"
+            pattern += (
+                re.escape(part)
+                if not at % 2
+                else f".{{0,{_FIELD_MOST}}}?"
+                if known
+                else f"(?P<{part}>.{{0,{_FIELD_MOST}}}?)"
+            )
             named |= {part} if at % 2 else set()
         made.append((code, re.compile(pattern), weight))
     return tuple(made)

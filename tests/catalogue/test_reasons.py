@@ -135,6 +135,19 @@ def test_a_message_without_its_code_has_the_suggestion_of_its_code() -> None:
 
 
 @needs_dsl
+def test_a_coded_message_may_name_two_classes_with_their_modules() -> None:
+    a_class = "`<class 'cutlass.experimental.task_scheduling.task.Task'>`"
+    (answer,) = answers(
+        "DSLUserCodeError: error[CONTAINER_STRUCTURE_CHANGED]: `self` has a different structure at the end of "
+        f"this `if` than at the start (`self` changed from {a_class} with 58 parts to {a_class} with 60 parts). "
+        "A value carried through a `if` must keep the same shape (same fields and the same number of parts) on "
+        "every pass."
+    )
+    assert answer.entry.name == "dsl.coded" and "code alone" not in answer.cause
+    assert answer.remedy.startswith("Give `self` the same structure on every branch")
+
+
+@needs_dsl
 def test_nearly_every_code_has_a_family() -> None:
     codes = list(installed.coded())
     assert len(codes) > 150
