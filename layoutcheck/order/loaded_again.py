@@ -4,7 +4,8 @@
 
 A loop that loads one tile of Q after the other, and each time the first tile of its sums, has lost an index.
 Told is a load whose source stays the same in all turns of all loops around it, next to another load of the
-same loop whose source changes, and whose tensor has more than it loads.
+same loop whose source changes, and whose tensor has more than it loads. Not where the source follows from
+the turn, as one for every n turns does: with other numbers it would change.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 from layoutcheck.dsl.lowered.spaces import GLOBAL_STEP
 from layoutcheck.order.problems import Party, Problem
 from layoutcheck.order.watched import Event, Watched, for_all, lanes_of
-from layoutcheck.sources.mlir import Operation
+from layoutcheck.sources.mlir import Operation, Value
 
 KIND = "loaded-again"
 _LEAST = 3  # turns
@@ -41,7 +42,7 @@ def loaded_again(block: Watched) -> list[Problem]:
     return [
         Problem(KIND, Party(met[0], 0, _thread(met[0], block)), None, facts={"turns": len(met)})
         for op, met in same
-        if _loop(op) in changing and _has_more(met[0], block)
+        if (loop := _loop(op)) in changing and _has_more(met[0], block) and not _follows(met[0], loop)
     ]
 
 
@@ -51,6 +52,25 @@ def _loop(op: Operation) -> Operation | None:
     while around is not None and around.name not in ("scf.for", "scf.while"):
         around = around.parent_operation
     return around
+
+
+def _follows(event: Event, loop: Operation | None) -> bool:
+    """Whether the source follows from the turn of the loop, whatever it was found to be."""
+    meaning = event.meaning
+    given = meaning.operands[: meaning.guard] if meaning.guard >= 0 else meaning.operands
+    left: list[Value] = [*(meaning.box or given[-1:])]
+    met = set[Value]()
+    while left:
+        value = left.pop()
+        if value in met:
+            continue
+        met.add(value)
+        if isinstance(value.owner, Operation):
+            left += value.owner.operands
+            left += [operand for op in value.owner.walk() for operand in op.operands if value.owner.regions]
+        elif value.owner is not None and value.owner.parent.parent is loop:
+            return True
+    return False
 
 
 def _thread(event: Event, block: Watched) -> int:

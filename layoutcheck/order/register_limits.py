@@ -51,10 +51,8 @@ def _too_many(by_warp: list[list[Event]]) -> list[Problem]:
     total = sum(32 * found[-1].meaning.count for found in by_warp if found)
     if total <= POOL:
         return []
-    last = next(
-        (found[-1], warp)
-        for warp, found in reversed(list(enumerate(by_warp)))
-        if found and found[-1].meaning.facts["limit"] == "increase"
-    )
     facts: dict[str, int | str] = {"total": total, "pool": POOL}
-    return [Problem("limits-too-high", Party(last[0], 0, 32 * last[1]), None, facts=facts)]
+    for warp, found in reversed(list(enumerate(by_warp))):
+        if found and found[-1].meaning.facts["limit"] == "increase":
+            return [Problem("limits-too-high", Party(found[-1], 0, 32 * warp), None, facts=facts)]
+    return []  # a decrease to more than a block this large can have

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
 from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.order import check_module
+from layoutcheck.order.register_limits import register_limits
 from layoutcheck.sources.traced import KernelFinding, OrderReport
 
 KERNELS = """\
@@ -17,7 +21,7 @@ from cutlass.cute.runtime import make_fake_tensor
 from cutlass.experimental import primitives as prims
 arch = cute.arch
 @cute.kernel
-def limits(given: cute.Tensor, sums: cute.Tensor, out: cute.Tensor, how: Constexpr):
+def limits(given: cute.Tensor, sums: cute.Tensor, out: cute.Tensor, n: Int32, how: Constexpr):
     thread, _, _ = arch.thread_idx()
     warp = arch.make_warp_uniform(arch.warp_idx())
     if warp == 4:  # an instruction for each role
@@ -39,7 +43,7 @@ def limits(given: cute.Tensor, sums: cute.Tensor, out: cute.Tensor, how: Constex
     shared[thread] = given[thread]
     out[thread] = shared[thread]
 @cute.kernel
-def early(given: cute.Tensor, sums: cute.Tensor, out: cute.Tensor, how: Constexpr):
+def early(given: cute.Tensor, sums: cute.Tensor, out: cute.Tensor, n: Int32, how: Constexpr):
     thread, _, _ = arch.thread_idx()
     if const_expr(how == 1):
         arch.griddepcontrol_wait()
@@ -54,7 +58,7 @@ def early(given: cute.Tensor, sums: cute.Tensor, out: cute.Tensor, how: Constexp
     else:
         out[thread] = given[thread]  # reads
 @cute.kernel
-def tiles(given: cute.Tensor, sums: cute.Tensor, out: cute.Tensor, how: Constexpr):
+def tiles(given: cute.Tensor, sums: cute.Tensor, out: cute.Tensor, n: Int32, how: Constexpr):
     thread, _, _ = arch.thread_idx()
     warp = arch.make_warp_uniform(arch.warp_idx())
     memory = cutlass.memory.SmemAllocator()
@@ -75,21 +79,21 @@ def tiles(given: cute.Tensor, sums: cute.Tensor, out: cute.Tensor, how: Constexp
                 arch.mbarrier_arrive_and_expect_tx(bar, 640)
                 at = 0 if const_expr(how == 2) else turn
                 cute.copy(atom, gathered[None, at], data, mbar_ptr=bar)
-                first = turn if const_expr(how == 0) else 0
+                first = turn if const_expr(how == 0) else turn // n if const_expr(how == 5) else 0
                 cute.copy(atom, each[None, first], more, mbar_ptr=bar)  # again
         arch.mbarrier_wait(bar, turn & 1)
         out[thread] = data[thread % 128] + more[thread % 32]
         arch.sync_threads()
 @cute.jit
-def run(given: cute.Tensor, sums: cute.Tensor, out: cute.Tensor, name: Constexpr, how: Constexpr):
+def run(given: cute.Tensor, sums: cute.Tensor, out: cute.Tensor, n: Int32, name: Constexpr, how: Constexpr):
     early_too = const_expr(name == "early" and how != 2)
-    globals()[name](given, sums, out, how).launch(grid=(1, 1, 1), block=(384, 1, 1), use_pdl=early_too)
+    globals()[name](given, sums, out, n, how).launch(grid=(1, 1, 1), block=(384, 1, 1), use_pdl=early_too)
 def made(size):
     return make_fake_tensor(Int32, (size,), (1,), assumed_align=16)
-for name, count in (("limits", 4), ("early", 5), ("tiles", 5)):
+for name, count in (("limits", 4), ("early", 5), ("tiles", 6)):
     for how in range(count):
         sums = made(32 if name == "tiles" and how == 4 else 96)
-        cute.compile(run, made(384), sums, made(384), name, how)
+        cute.compile(run, made(384), sums, made(384), Int32(1), name, how)
 """
 
 
@@ -98,14 +102,15 @@ def orders(tmp_path_factory: pytest.TempPathFactory) -> tuple[OrderReport, ...]:
     """`limits`: right, one warp of a group alone, too many, and two warps that change theirs once more.
 
     `early`: nobody waits, one waits, not launched so, the next kernel is let go, and it waits by `prims`.
-    `tiles`: the sums of each tile, of the first one, both of the first one, in two turns, sums of one tile.
+    `tiles`: the sums of each tile, of the first one, both of the first one, in two turns, sums of one tile,
+    and those of n tiles.
     """
     pytest.importorskip("cutlass", reason="kernels are traced through the installed DSL")
     script = tmp_path_factory.mktemp("launched") / "kernels.py"
     script.write_text(KERNELS)
     with Lowering(copies=False, order=check_module) as lowering:
         found = trace_script(str(script), launch=False, arch="sm_90a", timeout_s=120, lowering=lowering)
-    assert found.failures == () and [order.problem for order in found.orders] == [""] * 14
+    assert found.failures == () and [order.problem for order in found.orders] == [""] * 15
     return found.orders
 
 
@@ -127,6 +132,18 @@ def test_all_warps_of_a_warpgroup_change_their_limit(orders: tuple[OrderReport, 
     assert too_many[0].evidence["total"] == 128 * (256 + 24 + 256) == 68_608
 
 
+def test_decreases_alone_ask_for_no_registers() -> None:
+    """16 warps that keep 136 registers: more than a block of 512 threads can have, but none waits."""
+    event: Any = SimpleNamespace(
+        meaning=SimpleNamespace(facts={"limit": "decrease"}, count=136), mask=None, doubt=False, guarded=False
+    )
+    block: Any = SimpleNamespace(events=[event], complete=True, launch=SimpleNamespace(threads=512))
+    assert register_limits(block) == []
+    event.meaning.facts["limit"] = "increase"
+    [problem] = register_limits(block)
+    assert problem.facts["total"] == 512 * 136 and problem.first.thread == 480
+
+
 def test_a_kernel_that_begins_early_waits_before_it_reads(orders: tuple[OrderReport, ...]) -> None:
     never, waits, launched, lets_go, waits_too = (order.findings for order in orders[4:9])
     assert [ends(f) for f in (*never, *lets_go)] == [("note", "LC530", "reads")] * 2
@@ -136,7 +153,9 @@ def test_a_kernel_that_begins_early_waits_before_it_reads(orders: tuple[OrderRep
 
 def test_a_load_that_stays_while_another_moves_on(orders: tuple[OrderReport, ...]) -> None:
     """Three turns, each with 512 bytes of data and 128 bytes of sums."""
-    each, first, both, twice, one = ([f for f in order.findings if f.code == "LC531"] for order in orders[9:])
+    each, first, both, twice, one, some = (
+        [f for f in order.findings if f.code == "LC531"] for order in orders[9:]
+    )
     assert [ends(f) for f in first] == [("note", "LC531", "again")]
     assert first[0].evidence["turns"] == 3 and "in all 3 turns" in first[0].message
-    assert each == both == twice == one == []
+    assert each == both == twice == one == some == []
