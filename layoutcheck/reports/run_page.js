@@ -61,10 +61,12 @@
     }
     await fill(card);
   };
+  let filled = Promise.resolve(); // one card after the other: none copies a picture that is being drawn
+  const fillNext = card => { filled = filled.then(() => fill(card)).catch(console.error); };
   for (const card of cards) {
     if (!card.querySelector(".part[data-part], .packed")) continue;
-    if (card.open) fill(card);
-    else card.addEventListener("toggle", () => fill(card), { once: true });
+    if (card.open) fillNext(card);
+    else card.addEventListener("toggle", () => fillNext(card), { once: true });
   }
   const open = () => {
     const card = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));

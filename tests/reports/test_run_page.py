@@ -215,6 +215,23 @@ def test_search_filters_and_links(browser: Any, page_file: Path) -> None:
     assert (requests, troubles) == ([page_file.as_uri()], [])
 
 
+def test_cards_that_are_open_from_the_start_have_all_their_pictures(
+    browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each copies what the first has, which is being drawn at that time."""
+    monkeypatch.setattr(sharing, "PLAIN_PICTURES", 0)
+    file = tmp_path / "many.html"
+    file.write_text(run_page.render(many(tmp_path, 3), Style()), encoding="utf-8")
+    page = browser.new_page(viewport={"width": 1200, "height": 800})
+    page.goto(file.as_uri())
+    cards = page.locator(".card[open]")
+    assert cards.count() == 3
+    left = ".card[open] :is(.part[data-part], [data-packed])"
+    page.wait_for_function(f"!document.querySelector('{left}')", timeout=3000)
+    first, *others = (cards.nth(at).locator("svg").count() for at in range(3))
+    assert first > 1 and others == [first, first]
+
+
 def test_an_opened_card_has_its_own_copy_of_what_it_shares(
     browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
