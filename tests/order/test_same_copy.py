@@ -12,7 +12,8 @@ from layoutcheck.order import check_module
 
 pytest.importorskip("cutlass", reason="kernels are traced through the installed DSL")
 
-# Each of two warps copies 128 bytes to the peer: both the same, or each its own half to the same place.
+# Each of two warps copies 128 bytes to the peer: both the same (0), each its own half to the same place (1),
+# the second one half as many of the same bytes (2), or what it has filled anew meanwhile (3).
 KERNELS = """
 import cutlass
 from cutlass import Float32, Constexpr, cute
@@ -20,7 +21,7 @@ from cutlass.cute.runtime import make_fake_tensor
 from cutlass.experimental import primitives as prims
 SMEM = cutlass.AddressSpace.smem
 @cute.kernel
-def copied(x: cute.Tensor, apart: Constexpr):
+def copied(x: cute.Tensor, how: Constexpr):
     tidx, _, _ = cute.arch.thread_idx()
     warp = cute.arch.make_warp_uniform(cute.arch.warp_idx())
     staged = cutlass.Array(Float32, 64, space=SMEM, alignment=128)
@@ -38,9 +39,13 @@ def copied(x: cute.Tensor, apart: Constexpr):
     prims.barrier_cluster_arrive()
     prims.barrier_cluster_wait()
     if prims.elect_sync():
-        source = staged.subview(warp * 32 if apart else 0)
+        source = staged.subview(warp * 32 if how == 1 else 0)
+        size = 128 - 64 * warp if how == 2 else 128
+        if how == 3 and warp == 1:
+            staged[0] = Float32(0.0)
+            cute.arch.fence_view_async_shared()
         prims.cp_async_bulk_shared_cluster_shared_cta(
-            prims.mapa(received, peer), source, prims.mapa(bar, peer), 128
+            prims.mapa(received, peer), source, prims.mapa(bar, peer), size
         )
     while not prims.mbarrier_try_wait_parity(bar, 0):
         pass
@@ -49,10 +54,10 @@ def copied(x: cute.Tensor, apart: Constexpr):
     prims.barrier_cluster_arrive()
     prims.barrier_cluster_wait()
 @cute.jit
-def run(x: cute.Tensor, apart: Constexpr):
-    copied(x, apart).launch(grid=(2, 1, 1), block=(64, 1, 1), cluster=(2, 1, 1))
-for apart in (False, True):
-    cute.compile(run, make_fake_tensor(Float32, (64,), stride=(1,), assumed_align=16), apart)
+def run(x: cute.Tensor, how: Constexpr):
+    copied(x, how).launch(grid=(2, 1, 1), block=(64, 1, 1), cluster=(2, 1, 1))
+for how in range(4):
+    cute.compile(run, make_fake_tensor(Float32, (64,), stride=(1,), assumed_align=16), how)
 """
 
 
@@ -62,6 +67,7 @@ def test_one_copy_by_two_warps(tmp_path: Path) -> None:
     script.write_text(KERNELS)
     with Lowering(copies=False, order=check_module) as lowering:
         found = trace_script(str(script), launch=False, arch="sm_100a", timeout_s=120, lowering=lowering)
-    assert found.failures == () and [order.problem for order in found.orders] == ["", ""]
-    same, apart = ([(f.code, f.severity) for f in order.findings] for order in found.orders)
-    assert same == [] and apart == [("LC501", "wrong")]
+    assert found.failures == () and [order.problem for order in found.orders] == [""] * 4
+    same, apart, less, filled = ([(f.code, f.severity) for f in order.findings] for order in found.orders)
+    assert same == [] and apart == [("LC501", "wrong")] and less == [("LC501", "wrong"), ("LC507", "wrong")]
+    assert ("LC503", "wrong") in filled and ("LC501", "wrong") not in filled
