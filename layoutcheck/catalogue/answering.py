@@ -133,6 +133,7 @@ def of_entry(entry: Known, match: re.Match[str], folded: str, place: str | None,
         facts += tuple(f"beside it: {line}" for line in telling.beside(text, match[0]))
     _fill(entry, groups, facts, folded)
     title, cause, remedy = (_filled(part, groups) for part in (entry.title, entry.cause, entry.remedy))
+    cause, remedy = whose.outside(entry, folded) or (cause, remedy)
     where = place or folding.place(folded, match.start())
     remedy = _of_script(whose.for_kernel(entry, whose.for_builder(entry, remedy, folded), folded), where)
     quote = refused.message(match[0]) if "said" in groups and entry in tables.DSL else match[0].strip()

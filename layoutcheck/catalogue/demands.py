@@ -141,6 +141,11 @@ DEMANDS = (
         "Print the shapes of all arguments before the call; the library's table of head dimensions, page and block sizes says what it has kernels for",
     ),
     _demand(
+        r"invalid conversion from .{1,80}? to ",
+        "g++ refuses a conversion that C makes by itself: a C file is compiled as C++, or its declarations are of another version than its calls.",
+        "Compile it as C: a tool that takes its C compiler from $CC (Triton, for the launcher that it writes) wants CC=gcc, not g++; else compare the versions of the headers",
+    ),
+    _demand(
         r"(?i)not (?:yet )?(?:supported|implemented|allowed)|(?:do|does|did)(?: not|n't) support|unsupported|\bonly supports?\b|\bsupports? only\b|only (?:allowed|valid|available)|must be (?:one of|either|in\b|['\"])|unknown|unrecogni[sz]ed|invalid|expected (?:one of|to be)|cannot be (?:used|combined)|incompatible with|mutually exclusive",
         "The library has no kernel for this combination of options: it says so instead of running another one.",
         "Take a value that the message names, leave the option out, or choose another back end of the library; a newer version may have it",
@@ -156,7 +161,7 @@ DEMANDS = (
         "Read the check: the program's own logic computes that value, unless it comes out of a kernel",
     ),
     _demand(
-        r"(?i)time(?:d)? ?out|watchdog|deadlock|\bhang|heartbeat",
+        r"(?i)time(?:d)? ?out|watchdog|\bhang|heartbeat|(?=.*(?:\brank|nccl|kernel|\bgpu|cuda|barrier|collective|\bblock\b|\bwarp)).*deadlock",
         "One process waits for another, or for a kernel, longer than it may. The process that failed first has another message, in its own log.",
         "Read the logs of all ranks for the first error; a kernel that never returns waits for an mbarrier or for another block",
     ),

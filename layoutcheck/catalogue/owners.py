@@ -61,7 +61,7 @@ _LIBRARIES = (
     _owner(r"(?i:transformer_?engine)", "Transformer Engine", "NVIDIA/TransformerEngine"),
     _owner(r"tensorrt_llm|TensorRT-LL[Mm]|\bTRT-?LLM|\bTLLM_|tactics profiling", "TensorRT-LLM", "NVIDIA/TensorRT-LLM"),
     _owner(r"gemm Runner\]", "FlashInfer", "flashinfer-ai/flashinfer"),
-    _owner(r"(?i:\bvllm\b)", "vLLM", "vllm-project/vllm"),
+    _owner(r"(?i:\bvllm\b(?![-.]rs))", "vLLM", "vllm-project/vllm"),
     _owner(r"(?i:\bsglang\b|sgl_kernel)", "SGLang", "sgl-project/sglang"),
     _owner(r"(?<!-l)nvshmem", "NVSHMEM", "NVIDIA/nvshmem"),
     _owner(r"\bcudnn(?:_frontend)?\b|\bcuDNN\b|CUDNN_|cudnnGraph", "cuDNN", "NVIDIA/cudnn-frontend"),
@@ -113,6 +113,17 @@ _INSIDE = re.compile(
     r"/(?P<tree>[A-Za-z][\w.-]{2,60}?)(?:-main|-master)?/(?:include|src|csrc|source|lib|kernels|examples|tests?|tools|cpp|cuda|python)/"
 )
 _PLAIN = frozenset(("usr", "local", "opt", "home", "workspace", "build", "work", "app", "code", "data", "site-packages", "dist-packages", "third_party", "cuda"))  # fmt: skip
+
+
+_BUNDLED = re.compile(
+    r"/(?P<tree>[A-Za-z][\w.-]{2,60}?)(?:-main|-master)?/(?:third_?party|third-party|3rdparty|external|extern|dependencies|deps|submodules)/(?:[\w.-]{1,60}/){0,3}?cutlass[\w.-]*/(?:tools/\w+/)?include/"
+)
+
+
+def bundling(text: str) -> str:
+    """The name of the source tree that holds a CUTLASS of its own, by the paths of the text; "" where none does."""
+    found = next((match["tree"] for match in _BUNDLED.finditer(text)), "")
+    return "" if found in _PLAIN else found
 
 
 def of_package(path: str) -> Owner | None:

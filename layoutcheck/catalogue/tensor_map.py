@@ -56,7 +56,7 @@ def extents(text: str) -> list[str]:
     read = {
         name: tuple(int(part) for part in found[1].split(","))
         for name in ("globalDim", "boxDim")
-        if (found := re.search(rf"{name} {{0,9}}{_NUMBERS}", text))
+        if (found := re.search(rf"{name}[ =:]{{0,9}}{_NUMBERS}", text))
     }
     out = [
         f"{name}[{at}] is {value}, not 1 to {most}"

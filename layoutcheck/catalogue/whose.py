@@ -23,8 +23,19 @@ _FAULTS = (
     "cuda.launch-failure",
 )
 _OF_CPP = re.compile(
-    r"\b(?:cutlass|cute)::|\b(?:const )?(?:float|int|half|double|void|char|u?int[0-9]+_t|__half|__nv_bfloat16) ?\*|\.cuh?\b"
+    r"\b(?:cutlass|cute)::|\b(?:const )?(?:float|int|half|double|void|char|u?int[0-9]+_t|__half|__nv_bfloat16) ?\*|\.cuh?\b|terminate called|\bwhat\(\): |panicked at|\.rs\b|\bthrust::|\bNVRM:"
 )
+_RUN = ("sanitizer.", "cuda.", "driver.")
+_KERNEL = re.compile(r"\b[Kk]ernel(?: name)?: ?(?P<kernel>[A-Za-z_]\w{5,200})")
+_BROUGHT = (
+    (re.compile(r"cudnn"), "cuDNN"),
+    (re.compile(r"cublas|nvjet_|sm[0-9]+_xmma_|(?:volta|turing|ampere|hopper)_\w*gemm"), "cuBLAS"),
+)  # by how the names of their kernels begin
+_INDUCTOR = re.compile(r"(?is)inductor.{0,400}?\bcutlass|max_autotune_gemm_backends.{0,60}?cutlass")
+_WAITED = re.compile(
+    r"failed to synchronize|thrust::\w*(?:::\w+)*system_error|cuda(?:Device|Stream|Event)Synchronize"
+)
+_FIRST = "The call that reports it only waited for earlier kernels, one of which faulted: CUDA_LAUNCH_BLOCKING=1 or compute-sanitizer names it, and whose it is"
 _OF_PYTHON = re.compile(r"\.py\b|cutlass\.cute|\bDSL|kernel_cutlass_")
 
 
@@ -54,7 +65,7 @@ def for_builder(entry: Known, remedy: str, folded: str) -> str:
 
 def for_kernel(entry: Known, remedy: str, folded: str) -> str:
     """The remedy without a trace of a Python script, where the text is about a kernel of C++ or of another compiler."""
-    if not entry.name.startswith(("sanitizer.", "cuda.")) or OF_DSL.search(folded):
+    if not entry.name.startswith(_RUN) or OF_DSL.search(folded):
         other = None
     else:
         other = owners.another_compiler(folded)
@@ -68,18 +79,42 @@ def for_kernel(entry: Known, remedy: str, folded: str) -> str:
             TRACE, f"Look at what {other.name}'s kernel is given, and report it to {other.project}"
         )
     cpp = _OF_CPP.search(folded) and not _OF_PYTHON.search(folded)
-    return (
-        remedy.replace(TRACE, _ONE_COPY) if cpp and entry.name.startswith(("sanitizer.", "cuda.")) else remedy
-    )
+    remedy = remedy.replace(TRACE, _ONE_COPY) if cpp and entry.name.startswith(_RUN) else remedy
+    return f"{_FIRST}. {remedy}" if entry.name in _FAULTS and _WAITED.search(folded) else remedy
+
+
+def outside(entry: Known, folded: str) -> tuple[str, str] | None:
+    """(cause, remedy) of a fault in a kernel that the text says a library brings or a compiler writes; None where it does not."""
+    if entry.name not in _FAULTS:
+        return None
+    named = _KERNEL.search(folded)
+    library = next((name for words, name in _BROUGHT if named and words.match(named["kernel"])), "")
+    if named and library:
+        return (
+            f"The text names the kernel that faults, {named['kernel']}: it is {library}'s, and no copy of the caller's is in it.",
+            f"Take a newer {library}, or another back end of the program that calls it; report what stays to NVIDIA with the shapes of the call",
+        )
+    if _INDUCTOR.search(folded):
+        return (
+            "PyTorch's Inductor writes such a kernel out of CUTLASS' templates, with its own alignments, workspace and epilogue: none of them is yours.",
+            'Take another back end, max_autotune_gemm_backends = "ATEN,TRITON", or no fusion of the epilogue; compute-sanitizer names the kernel. Report it to pytorch/pytorch',
+        )
+    return None
 
 
 def of_owner(entry: Known, folded: str) -> tuple[str, ...]:
     """Whose code it is that does not compile or faults, where the text names a library or another compiler."""
     if entry in tables.CPP:
-        owner = _builds(folded)
+        owner, tree = _builds(folded), owners.bundling(folded)
+        if owner:
+            return (
+                f"the code is {owner.name}'s: it goes with the CUTLASS and CUDA that {owner.project} pins",
+            )
         return (
-            (f"the code is {owner.name}'s: it goes with the CUTLASS and CUDA that {owner.project} pins",)
-            if owner
+            (
+                f"the CUTLASS is the copy in the tree of {tree}: it goes with the CUDA that {tree} names, and {tree} takes the report",
+            )
+            if tree
             else ()
         )
     if entry.name in _FAULTS:

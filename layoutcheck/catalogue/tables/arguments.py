@@ -72,10 +72,10 @@ ENTRIES = (
     ),
     known(
         "dsl.no-context",
-        r"An MLIR function requires a Context|requires an? (?:MLIR )?(?:Context|Location|InsertionPoint) but none|not entered (?:any )?(?:MLIR )?[Cc]ontext|No current (?:Context|Location|InsertionPoint)",
-        "a layout, atom or number of the DSL is made outside of a compiled function",
-        "Such objects are built in the IR of a function. Plain Python (a module's top level, __init__, a host function without @cute.jit) has none.",
-        "Make it inside the @cute.jit function, or in a method that one calls; keep plain integers and tuples outside. To evaluate layouts without the compiler: layoutcheck.parse_layout, composition and their kin",
+        r"An MLIR function requires a Context|requires an? (?:MLIR )?(?:Context|Location|InsertionPoint) but none|not entered (?:any )?(?:MLIR )?[Cc]ontext|No current (?:Context|Location|InsertionPoint)|no active MLIR [Cc]ontext",
+        "a layout, atom, number or launch of the DSL is made outside of a compiled function",
+        "Such objects are built in the IR of a function. Plain Python (a module's top level, __init__, a host function without @cute.jit) has none. A @cute.kernel is launched from a @cute.jit function too.",
+        "Call the kernel's launch from a @cute.jit function. Make an object inside the @cute.jit function, or in a method that one calls; keep plain integers and tuples outside. To evaluate layouts without the compiler: layoutcheck.parse_layout, composition and their kin",
         ("RuntimeError: An MLIR function requires a Context", DSL),
         instead_of=("dsl.other-exception", "dsl.raised"),
     ),
@@ -208,12 +208,12 @@ ENTRIES = (
         "dsl.call-mismatch",
         r"(?:Mismatched|Misaligned|Invalid) (?P<what>[\w.\[\]]+(?: [\w ]{1,24}?)?) (?:on (?:(?P<name>[\w.\[\]]+) in )?(?:argument )?(?P<argument>#[0-9]+|[\w.\[\]]+)|\.\.\.)"
         r"[^\n]{0,1200}?,? expected (?P<wanted>(?:ndim|dtype|shape size|tuple size|device_type|data alignment|byte_offset)=[^\s.`]+(?: bytes)?|(?:to [^\n]{3,80}|ffi\.[\w. ]+|contiguous|Tensor|int|float|handle|bool|None|[-0-9.]+)\b)"
-        r"|TypeError: Expects (?P<count>[0-9]+|N) parameters|Mismatched (?P<field>\w+(?:\[[0-9]+\])*\.(?:shape|strides)\[[0-9]+\])",
-        "a compiled kernel is called with an argument that it was not compiled for: {argument} {name} {what} {field} {wanted}{count}",
+        r"|Mismatched (?P<field>\w+(?:\[[0-9]+\])*\.(?:shape|strides)\[[0-9]+\])",
+        "a compiled kernel is called with an argument that it was not compiled for: {argument} {name} {what} {field} {wanted}",
         "cute.compile keeps of every argument its type, rank, alignment, static extents and strides, and what its dynamic ones promise; the "
         "compiled entry (--enable-tvm-ffi) compares each call with them. A view with an offset (byte_offset) is refused by releases before 4.6.3 and by 4.7.0 (NVIDIA/cutlass#3450).",
         "Pass a tensor like the one that was compiled with, or compile again for this one (the cache key lacks what differs). Where the extent or "
-        "stride may vary, compile with a tensor whose mode is dynamic. Pass every parameter (None too: a compiled entry that is loaded from a cache fills no defaults); clone a view whose offset or alignment is in the way",
+        "stride may vary, compile with a tensor whose mode is dynamic. Clone a view whose offset or alignment is in the way",
         (
             "ValueError: Misaligned Tensor data on argument #1 when calling: `host(a: Tensor([n0], float16))`, expected data alignment=16 bytes",
             "DSL 4.8.1, tvm_ffi_builder",
@@ -226,7 +226,16 @@ ENTRIES = (
             "TypeError: Mismatched type on argument #0 when calling: `f(x: int32)`, expected int",
             "DSL 4.8.1, tvm_ffi_builder",
         ),
-        ("TypeError: Expects 3 parameters when calling: `f(x: int32)`", "DSL 4.8.1, tvm_ffi_builder"),
         rule="LC202",
+    ),
+    known(
+        "dsl.parameter-count",
+        r"\bExpects (?P<count>[0-9]+|N) parameters",
+        "a compiled function takes {count} parameters, and the call has another number of arguments",
+        "The compiled entry (--enable-tvm-ffi) counts the arguments before it looks at any of them. Parameters annotated cutlass.Constexpr are compiled in and left out of it; "
+        "defaults are not filled in, so an optional parameter is passed, None too.",
+        "Compare the call with the signature of the @cute.jit function, without its Constexpr parameters. In a library, call and compiled kernel are of two versions: "
+        "install the library and the nvidia-cutlass-dsl that it pins, and delete its cache of compiled kernels",
+        ("TypeError: Expects 3 parameters when calling: `f(x: int32)`", "DSL 4.8.1, tvm_ffi_builder"),
     ),
 )

@@ -213,6 +213,15 @@ ENTRIES = (
         general=True,
     ),
     known(
+        "dsl.old-architecture",
+        r"Target Architecture: ?sm_(?P<arch>[1-7][0-9])\b",
+        "the DSL compiles for sm_{arch}, and its kernels begin with sm_80",
+        "The CuTe DSL supports GPUs from Ampere (sm_80) on. The target is the GPU at hand, or what CUTE_DSL_ARCH says.",
+        "Where a library chose the kernel (vLLM and SGLang with FlashInfer), take its back end for this GPU, or uninstall the package that brings the DSL's kernels; else compile for sm_80 or newer",
+        ("NVVM Compilation Error: Current Settings: - Target Architecture: sm_75", DSL),
+        instead_of=("dsl.other-exception", "dsl.internal", "dsl.pass-failed", "dsl.toolkit"),
+    ),
+    known(
         "dsl.internal",
         r"\bICE\b(?!.{0,80}'cute\.copy)|INTERNAL COMPILER ERROR|\[Internal Error\]|[Ii]nternal compiler error",
         "the compiler fails inside",

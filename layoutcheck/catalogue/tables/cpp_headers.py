@@ -88,7 +88,7 @@ ENTRIES = (
     ),
     known(
         "cpp.language",
-        r"(?:\b(?:[Cc]ute|[Cc]utlass)[\w./\\+-]{0,300}?\.(?:hpp|h|inl|cuh)(?:\([0-9]+(?:,[0-9]+)?\)|:[0-9]+:[0-9]+) ?: (?:fatal )?error(?: C[0-9]+)? ?: (?P<said>(?:expected an? [^\n]{2,40}?(?= detected| \^|$| [A-Z_]+ =)|\"auto\" is not allowed here|[^\n]{0,60}(?:storage class or type specifier|name followed by \"::\" must be a class or namespace name|is not a template|C\+\+(?:11|14|17|20)|fold expression|structured binding|inline specifier allowed|constexpr[\w \"]{0,30}not|attribute \"[\w:]+\" (?:does not|is not)|expects? a type specifier|explicit type is missing|inline variable)[^\n]{0,60}?))"
+        r"(?:\b(?:[Cc]ute|[Cc]utlass)[\w./\\+-]{0,300}?\.(?:hpp|h|inl|cuh)(?:\([0-9]+(?:,[0-9]+)?\)|:[0-9]+:[0-9]+) ?: (?:fatal )?error(?: C[0-9]+)? ?: (?P<said>(?:expected an? [^\n]{2,40}?(?= detected| \^|$| [A-Z_]+ =)|\"auto\" is not allowed here|[^\n]{0,60}(?:storage class or type specifier|namespace \"std\" has no member|name followed by \"::\" must be a class or namespace name|is not a template|C\+\+(?:11|14|17|20)|fold expression|structured binding|inline specifier allowed|constexpr[\w \"]{0,30}not|attribute \"[\w:]+\" (?:does not|is not)|expects? a type specifier|explicit type is missing|inline variable)[^\n]{0,60}?))"
         r"|\bError (?:\(active\) )?(?:[EC][0-9]+ )?(?P<other>\"auto\" is not allowed here|[^\n]{0,60}(?:storage class or type specifier|name followed by \"::\" must be a class or namespace name|is not a template|C\+\+(?:11|14|17|20)|fold expression|structured binding|inline specifier allowed|constexpr[\w \"]{0,30}not|attribute \"[\w:]+\" (?:does not|is not)|expects? a type specifier|explicit type is missing|inline variable)[^\n]{0,60}?|expected an? [\w \"';:(){}]{2,30}?)(?= [^\n]{0,200}\b(?:cute|cutlass)\b[^\n]{0,200}\.(?:hpp|h|cuh|inl)))",
         "the compiler does not read CUTLASS' header: {said}{other}",
         "The error is in the header's text and not in its template arguments. CUTLASS 3 and 4 need C++17 and a host compiler that nvcc supports; a macro "
@@ -178,12 +178,12 @@ ENTRIES = (
     ),
     known(
         "cpp.header-mix",
-        r"include/(?:cute|cutlass)/[\w/.]+\([0-9]+\): error: (?:name followed by \"::\" must be a class or namespace name|namespace \"(?P<space>[\w:]+)\" has no member)"
+        r"include/(?:cute|cutlass)/[\w/.]+\([0-9]+\): error: (?:name followed by \"::\" must be a class or namespace name|namespace \"(?!std\")(?P<space>[\w:]+)\" has no member)"
         r"|include/(?:cute|cutlass)/[\w/.]+:[0-9]+:[0-9]+: error: (?:no (?:type|template|member) named|use of undeclared identifier)",
         "one header of CUTLASS does not find what another one declares",
-        "The header that fails is CUTLASS's own: headers of two versions are mixed on the include path, or the compiler is older than they ask for.",
+        "The header that fails is CUTLASS's own: headers of two versions are mixed on the include path, or the compiler is older than they ask for, or newer than this CUTLASS: CUDA's own headers gain names that collide with its.",
         "Leave one CUTLASS on the include path (`nvcc -H` or `gcc -H` prints which headers are read; packages bring copies of their own), check out its "
-        "submodules anew, and compare the CUDA version with the one that its README names",
+        "submodules anew, and compare the CUDA version with the one that its README names; a newer CUDA needs a newer CUTLASS",
         (
             'flashinfer/data/cutlass/include/cute/arch/mma_sm90.hpp(3064): error: name followed by "::" must be a class or namespace name',
             issue(1382, "flashinfer-ai/flashinfer"),

@@ -93,6 +93,18 @@ ENTRIES = (
         instead_of=("cpp.other-error", "cpp.instantiation", "elsewhere.compile"),
     ),
     known(
+        "cpp.no-mma-instruction",
+        r"incomplete type (?:\"[^\"\n]{0,200}\" )?is not allowed[^\n]{0,60}?\bMma ?<[^\n]{0,500}?\barch::(?P<operator>Op(?:MultiplyAdd|Xor|And)\w*)",
+        "cutlass::arch::Mma has no instruction for these template arguments ({operator})",
+        "arch::Mma is declared for each instruction that exists, by shape, element types, layouts and operator. On Sm75 half has GemmShape<16,8,8> with OpMultiplyAdd, 8-bit integers 8,8,16 and 4-bit ones 8,8,32, both with OpMultiplyAdd or OpMultiplyAddSaturate. Whoever changes the element type changes shape and operator with it.",
+        "Give the shape and the operator of the element type: cutlass/arch/mma_sm75.h (mma_sm80.h) lists them; the accumulator of half is half_t or float",
+        (
+            "error: incomplete type is not allowed Mma<InstructionShape, 32, ElementInputA, cutlass::layout::RowMajor, ElementInputB, cutlass::layout::ColumnMajor, ElementAccumulator, cutlass::layout::RowMajor, cutlass::arch::OpMultiplyAddSaturate>",
+            issue(1106),
+        ),
+        instead_of=("cpp.other-error", "cpp.instantiation", "elsewhere.compile"),
+    ),
+    known(
         "cpp.canonical-port",
         r"Not a canonical (?P<unit>GMMA|UMMA)_(?P<major>K|MN) layout(?:: (?P<said>[^\n]{3,100}?)(?= N=| Traceback| File \"|$))?",
         "the shared layout is not one that {unit} reads as {major}-major: {said}",

@@ -140,6 +140,19 @@ ENTRIES = (
         ),
     ),
     known(
+        "cpp.get-of-a-class",
+        r"no instance of (?:overloaded )?function(?: template)? \"cute::get\" matches the argument list argument types are: \((?:const )?(?P<type>(?!cute::|int|long|unsigned|auto|<)[\w:]+) ?&?\)",
+        "cute::get is called on {type}, which is no tuple",
+        "get<I> takes a cute::tuple, an array or an integer constant; {type} is a class of its own there. The problem shape of a GEMM is a tuple, that of a convolution (ConvProblemShape) and of a grouped GEMM is a class: "
+        "a tile scheduler or a collective that was written for GEMMs (StreamKScheduler) does not take it.",
+        "Leave the scheduler at its default (void), or take one that the examples of the same kind of kernel use; where CUTLASS should have the combination, report it to NVIDIA/cutlass",
+        (
+            'tuple_algorithms.hpp(494): error: no instance of overloaded function "cute::get" matches the argument list argument types are: (const ProblemShape)',
+            issue(2679),
+        ),
+        instead_of=("cpp.no-overload", "cpp.other-error", "cpp.instantiation", "elsewhere.compile"),
+    ),
+    known(
         "cpp.recast-ratio",
         r"(?:up|down)cast<(?:cute::)?R<(?P<from>[0-9]+), ?(?P<to>[0-9]+)>|recast_layout of a Swizzle needs a power-of-two ratio",
         "a swizzled layout is recast between types whose widths have no power of two between them ({from} and {to})",

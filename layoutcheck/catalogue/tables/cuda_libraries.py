@@ -97,10 +97,24 @@ ENTRIES = (
         instead_of=("elsewhere.triton", "elsewhere.build"),
     ),
     known(
+        "nvvm.newer-bitcode",
+        r"Unknown attribute kind|Producer:? ?'LLVM ?[\w.]+'.{0,20}?Reader:? ?'LLVM",
+        "LLVM bitcode is newer than the compiler that reads it",
+        "A library of device code (.bc: NVSHMEM's, libdevice, one of the program's own) was written by a newer LLVM than the NVVM that links it, and holds an attribute that the older one does not know. "
+        "The Producer wrote it, the Reader is the NVVM of the compiler at hand. It is not the kernel's own code.",
+        "Take a newer compiler (for the DSL a newer nvidia-cutlass-dsl), or the bitcode of an older release of its library (for NVSHMEM: nvidia-nvshmem-cu12 or -cu13 of the time of that compiler)",
+        (
+            "NVVM_ERROR_INVALID_IR, \"Unknown attribute kind (102)\", Producer 'LLVM20.0.0git' / Reader 'LLVM 20.0.0'",
+            "NVVM",
+        ),
+        level=ELSEWHERE,
+        instead_of=("nvrtc.other", "dsl.other-exception", "dsl.internal", "dsl.toolkit"),
+    ),
+    known(
         "nvrtc.other",
         r"(?:NVRTC|NVJITLINK|NVVM|NVPTXCOMPILE)_ERROR_(?P<status>(?!COMPILATION|INVALID_OPTION)[A-Z_]+)|nvJitLink error: (?P<said>[^\n]{3,120})",
         "a CUDA compiler library refuses its input: {status}{said}",
-        "INVALID_INPUT, PTX_COMPILE and IR_VERSION_MISMATCH mean that PTX, LTO code or NVVM IR is of a newer version than the library: CUDA packages of two versions are loaded. BUILTIN_OPERATION_FAILURE is a missing libnvrtc-builtins of the same version.",
+        "INVALID_IR is bitcode or IR that the library's verifier refuses or cannot read. INVALID_INPUT, PTX_COMPILE and IR_VERSION_MISMATCH mean that PTX, LTO code or NVVM IR is of a newer version than the library: CUDA packages of two versions are loaded. BUILTIN_OPERATION_FAILURE is a missing libnvrtc-builtins of the same version.",
         "`python -m pip list | grep -E 'nvrtc|nvjitlink|nvvm|cuda'` shows their versions, LD_DEBUG=libs which files are loaded: keep one CUDA version",
         ("NVJITLINK_ERROR_PTX_COMPILE", "nvJitLink 13"),
         level=ELSEWHERE,

@@ -57,6 +57,19 @@ ENTRIES = (
         instead_of=("cuda.illegal-instruction",),
     ),
     known(
+        "cuda.instruction-encoding",
+        r"(?:\bXid\b[^\n]{0,40}?: (?P<code>[0-9]{1,3})\b.{0,600}?)?Illegal Instruction Encoding",
+        "the GPU meets bytes that are no instruction for it",
+        "The driver's log (Xid 13) tells an illegal encoding, not an operand that an instruction cannot use: the code is of another architecture, damaged in memory, or jumped into at a wrong place; where several programs meet it, the hardware is at fault.",
+        "Build the program for this GPU (cuobjdump --list-elf lists the architectures in a binary), compare driver and toolkit, test the GPU with another program, and report it to the program's own project",
+        (
+            "NVRM: Xid (PCI:0000:41:00): 13, Graphics SM Warp Exception on (GPC 1, TPC 0, SM 0): Illegal Instruction Encoding",
+            issue(436, "3dem/relion"),
+        ),
+        level="wrong",
+        instead_of=("cuda.illegal-instruction", "cuda.illegal-instruction-ampere", "driver.xid"),
+    ),
+    known(
         "cuda.illegal-instruction",
         r"(?i)[Ii]llegal instruction|CUDA_ERROR_ILLEGAL_INSTRUCTION|cudaErrorIllegalInstruction|error code: 715\b"
         r"|Warp Illegal Instruction|WARP_ILLEGAL_INSTR\w*" + _codes(715, 73),
@@ -202,6 +215,20 @@ ENTRIES = (
         instead_of=("cuda.launch-failure",),
     ),
     known(
+        "cuda.hang-then-failure",
+        r"(?is)\b(?:hangs?|hung|deadlock(?:s|ed)?|stuck|frozen)\b.{0,120}?(?:unspecified launch failure|CUDA_ERROR_LAUNCH_FAILED|cudaErrorLaunchFailure)",
+        "the kernel waits for something that never comes, and is ended",
+        "A kernel that first hangs is deadlocked, most often on an mbarrier: the producer's first wait is for phase 1 and the consumer's for phase 0, the arrival count is the number of arrivals that really come, the transaction bytes are those that the copies deliver, and one elected thread arms the barrier and issues the copy, while all threads of a warp reach what is synchronous.",
+        "Print phase and arrivals of each barrier before the wait, with one stage and one tile. LC220 and LC236 compare the bytes of an mbarrier with the copy's. "
+        + TRACE,
+        (
+            "the kernel hangs for seconds, then CUDA_ERROR_LAUNCH_FAILED: unspecified launch failure",
+            issue(2364),
+        ),
+        level="wrong",
+        instead_of=("cuda.launch-failure", "kernel-hangs"),
+    ),
+    known(
         "cuda.launch-failure",
         r"(?i)unspecified launch failure|CUDA_ERROR_LAUNCH_FAILED|cudaError(?:Prior)?LaunchFailure|error code: 71[89]\b"
         r"|Warp Invalid PC|CUDA_ERROR_INVALID_PC|cudaErrorInvalidPc|invalid program counter|[Hh]ardware ?stack ?error|HARDWARE_STACK_ERROR"
@@ -259,6 +286,19 @@ ENTRIES = (
             "https://github.com/mirage-project/mirage/pull/705",
         ),
         instead_of=("cuda.invalid-launch", "cuda.other"),
+    ),
+    known(
+        "cuda.other-generation",
+        r"(?is)(?=.*?\bsm_?(?P<arch>(?!90)(?:[78][0-9]|1[0-2][0-9]))a?\b).*?/(?P<room>hopper)/[\w./]{1,100}\.(?:h|hpp|cuh?|inl|py)\b[:(][^\n]{0,40}?(?:invalid (?:argument|device function)|no kernel image|cudaErrorInvalid\w+)",
+        "a kernel for Hopper (sm_90a) is started on sm_{arch}",
+        "The file lies in the library's folder of Hopper's kernels: they use wgmma and setmaxnreg, which sm_90a alone has, and more shared memory than most GPUs give a block.",
+        "Take another kernel of the library: for FlashAttention version 2 in place of 3, or the attention back end that your framework has for sm_{arch}; report it to {project} where the choice was its own",
+        (
+            "sm_120: CUDA error (flash-attention/hopper/flash_fwd_launch_template.h:188): invalid argument",
+            issue(1987, "Dao-AILab/flash-attention"),
+        ),
+        level=ELSEWHERE,
+        instead_of=("cuda.invalid-launch", "cuda.other", "cpp.launch-refused"),
     ),
     known(
         "cuda.invalid-launch",

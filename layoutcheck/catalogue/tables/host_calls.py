@@ -55,7 +55,7 @@ ENTRIES = (
     ),
     known(
         "dsl.ffi-argument",
-        r"(?P<said>Unsupported argument type: [^\n]{3,100} for (?:annotated|union) type|Expected (?:namedtuple|tuple|\S+) for argument \S+, got [^\n]{3,60}|(?:NamedT|T)uple length mismatch for argument [^\n]{3,60}|Unsupported Constexpr value for [^\n]{3,60}"
+        r"(?P<said>Unsupported argument type: [^\n]{3,100} for (?:annotated|union) type(?:: \S{1,60})?|Expected (?:namedtuple|tuple|\S+) for argument \S+, got [^\n]{3,60}|(?:NamedT|T)uple length mismatch for argument [^\n]{3,60}|Unsupported Constexpr value for [^\n]{3,60}"
         r"|TVM-FFI does not support (?:packed )?tensor dtype [^\n]{3,40}|TvmFfi expects a DLPack producer[^\n]{0,40}|\S{1,60} was not produced by from_dlpack\(\.\.\., enable_tvm_ffi=True\)|runtime\._Tensor is not a TVM-FFI tensor|CutlassCall expects a cute\.Tensor argument|stride=1 index not found, needed for f4 tensor|Dimension with stride=1 must be (?:divisible by 2|even))",
         "an argument does not fit the way in which the function was compiled to be called: {said}",
         "A function compiled with --enable-tvm-ffi takes torch tensors (DLPack), Python numbers, tuples and dataclasses of them, as its annotations say; one compiled without it takes cute tensors of from_dlpack. "
@@ -65,6 +65,19 @@ ENTRIES = (
             "runtime._Tensor is not a TVM-FFI tensor. Enable TVM-FFI with `from_dlpack(..., enable_tvm_ffi=True)`",
             DSL,
         ),
+        instead_of=("dsl.type-unsupported",),
+    ),
+    known(
+        "dsl.array-argument",
+        r"[Uu]nsupported (?:value |argument )?type:? <class '(?P<given>torch\.Tensor|torch\.nn\.[\w.]+|numpy\.ndarray|cupy[\w.]*\.ndarray)'>(?: for annotated type: (?P<annotated>[^\n]{1,60}?)(?= |$))?",
+        "a {given} is passed for a parameter that is not annotated as a tensor",
+        "The DSL takes an array of another library where the parameter is annotated cute.Tensor, or after from_dlpack. 'annotated type: None' is a parameter with no annotation, or with a plain class, whose name the message does not have.",
+        "Write `x: cute.Tensor` at the parameter of the @cute.jit function, or pass from_dlpack(x); where a number is meant, x.item()",
+        (
+            "DSLRuntimeError: Unsupported argument type: <class 'torch.Tensor'> for annotated type: None",
+            DSL,
+        ),
+        instead_of=("dsl.type-unsupported", "dsl.ffi-argument", "dsl.other-exception", "dsl.raised"),
     ),
     known(
         "dsl.compile-option",

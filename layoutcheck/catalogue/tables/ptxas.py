@@ -123,10 +123,10 @@ ENTRIES = (
     ),
     known(
         "ptxas.made-by-a-compiler",
-        r"ptxas application ptx input, line [0-9]+; error ?: (?P<said>Unexpected instruction types specified for '[^']{1,60}'|Arguments mismatch for instruction '[^']{1,60}'|(?:Illegal|Unknown|Unexpected) (?:modifier|instruction|operand)[^\n]{0,80})",
+        r"ptxas application ptx input, line \S{1,9}; error ?: (?P<said>Unexpected instruction types specified for '[^']{1,60}'|Arguments mismatch for instruction '[^']{1,60}'|(?:Illegal|Unknown|Unexpected) (?:modifier|instruction|operand)[^\n]{0,80})",
         "ptxas refuses PTX that a compiler made: {said}",
         "The PTX came from memory ('application ptx input'): a compiler, such as the DSL, wrote it, with inline assembly in it where the program has some. The target has no such form of the instruction (conversions of FP8, FP6 and FP4 begin with sm_89 and sm_100a), the compiler and the ptxas that it calls are of different versions, or it lowers the operation wrongly.",
-        "Install the DSL's packages anew in one version (pip uninstall every nvidia-cutlass-dsl* first), newer if there is one, and a driver or toolkit of its CUDA; "
+        "Install the DSL's packages anew in one version (pip uninstall every nvidia-cutlass-dsl* first: nvidia-cutlass-dsl-libs-base and -libs-cu13 up to 4.5.3 lie in one folder, and a partial upgrade mixes them, NVIDIA/cutlass#3170), newer if there is one, and a driver or toolkit of its CUDA; "
         "set CUTE_DSL_ARCH to the GPU's form with a, and compare inline assembly with the PTX ISA. Where it stays, report it to NVIDIA/cutlass or the compiler's own project",
         (
             "ptxas application ptx input, line 969; error : Unexpected instruction types specified for '_mma'",

@@ -23,7 +23,7 @@ ENTRIES = (
     ),
     known(
         "symptom.hang",
-        r"(?i)\b(?P<said>hang(?:s|ing)?|hung|dead-?lock(?:s|ed|ing)?|(?:gets? |is |are )?stuck|freez(?:es?|ing)|frozen|never (?:returns?|finish\w*|completes?|ends?)|no progress|infinite (?:loop|wait)|"
+        r"(?i)\b(?P<said>hang(?:s|ing)?|hung|dead-?lock(?:s|ed|ing)?(?!.{0,300}\b(?:transactions?|\w+Lock|data ?base)\b)|(?:gets? |is |are )?stuck|freez(?:es?|ing)|frozen|never (?:returns?|finish\w*|completes?|ends?)|no progress|infinite (?:loop|wait)|"
         r"(?:does|do|did|will|would)(?: not|n't) (?:return|recover|finish|terminate)|(?:block|wait|spin)(?:s|ed|ing)? (?:forever|for more than|indefinitely)|No available shared memory broadcast block|throughput: 0(?:\.0)? tokens|time(?:d )?-?out|heartbeat|watchdog)\b|(?P<word>卡住|卡死|挂起|死锁)",
         "something hangs or waits: {said}{word}",
         _OPEN
