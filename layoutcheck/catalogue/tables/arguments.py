@@ -233,7 +233,7 @@ ENTRIES = (
         r"\bExpects (?P<count>[0-9]+|N) parameters",
         "a compiled function takes {count} parameters, and the call has another number of arguments",
         "The compiled entry (--enable-tvm-ffi) counts the arguments before it looks at any of them. Parameters annotated cutlass.Constexpr are compiled in and left out of it; "
-        "defaults are not filled in, so an optional parameter is passed, None too.",
+        "one that is loaded from a cache fills no defaults, so optional parameters are passed, None too.",
         "Compare the call with the signature of the @cute.jit function, without its Constexpr parameters. In a library, call and compiled kernel are of two versions: "
         "install the library and the nvidia-cutlass-dsl that it pins, and delete its cache of compiled kernels",
         ("TypeError: Expects 3 parameters when calling: `f(x: int32)`", "DSL 4.8.1, tvm_ffi_builder"),
