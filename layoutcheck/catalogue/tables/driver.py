@@ -45,7 +45,7 @@ ENTRIES = (
     ),
     known(
         "cuda.illegal-instruction-ampere",
-        r"(?is)(?=.*\b(?:sm_?(?:75|8[0-9])|compute_?8[0-9]|A100|A10G?|RTX ?(?:20|30|40)[0-9]0)\b)(?!.*\b(?:sm_?(?:9|1[0-2])[0-9]a?|H[12]00|B[123]00|tma)\b)"
+        r"(?is)\A(?=.*\b(?:sm_?(?:75|8[0-9])|compute_?8[0-9]|A100|A10G?|RTX ?(?:20|30|40)[0-9]0)\b)(?!.*\b(?:sm_?(?:9|1[0-2])[0-9]a?|H[12]00|B[123]00|tma)\b)"
         r".*?(?P<said>illegal instruction|CUDA_ERROR_ILLEGAL_INSTRUCTION|cudaErrorIllegalInstruction|WARP_ILLEGAL_INSTR\w*)",
         "the GPU meets an instruction that it does not have, on an architecture without TMA",
         "Below sm_90 there is neither TMA, tcgen05 nor setmaxnreg, whose operands raise it on newer GPUs. It is a trap (assert, __trap, an unreachable path), code of another architecture, or a "
@@ -289,7 +289,7 @@ ENTRIES = (
     ),
     known(
         "cuda.other-generation",
-        r"(?is)(?=.*?\bsm_?(?P<arch>(?!90)(?:[78][0-9]|1[0-2][0-9]))a?\b).*?/(?P<room>hopper)/[\w./]{1,100}\.(?:h|hpp|cuh?|inl|py)\b[:(][^\n]{0,40}?(?:invalid (?:argument|device function)|no kernel image|cudaErrorInvalid\w+)",
+        r"(?is)\A(?=.*?\bsm_?(?P<arch>(?!90)(?:[78][0-9]|1[0-2][0-9]))a?\b).*?/(?P<room>hopper)/[\w./]{1,100}\.(?:h|hpp|cuh?|inl|py)\b[:(][^\n]{0,40}?(?:invalid (?:argument|device function)|no kernel image|cudaErrorInvalid\w+)",
         "a kernel for Hopper (sm_90a) is started on sm_{arch}",
         "The file lies in the library's folder of Hopper's kernels: they use wgmma and setmaxnreg, which sm_90a alone has, and more shared memory than most GPUs give a block.",
         "Take another kernel of the library: for FlashAttention version 2 in place of 3, or the attention back end that your framework has for sm_{arch}; report it to {project} where the choice was its own",
