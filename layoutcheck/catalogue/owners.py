@@ -96,7 +96,17 @@ _CALLERS = (
     _owner(r"(?i:comfyui)|\bcomfy\b", "ComfyUI", "Comfy-Org/ComfyUI"),
     _owner(r"\btorchao\b", "torchao", "pytorch/ao"),
     _owner(r"\bdeepspeed\b", "DeepSpeed", "deepspeedai/DeepSpeed"),
-)  # fmt: skip  # fmt: skip
+)  # fmt: skip
+
+
+_TREE = r"/(?P<tree>[A-Za-z][\w.-]{2,60}?)(?:-main|-master)?/"
+_INSIDE = re.compile(
+    rf"{_TREE}(?:include|src|csrc|source|lib|kernels|examples|tests?|tools|cpp|cuda|python)/"
+)
+_BUNDLED = re.compile(
+    rf"{_TREE}(?:third_?party|third-party|3rdparty|external|extern|dependencies|deps|submodules)/(?:[\w.-]{{1,60}}/){{0,3}}?cutlass[\w.-]*/(?:tools/\w+/)?include/"
+)
+_PLAIN = frozenset(("usr", "local", "opt", "home", "workspace", "build", "work", "app", "code", "data", "site-packages", "dist-packages", "third_party", "cuda"))  # fmt: skip
 
 
 def find(text: str) -> Owner | None:
@@ -109,21 +119,9 @@ def of_path(path: str) -> Owner | None:
     return _first(path, (*_COMPILERS, *_LIBRARIES, *_CALLERS, *_BELOW))
 
 
-_INSIDE = re.compile(
-    r"/(?P<tree>[A-Za-z][\w.-]{2,60}?)(?:-main|-master)?/(?:include|src|csrc|source|lib|kernels|examples|tests?|tools|cpp|cuda|python)/"
-)
-_PLAIN = frozenset(("usr", "local", "opt", "home", "workspace", "build", "work", "app", "code", "data", "site-packages", "dist-packages", "third_party", "cuda"))  # fmt: skip
-
-
-_BUNDLED = re.compile(
-    r"/(?P<tree>[A-Za-z][\w.-]{2,60}?)(?:-main|-master)?/(?:third_?party|third-party|3rdparty|external|extern|dependencies|deps|submodules)/(?:[\w.-]{1,60}/){0,3}?cutlass[\w.-]*/(?:tools/\w+/)?include/"
-)
-
-
 def bundling(text: str) -> str:
     """The name of the source tree that holds a CUTLASS of its own, by the paths of the text; "" where none does."""
-    found = next((match["tree"] for match in _BUNDLED.finditer(text)), "")
-    return "" if found in _PLAIN else found
+    return _tree(_BUNDLED, text)
 
 
 def of_package(path: str) -> Owner | None:
@@ -133,8 +131,13 @@ def of_package(path: str) -> Owner | None:
 
 def tree(path: str) -> str:
     """The name of the folder that a project's source tree lies in, by its usual folders; "" where the path has none."""
-    found = next((match["tree"] for match in _INSIDE.finditer(path)), "")
-    return "" if found in _PLAIN or found.startswith(("cuda-", "python3", "gcc")) else found
+    found = _tree(_INSIDE, path)
+    return "" if found.startswith(("cuda-", "python3", "gcc")) else found
+
+
+def _tree(paths: re.Pattern[str], text: str) -> str:
+    found = next((match["tree"] for match in paths.finditer(text)), "")
+    return "" if found in _PLAIN else found
 
 
 def another_compiler(text: str) -> Owner | None:
