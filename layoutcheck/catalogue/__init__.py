@@ -42,15 +42,13 @@ from layoutcheck.catalogue.tables import (
 )
 
 MOST_ANSWERS = 3
-_PORT = next(
-    entry for entry in tables.CPP if entry.name == "cpp.canonical-port"
-)  # which other compilers print
-_OTHER = next(entry for entry in tables.DSL if entry.name == "dsl.other-exception")
-_NAME = next(entry for entry in tables.DSL if entry.name == "dsl.name-undefined")
-_VERIFIER = next(entry for entry in tables.DSL if entry.name == "dsl.other-verifier")
+_PORT = tables.called("cpp.canonical-port")  # which other compilers print
+_OTHER = tables.called("dsl.other-exception")
+_NAME = tables.called("dsl.name-undefined")
+_VERIFIER = tables.called("dsl.other-verifier")
 _NOTICED = 0.02  # of the wavefronts
-_NO_OVERLOAD = next(entry for entry in tables.CPP if entry.name == "cpp.no-overload")
-_ERROR_TYPE = next(entry for entry in tables.CPP if entry.name == "cpp.error-type")
+_NO_OVERLOAD = tables.called("cpp.no-overload")
+_ERROR_TYPE = tables.called("cpp.error-type")
 _OF_THE_DSL = (
     compiler.RAISED,
     compiler.ASSERTED,

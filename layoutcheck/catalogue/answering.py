@@ -27,13 +27,13 @@ from layoutcheck.catalogue import (
     whose,
 )
 from layoutcheck.catalogue.entry import ELSEWHERE, Known
-from layoutcheck.catalogue.tables import builds, calls, cpp_templates, cuda_codes, linking, profilers
+from layoutcheck.catalogue.tables import builds, calls, cpp_templates, cuda_codes, linking
 from layoutcheck.errors import InputError
 
-CODED = next(entry for entry in tables.DSL if entry.name == "dsl.coded")
-CODE_ALONE = next(entry for entry in tables.DSL if entry.name == "dsl.code-alone")
-COMPANION = next(entry for entry in tables.DSL if entry.name == "dsl.companion-version")
-FEW_CONFLICTS = next(entry for entry in profilers.ENTRIES if entry.name == "ncu.few-conflicts")
+CODED = tables.called("dsl.coded")
+CODE_ALONE = tables.called("dsl.code-alone")
+COMPANION = tables.called("dsl.companion-version")
+FEW_CONFLICTS = tables.called("ncu.few-conflicts")
 _OF_A_STEP = re.compile(
     r"Check failed.{0,300}?(?:CanProve|\bAST\b|\b[Ll]oops?\b|[Ll]ower|PrimFunc|[Ss]chedule|\bIR\b|[Rr]eplac|[Ll]ayout)"
 )  # of a compiler of kernels

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from layoutcheck.algebra import Layout, cosize, parse_layout, size
 from layoutcheck.algebra.modes import leaves
 from layoutcheck.catalogue.entry import Known
-from layoutcheck.catalogue.tables.symptoms import ENTRIES
+from layoutcheck.catalogue.tables import SYMPTOMS, called
 from layoutcheck.errors import InputError
 
-WARNING = next(entry for entry in ENTRIES if entry.name == "symptom.warning")
-_LAYOUTS = next(entry for entry in ENTRIES if entry.name == "symptom.layouts")
+WARNING = called("symptom.warning")
+_LAYOUTS = called("symptom.layouts")
 _MOST = 6  # layouts
 _LONGEST = 400  # characters of one
 _JOINT = re.compile(r"\)\s?:\s?\(")
@@ -22,7 +22,7 @@ _PLAIN = re.compile(r"[0-9(),?_{} ]*")
 
 def find(folded: str) -> tuple[Known, re.Match[str]] | None:
     """The symptom that the text's words tell, and where; None where they tell none."""
-    found = ((entry, entry.pattern.search(folded)) for entry in ENTRIES)
+    found = ((entry, entry.pattern.search(folded)) for entry in SYMPTOMS)
     return next(((entry, match) for entry, match in found if match), None)
 
 

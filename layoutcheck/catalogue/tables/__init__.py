@@ -75,3 +75,8 @@ NOTHING_WRONG: tuple[Known, ...] = clean.ENTRIES
 SYMPTOMS: tuple[Known, ...] = symptoms.ENTRIES  # looked for where none of ENTRIES answers
 
 ENTRIES: tuple[Known, ...] = (*CALLS, *DSL, *CPP, *MACHINE, *ELSEWHERE, *NOTHING_WRONG)
+
+
+def called(name: str) -> Known:
+    """The entry of this name, which code refers to. Raises StopIteration where there is none."""
+    return next(entry for entry in (*ENTRIES, *SYMPTOMS) if entry.name == name)
