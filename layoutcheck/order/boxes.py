@@ -19,7 +19,7 @@ from layoutcheck.dsl.lowered.arguments import INTEGER, Numbers
 from layoutcheck.order.budget import Budget
 from layoutcheck.order.events import WatchedKernel
 from layoutcheck.order.problems import Party, Problem
-from layoutcheck.order.watched import Event, Watched, for_all, lanes_of
+from layoutcheck.order.watched import Event, Watched, first_thread, for_all
 from layoutcheck.sources.mlir import Operation
 
 KIND = "box-outside"
@@ -60,8 +60,7 @@ def _outside(event: Event, block: Watched) -> Problem | None:
     """A box that lies wholly outside of a mode."""
     if not event.box or event.doubt or event.guarded:
         return None
-    threads = block.launch.threads
-    thread = int(lanes_of(event, threads).argmax())
+    threads, thread = block.launch.threads, first_thread(event, block)
     at = [int(for_all(value, threads)[thread]) for value in event.box[1:]]
     one = block.map_of(event, thread)
     if one is None or one.corners is not None or len(one.dims) != len(at):

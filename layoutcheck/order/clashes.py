@@ -115,11 +115,11 @@ def _same_copy(first: Party, second: Party) -> bool:
         return False
     if first.block != second.block or one.bulk is None or one.doubt or other.doubt:
         return False
-    numbers = (
-        [party.event.number_of(i, party.thread) for i in range(len(party.event.values))]
-        for party in (first, second)
-    )
-    return next(numbers) == next(numbers)
+    return _numbers(first) == _numbers(second)
+
+
+def _numbers(party: Party) -> list[int]:
+    return [party.event.number_of(i, party.thread) for i in range(len(party.event.values))]
 
 
 def _apart(a: Meaning, b: Meaning) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from layoutcheck.order.events import WatchedKernel
 from layoutcheck.order.meaning import Meaning
 from layoutcheck.order.problems import Party, Problem
-from layoutcheck.order.watched import Watched, lanes_of
+from layoutcheck.order.watched import Watched, first_thread
 from layoutcheck.sources.mlir import Operation
 
 _WAIT = "griddepcontrol"
@@ -22,8 +22,7 @@ def begins_early(kernel: WatchedKernel, block: Watched) -> list[Problem]:
         return []
     for event in block.events:
         if any(map(_reads_globally, event.meaning.all)):
-            thread = int(lanes_of(event, block.launch.threads).argmax())
-            return [Problem("begins-early", Party(event, 0, thread), None)]
+            return [Problem("begins-early", Party(event, 0, first_thread(event, block)), None)]
     return []
 
 

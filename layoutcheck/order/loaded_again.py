@@ -11,13 +11,14 @@ the turn, as one for every n turns does: with other numbers it would change.
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
+from layoutcheck.dsl.lowered.record import Number
 from layoutcheck.dsl.lowered.spaces import GLOBAL_STEP
 from layoutcheck.order.problems import Party, Problem
-from layoutcheck.order.watched import Event, Watched, for_all, lanes_of
+from layoutcheck.order.watched import Event, Watched, first_thread, for_all
 from layoutcheck.sources.mlir import Operation, Value
 
 KIND = "loaded-again"
@@ -40,7 +41,7 @@ def loaded_again(block: Watched) -> list[Problem]:
         elif len({event.turns[-1] for event in met}) >= _LEAST:
             same.append((op, met))
     return [
-        Problem(KIND, Party(met[0], 0, _thread(met[0], block)), None, facts={"turns": len(met)})
+        Problem(KIND, Party(met[0], 0, first_thread(met[0], block)), None, facts={"turns": len(met)})
         for op, met in same
         if (loop := _loop(op)) in changing and _has_more(met[0], block) and not _follows(met[0], loop)
     ]
@@ -73,27 +74,25 @@ def _follows(event: Event, loop: Operation | None) -> bool:
     return False
 
 
-def _thread(event: Event, block: Watched) -> int:
-    return int(lanes_of(event, block.launch.threads).argmax())
-
-
-def _number(value: Any, event: Event, block: Watched) -> int:
-    return int(for_all(value, block.launch.threads)[_thread(event, block)])
+def _numbers(values: Sequence[Number], event: Event, block: Watched) -> tuple[int, ...]:
+    """Of the first thread that takes part."""
+    threads, thread = block.launch.threads, first_thread(event, block)
+    return tuple(int(for_all(value, threads)[thread]) for value in values)
 
 
 def _source(event: Event, block: Watched) -> tuple[int, ...]:
     """Where it loads from: the tensor map and the coordinates of a box, or an address."""
     if event.box:
-        return tuple(_number(value, event, block) for value in event.box)
-    return (_number(event.bulk[1], event, block),) if event.bulk is not None else ()
+        return _numbers(event.box, event, block)
+    return _numbers(event.bulk[1:], event, block) if event.bulk is not None else ()
 
 
 def _has_more(event: Event, block: Watched) -> bool:
     """Whether the tensor that it loads from has more than that, as far as the host says."""
     if event.box:
-        one = block.map_of(event, _thread(event, block))
+        one = block.map_of(event, first_thread(event, block))
         return one is not None and int(np.prod(one.dims)) > int(np.prod(one.box))
     if event.bulk is None:
         return False
-    size, address = (_number(value, event, block) for value in event.bulk)
+    size, address = _numbers(event.bulk, event, block)
     return block.launch.held.get(address // GLOBAL_STEP, 0) > size

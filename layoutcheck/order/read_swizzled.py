@@ -26,7 +26,7 @@ from layoutcheck.dsl.lowered import spaces
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import parse_arch
 from layoutcheck.order.problems import Party, Problem
-from layoutcheck.order.watched import Event, Watched, for_all, lanes_of
+from layoutcheck.order.watched import Event, Watched, first_thread, for_all, lanes_of
 from layoutcheck.sources.traced_module import TracedModule
 
 KIND = "read-swizzled"
@@ -98,7 +98,7 @@ def _by_tma(loads: list[Event], block: Watched, arch: int) -> tuple[Any, list[Sw
     written = np.full(spaces.SHARED_BYTES, _NOBODY, np.int16)
     swizzles: list[Swizzle] = []
     for event in loads:
-        thread = int(lanes_of(event, block.launch.threads).argmax())
+        thread = first_thread(event, block)
         one, size, who = block.map_of(event, thread), block.box_bytes(event, thread), _SEVERAL
         if one is not None and not event.meaning.facts.get("gathered") and _whole_rows(one):
             swizzle = machine_swizzle(one.swizzle, arch) or _NONE

@@ -18,7 +18,7 @@ import numpy as np
 from layoutcheck.order.events import WatchedKernel
 from layoutcheck.order.problems import Party, Problem
 from layoutcheck.order.tensor_cores import COLUMNS, reached_by
-from layoutcheck.order.watched import Event, Watched, lanes_of
+from layoutcheck.order.watched import Event, Watched, first_thread, lanes_of
 from layoutcheck.sources.mlir import Operation, integer
 
 BEYOND, KEPT, FULL = "tmem-beyond", "tmem-kept", "tmem-full"
@@ -90,4 +90,4 @@ def _freed(operation: Operation) -> bool:
 
 
 def _party(event: Event, watched: Watched) -> Party:
-    return Party(event, 0, int(lanes_of(event, watched.launch.threads).argmax()))
+    return Party(event, 0, first_thread(event, watched))

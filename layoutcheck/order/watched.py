@@ -106,3 +106,8 @@ def for_all(value: Number, threads: int) -> IntArray:
 def lanes_of(event: Event, threads: int) -> np.ndarray[Any, Any]:
     """The event's threads, as an array of booleans."""
     return np.ones(threads, bool) if event.mask is None else event.mask
+
+
+def first_thread(event: Event, block: Watched) -> int:
+    """The first thread of a block that takes part."""
+    return int(lanes_of(event, block.launch.threads).argmax())
