@@ -1,8 +1,10 @@
-"""The kernels of a script of this folder, each with its lowered module and the check of its order."""
+"""The kernels of a script, each with its lowered module and the check of its order."""
 
 from __future__ import annotations
 
 from pathlib import Path
+
+import pytest
 
 from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.trace import trace_script
@@ -11,8 +13,8 @@ from layoutcheck.sources.traced import OrderReport
 from layoutcheck.sources.traced_module import TracedModule
 
 
-def looked(script: Path) -> list[tuple[TracedModule, str, OrderReport]]:
-    """In the order in which they are built for sm_90a; no run of the script may fail."""
+def looked(script: Path, arch: str = "sm_90a") -> list[tuple[TracedModule, str, OrderReport]]:
+    """In the order in which they are built for `arch`; no run of the script may fail."""
     seen: list[tuple[TracedModule, str, OrderReport]] = []
 
     def look(module: TracedModule, lowered: str, problem: str) -> OrderReport:
@@ -20,6 +22,16 @@ def looked(script: Path) -> list[tuple[TracedModule, str, OrderReport]]:
         return seen[-1][2]
 
     with Lowering(copies=False, order=look) as lowering:
-        found = trace_script(str(script), launch=False, arch="sm_90a", timeout_s=120, lowering=lowering)
+        found = trace_script(str(script), launch=False, arch=arch, timeout_s=120, lowering=lowering)
     assert not found.failures, found.failures
     return seen
+
+
+def orders_of(kernels: str, folder: Path, count: int, arch: str = "sm_90a") -> tuple[OrderReport, ...]:
+    """The checks of a script with this text, put into `folder`: so many, each of them followed."""
+    pytest.importorskip("cutlass", reason="kernels are traced through the installed DSL")
+    script = folder / "kernels.py"
+    script.write_text(kernels)
+    orders = tuple(report for *_, report in looked(script, arch))
+    assert [order.problem for order in orders] == [""] * count
+    return orders

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from layoutcheck.dsl.lowered.resolve import Lowering
-from layoutcheck.dsl.trace import trace_script
-from layoutcheck.order import check_module
 from layoutcheck.sources.traced import OrderReport
+from tests.order.looked import orders_of
 
 KERNELS = """\
 import cutlass, cutlass.cute as cute
@@ -87,13 +85,7 @@ for how in range(6):
 def orders(tmp_path_factory: pytest.TempPathFactory) -> tuple[OrderReport, ...]:
     """A box: right, without a wait, with half of its bytes announced. cp.async: right, a group too few, a
     barrier for half of the threads."""
-    pytest.importorskip("cutlass", reason="kernels are traced through the installed DSL")
-    script = tmp_path_factory.mktemp("inline") / "kernels.py"
-    script.write_text(KERNELS)
-    with Lowering(copies=False, order=check_module) as lowering:
-        found = trace_script(str(script), launch=False, arch="sm_90a", timeout_s=120, lowering=lowering)
-    assert found.failures == () and [order.problem for order in found.orders] == [""] * 6
-    return found.orders
+    return orders_of(KERNELS, tmp_path_factory.mktemp("inline"), 6)
 
 
 def test_a_kernel_of_inline_ptx_is_followed(orders: tuple[OrderReport, ...]) -> None:

@@ -7,11 +7,9 @@ from typing import Any
 
 import pytest
 
-from layoutcheck.dsl.lowered.resolve import Lowering
-from layoutcheck.dsl.trace import trace_script
-from layoutcheck.order import check_module
 from layoutcheck.order.register_limits import register_limits
 from layoutcheck.sources.traced import KernelFinding, OrderReport
+from tests.order.looked import orders_of
 
 KERNELS = """\
 import cutlass, cutlass.cute as cute
@@ -105,13 +103,7 @@ def orders(tmp_path_factory: pytest.TempPathFactory) -> tuple[OrderReport, ...]:
     `tiles`: the sums of each tile, of the first one, both of the first one, in two turns, sums of one tile,
     and those of n tiles.
     """
-    pytest.importorskip("cutlass", reason="kernels are traced through the installed DSL")
-    script = tmp_path_factory.mktemp("launched") / "kernels.py"
-    script.write_text(KERNELS)
-    with Lowering(copies=False, order=check_module) as lowering:
-        found = trace_script(str(script), launch=False, arch="sm_90a", timeout_s=120, lowering=lowering)
-    assert found.failures == () and [order.problem for order in found.orders] == [""] * 15
-    return found.orders
+    return orders_of(KERNELS, tmp_path_factory.mktemp("launched"), 15)
 
 
 def ends(finding: KernelFinding) -> tuple[str, str, str]:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from layoutcheck.dsl.lowered.resolve import Lowering
-from layoutcheck.dsl.trace import trace_script
-from layoutcheck.order import check_module
 from layoutcheck.order.meaning import Meaning
 from layoutcheck.order.problems import Party
 from layoutcheck.order.waiting import Mbarrier
 from layoutcheck.order.watched import Event
 from layoutcheck.sources.traced import OrderReport
+from tests.order.looked import orders_of
 
 KERNELS = """\
 import cutlass, cutlass.cute as cute
@@ -80,14 +78,9 @@ def orders(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[int, int], Or
     """By turns and variant: 0 right, 1 the producer's tail, 2 and 3 that of a third warp, 4 to 6 it waits
     in each turn, and arrives, or does nothing, or meets the others, 7 and 8 a tail of the third warp, which
     knows of two phases, or of all."""
-    pytest.importorskip("cutlass", reason="kernels are traced through the installed DSL")
-    script = tmp_path_factory.mktemp("passed") / "kernels.py"
-    script.write_text(KERNELS)
-    with Lowering(copies=False, order=check_module) as lowering:
-        found = trace_script(str(script), launch=False, arch="sm_90a", timeout_s=120, lowering=lowering)
-    assert found.failures == () and [order.problem for order in found.orders] == [""] * 12
+    orders = orders_of(KERNELS, tmp_path_factory.mktemp("passed"), 12)
     cases = (*((4, how) for how in range(9)), (1, 2), (1, 3), (1, 5))
-    return dict(zip(cases, found.orders, strict=True))
+    return dict(zip(cases, orders, strict=True))
 
 
 def test_who_takes_part_or_meets_the_others_may_wait(orders: dict[tuple[int, int], OrderReport]) -> None:

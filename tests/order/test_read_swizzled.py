@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from layoutcheck.dsl.lowered.resolve import Lowering
-from layoutcheck.dsl.trace import trace_script
-from layoutcheck.order import check_module
 from layoutcheck.sources.traced import OrderReport
+from tests.order.looked import orders_of
 
 KERNELS = """\
 import cutlass, cutlass.cute as cute
@@ -67,13 +65,7 @@ for how in range(7):
 def orders(tmp_path_factory: pytest.TempPathFactory) -> tuple[OrderReport, ...]:
     """0 the tile's own tensor, 1 S<2,4,3>, 2 no swizzle; 3 none, with the swizzle in its coordinates, 4 none,
     and threads write some of it, 5 none, in row 0 which is not swizzled, 6 the tile's swizzle again."""
-    pytest.importorskip("cutlass", reason="kernels are traced through the installed DSL")
-    script = tmp_path_factory.mktemp("swizzled") / "kernels.py"
-    script.write_text(KERNELS)
-    with Lowering(copies=False, order=check_module) as lowering:
-        found = trace_script(str(script), launch=False, arch="sm_90a", timeout_s=120, lowering=lowering)
-    assert found.failures == () and [order.problem for order in found.orders] == [""] * 7
-    return found.orders
+    return orders_of(KERNELS, tmp_path_factory.mktemp("swizzled"), 7)
 
 
 def test_elements_are_read_through_the_swizzle_of_the_tensor_map(orders: tuple[OrderReport, ...]) -> None:

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from layoutcheck.dsl.lowered.resolve import Lowering
-from layoutcheck.dsl.trace import trace_script
-from layoutcheck.order import check_module
-
-pytest.importorskip("cutlass", reason="kernels are traced through the installed DSL")
+from tests.order.looked import orders_of
 
 # Each of two warps copies 128 bytes to the peer: both the same (0), each its own half to the same place (1),
 # the second one half as many of the same bytes (2), or what it has filled anew meanwhile (3).
@@ -63,11 +57,7 @@ for how in range(4):
 
 def test_one_copy_by_two_warps(tmp_path: Path) -> None:
     """NVIDIA's split-K tutorial starts each copy once a warp, and counts the bytes of all."""
-    script = tmp_path / "kernels.py"
-    script.write_text(KERNELS)
-    with Lowering(copies=False, order=check_module) as lowering:
-        found = trace_script(str(script), launch=False, arch="sm_100a", timeout_s=120, lowering=lowering)
-    assert found.failures == () and [order.problem for order in found.orders] == [""] * 4
-    same, apart, less, filled = ([(f.code, f.severity) for f in order.findings] for order in found.orders)
+    orders = orders_of(KERNELS, tmp_path, 4, "sm_100a")
+    same, apart, less, filled = ([(f.code, f.severity) for f in order.findings] for order in orders)
     assert same == [] and apart == [("LC501", "wrong")] and less == [("LC501", "wrong"), ("LC507", "wrong")]
     assert ("LC503", "wrong") in filled and ("LC501", "wrong") not in filled

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from layoutcheck.dsl.lowered.resolve import Lowering
-from layoutcheck.dsl.trace import trace_script
-from layoutcheck.order import check_module
 from layoutcheck.sources.traced import OrderReport
+from tests.order.looked import orders_of
 
 KERNELS = """\
 import cutlass, cutlass.cute as cute
@@ -153,13 +151,7 @@ def orders(tmp_path_factory: pytest.TempPathFactory) -> tuple[OrderReport, ...]:
     `handed`: right, without a warp barrier, with one too early, right by an arrival of each lane, and without
     one behind a barrier of all that stands before the wait (FlashAttention's backward for two blocks).
     """
-    pytest.importorskip("cutlass", reason="kernels are traced through the installed DSL")
-    script = tmp_path_factory.mktemp("tensor_memory") / "kernels.py"
-    script.write_text(KERNELS)
-    with Lowering(copies=False, order=check_module) as lowering:
-        found = trace_script(str(script), launch=False, arch="sm_100a", timeout_s=120, lowering=lowering)
-    assert found.failures == () and [order.problem for order in found.orders] == [""] * 18
-    return found.orders
+    return orders_of(KERNELS, tmp_path_factory.mktemp("tensor_memory"), 18, "sm_100a")
 
 
 def test_columns_are_read_after_the_stores_and_freed_after_reads(orders: tuple[OrderReport, ...]) -> None:
