@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import Any
 
-from docs.figures import WIDTH, read, with_figures
+from docs.figures import filled, read, with_figures
 
 
 def with_conversions(text: str) -> str:
@@ -38,7 +37,7 @@ def _figures() -> str:
             f"There Triton's conversion takes {least:.1f} to {most:.1f} times as many wavefronts in all. "
             f"{_even(dearer)} `lc.exchange` orders by the time of both sides."
         )
-    return textwrap.fill(text, WIDTH) + "\n"
+    return filled(text) + "\n"
 
 
 def _even(dearer: list[dict[str, Any]]) -> str:

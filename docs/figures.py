@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,3 +23,8 @@ def with_figures(text: str, name: str, figures: Callable[[], str]) -> str:
     """The page with the figures between `<!-- name -->` and `<!-- end of name -->`, where it has these."""
     shown = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end of {name} -->)", re.DOTALL)
     return shown.sub(lambda found: found[1] + figures() + found[2], text)
+
+
+def filled(text: str) -> str:
+    """A paragraph in lines of the pages' width, without an end of line."""
+    return textwrap.fill(text, WIDTH, break_on_hyphens=False)

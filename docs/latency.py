@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import Any
 
-from docs.figures import WIDTH, read, with_figures
+from docs.figures import filled, read, with_figures
 
 
 def with_latency(text: str) -> str:
@@ -23,7 +22,7 @@ def _figures() -> str:
         f"the median of the same files is {_all(busy, 'wall_ms')}. A busy machine does not lengthen the "
         f"server's processor time: {_all(busy, 'processor_ms')}.",
     )
-    return "\n".join(textwrap.fill(one, WIDTH, break_on_hyphens=False) for one in paragraphs) + "\n"
+    return "\n".join(map(filled, paragraphs)) + "\n"
 
 
 def _all(run: dict[str, Any], which: str) -> str:

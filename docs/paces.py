@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import textwrap
 from typing import Any
 
 from benchmarks.synthesis_plans import matches
-from docs.figures import WIDTH, read, with_figures
+from docs.figures import filled, read, with_figures
 
 
 def with_paces(text: str) -> str:
@@ -23,7 +22,7 @@ def _spaces() -> str:
     tried, stated, nvidia = (ran[name] for name in ("optimal", "stated", "nvidia"))
     worse = sum(len(one["wrong"]) for one in (tried, stated, nvidia))
     others = nvidia["layouts"] - nvidia["held"]
-    return _filled(
+    text = (
         f"In {tried['held']} small spaces it was compared with trying every plan, and in {stated['held']} "
         "with a second model of the space as the report states it, which shares no code with the search but "
         f"the time of a plan and the packets of `cp.async`: in {worse or 'none'} of them was another "
@@ -31,20 +30,18 @@ def _spaces() -> str:
         f"{nvidia['layouts']:,} layouts that NVIDIA's helpers make for operands, {nvidia['held']:,} are ones "
         f"that an MMA reads, and none of these is better; {others} are not ([evidence](evidence.md))."
     )
+    return filled(text) + "\n"
 
 
 def _seconds() -> str:
     """How long the common tiles take."""
     ran = read("synthesis_speed")
     now = ran["new"]
-    return _filled(
+    text = (
         f"{ran['tiles']} common tiles (11 extents, six readers, bf16) take {now['p50']:.2f} s of processor "
         f"time at the median and {now['max']:.2f} s at most."
     )
-
-
-def _filled(text: str) -> str:
-    return textwrap.fill(text, WIDTH, break_on_hyphens=False) + "\n"
+    return filled(text) + "\n"
 
 
 def _figures() -> str:
@@ -74,7 +71,7 @@ def _figures() -> str:
         "counts in another way under a predicate. Where both sides of a `cp.async` conflict, the count is a "
         "lower bound.",
     )
-    first, *others = (textwrap.fill(one, WIDTH, break_on_hyphens=False) for one in paragraphs)
+    first, *others = map(filled, paragraphs)
     return "\n".join(("", first, "", _table(ran), *(f"\n{one}" for one in others), "", ""))
 
 
