@@ -11,10 +11,10 @@ import numpy as np
 
 from layoutcheck.algebra.inttuple import flatten
 from layoutcheck.machine import banks
-from layoutcheck.machine.arch import WARP
-from layoutcheck.machine.banks import OFF, IntArray
+from layoutcheck.machine.banks import IntArray
 from layoutcheck.machine.best_swizzle import BANK_SPAN_BYTES
 from layoutcheck.machine.cost import Counts
+from layoutcheck.synthesis.deals import starts
 from layoutcheck.synthesis.moves import Move
 from layoutcheck.synthesis.shared import Shared
 
@@ -48,10 +48,6 @@ class Banked(Move):
     def begins(self, fast: int) -> IntArray:
         """What each of a warp's accesses adds to them, the first nothing."""
         raise NotImplementedError
-
-    def index(self, fast: int) -> IntArray:
-        """The elements at which all its accesses along a mode start, int64[instruction, 32]."""
-        return _from(self.begins(fast), self.lanes(fast))
 
     def issued_counts(self, fast: int, spent: int) -> Counts:
         """With so many wavefronts in shared memory."""
@@ -105,7 +101,7 @@ def alike(
     if shared.columns is not None and move.linear:
         return lanes[:1], np.array([len(begins) * len(lanes)])
     if not _add_up(begins, lanes, shared):
-        return _from(begins, lanes), np.ones(len(begins) * len(lanes), np.int64)
+        return starts(begins, lanes), np.ones(len(begins) * len(lanes), np.int64)
     pattern = max(BANK_SPAN_BYTES, shared.swizzle.period if shared.swizzle else 0)
     apart = shared.plain[begins] % pattern
     if beside is not None:
@@ -113,13 +109,9 @@ def alike(
     times = Counter(apart.tolist())
     one_of_each = dict(zip(apart.tolist(), begins.tolist(), strict=True))
     return (
-        _from(np.array([one_of_each[which] for which in times]), lanes),
+        starts(np.array([one_of_each[which] for which in times]), lanes),
         np.repeat(np.array([*times.values()]), len(lanes)),
     )
-
-
-def _from(begins: IntArray, lanes: IntArray) -> IntArray:
-    return np.where(lanes < 0, OFF, begins[:, None, None] + lanes).reshape(-1, WARP)
 
 
 def _add_up(begins: IntArray, lanes: IntArray, shared: Shared) -> bool:

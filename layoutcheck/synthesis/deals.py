@@ -20,6 +20,11 @@ from layoutcheck.machine.arch import WARP
 from layoutcheck.machine.banks import OFF, IntArray
 
 
+def starts(begins: IntArray, lanes: IntArray) -> IntArray:
+    """Each of `begins` added to all of `lanes`, [warp, 32], int64[len(begins) * warps, 32]; OFF stays."""
+    return np.where(lanes < 0, OFF, begins[:, None, None] + lanes).reshape(-1, WARP)
+
+
 @dataclass(frozen=True)
 class Deal:
     """One deal; extents `tile`, in elements. `threads` of the block take part."""
@@ -83,8 +88,7 @@ class Deal:
 
     def accesses(self, mode: int) -> IntArray:
         """The elements at which accesses along `mode` start, int64[warp instruction, 32]; OFF for no lane."""
-        begin, lanes = self.begins(mode), self.lanes
-        return np.where(lanes < 0, OFF, begin[:, None, None] + lanes).reshape(-1, WARP)
+        return starts(self.begins(mode), self.lanes)
 
     def issued(self, mode: int) -> int:
         """Warp instructions of accesses along a mode."""

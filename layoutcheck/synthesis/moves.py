@@ -22,12 +22,12 @@ from layoutcheck.algebra.image import image
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.copies.memref import Memref
 from layoutcheck.machine import banks
-from layoutcheck.machine.arch import LINE_BYTES, SECTOR_BYTES, WARP
+from layoutcheck.machine.arch import LINE_BYTES, SECTOR_BYTES
 from layoutcheck.machine.banks import LOAD, OFF, STORE, IntArray
 from layoutcheck.machine.best_swizzle import BANK_SPAN_BYTES
 from layoutcheck.machine.cost import NOTHING, Counts
 from layoutcheck.machine.sectors import sectors
-from layoutcheck.synthesis.deals import Deal
+from layoutcheck.synthesis.deals import Deal, starts
 from layoutcheck.synthesis.shared import Shared
 from layoutcheck.synthesis.wanted import Consumer
 
@@ -83,7 +83,7 @@ class Global(NamedTuple):
         lanes, begins = self.addresses(deal.lanes), self.addresses(deal.begins(mode))
         each = np.bincount(begins % LINE_BYTES, minlength=LINE_BYTES)
         within = np.flatnonzero(each)
-        rows = np.where(lanes < 0, OFF, within[:, None, None] + lanes).reshape(-1, WARP)
+        rows = starts(within, lanes)
         bits = deal.width(mode) * self.tile.element_bytes * 8
         moved = sectors(rows, bits).sectors
         passes = banks.wavefronts(rows, bits, LOAD if self.read else STORE).wavefronts
