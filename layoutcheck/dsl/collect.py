@@ -245,9 +245,8 @@ class Collector:
         self._take_held()
         failures = [one for _, one in sorted(self._failures, key=itemgetter(0))]
         failures += [*self._failed_tests(), *([ending] if ending else [])]
-        if (
-            self.main not in self.sessions and not self.raised
-        ):  # a test looks itself at what becomes of what it starts
+        in_tests = self.main in self.sessions  # which look themselves at what becomes of what they start
+        if not in_tests and not self.raised:
             failures += self._aside
         wanting = [reason for reason in self._skipped.values() if reason.startswith(_NOT_IMPORTED)]
         if wanting and not self.kernels:
@@ -260,7 +259,8 @@ class Collector:
             cache = "loaded from a cache? Empty it, or turn it off (QUACK_CACHE_ENABLED=0)"
             notes.append(files + cache)
         kernels = sorted(self.kernels, key=lambda digest: self._from[digest])
-        copies = [one for digest in kernels for one in self.copies[_slice(self._of[digest])]]
+        spans = (self._of[digest] for digest in kernels)
+        copies = [one for span in spans for one in self.copies[span.start : span.stop]]
         return Trace(
             tuple(copies), tuple(self.kernels[digest] for digest in kernels), tuple(failures),
             tuple(notes), self._versions,
@@ -350,8 +350,8 @@ class Collector:
         self._modules[number] = (_module(event), span, digest)
         with contextlib.suppress(InputError):
             found = read_module(event["text"], event["kernel"], event["arch"], event["locations"])
-            was = self.copies[_slice(span)]
-            self.copies[_slice(span)] = [
+            was = self.copies[span.start : span.stop]
+            self.copies[span.start : span.stop] = [
                 replace(one, refused=old.refused) for one, old in zip(found, was, strict=True)
             ]
 
@@ -476,19 +476,17 @@ def _digest(event: dict[str, Any], alike: bool) -> str:
 @lru_cache(maxsize=4096)
 def _inside(location: str, caller: tuple[str, int]) -> str:
     """A location without the frames from the caller on."""
-    frames = [f"{one} {one.function}" for one in where_of(location)]
-    lines = [(one.file, one.line) for one in where_of(location)]
-    return " ".join(frames[: lines.index(caller)]) if caller in lines else location
+    frames = where_of(location)
+    lines = [(one.file, one.line) for one in frames]
+    if caller not in lines:
+        return location
+    return " ".join(f"{one} {one.function}" for one in frames[: lines.index(caller)])
 
 
 def _module(event: dict[str, Any]) -> TracedModule:
     return TracedModule(
         event["text"], event["kernel"], event["arch"], event.get("sites", {}), event.get("places", ())
     )
-
-
-def _slice(span: range) -> slice:
-    return slice(span.start, span.stop)
 
 
 def _untold(operands: OperandReport, copies: Iterable[TracedCopy]) -> OperandReport:

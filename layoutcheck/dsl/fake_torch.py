@@ -192,8 +192,7 @@ def _place(torch: Any, value: Any) -> Any:
 def _mode(torch: Any) -> None:
     from torch.overrides import TorchFunctionMode
 
-    def place(value: Any) -> Any:
-        return _place(torch, value)
+    place = functools.partial(_place, torch)
 
     def big(values: Any, least: int = BIG) -> bool:
         return any(
