@@ -10,6 +10,7 @@ emit operations of their own, which corrupts the heap (measured).
 from __future__ import annotations
 
 import contextlib
+import importlib
 import inspect
 import itertools
 import sys
@@ -38,6 +39,7 @@ FEW_FRAMES = 8  # with accesses of single elements: a helper and who calls it
 COPIES = ("cute.copy", "cute.copy_atom_call")
 PRODUCTS = ("cute.gemm", "cute.mma_atom_call")
 _DYNAMIC = ("funcBody", "args", "kwonlyargs", "sig")  # what the DSL tells dynamic arguments by
+EXPERIMENTAL = "builtin.module(lir-to-cute-dsl)"
 INTERNAL = "<layoutcheck>"  # the DSL (4.8) takes files of such names for no user's
 
 
@@ -328,7 +330,7 @@ def _hide_library_frames(module: Any) -> None:
 
 def _observe(dsl: Any, built: Any, kernel: str, record: Record) -> bool:
     """Record a module; whether the verifier refuses operations of it, which are recorded too."""
-    operation = built.operation
+    operation = _plain(built.operation)
     text = operation.get_asm(print_generic_op_form=True, use_local_scope=True)
     arch = str(getattr(dsl.envar, "arch", "") or "sm_90a")
     number = next(_numbers)
@@ -342,6 +344,36 @@ def _observe(dsl: Any, built: Any, kernel: str, record: Record) -> bool:
         record(Built(number, kernel, arch, "", refused=copies, others=others))
         return bool(copies or others)
     return False
+
+
+def _plain(operation: Any) -> Any:
+    """The module without operations of `cute.experimental`: what its own passes, which run first, make of it.
+
+    Where it does not verify, or they fail, the module as it is: the compile that follows says why.
+    """
+    if not _holds_experimental(operation):
+        return operation
+    ir = sys.modules["cutlass._mlir.ir"]
+    manager = importlib.import_module("cutlass._mlir.passmanager").PassManager
+    plain = operation.clone()
+    try:
+        operation.verify()
+        with operation.context:
+            passes = manager.parse(EXPERIMENTAL)
+        passes.enable_verifier(False)  # as the DSL has it
+        passes.run(plain)
+    except (ValueError, ir.MLIRError):  # a DSL without the passes, or a module that they refuse
+        return operation
+    return plain
+
+
+def _holds_experimental(operation: Any) -> bool:
+    """Whether a kernel is one of `cute.experimental`, whose function is of its dialect."""
+    inner = [op for region in operation.regions for block in region for op in block.operations]
+    kernels = [op.operation for op in inner if op.operation.name == "gpu.module"]
+    return any(
+        op.operation.name == "lir.func" for one in kernels for op in one.regions[0].blocks[0].operations
+    )
 
 
 def _caller() -> tuple[str, int] | None:
