@@ -257,6 +257,11 @@ def _cp_async(op: Operation) -> Meaning:
     return Meaning("cp_async", op.operands[:3], space_of(op.operands[0]), size)
 
 
+def _st_async(op: Operation) -> Meaning:
+    to, value, mbarrier = op.operands[:3]
+    return Meaning("st_async", [to, mbarrier], space_of(to), parse_type(value.type).size_bytes)
+
+
 def _cp_arrive(op: Operation) -> Meaning:
     facts = {"noinc": op.attributes.get("noinc", "")}
     return Meaning("cp_arrive", op.operands[:1], space_of(op.operands[0]), facts=facts)
@@ -393,6 +398,7 @@ def _try_cancel(op: Operation) -> Meaning:
 
 _MAKERS: dict[str, Callable[[Operation], Meaning | None]] = {
     "nvvm.cp.async.shared.global": _cp_async,
+    "nvvm.store.async": _st_async,
     "nvvm.cp.async.wait.group": _counted("cp_wait", "n"),
     "nvvm.cp.async.wait.all": lambda _op: Meaning("cp_wait", facts={"all": "yes"}),
     "nvvm.wgmma.wait.group.sync.aligned": _counted("wgmma_wait", "group"),
