@@ -245,6 +245,11 @@ class Engine:
             own = [w for w in world.warps if w.block == block]
             if all(w.exited for w in own) and not any(world.exits[w.number][number] >= step for w in own):
                 world.tell(Problem("peer-gone", None, who, [], {"block": block}))
+        for (block, _), barrier in self.mbarriers.known.items():
+            if barrier.far is not None and all(w.exited for w in world.warps if w.block == block):
+                _, warp, step, who = barrier.far
+                if self.meeting.cluster_steps.get(warp, 0) < step:
+                    world.tell(Problem("commit-not-awaited", None, who, [], {"block": block}))
 
     def _deadlock(self) -> None:
         """Nobody can go on: tell who waits for what."""

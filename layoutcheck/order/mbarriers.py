@@ -192,9 +192,11 @@ class Mbarriers:
             over = barrier.over_for(earlier(clocks.known[warp.number]))
             past = barrier.granted.pop((warp.number, index), barrier.past)
             clocks.learn(warp.number, _fit(past, clocks.known.shape[2]))
+            # The fewest phases with which the wait returns, of those that the warp does not know of.
+            needs = over + (over & 1 == parity)
+            if barrier.far is not None and needs > barrier.far[0]:
+                barrier.far = None
             if event.meaning.kind == "mbar_wait":
-                # The fewest phases with which the wait returns, of those that the warp does not know of.
-                needs = over + (over & 1 == parity)
                 barrier.passed.append((warp.number, clocks.now(warp.number), needs, party))
                 if barrier.phase > needs:
                     self._passed(barrier)

@@ -27,6 +27,7 @@ class Rendezvous:
         self.cluster_came: set[int] = set()
         self.cluster_waits: dict[int, int] = {}  # warp -> the phase that its wait needs
         self.cluster_past: Clock | None = None
+        self.cluster_steps: dict[int, int] = {}  # warp -> its step when it last arrived
 
     def handlers(self) -> dict[str, Any]:
         """By kind of event."""
@@ -134,6 +135,7 @@ class Rendezvous:
         if clock is not None:
             self.cluster.append(clock)
         self.cluster_came.add(warp.number)
+        self.cluster_steps[warp.number] = self.world.clocks.now(warp.number)
         self.cluster_waits[warp.number] = self.cluster_phase + 1
         self._turn_cluster()
         del index

@@ -256,6 +256,8 @@ class TensorCores:
                 party = self.world.party(warp, index, group[0], target[1], 8)
                 barrier = self.mbarriers.find(target, warp, party)
                 if barrier is not None:
+                    if target[0] != warp.block:
+                        barrier.far = (barrier.phase, warp.number, clocks.now(warp.number), party)
                     self.mbarriers.come(barrier, clock, len(group), party)
         return True
 

@@ -92,6 +92,8 @@ class Mbarrier:
     passed: list[tuple[int, int, int, Party]] = field(default_factory=list)
     """Waits that are over, as (warp, its step, phases that it needs, who), until a phase comes after them."""
     ended: list[Party | None] = field(default_factory=list)  # by phase, who arrived last
+    far: tuple[int, int, int, Party] | None = None
+    """The last tcgen05.commit of another block that no wait here has seen: (phase, warp, its step, who)."""
     phases: int = 0  # the agent whose steps are the phases that are over
     arrivals: dict[int, int] = field(default_factory=dict)  # in this phase: warp -> its last step
     by_arrivals: list[dict[int, int]] = field(default_factory=list)  # of the phases that are over

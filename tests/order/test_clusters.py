@@ -1,0 +1,113 @@
+"""Kernels of `cute.experimental`, commits at another block's mbarrier (LC533), stores to a peer."""
+
+from __future__ import annotations
+
+import pytest
+
+from layoutcheck.sources.traced import OrderReport
+from tests.order.looked import orders_of
+
+KERNELS = """\
+import cutlass, cutlass.cute as cute
+from cutlass import Constexpr, Int32, Int64, const_expr
+from cutlass.cute import experimental as ext
+from cutlass.cute.nvgpu import tcgen05
+from cutlass.cute.runtime import make_fake_tensor
+arch = cute.arch
+@ext.kernel
+def swapped(out: cute.Tensor, how: Constexpr):
+    thread, _, _ = arch.thread_idx()
+    data = ext.allocate(Int32, cute.AddressSpace.smem, cute.make_layout(64), alignment=16)
+    data[thread] = thread  # writes
+    if const_expr(how == 0):
+        arch.sync_threads()
+    out[thread] = data[63 - thread]  # reads
+@ext.jit
+def run_swapped(out: cute.Tensor, how: Constexpr):
+    swapped(out, how).launch(grid=(1, 1, 1), block=(64, 1, 1), smem=4096)
+@cute.kernel
+def committed(out: cute.Tensor, how: Constexpr):
+    thread, _, _ = arch.thread_idx()
+    rank = arch.block_idx_in_cluster()
+    bars = cutlass.memory.SmemAllocator().allocate_array(Int64, 2)
+    if thread == 0:
+        arch.mbarrier_init(bars, 1)
+        arch.mbarrier_init(bars + 1, 1)
+    arch.mbarrier_init_fence()
+    arch.cluster_arrive()
+    arch.cluster_wait()
+    if rank == 0:
+        with arch.elect_one():
+            tcgen05.commit(bars, 3, tcgen05.CtaGroup.TWO)  # released
+            tcgen05.commit(bars + 1, 3, tcgen05.CtaGroup.TWO)  # done
+    arch.mbarrier_wait(bars + 1, 0)
+    if const_expr(how == 0):
+        arch.mbarrier_wait(bars, 0)
+    if const_expr(how == 2):
+        arch.cluster_arrive()
+        arch.cluster_wait()
+    out[thread] = rank
+@cute.kernel
+def sent(out: cute.Tensor, how: Constexpr):
+    thread, _, _ = arch.thread_idx()
+    peer = arch.block_idx_in_cluster() ^ 1
+    memory = cutlass.memory.SmemAllocator()
+    data = memory.allocate_tensor(Int32, cute.make_layout(32), 16)
+    bar = memory.allocate_array(Int64, 1)
+    if thread == 0:
+        arch.mbarrier_init(bar, 1)
+        arch.mbarrier_arrive_and_expect_tx(bar, 128 if const_expr(how != 2) else 64)
+    arch.mbarrier_init_fence()
+    arch.cluster_arrive()
+    arch.cluster_wait()
+    arch.store_async_dsmem(data.iterator + thread, thread, bar, peer)  # sends
+    if const_expr(how != 1):
+        arch.mbarrier_wait(bar, 0)
+    out[thread] = data[thread]  # receives
+    arch.cluster_arrive()
+    arch.cluster_wait()
+@cute.jit
+def run(out: cute.Tensor, name: Constexpr, how: Constexpr):
+    globals()[name](out, how).launch(grid=(2, 1, 1), block=(32, 1, 1), cluster=(2, 1, 1))
+out = make_fake_tensor(Int32, (64,), (1,), assumed_align=16)
+for how in range(2):
+    ext.compile(run_swapped, out, how)
+for name in ("committed", "sent"):
+    for how in range(3):
+        cute.compile(run, out, name, how)
+"""
+
+
+@pytest.fixture(scope="module")
+def orders(tmp_path_factory: pytest.TempPathFactory) -> tuple[OrderReport, ...]:
+    """`swapped`: with a barrier, without. `committed`: waited for, not, not but the cluster meets at the end.
+
+    `sent`: right, not waited for, more bytes than are announced.
+    """
+    return orders_of(KERNELS, tmp_path_factory.mktemp("clusters"), 8, "sm_100a")
+
+
+def told(order: OrderReport) -> list[tuple[str, str, list[str]]]:
+    """The severity and the code of each finding, and the remarks at its lines."""
+    lines = [line.rpartition("# ")[2] for line in KERNELS.splitlines()]
+    return [(f.severity, f.code, [lines[p.where.line - 1] for p in f.places]) for f in order.findings]
+
+
+def test_a_kernel_of_cute_experimental_is_followed(orders: tuple[OrderReport, ...]) -> None:
+    assert told(orders[0]) == []
+    assert ("wrong", "LC504", ["writes", "reads"]) in told(orders[1])
+    assert orders[0].events == 4  # a store to shared memory, a barrier, a load, a store to global memory
+
+
+def test_a_commit_that_the_other_block_does_not_wait_for_is_a_note(orders: tuple[OrderReport, ...]) -> None:
+    awaited, alone, met = orders[2:5]
+    assert told(awaited) == told(met) == []
+    assert told(alone) == [("note", "LC533", ["released"])]
+    assert "block 1 of the cluster ends without a wait" in alone.findings[0].message
+
+
+def test_a_store_to_a_peer_is_followed(orders: tuple[OrderReport, ...]) -> None:
+    right, early, more = orders[5:]
+    assert told(right) == []
+    assert ("wrong", "LC501", ["sends", "receives"]) in told(early)
+    assert [code for _, code, _ in told(more)] == ["LC507"]
