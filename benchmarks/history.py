@@ -13,7 +13,7 @@ the reason where nothing is seen, is in the evidence.
 The trees are the parent of the fix and the fix. Where the code of that day runs with no DSL that can be
 traced, the fix names a later commit (`on`): there the fix is undone, by its own diff backwards or, where the
 code has moved since, by `edits`. Where the clone lacks the fix, `edits` make the tree after it (`edited`). A
-clone may be a plain folder of a repository's files. `older` puts names back that the DSL has renamed. `needs`
+clone may be a plain folder of a repository's files. `first` is the verdict before anything was mended for a fix. `older` puts names back that the DSL has renamed. `needs`
 are other repositories on the path, `dsl` the DSL of both sides: give its folder as `--dsl VERSION=FOLDER`.
 Where `copies` is false, copies are judged by their layouts only, and the order of accesses as everywhere.
 """
@@ -220,7 +220,8 @@ def told(fix: dict[str, Any], before: dict[str, Any], after: dict[str, Any]) -> 
     how += ", renamed names of the DSL put back" if fix.get("older") else ""
     how += "" if fix.get("copies", True) else ", order only"
     sides = {"before": before, "after": after}
-    return {**about, "trees": how, "reason": fix.get("reason", ""), **compared(fix, before, after), **sides}
+    tried = {key: fix[key] for key in ("reason", "first") if key in fix}
+    return {**about, "trees": how, "reason": "", **tried, **compared(fix, before, after), **sides}
 
 
 def main() -> None:

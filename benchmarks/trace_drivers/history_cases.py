@@ -316,6 +316,33 @@ def flash_backward():
     torch.autograd.grad(out, inputs, torch.empty_like(out))
 
 
+def flash_preprocess_padded():
+    """Rows of 104 elements, which the kernel pads to 128."""
+    import cutlass
+    from flash_attn.cute.interface import _bwd_preprocess
+
+    rows, heads, dim, tile = 256, 4, 104, 128
+    ends = torch.tensor([0, 128, rows], device="cuda", dtype=torch.int32)
+    padded = (rows + 3 * tile - 1) // tile * tile
+    sums, logarithms = (made(heads, padded, dtype=F32) for _ in range(2))
+    _bwd_preprocess(
+        made(rows, heads, dim), made(rows, heads, dim), sums, made(heads, rows, dtype=F32), logarithms,
+        made(heads, padded * 128, dtype=F32), cu_seqlens_q=ends, seqused_q=None, dlse=None, fake_mode=False,
+        dtype=cutlass.BFloat16, head_dim=dim, head_dim_v=dim, m_block_size=tile,
+    )  # fmt: skip
+
+
+def flash_backward_unequal():
+    """Several queries for each key, whose gradients are added up; values shorter than keys."""
+    out, inputs = attended(128, heads=4, kv_heads=2, value_dim=96)
+    torch.autograd.grad(out, inputs, torch.empty_like(out))
+
+
+def flash_backward_tiny():
+    out, inputs = attended(8, rows=16, columns=16, heads=1, kv_heads=1)
+    torch.autograd.grad(out, inputs, torch.empty_like(out))
+
+
 def demonstrated(name, *arguments):
     """A program of `demo`, with the repository's own folder of packages on the path."""
     import runpy
@@ -385,6 +412,133 @@ def flashinfer_gdn():
     states = (made(1, heads, width, width, dtype=F32) for _ in range(2))
     ends = torch.tensor([0, tokens], device="cuda", dtype=torch.int32)
     prefill.chunk_gated_delta_rule_sm100(q, k, v, gate, beta, out, ends, *states, 1.0)
+
+
+def flashinfer_stubbed(*packages):
+    """These packages of flashinfer without what their `__init__` imports, which asks for compiled modules."""
+    for name in ("", *packages):
+        package = types.ModuleType(f"flashinfer{name}")
+        package.__path__ = [f"flashinfer{name.replace('.', '/')}"]
+        sys.modules[package.__name__] = package
+
+
+def flashinfer_block_scaled():
+    """Two K iterations, which the stages of shared memory hold, and more tiles than blocks."""
+    import cutlass
+    import cutlass.cute as cute
+    from cutlass.cute.runtime import make_fake_compact_tensor, make_fake_stream, make_ptr
+
+    flashinfer_stubbed(".cute_dsl", ".gemm", ".gemm.kernels")
+    from flashinfer.gemm.kernels.dense_blockscaled_gemm_sm120_b12x import DenseGemmKernel
+
+    def faked(dtype, *shape, align=32):
+        return make_fake_compact_tensor(dtype, shape, stride_order=(1, 0), assumed_align=align)
+
+    m, n, k = 1024, 1024, 256
+    scales = [make_ptr(cutlass.Float8E4M3FN, 16, cute.AddressSpace.gmem, 16) for _ in range(2)]
+    cute.compile(
+        DenseGemmKernel(16, (128, 128), (1, 1)).wrapper, faked(cutlass.Uint8, m, k // 2),
+        faked(cutlass.Uint8, n, k // 2), faked(cutlass.BFloat16, m, n, align=16), m // 128, n // 128, k // 64,
+        1, *scales, make_fake_compact_tensor(cutlass.Float32, (1,), assumed_align=4), 4, make_fake_stream(),
+    )  # fmt: skip
+
+
+def flashinfer_gqa_decode():
+    """The kernel of the file; the rest of it is its own test, in a newer Python's f-strings."""
+    import cuda.bindings.driver as driver
+    import cutlass.cute as cute
+    from cutlass.cute.runtime import from_dlpack
+
+    file = Path("flashinfer/cute_dsl/attention/gqa_decode.py")
+    cut = file.with_name("gqa_decode_kernel.py")
+    cut.write_text(file.read_text().partition("\ndef run(")[0])
+    flashinfer_stubbed(".cute_dsl", ".cute_dsl.attention")
+    from flashinfer.cute_dsl.attention.gqa_decode_kernel import GroupedQueryAttentionDecode
+
+    def given(*shape, dtype=BF16):
+        return from_dlpack(made(*shape, dtype=dtype), assumed_align=16).mark_layout_dynamic(len(shape) - 1)
+
+    splits, rows, heads, dim = 4, 2048, 8, 128
+    kernel = GroupedQueryAttentionDecode(dim, 8, reduction_mode="atomic", tma_mask=True)
+    cute.compile(
+        kernel, splits, given(1, 1, heads, dim), given(1, rows, 1, dim), given(1, rows, 1, dim),
+        given(1, 1, heads, dim), given(1, 1, heads, dtype=F32), None, None, None, None, dim**-0.5, 1.0,
+        driver.CUstream(0),
+    )  # fmt: skip
+
+
+def flashinfer_delta_rule():
+    import runpy
+
+    rule = runpy.run_path("flashinfer/cute_dsl/gated_delta_rule.py")["gated_delta_rule"]
+    batch, heads, value_heads, width = 4, 16, 32, 128
+    rule(
+        made(value_heads, dtype=F32), made(batch, 1, value_heads), made(value_heads, dtype=F32),
+        q=made(batch, 1, heads, width), k=made(batch, 1, heads, width), v=made(batch, 1, value_heads, width),
+        b=made(batch, 1, value_heads), initial_state_source=made(batch, value_heads, width, width),
+    )  # fmt: skip
+
+
+def flashinfer_delta_rule_pool():
+    """States in a pool of sixteen, of which the batch takes the last ones."""
+    import runpy
+
+    decode = runpy.run_path("flashinfer/gdn_kernels/gdn_decode_bf16_state.py")["gated_delta_rule_mtp"]
+    batch, steps, heads, value_heads, width, pool = 4, 2, 16, 32, 128, 16
+    decode(
+        made(value_heads, dtype=F32), made(batch, steps, value_heads), made(value_heads, dtype=F32),
+        q=made(batch, steps, heads, width), k=made(batch, steps, heads, width),
+        v=made(batch, steps, value_heads, width), b=made(batch, steps, value_heads),
+        initial_state_source=made(pool, value_heads, width, width),
+        initial_state_indices=torch.arange(12, 16, device="cuda", dtype=torch.int32),
+        intermediate_states_buffer=made(batch, steps, value_heads, width, width),
+    )  # fmt: skip
+
+
+def flashinfer_tgv_tail():
+    import importlib
+
+    flashinfer_stubbed(".gemm", ".gemm.kernels")
+    gemm = importlib.import_module("flashinfer.gemm.kernels.tgv_gemm_cute_ext")
+    tactic = next(i for i in range(500) if gemm._resolve_tactic(i)[3])  # the first with two blocks
+    gemm.run_tgv_cute_ext(made(128, 512), made(512, 512).t(), None, made(128, 512), True, tactic)
+
+
+def flashinfer_finalize():
+    """An output of 384 columns, in tiles of 256."""
+    import cuda.bindings.driver as driver
+    import cutlass
+    import cutlass.cute as cute
+    from cutlass.cute.runtime import make_ptr
+
+    packages = (".fused_moe", ".fused_moe.cute_dsl", ".fused_moe.cute_dsl.blackwell")
+    flashinfer_stubbed(*packages)
+    from flashinfer.fused_moe.cute_dsl.blackwell import (
+        blockscaled_contiguous_grouped_gemm_finalize_fusion as fusion,
+    )
+
+    kernel = fusion.Sm100BlockScaledContiguousGroupedGemmFinalizeFusionKernel(16, (128, 256), (1, 1))
+    fp4, fp8, f32, i32 = cutlass.Float4E2M1FN, cutlass.Float8E4M3FN, cutlass.Float32, cutlass.Int32
+    pointers = [
+        make_ptr(dtype, 32, cute.AddressSpace.gmem, 32)
+        for dtype in (fp4, fp4, fp8, fp8, cutlass.BFloat16, f32, i32, i32, i32, i32, f32)
+    ]
+    sizes = [cutlass.Int64(n) for n in (1024, 384, 512, 8, 512, 2)]
+    run = cute.compile(
+        kernel.wrapper, *pointers, None, *sizes, tile_size=128, scaling_vector_size=16,
+        max_active_clusters=148, stream=driver.CUstream(0),
+    )  # fmt: skip
+    run(*pointers, None, *sizes, stream=driver.CUstream(0))
+
+
+def flashinfer_norm_large():
+    """More elements than a 32-bit integer counts."""
+    flashinfer_stubbed(".cute_dsl", ".norm", ".norm.kernels")
+    from flashinfer.norm.kernels.rmsnorm import rmsnorm_cute
+
+    rows, columns = 175000, 12288
+    x, out = (torch.empty(rows, columns, device="cuda", dtype=BF16) for _ in range(2))
+    rmsnorm_cute(x, made(columns), out)
 
 
 def flash_varlen_backward():
