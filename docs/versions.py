@@ -14,6 +14,7 @@ _AREAS = {
     "algebra": "layout algebra",
     "partition": "partitions",
     "ptx": "code and PTX",
+    "lowered": "lowering",
 }
 _PAGE = """# DSL versions
 
@@ -30,6 +31,9 @@ counts how often other versions agree with the model, on the copies of the confo
 - **Python functions**: copies through `cute.copy`, `copy_atom_call`, `autovec_copy` and the like.
 - **layout algebra**: results of the layout operations. **partitions**: a thread's view of a tiled copy.
 - **code and PTX**: whether the copy compiles, and which bytes its PTX moves.
+- **lowering**: the address of every access of every thread, by the version's own passes
+  ([lowered](lowered.md)): from 4.3 to 4.5 down to LLVM, later down to `arith`. What orders accesses is
+  followed from 4.6 on.
 
 ## What differs
 

@@ -473,6 +473,7 @@ def _cuda(torch: Any, capability: tuple[int, int], sms: int) -> None:
         for module in (cuda, cuda.memory):
             if hasattr(module, name):
                 setattr(module, name, lambda *_args, value=value, **_named: value)
+    _accelerator(torch)
     for name in (
         "init", "_lazy_init", "synchronize", "empty_cache", "set_device", "manual_seed", "manual_seed_all",
         "set_stream", "set_rng_state", "reset_peak_memory_stats", "ipc_collect", "cudart",
@@ -499,3 +500,16 @@ def _cuda(torch: Any, capability: tuple[int, int], sms: int) -> None:
             return super().__new__(cls, "cpu")
 
     torch.Generator = Generator
+
+
+def _accelerator(torch: Any) -> None:
+    """The device under its general name, which torch has from 2.6 on."""
+    answers: dict[str, Any] = {
+        "is_available": True, "device_count": 1, "current_device_index": 0, "current_device_idx": 0,
+        "current_accelerator": torch.device("cuda"), "current_stream": _Anything(), "synchronize": None,
+        "set_device_index": None, "set_device_idx": None, "set_stream": None,
+    }  # fmt: skip
+    module = getattr(torch, "accelerator", None)
+    for name, value in answers.items():
+        if hasattr(module, name):
+            setattr(module, name, lambda *_args, value=value, **_named: value)

@@ -28,7 +28,7 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 SEED = 2026
 PACKAGE = "nvidia-cutlass-dsl"
-AREAS = ("verifier", "python", "algebra", "partition", "ptx")
+AREAS = ("verifier", "python", "algebra", "partition", "ptx", "lowered")
 
 
 def measure(count: int) -> dict[str, Any]:
@@ -172,6 +172,24 @@ def _ptx(session: Any, count: int) -> tuple[int, int, list[str]]:
             except Exception as error:  # an instruction that the PTX interpreter does not know
                 found.append(f"{name}: {type(error).__name__} reading the PTX")
     return len(copies) - len(found), len(copies), found
+
+
+def _lowered(session: Any, count: int) -> tuple[int, int, list[str]]:
+    """Random copies lowered by the DSL's passes: the addresses of every thread, against the model's."""
+    from tests.dsl.lowered.compare import Silent
+    from tests.dsl.lowered.test_lowered import compared, plain_copies, tiled_copy
+
+    rng, found, done = Random(SEED), [], 0
+    tiled = [copy for _ in range(count) if (copy := tiled_copy(rng)) is not None][: count // 2]
+    for copies, threads in ((plain_copies(rng, count // 2), 32), (tiled, 128)):
+        for copy, answer in compared(copies, session, threads):
+            if not isinstance(answer, Silent):
+                done += 1
+                found += [f"{copy.atom.family if copy.atom else copy.op}: {_said(answer)}"] if answer else []
+            elif answer.reason == "problem":
+                done += 1
+                found.append("a module that the passes cannot lower")
+    return done - len(found), done, found
 
 
 def install(version: str, folder: str) -> None:

@@ -65,6 +65,14 @@ with sdpa_kernel([SDPBackend.CUDNN_ATTENTION]):
     print(tuple(torch.nn.functional.scaled_dot_product_attention(*[two.reshape(1, 1, 2, 1)] * 3).shape))
 """
 
+ACCELERATOR = """
+import torch
+from layoutcheck.dsl.fake_torch import pretend
+pretend(torch, (9, 0), 132)
+print(torch.accelerator.current_accelerator().type, torch.accelerator.is_available())
+print(torch.accelerator.device_count(), torch.accelerator.synchronize())
+"""
+
 PROFILED = """
 import torch
 from torch.profiler import ProfilerActivity, profile
@@ -174,6 +182,12 @@ def test_a_device_may_be_an_index_and_random_numbers_are_numbers() -> None:
     out, errors = printed(DEVICES)
     told = [*["cuda:0"] * 4, "torch.float16", "True", "cuda:0", "torch.int64", "torch.int32"]
     assert out.split() == [*told, "(1,", "1,", "2,", "1)"], errors
+
+
+def test_the_device_has_its_general_name() -> None:
+    """`torch.testing._internal` asks by it while it is imported."""
+    out, errors = printed(ACCELERATOR)
+    assert out.splitlines() == ["cuda True", "1 None"], errors
 
 
 def test_a_profiler_of_the_gpu_sees_what_runs() -> None:

@@ -273,7 +273,7 @@ def test_no_script_is_an_input_error() -> None:
 
 @pytest.mark.parametrize(
     ("version", "fine"),
-    [("4.5.0", True), ("4.8.1", True), ("4.10.0", True), ("5.0", True), ("4.4.2", False), ("", False)],
+    [("4.3.5", True), ("4.8.1", True), ("4.10.0", True), ("5.0", True), ("4.2.1", False), ("", False)],
 )
 def test_versions_that_were_not_tried_are_refused(
     version: str, fine: bool, monkeypatch: pytest.MonkeyPatch

@@ -278,6 +278,7 @@ class Lowering:
                 try:
                     answer = self._passes(module.text)
                     lowered, problem = answer.get("lowered", ""), answer.get("problem", "")
+                    problem = answer.get("addresses only", problem)
                     if answer.get("refused"):
                         problem = "the compiler refuses a copy of it"
                 except DslUnavailable as error:

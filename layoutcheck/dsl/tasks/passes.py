@@ -15,11 +15,12 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 from layoutcheck.brackets import split
 from layoutcheck.dsl.tagged import SHARED_SIZE, TAGGED
-from layoutcheck.dsl.tasks import Item
+from layoutcheck.dsl.tasks import Item, earlier
 
 _NO_SUCH_PASS = re.compile(r"'([\w-]+)' does not refer to a registered pass")
 
@@ -40,14 +41,26 @@ KERNELS_ONLY = (
     f"builtin.module({_FOLD},gpu.module(cute-expand-ops),cute-desugar,cute-fold-static,"
     f"gpu.module({_TO_ARITH}))"
 )
+# Where `convert-cute-to-core` is missing (DSL 4.3 to 4.5), with the host's code and without.
+_TO_LLVM = "canonicalize,cse,convert-cute-types-in-scf-ops,canonicalize,cse,convert-to-llvm,canonicalize,cse"
+_TO_CORE = "convert-cute-to-core"
+EARLIER_WITH_HOST = f"builtin.module({_FOLD},any(cute-expand-ops),cute-desugar,cute-fold-static,{_TO_LLVM})"
+EARLIER_KERNELS_ONLY = (
+    f"builtin.module({_FOLD},gpu.module(cute-expand-ops),cute-desugar,cute-fold-static,{_TO_LLVM})"
+)
 _LATER = "core-to-arith"  # DSL 4.8's; before, `convert-cute-to-core` makes arith of everything
 PRELOWER = "builtin.module(pyir-prelower)"  # the PyIR frontend's references to values
 PLACES = "builtin.module(infer-kernel-smem-usage)"  # where shared allocations begin: `cute-to-nvvm` has it
+_NAME = "layoutcheck.name"
+_GIVEN_NAME = re.compile(rf'{re.escape(_NAME)} = "([^"]*)"(?:, )?')
+_LOCATION = re.compile(r"loc\((?:unknown|\"[^\"]*\")\)\Z")
 _OFFSET = re.compile(r'!cute\.int_tuple<"([0-9]+)">\Z')
 
 
 def lower_traced(item: Item) -> Item:
     """`{"module": text}` -> `{"lowered", "host", "notes", "refused", "seconds"}`, or `{"problem"}` in words.
+
+    "addresses only" is there, and says why, if the lowered text is good for addresses alone.
 
     `text` is a module in generic form; its locations are of no use here and cost time. "refused" are the tags
     of copies that the verifier refuses: they are left out, and the others lowered.
@@ -63,6 +76,8 @@ def _lower(item: Item) -> Item:
     text, notes = item["module"], []
     for old, new in RENAMED.items():
         text = text.replace(f'"{old}"(', f'"{new}"(')
+    if _is_earlier():
+        text = earlier.held(text)
     refused: list[str] = []
     with ir.Context() as context, ir.Location.unknown():
         context.enable_multithreading(False)
@@ -82,8 +97,6 @@ def _lower(item: Item) -> Item:
                 lowered = _run(ir, module if host else ir.Module.parse(text), host, refused)
             except Exception as error:
                 reason = _first(error)
-                if "no setter" in reason:
-                    return {"problem": "this DSL cannot mark operations; 4.6 is the oldest that can"}
                 missing = _NO_SUCH_PASS.search(reason)
                 if missing is not None:
                     return {"problem": f"this DSL lacks the pass '{missing[1]}'", "refused": refused}
@@ -91,14 +104,28 @@ def _lower(item: Item) -> Item:
                     return {"problem": f"the passes fail: {reason}", "refused": refused}
                 notes.append(f"without the host's code: {reason}")
                 continue
-            return {"lowered": lowered, "host": host, "notes": notes, "refused": refused}
+            answer = {"lowered": lowered, "host": host, "notes": notes, "refused": refused}
+            return {**answer, "addresses only": earlier.UNORDERED} if _is_earlier() else answer
     raise AssertionError("unreachable")
+
+
+@cache
+def _is_earlier() -> bool:
+    """Whether this DSL is one of those that `earlier` speaks of."""
+    from cutlass._mlir import ir, passmanager
+
+    with ir.Context():
+        try:
+            passmanager.PassManager.parse(f"builtin.module({_TO_CORE})")
+        except ValueError as error:
+            return _NO_SUCH_PASS.search(str(error)) is not None
+    return False
 
 
 def _run(ir: Any, module: Any, host: bool, refused: list[str]) -> str:
     from cutlass._mlir import passmanager
 
-    def run_passes(pipeline: str, on: Any = module) -> None:
+    def run_passes(pipeline: str, on: Any = None) -> None:
         try:
             passes = passmanager.PassManager.parse(pipeline)
         except ValueError as error:
@@ -106,53 +133,97 @@ def _run(ir: Any, module: Any, host: bool, refused: list[str]) -> str:
                 raise
             passes = passmanager.PassManager.parse(pipeline.replace(f"{_LATER},", ""))
         passes.enable_verifier(False)  # as the DSL has it: what it compiles need not verify between passes
-        passes.run(on.operation)
+        passes.run((module if on is None else on).operation)
 
     run_passes("builtin.module(strip-debuginfo)")
     names, allocated = _tag(ir, module, refused)
+    module = _named(ir, module)
     if allocated:
-        _place(ir, module, allocated, run_passes)
+        _place(ir, module, run_passes)
+        module = _named(ir, module)
     if any(name.startswith("pyir.") for name in names):
         run_passes(PRELOWER)
     if not host:
         for op in list(module.body.operations):
             if op.operation.name == "func.func":
                 op.operation.erase()
-    run_passes(WITH_HOST if host else KERNELS_ONLY)
+    functions = {
+        op.attributes["sym_name"].value: op.name
+        for top in (module.operation, *_inside(module))
+        if top.name in ("builtin.module", "gpu.module")
+        for op in _inside(top)
+        if "sym_name" in op.attributes
+    }
+    if _is_earlier():
+        run_passes(EARLIER_WITH_HOST if host else EARLIER_KERNELS_ONLY)
+    else:
+        run_passes(WITH_HOST if host else KERNELS_ONLY)
     text: str = module.operation.get_asm(
         print_generic_op_form=True, enable_debug_info=True, use_local_scope=True
     )
-    return text
+    return earlier.as_later(text, functions) if _is_earlier() else text
 
 
-def _tag(ir: Any, module: Any, refused: list[str]) -> tuple[set[str], list[Any]]:
+def _tag(ir: Any, module: Any, refused: list[str]) -> tuple[set[str], int]:
     """Give each operation of interest its tag for a location; the refused, which are gone, keep theirs.
 
-    The names of all operations, and the shared allocations, which get "smem#0" and so on.
+    The names of all operations, and the number of shared allocations, which get "smem#0" and so on.
     """
     names: set[str] = set()
-    allocated: list[Any] = []
+    allocated = 0
     seen: Counter[str] = Counter()
     gone = set(refused)
 
     def visit(op: Any) -> Any:
+        nonlocal allocated
         name = op.name
         names.add(name)
         if TAGGED.match(name):
             while f"{name}#{seen[name]}" in gone:
                 seen[name] += 1
-            op.location = ir.Location.name(f"{name}#{seen[name]}", ir.Location.unknown())
+            _name(ir, op, f"{name}#{seen[name]}")
             seen[name] += 1
-        elif name == "cute.memref.alloca" and ", smem" in str(op.results[0].type):
-            op.location = ir.Location.name(f"smem#{len(allocated)}", ir.Location.unknown())
-            allocated.append(op)
+        elif _in_shared(op):
+            _name(ir, op, f"smem#{allocated}")
+            allocated += 1
         return ir.WalkResult.ADVANCE
 
     module.operation.walk(visit)
     return names, allocated
 
 
-def _place(ir: Any, module: Any, allocated: list[Any], run_passes: Callable[[str, Any], None]) -> None:
+def _in_shared(op: Any) -> bool:
+    return op.name == "cute.memref.alloca" and ", smem" in str(op.results[0].type)
+
+
+def _sets_locations(ir: Any) -> bool:
+    """Whether the location of an operation can be changed, as from DSL 4.6 on."""
+    return ir.Operation.location.fset is not None
+
+
+def _name(ir: Any, op: Any, name: str) -> None:
+    """Make a name, "" for none, the location of an operation; if it cannot be changed, `_named` does."""
+    if _sets_locations(ir):
+        op.location = ir.Location.name(name, ir.Location.unknown()) if name else ir.Location.unknown()
+    else:
+        op.attributes[_NAME] = ir.StringAttr.get(name)
+
+
+def _named(ir: Any, module: Any) -> Any:
+    """The module with the names that `_name` left in attributes as locations."""
+    if _sets_locations(ir):
+        return module
+    text = module.operation.get_asm(print_generic_op_form=True, enable_debug_info=True, use_local_scope=True)
+    lines = text.split("\n")
+    for i, line in enumerate(lines):
+        found = _GIVEN_NAME.search(line)
+        if found is not None:
+            said = f'loc("{found[1]}")' if found[1] else "loc(unknown)"
+            lines[i] = _LOCATION.sub(said, line[: found.start()] + line[found.end() :])
+    return ir.Module.parse("\n".join(lines))
+
+
+def _place(ir: Any, module: Any, run_passes: Callable[[str, Any], None]) -> None:
     """Say where the compiler puts each shared allocation, as its location ("smem@96"), and what all take.
 
     On a copy the pass makes offsets of them, at the begin of each kernel, and a number of each kernel's size.
@@ -176,9 +247,14 @@ def _place(ir: Any, module: Any, allocated: list[Any], run_passes: Callable[[str
     for op in (op for kernel in _kernels(copy) for op in kernel.regions[0].blocks[0].operations):
         if op.operation.name == "cute.make_int_tuple" and (offset := _OFFSET.match(str(op.results[0].type))):
             places.setdefault(str(op.location), offset[1])
-    for op in allocated:
-        place = places.get(str(op.location))
-        op.location = ir.Location.unknown() if place is None else ir.Location.name(f"smem@{place}")
+
+    def name(op: Any) -> Any:
+        if _in_shared(op):
+            place = places.get(str(op.location))
+            _name(ir, op, "" if place is None else f"smem@{place}")
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(name)
     sizes = {
         str(op.location): op.operation.attributes["value"]
         for op in (hosts[0].operations if hosts else ())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -110,10 +111,10 @@ def tiled_copy(rng: random.Random) -> Copy | None:
         return None
 
 
-def agree(copies: list[Copy], session: Session, threads: int, group: int = 8) -> Counter[str]:
-    """How many copies of each family agree; none may disagree."""
-    seen: Counter[str] = Counter()
-    wrong: list[str] = []
+def compared(
+    copies: list[Copy], session: Session, threads: int, group: int = 8
+) -> Iterator[tuple[Copy, str | Silent]]:
+    """Each copy with what model and lowering disagree on; `Silent` where one of them does not speak."""
     for start in range(0, len(copies), group):
         some = copies[start : start + group]
         whole = lower([module_of(some, threads)], session=session)[0]
@@ -124,15 +125,22 @@ def agree(copies: list[Copy], session: Session, threads: int, group: int = 8) ->
         for copy, module, tag in found:
             op = module.op(tag)
             if op is None:
-                seen["problem" if module.problem else "refused"] += 1
-                continue
-            answer = disagreement(copy, op)
-            if isinstance(answer, Silent):
-                seen["silent"] += 1
-            elif answer:
-                wrong.append(f"{copy.atom}\n  {copy.src}\n  {copy.dst}\n  {copy.pred}\n  {answer}")
+                yield copy, Silent("problem" if module.problem else "refused")
             else:
-                seen[type(copy.atom).__name__] += 1
+                yield copy, disagreement(copy, op)
+
+
+def agree(copies: list[Copy], session: Session, threads: int, group: int = 8) -> Counter[str]:
+    """How many copies of each family agree; none may disagree."""
+    seen: Counter[str] = Counter()
+    wrong: list[str] = []
+    for copy, answer in compared(copies, session, threads, group):
+        if isinstance(answer, Silent):
+            seen[answer.reason if answer.reason in ("problem", "refused") else "silent"] += 1
+        elif answer:
+            wrong.append(f"{copy.atom}\n  {copy.src}\n  {copy.dst}\n  {copy.pred}\n  {answer}")
+        else:
+            seen[type(copy.atom).__name__] += 1
     assert not wrong, f"{len(wrong)} of {sum(seen.values())}:\n" + "\n".join(wrong[:5])
     return seen
 

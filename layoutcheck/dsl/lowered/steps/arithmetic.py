@@ -72,6 +72,8 @@ def _select(steps: Steps, op: Operation) -> Step:
 
 
 def _pass(steps: Steps, op: Operation) -> Step:
+    if not op.operands:  # a cast of a type that holds nothing
+        return steps.constant(op, 0)
     return steps.unary(op, lambda v: v)
 
 

@@ -1,0 +1,86 @@
+"""What DSL 4.3 to 4.5 lower: named through attributes, put as later versions put it, good for addresses.
+
+`lowered_4_5.mlir` is what the passes of DSL 4.5.2 made of a kernel of 64 threads that copies 64 x 32 f32 by
+cp.async, and then has 32 threads read the first column in a loop. With such a DSL installed the tests of this
+folder run with it; what it counts is in docs/versions.md.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from layoutcheck.dsl.lowered import read
+from layoutcheck.dsl.lowered.resolve import Lowering
+from layoutcheck.dsl.tasks import earlier, passes
+from layoutcheck.order import check_module
+from layoutcheck.sources.traced_module import TracedModule
+
+DATA = Path(__file__).parents[2] / "data"
+LOWERED = (DATA / "lowered_4_5.mlir").read_text()
+TRACED = (DATA / "traced.mlir").read_text()
+TID = np.arange(64)
+DEFINED = {"kern": "cuda.kernel", "host": "func.func"}
+
+
+def test_what_dsl_4_5_lowers_is_evaluated() -> None:
+    found = read(earlier.as_later(LOWERED, DEFINED))
+    assert found.problem == ""
+    (kernel,) = found.kernels
+    assert (kernel.name, kernel.launch.block, kernel.launch.grid) == ("kern", (64, 1, 1), (3, 1, 1))
+    copies = kernel.lowered_ops["cute.copy#0"].accesses
+    linear = (TID // 8 * 32 + TID % 8 * 4) * 4
+    assert [(one.op, one.size) for one in copies] == [("cp.async.ca", 16)] * 8
+    for turn, one in enumerate(copies):
+        assert (np.asarray(one.address) - linear == np.asarray(one.address)[0]).all()
+        assert ((one.second - one.second[0]) == linear).all()  # type: ignore[index]
+        assert np.asarray(one.address)[0] - np.asarray(copies[0].address)[0] == turn * 1024
+    loads = kernel.lowered_ops["cute.memref.load#0"].accesses
+    assert len(loads) == 2
+    for turn, one in enumerate(loads):
+        assert one.active is not None and (one.active == (TID < 32)).all()
+        start = np.asarray(copies[0].address)[0] + turn * 32 * 128
+        assert (np.asarray(one.address)[:32] == start + TID[:32] * 128).all()
+
+
+def test_without_its_functions_names_there_is_no_kernel() -> None:
+    assert read(earlier.as_later(LOWERED, {})).kernels == ()
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('%3 = "llvm.sdiv"(%1, %2) : (i32, i32)', '%3 = "arith.divsi"(%1, %2) : (i32, i32)'),
+        ('    "llvm.store"(%1, %2) : (f32, !llvm.ptr)', '    "llvm.store"(%1, %2) : (f32, !llvm.ptr)'),
+        ('%3 = "llvm.intr.smax"(%1, %2) : (i32, i32)', '%3 = "arith.maxsi"(%1, %2) : (i32, i32)'),
+        ('"llvm.inline_asm"(%1) <{asm_string = "\\22llvm.add\\22("}>',) * 2,
+        ('"nvvm.mbarrier.try_wait.parity.shared"(%1)', '"nvvm.mbarrier.try_wait.parity"(%1)'),
+        ('%1 = "layoutcheck.launch_cfg.create"(%0)', '%1 = "cuda.launch_cfg.create"(%0)'),
+    ],
+)
+def test_names_are_those_of_later_versions(before: str, after: str) -> None:
+    assert earlier.as_later(before, {}) == after
+
+
+def test_launches_keep_their_description_through_the_passes() -> None:
+    text = '%1 = "cuda.launch_cfg.create"(%0)'
+    assert "cuda." not in earlier.held(text) and earlier.as_later(earlier.held(text), {}) == text
+
+
+def test_names_pass_through_attributes_where_locations_are_fixed(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("cutlass", reason="the CuTe DSL (nvidia-cutlass-dsl) is not installed")
+    usual = passes.lower_traced({"module": TRACED})["lowered"]
+    monkeypatch.setattr(passes, "_sets_locations", lambda _: False)
+    again = passes.lower_traced({"module": TRACED})["lowered"]
+    assert usual.count('loc("cute.copy#') > 20 and usual.count('loc("smem@') > 1
+    assert again == usual
+
+
+def test_the_order_of_accesses_is_not_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = {"lowered": earlier.as_later(LOWERED, DEFINED), "addresses only": earlier.UNORDERED}
+    monkeypatch.setattr(Lowering, "_passes", lambda *_: answer)
+    report = Lowering(order=check_module).check_order(TracedModule("", "kern", "sm_90a", {}, ()))
+    assert report is not None
+    assert (report.problem, report.findings, report.events) == (earlier.UNORDERED, (), 0)
