@@ -83,6 +83,10 @@ class Called:
         around = self._around(path, line)
         return range(around[-1].first, around[-1].last + 1) if around else range(0)
 
+    def around(self, path: str, line: int) -> list[tuple[str, range]]:
+        """The names and lines of the functions and classes around a line, from the outside."""
+        return [(one.name, range(one.first, one.last + 1)) for one in self._around(path, line)]
+
     def _around(self, path: str, line: int) -> list[_Scope]:
         """The functions and classes around a line, from the outside."""
         at, found = self._files.get(path), []

@@ -14,9 +14,9 @@ from layoutcheck.lint import baseline, cases, files, leftovers, notebook
 from layoutcheck.lint import runs as running
 from layoutcheck.lint.analyse import UNREADABLE
 from layoutcheck.lint.cache import Cache
-from layoutcheck.lint.called import Called
 from layoutcheck.lint.finding import LintFinding
 from layoutcheck.lint.suppressions import Suppressions
+from layoutcheck.lint.unreached import Reasons, reasons
 from layoutcheck.processors import processors
 from layoutcheck.regular import inside, read_regular, source_lines
 from layoutcheck.settings import Settings
@@ -35,7 +35,8 @@ class Counts:
     `unknown` are reasons with numbers of copies, `address_sources` numbers of copies by how they are known,
     `never` the sites that no case reached, `untraced` registered cases that could not be run here, `skipped`
     reasons with numbers of tests that were skipped in every run. Of those sites, `uncalled` are in functions
-    that no program calls (`path:function` -> lines), and `untaken` in functions of kernels that were built.
+    that no program calls (`path:function` -> lines), and `untaken` in functions of kernels that were built;
+    `because` has the others by file and reason.
     `accesses` of single elements are checked beside copies, `accesses_known` of them.
     """
 
@@ -57,6 +58,7 @@ class Counts:
     never: dict[str, tuple[int, ...]] = field(default_factory=dict)
     uncalled: dict[str, tuple[int, ...]] = field(default_factory=dict)
     untaken: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    because: dict[str, dict[str, tuple[int, ...]]] = field(default_factory=dict)
     accesses: int = 0
     accesses_known: int = 0
     skipped: dict[str, int] = field(default_factory=dict)
@@ -176,10 +178,10 @@ def lint(
             notes.append(f"expected to be slow, which types alone do not show: {names}")
     wanted = [finding for finding in found if settings.selected(finding.code, finding.path)]
     traced, never = _coverage(read, reached, runs is not None)
-    uncalled = untaken = dict[str, tuple[int, ...]]()
+    why = Reasons()
     if runs is not None and programs and never:
         seen = settings.lowered and not any(run.trace.failures for run in runs.traced)
-        uncalled, untaken = _why_never(never, built, programs, _single(read, seen), listed)
+        why = reasons(never, built, programs, _single(read, seen), listed, runs.traced)
     if runs is not None and part is None:
         wanted += [f for f in _never_traced(never) if settings.selected(f.code, f.path)]
     complete = part is None and runs is not None and not any(run.trace.failures for run in runs.traced)
@@ -213,8 +215,9 @@ def lint(
             unknown=unknown,
             address_sources=known_by,
             never=never,
-            uncalled=uncalled,
-            untaken=untaken,
+            uncalled=why.uncalled,
+            untaken=why.untaken,
+            because=why.because,
             skipped=_skipped(() if runs is None else runs.traced),
             **counts,
         ),
@@ -365,37 +368,6 @@ def _single(read: Sequence[files.File], seen: bool) -> set[tuple[str, int]]:
         for site in file.reading.sites
         if site.call not in ("cute.copy", "cute.copy_atom_call")
     }  # fmt: skip
-
-
-def _why_never(
-    never: dict[str, tuple[int, ...]],
-    built: set[tuple[str, int]],
-    programs: Sequence[cases.RegisteredCase],
-    unseen: set[tuple[str, int]],
-    listed: Sequence[str],
-) -> tuple[dict[str, tuple[int, ...]], dict[str, tuple[int, ...]]]:
-    """Of the sites that were never traced: those that no program calls, and those not taken, by file.
-
-    The first are by function, or by cell of a notebook, which nothing runs. A site is not taken if other
-    lines of its function are in a kernel, and it is not one of those that may be in it `unseen`.
-    """
-    uncalled: dict[str, tuple[int, ...]] = {}
-    untaken: dict[str, tuple[int, ...]] = {}
-    sources = {}
-    for path in listed:
-        with contextlib.suppress(OSError):
-            sources[path] = read_regular(path)
-    tests = [case.path for case in programs if case.command[:2] == ("-m", "pytest")]
-    known = Called(sources, tests, [case.path for case in programs if case.path not in tests])
-    for path, lines in never.items():
-        for line in lines:
-            name = known.uncalled(path, line)
-            if name or path not in sources:
-                place = f"{path}:{name}" if name else path
-                uncalled[place] = (*uncalled.get(place, ()), line)
-            elif (path, line) not in unseen and any((path, one) in built for one in known.span(path, line)):
-                untaken[path] = (*untaken.get(path, ()), line)
-    return uncalled, untaken
 
 
 def _never_traced(never: dict[str, tuple[int, ...]]) -> list[LintFinding]:

@@ -72,7 +72,8 @@ def trace(
     for case, key in keys.items():
         stored = cache.get(key)
         if stored is not None and unchanged(stored, cache):
-            runs[case] = CaseRun(case, from_lines(stored["lines"]), cached=True)
+            files = tuple(cache.get(stored["imported"]))
+            runs[case] = CaseRun(case, replace(from_lines(stored["lines"]), imported=files), cached=True)
     todo = [case for case in callable_ if case not in runs]
     slots = workers or processors()
 

@@ -50,6 +50,10 @@ def as_json(result: Result, style: Style) -> str:
                 name: {p: list(lines) for p, lines in getattr(result.counts, name).items()}
                 for name in ("never", "uncalled", "untaken")
             },
+            "because": {
+                path: {reason: list(lines) for reason, lines in found.items()}
+                for path, found in result.counts.because.items()
+            },
         },
         "notes": list(result.notes),
         "runs": [asdict(run) for run in result.runs],
@@ -146,18 +150,16 @@ def _never(counts: Counts) -> list[str]:
         if places:
             number = sum(map(len, places.values()))
             lines.append(f"never traced: {number} of {whole} {why}: {_named(list(places))}")
-    known = {path: {*at} for path, at in counts.untaken.items()}
-    for place, at in counts.uncalled.items():
-        path = place if place in counts.never else place.rpartition(":")[0]
-        known.setdefault(path, set()).update(at)
-    left = {path: [one for one in at if one not in known.get(path, ())] for path, at in counts.never.items()}
-    left = {path: at for path, at in left.items() if at}
+    left = [(path, at, why) for path, found in counts.because.items() for why, at in found.items()]
+    if not (counts.because or counts.uncalled or counts.untaken):
+        left = [(path, at, "") for path, at in counts.never.items()]
     lines += [
-        f"never traced: {path}:{','.join(map(str, at))}" for path, at in list(left.items())[:_NEVER_SHOWN]
+        f"never traced: {path}:{','.join(map(str, at))}" + (f": {why}" if why else "")
+        for path, at, why in left[:_NEVER_SHOWN]
     ]
     rest = len(left) - _NEVER_SHOWN
     if rest > 0:
-        lines.append(f"never traced: {_many(rest, 'more file')} (--format json lists them)")
+        lines.append(f"never traced: {_many(rest, 'more place')} (--format json lists them)")
     return lines
 
 

@@ -1,0 +1,135 @@
+"""Why copy sites were not reached, as far as the runs of programs tell: for each file, reasons with lines.
+
+`uncalled` and `untaken` speak of the source and of the kernels that were built. What is left has a reason in
+what became of the programs that imported the file, the surest first: the DSL refuses its kernel, the program
+failed in it, its name is another architecture's, its programs ended early, its tests are skipped.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from layoutcheck.lint.called import Called
+from layoutcheck.lint.cases import CaseRun, RegisteredCase, shown
+from layoutcheck.regular import read_regular
+from layoutcheck.sources.traced import UNCOMPILED, TraceFailure
+
+Sites = dict[str, tuple[int, ...]]
+_MOST = 140  # characters of a program's words
+_LATE = ("timeout", "ended")
+_ARCH = re.compile(r"(?<![a-z])sm_?(8|9|10|11|12)[0-9](?![0-9])|(ampere)|(hopper)|(blackwell)")
+_GENERATIONS = (8, 9, 10)  # of the three names
+
+
+@dataclass(slots=True)
+class Reasons:
+    """By file: `uncalled` by `path:function`, or by cell of a notebook; `because` by reason."""
+
+    uncalled: Sites = field(default_factory=dict)
+    untaken: Sites = field(default_factory=dict)
+    because: dict[str, Sites] = field(default_factory=dict)
+
+
+def reasons(
+    never: Mapping[str, Sequence[int]],
+    built: set[tuple[str, int]],
+    programs: Sequence[RegisteredCase],
+    unseen: set[tuple[str, int]],
+    listed: Sequence[str],
+    runs: Sequence[CaseRun],
+) -> Reasons:
+    """The reasons of sites that were never traced.
+
+    A site is not taken if other lines of its function are in a kernel, and it is not one of those that may be
+    in it `unseen`.
+    """
+    out, sources = Reasons(), {}
+    for path in listed:
+        with contextlib.suppress(OSError):
+            sources[path] = read_regular(path)
+    tests = [case.path for case in programs if case.command[:2] == ("-m", "pytest")]
+    known = Called(sources, tests, [case.path for case in programs if case.path not in tests])
+    told = _Runs(runs)
+    for path, lines in never.items():
+        for line in lines:
+            name = known.uncalled(path, line)
+            if name or path not in sources:
+                _add(out.uncalled, f"{path}:{name}" if name else path, line)
+            elif (path, line) not in unseen and any((path, one) in built for one in known.span(path, line)):
+                _add(out.untaken, path, line)
+            else:
+                _add(out.because.setdefault(path, {}), told.why(path, known.around(path, line)), line)
+    return out
+
+
+def _add(sites: Sites, place: str, line: int) -> None:
+    sites[place] = (*sites.get(place, ()), line)
+
+
+class _Runs:
+    """What became of the programs, by the files that they imported."""
+
+    def __init__(self, runs: Sequence[CaseRun]) -> None:
+        self.runs = runs
+        self._by_file: dict[str, list[CaseRun]] = {}
+        for run in runs:
+            for file in {run.case.path, *map(shown, run.trace.imported)}:
+                self._by_file.setdefault(file, []).append(run)
+
+    def why(self, path: str, around: Sequence[tuple[str, range]]) -> str:
+        """The reason of a site in these functions and classes, from the outside."""
+        lines = around[0][1] if around else range(0)
+        for run in self.runs:
+            for one in run.trace.failures:
+                if one.where is not None and shown(one.where.file) == path and one.where.line in lines:
+                    refused = one.kind in UNCOMPILED
+                    said = "the DSL refuses its kernel" if refused else f"{run.case.name} failed in it"
+                    return f"{said}: {_words(one)} (line {one.where.line})"
+        importing = self._by_file.get(path, [])
+        if not importing:
+            return self._not_imported()
+        other = _other_arch(f"{path} {' '.join(name for name, _ in around)}", importing)
+        if other:
+            return other
+        failed = [(run, one) for run in importing for one in run.trace.failures]
+        for run, one in failed:
+            if one.kind in _LATE:
+                return f"the time limit ended {run.case.name}"
+        for run, one in failed:
+            return f"{run.case.name} failed: {_words(one)}"
+        skipped = Counter(reason for run in importing for _, reason in run.trace.skipped)
+        if skipped:
+            reason, number = skipped.most_common(1)[0]
+            return f"{number} tests that may reach it are skipped: {reason[:_MOST]}"
+        return "no program that imports its file built its kernel"
+
+    def _not_imported(self) -> str:
+        early = [
+            (run, run.trace.failures[0]) for run in self.runs if run.trace.failures and not run.trace.kernels
+        ]
+        if not early:
+            return "no program imported its file"
+        run, one = early[0]
+        more = f" and {len(early) - 1} more" if len(early) > 1 else ""
+        return f"no program imported its file; {run.case.name}{more} failed before: {_words(one)}"
+
+
+def _words(failure: TraceFailure) -> str:
+    return " ".join(failure.message.split())[:_MOST]
+
+
+def _other_arch(names: str, importing: Sequence[CaseRun]) -> str:
+    """That the names around a site are of another generation than all programs ran for; "" if not."""
+    wanted = {
+        int(number) if number else next(g for g, name in zip(_GENERATIONS, rest, strict=True) if name)
+        for number, *rest in _ARCH.findall(names.lower())
+    }
+    had = {run.case.arch for run in importing}
+    generations = {int(found[1]) for arch in had if (found := re.match(r"sm_([0-9]+)[0-9]", arch))}
+    if not wanted or wanted & generations:
+        return ""
+    return f"its name says sm_{min(wanted)}0, and programs ran for {', '.join(sorted(had))}"

@@ -1,0 +1,88 @@
+"""Why a copy site was not reached: the surest reason that the runs give."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from layoutcheck.lint.cases import CaseRun, RegisteredCase
+from layoutcheck.lint.unreached import _other_arch, reasons
+from layoutcheck.sources.traced import Frame, Kernel, Trace, TraceFailure
+
+SOURCE = """\
+class Gemm:
+    def load(self):
+        copy_here
+    def store(self):
+        and_here
+
+def sm90_epilogue():
+    copy_there
+"""
+TEST = "import kernels\ndef test_it():\n    kernels.Gemm().load().store(); kernels.sm90_epilogue()\n"
+
+
+def told(*traces: Trace, line: int = 3, arch: str = "sm_100a") -> str:
+    """The reason of the site in a line of `kernels.py`, after runs of `test_it.py`."""
+    listed = ["kernels.py", "test_it.py"]
+    case = RegisteredCase(listed[1], "", 1, "test_it.py", arch, command=("-m", "pytest", "-q", "test_it.py"))
+    runs = [CaseRun(case, trace) for trace in traces]
+    found = reasons({listed[0]: [line]}, set(), [case], set(), listed, runs)
+    assert not (found.uncalled or found.untaken)
+    ((reason, lines),) = found.because[listed[0]].items()
+    assert lines == (line,)
+    return reason
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "kernels.py").write_text(SOURCE)
+    (tmp_path / "test_it.py").write_text(TEST)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_each_reason(folder: Path) -> None:
+    file = str(folder / "kernels.py")
+
+    def trace(kind: str = "", message: str = "", at: int = 0, **more: object) -> Trace:
+        where = Frame(file, at) if at else None
+        failures = (TraceFailure(kind, message, where),) if kind else ()
+        return Trace(failures=failures, imported=(file,), **more)  # type: ignore[arg-type]
+
+    name = "test_it.py"
+    assert told(trace()) == "no program that imports its file built its kernel"
+    refused = trace("uncompiled", "no such atom", at=5)
+    assert told(refused) == "the DSL refuses its kernel: no such atom (line 5)"  # of its class
+    assert told(refused, line=8, arch="sm_90a") == f"{name} failed: no such atom"
+    assert told(trace("test", "TypeError: it", at=2)) == f"{name} failed in it: TypeError: it (line 2)"
+    assert told(trace("timeout", "more than 60 s")) == f"the time limit ended {name}"
+    skipped = trace(skipped=(("a", "no B200"), ("b", "no B200"), ("c", "slow")))
+    assert told(skipped) == "2 tests that may reach it are skipped: no B200"
+
+
+def test_a_name_of_another_architecture(folder: Path) -> None:
+    runs = Trace(imported=(str(folder / "kernels.py"),))
+    assert told(runs, line=8) == "its name says sm_90, and programs ran for sm_100a"
+    assert told(runs, line=8, arch="sm_90a") == "no program that imports its file built its kernel"
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("Sm90Epilogue", "sm_90"), ("BlackwellGemm", "sm_100"), ("gemm_sm_120a", "sm_120"), ("prism900", "")],
+)
+def test_names_of_architectures(name: str, said: str) -> None:
+    run = CaseRun(RegisteredCase("t.py", "", 1, "t.py", "sm_80"), Trace())
+    found = _other_arch(f"k.py {name}", [run])
+    assert found == (f"its name says {said}, and programs ran for sm_80" if said else "")
+
+
+def test_a_file_that_no_program_imported(folder: Path) -> None:
+    lost = Trace(failures=(TraceFailure("test", "ModuleNotFoundError: No module named 'native'"),))
+    built = Trace(failures=lost.failures, kernels=(Kernel("k", "sm_90a", 1),))
+    first = "no program imported its file"
+    assert told(built) == first
+    assert told(lost, lost) == (
+        f"{first}; test_it.py and 1 more failed before: ModuleNotFoundError: No module named 'native'"
+    )
