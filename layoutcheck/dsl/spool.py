@@ -31,6 +31,7 @@ from layoutcheck.dsl.reads import reads, watch_reads
 from layoutcheck.dsl.shares import FOLDER as TAKEN
 from layoutcheck.dsl.shares import Place, share_tests
 from layoutcheck.dsl.spread import spread_tests
+from layoutcheck.dsl.unbuilt import stand_in
 from layoutcheck.places import in_library
 from layoutcheck.versions import installed
 
@@ -81,6 +82,7 @@ def begin() -> None:
         from layoutcheck.dsl.fake_cuda import install
 
         install(options.get("arch"))
+        stand_in(Path.cwd().resolve(), lambda message: write(folder, {"kind": "note", "message": message}))
     if not options.get("network", True):
         watch_reads()
     _hear_of_the_end(folder)

@@ -1,0 +1,149 @@
+"""Extensions in C++ that a project builds itself, where they were not built: a stand-in that does nothing.
+
+Only in a run that launches nothing. A package that imports such a module unasked cannot be imported without
+it, nor can its kernels in Python be. Where the program is ready for the module to be missing (an import in a
+`try`, `importlib.util.find_spec`, `pytest.importorskip`), it is missing.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import importlib.abc
+import importlib.machinery
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from types import FrameType, ModuleType
+from typing import Any
+
+from layoutcheck.dsl.imports import when_imported
+from layoutcheck.dsl.observe import NotLaunched
+
+_DECLARED = ("setup.py", "CMakeLists.txt", "pyproject.toml", "meson.build")
+_READY = ("ImportError", "ModuleNotFoundError", "OSError", "RuntimeError", "Exception", "BaseException")
+_MOST_BYTES = 1 << 20
+
+Tell = Callable[[str], None]
+
+
+def stand_in(root: Path, tell: Tell) -> None:
+    """From here on, stand in for what the project in `root` builds; `tell` hears once of each."""
+    sys.meta_path.append(_Unbuilt(root, tell))
+    when_imported("torch", lambda torch: _libraries(torch, root, tell))
+
+
+class _Unbuilt(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """The last finder that is asked."""
+
+    def __init__(self, root: Path, tell: Tell) -> None:
+        self.root, self.tell = root, tell
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """A module of nothing, if the project declares the name and the importer is not ready to miss it."""
+        del target
+        own = path is None or any(Path(one).resolve().is_relative_to(self.root) for one in path)
+        if not own or not _declares(self.root, name) or _missed(sys._getframe(1)):
+            return None
+        return importlib.machinery.ModuleSpec(name, self)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        """The stand-in."""
+        return _Nothing(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Nothing to run."""
+        self.tell(f"{module.__name__} is not built here: what the program calls of it does nothing")
+
+
+class _Nothing(ModuleType):
+    """Whatever is asked of it is a function that does nothing."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+
+        def left_out(*_args: Any, **_named: Any) -> Any:
+            NotLaunched.left_out += 1
+            return NotLaunched()
+
+        left_out.__name__ = name
+        setattr(self, name, left_out)
+        return left_out
+
+
+@lru_cache(maxsize=256)
+def _declares(root: Path, name: str) -> bool:
+    """Whether what builds the project names a module; one of a package mostly by its last word."""
+    package, _, last = name.rpartition(".")
+    word = re.compile(rf"(?<![\w{'' if package else '.'}]){re.escape(last)}(?![\w.])")
+    for file in _DECLARED:
+        with contextlib.suppress(OSError):
+            with (root / file).open("rb") as stream:
+                text = stream.read(_MOST_BYTES).decode("utf-8", "replace")
+            if any(word.search(line) for line in text.splitlines() if not line.lstrip().startswith("#")):
+                return True
+    return False
+
+
+def _missed(frame: FrameType | None) -> bool:
+    """Whether somebody on the way to an import is ready for a module that is missing."""
+    while frame is not None:
+        code = frame.f_code
+        if frame.f_globals.get("__name__") in ("importlib.util", "_pytest.outcomes"):
+            return True
+        if not code.co_filename.startswith("<") and _guarded(code.co_filename, frame.f_lineno):
+            return True
+        frame = frame.f_back
+        if frame is not None and frame.f_globals.get("__name__") in ("_pytest.python", "runpy"):
+            return False  # who runs the program is ready for everything
+    return False
+
+
+@lru_cache(maxsize=1024)
+def _guards(file: str) -> tuple[range, ...]:
+    """The lines of a file in the bodies of `try` that catch a failed import."""
+    try:
+        tree = ast.parse(Path(file).read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return ()
+    return tuple(
+        range(node.body[0].lineno, (node.body[-1].end_lineno or node.body[-1].lineno) + 1)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Try) and any(_catches(one) for one in node.handlers)
+    )
+
+
+def _guarded(file: str, line: int) -> bool:
+    return any(line in lines for lines in _guards(file))
+
+
+def _catches(handler: ast.ExceptHandler) -> bool:
+    if any(isinstance(one, ast.Raise) for one in ast.walk(handler)):
+        return False  # it only says it otherwise
+    return handler.type is None or any(name in _READY for name in _names(handler.type))
+
+
+def _names(kind: ast.expr) -> Iterator[str]:
+    for node in ast.walk(kind):
+        if isinstance(node, (ast.Name, ast.Attribute)):
+            yield node.id if isinstance(node, ast.Name) else node.attr
+
+
+def _libraries(torch: Any, root: Path, tell: Tell) -> None:
+    """torch loads a library of operators; if the project's own is not there, it has no operators."""
+    for owner in (torch.ops, torch.classes):
+        load = owner.load_library
+
+        def load_library(path: Any, load: Any = load) -> None:
+            file = Path(path)
+            if file.exists() or not file.resolve().is_relative_to(root) or _missed(sys._getframe(1)):
+                load(path)
+            else:
+                tell(f"{file.name} is not built here: its operators are not there")
+
+        owner.load_library = load_library

@@ -1,0 +1,96 @@
+"""A project's own extensions that were not built: a stand-in, unless the program is ready to miss them."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from layoutcheck.dsl.observe import NotLaunched
+from layoutcheck.dsl.trace import trace_script
+from layoutcheck.dsl.unbuilt import _libraries, _Unbuilt
+
+SETUP = 'ext_modules = [CUDAExtension(name="pkg.native", sources=["csrc/a.cu"])]\n# name="pkg.other"\n'
+USES = "import pkg.native as native\nassert native.sums(1).anything is not None\n"
+SAID_OTHERWISE = """\
+try:
+    import pkg.native
+except ImportError as error:
+    raise RuntimeError("build it") from error
+"""
+TOLD = "pkg.native is not built here: what the program calls of it does nothing"
+MISSING = (
+    ("import pkg.other", ModuleNotFoundError),  # in a comment alone
+    ("import native", ModuleNotFoundError),  # not of the package
+    ("try:\n    import pkg.native\nexcept ImportError:\n    raised = True\nassert raised", None),
+    ("try:\n    import pkg.inner\nexcept Exception as error:\n    said = str(error)\nassert said", None),
+    ("import importlib.util\nassert importlib.util.find_spec('pkg.native') is None", None),
+    ("import pytest\npytest.importorskip('pkg.native')", pytest.skip.Exception),
+)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "setup.py").write_text(SETUP)
+    package = tmp_path / "pkg"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "inner.py").write_text("from pkg import native\n")
+    return tmp_path
+
+
+def test_a_module_that_the_project_builds_does_nothing_in_a_run_without_launches(project: Path) -> None:
+    (project / "s.py").write_text(USES)
+    found = trace_script("s.py", launch=False, cwd=str(project), timeout_s=60)
+    assert found.notes == (TOLD,) and not found.failures
+    launched = trace_script("s.py", launch=True, cwd=str(project), timeout_s=60)
+    assert "No module named 'pkg.native'" in launched.failures[0].message and not launched.notes
+
+
+def run(project: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Run a script with a stand-in in this process; what it told."""
+    told: list[str] = []
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, _Unbuilt(project.resolve(), told.append)])
+    monkeypatch.syspath_prepend(str(project))
+    path = project / "s.py"
+    path.write_text(script)
+    with contextlib.ExitStack() as after:
+        for name in ("pkg", "pkg.native", "pkg.inner"):
+            after.callback(sys.modules.pop, name, None)
+        exec(compile(script, str(path), "exec"), {})
+    return told
+
+
+@pytest.mark.parametrize(("script", "error"), MISSING)
+def test_it_stays_missing(
+    project: Path, script: str, error: type[BaseException] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with contextlib.nullcontext() if error is None else pytest.raises(error):
+        assert run(project, script, monkeypatch) == []
+
+
+@pytest.mark.parametrize("script", [USES, SAID_OTHERWISE])
+def test_what_is_called_of_it_counts_as_left_out(
+    project: Path, script: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = NotLaunched.left_out
+    assert run(project, script, monkeypatch) == [TOLD]
+    assert NotLaunched.left_out - before == script.count("sums(")
+
+
+def test_a_library_of_operators_has_none(tmp_path: Path) -> None:
+    loaded, told = list[str](), list[str]()
+    torch = SimpleNamespace(ops=SimpleNamespace(), classes=SimpleNamespace(load_library=loaded.append))
+    torch.ops.load_library = loaded.append
+    _libraries(torch, tmp_path, told.append)
+    (tmp_path / "there.so").touch()
+    torch.ops.load_library(str(tmp_path / "there.so"))
+    torch.classes.load_library(str(tmp_path / "pkg.so"))
+    torch.ops.load_library("/nowhere/pkg.so")
+    with contextlib.suppress(OSError):
+        torch.ops.load_library(str(tmp_path / "pkg.so"))
+    assert told == ["pkg.so is not built here: its operators are not there"] * 2
+    assert loaded == [str(tmp_path / "there.so"), "/nowhere/pkg.so"]
