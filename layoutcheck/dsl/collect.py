@@ -43,6 +43,10 @@ Observe = Callable[[str, str, Sequence[TracedCopy]], None]
 _Place = tuple[int, int, int]  # of a module: its test's, the number of its first copy, and its own
 
 _ARROW = re.compile(r"^\s*--> (\S+\.py):([0-9]+)", re.MULTILINE)
+_DEFINED = re.compile(
+    r'^ *"(?:func\.func|cuda\.kernel|gpu\.func)"\(\) <\{.*\bsym_name = "([^"]*)".*\}> \(\{$(?!\s*\}\))', re.MULTILINE
+)  # not only declared
+_SYMBOL = re.compile(r'(sym_name = "|@"?)([\w$.-]+)')
 _EXCERPT = re.compile(r"^ *(?:--> .*|[0-9]* *\|.*)\n?", re.MULTILINE)
 _SETTLED_SECONDS = 5.0  # after its build a program has called a kernel, mostly
 _MOST = 200  # characters of an operation's message
@@ -465,12 +469,24 @@ class Collector:
 
 
 def _digest(event: dict[str, Any], alike: bool) -> str:
-    """What a built module is known by; if `alike` is enough, whoever in the program had it built."""
+    """What a built module is known by; if `alike` is enough, whoever in the program had it built.
+
+    Its code and its lines count, its functions' names do not: a program may make them from addresses, counters
+    or hashes of these, so that one kernel has another name in each process.
+    """
     locations = event["locations"]
     if alike and event.get("caller") is not None:
         locations = [_inside(one, tuple(event["caller"])) for one in locations]
-    whole = "\n".join((event["arch"], event["text"], *locations))
+    whole = "\n".join((event["arch"], _unnamed(event["text"]), *locations))
     return hashlib.sha256(whole.encode()).hexdigest()
+
+
+def _unnamed(text: str) -> str:
+    """A module with numbers in place of the names of the functions that it defines."""
+    numbers: dict[str, str] = {}
+    for name in _DEFINED.findall(text):
+        numbers.setdefault(name, f"function {len(numbers)}")
+    return _SYMBOL.sub(lambda found: f"{found[1]}{numbers.get(found[2], found[2])}", text)
 
 
 @lru_cache(maxsize=4096)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from layoutcheck.dsl import failed_tests, shares
+from layoutcheck.dsl import collect, failed_tests, shares
 from layoutcheck.dsl import helpers as helping
 from layoutcheck.dsl.called import MOST
 from layoutcheck.dsl.collect import Collector
@@ -325,6 +325,38 @@ def test_what_several_processes_see_is_in_the_order_of_tests() -> None:
     ]  # fmt: skip
     assert [one.message for one in trace.failures] == ["t5 and 2 more: E: no"]
     assert calls_of == ((99,), *((n,) for n in range(MOST - 1)))
+
+
+def test_a_kernel_is_the_same_whatever_its_functions_are_called() -> None:
+    """As by a hash of an address, which is another in each process; code, lines and what is called count."""
+
+    def module(kernel: str, host: str, called: str = "sinf", width: int = 4) -> str:
+        return f'''
+"builtin.module"() ({{
+  "gpu.module"() <{{sym_name = "kernels"}}> ({{
+    "cuda.kernel"() <{{function_type = () -> (), sym_name = "{kernel}"}}> ({{
+      "func.call"() <{{callee = @{called}}}> {{width = {width}}} : () -> ()
+    }}) : () -> ()
+    "func.func"() <{{function_type = () -> (), sym_name = "{called}", sym_visibility = "private"}}> ({{
+    }}) : () -> ()
+  }}) : () -> ()
+  "func.func"() <{{function_type = () -> (), sym_name = "{host}"}}> ({{
+    "cuda.launch_ex"() <{{callee = @kernels::@{kernel}}}> : () -> ()
+    "cute.print"() <{{fmt = "kernel '@kernels::@{kernel}' is too large"}}> : () -> ()
+  }}) : () -> ()
+}}) : () -> ()
+'''
+
+    def digest(text: str, **more: Any) -> str:
+        return collect._digest({"arch": "sm_90a", "text": text, "locations": [], **more}, alike=True)
+
+    first = digest(module("kernel_fc2dda36222e3269", "host_fc2dda36222e3269"))
+    assert first == digest(module("kernel_e3fa87cc6bb3585d", "host_7"))
+    assert first != digest(module("kernel", "host", called="cosf"))
+    assert first != digest(module("kernel", "host", width=8))
+    assert first != digest(module("kernel", "host"), arch="sm_100a")
+    assert first != digest(module("kernel", "host"), locations=["elsewhere"])
+    assert digest(module("a", "b").replace("@kernels::@a}", "@kernels::@b}")) != first
 
 
 def test_what_a_process_of_other_tests_says_of_them_is_left_out() -> None:
