@@ -29,6 +29,7 @@ from layoutcheck.cli.options import (
 )
 from layoutcheck.cli.output import Sink
 from layoutcheck.errors import InputError, option_of
+from layoutcheck.machine.arch import parse_arch
 from layoutcheck.request import Request
 
 if TYPE_CHECKING:
@@ -113,7 +114,8 @@ def explain(
             )  # fmt: skip
         text = read_text(src)
         _refuse("compiler output says all but --arch", given.keys() - {"src", "arch"}, "'-' or a file alone")
-        outcomes = _pasted(text, given.get("arch"), _folders(sources))
+        stated = given.get("arch")
+        outcomes = _pasted(text, None if stated is None else str(parse_arch(stated)), _folders(sources))
     else:
         outcomes = [_judged(given)]
     if compiler:

@@ -15,10 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from layoutcheck.digits import is_number
+from layoutcheck.errors import InputError
 from layoutcheck.findings import VERDICTS
 from layoutcheck.lint.finding import LintFinding
 from layoutcheck.lint.source import Module
 from layoutcheck.lint.text import Unreadable, decode
+from layoutcheck.machine.arch import parse_arch
 from layoutcheck.versions import installed
 
 if TYPE_CHECKING:
@@ -104,6 +106,10 @@ def _cases(
         if text not in VERDICTS and not (text.startswith("LC") and is_number(text[2:])):
             problem = f"'{text[:40]}' is neither a verdict nor a code"
     for unit in archs or (arch,):
+        try:
+            unit = str(parse_arch(unit))
+        except InputError as error:
+            problem = f"{error.message}; expected {error.expected}"
         title = (name or (node.name,))[0]
         shown = f"{title}[{unit}]" if len(archs) > 1 else title
         yield RegisteredCase(path, node.name, node.lineno, shown, unit, expect, problem)

@@ -29,6 +29,15 @@ _SMEM_PER_SM_KIB = {
 _RENAMED = {101: 110}
 
 _NAME = re.compile(r"(?:sm_?|compute_?)?([0-9]{1,2})\.?([0-9])([af]?)\Z", re.IGNORECASE)
+_FIRST_WITH = {"": 0, "a": 90, "f": 100}  # targets with this suffix [PTX, .target]
+
+# What people call them, for a message [developer.nvidia.com/cuda-gpus].
+_CALLED = {
+    "v100 volta": "sm_70", "t4 turing": "sm_75", "a100 a800 ampere": "sm_80", "a10 a40 3090": "sm_86",
+    "orin": "sm_87", "l4 l40 l40s 4090 ada": "sm_89", "h100 h200 h800 h20 gh200 hopper": "sm_90a",
+    "b100 b200 gb200 blackwell": "sm_100a", "b300 gb300": "sm_103a", "thor": "sm_110a", "5090": "sm_120a",
+    "gb10 spark": "sm_121a",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -66,11 +75,27 @@ def parse_arch(name: str) -> Arch:
     number = int(found[1] + found[2]) if found else 0
     number = _RENAMED.get(number, number)
     if found is None or number not in _SMEM_PER_SM_KIB:
-        known = ", ".join(f"sm_{n}" for n in sorted(_SMEM_PER_SM_KIB) if n not in _RENAMED)
+        expected = _called(name)
+        if expected is None:
+            known = ", ".join(f"sm_{n}" for n in sorted(_SMEM_PER_SM_KIB) if n not in _RENAMED)
+            expected = f"one of {known}"
+        raise InputError(f"unknown architecture '{name[:40]}'", text=name, end=len(name), expected=expected)
+    suffix = found[3].lower()
+    if number < _FIRST_WITH[suffix]:
         raise InputError(
-            f"unknown architecture '{name[:40]}'", text=name, end=len(name), expected=f"one of {known}"
+            f"sm_{number} has no target with the suffix '{suffix}'",
+            text=name,
+            end=len(name),
+            expected=f"sm_{number}a" if number >= _FIRST_WITH["a"] else f"sm_{number}",
         )
-    return Arch(number, found[3].lower())
+    return Arch(number, suffix)
+
+
+def _called(name: str) -> str | None:
+    """The architecture of a GPU or a generation: sm_90a of "H100", "hopper", "NVIDIA H100 80GB"."""
+    words = re.findall(r"[a-z]*[0-9]*[a-z]*", name.lower())
+    found = (target for each in words for known, target in _CALLED.items() if each in known.split())
+    return next(found, None)
 
 
 class Needs(NamedTuple):

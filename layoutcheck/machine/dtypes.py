@@ -28,20 +28,32 @@ _FLOATS = {
     "f6E2M3FN": 6, "f6E3M2FN": 6, "f4E2M1FN": 4,
 }  # fmt: skip
 
-# Names users type, from the DSL's Python classes, torch, numpy and PTX.
+# Names users type, from the DSL's Python classes, torch, numpy, PTX and CUTLASS's C++; of any case.
 _ALIASES = {
+    **{name.lower(): name for name in (*_FLOATS, "index")},
     "bfloat16": "bf16", "float16": "f16", "half": "f16", "fp16": "f16", "float32": "f32", "fp32": "f32",
     "float": "f32", "tfloat32": "tf32", "float64": "f64", "fp64": "f64", "double": "f64",
-    "float8e4m3": "f8E4M3", "float8e4m3b11fnuz": "f8E4M3B11FNUZ",
+    "float8e4m3": "f8E4M3", "float8e4m3b11fnuz": "f8E4M3B11FNUZ", "e4m3fn": "f8E4M3FN",
     "e4m3": "f8E4M3FN", "e5m2": "f8E5M2", "float8e4m3fn": "f8E4M3FN", "float8_e4m3fn": "f8E4M3FN",
     "float8e5m2": "f8E5M2", "float8_e5m2": "f8E5M2", "float8e8m0fnu": "f8E8M0FNU",
     "float4e2m1fn": "f4E2M1FN", "fp4": "f4E2M1FN", "e2m1": "f4E2M1FN",
     "float6e2m3fn": "f6E2M3FN", "float6e3m2fn": "f6E3M2FN",
     "e8m0": "f8E8M0FNU", "ue8m0": "f8E8M0FNU", "float8_e8m0fnu": "f8E8M0FNU",
     "boolean": "i8", "bool": "i8",
+    "half_t": "f16", "__half": "f16", "bfloat16_t": "bf16", "__nv_bfloat16": "bf16", "tfloat32_t": "tf32",
+    "float_e4m3_t": "f8E4M3FN", "float_e5m2_t": "f8E5M2", "float_ue8m0_t": "f8E8M0FNU",
+    "float_e2m1_t": "f4E2M1FN", "float_e2m3_t": "f6E2M3FN", "float_e3m2_t": "f6E3M2FN",
 }  # fmt: skip
 
-_INTEGER = re.compile(r"(?:i|u?int|[su]i?)([0-9]{1,4})\Z", re.IGNORECASE)
+# Names of several types: which to name instead.
+_SEVERAL = {
+    "fp8": "f8E4M3FN or f8E5M2", "f8": "f8E4M3FN or f8E5M2", "float8": "f8E4M3FN or f8E5M2",
+    "mxfp8": "f8E4M3FN or f8E5M2", "fp6": "f6E2M3FN or f6E3M2FN", "f6": "f6E2M3FN or f6E3M2FN",
+    "f4": "f4E2M1FN", "float4": "f4E2M1FN", "nvfp4": "f4E2M1FN", "mxfp4": "f4E2M1FN",
+    "int": "i32 or i64", "uint": "i32 or i64", "integer": "i32 or i64",
+}  # fmt: skip
+
+_INTEGER = re.compile(r"(i|u?int|[su]i?)([0-9]{1,4})(?:_t)?\Z", re.IGNORECASE)
 
 KNOWN = "a type such as bf16, f16, f32, f8E4M3FN, i8, i32"
 
@@ -55,20 +67,21 @@ def dtype(name: str | object) -> DType:
         return name
     if not isinstance(name, str):
         return _named(name)
-    name = name.strip().removeprefix("cutlass.").removeprefix("torch.")
-    for candidate in (name, _ALIASES.get(name.lower(), name)):
-        if candidate in _FLOATS:
-            return DType(candidate, _FLOATS[candidate], "float")
+    name = name.strip().removeprefix("cutlass.").removeprefix("torch.").removeprefix("cute.")
+    name = name.removeprefix("numpy.").removeprefix("np.")
     canonical = _ALIASES.get(name.lower(), name)
+    if canonical in _FLOATS:
+        return DType(canonical, _FLOATS[canonical], "float")
     if canonical == "index":
         return DType("index", 64, "index")
     found = _INTEGER.match(canonical)
     if found:
-        bits = int(found[1])
+        bits = int(found[2])
         if 1 <= bits <= 1024:
-            prefix = name[:2] if name[:2] in ("ui", "si") and not name.startswith("uint") else "i"
+            prefix = found[1].lower() if found[1].lower() in ("ui", "si") else "i"
             return DType(f"{prefix}{bits}", bits, "int")
-    raise InputError(f"unknown element type '{name[:40]}'", text=name, start=0, end=len(name), expected=KNOWN)
+    raise InputError(f"unknown element type '{name[:40]}'", text=name, start=0, end=len(name),
+                     expected=_SEVERAL.get(name.lower(), KNOWN))  # fmt: skip
 
 
 def _named(given: object) -> DType:

@@ -8,10 +8,11 @@ data), reproduced bit for bit by this model (docs/evidence/numerics_published.js
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
+from layoutcheck.algebra.inttuple import shown
 from layoutcheck.errors import InputError
+from layoutcheck.machine.arch import parse_arch
 from layoutcheck.numerics.formats import FORMATS, Format
 
 
@@ -103,12 +104,11 @@ _FP8 = NARROW[:2]
 
 def architecture(arch: str) -> int:
     """The number of `arch` ("sm_90a", "sm86", "90"); InputError where no tensor core is modelled for it."""
-    text = arch.strip().lower() if isinstance(arch, str) else ""
-    digits = text.removeprefix("sm").removeprefix("_").rstrip("af")
-    if not re.fullmatch(r"[0-9]{1,4}", digits) or int(digits) not in _FAMILY:
+    number = parse_arch(arch if isinstance(arch, str) else shown(arch)).number
+    if number not in _FAMILY:
         known = ", ".join(f"sm_{number}" for number in _FAMILY)
-        raise InputError(f"no tensor core is modelled for '{str(arch)[:40]}'", expected=f"one of {known}")
-    return int(digits)
+        raise InputError(f"no tensor core is modelled for '{arch[:40]}'", expected=f"one of {known}")
+    return number
 
 
 def family(arch: str) -> int:

@@ -8,7 +8,6 @@ build(gmem, smem, "tma_load")         whole tensors, of which a TMA copy moves t
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from layoutcheck.algebra.inttuple import product
@@ -38,7 +37,6 @@ _FUNCTIONS = {
 }
 DEFAULT_ARCH = "sm_90a"
 NARROW_ARCH = "sm_100a"  # 4- and 6-bit elements in a tensor map: PTX ISA, cp.async.bulk.tensor (LC242)
-_ARCH = re.compile(r"sm_([0-9]{2,3})([af]?)\Z")
 
 
 @takes_request(Request)
@@ -49,11 +47,8 @@ def build(*given: Any, **options: Any) -> tuple[Copy, tuple[str, ...]]:
 
 def read(given: Request) -> tuple[Copy, tuple[str, ...]]:
     """The copy that is asked about, and what was assumed of it. Raises InputError."""
-    arch, op = given.arch, given.op
-    if arch is not None and _ARCH.match(arch) is None:
-        raise InputError(
-            f"unknown architecture '{arch[:40]}'", text=arch, end=len(arch), expected="sm_80, sm_90a, ..."
-        )
+    op = given.op
+    arch = None if given.arch is None else str(parse_arch(given.arch))
     if op not in OPS:
         raise InputError(f"unknown operation '{op[:40]}'", text=op, end=len(op), expected=" or ".join(OPS))
     for name in ("block", "bits", "src_align", "dst_align", "expect_bytes"):

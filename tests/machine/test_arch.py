@@ -33,6 +33,62 @@ def test_unknown_names_are_input_errors(name):
         parse_arch(name)
 
 
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("H100", "sm_90a"), ("NVIDIA H200", "sm_90a"), ("hopper", "sm_90a"), ("GB200", "sm_100a"),
+        ("rtx5090", "one of sm_70"), ("RTX 5090", "sm_120a"), ("DGX Spark", "sm_121a"),
+        ("A100-SXM4", "sm_80"), ("sm_80a", "sm_80"), ("sm_90f", "sm_90a"), ("sm_12", "one of sm_70"),
+        ("h1000", "one of sm_70"),
+    ],
+)  # fmt: skip
+def test_the_name_of_a_gpu_or_a_generation_is_answered_by_its_architecture(name, expected):
+    with pytest.raises(InputError) as caught:
+        parse_arch(name)
+    assert (caught.value.expected or "").startswith(expected)
+
+
+def test_every_reader_takes_the_same_spellings(tmp_path):
+    """The model, the numerics, the settings and registered cases: one reader of architectures."""
+    from layoutcheck.api import check
+    from layoutcheck.lint.cases import find
+    from layoutcheck.numerics.parameters import architecture
+    from layoutcheck.settings import architectures, read
+
+    file = tmp_path / "pyproject.toml"
+    for given in ("sm90a", "90a", "9.0a", "SM_90A", "compute_90a"):
+        assert check("(8):(1)", "(8):(1)", "universal", dtype="bf16", arch=given).copy.arch == "sm_90a"
+        assert architecture(given) == 90 and architectures(given, "--arch") == ("sm_90a",)
+        file.write_text(f'[tool.layoutcheck]\narch = "{given}"\n')
+        assert read(file).arch == "sm_90a"
+        (case,) = find(
+            f'import layoutcheck\n@layoutcheck.case(arch="{given}")\ndef f(): ...\n'.encode(), "", ""
+        )
+        assert (case.arch, case.problem) == ("sm_90a", "")
+    (case,) = find(b'import layoutcheck\n@layoutcheck.case(arch="h100")\ndef f(): ...\n', "", "")
+    assert case.problem == "unknown architecture 'h100'; expected sm_90a"
+    for reader in (architecture, lambda arch: architectures(arch, "--arch")):
+        with pytest.raises(InputError, match="unknown architecture 'H100'; expected sm_90a"):
+            reader("H100")
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ("BF16", "bf16"), ("FP16", "f16"), ("F32", "f32"), ("TF32", "tf32"), ("f8e4m3fn", "f8E4M3FN"),
+        ("cutlass.Float8E4M3FN", "f8E4M3FN"), ("np.float32", "f32"), ("half_t", "f16"), ("uint8_t", "i8"),
+        ("__nv_bfloat16", "bf16"), ("UI8", "ui8"), ("Uint8", "i8"), ("U8", "i8"), ("INDEX", "index"),
+    ],
+)  # fmt: skip
+def test_types_are_read_in_any_case(given, name):
+    assert dtype(given).name == name
+
+
+def test_a_name_of_several_types_says_which():
+    with pytest.raises(InputError, match="unknown element type 'fp8'; expected f8E4M3FN or f8E5M2"):
+        dtype("fp8")
+
+
 def test_shared_memory():
     assert parse_arch("sm_90a").smem_per_block_bytes == 227 * 1024
     assert parse_arch("sm_80").smem_per_block_bytes == 163 * 1024
