@@ -13,7 +13,8 @@ from typing import Any
 
 from layoutcheck.cells import file_of
 from layoutcheck.digits import is_number
-from layoutcheck.errors import InputError
+from layoutcheck.errors import InputError, said_of
+from layoutcheck.machine.arch import parse_arch
 from layoutcheck.regular import read_regular
 
 TABLE = "tool.layoutcheck"
@@ -25,7 +26,6 @@ _SECONDS = {
     "run-timeout": "seconds for each program",
 }
 _CODE = re.compile(r"(LC[0-9]{0,3}|ALL)\Z")
-_ARCH = re.compile(r"sm_[0-9]{2,3}[af]?\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,40 +154,68 @@ def read(file: Path, *, required: bool = True) -> Settings | None:
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8"
         raise InputError(f"cannot read '{file}': {reason}", expected="a pyproject.toml") from None
-    if TABLE not in text:  # not worth a parser
+    # A file without these words is not worth a parser; a table is written in several ways.
+    document = toml(text, file) if all(word in text for word in TABLE.split(".")) else {}
+    tool = document.get("tool")
+    table = tool.get("layoutcheck") if isinstance(tool, dict) else None
+    if table is None:
         if required:
             raise InputError(f"'{file}' has no table [{TABLE}]")
         return None
-    table = toml(text, file).get("tool", {}).get("layoutcheck")
-    if table is None:
-        return None
-    if not isinstance(table, dict):
-        raise InputError(f"{file}: {TABLE} is a table, [{TABLE}]")
-    return _settings(table, file)
+    return _settings(table, file, text)
 
 
 def toml(text: str, file: Path) -> dict[str, Any]:
-    """A TOML document. Raises InputError for what is none."""
+    """A TOML document, with or without a byte order mark. Raises InputError for what is none."""
     if sys.version_info >= (3, 11):
         import tomllib
     else:
         import tomli as tomllib
     try:
-        return tomllib.loads(text)
+        return tomllib.loads(text.removeprefix("\ufeff"))
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{file} is not TOML: {error}") from None
 
 
-def _settings(table: dict[str, Any], file: Path) -> Settings:
-    known = {each.name.replace("_", "-") for each in fields(Settings)} - {"root", "places"}
-    made: dict[str, Any] = {}
-    for key, value in table.items():
-        if key not in known:
-            close = get_close_matches(key, sorted(known), n=1)
-            hint = f"'{close[0]}'" if close else f"one of {', '.join(sorted(known))}"
-            raise InputError(f"{file}: [{TABLE}] has no key '{key[:40]}'", expected=hint)
-        made[key.replace("-", "_")] = _value(key, value, f"{file}: [{TABLE}] {key}")
+def _settings(table: Any, file: Path, text: str) -> Settings:
+    if not isinstance(table, dict):
+        raise InputError(f"{file}:{_line(text)}: {TABLE} is a table, [{TABLE}]")
+    made = {key.replace("-", "_"): _entry(key, table[key], file, text) for key in table}
     return Settings(root=file.parent, **made)
+
+
+def _entry(key: str, value: Any, file: Path, text: str) -> Any:
+    """What a key of the table says. Raises InputError with its line."""
+    known = {each.name.replace("_", "-") for each in fields(Settings)} - {"root", "places"}
+    try:
+        if key in known:
+            return _value(key, value, f"[{TABLE}] {key}")
+        close = get_close_matches(key, sorted(known), n=1)
+        hint = f"'{close[0]}'" if close else f"one of {', '.join(sorted(known))}"
+        raise InputError(f"[{TABLE}] has no key '{key[:40]}'", expected=hint)
+    except InputError:
+        with said_of(f"{file}:{_line(text, key)}"):
+            raise
+
+
+def _line(text: str, *keys: str) -> int:
+    """The line where a TOML document sets a key of the table, or the table itself.
+
+    The parser tells no places. The lines before a key are a document by themselves, and those up to its
+    value's end are the first that has it.
+    """
+    lines, whole = text.split("\n"), 0
+    for count in range(1, len(lines) + 1):
+        try:
+            found: Any = toml("\n".join(lines[:count]) + "\n", Path())
+        except InputError:
+            continue
+        for name in (*TABLE.split("."), *keys):
+            found = found.get(name) if isinstance(found, dict) else None
+        if found is not None:
+            break
+        whole = count
+    return 1 + next(n for n in range(whole, len(lines)) if lines[n].strip() and lines[n].lstrip()[0] != "#")
 
 
 def _value(key: str, value: Any, where: str) -> Any:
@@ -215,8 +243,9 @@ def _value(key: str, value: Any, where: str) -> Any:
         raise InputError(
             f"{where}: {value!r:.40}", expected="a string" + (" or false" if key == "cache" else "")
         )
-    if key == "arch" and not _ARCH.match(value):
-        raise InputError(f"{where}: '{value[:40]}'", expected="sm_80, sm_90a, ...")
+    if key == "arch":
+        with said_of(where):
+            return str(parse_arch(value))
     return value
 
 

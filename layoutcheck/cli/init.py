@@ -75,12 +75,14 @@ def _ask(new: Sequence[Planned], yes: bool) -> None:
 
 def _write(file: Path, each: Planned) -> None:
     """Write a file that is still as it was read. Raises InputError."""
+    from layoutcheck.lint.initial import kept
+
     assert each.new is not None
-    now = file.read_text(encoding="utf-8") if file.exists() else ""
+    now = kept(file) if file.exists() else ""
     if now != each.old:
         raise InputError(f"{each.path} has changed since it was read", expected="init again")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(each.new, encoding="utf-8")
+        file.write_bytes(each.new.encode("utf-8"))
     except OSError as error:
         raise InputError(f"cannot write {file}: {error.strerror}") from None

@@ -22,7 +22,7 @@ from layoutcheck.lint.cache import Cache
 from layoutcheck.lint.cases import RegisteredCase
 from layoutcheck.lint.programs import discover
 from layoutcheck.regular import read_regular
-from layoutcheck.settings import TABLE, Settings, find, toml
+from layoutcheck.settings import TABLE, Settings, find, read, toml
 
 WORKFLOW, HOOKS, PYPROJECT = ".github/workflows/layoutcheck.yml", ".pre-commit-config.yaml", "pyproject.toml"
 _SPEAKS_OF = {  # what a file with kernels for an architecture says
@@ -90,8 +90,9 @@ def _pyproject(
     root: Path, paths: Sequence[str], programs: Sequence[RegisteredCase], archs: Sequence[str]
 ) -> Planned:
     file = root / PYPROJECT
-    old = file.read_text(encoding="utf-8") if file.is_file() else ""
-    if re.search(rf"^\s*\[{re.escape(TABLE)}\]", old, re.MULTILINE):
+    old = kept(file) if file.is_file() else ""
+    toml(old, file)  # a broken one is an error here
+    if old and read(file, required=False) is not None:
         return Planned(PYPROJECT, old, None, f"it has [{TABLE}] already")
     run, rest = _entries(paths, programs)
     main = [arch for arch in archs if arch in _MAIN] or list(archs)
@@ -101,8 +102,21 @@ def _pyproject(
     lines += _array("run", run) if run else ["# No test or script compiles kernels yet: it looks for them."]
     comment = f"  # kernels speak of {', '.join(others)} too" if others else ""
     lines += ["run-arch = [" + ", ".join(map(json.dumps, main)) + f"]{comment}", "run-timeout = 1200"]
-    gap = "" if not old else "\n" if old.endswith("\n") else "\n\n"
-    return Planned(PYPROJECT, old, old + gap + "\n".join(lines) + "\n", "settings")
+    end = "\r\n" if "\r\n" in old else "\n"
+    gap = "" if not old else end if old.endswith("\n") else end * 2
+    table = "".join(f"{line}{end}" for line in lines)
+    try:
+        toml(old + gap + table, file)
+    except InputError:
+        return Planned(
+            PYPROJECT, old, None, f"no table can extend its `tool = {{...}}`; write there\n{table}"
+        )
+    return Planned(PYPROJECT, old, old + gap + table, "settings")
+
+
+def kept(file: Path) -> str:
+    """The text of a file with the line ends that it has."""
+    return file.read_bytes().decode("utf-8")
 
 
 def _array(key: str, entries: Sequence[str]) -> list[str]:

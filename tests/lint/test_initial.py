@@ -169,3 +169,66 @@ def test_the_branch_is_the_first_of_origin(repository: Path, capsys: pytest.Capt
     head.write_text("ref: refs/remotes/origin/main\n")
     assert run(["init", "--dry-run"]) == 0
     assert "branches: [main]" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "begins"),
+    [
+        ('[project]\r\nname = "x"\r\n', '[project]\r\nname = "x"\r\n\r\n[tool.layoutcheck]\r\n'),
+        ('\ufeff[project]\nname = "x"\n', '\ufeff[project]\nname = "x"\n\n[tool.layoutcheck]\n'),
+    ],
+)
+def test_line_ends_and_a_byte_order_mark_stay(repository: Path, text: str, begins: str) -> None:
+    file = repository / "pyproject.toml"
+    file.write_bytes(text.encode())
+    assert run(["init", "--yes", "--requirement", "layoutcheck==1"]) == 0
+    new = file.read_bytes().decode()
+    assert new.startswith(begins) and ("\r" in text) == ("\r" in new)
+    assert new.count("\r\n") in (0, new.count("\n"))
+    settings = read(file)
+    assert settings is not None and settings.run_timeout == 1200
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[tool]\nlayoutcheck.timeout = 7\n", "it has [tool.layoutcheck] already"),
+        ("[ tool . layoutcheck ]\ntimeout = 7\n", "it has [tool.layoutcheck] already"),
+        ('["tool"."layoutcheck"]\n', "it has [tool.layoutcheck] already"),
+        ("[tool.layoutcheck.per-file-ignores]\n", "it has [tool.layoutcheck] already"),
+        ("tool = {black = {preview = true}}\n", "no table can extend its `tool = {...}`; write there"),
+    ],
+)
+def test_a_table_in_another_spelling_is_not_added_again(
+    repository: Path, text: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = repository / "pyproject.toml"
+    file.write_text(text)
+    assert run(["init", "--yes", "--requirement", "layoutcheck==1"]) == 0
+    assert f"pyproject.toml: left as it is: {said}\n" in capsys.readouterr().out
+    assert file.read_text() == text
+    settings = read(file, required=False)
+    assert (settings is not None and settings.timeout == 7) == ("7" in text)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        ('[tool.layoutcheck]\n\n# c\narch = "sm_9"\n', 4, "[tool.layoutcheck] arch: unknown architecture"),
+        ("[tool]\n\nlayoutcheck.timeout = 0\n", 3, "[tool.layoutcheck] timeout: 0"),
+        ('[tool.layoutcheck]\r\npaths = [\r\n"a",\r\n]\r\nselect = [\r\n\r\n"X"]\r\n', 5, "select: no code"),
+        ("[a]\nb = 1\n[tool.layoutcheck]\norder = true\narhc = 1\n", 5, "has no key 'arhc'; expected 'arch'"),
+        ("tool = {layoutcheck = {timeout = 0}}", 1, "timeout: 0"),
+        ("[tool]\nlayoutcheck = 3\n", 2, "tool.layoutcheck is a table"),
+        ("[tool.layoutcheck]\n[tool.layoutcheck.per-file-ignores]\na = 1\n", 2, "per-file-ignores 'a': 1"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_used_is_told_with_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+    text: str, line: int, said: str,
+) -> None:  # fmt: skip
+    (tmp_path / "pyproject.toml").write_text(text, newline="")
+    monkeypatch.chdir(tmp_path)
+    assert run(["lint", "."]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith(f"error: {tmp_path}/pyproject.toml:{line}: ") and said in told
