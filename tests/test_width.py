@@ -20,6 +20,11 @@ LINES = (
     ("canonical", "S<3,3,3> o 0 o (64,64):(64,1)", "--dtype", "f16"),
     ("draw", "(64,64):(64,1)", "--format", "text"),
     ("rule", "LC102"),
+    ("numerics", "tol", "-K", "4096", "--in", "f16", "--out", "f16"),
+    ("numerics", "units"),
+    ("numerics", "probe", "mma.m16n8k16.f32.f16"),
+    ("numerics", "path", "cute-f32f16f16f32", "torch-f16-matmul-f32-add", "-K", "16"),
+    ("resources", "gemm"),
 )
 CODE = re.compile(r"^ {4,}\w.*\(|^ {4,}.*\)$")
 
@@ -39,3 +44,13 @@ def test_every_line_fits_the_terminal(
 
 def test_the_width_is_heard() -> None:
     assert max(map(len, Style(width=40).wrap("word " * 40))) <= 40
+
+
+def test_a_broken_row_of_a_table_goes_on_in_its_last_column() -> None:
+    row = f"  one   two  {'word ' * 8}".rstrip()
+    assert Style(width=34).fitted(f"short\n{row}").splitlines() == [
+        "short",
+        "  one   two  word word word word",
+        "             word word word word",
+    ]
+    assert Style(width=34).fitted(f"  {'word ' * 8}".rstrip()).splitlines()[1].startswith("    word")

@@ -246,23 +246,19 @@ def _gpu() -> Any:
 
 def finish(report: Any, format_: str, output: Path | None, strict: bool) -> int:
     """Write `report` and return the exit status."""
+    from layoutcheck.cli.output import Sink
+
     check_format("this report", format_, FORMATS)
     document: dict[str, Any] = {"schema_version": SCHEMA_VERSION, **report.data}
+    sink = Sink(output)
     if format_ == "json":
         text = json.dumps(document, indent=2)
     elif format_ == "text":
-        text = report.text
+        text = sink.style.fitted(report.text)
     else:
         from layoutcheck.numerics import reports
 
         text = reports.github(document) if format_ == "github" else reports.sarif(document)
-    if output is None or output == Path("-"):
-        typer.echo(text)
-    else:
-        try:
-            output.write_text(text + "\n", encoding="utf-8")
-        except OSError as error:
-            message = f"cannot write {output}: {error.strerror}"
-            raise InputError(message, expected="a file in a folder that exists") from None
+    sink.put(text + "\n")
     bad = ("wrong", "unknown", "slow") if strict else ("wrong",)
     return int(document["verdict"] in bad)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,8 +20,6 @@ from layoutcheck.numerics.scaled import ScaledUnit
 from layoutcheck.numerics.sensitivity import exact_integer_limit
 from layoutcheck.numerics.tolerance import Tolerance
 
-_WIDTH = 100
-
 
 @dataclass(frozen=True, slots=True)
 class Report:
@@ -36,7 +33,7 @@ def _finding_lines(findings: Sequence[dict[str, Any]]) -> list[str]:
     lines = []
     for finding in findings:
         lines += ["", f"{finding['severity']} {finding['code']}: {finding['title']}"]
-        lines += textwrap.wrap(finding["message"], _WIDTH, initial_indent="  ", subsequent_indent="  ")
+        lines.append(f"  {finding['message']}")
     return lines
 
 

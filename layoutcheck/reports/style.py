@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from typing import NamedTuple
 
@@ -51,3 +52,13 @@ class Style(NamedTuple):
             break_long_words=False,
             break_on_hyphens=False,
         )
+
+    def fitted(self, text: str) -> str:
+        """A text whose longer lines are broken: below the last column of a table, else two further in."""
+        lines = []
+        for line in text.split("\n"):
+            columns = [found.end() for found in re.finditer(r"(?<=\S) {2,}(?=\S)", line)]
+            indent = max((end for end in columns if end <= self.width * 3 // 5),
+                         default=len(line) - len(line.lstrip()) + 2)  # fmt: skip
+            lines += self.wrap(line, " " * indent, "") if len(line) > self.width else [line]
+        return "\n".join(lines)

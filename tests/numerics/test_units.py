@@ -400,7 +400,7 @@ def test_what_is_no_array_of_numbers_is_an_input_error(values: object) -> None:
 
 @pytest.mark.parametrize("arch", ["²", "sm_", "sm_90000000000", "", "sm_٩٠"])
 def test_no_architecture(arch: str) -> None:
-    with pytest.raises(InputError, match="no tensor core"):
+    with pytest.raises(InputError, match="unknown architecture"):
         numerics.unit("mma.m16n8k16.f32.f16", arch)
 
 
@@ -419,3 +419,8 @@ def test_an_addend_of_another_format_has_its_own_exponents() -> None:
     for name in ("mma.m16n8k16.f32.f16.f16.f16", "mma.m8n8k4.f16.f16.f16.f32"):
         with pytest.raises(InputError, match="adds c in"):
             unit(name, "sm_80")
+
+
+def test_an_architecture_without_a_modelled_tensor_core_is_told_apart_from_no_architecture() -> None:
+    with pytest.raises(InputError, match="no tensor core is modelled for 'sm_110a'; expected one of sm_70"):
+        unit("mma.m16n8k16.f32.f16", "sm_110a")
