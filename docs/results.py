@@ -147,8 +147,8 @@ def _runs() -> str:
         date = str(about.get("date", "")).split("T")[0]
         where = ", ".join(part for part in (device, driver, date) if part)
         rows.append(row(f"[{path.stem}](evidence/{path.name})", what, where, _versions(about)))
-        command = about.get("command") or f"# {about.get('source', '')}"
-        commands.append(f"{path.stem}:\n\n```sh\n{command}\n```\n")
+        if "command" in about:
+            commands.append(f"{path.stem}:\n\n```sh\n{about['command']}\n```\n")
     return _RUNS.format(rows="\n".join(rows), commands="\n".join(commands))
 
 
