@@ -32,15 +32,19 @@ def run_action(folder: Path, project: Path, path: str = "", **given: str) -> tup
     said = ""
     for number, step in enumerate(ACTION["runs"]["steps"]):
         assert step["shell"] == "bash" and set(step) <= {"id", "shell", "env", "run"}
-        outputs = folder / f"outputs{number}"
-        outputs.touch()
+        script, outputs = folder / f"step {number}.sh", folder / f"outputs {number}"
+        script.write_text(filled(step["run"], values))
         own = {name: filled(value, values) for name, value in step.get("env", {}).items()}
-        env = {**os.environ, **own, "GITHUB_OUTPUT": str(outputs), "RUNNER_TEMP": str(folder)}
+        env = {**os.environ, **own, "RUNNER_TEMP": str(folder), "GITHUB_ACTIONS": "true", "CI": "true"}
         env["PATH"] = path + env["PATH"]
+        for name in ("OUTPUT", "STEP_SUMMARY", "ENV", "PATH", "STATE"):
+            file = outputs if name == "OUTPUT" else folder / f"{name.lower()} {number}"
+            file.touch()
+            env[f"GITHUB_{name}"] = str(file)
         done = subprocess.run(
-            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", filled(step["run"], values)],
+            ["bash", "--noprofile", "--norc", "-eo", "pipefail", str(script)],
             cwd=project, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600,
-            check=False,
+            check=False, stdin=subprocess.DEVNULL,
         )  # fmt: skip
         said += done.stdout
         if done.returncode:
@@ -53,7 +57,7 @@ def run_action(folder: Path, project: Path, path: str = "", **given: str) -> tup
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    made = tmp_path / "project"
+    made = tmp_path / "a project"
     made.mkdir()
     (made / "kernels.py").write_text(KERNEL)
     (made / "half.py").write_text("from kernels import build\nif __name__ == '__main__':\n    build(8)\n")
@@ -77,6 +81,82 @@ def test_no_step_imports_from_the_checkout(tmp_path: Path, project: Path) -> Non
     status, said = run_action(tmp_path, project, python=str(python))
     assert status == 1 and "LC267" in said
     assert not (project / "ran").exists()
+
+
+@pytest.fixture
+def stub(tmp_path: Path) -> Path:
+    """A python with pip and venv that do nothing but tell, and a layoutcheck that prints its arguments."""
+    scripts = tmp_path / "its scripts"
+    scripts.mkdir()
+    said = scripts / "layoutcheck"
+    said.write_text('#!/bin/sh\nfor each; do echo "<$each>"; done\nexit ${ENDS:-0}\n')
+    python = scripts / "python"
+    python.write_text(
+        '#!/bin/sh\ncase "$*" in\n'
+        '*"pip install"*) shift 5; echo "pip: $*" ;;\n'
+        f'*"-m venv"*) mkdir -p "$3/bin" && ln -s "{python}" "$3/bin/python"; echo "venv: $3" ;;\n'
+        f"*get_path*) echo '{scripts}' ;;\n"
+        f'*) exec {sys.executable} "$@" ;;\nesac\n'
+    )
+    python3 = scripts / "python3"
+    for file in (said, python):
+        file.chmod(0o755)
+    python3.symlink_to(python)
+    return scripts
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({}, ["--static", "."]),
+        (dict.fromkeys(ACTION["inputs"], ""), ["--static", "."]),
+        ({"command": "ci"}, ["--yes", "."]),
+        ({"dsl": "true"}, ["."]),
+        ({"python": "STUB"}, ["."]),
+        ({"paths": "kernels.py 'my kernels/a b.py'"}, ["--static", "kernels.py", "my kernels/a b.py"]),
+        ({"paths": "half.py\n  kernels.py\n"}, ["--static", "half.py", "kernels.py"]),
+        ({"paths": "*l*.py nothing*"}, ["--static", "half.py", "kernels.py", "nothing*"]),
+        ({"paths": "$(touch ran) `touch ran`;"}, ["--static", "$(touch", "ran)", "`touch", "ran`;"]),
+        ({"arguments": "--strict --ignore LC302,LC3", "format": "sarif", "output": "a report.sarif"},
+         ["--output", "a report.sarif", "--static", ".", "--strict", "--ignore", "LC302,LC3"]),
+        ({"command": "ci", "arguments": "--html 'the page.html'"}, ["--yes", ".", "--html", "the page.html"]),
+    ],
+)  # fmt: skip
+def test_each_input_reaches_the_command(
+    tmp_path: Path, project: Path, stub: Path, given: dict[str, str], words: list[str]
+) -> None:
+    given = {name: value.replace("STUB", str(stub / "python")) for name, value in given.items()}
+    status, said = run_action(tmp_path, project, f"{stub}:", **given)
+    shown = re.findall(r"^<(.*)>$", said, re.MULTILINE)
+    assert shown == [given.get("command") or "lint", "--format", given.get("format") or "github", *words]
+    assert status == 0 and not (project / "ran").exists()
+    own = given.get("python") or given.get("command") == "ci"
+    assert ("venv: " in said) == (not own)
+    assert f"pip: --disable-pip-version-check {ROOT}{'[dsl]' * (given.get('dsl') == 'true')}\n" in said
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"command": "check"}, "::error::no command 'check': lint or ci"),
+        ({"dsl": "yes"}, "::error::dsl is 'yes': true or false"),
+        ({"paths": "it's.py"}, "::error::No closing quotation: it's.py"),
+        ({"arguments": '--html "page'}, '::error::No closing quotation: --html "page'),
+    ],
+)
+def test_an_input_that_cannot_be_used_is_an_error_of_the_job(
+    tmp_path: Path, project: Path, stub: Path, given: dict[str, str], said: str
+) -> None:
+    status, told = run_action(tmp_path, project, f"{stub}:", **given)
+    assert status == 2 and f"{said}\n" in told and "<lint>" not in told
+
+
+@pytest.mark.parametrize("ends", [0, 1, 2])
+def test_the_status_of_the_command_is_the_jobs(
+    tmp_path: Path, project: Path, stub: Path, ends: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ENDS", str(ends))
+    assert run_action(tmp_path, project, f"{stub}:")[0] == ends
 
 
 @pytest.mark.sweep
@@ -117,9 +197,3 @@ def _site_packages() -> list[str]:
     import cutlass
 
     return list(dict.fromkeys([sysconfig.get_paths()["purelib"], str(Path(cutlass.__file__).parents[3])]))
-
-
-@pytest.mark.sweep
-def test_another_command_is_refused(tmp_path: Path, project: Path) -> None:
-    status, said = run_action(tmp_path, project, command="check")
-    assert status == 2 and "::error::no command 'check'" in said
