@@ -1,19 +1,24 @@
 """Operand layouts of NVIDIA's helpers beside ours, where these are better: both counted by ncu.
 
-    python -m benchmarks.synthesis_layouts OUT [--processes 12] [--most 60]
+    python -m benchmarks.synthesis_layouts OUT --find [--processes 2] [--most 60]
+    python -m benchmarks.synthesis_layouts OUT [--processes 12]
 
-needs torch, the DSL, an sm_90 GPU and ncu. Where threads take fewer wavefronts or cycles into our layout of a
-wgmma operand than into the helper's (`tests.synthesis.nvidia_layouts`), the best plans of both are run as
-`benchmarks.synthesis_plans` runs plans: bits, then counters. The copy engine's wavefronts are no counter of
-ncu. Writes OUT/synthesis_layouts.json.
+The first finds the pairs, for which it needs the DSL but no GPU, and writes OUT/pairs.json; the second runs
+them, and needs torch, the DSL, an sm_90 GPU and ncu. Where threads take fewer wavefronts or cycles into our
+layout of a wgmma operand than into the helper's (`tests.synthesis.nvidia_layouts`), the best plans of both
+are run as `benchmarks.synthesis_plans` runs plans: bits, then counters. The copy engine's wavefronts are no
+counter of ncu. Writes OUT/synthesis_layouts.json, anew after each `BATCH` of pairs.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import random
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +27,10 @@ from benchmarks.synthesis_counters import METRICS, counters, predicted
 from benchmarks.synthesis_plans import _children, extents, matches, said
 
 Row = dict[str, Any]
+BATCH = 30
+"""Pairs that run at once; after each the file is written."""
+TIMES = ("us", "rounds_us")
+"""Not kept: so small a source takes as long as its launch."""
 TENSOR_BYTES = 1 << 25
 """Of a source: counters need no long run, and each process keeps the tensors of all its plans."""
 
@@ -105,34 +114,35 @@ def made(pair: Row) -> Row:
     return {**{key: pair[key] for key in ("helper", "engine")}, "rows": rows}
 
 
-def main() -> int:
+def find(processes: int, most: int) -> Row:
+    """Pairs of plans, at most so many, drawn from the different ones."""
     from tests.synthesis.test_nvidia import rows as layouts
 
-    options = argparse.ArgumentParser()
-    options.add_argument("out", type=Path)
-    options.add_argument("--processes", type=int, default=12)
-    options.add_argument("--most", type=int, default=60)
-    given = options.parse_args()
     begun = time.monotonic()
-    with ProcessPoolExecutor(given.processes) as pool:
+    with ProcessPoolExecutor(processes) as pool:
         pairs = [pair for some in pool.map(better, layouts(), chunksize=4) for pair in some]
     distinct: dict[str, Row] = {}
     for pair in pairs:
         distinct.setdefault(repr([(row["shared"], row["code"], row["dtype"]) for row in pair["rows"]]), pair)
     said(begun, f"{len(pairs)} pairs where ours is better, {len(distinct)} different")
-    chosen = list(distinct.values())[:: max(1, -(-len(distinct) // given.most))]
-    rows: list[Row] = []
-    for pair in chosen:
-        for row in pair["rows"]:
-            name = f"plan_{len(rows):03d}"
-            for which in ("code", "timed", "counting"):
-                row[which] = (
-                    row[which].replace("def kernel(", f"def {name}(").replace("    kernel(", f"    {name}(")
-                )
-            rows.append({"name": name, **{key: pair[key] for key in ("helper", "engine")}, **row})
-    count = min(given.processes, len(rows))
-    shares = [rows[n::count] for n in range(count)]
-    ran, _ = _children(shares, [])
+    chosen = random.Random(1).sample(list(distinct.values()), min(most, len(distinct)))
+    for pair, place in product(range(len(chosen)), range(2)):
+        row, name = chosen[pair]["rows"][place], f"plan_{2 * pair + place:03d}"
+        row["name"] = name
+        for which in ("code", "timed", "counting"):
+            row[which] = (
+                row[which].replace("def kernel(", f"def {name}(").replace("    kernel(", f"    {name}(")
+            )
+    return {"better": len(pairs), "different": len(distinct), "chosen": chosen}
+
+
+def ran(pairs: list[Row], processes: int) -> list[Row]:
+    """Their plans, with what ncu counted of them."""
+    plans = [
+        {"helper": pair["helper"], "engine": pair["engine"], **row} for pair in pairs for row in pair["rows"]
+    ]
+    shares = [share for share in (plans[n::processes] for n in range(processes)) if share]
+    found, _ = _children(shares, [])
     ncu = [
         "ncu", "--clock-control", "none", "--cache-control", "none", "--profile-from-start", "off", "--csv",
         "--page", "raw", "--metrics", ",".join(METRICS.values()),
@@ -140,28 +150,62 @@ def main() -> int:
     profiled, printed = _children(shares, ncu)
     counted = counters(printed)
     under = {row["name"]: row.get("guarded", False) for row in profiled}
-    for row in ran:
-        row["counted"], row["guarded"] = counted.get(row["name"]), under.get(row["name"], False)
-    seen = [row for row in ran if row["counted"]]
-    found = {
-        **head("benchmarks.synthesis_layouts", "torch"),
-        "better": len(pairs),
-        "different": len(distinct),
-        "ran": len(ran),
-        "right": sum(row.get("wrong") == 0 for row in ran),
+    return [
+        {key: value for key, value in row.items() if key not in TIMES}
+        | {"counted": counted.get(row["name"]), "guarded": under.get(row["name"], False)}
+        for row in found
+    ]
+
+
+def summary(rows: list[Row]) -> Row:
+    """Of the plans that ran, and of the pairs of which both were counted, those where ncu's order is ours."""
+    seen = [row for row in rows if row["counted"]]
+    pairs: dict[int, dict[str, Row]] = {}
+    for row in seen:
+        pairs.setdefault(int(row["name"][5:]) // 2, {})[row["which"]] = row
+    whole = [pair for pair in pairs.values() if len(pair) == 2]
+    return {
+        "ran": len(rows),
+        "right": sum(row.get("wrong") == 0 for row in rows),
         "counted": len(seen),
         "as_predicted": sum(matches(row) for row in seen),
-        "plans": sorted(ran, key=lambda row: row["name"]),
+        "pairs": len(whole),
+        "fewer": sum(wavefronts(pair["ours"]) < wavefronts(pair["theirs"]) for pair in whole),
+        "more": sum(wavefronts(pair["ours"]) > wavefronts(pair["theirs"]) for pair in whole),
     }
-    write(found, given.out / "synthesis_layouts.json")
-    print({key: value for key, value in found.items() if key != "plans"})
-    for row in found["plans"]:
+
+
+def wavefronts(row: Row) -> float:
+    """Of shared memory, as ncu counted them."""
+    return sum(row["counted"].get(name, 0.0) for name in ("shared_store", "cp_async"))
+
+
+def main() -> int:
+    options = argparse.ArgumentParser()
+    options.add_argument("out", type=Path)
+    options.add_argument("--find", action="store_true")
+    options.add_argument("--processes", type=int, default=12)
+    options.add_argument("--most", type=int, default=60)
+    given = options.parse_args()
+    file = given.out / "pairs.json"
+    if given.find:
+        write(find(given.processes, given.most), file)
+        return 0
+    begun, asked = time.monotonic(), json.loads(file.read_text(encoding="utf-8"))
+    about = head("benchmarks.synthesis_layouts", "torch")
+    rows: list[Row] = []
+    for first in range(0, len(asked["chosen"]), BATCH):
+        rows += ran(asked["chosen"][first : first + BATCH], given.processes)
+        plans = sorted(rows, key=lambda row: row["name"])
+        found = {name: asked[name] for name in ("better", "different")} | summary(rows)
+        write({**about, **found, "plans": plans}, given.out / "synthesis_layouts.json")
+        said(begun, str(found))
+    for row in rows:
         if "failed" in row or row.get("wrong") or not row["counted"] or not matches(row):
             print(
                 {key: row.get(key) for key in ("name", "failed", "wrong", "shared", "predicted", "counted")}
             )
-    said(begun, "done")
-    return int(any(row.get("wrong") != 0 for row in ran))
+    return int(any(row.get("wrong") != 0 for row in rows))
 
 
 if __name__ == "__main__":

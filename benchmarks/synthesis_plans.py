@@ -322,7 +322,12 @@ def _children(shares: list[list[dict[str, Any]]], profile: list[str]) -> tuple[l
         running = []
         for place, share in enumerate(shares):
             (folder / f"share{place}.json").write_text(json.dumps(share))
-            environment = os.environ | {"PLANS_PROCESSES": str(len(shares)), "PLANS_PLACE": str(place)}
+            dump = folder / f"dump{place}"  # of the DSL: programs of two processes have files of one name
+            dump.mkdir()
+            environment = os.environ | {
+                "PLANS_PROCESSES": str(len(shares)), "PLANS_PLACE": str(place),
+                "CUTE_DSL_DUMP_DIR": str(dump),
+            }  # fmt: skip
             command = [sys.executable, "-m", "benchmarks.synthesis_plans", name, "--child", str(place)]
             with (folder / f"out{place}").open("w") as out, (folder / f"err{place}").open("w") as err:
                 running.append(
@@ -339,7 +344,7 @@ def _children(shares: list[list[dict[str, Any]]], profile: list[str]) -> tuple[l
         rows, printed = [], ""
         for place in range(len(shares)):
             said_out, said_err = ((folder / f"{which}{place}").read_text() for which in ("out", "err"))
-            found = [line for line in said_out.splitlines() if line.startswith('[{"name"')]
+            found = [line for line in said_out.splitlines() if line.startswith('[{"')]
             printed += said_out
             if found:
                 rows += json.loads(found[-1])

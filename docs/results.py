@@ -85,6 +85,10 @@ _PAGES = {
     ),
     "synthesis_triton": ("Triton's own conversions beside exchanges: widths and wavefronts", "synthesis.md"),
     "in_flight": ("loads in flight beside what shared memory leaves of L1", "synthesis.md"),
+    "synthesis_layouts": (
+        "NVIDIA's operand layouts beside better ones of ours: wavefronts that ncu counted",
+        "synthesis.md",
+    ),
     "synthesis_sweeps": (
         "the search beside trying all plans and a second model of the space; NVIDIA's layouts",
         "synthesis.md",
