@@ -88,17 +88,17 @@ def drawn(seed: int) -> Request:
 def answer(requests: list[Request], unlimited: bool) -> None:
     """In a process of its own, with the checkout on its path: a line of JSON for each request."""
     from layoutcheck.errors import InputError
-    from layoutcheck.synthesis import plans, synthesize
+    from layoutcheck.synthesis import plans
     from layoutcheck.synthesis.reading import read
     from layoutcheck.synthesis.request import TileRequest
 
     if unlimited:
         plans.SEARCH_SECONDS = plans.MOST_SECONDS = 1e6
-    synthesize(read(TileRequest((32, 32), K, "registers")))  # loads what is loaded late
+    plans.synthesize(read(TileRequest((32, 32), K, "registers")))  # loads what is loaded late
     for request in requests:
         begun = time.process_time()
         try:
-            found = synthesize(read(TileRequest(**{**request, "tile": tuple(request["tile"])})))
+            found = plans.synthesize(read(TileRequest(**{**request, "tile": tuple(request["tile"])})))
         except InputError as error:
             spent, text = time.process_time() - begun, str(error)
         else:

@@ -129,7 +129,7 @@ PARTS: dict[str, tuple[str, ...]] = {
 
 def parted(rows: Sequence[Row]) -> dict[str, Any]:
     """Tau of all plans that today's requests have, with these parts of their demands from the compiler."""
-    from layoutcheck.synthesis import plans, synthesize
+    from layoutcheck.synthesis import plans
     from layoutcheck.synthesis.demand import demand
     from layoutcheck.synthesis.reading import read
     from layoutcheck.synthesis.request import TileRequest
@@ -141,7 +141,7 @@ def parted(rows: Sequence[Row]) -> dict[str, Any]:
     guesses: list[tuple[Row, Demand]] = []
     for text, ran in requests.items():
         request = {name: value for name, value in json.loads(text).items() if name != "seed"}
-        made = synthesize(read(TileRequest(**{**request, "tile": tuple(request["tile"])})))
+        made = plans.synthesize(read(TileRequest(**{**request, "tile": tuple(request["tile"])})))
         places = {(one.kind, str(one.shared)): one for one in made.plans}
         for row in ran:
             plan = places.get((row["kind"], str(row["shared"])))

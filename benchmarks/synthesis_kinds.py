@@ -19,8 +19,9 @@ from typing import Any
 from benchmarks.evidence import head, write
 from layoutcheck.errors import InputError
 from layoutcheck.fixes.code import dtype_code
-from layoutcheck.synthesis import Plan, TileRequest, synthesize
+from layoutcheck.synthesis.plans import Plan, synthesize
 from layoutcheck.synthesis.reading import read
+from layoutcheck.synthesis.request import TileRequest
 from layoutcheck.synthesis.wanted import Wanted
 
 MARGIN = 32

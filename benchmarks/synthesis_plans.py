@@ -94,7 +94,7 @@ def plans_of(request: dict[str, Any], first: int) -> list[dict[str, Any]]:
     from layoutcheck.errors import InputError
     from layoutcheck.fixes.code import dtype_code
     from layoutcheck.machine.cost import CLOCK_GHZ, SMS
-    from layoutcheck.synthesis import synthesize
+    from layoutcheck.synthesis.plans import synthesize
     from layoutcheck.synthesis.program import Ending, program, takes_keep
     from layoutcheck.synthesis.reading import read
     from layoutcheck.synthesis.request import TileRequest

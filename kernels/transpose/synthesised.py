@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import layoutcheck as lc
 from kernels.transpose.exchange import Exchange
-from layoutcheck.synthesis import Synthesis
+from layoutcheck.synthesis.plans import Synthesis
 
 KINDS = {
     True: "cp.async, MN-contiguous, swizzled, universal",

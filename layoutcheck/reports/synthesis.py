@@ -7,8 +7,7 @@ import textwrap
 
 from layoutcheck.errors import InputError
 from layoutcheck.findings import SCHEMA_VERSION
-from layoutcheck.synthesis import Plan, Synthesis
-from layoutcheck.synthesis.plans import SEARCH_SECONDS
+from layoutcheck.synthesis.plans import SEARCH_SECONDS, Plan, Synthesis
 
 _WIDTH = 80
 

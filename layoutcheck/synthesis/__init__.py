@@ -21,11 +21,3 @@ that is.
 The cost is that of `machine.cost`; `check` decides whether a plan works, and a plan that it refuses is
 dropped.
 """
-
-from __future__ import annotations
-
-from layoutcheck.synthesis.plans import Plan, Synthesis, synthesize
-from layoutcheck.synthesis.request import TileRequest
-from layoutcheck.synthesis.wanted import Wanted
-
-__all__ = ["Plan", "Synthesis", "TileRequest", "Wanted", "synthesize"]

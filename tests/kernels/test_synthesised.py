@@ -13,7 +13,7 @@ from kernels.transpose.registers import BLOCK
 from kernels.transpose.synthesised import KINDS, plans
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.swizzle import Swizzle
-from layoutcheck.synthesis import Synthesis
+from layoutcheck.synthesis.plans import Synthesis
 
 TILES = sorted({plan.tile for plan in PLANS.values() if isinstance(plan, Exchange) and plan.size == 2})
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 import layoutcheck as lc
-from layoutcheck.synthesis import Synthesis
 from layoutcheck.synthesis.compiled import Compiled, loop_instructions, made_of
 from layoutcheck.synthesis.demand import Demand, l1_left, resident
 from layoutcheck.synthesis.pace import pace, pipes
+from layoutcheck.synthesis.plans import Synthesis
 
 K = "gmem (?,?{div=8}):(?{div=8},1)"
 

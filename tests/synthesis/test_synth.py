@@ -17,11 +17,11 @@ from layoutcheck.algebra.layout import Layout
 from layoutcheck.cli import run
 from layoutcheck.errors import InputError
 from layoutcheck.reports.synthesis import render
-from layoutcheck.synthesis import Plan, Synthesis, TileRequest, synthesize
 from layoutcheck.synthesis.compiled import arguments
 from layoutcheck.synthesis.copies import keeps_elements
-from layoutcheck.synthesis.plans import NOT_JUDGED
+from layoutcheck.synthesis.plans import NOT_JUDGED, Plan, Synthesis, synthesize
 from layoutcheck.synthesis.reading import read
+from layoutcheck.synthesis.request import TileRequest
 from layoutcheck.synthesis.search import Deadline
 
 MN = "gmem (?{div=8},?):(1,?{div=8})"
