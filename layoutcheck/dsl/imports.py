@@ -1,4 +1,4 @@
-"""Acting on a module as soon as it is imported, by this process or by anything it imports later."""
+"""Acting on imports: as soon as a module is there, without a package's own code, without collection."""
 
 from __future__ import annotations
 
@@ -29,6 +29,19 @@ def uncollected() -> Iterator[None]:
             gc.unfreeze()
         if enabled:
             gc.enable()
+
+
+def bare(name: str) -> tuple[ModuleType, Callable[[], None]]:
+    """The package without its own code, so that modules in it can be imported; and what runs that code.
+
+    Raises ImportError where there is no such package.
+    """
+    spec = importlib.util.find_spec(name)
+    if spec is None or spec.loader is None:
+        raise ModuleNotFoundError(f"No module named '{name}'", name=name)
+    package = importlib.util.module_from_spec(spec)
+    sys.modules[name] = package
+    return package, lambda: spec.loader.exec_module(package)
 
 
 def when_imported(name: str, act: Act, around: Around = contextlib.nullcontext) -> Callable[[], None]:

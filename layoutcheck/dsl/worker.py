@@ -1,8 +1,9 @@
 """The child process that asks the DSL: `python -m layoutcheck.dsl.worker`.
 
 Reads one request a line from standard input, `{"task": ..., "items": [...]}`, and answers with one JSON
-line an item, in order. The DSL is imported and an MLIR context opened once; every batch runs in a fork
-of this process, so that
+line an item, in order. MLIR is imported first, and the DSL's Python, which takes four times as long, when
+the task "complete" asks for it. An MLIR context stays open. Every batch runs in a fork of this process, so
+that
 
 - an input that kills the compiler (SIGABRT, SIGFPE) costs one fork (10 ms): the item is answered
   `{"died": signal, "said": its last words}` and a fresh fork takes the rest;
@@ -23,17 +24,22 @@ program  compile a program of ours: its registers and PTX (150 ms)
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import os
+import re
 import resource
 import sys
 import tempfile
 from collections.abc import Callable, Generator, Iterator
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-from layoutcheck.dsl.imports import uncollected
-from layoutcheck.dsl.session import WITH_PARENT
+from layoutcheck.dsl.imports import bare, uncollected
+from layoutcheck.dsl.session import COMPLETE, WITH_PARENT
 from layoutcheck.dsl.spool import end_with_parent
 from layoutcheck.dsl.tasks import Item
 from layoutcheck.dsl.tasks.build import build
@@ -44,6 +50,7 @@ from layoutcheck.dsl.tasks.room import room
 from layoutcheck.dsl.tasks.tensor_map import tma
 from layoutcheck.dsl.tasks.tma_rows import tma_rows
 from layoutcheck.dsl.tasks.verify import parse, verify
+from layoutcheck.versions import installed
 
 # `lower` works on several items at once.
 TASKS: dict[str, Callable[[Item], Item]] = {
@@ -86,20 +93,46 @@ def main() -> None:
         end_with_parent()
     try:
         with uncollected():
-            import cutlass
-            from cutlass._mlir import ir
+            dsl, complete = bare("cutlass")
+            import_module("cutlass._mlir.ir")
     except ImportError as error:
         say(answers, {"missing": str(error)})
         return
     gc.freeze()  # a collection in a fork need not look through it, and copy every page
-    with ir.Context() as context, ir.Location.unknown():
-        context.enable_multithreading(False)  # threads do not survive a fork
-        say(answers, {"version": str(getattr(cutlass, "__version__", "unknown")), **foreign()})
-        for line in sys.stdin:
-            request = json.loads(line)
-            task = request["task"]
-            for answer in forked(request["items"], task):
-                say(answers, answer)
+    context = opened()
+    say(answers, {"version": version(dsl), **foreign()})
+    for line in sys.stdin:
+        request = json.loads(line)
+        if request["task"] == COMPLETE:
+            context.close()
+            try:
+                with uncollected():
+                    complete()
+            except ImportError as error:
+                say(answers, {"missing": str(error)})
+                return
+            gc.freeze()
+            context = opened()
+            say(answers, {})
+        for answer in forked(request["items"], request["task"]):
+            say(answers, answer)
+
+
+def opened() -> contextlib.ExitStack:
+    """An MLIR context, until it is closed, with the dialects that are imported now."""
+    from cutlass._mlir import ir
+
+    stack = contextlib.ExitStack()
+    stack.enter_context(ir.Context()).enable_multithreading(False)  # threads do not survive a fork
+    stack.enter_context(ir.Location.unknown())
+    return stack
+
+
+def version(dsl: ModuleType) -> str:
+    """The version that the package's own code says, which need not have run."""
+    text = Path(str(dsl.__file__)).read_text(encoding="utf-8")
+    found = re.search(r"""^__version__ = ["']([^"']+)["']""", text, re.MULTILINE)
+    return found[1] if found else installed() or "unknown"
 
 
 def limit_memory() -> None:

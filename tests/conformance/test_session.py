@@ -121,13 +121,11 @@ def stand_in(folder: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str
 
 
 def test_without_the_dsl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    stand_in(tmp_path, monkeypatch, {"__init__.py": "raise ImportError('no such thing')"})
+    stand_in(tmp_path, monkeypatch, {"__init__.py": "", "_mlir/__init__.py": "raise ImportError('no such')"})
     with pytest.raises(DslUnavailable) as caught, Session():
         pass
     assert isinstance(caught.value, LayoutcheckError)
-    assert str(caught.value) == (
-        "the CuTe DSL is not installed (pip install 'layoutcheck[dsl]'): no such thing"
-    )
+    assert str(caught.value) == "the CuTe DSL is not installed (pip install 'layoutcheck[dsl]'): no such"
 
 
 IR = """
@@ -150,6 +148,23 @@ def test_a_dsl_that_reads_another_dialect(tmp_path: Path, monkeypatch: pytest.Mo
     stand_in(tmp_path, monkeypatch, files)
     with pytest.raises(DslUnavailable, match=r"9\.9 refuses a plain copy.*unknown op cute\.copy"), Session():
         pass
+
+
+def test_a_dsl_whose_python_cannot_be_imported_still_verifies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its own code runs when a task calls it: `build` does, `verify` does not."""
+    accepting = IR.replace('raise MLIRError("unknown op cute.copy")', "pass")
+    missing = "__version__ = '4.8.1'\nraise ImportError('no such thing')"
+    files = {"__init__.py": missing, "_mlir/__init__.py": "", "_mlir/ir.py": accepting}
+    stand_in(tmp_path, monkeypatch, files)
+    with Session() as session:
+        assert session.version == "4.8.1"
+        assert verify([GOOD], session=session, bare=True)[0].accepted
+        with pytest.raises(DslUnavailable, match=r"not installed .*no such thing"):
+            verify([GOOD], session=session, bare=False)
+        with pytest.raises(DslUnavailable, match="closed"):
+            verify([GOOD], session=session)
 
 
 @pytest.mark.parametrize(
