@@ -56,6 +56,16 @@ def test_importing_the_package_stays_light(module: str) -> None:
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
 
 
+@pytest.mark.parametrize(
+    ("used", "unused"),
+    [("layoutcheck.tracing", "layoutcheck.catalogue"), ("layoutcheck.synthesis.request", "numpy")],
+)
+def test_what_a_command_does_not_use_is_not_imported(used: str, unused: str) -> None:
+    """A trace without an error knows of no error texts; `--help` knows of no plans."""
+    code = f"import {used}, sys; sys.exit({unused!r} in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
+
+
 def test_what_benchmarks_and_kernels_import_of_ours_exists() -> None:
     """No other test imports them: some need a GPU."""
     missing = []

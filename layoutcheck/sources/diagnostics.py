@@ -28,7 +28,6 @@ from layoutcheck.copies.tiled import TiledCopy
 from layoutcheck.errors import InputError
 from layoutcheck.places import in_library
 from layoutcheck.sources.atoms import parse_atom
-from layoutcheck.sources.messages import explain, is_message
 from layoutcheck.sources.other_errors import python_errors
 from layoutcheck.sources.pasted import readings
 from layoutcheck.sources.types import parse_memref, parse_tiled_copy
@@ -136,6 +135,8 @@ def read_errors(text: str, arch: str = "sm_90a", sources: Sequence[Path] = ()) -
 
 def _alone(text: str) -> Diagnostic | None:
     """A verifier's message that stands without the operation's name, in a line or in a text of a few."""
+    from layoutcheck.sources.messages import is_message
+
     lines = text.splitlines()
     whole = [" ".join(text.split())] if len(lines) <= _FEW_LINES else []
     line = next(
@@ -205,10 +206,18 @@ def _score(found: list[Diagnostic]) -> tuple[int, int, int, int]:
     """How well a reading went: copies with types, messages understood, locations, and few broken types."""
     return (
         sum(diagnostic.copy is not None for diagnostic in found),
-        sum(explain(diagnostic.message) is not None for diagnostic in found),
+        sum(_is_understood(diagnostic.message) for diagnostic in found),
         sum(diagnostic.atom is not None for diagnostic in found),
         len(found) - sum(diagnostic.problem is not None for diagnostic in found),
     )
+
+
+def _is_understood(message: str) -> bool:
+    if not message:  # of printed IR, of which traces read much: they are spared the catalogue
+        return False
+    from layoutcheck.sources.messages import explain
+
+    return explain(message) is not None
 
 
 def _unique(found: list[Diagnostic]) -> list[Diagnostic]:
