@@ -128,7 +128,7 @@ _WORDINGS = (
         "The width or the matrix form asked for does not exist for this atom.",
     ),
     _wording(
-        r"(?P<operand>src|dst)expects(?P<expected>\w+)basedmemref,butgot(?P<space>\w+)",
+        r"(?P<operand>src|dst)expects(?P<expected>\w{1,40})basedmemref,butgot(?P<space>\w+)",
         "LC104",
         "{operand} is in {space}, and the atom needs it in {expected} memory",
         "A copy atom moves data between fixed memory spaces. A tensor made of a pointer without a space is "
@@ -244,7 +244,7 @@ _SIDES = {"src": "the source", "S": "the source", "dst": "the destination", "D":
 
 
 def is_message(line: str) -> bool:
-    """Whether a line without its operation's name holds what only the verifier of a copy says."""
+    """Whether a line without its operation's name, or any of several, holds what only a copy's verifier says."""
     squeezed = "".join(line.split())
     return any(wording.alone and wording.pattern.search(squeezed) for wording in _WORDINGS)
 
