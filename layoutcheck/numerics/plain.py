@@ -12,14 +12,12 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from layoutcheck.errors import InputError
 from layoutcheck.numerics.block import Operand
 from layoutcheck.numerics.block_unit import Unit
 from layoutcheck.numerics.evidence import ASSUMED, LITERATURE, MMASIM_F64, form_of
-from layoutcheck.numerics.formats import Floats, IntegerFormat
-from layoutcheck.numerics.names import INTEGERS, Instruction
+from layoutcheck.numerics.formats import Floats
+from layoutcheck.numerics.names import Instruction
 from layoutcheck.numerics.parameters import BlockFma, architecture
 
 _WRAP = 2.0**32
@@ -81,44 +79,6 @@ def _odd(x: Floats, y: Floats) -> Floats:
     bits = np.ascontiguousarray(total).view(np.int64)
     moved = bits + np.where((error > 0) == (total > 0), 1, -1)
     return np.where((error != 0) & (bits & 1 == 0), moved, bits).view(np.float64)
-
-
-def f64_dot(a: ArrayLike, b: ArrayLike, c: ArrayLike) -> Floats:
-    """c + a . b as an f64 instruction has it, for values a and b (V, k), c (V,).
-
-    InputError for other shapes.
-    """
-    left, right, total = (np.array(x, np.float64) for x in (a, b, c))
-    _fits(left, right, total)
-    return _chained(left.T, right.T, total)
-
-
-def integer_dot(
-    a: ArrayLike, b: ArrayLike, c: ArrayLike, inputs: tuple[str, str] = ("s8", "s8"), saturate: bool = False
-) -> Any:
-    """c + a . b in s32 for integers a and b (V, k) of the types `inputs`, c (V,): wraps, or clamps.
-
-    InputError for other shapes and integers that the types do not hold.
-    """
-    arrays = [np.asarray(x) for x in (a, b, c)]
-    _fits(*arrays)
-    for what, array, name in zip("abc", arrays, (*inputs, "s32"), strict=True):
-        if name not in (*INTEGERS, "s32"):
-            raise InputError(f"no integer type '{name[:20]}'", expected=", ".join(INTEGERS))
-        type_ = IntegerFormat.of(name)
-        low, high = int(type_.least), int(type_.largest)
-        if array.dtype.kind not in "iu" or (array.size and not low <= array.min() <= array.max() <= high):
-            raise InputError(f"{what} is not of {name}", expected=f"integers from {low} to {high}")
-    left, right, total = (x.astype(np.int64) for x in arrays)
-    exact = total + (left * right).sum(1)
-    if saturate:
-        return np.clip(exact, -(2**31), 2**31 - 1).astype(np.int32)
-    return exact.astype(np.uint32).view(np.int32)
-
-
-def _fits(a: Any, b: Any, c: Any) -> None:
-    if a.ndim != 2 or a.shape != b.shape or c.shape != a.shape[:1]:
-        raise InputError(f"shapes {a.shape}, {b.shape}, {c.shape}", expected="(V, k), (V, k) and (V,)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from layoutcheck.numerics import decode, encode, unit
 from layoutcheck.numerics.accuracy import of_arrays
 from layoutcheck.numerics.formats import IntegerFormat, fmt
 from layoutcheck.numerics.paths import path, run
-from layoutcheck.numerics.plain import f64_dot, fma, integer_dot
+from layoutcheck.numerics.plain import fma
 
 
 def exact_fma(a: float, b: float, c: float) -> float:
@@ -44,31 +44,12 @@ def test_specials_and_the_ends_of_the_range() -> None:
 
 
 def test_a_chain_takes_k_in_order() -> None:
-    a, b = np.array([[1.0, 2.0**-53, 2.0**-53]]), np.ones((1, 3))
-    assert f64_dot(a, b, [0.0])[0] == 1.0
-    assert f64_dot(a[:, ::-1], b, [0.0])[0] == 1 + 2.0**-52
-
-
-def test_integers_wrap_or_clamp() -> None:
-    rng = np.random.default_rng(0)
-    a, b = rng.integers(-128, 128, (200, 32)), rng.integers(0, 256, (200, 32))
-    c = rng.integers(-(2**31), 2**31, 200)
-    c[:2] = 2**31 - 1, -(2**31)
-    a[0], b[:2], a[1] = 127, 255, -128
-    exact = (c.astype(object) + (a.astype(object) * b.astype(object)).sum(1)).tolist()
-    assert integer_dot(a, b, c, ("s8", "u8")).tolist() == [(x + 2**31) % 2**32 - 2**31 for x in exact]
-    clamped = integer_dot(a, b, c, ("s8", "u8"), saturate=True)
-    assert clamped.tolist() == [min(max(x, -(2**31)), 2**31 - 1) for x in exact]
-    assert clamped[0] == 2**31 - 1 and clamped[1] == -(2**31)
-
-
-@pytest.mark.parametrize(
-    ("a", "types"),
-    [([[200]], ("s8", "s8")), ([[1.5]], ("s8", "s8")), ([[1]], ("s16", "s8")), ([1], ("s8", "s8"))],
-)
-def test_what_is_no_such_integer_is_an_input_error(a: object, types: tuple[str, str]) -> None:
-    with pytest.raises(InputError):
-        integer_dot(a, [[1]], [0], types)
+    f64 = unit("mma.m8n8k4.f64.f64", "sm_90a")
+    a, b, zero = np.array([[1.0, 2.0**-53, 2.0**-53]]), np.ones((3, 1)), np.zeros((1, 1))
+    assert f64.chain(a, b, zero) == 1.0
+    assert f64.chain(a[:, ::-1], b, zero) == 1 + 2.0**-52
+    assert f64.chain(np.array([[1e300, 1e300]]), np.array([[-1e300], [1e300]]), zero) == -np.inf
+    assert fma(np.array([1e200]), np.array([1e200]), np.array([-np.inf]))[0] == -np.inf
 
 
 def words(rng: np.random.Generator, name: str, shape: tuple[int, ...]) -> np.ndarray:
@@ -93,20 +74,23 @@ def test_an_integer_unit_is_pythons_integers(name: str, arch: str) -> None:
     types = u.instruction.a.name, u.instruction.b.name
     a, b = words(rng, types[0], (6, 3 * u.k)), words(rng, types[1], (3 * u.k, 5))
     c = rng.choice([-(2**31), 2**31 - 1, 0, -5], (6, 5))
+    b[: u.k, 0] = fmt(types[1]).largest
+
+    def added(total: int, ks: slice, i: int, j: int) -> int:
+        total += sum(int(x) * int(y) for x, y in zip(a[i, ks], b[ks, j], strict=True))
+        if u.instruction.saturate:
+            return min(max(total, -(2**31)), 2**31 - 1)
+        return (total + 2**31) % 2**32 - 2**31
+
     got = decode(u.matmul(encode(a, types[0]), encode(b, types[1]), encode(c, "s32")), "s32")
     for i in range(6):
         for j in range(5):
             total = int(c[i, j])
             for at in range(0, 3 * u.k, u.k):
-                total += sum(
-                    int(x) * int(y) for x, y in zip(a[i, at : at + u.k], b[at : at + u.k, j], strict=True)
-                )
-                if u.instruction.saturate:
-                    total = min(max(total, -(2**31)), 2**31 - 1)
-            assert got[i, j] == (total + 2**31) % 2**32 - 2**31
+                total = added(total, slice(at, at + u.k), i, j)
+            assert got[i, j] == total
     one = u.fma(encode(a[:, : u.k], types[0]), encode(b[: u.k, 0], types[1]), encode(c[:, 0], "s32"))
-    limits = integer_dot(a[:, : u.k], np.tile(b[: u.k, 0], (6, 1)), c[:, 0], types, u.instruction.saturate)
-    assert decode(one, "s32").tolist() == limits.tolist()
+    assert decode(one, "s32").tolist() == [added(int(c[i, 0]), slice(u.k), i, 0) for i in range(6)]
 
 
 @pytest.mark.parametrize("name", ["s8", "u8", "s4", "u4"])
@@ -230,9 +214,3 @@ def test_what_they_are_not_is_an_input_error(
 ) -> None:
     assert cli(["numerics", *arguments.split()]) == 2
     assert re.search(told, capsys.readouterr().err)
-
-
-def test_a_sum_that_overflowed_stays_infinite() -> None:
-    a, b = np.array([[1e300, 1e300]]), np.array([[-1e300, 1e300]])
-    assert f64_dot(a, b, [0.0])[0] == -np.inf
-    assert fma(np.array([1e200]), np.array([1e200]), np.array([-np.inf]))[0] == -np.inf
