@@ -50,7 +50,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """
     gc.collect()
     gc.freeze()
-    unused = ("pytest-lsp", "asyncio", "benchmark", "hypothesispytest", "platformdirs")
+    unused = ("pytest-lsp", "asyncio", "hypothesispytest", "platformdirs")
     os.environ["PYTEST_ADDOPTS"] = " ".join(f"-p no:{plugin}" for plugin in unused)
 
 

@@ -243,9 +243,9 @@ _WORDINGS = (
 _SIDES = {"src": "the source", "S": "the source", "dst": "the destination", "D": "the destination"}
 
 
-def is_message(line: str) -> bool:
-    """Whether a line without its operation's name, or any of several, holds what only a copy's verifier says."""
-    squeezed = "".join(line.split())
+def is_message(text: str) -> bool:
+    """Whether lines that may miss the operation's name hold what only the verifier of a copy says."""
+    squeezed = "".join(text.split())
     return any(wording.alone and wording.pattern.search(squeezed) for wording in _WORDINGS)
 
 
