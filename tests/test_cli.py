@@ -573,3 +573,16 @@ def test_ci_runs_nothing_if_a_report_could_not_be_written(
 @pytest.mark.parametrize("option", ["--no-lowered", "--no-order"])
 def test_what_a_static_lint_would_ignore_is_refused(option: str, capsys: Captured) -> None:
     assert f"{option} is not used" in refused(capsys, "lint", ".", "--static", option)
+
+
+@pytest.mark.parametrize(
+    "text", ["CUDA error: misaligned address", "error: 'cute.copy' op dst ptr alignment"]
+)
+def test_an_unknown_architecture_is_at_fault_and_not_the_pasted_message(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str
+) -> None:
+    pasted = tmp_path / "log.txt"
+    pasted.write_text(text)
+    assert run(["explain", str(pasted), "--arch", "junk"]) == 2
+    told = capsys.readouterr()
+    assert "unknown architecture 'junk'" in told.err and not told.out

@@ -17,6 +17,7 @@ from layoutcheck.catalogue import (
     codes,
     conditions,
     demands,
+    filling,
     folding,
     frames,
     installed,
@@ -221,7 +222,7 @@ def _verified(folded: str) -> str | None:
 
 def _of_code(found: coded.Coded) -> dict[str, str]:
     """The parts of the answer to a coded error whose text lacks its code."""
-    fix = found.fix or answering.fix(found.code)
+    fix = found.fix or filling.fix(found.code)
     return {**found._asdict(), "fix": fix, "cause": coded.cause(found.code)}
 
 

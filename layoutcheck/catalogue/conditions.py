@@ -1,7 +1,7 @@
 """The condition of an assertion in words: what must hold, and what makes it hold.
 
-`n % 64 == 0 and k % 128 == 0` is "n is a multiple of 64 and k is a multiple of 128". Python's syntax is read (`guards.py`); of
-C++ what differs from it only by its operators.
+`n % 64 == 0 and k % 128 == 0` is "n is a multiple of 64 and k is a multiple of 128". Python's syntax is read (`guards.py`), and
+C++ that is near to it (`cpp_conditions.py`).
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 
+from layoutcheck.catalogue import cpp_conditions
 from layoutcheck.catalogue.guards import clause, read
 
 _LONGEST = 300  # characters of a condition that are read
@@ -53,7 +54,9 @@ def in_words(condition: str) -> str:
     if not isinstance(tree, ast.BoolOp | ast.Compare | ast.UnaryOp | ast.Call | ast.Name | ast.Attribute):
         return ""
     words = clause(tree, True)
-    return "" if isinstance(tree, ast.Call) and words.startswith("`") else words
+    if isinstance(tree, ast.Call) and words.startswith("`"):
+        return ""
+    return words.replace("[", "<").replace("]", ">") if cpp_conditions.CPP.search(text) else words
 
 
 def met_by(condition: str) -> str:

@@ -35,7 +35,7 @@ _MATRIX = re.compile(r"SM(?:75|90)_U(?:32x([0-9])|16x([0-9]))_(LDSM|STSM)_([NT])
 
 
 _ASSERTED = re.compile(
-    r"static_assert ?\( ?([^\"]{3,300}?),? ?(?:\"|\^|detected during|\);)|static assertion failed due to requirement '([^'\n]{3,300})'"
+    r"(?:static_assert|CUTE_STATIC_ASSERT(?:_V)?) ?\( ?([^\"]{3,300}?),? ?(?:\"|\^|detected during|\);)|static assertion failed due to requirement '([^'\n]{3,300})'"
 )
 _WITH = re.compile(r"\[(?=with )with ")
 _LONGEST = 4000  # characters of one list of template arguments

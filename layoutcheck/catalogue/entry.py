@@ -22,6 +22,7 @@ class Known:
     - `general`: whether it answers only where no other entry does
     - `defined`: groups of the pattern, one of which the installed DSL must define; "" where it is not asked
     - `instead_of`: names of entries that it answers better where both are recognised
+    - `fill`: how its sentences are filled beyond the pattern's groups, one of `filling.WAYS`; "" by what they name
     - `examples`: texts as they are printed, each with the public report or the source that prints it
     """
 
@@ -35,15 +36,27 @@ class Known:
     general: bool = False
     defined: str = ""
     instead_of: tuple[str, ...] = ()
+    fill: str = ""
     examples: tuple[tuple[str, str], ...] = ()
 
 
 def known(name: str, pattern: str, title: str, cause: str, remedy: str, *examples: tuple[str, str],
           level: str = "rejected", rule: str | None = None, general: bool = False, defined: str = "",
-          instead_of: tuple[str, ...] = ()) -> Known:  # fmt: skip
+          instead_of: tuple[str, ...] = (), fill: str = "") -> Known:  # fmt: skip
     """An entry whose pattern is given as text; `examples` are pairs of a printed text and where it is from."""
     return Known(
-        name, re.compile(pattern), title, cause, remedy, level, rule, general, defined, instead_of, examples
+        name,
+        re.compile(pattern),
+        title,
+        cause,
+        remedy,
+        level,
+        rule,
+        general,
+        defined,
+        instead_of,
+        fill,
+        examples,
     )
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import NamedTuple
 
+from layoutcheck.catalogue import cpp_conditions
+
 _LONGEST = 160  # characters of a sentence; what is longer is left to its source
-_CPP = (("&&", " and "), ("||", " or "), ("->", "."), ("::", "."), ("nullptr", "None"))
-_NOT = re.compile(r"!(?!=)")
 _IS, _ARE = {True: "is", False: "is not"}, {True: "are", False: "are not"}
 _COMPARED: dict[type[ast.cmpop], tuple[str, str]] = {
     ast.Lt: ("is less than", "is at least"),
@@ -27,6 +26,10 @@ _MEASURES = {
     "len": "the length of",
     "depth": "the depth of",
     "size": "the size of",
+    "cosize": "the cosize of",
+    "tuple_size": "the number of elements of",
+    "sizeof": "the size in bytes of",
+    "sizeof_bits": "the width in bits of",
 }
 
 
@@ -85,11 +88,11 @@ class Guard(NamedTuple):
 
 
 def read(condition: str) -> ast.expr | None:
-    """A condition as a tree, of Python or of C++ that differs from it only by its operators; None for any other."""
-    for cpp, python in _CPP:
-        condition = condition.replace(cpp, python)
+    """A condition as a tree, of Python or of C++ that is near to it; None for any other."""
+    if cpp_conditions.CPP.search(condition):
+        return cpp_conditions.read(condition)
     try:
-        return ast.parse(_NOT.sub(" not ", condition).strip(), mode="eval").body
+        return ast.parse(condition.strip(), mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return None
 
@@ -219,6 +222,9 @@ def _asked_of(test: ast.Call, holds: bool) -> str:
     if name in ("is_integer", "is_int_tuple", "isclass") and arguments:
         what = {"is_integer": "an integer", "is_int_tuple": "a tuple of integers", "isclass": "a class"}[name]
         return f"{term(arguments[0])} {_IS[holds]} {what}"
+    of_cpp = cpp_conditions.told(name, [term(one) for one in arguments], holds)
+    if of_cpp:
+        return of_cpp
     if isinstance(test.func, ast.Attribute) and name in ("startswith", "endswith") and len(arguments) == 1:
         verb = "begins" if name == "startswith" else "ends"
         return f"{term(test.func.value)} {verb if holds else f'does not {verb[:-1]}'} with {_value(arguments[0])}"

@@ -163,11 +163,13 @@ def _pasted(text: str, stated: str | None, sources: list[Path]) -> list[Outcome]
     from layoutcheck.api import check, check_copy
     from layoutcheck.catalogue import Answer
     from layoutcheck.catalogue.cpp_types import operands
+    from layoutcheck.machine.arch import parse_arch
     from layoutcheck.reports.outcome import Explained, Message
     from layoutcheck.sources.diagnostics import read_errors
 
     outcomes: list[Outcome] = []
     arch = stated or "sm_90a"
+    parse_arch(arch)  # before a message that is read for it seems to be at fault
     taken = () if stated else (f"the GPU is {arch}; --arch names another",)
     for found in read_errors(text, arch, sources):
         if isinstance(found, Answer):

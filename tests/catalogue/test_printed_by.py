@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from layoutcheck.catalogue import answers, conditions, demands, frames, telling
+from layoutcheck.catalogue import answers, conditions, demands, filling, frames, tables, telling
 from layoutcheck.errors import InputError
 from layoutcheck.sources.diagnostics import read_errors
 
@@ -32,10 +32,46 @@ from layoutcheck.sources.diagnostics import read_errors
         ('len(names) == 1, f"too many: {names}"', "the length of names is 1"),
         ("this is no condition", ""),
         ("a + b", ""),
+        ("cute::is_same_v<ElementA, Stride<_0, _1>>", "ElementA is Stride<0, 1>"),
+        (
+            "decltype(size<1>(tAgA) == size<1>(tAsA))::value",
+            "the size of mode 1 of tAgA is the size of mode 1 of tAsA",
+        ),
+        ("!(Shape::kRow % kRows)", "Shape.kRow is a multiple of kRows"),
+        (
+            "is_smem<SrcEngine>::value || is_gmem<SrcEngine>::value",
+            "SrcEngine is in shared memory or SrcEngine is in global memory",
+        ),
+        ("rank(SmemLayoutAtomA{}) == Int<2>{}", "the number of modes of SmemLayoutAtomA is 2"),
+        ("0 < Stages && Stages <= 4u", "0 is less than Stages and Stages is at most 4"),
+        ("dependent_false<T>", ""),
     ],
 )
 def test_a_condition_in_words(condition: str, words: str) -> None:
     assert conditions.in_words(condition) == words
+
+
+_HEADER = "/opt/cutlass/include/cute/algorithm/gemm.hpp"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (f'{_HEADER}(241): error: static assertion failed\n      static_assert(rank(tA) == Int<2>{{}});\n  ^', "the number of modes of tA is 2; for these"),
+        (f'{_HEADER}(241): error: static assertion failed with "Static assertion failed"\n  CUTE_STATIC_ASSERT_V(size<1>(tA) == size<1>(tB));', "the size of mode 1 of tA is the size of mode 1 of tB"),
+        (f"{_HEADER}:241:5: error: static assertion failed\n 241 | static_assert(kA == kB);\nnote: the comparison reduces to '(4 == 8)'", "kA is kB; here it is 4 == 8"),
+        (f"{_HEADER}(241): error: static assertion failed\n   static_assert(dependent_false<T>);", "none of the cases"),
+    ],
+)  # fmt: skip
+def test_an_assertion_of_cute_without_a_message_tells_its_condition(text: str, told: str) -> None:
+    """And is CuTe's about the user's own template arguments, not another library's."""
+    (answer,) = answers(text)
+    assert answer.entry.name == "cpp.other-assertion" and told in answer.cause, answer
+    assert "without a message" in answer.title
+
+
+def test_every_way_to_fill_a_row_is_used_and_none_is_missing() -> None:
+    assert {entry.fill for entry in (*tables.ENTRIES, *tables.SYMPTOMS) if entry.fill} == set(filling.WAYS)
 
 
 @pytest.mark.parametrize(

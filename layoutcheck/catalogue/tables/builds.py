@@ -109,6 +109,7 @@ ENTRIES = (
         level=ELSEWHERE,
         general=True,
         instead_of=("dsl.compiler-died", "elsewhere.native-exception"),
+        fill="condition",
     ),
     known(
         "elsewhere.native-exception",
@@ -275,6 +276,7 @@ ENTRIES = (
         ),
         level=ELSEWHERE,
         general=True,
+        fill="file",
     ),
     known(
         "elsewhere.hash-error",

@@ -282,6 +282,7 @@ ENTRIES = (
         ),
         level="elsewhere",
         instead_of=("elsewhere.import", "elsewhere.library-version"),
+        fill="moved",
     ),
     known(
         "dsl.module-moved",

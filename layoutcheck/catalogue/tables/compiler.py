@@ -190,6 +190,7 @@ ENTRIES = (
         level=ELSEWHERE,
         general=True,
         instead_of=("dsl.other-exception", "dsl.argument-type", "dsl.other-verifier", "dsl.code-alone"),
+        fill="code",
     ),
     known(
         "dsl.code-alone",
@@ -202,6 +203,7 @@ ENTRIES = (
         level=ELSEWHERE,
         general=True,
         instead_of=("dsl.other-exception",),
+        fill="code alone",
     ),
     known(
         "dsl.argument-type",
@@ -281,7 +283,7 @@ ENTRIES = (
     ),
     known(
         "dsl.other-exception",
-        r"(?:(?:DSL\w*Error|OpError|nvidia_cutlass_dsl|cutlass[/.](?:cute|base_dsl)).{0,4000}\b(?:\w*Error|Exception)|\b(?:DSL\w*Error|OpError)): (?P<said>(?!\w*Error: )(?:[^\n]{6,160}?(?= [\w.]*Error: |$| Traceback)|[^\n]{160}))",
+        r"(?:(?:DSL\w*Error|OpError|nvidia_cutlass_dsl|cutlass[/.](?:cute|base_dsl)).{0,4000}\b(?:\w*Error|Exception)|\b(?:DSL(?:\w*Error|NotImplemented)|OpError)): (?P<said>(?!\w*Error: )(?:[^\n]{6,160}?(?= [\w.]*Error: |$| Traceback)|[^\n]{160}))",
         "the DSL raises: {said}",
         "{cause}",
         "{help}",

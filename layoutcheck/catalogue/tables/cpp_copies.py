@@ -58,6 +58,7 @@ ENTRIES = (
             HEADERS,
         ),
         rule="LC102",
+        fill="vectors",
     ),
     known(
         "cpp.tiled-copy-too-few-values",

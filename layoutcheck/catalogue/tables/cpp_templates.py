@@ -62,7 +62,14 @@ ROOMS = (
     _room(r"layout|tensor|int_tuple|swizzle|algorithm/|stride|tuple",
           "Print both layouts with cute::print before the line: extents, nesting and static (_8) against run-time integers"),
 )  # fmt: skip
-_VAGUE = ("choice", "argument", "size", "unhandled")  # kinds that say less than the part of CUTLASS does
+_VAGUE = (
+    "choice",
+    "argument",
+    "size",
+    "unhandled",
+    "division",
+    "static",
+)  # kinds that say less than the part of CUTLASS does
 
 
 def helps(path: str) -> str:
@@ -372,8 +379,9 @@ ENTRIES = (
         r"(?:/(?P<room>(?:cute|cutlass)/[\w./]+\.(?:hpp|h|inl|cuh)):[0-9]+:[0-9]+: (?:fatal )?)?error: static.assert\w* failed(?(room)|(?=.{0,3000}?\bcu(?:te|tlass)\b))(?: due to requirement '[^\n]{1,600}?')?: "
         r"(?P<message>[^\n]{3,200}?)(?= [0-9]+ \|| static_assert\(| \S+:[0-9]+:| note:|$)"
         r"|(?:/(?P<op>(?:cute|cutlass)/[\w./]+\.(?:hpp|h|inl|cuh))(?:\([0-9]+\)|:[0-9]+:[0-9]+): (?:fatal )?error: static.assert\w*[^\"']{0,200}"
-        r"|error: static.assert\w* failed[^\"']{0,200}(?=.{0,3000}?\bcu(?:te|tlass)\b))(?P<quote>[\"'])(?P<said>(?:(?!(?P=quote))[^\n]){1,200})(?P=quote)"
-        r"|\bstatic_assert\((?=[^\n]{0,300}?\b(?:rank|size|is_static|cute|cosize|depth|shape|stride|\w*(?:Layout|Shape|Stride|Tile|Tensor|Copy|MMA|Mma)\w*)\b)[^\"\n]{1,300}\"(?P<source>[^\"\n]{1,200})\"",
+        r"|error: static.assert\w* failed[^\"']{0,200}(?=.{0,3000}?\bcu(?:te|tlass)\b))(?P<quote>[\"'])(?P<said>(?!Static assertion failed|\()(?:(?!(?P=quote))[^\n]){1,200})(?P=quote)"
+        r"|\bstatic_assert\((?=[^\n]{0,300}?\b(?:rank|size|is_static|cute|cosize|depth|shape|stride|\w*(?:Layout|Shape|Stride|Tile|Tensor|Copy|MMA|Mma)\w*)\b)[^\"\n]{1,300}\"(?P<source>[^\"\n]{1,200})\""
+        r"|/(?P<plain>(?:cute|cutlass)/[\w./]+\.(?:hpp|h|inl|cuh))(?:\([0-9]+\)|:[0-9]+:[0-9]+): (?:fatal )?error: static.assert\w* failed(?: with \"(?:Static assertion failed)?\")?(?=$| static_assert\b| CUTE_STATIC| detected| \^| [0-9]+ \|| \S+[(:][0-9])",
         "{said}{source}{message}",
         "{cause} It is a static assertion of CuTe or CUTLASS about its template arguments.",
         "{help}. The innermost instantiation in your own file has the layouts and types that cause it. "
@@ -385,6 +393,7 @@ ENTRIES = (
         ),
         general=True,
         instead_of=("cpp.instantiation",),
+        fill="assertion",
     ),
     known(
         "cpp.other-error",
@@ -397,6 +406,7 @@ ENTRIES = (
         ("/include/cute/layout.hpp(1152): error: incomplete type is not allowed", "nvcc"),
         general=True,
         instead_of=("cpp.instantiation",),
+        fill="template",
     ),
     known(
         "cpp.instantiation",

@@ -137,6 +137,7 @@ ENTRIES = (
         ("Error: Failed to initialize the TMA descriptor 999", "CUTLASS, cute/atom/copy_traits_sm90_tma.hpp"),
         level=ELSEWHERE,
         instead_of=("driver.tensor-map", "cpp.launch-refused", "cuda.unknown", "cuda.other"),
+        fill="tensor map",
     ),
     known(
         "driver.xid",

@@ -73,6 +73,7 @@ ENTRIES = (
         "{help}. Report it to {project}",
         ("triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 294912", "Triton"),
         level=ELSEWHERE,
+        fill="step",
     ),
     known(
         "elsewhere.tuner-skips",
@@ -101,6 +102,7 @@ ENTRIES = (
         level=ELSEWHERE,
         general=True,
         instead_of=("elsewhere.build", "elsewhere.assertion"),
+        fill="words",
     ),
     known(
         "elsewhere.extension-missing",
@@ -465,6 +467,7 @@ ENTRIES = (
         ),
         level=ELSEWHERE,
         general=True,
+        fill="condition",
     ),
     known(
         "elsewhere.llvm-crash",
@@ -491,6 +494,7 @@ ENTRIES = (
         level=ELSEWHERE,
         general=True,
         instead_of=("dsl.compiler-died", "elsewhere.llvm-crash"),
+        fill="step",
     ),
     known(
         "elsewhere.other-language",
@@ -542,6 +546,7 @@ ENTRIES = (
         level=ELSEWHERE,
         general=True,
         instead_of=("dsl.compiler-died",),
+        fill="condition",
     ),
 )
 

@@ -134,6 +134,7 @@ ENTRIES = (
         ),
         level=ELSEWHERE,
         instead_of=("dsl.call", "elsewhere.library-version", "dsl.api-moved"),
+        fill="companion",
     ),
     known(
         "dsl.sass-dump",

@@ -383,6 +383,7 @@ ENTRIES = (
         "{help}. The line is one of the PTX: CUTE_DSL_KEEP=ptx (before 4.8 CUTE_DSL_KEEP_PTX=1) or nvcc --keep keeps it, `layoutcheck explain SRC DST --atom ATOM` says which forms a copy has",
         ("ptxas error : Illegal vector size: 8", "ptxas"),
         general=True,
+        fill="ptx",
     ),
     known(
         "ptxas.warning",

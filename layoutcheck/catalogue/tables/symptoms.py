@@ -20,6 +20,7 @@ ENTRIES = (
         ("WARNING[TensorOperationInWrapper]: A tensor operation outside of the loop will not be fused", "Helion"),
         level=ELSEWHERE,
         general=True,
+        fill="words",
     ),
     known(
         "symptom.hang",

@@ -1,0 +1,273 @@
+"""What the sentences of an entry name beside its pattern's groups: cause and help of a message, owners, a code's meaning.
+
+An entry names its way in its row (`Known.fill`); without one, what its sentences ask for tells: `{cause}`, `{project}`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from layoutcheck.catalogue import (
+    coded,
+    codes,
+    conditions,
+    context,
+    cpp_conditions,
+    cpp_types,
+    demands,
+    dsl_names,
+    frames,
+    installed,
+    owners,
+    ptx_words,
+    refused,
+    tables,
+)
+from layoutcheck.catalogue.entry import Known
+from layoutcheck.catalogue.tables import builds, calls, cpp_templates, cuda_codes, linking
+
+Groups = dict[str, str]
+_OF_A_STEP = re.compile(
+    r"Check failed.{0,300}?(?:CanProve|\bAST\b|\b[Ll]oops?\b|[Ll]ower|PrimFunc|[Ss]chedule|\bIR\b|[Rr]eplac|[Ll]ayout)"
+)  # of a compiler of kernels
+_EQUAL = re.compile(r"(\w+) ?== ?([0-9]+|true|false)")
+_REDUCED = re.compile(r"(?:reduces|evaluates) to '\(?(?P<values>[^'\n]{3,60}?)\)?'")  # as gcc and clang add
+_FIRST_ERROR = "The compiler's words are all that the text says of the cause."
+_OF_CUDA = re.compile(r"(?:^|[\"'` ])(?:cu[A-Z]|CU_|cuda)\w")
+_SOURCE_FILE = re.compile(
+    r"(?P<file>[\w./+~-]{1,300}\.(?:cuh?|hpp|h|inl|cpp|cc)) ?(?:\([0-9]+|:[0-9]+:[0-9]+: )"
+)
+_OTHER_FILE = (
+    "A missing name that begins with cu, CU_ or cuda is of a newer CUDA toolkit than the one at hand."
+)
+_FALSE = "The condition is false where the library tests it: most often a shape, a type, an alignment or a GPU that it does not take."
+_NO_CASE = "The assertion stands where none of the cases applies that the code has: it does not know these template arguments."
+_CONDITIONS = ("condition", "static", "check", "expected", "native", "said")
+_INNERMOST = "The innermost instantiation in your own file has the layouts and types that cause it"
+
+
+def fix(code: str) -> str:
+    """What helps against an error of the DSL with this code, where the text has no suggestion."""
+    told = codes.meaning(code)
+    return installed.advice(code) or (told.helps if told else "The message names the statement")
+
+
+def fill(entry: Known, groups: Groups, facts: tuple[str, ...], folded: str) -> None:
+    """Adds to the pattern's groups what else the entry's sentences name."""
+    if "said" in groups and entry in tables.DSL:
+        groups["said"] = refused.message(groups["said"])
+        groups["help"] = refused.remedy(groups["said"], groups.get("op", ""))
+    if entry.fill:
+        groups.update(WAYS[entry.fill](groups, facts, folded))
+    elif "{cause}" in entry.cause:
+        groups["cause"] = refused.cause(groups.get("said", ""), groups.get("op", ""))
+    if "code" in groups and "{fix}" in entry.remedy:
+        groups["fix"] = (groups.get("fix") or fix(groups["code"])).rstrip(". ")
+    if "{linked}" in entry.cause:
+        groups["linked"] = linking.library(groups["symbol"])
+    if "{project}" in entry.remedy:
+        named = _owner(entry, folded)
+        groups["project"] = named.project
+        if "tool" in groups and named.name:
+            groups["tool"] = named.name
+
+
+def _moved(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
+    """Why a name is not there: by what is known of it."""
+    absent = any(one.startswith(dsl_names.NEVER) for one in facts)
+    listed = any(calls.LISTED in one for one in facts)
+    package = any(one.startswith(dsl_names.CUDA13) for one in facts)
+    why, do = (
+        calls.OTHER_PACKAGE
+        if package
+        else calls.OTHER_MODULE
+        if listed
+        else calls.NO_VERSION
+        if absent
+        else calls.OTHER_VERSION
+    )
+    return {"why": why, "do": do}
+
+
+def _of_code(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
+    return {"cause": coded.cause(groups["code"])}
+
+
+def _of_code_alone(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
+    code = groups.pop("named", "") or groups["code"]
+    told = codes.meaning(code)
+    return {
+        "code": code,
+        "meaning": told.said if told else "",
+        "fix": told.helps if told else fix(code),
+        "family": coded.cause(code),
+    }
+
+
+def _of_companion(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
+    return {"package": installed.imported(groups["function"])}
+
+
+def _of_vectors(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
+    return context.vectors(folded)
+
+
+def _of_ptx(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
+    return _pair(ptx_words.meaning(groups.get("said") or groups.get("alone") or ""))
+
+
+def _of_tensor_map(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
+    """What a code of CUDA means where a call about a tensor map returns it."""
+    number = int(groups["number"])
+    meaning = cuda_codes.meaning(number)
+    cause = "The call only reports the state of the context, or what an earlier kernel did to it."
+    helps = "Restart the process, run it with CUDA_LAUNCH_BLOCKING=1 or under compute-sanitizer to see whether an earlier kernel faults, and look the number up in the CUDA driver API (CUresult)"
+    if number == 999:
+        cause += " 999 (CUDA_ERROR_UNKNOWN) comes of an earlier fault, or of a driver that is older than the CUDA of the library that makes the map."
+        helps += "; compare the CUDA of `nvidia-smi` with the one that the library was built with. Until then take another back end of the library (vLLM and SGLang: Triton's)"
+    return {"meaning": f": {meaning}" if meaning else "", "cause": cause, "help": helps}
+
+
+def _of_file(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
+    """Of a C++ file that does not compile: by its assertion's condition, else by the compiler's words."""
+    words = conditions.in_words(_condition(folded))
+    if words:
+        return _pair(
+            (
+                f"It must hold that {words}; for these template arguments it does not.",
+                "The library's own code makes this instance: leave it out, or take compiler and commit that its build pins",
+            )
+        )
+    message = groups.get("said") or groups.get("message") or ""
+    found = demands.compiled(" ".join(groups.values())) or demands.demand(message)
+    if found:
+        return _pair((found.cause, found.helps))
+    cause = _OTHER_FILE if _OF_CUDA.search(" ".join(groups.values())) else _FIRST_ERROR
+    return _pair((cause, "Read the first error of the log; those below follow from it"))
+
+
+def _of_template(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
+    """Of a compiler's words about a file of CuTe or CUTLASS."""
+    found = demands.compiled(groups["said"])
+    if found:
+        return _pair((found.cause, f"{found.helps}. {_INNERMOST}"))
+    return _pair(
+        (
+            "A template of CuTe or CUTLASS does not compile for its template arguments.",
+            f"{_INNERMOST}. {cpp_templates.CHECK}",
+        )
+    )
+
+
+def _of_assertion(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
+    """Of a static assertion of CuTe or CUTLASS: what it asks for, else the kind of its message; what its header takes."""
+    said = groups.get("said") or groups.get("source") or groups.get("message", "")
+    path = groups.get("op") or groups.get("room") or groups.get("plain", "")
+    condition = _condition(folded)
+    broken, repair = _broken(condition, folded)
+    told = cpp_templates.cause(said, path) if said or not broken else ""
+    found = {"help": ". ".join(filter(None, (repair, cpp_templates.helps(path))))}
+    if not said:
+        found["said"] = f"a static assertion without a message is false: {condition or path}"
+    return {**found, "cause": " ".join(filter(None, (broken, told)))}
+
+
+def _of_words(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
+    """Of a message that tells its cause itself."""
+    said = groups.get("said", "")
+    found = demands.INNER if said.startswith("Check failed") else demands.demand(said)
+    return _pair((found.cause, found.helps) if found else ("", ""))
+
+
+def _of_step(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
+    """Of a message of another compiler."""
+    told = _of_words(groups, facts, folded)
+    return told if told["cause"] else _pair((demands.INNER.cause, demands.INNER.helps))
+
+
+def _of_condition(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
+    """Of an assertion of a library, by what its condition or its message says."""
+    if _OF_A_STEP.search(folded) and owners.another_compiler(folded):
+        return _pair((demands.INNER.cause, demands.INNER.helps))
+    condition = next((groups[name] for name in _CONDITIONS if name in groups), "")
+    plain = condition.strip("'\"` ").removesuffix(" is false")
+    found = demands.demand(groups.get("said") or plain) or demands.demand(plain)
+    words = conditions.in_words(plain)
+    cause = f"It must hold that {words}; here it does not." if words else found.cause if found else _FALSE
+    helps = conditions.met_by(plain) if words else ""
+    return _pair(
+        (
+            cause,
+            helps or (found.helps if found else "Print the operands of the condition before the call"),
+        )
+    )
+
+
+WAYS: dict[str, Callable[[Groups, tuple[str, ...], str], Groups]] = {
+    "moved": _moved,
+    "code": _of_code,
+    "code alone": _of_code_alone,
+    "companion": _of_companion,
+    "vectors": _of_vectors,
+    "ptx": _of_ptx,
+    "tensor map": _of_tensor_map,
+    "file": _of_file,
+    "template": _of_template,
+    "assertion": _of_assertion,
+    "words": _of_words,
+    "step": _of_step,
+    "condition": _of_condition,
+}  # by what a row names
+
+
+def _pair(told: tuple[str, str]) -> Groups:
+    return dict(zip(("cause", "help"), told, strict=True))
+
+
+def _condition(folded: str) -> str:
+    """The condition of the static assertion that the text prints; "" where it prints none."""
+    return cpp_conditions.inner(next(iter(cpp_types.condition(folded)), "").removeprefix("the condition is "))
+
+
+def _broken(condition: str, folded: str) -> tuple[str, str]:
+    """(what an assertion asks for, beside what the instantiation gives; what to give), each "" where it is not plain."""
+    if re.search(r"\bdependent_false|\balways_false|^(?:false|0)$", condition):
+        return _NO_CASE, ""
+    words = conditions.in_words(condition)
+    if not words:
+        return "", ""
+    names = dict.fromkeys(re.findall(r"\b[A-Za-z_]\w*\b", condition))
+    given = {
+        name: re.search(rf"\b{name} ?= ?(?P<value>-?[0-9]+U?|true|false)\b(?! ?=)", folded) for name in names
+    }
+    here = [f"{name} is {found['value']}" for name, found in given.items() if found]
+    reduced = _REDUCED.search(folded)
+    if reduced:
+        here.append(f"it is {reduced['values']}")
+    if not here:
+        return f"It must hold that {words}; for these template arguments it does not.", ""
+    one = _EQUAL.fullmatch(condition)
+    return (
+        f"It must hold that {words}; here {' and '.join(here)}.",
+        f"Give {one[1]} = {one[2]}" if one else "",
+    )
+
+
+def _owner(entry: Known, folded: str) -> owners.Owner:
+    """Who takes a report: by the source file that the text names, by its innermost frame, by the library that it names."""
+    compiled = _SOURCE_FILE.search(folded)
+    owner = owners.of_path(compiled["file"]) if compiled else None
+    tree = owners.tree(compiled["file"]) if compiled and owner is None else ""
+    if tree:
+        return owners.Owner("", f"{tree}, the project of that file")
+    last = frames.deciding_file(folded)
+    owner = (
+        owner
+        or (owners.of_package(last) if last else None)
+        or owners.library(folded)
+        or owners.another_compiler(folded)
+        or (None if entry in builds.ENTRIES else owners.find(folded))
+    )
+    whose = "the project that is built" if entry in builds.ENTRIES else "the project whose command prints it"
+    return owner or owners.Owner("", whose)
