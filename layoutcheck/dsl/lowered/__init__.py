@@ -21,7 +21,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from layoutcheck.brackets import split
+from layoutcheck.brackets import closing, split
 from layoutcheck.dsl.lowered.evaluate import Again, Contents, evaluate
 from layoutcheck.dsl.lowered.grid import Grid
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp, lowered_ops
@@ -162,9 +162,9 @@ def argument_types(traced: str) -> dict[str, list[str]]:
         name, at = _NAME.search(line), line.find(_TYPES)
         if name is None or at < 0:
             continue
-        arrow = line.find(") -> ", at)
-        try:
-            found[name[1]] = split(line[at + len(_TYPES) : arrow])
+        opened = at + len(_TYPES) - 1
+        try:  # a type may hold an arrow of its own: universal_fma<1x1x1, (f32, f32) -> f32>
+            found[name[1]] = split(line[opened + 1 : closing(line, opened) - 1])
         except InputError:
             continue
     return found

@@ -227,19 +227,21 @@ def test_a_condition_that_all_calls_keep_says_so(copies: tuple[TracedCopy, ...])
 
 
 STENCIL = """
+import cutlass
 import numpy
 from cutlass import cute
 from cutlass.cute.runtime import from_dlpack
 
 @cute.kernel
-def stencil(x: cute.Tensor, y: cute.Tensor):
+def stencil(x: cute.Tensor, y: cute.Tensor, mma: cute.TiledMma):
     i = cute.arch.block_idx()[0] * 256 + cute.arch.thread_idx()[0]
     if i < x.shape[0]:
         y[i] = x[i + 1]
 
 @cute.jit
 def host(x: cute.Tensor, y: cute.Tensor):
-    stencil(x, y).launch(grid=(cute.ceil_div(x.shape[0], 256), 1, 1), block=(256, 1, 1))
+    mma = cute.make_tiled_mma(cute.nvgpu.MmaUniversalOp(cutlass.Float32))  # its type holds an arrow
+    stencil(x, y, mma).launch(grid=(cute.ceil_div(x.shape[0], 256), 1, 1), block=(256, 1, 1))
 
 def tensor():
     return from_dlpack(numpy.zeros(1000, "float32")).mark_layout_dynamic()
