@@ -13,9 +13,10 @@ the reason where nothing is seen, is in the evidence.
 The trees are the parent of the fix and the fix. Where the code of that day runs with no DSL that can be
 traced, the fix names a later commit (`on`): there the fix is undone, by its own diff backwards or, where the
 code has moved since, by `edits`. Where the clone lacks the fix, `edits` make the tree after it (`edited`). A
-clone may be a plain folder of a repository's files. `first` is the verdict before anything was mended for a fix. `older` puts names back that the DSL has renamed. `needs`
+clone may be a plain folder of a repository's files. `older` puts names back that the DSL has renamed. `needs`
 are other repositories on the path, `dsl` the DSL of both sides: give its folder as `--dsl VERSION=FOLDER`.
 Where `copies` is false, copies are judged by their layouts only, and the order of accesses as everywhere.
+`first` is the verdict of the first try, before anything was mended for the fix.
 """
 
 from __future__ import annotations

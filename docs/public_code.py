@@ -220,11 +220,11 @@ def _told(verdicts: Counter[str]) -> tuple[int, int]:
 
 
 def _first(fixes: Iterable[dict[str, Any]]) -> str:
-    """What was told at the first try of the fixes of which that is known, before anything was mended for them."""
+    """What the first try told of those fixes of which that is kept, before anything was mended for them."""
     told, faults = _told(Counter(fix["first"] for fix in fixes if fix.get("first")))
     return (
-        f"What the last {faults} faults should show was written down before they were run: {told} of them were "
-        "caught or noted at the first try."
+        f"What the last {faults} faults should\nshow was written down before they were run: {told} were told at "
+        "the first try, before anything was mended for\nthem."
     )
 
 
