@@ -223,8 +223,8 @@ def _first(fixes: Iterable[dict[str, Any]]) -> str:
     """What the first try told of those fixes of which that is kept, before anything was mended for them."""
     told, faults = _told(Counter(fix["first"] for fix in fixes if fix.get("first")))
     return (
-        f"What the last {faults} faults should\nshow was written down before they were run: {told} were told at "
-        "the first try, before anything was mended for\nthem."
+        f"What the last {faults} faults should\nshow was written down before they were run: {told} were told "
+        "at the first try, before anything was mended for\nthem."
     )
 
 
