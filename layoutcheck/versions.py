@@ -12,7 +12,7 @@ import re
 import warnings
 
 MODELLED = "4.8.1"  # its verifier, its lowering and its PTX are what predictions are held against
-OLDEST_TRACED = "4.3"  # the oldest that was tried (4.3.5)
+OLDEST_TRACED = "4.2"  # the oldest that was tried (4.2.1)
 
 # What DSL 4.8.1's `Compiler.compile` asks of the pass `cute-to-nvvm`, and the version that has each first.
 LOWERING = (

@@ -46,7 +46,11 @@ _TESTS_FAILED = (1, 2)  # pytest's statuses: tests failed, or could not be colle
 _NO_TESTS = 5  # pytest's status where it collected none
 _SITE = Path(__file__).parent / "site"
 _TARGETS = ("CUTE_DSL_ARCH", "CUTE_EXPERIMENTAL_DSL_ARCH")  # each of the DSL's two compilers reads its own
-CACHES = {"QUACK_CACHE_ENABLED": "0", "FLASH_ATTENTION_CUTE_DSL_CACHE_ENABLED": "0"}
+CACHES = {
+    "QUACK_CACHE_ENABLED": "0",
+    "FLASH_ATTENTION_CUTE_DSL_CACHE_ENABLED": "0",
+    "CUTE_DSL_DISABLE_FILE_CACHING": "1",
+}
 _CHECKS_AT_CALL = ("CUTE_DSL_VERIFY_TRACE", "CUTE_DSL_DEBUG")  # raise before there is a module to see
 
 

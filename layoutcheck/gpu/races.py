@@ -230,7 +230,7 @@ def run_delayed(
     with tempfile.TemporaryDirectory(prefix="layoutcheck-", ignore_cleanup_errors=True) as folder:
         asked = {"places": places, "runs": [_rows(delays, places) for delays in plans]}
         (Path(folder) / "asked").write_text(json.dumps(asked))
-        env = {**os.environ, **CACHES, "CUTE_DSL_DISABLE_FILE_CACHING": "1"}
+        env = {**os.environ, **CACHES}
         env.pop("LAYOUTCHECK", None)
         with (Path(folder) / "said.txt").open("w+b") as said:
             process = subprocess.Popen(

@@ -18,7 +18,7 @@ import pytest
 
 from layoutcheck.dsl import fake_cuda, observe
 from layoutcheck.dsl.lowered import lower
-from layoutcheck.dsl.trace import check_module, trace_callable, trace_script
+from layoutcheck.dsl.trace import check_module, environment, trace_callable, trace_script
 from layoutcheck.errors import InputError
 from layoutcheck.judge import judge_traced
 from layoutcheck.sources.trace_lines import from_lines, to_lines
@@ -273,13 +273,28 @@ def test_no_script_is_an_input_error() -> None:
 
 @pytest.mark.parametrize(
     ("version", "fine"),
-    [("4.3.5", True), ("4.8.1", True), ("4.10.0", True), ("5.0", True), ("4.2.1", False), ("", False)],
+    [
+        ("4.3.5", True),
+        ("4.8.1", True),
+        ("4.10.0", True),
+        ("5.0", True),
+        ("4.2.1", True),
+        ("4.1.0", False),
+        ("", False),
+    ],
 )
 def test_versions_that_were_not_tried_are_refused(
     version: str, fine: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(observe, "installed", lambda: version)
     assert (observe.unsupported() == "") is fine
+
+
+def test_what_is_not_compiled_is_neither_kept_nor_taken_from_where_it_was_kept() -> None:
+    """DSL 4.2 reads the IR of another version from its folder, and says that it fails."""
+    given = environment("x", launch=False, arch=None, network=True)
+    assert (given["CUTE_DSL_DISABLE_FILE_CACHING"], given["QUACK_CACHE_ENABLED"]) == ("1", "0")
+    assert "QUACK_CACHE_ENABLED" not in environment("x", launch=True, arch=None, network=True)
 
 
 def test_a_program_that_imports_auto_hears_of_its_copies_at_the_end(folder: Path) -> None:
