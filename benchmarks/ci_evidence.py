@@ -7,7 +7,7 @@ What the output holds of other repositories stays. With `--checkout owner/name@c
 that no program calls are looked up there, for reports that were written before `ci` named them.
 `benchmarks/looked_at.json` holds what a person said of a finding, by repository, place and code: whether it
 is so, and why. `benchmarks/site_causes.json` says, by repository and the beginning of a path, why copy sites
-there were not reached, where the report does not say it; the sites are counted here.
+there were not reached, where an older report does not say it; the sites are counted here.
 """
 
 from __future__ import annotations
@@ -31,6 +31,16 @@ LOOKED_AT = Path(__file__).with_name("looked_at.json")
 CAUSES = Path(__file__).with_name("site_causes.json")
 UNCALLED, NOTEBOOK = "no program calls the function", "in a notebook, which is not run"
 UNTAKEN, UNKNOWN = "behind a condition that no kernel met", "not looked into"
+_KINDS = (  # of the reasons that `ci` gives, by a word of each
+    ("refuses its kernel", "the DSL refuses its kernel"),
+    (" failed in it", "its program fails"),
+    ("its name says", "for another architecture than that of the run"),
+    ("the time limit ended", "the time limit ended its program"),
+    ("are skipped", "its tests are skipped"),
+    ("no program imported", "no program imports its file"),
+    ("no program that imports", "no kernel that was seen uses it"),
+    (" failed: ", "its program fails"),
+)
 _PATH = re.compile(r" \(/[^)\s]*\)?")  # where a module lies
 _INSTALLED = re.compile(r"/\S*/(?:site|dist)-packages/")
 REPORTED = ("rejected", "wrong", "slow")
@@ -45,7 +55,10 @@ def not_reached(counts: dict[str, Any], causes: dict[str, str]) -> dict[str, int
     found[UNTAKEN] += sum(map(len, untaken.values()))
     known = {(place.rpartition(":")[0], line) for place, lines in uncalled.items() for line in lines}
     known |= {(place, line) for at in (uncalled, untaken) for place, lines in at.items() for line in lines}
-    for path, lines in counts["never"].items():
+    for reasons in counts.get("because", {}).values():
+        for reason, lines in reasons.items():
+            found[next(kind for word, kind in _KINDS if word in reason)] += len(lines)
+    for path, lines in counts["never"].items() if "because" not in counts else ():
         begins = [start for start in causes if path.startswith(start)]
         cause = causes[max(begins, key=len)] if begins else UNKNOWN
         found[cause] += sum((path, line) not in known for line in lines)

@@ -22,9 +22,14 @@ from typing import Any
 from layoutcheck.dsl.imports import when_imported
 from layoutcheck.dsl.observe import NotLaunched
 
-_DECLARED = ("setup.py", "CMakeLists.txt", "pyproject.toml", "meson.build")
+_DECLARATIONS = {  # of a module, by the file that builds the project; {} is the last word of its name
+    "setup.py": r"Extension\w*\(\s*(?:name\s*=\s*)?f?[\"']{package}{}[\"']",
+    "CMakeLists.txt": r"(?:add_module|add_library|Python\w*_add_library)\s*\(\s*{}\b",
+    "meson.build": r"extension_module\(\s*'{}'",
+}
 _READY = ("ImportError", "ModuleNotFoundError", "OSError", "RuntimeError", "Exception", "BaseException")
 _MOST_BYTES = 1 << 20
+_COMMENT = re.compile(r"^\s*#.*$", re.MULTILINE)
 
 Tell = Callable[[str], None]
 
@@ -78,14 +83,14 @@ class _Nothing(ModuleType):
 
 @lru_cache(maxsize=256)
 def _declares(root: Path, name: str) -> bool:
-    """Whether what builds the project names a module; one of a package mostly by its last word."""
+    """Whether what builds the project has an extension of a name, or of its last word."""
     package, _, last = name.rpartition(".")
-    word = re.compile(rf"(?<![\w{'' if package else '.'}]){re.escape(last)}(?![\w.])")
-    for file in _DECLARED:
+    words = {"package": r"(?:[\w.{}]*\.)?" if package else ""}
+    for file, pattern in _DECLARATIONS.items():
         with contextlib.suppress(OSError):
             with (root / file).open("rb") as stream:
                 text = stream.read(_MOST_BYTES).decode("utf-8", "replace")
-            if any(word.search(line) for line in text.splitlines() if not line.lstrip().startswith("#")):
+            if re.search(pattern.format(re.escape(last), **words), _COMMENT.sub("", text)):
                 return True
     return False
 

@@ -11,9 +11,13 @@ import pytest
 
 from layoutcheck.dsl.observe import NotLaunched
 from layoutcheck.dsl.trace import trace_script
-from layoutcheck.dsl.unbuilt import _libraries, _Unbuilt
+from layoutcheck.dsl.unbuilt import _declares, _libraries, _Unbuilt
 
-SETUP = 'ext_modules = [CUDAExtension(name="pkg.native", sources=["csrc/a.cu"])]\n# name="pkg.other"\n'
+SETUP = """\
+setup(name="pkg", ext_modules=[CUDAExtension(
+    name="pkg.native", sources=["csrc/a.cu"])])
+# CUDAExtension(name="pkg.other")
+"""
 USES = "import pkg.native as native\nassert native.sums(1).anything is not None\n"
 SAID_OTHERWISE = """\
 try:
@@ -25,6 +29,7 @@ TOLD = "pkg.native is not built here: what the program calls of it does nothing"
 MISSING = (
     ("import pkg.other", ModuleNotFoundError),  # in a comment alone
     ("import native", ModuleNotFoundError),  # not of the package
+    ("import pkg.name", ModuleNotFoundError),  # of no extension
     ("try:\n    import pkg.native\nexcept ImportError:\n    raised = True\nassert raised", None),
     ("try:\n    import pkg.inner\nexcept Exception as error:\n    said = str(error)\nassert said", None),
     ("import importlib.util\nassert importlib.util.find_spec('pkg.native') is None", None),
@@ -79,6 +84,24 @@ def test_what_is_called_of_it_counts_as_left_out(
     before = NotLaunched.left_out
     assert run(project, script, monkeypatch) == [TOLD]
     assert NotLaunched.left_out - before == script.count("sums(")
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "name", "there"),
+    [
+        ("setup.py", 'Extension("a.b._C", [])', "a.b._C", True),
+        ("setup.py", 'setup(name="pkg")', "pkg", False),
+        ("setup.py", 'CppExtension(f"{NAME}._ops", [])', "pkg._ops", True),
+        ("CMakeLists.txt", "nanobind_add_module(_C\n  src/a.cc)", "pkg._C", True),
+        ("CMakeLists.txt", "project(pkg)\n# pybind11_add_module(pkg", "pkg", False),
+        ("meson.build", "py.extension_module('_core', 'a.c')", "pkg._core", True),
+    ],
+)
+def test_what_builds_a_project_names_its_extensions(
+    tmp_path: Path, file: str, text: str, name: str, there: bool
+) -> None:
+    (tmp_path / file).write_text(text)
+    assert _declares(tmp_path, name) is there
 
 
 def test_a_library_of_operators_has_none(tmp_path: Path) -> None:
