@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from layoutcheck.catalogue import dsl_names
 from layoutcheck.lint.called import Called
 from layoutcheck.lint.cases import CaseRun, RegisteredCase, shown
 from layoutcheck.regular import read_regular
@@ -22,6 +23,10 @@ Sites = dict[str, tuple[int, ...]]
 _MOST = 140  # characters of a program's words
 _LATE = ("timeout", "ended")
 _ARCH = re.compile(r"(?<![a-z])sm_?(8|9|10|11|12)[0-9](?![0-9])|(ampere)|(hopper)|(blackwell)")
+_MISSING = (
+    re.compile(r"module '(?P<module>cutlass[\w.]*)' has no attribute '(?P<name>\w+)'"),
+    re.compile(r"cannot import name '(?P<name>\w+)' from '(?P<module>cutlass[\w.]*)'"),
+)
 _GENERATIONS = (8, 9, 10)  # of the three names
 
 
@@ -119,7 +124,13 @@ class _Runs:
 
 
 def _words(failure: TraceFailure) -> str:
-    return " ".join(failure.message.split())[:_MOST]
+    """A failure's own words; where it misses a name of the DSL, which versions have that."""
+    said = " ".join(failure.message.split())
+    for pattern in _MISSING:
+        if found := pattern.search(said):
+            known = dsl_names.of_module(found["module"], found["name"])
+            return "; ".join([said[:_MOST], *known[:1]])
+    return said[:_MOST]
 
 
 def _other_arch(names: str, importing: Sequence[CaseRun]) -> str:

@@ -57,6 +57,9 @@ def test_each_reason(folder: Path) -> None:
     assert told(refused) == "the DSL refuses its kernel: no such atom (line 5)"  # of its class
     assert told(refused, line=8, arch="sm_90a") == f"{name} failed: no such atom"
     assert told(trace("test", "TypeError: it", at=2)) == f"{name} failed in it: TypeError: it (line 2)"
+    gone = "AttributeError: module 'cutlass.cute' has no attribute 'make_fragment'"
+    had = "CuTe DSL had cutlass.cute.make_fragment from 4.2.0 to 4.5.3, and not in 4.6.0"
+    assert told(trace("raised", gone)).startswith(f"{name} failed: {gone}; {had}")
     assert told(trace("timeout", "more than 60 s")) == f"the time limit ended {name}"
     skipped = trace(skipped=(("a", "no B200"), ("b", "no B200"), ("c", "slow")))
     assert told(skipped) == "2 tests that may reach it are skipped: no B200"
