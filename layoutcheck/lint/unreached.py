@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from layoutcheck.catalogue import dsl_names
 from layoutcheck.lint.called import Called
 from layoutcheck.lint.cases import CaseRun, RegisteredCase, shown
 from layoutcheck.regular import read_regular
@@ -128,6 +127,8 @@ def _words(failure: TraceFailure) -> str:
     said = " ".join(failure.message.split())
     for pattern in _MISSING:
         if found := pattern.search(said):
+            from layoutcheck.catalogue import dsl_names  # its package takes long to import
+
             known = dsl_names.of_module(found["module"], found["name"])
             return "; ".join([said[:_MOST], *known[:1]])
     return said[:_MOST]
