@@ -83,7 +83,11 @@ def uncalled(folder: Path, never: dict[str, list[int]]) -> dict[str, list[int]]:
 
 
 def summary(
-    name: str, found: dict[str, Any], looked_at: dict[str, dict[str, str]], causes: dict[str, str]
+    name: str,
+    found: dict[str, Any],
+    looked_at: dict[str, dict[str, str]],
+    causes: dict[str, str],
+    dsl: str | None = None,
 ) -> dict[str, Any]:
     counts, runs = found["counts"], found["runs"]
     findings = []
@@ -95,6 +99,7 @@ def summary(
             findings.append({"place": place, **told, **said})
     ended = Counter(_PATH.sub("", run["failures"][0])[:160] for run in runs if run["failures"])
     return {
+        **({"dsl": dsl} if dsl else {}),
         "programs": len(runs),
         "built_kernels": sum(run["kernels"] > 0 for run in runs),
         **{key: counts[key] for key in ("kernels", "copies", "checked", "sites", "traced")},
@@ -110,6 +115,7 @@ def main() -> None:
     parser.add_argument("reports", nargs="+", metavar="NAME=JSON")
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--checkout", action="append", default=[], metavar="NAME=FOLDER")
+    parser.add_argument("--dsl", help="the version that the programs ran with, if it is not this one's")
     parser.add_argument("--device", help="where the programs ran, if not here, and for how long")
     given = parser.parse_args()
     looked_at, causes = json.loads(LOOKED_AT.read_text()), json.loads(CAUSES.read_text())
@@ -121,7 +127,7 @@ def main() -> None:
         if name in folders:
             found["counts"]["uncalled"] = uncalled(Path(folders[name]), found["counts"]["never"])
         mine = causes.get(name.partition(" ")[0].partition("@")[0], {})
-        repositories[name] = summary(name, found, looked_at, mine)
+        repositories[name] = summary(name, found, looked_at, mine, given.dsl)
     made = {
         **head("benchmarks.ci_evidence", **({"device": given.device} if given.device else {})),
         "repositories": repositories,

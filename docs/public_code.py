@@ -59,7 +59,11 @@ tilelang. Of b-albar/machete, which needs Python 3.12, DSL 4.5.2 and modules tha
 file of tests ran. quack's rows ran on
 {suites} (`docs/evidence/quack_suite.json`). In the first of them the DSL lay outside of
 site-packages, where quack refuses epilogue functions (TypeError), and several of its files lost most of
-their tests. The row of cute-dsl-gemm-sm120 ran earlier, on 18 cores of such a host.
+their tests. The row of cute-dsl-gemm-sm120 ran earlier, on 18 cores of such a host. A row with a DSL of its
+own ran with the one that the repository pins, or whose names it uses; with 4.5 and older the order of
+accesses is not followed. cuLA's extension in C++ was not built (`layoutcheck ci` stands in for it), and 84 of
+its sites are in `kda_fully_fused_wip.py`, whose own calls lack an argument. ds4.cutedsl, lee101/cutedsl (the
+tests of its CuTe kernel) and jonahsamost/forge-cute-py were drawn unseen.
 
 {repositories}
 
@@ -112,7 +116,7 @@ def page(
     public = {**public, "repositories": {**public["repositories"], **suites["repositories"]}}
     fixes = _head("fix", "about", "what it mends", "trees", "DSL", "result", "gone")
     repositories = _head(
-        "repository", "programs", "with kernels", "kernels", "copies", "known for all threads",
+        "repository", "DSL", "programs", "with kernels", "kernels", "copies", "known for all threads",
         "copy sites reached", "wrong", "slow", "looked at by hand",
     )  # fmt: skip
     findings = _head("place", "finding", "so?")
@@ -140,7 +144,8 @@ def page(
         everywhere = sum(n for source, n in found["address_sources"].items() if source != "types")
         repositories.append(
             row(
-                name, *(str(found[key]) for key in ("programs", "built_kernels", "kernels", "copies")),
+                name, found.get("dsl", ""),
+                *(str(found[key]) for key in ("programs", "built_kernels", "kernels", "copies")),
                 str(everywhere), f"{found['traced']} of {found['sites']}", str(wrong),
                 str(severities.count("slow")), str(looked),
             )

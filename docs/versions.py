@@ -84,8 +84,13 @@ def page(run: dict[str, Any], history: dict[str, Any]) -> str:
     """docs/versions.md."""
     rows, differences = [], []
     for one in run["rows"]:
-        counted = [f"{found['agree']} of {found['of']}" for found in _areas(one)]
-        rows.append(row(one["dsl"], *(counted or [one.get("problem", ""), *[""] * (len(_AREAS) - 1)])))
+        counted = [
+            f"{found['agree']} of {found['of']}" if (found := one["areas"].get(area)) else ""
+            for area in _AREAS
+        ]
+        if not one["areas"]:
+            counted[0] = one.get("problem", "")
+        rows.append(row(one["dsl"], *counted))
         told = [
             f"- {_AREAS[area]}, {each['count']} x: `{each['what'].replace('`', '')}`"
             for area, found in one["areas"].items()
@@ -94,7 +99,9 @@ def page(run: dict[str, Any], history: dict[str, Any]) -> str:
         if told:
             differences.append(f"### {one['dsl']}\n\n" + "\n".join(told))
     return _PAGE.format(
-        model=run["model"], date=run["date"], command=run["command"], areas=" | ".join(_AREAS.values()),
+        model=run["model"], date=run["date"],
+        command="\n".join(one["command"] for one in (run, *filter(None, [run.get("later")]))),
+        areas=" | ".join(_AREAS.values()),
         rules=" | ".join("---" for _ in _AREAS), rows="\n".join(rows),
         differences="\n\n".join(differences) or "Nothing.",
         first=history["versions"][0], last=history["versions"][-1],
@@ -129,7 +136,3 @@ def _parameters(history: dict[str, Any]) -> Iterator[str]:
                 f"`{name}` {since}" for name, (since, until) in parameters.items() if since and not until
             ]
             yield row(f"`{function}`: `{', '.join(lost)}`", max(lost.values()), ", ".join(gained))
-
-
-def _areas(one: dict[str, Any]) -> list[dict[str, Any]]:
-    return [one["areas"][area] for area in _AREAS if area in one["areas"]]

@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -31,7 +32,7 @@ PACKAGE = "nvidia-cutlass-dsl"
 AREAS = ("verifier", "python", "algebra", "partition", "ptx", "lowered")
 
 
-def measure(count: int) -> dict[str, Any]:
+def measure(count: int, areas: Sequence[str] = AREAS) -> dict[str, Any]:
     """One row: the installed DSL against the model, area by area."""
     from layoutcheck.dsl.session import DslUnavailable, Session
     from layoutcheck.versions import installed, untraceable
@@ -39,7 +40,7 @@ def measure(count: int) -> dict[str, Any]:
     row: dict[str, Any] = {"dsl": installed(), "traceable": not untraceable(installed()), "areas": {}}
     try:
         with Session() as session:
-            for area in AREAS:
+            for area in areas:
                 agree, of, differences = globals()[f"_{area}"](session, count)
                 row["areas"][area] = {"agree": agree, "of": of, "differences": _commonest(differences)}
     except DslUnavailable as error:
@@ -218,11 +219,12 @@ def _has_pip() -> bool:
     return subprocess.run([sys.executable, "-m", "pip", "--version"], capture_output=True).returncode == 0
 
 
-def asked(folder: str, count: int) -> dict[str, Any]:
+def asked(folder: str, count: int, areas: Sequence[str]) -> dict[str, Any]:
     """The row of the DSL in a folder, measured in a process of its own."""
     roots = [str(path) for path in Path(folder, "nvidia_cutlass_dsl").glob("*packages*")]
     path = os.pathsep.join([*roots, folder, str(ROOT), os.environ.get("PYTHONPATH", "")])
-    command = [sys.executable, "-m", "tests.conformance.versions", "--count", str(count), "--json"]
+    asking = ["--count", str(count), "--areas", *areas, "--json"]
+    command = [sys.executable, "-m", "tests.conformance.versions", *asking]
     done = subprocess.run(
         command, cwd=ROOT, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True
     )
@@ -241,6 +243,16 @@ def shown(row: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def _within(before: dict[str, Any], evidence: dict[str, Any]) -> dict[str, Any]:
+    """What was measured of some areas within what there is; `later` has the date and the command of it."""
+    rows = {row["dsl"]: row for row in before["rows"]}
+    for row in evidence.pop("rows"):
+        known = rows.setdefault(row["dsl"], {**row, "areas": {}})
+        known["areas"] |= row["areas"]
+    ordered = sorted(rows.values(), key=lambda row: [*map(int, row["dsl"].split("."))], reverse=True)
+    return {**before, "later": evidence, "rows": ordered}
+
+
 def main() -> None:
     """The command line of the module's text."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
@@ -251,31 +263,35 @@ def main() -> None:
         "--install", nargs="*", default=[], metavar="VERSION", help="versions to install and ask"
     )
     parser.add_argument("--folder", nargs="*", default=[], help="folders that hold an installed version each")
+    parser.add_argument("--areas", nargs="*", default=AREAS, choices=AREAS, help="areas to ask for")
     parser.add_argument("--json", action="store_true", help="the row as JSON")
     parser.add_argument("--out", type=Path, help="the evidence file to write")
     given = parser.parse_args()
     rows = []
     for folder in given.folder:
-        rows.append(asked(folder, given.count))
+        rows.append(asked(folder, given.count, given.areas))
         print(shown(rows[-1]), flush=True)
     for version in given.install:
         with tempfile.TemporaryDirectory() as folder:
             install(version, folder)
-            rows.append(asked(folder, given.count))
+            rows.append(asked(folder, given.count, given.areas))
         print(shown(rows[-1]), flush=True)
     if not rows:
-        row = measure(given.count)
+        row = measure(given.count, given.areas)
         rows = [row]
         print(json.dumps(row) if given.json else shown(row))
     if given.out:
         from layoutcheck.versions import MODELLED
 
+        asking = "" if tuple(given.areas) == AREAS else f" --areas {' '.join(given.areas)}"
         evidence = {
             "date": datetime.date.today().isoformat(), "python": platform.python_version(), "model": MODELLED,
             "command": f"python -m tests.conformance.versions --install {' '.join(r['dsl'] for r in rows)} "
-            f"--count {given.count} --out {given.out}",
+            f"--count {given.count}{asking} --out {given.out}",
             "rows": rows,
         }  # fmt: skip
+        if asking and given.out.exists():
+            evidence = _within(json.loads(given.out.read_text()), evidence)
         given.out.write_text(json.dumps(evidence, indent=1) + "\n")
 
 
