@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from layoutcheck.dsl.lowered.instructions import tma_transfers
+from layoutcheck.dsl.lowered.instructions import tma_transfers, transfers
 from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.order import check_module
@@ -25,13 +25,17 @@ KERNEL = (
 )
 
 
-@pytest.mark.parametrize(("made", "parts"), [((1,), 1), ((2,), 2), ((2, 2), 2), ((2, 4), 0), ((), 0)])
-def test_how_many_blocks_bring_a_part_of_a_tile(made: tuple[int, ...], parts: int) -> None:
+@pytest.mark.parametrize(
+    ("made", "parts", "box"),
+    [((1,), 1, 2048), ((2,), 2, 1024), ((2, 2), 2, 1024), ((2, 4), 0, 512), ((), 0, 2048)],
+)
+def test_how_many_blocks_bring_a_part_of_a_tile(made: tuple[int, ...], parts: int, box: int) -> None:
     """`num_multicast` of the host's atom of that type; not told by atoms that differ in it."""
     atom, executable = ATOM.format(bits=16384), EXEC.format(bits=16384)
     other = HOST.format(n=8, atom=ATOM.format(bits=8192))
     text = [other, *(HOST.format(n=n, atom=atom) for n in made), KERNEL.format(atom=atom, exec=executable)]
     assert tma_transfers("\n".join(text)) == {"cute.copy#0": (2048, parts)}
+    assert transfers("\n".join(text)) == {"cute.copy#0": box}
 
 
 @pytest.mark.sweep

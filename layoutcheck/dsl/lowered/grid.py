@@ -26,7 +26,7 @@ import numpy as np
 
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import flatten
-from layoutcheck.dsl.lowered.arguments import Extent, TooLarge, dynamic_layout
+from layoutcheck.dsl.lowered.arguments import Extent, Numbers, TooLarge, dynamic_layout
 from layoutcheck.dsl.lowered.corners import decided_by_corners, divisors
 from layoutcheck.dsl.lowered.evaluate import (
     Launched,
@@ -184,16 +184,16 @@ class Grid:
         launched = self.launch(extent, integer)
         if launched is None:
             return RUN_TIME
-        how = launch_of(self.kernel, launched)
+        how, called = launch_of(self.kernel, launched), isinstance(extent, Numbers)
         at = edges(how)
-        found = self._evaluated(tags, how, launched, at)
+        found = self._evaluated(tags, how, launched, at, called)
         if isinstance(found, str) or found.whole:
             return found
         turning = {name: self._turning(name, how) for name in tags}
         known = [one for one in turning.values() if one is not None]
         axes = [sorted(set(axis).union(*more)) for axis, *more in zip(edge_axes(how), *known, strict=True)]
         if math.prod(map(len, axes)) > len(at):
-            again = self._evaluated(tags, how, launched, _product(axes))
+            again = self._evaluated(tags, how, launched, _product(axes), called)
             if isinstance(again, str) or math.prod(map(len, axes)) > _MOST_TURNING:
                 turning = dict.fromkeys(tags)
             else:
@@ -207,14 +207,14 @@ class Grid:
             ]
             if math.prod(map(len, full)) > _MOST_TURNING:
                 break
-            again = self._evaluated(tags, how, launched, _product(full))
+            again = self._evaluated(tags, how, launched, _product(full), called)
             if isinstance(again, str):
                 break
             found = again
             jumps = {name: _jumps(found, found.accesses.get(name, ())) for name in tags}
         open_ = {name for name in tags if turning[name] is None or _gaps(jumps[name])}
         if open_ and math.prod(how.grid) * how.threads <= _MOST_THREADS:
-            again = self._evaluated(tags, how, launched, every_block(how))
+            again = self._evaluated(tags, how, launched, every_block(how), called)
             if not isinstance(again, str):
                 return again
         return replace(found, unfinished={**dict.fromkeys(open_, IN_GRID), **found.unfinished})
@@ -227,7 +227,7 @@ class Grid:
         if launched is None:
             return RUN_TIME
         how = launch_of(self.kernel, launched)
-        return self._evaluated(tags, how, launched, at or edges(how))
+        return self._evaluated(tags, how, launched, at or edges(how), isinstance(extent, Numbers))
 
     def tensors(self, extent: Extent) -> dict[int, Tensor]:
         """The host's tensors with these extents, by object."""
@@ -267,9 +267,12 @@ class Grid:
         return axes
 
     def _evaluated(
-        self, tags: Collection[str], how: Launch, launched: Launched, at: tuple[Index, ...]
+        self, tags: Collection[str], how: Launch, launched: Launched, at: tuple[Index, ...], called: bool
     ) -> Blocks | str:
-        """These blocks, or why they are not known. Side by side, where none gives numbers to its lanes."""
+        """These blocks, or why they are not known. Side by side, where none gives numbers to its lanes.
+
+        `called` says that a call of the program gave the numbers.
+        """
         if how.threads > BLOCK_THREADS:
             return f"a block of {how.threads:,} threads"
         blocks = math.prod(how.grid)
@@ -290,7 +293,7 @@ class Grid:
         slots = flow.slots_of(self.kernel.regions[0].blocks[0].arguments)
         given = [machine.values[slot] for slot in slots]
         rests = [why for _, why in launched[1]]
-        spans = sizes(given, types, rests) if len(rests) == len(slots) else {}
+        spans = sizes(given, types, rests, called) if len(rests) == len(slots) else {}
         own = between(given, types, how.tensors)
         held = {base: span for base, span in how.held.items() if base not in own}
         spans = {base: min(span, held.get(base, span)) for base, span in spans.items()}

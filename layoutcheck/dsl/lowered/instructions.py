@@ -98,15 +98,12 @@ def numbers_and_data(op: Operation) -> tuple[list[SsaValue], list[SsaValue]]:
 
 
 def transfers(text: str) -> dict[str, int]:
-    """Bytes that each instruction of a TMA copy moves, by the copy's tag."""
-    found: dict[str, int] = {}
-    seen: Counter[str] = Counter()
-    for match in _COPY.finditer(text):
-        bits = _BITS.search(match[0])
-        if bits is not None:
-            found[f"{match[1]}#{seen[match[1]]}"] = int(bits[1]) // 8
-        seen[match[1]] += 1
-    return found
+    """Bytes that each instruction of a TMA copy moves, by the copy's tag.
+
+    The box of a multicast load is the part of the tile that one of `num_multicast` blocks brings; where atoms
+    of one type differ in how many do, it is the smallest.
+    """
+    return {tag: tile // max(parts, default=1) for tag, (tile, parts) in _tiles(text).items()}
 
 
 def tma_transfers(text: str) -> dict[str, tuple[int, int]]:
@@ -115,19 +112,24 @@ def tma_transfers(text: str) -> dict[str, tuple[int, int]]:
     The second is `num_multicast` of `make_tiled_tma_atom`; 0 where atoms of one type differ in it, or none is
     made.
     """
+    every = _tiles(text).items()
+    return {tag: (tile, next(iter(parts)) if len(parts) == 1 else 0) for tag, (tile, parts) in every}
+
+
+def _tiles(text: str) -> dict[str, tuple[int, set[int]]]:
+    """Of each TMA copy, by its tag: the bytes of its tile, and every `num_multicast` of atoms of its type."""
     made: dict[str, set[int]] = {}
     for match in _MADE.finditer(text):
         made.setdefault(match[2], set()).add(int(match[1]))
     parts: dict[str, set[int]] = {}
     for match in _EXECUTABLE.finditer(text):
         parts.setdefault(match[2].split(" loc(")[0].strip(), set()).update(made.get(match[1], ()))
-    found: dict[str, tuple[int, int]] = {}
+    found: dict[str, tuple[int, set[int]]] = {}
     seen: Counter[str] = Counter()
-    bytes_of = transfers(text)
     for match in _COPY.finditer(text):
         tag = f"{match[1]}#{seen[match[1]]}"
         seen[match[1]] += 1
-        if tag in bytes_of:
+        if bits := _BITS.search(match[0]):
             known = {n for atom, every in parts.items() if atom in match[0] for n in every}
-            found[tag] = bytes_of[tag], known.pop() if len(known) == 1 else 0
+            found[tag] = int(bits[1]) // 8, known
     return found

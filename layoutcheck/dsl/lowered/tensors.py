@@ -20,12 +20,16 @@ GIVEN = ("gmem", "generic")
 TMA_ATOM = "!cute_nvgpu.atom."  # as an argument: its descriptor
 
 
-def sizes(given: Sequence[Value], types: Sequence[str], rests: Sequence[str]) -> dict[int, int]:
+def sizes(
+    given: Sequence[Value], types: Sequence[str], rests: Sequence[str], called: bool = False
+) -> dict[int, int]:
     """The bytes from the beginning of each global object to the end of the tensors that lie there.
 
     `rests` says of each argument what it rests on (`Launch.rests`): the layout of a tensor is its type's,
     with the numbers that it was given, if these rest on no other argument. An object that an argument of no
-    known size points to as well has none; what a TMA descriptor holds is for TMA alone.
+    known size points to as well has none; what a TMA descriptor holds is for TMA alone. Nor has one whose
+    tensor's modes overlap, by its type or by the numbers of a call (`called`): it is a window that moves over
+    memory of another layout, as one of a page that may begin at any row.
     """
     found: dict[int, int] = {}
     unknown = set()
@@ -35,7 +39,8 @@ def sizes(given: Sequence[Value], types: Sequence[str], rests: Sequence[str]) ->
         numbers = list(flat(value))
         places = [int(one) for one in numbers if isinstance(one, int)]
         known = None if why == "arguments" else numbered(cute, places)
-        span = None if known is None else known.span_bytes
+        window = known is not None and known.overlaps and (called or "?" not in cute)
+        span = None if known is None or window else known.span_bytes
         for base, offset in (divmod(place, GLOBAL_STEP) for place in places):
             if base <= 0 or offset < MIDDLE:
                 continue
@@ -92,6 +97,18 @@ class Tensor:
         steps = zip(self.shape, self.stride, strict=True)
         last = sum(max(0, extent - 1) * max(0, step) for extent, step in steps)
         return ((last + 1) * self.bits + 7) // 8 if 0 not in self.shape else 0
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether a mode steps into what the modes of smaller steps reach; a step of 0 repeats, and does not."""
+        reach = 0
+        for step, extent in sorted(zip(self.stride, self.shape, strict=True)):
+            if step <= 0 or extent < 2:
+                continue
+            if step <= reach:
+                return True
+            reach += (extent - 1) * step
+        return False
 
     def begins_one(self, offset: int) -> bool:
         """Whether one of its elements begins at an offset in bytes, or its last lies before."""

@@ -260,3 +260,36 @@ def test_what_leaves_its_tensor_at_all_extents_is_told_by_those_of_the_call(tmp_
     assert (
         "calls the kernel so, with (1000), (1000). It leaves the tensor with all dynamic extents" in message
     )
+
+
+# Pages of 4 rows of 32; the leading index is that of every fourth page.
+WINDOWS = """
+import numpy, sys
+from cutlass import Int32, cute
+from cutlass.cute.runtime import from_dlpack
+
+@cute.kernel
+def pages(x: cute.Tensor, y: cute.Tensor):
+    page, row, lane = cute.arch.block_idx()[0], cute.arch.thread_idx()[1], cute.arch.thread_idx()[0]
+    y[page, row, lane] = x[4 * page, row, lane]
+
+@cute.jit
+def host(x: cute.Tensor, y: cute.Tensor, count: Int32, step: Int32):
+    window = cute.make_tensor(x.iterator, cute.make_layout((count, 4, 32), stride=(step, 32, 1)))
+    pages(window, y).launch(grid=(count, 1, 1), block=(32, 4, 1))
+
+x, y = numpy.zeros((20, 32), "float32"), numpy.zeros((5, 4, 32), "float32")
+host(from_dlpack(x).mark_layout_dynamic(), from_dlpack(y), 5, int(sys.argv[1]))
+"""
+
+
+@pytest.mark.parametrize(("step", "told"), [(32, 0), (128, 1)])
+def test_a_window_that_moves_over_rows_says_nothing_of_the_memory_behind_it(
+    tmp_path: Path, step: int, told: int
+) -> None:
+    """If each page begins a row behind the last, they overlap: more rows may follow. Else its end is memory's."""
+    pytest.importorskip("cutlass", reason="the CuTe DSL (nvidia-cutlass-dsl) is not installed")
+    script = tmp_path / "windows.py"
+    script.write_text(WINDOWS)
+    [found] = traced(Script(str(script), [str(step)], launch=False, arch="sm_90a"), order=False).trace.elements
+    assert [one.code for one in found.findings] == ["LC204"] * told
