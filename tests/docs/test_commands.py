@@ -48,6 +48,9 @@ ENDS = {
     "layoutcheck explain '(128,64)": (1, "rejected[LC102]"),
     "layoutcheck explain --mma": (1, "wrong"),
     "layoutcheck check --jsonl": (1, '"subject": "load B"'),
+    "layoutcheck trace --no-launch load.py": (1, "rejected[LC102]"),
+    "layoutcheck trace --no-launch --fix --diff load.py": (0, "+    sB_layout ="),
+    "layoutcheck trace --no-launch --fix load.py": (0, "fixed: load.py:20"),
     "layoutcheck lint src": (1, "LC263"),
     "layoutcheck canonical": (1, "Not a canonical"),
 }
@@ -91,9 +94,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shown = titled("lint.md")["kernel.py"]
     program = KERNEL + "if __name__ == '__main__':\n    build(16)\n"
     for name, text in {
+        "load.py": titled("first-error.md")["load.py"],
         "copies.jsonl": titled("guides/ci.md")["copies.jsonl"],
         "src/kernel.py": shown,
-        "train.py": program,
         "script.py": program,
         "kernel.py": program,
     }.items():

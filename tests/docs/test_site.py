@@ -12,11 +12,13 @@ from pathlib import Path
 import pytest
 
 from docs.examples import refreshed
+from docs.traced import printed, shown
 from tests.gpu.test_pytest_plugin import loaded
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 TITLED = re.compile(r'^```\w+ title="([^"]+)"\n(.*?)^```$', re.DOTALL | re.MULTILINE)
+TRACES = shown((DOCS / "trace.md").read_text(encoding="utf-8"))
 DSL = importlib.util.find_spec("cutlass") is not None
 
 
@@ -95,6 +97,26 @@ def test_the_first_error_is_the_compilers_own(tmp_path: Path) -> None:
     (tmp_path / "load.py").write_text(files["load.py"])
     done = python(tmp_path, "load.py", CUTE_DSL_ARCH="sm_90a", CUTE_DSL_SHOW_STACKTRACE="1")
     assert files["error.txt"] in done.stderr
+
+
+@pytest.mark.skipif(not DSL, reason="needs nvidia-cutlass-dsl")
+@pytest.mark.parametrize(
+    "command",
+    [each if "--fix" not in each else pytest.param(each, marks=pytest.mark.sweep) for each in TRACES],
+)
+def test_the_page_of_the_trace_shows_what_it_prints(command: str) -> None:
+    assert printed(command) == TRACES[command], "run python -m docs.traced"
+
+
+def test_the_page_of_the_trace_says_what_each_part_means() -> None:
+    """Each part that its table names is in the output above it."""
+    report = next(iter(TRACES.values()))
+    text = (DOCS / "trace.md").read_text(encoding="utf-8")
+    table = text.split("What each part means:")[1].split("\n\n")[1]
+    parts = re.findall(r"`([^`]+)`", " ".join(re.findall(r"^\| (`[^|]*) \|", table, re.MULTILINE)))
+    pieces = [piece.strip() for part in parts for piece in part.removesuffix(",").split("...")]
+    assert len(TRACES) == 2 and len(parts) > 10
+    assert [piece for piece in pieces if piece not in " ".join(report.split())] == []
 
 
 def test_the_test_files_of_the_pytest_page_pass(tmp_path: Path) -> None:
