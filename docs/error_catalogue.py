@@ -75,6 +75,7 @@ _SECTIONS = {
     "Errors that others answer": tables.ELSEWHERE,
     "Texts in which nothing is wrong": tables.NOTHING_WRONG,
     "Texts that tell a symptom and no error": tables.SYMPTOMS,
+    "What a text without an error is about": tables.TOPICS,
 }
 
 

@@ -58,15 +58,18 @@ _OF_THE_DSL = (
     answering.CODE_ALONE,
     _VERIFIER,
 )  # which no library raises
+_OPEN = (tables.called("kernel-hangs"), tables.called("results-differ"))  # which name no cause of their own
 _AT_RUN_TIME = (*driver.ENTRIES, *cuda_codes.ENTRIES)
 _SEARCHED = 1 << 12  # characters up to which every pattern is searched at once
 _MOST_TOLD = 3  # lines of a log
+_MOST_WORDS = 24
 _SAID = re.compile(r"\b(?:error|warning): (?:unknown: )?|\bop ")
 _WORDS = re.compile(
     r"(?i)\b(?:[tsgr]mem|tma|im2col|gather4|scatter4|k-major|num_cta|vec_size|sf_?\w*|shape_?[mnk]|s2t|[ug]?mma\w*|ldsm|stsm|utccp|memref|copy_bits|swizzle|coord\w*|tiler|layouts?|fragments?|cluster"
     r"|multimem\S*|mbarrier\S*|tcgen05\S*|pred|smem_desc\w*|atom|composition|scale|rank)\b|\[C[0-9]+\]|[A-D] to have rank|expects A/B"
 )  # of CuTe's compiler
 _STATED = "The message is all that the text says of the cause; it is none of CuTe's, CUDA's or their tools'."
+_NO_ERROR = "The text tells no error. Which types, sizes and GPUs the library has kernels for, and which it compiles at the first call, its own documentation lists."
 _UNNAMED = owners.Owner("no project", "the project whose file, command or process name stands before it")
 
 
@@ -120,7 +123,12 @@ def answers(text: str, place: str | None = None) -> list[Answer]:
     kept = kept or found
     ours = [match for match in kept if match[0].level != ELSEWHERE] or kept
     ordered = sorted(ours, key=lambda match: match[1].start())
-    return [answering.of_entry(entry, match, folded, place, text) for entry, match in ordered[:MOST_ANSWERS]]
+    first, *others = [
+        answering.of_entry(entry, match, folded, place, text) for entry, match in ordered[:MOST_ANSWERS]
+    ]
+    told = first.entry in _OPEN and symptoms.is_prose(folded)
+    about = symptoms.laws(symptoms.topics(folded)) if told else ()
+    return [replace(first, facts=(*first.facts, *about)), *others]
 
 
 def in_sources(found: list[Answer], text: str, sources: Sequence[Path] = ()) -> list[Answer]:
@@ -264,25 +272,51 @@ def _of_words(text: str, folded: str, place: str | None) -> list[Answer]:
     part = None if warns else frames.cut(folded)
     if part:
         return [_of_traceback(part, folded, place, elsewhere.CUT)]
+    about = [] if warns else symptoms.topics(folded)
+    prose = symptoms.is_prose(folded)
+    printed = symptoms.of_layouts(folded)
+    if about and prose and (symptom or not printed):
+        return [_of_prose(symptom, about, text, folded, place)]
     owner = owners.find(folded)
     said = telling.line(text) if folding.WRONG.search(folded) else ""
     if not said and owner and folding.WRONG.search(folded):
         said = folded[: answering.MOST_QUOTED]
     found = demands.demand(said) if said else None
     if said and found and not warns:
-        parts = {**(owner or _UNNAMED)._asdict(), "said": said, "cause": found.cause, "help": found.helps}
+        parts = {**(owner or _UNNAMED)._asdict(), "kind": "an error", "said": said}
+        parts |= {"cause": found.cause, "help": found.helps}
         return [answering.of_parts(elsewhere.NAMED, parts, said, folded, place)]
     if symptom:
-        answer = answering.of_entry(*symptom, folded, place, text)
-        return [replace(answer, facts=(*answer.facts, *symptoms.layouts(folded)))]
+        return [_of_prose(symptom, about, text, folded, place)]
+    library = owners.library(folded) or owners.another_compiler(folded) if prose and not said else None
+    if library:
+        said, owner = " ".join(folded.split()[:_MOST_WORDS]), library
     if said and owner:
-        parts = {**owner._asdict(), "said": said, "cause": _STATED}
+        kind, why = ("a note", _NO_ERROR) if library else ("an error", _STATED)
+        parts = {**owner._asdict(), "kind": kind, "said": said, "cause": why}
         return [answering.of_parts(elsewhere.NAMED, parts, said, folded, place)]
-    printed = symptoms.of_layouts(folded)
     if printed:
         entry, parts, layouts = printed
-        return [replace(answering.of_parts(entry, parts, layouts[0], folded, place), facts=layouts)]
-    return []
+        facts = (*layouts, *symptoms.laws(about))
+        return [replace(answering.of_parts(entry, parts, layouts[0], folded, place), facts=facts)]
+    return [_of_prose(None, about, text, folded, place)] if about else []
+
+
+def _of_prose(
+    symptom: tuple[Known, re.Match[str]] | None,
+    about: list[tuple[Known, re.Match[str]]],
+    text: str,
+    folded: str,
+    place: str | None,
+) -> Answer:
+    """The answer to a text that tells a symptom or is about something of a kernel: with the laws of what it names, and its layouts."""
+    about = [one for one in about if symptom is None or one[0] is not symptom[0]]
+    first, *others = [symptom, *about] if symptom else about
+    answer = answering.of_entry(*first, folded, place, text)
+    owner = None if symptom else owners.library(folded) or owners.another_compiler(folded)
+    whose = (f"the text names {owner.name}: of its own kernels {owner.project} answers",) if owner else ()
+    facts = (*answer.facts, *whose, *symptoms.laws(others), *symptoms.layouts(folded))
+    return replace(answer, facts=facts)
 
 
 def _matches(folded: str) -> Iterator[tuple[Known, re.Match[str]]]:

@@ -9,6 +9,7 @@ from layoutcheck.brackets import closing
 from layoutcheck.catalogue import (
     context,
     cpp_types,
+    demands,
     filling,
     folding,
     named,
@@ -69,7 +70,7 @@ def of_parts(entry: Known, parts: dict[str, str], said: str, folded: str, place:
         _of_script(remedy.removeprefix(". ").rstrip(". "), where),
         _quoted(said),
         where,
-        (*_tensors(folded), *context.refusals(folded)),
+        (*_tensors(folded), *context.refusals(folded), *demands.broken(refused.message(said))),
     )
 
 

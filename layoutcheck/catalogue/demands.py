@@ -111,6 +111,11 @@ DEMANDS = (
         "Look at which arguments this mode takes, and return before the call where the batch has no rows",
     ),
     _demand(
+        r"(?i)(?:divisible by|multiples? of) (?!(?:16|32|64|128|256)[- ]?bytes?)[0-9]+(?! ?-?(?:bytes?|B)\b)",
+        "The kernel works in whole tiles, vectors or groups, and an extent is not a whole number of them.",
+        "Pad that extent to such a multiple, or take a tile, group or type that divides it; print the shapes of all arguments before the call",
+    ),
+    _demand(
         r"(?i)is_cuda|\bCUDA tensors?\b|on (?:the )?(?:same )?(?:CUDA |GPU )?device|on (?:the )?(?:GPU|CPU)\b|device (?:mismatch|type)|to be on",
         "A tensor is on the CPU or on another GPU than the rest.",
         "Print tensor.device of every argument, and move them to one GPU: tensor.to('cuda')",
@@ -207,6 +212,11 @@ COMPILED = (
         "Write a cast at that place, or take a revision of the library that has it; on AArch64 -Xcompiler -fsigned-char makes char signed",
     ),
     _demand(
+        r"\bcuda::(?:std::)?\w+|\bcub::\w+|^(?!.*STATIC_ASSERT).*(?:\bthrust::\w+|libcu\+\+|/cccl/)",
+        "The name is of CCCL (libcu++, CUB, Thrust): the copy that the include path finds first, most often the toolkit's, is older or newer than the code asks for.",
+        "Put the CCCL that the project brings before the toolkit's (-I, not -isystem), or take the CUDA toolkit that the project names; nvcc -H prints which headers are read",
+    ),
+    _demand(
         r"STATIC_ASSERT|static_assert\w*<|too many initializer values|has no storage class|\bauto\b|constexpr|nullptr|decltype|fold.expression|c\+\+[0-9][0-9]",
         "A static assertion of the library is false, or is not understood: the compiler reads the file by an older C++ standard than it was written for, or as C++ of the host where device code (.cu) is meant.",
         "Give the standard of the project (-std=c++17 for nvcc and -Xcompiler), name the file .cu or compile it with -x cu, and read the lines 'required from' below the error for what the assertion tests",
@@ -248,6 +258,36 @@ EXCEPTIONS = {
     "JSONDecodeError": ("A file or an answer that should be JSON is empty or cut off.", "Look at the file; a cache that is written by several processes is deleted"),
     "AssertionError": ("A condition that the code relies on is false.", "Print both sides of the condition before that line"),
 }  # fmt: skip
+
+
+_DIVISOR = re.compile(r"(?:divisible by|multiples? of) (?P<number>[0-9]+)", re.IGNORECASE)
+_MOST = re.compile(
+    r"(?:at most|<=|no more than|up to|maximum(?: of| is)?|less than or equal to) ?(?P<number>[0-9]+)",
+    re.IGNORECASE,
+)
+_GOT = re.compile(
+    r"\b(?:got|found|received|given|actual|instead of|but|has|have|is)\b(?P<values>[^;]{1,120})$",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"(?<![\w.])[0-9]{1,9}(?![\w.])")
+
+
+def broken(said: str) -> tuple[str, ...]:
+    """Which of the values that a message prints are not what it asks for, as far as its own numbers tell."""
+    got = _GOT.search(said)
+    asked = said[: got.start()] if got else ""
+    values = list(dict.fromkeys(int(one) for one in _NUMBER.findall(got["values"]))) if got else []
+    told = [
+        f"{value} is no multiple of {divisor}: the next is {-(-value // divisor) * divisor}"
+        for divisor in dict.fromkeys(int(one["number"]) for one in _DIVISOR.finditer(asked))
+        for value in values
+        if divisor and value % divisor
+    ]
+    most = _MOST.search(asked)
+    told += [
+        f"{value} is more than {most['number']}" for value in values if most and value > int(most["number"])
+    ]
+    return tuple(told[:3])
 
 
 DIFFERS = next(one for one in DEMANDS if one.cause.startswith("A test compares a result"))

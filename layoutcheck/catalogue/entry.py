@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 ELSEWHERE = "elsewhere"  # the level of an error that another tool answers
+UNKNOWN = "unknown"  # the level of a text that tells no error, of which it is said what rules it
 CLEAN = "clean"  # the level of a text in which a tool reports nothing wrong
 
 
@@ -17,7 +18,7 @@ class Known:
     - `pattern`: searched in the pasted text, in which every run of white space is one space
     - `title`: one line; `{group}` stands for a named group of the pattern
     - `cause`: why the error is raised; `remedy`: what to change or to run
-    - `level`: "rejected" (it does not compile or launch), "wrong" (it runs and fails), "slow", "clean" (nothing is wrong), or "elsewhere"
+    - `level`: "rejected" (it does not compile or launch), "wrong" (it runs and fails), "slow", "clean" (nothing is wrong), "unknown" (the text tells no error), or "elsewhere"
     - `rule`: the code of the rule that finds the same fault before the compile, if there is one
     - `general`: whether it answers only where no other entry does
     - `defined`: groups of the pattern, one of which the installed DSL must define; "" where it is not asked

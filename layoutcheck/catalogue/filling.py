@@ -24,7 +24,7 @@ from layoutcheck.catalogue import (
     refused,
     tables,
 )
-from layoutcheck.catalogue.entry import Known
+from layoutcheck.catalogue.entry import ELSEWHERE, Known
 from layoutcheck.catalogue.tables import builds, calls, cpp_templates, cuda_codes, linking
 
 Groups = dict[str, str]
@@ -32,6 +32,7 @@ _OF_A_STEP = re.compile(
     r"Check failed.{0,300}?(?:CanProve|\bAST\b|\b[Ll]oops?\b|[Ll]ower|PrimFunc|[Ss]chedule|\bIR\b|[Rr]eplac|[Ll]ayout)"
 )  # of a compiler of kernels
 _EQUAL = re.compile(r"(\w+) ?== ?([0-9]+|true|false)")
+_FAILED = re.compile(r"static.assert\w* failed")
 _REDUCED = re.compile(r"(?:reduces|evaluates) to '\(?(?P<values>[^'\n]{3,60}?)\)?'")  # as gcc and clang add
 _FIRST_ERROR = "The compiler's words are all that the text says of the cause."
 _OF_CUDA = re.compile(r"(?:^|[\"'` ])(?:cu[A-Z]|CU_|cuda)\w")
@@ -131,7 +132,7 @@ def _of_tensor_map(groups: Groups, facts: tuple[str, ...], folded: str) -> Group
 
 def _of_file(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
     """Of a C++ file that does not compile: by its assertion's condition, else by the compiler's words."""
-    words = conditions.in_words(_condition(folded))
+    words = conditions.in_words(_condition(folded)) if _FAILED.search(folded) else ""
     if words:
         return _pair(
             (
@@ -177,7 +178,7 @@ def _of_words(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
     """Of a message that tells its cause itself."""
     said = groups.get("said", "")
     found = demands.INNER if said.startswith("Check failed") else demands.demand(said)
-    return _pair((found.cause, found.helps) if found else ("", ""))
+    return _pair((found.cause, found.helps) if found else ("", "Read what it names"))
 
 
 def _of_step(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
@@ -270,4 +271,6 @@ def _owner(entry: Known, folded: str) -> owners.Owner:
         or (None if entry in builds.ENTRIES else owners.find(folded))
     )
     whose = "the project that is built" if entry in builds.ENTRIES else "the project whose command prints it"
+    if entry in tables.SYMPTOMS and entry.level != ELSEWHERE:
+        whose = "the project whose kernel it is"
     return owner or owners.Owner("", whose)

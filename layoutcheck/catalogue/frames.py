@@ -49,7 +49,13 @@ _CHECK = "the last frame of the whole traceback says whose check it is, and its 
 _NATIVE = re.compile(
     r"Exception raised from (?P<function>\S{1,200}) at (?P<file>\S{1,300}?):(?P<line>[0-9]+)"
 )
+_STACK = re.compile(
+    r"frame #[0-9]+: (?P<what>c10::cuda::c10_cuda_check\w*|c10::detail::torch\w*Fail|c10::Error::Error)(?!.{0,2000}c10_cuda_check)"
+)
 _CUT_NATIVE = "The text has the C++ stack of an exception and not its message, which stands above it: a condition that the library tests (TORCH_CHECK) is false."
+_CUT_CUDA = "The text has PyTorch's C++ stack and not its message, which stands above it. A call of CUDA returned an error: most often that of a kernel which ran before, and none of the functions of the stack is at fault."
+_PASTE_STACK = "Paste the lines above the stack, which have the error's name, and run with CUDA_LAUNCH_BLOCKING=1 or under compute-sanitizer, which name the kernel"
+_STACKS = "whose kernel it is takes the report"
 _PASTE_ABOVE = "Paste the line above 'Exception raised from', which says what must hold; the stack below it only says where"
 # What servers print above the traceback of an exception.
 _ABOVE = re.compile(
@@ -152,6 +158,17 @@ def cut(folded: str) -> Frames | None:
         said = f"the exception is raised from {native['function']} at {native['file'].replace(chr(92), '/').rpartition('/')[2]}:{native['line']}"
         return Frames(package, said, "", whose, why=_CUT_NATIVE, help=_PASTE_ABOVE)
     frames = [_frame(match) for match in _FRAME.finditer(folded)]
+    stack = None if frames else _STACK.search(folded)
+    if stack:
+        why = _CUT_CUDA if "cuda" in stack["what"] else _CUT_NATIVE
+        return Frames(
+            "PyTorch",
+            f"the C++ stack below it begins with {stack['what']}",
+            "",
+            _STACKS,
+            why=why,
+            help=_PASTE_STACK,
+        )
     if not frames:
         return None
     package, whose = _whose(folded, frames, "")

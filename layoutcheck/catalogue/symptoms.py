@@ -8,11 +8,17 @@ from collections.abc import Iterator
 from layoutcheck.algebra import Layout, cosize, parse_layout, size
 from layoutcheck.algebra.modes import leaves
 from layoutcheck.catalogue.entry import Known
-from layoutcheck.catalogue.tables import SYMPTOMS, called
+from layoutcheck.catalogue.tables import SYMPTOMS, TOPICS, called
 from layoutcheck.errors import InputError
 
 WARNING = called("symptom.warning")
+_RACE = called("symptom.race")
 _LAYOUTS = called("symptom.layouts")
+_MOST_TOPICS = 2
+_ERROR = re.compile(
+    r"^\W*(?:Failed to|Cannot|Can't|Unable|Unsupported|Invalid|Could not|Expected|Unknown|Illegal|Missing|No \w+ \w+ (?:found|available))\b|\w(?:Error|Exception|NotImplemented): |\b(?:fatal )?error(?: C?[0-9]+)?: |[):] ?error\b|\[ERROR\]|Check failed|_STATUS_|Assertion.{0,200}failed|\bfatal\b|Traceback|\bat::|={5,}|returned (?:[-0-9]+|status)|\bFAILED\b|\bfailed: |\[rank[0-9]"
+)  # as programs print one, and no one writes
+_SENTENCE = re.compile(r"(?:\b[A-Za-z][\w'-]*\b[ ,:;(`*]+){5}")
 _MOST = 6  # layouts
 _LONGEST = 400  # characters of one
 _JOINT = re.compile(r"\)\s?:\s?\(")
@@ -24,6 +30,22 @@ def find(folded: str) -> tuple[Known, re.Match[str]] | None:
     """The symptom that the text's words tell, and where; None where they tell none."""
     found = ((entry, entry.pattern.search(folded)) for entry in SYMPTOMS)
     return next(((entry, match) for entry, match in found if match), None)
+
+
+def is_prose(folded: str) -> bool:
+    """Whether the text is what a person writes, a question or a note: sentences, and no line as a program prints its error."""
+    return _ERROR.search(folded) is None and _SENTENCE.search(folded) is not None
+
+
+def topics(folded: str) -> list[tuple[Known, re.Match[str]]]:
+    """What the text is about, the more particular first."""
+    found = ((entry, entry.pattern.search(folded)) for entry in (_RACE, *TOPICS))
+    return [(entry, match) for entry, match in found if match][:_MOST_TOPICS]
+
+
+def laws(about: list[tuple[Known, re.Match[str]]]) -> tuple[str, ...]:
+    """The laws of what a text is about, each with the word that it stands for."""
+    return tuple(f"{match['said']}: {entry.cause}" for entry, match in about)
 
 
 def layouts(folded: str) -> tuple[str, ...]:

@@ -205,3 +205,28 @@ def test_a_text_of_nobody_is_quoted() -> None:
     ) as raised:
         read_errors("starting up\nthe frobnicator failed to start\n")
     assert "last frame" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("height divisible by 8 and width divisible by 16, but got dims=[37, 768]", ("37 is no multiple of 8: the next is 40", "37 is no multiple of 16: the next is 48")),
+        ("head_dim must be at most 256, got 512", ("512 is more than 256",)),
+        ("expects N to be a multiple of 8, but got 64", ()),
+        ("K must be a multiple of 64", ()),
+        ("must be at most 4.5, got version 4.8.1", ()),
+    ],
+)  # fmt: skip
+def test_the_values_of_a_message_are_measured_by_what_it_asks(said: str, told: tuple[str, ...]) -> None:
+    assert demands.broken(said) == told
+
+
+def test_a_message_about_multiples_is_no_message_about_types() -> None:
+    (answer,) = answers("AssertionError: FP8 requires a width divisible by 16, but got dims=[37, 768]")
+    assert "whole tiles" in answer.cause and "37 is no multiple of 16: the next is 48" in answer.facts
+
+
+def test_a_note_that_names_a_library_is_sent_to_it() -> None:
+    (answer,) = answers("I found that flash_attn_cute has head_dim 128 on B200 and none of 64")
+    assert answer.title.startswith("a note that names FlashAttention")
+    assert "tells no error" in answer.cause and "Dao-AILab/flash-attention" in answer.remedy

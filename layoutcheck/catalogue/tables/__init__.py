@@ -32,6 +32,7 @@ from layoutcheck.catalogue.tables import (
     ptxas,
     sanitizers,
     symptoms,
+    topics,
     values,
 )
 
@@ -73,10 +74,11 @@ ELSEWHERE: tuple[Known, ...] = (
 
 NOTHING_WRONG: tuple[Known, ...] = clean.ENTRIES
 SYMPTOMS: tuple[Known, ...] = symptoms.ENTRIES  # looked for where none of ENTRIES answers
+TOPICS: tuple[Known, ...] = topics.ENTRIES  # of texts without an error
 
 ENTRIES: tuple[Known, ...] = (*CALLS, *DSL, *CPP, *MACHINE, *ELSEWHERE, *NOTHING_WRONG)
 
 
 def called(name: str) -> Known:
     """The entry of this name, which code refers to. Raises StopIteration where there is none."""
-    return next(entry for entry in (*ENTRIES, *SYMPTOMS) if entry.name == name)
+    return next(entry for entry in (*ENTRIES, *SYMPTOMS, *TOPICS) if entry.name == name)

@@ -410,7 +410,7 @@ ENTRIES = (
     ),
     known(
         "cpp.instantiation",
-        r"instantiation of (?:function |class )?[\"'](?:auto |void |decltype\(auto\) )?(?=[^\"']{0,4000}?\bcu(?:te|tlass)::)(?P<what>[\w:]{1,60})",
+        r"(?:instantiation of (?:function |class )?|instantiating (?:function|class|variable) definition )[\"'](?:auto |void |decltype\(auto\) )?(?=[^\"']{0,4000}?\bcu(?:te|tlass)::)(?P<what>[\w:]{1,60})",
         "the template {what} does not compile for its arguments",
         "The text shows the instantiations and not the error itself, which stands above them.",
         "Read the innermost instantiation in your own file: the layouts there are the ones that cause the error. "

@@ -275,7 +275,7 @@ ENTRIES = (
     ),
     known(
         "elsewhere.cublas",
-        r"CUBLAS_STATUS_(?P<status>NOT_SUPPORTED|INVALID_VALUE|\w+)|kernel execution error\. \(m: [0-9]+, n: [0-9]+, k: [0-9]+, error: (?P<number>[0-9]+)|(?i:cublas) [^\n]{0,30}unable to find|Unable to find (?:a )?suitable (?:cuBLAS|cublas|GEMM)[^\n]{0,30}",
+        r"CUBLAS_STATUS_(?P<status>NOT_SUPPORTED|INVALID_VALUE|\w+)|cu[bB][lL][aA][sS](?:Lt)? (?:[Ee]rror|[Ss]tatus|failed|API)[^\n]{0,160}?(?:code|status|error|failed:?)[ =:]{1,3}(?P<code>7|15)\b|(?i:cublas) error: (?P<words>the requested functionality is not supported|an unsupported value or parameter)|kernel execution error\. \(m: [0-9]+, n: [0-9]+, k: [0-9]+, error: (?P<number>[0-9]+)|(?i:cublas) [^\n]{0,30}unable to find|Unable to find (?:a )?suitable (?:cuBLAS|cublas|GEMM)[^\n]{0,30}",
         "cuBLAS does not take this problem {status}{number}",
         "NOT_SUPPORTED and INVALID_VALUE mean that no kernel has these types, sizes and strides: FP8 needs sizes, leading dimensions and addresses "
         "that are multiples of 16 bytes, and A transposed (cuBLAS guide, cublasLtMatmul). EXECUTION_FAILED (13) is often a fault of an earlier kernel, INVALID_VALUE is 7, NOT_SUPPORTED 15.",
@@ -575,7 +575,7 @@ CUT = known(
 NAMED = known(
     "elsewhere.named",
     r"(?!)",  # where the text names a library, and nothing else of it is known
-    "an error that names {name}: {said}",
+    "{kind} that names {name}: {said}",
     "{cause}",
     "{help}. Report it to {project}",
     ("xla_extension failed: all-reduce buffers do not alias", "JAX"),

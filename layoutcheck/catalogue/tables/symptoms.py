@@ -37,6 +37,19 @@ ENTRIES = (
         general=True,
     ),
     known(
+        "symptom.race",
+        r"(?P<said>(?i:\b(?:data |memory |shared[- ]memory )?races?\b|\bracy\b|\bhazards?\b|racecheck)|\b(?:RAW|WAR|WAW)\b|(?i:overwrit\w+ .{0,60}(?:before|while|still)|(?:missing|lacks?|without|no|needs?) (?:an? )?(?:__syncthreads|__syncwarp|syncthreads|barrier|(?:proxy )?fence|synchroni[sz]ation)))",
+        "accesses to one memory that nothing orders: {said}",
+        "The text tells a race, and not always both of its lines. A thread's writes are seen by others after a barrier, or an arrival that they wait for: an mbarrier's arrival by one elected lane orders that lane's own writes only, so that __syncwarp stands before it or all lanes arrive. "
+        "A buffer is written again after a barrier behind its last read; what threads wrote is read by TMA, wgmma or tcgen05 after fence.proxy.async and a barrier; cp.async's data is there after wait_group and a barrier.",
+        "compute-sanitizer --tool racecheck names both accesses of shared memory (it sees no missing proxy fence); "
+        + TRACE
+        + " and the order of its accesses (LC5xx). Report it to {project}",
+        ("racecheck flags a WAR hazard on the reduction's scratch", "a report"),
+        level="wrong",
+        general=True,
+    ),
+    known(
         "symptom.wrong",
         r"(?i)\b(?P<said>(?:wrong|incorrect|garbage|corrupt\w*|unexpected|bad) (?:\w+ ){0,2}(?:results?|outputs?|values?|numbers?|data|answers?|elements?|layouts?|strides?|offsets?|tokens?|text)|all zeros?|(?:outputs?|results?|values?|contains?|gives?|returns?|produces?|are) (?:\w+ ){0,2}NaNs?\b|\bNaNs? in\b|not equal|(?:does|do|did)(?: not|n't) (?:match|agree|equal)|differs? from|mismatch\w*|inconsistent|"
         r"non-?deterministic|(?:gives?|prints?|shows?|returns?|observed) (?:\w+ ){0,3}(?:but|instead of|rather than)|expected\b.{0,80}\b(?:got|but|actual|observed)|should be .{1,60} but|\boff by\b[\w ]{0,20})|(?P<word>误差|结果不|不正确|不一致|错误的结果)",
@@ -91,7 +104,7 @@ ENTRIES = (
     ),
     known(
         "symptom.resources",
-        r"(?i)\b(?P<said>(?:dynamic |static )?shared memory|\bsmem\b|occupancy|registers (?:per|a) thread)\b",
+        r"(?i)\b(?P<said>(?:[0-9.]+ ?(?:KB|KiB|bytes|B)|max\w*|limit|exceed\w*|too much|carve-?out|opt-?in|how much|amount|size) .{0,40}(?:shared memory|smem)|(?:shared memory|smem) .{0,40}(?:[0-9.]+ ?(?:KB|KiB|bytes|B)|limit|exceed|too (?:large|big|much)|size|carve-?out|usage|opt-?in|by every tile)|dynamic shared memory|occupancy|registers (?:per|a) thread)\b",
         "what a block takes is spoken of, and no error: {said}",
         _OPEN
         + "A block has at most 99 KiB of shared memory on sm_86, sm_89 and sm_120, 163 KiB on sm_80, 64 KiB on sm_75, 227 KiB on sm_90 and sm_100; above 48 KiB it is dynamic, and asked for by cudaFuncSetAttribute. A launch that asks for more is refused, most often with 'invalid argument' or 'invalid value'.",
