@@ -109,9 +109,7 @@ def _beyond(fault: LoweredFault, what: str) -> tuple[str, str]:
             f"The offset is computed in 32 bits, which hold 2^31 elements, and overflows: {access}. With a dynamic "
             "pitch of 64 bits (cute.sym_int64), or coordinates of cutlass.Int64, it is computed in 64 bits.",
         )
-    message = f"T{access[1:]}, and no predicate prevents it."
-    if fault.called:
-        message += f" The program calls the kernel so, with {fault.called}."
+    message = f"T{access[1:]}, and no predicate prevents it.{_called(fault)}"
     if fault.extent:
         message += " It leaves the tensor with all dynamic extents that were tried, small and large."
     return title, message
@@ -124,8 +122,12 @@ def _mode(fault: LoweredFault, what: str) -> tuple[str, str]:
         f"the {what} {verb} outside a mode of the tensor that the kernel was given",
         f"Thread {fault.thread} of block {fault.block} {verb} {fault.width_bytes} B at index {fault.coordinate} of "
         f"mode {fault.mode}, which has {fault.other}{tried}. In the tensor's memory (byte {fault.address}) another "
-        "coordinate's element is there, and no predicate prevents it.",
+        f"coordinate's element is there, and no predicate prevents it.{_called(fault)}",
     )
+
+
+def _called(fault: LoweredFault) -> str:
+    return f" The program calls the kernel so, with {fault.called}." if fault.called else ""
 
 
 def _leaves(fault: LoweredFault, what: str) -> tuple[str, str]:

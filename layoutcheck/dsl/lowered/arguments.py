@@ -11,7 +11,7 @@ pointer is an object of its own. An integer, of which nothing is known, is 1024.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeAlias
@@ -76,7 +76,7 @@ class Numbers:
 class Spread:
     """These extents, with room between the modes: each dynamic stride is four times what is behind it."""
 
-    extent: int | tuple[int, ...] | Unequal
+    extent: int | tuple[int, ...] | Unequal | Numbers
 
 
 class TooLarge(OverflowError):
@@ -97,6 +97,10 @@ def instantiate(
     if isinstance(extent, Unequal):
         extent = extent.own if extent.index == index else extent.others
     layout = dynamic_layout(cute_type)
+    if isinstance(extent, Numbers):
+        given = extent.of(index) or ()
+        numbers = iter(given if layout is None else _spread(layout, given))
+        return _fill(kind, numbers, index, INTEGER if integer is None else integer)
     numbers = iter([] if layout is None else dynamic_leaves(layout, extent, room))
     return _fill(kind, numbers, index, INTEGER if integer is None else integer)
 
@@ -146,6 +150,27 @@ def dynamic_leaves(layout: Layout, extent: int | tuple[int, ...] | None = None, 
         else:
             extents.append(int(leaf))
     return [*chosen, *_compact(extents, stride, room)]
+
+
+def _spread(layout: Layout, given: Sequence[int]) -> list[int]:
+    """A call's numbers for the `?` of a layout, with room between its modes in the order of its strides."""
+    shape, stride = flatten(layout.shape), flatten(layout.stride)
+    numbers = iter(given)
+    extents, steps = (
+        [next(numbers, 0) if isinstance(leaf, Dynamic) else int(leaf) for leaf in part]
+        for part in (shape, stride)
+    )
+    reach = max((e * abs(s) for e, s, leaf in zip(extents, steps, stride, strict=True)
+                 if not isinstance(leaf, Dynamic)), default=1)  # fmt: skip
+    dynamic = [i for i, leaf in enumerate(stride) if isinstance(leaf, Dynamic)]
+    found = dict(zip(dynamic, (steps[i] for i in dynamic), strict=True))
+    for i in sorted(dynamic, key=steps.__getitem__):
+        if steps[i] > 0:  # what is broadcast stays so
+            divisor = stride[i].divisor
+            found[i] = -(-reach * (ROOM if reach > 1 else 1) // divisor) * divisor
+            reach = max(reach, found[i] * extents[i])
+    chosen = [extents[i] for i, leaf in enumerate(shape) if isinstance(leaf, Dynamic)]
+    return [*chosen, *(found[i] for i in dynamic)]
 
 
 def _by_leaf(layout: Layout, extent: int | tuple[int, ...] | None) -> Iterator[int | None]:

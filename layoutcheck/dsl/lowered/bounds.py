@@ -97,6 +97,8 @@ def tensor_bounds(kernel: Kernel, widest_bytes: int, calls: Sequence[Numbers | N
                 unseen.add(tag)
             elif one.faults:
                 _leaves(found, tag, one.faults, call)
+            elif one.strays:
+                unseen.add(tag)
     loaded = {tag for tag, why in found.unchecked.items() if why.startswith(_BY_CONTENTS)}
     inside = _by_contents(kernel, found, (unseen | loaded) - found.faults.keys(), calls, widest_bytes)
     found.kept.update(found.judged - unseen | inside)

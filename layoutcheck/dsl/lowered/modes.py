@@ -54,13 +54,15 @@ def judged_in_modes(
     """What the blocks at the grid's edges do under `tags`, with what leaves a mode.
 
     `numbers` are the extents, where they are not all `extent`. Those of a call may be of strides that tell no
-    modes: what leaves a mode and stays in the memory is not told.
+    modes (overlapping, or with gaps): there what leaves a mode and stays in the memory is not told.
     """
     assert kernel.grid is not None
     grid, numbers = kernel.grid, extent if numbers is None else numbers
     blocks = grid.blocks(tags, numbers)
     found = judge_all(blocks, tags, extent, widest_bytes, counted)
-    if isinstance(blocks, str) or isinstance(numbers, (Numbers, Spread)):
+    if isinstance(blocks, str) or isinstance(numbers, Spread):
+        return found
+    if isinstance(numbers, Numbers) and not numbers.extents:  # a call gives it no more than its types
         return found
     was, apart = grid.tensors(numbers), None if numbers is None else Spread(numbers)
     wide = [base for base, one in was.items() if len(one.shape) > 1]

@@ -291,5 +291,46 @@ def test_a_window_that_moves_over_rows_says_nothing_of_the_memory_behind_it(
     pytest.importorskip("cutlass", reason="the CuTe DSL (nvidia-cutlass-dsl) is not installed")
     script = tmp_path / "windows.py"
     script.write_text(WINDOWS)
-    [found] = traced(Script(str(script), [str(step)], launch=False, arch="sm_90a"), order=False).trace.elements
+    [found] = traced(
+        Script(str(script), [str(step)], launch=False, arch="sm_90a"), order=False
+    ).trace.elements
     assert [one.code for one in found.findings] == ["LC204"] * told
+
+
+SWAPPED = """
+import cutlass
+import numpy
+from cutlass import cute
+from cutlass.cute.runtime import from_dlpack
+
+@cute.kernel
+def fill(x: cute.Tensor, how: cutlass.Constexpr):
+    i, j, _ = cute.arch.block_idx()
+    j = j * 32 + cute.arch.thread_idx()[0]
+    if cutlass.const_expr(how == 0):
+        if cute.elem_less((i, j), x.shape):
+            x[i, j] = cutlass.Float32(1)
+    else:
+        if cute.elem_less((j, i), x.shape):
+            x[i, j] = cutlass.Float32(1)
+
+@cute.jit
+def host(x: cute.Tensor, how: cutlass.Constexpr):
+    grid = (x.shape[0], cute.ceil_div(x.shape[1], 32), 1)
+    fill(x, how).launch(grid=grid, block=(32, 1, 1))
+
+for how in range(2):
+    host(from_dlpack(numpy.zeros((80, 40), "float32")).mark_layout_dynamic(), how)
+"""
+
+
+def test_a_predicate_of_another_mode_is_told_by_the_call(tmp_path: Path) -> None:
+    """Rows of 40, of which those below 40 are written up to column 63: all of it in the tensor's memory."""
+    pytest.importorskip("cutlass", reason="the CuTe DSL (nvidia-cutlass-dsl) is not installed")
+    script = tmp_path / "swapped.py"
+    script.write_text(SWAPPED)
+    right, swapped = traced(Script(str(script), launch=False, arch="sm_90a"), order=False).trace.elements
+    assert right.findings == ()
+    [message] = [one.message for one in swapped.findings]
+    assert "Thread 8 of block (39,1,0) writes 4 B at index 40 of mode 1, which has 40" in message
+    assert "calls the kernel so, with (80,40)." in message
