@@ -24,7 +24,7 @@ from types import TracebackType
 from typing import Any
 
 from layoutcheck.errors import LayoutcheckError
-from layoutcheck.versions import MODELLED, warn_once
+from layoutcheck.versions import MODELLED, installed, warn_once
 
 Item = dict[str, Any]
 
@@ -38,11 +38,14 @@ _HINT = "pip install 'layoutcheck[dsl]'"
 def environment() -> dict[str, str]:
     """Ours, with our path; what watches the builds of this process has nothing to watch there.
 
+    `python -m` puts the working directory first on the path: there it is last, so that a folder of a
+    repository does not stand before a library that the DSL looks for (`jax` of CUTLASS's examples).
     No GPU is in sight: nothing is launched there, and CUDA does not survive the worker's forks.
     """
     env = {key: value for key, value in os.environ.items() if key not in ("LAYOUTCHECK", "LAYOUTCHECK_SPOOL")}
-    path = os.pathsep.join(path or str(Path.cwd()) for path in sys.path)
-    return env | {"PYTHONPATH": path, "CUDA_VISIBLE_DEVICES": ""}
+    here = str(Path.cwd())
+    paths = sorted((path or here for path in sys.path), key=here.__eq__)
+    return env | {"PYTHONPATH": os.pathsep.join(paths), "CUDA_VISIBLE_DEVICES": ""}
 
 
 class DslUnavailable(LayoutcheckError):
@@ -170,4 +173,6 @@ class Session:
 def _check_there(answer: Item) -> None:
     """Raise DslUnavailable where the worker could not import the DSL."""
     if "missing" in answer:
-        raise DslUnavailable(f"the CuTe DSL is not installed ({_HINT}): {answer['missing']}")
+        found = installed()
+        why = f"{found} cannot be imported" if found else f"is not installed ({_HINT})"
+        raise DslUnavailable(f"the CuTe DSL {why}: {answer['missing']}")

@@ -38,6 +38,7 @@ def stand_in(root: Path, tell: Tell) -> None:
     """From here on, stand in for what the project in `root` builds; `tell` hears once of each."""
     sys.meta_path.append(_Unbuilt(root, tell))
     when_imported("torch", lambda torch: _libraries(torch, root, tell))
+    when_imported("torch.utils.cpp_extension", lambda module: _compiled(module, tell))
 
 
 class _Unbuilt(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -152,3 +153,22 @@ def _libraries(torch: Any, root: Path, tell: Tell) -> None:
                 tell(f"{file.name} is not built here: its operators are not there")
 
         owner.load_library = load_library
+
+
+def _compiled(module: Any, tell: Tell) -> None:
+    """An extension that a program compiles itself: with code for a GPU it is left out."""
+
+    def without_cuda(build: Any) -> Any:
+        def instead(name: str, *args: Any, **named: Any) -> Any:
+            given = [*args, named.get("sources")]
+            lists = [one for one in given if isinstance(one, (list, tuple))]
+            cuda = any(str(file).endswith((".cu", ".cuh")) for files in lists for file in files)
+            if not (cuda or named.get("with_cuda") or named.get("cuda_sources")):
+                return build(name, *args, **named)
+            tell(f"{name} is not compiled here: what the program calls of it does nothing")
+            return _Nothing(name)
+
+        return instead
+
+    for name in ("load", "load_inline"):
+        setattr(module, name, without_cuda(getattr(module, name)))

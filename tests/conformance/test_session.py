@@ -20,8 +20,9 @@ from layoutcheck.atoms.matrix import LdMatrix  # noqa: E402
 from layoutcheck.atoms.other import OtherAtom  # noqa: E402
 from layoutcheck.atoms.universal import UniversalCopy  # noqa: E402
 from layoutcheck.copies.copy import Copy  # noqa: E402
+from layoutcheck.dsl import session as session_module  # noqa: E402
 from layoutcheck.dsl.lower import lower  # noqa: E402
-from layoutcheck.dsl.session import DslUnavailable, Session  # noqa: E402
+from layoutcheck.dsl.session import DslUnavailable, Session, environment  # noqa: E402
 from layoutcheck.dsl.verifier import item, verify  # noqa: E402
 from layoutcheck.errors import LayoutcheckError  # noqa: E402
 from layoutcheck.machine.dtypes import dtype  # noqa: E402
@@ -122,6 +123,7 @@ def stand_in(folder: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str
 
 def test_without_the_dsl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stand_in(tmp_path, monkeypatch, {"__init__.py": "", "_mlir/__init__.py": "raise ImportError('no such')"})
+    monkeypatch.setattr(session_module, "installed", lambda: "")
     with pytest.raises(DslUnavailable) as caught, Session():
         pass
     assert isinstance(caught.value, LayoutcheckError)
@@ -161,7 +163,7 @@ def test_a_dsl_whose_python_cannot_be_imported_still_verifies(
     with Session() as session:
         assert session.version == "4.8.1"
         assert verify([GOOD], session=session, bare=True)[0].accepted
-        with pytest.raises(DslUnavailable, match=r"not installed .*no such thing"):
+        with pytest.raises(DslUnavailable, match=r"4\.8\.1 cannot be imported: no such thing"):
             verify([GOOD], session=session, bare=False)
         with pytest.raises(DslUnavailable, match="closed"):
             verify([GOOD], session=session)
@@ -240,3 +242,25 @@ def test_copies_that_choose_their_own_atom(dsl: Session, op: str) -> None:
     ptx = lower([copy], session=dsl)[0].ptx
     assert ptx is not None
     assert len(re.findall(r"ld\.global", ptx)) == (4 if op == "autovec_copy" else 32)
+
+
+def test_a_folder_of_the_repository_stands_before_no_library(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`python -m` has the working directory first on its path; CUTLASS's examples have a `jax`."""
+    monkeypatch.chdir(tmp_path)
+    for first in ("", str(tmp_path)):
+        monkeypatch.setattr(sys, "path", [first, "/one", "/two"])
+        assert environment()["PYTHONPATH"].split(os.pathsep) == ["/one", "/two", str(tmp_path)]
+
+
+@pytest.mark.parametrize(
+    ("version", "said"), [("4.4.2", "4.4.2 cannot be imported: No"), ("", "is not installed")]
+)
+def test_a_dsl_that_cannot_be_imported_is_not_called_missing(
+    version: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session_module, "installed", lambda: version)
+    monkeypatch.setattr(Session, "_answer", lambda *_: {"missing": "No module named 'jax.numpy'"})
+    with pytest.raises(DslUnavailable, match=said):
+        Session()._greet()

@@ -11,7 +11,7 @@ import pytest
 
 from layoutcheck.dsl.observe import NotLaunched
 from layoutcheck.dsl.trace import trace_script
-from layoutcheck.dsl.unbuilt import _declares, _libraries, _Unbuilt
+from layoutcheck.dsl.unbuilt import _compiled, _declares, _libraries, _Unbuilt
 
 SETUP = """\
 setup(name="pkg", ext_modules=[CUDAExtension(
@@ -117,3 +117,19 @@ def test_a_library_of_operators_has_none(tmp_path: Path) -> None:
         torch.ops.load_library(str(tmp_path / "pkg.so"))
     assert told == ["pkg.so is not built here: its operators are not there"] * 2
     assert loaded == [str(tmp_path / "there.so"), "/nowhere/pkg.so"]
+
+
+def test_an_extension_with_code_for_a_gpu_is_not_compiled() -> None:
+    told, built = list[str](), list[str]()
+
+    def build(name: str, *_args: object, **_named: object) -> str:
+        built.append(name)
+        return name
+
+    module = SimpleNamespace(load=build, load_inline=build)
+    _compiled(module, told.append)
+    assert module.load("a", ["a.cpp", "a.cu"]).sums(1) is not None
+    assert module.load_inline("b", cpp_sources="", cuda_sources="x").sums(1) is not None
+    assert module.load("c", sources=["c.cpp"], with_cuda=True).sums(1) is not None
+    assert (module.load("d", ["d.cpp"]), module.load_inline(name="e", cpp_sources="x")) == ("d", "e")
+    assert built == ["d", "e"] and [one.partition(" ")[0] for one in told] == ["a", "b", "c"]
