@@ -27,7 +27,7 @@ KERNEL = (
 
 @pytest.mark.parametrize(
     ("made", "parts", "box"),
-    [((1,), 1, 2048), ((2,), 2, 1024), ((2, 2), 2, 1024), ((2, 4), 0, 512), ((), 0, 2048)],
+    [((1,), 1, 2048), ((2,), 2, 1024), ((2, 2), 2, 1024), ((2, 4), 0, 512), ((), 0, 16)],
 )
 def test_how_many_blocks_bring_a_part_of_a_tile(made: tuple[int, ...], parts: int, box: int) -> None:
     """`num_multicast` of the host's atom of that type; not told by atoms that differ in it."""
@@ -36,6 +36,8 @@ def test_how_many_blocks_bring_a_part_of_a_tile(made: tuple[int, ...], parts: in
     text = [other, *(HOST.format(n=n, atom=atom) for n in made), KERNEL.format(atom=atom, exec=executable)]
     assert tma_transfers("\n".join(text)) == {"cute.copy#0": (2048, parts)}
     assert transfers("\n".join(text)) == {"cute.copy#0": box}
+    alone = "\n".join(text).replace(", mcast = true", "")
+    assert transfers(alone) == {"cute.copy#0": box if made else 2048}
 
 
 @pytest.mark.sweep

@@ -12,6 +12,7 @@ from layoutcheck.sources.mlir import Value as SsaValue
 
 _COPY = re.compile(r'^\s*(?:%[\w:]+ = )?"(cute\.copy(?:_atom_call)?)"\(.*$', re.MULTILINE)
 _BITS = re.compile(r"copy_bits = ([0-9]+)")
+_LEAST_BOX_BYTES = 16  # PTX: the innermost extent of a box is a multiple of 16 bytes
 _MADE = re.compile(
     r"make_non_exec_tiled_tma_load.*?num_multicast = ([0-9]+).*-> \((!cute_nvgpu.*?>), !cute\."
 )
@@ -101,9 +102,12 @@ def transfers(text: str) -> dict[str, int]:
     """Bytes that each instruction of a TMA copy moves, by the copy's tag.
 
     The box of a multicast load is the part of the tile that one of `num_multicast` blocks brings; where atoms
-    of one type differ in how many do, it is the smallest.
+    of one type differ in how many do, it is the smallest; where no atom tells it, the least that a box is.
     """
-    return {tag: tile // max(parts, default=1) for tag, (tile, parts) in _tiles(text).items()}
+    return {
+        tag: _LEAST_BOX_BYTES if several and not parts else tile // max(parts, default=1)
+        for tag, (tile, parts, several) in _tiles(text).items()
+    }
 
 
 def tma_transfers(text: str) -> dict[str, tuple[int, int]]:
@@ -113,23 +117,23 @@ def tma_transfers(text: str) -> dict[str, tuple[int, int]]:
     made.
     """
     every = _tiles(text).items()
-    return {tag: (tile, next(iter(parts)) if len(parts) == 1 else 0) for tag, (tile, parts) in every}
+    return {tag: (tile, next(iter(parts)) if len(parts) == 1 else 0) for tag, (tile, parts, _) in every}
 
 
-def _tiles(text: str) -> dict[str, tuple[int, set[int]]]:
-    """Of each TMA copy, by its tag: the bytes of its tile, and every `num_multicast` of atoms of its type."""
+def _tiles(text: str) -> dict[str, tuple[int, set[int], bool]]:
+    """Of each TMA copy: the bytes of its tile, each `num_multicast` of atoms of its type, if it is multicast."""
     made: dict[str, set[int]] = {}
     for match in _MADE.finditer(text):
         made.setdefault(match[2], set()).add(int(match[1]))
     parts: dict[str, set[int]] = {}
     for match in _EXECUTABLE.finditer(text):
         parts.setdefault(match[2].split(" loc(")[0].strip(), set()).update(made.get(match[1], ()))
-    found: dict[str, tuple[int, set[int]]] = {}
+    found: dict[str, tuple[int, set[int], bool]] = {}
     seen: Counter[str] = Counter()
     for match in _COPY.finditer(text):
         tag = f"{match[1]}#{seen[match[1]]}"
         seen[match[1]] += 1
         if bits := _BITS.search(match[0]):
             known = {n for atom, every in parts.items() if atom in match[0] for n in every}
-            found[tag] = int(bits[1]) // 8, known
+            found[tag] = int(bits[1]) // 8, known, "mcast = true" in match[0]
     return found
