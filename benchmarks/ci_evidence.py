@@ -39,6 +39,7 @@ _KINDS = (  # of the reasons that `ci` gives, by a word of each
     ("are skipped", "its tests are skipped"),
     ("no program imported", "no program imports its file"),
     ("no program that imports", "no kernel that was seen uses it"),
+    ("the file itself was run", "no kernel that was seen uses it"),
     (" failed: ", "its program fails"),
 )
 _PATH = re.compile(r" \(/[^)\s]*\)?")  # where a module lies

@@ -73,9 +73,8 @@ class _Nothing(ModuleType):
         if name.startswith("__"):
             raise AttributeError(name)
 
-        def left_out(*_args: Any, **_named: Any) -> Any:
+        def left_out(*_args: Any, **_named: Any) -> None:
             NotLaunched.left_out += 1
-            return NotLaunched()
 
         left_out.__name__ = name
         setattr(self, name, left_out)

@@ -93,18 +93,20 @@ class _Runs:
                     refused = one.kind in UNCOMPILED
                     said = "the DSL refuses its kernel" if refused else f"{run.case.name} failed in it"
                     return f"{said}: {_words(one)} (line {one.where.line})"
-        importing = self._by_file.get(path, [])
+        importing = sorted(self._by_file.get(path, []), key=lambda run: _apart(path, run.case.path))
         if not importing:
             return self._not_imported()
         other = _other_arch(f"{path} {' '.join(name for name, _ in around)}", importing)
         if other:
             return other
-        failed = [(run, one) for run in importing for one in run.trace.failures]
-        for run, one in failed:
-            if one.kind in _LATE:
+        for run in importing:
+            failures = sorted(run.trace.failures, key=lambda one: one.kind not in _LATE)
+            if failures and failures[0].kind in _LATE:
                 return f"the time limit ended {run.case.name}"
-        for run, one in failed:
-            return f"{run.case.name} failed: {_words(one)}"
+            if failures:
+                return f"{run.case.name} failed: {_words(failures[0])}"
+            if run.case.path == path and not run.trace.skipped:
+                return "the file itself was run, to its end, and did not build its kernel"
         skipped = Counter(reason for run in importing for _, reason in run.trace.skipped)
         if skipped:
             reason, number = skipped.most_common(1)[0]
@@ -120,6 +122,17 @@ class _Runs:
         run, one = early[0]
         more = f" and {len(early) - 1} more" if len(early) > 1 else ""
         return f"no program imported its file; {run.case.name}{more} failed before: {_words(one)}"
+
+
+def _apart(path: str, program: str) -> int:
+    """How many folders lie between a file and a program: the nearest program is mostly the file's own."""
+    if path == program:
+        return -1
+    one, other = path.split("/")[:-1], program.split("/")[:-1]
+    same = next(
+        (i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+    )
+    return len(one) + len(other) - 2 * same
 
 
 def _words(failure: TraceFailure) -> str:

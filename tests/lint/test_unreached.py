@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from layoutcheck.lint.cases import CaseRun, RegisteredCase
-from layoutcheck.lint.unreached import _other_arch, reasons
+from layoutcheck.lint.unreached import _other_arch, _Runs, reasons
 from layoutcheck.sources.traced import Frame, Kernel, Trace, TraceFailure
 
 SOURCE = """\
@@ -69,6 +69,22 @@ def test_a_name_of_another_architecture(folder: Path) -> None:
     runs = Trace(imported=(str(folder / "kernels.py"),))
     assert told(runs, line=8) == "its name says sm_90, and programs ran for sm_100a"
     assert told(runs, line=8, arch="sm_90a") == "no program that imports its file built its kernel"
+
+
+def test_the_nearest_program_has_the_word(folder: Path) -> None:
+    """Packages import all of their modules: a program of another folder says little of a file."""
+    file = str(folder / "kernels.py")
+
+    def run(path: str, *failures: TraceFailure) -> CaseRun:
+        return CaseRun(
+            RegisteredCase(path, "", 1, path, "sm_90a"), Trace(imported=(file,), failures=failures)
+        )
+
+    far = run("other/deep/far.py", TraceFailure("timeout", "late"))
+    near, own = run("near.py", TraceFailure("raised", "it")), run("kernels.py")
+    assert _Runs([far, near]).why("kernels.py", []) == "near.py failed: it"
+    assert _Runs([far, near, own]).why("kernels.py", []).startswith("the file itself was run, to its end")
+    assert _Runs([far]).why("kernels.py", []) == "the time limit ended other/deep/far.py"
 
 
 @pytest.mark.parametrize(
