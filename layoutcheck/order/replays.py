@@ -20,6 +20,7 @@ _SYMPTOMS = ("LC508", "LC510")  # also what becomes of a kernel after something 
 _USED = ("race", "not-complete")
 _WRITTEN = ("write", "matrix_write", "cp_async")  # by threads of a block
 _MOST_CALLS = 2  # whose numbers are tried
+_EMPTY = "It happens where all integer arguments are 0: such a problem may not be launched."
 _ENDLESS = ("deadlock", "bytes-never-arrive", "too-many-arrivals")
 
 
@@ -37,6 +38,8 @@ class Replays:
         self.unchecked: set[str] = set()
         self.trips: list[int] = []  # tried so far, the usual one first
         self.case = ""  # the program's call that is replayed, in words
+        self.empty = False  # whether all integers are 0 in what is replayed
+        self.when_empty: set[object] = set()  # the findings that are told of such runs only
         self.happened: set[tuple[object, ...]] = set()  # pairs that other numbers do not order, either
 
     def replay(
@@ -107,6 +110,7 @@ class Replays:
         beside = run.given and not run.only
         if beside and self.problem:
             return
+        self.empty = run.empty
         others = partial(_kept, self._others(run), []) if run.first else None
         self.replay(run.blocks, run.orders, run.longer if run.first else None, run.alike, others)
         if beside:
@@ -142,8 +146,14 @@ class Replays:
         """Keep problems as findings, one for each code and pair of lines; `launched`: of it as it is."""
         for one in self.teller.findings(problems):
             key = (one.code, *((p.where.file, p.where.line) for p in one.places[:2]))
+            if not self.empty and key in self.when_empty:
+                self.when_empty.discard(key)
+                del self.findings[key]
             if self.case and not launched and key not in self.findings:
                 one = replace(one, message=f"{one.message} It happens with {self.case}.")
+            elif self.empty and not launched and key not in self.findings:
+                one = replace(one, severity="note", message=f"{one.message} {_EMPTY}")
+                self.when_empty.add(key)
             elif len(self.trips) > 1 and not launched and key not in self.findings:
                 one.evidence["trips"] = self.trips[-1]
                 usual, now = self.trips[0], self.trips[-1]

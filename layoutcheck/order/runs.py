@@ -54,7 +54,8 @@ class Run:
 
     `first` says that the kernel is launched as it is, `given` that contents of memory are, `only` that there
     is no such run without them, `alike` that all extents have one number, so that loops that belong together
-    turn as often. `usual` is the same with the usual integers, where they are fewer here.
+    turn as often. `usual` is the same with the usual integers, where they are fewer here. `empty` says that all
+    integers are 0.
     """
 
     blocks: list[Watched]
@@ -64,6 +65,7 @@ class Run:
     alike: bool = True
     only: bool = False
     usual: list[Watched] | None = None
+    empty: bool = False
 
     @property
     def orders(self) -> tuple[bool, ...]:
@@ -111,7 +113,8 @@ def runs(kernel: WatchedKernel, budget: Budget) -> Iterator[Run]:
     for numbers in variations(kernel, found[0].blocks[0], budget):
         with contextlib.suppress(*SURPRISES, ArithmeticError):  # numbers that no caller would give
             if (varied := kernel.with_numbers(*numbers)) is not None:
-                yield from _varied(replace(usual, kernel=varied))
+                for run in _varied(replace(usual, kernel=varied)):
+                    yield replace(run, empty=numbers[1] == 0)
     with contextlib.suppress(*SURPRISES, ArithmeticError):
         for smaller in persistent(kernel, found[0].blocks[0], budget):
             for run in _varied(replace(usual, kernel=smaller)):
