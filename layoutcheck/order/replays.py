@@ -20,6 +20,7 @@ _SYMPTOMS = ("LC508", "LC510")  # also what becomes of a kernel after something 
 _USED = ("race", "not-complete")
 _WRITTEN = ("write", "matrix_write", "cp_async")  # by threads of a block
 _MOST_CALLS = 2  # whose numbers are tried
+_HANGS = "LC510"  # what a kernel does that has nothing to do
 _EMPTY = "It happens where all integer arguments are 0: such a problem may not be launched."
 _ENDLESS = ("deadlock", "bytes-never-arrive", "too-many-arrivals")
 
@@ -151,7 +152,7 @@ class Replays:
                 del self.findings[key]
             if self.case and not launched and key not in self.findings:
                 one = replace(one, message=f"{one.message} It happens with {self.case}.")
-            elif self.empty and not launched and key not in self.findings:
+            elif self.empty and one.code == _HANGS and not launched and key not in self.findings:
                 one = replace(one, severity="note", message=f"{one.message} {_EMPTY}")
                 self.when_empty.add(key)
             elif len(self.trips) > 1 and not launched and key not in self.findings:
