@@ -3,7 +3,8 @@
 LIST has a line for each run, its words parted by tabs: a name, an architecture, the folder to run in, what
 PYTHONPATH holds, and the script with its arguments. With `--seen` the lines of earlier runs, as `--lines`
 writes them while the runs end, are summed up instead; of two with one name the later counts.
-`benchmarks/looked_at.json` holds what a person said of a finding, as `scripts CODE TITLE`.
+`benchmarks/looked_at.json` holds what a person said of a finding, as `NAME CODE TITLE` or `scripts CODE
+TITLE`.
 """
 
 from __future__ import annotations
@@ -79,7 +80,8 @@ def summed(runs: list[dict[str, Any]], looked_at: dict[str, dict[str, str]]) -> 
             {**{key: each[key] for key in ("severity", "code", "title")}, **said}
             for each in one.get("findings", ())
             if each.get("severity") in WRONG
-            for said in [looked_at.get(f"scripts {each['code']} {each['title']}", {})]
+            for told in [f"{each['code']} {each['title']}"]
+            for said in [looked_at.get(f"{one['name']} {told}") or looked_at.get(f"scripts {told}", {})]
         ]
         failures = [f"{each['kind']}: {each['message'][:120]}" for each in summary.get("failures", ())]
         scripts[one["name"]] = {

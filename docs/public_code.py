@@ -85,7 +85,10 @@ Beside the repositories, scripts that ship with libraries were traced, one call 
 `python -m benchmarks.script_sweep` does: CUTLASS's examples of the CuTe DSL, 21 calls of
 FlashAttention for two architectures, and tests of flashinfer, of which most were ended by the time limit
 or lack what the host did not have (sources of C++, JAX on a GPU, NVSHMEM). What became of each is in
-`docs/evidence/script_sweep.json`; it ran on {scripts_device}.
+`docs/evidence/script_sweep.json`. Scripts of other repositories are in
+`docs/evidence/script_sweep_fresh.json`: tutorials, libraries of kernels, submissions to competitions (whose
+function for compiling was called) and an older copy of CUTLASS's examples (with names of the DSL put back,
+`benchmarks/trace_drivers/older.py`). They ran on {scripts_device}.
 
 {scripts}
 
@@ -110,9 +113,10 @@ layoutcheck trace --no-launch --arch {arch} {script}
 
 
 def page(
-    history: dict[str, Any], public: dict[str, Any], suites: dict[str, Any], scripts: dict[str, Any]
+    history: dict[str, Any], public: dict[str, Any], suites: dict[str, Any], *sweeps: dict[str, Any]
 ) -> str:
     """The page of the evidence files; `suites` has repositories that ran on another machine."""
+    scripts = {name: one for sweep in sweeps for name, one in sweep["scripts"].items()}
     public = {**public, "repositories": {**public["repositories"], **suites["repositories"]}}
     fixes = _head("fix", "about", "what it mends", "trees", "DSL", "result", "gone")
     repositories = _head(
@@ -162,9 +166,8 @@ def page(
         subjects="\n".join(_subjects(history["fixes"].values())), fixes="\n".join(fixes),
         suites=suites["device"], repositories="\n".join(repositories),
         sites="\n".join(sites), causes="\n".join(_causes(public["repositories"])),
-        findings="\n".join(findings), scripts_device=scripts["device"],
-        scripts="\n".join(_scripts(scripts["scripts"])),
-        scripts_wrong="\n".join(_scripts_wrong(scripts["scripts"])),
+        findings="\n".join(findings), scripts_device="; then ".join(one["device"] for one in sweeps),
+        scripts="\n".join(_scripts(scripts)), scripts_wrong="\n".join(_scripts_wrong(scripts)),
     )  # fmt: skip
 
 

@@ -97,6 +97,7 @@ _PAGES = {
     "history": ("fixes of public repositories, before and after", "public-code.md"),
     "public_code": ("public repositories by `layoutcheck ci`", "public-code.md"),
     "script_sweep": ("scripts of CUTLASS, FlashAttention and flashinfer, one by one", "public-code.md"),
+    "script_sweep_fresh": ("scripts of 17 more repositories, one by one", "public-code.md"),
     "quack_suite": ("quack's own suite by `layoutcheck ci`, cut short", "public-code.md"),
 }
 
@@ -125,7 +126,7 @@ def evidence_pages() -> dict[str, str]:
         "lowered.md": lowered,
         "versions.md": versions.page(read("versions"), dsl_names.history()),
         "public-code.md": public_code.page(
-            read("history"), read("public_code"), read("quack_suite"), read("script_sweep")
+            *map(read, ("history", "public_code", "quack_suite", "script_sweep", "script_sweep_fresh"))
         ),
         "speed.md": speed.page(*map(read, ("speed", "lint", "trace", "numerics_speed"))),
         "regressions.md": regressions.page(read("undone")),

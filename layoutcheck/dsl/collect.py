@@ -44,7 +44,8 @@ _Place = tuple[int, int, int]  # of a module: its test's, the number of its firs
 
 _ARROW = re.compile(r"^\s*--> (\S+\.py):([0-9]+)", re.MULTILINE)
 _DEFINED = re.compile(
-    r'^ *"(?:func\.func|cuda\.kernel|gpu\.func)"\(\) <\{.*\bsym_name = "([^"]*)".*\}> \(\{$(?!\s*\}\))', re.MULTILINE
+    r'^ *"(?:func\.func|cuda\.kernel|gpu\.func)"\(\) <\{.*\bsym_name = "([^"]*)".*\}> \(\{$(?!\s*\}\))',
+    re.MULTILINE,
 )  # not only declared
 _SYMBOL = re.compile(r'(sym_name = "|@"?)([\w$.-]+)')
 _EXCERPT = re.compile(r"^ *(?:--> .*|[0-9]* *\|.*)\n?", re.MULTILINE)
@@ -471,8 +472,8 @@ class Collector:
 def _digest(event: dict[str, Any], alike: bool) -> str:
     """What a built module is known by; if `alike` is enough, whoever in the program had it built.
 
-    Its code and its lines count, its functions' names do not: a program may make them from addresses, counters
-    or hashes of these, so that one kernel has another name in each process.
+    Its code and its lines count, its functions' names do not: a program may make them from addresses,
+    counters or hashes of these, so that one kernel has another name in each process.
     """
     locations = event["locations"]
     if alike and event.get("caller") is not None:

@@ -54,8 +54,8 @@ class Run:
 
     `first` says that the kernel is launched as it is, `given` that contents of memory are, `only` that there
     is no such run without them, `alike` that all extents have one number, so that loops that belong together
-    turn as often. `usual` is the same with the usual integers, where they are fewer here. `empty` says that all
-    integers are 0.
+    turn as often. `usual` is the same with the usual integers, where they are fewer here. `empty` says that
+    all integers are 0.
     """
 
     blocks: list[Watched]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.order.looked import orders_of
 
-# The first turn arrives at the mbarrier that all wait for behind the loop (0), also without a turn; or they do so
+# The first turn arrives at the mbarrier that all wait for behind the loop, also without a turn (0), or only
 # where there was one (1); or nothing arrives (2).
 KERNELS = """
 import cutlass

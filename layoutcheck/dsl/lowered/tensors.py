@@ -100,7 +100,7 @@ class Tensor:
 
     @property
     def overlaps(self) -> bool:
-        """Whether a mode steps into what the modes of smaller steps reach; a step of 0 repeats, and does not."""
+        """Whether a mode steps into what modes of smaller steps reach. A step of 0 repeats, and does not."""
         reach = 0
         for step, extent in sorted(zip(self.stride, self.shape, strict=True)):
             if step <= 0 or extent < 2:

@@ -287,7 +287,7 @@ host(from_dlpack(x).mark_layout_dynamic(), from_dlpack(y), 5, int(sys.argv[1]))
 def test_a_window_that_moves_over_rows_says_nothing_of_the_memory_behind_it(
     tmp_path: Path, step: int, told: int
 ) -> None:
-    """If each page begins a row behind the last, they overlap: more rows may follow. Else its end is memory's."""
+    """Pages that begin a row behind each other overlap: more rows may follow. Others end with memory."""
     pytest.importorskip("cutlass", reason="the CuTe DSL (nvidia-cutlass-dsl) is not installed")
     script = tmp_path / "windows.py"
     script.write_text(WINDOWS)
