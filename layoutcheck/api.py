@@ -10,12 +10,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from layoutcheck.algebra.inttuple import shown
+from layoutcheck.algebra.inttuple import must_be
 from layoutcheck.check import Report, repairs
 from layoutcheck.copies.compiler.prediction import Prediction
 from layoutcheck.copies.copy import Copy
 from layoutcheck.errors import InputError
 from layoutcheck.judge import judge
+from layoutcheck.machine.arch import parse_arch
 from layoutcheck.request import Request, asked, takes_request
 from layoutcheck.sources.request import read
 from layoutcheck.synthesis.plans import Synthesis
@@ -67,8 +68,7 @@ def check_copy(copy: Copy, *, assumptions: tuple[str, ...] = (), subject: str | 
     `assumptions` and `subject` are carried into the report: what the caller took for granted, and a name or
     place to print. Never raises for a valid Copy; raises InputError for anything else.
     """
-    if not isinstance(copy, Copy):
-        raise InputError(f"'copy' is {shown(copy)}", expected="a Copy; check takes text and tensors")
+    must_be(Copy, "a Copy; check takes text and tensors", copy=copy)
     return judge(copy, assumptions=assumptions, subject=subject)
 
 
@@ -81,12 +81,10 @@ def check_error(text: str, arch: str = "sm_90a") -> list[Report]:
     """
     from layoutcheck.sources.diagnostics import read_diagnostics
 
-    for name, value in (("text", text), ("arch", arch)):
-        if not isinstance(value, str):
-            raise InputError(f"'{name}' is {shown(value)}", expected="text")
+    must_be(str, "text", text=text, arch=arch)
     return [
         check_copy(found.copy, subject=found.location)
-        for found in read_diagnostics(text, arch)
+        for found in read_diagnostics(text, str(parse_arch(arch)))
         if found.copy is not None
     ]
 

@@ -72,6 +72,13 @@ def index_of(name: str, value: Any) -> int:
         raise InputError(f"'{name}' is {other}", expected="an int") from None
 
 
+def must_be(kinds: type | tuple[type, ...], expected: str, **arguments: Any) -> None:
+    """Raises InputError for an argument that is none of these kinds."""
+    for name, value in arguments.items():
+        if not isinstance(value, kinds):
+            raise InputError(f"'{name}' is {shown(value)}", expected=expected)
+
+
 def shown(value: Any) -> str:
     """A value as an error names it: its kind, and what it is where that is short."""
     if value is None:

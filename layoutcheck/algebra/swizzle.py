@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from layoutcheck.algebra.basis import Basis
 from layoutcheck.algebra.integers import Dynamic
-from layoutcheck.algebra.inttuple import Unlike, as_tree, index_of, shown
+from layoutcheck.algebra.inttuple import Unlike, as_tree, index_of, must_be
 from layoutcheck.algebra.layout import Layout, text
 from layoutcheck.display import Drawable
 from layoutcheck.errors import InputError
@@ -88,10 +88,8 @@ class ComposedLayout(Drawable):
     outer: Layout
 
     def __post_init__(self) -> None:
-        if not isinstance(self.inner, (Swizzle, Layout)):
-            raise InputError(f"'inner' is {shown(self.inner)}", expected="a Swizzle or a Layout")
-        if not isinstance(self.outer, Layout):
-            raise InputError(f"'outer' is {shown(self.outer)}", expected="a Layout")
+        must_be((Swizzle, Layout), "a Swizzle or a Layout", inner=self.inner)
+        must_be(Layout, "a Layout", outer=self.outer)
         if type(self.offset) is not int:
             try:
                 object.__setattr__(self, "offset", as_tree(self.offset, (Dynamic, Basis)))

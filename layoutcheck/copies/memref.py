@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from types import NoneType
 from typing import Any
 
-from layoutcheck.algebra.inttuple import index_of, shown
+from layoutcheck.algebra.inttuple import index_of, must_be
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.errors import InputError
@@ -32,14 +33,11 @@ class Memref:
     recast_from: Memref | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.dtype, DType):
-            raise InputError(f"'dtype' is {shown(self.dtype)}", expected="a DType: dtype('bf16')")
+        must_be(DType, "a DType: dtype('bf16')", dtype=self.dtype)
         if not isinstance(self.space, str) or self.space not in SPACES:
             raise InputError(f"unknown memory space '{str(self.space)[:40]}'", expected=" or ".join(SPACES))
-        if not isinstance(self.layout, Layout):
-            raise InputError(f"'layout' is {shown(self.layout)}", expected="a Layout")
-        if self.swizzle is not None and not isinstance(self.swizzle, Swizzle):
-            raise InputError(f"'swizzle' is {shown(self.swizzle)}", expected="a Swizzle or None")
+        must_be(Layout, "a Layout", layout=self.layout)
+        must_be((Swizzle, NoneType), "a Swizzle or None", swizzle=self.swizzle)
         if self.align_bytes is not None and type(self.align_bytes) is not int:
             object.__setattr__(self, "align_bytes", index_of("align_bytes", self.align_bytes))
         if self.align_bytes is not None and self.align_bytes < 1:

@@ -124,3 +124,12 @@ def test_where_atoms_exist(atom, has, lacks):
 def test_256_bit_accesses_begin_with_blackwell():
     assert Arch(90, "a").widest_access_bits == 128
     assert Arch(100, "a").widest_access_bits == 256
+
+
+def test_a_pasted_error_takes_the_same_spellings_and_blames_the_architecture():
+    from layoutcheck.api import check_error
+
+    text = "error: unknown: 'cute.copy' op src ptr alignment (16 bits) does not meet requirement (128 bits)"
+    assert check_error(text, "sm90a") == check_error(text, "sm_90a")
+    with pytest.raises(InputError, match="unknown architecture 'H100'; expected sm_90a"):
+        check_error(text, "H100")

@@ -20,9 +20,10 @@ wrong. tcgen05 is compiler-verified only: no Blackwell GPU ran it.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from types import NoneType
 from typing import Any
 
-from layoutcheck.algebra.inttuple import flatten, shown
+from layoutcheck.algebra.inttuple import flatten, must_be
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.notation import parse_any_layout, parse_swizzle
 from layoutcheck.algebra.swizzle import ComposedLayout, Swizzle
@@ -102,9 +103,8 @@ def canonical(
     'K_SW128'
     """
     element = read_dtype(dtype)
-    for name, value in (("major", major), ("unit", unit)):
-        if not isinstance(value, str):
-            raise InputError(f"'{name}' is {shown(value)}", expected="text")
+    must_be(str, "text", major=major, unit=unit)
+    unit = unit.strip().lower()
     outer, pointer, read_as, other = _operand(layout, swizzle, element)
     kind = major.strip().upper()
     if kind not in ("K", "MN"):
@@ -144,8 +144,7 @@ def _operand(
     """The (MN, K) layout, its swizzle in bytes, how it was read, and a composed layout's own swizzle."""
     found: Any = parse_any_layout(layout) if isinstance(layout, str) else layout
     pointer = parse_swizzle(swizzle) if isinstance(swizzle, str) else swizzle
-    if pointer is not None and not isinstance(pointer, Swizzle):
-        raise InputError(f"'swizzle' is {shown(pointer)}", expected="a Swizzle, its text or None")
+    must_be((Swizzle, NoneType), "a Swizzle, its text or None", swizzle=pointer)
     read_as, own = "", None
     if isinstance(found, ComposedLayout):
         if pointer is not None or not isinstance(found.inner, Swizzle) or found.offset != 0:
@@ -155,8 +154,7 @@ def _operand(
         read_as = f"a composed layout: {own} counts elements, {pointer} on the pointer, in bytes"
     elif pointer is not None:
         read_as = f"{pointer} on the pointer, in bytes"
-    if not isinstance(found, Layout):
-        raise InputError(f"'layout' is {shown(found)}", expected="(MN,K) such as (64,128):(128,1)")
+    must_be(Layout, "(MN,K) such as (64,128):(128,1)", layout=found)
     if len(found) < 2 or type(found.shape) is not tuple:
         raise InputError(f"{found} has no modes MN and K", expected="(MN,K) such as (64,128):(128,1)")
     if not found.is_static:
