@@ -1,4 +1,4 @@
-r"""Numbers as text: ASCII digits only, as MLIR and PTX have them.
+r"""Numbers as text: ASCII digits only, as MLIR and PTX have them; and how they are told.
 
 `str.isdigit`, `int`, `float` and the `\d` of a pattern take the digits of every script (８, ٨), and `int` and
 `float` read `1_0` as 10. tests/test_house.py keeps the first two away from text that a user wrote.
@@ -26,3 +26,10 @@ def only_python_reads(text: str) -> bool:
     except ValueError:
         return False
     return not text.isascii() or "_" in text
+
+
+def many(number: int, one: str, more: str = "") -> str:
+    """A number and what it counts: "1 copy", "2 copies"; `more` where the plural is not made by an s."""
+    if number == 1:
+        return f"1 {one}"
+    return f"{number:,} {more or one + ('es' if one.endswith('s') else 's')}"

@@ -30,6 +30,7 @@ from layoutcheck.algebra.layout import Layout, text, times
 from layoutcheck.algebra.modes import get, make_layout
 from layoutcheck.algebra.simplify import continues, merged
 from layoutcheck.algebra.swizzle import ComposedLayout, Swizzle
+from layoutcheck.digits import many
 from layoutcheck.errors import InputError
 
 
@@ -61,7 +62,7 @@ def _tile(a: Layout, b: Any, strict: bool) -> Any:
     """A o tiler, mode by mode."""
     if type(b) is tuple:
         if len(b) > len(a):
-            raise InputError(f"the tiler has {len(b)} modes, more than the {len(a)} of {a}")
+            raise InputError(f"the tiler has {many(len(b), 'mode')}, more than the {len(a)} of {a}")
         return make_layout(*(composition(a[i], t, strict=strict) for i, t in enumerate(b)))
     if b is None:
         return a

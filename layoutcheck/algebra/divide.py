@@ -26,6 +26,7 @@ from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.modes import expect_layout, make_layout, map_modes
 from layoutcheck.algebra.simplify import coalesce
 from layoutcheck.algebra.swizzle import ComposedLayout
+from layoutcheck.digits import many
 from layoutcheck.errors import InputError
 
 
@@ -75,7 +76,7 @@ def unzipped(split: Callable[[Layout, Any], Layout], a: Layout, tiler: Any) -> t
     if type(tiler) is tuple:
         modes = expect_layout(a).modes
         if len(tiler) > len(modes):
-            raise InputError(f"the tiler has {len(tiler)} modes, more than the {len(modes)} of {a}")
+            raise InputError(f"the tiler has {many(len(tiler), 'mode')}, more than the {len(modes)} of {a}")
         pairs = [unzipped(split, m, t) for m, t in zip(modes, tiler, strict=False)]
         rests = (*(p[1] for p in pairs), *modes[len(tiler) :])
         return make_layout(*(p[0] for p in pairs)), make_layout(*rests)

@@ -8,6 +8,7 @@ from layoutcheck.algebra import inttuple
 from layoutcheck.algebra.basis import basis_of
 from layoutcheck.algebra.inttuple import Path, Shape
 from layoutcheck.algebra.layout import Layout
+from layoutcheck.digits import many
 from layoutcheck.errors import InputError
 
 UNIT = Layout.trusted(1, 0)
@@ -142,5 +143,5 @@ def map_modes(f: Any, a: Layout, profile: tuple[Any, ...], what: str) -> Layout:
     """f(mode, profile[i]) on the first len(profile) modes; the others stay."""
     modes = list(expect_layout(a).modes)
     if len(profile) > len(modes):
-        raise InputError(f"{what} has {len(profile)} modes, more than the {len(modes)} of {a}")
+        raise InputError(f"{what} has {many(len(profile), 'mode')}, more than the {len(modes)} of {a}")
     return make_layout(*map(f, modes, profile), *modes[len(profile) :])

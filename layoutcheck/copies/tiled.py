@@ -28,6 +28,7 @@ from layoutcheck.algebra.simplify import coalesce
 from layoutcheck.copies import alignment
 from layoutcheck.copies.atom import Atom, traits
 from layoutcheck.copies.memref import Memref
+from layoutcheck.digits import many
 from layoutcheck.display import Drawable
 from layoutcheck.errors import InputError
 
@@ -78,7 +79,7 @@ class Partition(NamedTuple):
 def make_tiled_copy(atom: Atom, layout_tv: Layout, tiler: tuple[Layout, ...]) -> TiledCopy:
     """`cute.make_tiled_copy`. Raises InputError unless layout_tv is static, with modes (thread, value)."""
     if len(layout_tv) != 2 or type(layout_tv.shape) is not tuple:
-        raise InputError(f"{layout_tv} has {len(layout_tv)} modes", expected="(thread, value)")
+        raise InputError(f"{layout_tv} has {many(len(layout_tv), 'mode')}", expected="(thread, value)")
     if not layout_tv.is_static or not all(t.is_static for t in tiler):
         raise InputError("layout_tv and tiler must be static")
     return TiledCopy(atom, layout_tv, tiler)
@@ -175,8 +176,8 @@ def partition(tiled: TiledCopy, side: str, memref: Memref, tid: Int = _RUN_TIME)
         raise InputError(f"unknown side '{side}'", expected="src or dst")
     if len(memref.layout) < len(tiled.tiler):
         raise PartitionRefused(
-            f"{memref.layout} has {len(memref.layout)} modes, the tiler {print_tiler(tiled.tiler)} has "
-            f"{len(tiled.tiler)}"
+            f"{memref.layout} has {many(len(memref.layout), 'mode')}, "
+            f"the tiler {print_tiler(tiled.tiler)} has {len(tiled.tiler)}"
         )
     thread_tv, value_tv = tile_indices(tiled, side)
     moves = any(inttuple.flatten((thread_tv.stride, *(v.stride for v in value_tv))))

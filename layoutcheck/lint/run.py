@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from layoutcheck import cells
+from layoutcheck.digits import many
 from layoutcheck.gate import NO_GATE, Gate, Part
 from layoutcheck.lint import baseline, cases, files, leftovers, notebook
 from layoutcheck.lint import runs as running
@@ -279,7 +280,7 @@ def _trace(
     silent = [_silent(run) for run in traced if _is_silent(run)]
     if silent:
         named = ", ".join(silent[:_MOST_NAMED]) + (", ..." if len(silent) > _MOST_NAMED else "")
-        notes.append(f"{len(silent)} programs built no kernel (for another architecture?): {named}")
+        notes.append(f"{many(len(silent), 'program')} built no kernel (for another architecture?): {named}")
     return _Runs(traced, [cases.unusable(case) for case in mine if case.problem]), notes, 0
 
 

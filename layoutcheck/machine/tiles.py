@@ -23,6 +23,7 @@ from layoutcheck.algebra.image import image
 from layoutcheck.algebra.inttuple import flatten, index_of, shown
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.swizzle import ComposedLayout, Swizzle
+from layoutcheck.digits import many
 from layoutcheck.errors import InputError
 from layoutcheck.machine import banks
 from layoutcheck.machine.arch import WARP
@@ -203,7 +204,9 @@ def vector_access(
     would not be one access), for values that do not fill whole accesses and for indices outside the tile.
     """
     if len(layout_tv) != 2 or type(layout_tv.shape) is not tuple:
-        raise InputError(f"{name}: {layout_tv} has {len(layout_tv)} modes", expected="(thread, value)")
+        raise InputError(
+            f"{name}: {layout_tv} has {many(len(layout_tv), 'mode')}", expected="(thread, value)"
+        )
     threads, values = (image(mode).size for mode in layout_tv.modes)
     return vectors(tile, element_bits, name, op, width_bits, image(layout_tv).reshape(values, threads))
 
@@ -268,7 +271,7 @@ def _plane(tile: Layout | ComposedLayout) -> tuple[int, int, int]:
     """Extents of the two modes, and which of them is contiguous in memory."""
     outer = tile.outer if isinstance(tile, ComposedLayout) else tile
     if len(outer) != 2:
-        raise InputError(f"{outer} has {len(outer)} modes", expected="a tile of two modes")
+        raise InputError(f"{outer} has {many(len(outer), 'mode')}", expected="a tile of two modes")
     for along in (0, 1):
         leaves: list[tuple[Any, Any]] = list(
             zip(flatten(outer[along].shape), flatten(outer[along].stride), strict=True)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from layoutcheck.digits import many
 from layoutcheck.findings import SEVERITIES
 from layoutcheck.lint.finding import LintFinding
 from layoutcheck.lint.run import Ran, Result
@@ -118,6 +119,8 @@ def _never(result: Result) -> str:
         "article",
         element("h2", "Copy sites that nothing looked at"),
         element(
-            "details", element("summary", f"{len(rows)} files"), element("table", head, *rows, class_="runs")
+            "details",
+            element("summary", many(len(rows), "file")),
+            element("table", head, *rows, class_="runs"),
         ),
     )

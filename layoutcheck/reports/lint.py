@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict
 
+from layoutcheck.digits import many
 from layoutcheck.errors import check_format
 from layoutcheck.findings import SCHEMA_VERSION
 from layoutcheck.lint.finding import LintFinding
@@ -84,13 +85,13 @@ def summary(result: Result, style: Style) -> list[str]:
     """What was looked at and what was not, a line each; last the number of findings."""
     counts = result.counts
     lines = [
-        f"{_many(counts.files, 'file')} ({counts.relevant} with CuTe, {counts.lines:,} lines), "
-        f"{_many(counts.sites, 'copy site')}: {_sites(counts)}."
+        f"{many(counts.files, 'file')} ({counts.relevant} with CuTe, {many(counts.lines, 'line')}), "
+        f"{many(counts.sites, 'copy site')}: {_sites(counts)}."
     ]
     if counts.cases:
         lines.append(
-            f"{_ran(result)} traced: {_many(counts.kernels, 'kernel')}, {_checked(counts)}"
-            + (f", {counts.as_meant} findings as expected" if counts.as_meant else "")
+            f"{_ran(result)} traced: {many(counts.kernels, 'kernel')}, {_checked(counts)}"
+            + (f", {many(counts.as_meant, 'finding')} as expected" if counts.as_meant else "")
             + "."
         )
     if counts.copies:
@@ -98,7 +99,7 @@ def summary(result: Result, style: Style) -> list[str]:
 
         lines.append(f"{tiers(counts.address_sources)}.")
     lines += [f"unknown: {_copies(number)}: {why}" for why, number in counts.unknown.items()]
-    lines += [f"skipped: {_many(number, 'test')}: {why}" for why, number in counts.skipped.items()]
+    lines += [f"skipped: {many(number, 'test')}: {why}" for why, number in counts.skipped.items()]
     lines += _never(counts)
     lines += [f"note: {note}" for note in result.notes]
     left = [f"{counts.silenced} silenced by comments"] * bool(counts.silenced)
@@ -107,7 +108,7 @@ def summary(result: Result, style: Style) -> list[str]:
     severities = Counter(finding.severity for finding in result.findings)
     found = ", ".join(f"{number} {severity}" for severity, number in severities.most_common())
     lines.append(
-        style(f"{_many(len(result.findings), 'finding')}{f': {found}' if found else ''}{tail}.", "bold")
+        style(f"{many(len(result.findings), 'finding')}{f': {found}' if found else ''}{tail}.", "bold")
     )
     return lines
 
@@ -115,9 +116,7 @@ def summary(result: Result, style: Style) -> list[str]:
 def _checked(counts: Counts) -> str:
     """What was checked of the kernels: copies, and loads and stores of single elements."""
     copies = f"{counts.checked} of {_copies(counts.copies)}" if counts.copies else ""
-    known = (
-        f"{counts.accesses_known} of {_many(counts.accesses, 'element access')}" if counts.accesses else ""
-    )
+    known = f"{counts.accesses_known} of {many(counts.accesses, 'element access')}" if counts.accesses else ""
     said = " and ".join(filter(None, (copies, known)))
     return f"{said} checked" if said else "no copy and no element access in them"
 
@@ -126,7 +125,7 @@ def _ran(result: Result) -> str:
     programs = sum(run.program for run in result.runs)
     cases = result.counts.cases - programs
     return ", ".join(
-        [_many(programs, "program")] * bool(programs) + [_many(cases, "case")] * bool(cases or not programs)
+        [many(programs, "program")] * bool(programs) + [many(cases, "case")] * bool(cases or not programs)
     )
 
 
@@ -159,7 +158,7 @@ def _never(counts: Counts) -> list[str]:
     ]
     rest = len(left) - _NEVER_SHOWN
     if rest > 0:
-        lines.append(f"never traced: {_many(rest, 'more place')} (--format json lists them)")
+        lines.append(f"never traced: {many(rest, 'more place')} (--format json lists them)")
     return lines
 
 
@@ -178,9 +177,4 @@ def statistics(result: Result, style: Style) -> str:
 
 
 def _copies(number: int) -> str:
-    return "1 copy" if number == 1 else f"{number} copies"
-
-
-def _many(number: int, what: str) -> str:
-    plural = "es" if what.endswith("s") else "s"
-    return f"{number} {what}" if number == 1 else f"{number:,} {what}{plural}"
+    return many(number, "copy", "copies")

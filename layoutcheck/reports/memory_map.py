@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
+from layoutcheck.digits import many
 from layoutcheck.errors import check_format
 from layoutcheck.order.memory_map import DYNAMIC, MemoryMap, Region, Use
 from layoutcheck.reports.pictures import svg
@@ -97,11 +98,13 @@ def _place(use: Use) -> str:
 def _tensor(one: MemoryMap) -> Iterator[str]:
     tensor = one.tensor
     for where, columns in tensor.allocated:
-        said = "a number of columns known at run time" if columns is None else f"{columns} columns"
+        said = "a number of columns known at run time" if columns is None else many(columns, "column")
         odd = "" if columns is None or columns in _COLUMNS else " (the machine has 32, 64, 128, 256 or 512)"
         yield f"{shown(where.file)}:{where.line} allocates {said}{odd}"
     if tensor.allocated:
-        yield f"{len(tensor.freed)} places free it, {len(tensor.relinquished)} give up the right to allocate"
+        frees = many(len(tensor.freed), "place frees", "places free")
+        gives = many(len(tensor.relinquished), "gives", "give")
+        yield f"{frees} it, {gives} up the right to allocate"
 
 
 def picture(one: MemoryMap) -> Picture:

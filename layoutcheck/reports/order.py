@@ -10,6 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from layoutcheck.digits import many
 from layoutcheck.findings import rank
 from layoutcheck.reports.alike import alike
 from layoutcheck.reports.located import Located
@@ -111,10 +112,12 @@ def counts(orders: Sequence[OrderReport], style: Style) -> Iterator[str]:
     notes = len(found) - wrong
     events = sum(order.events for order in checked)
     most = max((order.threads * order.blocks for order in checked), default=0)
-    said = f"order: {len(checked)} of {len(orders)} kernels followed"
+    said = f"order: {len(checked)} of {many(len(orders), 'kernel')} followed"
     if checked:
-        said += f", with up to {most} threads, {events:,} accesses and synchronisations: {wrong} wrong, "
-        said += f"{notes} notes{' (--all)' * bool(notes)}"
+        said += (
+            f", with up to {many(most, 'thread')}, {events:,} accesses and synchronisations: {wrong} wrong, "
+        )
+        said += f"{many(notes, 'note')}{' (--all)' * bool(notes)}"
     yield from style.wrap(said, "    ", "  ")
     trips = sorted({count for order in checked for count in order.trips})
     if len(trips) > 1:

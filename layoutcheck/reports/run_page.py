@@ -15,6 +15,7 @@ from typing import NamedTuple
 from layoutcheck.analysis.summary import issued
 from layoutcheck.check import Report
 from layoutcheck.copies.copy import Copy
+from layoutcheck.digits import many
 from layoutcheck.findings import VERDICTS
 from layoutcheck.gate import NO_GATE, Gate
 from layoutcheck.regular import regular_lines
@@ -34,6 +35,10 @@ MOST_PICTURES = 6_000_000  # bytes of pictures on one page; what is left out is 
 _MOST_OPEN = 60  # failing cards that are open at first; of more, none: the page would be slow
 _AROUND = 6  # lines of source before and behind a line with a copy
 _FAILING = ("rejected", "wrong")
+_NO_SCRIPTS = (
+    "This viewer runs no scripts: search and filters do nothing, what the page has shown already is a link "
+    "to it, and only the first pictures are drawn. A browser that opens the file itself shows all of it."
+)
 _ORDER = "LC5"  # findings on the order of accesses
 
 
@@ -61,8 +66,8 @@ def render(judged: JudgedTrace, style: Style, gate: Gate = NO_GATE) -> str:
     worst = max((entry.verdict for entry in entries), key=_rank, default="legal")
     counts = ", ".join(f"{count} {name}" for name, count in numbers["verdicts"].items()) or "no copies"
     told = (
-        f"{numbers['copies']} copies at {numbers['places']} places, {numbers['distinct']} distinct. "
-        f"{tiers(numbers['pictures'])}."
+        f"{many(numbers['copies'], 'copy', 'copies')} at {many(numbers['places'], 'place')}, "
+        f"{numbers['distinct']} distinct. {tiers(numbers['pictures'])}."
     )
     missed = [element("p", escape(f"not seen: {reason}"), class_="quiet") for reason in judged.unseen(gate)]
     return html.document(
@@ -71,6 +76,7 @@ def render(judged: JudgedTrace, style: Style, gate: Gate = NO_GATE) -> str:
         [
             element("h1", element("span", worst, class_=f"badge {worst}"), element("span", escape(counts))),
             element("p", escape(told), class_="quiet"),
+            element("noscript", element("p", _NO_SCRIPTS, class_="quiet")),
             *missed,
             _kernels(judged, entries),
             *(_file(name, found, f"f{at}", open_) for at, (name, found) in enumerate(_by_file(entries))),

@@ -8,6 +8,7 @@ from layoutcheck.check import Fix, Report
 from layoutcheck.copies.compiler.prediction import Prediction
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
+from layoutcheck.digits import many
 from layoutcheck.findings import Finding
 
 _COUNTED = ("instructions_per_thread", "smem_wavefronts", "gmem_sectors")
@@ -106,7 +107,7 @@ def _cost(report: Report) -> str:
     parts = [f"{count} x {name}" for name, count in operations.items()] if operations else []
     if not parts:
         count = execution.get("instructions_per_thread")
-        parts = [f"{count} instructions of {execution.get('width_bits')} bits"]
+        parts = [f"{many(int(count or 0), 'instruction')} of {execution.get('width_bits')} bits"]
     text = " + ".join(parts) + " a thread"
     ideal = execution.get("ideal_instructions_per_thread")
     if ideal is not None and ideal != execution.get("instructions_per_thread"):

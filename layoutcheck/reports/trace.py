@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from layoutcheck.check import Report
+from layoutcheck.digits import many
 from layoutcheck.findings import SCHEMA_VERSION, rank
 from layoutcheck.gate import NO_GATE, Gate
 from layoutcheck.patching.causes import Cause, others
@@ -243,17 +244,13 @@ def _weak_bases(judged: JudgedTrace) -> dict[str, int]:
     return dict(found.most_common())
 
 
-def _many(count: int, one: str, more: str) -> str:
-    return f"{count} {one if count == 1 else more}"
-
-
 def _counts(judged: JudgedTrace, style: Style) -> Iterator[str]:
     found = summary(judged)
     verdicts = ", ".join(f"{count} {name}" for name, count in found["verdicts"].items()) or "none"
-    copies = _many(found["copies"], "copy", "copies")
+    copies = many(found["copies"], "copy", "copies")
     yield style(
-        f"{_many(found['kernels'], 'kernel', 'kernels')}, {copies} at "
-        f"{_many(found['places'], 'place', 'places')}, {found['distinct']} distinct: {verdicts}",
+        f"{many(found['kernels'], 'kernel')}, {copies} at "
+        f"{many(found['places'], 'place')}, {found['distinct']} distinct: {verdicts}",
         "bold",
     )
     if found["copies"]:
@@ -261,18 +258,18 @@ def _counts(judged: JudgedTrace, style: Style) -> Iterator[str]:
     for reason, count in list(found["missing"].items())[:_MOST_REASONS]:
         yield from style.wrap(f"{count}: {reason}", "      ", "    ")
     for words, count, reasons in alike(found["bounded_if"].items())[:_MOST_REASONS]:
-        copies = _many(count, "copy", "copies")
+        copies = many(count, "copy", "copies")
         places = in_lines(one.where for one in judged.trace.copies if one.bounded_if in reasons)
         yield from style.wrap(f"bounds of {copies} rest on the caller{places}: {words}", "    ", "  ")
     for title, count in found["weak_bases"].items():
-        copies = _many(count, "copy rests", "copies rest")
+        copies = many(count, "copy rests", "copies rest")
         text = f"{copies} on the caller: {title}, it has to be one of 16 B (LC230)"
         yield from style.wrap(text, "    ", "  ")
     if any(one.has_tail for one in judged.trace.copies):
         yield "  (predicates for them: --fix --by guard-tail)"
     for words, count, _ in alike(found["unbounded"].items()):
         yield from style.wrap(
-            f"not checked: bounds of {_many(count, 'copy', 'copies')}: {words}", "    ", "  "
+            f"not checked: bounds of {many(count, 'copy', 'copies')}: {words}", "    ", "  "
         )
     yield from order.all_counts(judged.trace, style)
     for failure in judged.trace.failures:

@@ -27,6 +27,7 @@ from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.matrix import LdMatrix, StMatrix
 from layoutcheck.atoms.s2t import S2TCopy
 from layoutcheck.atoms.tmem import TmemLoad, TmemStore
+from layoutcheck.digits import many
 from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import evidence, sentence, where
 from layoutcheck.rules.rule import Example, make_rule
@@ -46,7 +47,8 @@ def find(analysis: Analysis) -> Iterator[Finding]:
             RULE.code,
             RULE.severity,
             "source and destination differ in size, and the compiler does not compare them",
-            f"{analysis.effect['unmatched']} elements of {src} -> {dst} have no partner on the other side. "
+            f"{many(analysis.effect['unmatched'], f'element of {src} -> {dst} has', f'elements of {src} -> {dst} have')} "
+            "no partner on the other side. "
             f"{sentence(analysis, 'outside_src', 'missing', 'outside_dst')}",
             where(analysis, "missing"),
             {"unmatched": analysis.effect["unmatched"], **evidence(analysis, *EXPLAINS)},

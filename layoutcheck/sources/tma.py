@@ -16,6 +16,7 @@ from layoutcheck.copies.atom import Atom
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand, is_composed
 from layoutcheck.copies.tma_tile import TmaTile
+from layoutcheck.digits import many
 from layoutcheck.errors import InputError, option_of
 from layoutcheck.machine.dtypes import dtype
 from layoutcheck.sources.composed import unswizzled
@@ -80,11 +81,12 @@ def tma_tile(
     at = _extents("coord", coord) if coord is not None else ()
     if at and (len(at) != len(extents) or min(at) < 0 or max(at) > _MOST):
         raise InputError(
-            f"tile {at} of a tiler of {len(extents)} modes", expected=f"{len(extents)} numbers from 0"
+            f"tile {at} of a tiler of {many(len(extents), 'mode')}",
+            expected=f"{many(len(extents), 'number')} from 0",
         )
     if len(extents) != len(wrap(gmem.layout.shape)) and tiler is not None:
         raise InputError(
-            f"a tiler of {len(extents)} modes for a tensor of {len(wrap(gmem.layout.shape))}",
+            f"a tiler of {many(len(extents), 'mode')} for a tensor of {len(wrap(gmem.layout.shape))}",
             expected="an extent for each mode of the global tensor, or for its first and each of the tile's",
         )
     internal = dtype(internal_type) if internal_type is not None else None

@@ -106,7 +106,7 @@ def test_the_command_line_wins(repo, capsys):
         ("order-seconds = 0", "seconds of processor time for each kernel"),
         ('order-seconds = "5"', "seconds of processor time for each kernel"),
         ("timeout = true", "seconds for each case"),
-        ('arch = "hopper"', "sm_80"),
+        ('arch = "hopper"', "expected sm_90a"),
         ("cache = true", "a string or false"),
         ('per-file-ignores = ["x"]', '{"pattern" = ["LC3"]}'),
         ('root = "x"', "no key 'root'"),

@@ -85,6 +85,21 @@ def test_every_place_has_a_card_and_a_mark_in_the_source(page_file: Path) -> Non
         assert f'id="{link}"' in page
 
 
+def test_a_viewer_without_scripts_is_told_what_it_lacks(page_file: Path) -> None:
+    said = re.search("<noscript>(.*?)</noscript>", page_file.read_text())
+    assert said is not None and "search and filters do nothing" in said[1]
+
+
+@pytest.mark.parametrize(
+    ("copies", "said"), [(1, "1 copy at 1 place, 1 distinct."), (2, "2 copies at 2 places, 2")]
+)
+def test_its_counts_have_their_number(tmp_path: Path, copies: int, said: str) -> None:
+    judged = a_run(tmp_path)
+    kept = replace(judged.trace, copies=judged.trace.copies[:copies])
+    page = run_page.render(JudgedTrace(kept, judged.reports[:copies]), Style())
+    assert f">{said}" in page
+
+
 def test_a_kernel_that_does_not_compile_has_a_card(tmp_path: Path) -> None:
     judged = a_run(tmp_path)
     refused = TraceFailure(

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from layoutcheck.digits import many
 from layoutcheck.order.problems import Problem
 from layoutcheck.order.rules.rule import make_rule
 from layoutcheck.order.rules.words import does, line
@@ -46,7 +47,7 @@ def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
             "ends before all bytes are there, or never. Missing: the bytes of all copies of a phase in what is announced."
         )
     return f"{line(places[0])} announces bytes that no copy brings", (
-        f"{facts['bytes']} bytes are announced and never copied ({line(places[0])}): {does(places[1])} and never continues; {facts['warps']} warps of the block wait."
+        f"{facts['bytes']} bytes are announced and never copied ({line(places[0])}): {does(places[1])} and never continues; {many(int(facts['warps']), 'warp of the block waits', 'warps of the block wait')}."
     )
 
 

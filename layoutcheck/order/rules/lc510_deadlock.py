@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from layoutcheck.digits import many
 from layoutcheck.order.problems import Problem
 from layoutcheck.order.rules.rule import make_rule
 from layoutcheck.order.rules.words import does, line
@@ -43,14 +44,12 @@ def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
             f"of a phase of parity {facts['parity']}."
         )
     elif facts.get("what") == "barrier":
-        lacks = (
-            f"Barrier {facts['id']} waits for {facts['expected']} threads; {facts['arrived']} have arrived."
-        )
+        lacks = f"Barrier {facts['id']} waits for {facts['expected']} threads, of which {facts['arrived']} arrived."
     else:
         lacks = "The wait is for blocks of the cluster, or warps, that have not arrived."
     return (
         f"{line(places[0])} {places[0].what} and never continues",
-        f"{waits}; {facts['warps']} warps cannot continue. {lacks}",
+        f"{waits}; {many(int(facts['warps']), 'warp')} cannot continue. {lacks}",
     )
 
 

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from layoutcheck.digits import many
 from layoutcheck.order.problems import Problem
 from layoutcheck.order.rules.rule import make_rule
 from layoutcheck.order.rules.words import does, line
@@ -39,7 +40,8 @@ def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
         f"{line(places[0])} {places[0].what} a tile that TMA has written through another swizzle",
         (
             f"{does(places[0])}, through {seen}; the tensor map of the tile has {mapped}. "
-            f"{problem.facts['threads']} threads get another element than the one that they ask for."
+            f"{many(int(problem.facts['threads']), 'thread gets', 'threads get')} another element than the one that "
+            f"{'it asks' if problem.facts['threads'] == 1 else 'they ask'} for."
         ),
     )
 

@@ -17,6 +17,7 @@ from layoutcheck.algebra.layout import Layout, crd2idx, idx2crd, text
 from layoutcheck.algebra.swizzle import ComposedLayout, Swizzle
 from layoutcheck.copies.coverage import tile_elements
 from layoutcheck.copies.tiled import TiledCopy, tile_shape
+from layoutcheck.digits import many
 from layoutcheck.errors import InputError
 from layoutcheck.reports.pictures import svg
 from layoutcheck.reports.pictures.svg import WIDTH, Picture
@@ -62,7 +63,7 @@ def _owners(tiled: TiledCopy, extents: list[Any]) -> Callable[[int, int], tuple[
     """Which (thread, value) takes a (row, column), the tile being repeated over the layout."""
     shape = tile_shape(tiled)
     if len(shape) > len(extents):
-        raise InputError(f"the tile of {len(shape)} modes is laid over a layout of {len(extents)}")
+        raise InputError(f"the tile of {many(len(shape), 'mode')} is laid over a layout of {len(extents)}")
     named = tile_elements(tiled, "src")
     values = named.shape[1]
     index, first = np.unique(named.reshape(-1), return_index=True)
