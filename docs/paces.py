@@ -84,9 +84,9 @@ def _figures() -> str:
         "are what ptxas makes of a program; no rule was found that gives them from the plan.",
         _bounds(),
         f"Of the {len(fresh)} plans of seeds {', '.join(ran['pairs'])}, {right} moved the right bits, and "
-        f"{exact} of {len(seen)} had the counters as predicted, {under} of them without the wavefronts of `cp.async`, which ncu "
-        "counts in another way under a predicate. Where both sides of a `cp.async` conflict, the count is a "
-        "lower bound.",
+        f"{exact} of {len(seen)} had the counters as predicted, {under} of them without the wavefronts of "
+        "`cp.async`, which ncu counts in another way under a predicate. Where both sides of a `cp.async` "
+        "conflict, the count is a lower bound.",
     )
     first, *others = map(filled, paragraphs)
     return "\n".join(("", first, "", _table(ran), *(f"\n{one}" for one in others), "", ""))
@@ -105,12 +105,13 @@ def _bounds() -> str:
     least, most = min(one["least"] for one in ran), max(one["most"] for one in ran)
     faster, slower = sum(one < 0.97 for one in best), sum(one > 1.03 for one in best)
     return (
-        "If a program is launched with `min_blocks_per_mp=1`, ptxas keeps no registers free for other blocks, "
-        "and a thread waits for all of its loads at once. The program then takes "
-        f"{least:.2f} to {most:.2f} of the time, on average {ratios} (seeds {' and '.join(seeds)}); the fastest "
-        f"of a request {min(best):.2f} to {max(best):.2f}: in {faster} of {len(best)} requests it is more than "
-        f"3 % faster, in {slower} slower. So try it. The programs do not have it by themselves, because their "
-        f"order is predicted less well with it: a tau of {compiled} with `--compiled`, of {guessed} without."
+        "If a program is launched with `min_blocks_per_mp=1`, ptxas keeps no registers free for other "
+        "blocks, and a thread waits for all of its loads at once. The program then takes "
+        f"{least:.2f} to {most:.2f} of the time, on average {ratios} (seeds {' and '.join(seeds)}); the "
+        f"fastest of a request {min(best):.2f} to {max(best):.2f}: in {faster} of {len(best)} requests it is "
+        f"more than 3 % faster, in {slower} slower. So try it. The programs do not have it by themselves, "
+        "because their order is predicted less well with it: a tau of "
+        f"{compiled} with `--compiled`, of {guessed} without."
     )
 
 

@@ -259,17 +259,22 @@ def judge(trace: Trace) -> JudgedTrace:
 
 
 def advised(judged: JudgedTrace, script: Script | None = None) -> list[Advised]:
-    """The copies that cost `ENOUGH` times their optimum or more, dearest first.
+    """The copies that cost `ENOUGH` times their optimum or more, dearest first, of a line the dearest.
 
     The best way is written into the `script` and traced with it, for the first `MOST_ADVISED`.
     """
-    found = []
+    found: list[tuple[Distinct, list[Optimum]]] = []
     for one, report in judged.reports:
         copy = None if report is None or report.verdict not in ("legal", "slow") else report.copy
         ways = [] if copy is None else [best for best in optima(copy) if best.ratio >= ENOUGH]
         if ways:
             found.append((one, ways))
     found.sort(key=lambda pair: -pair[1][0].ratio)
+    lines: dict[Any, tuple[Distinct, list[Optimum]]] = {}
+    for pair in found:  # an edit of a line is one of all its copies
+        where = pair[0].first.where
+        lines.setdefault((where.file, where.line, where.column), pair)
+    found = list(lines.values())
     untried = "only the file of a script is edited" if script is None else "others come first"
     told = [Advised(one, ways[0], why=untried) for one, ways in found]
     if script is not None and found:

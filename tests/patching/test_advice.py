@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from layoutcheck.reports.advice import Advised, render
 from layoutcheck.reports.style import Style
+from layoutcheck.reports.trace import JudgedTrace
 from layoutcheck.tracing import Script, advised, traced
 
 pytest.importorskip("cutlass", reason="needs nvidia-cutlass-dsl, which traces the edited programs")
@@ -78,14 +81,29 @@ cute.compile(launch, *tensors, make_fake_stream())
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Advised]:
-    """The advice for each copy, by the comment behind it."""
+def judged(tmp_path_factory: pytest.TempPathFactory) -> tuple[Script, JudgedTrace]:
     file = tmp_path_factory.mktemp("advice") / "program.py"
     file.write_text(PROGRAM, encoding="utf-8")
     script = Script(str(file), launch=False, arch="sm_90a")
+    return script, traced(script)
+
+
+@pytest.fixture(scope="module")
+def found(judged: tuple[Script, JudgedTrace]) -> dict[str, Advised]:
+    """The advice for each copy, by the comment behind it."""
+    script, trace = judged
     lines = PROGRAM.splitlines()
-    told = advised(traced(script), script)
+    told = advised(trace, script)
     return {lines[one.one.first.where.line - 1].partition("  # ")[2]: one for one in told}
+
+
+def test_a_line_gets_one_advice_whatever_it_copies(judged: tuple[Script, JudgedTrace]) -> None:
+    """A kernel that is built twice has two copies in a line: an edit is one of both."""
+    _, trace = judged
+    twice = replace(trace, reports=[*trace.reports, *trace.reports])
+    told, before = advised(twice), advised(trace)
+    assert len(told) == len(before) == 3
+    assert [one.best.ratio for one in told] == [one.best.ratio for one in before]
 
 
 def test_a_view_of_one_stage_is_filled_by_wide_copies_of_that_stage(found: dict[str, Advised]) -> None:
