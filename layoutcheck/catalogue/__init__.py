@@ -126,8 +126,8 @@ def answers(text: str, place: str | None = None) -> list[Answer]:
     first, *others = [
         answering.of_entry(entry, match, folded, place, text) for entry, match in ordered[:MOST_ANSWERS]
     ]
-    told = first.entry in _OPEN and symptoms.is_prose(folded)
-    about = symptoms.laws(symptoms.topics(folded)) if told else ()
+    note = first.entry in _OPEN and symptoms.is_prose(folded)
+    about = symptoms.laws(symptoms.topics(folded)) if note else ()
     return [replace(first, facts=(*first.facts, *about)), *others]
 
 

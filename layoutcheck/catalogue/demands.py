@@ -111,9 +111,9 @@ DEMANDS = (
         "Look at which arguments this mode takes, and return before the call where the batch has no rows",
     ),
     _demand(
-        r"(?i)(?:divisible by|multiples? of) (?!(?:16|32|64|128|256)[- ]?bytes?)[0-9]+(?! ?-?(?:bytes?|B)\b)",
-        "The kernel works in whole tiles, vectors or groups, and an extent is not a whole number of them.",
-        "Pad that extent to such a multiple, or take a tile, group or type that divides it; print the shapes of all arguments before the call",
+        r"(?i)(?:divisible by|multiples? of) (?!(?:16|32|64|128|256)[- ]?bytes?)[0-9]+(?! ?-?(?:bytes?|B)\b)|\bpowers? of (?:2|two)\b",
+        "The kernel works in whole tiles, vectors, groups or powers of two, and a value is none of them.",
+        "Pad an extent to such a multiple, or take a tile, group or type that divides it; print the shapes of all arguments before the call",
     ),
     _demand(
         r"(?i)is_cuda|\bCUDA tensors?\b|on (?:the )?(?:same )?(?:CUDA |GPU )?device|on (?:the )?(?:GPU|CPU)\b|device (?:mismatch|type)|to be on",

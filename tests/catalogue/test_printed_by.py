@@ -230,3 +230,13 @@ def test_a_note_that_names_a_library_is_sent_to_it() -> None:
     (answer,) = answers("I found that flash_attn_cute has head_dim 128 on B200 and none of 64")
     assert answer.title.startswith("a note that names FlashAttention")
     assert "tells no error" in answer.cause and "Dao-AILab/flash-attention" in answer.remedy
+
+
+def test_a_launch_failure_follows_from_the_kernels_own_assertion() -> None:
+    """The kernel's library takes it, and not what launched it."""
+    (answer,) = answers(
+        "Assertion failed: deep_gemm/include/impls/smxx_layout.cuh:131, condition: n % 4 == 0\n"
+        "tvm.error.InternalError: CUDA driver error (smxx_layout.hpp:72): 719 (CUDA_ERROR_LAUNCH_FAILED)"
+    )
+    assert answer.entry.name == "elsewhere.device-assertion" and "n is a multiple of 4" in answer.cause
+    assert "smxx_layout.cuh:131" in answer.cause and "deepseek-ai/DeepGEMM" in answer.remedy

@@ -65,7 +65,15 @@ def test_what_a_program_prints_is_no_question(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["loss is nan at step 700", "hello", "the build took 40 s", "(2,3): (see below)"]
+    "text",
+    [
+        "the race starts at ten, bring a barrier and a fence; parity of teams must match",
+        "I align the third of my page's columns",
+        "loss is nan at step 700",
+        "hello",
+        "the build took 40 s",
+        "(2,3): (see below)",
+    ],
 )
 def test_other_prose_has_no_symptom(text: str) -> None:
     assert answers(text) == []

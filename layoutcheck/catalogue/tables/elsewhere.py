@@ -533,6 +533,20 @@ ENTRIES = (
         general=True,
     ),
     known(
+        "elsewhere.device-assertion",
+        r"Assertion (?:failed|error):? \(?(?P<file>[\w./+-]{3,200}\.cuh?:[0-9]+)\)?,? condition: (?P<condition>[^\n]{2,160}?)(?= [\w.]{1,60}(?:Error|Exception)\b|$)",
+        "a condition that a kernel tests is false: {condition}",
+        "{cause} The kernel stops itself there, at {file}: the launch failure (719, or 710) that the host reports follows from it, and so does every later error.",
+        "{help}: look at the values of the tensors that this kernel is given. Report it to {project}",
+        (
+            "Assertion failed: deep_gemm/impls/smxx_layout.cuh:131, condition: (values[j] & 0x807fffffu) == 0",
+            issue(29993, "sgl-project/sglang"),
+        ),
+        level=ELSEWHERE,
+        instead_of=("cuda.launch-failure", "elsewhere.assertion", "elsewhere.triton"),
+        fill="condition",
+    ),
+    known(
         "elsewhere.assertion",
         r"Assertion (?:error|failed|failure)?:? ?\(?(?P<file>[\w./-]{3,160}:[0-9]+)\)?:? (?P<said>[^\n]{2,160}?)(?= \S+\.py:|$)|Assertion [`'](?P<condition>[^`'\n]{1,160})' failed"
         r"|\bstatic_assert\((?P<static>[^\"\n]{3,120}?)\);|Check failed: (?P<check>[^\n]{2,160})|CHECK_\w+ failed|__assert_fail\w* \(assertion=[^\"\n]{0,200}\"(?P<native>[^\"\n]{1,160})\"|Expected (?P<expected>[^\n]{3,120}?) to be true, but got false",

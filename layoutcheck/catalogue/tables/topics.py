@@ -90,8 +90,17 @@ ENTRIES = (
         "copy_if with a tile smaller than the tiled copy",
     ),
     _topic(
+        "raster",
+        r"(?P<said>(?:[Gg]rid|[Tt]ile|[Bb]lock|[Tt]hreadblock) swizzl\w*|[Rr]asteri[sz]\w*|group_size_m|GROUP_SIZE_M|[Tt]ile ?[Ss]cheduler\w*|persistent (?:kernel|tile|gemm)s?)",
+        "about the order in which blocks take tiles: {said}",
+        "A swizzle of the grid groups tiles so that blocks which run together share rows or columns in L2: it permutes indices of tiles and moves no byte in shared memory. It must reach each tile once: a group's last part is smaller where the group does not divide the extent, and the index is derived from that smaller part there. "
+        "A persistent kernel's loop ends by the number of tiles, and each of its barriers' phases goes on from tile to tile.",
+        "Enumerate the map on the host: the set of (m, n) of all block indices is the grid, each once. " + TRACE + " for several grids",
+        "the grid swizzle takes groups of 8 rows of tiles",
+    ),
+    _topic(
         "swizzle",
-        r"(?P<said>[Ss]wizzl\w*|\bSw<[0-9,]+>|smem[_ ]?(?:layout )?atom|SmemLayoutAtom)",
+        r"(?P<said>(?<![Gg]rid )(?<![Tt]ile )(?<![Bb]lock )[Ss]wizzl\w*|\bSw<[0-9,]+>|smem[_ ]?(?:layout )?atom|SmemLayoutAtom)",
         "about swizzles: {said}",
         "Swizzle<B,M,S> exchanges, in the element's offset, the B bits from M on by their XOR with those from M + S on. 2^M elements stay together: they are at least one vector of the copy; the pattern repeats after 2^(B+M+S) elements, which the atom fills, the tile is a multiple of, and the base's alignment is. "
         "Writer and reader have the same one, TMA's 128-byte swizzle is Swizzle<3,4,3> in bytes.",
@@ -125,7 +134,7 @@ ENTRIES = (
     ),
     _topic(
         "control-flow",
-        r"(?P<said>\bconst_expr\b|\bConstexpr\b|range_(?:constexpr|dynamic)|[Rr]un-?time (?:conditionals?|branch\w*|ifs?\b|loops?)|dynamic (?:ifs?|for|while|loops?|conditionals?|conditions?|control flow)|type structure|loop-carried)",
+        r"(?P<said>\bconst_expr\b|\bConstexpr\b|range_(?:constexpr|dynamic)|\bcutlass\.range\b|(?:for|while) loops? (?:and|versus|vs)|[Rr]un-?time (?:conditionals?|branch\w*|ifs?\b|loops?)|dynamic (?:ifs?|for|while|loops?|conditionals?|conditions?|control flow)|type structure|loop-carried)",
         "about run-time and compile-time control flow: {said}",
         "CuTe DSL runs Python once, while it compiles. A branch or loop on a run-time value becomes one of the GPU: each variable that it assigns must exist before it, with the same type on every path, and register tensors and atoms are not exchanged in it. const_expr and range_constexpr decide while compiling.",
         "Mark what is static by cutlass.const_expr, assign before the branch, or choose by cute.where or a predicate; NVIDIA's control-flow guide has the rest",
@@ -182,7 +191,7 @@ ENTRIES = (
     ),
     _topic(
         "jit",
-        r"(?P<said>(?:@|`)?\bcute\.(?:jit|kernel|compile)\b|from_dlpack|\.launch\(|cute\.printf|[Jj]it (?:function|executor)|--enable-tvm-ffi|CUTE_DSL_\w+|\bCuTe ?DSL\b)",
+        r"(?P<said>\bprint_tensor\b|(?:@|`)?\bcute\.(?:jit|kernel|compile)\b|from_dlpack|\.launch\(|cute\.printf|[Jj]it (?:function|executor)|--enable-tvm-ffi|CUTE_DSL_\w+|\bCuTe ?DSL\b)",
         "about how a CuTe DSL program is compiled and called: {said}",
         "A @cute.jit function is compiled for the host, and starts @cute.kernel functions, which run on the GPU, by kernel(...).launch(grid=, block=). Python's own statements run once, while it compiles: print shows types, cute.printf values of the run; layouts exist only inside. "
         "cute.compile keeps the result for arguments of the same types, static extents and Constexpr; a call with others needs another compile.",
