@@ -123,12 +123,12 @@ def answers(text: str, place: str | None = None) -> list[Answer]:
     kept = kept or found
     ours = [match for match in kept if match[0].level != ELSEWHERE] or kept
     ordered = sorted(ours, key=lambda match: match[1].start())
-    first, *others = [
+    first, *rest = [
         answering.of_entry(entry, match, folded, place, text) for entry, match in ordered[:MOST_ANSWERS]
     ]
     note = first.entry in _OPEN and symptoms.is_prose(folded)
     about = symptoms.laws(symptoms.topics(folded)) if note else ()
-    return [replace(first, facts=(*first.facts, *about)), *others]
+    return [replace(first, facts=(*first.facts, *about)), *rest]
 
 
 def in_sources(found: list[Answer], text: str, sources: Sequence[Path] = ()) -> list[Answer]:
@@ -282,14 +282,14 @@ def _of_words(text: str, folded: str, place: str | None) -> list[Answer]:
     if not said and owner and folding.WRONG.search(folded):
         said = folded[: answering.MOST_QUOTED]
     found = demands.demand(said) if said else None
-    if said and found and not warns:
+    if said and found and not warns and (owner or not prose or found is demands.DIFFERS):
         parts = {**(owner or _UNNAMED)._asdict(), "kind": "an error", "said": said}
         parts |= {"cause": found.cause, "help": found.helps}
         return [answering.of_parts(elsewhere.NAMED, parts, said, folded, place)]
     if symptom:
         return [_of_prose(symptom, about, text, folded, place)]
     library = owners.library(folded) or owners.another_compiler(folded) if prose and not said else None
-    if library:
+    if library and library.name not in owners.CALLED:
         said, owner = " ".join(folded.split()[:_MOST_WORDS]), library
     if said and owner:
         kind, why = ("a note", _NO_ERROR) if library else ("an error", _STATED)

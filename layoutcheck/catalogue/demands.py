@@ -69,7 +69,7 @@ DEMANDS = (
         "Install versions that go together (pip list), and import the module that defines it before the call",
     ),
     _demand(
-        r"(?i)(?:validation|verification|reference check|comparison|self.?test) failed\b.{0,120}[0-9]|\b(?:\w+_)?(?:abs|rel|mse|rmse|cos)(?:_?(?:err(?:or)?|diff))? ?[=:] ?[0-9.]+|not close|mismatched (?:\w+ )?elements|greatest absolute difference|(?<!fault )\btol(?:erance)?\b|rel(?:ative)?_?\W?err|max_?(?:abs_?)?\W?(?:diff|err)|[0-9] \(expected\)|elems? exceed|failed accuracy|accuracy (?:check|test)|\ballclose\b|cosine|expected nan|assert [-0-9.e+]+ ?(?:<=?|>=?) ?\(*[-0-9.e+]",
+        r"(?i)(?:validation|verification|reference check|comparison|self.?test) failed\b.{0,120}[0-9]|\b(?:\w+_)?(?:abs|rel|mse|rmse|cos)(?:_?(?:err(?:or)?|diff))? ?[=:] ?[0-9.]+|not close|mismatched (?:\w+ )?elements|greatest absolute difference|(?<!fault )\btol(?:erance)?\b|rel(?:ative)?_?\W?err|max_?(?:abs_?)?\W?(?:diff|err)|[0-9] \(expected\)|elems? exceed|\bmismatches ?[=:]|\bactual ?[=:] ?[-0-9.]+,? expected|failed accuracy|accuracy (?:check|test)|\ballclose\b|cosine|expected nan|assert [-0-9.e+]+ ?(?:<=?|>=?) ?\(*[-0-9.e+]",
         "A test compares a result with a reference, and they differ by more than it allows. One element in many by little is rounding, and the "
         "tolerance is too tight; many elements, whole rows or tiles, a relative error near or above 1, NaN or huge values are a wrong or early read, a race, or memory that was not written.",
         "Print where the elements lie that differ. `layoutcheck numerics tol` gives the tolerance that the arithmetic allows, and `layoutcheck trace --no-launch SCRIPT` judges "

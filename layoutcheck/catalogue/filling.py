@@ -263,12 +263,15 @@ def _owner(entry: Known, folded: str) -> owners.Owner:
     if tree:
         return owners.Owner("", f"{tree}, the project of that file")
     last = frames.deciding_file(folded)
+    library = owners.library(folded)
+    if library and library.name in owners.CALLED and entry in tables.SYMPTOMS:
+        library = None  # what is compared with it is another's
     owner = (
         owner
         or (owners.of_package(last) if last else None)
-        or owners.library(folded)
+        or library
         or owners.another_compiler(folded)
-        or (None if entry in builds.ENTRIES else owners.find(folded))
+        or (None if entry in builds.ENTRIES or library is not owners.library(folded) else owners.find(folded))
     )
     whose = "the project that is built" if entry in builds.ENTRIES else "the project whose command prints it"
     if entry in tables.SYMPTOMS and entry.level != ELSEWHERE:

@@ -20,6 +20,7 @@ def _owner(words: str, name: str, project: str) -> tuple[re.Pattern[str], Owner]
 
 
 _SEARCHED = 1 << 12  # characters up to which every pattern is searched at once
+CALLED = ("cuBLAS", "cuDNN", "NVSHMEM", "CUB and Thrust")  # named by who calls them or compares with them
 AMD = "AMD's ROCm"  # which words its errors as CUDA does
 # In order: a compiler or library stands before those that it is built on.
 _COMPILERS = (

@@ -15,7 +15,6 @@ _EDITED = tuple(
     for entry in (*cpp_copies.ENTRIES, *cpp_kernels.ENTRIES, *cpp_templates.ENTRIES)
     if entry.level != ELSEWHERE and "revision" not in entry.name and entry.name != "cpp.print-latex"
 )  # whose remedy is a change of the source
-_CALLED = ("cuBLAS", "cuDNN", "NVSHMEM", "CUB and Thrust")  # named by who calls them or compares with them
 _FAULTS = (
     "cuda.illegal-instruction",
     "cuda.illegal-access",
@@ -42,7 +41,7 @@ _OF_PYTHON = re.compile(r"\.py\b|cutlass\.cute|\bDSL|kernel_cutlass_")
 def _builds(folded: str) -> owners.Owner | None:
     """The library or compiler whose own code does not compile in the text, or runs; not one that it only calls."""
     library = owners.library(folded)
-    if library is not None and library.name in _CALLED:
+    if library is not None and library.name in owners.CALLED:
         library = None
     return library or owners.another_compiler(folded)
 

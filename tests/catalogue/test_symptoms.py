@@ -41,6 +41,10 @@ def test_a_symptom_is_told(text: str, entry: str) -> None:
         ("the predicated copy without ZFILL leaves old values, CP_ASYNC on sm_80", "topic.cp-async", "leaves the destination as it is"),
         ("why does slicing the result of `tiled_divide` not work like zipped_divide does?", "topic.divide", "((tile, ...), rest, ...)"),
         ("it takes two minutes to compile this small kernel of ours", "topic.compile-time", "unrolled"),
+        ("the grid swizzle derives bid_m from a group width of 8 that does not divide it", "topic.raster", "each tile once"),
+        ("are A scales row-major in the grouped GEMM with blockwise scaling on Hopper?", "topic.scales", "M-major"),
+        ("how can I catch the compiled kernel and write its cubin into a file?", "topic.jit", "CUTE_DSL_KEEP"),
+        ("the grouped GEMM works for 3 groups, with 4 groups the result is wrong, why?", "symptom.wrong", "in the wrong place"),
         ("DeepGEMM emits tcgen05.fence but SM120 does not support this instruction", "topic.support", "the text names DeepGEMM"),
     ],
 )  # fmt: skip
@@ -187,3 +191,14 @@ def test_a_message_behind_a_place_is_no_assertion_that_is_cut() -> None:
     assert "ends before its condition" in answer(cut).title
     told = "MIOpen Error: hipoc_kernel.cpp:106: Failed to launch kernel: invalid configuration argument"
     assert "condition" not in answer(told).title
+
+
+def test_prose_makes_no_demand_of_an_unnamed_library() -> None:
+    """Its words ('even', 'type', 'dimension') are no message's."""
+    found = answer("Why can we not reach the same performance even if the arguments are consistent?")
+    assert found.entry.name == "symptom.slow"
+    assert answers("I wonder whether the order of the dimensions must be the same in both of them") == []
+
+
+def test_a_library_that_is_only_compared_with_takes_no_report() -> None:
+    assert "NVIDIA's forums" not in answer("our kernel is 10% slower than cublas on this tile").remedy

@@ -86,6 +86,16 @@ ENTRIES = (
         level=ELSEWHERE,
     ),
     known(
+        "nvrtc.nvrtc-builtins",
+        r"(?i)nvrtc\W.{0,80}failed to (?:load|open) (?:builtins|\S*nvrtc-builtins\S*)|\S*nvrtc-builtins\S*: cannot open shared object",
+        "NVRTC does not find its second library, libnvrtc-builtins",
+        "NVRTC loads libnvrtc-builtins of exactly its own version at the first compile. The folder of another toolkit, or of a package without it, is found first. No kernel is at fault.",
+        "Keep one CUDA toolkit: look for both files (ldconfig -p, pip list | grep nvrtc, LD_LIBRARY_PATH), and put the folder that has libnvrtc and libnvrtc-builtins of one version first",
+        ("CompileException: nvrtc: error: failed to load builtins", issue(1660, "cupy/cupy")),
+        level=ELSEWHERE,
+        instead_of=("nvrtc.compilation", "elsewhere.triton", "elsewhere.compile"),
+    ),
+    known(
         "nvrtc.compilation",
         r"NVRTC_ERROR_COMPILATION(?: \(6\))?|nvrtc(?:Result)?\W{0,3}(?:error\W{0,3})?6\b|NVRTC (?:Error|compilation)[: (]{1,3}(?:6\b|failed)|CompileException",
         "NVRTC refuses the source of a kernel",

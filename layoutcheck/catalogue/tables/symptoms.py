@@ -51,7 +51,7 @@ ENTRIES = (
     ),
     known(
         "symptom.wrong",
-        r"(?i)\b(?P<said>(?:wrong|incorrect|garbage|corrupt\w*|unexpected|bad) (?:\w+ ){0,2}(?:results?|outputs?|values?|numbers?|data|answers?|elements?|layouts?|strides?|offsets?|tokens?|text)|all zeros?|(?:outputs?|results?|values?|contains?|gives?|returns?|produces?|are) (?:\w+ ){0,2}NaNs?\b|\bNaNs? in\b|not equal|(?:does|do|did)(?: not|n't) (?:match|agree|equal)|differs? from|mismatch\w*|inconsistent|"
+        r"(?i)\b(?P<said>(?:wrong|incorrect|garbage|corrupt\w*|unexpected|bad) (?:\w+ ){0,2}(?:results?|outputs?|values?|numbers?|data|answers?|elements?|layouts?|strides?|offsets?|tokens?|text)|(?:results?|outputs?|answers?|values?) (?:is|are|becomes?|looks?|seems?) (?:\w+ )?(?:wrong|incorrect|different|bad|off)|all zeros?|(?:outputs?|results?|values?|contains?|gives?|returns?|produces?|are) (?:\w+ ){0,2}NaNs?\b|\bNaNs? in\b|not equal|(?:does|do|did)(?: not|n't) (?:match|agree|equal)|differs? from|mismatch\w*|inconsistent|"
         r"non-?deterministic|(?:gives?|prints?|shows?|returns?|observed) (?:\w+ ){0,3}(?:but|instead of|rather than)|expected\b.{0,80}\b(?:got|but|actual|observed)|should be .{1,60} but|\boff by\b[\w ]{0,20})|(?P<word>误差|结果不|不正确|不一致|错误的结果)",
         "values are not what is expected: {said}{word}",
         _OPEN
@@ -91,7 +91,7 @@ ENTRIES = (
     ),
     known(
         "symptom.slow",
-        r"(?i)\b(?P<said>slow(?:er|down|s)?\b|(?:poor|low|bad|worse) (?:performance|throughput|utili[sz]ation|occupancy)|(?:performance|perf) (?:regression|drop|gap|issue)|[0-9.]+ ?[x%] (?:slower|of peak|of (?:the )?(?:peak|roofline|cublas|sol))|[0-9.]+ ?T(?:FLOPS?|FLOP/s)\b|[0-9.]+ ?[GT]B/s|[+-][0-9.]+ ?% (?:\w+ )?(?:time|latency|runtime)|[0-9,]{4,} cycles|(?:cache )?hit rate|\bL2 cache\b|throughput)",
+        r"(?i)\b(?P<said>slow(?:er|down|s)?\b|(?:poor|low|bad|worse) (?:performance|throughput|utili[sz]ation|occupancy)|(?:performance|perf) (?:regression|drop|gap|issue)|[0-9.]+ ?[x%] (?:slower|of peak|of (?:the )?(?:peak|roofline|cublas|sol))|[0-9.]+ ?T(?:FLOPS?|FLOP/s)\b|[0-9.]+ ?[GT]B/s|[+-][0-9.]+ ?% (?:\w+ )?(?:time|latency|runtime)|[0-9,]{4,} cycles|roofline|same performance|worse than|(?:cache )?hit rate|\bL2 cache\b|throughput)",
         "speed is told, and no counter that says what costs it: {said}",
         _OPEN
         + "Time alone does not tell memory, bank conflicts, registers, occupancy or waits apart; clocks, warm-up and the L2 cache change it as well.",
@@ -104,7 +104,7 @@ ENTRIES = (
     ),
     known(
         "symptom.resources",
-        r"(?i)\b(?P<said>(?:[0-9.]+ ?(?:KB|KiB|bytes|B)|max\w*|limit|exceed\w*|too much|carve-?out|opt-?in|how much|amount|size) .{0,40}(?:shared memory|smem)|(?:shared memory|smem) .{0,40}(?:[0-9.]+ ?(?:KB|KiB|bytes|B)|limit|exceed|too (?:large|big|much)|size|carve-?out|usage|opt-?in|by every tile)|dynamic shared memory|occupancy|registers (?:per|a) thread)\b",
+        r"(?i)\b(?P<said>(?:[0-9.]+ ?(?:KB|KiB|bytes|B)|max\w*|limit|exceed\w*|too much|carve-?out|opt-?in|how much|amount|size) .{0,40}(?:shared memory|smem)|(?:shared memory|smem) .{0,40}(?:[0-9.]+ ?(?:KB|KiB|bytes|B)|limit|exceed|too (?:large|big|much)|size|carve-?out|usage|opt-?in|by every tile)|dynamic shared memory|[0-9]+ ?Ki?B ?/ ?(?:stage|SM|CTA|block)|occupancy|registers (?:per|a) thread)\b",
         "what a block takes is spoken of, and no error: {said}",
         _OPEN
         + "A block has at most 99 KiB of shared memory on sm_86, sm_89 and sm_120, 163 KiB on sm_80, 64 KiB on sm_75, 227 KiB on sm_90 and sm_100; above 48 KiB it is dynamic, and asked for by cudaFuncSetAttribute. A launch that asks for more is refused, most often with 'invalid argument' or 'invalid value'.",

@@ -45,6 +45,15 @@ ENTRIES = (
         "should the producer start with phase 1 on the empty barrier?",
     ),
     _topic(
+        "scales",
+        r"(?P<said>[Bb]lock-?(?:wise|[Ss]cal\w*)|[Gg]roupwise|ScaleGranularity\w*|scale[- _]?factors?|\bSF[AB]\b|sf_vec\w*|\b(?:mx|nv)f[p48]\w*|\bUE8M0\b|[AB] scales|scales_[ab]\b|(?i:\bmxfp[468]\b|\bnvfp4\b))",
+        "about scale factors: {said}",
+        "Block-scaled MMAs (sm_100a, sm_120a) take one factor for 32 elements along K (16 of NVFP4), UE8M0 being a power of two; their tensor is laid out in atoms of 128 rows x 4 factors, ((32,4),4):((16,4),1) in bytes, padded to whole atoms and not row-major. "
+        "Factors of FP8 GEMMs on sm_90 are applied by the mainloop: those of A are M-major, one for each row (or block) and 128 of K; their extents are ceil(M / granularity) and ceil(K / 128), and a grouped GEMM has a layout for each group.",
+        "Build the layout by the kernel's own helper (tile_atom_to_shape_SFA, blockscaled_utils), give factors that name their place, and look which the result takes; `layoutcheck draw` shows the atom",
+        "are A scales row-major in the grouped GEMM with blockwise scaling?",
+    ),
+    _topic(
         "tensor-memory",
         r"(?P<said>\b(?:TMEM|tmem)\b|[Tt]ensor memory|tcgen05\.(?:alloc|ld|st|cp)\b)",
         "about tensor memory: {said}",
@@ -117,7 +126,7 @@ ENTRIES = (
     ),
     _topic(
         "alignment",
-        r"(?P<said>[Mm]is-?align\w*|[Uu]naligned|\b[Aa]lignment\b|assumed_align|byte_alignment|is not aligned)",
+        r"(?P<said>[Mm]is-?align\w*|[Uu]naligned|\b[Aa]lignments?\b|\bk?Alignment[ABCD]?\b|assumed_align|byte_alignment|is not aligned)",
         "about alignment: {said}",
         "An access of 16 bytes takes an address that is a multiple of 16: pointer, pitch (leading dimension) and every offset in bytes. Elements of 4 bits count half: (1,16) of them is a row of 8 bytes. What the type promises (assumed_align, AlignmentA, a cast to uint4) is not checked when it runs.",
         "Print data_ptr % 16 and the strides in bytes; " + _COPY + " (LC101, LC202)",
@@ -142,10 +151,10 @@ ENTRIES = (
     ),
     _topic(
         "compile-time",
-        r"(?P<said>(?:takes?|took|spends?|needs?) .{0,40}(?:to (?:JIT[- ])?compile|compiling)|(?:slow|long|high|unusually) .{0,20}(?:JIT[- ])?compil\w+|compil\w+ (?:\w+ ){0,2}(?:times?|is|takes|very) .{0,20}(?:slow|long|minutes|hours|high)|recompil\w+|re-?trac(?:es?|ing)|jit cache|compile cache)",
+        r"(?P<said>(?:takes?|took|spends?|needs?) .{0,40}(?:to (?:JIT[- ])?compile|compiling)|(?:slow|long|high|unusually) .{0,20}(?:JIT[- ])?compil\w+|compil\w+ (?:\w+ ){0,2}(?:times?|is|takes|very) .{0,20}(?:slow|long|minutes|hours|high)|recompil\w+|re-?trac(?:es?|ing)|jit cache|compile cache|\bno_cache\b|(?:cold|warm) (?:boot|start)|stale .{0,30}(?:module|cache|kernel)|(?:module|kernel|cubin) cache)",
         "about the time that a compile takes: {said}",
         "The compiler sees every copy, MMA and print of a loop that is unrolled (range_constexpr, a Python for, a recursion over a large static layout): its time grows with the operations, not with the lines. cute.compile gives a function that is kept and called again; a @cute.jit function called with new static values, types or Constexpr compiles anew.",
-        "Make long loops dynamic (cutlass.range with unroll=), copy whole tensors by one atom instead of elements, keep what cute.compile returns; CUTE_DSL_KEEP_IR=1 shows how many operations there are",
+        "Make long loops dynamic (cutlass.range with unroll=), copy whole tensors by one atom instead of elements, keep what cute.compile returns; CUTE_DSL_KEEP=ir shows how many operations there are",
         "it takes 2 minutes to compile this 30 line kernel",
     ),
     _topic(
@@ -191,10 +200,10 @@ ENTRIES = (
     ),
     _topic(
         "jit",
-        r"(?P<said>\bprint_tensor\b|(?:@|`)?\bcute\.(?:jit|kernel|compile)\b|from_dlpack|\.launch\(|cute\.printf|[Jj]it (?:function|executor)|--enable-tvm-ffi|CUTE_DSL_\w+|\bCuTe ?DSL\b)",
+        r"(?P<said>\bprint_tensor\b|(?:@|`)?\bcute\.(?:jit|kernel|compile)\b|from_dlpack|\.launch\(|cute\.printf|[Jj]it (?:function|executor)|--enable-tvm-ffi|CUTE_DSL_\w+|\bcubin\b|\bCuTe ?DSL\b)",
         "about how a CuTe DSL program is compiled and called: {said}",
         "A @cute.jit function is compiled for the host, and starts @cute.kernel functions, which run on the GPU, by kernel(...).launch(grid=, block=). Python's own statements run once, while it compiles: print shows types, cute.printf values of the run; layouts exist only inside. "
-        "cute.compile keeps the result for arguments of the same types, static extents and Constexpr; a call with others needs another compile.",
+        "cute.compile keeps the result for arguments of the same types, static extents and Constexpr; a call with others needs another compile. CUTE_DSL_KEEP=ptx,cubin (in older versions CUTE_DSL_KEEP_PTX=1, CUTE_DSL_KEEP_CUBIN=1) leaves the machine code in files.",
         "NVIDIA's DSL introduction has the model; layoutcheck.Layout and its functions evaluate the algebra in plain Python. " + TRACE,
         "what is the role of cute.jit beside cute.kernel?",
     ),
