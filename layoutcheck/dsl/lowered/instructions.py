@@ -121,7 +121,7 @@ def tma_transfers(text: str) -> dict[str, tuple[int, int]]:
 
 
 def _tiles(text: str) -> dict[str, tuple[int, set[int], bool]]:
-    """Of each TMA copy: the bytes of its tile, each `num_multicast` of atoms of its type, if it is multicast."""
+    """Of each TMA copy: the bytes of its tile, each `num_multicast` of its type, if it is multicast."""
     made: dict[str, set[int]] = {}
     for match in _MADE.finditer(text):
         made.setdefault(match[2], set()).add(int(match[1]))
