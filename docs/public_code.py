@@ -34,7 +34,7 @@ first 46 were met in issues, reviews and logs; the others are commits whose subj
 access: bounds, alignment, predicates, banks, shared memory, TMA, races, barriers, fences. Found in the
 logs and not tried: FlashAttention fec3a6a1 and 58fe37fb, flashinfer d4ac22150, a0efa0adf and ed6f61500,
 helion 1be7e8c1 and b441dc3b, slinoss 99954c7 and 7e7920f; started and not finished: FlashAttention
-67d50f59 and b976df29. {first} *Faults* are fixes
+b976df29. {first} *Faults* are fixes
 whose fault is in a tree that was traced: all but *no fault* and *not traced*.
 
 {summary}

@@ -316,6 +316,12 @@ def flash_backward():
     torch.autograd.grad(out, inputs, torch.empty_like(out))
 
 
+def flash_backward_one_group():
+    """Heads of 96: one warpgroup computes dQ, the other does not."""
+    out, inputs = attended(96)
+    torch.autograd.grad(out, inputs, torch.empty_like(out))
+
+
 def flash_preprocess_padded():
     """Rows of 104 elements, which the kernel pads to 128."""
     import cutlass
