@@ -521,6 +521,16 @@ def test_the_dsl_is_never_imported() -> None:
     assert done.returncode == 1
 
 
+def test_the_version_needs_no_arrays() -> None:
+    """The arguments of a command are read without what it works with."""
+    code = (
+        "import sys; from layoutcheck.cli import run; "
+        "status = run(['--version']); sys.exit(9 if 'numpy' in sys.modules else status)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=ENVIRONMENT, timeout=60, check=False)
+    assert done.returncode == 0
+
+
 def test_the_version(capsys: Captured) -> None:
     assert run(["--version"]) == 0
     said = capsys.readouterr().out
