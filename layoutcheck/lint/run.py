@@ -17,7 +17,6 @@ from layoutcheck.lint.analyse import UNREADABLE
 from layoutcheck.lint.cache import Cache
 from layoutcheck.lint.finding import LintFinding
 from layoutcheck.lint.suppressions import Suppressions
-from layoutcheck.lint.unreached import Reasons, reasons
 from layoutcheck.processors import processors
 from layoutcheck.regular import inside, read_regular, source_lines
 from layoutcheck.settings import Settings
@@ -179,10 +178,14 @@ def lint(
             notes.append(f"expected to be slow, which types alone do not show: {names}")
     wanted = [finding for finding in found if settings.selected(finding.code, finding.path)]
     traced, never = _coverage(read, reached, runs is not None)
-    why = Reasons()
+    uncalled = untaken = dict[str, tuple[int, ...]]()
+    because = dict[str, dict[str, tuple[int, ...]]]()
     if runs is not None and programs and never:
+        from layoutcheck.lint.unreached import reasons  # loads what a trace is, which reading does not need
+
         seen = settings.lowered and not any(run.trace.failures for run in runs.traced)
         why = reasons(never, built, programs, _single(read, seen), listed, runs.traced)
+        uncalled, untaken, because = why.uncalled, why.untaken, why.because
     if runs is not None and part is None:
         wanted += [f for f in _never_traced(never) if settings.selected(f.code, f.path)]
     complete = part is None and runs is not None and not any(run.trace.failures for run in runs.traced)
@@ -216,9 +219,9 @@ def lint(
             unknown=unknown,
             address_sources=known_by,
             never=never,
-            uncalled=why.uncalled,
-            untaken=why.untaken,
-            because=why.because,
+            uncalled=uncalled,
+            untaken=untaken,
+            because=because,
             skipped=_skipped(() if runs is None else runs.traced),
             **counts,
         ),
