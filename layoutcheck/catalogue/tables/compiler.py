@@ -51,7 +51,7 @@ ENTRIES = (
         "whose extents are not powers of two (NVIDIA/cutlass#3454) or whose strides are dynamic (#3255), crd2idx with its "
         "arguments swapped (#2323), a thread-value layout that leaves its tile (#2319), printf of a swizzled tensor "
         "(#2695), a gemm of operands of other layouts (#2332).",
-        "Find the statement with CUTE_DSL_KEEP_IR=1. "
+        "Find the statement with CUTE_DSL_KEEP=ir-debug (before 4.8 CUTE_DSL_KEEP_IR=1). "
         + TRACE
         + " and names the copies on which the compiler dies",
         ("Aborted (core dumped)", issue(3454)),

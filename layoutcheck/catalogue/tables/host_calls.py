@@ -140,7 +140,7 @@ ENTRIES = (
         "dsl.sass-dump",
         r"SASS dumping requires the nvdisasm tool|nvdisasm at \S+ reports|Cannot dump SASS",
         "the DSL finds no nvdisasm to print SASS with",
-        "Dumping SASS (CUTE_DSL_KEEP_SASS and its kin) runs nvdisasm of the CUDA toolkit, which must know the target.",
+        "Dumping SASS (CUTE_DSL_KEEP=sass, before 4.8 CUTE_DSL_KEEP_SASS=1) runs nvdisasm of the CUDA toolkit, which must know the target.",
         "Put the toolkit's bin folder on PATH, or install nvidia-cuda-nvdisasm by pip, in the version of the target's toolkit",
         (
             "RuntimeError: SASS dumping requires the nvdisasm tool, but it was not found",

@@ -150,7 +150,7 @@ ENTRIES = (
         "Its native code takes a tuple and got an integer, or the reverse, and does not test it. Known causes: a tensor of fewer modes than "
         "the tiler of the copy or MMA that partitions it, an integer as the tiler of make_tiled_tma_atom, a fragment that retile cannot "
         "regroup, a run-time value where the operation takes a constant (cp_async_wait_group).",
-        "Give every tile, tiler and tensor one entry for each mode: (64, 64), not 64. Find the statement with CUTE_DSL_KEEP_IR=1",
+        "Give every tile, tiler and tensor one entry for each mode: (64, 64), not 64. Find the statement with CUTE_DSL_KEEP=ir-debug (before 4.8 CUTE_DSL_KEEP_IR=1)",
         (
             "terminate called after throwing an instance of 'std::bad_variant_access' what(): std::get: wrong index for variant",
             DSL,
@@ -163,7 +163,7 @@ ENTRIES = (
         r"[Ff]loating[- ]point exception|SIGFPE|signal 8\b",
         "integers are divided by zero on the host, by the compiler or the program",
         "Linux calls it a floating point exception; no floating-point number is involved. An extent, a divisor or an alignment is 0: divisibility=0, an empty tile, a thread count of 0 in a layout that C++ makes from run-time numbers, or crd2idx with its arguments swapped (NVIDIA/cutlass#2323).",
-        "Print the shapes, divisors and tilers before the statement; CUTE_DSL_KEEP_IR=1 finds it, of a C++ program gdb (bt). "
+        "Print the shapes, divisors and tilers before the statement; CUTE_DSL_KEEP=ir-debug (before 4.8 CUTE_DSL_KEEP_IR=1) finds it, of a C++ program gdb (bt). "
         + TRACE,
         ("Floating point exception (core dumped)", issue(2323)),
         instead_of=("dsl.compiler-died",),

@@ -83,7 +83,7 @@ ENTRIES = (
         "spilled registers are told: {said}",
         _OPEN
         + "A thread has at most 255 registers, and a multiprocessor 65,536: the block's threads and the blocks that are asked for divide them. What does not fit, and arrays that are indexed at run time, lie in local memory.",
-        "-Xptxas -v (CUTE_DSL_KEEP_PTX=1, then ptxas -v) names the function and how many bytes; `layoutcheck resources` counts what a tile's accumulators and fragments need, and "
+        "-Xptxas -v (CUTE_DSL_KEEP=ptx, before 4.8 CUTE_DSL_KEEP_PTX=1, then ptxas -v) names the function and how many bytes; `layoutcheck resources` counts what a tile's accumulators and fragments need, and "
         + TRACE,
         ("ncu shows more local memory spilling requests", "a report"),
         level="slow",
