@@ -49,8 +49,9 @@ Each was checked by `layoutcheck ci --yes`, without a line written for it (of cu
 files, of Liger-Kernel those of its CuTe kernels, of helion those of its CuTe backend, for 380 s;
 of sonic-moe its tests, for 400 s, with the quack that it pins), in an environment with torch, Triton, DSL
 4.8.1 and few of their other dependencies. Most of the programs that built no kernel need
-arguments, another package or an older DSL; their reasons are in `docs/evidence/public_code.json`. helion's kernels stand in no file, so that no copy
-site is counted. forge-cute-py and the rows below it were chosen by what they contain, before any result, and
+arguments, another package or an older DSL; their reasons are in `docs/evidence/public_code.json`.
+helion's kernels stand in no file, so that no copy site is counted. forge-cute-py
+and the rows below it were chosen by what they contain, before any result, and
 had 60 to 240 s a program on two busy cores; software_pipelining_cute_dsl, fused_kernels_cutedsl and
 cutedsl-learning ran with DSL 4.5.2, whose names they use, and so did cute-dsl-cookbook and gemm_cuteDSL. Of
 ao, MSLK, mamba and vibetensor only tests of CuTe kernels ran, of slinoss one file of them for 560 s and

@@ -28,6 +28,7 @@ NOT_RUN = {
     "pip install": "of the network",
     "git clone": "of the network; docs/evidence/public_code.json has what the trace after it found",
     "layoutcheck trace --no-launch --arch": "of such a clone",
+    "PYTHONPATH=torch-ext layoutcheck trace": "of such a clone",
     "python -m": "a run of this repository's own, of minutes to hours; its result is in docs/evidence",
     "PYTHONPATH=. .venv/bin/python docs/generate.py": "the pages are held against it elsewhere",
     "QUACK_CACHE_ENABLED=0 pytest": "quack's own suite, on a GPU; its result is in docs/evidence/quack.json",
