@@ -60,7 +60,6 @@ _OF_THE_DSL = (
 )  # which no library raises
 _OPEN = (tables.called("kernel-hangs"), tables.called("results-differ"))  # which name no cause of their own
 _AT_RUN_TIME = (*driver.ENTRIES, *cuda_codes.ENTRIES)
-_SEARCHED = 1 << 12  # characters up to which every pattern is searched at once
 _MOST_TOLD = 3  # lines of a log
 _MOST_WORDS = 24
 _SAID = re.compile(r"\b(?:error|warning): (?:unknown: )?|\bop ")
@@ -320,7 +319,7 @@ def _of_prose(
 
 
 def _matches(folded: str) -> Iterator[tuple[Known, re.Match[str]]]:
-    lowered = folded.lower() if len(folded) > _SEARCHED else ""
+    lowered = literals.where_to_look(folded)
     for entry in ENTRIES:
         if lowered and not literals.may_match(entry.pattern, lowered):
             continue

@@ -7,14 +7,23 @@ the text has none of these, in lower case, the pattern is not searched.
 from __future__ import annotations
 
 import importlib
+import itertools
 import re
 from functools import lru_cache
 from typing import Any
 
 _FEWEST = 3  # letters of a run worth looking for
+_LONG = 1 << 12  # characters of a text for which it pays to find the words of all patterns first
+_FEW = 64  # searches of shorter texts after which it pays as well
+_searches = itertools.count(1)
 _parser: Any = getattr(re, "_parser", None) or importlib.import_module(
     "sre_parse"
 )  # the second is Python 3.10's
+
+
+def where_to_look(text: str) -> str:
+    """The text in lower case; "" where the patterns cost less than their words, and are to be searched at once."""
+    return text.lower() if len(text) > _LONG or next(_searches) > _FEW else ""
 
 
 def may_match(pattern: re.Pattern[str], lowered: str) -> bool:

@@ -19,7 +19,6 @@ def _owner(words: str, name: str, project: str) -> tuple[re.Pattern[str], Owner]
     return re.compile(words), Owner(name, project)
 
 
-_SEARCHED = 1 << 12  # characters up to which every pattern is searched at once
 CALLED = ("cuBLAS", "cuDNN", "NVSHMEM", "CUB and Thrust")  # named by who calls them or compares with them
 AMD = "AMD's ROCm"  # which words its errors as CUDA does
 # In order: a compiler or library stands before those that it is built on.
@@ -157,7 +156,7 @@ def is_named(text: str) -> bool:
 
 
 def _first(text: str, owners: tuple[tuple[re.Pattern[str], Owner], ...]) -> Owner | None:
-    lowered = text.lower() if len(text) > _SEARCHED else ""
+    lowered = literals.where_to_look(text)
     return next(
         (
             owner
