@@ -6,7 +6,9 @@ So a kernel is evaluated again with room between the modes of the host's tensors
 
 That counts where both evaluations agree: with these coordinates, the strides of the compact tensor give the
 offsets there, some of them behind the first room. A kernel that takes a tensor for one of other strides
-(flattened) is not judged. Nor is one for which the DSL makes no other types.
+(flattened) is not judged. Nor is one for which the DSL makes no other types. One that takes rows together
+(two of them a block from the first's beginning, a vector of short rows) goes on to the end of a row, in which
+nothing else is.
 
 A write that leaves a mode overwrites what belongs to another coordinate. A read gets what does, which is
 right where it is not used: it is told as not checked.
@@ -45,6 +47,16 @@ class Part:
     compact: int
     count: int
     span: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stray:
+    """Who leaves a part, the number of that part, the coordinate in it; where each begins in every part."""
+
+    wrong: Mask
+    which: IntArray
+    coordinate: IntArray
+    at: dict[int, IntArray]
 
 
 def judged_in_modes(
@@ -158,6 +170,7 @@ def _strays(
 ) -> list[tuple[int, LoweredFault]]:
     """Object and first fault of each access that leaves a mode; none where the evaluations do not agree."""
     found: list[tuple[int, LoweredFault]] = []
+    moved: dict[tuple[int, int], list[tuple[IntArray, IntArray, Stray]]] = {}
     pairs = [[one for one in each.accesses.get(tag, ()) if one.reached] for each in (blocks, there)]
     if len(pairs[0]) != len(pairs[1]):
         return []
@@ -178,7 +191,8 @@ def _strays(
             told = _outside(parted[base], row, spread, reads)
             if told is None or not np.array_equal(reads, same):
                 return []
-            wrong, which, coordinate = told
+            moved.setdefault((side, base), []).append((row, reads, told))
+            wrong, which, coordinate = told.wrong, told.which, told.coordinate
             if not wrong.any():
                 continue
             block = int(np.flatnonzero(wrong)[-1]) // blocks.threads
@@ -190,22 +204,49 @@ def _strays(
                 coordinate=int(coordinate[at]),
             )  # fmt: skip
             found.append((base, fault))
-    return found
+    together = {key for key, each in moved.items() if _together(parted[key[1]], each)}
+    return [one for one in found if (("src", "dst").index(one[1].side), one[0]) not in together]
 
 
-def _outside(
-    found: Sequence[Part], row: IntArray, spread: IntArray, reads: IntArray
-) -> tuple[Mask, IntArray, IntArray] | None:
-    """Who leaves a part, the number of that part, and the coordinate in it.
+def _together(found: Sequence[Part], moved: Sequence[tuple[IntArray, IntArray, Stray]]) -> bool:
+    """Whether what leaves a row goes on to the end of another, in which nothing begins by coordinates."""
+    strayed = np.concatenate([np.where(told.wrong, told.which, -1) for _, _, told in moved])
+    below = any((told.wrong & (told.coordinate < 0)).any() for _, _, told in moved)
+    if below or len(which := set(strayed[strayed >= 0].tolist())) != 1:
+        return False
+    [i] = which
+    length = found[i + 1].compact
+    active = np.concatenate([reads for _, reads, _ in moved]) > 0
+    begin, end, row = (
+        np.concatenate(each)[active]
+        for each in zip(*(
+            (at * 8 // found[0].bits, ((at + reads) * 8 - 1) // found[0].bits + 1,
+             sum(c * found[j].compact for j, c in told.at.items() if j > i))
+            for at, reads, told in moved
+        ), strict=True)
+    )  # fmt: skip
+    begin, end, row = np.unique(np.stack([begin, end, row]), axis=1)
+    if ((np.maximum.accumulate(end)[:-1] > begin[1:]) & (row[1:] != row[:-1])).any():
+        return False
+    rows, of_row = np.unique(row, return_inverse=True)
+    last = np.zeros_like(rows)
+    np.maximum.at(last, of_row, end - row)
+    return not (last[last > length] % length).any()
+
+
+def _outside(found: Sequence[Part], row: IntArray, spread: IntArray, reads: IntArray) -> Stray | None:
+    """Who leaves a part.
 
     None where the compact tensor's offsets are not those of the coordinates.
     """
     active = reads > 0
     wrong = np.zeros(row.shape, bool)
     which, coordinate = np.zeros(row.shape, np.int64), np.zeros(row.shape, np.int64)
+    begins: dict[int, IntArray] = {}
     for last in (np.zeros_like(reads), reads - 1):
         here, there = ((each + last) * 8 // found[0].bits for each in (row, spread))
         told = dict(zip(range(len(found) - 1, -1, -1), coordinates(found, there), strict=True))
+        begins = begins or told
         back = sum((c * found[i].compact for i, c in told.items()), np.zeros_like(here))
         if (back != here)[active].any():
             return None
@@ -215,4 +256,4 @@ def _outside(
             beyond = active & ((c < 0) | ((c >= found[i].count) & by_strides)) & ~wrong
             which[beyond], coordinate[beyond] = i, c[beyond]
             wrong |= beyond
-    return wrong, which, coordinate
+    return Stray(wrong, which, coordinate, begins)

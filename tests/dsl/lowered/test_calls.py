@@ -334,3 +334,55 @@ def test_a_predicate_of_another_mode_is_told_by_the_call(tmp_path: Path) -> None
     [message] = [one.message for one in swapped.findings]
     assert "Thread 8 of block (39,1,0) writes 4 B at index 40 of mode 1, which has 40" in message
     assert "calls the kernel so, with (80,40)." in message
+
+
+TOGETHER = """
+import cutlass
+import numpy
+from cutlass import cute
+from cutlass.cute.runtime import from_dlpack
+
+@cute.kernel
+def fill(x: cute.Tensor, how: cutlass.Constexpr):
+    i, t = cute.arch.block_idx()[0], cute.arch.thread_idx()[0]
+    rows, columns = x.shape
+    if cutlass.const_expr(how == "vectors of two rows"):
+        at = cute.crd2idx((2 * (32 * i + t), 0), x.layout)
+        pointer = cute.make_ptr(
+            cutlass.Float32, (x.iterator + at).toint(), cute.AddressSpace.gmem, assumed_align=16
+        )
+        four = cute.make_rmem_tensor(cute.make_layout(4), cutlass.Float32)
+        four.fill(1)
+        if 2 * (32 * i + t) < rows:
+            cute.autovec_copy(four, cute.make_tensor(pointer, cute.make_layout(4)))
+    else:
+        first = i * 2 if cutlass.const_expr(how == "two rows a block") else i
+        if t < 2 * columns and first * columns + t < rows * columns:
+            x[first, t] = cutlass.Float32(1)
+
+@cute.jit
+def host(x: cute.Tensor, how: cutlass.Constexpr):
+    blocks = cute.ceil_div(x.shape[0], 1 if how == "a row a block" else 2)
+    fill(x, how).launch(grid=(blocks, 1, 1), block=(64, 1, 1))
+
+for how, shape in (
+    ("vectors of two rows", (256, 2)), ("two rows a block", (81, 20)), ("a row a block", (81, 20)),
+    ("two rows a block", (81, 40)),
+):
+    host(from_dlpack(numpy.zeros(shape, "float32")).mark_layout_dynamic(), how)
+"""
+
+
+def test_rows_that_are_taken_together_leave_no_mode(tmp_path: Path) -> None:
+    """What goes on to the end of the next row, in which nothing else is; there two blocks are in each row."""
+    pytest.importorskip("cutlass", reason="the CuTe DSL (nvidia-cutlass-dsl) is not installed")
+    script = tmp_path / "together.py"
+    script.write_text(TOGETHER)
+    trace = traced(Script(str(script), launch=False, arch="sm_90a"), order=False).trace
+    together, apart = trace.elements
+    assert together.findings == ()
+    [message] = [one.message for one in apart.findings]
+    assert "Thread 20 of block (79,0,0) writes 4 B at index 20 of mode 1, which has 20" in message
+    [vectors] = trace.copies
+    assert vectors.addresses is not None and vectors.addresses.faults == ()
+    assert vectors.unbounded == vectors.bounded_if == ""
