@@ -8,10 +8,8 @@ from typing import Any, NamedTuple
 import cutlass
 from cuda.bindings import runtime as cuda
 from cutlass import cute
-from cutlass._mlir.dialects import nvvm
 from cutlass.cute.nvgpu import CopyUniversalOp
 from cutlass.cute.runtime import make_fake_stream, make_fake_tensor
-from cutlass.cutlass_dsl import dsl_user_op
 
 N_TILE, M_TILE = 128, 64
 """The tile of NVIDIA/cutlass#2320: 64 rows of `x`, 128 contiguous elements each."""
@@ -139,12 +137,12 @@ def fetch_runs(
             fetch_to_l2(begin, cutlass.Int32(end - begin))
 
 
-@dsl_user_op
-def fetch_to_l2(address: cutlass.Int64, size: cutlass.Int32, *, loc: Any = None, ip: Any = None) -> None:
-    """Ask for `size` bytes of global memory from `address` on, both multiples of 16."""
-    memory = cute.make_ptr(cutlass.Int8, address, cute.AddressSpace.gmem, assumed_align=16, loc=loc, ip=ip)
-    pointer = memory.to_llvm_ptr(loc=loc, ip=ip)
-    nvvm.cp_async_bulk_prefetch(pointer, size.ir_value(loc=loc, ip=ip), loc=loc, ip=ip)
+def fetch_to_l2(address: cutlass.Int64, size: cutlass.Int32) -> None:
+    """Ask for `size` bytes of global memory from `address` on, both multiples of 16, and keep their lines."""
+    cute.arch.inline_ptx(
+        "cp.async.bulk.prefetch.L2.global.L2::cache_hint [{$r0}], {$r1}, {$r2};",
+        read_only_args=[address, size, cutlass.Int64(EVICT_LAST)],
+    )
 
 
 @cute.jit

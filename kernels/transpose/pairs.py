@@ -1,10 +1,11 @@
-"""The transpose of a few microseconds' work at any pitch and base: aligned pairs of elements on both sides.
+"""The transpose of a few microseconds' work at any pitch and base: aligned words on both sides.
 
-A row of `x` may start in the middle of a 4-byte word, so a block copies the words that cover its piece of
-the row as they are. A row of `y` may, too, so a block owns whole words of it: where a row starts in one,
-these hold elements of `x` that lie a row further up, and a block reads one row more than it stores. A thread
-gathers the two elements of a word of `y` from two rows of the tile, each at its own shift. Tiles are small,
-and as even as they can be: many blocks begin at once, and none is nearly empty.
+A word holds two elements of 16 bits, or four of 8. A row of `x` may start in the middle of one, so a block
+copies the words that cover its piece of the row as they are. A row of `y` may, too, so a block owns whole
+words of it: where a row starts in one, these hold elements of `x` that lie further up, and a block reads up
+to a row less than a word has elements more than it stores. A thread gathers the elements of a word of `y`
+from as many rows of the tile, each at its own shift. Tiles are small, and as even as they can be: many blocks
+begin at once, and none is nearly empty.
 """
 
 from __future__ import annotations
@@ -15,29 +16,41 @@ import cutlass
 from cutlass import cute
 from cutlass.cute.nvgpu import CopyUniversalOp
 
-from kernels.transpose.common import Kernel, enter, fake_args
+from kernels.transpose.common import TYPES, Kernel, enter, fake_args
 from kernels.transpose.shifted import reach
 
 LANES = 32
 """Threads of a warp."""
 
-PAIR = 2
-"""Elements of a word."""
-
-ROWS = PAIR * LANES
-"""Rows of `x` that a block reads, at most: words for the lanes of a warp."""
+WORD_BYTES = 4
 
 
 class Pairs(NamedTuple):
-    """`words` of a row of `x` that a block reads, 16 or 32; `warps` of the block, 8 or 16."""
+    """`words` of a row of `x` that a block reads, 16 or 32; `warps` of the block; `size`: of an element."""
 
     words: int = LANES // 2
     warps: int = 8
+    size: int = 2
+
+    @property
+    def each(self) -> int:
+        """Elements of a word: a pair of those of 16 bits."""
+        return WORD_BYTES // self.size
+
+    @property
+    def bits(self) -> int:
+        """Of a place in a word."""
+        return self.each.bit_length() - 1
+
+    @property
+    def rows(self) -> int:
+        """Rows of `x` that a block reads, at most."""
+        return self.each * LANES
 
     @property
     def tile(self) -> tuple[int, int]:
-        """Elements of a block along (N, M), at most: one less, and a word, for where the rows may start."""
-        return PAIR * self.words - 1, ROWS - PAIR
+        """Elements of a block along (N, M), at most: for where the rows may start, up to a word less."""
+        return self.each * (self.words - 1) + 1, self.rows - self.each
 
     @property
     def threads(self) -> int:
@@ -46,16 +59,16 @@ class Pairs(NamedTuple):
 
     @property
     def step(self) -> int:
-        """Rows that the threads read at a time, an even number."""
+        """Rows that the threads read at a time, a multiple of a word."""
         return self.threads // self.words
 
     @property
     def pitch(self) -> int:
-        """Words from row to row of one parity in shared memory: an odd number, against bank conflicts."""
+        """Words from row to row of those that start alike: an odd number, against bank conflicts."""
         return self.words + 1
 
     @property
-    def odd_rows(self) -> int:
+    def apart(self) -> int:
         """Where row 1 starts: half of all banks further than row 0."""
         return LANES * self.pitch + LANES // 2
 
@@ -73,7 +86,7 @@ def transpose_pairs(
     plan: cutlass.Constexpr,
     early: cutlass.Constexpr,
 ):
-    """`x` and `y` (2,words):(1,2), aligned; element (m, n) of `x` is number starts[0] + m * pitches[0] + n.
+    """`x` and `y` in words, aligned; element (m, n) of `x` is number starts[0] + m * pitches[0] + n.
 
     Matrix i of a batch starts `apart` times i further on. `tile`: elements of a block, an even number along
     M. `whole`: the element up to which the memory of `x` reaches.
@@ -81,79 +94,87 @@ def transpose_pairs(
     enter(early)
     tid, _, _ = cute.arch.thread_idx()
     bm, bn, item = cute.arch.block_idx()
-    lane, warp = tid % LANES, tid // LANES
     (m, n), (ldx, ldy) = shape, pitches
     n0, m0 = tile[0] * bn, tile[1] * bm
     wide = min(tile[0], n - n0)
-    layout = cute.make_layout((PAIR, 2 * plan.odd_rows), stride=(1, PAIR))
+    size = plan.each
+    layout = cute.make_layout((size, size * plan.apart), stride=(1, size))
     smem = cutlass.memory.SmemAllocator().allocate_tensor(x.element_type, layout, byte_alignment=16)
 
-    # Even rows lie apart from odd ones; row 0 is the one above those of the tile.
+    # Rows that start alike in their words lie together; row 0 is the first above those of the tile.
     row, word = tid // plan.words, tid % plan.words
-    first = starts[0] + item * apart[0] + (m0 - 1) * ldx + n0
+    first = starts[0] + item * apart[0] + (m0 - (size - 1)) * ldx + n0
     place = first + row * ldx
-    slot = (row & 1) * plan.odd_rows + (row >> 1) * plan.pitch + word
-    low, high = cutlass.Int32(m0 == 0), min(tile[1] + 1, m + 1 - m0)
+    slot = (row & (size - 1)) * plan.apart + (row >> plan.bits) * plan.pitch + word
+    low, high = max(size - 1 - m0, 0), min(tile[1] + size - 1, m + size - 1 - m0)
     # Only the first word of `x` and the last can reach out of its memory.
     corner, end = first + low * ldx, first + (high - 1) * ldx + wide
-    safe = corner - (corner & 1) >= starts[0] and end + (end & 1) <= whole
+    safe = corner - (corner & (size - 1)) >= starts[0] and (end + size - 1 & ~(size - 1)) <= whole
     atom = cute.make_copy_atom(CopyUniversalOp(), x.element_type, num_bits_per_copy=32)
-    held = cute.make_rmem_tensor((PAIR, ROWS // plan.step), x.element_type)
-    if PAIR * word < wide + (place & 1):
-        here, apart_words = (place >> 1) + word, plan.step // PAIR * ldx
+    held = cute.make_rmem_tensor((size, plan.rows // plan.step), x.element_type)
+    if size * word < wide + (place & (size - 1)):
+        here, apart_words = (place >> plan.bits) + word, plan.step // size * ldx
         if safe:
-            for i in cutlass.range_constexpr(ROWS // plan.step):
+            for i in cutlass.range_constexpr(plan.rows // plan.step):
                 if row + i * plan.step >= low and row + i * plan.step < high:
                     cute.copy(atom, x[None, here + i * apart_words], held[None, i])
         else:
-            for i in cutlass.range_constexpr(ROWS // plan.step):
-                for k in cutlass.range_constexpr(PAIR):
-                    number = PAIR * (here + i * apart_words) + k
+            for i in cutlass.range_constexpr(plan.rows // plan.step):
+                for k in cutlass.range_constexpr(size):
+                    number = size * (here + i * apart_words) + k
                     inside = row + i * plan.step >= low and row + i * plan.step < high
                     if inside and number >= starts[0] and number < whole:
                         held[k, i] = x[k, here + i * apart_words]
-        for i in cutlass.range_constexpr(ROWS // plan.step):
-            cute.copy(atom, held[None, i], smem[None, slot + i * (plan.step // PAIR) * plan.pitch])
+        for i in cutlass.range_constexpr(plan.rows // plan.step):
+            cute.copy(atom, held[None, i], smem[None, slot + i * (plan.step // size) * plan.pitch])
 
     # A warp a row of `y`, a lane a word; all rows of a thread start alike.
+    lane, warp = tid % LANES, tid // LANES
     into = starts[1] + item * apart[1] + (n0 + warp) * ldy + m0
-    late = into & 1
-    m1 = m0 - late + PAIR * lane
-    above, below = lane + 1 - late, lane
-    even = PAIR * plan.pitch * above + (first & 1) + warp
-    odd = PAIR * (plan.odd_rows + plan.pitch * below) + ((first + ldx) & 1) + warp
-    flat = cute.make_tensor(smem.iterator, cute.make_layout(2 * PAIR * plan.odd_rows))
-    places = (even if late == 1 else odd), (odd if late == 1 else even)
-    there, passes = (into >> 1) + lane, -(-plan.tile[0] // plan.warps)
+    late = into & (size - 1)
+    m1 = m0 - late + size * lane
+    flat = cute.make_tensor(smem.iterator, cute.make_layout(size * size * plan.apart))
+    places = [place_of(k - late, lane, first, ldx, plan) + warp for k in range(size)]
+    there, passes = (into >> plan.bits) + lane, -(-plan.tile[0] // plan.warps)
     cute.arch.sync_threads()
-    taken = cute.make_rmem_tensor((PAIR, passes), x.element_type)
+    taken = cute.make_rmem_tensor((size, passes), x.element_type)
     for i in cutlass.range_constexpr(passes):
-        for k in cutlass.range_constexpr(PAIR):
+        for k in cutlass.range_constexpr(size):
             taken[k, i] = flat[places[k] + i * plan.warps]
-    if PAIR * lane < tile[1]:
-        if m1 >= 0 and m1 + PAIR <= m:
+    if size * lane < tile[1]:
+        if m1 >= 0 and m1 + size <= m:
             for i in cutlass.range_constexpr(passes):
                 if warp + i * plan.warps < wide:
-                    cute.copy(atom, taken[None, i], y[None, there + i * (plan.warps // PAIR) * ldy])
+                    cute.copy(atom, taken[None, i], y[None, there + i * (plan.warps // size) * ldy])
         else:
             for i in cutlass.range_constexpr(passes):
-                for k in cutlass.range_constexpr(PAIR):
+                for k in cutlass.range_constexpr(size):
                     if warp + i * plan.warps < wide and m1 + k >= 0 and m1 + k < m:
-                        y[k, there + i * (plan.warps // PAIR) * ldy] = taken[k, i]
+                        y[k, there + i * (plan.warps // size) * ldy] = taken[k, i]
+
+
+def place_of(k, lane, first, ldx, plan):
+    """Where the piece of the row starts that lies `k` below the row m0 + the lane's word."""
+    row = plan.each - 1 + k
+    alike, further = row & (plan.each - 1), row >> plan.bits
+    return plan.each * (alike * plan.apart + plan.pitch * (lane + further)) + (
+        (first + alike * ldx) & (plan.each - 1)
+    )
 
 
 @cute.jit
 def in_words(t: cute.Tensor, start: cutlass.Int32) -> cute.Tensor:
-    """The whole of `t` as (2,words):(1,2), from the word on in which it starts."""
+    """The whole of `t` in words, from the one on in which it starts."""
     bytes_each = t.element_type.width // 8
     base = cute.make_ptr(
         t.element_type,
         t.iterator.toint() - start * bytes_each,
         cute.AddressSpace.gmem,
-        assumed_align=PAIR * bytes_each,
+        assumed_align=WORD_BYTES,
     )
-    words = (start + cutlass.Int32(reach(t)) + PAIR - 1) // PAIR
-    return cute.make_tensor(base, cute.make_layout((PAIR, words), stride=(1, PAIR)))
+    each = WORD_BYTES // bytes_each
+    words = (start + cutlass.Int32(reach(t)) + each - 1) // each
+    return cute.make_tensor(base, cute.make_layout((each, words), stride=(1, each)))
 
 
 def evenly(extent, most: int, step: int):
@@ -168,16 +189,16 @@ def build_pairs(plan: Pairs, early: bool = False) -> Kernel:
 
     @cute.jit
     def host(x: cute.Tensor, y: cute.Tensor, stream):
-        bytes_each = x.element_type.width // 8
-        start_x = cutlass.Int32(x.iterator.toint() // bytes_each % PAIR)
-        start_y = cutlass.Int32(y.iterator.toint() // bytes_each % PAIR)
+        start_x = cutlass.Int32(x.iterator.toint() // plan.size % plan.each)
+        start_y = cutlass.Int32(y.iterator.toint() // plan.size % plan.each)
         m, n = x.shape[0], x.shape[1]
         items, apart = 1, (cutlass.Int32(0), cutlass.Int32(0))
         if cutlass.const_expr(cute.rank(x) == 3):
             items, apart = x.shape[2], (cutlass.Int32(x.stride[2]), cutlass.Int32(y.stride[2]))
         # Where rows of `y` start within a word, they reach into one word more.
-        more = (start_y | cutlass.Int32(y.stride[0]) | apart[1]) & 1
-        tiles_m, tile_m = evenly(m + more, plan.tile[1], PAIR)
+        off = (start_y | cutlass.Int32(y.stride[0]) | apart[1]) & (plan.each - 1)
+        more = min(off, 1) * (plan.each - 1)
+        tiles_m, tile_m = evenly(m + more, plan.tile[1], plan.each)
         tiles_n, tile_n = evenly(n, plan.tile[0], 1)
         transpose_pairs(
             in_words(x, start_x),
@@ -192,4 +213,4 @@ def build_pairs(plan: Pairs, early: bool = False) -> Kernel:
             early,
         ).launch(grid=(tiles_m, tiles_n, items), block=(plan.threads, 1, 1), stream=stream, use_pdl=early)
 
-    return Kernel(host, fake_args(align_bytes=2))
+    return Kernel(host, fake_args(TYPES[plan.size], plan.size))

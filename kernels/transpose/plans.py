@@ -15,7 +15,7 @@ from kernels.transpose.flat import Flat, build_flat
 from kernels.transpose.narrow import Narrow, Small, build_narrow, build_small
 from kernels.transpose.pairs import Pairs, build_pairs
 from kernels.transpose.registers import BLOCK, Plan, build_registers
-from kernels.transpose.shifted import Shifted, build_shifted
+from kernels.transpose.shifted import GRID_Y, Shifted, build_shifted
 from kernels.transpose.slim import Slim, build_slim
 from kernels.transpose.thin import FewColumns, FewRows, build_thin
 from kernels.transpose.whole import Whole, build_whole
@@ -27,7 +27,7 @@ SIZES = (1, 2, 4, 8)
 """Bytes of an element."""
 
 ANY_SIZE = (Direct, Small, Narrow)
-"""Those that move single elements; all others but Exchange, Shifted and Blocks are for 16 bits."""
+"""Those that move single elements; all others but Exchange, Shifted, Pairs and Blocks are for 16 bits."""
 
 Thin = FewRows | FewColumns | Slim
 AnyPlan = Plan | Exchange | Shifted | Thin | Whole | Blocks | Flat | Direct | Narrow | Small | Pairs
@@ -50,15 +50,18 @@ PLANS: dict[str, AnyPlan] = {
     "flat": Flat(2, 256),
     "exchange 128x128 last, 768": Exchange((128, 128), 0, "evict_last", "plain", 768),
     "exchange 128x128 bulk, 768": Exchange((128, 128), 0, "evict_last", "bulk", 768),
+    "exchange 128x128 last, 512": Exchange((128, 128), 0, "evict_last", "plain", 512),
+    "exchange 128x128 bulk, 1024": Exchange((128, 128), 0, "evict_last", "bulk", 1024),
     "exchange 64x128": Exchange((64, 128), 0, "no_allocate", "streaming"),
     "exchange 128x128 async, 768": Exchange((128, 128), 0, "async", "plain", 768),
     "exchange 128x128": Exchange((128, 128), 0, "no_allocate", "streaming"),
     "exchange 64x64": Exchange((64, 64), 0, "no_allocate", "streaming"),
-    "exchange 64x64 async": Exchange((64, 64), 0, "async", "streaming"),
+    "exchange 128x128 async, 1 bytes": Exchange((128, 128), 0, "async", "plain", 512, 1),
+    "exchange 128x256 async, 1 bytes": Exchange((128, 256), 0, "async", "plain", 512, 1),
+    "exchange 128x128 bulk, 1 bytes": Exchange((128, 128), 0, "evict_last", "bulk", 384, 1),
     **{
         f"exchange {tile[0]}x{tile[1]} {store}, {size} bytes": Exchange(tile, 0, load, store, resident, size)
         for size, resident, tiles in (
-            (1, 384, ((128, 128),)),
             (4, 1536, ((64, 64),)),
             (8, 2048, ((32, 32), (64, 32))),
         )
@@ -66,16 +69,21 @@ PLANS: dict[str, AnyPlan] = {
         for load, store in (("evict_last", "bulk"), ("evict_last", "plain"), ("no_allocate", "streaming"))
     },
     "registers": Plan((8, 4), (1, 1), 0, "no_allocate", "streaming"),
-    "shifted 248x128 by 16": Shifted((248, 128), 16, 16, load="evict_last", most=2, fetch=True),
-    "shifted 120x128 by 16": Shifted((120, 128), 8, 16, load="evict_last", most=4, fetch=True),
-    "shifted 128x256 by 32 edges": Shifted((128, 256), 16, 32, load="evict_last edges", fetch=True),
-    "shifted 64x128 by 16": Shifted((64, 128), 4, 16),
+    **{
+        f"shifted {width}x128{' fetch' * fetch}": Shifted(
+            (width, 128), warps, 16, load="evict_last", most=most, fetch=fetch
+        )
+        for width, warps, most in ((248, 16, 2), (120, 8, 4))
+        for fetch in (False, True)
+    },
+    "shifted 120x128, 3": Shifted((120, 128), 8, 16, load="evict_last", most=3),
+    "shifted 128x256 edges": Shifted((128, 256), 16, 32, load="evict_last edges", fetch=True),
     **{
         f"shifted {tile[0]}x{tile[1]}, {size} bytes": Shifted(
-            tile, warps, 32 // size, load="evict_last", most=most, fetch=True, size=size
+            tile, warps, 32 // size, load="evict_last", most=most, size=size
         )
         for size, tile, warps, most in (
-            (1, (240, 256), 16, 2),
+            (1, (240, 128), 16, 3),
             (1, (112, 128), 8, 5),
             (4, (124, 128), 16, 2),
             (4, (60, 64), 8, 5),
@@ -88,21 +96,16 @@ PLANS: dict[str, AnyPlan] = {
     "direct m": Direct("m"),
     "direct m, 1": Direct("m", 1, 8),
     "direct n": Direct("n"),
-    **{
-        f"pairs {words}, {warps}": Pairs(words, warps)
-        for words, warps in ((16, 8), (16, 16), (32, 8), (32, 16))
-    },
+    "pairs 16, 8": Pairs(16, 8),
+    "pairs 32, 8": Pairs(32, 8),
+    **{f"fours {words}, {warps}": Pairs(words, warps, 1) for words, warps in ((16, 16), (16, 32), (32, 32))},
     "small 32x32": Small((32, 32)),
-    "small 64x64": Small((64, 64), 8),
     "narrow": Narrow(),
 }
 """The plans, as the evidence calls them. The first that fits serves where nothing can be timed."""
 
 FEW = range(9, 513)
 """Rows or columns for which FewRows and FewColumns are compiled."""
-
-GRID_Y = 65535
-"""Blocks along y that a grid can have (CUDA C++ Programming Guide, compute capabilities)."""
 
 SMALL = 1 << 24
 """Elements up to which one at a time may pay."""
@@ -200,7 +203,8 @@ def takes(plan: AnyPlan, size: int) -> bool:
     """Whether the kernel of `plan` is for elements of `size` bytes."""
     if isinstance(plan, Blocks):
         return max(plan.block) * size <= CHUNK_BYTES
-    return isinstance(plan, ANY_SIZE) or size == (plan.size if isinstance(plan, Exchange | Shifted) else 2)
+    own = plan.size if isinstance(plan, Exchange | Shifted | Pairs) else 2
+    return isinstance(plan, ANY_SIZE) or size == own
 
 
 def fits(plan: AnyPlan, x: Any, y: Any) -> bool:

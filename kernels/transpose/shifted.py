@@ -37,6 +37,9 @@ from kernels.transpose.registers import load_wide, store_wide
 CHUNK = 8
 """Elements of a 16-byte access, if they have 16 bits."""
 
+GRID_Y = 65535
+"""Blocks along y that a grid can have (CUDA C++ Programming Guide, compute capabilities)."""
+
 LANES_M, LANES_N = 8, 4
 """The lanes of a warp when they store."""
 
@@ -50,7 +53,8 @@ class Shifted(NamedTuple):
     most; `fetch`: a block that starts early has what it will load brought to the L2; `size`: bytes of an
     element.
 
-    Tiles are narrower where the last wave of blocks would not be full otherwise: see `tiles_of`.
+    A tile is gathered in stages along M, each as soon as its rows have come: stores of one go beside loads of
+    the next. Tiles are narrower where the last wave of blocks would not be full otherwise: see `tiles_of`.
     """
 
     tile: tuple[int, int] = (64, 128)
@@ -61,6 +65,20 @@ class Shifted(NamedTuple):
     most: int = 32
     fetch: bool = False
     size: int = 2
+
+    @property
+    def stage_rows(self) -> int:
+        """Rows of `x` that the lanes along M gather at once."""
+        return LANES_M * self.chunk
+
+    @property
+    def stages(self) -> int:
+        """Parts of a tile along M."""
+        return self.tile[1] // self.stage_rows
+
+    def rows_of(self, stage: int) -> int:
+        """Rows of `x` that the stages up to this one need."""
+        return self.align - 1 + (stage + 1) * self.stage_rows
 
     @property
     def chunk(self) -> int:
@@ -170,29 +188,54 @@ def transpose_chunks(
     else:
         enter(early)
     last = min(shape[1], n0 + columns)
-    if first > 0 and first + plan.rows < shape[0] and n0 + plan.pitch <= shape[1]:
-        load_rows(x, smem, shape, pitches[0], starts[0], whole, n0, last, first, True, True, plan)
-        held = load_held(x, shape[0], pitches[0], starts[0], n0, last, first, True, plan)
-        cute.arch.cp_async_commit_group()
-        where = gathering(pitches, starts, n0, m0, plan)  # while the loads are on their way
-        keep_held(held, smem, plan)
-        cute.arch.cp_async_wait_group(0)
-        cute.arch.sync_threads()
-        store_chunks(smem, y, shape[0], pitches[1], last - n0, where, True, plan)
-    else:
-        # Whether the chunks at both ends of every row lie in the tensor's memory as a whole.
-        begins = n0 > 0 or first >= chunk or cutlass.Int32(starts[0] & (chunk - 1)) == 0
-        ends = n0 + plan.pitch <= shape[1] or first + plan.rows + chunk <= shape[0]
-        where = gathering(pitches, starts, n0, m0, plan)
-        if begins and ends:
-            load_rows(x, smem, shape, pitches[0], starts[0], whole, n0, last, first, False, True, plan)
-            keep_held(load_held(x, shape[0], pitches[0], starts[0], n0, last, first, False, plan), smem, plan)
+    # Whether the chunks at both ends of every row lie in the tensor's memory as a whole.
+    begins = n0 > 0 or first >= chunk or cutlass.Int32(starts[0] & (chunk - 1)) == 0
+    ends = n0 + plan.pitch <= shape[1] or first + plan.rows + chunk <= shape[0]
+    inner = first > 0 and first + plan.rows < shape[0]
+    if begins and ends:
+        if inner and n0 + plan.pitch <= shape[1]:
+            pass_on(x, smem, y, shape, pitches, starts, whole, n0, last, first, m0, True, plan)
         else:
-            load_rows(x, smem, shape, pitches[0], starts[0], whole, n0, last, first, False, False, plan)
+            pass_on(x, smem, y, shape, pitches, starts, whole, n0, last, first, m0, False, plan)
+    else:
+        load_rows(x, smem, shape, pitches[0], starts[0], whole, n0, last, first, False, False, plan)
         cute.arch.cp_async_commit_group()
         cute.arch.cp_async_wait_group(0)
         cute.arch.sync_threads()
-        store_chunks(smem, y, shape[0], pitches[1], last - n0, where, False, plan)
+        where = gathering(pitches, starts, n0, m0, plan)
+        for stage in cutlass.range_constexpr(plan.stages):
+            store_chunks(smem, y, shape[0], pitches[1], last - n0, where, False, stage, plan)
+        store_ends(smem, y, shape[0], pitches, starts, (n0, last), m0, plan)
+
+
+@cute.jit
+def pass_on(
+    x: cute.Tensor,
+    smem: cute.Tensor,
+    y: cute.Tensor,
+    shape: tuple[cutlass.Int32, cutlass.Int32],
+    pitches: tuple[cutlass.Int64, cutlass.Int64],
+    starts: tuple[cutlass.Int64, cutlass.Int64],
+    whole: tuple[cutlass.Int64, cutlass.Int64],
+    n0: cutlass.Int32,
+    last: cutlass.Int32,
+    first: cutlass.Int32,
+    m0: cutlass.Int32,
+    every: cutlass.Constexpr,
+    plan: cutlass.Constexpr,
+):
+    """A tile whose chunks lie in memory as a whole. `every`: see `load_rows` and `store_chunks`."""
+    load_rows(x, smem, shape, pitches[0], starts[0], whole, n0, last, first, every, True, plan)
+    held = load_held(x, shape[0], pitches[0], starts[0], n0, last, first, every, plan)
+    cute.arch.cp_async_commit_group()
+    where = gathering(pitches, starts, n0, m0, plan)  # while the loads are on their way
+    for stage in cutlass.range_constexpr(plan.stages):
+        keep_held(held, smem, stage, plan)
+        if cutlass.const_expr(stage == 0):
+            cute.arch.cp_async_wait_group(0)
+        cute.arch.sync_threads()
+        store_chunks(smem, y, shape[0], pitches[1], last - n0, where, every, stage, plan)
+    if cutlass.const_expr(not every):
         store_ends(smem, y, shape[0], pitches, starts, (n0, last), m0, plan)
 
 
@@ -334,8 +377,8 @@ def load_held(
 
 
 @cute.jit
-def keep_held(held, smem: cute.Tensor, plan: cutlass.Constexpr):
-    """What `load_held` loaded, to shared memory."""
+def keep_held(held, smem: cute.Tensor, stage: cutlass.Constexpr, plan: cutlass.Constexpr):
+    """What `load_held` loaded of the rows that this stage needs and none before, to shared memory."""
     if cutlass.const_expr(held is not None):
         tid, _, _ = cute.arch.thread_idx()
         each, step = plan.each, plan.step
@@ -343,7 +386,8 @@ def keep_held(held, smem: cute.Tensor, plan: cutlass.Constexpr):
         slot = row * (plan.pitch // plan.chunk) + (row >> plan.bits) + tid % each
         slots = in_slots(smem)
         write = cute.make_copy_atom(CopyUniversalOp(), smem.element_type, num_bits_per_copy=128)
-        for i in cutlass.range_constexpr(cute.size(held, mode=[1])):
+        begin = -(-plan.rows_of(stage - 1) // step) if stage else 0
+        for i in cutlass.range_constexpr(begin, -(-plan.rows_of(stage) // step)):
             if row < min(step, plan.rows - i * step):
                 cute.copy(write, held[None, i], slots[None, slot + i * below])
 
@@ -429,31 +473,29 @@ def store_chunks(
     columns: cutlass.Int32,
     where: tuple,
     every: cutlass.Constexpr,
+    stage: cutlass.Constexpr,
     plan: cutlass.Constexpr,
 ):
-    """The chunks of `y` that start in the tile, of its `columns`, and lie in their rows as a whole.
+    """The chunks of `y` that start in a part of the tile, of its `columns`, and lie in their rows as a whole.
 
     `every`: all of them do.
     """
     n1, ahead, chunk, m1, places = where
     flat = cute.make_tensor(smem.iterator, cute.make_layout(cute.cosize(smem.layout)))
     at_once = LANES_N * plan.warps
-    passes_n, passes_m = -(-plan.tile[0] // at_once), plan.tile[1] // (LANES_M * plan.chunk)
-    for i in cutlass.range_constexpr(passes_n):
-        column1 = n1 + i * at_once
-        for j in cutlass.range_constexpr(passes_m):
-            taken = cute.make_rmem_tensor((plan.chunk,), y.element_type)
-            further = i * at_once + j * LANES_M * (plan.chunk * plan.pitch + plan.chunk)
-            for k in cutlass.range_constexpr(plan.chunk):
-                taken[k] = flat[places[k] + further]
-            turned = rotated(taken, ahead * max(plan.size // 4, 1))
-            row = m1 + j * LANES_M * plan.chunk
-            here = chunk + i * (at_once // plan.chunk) * ldy + j * LANES_M
-            inside = column1 < columns
-            if cutlass.const_expr(not every):
-                inside = inside and row >= 0 and row + plan.chunk <= m
-            if inside:
-                store_wide(turned, y[None, here], plan.store)
+    row = m1 + stage * plan.stage_rows
+    for i in cutlass.range_constexpr(-(-plan.tile[0] // at_once)):
+        taken = cute.make_rmem_tensor((plan.chunk,), y.element_type)
+        further = i * at_once + plan.chunk * stage * plan.chunks_of(plan.stage_rows)
+        for k in cutlass.range_constexpr(plan.chunk):
+            taken[k] = flat[places[k] + further]
+        turned = rotated(taken, ahead * max(plan.size // 4, 1))
+        here = chunk + i * (at_once // plan.chunk) * ldy + stage * LANES_M
+        inside = n1 + i * at_once < columns
+        if cutlass.const_expr(not every):
+            inside = inside and row >= 0 and row + plan.chunk <= m
+        if inside:
+            store_wide(turned, y[None, here], plan.store)
 
 
 @cute.jit
@@ -478,6 +520,7 @@ def store_ends(
     before = cutlass.Int32(-begin & (plan.chunk - 1))
     after = cutlass.Int32((begin + m) & (plan.chunk - 1))
     late = cutlass.Int32(begin & (plan.align - 1))
+    passes = -(-plan.tile[0] // at_once)
     for part in cutlass.range_constexpr(-(-plan.chunk // LANES_M)):
         k = lane_m + part * LANES_M
         for end in cutlass.range_constexpr(2):
@@ -490,9 +533,17 @@ def store_ends(
                 place = in_smem(
                     row - first, cutlass.Int32((starts[0] + row * ldx + n0) & (plan.chunk - 1)), plan
                 )
-                for i in cutlass.range(0, last - n0 - n1, at_once, unroll=1):
-                    there = begin + i * ldy + row
-                    y[cutlass.Int32(there & (plan.chunk - 1)), there >> plan.bits] = flat[place + n1 + i]
+                taken = cute.make_rmem_tensor((passes,), y.element_type)
+                for i in cutlass.range_constexpr(passes):
+                    if n1 + i * at_once < last - n0:
+                        taken[i] = flat[place + n1 + i * at_once]
+                # Rows of `y` so many apart start as far into a chunk.
+                there, below = begin + row, at_once // plan.chunk * ldy
+                for i in cutlass.range_constexpr(passes):
+                    if n1 + i * at_once < last - n0:
+                        y[cutlass.Int32(there & (plan.chunk - 1)), (there >> plan.bits) + i * below] = taken[
+                            i
+                        ]
 
 
 def gathering(pitches, starts, n0, m0, plan):
@@ -608,10 +659,12 @@ def tiles_of(x: cute.Tensor, plan: cutlass.Constexpr):
     tiles_m = (x.shape[0] + plan.align - 1 + tile_m - 1) // tile_m
     at_once, others = plan.residents * multiprocessors(), tiles_m * items
     waves = ((n + tile_n - 1) // tile_n * others + at_once - 1) // at_once
-    apart = waves * at_once // others * plan.chunk
+    apart = min(waves * at_once // others, GRID_Y) * plan.chunk
     columns = cutlass.Int32((n + apart - 1) // apart * plan.chunk)
     columns = max(columns, -(-tile_n // (2 * plan.chunk)) * plan.chunk)
-    return columns, (tiles_m, (n + columns - 1) // columns, items)
+    tiles_n = (n + columns - 1) // columns
+    columns = (n + tiles_n * plan.chunk - 1) // (tiles_n * plan.chunk) * plan.chunk  # as even as can be
+    return columns, (tiles_m, tiles_n, items)
 
 
 def build_shifted(plan: Shifted = STANDARD, early: bool = False) -> Kernel:

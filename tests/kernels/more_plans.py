@@ -34,7 +34,10 @@ EXCHANGES = {
     f"exchange, {size}": Exchange(tile, 0, "evict_last", "bulk", 256, size)
     for size, tile in ((2, (128, 32)), (8, (32, 32)))
 }
-PAIRS = {f"pairs {words}, {warps}": Pairs(words, warps) for words, warps in ((16, 16), (32, 8))}
+PAIRS = {
+    f"pairs {plan.words}, {plan.warps}, {plan.size}": plan
+    for plan in (Pairs(16, 16), Pairs(32, 8), Pairs(16, 32, 1), Pairs(32, 8, 1))
+}
 
 BUILDERS = {
     **{name: partial(build_thin, plan) for name, plan in THIN.items()},

@@ -161,7 +161,7 @@ def test_what_starts_early_touches_no_memory_before_the_kernel_ahead_has_ended(b
         before, after = found[name]["ptx"].split("griddepcontrol.wait;")
         # To the L2, where the writes of the kernel ahead meet, but no nearer.
         fetches = name in ("shifted", "shifted, 4", "rows, async", "rows, 2", "columns, 2", "columns, loose")
-        fetched = {"cp.async.bulk.prefetch.L2.global": 1} if fetches else {}
+        fetched = {"cp.async.bulk.prefetch.L2.global.L2::cache_hint": 1} if fetches else {}
         assert matching(memory_ops(before), "(ld|st).global|cp") == fetched, name
         assert not matching(memory_ops(after), "cp.async.bulk.prefetch"), name
         assert matching(memory_ops(after), "ld.global|cp") and matching(memory_ops(after), "st.global"), name
@@ -342,9 +342,10 @@ def test_exchanges_move_every_bit_whatever_the_size_of_an_element(built, name, e
 @pytest.mark.parametrize(
     ("m", "n", "pitches", "offs"),
     [
-        (130, 35, (35, 130), (0, 0)),  # three tiles along M, two along N; rows of both start on words or not
+        (130, 35, (35, 130), (0, 0)),  # tiles along both; rows of both start on words or not
         (62, 31, (32, 63), (1, 1)),  # the last word of a row of y is one more
         (62, 31, (31, 62), (0, 0)),
+        (259, 67, (69, 262), (3, 2)),
         (1, 1, (1, 1), (1, 0)),
         (3, 70, (71, 4), (0, 1)),
     ],
@@ -352,24 +353,33 @@ def test_exchanges_move_every_bit_whatever_the_size_of_an_element(built, name, e
 def test_pairs_move_every_bit(built, name, m, n, pitches, offs):
     if "90" not in built[0]:
         pytest.skip("compiled for sm_90a only")
-    plan, starts = PAIRS[name], (offs[0] % 2, offs[1] % 2)
-    more = (starts[1] | pitches[1]) & 1
-    (tiles_m, tile_m), (tiles_n, tile_n) = evenly(m + more, plan.tile[1], 2), evenly(n, plan.tile[0], 1)
-    bases = X + 2 * (offs[0] - starts[0]), Y + 2 * (offs[1] - starts[1])
+    plan = PAIRS[name]
+    starts = offs[0] % plan.each, offs[1] % plan.each
+    more = plan.each - 1 if (starts[1] | pitches[1]) % plan.each else 0
+    (tiles_m, tile_m), (tiles_n, tile_n) = (
+        evenly(m + more, plan.tile[1], plan.each),
+        evenly(n, plan.tile[0], 1),
+    )
+    bases = X + plan.size * (offs[0] - starts[0]), Y + plan.size * (offs[1] - starts[1])
     reach = starts[0] + (m - 1) * pitches[0] + n
     args = (*bases, m, n, tile_n, tile_m, *pitches, 0, 0, *starts, reach)
-    found, right = moved(built[1][name]["ptx"], (tiles_m, tiles_n, 1), args, m, n, pitches, offs)
+    ptx, dtype = built[1][name]["ptx"], np.dtype(f"u{plan.size}").type
+    found, right = moved(ptx, (tiles_m, tiles_n, 1), args, m, n, pitches, offs, dtype)
     assert (found == right).all()
 
 
-def test_pairs_move_words(built):
+@pytest.mark.parametrize("name", ["pairs 32, 8, 2", "pairs 32, 8, 1"])
+def test_pairs_move_words(built, name):
     """Single elements are those of the first and the last word of the tensor, and of rows of y."""
     if "90" not in built[0]:
         pytest.skip("compiled for sm_90a only")
-    ops = memory_ops(built[1]["pairs 32, 8"]["ptx"])
-    assert ops["ld.global.b32"] == ops["st.shared.b32"] == ops["st.global.v2.b16"] == 8
-    assert ops["ld.shared.b16"] == ops["st.global.b16"] == ops["ld.global.b16"] == 16
-    assert sum(ops.values()) == 3 * 8 + 3 * 16
+    ops, plan = memory_ops(built[1][name]["ptx"]), PAIRS[name]
+    loads, stores, bits = plan.rows // plan.step, -(-plan.tile[0] // plan.warps), 8 * plan.size
+    assert ops["ld.global.b32"] == ops["st.shared.b32"] == loads
+    assert sum(matching(ops, "st.global.(v|b32)").values()) == stores
+    assert ops[f"ld.shared.b{bits}"] == ops[f"st.global.b{bits}"] == plan.each * stores
+    assert ops[f"ld.global.b{bits}"] == plan.each * loads
+    assert sum(ops.values()) == (loads + plan.each * stores) * 2 + stores + plan.each * loads
 
 
 def test_what_runs_kernels_sees_a_wrong_bit_and_a_wrong_access(built):
