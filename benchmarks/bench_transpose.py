@@ -54,9 +54,8 @@ HINTS = [
 def environment() -> dict[str, Any]:
     """Where and how the numbers came about."""
     query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
-    name, driver = (
-        subprocess.run(query, capture_output=True, text=True, check=True).stdout.strip().split(", ")
-    )
+    listed = subprocess.run(query, capture_output=True, text=True, check=True).stdout.splitlines()
+    name, driver = listed[0].split(", ")  # those of a host are alike
     versions = {"cutlass_dsl": cutlass.__version__, "torch": torch.__version__, "cuda": torch.version.cuda}
     try:
         import triton

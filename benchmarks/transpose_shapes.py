@@ -6,8 +6,9 @@ Square, thin, tall, odd, padded, misaligned, tiny and batched. Every plan is che
 shape first. A quick run over all plans and all Triton tilings chooses the best three plans and the best
 tiling; the second run times them beside copy, elementwise kernel, torch, torch.compile and cuBLAS sgeam
 (float32, twice the bytes). transpose_timing.py says how: from 128 MiB of traffic on, launches are queued,
-below all contestants are replayed as graphs. Results: OUT_FOLDER/transpose_shapes.json,
-and transpose_fresh.json for shapes that are drawn at random.
+below all contestants are replayed as graphs. Where a host has more devices than one, each takes its part of
+the shapes. Results: OUT_FOLDER/transpose_shapes.json, and transpose_fresh.json for shapes that are drawn at
+random.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from benchmarks.transpose_peers import TILINGS, Geam, compiled_launches, triton_
 from benchmarks.transpose_timing import DIRECT_BYTES, ROTATE_BYTES, time_us
 from kernels.transpose import fastest
 from kernels.transpose.fastest import CHOSEN, launcher, prepare
+from kernels.transpose.pairs import Pairs
 from kernels.transpose.plans import PLANS, AnyPlan, candidates
 from kernels.transpose.shifted import Shifted
 
@@ -48,6 +50,9 @@ MOST_SETS = 64
 
 PARTS = 10
 """Processes that the shapes are shared among."""
+
+MEMCHECKS = 6
+"""Processes that the plans under memcheck are shared among."""
 
 MEMCHECK_SECONDS = 100
 """For which memcheck may go on when Triton and torch have compiled."""
@@ -133,16 +138,15 @@ MEMCHECKED_SIZES = [Shape(257, 203, pad_x=1, pad_y=2, off=1), Shape(300, 77, bat
 """For elements of other sizes."""
 
 CHECKED = (
-    *("registers", "exchange 64x64", "shifted 64x128 by 16", "shifted 128x256 by 32 edges"),
+    *("registers", "exchange 64x64"),
     *("few rows, 32", "few rows, 48", "few rows, 64", "few rows, 96", "few rows, 128", "few rows, 256"),
     *("few columns, 64", "few columns, 128", "direct m", "direct n", "whole, known"),
     *("narrow", "slim, 3 rows", "slim, 3 columns", "whole", "flat"),
-    *("blocks 8x1", "blocks 4x4", "exchange 64x64 async", "small 32x32", "small 64x64"),
-    *("pairs 16, 8", "pairs 16, 16", "pairs 32, 8"),
+    *("blocks 8x1", "blocks 4x4", "exchange 128x128 async, 768", "small 32x32"),
     *("slim, 3 rows, 1", "slim, 3 columns, 1", "slim, 3 rows, 2", "slim, 3 columns, 2"),
     *("slim, 8 columns, 1 wide", "slim, 4 rows, 1 wide"),
-    *("shifted 248x128 by 16", "shifted 120x128 by 16"),
-    *(name for name, plan in PLANS.items() if isinstance(plan, Shifted) and plan.size != 2),
+    *(name for name, plan in PLANS.items() if isinstance(plan, Shifted | Pairs)),
+    "exchange 128x128 async, 1 bytes",
     "exchange 128x128 bulk, 768",
 )
 
@@ -153,8 +157,8 @@ def launch_of(plan: AnyPlan, x: torch.Tensor, y: torch.Tensor, early: bool | Non
     return lambda: run(torch.cuda.current_stream().cuda_stream)
 
 
-def start_memcheck() -> subprocess.Popen[str]:
-    """compute-sanitizer over `--memcheck` in a process of its own, without torch's allocator."""
+def start_memcheck(number: int) -> subprocess.Popen[str]:
+    """compute-sanitizer over a share of `--memcheck` in a process of its own, without torch's allocator."""
     command = [
         "compute-sanitizer",
         "--report-api-errors",
@@ -164,7 +168,7 @@ def start_memcheck() -> subprocess.Popen[str]:
         "benchmarks.transpose_shapes",
     ]
     return subprocess.Popen(
-        [*command, "unused", "--memcheck"],
+        [*command, "unused", "--memcheck", "--part", str(number)],
         env={**os.environ, "PYTORCH_NO_CUDA_MEMORY_CACHING": "1"},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -172,19 +176,23 @@ def start_memcheck() -> subprocess.Popen[str]:
     )
 
 
-def read_memcheck(child: subprocess.Popen[str], seconds: float) -> dict[str, Any]:
-    """What it said: its last line, the lines with errors, wrong elements by shape and plan."""
-    try:
-        text, _ = child.communicate(timeout=seconds)
-    except subprocess.TimeoutExpired:
-        child.kill()
-        text = child.communicate()[0] + f"\nstopped after {seconds:.0f} s"
-    lines = text.splitlines()
+def read_memcheck(children: list[subprocess.Popen[str]], seconds: float) -> dict[str, Any]:
+    """What they said: the errors of all, the lines with errors, wrong elements by shape and plan."""
+    lines, until = [], time.monotonic() + seconds
+    for child in children:
+        try:
+            text, _ = child.communicate(timeout=max(until - time.monotonic(), 0.1))
+        except subprocess.TimeoutExpired:
+            child.kill()
+            text = child.communicate()[0] + f"\nstopped after {seconds:.0f} s"
+        lines += text.splitlines()
+    summaries = [int(found[1]) for line in lines if (found := re.search(r"ERROR SUMMARY: (\d+)", line))]
+    said = [line for line in lines if line.startswith("=========") or "rror" in line][:60]
     return {
         "runs": sum(line.endswith(" 0") for line in lines if not line.startswith("=")),
-        "said": [line for line in lines if line.startswith("=========") or "rror" in line][:60],
+        "said": [*said, f"========= ERROR SUMMARY: {sum(summaries)} errors"],
         "wrong": [line for line in lines if re.search(r"^[^=].* [1-9]\d*$", line)],
-        "last": lines[-3:],
+        "last": [*lines[-2:], f"{len(summaries)} of {len(children)} came to their end"],
     }
 
 
@@ -313,20 +321,23 @@ def supervise(args: argparse.Namespace, shapes: list[Shape], drawn: int) -> None
     args.out.mkdir(parents=True, exist_ok=True)
     for old in ("compiled", "skip", *(f"{kind}{n}" for kind in ("ready", "running") for n in range(PARTS))):
         (args.out / old).unlink(missing_ok=True)
-    sanitizer = None if "memcheck" in args.without else start_memcheck()
+    sanitizers = [] if "memcheck" in args.without else [start_memcheck(number) for number in range(MEMCHECKS)]
     command = [sys.executable, "-m", "benchmarks.transpose_shapes", *sys.argv[1:]]
-    parts = {
-        number: subprocess.Popen([*command, "--part", str(number), "--began", str(time.time())])
-        for number in range(PARTS)
-    }
+    devices, at = torch.cuda.device_count(), time.time()
+
+    def started(number: int) -> subprocess.Popen[bytes]:
+        env = {**os.environ, "CUDA_VISIBLE_DEVICES": str(number % devices)}
+        return subprocess.Popen([*command, "--part", str(number), "--began", str(at)], env=env)
+
+    parts = {number: started(number) for number in range(PARTS)}
     context = multiprocessing.get_context("spawn")
-    with context.Pool(12) as pool:
+    with context.Pool(max(12, (os.cpu_count() or 1) - PARTS)) as pool:
         warming = pool.starmap_async(warm_triton, [(tiling, shapes) for tiling in TILINGS], chunksize=1)
         compiling = pool.map_async(warm_compiled, [] if "compile" in args.without else shapes, chunksize=1)
         warming.get()
         compiling.get()
     print(f"[{time.monotonic() - began:6.1f} s] Triton and torch compiled", file=sys.stderr, flush=True)
-    memcheck = None if sanitizer is None else read_memcheck(sanitizer, MEMCHECK_SECONDS)
+    memcheck = read_memcheck(sanitizers, MEMCHECK_SECONDS) if sanitizers else None
     (args.out / "compiled").touch()
     again = 0
     while any(child.poll() is None for child in parts.values()):
@@ -339,9 +350,7 @@ def supervise(args: argparse.Namespace, shapes: list[Shape], drawn: int) -> None
                 print(f"part {number} died of {skip}", file=sys.stderr, flush=True)
                 with (args.out / "skip").open("a") as file:
                     file.write(skip + "\n")
-                parts[number] = subprocess.Popen(
-                    [*command, "--part", str(number), "--began", str(time.time() - time.monotonic() + began)]
-                )
+                parts[number] = started(number)
     found = [
         json.loads(path.read_text()) for number in parts if (path := args.out / f"part{number}.json").exists()
     ]
@@ -400,7 +409,7 @@ def part(args: argparse.Namespace, shapes: list[Shape]) -> None:
     awaited = [args.out / name for name in ("compiled", *(f"ready{number}" for number in range(PARTS)))]
     while not all(file.exists() for file in awaited) and time.time() - args.began < MOST_WAIT:
         time.sleep(0.1)
-    with (args.out / "lock").open("w") as lock:
+    with (args.out / f"lock{os.environ['CUDA_VISIBLE_DEVICES']}").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         checked: dict[str, dict[str, int]] = {}
         for shape in shapes:
@@ -501,10 +510,12 @@ def main() -> None:
     drawn += fresh(args.fresh, args.seed)
     shapes = [*shapes, *drawn]
     if args.memcheck is not None:
+        some = [name for name in CHECKED if args.memcheck in name]
+        some = some if args.part is None else some[args.part :: MEMCHECKS]
         sized = [(s, t) for t in (torch.uint8, torch.float32, torch.int64) for s in MEMCHECKED_SIZES]
         for shape, dtype in [*sized, *((shape, torch.bfloat16) for shape in MEMCHECKED)]:
             for name, plan in candidates(*pair(shape, dtype)).items():
-                if name in CHECKED and args.memcheck in name:
+                if name in some:
                     print(shape.name, name, wrong(shape, partial(launch_of, plan), dtype), flush=True)
     elif args.part is None:
         supervise(args, shapes, len(drawn))

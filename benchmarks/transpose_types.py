@@ -1,6 +1,6 @@
 """The transpose of elements of 1, 4 and 8 bytes: every plan against the input, `fastest` beside the peers.
 
-    python -m benchmarks.transpose_types OUT_FOLDER [checks]
+    python -m benchmarks.transpose_types OUT_FOLDER [--checks] [--lock FILE]
 
 needs torch, Triton and a GPU. Checks every plan bit for bit at CHECKED, then times `fastest` at TIMED beside
 copy, elementwise kernel, torch, Triton's tilings and, for float32, cuBLAS sgeam, as transpose_timing.py says.
@@ -9,8 +9,9 @@ Writes OUT_FOLDER/transpose_types.json.
 
 from __future__ import annotations
 
+import argparse
+import fcntl
 import multiprocessing
-import sys
 import time
 from functools import partial
 from pathlib import Path
@@ -23,7 +24,7 @@ from benchmarks.transpose_checks import Launch
 from benchmarks.transpose_peers import TILINGS, Geam, triton_launch
 from benchmarks.transpose_shapes import Shape, ceilings, launch_of, medians, pair, pairs, prepared, wrong
 from benchmarks.transpose_timing import DIRECT_BYTES
-from kernels.transpose.fastest import CHOSEN
+from kernels.transpose.fastest import CHOSEN, launcher
 from kernels.transpose.plans import candidates
 
 TYPES = {"uint8": torch.uint8, "float32": torch.float32, "int64": torch.int64}
@@ -67,26 +68,32 @@ def timed(shape: Shape, kind: str) -> dict[str, Any]:
 
 
 def said(began: float, what: str) -> None:
-    print(f"[{time.monotonic() - began:.0f} s] {what}", flush=True)
+    print(f"[{time.time() - began:.0f} s] {what}", flush=True)
 
 
-def main() -> None:
-    out, began, timing = Path(sys.argv[1]), time.monotonic(), "checks" not in sys.argv
-    with multiprocessing.get_context("spawn").Pool(8) as pool:
-        warming = pool.map_async(warm_triton, TILINGS if timing else [], chunksize=1)
-        checked: dict[str, dict[str, int]] = {}
-        for kind, dtype in TYPES.items():
-            for shape in CHECKED:
-                plans = candidates(*pair(shape, dtype))
-                checked[f"{kind} {shape.name}"] = {
-                    name: wrong(shape, partial(launch_of, plan), dtype) for name, plan in plans.items()
-                }
-        warming.get()
-    bad = {shape: {k: v for k, v in found.items() if v} for shape, found in checked.items()}
-    said(began, f"{sum(map(len, checked.values()))} checks; wrong: { {k: v for k, v in bad.items() if v} }")
-    rows = []
-    for kind in TYPES if timing else ():
-        for shape in TIMED:
+def part(kind: str, timing: bool, lock: Path, warmed: Any, began: float) -> dict[str, Any]:
+    """The checks and times of a type; what is to run is compiled before the lock is awaited."""
+    dtype = TYPES[kind]
+    for shape in CHECKED:
+        both = pair(shape, dtype)
+        for plan in candidates(*both).values():
+            launcher(plan, *both)
+    warmed.wait()
+    with lock.open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        checked = {
+            f"{kind} {shape.name}": {
+                name: wrong(shape, partial(launch_of, plan), dtype)
+                for name, plan in candidates(*pair(shape, dtype)).items()
+            }
+            for shape in CHECKED
+        }
+        bad = {shape: {k: v for k, v in found.items() if v} for shape, found in checked.items()}
+        said(
+            began, f"{sum(map(len, checked.values()))} checks; wrong: { {k: v for k, v in bad.items() if v} }"
+        )
+        rows = []
+        for shape in TIMED if timing else ():
             rows.append(timed(shape, kind))
             us = rows[-1]["us"]
             mine, ceiling = us["fastest"], min(us["copy"], us["elementwise"])
@@ -94,9 +101,32 @@ def main() -> None:
             shares = f"share {ceiling / mine:.3f} lead {peer[0] / mine:.3f} over {peer[1]}"
             said(began, f"{kind:8} {shape.name:12} {shares}: {mine:.2f} us, {rows[-1]['chosen']}")
             torch.cuda.empty_cache()
+        return {"checked": checked, "rows": rows}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--checks", action="store_true", help="nothing is timed")
+    parser.add_argument("--lock", type=Path, help="a file that others hold while they use the device")
+    args = parser.parse_args()
+    began, context = time.time(), multiprocessing.get_context("spawn")
+    args.out.mkdir(parents=True, exist_ok=True)
+    with context.Manager() as manager, context.Pool(8) as pool, context.Pool(len(TYPES)) as parts:
+        warmed = manager.Event()
+        each = [
+            (kind, not args.checks, args.lock or args.out / "lock_types", warmed, began) for kind in TYPES
+        ]
+        found = parts.starmap_async(part, each, chunksize=1)
+        if not args.checks:
+            pool.map(warm_triton, TILINGS, chunksize=1)
+        warmed.set()
+        done = found.get()
+    checked = {name: plans for one in done for name, plans in one["checked"].items()}
+    rows = [row for one in done for row in one["rows"]]
     write(
         {**head("benchmarks.transpose_types", "torch"), "checked": checked, "rows": rows},
-        out / "transpose_types.json",
+        args.out / "transpose_types.json",
     )
 
 
