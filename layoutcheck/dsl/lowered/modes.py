@@ -8,7 +8,7 @@ That counts where both evaluations agree: with these coordinates, the strides of
 offsets there, some of them behind the first room. A kernel that takes a tensor for one of other strides
 (flattened) is not judged. Nor is one for which the DSL makes no other types. One that takes rows together
 (two of them a block from the first's beginning, a vector of short rows) goes on to the end of a row, in which
-nothing else is.
+nothing else is: it overwrites nothing.
 
 A write that leaves a mode overwrites what belongs to another coordinate. A read gets what does, which is
 right where it is not used: it is told as not checked.
@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -59,6 +60,11 @@ class Stray:
     at: dict[int, IntArray]
 
 
+Moved: TypeAlias = tuple[
+    IntArray, IntArray, Stray
+]  # where an access begins, how many bytes it moves, who strays
+
+
 def judged_in_modes(
     kernel: Kernel, tags: Collection[str], extent: int | None, widest_bytes: int, numbers: Extent = None,
     counted: bool = False,
@@ -96,15 +102,23 @@ def judged_in_modes(
     there = grid.at(left, apart, blocks.at)
     if isinstance(there, str) or there.at != blocks.at or there.threads != blocks.threads:
         return found
-    for tag in left - there.unfinished.keys():
+    strays = {
+        tag: _strays(blocks, there, tag, parted, widest_bytes, 0 if one.sure else extent or 0)
+        for tag in left - there.unfinished.keys()
+        if isinstance(one := found[tag], Judged)
+    }
+    for tag, (faults, moved) in strays.items():
         one = found[tag]
         assert isinstance(one, Judged)
-        for base, fault in _strays(blocks, there, tag, parted, widest_bytes, 0 if one.sure else extent or 0):
+        for key, fault in faults:
+            every = [each for _, others in strays.values() for each in others.get(key, ())]
+            if _together(parted[key[1]], moved[key], every):
+                continue
             if fault.side == "src":
                 one.strays = one.strays or fault
             elif not one.faults:
                 one.faults.append(fault)
-                one.left[base] = blocks.sizes[base]
+                one.left[key[1]] = blocks.sizes[key[1]]
     return found
 
 
@@ -167,30 +181,33 @@ def coordinates(found: Sequence[Part], offset: IntArray) -> list[IntArray]:
 
 def _strays(
     blocks: Blocks, there: Blocks, tag: str, parted: dict[int, list[Part]], widest: int, extent: int
-) -> list[tuple[int, LoweredFault]]:
-    """Object and first fault of each access that leaves a mode; none where the evaluations do not agree."""
-    found: list[tuple[int, LoweredFault]] = []
-    moved: dict[tuple[int, int], list[tuple[IntArray, IntArray, Stray]]] = {}
+) -> tuple[list[tuple[tuple[int, int], LoweredFault]], dict[tuple[int, int], list[Moved]]]:
+    """The first fault of each access that leaves a mode, with its side and object; what is moved on each.
+
+    None where the evaluations do not agree.
+    """
+    found: list[tuple[tuple[int, int], LoweredFault]] = []
+    moved: dict[tuple[int, int], list[Moved]] = {}
     pairs = [[one for one in each.accesses.get(tag, ()) if one.reached] for each in (blocks, there)]
     if len(pairs[0]) != len(pairs[1]):
-        return []
+        return [], {}
     for one, other in zip(*pairs, strict=True):
         both = [access_parts(each, widest) for each in (one, other)]
         if [part[:4] for part in both[0]] != [part[:4] for part in both[1]]:
-            return []
+            return [], {}
         for (side, op, space, width, address), (*_, again) in zip(*both, strict=True):
             base = object_of(one, side)
             if space != "gmem" or base not in parted or object_of(other, side) != base:
                 continue
             if (other.provenance | other.second_provenance) & there.overflow:
-                return []
+                return [], {}
             (row, reads), (spread, same) = (
                 spans(blocks, one, width, address),
                 spans(there, other, width, again),
             )
             told = _outside(parted[base], row, spread, reads)
             if told is None or not np.array_equal(reads, same):
-                return []
+                return [], {}
             moved.setdefault((side, base), []).append((row, reads, told))
             wrong, which, coordinate = told.wrong, told.which, told.coordinate
             if not wrong.any():
@@ -203,35 +220,44 @@ def _strays(
                 part.count, str(blocks.at[block]).replace(" ", ""), extent=extent, mode=part.name,
                 coordinate=int(coordinate[at]),
             )  # fmt: skip
-            found.append((base, fault))
-    together = {key for key, each in moved.items() if _together(parted[key[1]], each)}
-    return [one for one in found if (("src", "dst").index(one[1].side), one[0]) not in together]
+            found.append(((side, base), fault))
+    return found, moved
 
 
-def _together(found: Sequence[Part], moved: Sequence[tuple[IntArray, IntArray, Stray]]) -> bool:
-    """Whether what leaves a row goes on to the end of another, in which nothing begins by coordinates."""
-    strayed = np.concatenate([np.where(told.wrong, told.which, -1) for _, _, told in moved])
-    below = any((told.wrong & (told.coordinate < 0)).any() for _, _, told in moved)
-    if below or len(which := set(strayed[strayed >= 0].tolist())) != 1:
+def _together(found: Sequence[Part], own: Sequence[Moved], every: Sequence[Moved]) -> bool:
+    """Whether what leaves a row goes on to the end of another, in which nothing begins by coordinates.
+
+    The end is that of all operations (`every`): one may leave a tail to another.
+    """
+    which = {n for *_, told in own for n in np.unique(told.which[told.wrong]).tolist()}
+    below = any((told.wrong & (told.coordinate < 0)).any() for *_, told in own)
+    if below or len(which) != 1:
         return False
     [i] = which
-    length = found[i + 1].compact
-    active = np.concatenate([reads for _, reads, _ in moved]) > 0
-    begin, end, row = (
-        np.concatenate(each)[active]
-        for each in zip(*(
-            (at * 8 // found[0].bits, ((at + reads) * 8 - 1) // found[0].bits + 1,
-             sum(c * found[j].compact for j, c in told.at.items() if j > i))
-            for at, reads, told in moved
-        ), strict=True)
-    )  # fmt: skip
-    begin, end, row = np.unique(np.stack([begin, end, row]), axis=1)
+    begin, end, row = _ranges(found, i, own)
     if ((np.maximum.accumulate(end)[:-1] > begin[1:]) & (row[1:] != row[:-1])).any():
         return False
+    length = found[i + 1].compact
+    strayed = np.unique(row[end - row > length])
+    _, end, row = _ranges(found, i, every)
     rows, of_row = np.unique(row, return_inverse=True)
     last = np.zeros_like(rows)
     np.maximum.at(last, of_row, end - row)
-    return not (last[last > length] % length).any()
+    return not (last[np.isin(rows, strayed)] % length).any()
+
+
+def _ranges(found: Sequence[Part], i: int, moved: Sequence[Moved]) -> IntArray:
+    """Where each begins and ends, and where the row of part `i` begins that it does by its coordinates."""
+    bits = found[0].bits
+    every = [
+        np.stack([
+            at * 8 // bits,
+            ((at + reads) * 8 - 1) // bits + 1,
+            sum((c * found[j].compact for j, c in told.at.items() if j > i), np.zeros_like(at)),
+        ])[:, reads > 0]
+        for at, reads, told in moved
+    ]  # fmt: skip
+    return np.unique(np.concatenate(every, axis=1), axis=1)
 
 
 def _outside(found: Sequence[Part], row: IntArray, spread: IntArray, reads: IntArray) -> Stray | None:

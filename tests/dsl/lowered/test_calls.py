@@ -355,10 +355,14 @@ def fill(x: cute.Tensor, how: cutlass.Constexpr):
         four.fill(1)
         if 2 * (32 * i + t) < rows:
             cute.autovec_copy(four, cute.make_tensor(pointer, cute.make_layout(4)))
-    else:
-        first = i * 2 if cutlass.const_expr(how == "two rows a block") else i
-        if t < 2 * columns and first * columns + t < rows * columns:
-            x[first, t] = cutlass.Float32(1)
+    elif cutlass.const_expr(how == "two rows a block"):
+        most = 2 * columns - 2 * columns % 3
+        if t < most and 2 * i * columns + t < rows * columns:
+            x[2 * i, t] = cutlass.Float32(1)
+        if most + t < 2 * columns and 2 * i * columns + most + t < rows * columns:
+            x[2 * i, most + t] = cutlass.Float32(1)
+    elif t < 2 * columns and i * columns + t < rows * columns:
+        x[i, t] = cutlass.Float32(1)
 
 @cute.jit
 def host(x: cute.Tensor, how: cutlass.Constexpr):
