@@ -173,15 +173,12 @@ TAIL = """
   (programmatic dependent launch, sm_90 and later). In a row of launches, as here, each hides part of the
   next one's start. Copy, elementwise kernel and peers do not have this. "Not early" is the share of the
   best plan of the quick run without it. A single launch was not timed.
-- These runs chose from other plans for odd pitches and batches than the tree has now: `shifted` gathers its
-  tiles in stages since, with and without what it brings to the L2 ahead, and `fours` moves words of single
-  bytes. What was measured of them on the H200 is in
-  [transpose_stages.json](evidence/transpose_stages.json), read in `kernels/NOTES.md` (21); the H100 has not
-  run them. The table of other sizes has them, but for two plans of `exchange` for single bytes: the one that
-  was quicker at 100000x48 before is among the plans again.
-  In the run on the H200 `few rows` moved one matrix only of a batch whose matrices start on 16 bytes; the
-  check found it and kept it out of the choice. It is mended, and a test holds it.
-- Both runs ended by the clock: shapes that a table lacks were checked and not timed.
+- The run on the H100 chose from other plans for odd pitches and batches than the tree has now: `shifted`
+  gathers its tiles in stages since, with and without what it brings to the L2 ahead, and `fours` moves words
+  of single bytes ([transpose_stages.json](evidence/transpose_stages.json), read in `kernels/NOTES.md`, 21).
+  The H100 has not run them. The table of other sizes has them, but for two plans of `exchange` for single
+  bytes: the one that was quicker at 100000x48 before is among the plans again.
+- The run on the H100 ended by the clock: shapes that a table lacks were checked and not timed.
 - The plan is chosen on buffers that rotate, as in the table. If a matrix is already in the L2, another
   plan may be faster.
 - `evict_last` loads leave lines of `x` behind in the L2.

@@ -54,7 +54,7 @@ PARTS = 10
 MEMCHECKS = 6
 """Processes that the plans under memcheck are shared among."""
 
-MEMCHECK_SECONDS = 100
+MEMCHECK_SECONDS = 40
 """For which memcheck may go on when Triton and torch have compiled."""
 
 MOST_WAIT = 180
