@@ -475,7 +475,7 @@ def _digest(event: dict[str, Any], alike: bool) -> str:
     Its code and its lines count, its functions' names do not: a program may make them from addresses,
     counters or hashes of these, so that one kernel has another name in each process.
     """
-    locations = event["locations"]
+    locations = [*event["locations"], *event.get("places", ())]
     if alike and event.get("caller") is not None:
         locations = [_inside(one, tuple(event["caller"])) for one in locations]
     whole = "\n".join((event["arch"], _unnamed(event["text"]), *locations))

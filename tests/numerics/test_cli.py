@@ -108,7 +108,7 @@ def test_path_shows_predicted_and_measured(
     assert found["measured"]["equal_to_model"] == [3 * 64 * 64] * 2
     assert [finding["code"] for finding in found["findings"]] == ["LC401"]
     status, text = call(capsys, *CONFIRM)
-    rows = [line.split() for line in text.splitlines() if line.startswith("    ")]
+    rows = [line.split() for line in text.splitlines() if line.startswith(("    predicted", "    measured"))]
     assert [row[0] for row in rows] == ["predicted", "measured"] * 2
     assert rows[0][1:] == rows[1][1:] == list(map(str, found["out_of_tolerance"]))
     repaired = ["torch-f16-matmul-f32-add", "cute-f32f16f16f32-rounded", "--gpu", "--blocks", "2"]

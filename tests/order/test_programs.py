@@ -127,6 +127,6 @@ def test_inline_ptx_that_orders_is_not_passed_over(name: str, attribute: str, te
 
 def test_an_operation_on_shared_memory_that_nobody_knows_is_not_passed_over() -> None:
     there = [Value("%p", "!llvm.ptr<3>")]
-    meaning = describe(Operation("nvvm.store.async", operands=there))
+    meaning = describe(Operation("nvvm.store.unknown", operands=there))
     assert meaning is not None and meaning.kind == "unknown"
     assert describe(Operation("nvvm.mapa", operands=there)) is None
