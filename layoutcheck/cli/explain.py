@@ -114,7 +114,7 @@ def explain(
             )  # fmt: skip
         text = read_text(src)
         _refuse("compiler output says all but --arch", given.keys() - {"src", "arch"}, "'-' or a file alone")
-        stated = given.get("arch")
+        stated = given.get("arch")  # read here, before a message that is read for it seems to be at fault
         outcomes = _pasted(text, None if stated is None else str(parse_arch(stated)), _folders(sources))
     else:
         outcomes = [_judged(given)]
@@ -163,13 +163,11 @@ def _pasted(text: str, stated: str | None, sources: list[Path]) -> list[Outcome]
     from layoutcheck.api import check, check_copy
     from layoutcheck.catalogue import Answer
     from layoutcheck.catalogue.cpp_types import operands
-    from layoutcheck.machine.arch import parse_arch
     from layoutcheck.reports.outcome import Explained, Message
     from layoutcheck.sources.diagnostics import read_errors
 
     outcomes: list[Outcome] = []
     arch = stated or "sm_90a"
-    parse_arch(arch)  # before a message that is read for it seems to be at fault
     taken = () if stated else (f"the GPU is {arch}; --arch names another",)
     for found in read_errors(text, arch, sources):
         if isinstance(found, Answer):
