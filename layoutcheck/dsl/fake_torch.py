@@ -469,10 +469,8 @@ def _cuda(torch: Any, capability: tuple[int, int], sms: int) -> None:
         "memory_stats": {}, "memory_summary": "", "current_blas_handle": 0, "can_device_access_peer": False,
         "get_arch_list": [f"sm_{major}{minor}"], "get_rng_state": torch.ByteTensor(16),
     }  # fmt: skip
-    for name, value in answers.items():
-        for module in (cuda, cuda.memory):
-            if hasattr(module, name):
-                setattr(module, name, lambda *_args, value=value, **_named: value)
+    for module in (cuda, cuda.memory):
+        _answer(module, answers)
     _accelerator(torch)
     for name in (
         "init", "_lazy_init", "synchronize", "empty_cache", "set_device", "manual_seed", "manual_seed_all",
@@ -509,7 +507,11 @@ def _accelerator(torch: Any) -> None:
         "current_accelerator": torch.device("cuda"), "current_stream": _Anything(), "synchronize": None,
         "set_device_index": None, "set_device_idx": None, "set_stream": None,
     }  # fmt: skip
-    module = getattr(torch, "accelerator", None)
+    _answer(getattr(torch, "accelerator", None), answers)
+
+
+def _answer(module: Any, answers: dict[str, Any]) -> None:
+    """Make functions of a module return these values; those that this torch lacks stay away."""
     for name, value in answers.items():
         if hasattr(module, name):
             setattr(module, name, lambda *_args, value=value, **_named: value)
