@@ -60,9 +60,8 @@ class Stray:
     at: dict[int, IntArray]
 
 
-Moved: TypeAlias = tuple[
-    IntArray, IntArray, Stray
-]  # where an access begins, how many bytes it moves, who strays
+# Where an access begins, how many bytes it moves, who strays.
+Moved: TypeAlias = tuple[IntArray, IntArray, Stray]
 
 
 def judged_in_modes(

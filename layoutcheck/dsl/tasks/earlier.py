@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 UNORDERED = "what orders accesses has other names in this DSL: 4.6 is the oldest whose order is followed"
-_SAME = ("select", "bitcast")
+_SAME = ("select", "bitcast", "sitofp", "uitofp", "fptosi", "fptoui")
 _TO_ARITH = {
     **{name: f"{name}i" for name in ("add", "sub", "mul", "and", "or", "xor", "shl")},
     "sdiv": "divsi",
@@ -32,10 +32,6 @@ _TO_ARITH = {
     "fneg": "negf",
     "fpext": "extf",
     "fptrunc": "truncf",
-    "sitofp": "sitofp",
-    "uitofp": "uitofp",
-    "fptosi": "fptosi",
-    "fptoui": "fptoui",
     "intr.smax": "maxsi",
     "intr.smin": "minsi",
     "intr.umax": "maxui",
@@ -48,9 +44,8 @@ _TO_ARITH = {
 }
 _OPERATION = re.compile(r'^(\s*(?:%\S+(?:, %\S+)* = )?")llvm\.([\w.]+)(?="\()', re.MULTILINE)
 _FUNCTION = re.compile(r'^(\s*)"llvm\.func"(\(\) <\{.*?sym_name = "([^"]*)")', re.MULTILINE)
-_OF_SHARED = re.compile(
-    r'(?<="nvvm\.mbarrier\.)([a-z_.]+)\.shared(?="\()'
-)  # later ones have no name of their own
+# Later ones have no name of their own.
+_OF_SHARED = re.compile(r'(?<="nvvm\.mbarrier\.)([a-z_.]+)\.shared(?="\()')
 _HELD = {'"cuda.launch_cfg.': '"layoutcheck.launch_cfg.'}
 
 

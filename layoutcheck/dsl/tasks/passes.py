@@ -147,21 +147,31 @@ def _run(ir: Any, module: Any, host: bool, refused: list[str]) -> str:
         for op in list(module.body.operations):
             if op.operation.name == "func.func":
                 op.operation.erase()
-    functions = {
+    if _is_earlier():
+        functions = _functions(module)
+        run_passes(EARLIER_WITH_HOST if host else EARLIER_KERNELS_ONLY)
+        return earlier.as_later(_printed(module), functions)
+    run_passes(WITH_HOST if host else KERNELS_ONLY)
+    return _printed(module)
+
+
+def _functions(module: Any) -> dict[str, str]:
+    """The operation of each function of the module and of its GPU modules, by the function's name."""
+    return {
         op.attributes["sym_name"].value: op.name
         for top in (module.operation, *_inside(module))
         if top.name in ("builtin.module", "gpu.module")
         for op in _inside(top)
         if "sym_name" in op.attributes
     }
-    if _is_earlier():
-        run_passes(EARLIER_WITH_HOST if host else EARLIER_KERNELS_ONLY)
-    else:
-        run_passes(WITH_HOST if host else KERNELS_ONLY)
+
+
+def _printed(module: Any) -> str:
+    """In generic form, with each operation's location."""
     text: str = module.operation.get_asm(
         print_generic_op_form=True, enable_debug_info=True, use_local_scope=True
     )
-    return earlier.as_later(text, functions) if _is_earlier() else text
+    return text
 
 
 def _tag(ir: Any, module: Any, refused: list[str]) -> tuple[set[str], int]:
@@ -213,8 +223,7 @@ def _named(ir: Any, module: Any) -> Any:
     """The module with the names that `_name` left in attributes as locations."""
     if _sets_locations(ir):
         return module
-    text = module.operation.get_asm(print_generic_op_form=True, enable_debug_info=True, use_local_scope=True)
-    lines = text.split("\n")
+    lines = _printed(module).split("\n")
     for i, line in enumerate(lines):
         found = _GIVEN_NAME.search(line)
         if found is not None:
