@@ -9,13 +9,14 @@ from dataclasses import dataclass, field
 
 from layoutcheck.analysis.summary import issued
 from layoutcheck.check import Report
-from layoutcheck.patching.program import Program, Site, name_of
+from layoutcheck.patching.program import Program, Site
 from layoutcheck.regular import regular_lines
 from layoutcheck.reports import order, text
 from layoutcheck.reports.run_page import cost_of
 from layoutcheck.reports.style import Style
 from layoutcheck.reports.trace import SHOWN, JudgedTrace, refusal, subject
 from layoutcheck.sources.traced import Distinct
+from layoutcheck.syntax import name_of
 
 _TILED = (
     "make_tiled_copy",

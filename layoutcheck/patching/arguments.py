@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from layoutcheck.patching.edit import Candidate, Edit, span_of
-from layoutcheck.patching.program import Program, Site, Source, name_of, parameter
+from layoutcheck.patching.program import Program, Site, Source, parameter
+from layoutcheck.syntax import argument_of, name_of
 
 
 def argument(
@@ -18,9 +19,7 @@ def argument(
     """
     call, function = place.node, place.function
     assert isinstance(call, ast.Call)
-    node = next((one.value for one in call.keywords if one.arg == keyword), None)
-    if node is None and position is not None and len(call.args) > position:
-        node = call.args[position]
+    node = argument_of(call, keyword, position)
     if isinstance(node, ast.Name) and isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
         at = parameter(function, node.id)
         for one in reversed(earlier):

@@ -16,8 +16,9 @@ from layoutcheck.errors import InputError
 from layoutcheck.fixes import code
 from layoutcheck.patching.arguments import argument, parts, with_keyword
 from layoutcheck.patching.edit import Candidate, Edit, span_of
-from layoutcheck.patching.program import Program, Site, Source, name_of
+from layoutcheck.patching.program import Program, Site, Source
 from layoutcheck.patching.stages import numbers, resized, said
+from layoutcheck.syntax import argument_of, name_of
 
 
 def threads(program: Program, site: Site, fix: Fix) -> Iterator[Candidate]:
@@ -132,7 +133,7 @@ def layout_of(program: Program, made: Site) -> Layout | None:
     assert isinstance(call, ast.Call)
     shape = numbers(program, made, next(iter(call.args), None))
     keyword = {"make_layout": "stride", "make_ordered_layout": "order"}.get(name_of(call))
-    said_so = next((one.value for one in call.keywords if one.arg == keyword), None)
+    said_so = argument_of(call, keyword)
     given = numbers(program, made, said_so)
     if shape is None or keyword is None or len(shape) < 2 or (given is None and said_so is not None):
         return None
@@ -200,7 +201,7 @@ def _of_bits(program: Program, place: Site, bits: int, earlier: list[Site]) -> I
     """`num_bits_per_copy` written otherwise; an attribute's number first, from which others may follow."""
     call = place.node
     assert isinstance(call, ast.Call)
-    given = next((one.value for one in call.keywords if one.arg == "num_bits_per_copy"), None)
+    given = argument_of(call, "num_bits_per_copy")
     if isinstance(given, ast.Attribute):
         yield from resized(program, replace(place, node=given), bits)
     yield from argument(program, place, "num_bits_per_copy", str(bits), None, earlier)
@@ -218,9 +219,7 @@ def flipped(program: Program, place: Site) -> Iterator[Candidate]:
     """
     call, source = place.node, program.sources[place.path]
     assert isinstance(call, ast.Call)
-    given = next(
-        (one.value for one in call.keywords if one.arg == "transpose"), call.args[0] if call.args else None
-    )
+    given = argument_of(call, "transpose", 0)
     if given is None or isinstance(given, ast.Constant):
         return
     word = program.definition(replace(place, node=given))

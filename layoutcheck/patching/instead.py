@@ -17,7 +17,8 @@ from layoutcheck.check import Fix
 from layoutcheck.copies.copy import Copy
 from layoutcheck.fixes.code import atom_code, dtype_code, folded
 from layoutcheck.patching.edit import Candidate, Edit, indent_of, span_of
-from layoutcheck.patching.program import Program, Site, name_of
+from layoutcheck.patching.program import Program, Site
+from layoutcheck.syntax import name_of
 
 
 def in_its_place(program: Program, fix: Fix, site: Site) -> Iterator[Candidate]:

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 from layoutcheck.patching.arguments import parts, with_keyword
 from layoutcheck.patching.edit import Candidate, Edit, span_of
-from layoutcheck.patching.program import Program, Site, Source, name_of, parameter
+from layoutcheck.patching.program import Program, Site, Source, parameter
 from layoutcheck.patching.stages import resized
+from layoutcheck.syntax import argument_of, name_of
 
 
 def launched(program: Program, site: Site, threads: int | None) -> Iterator[Candidate]:
@@ -25,7 +26,7 @@ def launched(program: Program, site: Site, threads: int | None) -> Iterator[Cand
 
 def _block(program: Program, source: Source, call: ast.Call, threads: str) -> Iterator[Candidate]:
     """The launch's block: where its size is a function's parameter, first at that one's calls."""
-    block = next((one.value for one in call.keywords if one.arg == "block"), None)
+    block = argument_of(call, "block")
     plain = isinstance(block, (ast.Tuple, ast.List)) and len(block.elts) == 3
     if not plain or any(ast.unparse(one) != "1" for one in block.elts[1:]):  # type: ignore[union-attr]
         yield from with_keyword(source, call, "block", f"({threads}, 1, 1)", None)

@@ -16,8 +16,9 @@ from layoutcheck.fixes import code
 from layoutcheck.patching.arguments import argument, with_keyword
 from layoutcheck.patching.copiers import literal
 from layoutcheck.patching.edit import Candidate, Edit, span_of
-from layoutcheck.patching.program import Program, Site, Source, name_of
+from layoutcheck.patching.program import Program, Site, Source
 from layoutcheck.patching.stages import may_be_of, said, solved, staged
+from layoutcheck.syntax import argument_of, name_of
 
 _NUMBER = re.compile(r"\b[0-9]+\b")
 _FROM_HOST = ("from_dlpack", "make_ptr", "make_fake_tensor", "make_fake_compact_tensor", "make_tensor_ptr")
@@ -55,9 +56,7 @@ def _of_keyword(
     """A number that a call is given, where it comes from: an attribute, a module's constant, a parameter."""
     call, position = place.node, _POSITIONS.get(name_of(place.node))  # type: ignore[arg-type]
     assert isinstance(call, ast.Call)
-    node = next((one.value for one in call.keywords if one.arg == keyword), None)
-    if node is None and position is not None and len(call.args) > position:
-        node = call.args[position]
+    node = argument_of(call, keyword, position)
     if isinstance(node, ast.Attribute) or (isinstance(node, ast.Name) and node.id.isupper()):
         yield from _constant(program, replace(place, node=node), value)
     yield from argument(program, place, keyword, str(value), position, earlier)
@@ -101,7 +100,7 @@ def laid_out(program: Program, start: Site, old: Memref, new: Memref) -> Iterato
         if not may_be_of(program, place, old.layout):
             continue
         if name_of(call) == "make_ordered_layout" and ordered is not None:
-            given = ast.unparse(_order_of(call) or call)
+            given = ast.unparse(argument_of(call, "order", 1) or call)
             if given != code.tree_code(ordered) and given.count(",") == code.tree_code(ordered).count(","):
                 yield from argument(program, place, "order", code.tree_code(ordered), 1, before)
         stride = _stride_of(program, place, new)
@@ -121,18 +120,12 @@ def laid_out(program: Program, start: Site, old: Memref, new: Memref) -> Iterato
             yield (Edit(place.path, *span_of(source, call), made),)
 
 
-def _order_of(call: ast.Call) -> ast.expr | None:
-    """The order that `make_ordered_layout` is given."""
-    named = next((one.value for one in call.keywords if one.arg == "order"), None)
-    return named if named is not None or len(call.args) < 2 else call.args[1]
-
-
 def _stride_of(program: Program, place: Site, new: Memref) -> str | None:
     """The new strides, nested as the call's shape or its strides are written; None if it has other modes."""
     call = place.node
     assert isinstance(call, ast.Call)
     shape = program.definition(replace(place, node=call.args[0])).node if call.args else None
-    given = next((one.value for one in call.keywords if one.arg == "stride"), None)
+    given = argument_of(call, "stride")
     for seen in (shape, given):
         stride = None if seen is None else _stride_for(seen, new)
         if stride is not None:
@@ -257,7 +250,7 @@ def _assumed(program: Program, place: Site, new: Memref, divisor: int) -> Iterat
     """`cute.assume` around a run-time stride of a `make_layout` that has the tensor's modes."""
     call, source = place.node, program.sources[place.path]
     assert isinstance(call, ast.Call)
-    given = next((one.value for one in call.keywords if one.arg == "stride"), None)
+    given = argument_of(call, "stride")
     strides = flatten(wrap(new.layout.stride))
     if given is None or len(_written(given)) != len(strides):
         return

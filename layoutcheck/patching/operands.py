@@ -18,6 +18,7 @@ from layoutcheck.patching.program import Source
 from layoutcheck.patching.views import views
 from layoutcheck.patching.words import turned
 from layoutcheck.sources.traced import KernelFinding, Trace
+from layoutcheck.syntax import argument_of, name_of
 
 CODES = ("LC601", "LC602", "LC603", "LC604", "LC605", "LC607")
 _SEEN_OTHERWISE = ("LC602", "LC603", "LC605", "LC607")  # what different views of a tile lead to
@@ -59,11 +60,9 @@ def ways(texts: dict[str, str], finding: KernelFinding) -> Iterator[tuple[str, C
 
 def _copies(source: Source, letter: str) -> Iterator[tuple[str, Candidate]]:
     """The tiled copy of that operand, and of the MMA that multiplies."""
-    products = {
-        ast.unparse(call.args[0]) for call in source.calls() if _name(call.func) == "gemm" and call.args
-    }
+    products = {ast.unparse(call.args[0]) for call in source.calls() if name_of(call) == "gemm" and call.args}
     for call in source.calls():
-        found = _COPY.fullmatch(_name(call.func))
+        found = _COPY.fullmatch(name_of(call))
         if found is None:
             continue
         start, end = span_of(source, call.func)
@@ -79,7 +78,7 @@ def _copies(source: Source, letter: str) -> Iterator[tuple[str, Candidate]]:
 
 def of_others(source: Source, call: ast.Call) -> Iterator[tuple[str, Candidate]]:
     """The tiled copy of another operand."""
-    found = _COPY.fullmatch(_name(call.func))
+    found = _COPY.fullmatch(name_of(call))
     for letter in "ABC" if found is not None else "":
         if found is not None and letter != found[1]:
             _, end = span_of(source, call.func)
@@ -90,15 +89,14 @@ def of_others(source: Source, call: ast.Call) -> Iterator[tuple[str, Candidate]]
 def _transposed(source: Source) -> Iterator[tuple[str, Candidate]]:
     """The other value of ldmatrix's `transpose`."""
     for call in source.calls():
-        if not _name(call.func).startswith("LdMatrix"):
+        if not name_of(call).startswith("LdMatrix"):
             continue
-        named = [one.value for one in call.keywords if one.arg == "transpose"]
-        value = next(iter(named or call.args), None)
+        value = argument_of(call, "transpose", 0)
         if isinstance(value, ast.Constant) and isinstance(value.value, bool):
             new = str(not value.value)
             edit = Edit(source.path, *span_of(source, value), new)
             yield f"ldmatrix with transpose={new}", (edit,)
-        elif not named and not call.args:
+        elif value is None:
             _, end = span_of(source, call)
             more = ", " if call.keywords else ""
             yield (
@@ -112,11 +110,6 @@ def _majors(source: Source) -> Iterator[tuple[str, Candidate]]:
     for node in ast.walk(source.tree):
         if isinstance(node, ast.Attribute):
             yield from itertools.islice(turned(source, node), 1)
-
-
-def _name(node: ast.expr) -> str:
-    """The last word of `cute.nvgpu.warp.LdMatrix8x8x16bOp`."""
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
 def objection(before: Trace, after: Trace, finding: KernelFinding) -> str:

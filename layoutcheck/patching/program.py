@@ -15,6 +15,7 @@ from pathlib import PurePath
 from typing import TypeAlias
 
 from layoutcheck.errors import InputError
+from layoutcheck.syntax import argument_of, name_of
 
 Function: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | None"
 MAX_STEPS = 400  # expressions looked at for one argument
@@ -275,10 +276,10 @@ class Program:
                     at = passed + position - method
                 else:
                     continue
-                value = next((k.value for k in call.keywords if k.arg == name), None)
+                value = argument_of(call, name)
                 if value is None:
-                    given = _spread(source, call)
-                    value = given[at] if 0 <= at < len(given) else None
+                    spread = _spread(source, call)
+                    value = spread[at] if 0 <= at < len(spread) else None
                 if value is not None:
                     yield Site(path, value, source.owners.get(call))
                 everywhere = everywhere and value is not None
@@ -354,7 +355,7 @@ class Program:
                     for call in other.calls()
                     if name_of(call) == owner and name in fields
                 ]
-                given = [_given(call, name, fields.index(name)) for _, _, call in calls]
+                given = [argument_of(call, name, fields.index(name)) for _, _, call in calls]
                 yield from (
                     Site(where, value, other.owners.get(call))
                     for (where, other, call), value in zip(calls, given, strict=True)
@@ -391,20 +392,6 @@ def _module_of(path: str) -> str:
 def _is_property(function: Function) -> bool:
     decorators = getattr(function, "decorator_list", [])
     return any(ast.unparse(one).endswith("property") for one in decorators)
-
-
-def _given(call: ast.Call, name: str, position: int) -> ast.expr | None:
-    """The argument of a call by its name, else by its position."""
-    named = next((one.value for one in call.keywords if one.arg == name), None)
-    return named if named is not None or position >= len(call.args) else call.args[position]
-
-
-def name_of(call: ast.Call) -> str:
-    """`make_layout` of `cute.make_layout(...)`."""
-    function = call.func
-    if isinstance(function, ast.Attribute):
-        return function.attr
-    return function.id if isinstance(function, ast.Name) else ""
 
 
 def _spread(source: Source, call: ast.Call) -> list[ast.expr]:

@@ -15,7 +15,8 @@ from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.measure import cosize
 from layoutcheck.fixes.pad_pitch import padded
 from layoutcheck.patching.edit import Candidate, Edit, span_of
-from layoutcheck.patching.program import Program, Site, name_of
+from layoutcheck.patching.program import Program, Site
+from layoutcheck.syntax import argument_of, name_of
 
 _MOST_DEPTH = 16
 _MOST_WAYS = 4
@@ -179,7 +180,7 @@ def _strides(program: Program, place: Site) -> list[tuple[Site, int]] | None:
     call = place.node
     if not isinstance(call, ast.Call) or name_of(call) != "make_layout":
         return None
-    given = next((one.value for one in call.keywords if one.arg == "stride"), None)
+    given = argument_of(call, "stride")
     if not isinstance(given, ast.Tuple) or any(isinstance(one, ast.Tuple) for one in given.elts):
         return None
     sites = [replace(place, node=one) for one in given.elts]

@@ -14,7 +14,8 @@ from collections.abc import Iterator
 
 from layoutcheck.patching.edit import Candidate, Edit, span_of
 from layoutcheck.patching.layouts import uses_of
-from layoutcheck.patching.program import Program, Site, Source, name_of
+from layoutcheck.patching.program import Program, Site, Source
+from layoutcheck.syntax import argument_of, name_of
 
 MOST_MODES = 3
 _KEYWORDS = {"make_layout": "stride", "make_ordered_layout": "order"}
@@ -51,7 +52,7 @@ def _is_of_a_tensor(source: Source, made: ast.Call) -> bool:
 def _sharing(source: Source, call: ast.Call) -> str:
     """When two modes, (A, B) with the strides (1, B) or (A, 1), share memory; "" for other layouts."""
     shape = call.args[0] if call.args else None
-    stride = next((one.value for one in call.keywords if one.arg == "stride"), None)
+    stride = argument_of(call, "stride")
     if not isinstance(shape, ast.Tuple) or not isinstance(stride, ast.Tuple) or len(shape.elts) != 2:
         return ""
     extents, strides = (
@@ -65,7 +66,7 @@ def _sharing(source: Source, call: ast.Call) -> str:
 
 def _respelled(source: Source, call: ast.Call) -> list[tuple[str, Candidate]]:
     keyword = _KEYWORDS.get(name_of(call))
-    given = next((one.value for one in call.keywords if one.arg == keyword), None)
+    given = argument_of(call, keyword)
     if keyword == "stride" and isinstance(given, ast.Constant) and isinstance(given.value, int):
         one = Edit(source.path, *span_of(source, given), "1")
         return [("stride: 1, as every element follows the one before", (one,))] if given.value > 1 else []

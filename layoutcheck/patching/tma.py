@@ -16,7 +16,8 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.fixes import code
 from layoutcheck.patching.edit import Candidate, Edit, span_of
 from layoutcheck.patching.layouts import unswizzled
-from layoutcheck.patching.program import Program, Site, name_of
+from layoutcheck.patching.program import Program, Site
+from layoutcheck.syntax import argument_of, name_of
 
 _SWIZZLE_BITS = (3, 2, 1)  # of 128, 64 and 32 bytes; CUDA driver API, CUtensorMapSwizzle
 
@@ -59,7 +60,7 @@ def _laid(program: Program, place: Site, copy: Copy) -> Iterator[Edit]:
     call = place.node
     assert isinstance(call, ast.Call) and copy.mapped is not None
     strides = wrap(copy.mapped.layout.stride)
-    given = next((one.value for one in call.keywords if one.arg == "stride"), None)
+    given = argument_of(call, "stride")
     if name_of(call) != "make_layout" or not call.args or given is None or 1 not in strides:
         return
     try:

@@ -11,7 +11,8 @@ import ast
 from collections.abc import Iterator
 
 from layoutcheck.patching.edit import Candidate, Edit, span_of
-from layoutcheck.patching.program import Source, name_of
+from layoutcheck.patching.program import Source
+from layoutcheck.syntax import argument_of, name_of
 
 _TAKEN = "iterator"  # the attribute that is a tensor's pointer
 _SWIZZLED = ("get_tensor", "allocate_tensor")  # what takes a swizzle beside a layout
@@ -73,7 +74,7 @@ def _inner(source: Source) -> Iterator[tuple[str, Candidate]]:
         if outer is None or name_of(call) not in _SWIZZLED:
             continue
         inner = f"{ast.unparse(outer.value)}.inner"
-        given = next((one.value for one in call.keywords if one.arg == "swizzle"), None)
+        given = argument_of(call, "swizzle")
         if given is None:
             _, end = span_of(source, call)
             yield f"the swizzle {inner}", (Edit(source.path, end - 1, end - 1, f", swizzle={inner}"),)

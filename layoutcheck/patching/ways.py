@@ -22,13 +22,14 @@ from layoutcheck.patching.instead import before_recast
 from layoutcheck.patching.layouts import coarser
 from layoutcheck.patching.majors import other_flags, other_major
 from layoutcheck.patching.predicates import STRATEGY, guarded, reused
-from layoutcheck.patching.program import Program, Site, name_of
+from layoutcheck.patching.program import Program, Site
 from layoutcheck.patching.readers import Reports
 from layoutcheck.patching.stages import spaced
 from layoutcheck.patching.strides import respelled
 from layoutcheck.patching.tma import tma_edits
 from layoutcheck.patching.words import other_words
 from layoutcheck.sources.traced import Distinct
+from layoutcheck.syntax import name_of
 
 
 class Way(NamedTuple):

@@ -16,7 +16,7 @@ from layoutcheck.patching import operands, ordering
 from layoutcheck.patching.edit import Candidate, Edit, apply, span_of
 from layoutcheck.patching.layouts import aligned
 from layoutcheck.patching.ordering import proof
-from layoutcheck.patching.program import COPIES, Program, Site, name_of
+from layoutcheck.patching.program import COPIES, Program, Site
 from layoutcheck.patching.repaired import Repair
 from layoutcheck.patching.retiles import retiled
 from layoutcheck.patching.search import MOST_ORDERED, MOST_TRIES, Proven, Search, lines_of, short, told
@@ -24,6 +24,7 @@ from layoutcheck.patching.state import RANKS, Edited, State
 from layoutcheck.patching.strides import calls_at, respelled
 from layoutcheck.patching.views import views
 from layoutcheck.sources.traced import UNCOMPILED, KernelFinding, Trace, TraceFailure
+from layoutcheck.syntax import name_of
 
 FAILED = ("raised", "killed", "uncompiled", "refused")
 UNFOUND = "no statement of the program was found that a fix changes"

@@ -42,8 +42,6 @@ _REGROUPED = frozenset(
      "cute.zipped_divide", "cute.prepend_to_rank")
 )  # fmt: skip
 
-_SAME_BEGIN = frozenset(("cute.get_iter", "cute.make_view", "cute.slice", "cute.group_modes"))
-
 _Label: TypeAlias = "int | tuple[_Label, ...]"  # which modes of the partition a mode of the view is made of
 
 

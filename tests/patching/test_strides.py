@@ -9,7 +9,7 @@ import pytest
 
 import layoutcheck as lc
 from layoutcheck.patching.edit import apply
-from layoutcheck.patching.program import Program, name_of
+from layoutcheck.patching.program import Program
 from layoutcheck.patching.repair import repair
 from layoutcheck.patching.repaired import Repaired
 from layoutcheck.patching.retiles import retiled
@@ -17,6 +17,7 @@ from layoutcheck.patching.strides import calls_at, respelled
 from layoutcheck.reports.repaired import render
 from layoutcheck.reports.style import Style
 from layoutcheck.sources.traced import Frame, Kernel, Trace, TracedCopy, TraceFailure
+from layoutcheck.syntax import name_of
 
 TEXT = """rows = size // 4
 threads = cute.make_layout((rows, n // rows), stride=(rows, 1))

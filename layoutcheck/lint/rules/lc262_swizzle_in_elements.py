@@ -33,6 +33,7 @@ from layoutcheck.lint import resolve
 from layoutcheck.lint.rule import Example, Hit, make_rule
 from layoutcheck.lint.scopes import Call, Scope
 from layoutcheck.lint.source import Module
+from layoutcheck.syntax import argument_of
 
 _COPIES = ("copy", "copy_atom_call", "autovec_copy")  # basic_copy goes element by element
 _WIDE_BITS = 128
@@ -106,7 +107,7 @@ def _parts(scope: Scope, operand: ast.expr) -> Iterator[ast.AST]:
 def _may_be_wide(module: Module, copy: Call) -> bool:
     """Whether the copy's atom is not written out as one of fewer bits."""
     atom = resolve.atom_of(module, copy.scope, copy.node.args[0] if copy.node.args else None)
-    given = next((k.value for k in atom.keywords if k.arg == "num_bits_per_copy"), None) if atom else None
+    given = argument_of(atom, "num_bits_per_copy") if atom else None
     bits = resolve.integer(copy.scope, given)
     return bits is None or bits >= _WIDE_BITS
 

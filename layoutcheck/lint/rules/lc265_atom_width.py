@@ -30,6 +30,7 @@ from layoutcheck.lint import resolve
 from layoutcheck.lint.finding import Edit
 from layoutcheck.lint.rule import Example, Hit, make_rule
 from layoutcheck.lint.source import Module
+from layoutcheck.syntax import argument_of
 
 # As atoms.cp_async has them; the lint of one file does not load numpy for two tuples.
 _WIDTHS, _WIDTHS_GLOBAL = (32, 64, 128), (128,)
@@ -51,7 +52,7 @@ def find(module: Module) -> Iterator[Hit]:
             continue
         place, edit = given, None
         if mode == "GLOBAL" and bits in _WIDTHS:
-            written = op.args[0] if op.args else op.keywords[0].value
+            written = argument_of(op, "cache_mode", 0)
             if isinstance(written, ast.Attribute):
                 always = f"{ast.unparse(written.value)}.ALWAYS"
                 place, edit = written, Edit("", always, f"{bits // 8} bytes go through L1: {always}")
@@ -68,7 +69,7 @@ def find(module: Module) -> Iterator[Hit]:
 
 def _cache_mode(module: Module, op: ast.Call) -> str | None:
     """The name of the cache mode; "ALWAYS" is the default; None where it is not written out."""
-    given = op.args[0] if op.args else next((k.value for k in op.keywords if k.arg == "cache_mode"), None)
+    given = argument_of(op, "cache_mode", 0)
     if given is None:
         return "ALWAYS" if not op.keywords else None
     name = resolve.last(module, given)

@@ -13,8 +13,9 @@ from layoutcheck.patching.edit import Candidate, Edit, span_of
 from layoutcheck.patching.ordering import slots
 from layoutcheck.patching.ordering.slots import Slot
 from layoutcheck.patching.ordering.spelling import free_barrier, text_of, why
-from layoutcheck.patching.program import Program, Source, name_of
+from layoutcheck.patching.program import Program, Source
 from layoutcheck.sources.traced import Frame, KernelFinding
+from layoutcheck.syntax import name_of
 
 _BAR = ("barrier", "barrier_arrive", "NamedBarrier")
 _WAITS = ("cp_async_wait_group", "cp_async_bulk_wait_group", "wait_group")

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 from layoutcheck.patching.edit import Candidate
 from layoutcheck.patching.ordering import slots
-from layoutcheck.patching.program import Program, name_of
+from layoutcheck.patching.program import Program
 from layoutcheck.sources.traced import KernelPlace
+from layoutcheck.syntax import name_of
 
 TITLE = "synchronise: give the stage back behind the access; it is still read before"
 _GIVING = {"consumer_release", "release", "mbarrier_arrive"}

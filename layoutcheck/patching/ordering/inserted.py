@@ -16,8 +16,9 @@ from layoutcheck.patching.ordering import slots
 from layoutcheck.patching.ordering.given_back import later
 from layoutcheck.patching.ordering.slots import Slot
 from layoutcheck.patching.ordering.spelling import Spelling, text_of, why
-from layoutcheck.patching.program import Program, Source, name_of
+from layoutcheck.patching.program import Program, Source
 from layoutcheck.sources.traced import KernelFinding
+from layoutcheck.syntax import name_of
 
 Way: TypeAlias = "tuple[str, Candidate]"
 MOST_SLOTS = 4  # places tried for one statement

@@ -13,8 +13,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from layoutcheck.patching.edit import Edit, indent_of, span_of
-from layoutcheck.patching.program import Program, Source, name_of
+from layoutcheck.patching.program import Program, Source
 from layoutcheck.sources.traced import Frame, KernelPlace
+from layoutcheck.syntax import name_of
 
 _LOOPS = (ast.For, ast.While)
 

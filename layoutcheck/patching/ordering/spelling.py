@@ -6,7 +6,8 @@ import ast
 import itertools
 
 from layoutcheck.patching.edit import span_of
-from layoutcheck.patching.program import Source, name_of
+from layoutcheck.patching.program import Source
+from layoutcheck.syntax import name_of
 
 _ARCH = (
     "thread_idx", "block_idx", "warp_idx", "make_warp_uniform", "sync_threads", "barrier", "sync_warp",

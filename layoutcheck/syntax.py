@@ -1,0 +1,21 @@
+"""A call in a program's source: what it calls, and what it gives a parameter."""
+
+from __future__ import annotations
+
+import ast
+
+
+def name_of(call: ast.Call) -> str:
+    """`make_layout` of `cute.make_layout(...)`; "" where no name is called."""
+    function = call.func
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return function.id if isinstance(function, ast.Name) else ""
+
+
+def argument_of(call: ast.Call, keyword: str | None, position: int | None = None) -> ast.expr | None:
+    """The argument of a call by its name, else by its position; None where it has neither."""
+    for one in call.keywords:
+        if keyword is not None and one.arg == keyword:
+            return one.value
+    return call.args[position] if position is not None and 0 <= position < len(call.args) else None
