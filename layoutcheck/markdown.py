@@ -4,6 +4,24 @@ from __future__ import annotations
 
 import shlex
 import textwrap
+from typing import NamedTuple
+
+
+class Heading(NamedTuple):
+    """What a rule's documentation begins with, `CODE name: summary`, and the sections after it."""
+
+    code: str
+    name: str
+    summary: str
+    doc: str
+
+
+def heading(module_doc: str | None) -> Heading:
+    """The parts of a rule's documentation, its module's docstring."""
+    first, _, body = (module_doc or "").strip().partition("\n")
+    label, _, summary = first.partition(": ")
+    code, _, name = label.partition(" ")
+    return Heading(code, name, summary, body.strip())
 
 
 def page(code: str, name: str, severity: str, summary: str, doc: str, flagged: str, clean: str) -> str:

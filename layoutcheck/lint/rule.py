@@ -9,7 +9,7 @@ from typing import Any
 
 from layoutcheck.lint.finding import Edit, LintFinding
 from layoutcheck.lint.source import Module
-from layoutcheck.markdown import source_page
+from layoutcheck.markdown import heading, source_page
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,5 @@ def make_rule(
     needs: tuple[str, ...] = (),
 ) -> SourceRule:
     """The rule whose code, name, summary and documentation are in its module's docstring."""
-    heading, _, body = (module_doc or "").strip().partition("\n")
-    label, _, summary = heading.partition(": ")
-    code, _, name = label.partition(" ")
-    return SourceRule(code, name, severity, summary, body.strip(), find, example, frozenset(needs))
+    code, name, summary, doc = heading(module_doc)
+    return SourceRule(code, name, severity, summary, doc, find, example, frozenset(needs))

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding
+from layoutcheck.markdown import heading, page
 
 
 class Example(NamedTuple):
@@ -50,8 +51,6 @@ class Rule(NamedTuple):
 
     def page(self) -> str:
         """The rule's page, in Markdown."""
-        from layoutcheck.markdown import page
-
         flagged, clean = command(self.example.flagged), command(self.example.clean)
         beyond = (
             f"\n\n## What no byte shows\n\nIntent and execution are not seen to differ: {self.beyond}."
@@ -73,15 +72,13 @@ def make_rule(
     occurs: Callable[[Analysis], bool] | None = None,
 ) -> Rule:
     """The rule whose code, name, summary and documentation are in its module's docstring."""
-    heading, _, body = (module_doc or "").strip().partition("\n")
-    label, _, summary = heading.partition(": ")
-    code, _, name = label.partition(" ")
+    code, name, summary, doc = heading(module_doc)
     return Rule(
         code,
         name,
         severity,
         summary,
-        body.strip(),
+        doc,
         find,
         example,
         frozenset(explains),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from layoutcheck.markdown import source_page
+from layoutcheck.markdown import heading, source_page
 
 
 class OperandRule(NamedTuple):
@@ -24,7 +24,5 @@ class OperandRule(NamedTuple):
 
 def make_rule(module_doc: str | None, severity: str, flagged: str, clean: str) -> OperandRule:
     """The rule whose code, name, summary and documentation are in its module's docstring."""
-    heading, _, body = (module_doc or "").strip().partition("\n")
-    label, _, summary = heading.partition(": ")
-    code, _, name = label.partition(" ")
-    return OperandRule(code, name, severity, summary, body.strip(), (flagged, clean))
+    code, name, summary, doc = heading(module_doc)
+    return OperandRule(code, name, severity, summary, doc, (flagged, clean))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from layoutcheck.markdown import source_page
+from layoutcheck.markdown import heading, source_page
 from layoutcheck.order.problems import Problem
 from layoutcheck.sources.traced import KernelPlace
 
@@ -33,7 +33,5 @@ def make_rule(
     module_doc: str | None, severity: str, kinds: Sequence[str], tell: Tell, flagged: str, clean: str
 ) -> OrderRule:
     """The rule whose code, name, summary and documentation are in its module's docstring."""
-    heading, _, body = (module_doc or "").strip().partition("\n")
-    label, _, summary = heading.partition(": ")
-    code, _, name = label.partition(" ")
-    return OrderRule(code, name, severity, summary, body.strip(), frozenset(kinds), tell, (flagged, clean))
+    code, name, summary, doc = heading(module_doc)
+    return OrderRule(code, name, severity, summary, doc, frozenset(kinds), tell, (flagged, clean))
