@@ -90,6 +90,14 @@ def width(scan: Scanner) -> int:
     return int(found[1])
 
 
+def width_if_printed(scan: Scanner) -> int:
+    """The width after `, `, in bits; 0 where an attribute or the end follows."""
+    if not scan.peek(",") or ATTRIBUTE.match(scan.text, scan.pos):
+        return 0
+    scan.accept(",")
+    return width(scan)
+
+
 def value(scan: Scanner, key: str) -> str:
     """The value of `key = value`, which must come next."""
     scan.expect(key, f"'{key} = ...'")

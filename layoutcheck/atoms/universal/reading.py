@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from layoutcheck.algebra.notation import Scanner
-from layoutcheck.atoms.reading import ATTRIBUTE, Reading, Short, close, read_dtype, width
+from layoutcheck.atoms.reading import Reading, Short, close, read_dtype, width_if_printed
 from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.copies.atom import Atom
 
 
 def _read(scan: Scanner, _name: str) -> Atom:
     element = read_dtype(scan)
-    bits = 0
-    if scan.peek(",") and not ATTRIBUTE.match(scan.text, scan.pos):
-        scan.accept(",")
-        bits = width(scan)
+    bits = width_if_printed(scan)
     close(scan)
     return UniversalCopy(element, bits)
 
