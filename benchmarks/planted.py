@@ -43,7 +43,7 @@ from benchmarks.evidence import head, write
 from layoutcheck.errors import InputError
 from layoutcheck.patching.edit import Edit, apply, span_of
 from layoutcheck.patching.layouts import is_align
-from layoutcheck.patching.program import Source
+from layoutcheck.patching.source import Source
 from layoutcheck.reports.trace import JudgedTrace
 from layoutcheck.syntax import name_of
 from layoutcheck.tracing import Script, repaired, traced

@@ -17,9 +17,10 @@ from layoutcheck.fixes import code
 from layoutcheck.patching.arguments import with_keyword
 from layoutcheck.patching.edit import Candidate, Edit, apart, apply
 from layoutcheck.patching.instead import instead
-from layoutcheck.patching.program import Program, Site
+from layoutcheck.patching.program import Program
 from layoutcheck.patching.repaired import Repaired
 from layoutcheck.patching.search import Search, short
+from layoutcheck.patching.source import Site
 from layoutcheck.patching.state import RANKS, Edited, Place, State
 from layoutcheck.syntax import name_of
 from layoutcheck.synthesis.optimum import WORTH, Optimum

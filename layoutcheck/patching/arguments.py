@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from layoutcheck.patching.edit import Candidate, Edit, span_of
-from layoutcheck.patching.program import Program, Site, Source, parameter
+from layoutcheck.patching.program import Program, parameter
+from layoutcheck.patching.source import Site, Source
 from layoutcheck.syntax import argument_of, name_of
 
 

@@ -16,7 +16,8 @@ from layoutcheck.errors import InputError
 from layoutcheck.fixes import code
 from layoutcheck.patching.arguments import argument, parts, with_keyword
 from layoutcheck.patching.edit import Candidate, Edit, span_of
-from layoutcheck.patching.program import Program, Site, Source
+from layoutcheck.patching.program import Program
+from layoutcheck.patching.source import Site, Source
 from layoutcheck.patching.stages import numbers, resized, said
 from layoutcheck.syntax import argument_of, name_of
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from layoutcheck.patching.edit import Candidate, Edit, span_of
-from layoutcheck.patching.program import Program, Site
+from layoutcheck.patching.program import Program
+from layoutcheck.patching.source import Site
 from layoutcheck.syntax import name_of
 
 MOST_STEPS = 40

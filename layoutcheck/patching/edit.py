@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 
 from layoutcheck.errors import InputError
-from layoutcheck.patching.program import Source
+from layoutcheck.patching.source import Source
 
 _CUTE = re.compile(r"(?<![\w.])cute\.")
 _CUTLASS = re.compile(r"(?<![\w.])cutlass\.")

@@ -18,7 +18,8 @@ from layoutcheck.patching.instead import in_its_place
 from layoutcheck.patching.launches import expected, launched
 from layoutcheck.patching.layouts import aligned, laid_out, swizzled, unswizzled
 from layoutcheck.patching.predicates import truths
-from layoutcheck.patching.program import Program, Site
+from layoutcheck.patching.program import Program
+from layoutcheck.patching.source import Site
 from layoutcheck.patching.stages import spaced
 
 MOST_PLACES = 4  # calls tried for one change

@@ -17,7 +17,8 @@ from layoutcheck.check import Fix
 from layoutcheck.copies.copy import Copy
 from layoutcheck.fixes.code import atom_code, dtype_code, folded
 from layoutcheck.patching.edit import Candidate, Edit, indent_of, span_of
-from layoutcheck.patching.program import Program, Site
+from layoutcheck.patching.program import Program
+from layoutcheck.patching.source import Site
 from layoutcheck.syntax import name_of
 
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from layoutcheck.patching.arguments import parts, with_keyword
 from layoutcheck.patching.edit import Candidate, Edit, span_of
-from layoutcheck.patching.program import Program, Site, Source, parameter
+from layoutcheck.patching.program import Program, parameter
+from layoutcheck.patching.source import Site, Source
 from layoutcheck.patching.stages import resized
 from layoutcheck.syntax import argument_of, name_of
 

@@ -16,7 +16,8 @@ from layoutcheck.fixes import code
 from layoutcheck.patching.arguments import argument, with_keyword
 from layoutcheck.patching.copiers import literal
 from layoutcheck.patching.edit import Candidate, Edit, span_of
-from layoutcheck.patching.program import Program, Site, Source
+from layoutcheck.patching.program import Program
+from layoutcheck.patching.source import Site, Source
 from layoutcheck.patching.stages import may_be_of, said, solved, staged
 from layoutcheck.syntax import argument_of, name_of
 

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from layoutcheck.patching.edit import Candidate, Edit, span_of
-from layoutcheck.patching.program import Source
+from layoutcheck.patching.source import Source
 from layoutcheck.patching.views import views
 from layoutcheck.patching.words import turned
 from layoutcheck.sources.traced import KernelFinding, Trace

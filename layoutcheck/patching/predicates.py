@@ -14,7 +14,8 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.patching.arguments import with_keyword
 from layoutcheck.patching.cuts import coordinates, cut_of, free, put, tensor_of
 from layoutcheck.patching.edit import Candidate, Edit, indent_of, span_of
-from layoutcheck.patching.program import Program, Site, Source
+from layoutcheck.patching.program import Program
+from layoutcheck.patching.source import Site, Source
 from layoutcheck.syntax import name_of
 
 STRATEGY = "guard-tail"

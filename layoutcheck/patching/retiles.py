@@ -7,7 +7,8 @@ import itertools
 from collections.abc import Iterator
 
 from layoutcheck.patching.edit import Candidate, Edit, span_of
-from layoutcheck.patching.program import COPIES, Program, Site
+from layoutcheck.patching.program import COPIES, Program
+from layoutcheck.patching.source import Site
 from layoutcheck.syntax import name_of
 
 _TITLE = "retile: the fragment in the order of the tiled copy's registers"

@@ -15,7 +15,8 @@ from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.measure import cosize
 from layoutcheck.fixes.pad_pitch import padded
 from layoutcheck.patching.edit import Candidate, Edit, span_of
-from layoutcheck.patching.program import Program, Site
+from layoutcheck.patching.program import Program
+from layoutcheck.patching.source import Site
 from layoutcheck.syntax import argument_of, name_of
 
 _MOST_DEPTH = 16

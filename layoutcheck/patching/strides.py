@@ -14,7 +14,8 @@ from collections.abc import Iterator
 
 from layoutcheck.patching.edit import Candidate, Edit, span_of
 from layoutcheck.patching.layouts import uses_of
-from layoutcheck.patching.program import Program, Site, Source
+from layoutcheck.patching.program import Program
+from layoutcheck.patching.source import Site, Source
 from layoutcheck.syntax import argument_of, name_of
 
 MOST_MODES = 3

@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterator
 
 from layoutcheck.patching.edit import Candidate, Edit, span_of
-from layoutcheck.patching.program import Source
+from layoutcheck.patching.source import Source
 from layoutcheck.syntax import argument_of, name_of
 
 _TAKEN = "iterator"  # the attribute that is a tensor's pointer

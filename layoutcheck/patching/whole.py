@@ -16,10 +16,11 @@ from layoutcheck.patching import operands, ordering
 from layoutcheck.patching.edit import Candidate, Edit, apply, span_of
 from layoutcheck.patching.layouts import aligned
 from layoutcheck.patching.ordering import proof
-from layoutcheck.patching.program import COPIES, Program, Site
+from layoutcheck.patching.program import COPIES, Program
 from layoutcheck.patching.repaired import Repair
 from layoutcheck.patching.retiles import retiled
 from layoutcheck.patching.search import MOST_ORDERED, MOST_TRIES, Proven, Search, lines_of, short, told
+from layoutcheck.patching.source import Site
 from layoutcheck.patching.state import RANKS, Edited, State
 from layoutcheck.patching.strides import calls_at, respelled
 from layoutcheck.patching.views import views

@@ -10,7 +10,8 @@ import ast
 from collections.abc import Iterator
 
 from layoutcheck.patching.edit import Candidate, Edit, span_of
-from layoutcheck.patching.program import Program, Site, Source
+from layoutcheck.patching.program import Program
+from layoutcheck.patching.source import Site, Source
 from layoutcheck.syntax import name_of
 
 _PAIRS = {"LayoutEnum": ("ROW_MAJOR", "COL_MAJOR"), "OperandMajorMode": ("K", "MN")}

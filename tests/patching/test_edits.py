@@ -21,7 +21,8 @@ from layoutcheck.patching.edit import Edit, apply, cute_of
 from layoutcheck.patching.edits import candidates
 from layoutcheck.patching.launches import launched
 from layoutcheck.patching.layouts import _stride_for as stride_for
-from layoutcheck.patching.program import Program, Site, Source
+from layoutcheck.patching.program import Program
+from layoutcheck.patching.source import Site, Source
 from layoutcheck.sources.types import parse_memref
 from layoutcheck.syntax import name_of
 

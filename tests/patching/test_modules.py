@@ -13,7 +13,8 @@ from layoutcheck.patching.edit import Candidate, apply
 from layoutcheck.patching.launches import launched
 from layoutcheck.patching.layouts import aligned, coarser
 from layoutcheck.patching.modules import imported
-from layoutcheck.patching.program import Program, Site
+from layoutcheck.patching.program import Program
+from layoutcheck.patching.source import Site
 from layoutcheck.patching.stages import may_be_of, spaced
 from layoutcheck.patching.words import flags, other_words
 

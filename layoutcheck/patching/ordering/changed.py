@@ -13,7 +13,8 @@ from layoutcheck.patching.edit import Candidate, Edit, span_of
 from layoutcheck.patching.ordering import slots
 from layoutcheck.patching.ordering.slots import Slot
 from layoutcheck.patching.ordering.spelling import free_barrier, text_of, why
-from layoutcheck.patching.program import Program, Source
+from layoutcheck.patching.program import Program
+from layoutcheck.patching.source import Source
 from layoutcheck.sources.traced import Frame, KernelFinding
 from layoutcheck.syntax import name_of
 

@@ -16,7 +16,8 @@ from layoutcheck.patching.ordering import slots
 from layoutcheck.patching.ordering.given_back import later
 from layoutcheck.patching.ordering.slots import Slot
 from layoutcheck.patching.ordering.spelling import Spelling, text_of, why
-from layoutcheck.patching.program import Program, Source
+from layoutcheck.patching.program import Program
+from layoutcheck.patching.source import Source
 from layoutcheck.sources.traced import KernelFinding
 from layoutcheck.syntax import name_of
 

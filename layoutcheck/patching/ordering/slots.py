@@ -13,7 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from layoutcheck.patching.edit import Edit, indent_of, span_of
-from layoutcheck.patching.program import Program, Source
+from layoutcheck.patching.program import Program
+from layoutcheck.patching.source import Source
 from layoutcheck.sources.traced import Frame, KernelPlace
 from layoutcheck.syntax import name_of
 

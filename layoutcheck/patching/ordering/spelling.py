@@ -6,7 +6,7 @@ import ast
 import itertools
 
 from layoutcheck.patching.edit import span_of
-from layoutcheck.patching.program import Source
+from layoutcheck.patching.source import Source
 from layoutcheck.syntax import name_of
 
 _ARCH = (
