@@ -9,7 +9,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from layoutcheck.catalogue import installed
+from layoutcheck.catalogue import installed, literals
 
 _STAGED = "The body of a run-time loop or branch is read once, while the program is compiled, and runs many times on the GPU. "
 # By the first word of the code.
@@ -59,10 +59,11 @@ def cause(code: str) -> str:
 
 def find(folded: str) -> Coded | None:
     """The code whose message stands in the text without it; None where there is none."""
+    lowered = folded.lower()
     found = [
         (weight, Coded(code, match[0], _filled(code, match.groupdict())))
         for code, pattern, weight in _patterns()
-        if (match := pattern.search(folded))
+        if literals.may_match(pattern, lowered) and (match := pattern.search(folded))
     ]
     return max(found)[1] if found else None
 

@@ -46,16 +46,26 @@ def short(path: str) -> str:
     return path.rpartition("/cutlass/")[2]
 
 
+@lru_cache(maxsize=1)
+def _defining() -> dict[str, list[tuple[str, str]]]:
+    """The files, as `files` has them, that define a function, class, method or property of each name."""
+    definition = re.compile(r"^ *(?:def|class) (\w+)", re.MULTILINE)
+    found: dict[str, list[tuple[str, str]]] = {}
+    for path, text in files():
+        for name in dict.fromkeys(definition.findall(text)):
+            found.setdefault(name, []).append((path, text))
+    return found
+
+
 @lru_cache(maxsize=16)
 def defined(name: str) -> tuple[str, ...]:
     """The functions and classes of this name, for example "ThrCopy.partition_S(src) in cute/atom.py"."""
     found: dict[str, None] = {}
-    if not name.isidentifier() or name.startswith("_"):
+    if name.startswith("_"):
         return ()
-    definition = re.compile(rf"^ *(?:def|class) {name}\b", re.MULTILINE)
-    for path, text in sorted(files(), key=lambda one: "/cute/" not in one[0]):
-        if definition.search(text) and "_mlir_helpers" not in path:
-            for owner, node in _definitions(ast.parse(text), name):
+    for path, text in sorted(_defining().get(name, ()), key=lambda one: "/cute/" not in one[0]):
+        if "_mlir_helpers" not in path:
+            for owner, node in _definitions(parsed(path, text), name):
                 found.setdefault(f"{owner}{name}{_parameters(node)} in {short(path)}")
     return tuple(found)[:_MOST_FOUND]
 
@@ -149,14 +159,10 @@ def parsed(path: str, text: str) -> ast.Module:
 def members(owner: str) -> tuple[str, ...]:
     """The public names in the classes of this name, with and without a leading "_"."""
     found: set[str] = set()
-    if not owner.isidentifier():
-        return ()
-    definition = re.compile(rf"^ *class _?{owner}\b", re.MULTILINE)
-    for _, text in files():
-        if definition.search(text):
-            for node in ast.walk(ast.parse(text)):
-                if isinstance(node, ast.ClassDef) and node.name.removeprefix("_") == owner:
-                    found |= set(_names(node))
+    for path, text in (*_defining().get(owner, ()), *_defining().get(f"_{owner}", ())):
+        for node in ast.walk(parsed(path, text)):
+            if isinstance(node, ast.ClassDef) and node.name.removeprefix("_") == owner:
+                found |= set(_names(node))
     return tuple(sorted(name for name in found if not name.startswith("_")))[:_MOST_MEMBERS]
 
 
@@ -174,8 +180,7 @@ def _names(owner: ast.ClassDef) -> Iterator[str]:
 @lru_cache(maxsize=1)
 def _all_names() -> tuple[str, ...]:
     """Every public name of a function or class."""
-    definition = re.compile(r"^ *(?:def|class) ([A-Za-z]\w+)", re.MULTILINE)
-    return tuple(sorted({name for _, text in files() for name in definition.findall(text)}))
+    return tuple(sorted(name for name in _defining() if len(name) > 1 and not name.startswith("_")))
 
 
 def listed(name: str) -> tuple[str, ...]:
@@ -219,8 +224,7 @@ def writes(name: str) -> bool:
 
 def knows(name: str) -> bool:
     """Whether the installed DSL defines a function, class, method or property of this name."""
-    named = re.compile(rf"^ *(?:def|class) _?{re.escape(name)}\b", re.MULTILINE)
-    return any(named.search(text) for _, text in files())
+    return name in _defining() or f"_{name}" in _defining()
 
 
 def _parameters(node: ast.stmt) -> str:

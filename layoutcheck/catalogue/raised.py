@@ -172,20 +172,22 @@ def _holders(run: tuple[str, ...]) -> tuple[str, ...]:
 
     The first is then the end of a word of theirs, the last the beginning of one, and those between are whole.
     """
-    known, listed = _words()
-    if not all(word in known for word in run[1:-1]):
-        return ()
+    holders, listed = _words()
     if len(run) > 1 and not (f"{run[0]}\n" in listed and f"\n{run[-1]}" in listed):
         return ()
-    window = " ".join(run)
-    return tuple(path for path, _, quoted in _speaking() if window in quoted)
+    window, every = " ".join(run), set(range(len(_speaking())))
+    at = sorted(every.intersection(*(holders.get(word, ()) for word in run[1:-1])))
+    return tuple(path for path, _, quoted in map(_speaking().__getitem__, at) if window in quoted)
 
 
 @lru_cache(maxsize=1)
-def _words() -> tuple[frozenset[str], str]:
-    """The words of the lines with a quote, and the same one a line: a third of these lines."""
-    known = frozenset(word for _, _, quoted in _speaking() for word in quoted.split())
-    return known, "\n".join(("", *known, ""))
+def _words() -> tuple[dict[str, set[int]], str]:
+    """The words of the lines with a quote, each with the files that have it, and one a line: a third of these lines."""
+    holders: dict[str, set[int]] = {}
+    for at, (_, _, quoted) in enumerate(_speaking()):
+        for word in quoted.split():
+            holders.setdefault(word, set()).add(at)
+    return holders, "\n".join(("", *holders, ""))
 
 
 @lru_cache(maxsize=1)
