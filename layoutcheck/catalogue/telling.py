@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+
+from layoutcheck.catalogue import literals
 
 _LONGEST = 160  # characters that are quoted
 _FEW = 3  # lines
@@ -41,9 +44,11 @@ _EMPTY = re.compile(
 def line(text: str) -> str:
     """The line that tells most; "" where no line tells an error."""
     lines = [" ".join(one.split()) for one in text.splitlines()]
-    lines = [one for one in lines if not _EMPTY.search(one)]
+    lowered = "\n".join(lines).lower()
     for pattern, last in _CLASSES:
-        found = [one for one in lines if pattern.search(one)]
+        if not literals.may_match(pattern, lowered):
+            continue
+        found = [one for one in lines if pattern.search(one) and not _EMPTY.search(one)]
         if found:
             return _shortened(found[-1 if last else 0], pattern)
     return ""
@@ -51,8 +56,8 @@ def line(text: str) -> str:
 
 def of_few(text: str) -> str:
     """The first line of a text of one to three lines, whatever it says; "" of a longer one."""
-    lines = [" ".join(one.split()) for one in text.splitlines() if one.strip()]
-    lines = [one for one in lines if not _EMPTY.search(one)]
+    every = (" ".join(one.split()) for one in text.splitlines())
+    lines = list(itertools.islice((one for one in every if not _EMPTY.search(one)), _FEW + 1))
     said = lines[0][:_LONGEST] if 0 < len(lines) <= _FEW else ""
     return said if _WORDS.search(said) else ""
 
