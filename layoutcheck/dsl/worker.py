@@ -78,8 +78,16 @@ BATCH = {
     "compile": 4,
     "program": 16,
 }
+# What a task imports where it is first needed.
+_IMPORTS = {
+    "passes": ("cutlass._mlir.passmanager",),
+    "tma": ("layoutcheck.dsl.lowered.integers",),
+    "tma_rows": ("layoutcheck.dsl.lowered.integers",),
+}
+_DIALECT = re.compile(r'["!#](\w+)\.')  # of operations, types and attributes
 _WORDS = 2000  # bytes of what a dying compiler says
 MEMORY_BYTES = 8 << 30  # a fork that wants more dies of it, and not the machine
+_prepared = set[str]()
 KERNELS = 16  # kernels lowered together: most of the cost of a module is per module
 
 
@@ -105,6 +113,7 @@ def main() -> None:
         request = json.loads(line)
         if request["task"] == COMPLETE:
             context.close()
+            forget()
             try:
                 with uncollected():
                     complete()
@@ -114,6 +123,7 @@ def main() -> None:
             gc.freeze()
             context = opened()
             say(answers, {})
+        prepare(request["items"], request["task"])
         for answer in forked(request["items"], request["task"]):
             say(answers, answer)
 
@@ -126,6 +136,33 @@ def opened() -> contextlib.ExitStack:
     stack.enter_context(ir.Context()).enable_multithreading(False)  # threads do not survive a fork
     stack.enter_context(ir.Location.unknown())
     return stack
+
+
+def prepare(items: list[Item], task: str) -> None:
+    """Import what the task needs, a module's dialects among it: once here, not in each fork (90 ms)."""
+    named = {name for item in items for name in _DIALECT.findall(item.get("module", ""))}
+    needed = [*_IMPORTS.get(task, ()), *(f"cutlass._mlir.dialects.{name}" for name in sorted(named))]
+    new = [name for name in needed if name not in _prepared]
+    _prepared.update(new)
+    for name in new:
+        sys.modules[name] = _imported(name)  # None is not tried again, for each operation, by MLIR
+    if new:
+        gc.freeze()
+
+
+def _imported(name: str) -> Any:
+    """A module; None for one that needs the rest of the DSL, and for a string that looks like a dialect."""
+    try:
+        return import_module(name)
+    except Exception:
+        return None
+
+
+def forget() -> None:
+    """Try again what could not be imported without the rest of the DSL."""
+    for name in [name for name in _prepared if sys.modules[name] is None]:
+        del sys.modules[name]
+    _prepared.clear()
 
 
 def version(dsl: ModuleType) -> str:

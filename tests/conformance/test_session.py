@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -26,6 +27,7 @@ from layoutcheck.dsl.session import DslUnavailable, Session, environment  # noqa
 from layoutcheck.dsl.verifier import item, verify  # noqa: E402
 from layoutcheck.errors import LayoutcheckError  # noqa: E402
 from layoutcheck.machine.dtypes import dtype  # noqa: E402
+from tests.environment import ROOT  # noqa: E402
 from tests.miscompiles import memref  # noqa: E402
 
 BF16 = dtype("bf16")
@@ -264,3 +266,31 @@ def test_a_dsl_that_cannot_be_imported_is_not_called_missing(
     monkeypatch.setattr(Session, "_answer", lambda *_: {"missing": "No module named 'jax.numpy'"})
     with pytest.raises(DslUnavailable, match=said):
         Session()._greet()
+
+
+IMPORTED = """
+import sys
+from importlib import import_module
+from pathlib import Path
+from layoutcheck.dsl import worker
+from layoutcheck.dsl.imports import bare
+_, complete = bare("cutlass")
+import_module("cutlass._mlir.ir")
+items = [{"module": Path("tests/data/traced.mlir").read_text()}]
+for _ in range(2):
+    worker.prepare(items, "passes")
+    before = set(sys.modules)
+    answer = worker.TASKS["passes"](items[0])
+    print("lowered" in answer, sorted(name for name in set(sys.modules) - before if "cutlass" in name))
+    worker.forget()
+    assert None not in sys.modules.values()
+    complete()
+"""
+
+
+def test_a_fork_imports_no_dialect() -> None:
+    """What a task needs is there before its fork, with MLIR alone as with the whole DSL."""
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORTED], cwd=ROOT, env=environment(), capture_output=True, text=True
+    )
+    assert done.stdout.split("\n")[:2] == ["True []"] * 2, done
