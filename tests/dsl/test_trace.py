@@ -507,3 +507,27 @@ def test_a_layout_of_the_host_in_a_kernel_is_refused_as_the_dsl_does(tmp_path: P
     assert [failure.kind for failure in failures] == ["unreadable", "raised"]
     assert "is never defined: another function made it" in failures[0].message
     assert "could not build valid IR" in failures[1].message
+
+
+LEAVING = """
+import gc, os, sys
+to = os.open("frozen", os.O_CREAT | os.O_WRONLY)
+
+class Last:
+    __file__ = None
+    def __del__(self, frozen=gc.get_freeze_count, write=os.write, to=to):
+        write(to, b"%d" % frozen())
+
+sys.modules["last"] = Last()
+"""
+
+
+@pytest.mark.parametrize("launch", [False, True])
+def test_the_end_of_a_process_that_launches_nothing_looks_through_nothing_for_garbage(
+    launch: bool, tmp_path: Path
+) -> None:
+    """A tenth to a quarter of a second where the DSL is imported; what is launched may leave open files."""
+    script = tmp_path / "leaving.py"
+    script.write_text(LEAVING)
+    assert trace_script(str(script), launch=launch, cwd=str(tmp_path)).failures == ()
+    assert (int((tmp_path / "frozen").read_text()) > 10_000) == (not launch)
