@@ -16,10 +16,10 @@ import pytest
 
 pytest.importorskip("cutlass", reason="needs nvidia-cutlass-dsl, the judge of these tests")
 
-from layoutcheck.dsl.lowered.resolve import Lowering
 from tests.conformance.written.judge import judge
 from tests.conformance.written.kernels import FRAGMENTS, MIDDLE, Draft, Written, kernel, module
 from tests.conformance.written.sweep import Child, compiler, one
+from tests.lowering import SharedLowering
 
 SEEDS = (4, 83, 129, 268, 306, 2051, 5003, 5005)
 FILL = "support.move_words(s_raw, gI.iterator, 2048, 128)"
@@ -185,13 +185,13 @@ def compiling() -> Iterator[Child]:
 
 
 @pytest.fixture(scope="module")
-def lowering() -> Iterator[Lowering]:
-    with Lowering() as found:
+def lowering() -> Iterator[SharedLowering]:
+    with SharedLowering() as found:
         yield found
 
 
 @pytest.mark.parametrize("name", KEPT)
-def test_kept(name: str, compiling: Child, lowering: Lowering) -> None:
+def test_kept(name: str, compiling: Child, lowering: SharedLowering) -> None:
     kept, verdict, code = KEPT[name]
     answer = compiling.ask([["kept", kept.source]])
     found = judge(kept, answer, lowering)
@@ -203,13 +203,13 @@ def test_kept(name: str, compiling: Child, lowering: Lowering) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_random_kernels(seed: int, compiling: Child, lowering: Lowering) -> None:
+def test_random_kernels(seed: int, compiling: Child, lowering: SharedLowering) -> None:
     found = one(seed, compiling, None, lowering)
     assert not found["wrongs"], kernel(seed).source
 
 
 @pytest.mark.sweep
-def test_many_random_kernels(compiling: Child, lowering: Lowering) -> None:
+def test_many_random_kernels(compiling: Child, lowering: SharedLowering) -> None:
     wrong: list[Any] = []
     for seed in range(20_000, 20_600):
         found = one(seed, compiling, None, lowering)

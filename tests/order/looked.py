@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.order import check_module
 from layoutcheck.sources.traced import OrderReport
 from layoutcheck.sources.traced_module import TracedModule
+from tests.lowering import SharedLowering
 
 
 def looked(script: Path, arch: str = "sm_90a") -> list[tuple[TracedModule, str, OrderReport]]:
@@ -21,7 +21,7 @@ def looked(script: Path, arch: str = "sm_90a") -> list[tuple[TracedModule, str, 
         seen.append((module, lowered, check_module(module, lowered, problem)))
         return seen[-1][2]
 
-    with Lowering(copies=False, order=look) as lowering:
+    with SharedLowering(copies=False, order=look) as lowering:
         found = trace_script(str(script), launch=False, arch=arch, timeout_s=120, lowering=lowering)
     assert not found.failures, found.failures
     return seen

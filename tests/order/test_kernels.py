@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.order import check_module
 from layoutcheck.reports.order import counts, render
 from layoutcheck.reports.style import Style
 from layoutcheck.sources.trace_lines import from_lines, to_lines
 from layoutcheck.sources.traced import OrderReport, Trace
+from tests.lowering import SharedLowering
 
 pytest.importorskip("cutlass", reason="kernels are traced through the installed DSL")
 pytestmark = pytest.mark.skipif(sys.version_info < (3, 11), reason="lines of calls need Python 3.11")
@@ -126,7 +126,7 @@ EXPECTED = {
 
 @pytest.fixture(scope="module")
 def traced() -> Trace:
-    with Lowering(copies=False, order=check_module) as lowering:
+    with SharedLowering(copies=False, order=check_module) as lowering:
         return trace_script(str(SCRIPT), launch=False, arch="sm_90a", timeout_s=120, lowering=lowering)
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.order import check_module
 from layoutcheck.sources.traced import OrderReport
+from tests.lowering import SharedLowering
 
 pytest.importorskip("cutlass", reason="kernels are traced through the installed DSL")
 
@@ -41,7 +41,7 @@ SILENT = (
 
 @pytest.fixture(scope="module")
 def orders() -> dict[str, OrderReport]:
-    with Lowering(copies=False, order=check_module) as lowering:
+    with SharedLowering(copies=False, order=check_module) as lowering:
         trace = trace_script(str(SCRIPT), [], launch=False, arch="sm_90a", timeout_s=300, lowering=lowering)
     assert trace.failures == ()
     named = {re.search(r"function(\w+_\d)$", one.kernel): one for one in trace.orders}

@@ -9,10 +9,10 @@ import re
 import pytest
 
 from layoutcheck.dsl.lowered.instructions import tma_transfers, transfers
-from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.order import check_module
 from layoutcheck.sources.traced import KernelFinding, KernelPlace
+from tests.lowering import SharedLowering
 
 ATOM = "!cute_nvgpu.atom.non_exec_tiled_tma_load<sm_90_multicast, i32, copy_bits = {bits}>"
 EXEC = "!cute_nvgpu.atom.tma_load<i32, copy_bits = {bits}, mode = tiled, mcast = true>"
@@ -47,7 +47,7 @@ def test_how_many_blocks_bring_a_part_of_a_tile(made: tuple[int, ...], parts: in
 def test_each_fault_is_told_with_its_lines(module: str, arch: str) -> None:
     pytest.importorskip("cutlass", reason="kernels are traced through the installed DSL")
     told_of = importlib.import_module(f"tests.order.{module}").TOLD
-    with Lowering(copies=False, order=check_module) as lowering:
+    with SharedLowering(copies=False, order=check_module) as lowering:
         trace = trace_script(
             "-m", [f"tests.order.{module}"], launch=False, arch=arch, timeout_s=500, lowering=lowering
         )

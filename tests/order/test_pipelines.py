@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.order import check_module
 from layoutcheck.order.clocks import HAPPENED, LANES, SHARED, STRICT, Clocks
@@ -22,6 +21,7 @@ from layoutcheck.order.replay import MOST_PROBLEMS, World
 from layoutcheck.order.shadow import Access, Shadow
 from layoutcheck.order.watched import Event
 from layoutcheck.sources.mlir import Operation
+from tests.lowering import SharedLowering
 
 NAMES = ["stages", "store_ring", "persistent", "to_and_fro", "tail_groups", "initialised",
          "staged_epilogue", "one_lane", "cluster_ring"]  # fmt: skip
@@ -80,7 +80,7 @@ def test_many_problems_of_one_kind_leave_room_for_others() -> None:
 def test_broken_variants_are_told_and_right_ones_are_not(of: str) -> None:
     pytest.importorskip("cutlass", reason="kernels are traced through the installed DSL")
     told_of = importlib.import_module(f"tests.order.{of}").TOLD
-    with Lowering(copies=False, order=check_module) as lowering:
+    with SharedLowering(copies=False, order=check_module) as lowering:
         trace = trace_script(
             "-m", [f"tests.order.{of}"], launch=False, arch="sm_90a", timeout_s=500, lowering=lowering
         )
@@ -105,7 +105,7 @@ def test_broken_variants_are_told_and_right_ones_are_not(of: str) -> None:
 def test_what_cannot_be_followed_is_said() -> None:
     """Loops without end, barriers that nobody reaches, unknown inline PTX, loaded turns and phases."""
     pytest.importorskip("cutlass", reason="kernels are traced through the installed DSL")
-    with Lowering(copies=False, order=check_module) as lowering:
+    with SharedLowering(copies=False, order=check_module) as lowering:
         trace = trace_script(
             "-m", ["tests.order.unfollowed"], launch=False, arch="sm_90a", timeout_s=300, lowering=lowering
         )

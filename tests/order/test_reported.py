@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.order import check_module
 from layoutcheck.sources.traced import KernelFinding, OrderReport, Trace
+from tests.lowering import SharedLowering
 
 pytest.importorskip("cutlass", reason="kernels are traced through the installed DSL")
 pytestmark = pytest.mark.skipif(sys.version_info < (3, 11), reason="lines of calls need Python 3.11")
@@ -43,7 +43,7 @@ USUAL = [name for i, name in enumerate(TOLD) if i % 5 == 1]  # the others with t
 def traced(request: pytest.FixtureRequest) -> Trace:
     asked = {item.callspec.params["name"] for item in request.session.items if item.path == Path(__file__)
              and hasattr(item, "callspec")}  # fmt: skip
-    with Lowering(copies=False, order=check_module) as lowering:
+    with SharedLowering(copies=False, order=check_module) as lowering:
         return trace_script(
             "-m", ["tests.order.reported", *sorted(asked)], launch=False, arch="sm_90a", timeout_s=300,
             lowering=lowering,
@@ -52,7 +52,7 @@ def traced(request: pytest.FixtureRequest) -> Trace:
 
 @pytest.fixture(scope="module")
 def others() -> Trace:
-    with Lowering(copies=False, order=check_module) as lowering:
+    with SharedLowering(copies=False, order=check_module) as lowering:
         return trace_script(
             "-m", ["tests.order.more"], launch=False, arch="sm_90a", timeout_s=300, lowering=lowering
         )

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.lowered.spaces import object_at
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.provenance import check_products
@@ -20,6 +19,7 @@ from layoutcheck.provenance.tensors import Mode, Tensor
 from layoutcheck.sources.mlir import Operation
 from layoutcheck.sources.traced import OperandReport
 from layoutcheck.sources.traced_module import TracedModule
+from tests.lowering import SharedLowering
 
 PROGRAM = Path(__file__).with_name("workspaces.py")
 
@@ -33,7 +33,7 @@ def test_flat_regions_of_dynamic_tensors_have_no_rows_and_columns() -> None:
         found.append(check_products(module, lowered, problem))
         return found[-1]
 
-    with Lowering(copies=False, products=look) as lowering:
+    with SharedLowering(copies=False, products=look) as lowering:
         trace_script(str(PROGRAM), launch=False, arch="sm_80", lowering=lowering)
     striped, exchanged, packed = found
     assert striped.findings == () and striped.followed == striped.products == 1

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.lowered.spaces import object_at
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.operands.rules.lc604_result_place import tell as tell_place
@@ -31,6 +30,7 @@ from layoutcheck.provenance.tensors import Mode, Tensor
 from layoutcheck.reports.order import operand_counts
 from layoutcheck.reports.style import Style
 from layoutcheck.sources.mlir import Operation
+from tests.lowering import SharedLowering
 
 NAMES = Names({n: [Tensor(object_at(n), 2, (Mode(0, 128, 64), Mode(1, 2, 64)), 2)] for n in (1, 2, 3)})
 TILE = 128 * np.arange(4)[None, :, None] + 2 * np.arange(4)[None, None, :]
@@ -228,7 +228,7 @@ def test_a_program_that_multiplies_b_by_b_is_told_so(tmp_path: Path) -> None:
     fed = fed.replace("thread_a.partition_S(a)", "thread_a.partition_S(b)")
     program = tmp_path / "fed.py"
     program.write_text(fed)
-    with Lowering(copies=False, products=check_products) as lowering:
+    with SharedLowering(copies=False, products=check_products) as lowering:
         trace = trace_script(str(program), launch=False, arch="sm_80", lowering=lowering)
     (report,) = trace.operands
     (finding,) = report.findings

@@ -8,9 +8,9 @@ from typing import TypeAlias
 
 import pytest
 
-from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.sources.traced import Trace
+from tests.lowering import SharedLowering
 
 Traced: TypeAlias = Callable[[str], Trace]
 
@@ -19,12 +19,12 @@ Traced: TypeAlias = Callable[[str], Trace]
 def traced(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Traced]:
     """What a program's text is seen to compile for sm_90a, its copies lowered."""
     with contextlib.ExitStack() as stack:
-        lowering = stack.enter_context(Lowering())
+        lowering = stack.enter_context(SharedLowering())
 
         def run(text: str) -> Trace:
             nonlocal lowering
             if lowering.problem:  # a program ended the process: the next one gets its own answer
-                lowering = stack.enter_context(Lowering())
+                lowering = stack.enter_context(SharedLowering())
             script = tmp_path_factory.mktemp("traced") / "program.py"
             script.write_text(text)
             return trace_script(str(script), launch=False, arch="sm_90a", timeout_s=200, lowering=lowering)

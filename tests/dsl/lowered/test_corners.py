@@ -9,11 +9,11 @@ import pytest
 
 from layoutcheck.dsl.lowered.bounds import RELATED
 from layoutcheck.dsl.lowered.grid import LONG_LOOP
-from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.lowered.totals import KernelLines, kernel_lines
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.sources.traced import OrderReport
 from layoutcheck.sources.traced_module import TracedModule
+from tests.lowering import SharedLowering
 
 pytest.importorskip("cutlass", reason="the CuTe DSL (nvidia-cutlass-dsl) is not installed")
 
@@ -141,7 +141,7 @@ def test_every_turn_counts(tmp_path: Path) -> None:
         counted.extend(kernel_lines(module, text, problem))
         return OrderReport(module.kernel, module.arch)
 
-    with Lowering(order=count) as lowering:
+    with SharedLowering(order=count) as lowering:
         found = trace_script(str(script), launch=False, arch="sm_90a", timeout_s=200, lowering=lowering)
     assert not found.failures, found.failures
     names = {i: line.strip().partition("[") for i, line in enumerate(LOOPS.splitlines(), 1)}

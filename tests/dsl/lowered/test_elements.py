@@ -8,7 +8,6 @@ from xml.etree.ElementTree import fromstring as parsed
 
 import pytest
 
-from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.gate import NO_GATE
 from layoutcheck.order.memory_map import MemoryMap, memory_maps
@@ -19,6 +18,7 @@ from layoutcheck.sources.trace_lines import from_lines, to_lines
 from layoutcheck.sources.traced import OrderReport
 from layoutcheck.sources.traced_module import TracedModule
 from layoutcheck.tracing import judge, status
+from tests.lowering import SharedLowering
 
 pytest.importorskip("cutlass", reason="the CuTe DSL (nvidia-cutlass-dsl) is not installed")
 
@@ -121,7 +121,7 @@ def test_elements(tmp_path: Path) -> None:
         maps.extend(memory_maps(module, text, problem))
         return OrderReport(module.kernel, module.arch)
 
-    with Lowering(order=look) as lowering:
+    with SharedLowering(order=look) as lowering:
         found = trace_script(
             str(script), list(CASES), launch=False, arch="sm_90a", timeout_s=200, lowering=lowering
         )

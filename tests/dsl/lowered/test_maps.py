@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.judge import judge_traced
 from layoutcheck.provenance import check_products
+from tests.lowering import SharedLowering
 
 pytest.importorskip("cutlass", reason="the CuTe DSL (nvidia-cutlass-dsl) is not installed")
 
@@ -58,7 +58,7 @@ def test_maps_of_random_swizzles(first: int, tmp_path: Path) -> None:
     specs = list({json.dumps(one): one for one in specs}.values())
     listed = tmp_path / "specs.json"
     listed.write_text(json.dumps(specs))
-    with Lowering(products=check_products) as lowering:
+    with SharedLowering(products=check_products) as lowering:
         found = trace_script(
             "-m", ["tests.dsl.lowered.map_kernels", str(listed)], launch=False, arch="sm_90a", timeout_s=900,
             cwd=str(Path(__file__).parents[3]), lowering=lowering,

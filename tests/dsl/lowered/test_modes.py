@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from layoutcheck.dsl.lowered.arguments import ROOM, dynamic_layout, dynamic_leaves
 from layoutcheck.dsl.lowered.bounds import RELATED
 from layoutcheck.dsl.lowered.modes import coordinates, parts
-from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.lowered.tensors import Tensor
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.sources.traced import SMALLER, ElementReport
 from tests.dsl.lowered.conftest import Traced
 from tests.dsl.lowered.guards import Spec, generate, leaves
+from tests.lowering import SharedLowering
 
 
 @st.composite
@@ -187,7 +187,7 @@ def reports(specs: list[Spec], folder: Path) -> list[ElementReport]:
     """What a trace says of the kernels of these specifications."""
     listed = folder / "specs.json"
     listed.write_text(json.dumps(specs))
-    with Lowering() as lowering:
+    with SharedLowering() as lowering:
         found = trace_script(
             "-m", ["tests.dsl.lowered.mode_kernels", str(listed)], launch=False, arch="sm_90a",
             timeout_s=900, cwd=str(Path(__file__).parents[3]), lowering=lowering,

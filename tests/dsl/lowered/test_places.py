@@ -19,11 +19,11 @@ import numpy as np
 import pytest
 
 from layoutcheck.dsl.lowered.bounds import UNUSED
-from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.sources.traced import Trace
 from tests.dsl.lowered import ptx_grid
 from tests.dsl.lowered.places import BASE, OTHER, Spec, generate, shared_bytes, size_bytes
+from tests.lowering import SharedLowering
 
 pytest.importorskip("cutlass", reason="the CuTe DSL (nvidia-cutlass-dsl) is not installed")
 
@@ -57,7 +57,7 @@ def held(seeds: Sequence[int], folder: Path) -> tuple[dict[str, int], list[dict[
     listed = folder / "specs.json"
     listed.write_text(json.dumps(specs))
     executed = list(by_ptx(specs, listed, folder))
-    with Lowering() as lowering:
+    with SharedLowering() as lowering:
         found = trace_script(
             "-m", ["tests.dsl.lowered.place_kernels", str(listed)], launch=False, arch="sm_90a",
             timeout_s=900, cwd=str(ROOT), lowering=lowering,

@@ -22,6 +22,7 @@ from layoutcheck.tracing import judge
 from tests.dsl.lowered.conftest import Traced
 from tests.dsl.lowered.modules import ADDRESSES, UNVERIFIABLE
 from tests.environment import python_path
+from tests.lowering import SharedLowering
 
 cutlass = pytest.importorskip("cutlass", reason="the CuTe DSL (nvidia-cutlass-dsl) is not installed")
 
@@ -129,7 +130,7 @@ def test_a_module_is_lowered_once_and_time_is_limited(trace: Trace) -> None:
 
 
 def test_without_a_dsl_to_ask_the_types_stand(trace: Trace) -> None:
-    with Lowering() as lowering:
+    with SharedLowering() as lowering:
         lowering.problem = "the CuTe DSL is not installed"
         one = trace.copies[0]
         bare = type(one)(one.copy, one.operation, one.where, one.stack, one.kernel, one.arch, missing="m")
@@ -141,7 +142,7 @@ def test_what_the_dsl_compiles_is_lowered_though_it_does_not_verify(tmp_path: Pa
     """The DSL runs its passes without the verifier, so that a bulk copy of a misaligned source compiles."""
     script = tmp_path / "bulk.py"
     script.write_text(UNVERIFIABLE)
-    with Lowering() as lowering:
+    with SharedLowering() as lowering:
         (one,) = trace_script(
             str(script), launch=False, arch="sm_90a", timeout_s=100, lowering=lowering
         ).copies

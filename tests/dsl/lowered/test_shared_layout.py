@@ -13,7 +13,6 @@ import pytest
 from layoutcheck.dsl.lowered import argument_types, read
 from layoutcheck.dsl.lowered.allocations import allocations
 from layoutcheck.dsl.lowered.capacity import too_large
-from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.session import Session
 from layoutcheck.dsl.tagged import SHARED_SIZE
 from layoutcheck.dsl.trace import trace_script
@@ -21,6 +20,7 @@ from layoutcheck.order.events import kernels
 from layoutcheck.sources.mlir import Operation, Value, integer, without_locations
 from layoutcheck.sources.traced import OrderReport
 from layoutcheck.sources.traced_module import TracedModule
+from tests.lowering import SharedLowering
 
 pytest.importorskip("cutlass", reason="the CuTe DSL (nvidia-cutlass-dsl) is not installed")
 
@@ -78,7 +78,7 @@ def modules(text: str, folder: Path) -> list[tuple[TracedModule, str]]:
         found.append((module, lowered))
         return OrderReport(module.kernel, module.arch)
 
-    with Lowering(copies=False, order=look) as lowering:
+    with SharedLowering(copies=False, order=look) as lowering:
         trace = trace_script(
             str(folder / "program.py"), launch=False, arch="sm_90a", timeout_s=200, lowering=lowering
         )

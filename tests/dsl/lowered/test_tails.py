@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.sources.traced import Trace
 from tests.dsl.lowered import ptx_grid
 from tests.dsl.lowered.tails import Spec, faults, generate, touched
+from tests.lowering import SharedLowering
 
 pytest.importorskip("cutlass", reason="the CuTe DSL (nvidia-cutlass-dsl) is not installed")
 
@@ -86,7 +86,7 @@ def compared(specs: list[Spec], folder: Path) -> tuple[int, list[str]]:
     """How many leave their tensor, and where prediction and brute force differ."""
     listed = folder / "specs.json"
     listed.write_text(json.dumps(specs))
-    with Lowering() as lowering:
+    with SharedLowering() as lowering:
         found = trace_script(
             "-m", ["tests.dsl.lowered.tail_kernels", str(listed)], launch=False, arch="sm_90a",
             timeout_s=900, cwd=str(Path(__file__).parents[3]), lowering=lowering,

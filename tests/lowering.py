@@ -1,0 +1,21 @@
+"""`SharedLowering`: a `Lowering` that asks one process of the DSL, which the tests of this process share."""
+
+from __future__ import annotations
+
+from layoutcheck.dsl.lowered.resolve import Lowering
+from layoutcheck.dsl.session import Session
+
+_sessions: list[Session] = []
+
+
+class SharedLowering(Lowering):
+    """Starts a process only where there is none, or the last one has ended."""
+
+    def _started(self) -> Session:
+        if not _sessions or _sessions[-1].pid is None:
+            _sessions.append(super()._started())
+        return _sessions[-1]
+
+    def close(self) -> None:
+        """Leave the process to the next test."""
+        self._session = None
