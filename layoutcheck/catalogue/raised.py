@@ -173,21 +173,22 @@ def _holders(run: tuple[str, ...]) -> tuple[str, ...]:
     The first is then the end of a word of theirs, the last the beginning of one, and those between are whole.
     """
     holders, listed = _words()
-    if len(run) > 1 and not (f"{run[0]}\n" in listed and f"\n{run[-1]}" in listed):
+    whole = [holders.get(word, frozenset()) for word in run[1:-1]]
+    at = sorted(frozenset.intersection(*whole)) if whole else range(len(_speaking()))
+    if not at or (len(run) > 1 and not (f"{run[0]}\n" in listed and f"\n{run[-1]}" in listed)):
         return ()
-    window, every = " ".join(run), set(range(len(_speaking())))
-    at = sorted(every.intersection(*(holders.get(word, ()) for word in run[1:-1])))
+    window = " ".join(run)
     return tuple(path for path, _, quoted in map(_speaking().__getitem__, at) if window in quoted)
 
 
 @lru_cache(maxsize=1)
-def _words() -> tuple[dict[str, set[int]], str]:
+def _words() -> tuple[dict[str, frozenset[int]], str]:
     """The words of the lines with a quote, each with the files that have it, and one a line: a third of these lines."""
     holders: dict[str, set[int]] = {}
     for at, (_, _, quoted) in enumerate(_speaking()):
         for word in quoted.split():
             holders.setdefault(word, set()).add(at)
-    return holders, "\n".join(("", *holders, ""))
+    return {word: frozenset(of) for word, of in holders.items()}, "\n".join(("", *holders, ""))
 
 
 @lru_cache(maxsize=1)
