@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -92,11 +93,12 @@ def moves(run: Scene, kind: str) -> dict[str, Any]:
     return {"src": found.src, "dst": found.dst}
 
 
-def placed(run: Scene, side: str, address: int) -> tuple[int, int]:
-    """(owner, offset) of an absolute address."""
-    address -= run.origin(side)
-    apart = PRIVATE * 8 // run.unit_bits
-    return divmod(address, apart) if run.private(side) else (0, address)
+def placing(run: Scene, side: str) -> Callable[[int], tuple[int, int]]:
+    """What gives (owner, offset) of an absolute address."""
+    origin, apart = run.origin(side), PRIVATE * 8 // run.unit_bits
+    if run.private(side):
+        return lambda address: divmod(address - origin, apart)
+    return lambda address: (0, address - origin)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -113,14 +115,14 @@ def test_who_moves_what_is_what_execution_and_intent_say(name: str, kind: str) -
         asked_anew = intent(each.scene.copy, each.scene.run.src_base, each.scene.run.dst_base)
         for side, at in moves(each.scene, kind).items():
             named = {"src": asked_anew.src, "dst": asked_anew.dst}[side]
-            named_at = {placed(each.scene, side, a) for a in named.reshape(-1).tolist() if a >= 0}
+            place = placing(each.scene, side)
+            named_at = {place(a) for a in named.reshape(-1).tolist() if a >= 0}
             by: dict[tuple[int, int], list[tuple[int, int, int]]] = defaultdict(list)
-            count, threads, units = at.shape
-            for i in range(count):
-                for thread in range(threads):
-                    for unit in range(units):
-                        if at[i, thread, unit] >= 0:
-                            by[placed(each.scene, side, int(at[i, thread, unit]))].append((thread, i, unit))
+            for i, of_threads in enumerate(at.tolist()):
+                for thread, of_units in enumerate(of_threads):
+                    for unit, address in enumerate(of_units):
+                        if address >= 0:
+                            by[place(address)].append((thread, i, unit))
             _panel_says(root, side, by, named_at)
             _detail_says(root, side, by, named_at, kind)
 
@@ -193,15 +195,16 @@ def test_the_strip_is_one_instruction_and_what_the_layouts_ask_of_it(name: str) 
         pairs = set()
         for side_moves in [moves(run, "asked")]:
             flat = [side_moves[side].reshape(-1).tolist() for side in SIDES]
+            places = [placing(run, side) for side in SIDES]
             pairs = {
-                tuple(placed(run, side, a)[1] for side, a in zip(SIDES, pair, strict=True))
+                tuple(place(a)[1] for place, a in zip(places, pair, strict=True))
                 for pair in zip(*flat, strict=True)
             }
         for value, from_at in said["src", "asked"].items():
             for pair in zip(from_at, said["dst", "asked"][value], strict=False):
                 assert pair in pairs
         for side, at in moves(run, "moved").items():
-            offsets = [placed(run, side, a)[1] for a in at[instruction, thread].tolist() if a >= 0]
+            offsets = [placing(run, side)(a)[1] for a in at[instruction, thread].tolist() if a >= 0]
             drawn_at = [
                 offset for value in sorted(said[side, "moved"]) for offset in said[side, "moved"][value]
             ]
@@ -241,7 +244,7 @@ def test_coverage_is_memory_after_the_copy(name: str) -> None:
                 for owner, offset, units in decode(path.get("data-runs")):
                     said[path.get("data-kind")] |= {(owner, offset + k) for k in range(units)}
         for kind in ("once", "never", "twice", "other", "outside"):
-            assert said[kind] == {placed(run, "dst", at) for at in expected[kind]}, kind
+            assert said[kind] == set(map(placing(run, "dst"), expected[kind])), kind
             assert int(picture.data[kind]) == len(expected[kind])
 
 
