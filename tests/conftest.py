@@ -6,7 +6,9 @@ Hypothesis has no time limit for an example, and on CI it takes the same example
 from __future__ import annotations
 
 import compileall
+import contextlib
 import gc
+import importlib
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -35,6 +37,16 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     if not hasattr(config, "workerinput"):
         compileall.compile_dir(ROOT / "layoutcheck", quiet=2)
+
+
+def pytest_collection(session: pytest.Session) -> None:
+    """Every second worker begins with the last file: each rewrites half of them, and reads the other half."""
+    config = session.config
+    worker = getattr(config, "workerinput", {}).get("workerid", "gw0")
+    if int(worker[2:]) % 2 and config.args_source is pytest.Config.ArgsSource.TESTPATHS:
+        for path in sorted((ROOT / "tests").rglob("test_*.py"), reverse=True):
+            with contextlib.suppress(Exception, pytest.skip.Exception):  # pytest itself will tell
+                importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
