@@ -7,6 +7,7 @@ import struct
 import subprocess
 import sys
 from collections import Counter
+from functools import cache
 
 import numpy as np
 import pytest
@@ -167,6 +168,7 @@ def test_what_starts_early_touches_no_memory_before_the_kernel_ahead_has_ended(b
         assert matching(memory_ops(after), "ld.global|cp") and matching(memory_ops(after), "st.global"), name
 
 
+program = cache(Program)  # a plan runs for many shapes
 X, Y = 0x7F0000000000, 0x7F8000000000
 """Where the tensors of `moved` lie, but for what their bases are off."""
 
@@ -194,7 +196,7 @@ def moved(
     np.lib.stride_tricks.as_strided(right, (n, m), (size * pitches[1], size))[:] = rows.T
     out = bytearray(y.tobytes())
     memory = Memory((X + size * offs[0], bytearray(x.tobytes())), (Y + size * offs[1], out), once=True)
-    Program(ptx).run(grid, memory, *args)
+    program(ptx).run(grid, memory, *args)
     return np.frombuffer(out, dtype), right
 
 
@@ -258,7 +260,7 @@ def test_matrices_of_a_batch_start_anywhere(built, name, n, offs):
     whole = starts[0], starts[0] + apart[0] + 20 * pitch + n
     args = (*bases, n, pitch, *apart, *starts, *whole)
     tiles = n // plan.columns + 1 if plan.loose else -(-n // plan.columns)
-    Program(built[1][name]["ptx"]).run((tiles, 2, 1), memory, *args)
+    program(built[1][name]["ptx"]).run((tiles, 2, 1), memory, *args)
     assert (np.frombuffer(out, np.uint16) == right).all()
 
 
