@@ -65,7 +65,7 @@ class Script:
     """What is run, and how: a file, or "-m" with a module before its arguments.
 
     `launch` False builds no further than the trace and launches nothing; `arch` is what the DSL is told to
-    build for; `timeout_s` ends the run.
+    build for; `timeout_s` ends the run, and `progress` may, as `Ended` says.
     """
 
     path: str
@@ -73,6 +73,7 @@ class Script:
     launch: bool = True
     arch: str | None = None
     timeout_s: float | None = None
+    progress: Progress | None = None
 
     def trace(
         self,
@@ -86,8 +87,8 @@ class Script:
         """Run it, or the same of another file, its output on standard error or `quiet`. Raises InputError."""
         return trace_script(
             path or self.path, self.args, launch=self.launch, arch=self.arch, timeout_s=self.timeout_s,
-            output=subprocess.DEVNULL if quiet else sys.stderr, progress=progress, cwd=cwd, lowering=lowering,
-            judges=judges,
+            output=subprocess.DEVNULL if quiet else sys.stderr, progress=self.progress or progress, cwd=cwd,
+            lowering=lowering, judges=judges,
         )  # fmt: skip
 
 

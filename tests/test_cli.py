@@ -494,13 +494,13 @@ def test_a_closed_pipe_is_quiet() -> None:
     assert done.returncode == 141
 
 
-def test_an_interrupt_is_quiet(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+def test_an_interrupt_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("layoutcheck.sources.request.read", interrupt)
     assert run(ISSUE) == 130
-    assert capsys.readouterr() == ("", "")
+    assert capsys.readouterr() == ("", "error: ended by SIGINT\n")
 
 
 def test_output_that_cannot_be_encoded_is_still_printed() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import gc
 import os
+import signal
 import sys
 import warnings
 from collections.abc import Sequence
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     import typer
 
 _BROKEN_PIPE = 141  # what a shell reports of a process that SIGPIPE ended
-_INTERRUPTED = 130
+_SIGNALLED = 128  # and the number of the signal: what a shell reports of a process that one ended
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)  # of a disk, a quota, a file, a broken device
 
 _HELP = "Is this CuTe copy legal, correct and fast? Why not, and how to repair it."
@@ -50,6 +51,14 @@ _COMMANDS = {
 
 # Commands that run no program of the user's, whose environment is then this one.
 _ALONE = ("explain", "check", "draw", "banks", "canonical", "synth", "rule")
+
+
+class Interrupted(BaseException):
+    """A signal ended the command. It is no KeyboardInterrupt, which typer and pygls would keep."""
+
+
+def _interrupt(number: int, _: object) -> None:
+    raise Interrupted(number)
 
 
 def run(words: Sequence[str] | None = None) -> int:
@@ -78,8 +87,14 @@ def run(words: Sequence[str] | None = None) -> int:
         else:
             raise
         return 2
-    except KeyboardInterrupt:
-        return _INTERRUPTED
+    except (Interrupted, KeyboardInterrupt) as interrupt:
+        number = signal.Signals((*interrupt.args, signal.SIGINT)[0])
+        try:
+            sys.stdout.flush()
+        except OSError:  # the program that read it was interrupted as well
+            _drop_output()
+        complain(f"ended by {number.name}")
+        return _SIGNALLED + number
     return status
 
 
@@ -150,6 +165,12 @@ def main() -> None:
     if sys.stdout is None:
         complain("standard output is closed; expected a terminal, a file or a pipe")
         sys.exit(2)
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # Windows has no SIGHUP; nohup ignores it
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+            signal.signal(number, _interrupt)
     status = run()
+    if status > _SIGNALLED:
+        os._exit(status)  # no thread is waited for: that of the server which reads its input may never end
     gc.freeze()  # what is left is the system's to take back: looking through it at exit is 5 % of `explain`
     sys.exit(status)

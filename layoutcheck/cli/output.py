@@ -18,25 +18,25 @@ _NARROWEST, _WIDEST = 60, 100  # columns: layouts need some, and longer lines ar
 
 
 class Sink:
-    """Standard output (None or `-`) or, emptied first, a file; `style` fits it. Raises InputError."""
+    """Standard output (None or `-`) or a file, which keeps an earlier report until there is a new one.
+
+    `style` fits it. Raises InputError.
+    """
 
     def __init__(self, output: Path | None, everything: bool = False) -> None:
-        self._path = output = file_of(output)
-        self.style = style_of(sys.stdout, plain=output is not None)._replace(everything=everything)
-        if output is not None:
-            try:
-                output.write_text("", encoding="utf-8")
-            except OSError as error:
-                raise _unwritable(output, str(error.strerror)) from None
+        self._path, self._mode = file_of(output), "w"
+        self.style = style_of(sys.stdout, plain=self._path is not None)._replace(everything=everything)
+        must_be_writable(output)
 
     def put(self, text: str) -> None:
-        """Write a text after what is there."""
+        """Write a text after what was put before."""
         text = writable(text)
         if self._path is None:
             sys.stdout.write(text)
-        else:
-            with self._path.open("a", encoding="utf-8") as file:
-                file.write(text)
+            return
+        with self._path.open(self._mode, encoding="utf-8") as file:
+            file.write(text)
+        self._mode = "a"
 
 
 def file_of(output: Path | None) -> Path | None:
@@ -63,11 +63,10 @@ def must_be_writable(*files: Path | None) -> None:
         elif not os.access(file if file.exists() else file.parent, os.W_OK):
             why = errno.EACCES
         if why:
-            raise _unwritable(file, os.strerror(why))
-
-
-def _unwritable(file: Path, why: str) -> InputError:
-    return InputError(f"cannot write {str(file)[:200]}: {why}", expected="a file in a folder that exists")
+            raise InputError(
+                f"cannot write {str(file)[:200]}: {os.strerror(why)}",
+                expected="a file in a folder that exists",
+            )
 
 
 def writable(text: str) -> str:

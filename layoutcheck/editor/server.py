@@ -21,6 +21,7 @@ from pygls.lsp.server import LanguageServer
 
 from layoutcheck import tracing
 from layoutcheck.cells import SUFFIX
+from layoutcheck.dsl.trace import Ended
 from layoutcheck.editor.moved import Moved
 from layoutcheck.editor.seen import Lines, lines_of
 from layoutcheck.errors import InputError
@@ -50,6 +51,7 @@ class Server(LanguageServer):
         self.scripts: dict[str, frozenset[str]] = {}  # a traced script -> the files that it imported
         self.read: dict[str, tuple[LintFinding, ...]] = {}  # by uri
         self.running = threading.Lock()
+        self.ending = threading.Event()
 
     def settings_of(self, path: str) -> Settings:
         """The project's settings; the defaults where they cannot be used."""
@@ -78,14 +80,31 @@ class Server(LanguageServer):
                 found.append(_diagnostic(line, said.column, lines, said.severity, said.code, said.message))
         self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, found))
 
+    def shutdown(self) -> None:
+        """End the script that is run; the thread that reads the input is not waited for."""
+        self.ending.set()
+        with self.running:
+            self.thread_pool.shutdown(wait=False)
+
+    def script(self, path: str) -> tracing.Script:
+        """What is run of a file; it ends with the server."""
+
+        def halt(*_: int) -> None:
+            if self.ending.is_set():
+                raise Ended("the server ended")
+
+        return tracing.Script(path, launch=False, progress=halt)
+
     def trace(self, path: str) -> None:
         """Run a script without a launch and show what its kernels' copies are. One at a time."""
         with self.running:
             self._say(f"tracing {path}", lsp.MessageType.Log)
             try:
-                judged = tracing.traced(tracing.Script(path, launch=False))
+                judged = tracing.traced(self.script(path))
             except InputError as error:
                 self._say(str(error), lsp.MessageType.Error)
+                return
+            if self.ending.is_set():
                 return
             self.traced.update(lines_of(judged))
             self.scripts[path] = frozenset({path, *judged.trace.imported, *self.traced})
@@ -101,10 +120,12 @@ class Server(LanguageServer):
         """Find edits, each proven by tracing the program with it, and have the editor make them."""
         with self.running:
             try:
-                found = tracing.repaired(tracing.Script(path, launch=False))
+                found = tracing.repaired(self.script(path))
             except InputError as error:
                 self._say(str(error), lsp.MessageType.Error)
                 return
+        if self.ending.is_set():
+            return
         changes = {}
         open_ = {path_of(uri): uri for uri in self.workspace.text_documents}
         for name, text in found.after.items():

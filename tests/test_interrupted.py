@@ -1,0 +1,130 @@
+"""Ctrl-C, SIGTERM (a CI's time limit) and SIGHUP: one line, the signal's status, and nothing left running."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from layoutcheck.cli import run
+
+ROOT = Path(__file__).parents[1]
+SCRIPT = """import subprocess, sys, time
+child = subprocess.Popen(["sleep", "60"])
+open("started", "w").write(str(child.pid))
+time.sleep(60)
+"""
+
+
+def until(what: Callable[[], object], seconds: float = 30) -> bool:
+    """Whether it became true in time."""
+    end = time.monotonic() + seconds
+    while not (found := what()) and time.monotonic() < end:
+        time.sleep(0.02)
+    return bool(found)
+
+
+def lives(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z"
+    except OSError:
+        return False
+
+
+def started(*words: str, cwd: Path) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "layoutcheck", *words], cwd=cwd, env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+
+
+def sent(process: subprocess.Popen[bytes], number: int) -> tuple[bytes, str]:
+    """What it wrote, having ended by this signal though its standard input is open."""
+    process.send_signal(number)
+    assert process.wait(20) == 128 + number
+    assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+    out, err = process.stdout.read(), process.stderr.read().decode()
+    for stream in (process.stdin, process.stdout, process.stderr):
+        stream.close()
+    return out, err
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="kernels are traced on Linux only")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_trace_ends_with_the_scripts_processes(number: signal.Signals, tmp_path: Path) -> None:
+    (tmp_path / "s.py").write_text(SCRIPT)
+    (tmp_path / "out.json").write_text("an earlier report")
+    process = started("trace", "--no-launch", "--output", "out.json", "s.py", cwd=tmp_path)
+    file = tmp_path / "started"
+    assert until(lambda: file.exists() and file.read_text())
+    child = int(file.read_text())
+    assert lives(child)
+    assert sent(process, number) == (b"", f"error: ended by {number.name}\n")
+    assert until(lambda: not lives(child), 5)
+    assert (tmp_path / "out.json").read_text() == "an earlier report"
+
+
+def test_the_server_ends_while_its_input_is_open(tmp_path: Path) -> None:
+    pytest.importorskip("pygls", reason="the language server needs pygls")
+    process = started("server", cwd=tmp_path)
+    assert process.stdin is not None and process.stdout is not None
+    body = json.dumps(
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize",
+         "params": {"processId": None, "rootUri": None, "capabilities": {}}}
+    ).encode()  # fmt: skip
+    process.stdin.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+    process.stdin.flush()
+    assert process.stdout.readline().startswith(b"Content-Length")
+    assert sent(process, signal.SIGTERM)[1] == "error: ended by SIGTERM\n"
+
+
+def test_lines_of_a_check_that_is_ended_are_whole(tmp_path: Path) -> None:
+    line = json.dumps({"src": "(8):(1)", "dst": "(8):(1)", "atom": "cp.async", "dtype": "bf16", "bits": 128})
+    process = started("check", "--jsonl", "-", "--output", "out.jsonl", cwd=tmp_path)
+    assert process.stdin is not None
+    process.stdin.write(f"{line}\n{line}\n".encode())
+    process.stdin.flush()
+    file = tmp_path / "out.jsonl"
+    assert until(lambda: file.exists() and file.read_bytes().count(b"\n") == 2)
+    sent(process, signal.SIGINT)
+    assert [json.loads(one)["verdict"] for one in file.read_text().splitlines()] == ["legal", "legal"]
+
+
+def test_the_server_ends_the_script_that_it_runs(tmp_path: Path) -> None:
+    pytest.importorskip("pygls", reason="the language server needs pygls")
+    if sys.platform != "linux":
+        pytest.skip("kernels are traced on Linux only")
+    from threading import Thread
+
+    from layoutcheck.editor.server import Server
+
+    script, file = tmp_path / "s.py", tmp_path / "started"
+    script.write_text(SCRIPT.replace('"started"', repr(str(file))))
+    server = Server()
+    tracing = Thread(target=server.trace, args=(str(script),))
+    tracing.start()
+    assert until(lambda: file.exists() and file.read_text())
+    server.shutdown()
+    tracing.join(10)
+    assert not tracing.is_alive() and not lives(int(file.read_text()))
+    assert server.traced == {}
+
+
+@pytest.mark.parametrize("there", ["an earlier report", None])
+def test_a_command_without_a_report_leaves_its_file(
+    there: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, empty = tmp_path / "report", tmp_path / "empty.jsonl"
+    empty.write_text("")
+    if there is not None:
+        file.write_text(there)
+    assert run(["check", "--jsonl", str(empty), "--output", str(file)]) == 2
+    assert "no copies" in capsys.readouterr().err
+    assert (file.read_text() if file.exists() else None) == there
