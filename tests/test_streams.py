@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM (a CI's time limit) and SIGHUP: one line, the signal's status, and nothing left running."""
+"""Signals (Ctrl-C, SIGTERM, SIGHUP): one line, the status, nothing left running. Files: none is lost."""
 
 from __future__ import annotations
 
@@ -128,3 +128,40 @@ def test_a_command_without_a_report_leaves_its_file(
     assert run(["check", "--jsonl", str(empty), "--output", str(file)]) == 2
     assert "no copies" in capsys.readouterr().err
     assert (file.read_text() if file.exists() else None) == there
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["check", "--jsonl", "a", "--output", "./a"],
+        ["check", "--jsonl", "b", "--compare", "a", "--output", "a"],
+        ["explain", "a", "--output", "a"],
+        ["confirm", "a", "--output", "a"],
+        ["trace", "--output", "a", "a"],
+        ["lint", "a", "--output", "a"],
+        ["lint", ".", "--baseline", "a", "--output", "a"],
+        ["ci", ".", "--yes", "--config", "a", "--junit", "a"],
+    ],
+)
+def test_a_file_that_is_read_is_not_written(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`check` would read its own reports, and never end."""
+    monkeypatch.chdir(tmp_path)
+    line = '{"src": "(8):(1)", "dst": "(8):(1)", "dtype": "f16"}\n'
+    for name in ("a", "b"):
+        Path(name).write_text(line)
+    assert run(words) == 2
+    assert capsys.readouterr().err == "error: 'a' is read and written; expected two files\n"
+    assert Path("a").read_text() == line
+
+
+@pytest.mark.parametrize("format_", ["text", "json"])
+def test_an_unusable_line_is_told_in_the_terms_of_json(
+    format_: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "copies.jsonl"
+    file.write_text('{"src": "(8):(1)", "dst": "(8):(1)", "atom": "cp.async", "bits": 128}\n')
+    assert run(["check", "--jsonl", str(file), "--format", format_]) == 2
+    out = capsys.readouterr().out
+    assert "'dtype', such as bf16" in out and "dtype=" not in out and "--dtype" not in out
