@@ -60,12 +60,23 @@ class InputError(LayoutcheckError, ValueError):
 
     def in_python(self) -> InputError:
         """The same error in Python's terms: `--src-space` as `src_space`, or `src_space=` if expected."""
+        return self._renamed("{}", "{}=")
 
-        def renamed(part: str | None, end: str) -> str | None:
-            return part and _OPTION.sub(lambda found: found[1].replace("-", "_") + end, part)
+    def in_json(self) -> InputError:
+        """The same error in the terms of a record: `--src-space` as `'src_space'`, its key."""
+        return self._renamed("'{}'", "'{}'")
 
-        message, expected = renamed(self.message, ""), renamed(self.expected, "=")
-        return InputError(message or "", text=self.text, start=self.start, end=self.end, expected=expected)
+    def _renamed(self, named: str, expected: str) -> InputError:
+        def renamed(part: str, name: str) -> str:
+            return _OPTION.sub(lambda found: name.format(found[1].replace("-", "_")), part)
+
+        return InputError(
+            renamed(self.message, named),
+            text=self.text,
+            start=self.start,
+            end=self.end,
+            expected=self.expected and renamed(self.expected, expected),
+        )
 
     def within(self, text: str, offset: int) -> InputError:
         """The same error, placed inside a larger `text` in which the inner one begins at `offset`."""

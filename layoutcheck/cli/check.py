@@ -10,7 +10,7 @@ from layoutcheck.cli.arguments import Option
 from layoutcheck.cli.compiler import asked
 from layoutcheck.cli.input import open_bytes
 from layoutcheck.cli.options import Compiler, Output, Strict
-from layoutcheck.cli.output import Sink, complain
+from layoutcheck.cli.output import Sink, complain, must_be_others
 from layoutcheck.errors import InputError
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ def check(
             f"check writes one report on each line, which {format_} cannot do", expected="json or text"
         )
     render = renderer(format_)
+    must_be_others((jsonl, compare), output)
     before = None if compare is None else _earlier(compare)
     if before is not None and strict:
         raise InputError("--compare fails on what is worse: --strict is not used", expected="--compare alone")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 from layoutcheck.cli.arguments import Option
 from layoutcheck.cli.lint import check_selected, told
 from layoutcheck.cli.options import Coverage, FailOn, NoLowered, NoOrder, Output, Strict
-from layoutcheck.cli.output import Sink, must_be_files, must_be_writable, writable
+from layoutcheck.cli.output import Sink, must_be_files, must_be_others, must_be_writable, writable
 from layoutcheck.digits import is_number
 from layoutcheck.errors import InputError, option_of
 from layoutcheck.gate import Part, gate
@@ -75,6 +75,8 @@ def ci(
     check_selected(select)
     must_be_files(html=html, sarif=sarif, junit=junit, write_baseline=write_baseline)
     must_be_writable(output, html, sarif, junit, write_baseline)
+    must_be_others((*(paths or ()), config), output, html, sarif, junit, write_baseline)
+    must_be_others((baseline,), output, html, sarif, junit)
     _refuse_twice(output=output, html=html, sarif=sarif, junit=junit, write_baseline=write_baseline)
     render = reports.renderer(format_)
     if list_:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from layoutcheck.cli.arguments import Option
 from layoutcheck.cli.options import Output
-from layoutcheck.cli.output import Sink
+from layoutcheck.cli.output import Sink, must_be_others
 from layoutcheck.errors import InputError, check_format
 
 
@@ -52,6 +52,7 @@ def confirm(
     if as_json and format_ == "text":
         raise InputError("--json and --format text contradict each other", expected="one of the two")
     as_json = as_json or format_ == "json"
+    must_be_others((source,), output)
     sink = Sink(output)
     if order:
         if reproducers is not None:

@@ -27,7 +27,7 @@ from layoutcheck.cli.options import (
     Strict,
     group_of,
 )
-from layoutcheck.cli.output import Sink
+from layoutcheck.cli.output import Sink, must_be_others
 from layoutcheck.errors import InputError, option_of
 from layoutcheck.machine.arch import parse_arch
 from layoutcheck.request import Request
@@ -112,6 +112,7 @@ def explain(
                 src, no_launch=True, arch=given.get("arch"), format_=format_, output=output, strict=strict,
                 everything=everything,
             )  # fmt: skip
+        must_be_others((src,), output)
         text = read_text(src)
         _refuse("compiler output says all but --arch", given.keys() - {"src", "arch"}, "'-' or a file alone")
         stated = given.get("arch")  # read here, before a message that is read for it seems to be at fault

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from layoutcheck.cli.arguments import Option
 from layoutcheck.cli.options import Coverage, FailOn, NoLowered, NoOrder, Output, Strict
-from layoutcheck.cli.output import Sink, must_be_files, must_be_writable
+from layoutcheck.cli.output import Sink, must_be_files, must_be_others, must_be_writable
 from layoutcheck.errors import InputError
 from layoutcheck.gate import gate
 
@@ -60,6 +60,8 @@ def lint(
         raise InputError("--statistics is a table of text", expected="--format text, or no --statistics")
     must_be_files(write_baseline=write_baseline)
     must_be_writable(output, write_baseline)
+    must_be_others((*paths, config), output, write_baseline)
+    must_be_others((baseline,), output)
     if static and (no_lowered or no_order):
         unused = "--no-lowered" if no_lowered else "--no-order"
         raise InputError(f"--static traces nothing: {unused} is not used", expected="one of the two")

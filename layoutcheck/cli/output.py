@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import sys
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -14,7 +16,7 @@ from layoutcheck.errors import InputError, option_of
 if TYPE_CHECKING:
     from layoutcheck.reports.style import Style
 
-_NARROWEST, _WIDEST = 60, 100  # columns: layouts need some, and longer lines are hard to read
+_NARROWEST, _WIDEST = 40, 100  # columns: a layout needs some, and longer lines are hard to read
 
 
 class Sink:
@@ -67,6 +69,17 @@ def must_be_writable(*files: Path | None) -> None:
                 f"cannot write {str(file)[:200]}: {os.strerror(why)}",
                 expected="a file in a folder that exists",
             )
+
+
+def must_be_others(reads: Sequence[str | Path | None], *files: Path | None) -> None:
+    """Raises InputError for a file to write that is a regular one which the command reads."""
+    for file in filter(None, map(file_of, files)):
+        for other in reads:
+            same = False
+            with contextlib.suppress(OSError, ValueError):  # it is none: its reader says so
+                same = other is not None and file.is_file() and file.samefile(other)
+            if same:
+                raise InputError(f"'{str(file)[:200]}' is read and written", expected="two files")
 
 
 def writable(text: str) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated, Any
 
 from layoutcheck.cli.arguments import Option
 from layoutcheck.cli.options import group_of
+from layoutcheck.cli.output import Sink
 from layoutcheck.errors import InputError, check_format
 from layoutcheck.synthesis.request import TileRequest
 
@@ -37,5 +37,6 @@ def synth(
     request = TileRequest(**given)
     with bar(("layouts", "checks")) as progress:
         found = synthesize(read(request), progress, compiled if request.compiled else None)
-    sys.stdout.write(render(found, format_, plan))
+    sink = Sink(None)
+    sink.put(render(found, sink.style, format_, plan))
     return 0

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from layoutcheck.cli.arguments import Option, misplaced
 from layoutcheck.cli.options import Coverage, FailOn, Format, NoLowered, NoOrder, Output, Strict
-from layoutcheck.cli.output import Sink
+from layoutcheck.cli.output import Sink, must_be_others
 from layoutcheck.errors import InputError, check_format
 from layoutcheck.gate import Gate, gate
 from layoutcheck.machine.arch import parse_arch
@@ -63,6 +63,7 @@ def trace(
     """
     from layoutcheck import tracing
 
+    must_be_others((script,), output)
     words = args or []
     _tell_passed_on(misplaced(trace, words), script)
     path, given = ("-m", [script, *words]) if module else (script, words)

@@ -194,12 +194,11 @@ def _answers(report: Report, style: Style) -> list[str]:
 def _fixes(report: Report, style: Style) -> list[str]:
     if not report.fixes:
         return ["", *style.wrap(f"no fix: {report.obstacle}", "    ", "  ")] if report.obstacle else []
-    hint = (
-        ""
-        if style.everything or len(report.fixes) == 1
-        else style(" (the code of all of them: --all)", "dim")
-    )
-    lines = ["", style("  fixes, best first", "bold") + hint]
+    head = "fixes, best first"
+    hint = "" if style.everything or len(report.fixes) == 1 else " (the code of all of them: --all)"
+    first, *more = style.wrap(head + hint, "    ", "  ")
+    lines = ["", style(f"  {head}", "bold") + style(first[2 + len(head) :], "dim")]
+    lines += [style(line, "dim") for line in more]
     for number, fix in enumerate(report.fixes, start=1):
         lines += _fix(number, fix, style)
     return lines

@@ -115,5 +115,5 @@ def read_record(line: str) -> Record:
     try:
         copy, assumptions = read(Request(**arguments))
     except InputError as error:
-        raise error.in_python() from None  # keys are named as Python's arguments are
+        raise error.in_json() from None
     return Record(copy, assumptions, None if subject is None else str(subject)[:500])

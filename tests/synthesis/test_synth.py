@@ -16,6 +16,7 @@ import layoutcheck as lc
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.cli import run
 from layoutcheck.errors import InputError
+from layoutcheck.reports.style import Style
 from layoutcheck.reports.synthesis import render
 from layoutcheck.synthesis.compiled import arguments
 from layoutcheck.synthesis.copies import keeps_elements
@@ -418,7 +419,7 @@ def test_what_is_cut_says_what_was_searched_and_calls_nothing_best(monkeypatch: 
     monkeypatch.setattr("layoutcheck.synthesis.search._GLANCE", 0.0)
     found = lc.synthesize((64, 32), K, "ldmatrix")
     assert found.cut and 0 < found.looked_at < len(found.searched.layouts)
-    text = render(found, shown=0)
+    text = render(found, Style(), shown=0)
     assert "Cut after 6 s of the processor: there may be better plans" in text and "best within" not in text
     assert f"{found.looked_at} of {len(found.searched.layouts)} layouts" in text
 
