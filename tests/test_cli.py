@@ -428,7 +428,7 @@ def test_colour_to_a_pipe_is_asked_for(environment: dict[str, str], colour: bool
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo terminals")
-@pytest.mark.parametrize(("columns", "width"), [(0, 80), (40, 60), (72, 72), (200, 100)])
+@pytest.mark.parametrize(("columns", "width"), [(0, 80), (20, 40), (40, 40), (72, 72), (200, 100)])
 def test_a_report_is_as_wide_as_the_terminal_within_limits(columns: int, width: int) -> None:
     import fcntl
     import pty
