@@ -21,6 +21,7 @@ from layoutcheck.places import in_library
 from layoutcheck.sources.chains import NoOrigin, origin, shifted, whole
 from layoutcheck.sources.diagnostics import copies_from_error
 from layoutcheck.sources.mlir import Operation, parse
+from layoutcheck.sources.mlir.scan import unescape
 from layoutcheck.sources.recasts import with_recasts
 from layoutcheck.sources.shared_users import moved_through
 from layoutcheck.sources.tensor_maps import bytes_past, launches, map_of, mapped_tensor
@@ -165,7 +166,7 @@ def where_of(location: str) -> list[Frame]:
     """The user's frames that a printed location names, innermost first."""
     return [
         Frame(path, int(line), int(column) + 1, name if _FUNCTION.match(name) else "")
-        for name, path, line, column in _PLACE.findall(location)
+        for name, path, line, column in (map(unescape, found) for found in _PLACE.findall(location))
         if not in_library(path)
     ]
 

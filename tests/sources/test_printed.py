@@ -135,6 +135,9 @@ def test_places_are_the_users() -> None:
     named = '"cute.copy(atom, a)"("/me/k.py":7:4)'  # how 4.6 and LINEINFO write them
     assert where_of(f"loc(callsite({library} at {named}))") == [Frame("/me/k.py", 7, 5, "")]
     assert where_of("loc(unknown)") == []
+    assert where_of(r'loc("d\C3\A9cale"("/me/\C3\BC\0Ax/a \22b\22.py":3:0))') == [
+        Frame('/me/ü\nx/a "b".py', 3, 1, "décale")
+    ]
 
 
 def test_a_copy_made_by_library_code_is_told_from_the_users(tmp_path: Path) -> None:
