@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def check(
     jsonl: Annotated[str, Option("a file of JSON objects, one a line; '-' is stdin", "--jsonl")],
-    format_: Annotated[str, Option("json or text", "--format")] = "json",
+    format_: Annotated[str, Option("json, text or github", "--format")] = "json",
     output: Output = None,
     strict: Strict = False,
     compiler: Compiler = False,
@@ -38,9 +38,10 @@ def check(
     from layoutcheck.reports.outcome import exit_status
     from layoutcheck.sources.records import read_lines
 
-    if format_ in ("html", "svg"):
+    if format_ in ("html", "sarif", "svg"):
         raise InputError(
-            f"check writes one report on each line, which {format_} cannot do", expected="json or text"
+            f"check writes one report on each line, which {format_} cannot do",
+            expected="json, text or github",
         )
     render = renderer(format_)
     must_be_others((jsonl, compare), output)

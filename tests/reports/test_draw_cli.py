@@ -165,6 +165,7 @@ def test_blocks_in_colour_say_the_same(capsys: Captured) -> None:
         (["draw", "(?,8):(8,1)"], "run-time"),
         (["draw", "8:1", "--output", "/nowhere/at/all.svg"], "cannot write"),
         (["check", "--jsonl", "x.jsonl", "--format", "html"], "one report on each line"),
+        (["check", "--jsonl", "x.jsonl", "--format", "sarif"], "one report on each line"),
     ],
 )
 def test_unusable_input(words: list[str], why: str, capsys: Captured) -> None:
