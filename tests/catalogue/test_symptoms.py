@@ -3,10 +3,15 @@
 
 from __future__ import annotations
 
+import json
+
+import jsonschema
 import pytest
 
 from layoutcheck.catalogue import Answer, answers
 from layoutcheck.catalogue.symptoms import is_prose, layouts
+from layoutcheck.reports.json import schema, to_dict
+from layoutcheck.reports.outcome import Explained
 
 
 def answer(text: str) -> Answer:
@@ -53,6 +58,7 @@ def test_a_note_or_question_is_told_the_law_of_what_it_is_about(text: str, entry
     assert found.entry.name == entry
     assert told in " ".join((found.cause, *found.facts))
     assert found.entry.level in ("wrong", "unknown")
+    jsonschema.validate(json.loads(json.dumps(to_dict(Explained(found)))), schema())
 
 
 @pytest.mark.parametrize(
