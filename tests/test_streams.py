@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -165,3 +166,18 @@ def test_an_unusable_line_is_told_in_the_terms_of_json(
     assert run(["check", "--jsonl", str(file), "--format", format_]) == 2
     out = capsys.readouterr().out
     assert "'dtype', such as bf16" in out and "dtype=" not in out and "--dtype" not in out
+
+
+@pytest.mark.parametrize("words", [["--help"], ["numerics", "units"], ["resources", "gemm"]])
+def test_typers_commands_know_a_broken_pipe(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Typer makes it status 1, which says that something is wrong."""
+
+    def broken(_: str) -> int:
+        raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+
+    dropped = []
+    monkeypatch.setattr("layoutcheck.cli._drop_output", lambda: dropped.append(True))
+    monkeypatch.setattr(sys.stdout, "write", broken)
+    status = run(words)
+    monkeypatch.undo()
+    assert status == 141 and dropped == [True]

@@ -124,6 +124,8 @@ def _dispatch(words: list[str]) -> int:
         status = app()(words, prog_name="layoutcheck", standalone_mode=False)
     except typer.Abort:
         raise KeyboardInterrupt from None
+    except SystemExit as ended:
+        raise ended.__context__ or ended from None  # of a broken pipe typer makes status 1
     except Exception as error:
         describe = getattr(error, "format_message", None)  # typer's usage errors have it
         if describe is None:
