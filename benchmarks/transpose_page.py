@@ -138,6 +138,14 @@ memory costs nothing. Longer reads need wider tiles, which leave room for fewer 
 (strips of tiles) cost more than longer reads bring. Rows that one instruction stores gain a little: {bulk}.
 """
 
+PLACES = """
+### What one run cannot tell
+
+Plans, copy and elementwise kernel over the same buffers, in random order in each round, and that again with
+buffers allocated anew ({device}, {date}; [transpose_placement.json](evidence/transpose_placement.json)): the
+least and the greatest share of the better of copy and elementwise kernel.
+"""
+
 TYPES = """
 ## Elements of other sizes
 
@@ -173,12 +181,13 @@ TAIL = """
   (programmatic dependent launch, sm_90 and later). In a row of launches, as here, each hides part of the
   next one's start. Copy, elementwise kernel and peers do not have this. "Not early" is the share of the
   best plan of the quick run without it. A single launch was not timed.
-- The run on the H100 chose from other plans for odd pitches and batches than the tree has now: `shifted`
-  gathers its tiles in stages since, with and without what it brings to the L2 ahead, and `fours` moves words
-  of single bytes ([transpose_stages.json](evidence/transpose_stages.json), read in `kernels/NOTES.md`, 21).
-  The H100 has not run them. The table of other sizes has them, but for two plans of `exchange` for single
-  bytes: the one that was quicker at 100000x48 before is among the plans again.
-- The run on the H100 ended by the clock: shapes that a table lacks were checked and not timed.
+- The run on the H100 chose from other plans than the tree has now: `shifted` gathers its tiles in stages
+  since ([transpose_stages.json](evidence/transpose_stages.json), read in `kernels/NOTES.md`, 21), and thin
+  matrices and batches of tiny ones have plans for every size of an element (22). The H100 has not run them.
+- Since the run on the H200, 25 to 63 rows have one plan more: tiles of 48 columns.
+- In the table of other sizes, launches of 128 MiB and more were queued, and a busy host took 49 us for each:
+  uint8 8192x8192 and float32 70000x300 are slower there than the device is. So are the peers'.
+- The runs ended by the clock: shapes that a table lacks were checked and not timed.
 - The plan is chosen on buffers that rotate, as in the table. If a matrix is already in the L2, another
   plan may be faster.
 - `evict_last` loads leave lines of `x` behind in the L2.
@@ -211,6 +220,7 @@ def main(path: Path) -> str:
         types(json.loads(path.with_name("transpose_types.json").read_text())),
         counted(json.loads(path.with_name("transpose_plans_counted.json").read_text())),
         orders(json.loads(path.with_name("transpose_order.json").read_text())),
+        places(json.loads(path.with_name("transpose_placement.json").read_text())),
         SWEEP,
         families(run["sweep"]),
         HINTS,
@@ -287,6 +297,30 @@ def orders(run: dict[str, Any]) -> str:
         "file": "`benchmarks/transpose_order.cu`",
     }
     return ORDER.format(**about) + "\n" + grid(head, body) + "\n" + ORDER_TAIL.format(bulk=bulk)
+
+
+def places(run: dict[str, Any]) -> str:
+    """The shares of the plans in one place of memory and another."""
+    shares: dict[tuple[str, str], list[float]] = {}
+    for m, n in by_size(run["rows"]):
+        for place in sorted({row["place"] for row in run["rows"]}):
+            here = {
+                row["name"]: row["us"]
+                for row in run["rows"]
+                if (row["m"], row["n"], row["place"]) == (m, n, place)
+            }
+            ceiling = min(here["copy"], here["elementwise"])
+            for name, us in here.items():
+                shares.setdefault((name, f"{m} x {n}"), []).append(ceiling / us)
+    sizes = list(dict.fromkeys(size for _, size in shares))
+    best = sorted({name for name, _ in shares}, key=lambda name: -max(shares[name, sizes[0]]))
+    body = [
+        [name, *(f"{min(shares[name, size]):.3f} to {max(shares[name, size]):.3f}" for size in sizes)]
+        for name in best
+    ]
+    where = run["environment"]
+    text = PLACES.format(device=where["device"], date=where["date"][:10])
+    return "\n".join([text, grid(["", *sizes], body)])
 
 
 def types(run: dict[str, Any]) -> str:

@@ -24,6 +24,7 @@ import statistics
 import subprocess
 import sys
 import time
+import zlib
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -37,9 +38,7 @@ from benchmarks.transpose_peers import TILINGS, Geam, compiled_launches, triton_
 from benchmarks.transpose_timing import DIRECT_BYTES, ROTATE_BYTES, time_us
 from kernels.transpose import fastest
 from kernels.transpose.fastest import CHOSEN, launcher, prepare
-from kernels.transpose.pairs import Pairs
-from kernels.transpose.plans import PLANS, AnyPlan, candidates
-from kernels.transpose.shifted import Shifted
+from kernels.transpose.plans import AnyPlan, candidates
 
 HOST_ELEMENTS = 1 << 12
 """Elements of shapes at which the host's time is taken too: less than the queue of launches holds it up."""
@@ -119,6 +118,9 @@ def fresh(count: int, seed: int) -> list[Shape]:
         lambda: Shape(some(20000, 200000), some(2, 500)),
         lambda: Shape(some(1000, 9000), some(1000, 9000), 1, some(1, 64), some(1, 64), rng.randrange(8)),
         lambda: Shape(some(20, 800), some(20, 800), some(4, 200)),
+        lambda: Shape(some(2, 40), some(2, 40), some(500, 20000)),
+        lambda: Shape(some(1, 20), some(100000, 2000000), off=rng.randrange(8)),
+        lambda: Shape(some(100000, 2000000), some(1, 20), off=rng.randrange(8)),
     ]
     return [kinds[number % len(kinds)]() for number in range(count)]
 
@@ -130,25 +132,12 @@ MEMCHECKED = [
     *[Shape(3, 1000), Shape(257, 1003), Shape(1003, 257), Shape(64, 64, batch=3)],
     *[Shape(255, 1024), Shape(1024, 255), Shape(300, 1000, off=5), Shape(200, 264, batch=2)],
     *[Shape(1003, 8), Shape(4, 1003), Shape(137, 1003), Shape(70, 999), Shape(1003, 21, pad_y=7)],
-    Shape(300, 33, off=1),
+    *[Shape(300, 33, off=1), Shape(300, 20, off=1), Shape(2, 1003), Shape(1003, 2), Shape(5, 7, batch=300)],
 ]
 """Shapes that compute-sanitizer looks at, each tensor an allocation of its own."""
 
 MEMCHECKED_SIZES = [Shape(257, 203, pad_x=1, pad_y=2, off=1), Shape(300, 77, batch=3), Shape(17, 1003)]
 """For elements of other sizes."""
-
-CHECKED = (
-    *("registers", "exchange 64x64"),
-    *("few rows, 32", "few rows, 48", "few rows, 64", "few rows, 96", "few rows, 128", "few rows, 256"),
-    *("few columns, 64", "few columns, 128", "direct m", "direct n", "whole, known"),
-    *("narrow", "slim, 3 rows", "slim, 3 columns", "whole", "flat"),
-    *("blocks 8x1", "blocks 4x4", "exchange 128x128 async, 768", "small 32x32"),
-    *("slim, 3 rows, 1", "slim, 3 columns, 1", "slim, 3 rows, 2", "slim, 3 columns, 2"),
-    *("slim, 8 columns, 1 wide", "slim, 4 rows, 1 wide"),
-    *(name for name, plan in PLANS.items() if isinstance(plan, Shifted | Pairs)),
-    "exchange 128x128 async, 1 bytes",
-    "exchange 128x128 bulk, 768",
-)
 
 
 def launch_of(plan: AnyPlan, x: torch.Tensor, y: torch.Tensor, early: bool | None = None) -> Launch:
@@ -502,7 +491,7 @@ def main() -> None:
         "--memcheck",
         nargs="?",
         const="",
-        help="only the shapes of MEMCHECKED, untimed: plans of CHECKED, or those with this in their name",
+        help="only the shapes of MEMCHECKED, untimed: all plans, or those with this in their name",
     )
     args = parser.parse_args()
     shapes = [Shape.named(name) for name in args.shapes.split(",")] if args.shapes else SHAPES
@@ -510,12 +499,11 @@ def main() -> None:
     drawn += fresh(args.fresh, args.seed)
     shapes = [*shapes, *drawn]
     if args.memcheck is not None:
-        some = [name for name in CHECKED if args.memcheck in name]
-        some = some if args.part is None else some[args.part :: MEMCHECKS]
         sized = [(s, t) for t in (torch.uint8, torch.float32, torch.int64) for s in MEMCHECKED_SIZES]
         for shape, dtype in [*sized, *((shape, torch.bfloat16) for shape in MEMCHECKED)]:
             for name, plan in candidates(*pair(shape, dtype)).items():
-                if name in some:
+                mine = args.part is None or zlib.crc32(name.encode()) % MEMCHECKS == args.part
+                if mine and args.memcheck in name:
                     print(shape.name, name, wrong(shape, partial(launch_of, plan), dtype), flush=True)
     elif args.part is None:
         supervise(args, shapes, len(drawn))

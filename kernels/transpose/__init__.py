@@ -105,8 +105,8 @@ VARIANTS = {
     "whole": Variant(
         build_whole,
         "legal",
-        "small matrices: a block holds one, both sides as runs of 16-byte chunks",
-        most=(96, 96),
+        "a batch of small matrices: a block holds one, both sides as runs of 16-byte chunks",
+        most=(77, 129),
     ),
     "blocks": Variant(
         partial(build_blocks, Blocks((4, 4))),

@@ -83,7 +83,15 @@ def parts(x: Any, y: Any) -> Iterator[tuple[Any, Any]]:
         whole_x, whole_y = (x[part], y[part]) if batch else (x, y)
         for start in range(0, n if m else 0, MAX_COLUMNS):
             columns = slice(start, start + MAX_COLUMNS)
-            yield whole_x[..., columns], whole_y[..., columns, :]
+            yield by_rows(whole_x[..., columns], whole_y[..., columns, :])
+
+
+def by_rows(x: Any, y: Any) -> tuple[Any, Any]:
+    """The same transpose with the modes exchanged if both have contiguous columns and no contiguous rows."""
+    if any(t.stride(-1) == 1 or t.stride(-2) != 1 for t in (x, y)):
+        return x, y
+    modes = (*range(x.dim() - 2), x.dim() - 1, x.dim() - 2)
+    return x.permute(modes), y.permute(modes)
 
 
 def shown(t: Any) -> str:

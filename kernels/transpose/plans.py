@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 from cuda.bindings import runtime as cuda
@@ -26,38 +28,22 @@ CHUNK_BYTES = 2 * BLOCK
 SIZES = (1, 2, 4, 8)
 """Bytes of an element."""
 
-ANY_SIZE = (Direct, Small, Narrow)
-"""Those that move single elements; all others but Exchange, Shifted, Pairs and Blocks are for 16 bits."""
+ANY_SIZE = (Direct, Small, Narrow, Flat)
+"""Those whose kernels take elements of any size."""
 
 Thin = FewRows | FewColumns | Slim
 AnyPlan = Plan | Exchange | Shifted | Thin | Whole | Blocks | Flat | Direct | Narrow | Small | Pairs
 
 PLANS: dict[str, AnyPlan] = {
-    **{f"slim, {count} {few}": Slim(few, count) for few in ("rows", "columns") for count in range(2, 9)},
-    **{
-        f"slim, {count} {few}, {vector}": Slim(few, count, vector=vector)
-        for vector in (1, 2)
-        for few, most in (("rows", 8), ("columns", 16))
-        for count in range(2, most + 1)
-    },
-    **{
-        f"slim, {count} {few}, {vector} wide": Slim(few, count, vector=vector, wide=True)
-        for vector in (1, 2)
-        for few, most in (("rows", 8), ("columns", 16))
-        for count in range(2, most + 1, 2)
-    },
-    "whole": Whole(1280, 512),
     "flat": Flat(2, 256),
-    "exchange 128x128 last, 768": Exchange((128, 128), 0, "evict_last", "plain", 768),
     "exchange 128x128 bulk, 768": Exchange((128, 128), 0, "evict_last", "bulk", 768),
-    "exchange 128x128 last, 512": Exchange((128, 128), 0, "evict_last", "plain", 512),
-    "exchange 128x128 bulk, 1024": Exchange((128, 128), 0, "evict_last", "bulk", 1024),
+    "exchange 128x128 last, 768": Exchange((128, 128), 0, "evict_last", "plain", 768),
     "exchange 64x128": Exchange((64, 128), 0, "no_allocate", "streaming"),
     "exchange 128x128 async, 768": Exchange((128, 128), 0, "async", "plain", 768),
     "exchange 128x128": Exchange((128, 128), 0, "no_allocate", "streaming"),
     "exchange 64x64": Exchange((64, 64), 0, "no_allocate", "streaming"),
     "exchange 128x128 async, 1 bytes": Exchange((128, 128), 0, "async", "plain", 512, 1),
-    "exchange 128x256 async, 1 bytes": Exchange((128, 256), 0, "async", "plain", 512, 1),
+    "exchange 256x128 async, 1 bytes": Exchange((256, 128), 0, "async", "plain", 512, 1),
     "exchange 128x128 bulk, 1 bytes": Exchange((128, 128), 0, "evict_last", "bulk", 384, 1),
     **{
         f"exchange {tile[0]}x{tile[1]} {store}, {size} bytes": Exchange(tile, 0, load, store, resident, size)
@@ -77,10 +63,13 @@ PLANS: dict[str, AnyPlan] = {
         for fetch in (False, True)
     },
     "shifted 120x128, 3": Shifted((120, 128), 8, 16, load="evict_last", most=3),
+    "shifted 56x64": Shifted((56, 64), 4, 16, load="evict_last", most=8),
+    "shifted 56x128": Shifted((56, 128), 4, 16, load="evict_last", most=6),
+    "shifted 48x128, 1 bytes": Shifted((48, 128), 4, 16, load="evict_last", most=8, size=1),
     "shifted 128x256 edges": Shifted((128, 256), 16, 32, load="evict_last edges", fetch=True),
     **{
         f"shifted {tile[0]}x{tile[1]}, {size} bytes": Shifted(
-            tile, warps, 32 // size, load="evict_last", most=most, size=size
+            tile, warps, 32 // size, load="evict_last", most=most, fetch=size == 4, size=size
         )
         for size, tile, warps, most in (
             (1, (240, 128), 16, 3),
@@ -96,16 +85,26 @@ PLANS: dict[str, AnyPlan] = {
     "direct m": Direct("m"),
     "direct m, 1": Direct("m", 1, 8),
     "direct n": Direct("n"),
+    "pairs 16, 4": Pairs(16, 4),
     "pairs 16, 8": Pairs(16, 8),
     "pairs 32, 8": Pairs(32, 8),
-    **{f"fours {words}, {warps}": Pairs(words, warps, 1) for words, warps in ((16, 16), (16, 32), (32, 32))},
+    **{
+        f"fours {words}, {warps}": Pairs(words, warps, 1)
+        for words, warps in ((8, 4), (8, 8), (16, 16), (16, 32))
+    },
     "small 32x32": Small((32, 32)),
     "narrow": Narrow(),
 }
 """The plans, as the evidence calls them. The first that fits serves where nothing can be timed."""
 
-FEW = range(9, 513)
-"""Rows or columns for which FewRows and FewColumns are compiled."""
+FEW = 512
+"""Rows or columns, at most, for which FewRows and FewColumns are compiled."""
+
+SLIM = {"rows": 8, "columns": 16}
+"""Rows and columns, at most, for which Slim is."""
+
+WHOLE, SEVERAL, MOST = 20 << 10, (2 << 10, 6 << 10), 60 << 10
+"""Bytes of a matrix that has a block for itself, at most; of those that share one, about and at most."""
 
 SMALL = 1 << 24
 """Elements up to which one at a time may pay."""
@@ -141,23 +140,42 @@ def build(plan: AnyPlan, early: bool | None = None) -> Kernel:
 
 def candidates(x: Any, y: Any) -> dict[str, AnyPlan]:
     """The plans that fit these two, by name."""
-    plans = PLANS | (few_rows(x, y) | few_columns(x, y) | known(x) if x.element_size() == 2 else {})
+    plans = slims(x) | PLANS | few_rows(x, y) | few_columns(x, y) | wholes(x)
     return {name: plan for name, plan in plans.items() if fits(plan, x, y)}
+
+
+def slims(x: Any) -> dict[str, AnyPlan]:
+    """Threads that hold all rows, or all columns, of a few: the widest vectors, pairs, single elements."""
+    size, found = x.element_size(), {}
+    widest = CHUNK_BYTES // size
+    for (few, most), count in zip(SLIM.items(), x.shape[-2:], strict=True):
+        for vector in dict.fromkeys((widest, 2, 1)) if 0 < count <= most else ():
+            for each, wide in product((1,) if vector == widest else (1, 4), (False, True)):
+                plan = Slim(few, count, vector, wide, each, size)
+                if not wide or plan.run > vector:
+                    found[f"slim, {count} {few}, {vector}{' each' * (each > 1)}{' wide' * wide}"] = plan
+    return found
 
 
 def few_rows(x: Any, y: Any) -> dict[str, AnyPlan]:
     """Tiles that hold all rows of a thin matrix; how many columns and threads was measured."""
     count, batch = x.shape[-2], x.dim() == 3
-    if count not in FEW:
+    if not 1 < count <= FEW:
         return {}
     loose = y.data_ptr() % CHUNK_BYTES != 0 or (batch and not whole_chunks(y))
-    slope = None if whole_chunks(x) and not loose else x.stride(-2) % BLOCK
+    size = x.element_size()
+    chunk = CHUNK_BYTES // size
+    if (loose and count < chunk) or (batch and count < 9):
+        return {}
+    slope = None if whole_chunks(x) and not loose else x.stride(-2) % chunk
     if batch:
-        tiles = [(32, 2, False), (48, 1, False)]
+        tiles = [(32, 2, False), (48, 3 if count < 64 else 1, False)]
+    elif count < 9:
+        tiles = [(512, 64 if count < 5 else 32, True)]
     elif count < 25:
         tiles = [(128, 8, True), (256, 8, True)]
     elif count < 64:
-        tiles = [(96, 6, False)]
+        tiles = [(96, 6, False), (48, 3, True)]
     elif count < 128:
         tiles = [(96, 3, False), (64, 1, True)]
     elif count < 256:
@@ -167,35 +185,52 @@ def few_rows(x: Any, y: Any) -> dict[str, AnyPlan]:
     else:
         tiles = [(32, 1, False), (64, 1, False)]
     load = "async" if batch else "evict_last"
-    plans = {
-        columns: FewRows(count, columns, unit, slope, fetch, loose, load) for columns, unit, fetch in tiles
-    }
-    return {f"few rows, {columns}": plan for columns, plan in plans.items() if plan.threads <= 1024}
+    plans = [
+        FewRows(count, columns * chunk // BLOCK, unit, slope, fetch, loose, load, size)
+        for columns, unit, fetch in tiles
+    ]
+    return {f"few rows, {plan.columns}": plan for plan in plans if plan.threads <= 1024 and plan.step > 0}
 
 
 def few_columns(x: Any, y: Any) -> dict[str, AnyPlan]:
     """Tiles that hold all columns of a thin matrix."""
     count, loose = x.shape[-1], x.data_ptr() % CHUNK_BYTES != 0
-    if count not in FEW or (loose and count % 4 == 0):
+    if not 8 < count <= FEW:
         return {}
-    align, slope = (0, 0) if whole_chunks(y) else (16, y.stride(-2) % BLOCK)
+    size = x.element_size()
+    chunk = CHUNK_BYTES // size
+    align, slope = (0, 0) if whole_chunks(y) else (min(32 // size, 16), y.stride(-2) % chunk)
     tiles = [(128, 8, True)] if count < 64 else [(64, 8, False), (128, 16, False)]
-    return {
-        f"few columns, {rows}": FewColumns(count, rows, warps, align, slope, loose, fetch)
+    plans = [
+        FewColumns(count, rows * chunk // BLOCK, warps, align, slope, loose, fetch, size)
         for rows, warps, fetch in tiles
-    }
+    ]
+    return {f"few columns, {plan.rows}": plan for plan in plans}
 
 
-def known(x: Any) -> dict[str, AnyPlan]:
-    """A block for each matrix of a batch, whose size is known; where its gather has few bank conflicts."""
+def wholes(x: Any) -> dict[str, AnyPlan]:
+    """Blocks for one matrix of a batch, or for several that are whole chunks together."""
     m, n = x.shape[-2:]
-    return {"whole, known": Whole(1280, 512, (m, n))} if n % 4 else {}
+    size, elements = x.element_size(), m * n
+    found: dict[str, AnyPlan] = {}
+    if x.dim() == 3 and elements:
+        # Where rows of `x` are many words, all lanes would gather from the same bank.
+        if elements * size <= WHOLE and m <= 512 and n * size % 8:
+            found["whole, known"] = Whole((m, n), 1, 512, size)
+        least = CHUNK_BYTES // size // math.gcd(elements, CHUNK_BYTES // size)
+        for about in SEVERAL:
+            items = least * max(about // (least * elements * size), 1)
+            chunks = items * elements * size // CHUNK_BYTES
+            if items > 1 and CHUNK_BYTES * chunks <= MOST:
+                plan = Whole((m, n), items, min(-(-chunks // 32) * 32, 512), size)
+                found[f"whole, {items}"] = plan
+    return found
 
 
 def align_bytes(plan: AnyPlan, size: int) -> int:
     """What the bases must be multiples of, for elements of `size` bytes."""
     if isinstance(plan, Slim):
-        return 2 * plan.vector
+        return size * plan.vector
     return CHUNK_BYTES if isinstance(plan, ALIGNED) else size
 
 
@@ -203,8 +238,7 @@ def takes(plan: AnyPlan, size: int) -> bool:
     """Whether the kernel of `plan` is for elements of `size` bytes."""
     if isinstance(plan, Blocks):
         return max(plan.block) * size <= CHUNK_BYTES
-    own = plan.size if isinstance(plan, Exchange | Shifted | Pairs) else 2
-    return isinstance(plan, ANY_SIZE) or size == own
+    return isinstance(plan, ANY_SIZE) or size == (2 if isinstance(plan, Plan) else plan.size)
 
 
 def fits(plan: AnyPlan, x: Any, y: Any) -> bool:
@@ -213,7 +247,11 @@ def fits(plan: AnyPlan, x: Any, y: Any) -> bool:
         return False
     if isinstance(plan, Narrow):
         return True
-    if x.stride(-1) != 1 or y.stride(-1) != 1:
+    if isinstance(plan, Flat):
+        bases = x.data_ptr() % CHUNK_BYTES == 0 == y.data_ptr() % CHUNK_BYTES
+        return bases and x.numel() < 2**31 and without_gaps(y) and same_order(x)
+    columns = x.stride(-2) == 1 and plan == PLANS["direct m"]  # its lanes lie along them
+    if y.stride(-1) != 1 or not (x.stride(-1) == 1 or columns):
         return False
     if isinstance(plan, Direct):
         most = GRID_Y if plan.along == "n" else GRID_Y * plan.each * plan.warps
@@ -223,20 +261,16 @@ def fits(plan: AnyPlan, x: Any, y: Any) -> bool:
     if isinstance(plan, Slim):
         thin, whole, other = (x.shape[-2], y, x) if plan.few == "rows" else (x.shape[-1], x, y)
         fit = x.dim() == 2 and thin == plan.count and without_gaps(whole) and x.numel() < 2**31
-        bases = whole.data_ptr() % (2 * plan.run) == 0 == other.data_ptr() % (2 * plan.vector)
+        size = plan.size
+        bases = whole.data_ptr() % (size * plan.run) == 0 == other.data_ptr() % (size * plan.vector)
         return fit and bases and other.stride(0) % plan.vector == 0
     if isinstance(plan, FewRows):
         return y.stride(-2) == plan.count and x.numel() < 2**31
     if isinstance(plan, FewColumns):
         return x.dim() == 2 and without_gaps(x) and x.numel() < 2**31
     if isinstance(plan, Whole):
-        m, n = x.shape[-2:]
-        return (
-            without_gaps(x) and without_gaps(y) and m <= plan.threads and m * n <= BLOCK * (plan.chunks - 2)
-        )
-    if isinstance(plan, Flat):
-        one = 1 in x.shape[-2:] and without_gaps(x) and without_gaps(y) and x.numel() < 2**31
-        return one and x.data_ptr() % CHUNK_BYTES == 0 and y.data_ptr() % CHUNK_BYTES == 0
+        bases = x.data_ptr() % CHUNK_BYTES == 0 == y.data_ptr() % CHUNK_BYTES
+        return without_gaps(x) and without_gaps(y) and (plan.items == 1 or bases)
     if isinstance(plan, Pairs):
         short = all(span(t) < 2**31 for t in (x, y))
         return short and x.shape[-1] <= GRID_Y * plan.tile[0] and x.numel() <= SMALL
@@ -266,10 +300,15 @@ def span(t: Any) -> int:
     return 1 + sum((extent - 1) * stride for extent, stride in zip(t.shape, t.stride(), strict=True))
 
 
-def without_gaps(t: Any) -> bool:
-    """Whether the elements are one run, in order."""
+def same_order(x: Any) -> bool:
+    """Whether the elements of `x` transposed are one run, in order."""
+    return without_gaps(x, (*range(x.dim() - 2), x.dim() - 1, x.dim() - 2))
+
+
+def without_gaps(t: Any, modes: tuple[int, ...] | None = None) -> bool:
+    """Whether the elements are one run, in order; `modes`: which go before others, as they are if None."""
     step = 1
-    for mode in reversed(range(t.dim())):
+    for mode in reversed(modes or range(t.dim())):
         if t.shape[mode] != 1 and t.stride(mode) != step:
             return False
         step *= t.shape[mode]

@@ -1,4 +1,4 @@
-"""The transpose of up to 8 rows or 16 columns, in registers: a thread turns a vector of each of them.
+"""The transpose of a few rows or columns in registers: a thread turns vectors of each of them.
 
 The side without gaps is then as many vectors as there are rows or columns, one after the other, and the
 other side one vector of each. Bases and the pitch are whole vectors: a vector of one element takes any. What
@@ -14,28 +14,33 @@ import cutlass
 from cutlass import cute
 from cutlass.cute.nvgpu import CopyUniversalOp
 
-from kernels.transpose.common import Kernel, enter, fake_args, transpose_view
-
-WIDEST = 8
-"""Elements of a 16-byte access."""
+from kernels.transpose.common import TYPES, Kernel, enter, fake_args, transpose_view
 
 
 class Slim(NamedTuple):
     """`few`: "rows" or "columns", which of `x` are `count`; `threads` of a block; elements of a `vector`.
 
-    `wide`: the side without gaps moves in the widest accesses that divide what a thread has of it.
+    `wide`: the side without gaps moves in the widest accesses that divide what a thread has of it; `each`:
+    vectors of a thread and row, a block's width apart; `size`: bytes of an element.
     """
 
     few: str
     count: int
-    threads: int = 128
     vector: int = 8
     wide: bool = False
+    each: int = 1
+    size: int = 2
+    threads: int = 128
 
     @property
     def run(self) -> int:
         """Elements of an access to the side without gaps, whose base is a multiple of them."""
-        return math.gcd(WIDEST, self.count * self.vector) if self.wide else self.vector
+        return math.gcd(16 // self.size, self.count * self.vector) if self.wide else self.vector
+
+    @property
+    def runs(self) -> int:
+        """Such accesses for a vector of each row or column."""
+        return self.vector * self.count // self.run
 
 
 @cute.kernel
@@ -44,41 +49,54 @@ def turn_few(flat: cute.Tensor, pitched: cute.Tensor, plan: cutlass.Constexpr, e
     enter(early)
     tid, _, _ = cute.arch.thread_idx()
     block, _, _ = cute.arch.block_idx()
-    mine = block * plan.threads + tid
-    long = pitched.shape[0]
-    runs = plan.vector * plan.count // plan.run
+    first = block * plan.each * plan.threads + tid
     wide, widest = (
         cute.make_copy_atom(
             CopyUniversalOp(), flat.element_type, num_bits_per_copy=flat.element_type.width * elements
         )
         for elements in (plan.vector, plan.run)
     )
-    mixed = cute.make_rmem_tensor((plan.run, runs), flat.element_type)
-    sorted_ = cute.make_rmem_tensor((plan.vector, plan.count), flat.element_type)
-    vectors = cute.local_tile(pitched, (plan.vector, plan.count), (mine, 0))
-    if plan.vector * (mine + 1) <= long:
-        if cutlass.const_expr(plan.few == "columns"):
-            for j in cutlass.range_constexpr(runs):
-                cute.copy(widest, flat[None, mine * runs + j], mixed[None, j])
-            for i in cutlass.range_constexpr(plan.vector):
-                for j in cutlass.range_constexpr(plan.count):
-                    sorted_[i, j] = mixed[i * plan.count + j]
-            cute.copy(wide, sorted_, vectors)
+    mixed = cute.make_rmem_tensor((plan.run, plan.runs, plan.each), flat.element_type)
+    sorted_ = cute.make_rmem_tensor((plan.vector, plan.count, plan.each), flat.element_type)
+    long = pitched.shape[0]
+    for e in cutlass.range_constexpr(plan.each):
+        mine = first + e * plan.threads
+        vectors = cute.local_tile(pitched, (plan.vector, plan.count), (mine, 0))
+        if plan.vector * (mine + 1) <= long:
+            if cutlass.const_expr(plan.few == "columns"):
+                for j in cutlass.range_constexpr(plan.runs):
+                    cute.copy(widest, flat[None, mine * plan.runs + j], mixed[None, j, e])
+            else:
+                cute.copy(wide, vectors, sorted_[None, None, e])
+    for e in cutlass.range_constexpr(plan.each):
+        mine = first + e * plan.threads
+        vectors = cute.local_tile(pitched, (plan.vector, plan.count), (mine, 0))
+        turn(mixed[None, None, e], sorted_[None, None, e], plan)
+        if plan.vector * (mine + 1) <= long:
+            if cutlass.const_expr(plan.few == "columns"):
+                cute.copy(wide, sorted_[None, None, e], vectors)
+            else:
+                for j in cutlass.range_constexpr(plan.runs):
+                    cute.copy(widest, mixed[None, j, e], flat[None, mine * plan.runs + j])
         else:
-            cute.copy(wide, vectors, sorted_)
-            for i in cutlass.range_constexpr(plan.vector):
+            for i in cutlass.range(max(long - plan.vector * mine, 0), unroll=1):
                 for j in cutlass.range_constexpr(plan.count):
-                    mixed[i * plan.count + j] = sorted_[i, j]
-            for j in cutlass.range_constexpr(runs):
-                cute.copy(widest, mixed[None, j], flat[None, mine * runs + j])
-    else:
-        for i in cutlass.range(max(long - plan.vector * mine, 0), unroll=1):
-            for j in cutlass.range_constexpr(plan.count):
-                number = (plan.vector * mine + i) * plan.count + j
-                if cutlass.const_expr(plan.few == "columns"):
-                    vectors[i, j] = flat[number]
-                else:
-                    flat[number] = vectors[i, j]
+                    number = (plan.vector * mine + i) * plan.count + j
+                    if cutlass.const_expr(plan.few == "columns"):
+                        vectors[i, j] = flat[number]
+                    else:
+                        flat[number] = vectors[i, j]
+
+
+@cute.jit
+def turn(mixed: cute.Tensor, sorted_: cute.Tensor, plan: cutlass.Constexpr):
+    """A thread's run, in registers, to its vectors or the other way."""
+    for i in cutlass.range_constexpr(plan.vector):
+        for j in cutlass.range_constexpr(plan.count):
+            if cutlass.const_expr(plan.few == "columns"):
+                sorted_[i, j] = mixed[i * plan.count + j]
+            else:
+                mixed[i * plan.count + j] = sorted_[i, j]
 
 
 def build_slim(plan: Slim, early: bool = False) -> Kernel:
@@ -90,18 +108,18 @@ def build_slim(plan: Slim, early: bool = False) -> Kernel:
         pitched = transpose_view(other, plan.vector)
         shape = (pitched.shape[0], plan.count)
         pitched = cute.make_tensor(pitched.iterator, cute.make_layout(shape, stride=pitched.stride))
-        blocks = (shape[0] + plan.vector * plan.threads - 1) // (plan.vector * plan.threads)
+        of_block = plan.vector * plan.threads * plan.each
+        blocks = (shape[0] + of_block - 1) // of_block
         runs = (cute.size(whole) + plan.run - 1) // plan.run
-        bytes_each = whole.element_type.width // 8
         base = cute.make_ptr(
             whole.element_type,
             whole.iterator.toint(),
             cute.AddressSpace.gmem,
-            assumed_align=plan.run * bytes_each,
+            assumed_align=plan.run * plan.size,
         )
         flat = cute.make_tensor(base, cute.make_layout((plan.run, runs), stride=(1, plan.run)))
         turn_few(flat, pitched, plan, early).launch(
             grid=(blocks, 1, 1), block=(plan.threads, 1, 1), stream=stream, use_pdl=early
         )
 
-    return Kernel(host, fake_args(align_bytes=2 * plan.vector))
+    return Kernel(host, fake_args(TYPES[plan.size], plan.size * plan.vector))

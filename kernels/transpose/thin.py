@@ -2,10 +2,10 @@
 
 A block takes all of the thin side. On the side that is one run of memory, its tile is a run of aligned
 16-byte chunks; on the other it is a piece of each row, and of each row of `y` whole chunks, as in shifted.py.
-A thread works out once where in shared memory the 8 elements of its first chunk of `y` lie. Those of its
-other chunks lie a known distance further: with few rows, 8 columns on, as many chunks of `y` further as there
-are rows; with few columns, as many columns on as the threads store side by side. So a chunk takes 8 reads, 4
-permutes and a store.
+A thread works out once where in shared memory the elements of its first chunk of `y` lie. Those of its other
+chunks lie a known distance further: with few rows, a chunk of columns on, as many chunks of `y` further as
+there are rows; with few columns, as many columns on as the threads store side by side. So a chunk takes a
+read for each element, the permutes and a store.
 """
 
 from __future__ import annotations
@@ -16,10 +16,9 @@ import cutlass
 from cutlass import cute
 from cutlass.cute.nvgpu import CopyUniversalOp, LoadCacheMode, cpasync
 
-from kernels.transpose.common import SMEM_KIB, Kernel, divisible, enter, enter_fetching, fake_args
+from kernels.transpose.common import SMEM_KIB, TYPES, Kernel, divisible, enter, enter_fetching, fake_args
 from kernels.transpose.registers import load_wide, store_wide
 from kernels.transpose.shifted import (
-    CHUNK,
     LANES_M,
     LANES_N,
     ahead_by,
@@ -42,12 +41,12 @@ OTHERS = 22
 
 
 class FewRows(NamedTuple):
-    """`count` rows of `x`; a block takes `columns`, a multiple of 8 * `unit`.
+    """`count` rows of `x`; a block takes `columns`, a multiple of `unit` chunks.
 
-    `unit`: runs of 8 columns whose chunks of `y` the threads store at a time; `slope`: the pitch of `x`
-    modulo 8, None if its rows start on 16 bytes; `fetch`: a block that starts early has what it will load
-    brought to the L2; `loose`: `y` may start anywhere, as the matrices of a batch do, and `slope` is known;
-    `load`: a cache hint, or `async` for loads past the registers.
+    `unit`: runs of a chunk of columns whose chunks of `y` the threads store at a time; `slope`: the pitch of
+    `x` modulo a chunk, None if its rows start on 16 bytes; `fetch`: a block that starts early has what it
+    will load brought to the L2; `loose`: `y` may start anywhere, as the matrices of a batch do, and `slope`
+    is known; `load`: a cache hint, or `async` for loads past the registers; `size`: bytes of an element.
     """
 
     count: int
@@ -57,6 +56,22 @@ class FewRows(NamedTuple):
     fetch: bool = False
     loose: bool = False
     load: str = "evict_last"
+    size: int = 2
+
+    @property
+    def chunk(self) -> int:
+        """Elements of a 16-byte access."""
+        return 16 // self.size
+
+    @property
+    def bits(self) -> int:
+        """Of a place in a chunk."""
+        return self.chunk.bit_length() - 1
+
+    @property
+    def word(self) -> int:
+        """Elements that a bank holds, at least one."""
+        return max(4 // self.size, 1)
 
     @property
     def chunks(self) -> int:
@@ -66,7 +81,7 @@ class FewRows(NamedTuple):
     @property
     def product(self) -> int:
         """What decides how the lanes stand: see `shifted.column`."""
-        return self.count * (self.slope or 0) % CHUNK
+        return self.count * (self.slope or 0) % self.chunk
 
     @property
     def parts(self) -> int:
@@ -89,7 +104,7 @@ class FewRows(NamedTuple):
 
         A `loose` block reads the column before its own, too, and that takes no more.
         """
-        return self.columns // CHUNK + (self.slope is not None)
+        return self.columns // self.chunk + (self.slope is not None)
 
     @property
     def step(self) -> int:
@@ -103,15 +118,16 @@ class FewRows(NamedTuple):
 
     @property
     def room(self) -> int:
-        """Chunks in shared memory: one is unused after every eighth row, against bank conflicts."""
-        return self.count * self.each + self.count // CHUNK + 1
+        """Chunks in shared memory: one is unused after every chunk of rows, against bank conflicts."""
+        return self.count * self.each + self.count // self.chunk + 1
 
 
 class FewColumns(NamedTuple):
-    """`count` columns of `x`; a block stores `rows` of each, a multiple of 64 that divides 64 * `warps`.
+    """`count` columns of `x`; a block stores `rows` of each, a multiple of eight chunks that divides as much
+    for each warp.
 
-    `align`: elements of `y` that no two blocks share a run of, a divisor of 256 * `warps` / `rows`; 0 if the
-    rows of `y` start on 16 bytes. `slope`: the pitch of `y` modulo 8. `loose`: `x` may start anywhere.
+    `align`: elements of `y` that no two blocks share a run of, a divisor of `across`; 0 if the
+    rows of `y` start on 16 bytes. `slope`: the pitch of `y` modulo a chunk. `loose`: `x` may start anywhere.
     `fetch`: as for `FewRows`.
     """
 
@@ -122,11 +138,27 @@ class FewColumns(NamedTuple):
     slope: int = 0
     loose: bool = False
     fetch: bool = False
+    size: int = 2
+
+    @property
+    def chunk(self) -> int:
+        """As for `FewRows`."""
+        return 16 // self.size
+
+    @property
+    def bits(self) -> int:
+        """Of a place in a chunk."""
+        return self.chunk.bit_length() - 1
+
+    @property
+    def word(self) -> int:
+        """As for `FewRows`."""
+        return max(4 // self.size, 1)
 
     @property
     def product(self) -> int:
         """As for `FewRows`."""
-        return self.count * self.slope % CHUNK
+        return self.count * self.slope % self.chunk
 
     @property
     def threads(self) -> int:
@@ -136,7 +168,7 @@ class FewColumns(NamedTuple):
     @property
     def stacks(self) -> int:
         """Warps that store one column side by side."""
-        return self.rows // (CHUNK * LANES_M)
+        return self.rows // (self.chunk * LANES_M)
 
     @property
     def across(self) -> int:
@@ -145,8 +177,8 @@ class FewColumns(NamedTuple):
 
     @property
     def runs(self) -> int:
-        """Runs of 8 rows of `x` that a block loads."""
-        return (self.rows + self.align) // CHUNK
+        """Runs of a chunk of rows of `x` that a block loads."""
+        return (self.rows + self.align) // self.chunk
 
     @property
     def pitch(self) -> int:
@@ -171,13 +203,16 @@ class FewColumns(NamedTuple):
 
 def smem_bytes(plan: FewRows | FewColumns) -> int:
     """Shared memory of a block, the KiB included that every block takes more than it asks for."""
-    return 2 * CHUNK * plan.room + 1024
+    return 16 * plan.room + 1024
 
 
 def residents(plan: FewRows | FewColumns) -> int:
     """Blocks that shared memory, threads and registers of a multiprocessor suffice for."""
     held = 4 * plan.passes * (not isinstance(plan, FewRows) or plan.load != "async")
-    by_registers = REGISTERS // (plan.threads * (held + OTHERS))
+    gathering = (
+        16 + 2 * plan.chunk
+    )  # a place and an element for each of a chunk, when nothing is held any more
+    by_registers = REGISTERS // (plan.threads * max(held + OTHERS, gathering))
     return max(min(1024 * SMEM_KIB // smem_bytes(plan), 2048 // plan.threads, by_registers, 32), 1)
 
 
@@ -193,21 +228,22 @@ def transpose_few_rows(
     plan: cutlass.Constexpr,
     early: cutlass.Constexpr,
 ):
-    """`x` and `y` (8,chunks):(1,8), aligned; element (m, n) of `x` is number starts[0] + m * ldx + n.
+    """`x` and `y` (chunk,chunks), aligned; element (m, n) of `x` is number starts[0] + m * ldx + n.
 
     Matrix i of a batch starts `apart` times i further on; `whole`: see `load_chunk`.
     """
+    size = plan.chunk
     tid, _, _ = cute.arch.thread_idx()
     block, item, _ = cute.arch.block_idx()
     smem = cutlass.memory.SmemAllocator().allocate_tensor(
-        x.element_type, cute.make_layout(CHUNK * plan.room), byte_alignment=128
+        x.element_type, cute.make_layout(plan.chunk * plan.room), byte_alignment=128
     )
     n0 = block * plan.columns
     left = n - n0
     start, begin, late = starts[0] + item * apart[0], starts[1] + item * apart[1], 0
     if cutlass.const_expr(plan.loose):
-        # The chunks of `y` begin up to 7 elements before those of the block: in the column before.
-        start, late = start - 1, cutlass.Int32(begin & 7)
+        # The chunks of `y` begin up to a chunk before those of the block: in the column before.
+        start, late = start - 1, cutlass.Int32(begin & (size - 1))
     corner, wide = start + n0, min(left, plan.columns) + int(plan.loose)
     if cutlass.const_expr(plan.fetch):
         enter_fetching(
@@ -223,39 +259,39 @@ def transpose_few_rows(
     among = plan.parts // LANES_N
     in_part = warp // among * LANES_M + lane_m
     mine = (warp % among * LANES_N + lane_n) * plan.part + in_part
-    ahead = ahead_by(lane_n, plan.product)
+    ahead = ahead_by(lane_n, plan.product, plan.word)
     cells = []
-    for k in cutlass.range_constexpr(CHUNK):
-        element = CHUNK * mine + ((k + 2 * ahead) & 7) - late + int(plan.loose) * plan.count
+    for k in cutlass.range_constexpr(size):
+        element = size * mine + ((k + plan.word * ahead) & (size - 1)) - late + int(plan.loose) * plan.count
         across = element // plan.count
         row = element - across * plan.count
-        shift = 0 if plan.slope is None else cutlass.Int32((corner + row * plan.slope) & 7)
-        cells.append(cells_at(smem, CHUNK * slot_of(row, 0, plan) + shift + across))
-    here = y[None, (begin >> 3) + block * (plan.columns // CHUNK * plan.count) + mine]
-    chunks = cute.make_layout((CHUNK, plan.columns * plan.count), stride=(1, CHUNK))
+        shift = 0 if plan.slope is None else cutlass.Int32((corner + row * plan.slope) & (size - 1))
+        cells.append(cells_at(smem, size * slot_of(row, 0, plan) + shift + across))
+    here = y[None, (begin >> plan.bits) + block * (plan.columns // size * plan.count) + mine]
+    chunks = cute.make_layout((size, plan.columns * plan.count), stride=(1, size))
     run = cute.make_tensor(here.iterator, chunks)
     cute.arch.cp_async_wait_group(0)
     cute.arch.sync_threads()
     if in_part < plan.part and mine < plan.chunks:
-        times = plan.columns // (CHUNK * plan.unit)
+        times = plan.columns // (size * plan.unit)
         inner = left >= plan.columns
         if cutlass.const_expr(plan.loose):
             inner = inner and (n0 > 0 or late == 0)
         if inner:
             for i in cutlass.range_constexpr(times):
                 store_wide(
-                    in_order(cells, i * plan.unit * CHUNK, ahead, plan), run[None, i * plan.chunks], "plain"
+                    in_order(cells, i * plan.unit * size, ahead, plan), run[None, i * plan.chunks], "plain"
                 )
         else:
             for i in cutlass.range(times, unroll=1):
-                taken = in_order(cells, i * plan.unit * CHUNK, ahead, plan)
+                taken = in_order(cells, i * plan.unit * size, ahead, plan)
                 # Elements of `y` from the chunk on, and those of the matrix before it.
-                place = CHUNK * (i * plan.chunks + mine) - late
+                place = size * (i * plan.chunks + mine) - late
                 more, before = left * plan.count - place, n0 * plan.count + place
-                if more >= CHUNK and before >= 0:
+                if more >= size and before >= 0:
                     store_wide(taken, run[None, i * plan.chunks], "plain")
                 else:
-                    for k in cutlass.range_constexpr(CHUNK):
+                    for k in cutlass.range_constexpr(size):
                         if k < more and before + k >= 0:
                             run[k, i * plan.chunks] = taken[k]
 
@@ -271,28 +307,29 @@ def load_pieces(
     plan: cutlass.Constexpr,
 ):
     """The `wide` columns of a block, from element `corner` on."""
+    size = plan.chunk
     tid, _, _ = cute.arch.thread_idx()
     row, chunk = tid // plan.each, tid % plan.each
     place = corner + row * ldx
     # Whether no chunk of theirs reaches out of the tensor's memory.
-    last = (corner + (plan.count - 1) * ldx) >> 3
-    safe = CHUNK * (corner >> 3) >= whole[0] and CHUNK * (last + plan.each) <= whole[1]
+    last = (corner + (plan.count - 1) * ldx) >> plan.bits
+    safe = size * (corner >> plan.bits) >= whole[0] and size * (last + plan.each) <= whole[1]
     if cutlass.const_expr(plan.load == "async"):
         if safe:
             for i in cutlass.range_constexpr(plan.passes):
                 here = place + i * plan.step * ldx
                 wanted = row < min(plan.step, plan.count - i * plan.step)
-                if wanted and CHUNK * chunk - cutlass.Int32(here & 7) < wide:
+                if wanted and size * chunk - cutlass.Int32(here & (size - 1)) < wide:
                     slot = slots[None, slot_of(row + i * plan.step, chunk, plan)]
-                    copy_kept(x[None, (here >> 3) + chunk], slot)
+                    copy_kept(x[None, (here >> plan.bits) + chunk], slot)
     elif safe:
-        held = cute.make_rmem_tensor((CHUNK, plan.passes), x.element_type)
+        held = cute.make_rmem_tensor((size, plan.passes), x.element_type)
         write = cute.make_copy_atom(CopyUniversalOp(), x.element_type, num_bits_per_copy=128)
         for i in cutlass.range_constexpr(plan.passes):
             here = place + i * plan.step * ldx
             wanted = row < min(plan.step, plan.count - i * plan.step)
-            if wanted and CHUNK * chunk - cutlass.Int32(here & 7) < wide:
-                load_wide(x[None, (here >> 3) + chunk], held[None, i], plan.load)
+            if wanted and size * chunk - cutlass.Int32(here & (size - 1)) < wide:
+                load_wide(x[None, (here >> plan.bits) + chunk], held[None, i], plan.load)
         for i in cutlass.range_constexpr(plan.passes):
             if row < min(plan.step, plan.count - i * plan.step):
                 cute.copy(write, held[None, i], slots[None, slot_of(row + i * plan.step, chunk, plan)])
@@ -301,22 +338,24 @@ def load_pieces(
         atom = cute.make_copy_atom(op, x.element_type, num_bits_per_copy=128)
         for i in cutlass.range(plan.passes, unroll=1):
             line, here = row + i * plan.step, place + i * plan.step * ldx
-            wanted = CHUNK * chunk - cutlass.Int32(here & 7) < wide
+            wanted = size * chunk - cutlass.Int32(here & (size - 1)) < wide
             if row < plan.step and line < plan.count and wanted:
-                load_chunk(atom, x, (here >> 3) + chunk, slots[None, slot_of(line, chunk, plan)], whole)
+                load_chunk(
+                    atom, x, (here >> plan.bits) + chunk, slots[None, slot_of(line, chunk, plan)], whole
+                )
 
 
 def slot_of(row, chunk, plan: FewRows):
     """Where a chunk of a row of `x` lies in shared memory."""
-    return row * plan.each + (row >> 3) + chunk
+    return row * plan.each + (row >> plan.bits) + chunk
 
 
 @cute.jit
 def in_order(cells: list, further, ahead, plan: cutlass.Constexpr) -> cute.Tensor:
     """A chunk of `y`, whose elements a thread reads from its pair number `ahead` on."""
     taken = gathered(cells, further)
-    if cutlass.const_expr(plan.product & 3 == 1):
-        taken = rotated(taken, ahead)
+    if cutlass.const_expr(ahead_by(1, plan.product, plan.word) == 1):
+        taken = rotated(taken, ahead * max(plan.size // 4, 1))
     return taken
 
 
@@ -332,43 +371,50 @@ def transpose_few_columns(
     early: cutlass.Constexpr,
 ):
     """As `transpose_few_rows`; (n, m) of `y` is number start + n * ldy + m. `x` starts at whole[0]."""
+    size = plan.chunk
     tid, _, _ = cute.arch.thread_idx()
     block, _, _ = cute.arch.block_idx()
     smem = cutlass.memory.SmemAllocator().allocate_tensor(
-        x.element_type, cute.make_layout(CHUNK * plan.room), byte_alignment=128
+        x.element_type, cute.make_layout(plan.chunk * plan.room), byte_alignment=128
     )
     m0 = block * plan.rows
     low, high = max(m0 - plan.align, 0), min(m0 + plan.rows, m)
     if cutlass.const_expr(plan.fetch):
-        run = CHUNK * plan.count
+        run = size * plan.count
         first = whole[0] + cutlass.Int64(low) * plan.count
         enter_fetching(
-            early, residents(plan), x, first, cutlass.Int64(run), (high - low) >> 3, cutlass.Int32(run)
+            early,
+            residents(plan),
+            x,
+            first,
+            cutlass.Int64(run),
+            (high - low) >> plan.bits,
+            cutlass.Int32(run),
         )
     else:
         enter(early)
     corner = whole[0] + cutlass.Int64(m0 - plan.align) * plan.count
-    origin = corner >> 3
+    origin = corner >> plan.bits
     inner = high - low == plan.rows + plan.align
     if cutlass.const_expr(plan.loose):
-        inner = inner and CHUNK * origin >= whole[0] and CHUNK * (origin + plan.chunks) <= whole[1]
+        inner = inner and size * origin >= whole[0] and size * (origin + plan.chunks) <= whole[1]
     load_runs(x, in_slots(smem), origin, whole, inner, plan)
     cute.arch.cp_async_commit_group()
 
     lane_m, lane_n, warp = tid % LANES_M, tid // LANES_M % LANES_N, tid // 32
-    n1 = column(warp // plan.stacks, lane_n, plan.product)
-    further, ahead = warp % plan.stacks * LANES_M + lane_m, ahead_by(lane_n, plan.product)
+    n1 = column(warp // plan.stacks, lane_n, plan.product, plan.word)
+    further, ahead = warp % plan.stacks * LANES_M + lane_m, ahead_by(lane_n, plan.product, plan.word)
     place = start + n1 * ldy + m0
     late = 0 if plan.align == 0 else cutlass.Int32(place & (plan.align - 1))
     cells = []
-    for k in cutlass.range_constexpr(CHUNK):
-        row = plan.align - late + CHUNK * further + ((k + 2 * ahead) & 7)
-        spaced = CHUNK * (plan.pitch - plan.count) * (row >> 3)
-        shift = cutlass.Int32(corner & 7) if plan.loose else 0
+    for k in cutlass.range_constexpr(size):
+        row = plan.align - late + size * further + ((k + plan.word * ahead) & (size - 1))
+        spaced = size * (plan.pitch - plan.count) * (row >> plan.bits)
+        shift = cutlass.Int32(corner & (size - 1)) if plan.loose else 0
         cells.append(cells_at(smem, row * plan.count + spaced + n1 + shift))
-    here = y[None, ((place - late) >> 3) + further]
-    next_columns = divisible(ldy * plan.across, CHUNK)
-    m1 = m0 - late + CHUNK * further
+    here = y[None, ((place - late) >> plan.bits) + further]
+    next_columns = divisible(ldy * plan.across, size)
+    m1 = m0 - late + size * further
     times = -(-plan.count // plan.across)
     cute.arch.cp_async_wait_group(0)
     cute.arch.sync_threads()
@@ -382,10 +428,10 @@ def transpose_few_columns(
             if n1 + i * plan.across < plan.count:
                 taken = in_order(cells, i * plan.across, ahead, plan)
                 there = cute.make_tensor(here.iterator + i * next_columns, here.layout)
-                if m1 >= 0 and m1 + CHUNK <= m:
+                if m1 >= 0 and m1 + size <= m:
                     store_wide(taken, there, "plain")
                 else:
-                    for k in cutlass.range_constexpr(CHUNK):
+                    for k in cutlass.range_constexpr(size):
                         if m1 + k >= 0 and m1 + k < m:
                             there[k] = taken[k]
 
@@ -400,10 +446,11 @@ def load_runs(
     plan: cutlass.Constexpr,
 ):
     """What a block loads, from chunk `origin` of `x` on; `inner`: `x` has all of it."""
+    size = plan.chunk
     tid, _, _ = cute.arch.thread_idx()
     count = plan.chunks
     if inner:
-        held = cute.make_rmem_tensor((CHUNK, plan.passes), x.element_type)
+        held = cute.make_rmem_tensor((size, plan.passes), x.element_type)
         write = cute.make_copy_atom(CopyUniversalOp(), x.element_type, num_bits_per_copy=128)
         for i in cutlass.range_constexpr(plan.passes):
             chunk = tid + i * plan.threads
@@ -419,7 +466,7 @@ def load_runs(
         for i in cutlass.range(plan.passes, unroll=1):
             chunk = tid + i * plan.threads
             here = origin + chunk
-            if chunk < count and CHUNK * (here + 1) > whole[0] and CHUNK * here < whole[1]:
+            if chunk < count and size * (here + 1) > whole[0] and size * here < whole[1]:
                 load_chunk(atom, x, here, slots[None, run_slot(chunk, plan)], whole)
 
 
@@ -444,27 +491,27 @@ def build_thin(plan: FewRows | FewColumns, early: bool = False) -> Kernel:
             use_pdl=early,
         )
 
-    return Kernel(host, fake_args(align_bytes=2))
+    return Kernel(host, fake_args(TYPES[plan.size], plan.size))
 
 
 def in_thin(x: cute.Tensor, y: cute.Tensor, plan: FewRows | FewColumns) -> tuple[Any, ...]:
     """The kernel, its grid, and what it takes before its plan."""
-    bytes_each, none = x.element_type.width // 8, cutlass.Int64(0)
-    start_x = x.iterator.toint() // bytes_each % CHUNK
+    size, none = plan.chunk, cutlass.Int64(0)
+    start_x = x.iterator.toint() // plan.size % size
     m, n, pitch_x, pitch_y = x.shape[0], x.shape[1], x.stride[0], y.stride[0]
     if isinstance(plan, FewRows):
         start = none if plan.slope is None else start_x
-        begin = y.iterator.toint() // bytes_each % CHUNK if plan.loose else none
+        begin = y.iterator.toint() // plan.size % size if plan.loose else none
         apart = (x.stride[2], y.stride[2]) if cute.rank(x) == 3 else (none, none)
         grid = (
             n // plan.columns + 1 if plan.loose else (n + plan.columns - 1) // plan.columns,
             x.shape[2] if cute.rank(x) == 3 else 1,
             1,
         )
-        views, whole = (aligned(x, start, CHUNK), aligned(y, begin, CHUNK)), (start, start + reach(x))
+        views, whole = (aligned(x, start, size), aligned(y, begin, size)), (start, start + reach(x))
         return transpose_few_rows, grid, *views, n, pitch_x, apart, (start, begin), whole
     start_x = start_x if plan.loose else none
-    start = y.iterator.toint() // bytes_each % plan.align if plan.align else none
-    views, whole = (aligned(x, start_x, CHUNK), aligned(y, start, CHUNK)), (start_x, start_x + reach(x))
+    start = y.iterator.toint() // plan.size % plan.align if plan.align else none
+    views, whole = (aligned(x, start_x, size), aligned(y, start, size)), (start_x, start_x + reach(x))
     tiles = (m + max(plan.align - 1, 0) + plan.rows - 1) // plan.rows
     return transpose_few_columns, (tiles, 1, 1), *views, m, pitch_y, cutlass.Int32(start), whole

@@ -1,83 +1,98 @@
-"""The transpose of many small matrices: a block holds one, so that both of its sides are runs of chunks.
+"""The transpose of many small matrices: a block holds some, so that both of its sides are runs of chunks.
 
-Nothing of a matrix is read or written twice, whatever its extents: 16-byte chunks of `x` go to shared memory
-as they lie, and a thread gathers the 8 elements of a chunk of `y` from there. Only the first and the last
-chunk of a matrix of `y`, which the neighbours share, are written by elements.
+Nothing is read or written twice, whatever the extents, which are known when the kernel is compiled: 16-byte
+chunks of `x` go to shared memory as they lie, and a thread gathers the elements of a chunk of `y` from there.
+Only the first and the last chunk of a block, which its neighbours may share, are written by elements.
 """
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import cutlass
 from cutlass import cute
-from cutlass.cute.nvgpu import CopyUniversalOp
+from cutlass.cute.nvgpu import CopyUniversalOp, LoadCacheMode, cpasync
 
-from kernels.transpose.common import Kernel, enter, fake_args
+from kernels.transpose.common import TYPES, Kernel, enter, fake_args
 from kernels.transpose.registers import load_wide, store_wide
-from kernels.transpose.shifted import CHUNK, aligned, cells_at, gathered, load_run
+from kernels.transpose.shifted import aligned, cells_at, gathered, load_chunk
 
 
 class Whole(NamedTuple):
-    """`chunks`: room for a matrix, in units of 8 elements, two more than it has; `threads` of a block.
+    """`shape`: rows and columns of a matrix; `items` and `threads` of a block; `size`: bytes of an element.
 
-    `size`: rows and columns, if they are known when the kernel is compiled.
+    A block of one matrix has at least as many threads as that has rows.
+    Where a block holds more than one matrix, its elements are whole chunks, and the bases are aligned.
     """
 
-    chunks: int = 1280
-    threads: int = 256
-    size: tuple[int, int] | None = None
+    shape: tuple[int, int]
+    items: int = 1
+    threads: int = 512
+    size: int = 2
+
+    @property
+    def chunk(self) -> int:
+        """Elements of a 16-byte access."""
+        return 16 // self.size
+
+    @property
+    def elements(self) -> int:
+        """Of a block."""
+        return self.items * math.prod(self.shape)
 
     @property
     def room(self) -> int:
-        """Chunks in shared memory: one unused after every eighth, against bank conflicts."""
-        return self.chunks if self.size else self.chunks * 9 // 8 + 1
+        """Chunks in shared memory: two more than the elements have where they start within one."""
+        return self.elements // self.chunk + 2
 
     @property
     def held(self) -> int:
-        """Chunks of `x` that a thread loads, if the size is known."""
-        m, n = self.size or (1, 1)
-        return -(-(m * n // CHUNK + 2) // self.threads)
+        """Chunks of `x` that a thread loads."""
+        return -(-self.room // self.threads)
+
+    @property
+    def apart(self) -> int:
+        """Chunks of `y` that are stored side by side: of one matrix, as many columns as the threads cover."""
+        return self.threads if self.items > 1 else self.threads // self.shape[0] * self.shape[0]
 
     @property
     def passes(self) -> int:
-        """Chunks of `y` that a thread stores, if the size is known."""
-        m, n = self.size or (1, 1)
-        return -(-(m * n // CHUNK + 2) // (self.threads // m * m))
+        """Chunks of `y` that a thread stores."""
+        return -(-self.room // self.apart)
 
 
-STANDARD = Whole()
+STANDARD = Whole((77, 129))
 
 
 @cute.kernel
-def transpose_matrix(
+def transpose_matrices(
     x: cute.Tensor,
     y: cute.Tensor,
-    shape: tuple[cutlass.Int32, cutlass.Int32],
     starts: tuple[cutlass.Int64, cutlass.Int64],
     whole: tuple[cutlass.Int64, cutlass.Int64],
     plan: cutlass.Constexpr,
     early: cutlass.Constexpr,
 ):
-    """`x` and `y` (8,chunks):(1,8), aligned; matrix i starts at element starts + i * M * N of each."""
+    """`x` and `y` (chunk,chunks), aligned; a block starts as many elements on as the ones before it have.
+
+    `whole`: see `load_chunk`.
+    """
     enter(early)
-    m, n = shape
-    if cutlass.const_expr(plan.size is not None):
-        m, n = plan.size
-    total = m * n
     tid, _, _ = cute.arch.thread_idx()
-    item, _, _ = cute.arch.block_idx()
-    start_x, start_y = starts[0] + item * cutlass.Int64(total), starts[1] + item * cutlass.Int64(total)
-    first_x, first_y = start_x >> 3, start_y >> 3
-    origin, late = cutlass.Int32(start_x & 7), cutlass.Int32(start_y & 7)
-    layout = cute.make_layout((CHUNK, plan.room), stride=(1, CHUNK))
-    smem = cutlass.memory.SmemAllocator().allocate_tensor(x.element_type, layout, byte_alignment=128)
-    count = (origin + total + CHUNK - 1) >> 3
-    if cutlass.const_expr(plan.size is None):
-        load_run(x, smem, first_x, count, whole, plan.threads)
-    elif CHUNK * first_x >= whole[0] and CHUNK * (first_x + count) <= whole[1]:
+    block, _, _ = cute.arch.block_idx()
+    size, before = plan.chunk, block * cutlass.Int64(plan.elements)
+    total = cutlass.Int32(min(cutlass.Int64(plan.elements), whole[1] - whole[0] - before))
+    start_x, start_y = starts[0] + before, starts[1] + before
+    first_x, first_y = start_x // size, start_y // size
+    origin, late = cutlass.Int32(start_x & (size - 1)), cutlass.Int32(start_y & (size - 1))
+    smem = cutlass.memory.SmemAllocator().allocate_tensor(
+        x.element_type, cute.make_layout((size, plan.room), stride=(1, size)), byte_alignment=128
+    )
+    count = (origin + total + size - 1) // size
+    if size * first_x >= whole[0] and size * (first_x + count) <= whole[1]:
         write = cute.make_copy_atom(CopyUniversalOp(), x.element_type, num_bits_per_copy=128)
-        held = cute.make_rmem_tensor((CHUNK, plan.held), x.element_type)
+        held = cute.make_rmem_tensor((size, plan.held), x.element_type)
         for i in cutlass.range_constexpr(plan.held):
             if tid + i * plan.threads < count:
                 load_wide(x[None, first_x + tid + i * plan.threads], held[None, i], "evict_last")
@@ -85,79 +100,76 @@ def transpose_matrix(
             if tid + i * plan.threads < count:
                 cute.copy(write, held[None, i], smem[None, tid + i * plan.threads])
     else:
-        load_run(x, smem, first_x, count, whole, plan.threads, False)
+        atom = cute.make_copy_atom(
+            cpasync.CopyG2SOp(LoadCacheMode.GLOBAL), x.element_type, num_bits_per_copy=128
+        )
+        for i in cutlass.range(tid, count, plan.threads, unroll=1):
+            load_chunk(atom, x, first_x + i, smem[None, i], whole)
     cute.arch.cp_async_commit_group()
 
-    # As in thin.py: chunks of `y` that lie m chunks apart hold the same rows of `x`.
-    flat = cute.make_tensor(smem.iterator, cute.make_layout(CHUNK * plan.room))
-    periods = plan.threads // m
-    apart = periods * m
-    begin = CHUNK * tid - late
-    n1 = (begin + CHUNK * m) // m
-    m1 = begin + CHUNK * m - n1 * m
-    n1 -= CHUNK
-    sources = []
-    for _ in cutlass.range_constexpr(CHUNK):
-        sources.append(origin + m1 * n + n1)
-        m1 += 1
-        n1 = n1 + 1 if m1 == m else n1
-        m1 = 0 if m1 == m else m1
+    flat = cute.make_tensor(smem.iterator, cute.make_layout(size * plan.room))
+    begin = size * tid - late
+    cells = [cells_at(flat, origin + place) for place in places_of(begin, plan)]
     cute.arch.cp_async_wait_group(0)
     cute.arch.sync_threads()
-    if cutlass.const_expr(plan.size is not None):
-        cells = [cells_at(flat, source) for source in sources]
-        if tid < apart:
-            for i in cutlass.range_constexpr(plan.passes):
-                first, chunk = begin + CHUNK * i * apart, first_y + tid + i * apart
-                if first >= 0 and first + CHUNK <= total:
-                    store_wide(gathered(cells, i * periods * CHUNK), y[None, chunk], "plain")
-                else:
-                    for k in cutlass.range_constexpr(CHUNK):
-                        if first + k >= 0 and first + k < total:
-                            y[k, chunk] = cells[k][i * periods * CHUNK]
-    else:
-        chunks = (late + total + CHUNK - 1) >> 3
-        passes = (chunks - tid + apart - 1) // apart if tid < apart else 0
-        for i in cutlass.range(passes, unroll=1):
-            first, chunk = begin + CHUNK * i * apart, first_y + tid + i * apart
-            if first >= 0 and first + CHUNK <= total:
-                taken = cute.make_rmem_tensor((CHUNK,), y.element_type)
-                for k in cutlass.range_constexpr(CHUNK):
-                    source = sources[k] + i * periods * CHUNK
-                    taken[k] = flat[source + ((source >> 6) << 3)]
-                store_wide(taken, y[None, chunk], "plain")
+    if tid < plan.apart:
+        for i in cutlass.range_constexpr(plan.passes):
+            first, chunk, further = begin + size * i * plan.apart, first_y + tid + i * plan.apart, 0
+            if cutlass.const_expr(plan.items == 1):
+                # As in thin.py: chunks of `y` that lie M chunks apart hold the same rows of `x`.
+                further = i * (plan.apart // plan.shape[0]) * size
+            elif cutlass.const_expr(i > 0):
+                cells = [cells_at(flat, place) for place in places_of(first, plan)]
+            if first >= 0 and first + size <= total:
+                store_wide(gathered(cells, further), y[None, chunk], "plain")
             else:
-                for k in cutlass.range_constexpr(CHUNK):
+                for k in cutlass.range_constexpr(size):
                     if first + k >= 0 and first + k < total:
-                        source = sources[k] + i * periods * CHUNK
-                        y[k, chunk] = flat[source + ((source >> 6) << 3)]
+                        y[k, chunk] = cells[k][further]
+
+
+def places_of(begin, plan):
+    """Where the elements of `y` from number `begin` on lie in the block's elements of `x`."""
+    m, n = plan.shape
+    item = 0
+    if plan.items > 1:
+        item = begin // (m * n)
+        begin -= item * (m * n)
+    n1 = (begin + plan.chunk * m) // m - plan.chunk  # the first chunk may start before the matrix
+    m1 = begin - n1 * m
+    places = []
+    for _ in range(plan.chunk):
+        places.append(item * (m * n) + m1 * n + n1)
+        wraps = cutlass.Int32(m1 == m - 1)
+        m1 = (m1 + 1) * (1 - wraps)
+        n1 += wraps
+        if plan.items > 1:
+            ends = cutlass.Int32(n1 == n)
+            n1, item = n1 * (1 - ends), item + ends
+    return places
 
 
 def build_whole(plan: Whole = STANDARD, early: bool = False) -> Kernel:
-    """At most `threads` rows and 8 * (chunks - 2) elements a matrix, a batch of them without gaps."""
+    """A matrix, or a batch of them, of the plan's shape, without gaps."""
 
     @cute.jit
     def host(x: cute.Tensor, y: cute.Tensor, stream):
-        items = 1
-        if cutlass.const_expr(cute.rank(x) == 3):
-            items = x.shape[2]
-        bytes_each = x.element_type.width // 8
-        start_x = x.iterator.toint() // bytes_each % CHUNK
-        start_y = y.iterator.toint() // bytes_each % CHUNK
-        transpose_matrix(
-            aligned(x, start_x, CHUNK),
-            aligned(y, start_y, CHUNK),
-            (x.shape[0], x.shape[1]),
+        start_x = x.iterator.toint() // plan.size % plan.chunk
+        start_y = y.iterator.toint() // plan.size % plan.chunk
+        blocks = (cute.size(x) + plan.elements - 1) // plan.elements
+        transpose_matrices(
+            aligned(x, start_x, plan.chunk),
+            aligned(y, start_y, plan.chunk),
             (start_x, start_y),
             (start_x, start_x + cute.size(x)),
             plan,
             early,
         ).launch(
-            grid=(items, 1, 1),
+            grid=(blocks, 1, 1),
             block=(plan.threads, 1, 1),
             preferred_smem_carveout=100,
             stream=stream,
             use_pdl=early,
         )
 
-    return Kernel(host, fake_args(align_bytes=2))
+    return Kernel(host, fake_args(TYPES[plan.size], plan.size))

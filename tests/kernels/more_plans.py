@@ -5,6 +5,7 @@ from functools import partial
 from kernels.transpose.exchange import Exchange, build_exchange
 from kernels.transpose.pairs import Pairs, build_pairs
 from kernels.transpose.shifted import Shifted, build_shifted
+from kernels.transpose.slim import Slim, build_slim
 from kernels.transpose.thin import FewColumns, FewRows, build_thin
 from kernels.transpose.whole import Whole, build_whole
 
@@ -19,6 +20,13 @@ THIN = {
     "columns, loose": FewColumns(21, 64, 4, 16, 1, loose=True, fetch=True),
     "rows, loose": FewRows(21, 64, 2, 1, loose=True),
     "rows, async": FewRows(21, 64, 1, 2, fetch=True, loose=True, load="async"),
+    # Elements of other sizes; fewer rows than a chunk has elements.
+    **{f"rows, {size} bytes": FewRows(21, 128 // size, 2, 1, size=size) for size in (1, 4, 8)},
+    **{
+        f"columns, {size} bytes": FewColumns(21, 128 // size, 4, 16 // size, 1, size=size)
+        for size in (1, 4, 8)
+    },
+    "rows, few": FewRows(3, 256, 16, 1, fetch=True),
 }
 # Elements of every size, by each way of loading them; tiles of a width that is known when they are launched.
 SHIFTED = {
@@ -27,7 +35,20 @@ SHIFTED = {
     "shifted, 4": Shifted((60, 32), 4, 8, load="evict_last", most=2, fetch=True, size=4),
     "shifted, 8": Shifted((30, 16), 4, 4, load="evict_last edges", size=8),
 }
-WHOLE = {"whole, known": Whole(100, 64, (21, 17))}
+WHOLE = {
+    "whole, known": Whole((21, 17), 1, 64),
+    **{f"whole, several, {size}": Whole((5, 7), 16, 64, size) for size in (1, 2, 8)},
+}
+SLIM = {
+    f"slim, {few}, {size}, {vector}{' wide' * wide}": Slim(few, count, vector, wide, 2, size)
+    for few, count, size, vector, wide in (
+        ("rows", 3, 1, 16, False),
+        ("columns", 5, 1, 1, False),
+        ("rows", 2, 2, 1, True),
+        ("columns", 3, 4, 4, False),
+        ("columns", 2, 8, 1, True),
+    )
+}
 
 # Rows in bulk, of elements of more than one size; the first tile has more rows than threads.
 EXCHANGES = {
@@ -43,6 +64,7 @@ BUILDERS = {
     **{name: partial(build_thin, plan) for name, plan in THIN.items()},
     **{name: partial(build_shifted, plan) for name, plan in SHIFTED.items()},
     **{name: partial(build_whole, plan) for name, plan in WHOLE.items()},
+    **{name: partial(build_slim, plan) for name, plan in SLIM.items()},
     **{name: partial(build_pairs, plan) for name, plan in PAIRS.items()},
     **{name: partial(build_exchange, plan) for name, plan in EXCHANGES.items()},
 }

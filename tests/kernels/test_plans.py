@@ -19,7 +19,7 @@ from kernels.transpose.fastest import transpose
 from kernels.transpose.flat import Flat
 from kernels.transpose.narrow import Narrow, Small
 from kernels.transpose.pairs import Pairs
-from kernels.transpose.plans import align_bytes, candidates, takes
+from kernels.transpose.plans import MOST, align_bytes, candidates, takes
 from kernels.transpose.registers import Plan
 from kernels.transpose.shifted import Shifted
 from kernels.transpose.slim import Slim
@@ -52,6 +52,14 @@ class Tensor:
         return prod(self.shape)
 
 
+class Turned(Tensor):
+    """Contiguous columns in place of rows."""
+
+    def __init__(self, *shape: int, **more: int) -> None:
+        super().__init__(*shape[:-2], shape[-1], shape[-2], **more)
+        self.shape, self.strides = shape, (*self.strides[:-2], 1, self.strides[-2])
+
+
 ANY = {Shifted, Direct, Narrow, Small, Pairs}
 WHOLE = {Plan, Exchange, Blocks, *ANY}
 
@@ -67,8 +75,8 @@ WHOLE = {Plan, Exchange, Blocks, *ANY}
         (Tensor(1024, 2043), Tensor(2043, 1024), ANY),
         (Tensor(1024, 2048, address=2), Tensor(2048, 1024), ANY),
         (Tensor(1024, 2048), Tensor(2048, 1024, pad=1), {Blocks, *ANY}),
-        (Tensor(3, 20001), Tensor(20001, 3), {Slim, *ANY}),
-        (Tensor(3, 20008), Tensor(20008, 3), {Slim, Blocks, *ANY}),
+        (Tensor(3, 20001), Tensor(20001, 3), {Slim, FewRows, *ANY}),
+        (Tensor(3, 20008), Tensor(20008, 3), {Slim, FewRows, Blocks, *ANY}),
         (Tensor(20008, 3), Tensor(3, 20008), {Slim, *ANY}),
         (Tensor(9, 20001), Tensor(20001, 9), {FewRows, *ANY}),
         (Tensor(9, 20001, pad=5), Tensor(20001, 9), {FewRows, *ANY}),
@@ -82,17 +90,20 @@ WHOLE = {Plan, Exchange, Blocks, *ANY}
         (Tensor(20008, 17), Tensor(17, 20008), {FewColumns, *ANY}),
         (Tensor(20008, 17), Tensor(17, 20008, pad=5, address=2), {FewColumns, *ANY}),
         (Tensor(20008, 17, address=2), Tensor(17, 20008), {FewColumns, *ANY}),
-        (Tensor(20008, 20, address=2), Tensor(20, 20008), ANY),
+        (Tensor(20008, 20, address=2), Tensor(20, 20008), {FewColumns, *ANY}),
         (Tensor(20008, 17, pad=1), Tensor(17, 20008), ANY),
-        (Tensor(1, 99999), Tensor(99999, 1), {Flat, *ANY}),
-        (Tensor(1, 99999, address=2), Tensor(99999, 1), ANY),
+        (Tensor(1, 99999), Tensor(99999, 1), {Flat, Slim, *ANY}),
+        (Tensor(1, 99999, address=2), Tensor(99999, 1), {Slim, *ANY}),
         (Tensor(9, 77, 129), Tensor(9, 129, 77), {Whole, FewRows, *ANY}),
         (Tensor(9, 200, 130), Tensor(9, 130, 200), {FewRows, *ANY}),
         (Tensor(9, 77, 129, pad=1), Tensor(9, 129, 77), {FewRows, *ANY}),
-        (Tensor(3, 20001, pad=5), Tensor(20001, 3), {Slim, *ANY}),
+        (Tensor(3, 20001, pad=5), Tensor(20001, 3), {Slim, FewRows, *ANY}),
         (Tensor(3, 20001), Tensor(20001, 3, pad=5), ANY),
         (Tensor(9, 3, 20001), Tensor(9, 20001, 3), ANY),
         (Tensor(64, 64, last=2), Tensor(64, 64), {Narrow}),
+        (Turned(64, 99), Tensor(99, 64), {Flat, Direct, Narrow}),
+        (Turned(64, 99, pad=1), Tensor(99, 64), {Direct, Narrow}),
+        (Turned(7, 64, 99), Tensor(7, 99, 64), {Flat, Direct, Narrow}),
         (Tensor(8191, 8193), Tensor(8193, 8191), {Shifted, Narrow, Small}),
         (Tensor(8193, 8193), Tensor(8193, 8193), {Shifted, Narrow}),
     ],
@@ -113,7 +124,7 @@ def test_plans_of_other_sizes_are_those_that_take_them(size: int) -> None:
         assert plan.residents * plan.threads <= 2048
     assert {align_bytes(plan, size) for plan in whole if type(plan) in single} == {size}
     odd = candidates(Tensor(99, 101, size=size), Tensor(101, 99, size=size)).values()
-    assert {type(plan) for plan in odd} == single
+    assert {type(plan) for plan in odd} == {FewRows, FewColumns, *single}
 
 
 @pytest.mark.parametrize("columns", [65535 * 64, 65535 * 64 + 1, 65535 * 128])
@@ -141,8 +152,32 @@ def test_thin_plans_know_how_the_long_rows_start(pad: int, address: int, slope: 
 @pytest.mark.parametrize(("columns", "known"), [(129, True), (130, True), (128, False), (60, False)])
 def test_a_matrix_of_known_size_is_gathered_where_banks_do_not_conflict(columns: int, known: bool) -> None:
     found = candidates(Tensor(9, 77, columns), Tensor(9, columns, 77))
-    sizes = {plan.size for plan in found.values() if isinstance(plan, Whole)}
-    assert sizes == ({None, (77, columns)} if known else {None})
+    alone = {plan.shape for plan in found.values() if isinstance(plan, Whole) and plan.items == 1}
+    assert alone == ({(77, columns)} if known else set())
+
+
+@pytest.mark.parametrize("size", [1, 2, 4, 8])
+@pytest.mark.parametrize(("m", "n"), [(3, 3), (2, 3), (16, 16), (33, 77), (5, 7)])
+def test_matrices_that_share_a_block_are_whole_chunks(m: int, n: int, size: int) -> None:
+    both = Tensor(5000, m, n, size=size), Tensor(5000, n, m, size=size)
+    plans = [plan for plan in candidates(*both).values() if isinstance(plan, Whole) and plan.items > 1]
+    assert plans and all(plan.elements % plan.chunk == 0 for plan in plans)
+    assert all(plan.size * plan.elements <= MOST and plan.threads <= 512 for plan in plans)
+    off = Tensor(5000, m, n, size=size, address=size), both[1]
+    assert not any(isinstance(plan, Whole) and plan.items > 1 for plan in candidates(*off).values())
+
+
+def test_tensors_of_contiguous_columns_exchange_their_modes() -> None:
+    class Permuted(Turned):
+        def permute(self, modes: tuple[int, ...]) -> Tensor:
+            found = Tensor(*(self.shape[mode] for mode in modes))
+            found.strides = tuple(self.strides[mode] for mode in modes)
+            return found
+
+    x, y = fastest.by_rows(Permuted(5, 64, 99), Permuted(5, 99, 64))
+    assert (x.shape, x.strides, y.shape) == ((5, 99, 64), (64 * 99, 64, 1), (5, 64, 99))
+    row = Tensor(64, 99), Turned(99, 64)
+    assert fastest.by_rows(*row) == row
 
 
 @pytest.mark.parametrize("address", [0, 2, 16, 510, 514])

@@ -20,7 +20,7 @@ pytest.importorskip("cutlass", reason="kernels/ needs nvidia-cutlass-dsl")
 
 from kernels.transpose.pairs import evenly
 from kernels.transpose.shifted import Shifted
-from tests.kernels.more_plans import BUILDERS, EXCHANGES, PAIRS, SHIFTED, THIN
+from tests.kernels.more_plans import BUILDERS, EXCHANGES, PAIRS, SHIFTED, SLIM, THIN, WHOLE
 
 REPAIRED = [
     "match_layout",
@@ -127,6 +127,7 @@ def test_16_bytes_on_both_sides_at_any_pitch(built, name):
     """The 2-byte accesses are those of the first and the last chunk of a row or of the tensor."""
     ops = memory_ops(built[1][name]["ptx"])
     loads, stores = matching(ops, r"cp\.async\.c[ag]|ld\.global"), matching(ops, r"st\.global")
+    loads.pop("ld.global.L2::cache_hint.v4.b32", None)  # those past no shared memory, of `whole`
     assert set(loads) == {"cp.async.cg.shared.global", "ld.global.b16"}
     assert set(stores) == {"st.global.v4.b32", "st.global.b16"}
     assert set(matching(ops, "ld.shared")) == {"ld.shared.b16"}
@@ -161,7 +162,15 @@ def test_what_starts_early_touches_no_memory_before_the_kernel_ahead_has_ended(b
     for name in early:
         before, after = found[name]["ptx"].split("griddepcontrol.wait;")
         # To the L2, where the writes of the kernel ahead meet, but no nearer.
-        fetches = name in ("shifted", "shifted, 4", "rows, async", "rows, 2", "columns, 2", "columns, loose")
+        fetches = name in (
+            "shifted",
+            "shifted, 4",
+            "rows, async",
+            "rows, 2",
+            "rows, few",
+            "columns, 2",
+            "columns, loose",
+        )
         fetched = {"cp.async.bulk.prefetch.L2.global.L2::cache_hint": 1} if fetches else {}
         assert matching(memory_ops(before), "(ld|st).global|cp") == fetched, name
         assert not matching(memory_ops(after), "cp.async.bulk.prefetch"), name
@@ -313,16 +322,83 @@ def test_few_columns_move_every_bit_wherever_they_start(built, m, off):
     assert (found == right).all()
 
 
+@pytest.mark.parametrize("size", [1, 4, 8])
+@pytest.mark.parametrize(("along", "off"), [(301, 5), (9, 0), (128, 8)])
+def test_thin_matrices_of_elements_of_any_size_move_every_bit(built, size, along, off):
+    if "90" not in built[0]:
+        pytest.skip("compiled for sm_90a only")
+    dtype, plan = np.dtype(f"u{size}").type, THIN[f"columns, {size} bytes"]
+    pitch, start = along + (1 - along) % plan.chunk, off % plan.align
+    grid = (-(-(along + plan.align - 1) // plan.rows), 1, 1)
+    args = (X, Y + size * (off - start), along, pitch, start, 0, along * plan.count)
+    ptx, pitches = built[1][f"columns, {size} bytes"]["ptx"], (plan.count, pitch)
+    found, right = moved(ptx, grid, args, along, plan.count, pitches, (0, off), dtype)
+    assert (found == right).all()
+    name, start = f"rows, {size} bytes", off % plan.chunk
+    args = (X + size * (off - start), Y, along, pitch, 0, 0, start, 0, start, start + 20 * pitch + along)
+    grid = (-(-along // THIN[name].columns), 1, 1)
+    found, right = moved(built[1][name]["ptx"], grid, args, 21, along, (pitch, 21), (off, 0), dtype)
+    assert (found == right).all()
+
+
+@pytest.mark.parametrize(("n", "off"), [(701, 5), (8, 0), (256, 8)])
+def test_fewer_rows_than_a_chunk_has_elements_move_every_bit(built, n, off):
+    if "90" not in built[0]:
+        pytest.skip("compiled for sm_90a only")
+    pitch, start = n + (1 - n) % 8, off % 8
+    args = (X + 2 * (off - start), Y, n, pitch, 0, 0, start, 0, start, start + 2 * pitch + n)
+    ptx, grid = built[1]["rows, few"]["ptx"], (-(-n // 256), 1, 1)
+    found, right = moved(ptx, grid, args, 3, n, (pitch, 3), (off, 0))
+    assert (found == right).all()
+
+
+@pytest.mark.parametrize("name", SLIM)
+@pytest.mark.parametrize("vectors", [1, 128, 300])
+def test_slim_matrices_move_every_bit(built, name, vectors):
+    """A part of a block, one of its rounds, and both; and what is left of a vector."""
+    if "90" not in built[0]:
+        pytest.skip("compiled for sm_90a only")
+    plan = SLIM[name]
+    long = vectors * plan.vector + plan.vector // 2
+    pitch = long + -long % plan.vector
+    flat, pitched = (Y, X) if plan.few == "rows" else (X, Y)
+    args = (flat, struct.pack("<QiiQ", pitched, long, 0, pitch))
+    shape, pitches = (plan.count, long), (pitch, plan.count)
+    if plan.few == "columns":
+        shape, pitches = (long, plan.count), (plan.count, pitch)
+    grid = (-(-long // (plan.vector * plan.threads * plan.each)), 1, 1)
+    dtype = np.dtype(f"u{plan.size}").type
+    found, right = moved(built[1][name]["ptx"], grid, args, *shape, pitches, dtype=dtype)
+    assert (found == right).all()
+
+
 @pytest.mark.parametrize("name", ["whole", "whole, known"])
 @pytest.mark.parametrize("off", [0, 3, 13])
 def test_a_whole_matrix_moves_every_bit(built, name, off):
     if name not in built[1]:
         pytest.skip("compiled for sm_90a only")
+    m, n = WHOLE[name].shape if name in WHOLE else (77, 129)
     starts = off % 8, (off + 2) % 8
     bases = X + 2 * (off - starts[0]), Y + 2 * (off + 2 - starts[1])
-    args = (*bases, 21, 17, *starts, starts[0], starts[0] + 21 * 17)
-    found, right = moved(built[1][name]["ptx"], (1, 1, 1), args, 21, 17, (17, 21), (off, off + 2))
+    args = (*bases, *starts, starts[0], starts[0] + m * n)
+    found, right = moved(built[1][name]["ptx"], (1, 1, 1), args, m, n, (n, m), (off, off + 2))
     assert (found == right).all()
+
+
+@pytest.mark.parametrize("name", [name for name, plan in WHOLE.items() if plan.items > 1])
+@pytest.mark.parametrize("items", [16, 37, 1])
+def test_matrices_that_share_a_block_move_every_bit(built, name, items):
+    """A block full of them, two and a part, one alone."""
+    if "90" not in built[0]:
+        pytest.skip("compiled for sm_90a only")
+    plan, (m, n) = WHOLE[name], WHOLE[name].shape
+    dtype = np.dtype(f"u{plan.size}").type
+    x = np.random.default_rng(items).integers(0, np.iinfo(dtype).max, (items, m, n), dtype=dtype)
+    out = bytearray((~x).tobytes())
+    memory = Memory((X, bytearray(x.tobytes())), (Y, out), once=True)
+    args = (X, Y, 0, 0, 0, items * m * n)
+    Program(built[1][name]["ptx"]).run((-(-items // plan.items), 1, 1), memory, *args)
+    assert (np.frombuffer(out, dtype) == x.transpose(0, 2, 1).reshape(-1)).all()
 
 
 @pytest.mark.parametrize("name", EXCHANGES)
