@@ -266,6 +266,8 @@ def _of_traceback(
 
 def _of_words(text: str, folded: str, place: str | None) -> list[Answer]:
     """The answer to a text in which no error is known: by the line that tells most, its symptom, its layouts."""
+    if symptoms.ALIEN.search(folded):
+        return []
     symptom = symptoms.find(folded)
     warns = symptom is not None and symptom[0] is symptoms.WARNING
     part = None if warns else frames.cut(folded)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 from layoutcheck.algebra import composition, parse_layout
@@ -10,6 +11,11 @@ from layoutcheck.errors import InputError
 
 _SHAPE = re.compile(r"[\[(]([0-9]{1,9}(?:, ?[0-9]{1,9}){1,5})[\])]")
 _MOST_BLOCKS = 65_535  # in y and z of a grid (CUDA C++ Programming Guide, compute capabilities)
+_MOST_GRID = (2**31 - 1, _MOST_BLOCKS, _MOST_BLOCKS)
+_MOST_THREADS = (1024, 1024, 64)  # of a block: x, y and z; their product is at most the first
+_LAUNCH = re.compile(
+    r"(?i)\b(?P<of>grid|block)(?:_?dims?|_?size)? ?[=:]? ?(?:dim3 ?)?(?P<extents>[\[({][0-9]{1,12}(?:, ?[0-9]{1,12}){0,2},? ?[\])}])"
+)
 _RESULT = re.compile(
     r"\b(?P<name>[a-z_]{2,30}) ?= ?(?P<size>[0-9]{1,7}): ?(?P<result>FAIL|ERROR|OK|PASS)\b", re.IGNORECASE
 )
@@ -60,7 +66,10 @@ def facts(name: str, folded: str, known: tuple[str, ...]) -> tuple[str, ...]:
             else ()
         )
     if name.startswith(_ON_THE_GPU):
-        return (*_kernel(folded), *(() if name not in _INVALID else (*_grid(folded), *_by_size(folded))))
+        return (
+            *_kernel(folded),
+            *(() if name not in _INVALID else (*_launched(folded), *_grid(folded), *_by_size(folded))),
+        )
     if name == "elsewhere.build":
         return _exit(folded)
     if name.startswith("cpp."):
@@ -117,6 +126,25 @@ def _composed(folded: str) -> tuple[str, ...]:
         except InputError as error:
             return (f"composition({left}, {right}) has no result: {error.message}",)
     return ()
+
+
+def _launched(folded: str) -> tuple[str, ...]:
+    """Which extents of a grid or block that the text prints are beyond what a launch takes."""
+    told: dict[str, None] = {}
+    for found in _LAUNCH.finditer(folded):
+        extents = [int(one) for one in re.findall(r"[0-9]+", found["extents"])]
+        most = _MOST_THREADS if found["of"].lower() == "block" else _MOST_GRID
+        over = [
+            f"{value:,} in {axis} (at most {limit:,})"
+            for axis, value, limit in zip("xyz", extents, most, strict=False)
+            if value > limit
+        ]
+        if math.prod(extents) > _MOST_THREADS[0] and most is _MOST_THREADS and not over:
+            over = [f"{math.prod(extents):,} threads (at most {_MOST_THREADS[0]:,})"]
+        over += ["an extent of 0"] if 0 in extents else []
+        if over:
+            told[f"the {found['of'].lower()} {found['extents']} has {' and '.join(over)}"] = None
+    return tuple(told)
 
 
 def _grid(folded: str) -> tuple[str, ...]:

@@ -49,6 +49,16 @@ DEMANDS = (
         "nvidia-smi --query-gpu=compute_cap --format=csv names this GPU's; take the version or back end of the library that has it (FlashAttention 3 is for sm_90, 4 for sm_90 and sm_100, 2 for the others from sm_80 on)",
     ),
     _demand(
+        r"(?i)(?=.*(?:exceed|too (?:large|big|much)|\blimit|[<>]=?|at most|\bfit|more than|over\b|maximum|capacity|insufficient|not enough)).*?(?:\btmem|tensor memory)",
+        "Tensor memory has 512 columns of 32 bits and 128 lanes in an SM (sm_100, sm_103): accumulators (their N of f32 in each stage), scale factors and operands that are kept there share them, and alloc takes powers of two from 32 on.",
+        "Add up the columns of all that the kernel keeps there; take a narrower N, fewer accumulator stages, or let two that never live together share columns",
+    ),
+    _demand(
+        r"(?i)(?=.*(?:exceed|too (?:large|big|much)|\blimit|[<>]=?|at most|\bfit|more than|maximum|capacity|insufficient|not enough)).*?(?:\bsmem|shared[_ ]?(?:mem\w*|storage))",
+        "A block has at most 99 KiB (sm_86, sm_89, sm_120), 163 KiB (sm_80) or 227 KiB (sm_90, sm_100) of shared memory. All stages of all tiles, the epilogue's tile and the barriers share it.",
+        "Take fewer stages, a smaller tile or a narrower type, or let the epilogue's tile take the place of operands that are used up; `layoutcheck resources` counts a tile",
+    ),
+    _demand(
         r"no available layout found|LayoutConflict|[Ll]ayout infer conflict",
         "TileLang chooses how the threads hold each fragment, and finds no way for this one: its extent is no multiple of the threads (192 or 229 elements for 128 threads, tile-ai/tilelang#2398), or two operations want it differently.",
         "Make the extents of T.Parallel and of the fragments multiples of the threads, or give the layout by T.annotate_layout",
@@ -57,6 +67,16 @@ DEMANDS = (
         r"(?i)regist\w+ (?:more than once|twice|different \w+|multiple)|already registered|duplicate (?:registration|\w+ registered)",
         "One process loads two copies of a library that keeps a table of names: LLVM and MLIR stand in several packages (Triton, JAX, TensorFlow, the DSL), and those of two versions meet.",
         "Import one of the two packages alone; else take versions that hide their symbols, and the order of imports that works. python -X importtime shows who loads what",
+    ),
+    _demand(
+        r"(?i)\bcluster_?(?: ?(?:sizes?|shapes?|dims?\w*|dimensions?))?\b.{0,80}(?:portable|exceed|at most|maximum|\bmax\b|too large|divi[ds]|multiple|[<>%]=?)",
+        "A cluster has at most 8 blocks on every GPU that has clusters (sm_90 and newer; 16 on sm_90 and sm_100 by opting in, sm_120 takes what fits its smaller GPCs), and each extent of the grid is a multiple of the cluster's.",
+        "Take a cluster whose product is 8 or less and divides the grid, or set cudaFuncAttributeNonPortableClusterSizeAllowed; cudaOccupancyMaxPotentialClusterSize says what the GPU has room for",
+    ),
+    _demand(
+        r"state variable|stateful dynamic (?:if|for|while)|not an MLIR Value",
+        "A branch or loop that only the run decides gives a variable a new value, and what it holds is a Python object (a list, a tuple, None), which the compiled branch cannot return.",
+        "Carry the entries as single numbers, or fill a tensor in place; where the condition is known while compiling, mark it so (const_expr)",
     ),
     _demand(
         r"[Cc]annot convert from type",
@@ -174,13 +194,18 @@ DEMANDS = (
 
 # What a compiler of kernels says of its own steps.
 INNER = _demand(
-    r"(?!)",
+    r"[Pp]ass (?:pipeline|manager)|PassManager|see current operation",
     "One of its own steps stops: it meets the program in a form that it does not handle.",
     "Look for the statement that the message names; change the tile, stages, warps or options around it, take a newer release, and report the program",
 )  # fmt: skip
 
 # What a C++ compiler says of code that is not CuTe's.
 COMPILED = (
+    _demand(
+        r"aligned_storage|extended alignment",
+        "The standard library of Visual C++ asks which layout std::aligned_storage is to have for alignments above max_align_t, which CUTLASS's types have; versions before 2017 15.8 had another.",
+        "Define _ENABLE_EXTENDED_ALIGNED_STORAGE for nvcc and the host's compiler (-D_ENABLE_EXTENDED_ALIGNED_STORAGE); no layout is concerned",
+    ),
     _demand(
         r"^static.assert\w* failed$",
         "A condition without a message is false, or cannot be evaluated, at the line that is named.",
@@ -224,7 +249,7 @@ COMPILED = (
     _demand(
         r"redefin|already (?:been )?(?:defined|declared)|multiple definition|ambiguous",
         "A name is declared twice: two copies of one header are read, or a macro or `using namespace` brings a second one.",
-        "nvcc -H (gcc -H) prints which headers are read; keep one copy on the include path",
+        "nvcc -H (gcc -H) prints which headers are read; keep one copy on the include path. A type or namespace of your own or of a third library with this name (half, cuda, dim3) goes into a namespace, or is read after CUTLASS's headers",
     ),
     _demand(
         r"undefined|undeclared|not declared|no member|has no|does not name|is not a (?:member|template|type|class)|unknown type|no type named|namespace",
@@ -295,7 +320,7 @@ DIFFERS = next(one for one in DEMANDS if one.cause.startswith("A test compares a
 
 def demand(said: str) -> Demand | None:
     """The kind of demand that the message makes; None where its words tell none."""
-    return next((one for one in DEMANDS if one.words.search(said)), None)
+    return next((one for one in (INNER, *DEMANDS) if one.words.search(said)), None)
 
 
 def compiled(said: str) -> Demand | None:

@@ -56,7 +56,7 @@ def never(module: str, name: str) -> tuple[str, ...]:
     """That none of the measured versions has `module.name`, at most one sentence; nothing where that is not proved.
 
     The table holds what differs between versions. What has no row there, in a module that all versions have, is the same in
-    all: so a name that stands nowhere in the installed DSL, one of the measured versions, is in none.
+    all: so a name that the installed DSL, one of the measured versions, does not define in that module's folder is in none.
     """
     kept = history()
     parent, _, last = module.rpartition(".")
@@ -70,7 +70,7 @@ def never(module: str, name: str) -> tuple[str, ...]:
         differs
         or module not in kept["names"]
         or versions.installed() not in kept["versions"]
-        or installed.writes(name)
+        or installed.gives(module, name)
     ):
         return ()
     return (f"{NEVER} from {kept['versions'][0]} to {kept['versions'][-1]} has {module}.{name}",)

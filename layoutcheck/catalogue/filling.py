@@ -28,6 +28,8 @@ from layoutcheck.catalogue.entry import ELSEWHERE, Known
 from layoutcheck.catalogue.tables import builds, calls, cpp_templates, cuda_codes, linking
 
 Groups = dict[str, str]
+_METHOD = re.compile(r"the installed DSL has [A-Z]\w*\.\w+\(")
+_INSTALLED = re.compile(r"[(\"' ](?P<path>[^\s()\"']{0,300}?(?:site|dist)-packages/(?P<package>\w+)/)")
 _OF_A_STEP = re.compile(
     r"Check failed.{0,300}?(?:CanProve|\bAST\b|\b[Ll]oops?\b|[Ll]ower|PrimFunc|[Ss]chedule|\bIR\b|[Rr]eplac|[Ll]ayout)"
 )  # of a compiler of kernels
@@ -77,6 +79,7 @@ def fill(entry: Known, groups: Groups, facts: tuple[str, ...], folded: str) -> N
 def _moved(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
     """Why a name is not there: by what is known of it."""
     absent = any(one.startswith(dsl_names.NEVER) for one in facts)
+    method = absent and any(_METHOD.match(one) for one in facts)
     listed = any(calls.LISTED in one for one in facts)
     package = any(one.startswith(dsl_names.CUDA13) for one in facts)
     why, do = (
@@ -84,6 +87,8 @@ def _moved(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
         if package
         else calls.OTHER_MODULE
         if listed
+        else calls.METHOD
+        if method
         else calls.NO_VERSION
         if absent
         else calls.OTHER_VERSION
@@ -140,7 +145,7 @@ def _of_file(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
                 "The library's own code makes this instance: leave it out, or take compiler and commit that its build pins",
             )
         )
-    message = groups.get("said") or groups.get("message") or ""
+    message = groups.get("said") or groups.get("message") or groups.get("alone") or ""
     found = demands.compiled(" ".join(groups.values())) or demands.demand(message)
     if found:
         return _pair((found.cause, found.helps))
@@ -177,6 +182,8 @@ def _of_assertion(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups
 def _of_words(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
     """Of a message that tells its cause itself."""
     said = groups.get("said", "")
+    if "python" in groups:  # a class of Python's warnings, which says no more than its words
+        return _pair(("", "Read what it names"))
     found = demands.INNER if said.startswith("Check failed") else demands.demand(said)
     return _pair((found.cause, found.helps) if found else ("", "Read what it names"))
 
@@ -255,6 +262,16 @@ def _broken(condition: str, folded: str) -> tuple[str, str]:
     )
 
 
+def _installed(folded: str) -> owners.Owner | None:
+    """The package whose file a message itself names, without a frame; None where it names none."""
+    found = _INSTALLED.search(folded)
+    if found is None:
+        return None
+    return owners.of_package(found["path"]) or owners.Owner(
+        "", f"the project of the package {found['package']}"
+    )
+
+
 def _owner(entry: Known, folded: str) -> owners.Owner:
     """Who takes a report: by the source file that the text names, by its innermost frame, by the library that it names."""
     compiled = _SOURCE_FILE.search(folded)
@@ -268,7 +285,7 @@ def _owner(entry: Known, folded: str) -> owners.Owner:
         library = None  # what is compared with it is another's
     owner = (
         owner
-        or (owners.of_package(last) if last else None)
+        or (owners.of_package(last) if last else _installed(folded))
         or library
         or owners.another_compiler(folded)
         or (None if entry in builds.ENTRIES or library is not owners.library(folded) else owners.find(folded))

@@ -26,6 +26,7 @@ FOREIGN = re.compile(
 COMPILES = re.compile(
     r"\.(?:cuh?|hpp|h|inl|cpp|cc)(?:\([0-9]+(?:,[0-9]+)?\)|:[0-9]+:[0-9]+) ?: (?:fatal )?error\b"
 )
+_OF_MSBUILD = re.compile(r"(\) ?: (?:fatal )?error) : ")  # nvcc's errors, as Visual Studio prints them
 _PLAIN = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"")  # quotes as a web page prints them
 
 
@@ -68,7 +69,7 @@ def fold(text: str) -> str:
     """The text with every run of white space as one space; of a long one, what is around its errors, and its end."""
     if len(text) > HEAD + _TAIL:
         text = f"{_around_errors(text[:-_TAIL])} {text[-_TAIL:]}"
-    return SPACE.sub(" ", text.translate(_PLAIN))
+    return _OF_MSBUILD.sub(r"\1: ", SPACE.sub(" ", text.translate(_PLAIN)))
 
 
 def without_source(text: str, said: str) -> str:

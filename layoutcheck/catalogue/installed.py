@@ -217,9 +217,20 @@ def imported(name: str) -> str:
     return ""
 
 
-def writes(name: str) -> bool:
-    """Whether the name stands anywhere in the installed DSL's files."""
-    return any(name in text for _, text in files())
+def gives(module: str, name: str) -> bool:
+    """Whether a module can give the name: its folder has a file of it, or a line that defines, imports or lists it."""
+    folder = "/".join(module.split(".")[1:])
+    plain = re.compile(
+        rf"^(?:(?:def|class) )?{re.escape(name)}\b|\bimport\b.*\b{re.escape(name)}\b|^ +{re.escape(name)},|[\"']{re.escape(name)}[\"']",
+        re.MULTILINE,
+    )
+    inside = ((short(path), text) for path, text in files())
+    return any(
+        path.startswith((f"{folder}/{name}.py", f"{folder}/{name}/"))
+        or (name in text and plain.search(text) is not None)
+        for path, text in inside
+        if path.startswith(folder)
+    )
 
 
 def knows(name: str) -> bool:

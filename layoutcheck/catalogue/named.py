@@ -22,6 +22,7 @@ def of_names(entry: Known, groups: dict[str, str]) -> tuple[str, ...]:
         signatures = [one for one in signatures if one.startswith(f"{owner}.")] or sorted(
             signatures, key=lambda one: not one.startswith(owner)
         )
+    signatures = [] if name in calls.OF_VALUES else signatures
     facts = [f"the installed DSL has {one}" for one in signatures[:_MOST_SIGNATURES]]
     if not facts and entry.name == "dsl.api-moved" and name.isidentifier():
         facts = [f"{calls.LISTED} {name} in {module}" for module in installed.listed(name)]

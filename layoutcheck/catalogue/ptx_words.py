@@ -29,6 +29,8 @@ KINDS = (
     _kind(r"32-bit compilation", "The PTX or the option -m32 asks for addresses of 32 bits, which CUDA 12 has dropped.", "Build for 64 bits (-m64, .address_size 64); a library that ships such PTX needs a newer release"),
     _kind(r"memory allocation|out of memory", "ptxas itself runs out of the host's memory, or is an old 32-bit program.", "Build with fewer jobs, or a smaller kernel (less unrolling); take a newer toolkit"),
     _kind(r"higher than default SM", "ptxas was started without an architecture, and takes its oldest one; the PTX is for a newer one.", "Give it the architecture of the .target line: ptxas -arch=sm_90 FILE.ptx"),
+    _kind(r"threads per SM|minnctapersm|maxntid|reqntid", "__launch_bounds__(threads, blocks) asks for more threads than an SM of this target holds (threads x blocks: 1,024 on sm_75, 1,536 on sm_86, sm_89 and sm_120, 2,048 on sm_80, sm_90 and sm_100): the kernel was tuned for another architecture. ptxas goes on without the bound; where it ends, another message says why.",
+          "Lower the blocks (or threads) of the bound for this target, or take a release of the project that knows it; an error beside it is the one to read"),
     _kind(r"Barrier number", "A block has 16 named barriers, 0 to 15, and 0 is __syncthreads.", "Number the barriers of a kernel below 16; CUTLASS reserves the first ones for itself"),
     _kind(r"cannot be linked|Cannot link|must be compiled with|Weak non-exported|Exported function|Common symbol|in file|first defined in|first specified in",
           "Two objects with device code do not go together: one was compiled by another toolkit, for another architecture, or declares a name otherwise.",

@@ -193,3 +193,76 @@ def test_a_message_with_numbers_wins_over_the_bare_code() -> None:
 def test_a_numeric_check_is_a_difference_and_no_condition() -> None:
     text = "FAILED test_flash_attn.py::t - AssertionError: assert 0.0078125 <= ((2 * 0.0) + 3e-05)"
     assert "differ by more than it allows" in answers(text)[0].cause
+
+
+# Texts whose answer was judged wrong or too general once: what it has to say, and what it must not.
+JUDGED = [
+    ("AssertionError: SharedStorage 238KB exceeds 227KB limit", "fewer stages", "Print the value"),
+    ("AssertionError: self.tmem_total <= 512", "512 columns", "A size, a count"),
+    ("RuntimeError: Cluster size 16 is not portable; max is 8", "at most 8 blocks", "head dimensions"),
+    (
+        "ptxas error : Value of threads per SM for entry k is out of range. .minnctapersm will be ignored",
+        "1,536 on sm_86",
+        "barrier ids",
+    ),
+    ("module 'cutlass.cute' has no attribute 'launch'", "kernel(args).launch(", "pip show"),
+    ("module 'cutlass.cute' has no attribute 'maximum'", "Tensor.maximum(other)", "pip show"),
+    ("module 'cutlass.cute' has no attribute 'runtime'", "lists runtime", "In no version"),
+    (
+        "AttributeError: 'int' object has no attribute 'type' in cute.assume",
+        "isinstance(x, int)",
+        "Atom.type",
+    ),
+    (
+        "TVMError: CUDALaunch Error: CUDA_ERROR_INVALID_VALUE grid=(2048,1,1), block=(2048,1,1)",
+        "the block (2048,1,1) has 2,048 in x (at most 1,024)",
+        "the grid (",
+    ),
+    (
+        "CUDA_ERROR_INVALID_VALUE grid=(1,1,70000) block=(32,32,2)",
+        "block (32,32,2) has 2,048 threads",
+        "tcgen05",
+    ),
+    (
+        "- `expects target shape and order operands have same rank`\n- `unable to compute crd2idx`",
+        "one number for each mode",
+        "commutative",
+    ),
+    (
+        "'sm_107a' is not a recognized processor for this target\nLLVM ERROR: Cannot select: %llvm.nvvm.shfl",
+        "does not know sm_107a",
+        "CUTE_DSL_ARCH",
+    ),
+    (
+        'MSVC/include\\type_traits(1065): error: static assertion failed with "std::aligned_storage, an extended alignment"',
+        "_ENABLE_EXTENDED_ALIGNED_STORAGE",
+        "cp.async",
+    ),
+    (
+        'Failure while executing pass pipeline: note: see current operation: "tensor.parallel_insert_slice"(%8)',
+        "another MLIR compiler",
+        "layoutcheck trace",
+    ),
+    (
+        'loc("x"("/v/site-packages/flash_attn/cute/pack_gqa.py":140:5)): error: unable to compute crd2idx',
+        "report it to Dao-AILab/flash-attention",
+        "pip show",
+    ),
+    (
+        "UserWarning: PyTorch does not support non-writable tensors.",
+        "a warning, and no error",
+        "no kernel for",
+    ),
+    ("error[E0308]: mismatched types\n --> src/main.rs:4:18", "another language's", "extents"),
+]
+
+
+@pytest.mark.parametrize(("text", "said", "never"), JUDGED, ids=[said for _, said, _ in JUDGED])
+def test_an_answer_says_what_is_wrong_here_and_nothing_else(text: str, said: str, never: str) -> None:
+    told = " ".join(" ".join((one.title, one.cause, one.remedy, *one.facts)) for one in answers(text))
+    assert said in told and never not in told, told
+
+
+def test_a_record_that_says_that_it_has_no_error_has_none() -> None:
+    assert not answers('{"layers":[{"heads":32,"layout":"NHWC","alignment":16}],"error":null}')
+    assert answers('{"alignment":16,"error":"CUDA error: misaligned address"}')

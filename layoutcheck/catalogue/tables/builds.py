@@ -56,7 +56,7 @@ ENTRIES = (
     ),
     known(
         "elsewhere.missing-header",
-        r"(?:cannot open source file|Cannot open include file:) [\"'](?P<header>[^\"'\n]{2,120})[\"']|fatal error: (?P<gnu>[\w./+-]{2,120}): No such file|error: '(?P<clang>[\w./+-]{2,120})' file not found",
+        r"(?:cannot open source file|Cannot open include file:) [\"'](?P<header>[^\"'\n]{2,120})[\"']|catastrophic error: cannot open source file(?! ?[\"'])|fatal error: (?P<gnu>[\w./+-]{2,120}): No such file|error: '(?P<clang>[\w./+-]{2,120})' file not found",
         "the compiler does not find the header {header}{gnu}{clang}",
         "None of the folders that it searches holds the file. nvrtc searches none by itself, not even CUDA's own; a package that brings some headers of CUDA "
         "lacks others; headers of a submodule are missing until it is checked out.",
@@ -261,13 +261,13 @@ ENTRIES = (
     ),
     known(
         "elsewhere.compile",
-        r"\.(?:cuh?|cc?|cpp|cxx|hpp|h|inl)(?:\([0-9]+(?:,[0-9]+)?\)|:[0-9]+:[0-9]+) ?: (?:fatal )?error(?: C[0-9]+)?: (?:static.assert\w* failed(?: due to requirement '[^\n]{1,600}?')?: (?P<message>[^\n]{3,160}?)(?= [0-9]+ \|| \S+:[0-9]+:| note:|$)|static.assert\w* failed[^\"']{0,80}(?P<quote>[\"'])(?P<said>(?:(?!(?P=quote))[^\n]){1,160})(?P=quote)"
+        r"(?:\.(?:cuh?|cc?|cpp|cxx|hpp|h|inl)|include[/\\](?:c\+\+/[0-9.]+/)?\w+)(?:\([0-9]+(?:,[0-9]+)?\)|:[0-9]+:[0-9]+) ?: (?:fatal )?error(?: C[0-9]+)?: (?:static.assert\w* failed(?: due to requirement '[^\n]{1,600}?')?: (?P<message>[^\n]{3,160}?)(?= [0-9]+ \|| \S+:[0-9]+:| note:|$)|static.assert\w* failed[^\"']{0,80}(?P<quote>[\"'])(?P<said>(?:(?!(?P=quote))[^\n]){1,160})(?P=quote)"
         r"|(?P<bare>static.assert\w* failed)(?=$| \S+[(:][0-9]| detected)"
-        r"|(?P<other>(?!static.assert)[^\n]{3,120}))|\berror(?: C[0-9]+)?: identifier \"(?P<identifier>\w+)\" is undefined"
+        r"|(?P<other>(?!static.assert)[^\n]{3,120}))|(?:^|\W)static.assert\w* failed(?: with|:) \"(?P<alone>[^\"\n]{3,160})\"|\berror(?: C[0-9]+)?: identifier \"(?P<identifier>\w+)\" is undefined"
         r"|\berror(?: C[0-9]+)?: (?P<words>[^\n]{0,120}?(?:no instance of|cannot be narrowed|no member named|undeclared identifier|no matching (?:member )?function|has incomplete type|no viable|expected [^\n]{1,20} before"
         r"|is not a member of|was not declared in this scope|cannot convert|no type named|not declared|__(?:device|shared|global|host|constant)__|class template|namespace|initializer|constexpr|declaration|has already been|expression must|no operator|overloaded function"
         r"|type name|incomplete type|bound function|size of an array|separate compilation mode|template argument|dereference|lvalue|static_cast|expected an? ?\W|not allowed here)[^\n]{0,80})",
-        "a C++ file does not compile: {said}{message}{bare}{other}{identifier}{words}",
+        "a C++ file does not compile: {said}{message}{alone}{bare}{other}{identifier}{words}",
         "{cause} Neither the file nor the message is CuTe's.",
         "{help}. Report it to {project}; its build page names the compilers and architectures that it supports",
         (

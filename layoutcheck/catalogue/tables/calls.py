@@ -62,6 +62,17 @@ OTHER_MODULE = (
     "The name is another module's of the DSL",
     "Call it from the module that lists it",
 )
+OF_VALUES = (
+    "type",
+    "owner",
+    "context",
+    "operation",
+)  # what every MLIR value has; classes of the DSL use the words otherwise
+METHOD = (
+    "In no version is it a function of that module: it is a method of the objects below",
+    "Call it on such an object, value.NAME(...); `launch` is of what the call of a @cute.kernel gives, kernel(args).launch(grid=..., block=...), "
+    "and of two numbers cutlass.max and cutlass.min give the larger and the smaller",
+)
 NO_VERSION = (
     "The name is misspelt, or is CUTLASS C++'s or another library's: another version of the DSL does not help",
     "Take the function that the DSL has for it: dir() and help() of the module list them. Python's own 'Did you mean' goes by the letters, and not by what the function does",
@@ -144,7 +155,8 @@ ENTRIES = (
         "a {given} has no .{what}",
         "A Python {given} stands where a tensor, pointer, atom, group or DSL number is taken. Shapes, strides and coordinates are tuples in CuTe "
         "and have no methods.",
-        "Look at the argument that the line passes: cutlass.Int32(3) is a DSL number, cute.make_tensor(pointer, layout) a tensor, "
+        "A number that Python knows (a static extent or stride, the stride 0 of expand) has no value of the run: leave out for it what only those take, x if isinstance(x, int) else cute.assume(x, divby=8). "
+        "Else look at the argument that the line passes: cutlass.Int32(3) is a DSL number, cute.make_tensor(pointer, layout) a tensor, "
         "allocate_array(cutlass.Int64, n) a shared pointer; cute.size(x, mode=[0]) and cute.rank(x) ask a shape",
         ("AttributeError: 'int' object has no attribute 'to_llvm_ptr'", DSL),
         ("AttributeError: 'int' object has no attribute 'iterator'", DSL),

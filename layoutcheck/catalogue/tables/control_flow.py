@@ -20,11 +20,12 @@ ENTRIES = (
     ),
     known(
         "dsl.early-exit",
-        r"(?<!error)\b\w{0,40}Error: Early exit \((?P<what>return|break|continue|raise)\) is not allowed",
-        "{what} stands inside a condition or loop that only the run decides",
+        r"(?<!error)\b\w{0,40}Error: Early exit \((?P<what>return|break|continue|raise)\) is not allowed"
+        r"|\W(?P<stated>return|break|continue|raise)\W{1,3}(?:statements? )?(?:in(?:side)?|within)(?: of)?(?: an?| the)? \W?@?cute\.(?:jit|kernel)\b(?=.{0,200}(?:Error|not (?:allowed|supported)|refuse))",
+        "{what}{stated} stands inside a condition or loop that only the run decides",
         "The DSL compiles such a branch as a whole, and the compiled form has no way out of its middle. It is not an error of a layout.",
         "Enclose the rest of the body in the opposite condition (if i < n: ... instead of if i >= n: return), or give the loop a condition of its own (while not done). If the condition is known while compiling, "
-        "say so: `if cutlass.const_expr(...)`, `for ... in cutlass.range_constexpr(...)`; there {what} is allowed",
+        "say so: `if cutlass.const_expr(...)`, `for ... in cutlass.range_constexpr(...)`; there {what}{stated} is allowed. What only checks arguments goes before the call, or under const_expr",
         (
             "DSLAstPreprocessorError: Early exit (return) is not allowed. If predicates are constant expression, write like `if const_expr(...)` or `for ... in range_constexpr(...)`.",
             DSL,

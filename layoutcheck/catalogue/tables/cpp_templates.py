@@ -299,6 +299,18 @@ ENTRIES = (
         instead_of=("cpp.other-error", "cpp.instantiation", "elsewhere.compile", "cpp.overload"),
     ),
     known(
+        "cpp.packed-cast",
+        r"no suitable (?:user-defined )?(?:conversion function|constructor)[^\n]{0,60}?\"(?:const )?__nv_\w+x[24]_\w+\"",
+        "a packed pair or four of 8-bit floats is cast to a vector type, and the cast is read as a list of members",
+        "float2(x) of a packed x calls x's conversion to float2 in C++17. C++20 lets parentheses initialize the members of an aggregate, and float2 is one: nvcc then looks for a conversion of x to its first member, a float.",
+        "Compile that file with -std=c++17, or write float2 y = x, which calls the conversion; in a library's file (NCCL, PyTorch) take a release that knows C++20, and report it there",
+        (
+            'error: no suitable conversion function from "__nv_fp8x2_e5m2" to "float" exists',
+            issue(1770, "NVIDIA/nccl"),
+        ),
+        instead_of=("cpp.half-conversion", "cpp.overload", "cpp.other-error", "elsewhere.compile"),
+    ),
+    known(
         "cpp.half-conversion",
         r"(?:no (?:suitable (?:user-defined )?(?:conversion function|constructor)|operator)|more than one operator)[^\n]{0,120}(?:__nv_bfloat16|__half|__nv_fp8_\w+|\"half\"|\bhalf\b|c10::Half)",
         "a 16-bit or 8-bit float is converted or computed with, and no operator or several fit",

@@ -302,6 +302,20 @@ ENTRIES = (
         instead_of=("cuda.invalid-launch", "cuda.other", "cpp.launch-refused"),
     ),
     known(
+        "cuda.shared-handle",
+        r"(?:custom_all_reduce|quick_?reduce|cudaIpc\w+|cuIpc\w+|IpcMemHandle)[^\n]{0,120}?(?:invalid (?:argument|device context|resource handle|value)|cudaErrorInvalid\w+|CUDA_ERROR_INVALID\w+|not supported)"
+        r"|(?:invalid (?:argument|resource handle)|cudaErrorInvalid\w+)[^\n]{0,80}(?:cudaIpc\w+|cuIpc\w+)",
+        "memory of the GPU cannot be shared with another process",
+        "The all-reduce between processes opens each other's buffers by handles (cudaIpcGetMemHandle, cudaIpcOpenMemHandle). They are refused for memory that PyTorch takes in expandable segments or a cudaMallocAsync pool, across containers or users, and where the GPUs are no peers. It is no kernel's launch.",
+        "Unset PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, run the ranks in one container (--ipc=host), or switch this all-reduce off (vLLM and SGLang: --disable-custom-all-reduce; NCCL takes its place). Report what stays to {project}",
+        (
+            "Failed: Cuda error /workspace/csrc/custom_all_reduce.cuh:455 'invalid argument'",
+            issue(49101, "vllm-project/vllm"),
+        ),
+        level=ELSEWHERE,
+        instead_of=("cuda.invalid-launch", "cuda.call-refused"),
+    ),
+    known(
         "cuda.invalid-launch",
         r"cudaErrorInvalidValue|CUDA_ERROR_INVALID_VALUE|[Ii]nvalid CUDA argument|cudaErrorInvalidConfiguration|CUDA error: invalid (?:argument|configuration)"
         r"|error code: 1\b"

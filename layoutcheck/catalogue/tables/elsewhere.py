@@ -498,8 +498,9 @@ ENTRIES = (
     ),
     known(
         "elsewhere.other-language",
-        r"\bat [\w.$]+\([\w$]+\.(?P<java>java|kt|scala):[0-9]+\)|\bgoroutine [0-9]+ \[(?P<go>running)|\bat [^\n]{0,80}\(?[\w./-]+\.(?P<js>js|ts|mjs):[0-9]+:[0-9]+\)?|npm ERR!|\b[\w./-]+\.(?P<ruby>rb):[0-9]+:in `",
-        "a stack of another language's program ({java}{go}{js}{ruby}), and no message of CUDA",
+        r"\bat [\w.$]+\([\w$]+\.(?P<java>java|kt|scala):[0-9]+\)|\bgoroutine [0-9]+ \[(?P<go>running)|\bat [^\n]{0,80}\(?[\w./-]+\.(?P<js>js|ts|mjs):[0-9]+:[0-9]+\)?|(?P<npm>npm) ERR!|\b[\w./-]+\.(?P<ruby>rb):[0-9]+:in `"
+        r"|\b(?P<jvm>java)x?\.[\w.]+(?:Exception|Error)\b|error\[E[0-9]{4}\]: [^\n]{0,200}?--> \S+\.(?P<rust>rs)\b|error\[E[0-9]{4}\]: |(?:^|error )(?P<ts>TS)[0-9]{4}: ",
+        "a message of another language's program ({java}{go}{js}{npm}{ruby}{jvm}{rust}{ts}), and none of CUDA",
         "It has no GPU kernel in it, as far as the text goes; layoutcheck reads CuTe's, CUDA's and their tools' messages.",
         "The innermost frame of that program's own files says where; its project answers",
         (

@@ -47,6 +47,14 @@ ENTRIES = (
         ("TypeError: incompatible layout with swizzle", DSL),
     ),
     known(
+        "dsl.order-rank",
+        r"expects target shape and order operands have same rank",
+        "the order of tile_to_shape has another number of modes than the target shape",
+        "tile_to_shape(atom, shape, order) lays copies of the atom over the shape's modes, in the order that the third argument ranks them: one number for each mode of the shape. A tensor with a mode less (no batch, variable lengths) or more (stages) needs another order.",
+        "Give order as many entries as the shape has modes: (1, 0) for two, (2, 1, 3) for three; " + EVALUATE,
+        ("error: expects target shape and order operands have same rank", DSL),
+    ),
+    known(
         "dsl.coordinate-not-congruent",
         r"failed to construct a valid coordinate from|(?:coord\w*|dicer|order|`coord`)[^.]{0,80}weakly congruent|is not weakly congruent with input shape"
         r"|coordinate? (?:and shape )?must be congruent|coord and shape must be congruent"

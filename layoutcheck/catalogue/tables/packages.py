@@ -74,8 +74,21 @@ ENTRIES = (
         instead_of=("elsewhere.no-module", "elsewhere.build"),
     ),
     known(
+        "packages.other-name",
+        r"has inconsistent (?P<field>name|version): (?:expected '?(?P<wanted>[\w.+-]+)'?, but metadata has '?(?P<has>[\w.+-]+)'?|filename has)",
+        "the package that pip builds has another {field} than the command gives it",
+        "The part behind #egg=, or the file's name, says {wanted}, and the package's own metadata {has}: the project has renamed it since the command was written, or the file was renamed. pip discards it, and then finds nothing. The GPU has no part in it.",
+        "Leave #egg=... out, or write `NAME @ git+https://...` with the name that the metadata have; for an old name take the commit of that time. Report it to the project whose instructions have the command",
+        (
+            "Requested flash-attn from git+https://x has inconsistent name: expected 'flashattn-hopper', but metadata has 'flash-attn'",
+            issue(442, "alibaba/Pai-Megatron-Patch"),
+        ),
+        level=ELSEWHERE,
+        instead_of=("packages.no-wheel", "elsewhere.build", "elsewhere.import"),
+    ),
+    known(
         "packages.no-wheel",
-        r"is not a supported wheel on this platform|(?:No matching distribution found for|Could not find a version that satisfies the requirement|No matching package named|Because) (?P<package>(?!nvidia-cutlass-dsl)[\w.-]+)(?:\[[\w,]+\])?(?P<version>[<>=!~]=?[\w.]+)?(?: \(from|$| was not found| has no (?:wheels|versions)|[^\n]{0,160}has no wheels)"
+        r"is not a supported wheel on this platform|(?:No matching distribution found for|Could not find a version that satisfies the requirement|No matching package named|Because) (?P<package>(?!nvidia-cutlass-dsl)[\w.-]+)(?:\[[\w,]+\])?(?P<version>[<>=!~]=?[\w.]+)?(?: \((?:from|unavailable)|$| was not found| has no (?:wheels|versions)|[^\n]{0,160}has no wheels)"
         r"|PackagesNotFoundError|has no wheels? with a matching (?P<tag>[\w ]{3,40})",
         "there is no package for this Python, system or CUDA: {package}{version} {tag}",
         "A wheel's name holds what it is for: Python (cp312), system (manylinux, x86_64 or aarch64), and for torch extensions the versions of torch and CUDA and the C++ ABI. None fits this environment, or the name is written wrongly.",

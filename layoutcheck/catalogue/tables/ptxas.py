@@ -108,6 +108,19 @@ ENTRIES = (
         rule="LC108",
     ),
     known(
+        "compiler.unknown-target",
+        r"'(?P<target>sm_\w+)' is not a recognized processor for this target|-arch=(?P<option>(?:compute|sm)_\w+) is an unsupported option",
+        "the compiler's back end (LLVM, libNVVM) does not know {target}{option}",
+        "It is older than this target: libNVVM refuses the name, LLVM ignores it and compiles for its oldest target. What is said below it, an instruction that cannot be selected or an intrinsic that is missing, only follows from that.",
+        "Take a compiler with a newer LLVM: a newer release of Triton, JAX or IREE, a newer CUDA toolkit for libNVVM, a newer nvidia-cutlass-dsl; the newest GPUs are known months after they are out. No kernel and no layout is at fault. Report it to {project}",
+        (
+            "'sm_107a' is not a recognized processor for this target (ignoring processor)",
+            "LLVM",
+        ),
+        level=ELSEWHERE,
+        instead_of=("compiler.cannot-select", "elsewhere.llvm-says", "dsl.code-generation"),
+    ),
+    known(
         "ptxas.version",
         r"(?P<what>(?:Instruction|Feature|Modifier) '[^']{1,80}' requires PTX ISA \.version [0-9.]+[0-9]"
         r"|Unsupported \.version [0-9.]+[0-9]; current version is '[0-9.]+'|ptxas does not support CC [0-9.]+[0-9])",

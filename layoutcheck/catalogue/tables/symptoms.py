@@ -13,7 +13,7 @@ _OPEN = "The text does not say why. "
 ENTRIES = (
     known(
         "symptom.warning",
-        r"(?s)^(?!.*(?:Traceback|(?i:\berror\b|exception|\bfail|abort|crash|\bhang|stuck|wrong))).*?(?:\bWARN(?:ING)?\b|\b\w*[Ww]arning)(?:\[\w+\])?\W{1,3} ?(?P<said>[^\n]{5,200}?)(?=[.] |$)",
+        r"(?s)^(?!.*(?:Traceback|(?i:\berror\b|exception|\bfail|abort|crash|\bhang|stuck|wrong))).*?(?:\bWARN(?:ING)?\b|(?P<python>\b[A-Z]\w+Warning)|\b\w*[Ww]arning)(?:\[\w+\])?\W{1,3} ?(?P<said>[^\n]{5,200}?)(?=[.] |$)",
         "a warning, and no error: {said}",
         "The program goes on after it. {cause}",
         "If something fails or is wrong later, paste that as well. {help}. Report it to {project}",
@@ -52,7 +52,7 @@ ENTRIES = (
     known(
         "symptom.wrong",
         r"(?i)\b(?P<said>(?:wrong|incorrect|garbage|corrupt\w*|unexpected|bad) (?:\w+ ){0,2}(?:results?|outputs?|values?|numbers?|data|answers?|elements?|layouts?|strides?|offsets?|tokens?|text)|(?:results?|outputs?|answers?|values?) (?:is|are|becomes?|looks?|seems?) (?:\w+ )?(?:wrong|incorrect|different|bad|off)|all zeros?|(?:outputs?|results?|values?|contains?|gives?|returns?|produces?|are) (?:\w+ ){0,2}NaNs?\b|\bNaNs? in\b|not equal|(?:does|do|did)(?: not|n't) (?:match|agree|equal)|differs? from|mismatch\w*|inconsistent|"
-        r"non-?deterministic|(?:gives?|prints?|shows?|returns?|observed) (?:\w+ ){0,3}(?:but|instead of|rather than)|expected\b.{0,80}\b(?:got|but|actual|observed)|should be .{1,60} but|\boff by\b[\w ]{0,20})|(?P<word>误差|结果不|不正确|不一致|错误的结果)",
+        r"non-?deterministic|(?:gives?|prints?|shows?|returns?|observed) (?:\w+ ){0,3}(?:but|instead of|rather than)|expected (?!arguments?\b|types?\b|an? \w+ (?:object|instance)).{0,80}\b(?:got|but|actual|observed)|should be .{1,60} but|\boff by\b[\w ]{0,20})|(?P<word>误差|结果不|不正确|不一致|错误的结果)",
         "values are not what is expected: {said}{word}",
         _OPEN
         + "Where they differ tells: whole rows, vectors or tiles are data in the wrong place (a partition, a tile's index, a swizzle on one side only); other elements in each run are a read before the data is there (a barrier, a fence, a wait); all of them by a factor or a little are "
