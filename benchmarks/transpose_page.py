@@ -184,9 +184,12 @@ TAIL = """
 - The run on the H100 chose from other plans than the tree has now: `shifted` gathers its tiles in stages
   since ([transpose_stages.json](evidence/transpose_stages.json), read in `kernels/NOTES.md`, 21), and thin
   matrices and batches of tiny ones have plans for every size of an element (22). The H100 has not run them.
-- Since the run on the H200, 25 to 63 rows have one plan more: tiles of 48 columns.
+- Since the run on the H200, 25 to 63 rows and batches of small matrices have other tiles: 27x42557 went from
+  0.87 to 1.07, 2000x33x77 from 0.80 to 0.91 in an exploration without peers
+  ([transpose_tiles.json](evidence/transpose_tiles.json)).
 - In the table of other sizes, launches of 128 MiB and more were queued, and a busy host took 49 us for each:
-  uint8 8192x8192 and float32 70000x300 are slower there than the device is. So are the peers'.
+  uint8 8192x8192 and float32 70000x300 are slower there than the device is (replayed: 0.981 and 0.927). So
+  are the peers'.
 - The runs ended by the clock: shapes that a table lacks were checked and not timed.
 - The plan is chosen on buffers that rotate, as in the table. If a matrix is already in the L2, another
   plan may be faster.

@@ -103,8 +103,11 @@ FEW = 512
 SLIM = {"rows": 8, "columns": 16}
 """Rows and columns, at most, for which Slim is."""
 
-WHOLE, SEVERAL, MOST = 20 << 10, (2 << 10, 6 << 10), 60 << 10
+WHOLE, SEVERAL, MOST = 20 << 10, (2 << 10, 15 << 8), 60 << 10
 """Bytes of a matrix that has a block for itself, at most; of those that share one, about and at most."""
+
+ALONE = 512
+"""Chunks of a matrix of a batch that one block of FewRows takes, at most."""
 
 SMALL = 1 << 24
 """Elements up to which one at a time may pay."""
@@ -184,11 +187,13 @@ def few_rows(x: Any, y: Any) -> dict[str, AnyPlan]:
         tiles = [(64, 1, False), (96, 2, False)]
     else:
         tiles = [(32, 1, False), (64, 1, False)]
-    load = "async" if batch else "evict_last"
-    plans = [
-        FewRows(count, columns * chunk // BLOCK, unit, slope, fetch, loose, load, size)
-        for columns, unit, fetch in tiles
-    ]
+    half = x.shape[-1] // (2 * chunk) + 1
+    if batch and 2 * half * count <= ALONE:
+        tiles.append((2 * BLOCK * half, half, False))  # all of a matrix, its chunks stored in two rounds
+    plans = []
+    for columns, unit, fetch in tiles:
+        load = "async" if batch or columns == 48 else "evict_last"
+        plans.append(FewRows(count, columns * chunk // BLOCK, unit, slope, fetch, loose, load, size))
     return {f"few rows, {plan.columns}": plan for plan in plans if plan.threads <= 1024 and plan.step > 0}
 
 
@@ -219,10 +224,11 @@ def wholes(x: Any) -> dict[str, AnyPlan]:
             found["whole, known"] = Whole((m, n), 1, 512, size)
         least = CHUNK_BYTES // size // math.gcd(elements, CHUNK_BYTES // size)
         for about in SEVERAL:
-            items = least * max(about // (least * elements * size), 1)
+            items = max(least * max(about // (least * elements * size), 1), 2)
             chunks = items * elements * size // CHUNK_BYTES
-            if items > 1 and CHUNK_BYTES * chunks <= MOST:
-                plan = Whole((m, n), items, min(-(-chunks // 32) * 32, 512), size)
+            if CHUNK_BYTES * chunks <= MOST:
+                threads = chunks // 2 if size == 1 else chunks  # bytes take longer to gather
+                plan = Whole((m, n), items, min(-(-threads // 32) * 32, 512), size)
                 found[f"whole, {items}"] = plan
     return found
 

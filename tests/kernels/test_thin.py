@@ -124,4 +124,5 @@ def test_a_multiprocessor_has_what_its_blocks_take() -> None:
             blocks = residents(plan)
             assert blocks * smem_bytes(plan) <= 1024 * SMEM_KIB, plan
             assert blocks * plan.threads <= 2048, plan
-            assert plan.threads * (4 * plan.passes + 22) * blocks <= REGISTERS, plan
+            held = 0 if isinstance(plan, FewRows) and plan.load == "async" else 4 * plan.passes
+            assert plan.threads * max(held + 22, 16 + 2 * plan.chunk) * blocks <= REGISTERS, plan
