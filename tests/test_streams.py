@@ -181,3 +181,24 @@ def test_typers_commands_know_a_broken_pipe(words: list[str], monkeypatch: pytes
     status = run(words)
     monkeypatch.undo()
     assert status == 141 and dropped == [True]
+
+
+def test_a_folder_that_is_gone_is_one_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert run(["lint", "."]) == 2
+    assert capsys.readouterr() == ("", "error: the current folder is gone; expected one that exists\n")
+
+
+def test_a_name_that_the_locale_lacks_is_escaped(tmp_path: Path) -> None:
+    file = tmp_path / "copies.jsonl"
+    file.write_text('{"id": "漢", "src": "(8):(1)", "dst": "(8):(1)", "dtype": "f16"}\n', "utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "layoutcheck", "check", "--jsonl", str(file), "--format", "text"],
+        capture_output=True, cwd=ROOT, env={**os.environ, "PYTHONIOENCODING": "latin-1"}, check=True,
+    )  # fmt: skip
+    assert b"--> \\u6f22\n" in done.stdout and done.stderr == b""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import gc
+import io
 import os
 import signal
 import sys
@@ -84,6 +85,8 @@ def run(words: Sequence[str] | None = None) -> int:
             complain(f"cannot write the report: {error.strerror}")
         elif error.filename is not None:
             complain(f"cannot use '{str(error.filename)[:200]}': {error.strerror}")
+        elif error.errno == errno.ENOENT:  # of `os.getcwd`
+            complain("the current folder is gone; expected one that exists")
         else:
             raise
         return 2
@@ -167,6 +170,8 @@ def main() -> None:
     if sys.stdout is None:
         complain("standard output is closed; expected a terminal, a file or a pipe")
         sys.exit(2)
+    if isinstance(sys.stdout, io.TextIOWrapper):  # names in a report may be none of the locale's
+        sys.stdout.reconfigure(errors="backslashreplace")
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # Windows has no SIGHUP; nohup ignores it
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
