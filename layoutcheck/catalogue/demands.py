@@ -74,6 +74,16 @@ DEMANDS = (
         "Take a cluster whose product is 8 or less and divides the grid, or set cudaFuncAttributeNonPortableClusterSizeAllowed; cudaOccupancyMaxPotentialClusterSize says what the GPU has room for",
     ),
     _demand(
+        r"(?i)output_size|input_size of|quantization block|block_[nk] ?=|weight.{0,40}(?:group|block).?size",
+        "The weights are quantized in blocks, and each GPU's shard of them has to be whole blocks: the number that is divided is the layer's extent over the tensor-parallel size.",
+        "Take a smaller tensor-parallel size (--tp), expert parallelism for the experts (--ep), or weights that are quantized otherwise; it is the serving program's (SGLang, vLLM) check",
+    ),
+    _demand(
+        r"Symbols not found|resolve runtime symbol",
+        "The program that was compiled calls a function by its name, and no library that is loaded defines it, or it was registered by another version of the interface than the call uses.",
+        "Register the function before the call (JAX: jax.ffi.register_ffi_target, with the api_version that the handler is written for), or load the library that defines it",
+    ),
+    _demand(
         r"state variable|stateful dynamic (?:if|for|while)|not an MLIR Value",
         "A branch or loop that only the run decides gives a variable a new value, and what it holds is a Python object (a list, a tuple, None), which the compiled branch cannot return.",
         "Carry the entries as single numbers, or fill a tensor in place; where the condition is known while compiling, mark it so (const_expr)",
@@ -121,7 +131,7 @@ DEMANDS = (
         "Run with CUDA_LAUNCH_BLOCKING=1 and read the first CUDA error of the log; a build with CUTLASS_DEBUG_TRACE_LEVEL=1 names the call that fails. Compare the GPU with those that the library is built for",
     ),
     _demand(
-        r"(?i)^(?!.*head_?dim)(?=.*(?:\bmust\b|\bshould\b|expect|\bonly\b|support|requir|\bgot\b|\bnot\b|invalid|mismatch|==|!=|\bin [\[(]|assert|\bfor\b|available|\bneeds?\b|cannot|can\'t|different|incompatible|no kernel|=)).*?(?:\bSM ?_?[0-9]{2,3}[af]?\b|\bcompute capability|\b(?:Hopper|Blackwell|Ampere|Ada|Turing|Volta)\b|\bGPUs? (?:with|of|newer|is|are|architectures?)|\barch(?:itecture)?s?\b|device capability|current (?:GPU|hardware|platform)|(?:this|your) (?:GPU|hardware)\b)",
+        r"(?i)^(?!.*head_?dim)(?=.*(?:\bmust\b|\bshould\b|expect|\bonly\b|support|requir|\bgot\b|\bnot\b|invalid|mismatch|==|!=|\bin [\[(]|assert|\bfor\b|available|\bneeds?\b|cannot|can\'t|different|incompatible|no kernel|=)).*?(?:\bSM ?_?(?:[0-9]{2,3}[af]?|[0-9]{1,2}\.[0-9])\b|\bcompute capability|\b(?:Hopper|Blackwell|Ampere|Ada|Turing|Volta)\b|\bGPUs? (?:with|of|newer|is|are|architectures?)|\barch(?:itecture)?s?\b|device capability|current (?:GPU|hardware|platform)|(?:this|your) (?:GPU|hardware)\b)",
         "The library has this kernel for certain GPUs only, or was built without the one at hand.",
         "Compare the GPU (nvidia-smi --query-gpu=compute_cap --format=csv) with the library's list; take another back end, or build the library with this architecture",
     ),
@@ -201,6 +211,11 @@ INNER = _demand(
 
 # What a C++ compiler says of code that is not CuTe's.
 COMPILED = (
+    _demand(
+        r"missing 'typename'|'typename' (?:before|prior)|use 'template' keyword|need 'typename'|missing 'template'",
+        "A name that depends on a template parameter needs `typename` (or `template`) before it. clang asks for it where nvcc and g++ let it pass: it is the source that is wrong, and no template argument.",
+        "Add the word at that line, or take a revision of the library that clang compiles; nvcc with g++ as the host's compiler accepts it",
+    ),
     _demand(
         r"aligned_storage|extended alignment",
         "The standard library of Visual C++ asks which layout std::aligned_storage is to have for alignments above max_align_t, which CUTLASS's types have; versions before 2017 15.8 had another.",

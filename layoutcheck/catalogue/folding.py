@@ -15,13 +15,13 @@ SPACE = re.compile(r"\s+")
 _WRONGS = (
     "error", "fail", "exception", "fault", "abort", "fatal", "crash", "assert", "unable", "cannot", "unsupported", "not support",
     "invalid", "illegal", "unreachable", "can't", "could not", "not found", "not installed", "unavailable",
-    "not available", "no suitable", "no such", "mismatch", "undefined", "undeclared", "报错", "错误", "失败", "异常", "无法", "崩溃",
+    "not available", "not divisible", "no suitable", "no such", "mismatch", "undefined", "undeclared", "报错", "错误", "失败", "异常", "无法", "崩溃",
 )  # fmt: skip
 WRONG = re.compile(f"(?i){'|'.join(_WRONGS)}")
 OF_DSL = re.compile(r"cutlass|\bcute|\bDSL")
 OF_CPP = re.compile(r"(?i)cutlass|\bcute")
 FOREIGN = re.compile(
-    r"\"(?:[\w<>,&*]+ )?(?!std::|cuda::|detail::|flash::|__)[a-z]\w+::\w"
+    r"\"(?:[\w<>,&*]+ )?(?!std::|cuda::|detail::|__)[a-z]\w+::\w"
 )  # a name of a library's namespace
 COMPILES = re.compile(
     r"\.(?:cuh?|hpp|h|inl|cpp|cc)(?:\([0-9]+(?:,[0-9]+)?\)|:[0-9]+:[0-9]+) ?: (?:fatal )?error\b"

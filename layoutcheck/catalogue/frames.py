@@ -26,6 +26,9 @@ _PACKAGE = re.compile(
     r"(?:site|dist)-packages/(?:[\w.+-]+\.egg/)?(\w+)|/lib/python3\.[0-9]+/(?!site-packages|dist-packages)(\w+)|python/(\w+)/cython/"
     r"|[Ll]ib\\\\?site-packages\\\\?(\w+)"
 )
+_LISTED = re.compile(
+    r"[{\[(]'[^{}\[\]()]{1,300}'[}\])]|\b\w*backend ?= ?\w+"
+)  # choices, which say nothing of whose message it is
 _OF_DSL = re.compile(
     r"(?:nvidia_cutlass_dsl|(?:site|dist)-packages)/(?:\w+/)?cutlass/([\w/]+\.py)"
 )  # the part of the path that every version has
@@ -271,7 +274,7 @@ def _by_name(package: str, folded: str) -> tuple[str, str]:
 
 
 def _by_words(folded: str) -> tuple[str, str]:
-    owner = owners.find(folded)
+    owner = owners.find(_LISTED.sub("", folded))
     return (owner.name, f"report it to {owner.project}") if owner else ("a Python library", _UNKNOWN)
 
 

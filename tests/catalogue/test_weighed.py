@@ -234,12 +234,12 @@ JUDGED = [
         "CUTE_DSL_ARCH",
     ),
     (
-        'MSVC/include\\type_traits(1065): error: static assertion failed with "std::aligned_storage, an extended alignment"',
+        'MSVC/include\\type_traits(1065): error: static assertion failed with "std::aligned_storage"',
         "_ENABLE_EXTENDED_ALIGNED_STORAGE",
         "cp.async",
     ),
     (
-        'Failure while executing pass pipeline: note: see current operation: "tensor.parallel_insert_slice"(%8)',
+        'Failure while executing pass pipeline: note: see current operation: "tensor.pad"(%8)',
         "another MLIR compiler",
         "layoutcheck trace",
     ),
@@ -252,6 +252,29 @@ JUDGED = [
         "UserWarning: PyTorch does not support non-writable tensors.",
         "a warning, and no error",
         "no kernel for",
+    ),
+    ("malloc(): unaligned tcache chunk detected", "ran earlier", "CUTE_DSL_KEEP"),
+    ("cuModuleLoadData failed with 222", "update the driver", "layoutcheck trace"),
+    (
+        "numba.cuda.cudadrv.driver.CudaAPIError: [222] CUDA_ERROR_UNSUPPORTED_PTX_VERSION",
+        "update the driver",
+        "tile",
+    ),
+    ("OpError: expects Arch.sm_90a, got Arch.sm_120a", "wgmma exists on sm_90a only", "Print the arguments"),
+    (
+        "ICE: builtin.unrealized_conversion_cast: atom.tmem_load -> tiled_copy remained live",
+        "scf.for",
+        "sub-byte",
+    ),
+    (
+        'Assertion error (jit/compiler.hpp:183): false and "NVCC compilation failed"',
+        "DG_JIT_DEBUG",
+        "a shape",
+    ),
+    (
+        'error: class "Flash_fwd_params" has no member "x"\nerror: more than one instance of "flash::f"',
+        "of another version than the code",
+        "cute::copy",
     ),
     ("error[E0308]: mismatched types\n --> src/main.rs:4:18", "another language's", "extents"),
 ]

@@ -137,6 +137,19 @@ ENTRIES = (
         general=True,
     ),
     known(
+        "elsewhere.standard-library",
+        r"(?:(?P<path>/[^\s:'`]{1,200}lib(?:stdc\+\+|c|m|gcc_s)\.so[.0-9]*): )?version [`'](?P<version>(?:GLIBCXX|GLIBC|CXXABI|GCC)_[\w.]+)' not found",
+        "the C or C++ library that is loaded is older than the compiler of a file: {version}",
+        "GLIBCXX_ and CXXABI_ are versions of libstdc++ (3.4.30 is GCC 12's, 3.4.32 GCC 13's), GLIBC_ of the system's C library. The loader took {path}, most often conda's copy beside that Python, or an older system than the file was built on. Neither torch nor CUDA is concerned.",
+        "For libstdc++: conda install -c conda-forge libstdcxx-ng, or LD_PRELOAD the system's (/usr/lib/x86_64-linux-gnu/libstdc++.so.6), or build anew with an older g++ (CC, CXX, -ccbin); for GLIBC a newer system or container, or a build made on this one",
+        (
+            "ImportError: /opt/conda/lib/libstdc++.so.6: version `GLIBCXX_3.4.32' not found (required by /x/ext.so)",
+            "glibc's loader",
+        ),
+        level=ELSEWHERE,
+        instead_of=("elsewhere.undefined-symbol",),
+    ),
+    known(
         "elsewhere.undefined-symbol",
         r"undefined symbol(?:: (?P<symbol>\w+)|\b(?!: ))|DLL load failed|version `(?P<version>[\w.]+)' not found",
         "a compiled extension does not fit a library that it loads {symbol}{version}",
@@ -264,7 +277,7 @@ ENTRIES = (
         r"(?:\.(?:cuh?|cc?|cpp|cxx|hpp|h|inl)|include[/\\](?:c\+\+/[0-9.]+/)?\w+)(?:\([0-9]+(?:,[0-9]+)?\)|:[0-9]+:[0-9]+) ?: (?:fatal )?error(?: C[0-9]+)?: (?:static.assert\w* failed(?: due to requirement '[^\n]{1,600}?')?: (?P<message>[^\n]{3,160}?)(?= [0-9]+ \|| \S+:[0-9]+:| note:|$)|static.assert\w* failed[^\"']{0,80}(?P<quote>[\"'])(?P<said>(?:(?!(?P=quote))[^\n]){1,160})(?P=quote)"
         r"|(?P<bare>static.assert\w* failed)(?=$| \S+[(:][0-9]| detected)"
         r"|(?P<other>(?!static.assert)[^\n]{3,120}))|(?:^|\W)static.assert\w* failed(?: with|:) \"(?P<alone>[^\"\n]{3,160})\"|\berror(?: C[0-9]+)?: identifier \"(?P<identifier>\w+)\" is undefined"
-        r"|\berror(?: C[0-9]+)?: (?P<words>[^\n]{0,120}?(?:no instance of|cannot be narrowed|no member named|undeclared identifier|no matching (?:member )?function|has incomplete type|no viable|expected [^\n]{1,20} before"
+        r"|\berror(?: C[0-9]+)?: (?P<words>[^\n]{0,120}?(?:no instance of|has no member|cannot be narrowed|no member named|undeclared identifier|no matching (?:member )?function|has incomplete type|no viable|expected [^\n]{1,20} before"
         r"|is not a member of|was not declared in this scope|cannot convert|no type named|not declared|__(?:device|shared|global|host|constant)__|class template|namespace|initializer|constexpr|declaration|has already been|expression must|no operator|overloaded function"
         r"|type name|incomplete type|bound function|size of an array|separate compilation mode|template argument|dereference|lvalue|static_cast|expected an? ?\W|not allowed here)[^\n]{0,80})",
         "a C++ file does not compile: {said}{message}{alone}{bare}{other}{identifier}{words}",

@@ -188,9 +188,10 @@ ENTRIES = (
         r"object of type '_?(?P<owner>[A-Z]\w+)' has no len\(\)|'_?(?P<object>[A-Z]\w+)' object (?:is not (?P<said>iterable|subscriptable|callable)"
         r"|does not support item (?P<item>assignment|deletion))",
         "a {owner}{object} of the DSL is not a Python sequence or function {said}{item}",
-        "Layouts, tensors and atoms exist in the compiled program; Python cannot iterate over them, measure or call them as its own.",
+        "Layouts, tensors and atoms exist in the compiled program; Python cannot iterate over them, measure or call them as its own. A number (Int32) that is subscripted is a flat mode: shape[0][1] asks for a nested one, (a, b), and this tensor's mode 0 is one integer.",
         "cute.size(x) counts elements, cute.rank(x) modes, layout(coordinate) evaluates a layout, tensor[coordinate] an element; loop "
-        "over cutlass.range(cute.size(x))",
+        "over cutlass.range(cute.size(x)). "
+        "Where a library's own line asks (FlashAttention's pack_gqa), the tensor was not packed as it expects: switch that option off, or report it there",
         ("TypeError: object of type '_Tensor' has no len()", DSL),
         defined="owner object",
         instead_of=("elsewhere.library-version", "dsl.python-types"),

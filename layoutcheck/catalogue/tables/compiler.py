@@ -45,7 +45,7 @@ ENTRIES = (
     known(
         "dsl.compiler-died",
         r"Segfault encountered|[Ss]egmentation fault|[Ss]egfaults?\b|Aborted \(core dumped\)|SIGABRT|SIGSEGV"
-        r"|terminated by signal|\b(?:malloc|free|realloc)\(\): [\w ]+|double free or corruption|munmap_chunk\(\)|corrupted size vs|stack smashing detected",
+        r"|terminated by signal|stack smashing detected",
         "the compiler died without a message",
         "The DSL's native code aborts on some layouts instead of refusing them: a slice of a swizzled composed layout "
         "whose extents are not powers of two (NVIDIA/cutlass#3454) or whose strides are dynamic (#3255), crd2idx with its "
@@ -80,11 +80,11 @@ ENTRIES = (
     ),
     known(
         "dsl.code-generation",
-        r"NVVM_ERROR_COMPILATION|Failed creating the llvm::Module|libNVVM extra log|libNVVM failed while|NVVM backend compilation failed",
+        r"NVVM_ERROR_COMPILATION|Failed creating (?:the )?llvm::Module|serializing the module|libNVVM extra log|libNVVM failed while|NVVM backend compilation failed",
         "the compiler accepts the program and fails to generate code for it",
         "libNVVM gets a module that it cannot compile. If its log is empty, the compiler itself fails, most often of one release: 4.6.0 did for FP8 epilogues, 4.6.0 and 4.6.1 for tcgen05.ld x64 beside setmaxnreg "
-        "(NVIDIA/cutlass#3420, mended in 4.6.3 and 4.7.1). Of copies it fails for 4-bit elements whose offset may be an odd number of elements, and for vectors that no instruction moves.",
-        "Compile the same script with another release of nvidia-cutlass-dsl. "
+        "(NVIDIA/cutlass#3420, mended in 4.6.3 and 4.7.1). A module that grows too large fails as well: a long range_constexpr around much code. Of copies it fails for 4-bit elements whose offset may be an odd number of elements, and for vectors that no instruction moves.",
+        "Compile the same script with another release of nvidia-cutlass-dsl, and with fewer unrolled rounds (cutlass.range in place of range_constexpr, a smaller tile). "
         + TRACE
         + " and marks the copies for which code generation fails (LC191); where it marks none, report it to NVIDIA/cutlass",
         ("NVVM_ERROR_COMPILATION, libNVVM extra log: Failed creating the llvm::Module.", DSL),
@@ -222,6 +222,25 @@ ENTRIES = (
         "Where a library chose the kernel (vLLM and SGLang with FlashInfer), take its back end for this GPU, or uninstall the package that brings the DSL's kernels; else compile for sm_80 or newer",
         ("NVVM Compilation Error: Current Settings: - Target Architecture: sm_75", DSL),
         instead_of=("dsl.other-exception", "dsl.internal", "dsl.pass-failed", "dsl.toolkit"),
+    ),
+    known(
+        "dsl.heap",
+        r"\b(?P<said>(?:malloc|free|realloc|munmap_chunk|malloc_consolidate)\(\): [\w ()]+|double free or corruption|corrupted (?:size vs|double-linked))",
+        "the memory of the host's process is overwritten: {said}",
+        "The C library finds its own lists damaged. What damaged them ran earlier: native code that wrote past a buffer, or an object of MLIR that was used after its context or module was gone (IR of cute that is built by hand under `with ir.Context()` and kept). The statement at which it ends is most often innocent.",
+        "Build IR inside a @cute.jit function and keep no values of it; try another release of the libraries with native code. MALLOC_CHECK_=3 or valgrind finds the write, python -X faulthandler prints the Python frames; report it to {project}",
+        ("malloc(): unaligned tcache chunk detected", "glibc"),
+        level=ELSEWHERE,
+        instead_of=("dsl.compiler-died",),
+    ),
+    known(
+        "dsl.conversion-left",
+        r"unrealized_conversion_cast\b.{0,160}?(?:remained live|live after|failed to legalize|explicitly marked illegal)|failed to legalize.{0,80}unrealized_conversion_cast",
+        "a value of CuTe is left that the compiler could not lower: it crosses a region of the run",
+        "Each pass replaces the types of CuTe by those of LLVM. An atom, a tiled copy or MMA, or a pipeline that is made outside and used or changed inside of a loop or branch that only the run decides (scf.for, scf.if) keeps a cast between both types that no pass removes.",
+        "Make the atom (make_tmem_copy, make_tiled_copy) inside that region, or unroll it (cutlass.range_constexpr, const_expr); compile with another release of the DSL, and report the program to NVIDIA/cutlass",
+        ("builtin.unrealized_conversion_cast: atom.tmem_load -> tiled_copy remained live", "DSL 4.5"),
+        instead_of=("dsl.internal", "dsl.other-exception", "dsl.other-verifier"),
     ),
     known(
         "dsl.internal",

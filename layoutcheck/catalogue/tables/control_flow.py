@@ -73,7 +73,7 @@ ENTRIES = (
         "It is an error of the DSL's control flow, not of a layout: a variable first assigned in a dynamic if or for, "
         "or held in an object between two @cute.jit functions; a layout made by the host and given to a kernel as "
         "cutlass.Constexpr; or a kernel that returns a value, which no kernel can.",
-        "Assign it before the branch, make it in the function that uses it, pass it as an argument, or make the branch "
+        "A field of an atom (mma.set, atom.set_value) is set in the loop or branch in which the gemm or copy stands. Assign it before the branch, make it in the function that uses it, pass it as an argument, or make the branch "
         "static with cutlass.const_expr; report it to NVIDIA/cutlass",
         ("error: unknown: operand #0 does not dominate this use", issue(2532)),
         level=ELSEWHERE,

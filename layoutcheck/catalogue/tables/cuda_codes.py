@@ -11,7 +11,7 @@ import re
 from layoutcheck.catalogue.entry import ELSEWHERE, TRACE, Known, known
 
 _API = "CUDA 13 runtime API, cudaError_t"
-_PREFIX = r"(?:CUDA (?:runtime |driver )?[Ee]rror(?: code)?[: #=]{1,3}|[Ii]nvalid error code \(|\(error-code |[( ]error |error code ?[=:] ?(?:CU:)?|CUDA_ERROR_UNKNOWN \((?:error )?code:? ?)"
+_PREFIX = r"(?:\bCUresult[ (:=.]{1,3}|\bcu(?:da)?[A-Z]\w+ (?:failed|returned)(?: with)?(?: error)?(?: code)?:? |CUDA (?:runtime |driver )?[Ee]rror(?: code)?[: #=]{1,3}|[Ii]nvalid error code \(|\(error-code |[( ]error |error code ?[=:] ?(?:CU:)?|CUDA_ERROR_UNKNOWN \((?:error )?code:? ?)"
 
 
 def codes(*numbers: int) -> str:

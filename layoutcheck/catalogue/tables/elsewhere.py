@@ -65,8 +65,19 @@ ENTRIES = (
         general=True,
     ),
     known(
+        "elsewhere.jit-nvcc",
+        r"[\"']?NVCC compilation failed|nvcc compilation failed",
+        "a library compiles a kernel when it is called, and nvcc refuses it",
+        "The condition in the message is only 'false': nvcc has printed the cause, above it or in the library's log. It is an nvcc that is older than the kernel, headers of another CUTLASS, or a GPU for which the library has no kernel (DeepGEMM: sm_90 and sm_100; few for sm_120).",
+        "Print the command and nvcc's output (DeepGEMM: DG_JIT_DEBUG=1, DG_JIT_PRINT_COMPILER_COMMAND=1), compare `nvcc --version` with what the library asks for, empty its cache, and take another back end on a GPU that it does not name. Report what stays to {project}",
+        ('Assertion error (jit/compiler.hpp:183): false and "NVCC compilation failed"', "DeepGEMM"),
+        level=ELSEWHERE,
+        general=True,
+        instead_of=("elsewhere.assertion", "elsewhere.python", "elsewhere.build"),
+    ),
+    known(
         "elsewhere.triton",
-        r"(?P<tool>triton|cuda\.tile|numba|jaxlib|tvm|cupy|warp)\.(?:[\w.]+\.)?(?:_?(?:exception|errors?|core|xla_extension|runtime|compiler|cudadrv|cuda)\.)+\w+(?:: (?P<said>\S[^\n]{4,300}))?"
+        r"(?!numba\.cuda\.cudadrv\.driver\.Cuda)(?P<tool>triton|cuda\.tile|numba|jaxlib|tvm|cupy|warp)\.(?:[\w.]+\.)?(?:_?(?:exception|errors?|core|xla_extension|runtime|compiler|cudadrv|cuda)\.)+\w+(?:: (?P<said>\S[^\n]{4,300}))?"
         r"|triton\.runtime\.autotuner",
         "an error of {tool}, another compiler or library than CuTe: {said}",
         "{cause}",
@@ -498,7 +509,7 @@ ENTRIES = (
     ),
     known(
         "elsewhere.other-language",
-        r"\bat [\w.$]+\([\w$]+\.(?P<java>java|kt|scala):[0-9]+\)|\bgoroutine [0-9]+ \[(?P<go>running)|\bat [^\n]{0,80}\(?[\w./-]+\.(?P<js>js|ts|mjs):[0-9]+:[0-9]+\)?|(?P<npm>npm) ERR!|\b[\w./-]+\.(?P<ruby>rb):[0-9]+:in `"
+        r"\bat [\w.$]+\([\w$]+\.(?P<java>java|kt|scala):[0-9]+\)|\b(?P<go>go)routine [0-9]+ \[running|\bat [^\n]{0,80}\(?[\w./-]+\.(?P<js>js|ts|mjs):[0-9]+:[0-9]+\)?|(?P<npm>npm) ERR!|\b[\w./-]+\.(?P<ruby>rb):[0-9]+:in `"
         r"|\b(?P<jvm>java)x?\.[\w.]+(?:Exception|Error)\b|error\[E[0-9]{4}\]: [^\n]{0,200}?--> \S+\.(?P<rust>rs)\b|error\[E[0-9]{4}\]: |(?:^|error )(?P<ts>TS)[0-9]{4}: ",
         "a message of another language's program ({java}{go}{js}{npm}{ruby}{jvm}{rust}{ts}), and none of CUDA",
         "It has no GPU kernel in it, as far as the text goes; layoutcheck reads CuTe's, CUDA's and their tools' messages.",

@@ -9,7 +9,7 @@ DSL = "DSL 4.8.1"
 ENTRIES = (
     known(
         "dsl.arch-not-admissible",
-        r"expects arch to be one of \[(?P<admissible>[^\]]{1,400})\], but got (?:Arch\.)?(?P<arch>sm_\w+)",
+        r"[Ee]xpects (?:arch to be )?(?:one of \[)?(?P<admissible>(?:Arch\.)?sm_\w+(?=,? (?:but )?got)|[^\]]{1,400}(?=\]))\]?,? (?:but )?got (?:Arch\.)?(?P<arch>sm_\w+)",
         "{arch} does not have this operation; these do: {admissible}",
         "The operation is an instruction of another architecture family. tcgen05 and tensor memory exist on "
         "sm_100, sm_101, sm_103 and sm_110 only; sm_120 and sm_121 (GeForce Blackwell, DGX Spark) have warp-level "
