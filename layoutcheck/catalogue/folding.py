@@ -21,7 +21,7 @@ WRONG = re.compile(f"(?i){'|'.join(_WRONGS)}")
 OF_DSL = re.compile(r"cutlass|\bcute|\bDSL")
 OF_CPP = re.compile(r"(?i)cutlass|\bcute")
 FOREIGN = re.compile(
-    r"\"(?:[\w<>,&*]+ )?(?!std::|cuda::|detail::|__)[a-z]\w+::\w"
+    r"\"(?:[\w<>,&*]+ )?(?!std::|cuda::|detail::|flash::|__)[a-z]\w+::\w"
 )  # a name of a library's namespace
 COMPILES = re.compile(
     r"\.(?:cuh?|hpp|h|inl|cpp|cc)(?:\([0-9]+(?:,[0-9]+)?\)|:[0-9]+:[0-9]+) ?: (?:fatal )?error\b"

@@ -224,7 +224,7 @@ ENTRIES = (
     ),
     known(
         "cpp.overload",
-        r"error(?: C[0-9]+)?: (?P<said>(?:more than one (?:instance|operator)|no suitable (?:user-defined )?(?:conversion|constructor)|call to '[\w:]+' is ambiguous"
+        r"error(?: C[0-9]+)?: (?P<said>(?:more than one (?:instance(?! of [\w ]{0,40}\"flash::)|operator)|no suitable (?:user-defined )?(?:conversion|constructor)|call to '[\w:]+' is ambiguous"
         r"|no matching member function|function \"[^\"]{1,200}\" cannot be called|expression must have a constant value)"
         r"(?:[^\n]{0,200}?(?= detected during| note:| \^| [0-9]+ \||$)|[^\n]{120}))",
         "{said}",
