@@ -33,7 +33,7 @@ counts how often other versions agree with the model, on the copies of the confo
 - **code and PTX**: whether the copy compiles, and which bytes its PTX moves.
 - **lowering**: the address of every access of every thread, by the version's own passes
   ([lowered](lowered.md)): from 4.3 to 4.5 down to LLVM, later down to `arith`. What orders accesses is
-  followed from 4.6 on. A cell that is empty was not measured.
+  followed from 4.3 on, in all kernels from 4.6 on. A cell that is empty was not measured.
 
 ## What differs
 

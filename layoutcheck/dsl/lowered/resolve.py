@@ -262,15 +262,17 @@ class Lowering:
 
     def check_order(self, module: TracedModule) -> OrderReport | None:
         """The order of accesses of a module's kernel; None where that is not asked for."""
-        return None if self.order is None else self._looked(module, self.order)
+        return None if self.order is None else self._looked(module, self.order, "unordered")
 
     def check_products(self, module: TracedModule) -> OperandReport:
         """What a module's products multiply; by its types alone where elements are not to be followed."""
         followed = multiplies(module) or rearranges(module)
-        return self._looked(module, self.products) if followed and self.products else check_operands(module)
+        if not followed or not self.products:
+            return check_operands(module)
+        return self._looked(module, self.products, "unfollowed")
 
-    def _looked(self, module: TracedModule, check: Callable[[TracedModule, str, str], T]) -> T:
-        """What a check says of a module and of its lowering."""
+    def _looked(self, module: TracedModule, check: Callable[[TracedModule, str, str], T], unfit: str) -> T:
+        """What a check says of a module and of its lowering; `unfit` is why this is not for the check."""
         start = time.monotonic()
         problem, lowered = self.problem, ""
         if not problem:
@@ -278,7 +280,7 @@ class Lowering:
                 try:
                     answer = self._passes(module.text)
                     lowered, problem = answer.get("lowered", ""), answer.get("problem", "")
-                    problem = answer.get("addresses only", problem)
+                    problem = answer.get(unfit) or problem
                     if answer.get("refused"):
                         problem = "the compiler refuses a copy of it"
                 except DslUnavailable as error:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 
-UNORDERED = "what orders accesses has other names in this DSL: 4.6 is the oldest whose order is followed"
+UNORDERED = "{} orders accesses otherwise in this DSL: 4.6 is the oldest in which it is followed"
+UNFOLLOWED = "elements are not followed through this DSL's lowering: 4.6 is the oldest in which they are"
 _SAME = ("select", "bitcast", "sitofp", "uitofp", "fptosi", "fptoui")
 _TO_ARITH = {
     **{name: f"{name}i" for name in ("add", "sub", "mul", "and", "or", "xor", "shl")},
@@ -44,8 +45,12 @@ _TO_ARITH = {
 }
 _OPERATION = re.compile(r'^(\s*(?:%\S+(?:, %\S+)* = )?")llvm\.([\w.]+)(?="\()', re.MULTILINE)
 _FUNCTION = re.compile(r'^(\s*)"llvm\.func"(\(\) <\{.*?sym_name = "([^"]*)")', re.MULTILINE)
-# Later ones have no name of their own.
-_OF_SHARED = re.compile(r'(?<="nvvm\.mbarrier\.)([a-z_.]+)\.shared(?="\()')
+# What orders accesses, and has another name in later ones.
+_OF_SHARED = re.compile(r'(?<="nvvm\.)(mbarrier\.[a-z_.]+|mapa)\.shared(?:\.cluster)?(?="\()')
+_TRANSACTION = re.compile(  # of the block's own mbarrier
+    r'(?<="nvvm\.mbarrier\.)txn(?="\(.*?kind = #nvvm\.mbar_txn_kind<(\w+)>.*?space = #nvvm\.mbar_space<cta>)'
+)
+_OTHERWISE = re.compile(r'"nvvm\.(tcgen05|mma_smem_desc|clusterlaunchcontrol|vote|mbarrier\.txn)[\w.]*"\(')
 _HELD = {'"cuda.launch_cfg.': '"layoutcheck.launch_cfg.'}
 
 
@@ -69,5 +74,15 @@ def as_later(lowered: str, functions: dict[str, str]) -> str:
 
     for new, old in _HELD.items():
         lowered = lowered.replace(old, new)
-    lowered = _OF_SHARED.sub(r"\1", lowered)
+    lowered = _TRANSACTION.sub(_transaction, _OF_SHARED.sub(r"\1", lowered))
     return _OPERATION.sub(operation, _FUNCTION.sub(function, lowered))
+
+
+def _transaction(match: re.Match[str]) -> str:
+    return match[1].replace("arrive_", "arrive.")
+
+
+def unfit(lowered: str) -> dict[str, str]:
+    """Why the order of accesses is not followed in such a text, "" where it is; and why elements are not."""
+    found = _OTHERWISE.search(lowered)
+    return {"unordered": UNORDERED.format(f"nvvm.{found[1]}") if found else "", "unfollowed": UNFOLLOWED}

@@ -60,7 +60,7 @@ _OFFSET = re.compile(r'!cute\.int_tuple<"([0-9]+)">\Z')
 def lower_traced(item: Item) -> Item:
     """`{"module": text}` -> `{"lowered", "host", "notes", "refused", "seconds"}`, or `{"problem"}` in words.
 
-    "addresses only" is there, and says why, if the lowered text is good for addresses alone.
+    "unordered" and "unfollowed" say why the order of accesses, or elements, are not followed in the text.
 
     `text` is a module in generic form; its locations are of no use here and cost time. "refused" are the tags
     of copies that the verifier refuses: they are left out, and the others lowered.
@@ -105,7 +105,7 @@ def _lower(item: Item) -> Item:
                 notes.append(f"without the host's code: {reason}")
                 continue
             answer = {"lowered": lowered, "host": host, "notes": notes, "refused": refused}
-            return {**answer, "addresses only": earlier.UNORDERED} if _is_earlier() else answer
+            return {**answer, **earlier.unfit(lowered)} if _is_earlier() else answer
     raise AssertionError("unreachable")
 
 

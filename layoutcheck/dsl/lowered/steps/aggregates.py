@@ -9,7 +9,7 @@ from layoutcheck.dsl.lowered.record import Data
 from layoutcheck.dsl.lowered.steps import Steps
 from layoutcheck.dsl.lowered.types import Type, parse_type
 from layoutcheck.dsl.lowered.values import Value, number, unsigned, wrap
-from layoutcheck.sources.mlir import Operation, integers
+from layoutcheck.sources.mlir import Operation, integer, integers
 
 
 def _bitcast(steps: Steps, op: Operation) -> Step:
@@ -46,7 +46,7 @@ def _bitcast(steps: Steps, op: Operation) -> Step:
 
 def _extract(steps: Steps, op: Operation) -> Step:
     """A part of an aggregate by constant position."""
-    path = integers(op.attributes.get("position", op.attributes.get("static_position", ""))) or ()
+    path = _path(op)
     kind = parse_type(op.operands[0].type)
     offset, part = 0, kind
     for index in path:
@@ -71,8 +71,10 @@ def _insert(steps: Steps, op: Operation) -> Step:
     values, provenance = steps.machine.values, steps.machine.provenance
     whole, part = op.operands[:2] if op.name.startswith("llvm.") else op.operands[1::-1]
     a, b, out = steps.slots[whole], steps.slots[part], steps.slots[op.results[0]]
-    path = integers(op.attributes.get("position", op.attributes.get("static_position", ""))) or ()
+    path = _path(op)
     kind = parse_type(op.results[0].type)
+    if any(index < 0 for index in path):
+        return steps.assume(op, "blocked", "a vector's element at a dynamic position")
 
     def put(value: Value, inside: Type, where: tuple[int, ...], new: Value) -> Value:
         if not where:
@@ -89,6 +91,15 @@ def _insert(steps: Steps, op: Operation) -> Step:
         provenance[out] = provenance[a] | provenance[b]
 
     return run
+
+
+def _path(op: Operation) -> tuple[int, ...]:
+    """Where in an aggregate a part is; -1 for a position that is no constant."""
+    if not op.name.endswith("element"):
+        return integers(op.attributes.get("position", op.attributes.get("static_position", ""))) or ()
+    made = op.operands[-1].definition
+    at = None if made is None else integer(made.attributes.get("value", ""))
+    return (-1 if at is None else at,)
 
 
 def _parts(value: Value, count: int, kind: Type) -> tuple[Value, ...]:
@@ -128,8 +139,8 @@ def _from_elements(steps: Steps, op: Operation) -> Step:
 
 MAKERS: dict[str, Callable[[Steps, Operation], Step]] = {
     **dict.fromkeys(("llvm.bitcast", "vector.bitcast", "arith.bitcast"), _bitcast),
-    **dict.fromkeys(("llvm.extractvalue", "vector.extract"), _extract),
-    **dict.fromkeys(("llvm.insertvalue", "vector.insert"), _insert),
+    **dict.fromkeys(("llvm.extractvalue", "llvm.extractelement", "vector.extract"), _extract),
+    **dict.fromkeys(("llvm.insertvalue", "llvm.insertelement", "vector.insert"), _insert),
     "vector.to_elements": _to_elements,
     "vector.from_elements": _from_elements,
 }  # fmt: skip
