@@ -54,7 +54,9 @@ def _mbarrier(world: World, problem: Problem, first: Party, second: Party) -> No
     ]
     problem.facts["cause"] = "early-wait" if waits else "no-wait"
     if waits:
-        problem.facts["parity"] = waits[-1].number_of(1, second.thread) & 1
+        parities = [event.number_of(1, second.thread) & 1 for event in waits]
+        problem.facts["in_turn"] = all(parity == turn & 1 for turn, parity in enumerate(parities))
+        problem.facts["parity"] = parities[-1]
         problem.facts["waits"] = len(waits)
         problem.parties.append(Party(waits[-1], second.block, second.thread))
 

@@ -48,6 +48,33 @@ def committed(out: cute.Tensor, how: Constexpr):
         arch.cluster_wait()
     out[thread] = rank
 @cute.kernel
+def waited(out: cute.Tensor, how: Constexpr):
+    thread, _, _ = arch.thread_idx()
+    rank = arch.block_idx_in_cluster()
+    bars = cutlass.memory.SmemAllocator().allocate_array(Int64, 1)
+    if thread == 0:
+        arch.mbarrier_init(bars, 2 if const_expr(how == 0) else 1)
+    arch.mbarrier_init_fence()
+    arch.cluster_arrive()
+    arch.cluster_wait()
+    if rank == 0 and thread < 32:
+        with arch.elect_one():
+            tcgen05.commit(bars, 2 if const_expr(how == 2) else 3, tcgen05.CtaGroup.TWO)  # sent
+            if const_expr(how == 0):
+                tcgen05.commit(bars, 3, tcgen05.CtaGroup.TWO)
+    if const_expr(how == 0):
+        arch.mbarrier_wait(bars, 0)
+    if const_expr(how == 1):
+        if thread == 33:
+            arch.mbarrier_wait(bars, 0)
+    if const_expr(how == 2):
+        if rank == 1:
+            arch.mbarrier_wait(bars, 0)
+    if const_expr(how == 3):
+        if rank == 0:
+            arch.mbarrier_wait(bars, 0)
+    out[thread] = rank
+@cute.kernel
 def sent(out: cute.Tensor, how: Constexpr):
     thread, _, _ = arch.thread_idx()
     peer = arch.block_idx_in_cluster() ^ 1
@@ -63,34 +90,50 @@ def sent(out: cute.Tensor, how: Constexpr):
     arch.store_async_dsmem(data.iterator + thread, thread, bar, peer)  # sends
     if const_expr(how != 1):
         arch.mbarrier_wait(bar, 0)
+    if const_expr(how == 3):
+        arch.cluster_arrive()
+        arch.cluster_wait()
+        if thread == 0:
+            arch.mbarrier_arrive_and_expect_tx(bar, 128)
+        arch.cluster_arrive()
+        arch.cluster_wait()
+        arch.store_async_dsmem(data.iterator + thread, thread, bar, peer)  # sends more
     out[thread] = data[thread]  # receives
+    if const_expr(how == 3):
+        arch.mbarrier_wait(bar, 1)
     arch.cluster_arrive()
     arch.cluster_wait()
 @cute.jit
 def run(out: cute.Tensor, name: Constexpr, how: Constexpr):
     globals()[name](out, how).launch(grid=(2, 1, 1), block=(32, 1, 1), cluster=(2, 1, 1))
+@cute.jit
+def run_waited(out: cute.Tensor, how: Constexpr):
+    waited(out, how).launch(grid=(2, 1, 1), block=(64, 1, 1), cluster=(2, 1, 1))
 out = make_fake_tensor(Int32, (64,), (1,), assumed_align=16)
 for how in range(2):
     ext.compile(run_swapped, out, how)
 for name in ("committed", "sent"):
-    for how in range(3):
+    for how in range(3 if name == "committed" else 4):
         cute.compile(run, out, name, how)
+for how in range(4):
+    cute.compile(run_waited, out, how)
 """
+LINES = ["", *(line.rpartition("# ")[2] for line in KERNELS.splitlines())]
 
 
 @pytest.fixture(scope="module")
 def orders(tmp_path_factory: pytest.TempPathFactory) -> tuple[OrderReport, ...]:
     """`swapped`: with a barrier, without. `committed`: waited for, not, not but the cluster meets at the end.
 
-    `sent`: right, not waited for, more bytes than are announced.
+    `sent`: right, not waited for, more bytes than are announced, the second time not waited for.
+    `waited`: two commits make one phase, one lane waits, the other block alone waits, it alone does not.
     """
-    return orders_of(KERNELS, tmp_path_factory.mktemp("clusters"), 8, "sm_100a")
+    return orders_of(KERNELS, tmp_path_factory.mktemp("clusters"), 13, "sm_100a")
 
 
 def told(order: OrderReport) -> list[tuple[str, str, list[str]]]:
     """The severity and the code of each finding, and the remarks at its lines."""
-    lines = [line.rpartition("# ")[2] for line in KERNELS.splitlines()]
-    return [(f.severity, f.code, [lines[p.where.line - 1] for p in f.places]) for f in order.findings]
+    return [(f.severity, f.code, [LINES[p.where.line] for p in f.places]) for f in order.findings]
 
 
 def test_a_kernel_of_cute_experimental_is_followed(orders: tuple[OrderReport, ...]) -> None:
@@ -106,8 +149,18 @@ def test_a_commit_that_the_other_block_does_not_wait_for_is_a_note(orders: tuple
     assert "block 1 of the cluster ends without a wait" in alone.findings[0].message
 
 
+def test_a_wait_by_part_of_the_other_block_awaits_a_commit(orders: tuple[OrderReport, ...]) -> None:
+    *right, alone = orders[9:]
+    assert [told(order) for order in right] == [[], [], []]
+    assert told(alone) == [("note", "LC533", ["sent"])]
+
+
 def test_a_store_to_a_peer_is_followed(orders: tuple[OrderReport, ...]) -> None:
-    right, early, more = orders[5:]
+    right, early, more, again = orders[5:9]
     assert told(right) == []
     assert ("wrong", "LC501", ["sends", "receives"]) in told(early)
     assert [code for _, code, _ in told(more)] == ["LC507"]
+    second = next(f for f in again.findings if f.code == "LC501")
+    assert [p.where.line for p in second.places[:2]] == [LINES.index("sends more"), LINES.index("receives")]
+    assert "belongs to a later phase" in second.message
+    assert "belongs to a later phase" not in early.findings[0].message

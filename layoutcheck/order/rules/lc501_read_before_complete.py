@@ -55,9 +55,15 @@ def _missing(problem: Problem, places: Sequence[KernelPlace]) -> str:
         return f"Missing: tcgen05.wait::st (fence_view_async_tmem_store()) behind {line(places[0])}, before its warp arrives anywhere."
     if facts.get("memory") == "tensor":
         return f"Missing: tcgen05.commit to an mbarrier behind {line(places[0])}, and a wait for that phase before {second}."
-    if places[0].what.startswith("stores"):
+    if places[0].what.startswith("stores") and cause is None:  # st.async completes on an mbarrier
         return f"Missing: cp_async_bulk_wait_group(0), without `read`, behind {line(places[0])}, and a barrier before {second} where another warp executes that."
     if places[0].what != "copies (cp.async)":
+        if facts.get("in_turn") and wait is not None:
+            return (
+                f"The copy belongs to a later phase of its mbarrier than the wait at {line(wait)} is for. If {second} is to "
+                f"use what the copy brings, a wait for that phase before {second} is missing; if what the phase before "
+                f"brought, the memory is given back for the next copy before {second} is done with it."
+            )
         if cause == "early-wait" and wait is not None:
             return f"The wait at {line(wait)} has returned for an earlier phase: it asks for parity {facts['parity']}, and returns at once while the phase of the other parity is still running."
         return f"Missing: mbarrier_wait on the mbarrier of that copy, by the reading warp, before {second}."
