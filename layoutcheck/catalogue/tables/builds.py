@@ -138,8 +138,8 @@ ENTRIES = (
     ),
     known(
         "elsewhere.standard-library",
-        r"(?:(?P<path>/[^\s:'`]{1,200}lib(?:stdc\+\+|c|m|gcc_s)\.so[.0-9]*): )?version [`'](?P<version>(?:GLIBCXX|GLIBC|CXXABI|GCC)_[\w.]+)' not found",
-        "the C or C++ library that is loaded is older than the compiler of a file: {version}",
+        r"(?:(?P<path>/[^\s:'`]{1,200}lib(?:stdc\+\+|c|m|gcc_s)\.so[.0-9]*): )?version [`'](?P<wanted>(?:GLIBCXX|GLIBC|CXXABI|GCC)_[\w.]+)' not found",
+        "the C or C++ library that is loaded is older than the compiler of a file: {wanted}",
         "GLIBCXX_ and CXXABI_ are versions of libstdc++ (3.4.30 is GCC 12's, 3.4.32 GCC 13's), GLIBC_ of the system's C library. The loader took {path}, most often conda's copy beside that Python, or an older system than the file was built on. Neither torch nor CUDA is concerned.",
         "For libstdc++: conda install -c conda-forge libstdcxx-ng, or LD_PRELOAD the system's (/usr/lib/x86_64-linux-gnu/libstdc++.so.6), or build anew with an older g++ (CC, CXX, -ccbin); for GLIBC a newer system or container, or a build made on this one",
         (
