@@ -7,8 +7,9 @@ Each fix of `history.json` names a commit, and what builds the kernel: a functio
 `benchmarks/trace_drivers`, or files of the repository itself. The trees before and after are both traced, and
 what only the first has is what the fix took away. A fix is caught if the tree before has such a finding and
 the tree after none that the other lacks; noted if all that went are notes on order. `no_fault` says, with the
-reason, that the traced tree holds no fault which the fix takes away. The verdict on each, with
-the reason where nothing is seen, is in the evidence.
+reason, that the traced tree holds no fault which the fix takes away. A fix is not finished where time ended
+the run of a tree, or the replay of one of its kernels. The verdict on each, with the reason where nothing is
+seen, is in the evidence.
 
 The trees are the parent of the fix and the fix. Where the code of that day runs with no DSL that can be
 traced, the fix names a later commit (`on`): there the fix is undone, by its own diff backwards or, where the
@@ -38,6 +39,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.evidence import head, write
+from layoutcheck.sources.traced import Trace, TraceFailure
 
 FIXES = Path(__file__).with_name("history.json")
 DRIVERS = Path(__file__).parent / "trace_drivers"
@@ -132,10 +134,16 @@ def traced(fix: dict[str, Any], root: Path, timeout_s: float) -> dict[str, Any]:
         "kernels": len(found.kernels),
         "copies": len(found.copies),
         "findings": dict(named),
-        "failures": [f"{one.kind}: {' '.join(one.message.split())[:160]}" for one in found.failures],
+        "failures": unseen(judged.trace),
         "seconds": round(time.monotonic() - start, 1),
         "versions": found.versions,
     }
+
+
+def unseen(trace: Trace) -> list[str]:
+    """What was not seen of a run, by its kind; a replay that time ended among it."""
+    late = (TraceFailure("timeout", one.problem) for one in trace.orders if "time budget" in one.problem)
+    return [f"{one.kind}: {' '.join(one.message.split())[:160]}" for one in (*trace.failures, *late)]
 
 
 def command(fix: dict[str, Any]) -> tuple[str, list[str]]:
@@ -176,6 +184,8 @@ def side(
 def compared(fix: dict[str, Any], before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
     """What only one side has; "caught" if the fix took findings away and brought none, "noted" if notes.
 
+    Where time ended a side, what it lacks says nothing: "not finished".
+
     Where a fix names `codes`, a kernel is written anew: those codes decide, and `new` has the others too.
     """
     gone = without(before["findings"], after["findings"])
@@ -188,7 +198,9 @@ def compared(fix: dict[str, Any], before: dict[str, Any], after: dict[str, Any])
     refused = any(text.startswith("uncompiled") for text in before["failures"])
     told = any(not finding.startswith("note ") for finding in gone)
     verdict = "not traced"
-    if seen or (refused and after["kernels"]):
+    if any(text.startswith("timeout: ") for text in (*before["failures"], *after["failures"])):
+        verdict = "not finished"
+    elif seen or (refused and after["kernels"]):
         missed = "no fault" if fix.get("no_fault") else "missed"
         verdict = missed if not gone else "changed" if new else "caught" if told else "noted"
     return {"verdict": verdict, "gone": dict(gone), "new": dict(every)}

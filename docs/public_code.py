@@ -11,6 +11,7 @@ from docs.confirmations import row
 SIDES = ("before", "after")
 NOT_CALLED = ("no program calls the function", "in a notebook, which is not run")
 EARLIER = "run before causes were kept"
+_NOT_FAULTS = ("no fault", "not traced", "not finished")
 _MOST_NAMED = 2
 _PAGE = """# Public code
 
@@ -24,7 +25,7 @@ repositories that no rule was written for. No GPU was used.
 
 `python -m benchmarks.history` traces a repository before and after a fix. *Caught*: the first tree has a
 finding that the second lacks, and the second has none that the first lacks. *Noted*: the finding is a note.
-*No fault*: the traced tree holds no fault that the fix takes away.
+*No fault*: the traced tree holds no fault that the fix takes away. *Not finished*: time ended a side.
 *Undone on* a later commit: the code of the fix's day runs with no DSL that can be traced, so the fix is taken
 back on that commit, by its own diff or by hand. All findings, and the versions on each side, are in
 `docs/evidence/history.json`.
@@ -35,7 +36,7 @@ access: bounds, alignment, predicates, banks, shared memory, TMA, races, barrier
 logs and not tried: FlashAttention fec3a6a1 and 58fe37fb, flashinfer d4ac22150, a0efa0adf and ed6f61500,
 helion 1be7e8c1 and b441dc3b, slinoss 99954c7 and 7e7920f; started and not finished: FlashAttention
 b976df29. {first} *Faults* are fixes
-whose fault is in a tree that was traced: all but *no fault* and *not traced*.
+whose fault is in a tree that was traced to its end: all but *no fault*, *not traced* and *not finished*.
 
 {summary}
 
@@ -226,7 +227,7 @@ def _scripts_wrong(scripts: dict[str, Any]) -> list[str]:
 def _told(verdicts: Counter[str]) -> tuple[int, int]:
     """How many fixes are caught or noted, and how many there are whose fault is in a traced tree."""
     told = verdicts["caught"] + verdicts["noted"]
-    return told, verdicts.total() - verdicts["no fault"] - verdicts["not traced"]
+    return told, verdicts.total() - sum(verdicts[each] for each in _NOT_FAULTS)
 
 
 def _first(fixes: Iterable[dict[str, Any]]) -> str:
