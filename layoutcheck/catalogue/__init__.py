@@ -330,7 +330,9 @@ def _matches(folded: str) -> Iterator[tuple[Known, re.Match[str]]]:
             continue
         if entry is answering.CODE_ALONE and match["named"] and not _known_code(match["named"]):
             continue  # a name in capitals of another program
-        if entry is _NAME and not folding.OF_DSL.search(folded):
+        if entry is _NAME and (
+            not folding.OF_DSL.search(folded) or owners.of_package(frames.deciding_file(folded))
+        ):
             continue  # Python's own words, which say nothing of a compiled function
         if entry is answering.FEW_CONFLICTS and not 0 < answering.share(match) < _NOTICED:
             continue

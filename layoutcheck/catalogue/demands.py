@@ -204,7 +204,7 @@ DEMANDS = (
 
 # What a compiler of kernels says of its own steps.
 INNER = _demand(
-    r"[Pp]ass (?:pipeline|manager)|PassManager|see current operation",
+    r"[Pp]ass (?:pipeline|manager)|PassManager|see current operation|\berror: (?:'[a-z_]+\.[\w.]+' op |operand #[0-9]+ does not dominate|failed to (?:verify|legalize))",
     "One of its own steps stops: it meets the program in a form that it does not handle.",
     "Look for the statement that the message names; change the tile, stages, warps or options around it, take a newer release, and report the program",
 )  # fmt: skip
@@ -245,6 +245,11 @@ COMPILED = (
         r"namespace \"std\" has no (?:member|template) |is not a member of 'std'|no member named '\w+' in namespace 'std'",
         "The standard library of the host's compiler does not declare the name: it is of a later C++ standard than the file is compiled by (bit_cast, span, concepts, remove_cvref: C++20; optional, variant, ..._v: C++17), or that library is too old for it.",
         "Give the standard that the project asks for to nvcc and to the host's compiler (-std=c++20 -Xcompiler -std=c++20), with a g++ that has it (g++ 11 for most of C++20) as -ccbin; nvcc knows C++20 from CUDA 12 on",
+    ),
+    _demand(
+        r"\"M_(?:PI|E|LN2|LN10|LOG2E|LOG10E|SQRT\w+|[12]_\w+)\" is undefined|\bM_(?:PI|E|LN2|LOG2E|SQRT\w+)\b.{0,20}undeclared",
+        "Constants such as M_PI are no part of C++: Microsoft's <cmath> declares them only where _USE_MATH_DEFINES is defined before it is read.",
+        "Compile with -D_USE_MATH_DEFINES (nvcc -Xcompiler /D_USE_MATH_DEFINES), or build on Linux",
     ),
     _demand(
         r"narrowing",

@@ -36,7 +36,7 @@ _PLACES = (
     re.compile(r'File "(?P<file>[^"]{1,400})", line (?P<line>[0-9]+)'),
     re.compile(r'\("(?P<file>[^"\s]{1,400}\.py)":(?P<line>[0-9]+):[0-9]+'),
     re.compile(r"--> (?P<file>[^\s:]{1,400}):(?P<line>[0-9]+)"),
-    re.compile(r"at line (?P<line>[0-9]+) of (?P<file>[^\s\"]{1,400})"),
+    re.compile(r"at line (?P<line>[0-9]+) of (?P<file>[^\s\")]{1,400})"),
     re.compile(r" in (?P<file>[^\s\"]{1,400}?):(?P<line>[0-9]+)"),
     re.compile(
         r"(?<![\w./~+-])(?P<file>/?[\w./~+-]{1,400}\.(?:cu|cuh|hpp|h|inl|py))\((?P<line>[0-9]+)\): error"

@@ -41,6 +41,7 @@ _COMPILERS = (
     _owner(r"\bCK\b|composable_kernel|\bhip[A-Z]\w+|\bHIP\b|MIOpen|\bhipoc|\bROCm\b|\bgfx[0-9]{3}", AMD, "ROCm/composable_kernel"),
     _owner(r"tiny-cuda-nn|\btcnn::", "tiny-cuda-nn", "NVlabs/tiny-cuda-nn"),
     _owner(r"ggml|llama\.cpp", "llama.cpp", "ggml-org/llama.cpp"),
+    _owner(r"\b(?:linalg|stablehlo|tosa)\.\w+ (?:\{|ins\()|\bdispatches/[\w./-]+\.mlir", "IREE or another compiler of MLIR's tensors", "the project whose command prints it (iree-org/iree, openxla/xla)"),
     _owner(r"(?<!class )['\"](?:stablehlo|mhlo|linalg|tensor|tosa|torch|iree\w*|flow|stream|hal|bufferization|ttg|ttng|tt|triton\w*|amdgpu|rocdl)\.\w",
            "another MLIR compiler", "the project whose command prints it (IREE: iree-org/iree, XLA: openxla/xla, Triton: triton-lang/triton)"),
     _owner(r"(?<![.\w])memref<|#gpu\.address_space", "an MLIR compiler", "the project whose command prints it (JAX's Mosaic GPU: jax-ml/jax, IREE: iree-org/iree)"),
@@ -48,9 +49,10 @@ _COMPILERS = (
 _LIBRARIES = (
     _owner(r"(?i:sage_?attention|\bsageattn)", "SageAttention", "thu-ml/SageAttention"),
     _owner(r"MoE backend|moe_backend=|AttentionBackendEnum|\bVLLM_[A-Z]\w+|--moe-backend|deployment configuration|vllm_flash_attn|EngineCore|CUDAGraphMode|\bcudagraph_mode\b|AttentionCGSupport|\bshm_broadcast\b|csrc/(?:custom_all_reduce|custom_quickreduce|moe/|quantization/|cache_kernels|attention/)", "vLLM", "vllm-project/vllm"),
-    _owner(r"moe-runner-backend|flashinfer_trtllm\.py|sglang/srt|Scheduler hit an exception", "SGLang", "sgl-project/sglang"),
+    _owner(r"moe-(?:runner|a2a)-backend|MoeRunnerBackend|flashinfer_trtllm\.py|sglang/srt|Scheduler hit an exception", "SGLang", "sgl-project/sglang"),
     _owner(r"(?i:flash_?infer)|max_frags_z|num_frags_[xyz]|shape combination for arch|trtllm_(?:batched_gemm|fused_moe|fmha)|\brunFmha|\bfmhaReduction\b|TllmGen\w+", "FlashInfer", "flashinfer-ai/flashinfer"),
     _owner(r"DotProductAttention|Disabling (?:Flash|Fused|Unfused)\w*Attention|\bNVTE_", "Transformer Engine", "NVIDIA/TransformerEngine"),
+    _owner(r"\bcandle[-_]", "Candle", "huggingface/candle"),
     _owner(r"TileSchedulerProtocol|\bFA[34]\b|\bSplitKV\b|flash_(?:fwd|bwd)_|(?i:flash[_-]?attn(?!\w*_v100)|flash-?attention(?!-v100))", "FlashAttention", "Dao-AILab/flash-attention"),
     _owner(r"(?i:deep_?gemm)|csrc/(?:apis/[./]*)?jit_kernels|jit/compiler\.hpp|smxx_layout", "DeepGEMM", "deepseek-ai/DeepGEMM"),
     _owner(r"(?i:flash_?mla)", "FlashMLA", "deepseek-ai/FlashMLA"),
@@ -67,7 +69,7 @@ _LIBRARIES = (
     _owner(r"(?<!-l)nvshmem", "NVSHMEM", "NVIDIA/nvshmem"),
     _owner(r"\bcudnn(?:_frontend)?\b|\bcuDNN\b|CUDNN_|cudnnGraph", "cuDNN", "NVIDIA/cudnn-frontend"),
     _owner(r"(?<!-l)(?i:cublas)", "cuBLAS", "NVIDIA's forums (its cuBLAS guide lists cublasStatus_t)"),
-    _owner(r"nvfuser|\bFuser\b", "nvFuser", "NVIDIA/Fuser"),
+    _owner(r"nvfuser|__tmp_kernel_|\bFuser\b", "nvFuser", "NVIDIA/Fuser"),
     _owner(r"\bcub::|\bthrust::|/cub/|/cccl/", "CUB and Thrust", "NVIDIA/cccl"),
 )  # fmt: skip
 # What every library builds on: named in a text, they do not say whose it is.

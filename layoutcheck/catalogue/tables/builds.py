@@ -73,7 +73,7 @@ ENTRIES = (
         "elsewhere.link",
         r"[Uu]ndefined (?:reference to|symbols? for architecture)[^\w]{0,4}(?P<dsl>CuteDSLRT\w+|_?cuda_dialect_\w+)|multiple definition of [^\w]?(?P<twice>[\w:]{1,80})|[Uu]ndefined (?:reference to|symbols? for architecture)[^\w]{0,4}(?P<symbol>[\w:~]{1,80})|unresolved external symbol \"?(?P<other>[\w:~@?$]{1,80})|cannot find -l(?P<library>\w+)",
         "the linker does not find one definition of {dsl}{twice}{symbol}{other}{library}",
-        "The library or object file that defines it is not given to the linker, or stands before its user; CUTLASS itself is headers alone; only its namespace cutlass::library is a library to link (libcutlass, target cutlass_library of its CMake build). Functions that begin with cu and a capital letter "
+        "The library or object file that defines it is not given to the linker, or stands before its user; CUTLASS itself is headers alone; only its namespace cutlass::library is a library to link (libcutlass, target cutlass_library of its CMake build). libcuda comes with the driver; a linker finds the toolkit's stand-in in lib64/stubs (LIBRARY_PATH). Functions that begin with cu and a capital letter "
         "(cuTensorMapEncodeTiled) are in libcuda, cuda... ones in libcudart, a kernel of another file needs -rdc=true or its object, and CuteDSLRT... and cuda_dialect_... are the "
         "CuTe DSL's own, in libcute_dsl_runtime.so. Two exported objects that define one name were exported with one prefix.",
         "Link libcutlass for cutlass::library; else add -lcute_dsl_runtime (python -m cutlass.cute.export.aot_config --libdir names its folder; the static archive of 4.7 lacks some names), a prefix of its "

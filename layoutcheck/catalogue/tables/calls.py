@@ -298,6 +298,16 @@ ENTRIES = (
         fill="moved",
     ),
     known(
+        "dsl.companion-package",
+        r"No (?:such )?module(?: named)? ['`]?(?P<module>cutlass\.operators|cutlass_api)\b",
+        "{module} is in a package of its own, and not in the DSL's",
+        "nvidia-cutlass-operators brings cutlass.operators beside nvidia-cutlass-dsl; its preview was called cutlass_api.",
+        "python -m pip install nvidia-cutlass-operators, in the version that the program's requirements name",
+        ("ModuleNotFoundError: No module named 'cutlass.operators'", issue(191130, "pytorch/pytorch")),
+        level="elsewhere",
+        instead_of=("elsewhere.import", "dsl.module-moved"),
+    ),
+    known(
         "dsl.module-moved",
         r"No (?:such )?module(?: named)? ['`]?(?P<module>cutlass\.(?!cute'|cute$|_mlir\b)\w[\w.]*)",
         "the installed DSL has no module {module}",

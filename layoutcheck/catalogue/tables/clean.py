@@ -16,6 +16,7 @@ _OF_NONE = re.compile(
     r"|\b0 (?:errors?|hazards?|tests? failed|failed|failures?|warnings?|mismatch\w*|invalid|races?)\b(?: detected| found| displayed)?"
     r"|\b(?:no|without|zero) (?:\w+ )?(?:errors?|failures?|hazards?|mismatch\w*|issues?|exceptions?|races?)\b(?: (?:detected|found|reported))?"
     r"|\b(?:errors?|failed|failures?|mismatch\w*|exceptions?|ERROR SUMMARY) ?[:=] ?0+(?:\.0+)?(?:%|\b)"
+    r"|[\w./-]*\btest_\w+\.py(?= [.sxX]+ *\[)"
     r"|\S+::\S+ (?:\[gw[0-9]+\] )?(?:PASSED|SKIPPED|XFAIL)|PASSED \S+::\S+|\b[0-9]+ xfailed"
     r"|\[ (?:RUN|OK|PASSED) +\] ?[\w./<>, ]*(?:\([0-9]+ ms\))?|(?i:\b(?:max|mean|abs(?:olute)?|rel(?:ative)?|rms|l2)[\w ]{0,20}error\b ?[:=]? ?[0-9.e+-]*)"
     r"|cuda ?(?:Success|_success)\b|\bno error\b",

@@ -312,10 +312,10 @@ ENTRIES = (
     ),
     known(
         "cpp.half-conversion",
-        r"(?:no (?:suitable (?:user-defined )?(?:conversion function|constructor)|operator)|more than one operator)[^\n]{0,120}(?:__nv_bfloat16|__half|__nv_fp8_\w+|\"half\"|\bhalf\b|c10::Half)",
+        r"(?:no (?:suitable (?:user-defined )?(?:conversion function|constructor)|operator)|more than one (?:operator|conversion function))[^\n]{0,120}(?:__nv_bfloat16|__half|__nv_fp8_\w+|\"half\"|\bhalf\b|c10::Half)",
         "a 16-bit or 8-bit float is converted or computed with, and no operator or several fit",
         "The types of CUDA's headers convert and compute by themselves only where their operators are declared, and PyTorch's builds switch them off "
-        "(-D__CUDA_NO_HALF_OPERATORS__, -D__CUDA_NO_HALF_CONVERSIONS__, -D__CUDA_NO_BFLOAT16_CONVERSIONS__), because a class of their own has the same ones (c10::Half). volatile "
+        "(-D__CUDA_NO_HALF_OPERATORS__, -D__CUDA_NO_HALF_CONVERSIONS__, -D__CUDA_NO_BFLOAT16_CONVERSIONS__), because a class of their own has the same ones (c10::Half). Code for an architecture below sm_53, which is nvcc's choice where none is named, has none for half. volatile "
         "values have none.",
         "Convert by name (__bfloat162float, __float2half), or use cutlass::half_t and cutlass::bfloat16_t, which CuTe's copies and MMAs take",
         (

@@ -9,6 +9,33 @@ _UNITS = "`layoutcheck numerics units --arch ARCH` lists the tensor-core instruc
 
 ENTRIES = (
     known(
+        "dsl.arrivals-exceed",
+        r"mbarrier arrive reaches a count=(?P<count>[0-9]+) barrier from multiple threads",
+        "more threads arrive at an mbarrier than its count of {count}",
+        "mbarrier_init sets how many arrivals end a phase. Each further one counts for the next phase: waits return too early, and the barrier is out of step.",
+        "Let one elected thread arrive (with cute.arch.elect_one(), if tidx == 0), or give mbarrier_init the number of threads that arrive. "
+        + TRACE
+        + " and counts arrivals",
+        (
+            "error[nvvm-diag:C3/C4]: mbarrier arrive reaches a count=1 barrier from multiple threads",
+            "a report",
+        ),
+    ),
+    known(
+        "dsl.bytes-without-copy",
+        r"expect_tx (?:has no|may not have a matching) completion source(?: for (?P<bytes>[0-9]+) registered transaction bytes)?",
+        "an mbarrier expects bytes that no copy brings: {bytes}",
+        "A phase ends when its arrivals and its bytes are complete. No TMA or bulk copy of the kernel signals this mbarrier, so its waits never return.",
+        "Give the copy this mbarrier (tma_bar_ptr=), make expect_tx of its bytes alone, or arrive without bytes. "
+        + TRACE
+        + " and follows its barriers",
+        (
+            "warning[nvvm-diag:C5]: mbarrier.arrive.expect_tx has no completion source for 128 registered transaction bytes",
+            "a report",
+        ),
+        level="wrong",
+    ),
+    known(
         "dsl.mma-shape-wgmma",
         r"expects the M-mode to be (?P<m>64), but got (?P<got>[0-9]+)",
         "wgmma has M 64, and not {got}",
