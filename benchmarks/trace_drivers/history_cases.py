@@ -213,6 +213,13 @@ def flash_forward_packed():
     _flash_attn_fwd(made(1, 512, 6, 128), made(1, 512, 2, 128), made(1, 512, 2, 128), pack_gqa=True)
 
 
+def flash_packed_padded():
+    """Five queries for each key, and rows of 72 elements, which the kernel pads."""
+    from flash_attn.cute.interface import flash_attn_func
+
+    flash_attn_func(made(1, 64, 5, 72), made(1, 64, 1, 72), made(1, 64, 1, 64), pack_gqa=True)
+
+
 def flash_forward_score():
     def scored(tSrS_ssa, b_idx, h_idx, q_idx, kv_idx, seqlen_info, aux_tensors):  # noqa: N803
         return tSrS_ssa + kv_idx.to(tSrS_ssa.dtype)
@@ -428,6 +435,11 @@ def flashinfer_stubbed(*packages):
         sys.modules[package.__name__] = package
 
 
+def stubbed(name, **members):
+    sys.modules[name] = types.ModuleType(name)
+    vars(sys.modules[name]).update(members)
+
+
 def flashinfer_block_scaled():
     """Two K iterations, which the stages of shared memory hold, and more tiles than blocks."""
     import cutlass
@@ -545,6 +557,36 @@ def flashinfer_norm_large():
     rows, columns = 175000, 12288
     x, out = (torch.empty(rows, columns, device="cuda", dtype=BF16) for _ in range(2))
     rmsnorm_cute(x, made(columns), out)
+
+
+def flashinfer_add_norm():
+    """Rows that two blocks of a cluster share."""
+    flashinfer_stubbed(".cute_dsl")
+    stubbed("flashinfer.api_logging", flashinfer_api=lambda function: function)
+    from flashinfer.cute_dsl.add_rmsnorm_fp4quant import add_rmsnorm_fp4quant
+
+    rows, columns = 8, 32768
+    y, scales = (torch.empty(rows, columns // n, device="cuda", dtype=torch.uint8) for n in (2, 16))
+    add_rmsnorm_fp4quant(made(rows, columns), made(rows, columns), made(columns), y, scales)
+
+
+def flashinfer_masked():
+    """Four experts, of which only the first has rows."""
+    flashinfer_stubbed(".cute_dsl", ".gemm", ".gemm.kernels", ".trace", ".trace.templates")
+    stubbed("flashinfer.api_logging", flashinfer_api=lambda **_: lambda function: function)
+    stubbed("flashinfer.trace.templates.gemm", grouped_gemm_nt_masked_trace=None)
+    stubbed("flashinfer.utils", get_compute_capability=lambda _: (10, 0))
+    from flashinfer.gemm.kernels.grouped_gemm_masked_blackwell import grouped_gemm_nt_masked
+
+    m, n, k, experts = 128, 128, 256, 4
+    a, b = (torch.zeros(rows, k // 2, experts, device="cuda", dtype=torch.uint8) for rows in (m, n))
+    scales = torch.ones(32, 4, 1, 4, k // 64, experts, device="cuda", dtype=torch.float8_e4m3fn)
+    rows = torch.tensor([m, 0, 0, 0], device="cuda", dtype=torch.int32)
+    out = torch.empty(experts, m, n, device="cuda", dtype=BF16).permute(1, 2, 0)
+    grouped_gemm_nt_masked(
+        (a, scales), (b, scales), out, rows,
+        ab_dtype="float4_e2m1fn", sf_dtype="float8_e4m3fn", c_dtype="bfloat16", sf_vec_size=16,
+    )  # fmt: skip
 
 
 def flash_varlen_backward():
