@@ -34,7 +34,8 @@ They were chosen by what they mend, and each one that was tried is listed, caugh
 first 46 were met in issues, reviews and logs; the others are commits whose subject says that they fix an
 access: bounds, alignment, predicates, banks, shared memory, TMA, races, barriers, fences. Found in the
 logs and not tried: FlashAttention fec3a6a1 and 58fe37fb, flashinfer a0efa0adf and ed6f61500,
-helion 1be7e8c1, slinoss 7e7920f. {first} *Faults* are fixes
+helion 1be7e8c1, slinoss 7e7920f; started and not finished: FlashAttention b976df29. {first}
+*Faults* are fixes
 whose fault is in a tree that was traced to its end: all but *no fault*, *not traced* and *not finished*.
 
 {summary}
