@@ -253,6 +253,7 @@ class Recorder:
         """What the steps write down, and for which run."""
         self.out, self.most, self.contents, self.whole = out, tiles, contents, whole
         self.receivers: dict[Operation, Callable[[Event], None]] = {}
+        self.asked = np.zeros(out.launch.threads, np.int64)  # each thread, for the next tile
         if self.hands_out:
             self._say_tiles()
 
@@ -361,10 +362,11 @@ class Recorder:
         self.receivers[op](event)
 
     def _tile(self, op: Operation) -> Step:
-        """The hardware hands out tiles until a loop has had its turns, and then none.
+        """The hardware hands out tiles until a block has had its number, and then none.
 
-        Every warp that asks in a loop of its own is told the same. Which tile it is decides on no
-        synchronisation: it is the block's own again.
+        Every thread reads each response once, in their order, at one place or at several: warp groups that
+        take turns read two in a turn of their loop. Which tile it is decides on no synchronisation: it is
+        the block's own again.
         """
         machine, (out,) = self.machine, [self.slots[value] for value in op.results]
         more = "is_canceled" in op.attributes.get("query_type", "")
@@ -372,9 +374,15 @@ class Recorder:
         self.hands_out = True
 
         def run() -> None:
-            turn = machine.iterations[-1] if machine.iterations else 0
-            machine.values[out] = int(turn < self.most - 1) if more else machine.launch.index[max(axis, 0)]
             machine.provenance[out] = 0
+            if not more:
+                machine.values[out] = machine.launch.index[max(axis, 0)]
+                return
+            asking = slice(None) if machine.mask is None else machine.mask
+            told = (self.asked < self.most - 1).astype(np.int64)
+            self.asked[asking] += 1
+            alike = np.unique(told[asking])
+            machine.values[out] = int(alike[0]) if alike.size == 1 else told
 
         return run
 

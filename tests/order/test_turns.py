@@ -1,0 +1,81 @@
+"""Tiles that the hardware hands out to warp groups which take turns: each reads two responses in a turn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.order.looked import orders_of
+
+# Warp 2 hands a tile over and asks for the next one. Warps 0 and 1 take every second tile: they read the
+# response for the other one's as well. Each tile is given back, or none is (1).
+KERNELS = """
+import cutlass
+from cutlass import Int32, Constexpr, const_expr, cute
+from cutlass.cute import arch
+from cutlass.cute.runtime import make_fake_tensor
+
+@cute.jit
+def response(answered, read, place, count: Int32):
+    arch.mbarrier_wait(answered, count % 2)
+    _, _, _, valid = arch.clc_response(place)
+    arch.fence_view_async_shared()
+    arch.sync_warp()
+    if arch.lane_idx() == 0:
+        arch.mbarrier_arrive(read)
+    return valid
+
+@cute.kernel
+def turns(out: cute.Tensor, how: Constexpr):
+    thread = arch.thread_idx()[0]
+    warp = arch.make_warp_uniform(arch.warp_idx())
+    smem = cutlass.memory.SmemAllocator()
+    place = smem.allocate_tensor(Int32, cute.make_layout(4), 16).iterator
+    full, free = smem.allocate_array(cutlass.Int64, 1), smem.allocate_array(cutlass.Int64, 1)
+    answered, read = smem.allocate_array(cutlass.Int64, 1), smem.allocate_array(cutlass.Int64, 1)
+    if thread == 0:
+        for barrier, count in ((full, 1), (free, 1), (answered, 1), (read, 3)):
+            arch.mbarrier_init(barrier, count)
+    arch.mbarrier_init_fence()
+    arch.sync_threads()
+    count, more = Int32(0), Int32(1)
+    if warp == 2:
+        while more != 0:
+            arch.mbarrier_wait(free, count % 2 ^ 1)
+            arch.mbarrier_wait(read, count % 2 ^ 1)
+            if arch.lane_idx() == 0:
+                arch.mbarrier_arrive(full)
+                arch.mbarrier_arrive_and_expect_tx(answered, 16)
+                arch.issue_clc_query(answered, place, multicast=False)
+            more = response(answered, read, place, count)
+            count += 1
+    else:
+        if warp == 1:
+            more = response(answered, read, place, count)
+            count += 1
+        while more != 0:
+            arch.mbarrier_wait(full, count % 2)
+            if const_expr(how == 0):
+                if arch.lane_idx() == 0:
+                    arch.mbarrier_arrive(free)
+            more = response(answered, read, place, count)
+            count += 1
+            if more != 0:
+                more = response(answered, read, place, count)
+                count += 1
+    out[thread] = count
+
+@cute.jit
+def run(out: cute.Tensor, how: Constexpr):
+    turns(out, how).launch(grid=(8, 1, 1), block=(96, 1, 1))
+
+for how in range(2):
+    cute.compile(run, make_fake_tensor(Int32, (96,), stride=(1,), assumed_align=16), how)
+"""
+
+
+def test_warp_groups_that_take_turns_read_each_response_once(tmp_path: Path) -> None:
+    right, never = orders_of(KERNELS, tmp_path, 2, arch="sm_100a")
+    assert right.problem == never.problem == "" and right.findings == ()
+    assert "the hardware hands out 4 tiles to a block" in right.assumed
+    (found,) = never.findings
+    assert (found.code, found.severity) == ("LC510", "wrong")
