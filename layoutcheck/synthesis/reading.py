@@ -41,6 +41,7 @@ MULTIPLIED = {
 }
 """Element types of operands in shared memory, of 4 bits and more (PTX ISA, wgmma.mma_async, tcgen05.mma)."""
 _SIGNED = re.compile(r"si([0-9]+)\Z")
+_UNSIGNED = re.compile(r"(?:.*\.)?u(?:i|int)?[0-9]+(?:_t)?\Z", re.IGNORECASE)
 
 _GLOBAL = "a global tensor 'gmem (?,?):(1,?{div=8})'"
 
@@ -99,6 +100,9 @@ def _element(given: Any, otherwise: DType | None = None) -> DType:
     signed = _SIGNED.match(found.name)
     if signed:  # the DSL's tensors have no signs: those of Int8 print i8
         found = read_dtype(f"i{signed[1]}")
+    text = given if isinstance(given, str) else getattr(given, "__name__", str(given))
+    if _UNSIGNED.match(text.strip()):  # those of Uint8 print i8 too, but the program converts their values
+        found = read_dtype(f"ui{found.bits}")
     if found.bits not in (4, 8, 16, 32, 64):
         raise InputError(
             f"elements of {found} have {found.bits} bits", expected="4-, 8-, 16-, 32- or 64-bit elements"

@@ -330,8 +330,10 @@ def test_json_has_every_plan(capsys: pytest.CaptureFixture[str]) -> None:
         ),
         (
             {"tile": "(100,16)", "to": "wgmma.A"},
-            "no canonical layout of wgmma.A divides the tile; expected MN a",
+            "no canonical layout of wgmma.A divides the tile; expected for wgmma.A MN a multiple of 64, and",
         ),
+        ({"tile": "(48,64)", "to": "wgmma.A"}, "MN a multiple of 64, and K of 16"),
+        ({"tile": "(64,80)", "to": "wgmma.B", "dtype": "f8E4M3FN"}, "MN a multiple of 8, and K of 32"),
         ({"engine": "tma", "arch": "sm_80"}, "tma: sm_80 does not have it (sm_90 and later)"),
         ({"engine": "cp.async", "src-dtype": "f32"}, "cp.async: it does not convert f32 to bf16"),
         ({"engine": "tma", "src": "(?,?):(4104,2)"}, "tma: no mode of src (?,?):(4104,2) has stride 1"),
@@ -386,6 +388,14 @@ def test_wgmma_reads_bytes_of_integers_along_k(name: str) -> None:
     assert f"cutlass.{'Uint8' if name == 'ui8' else 'Int8'}" in found.best.code
     turned = lc.synthesize((64, 64), MN.replace("8", "16"), "wgmma.B", dtype="f8E5M2")
     assert {plan.shared.fast for plan in turned.plans if plan.shared} == {1}
+
+
+@pytest.mark.parametrize("name", ["ui8", "u8", "uint8", "Uint8", "cutlass.Uint8", "torch.uint8"])
+def test_bytes_without_sign_are_converted_as_such(name: str) -> None:
+    """`held.load().to(...)` of Int8 would make -56 of 200."""
+    found = lc.synthesize((64, 64), K.replace("8", "16"), "registers", dtype="f32", src_dtype=name)
+    assert "held.load().to(" in found.best.code and refused([found.best]) == []
+    assert "cutlass.Uint8" in found.best.code and "cutlass.Int8" not in found.best.code
 
 
 def test_as_many_warps_as_have_whole_matrices_read() -> None:
