@@ -291,7 +291,8 @@ def _rectangle(address: int, m: int, columns: int, pair: bool) -> Any:
     """Cells of an MMA's rows in one block: 16 lanes of each quarter where there are 64 rows, else all."""
     column = address & 0xFFFF
     if m // (1 + pair) == 64 and not (pair and m == LANES):
-        return np.concatenate([_cells(first, 16, column, columns) for first in range(0, LANES, 32)])
+        lane = address >> 16 & 16  # two accumulators of 64 rows may share their columns
+        return np.concatenate([_cells(first + lane, 16, column, columns) for first in range(0, LANES, 32)])
     return _cells(0, LANES, column, columns)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from layoutcheck.order.tensor_cores import _rectangle
 from layoutcheck.sources.traced import OrderReport
 from tests.order.looked import orders_of
 
@@ -219,3 +220,10 @@ def test_one_lane_hands_over_what_all_lanes_have_stored(orders: tuple[OrderRepor
     note = ("note", "LC524", ["handed over", "by another warp"])
     assert told == [[], [note], [note], [], [note]]
     assert "Missing: sync_warp() behind kernels.py" in orders[14].findings[0].message
+
+
+def test_two_accumulators_of_64_rows_share_columns() -> None:
+    """The second one lies 16 lanes further on, in each warp's quarter."""
+    first, second = (set(_rectangle(lane << 16 | 32, 64, 8, False).tolist()) for lane in (0, 16))
+    assert len(first) == len(second) == 4 * 8 and not first & second
+    assert {cell - 512 for cell in second} == first
