@@ -158,6 +158,7 @@ def main() -> None:
 
     def save() -> None:
         if args.out:
+            args.out.parent.mkdir(parents=True, exist_ok=True)
             args.out.write_text(json.dumps(result, indent=1) + "\n")
 
     if "check" in stages:

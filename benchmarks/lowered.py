@@ -199,6 +199,7 @@ def write(target: Path, groups: dict[str, tuple[Group, Path]], left: Sequence[Jo
         "dsl": version("nvidia-cutlass-dsl"),
         "scripts_not_begun": [job.name for job in left],
     }
+    target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(json.dumps({**evidence, **head}, indent=1) + "\n")
 
 

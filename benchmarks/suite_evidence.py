@@ -65,6 +65,7 @@ def main(told: Path, out: Path, suite: str, command: str) -> None:
         "suite": suite,
         **summary(lines),
     }
+    out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(json.dumps(found, indent=1) + "\n")
     print(json.dumps({key: found[key] for key in ("copies", "tests", "verdicts", "ran", "disagreements")}))
 

@@ -178,6 +178,7 @@ def main() -> None:
         "driver": rows[0].pop("driver"),
         "runs": [{key: row[key] for key in row if key not in ("device", "driver")} for row in rows],
     }
+    options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(made))
 

@@ -179,6 +179,7 @@ def main() -> None:
             "times": times,
             "variants": rows,
         }
+    given.out.parent.mkdir(parents=True, exist_ok=True)
     given.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     for row in (*found.get("times", ()), *rows):
         print(row)

@@ -9,7 +9,7 @@ from layoutcheck.synthesis.candidates import ASYNC_BYTES, proved_bytes
 from layoutcheck.synthesis.matrix import ROW_BYTES
 from layoutcheck.synthesis.moves import Move
 from layoutcheck.synthesis.search import Space
-from layoutcheck.synthesis.shared import Shared, parts
+from layoutcheck.synthesis.shared import Shared
 from layoutcheck.synthesis.threads import WIDEST_BYTES
 from layoutcheck.synthesis.wanted import MAJORS, Wanted, fast_mode
 
@@ -24,15 +24,11 @@ class Lack(NamedTuple):
 def lack(space: Space, wanted: Wanted) -> Lack:
     """Of a space in which no plan can be put together."""
     if not space.layouts:
-        units = [one for one in wanted.consumers if one.unit in ("wgmma", "tcgen05")]
-        needs = [
-            f"for {one} MN a multiple of {mn}, and K of {k}"
-            for one in units
-            for mn, k in [parts(one, wanted.dtype)]
-        ]
+        units = " and ".join(str(one) for one in wanted.consumers if one.unit in ("wgmma", "tcgen05"))
+        k = 2 * ROW_BYTES // wanted.element_bytes
         return Lack(
-            f"no canonical layout of {' and '.join(map(str, units))} divides the tile",
-            f"{'; '.join(needs)}; another --major, or another tile",
+            f"no canonical layout of {units} divides the tile",
+            f"MN a multiple of 8, and K of {k}; another --major, or another tile",
         )
     if not space.writers:
         return _no_writer(wanted)

@@ -41,8 +41,6 @@ from layoutcheck.synthesis.wanted import TURNED_BY_WGMMA, Consumer
 
 MOST_ALIGN_BYTES = 1024
 """What `SmemAllocator` aligns to at most (measured)."""
-INSTRUCTION_K_BITS = 256
-"""Of K, what one wgmma or tcgen05.mma takes (PTX ISA: shapes)."""
 RUN_BYTES = (128, 64, 32, 16)
 VECTOR_BYTES = 16
 _BANK_BITS = BANK_SPAN_BYTES.bit_length() - 1
@@ -177,14 +175,7 @@ def _operands(
 ) -> list[Shared]:
     """The canonical layouts that suit every descriptor that reads the tile."""
     first, *more = units
-    if any(tile[one.modes[n]] % part for one in units for n, part in enumerate(parts(one, element))):
-        return []
     return [one for one in _canonical(tile, element, first, major) if all(_suits(one, unit) for unit in more)]
-
-
-def parts(unit: Consumer, element: DType) -> tuple[int, int]:
-    """What extents of MN and K are whole multiples of (PTX ISA, wgmma.mma_async and tcgen05.mma: shapes)."""
-    return (64 if unit.target == "wgmma.A" else 8), INSTRUCTION_K_BITS // element.bits
 
 
 def _canonical(tile: tuple[int, int], element: DType, unit: Consumer, major: int | None) -> Iterator[Shared]:

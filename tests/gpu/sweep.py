@@ -277,6 +277,7 @@ def main() -> None:
         ],
         "not_run": dict(collections.Counter(c.note[:80] for c in found if c.ran == "nothing")),
     }
+    given.out.parent.mkdir(parents=True, exist_ok=True)
     given.out.write_text(json.dumps(evidence, indent=1) + "\n")
     for d in evidence["disagreements"][:20]:
         print(d)

@@ -71,6 +71,7 @@ def main() -> int:
     options.add_argument("--spaces", type=int, default=500)
     options.add_argument("--seconds", type=float, default=200)
     given = options.parse_args()
+    given.out.mkdir(parents=True, exist_ok=True)
     begun = time.monotonic()
     parts: dict[str, Any] = {}
     with ProcessPoolExecutor(given.processes) as pool:
