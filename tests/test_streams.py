@@ -114,7 +114,7 @@ def test_the_server_ends_the_script_that_it_runs(tmp_path: Path) -> None:
     assert until(lambda: file.exists() and file.read_text())
     server.shutdown()
     tracing.join(10)
-    assert not tracing.is_alive() and not lives(int(file.read_text()))
+    assert not tracing.is_alive() and until(lambda: not lives(int(file.read_text())))
     assert server.traced == {}
 
 
