@@ -21,6 +21,7 @@ from kernels.transpose.registers import load_wide, store_wide
 from kernels.transpose.shifted import (
     LANES_M,
     LANES_N,
+    Shifted,
     ahead_by,
     aligned,
     cells_at,
@@ -58,20 +59,7 @@ class FewRows(NamedTuple):
     load: str = "evict_last"
     size: int = 2
 
-    @property
-    def chunk(self) -> int:
-        """Elements of a 16-byte access."""
-        return 16 // self.size
-
-    @property
-    def bits(self) -> int:
-        """Of a place in a chunk."""
-        return self.chunk.bit_length() - 1
-
-    @property
-    def word(self) -> int:
-        """Elements that a bank holds, at least one."""
-        return max(4 // self.size, 1)
+    chunk, bits, word = Shifted.chunk, Shifted.bits, Shifted.word
 
     @property
     def chunks(self) -> int:
@@ -140,20 +128,7 @@ class FewColumns(NamedTuple):
     fetch: bool = False
     size: int = 2
 
-    @property
-    def chunk(self) -> int:
-        """As for `FewRows`."""
-        return 16 // self.size
-
-    @property
-    def bits(self) -> int:
-        """Of a place in a chunk."""
-        return self.chunk.bit_length() - 1
-
-    @property
-    def word(self) -> int:
-        """As for `FewRows`."""
-        return max(4 // self.size, 1)
+    chunk, bits, word = Shifted.chunk, Shifted.bits, Shifted.word
 
     @property
     def product(self) -> int:

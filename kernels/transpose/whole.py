@@ -16,7 +16,7 @@ from cutlass.cute.nvgpu import CopyUniversalOp, LoadCacheMode, cpasync
 
 from kernels.transpose.common import TYPES, Kernel, enter, fake_args
 from kernels.transpose.registers import load_wide, store_wide
-from kernels.transpose.shifted import aligned, cells_at, gathered, load_chunk
+from kernels.transpose.shifted import Shifted, aligned, cells_at, gathered, load_chunk
 
 
 class Whole(NamedTuple):
@@ -31,10 +31,7 @@ class Whole(NamedTuple):
     threads: int = 512
     size: int = 2
 
-    @property
-    def chunk(self) -> int:
-        """Elements of a 16-byte access."""
-        return 16 // self.size
+    chunk = Shifted.chunk
 
     @property
     def elements(self) -> int:
