@@ -59,11 +59,11 @@ def cause(code: str) -> str:
 
 def find(folded: str) -> Coded | None:
     """The code whose message stands in the text without it; None where there is none."""
-    lowered = folded.lower()
+    lowered = literals.where_to_look(folded)
     found = [
         (weight, Coded(code, match[0], _filled(code, match.groupdict())))
         for code, pattern, weight in _patterns()
-        if literals.may_match(pattern, lowered) and (match := pattern.search(folded))
+        if (not lowered or literals.may_match(pattern, lowered)) and (match := pattern.search(folded))
     ]
     return max(found)[1] if found else None
 

@@ -44,9 +44,9 @@ _EMPTY = re.compile(
 def line(text: str) -> str:
     """The line that tells most; "" where no line tells an error."""
     lines = [" ".join(one.split()) for one in text.splitlines()]
-    lowered = "\n".join(lines).lower()
+    lowered = literals.where_to_look("\n".join(lines))
     for pattern, last in _CLASSES:
-        if not literals.may_match(pattern, lowered):
+        if lowered and not literals.may_match(pattern, lowered):
             continue
         found = [one for one in lines if pattern.search(one) and not _EMPTY.search(one)]
         if found:
