@@ -21,6 +21,7 @@ def _demand(words: str, cause: str, helps: str) -> Demand:
     return Demand(re.compile(words), cause, helps)
 
 
+_BEYOND = r"exceed|too (?:large|big|much)|\blimit|[<>]=?|at most|\bfit|more than|maximum|capacity|insufficient|not enough"  # words of what is more than there is
 # In order: what is missing or elsewhere before what is asked of a value, and the more particular demand first.
 DEMANDS = (
     _demand(
@@ -49,12 +50,12 @@ DEMANDS = (
         "nvidia-smi --query-gpu=compute_cap --format=csv names this GPU's; take the version or back end of the library that has it (FlashAttention 3 is for sm_90, 4 for sm_90 and sm_100, 2 for the others from sm_80 on)",
     ),
     _demand(
-        r"(?i)(?=.*(?:exceed|too (?:large|big|much)|\blimit|[<>]=?|at most|\bfit|more than|over\b|maximum|capacity|insufficient|not enough)).*?(?:\btmem|tensor memory)",
+        rf"(?i)(?=.*(?:{_BEYOND}|over\b)).*?(?:\btmem|tensor memory)",
         "Tensor memory has 512 columns of 32 bits and 128 lanes in an SM (sm_100, sm_103): accumulators (their N of f32 in each stage), scale factors and operands that are kept there share them, and alloc takes powers of two from 32 on.",
         "Add up the columns of all that the kernel keeps there; take a narrower N, fewer accumulator stages, or let two that never live together share columns",
     ),
     _demand(
-        r"(?i)(?=.*(?:exceed|too (?:large|big|much)|\blimit|[<>]=?|at most|\bfit|more than|maximum|capacity|insufficient|not enough)).*?(?:\bsmem|shared[_ ]?(?:mem\w*|storage))",
+        rf"(?i)(?=.*(?:{_BEYOND})).*?(?:\bsmem|shared[_ ]?(?:mem\w*|storage))",
         "A block has at most 99 KiB (sm_86, sm_89, sm_120), 163 KiB (sm_80) or 227 KiB (sm_90, sm_100) of shared memory. All stages of all tiles, the epilogue's tile and the barriers share it.",
         "Take fewer stages, a smaller tile or a narrower type, or let the epilogue's tile take the place of operands that are used up; `layoutcheck resources` counts a tile",
     ),

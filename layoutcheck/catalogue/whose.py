@@ -36,7 +36,7 @@ _WAITED = re.compile(
 )
 _FIRST = "The call that reports it only waited for earlier kernels, one of which faulted: CUDA_LAUNCH_BLOCKING=1 or compute-sanitizer names it, and whose it is"
 _INSTALLED = re.compile(r"(?:site|dist)-packages/(?P<package>\w+)/(?P<file>[\w./-]+\.py)")
-_BELOW = re.compile(r"^(?:nvidia_cutlass_dsl|cutlass|torch|tvm_ffi)$")
+_BELOW = ("nvidia_cutlass_dsl", "cutlass", "torch", "tvm_ffi")
 _OWN_FRAME = re.compile(r"[\"'](?!\S*(?:site|dist)-packages/)[/\w.-]+\.py[\"'](?:, line |:)[0-9]")
 _OF_PYTHON = re.compile(r"\.py\b|cutlass\.cute|\bDSL|kernel_cutlass_")
 
@@ -104,11 +104,6 @@ def outside(entry: Known, folded: str) -> tuple[str, str] | None:
     return None
 
 
-def _own_frame(folded: str, behind: int) -> bool:
-    """Whether a frame outside of installed packages stands behind a place of the text."""
-    return _OWN_FRAME.search(folded, behind) is not None
-
-
 def of_owner(entry: Known, folded: str) -> tuple[str, ...]:
     """Whose code it is that does not compile or faults, where the text names a library or another compiler."""
     if entry in tables.CPP:
@@ -134,17 +129,17 @@ def of_owner(entry: Known, folded: str) -> tuple[str, ...]:
             else ()
         )
     if entry in tables.DSL:
-        files = [one for one in _INSTALLED.finditer(folded) if not _BELOW.search(one["package"])]
-        inner = (
-            owners.of_package(files[-1]["package"])
-            if files and not _own_frame(folded, files[-1].end())
-            else None
+        file = next(
+            (one for one in reversed([*_INSTALLED.finditer(folded)]) if one["package"] not in _BELOW), None
         )
+        library = None
+        if file and not _OWN_FRAME.search(folded, file.end()):
+            library = owners.of_package(file["package"])
         return (
             (
-                f"the line is {inner.name}'s own, in {files[-1]['package']}/{files[-1]['file']}: where you only call it, take a newer release or another option of it, and report it to {inner.project}",
+                f"the line is {library.name}'s own, in {file['package']}/{file['file']}: where you only call it, take a newer release or another option of it, and report it to {library.project}",
             )
-            if inner
+            if library and file
             else ()
         )
     if entry in ptxas.ENTRIES:
