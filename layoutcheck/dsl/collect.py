@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from operator import itemgetter
 from typing import Any
 
+from layoutcheck.dsl import identity
 from layoutcheck.dsl.called import MOST
 from layoutcheck.dsl.judges import Here, Judges
 from layoutcheck.dsl.lowered.calls import Call
 from layoutcheck.dsl.lowered.refusals import Refusal
 from layoutcheck.dsl.lowered.resolve import Lowering, placed
+from layoutcheck.dsl.outcomes import Outcomes
 from layoutcheck.dsl.shared_out import SharedOut
 from layoutcheck.dsl.shares import OTHERS
 from layoutcheck.errors import InputError
 from layoutcheck.sources.mlir.parse import NEVER_DEFINED
-from layoutcheck.sources.pasted import plain
-from layoutcheck.sources.printed import read_module, where_of
+from layoutcheck.sources.printed import read_module
 from layoutcheck.sources.traced import (
     ElementReport,
-    Frame,
     Kernel,
     OperandReport,
     OrderReport,
@@ -35,32 +32,17 @@ from layoutcheck.sources.traced import (
     TraceFailure,
 )
 from layoutcheck.sources.traced_module import TracedModule
-from layoutcheck.sources.wanted_arch import wanted_arch
 from layoutcheck.versions import newer
 
 # Called with the text of each module that is new, its architecture, and the copies in it.
 Observe = Callable[[str, str, Sequence[TracedCopy]], None]
 _Place = tuple[int, int, int]  # of a module: its test's, the number of its first copy, and its own
 
-_ARROW = re.compile(r"^\s*--> (\S+\.py):([0-9]+)", re.MULTILINE)
-_DEFINED = re.compile(
-    r'^ *"(?:func\.func|cuda\.kernel|gpu\.func)"\(\) <\{.*\bsym_name = "([^"]*)".*\}> \(\{$(?!\s*\}\))',
-    re.MULTILINE,
-)  # not only declared
-_SYMBOL = re.compile(r'(sym_name = "|@"?)([\w$.-]+)')
-_EXCERPT = re.compile(r"^ *(?:--> .*|[0-9]* *\|.*)\n?", re.MULTILINE)
 _SETTLED_SECONDS = 5.0  # after its build a program has called a kernel, mostly
-_MOST = 200  # characters of an operation's message
-_PRINTS = ("cute.print_view", "cute.print")  # what host code may print is a tensor of the CPU's
-_NOT_OF_RESULTS = (  # that a kernel would have computed
-    "ImportError", "ModuleNotFoundError", "SyntaxError", "IndentationError", "NameError", "AttributeError",
-    "TypeError",
-)  # fmt: skip
 _ELSEWHERE = (
     "another function made it, as where a kernel is given a layout of the host as cutlass.Constexpr; "
     "the compiler refuses that"
 )
-_NOT_IMPORTED = "could not import"  # of `pytest.importorskip`
 
 
 class Collector:
@@ -75,29 +57,19 @@ class Collector:
         judges: Judges | None = None,
     ) -> None:
         self.judges = judges
-        self.compiled = compiled  # by the script itself; a run that launches nothing ends every build before
+        self.outcomes = Outcomes(main, compiled)
         self.observe = observe
         self.lowering = lowering
         self.main = main  # the script's own process
-        self.mains = {main}  # with its helpers; what other processes raise is theirs to tell it
         self.kernels: dict[str, Kernel] = {}  # by the text's digest: building a kernel again adds nothing
         self.copies: list[TracedCopy] = []
         self.last = ""
-        self.raised = False
-        self._failures: list[tuple[int, TraceFailure]] = []
-        self._loaded: dict[str, int] = {}
         self._imported: set[str] = set()
         self.sessions: dict[int, bool] = {}  # of pytest, by process: whether it is done
         self.sharing: dict[int, int] = {}  # how many tests there are, by process that takes some of them
         self._held: list[dict[str, Any]] = []  # of tests that are shared, to be taken in their order
-        self.left = False  # whether `os._exit` ended the script while it built a kernel
-        self._skipped: dict[str, str] = {}  # tests, and why they were
-        self._aside: list[TraceFailure] = []  # what threads and other processes raised
-        self._tests: dict[tuple[str, Frame | None, str], list[str]] = {}
-        self._notes: list[str] = []
         self._versions: dict[str, str] = {}
         self._spans: dict[tuple[int, int], range] = {}  # (process, module) -> its copies
-        self._refused = 0
         self._modules: list[tuple[TracedModule, range, str]] = []  # to ask more of; their copies and digests
         self._numbers: dict[str, int] = {}  # of a module in these, by its digest
         self._digests: dict[tuple[int, int], str] = {}  # as `_spans`
@@ -164,7 +136,7 @@ class Collector:
     def _shared_out(self, judges: Here | Judges) -> SharedOut:
         if self._looked is None:
             order = self.lowering is not None and self.lowering.order is not None
-            self._looked = SharedOut(judges, order=order, compiled=self.compiled)
+            self._looked = SharedOut(judges, order=order, compiled=self.outcomes.compiled)
         return self._looked
 
     def _given(self, number: int) -> tuple[TracedModule, Sequence[TracedCopy]]:
@@ -209,15 +181,15 @@ class Collector:
         lacking = len(modules) - len(looked.addresses)
         if late and lacking:
             left = f"{lacking} of {len(modules)} kernels were left to their types: {late}"
-            self._fail(TraceFailure("timeout", left))
+            self.outcomes.fail(TraceFailure("timeout", left))
         unordered = sum(
             not one.broken and number not in looked.orders for number, one in looked.addresses.items()
         )
         if late and unordered and self.lowering is not None and self.lowering.order is not None:
             many = f"{unordered} of {len(self.kernels)} kernels"
-            self._fail(TraceFailure("timeout", f"the order of accesses in {many} was left: {late}"))
+            self.outcomes.fail(TraceFailure("timeout", f"the order of accesses in {many} was left: {late}"))
         for problem in problems:
-            self._note(f"copies of unknown layouts are judged by their types: {problem}")
+            self.outcomes.note(f"copies of unknown layouts are judged by their types: {problem}")
 
     def _left(self, span: range, why: str) -> None:
         """A module that was not looked at: its copies are known by their types and layouts."""
@@ -230,7 +202,7 @@ class Collector:
 
     def _unjudged(self, what: str, span: range, why: str) -> None:
         where = self.copies[span.start].where if span else None
-        self._fail(TraceFailure("unjudged", f"{what}: {why}", where))
+        self.outcomes.fail(TraceFailure("unjudged", f"{what}: {why}", where))
 
     def _refused_whole(self, kernel: str, refusal: Refusal, span: range) -> None:
         """Note a kernel that the compiler refuses, at the copy that it fails on or at the kernel's first."""
@@ -239,39 +211,21 @@ class Collector:
         ]
         at = refusal.copy if refusal.copy is not None and refusal.copy < len(span) else 0
         where = self.copies[span.start + at].where if span else None
-        self._fail(TraceFailure("uncompiled", f"{kernel}: {refusal.message}", where))
-
-    def _fail(self, failure: TraceFailure, place: int = sys.maxsize) -> None:
-        """Keep a failure, in the order of places: of a test, or behind them all."""
-        self._failures.append((place, failure))
+        self.outcomes.fail(TraceFailure("uncompiled", f"{kernel}: {refusal.message}", where))
 
     def trace(self, ending: TraceFailure | None = None) -> Trace:
         """Everything seen, and how it ended."""
         self._take_held()
-        failures = [one for _, one in sorted(self._failures, key=itemgetter(0))]
-        failures += [*self._failed_tests(), *([ending] if ending else [])]
-        in_tests = self.main in self.sessions  # which look themselves at what becomes of what they start
-        if not in_tests and not self.raised:
-            failures += self._aside
-        wanting = [reason for reason in self._skipped.values() if reason.startswith(_NOT_IMPORTED)]
-        if wanting and not self.kernels:
-            many = f"{len(self._skipped)} tests were" if len(self._skipped) > 1 else "a test was"
-            failures.append(TraceFailure("test", f"{many} skipped, and no kernel was built: {wanting[0]}"))
-        notes = list(self._notes)
-        if self._loaded:
-            count, first = len(self._loaded), min(self._loaded, key=lambda path: self._loaded[path])
-            files = f"{count} compiled file{'s' * (count != 1)}, such as {first}, not traced: "
-            cache = "loaded from a cache? Empty it, or turn it off (QUACK_CACHE_ENABLED=0)"
-            notes.append(files + cache)
+        failures = [*self.outcomes.failures(self.main in self.sessions, bool(self.kernels))]
         kernels = sorted(self.kernels, key=lambda digest: self._from[digest])
         spans = (self._of[digest] for digest in kernels)
         copies = [one for span in spans for one in self.copies[span.start : span.stop]]
         return Trace(
-            tuple(copies), tuple(self.kernels[digest] for digest in kernels), tuple(failures),
-            tuple(notes), self._versions,
+            tuple(copies), tuple(self.kernels[digest] for digest in kernels),
+            (*failures, *([ending] if ending else [])), tuple(self.outcomes.notes()), self._versions,
             tuple(order for _, order in sorted(self._orders.items(), key=itemgetter(0))),
             tuple(sorted(self._imported)), tuple(self._elements),
-            tuple(self._operands), tuple(sorted(self._skipped.items())),
+            tuple(self._operands), tuple(sorted(self.outcomes.skipped.items())),
         )  # fmt: skip
 
     def _take(self, event: dict[str, Any], again: bool = False) -> None:
@@ -283,30 +237,30 @@ class Collector:
         elif kind == "called":
             self._call(event)
         elif kind == "raised":
-            self._raise(event)
+            self.outcomes.exception(event)
         elif kind == "test":
-            self._test(event)
+            self.outcomes.test(event)
         elif kind == "session":
             self.sessions[event["pid"]] = event["over"]
         elif kind == "tests":
             self.sharing[event["pid"]] = event["count"]
         elif kind == "skip":
-            self._skipped.setdefault(event["test"], " ".join(event["reason"].split())[:_MOST])
+            self.outcomes.skip(event["test"], event["reason"])
         elif kind == "left":
-            self.left |= event["building"] and event["pid"] in self.mains
+            self.outcomes.leave(event)
         elif kind == "imported":
             self._imported.update(event["files"])
         elif kind == "loaded":
-            self._loaded.setdefault(event["path"], place)
+            self.outcomes.loaded(event["path"], place)
         elif kind == "unsupported":
-            self._fail(TraceFailure("unsupported", event["message"]), place)
+            self.outcomes.fail(TraceFailure("unsupported", event["message"]), place)
         elif kind == "note":
-            self._note(event["message"])
+            self.outcomes.note(event["message"])
         elif kind == "process":
             python = event.get("python") or ".".join(map(str, sys.version_info[:3]))
             self._versions |= {"dsl": event["dsl"], "python": python}
             if found := newer(event["dsl"]):
-                self._note(found)
+                self.outcomes.note(found)
 
     def _take_held(self) -> None:
         """What tests said, in their order: of several processes any may have been read first."""
@@ -321,7 +275,7 @@ class Collector:
             self._refuse(module, event)
             return
         self.last = event["kernel"]
-        digest = _digest(event, alike=bool(self.sharing))
+        digest = identity.digest(event, alike=bool(self.sharing))
         known = self.kernels.get(digest)
         if known is not None:
             self.kernels[digest] = replace(known, built=known.built + 1)
@@ -336,7 +290,7 @@ class Collector:
             said = f"{event['kernel']}: its IR cannot be read: {error.message}"
             if error.message.endswith(NEVER_DEFINED):
                 said += ": " + _ELSEWHERE
-            self._fail(TraceFailure("unreadable", said), place)
+            self.outcomes.fail(TraceFailure("unreadable", said), place)
             found = []
         self._spans[module] = range(len(self.copies), len(self.copies) + len(found))
         self._digests[module], self._from[digest] = digest, place
@@ -376,128 +330,22 @@ class Collector:
         """The verifier's refusals of a module that was taken before."""
         span = self._spans.get(module, range(0))
         for index, message in event["refused"]:
-            self._refused += 1
             if index < len(span):
                 at = span[index]
                 self.copies[at] = replace(self.copies[at], refused=message)
-        for name, message, location in event["others"]:
-            if not self.compiled and name in _PRINTS and "in host context" in message:
-                self._note(
-                    "a tensor printed by host code is not judged: without a GPU all tensors count as its"
-                )
-                continue
-            if not event["refused"] or name != "builtin.module":
-                frames = where_of(location)
-                where = frames[0] if frames else None
-                self._fail(TraceFailure("refused", f"{name}: {message[:_MOST]}", where), event.get("at", -1))
-
-    def _test(self, event: dict[str, Any]) -> None:
-        """A test of the suite that failed; of those that fail alike the first is kept, with their number."""
-        said = plain(event["message"]).strip()
-        frame = None if event["where"] is None else Frame(**event["where"])
-        if event["refused"] and not event["compiling"]:
-            return
-        if event["compiling"]:
-            kind = "uncompiled"
-        elif event["launches_skipped"] and event["type"] not in _NOT_OF_RESULTS:
-            kind = "unlaunched"  # what a kernel would have computed is not there
-        else:
-            kind = "test"
-        first = next((" ".join(line.split()) for line in said.splitlines() if line.strip()), "")
-        key = (kind, None if kind == "unlaunched" else frame, f"{event['type']}: {first[:_MOST]}")
-        self._tests.setdefault(key, []).append(event["test"])
-
-    def _failed_tests(self) -> Iterator[TraceFailure]:
-        unlaunched = 0
-        for (kind, where, message), tests in self._tests.items():
-            if kind == "unlaunched":
-                unlaunched += len(tests)
-                continue
-            more = f" and {len(tests) - 1} more" if len(tests) > 1 else ""
-            yield TraceFailure(kind, f"{tests[0]}{more}: {message}", where)
-        if unlaunched:
-            (_, _, message), tests = next(
-                entry for entry in self._tests.items() if entry[0][0] == "unlaunched"
-            )
-            many = f"{unlaunched} tests failed" if unlaunched > 1 else "1 test failed"
-            self._note(f"{many} for want of what a kernel computes, such as {tests[0]}: {message}")
+        self.outcomes.refuse(event)
 
     @property
     def tests_failed(self) -> bool:
         """Whether tests failed, which says why pytest ended with a status."""
         self._take_held()
-        return bool(self._tests)
+        return bool(self.outcomes.tests)
 
     @property
     def all_skipped(self) -> bool:
         """Whether pytest skipped whole files, which it may say with its status for no tests."""
         self._take_held()
-        return "" in self._skipped
-
-    def _raise(self, event: dict[str, Any]) -> None:
-        aside = event.get("aside", False) or not self.mains & {None, event["pid"]}
-        if aside and (event["launches_skipped"] or event["where"] is None or event["refused"]):
-            return
-        self.raised |= not aside
-        said = plain(event["message"]).strip()
-        message = f"{event['type']}: {_EXCERPT.sub('', said)}"
-        where = None if event["where"] is None else Frame(**event["where"])
-        pointed = _ARROW.search(said)
-        if pointed:  # the DSL's own errors hide the frames between the launch and the line in the kernel
-            where = Frame(pointed[1], int(pointed[2]))
-        if wanted := wanted_arch(said):
-            self._note(f"this kernel is for another architecture: --arch {wanted}")
-        if aside:
-            self._aside.append(
-                TraceFailure("raised", f"in a thread or process that it started: {message}", where)
-            )
-        elif event.get("compiling") and not event["refused"]:
-            self._fail(TraceFailure("uncompiled", message, where), event.get("at", -1))
-        elif event["refused"] and self._refused:
-            self._note("the script ended where the compiler refused a kernel; --no-launch traces the rest")
-        elif event["launches_skipped"] and event["type"] not in _NOT_OF_RESULTS:
-            at = f" at {where}" if where else ""
-            self._note(
-                f"the script ended{at}, {event['launches_skipped']} launches into a run that launches "
-                f"nothing: {message.strip().splitlines()[0][:_MOST]}"
-            )
-        else:
-            self._fail(TraceFailure("raised", message, where), event.get("at", -1))
-
-    def _note(self, text: str) -> None:
-        if text not in self._notes:
-            self._notes.append(text)
-
-
-def _digest(event: dict[str, Any], alike: bool) -> str:
-    """What a built module is known by; if `alike` is enough, whoever in the program had it built.
-
-    Its code and its lines count, its functions' names do not: a program may make them from addresses,
-    counters or hashes of these, so that one kernel has another name in each process.
-    """
-    locations = [*event["locations"], *event.get("places", ())]
-    if alike and event.get("caller") is not None:
-        locations = [_inside(one, tuple(event["caller"])) for one in locations]
-    whole = "\n".join((event["arch"], _unnamed(event["text"]), *locations))
-    return hashlib.sha256(whole.encode()).hexdigest()
-
-
-def _unnamed(text: str) -> str:
-    """A module with numbers in place of the names of the functions that it defines."""
-    numbers: dict[str, str] = {}
-    for name in _DEFINED.findall(text):
-        numbers.setdefault(name, f"function {len(numbers)}")
-    return _SYMBOL.sub(lambda found: f"{found[1]}{numbers.get(found[2], found[2])}", text)
-
-
-@lru_cache(maxsize=4096)
-def _inside(location: str, caller: tuple[str, int]) -> str:
-    """A location without the frames from the caller on."""
-    frames = where_of(location)
-    lines = [(one.file, one.line) for one in frames]
-    if caller not in lines:
-        return location
-    return " ".join(f"{one} {one.function}" for one in frames[: lines.index(caller)])
+        return "" in self.outcomes.skipped
 
 
 def _module(event: dict[str, Any]) -> TracedModule:

@@ -234,7 +234,7 @@ def _run(
                     busy = collector.take(spool.read(Path(folder)))
                     collector.look_ahead()
                     begun = helpers.step(collector.sharing, collector.sessions)
-                    collector.mains.update(begun)
+                    collector.outcomes.mains.update(begun)
                     if not (running or begun):
                         break
                     shown()
@@ -308,7 +308,7 @@ def _ending(
         )
     if session is False:
         return TraceFailure("exited", f"a test ended pytest with status {status}: later ones did not run")
-    if collector.left:
+    if collector.outcomes.left:
         return TraceFailure(
             "exited", f"os._exit ended the script with status {status} while it built a kernel"
         )
@@ -317,6 +317,6 @@ def _ending(
     known = (status in _TESTS_FAILED and collector.tests_failed) or (
         status == _NO_TESTS and collector.all_skipped
     )
-    if status and not collector.raised and not known:
+    if status and not collector.outcomes.raised and not known:
         return TraceFailure("exited", f"the script ended with status {status}")
     return None

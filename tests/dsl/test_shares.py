@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from layoutcheck.dsl import collect, failed_tests, shares
+from layoutcheck.dsl import failed_tests, identity, shares
 from layoutcheck.dsl import helpers as helping
 from layoutcheck.dsl.called import MOST
 from layoutcheck.dsl.collect import Collector
@@ -312,7 +312,7 @@ def test_what_several_processes_see_is_in_the_order_of_tests() -> None:
     found = []
     for events in (seen, sorted(seen, key=lambda one: one["at"])):
         collector = Collector(main=1, compiled=False)
-        collector.mains.add(2)
+        collector.outcomes.mains.add(2)
         collector.take([event("tests", pid, -1, count=9) for pid in (1, 2)])
         collector.take(events)
         (same,) = (number for number, one in enumerate(collector._modules) if one[0].kernel == "k")
@@ -348,7 +348,7 @@ def test_a_kernel_is_the_same_whatever_its_functions_are_called() -> None:
 '''
 
     def digest(text: str, **more: Any) -> str:
-        return collect._digest({"arch": "sm_90a", "text": text, "locations": [], **more}, alike=True)
+        return identity.digest({"arch": "sm_90a", "text": text, "locations": [], **more}, alike=True)
 
     first = digest(module("kernel_fc2dda36222e3269", "host_fc2dda36222e3269"))
     assert first == digest(module("kernel_e3fa87cc6bb3585d", "host_7"))
@@ -364,7 +364,7 @@ def test_what_a_process_of_other_tests_says_of_them_is_left_out() -> None:
     said = {"type": "E", "message": "busy", "where": None, "refused": False, "compiling": False}
     for count, kinds in ((OTHERS, []), (3, ["test"])):
         collector = Collector(main=1, compiled=False)
-        collector.mains.add(2)
+        collector.outcomes.mains.add(2)
         collector.take([event("tests", 1, -1, count=3), event("skip", 2, -1, test="", reason="busy")])
         collector.take([event("test", 2, -1, test="t", launches_skipped=0, **said)])
         collector.take([event("tests", 2, -1, count=count)])
@@ -377,9 +377,9 @@ def test_a_process_that_raises_is_the_programs_own_if_it_helps() -> None:
     said = {"type": "E", "message": "no", "where": None, "refused": False, "launches_skipped": 0}
     for mains, raised in (({1}, False), ({1, 2}, True)):
         collector = Collector(main=1)
-        collector.mains |= mains
+        collector.outcomes.mains |= mains
         collector.take([event("raised", 2, -1, **said)])
-        assert collector.raised is raised
+        assert collector.outcomes.raised is raised
 
 
 KERNELS = """

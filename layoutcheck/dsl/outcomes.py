@@ -1,0 +1,162 @@
+"""`Outcomes`: what a traced run says of itself: failures, skipped tests and notes."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from operator import itemgetter
+from typing import Any
+
+from layoutcheck.sources.pasted import plain
+from layoutcheck.sources.printed import where_of
+from layoutcheck.sources.traced import Frame, TraceFailure
+from layoutcheck.sources.wanted_arch import wanted_arch
+
+_ARROW = re.compile(r"^\s*--> (\S+\.py):([0-9]+)", re.MULTILINE)
+_EXCERPT = re.compile(r"^ *(?:--> .*|[0-9]* *\|.*)\n?", re.MULTILINE)
+_MOST = 200  # characters of a message
+_PRINTS = ("cute.print_view", "cute.print")  # what host code may print is a tensor of the CPU's
+_NOT_OF_RESULTS = (  # that a kernel would have computed
+    "ImportError", "ModuleNotFoundError", "SyntaxError", "IndentationError", "NameError", "AttributeError",
+    "TypeError",
+)  # fmt: skip
+_NOT_IMPORTED = "could not import"  # of `pytest.importorskip`
+
+
+class Outcomes:
+    """Takes the events of a run's tests and exceptions, as `dsl/spool.py` writes them."""
+
+    def __init__(self, main: int | None, compiled: bool) -> None:
+        self.compiled = compiled  # by the script itself; a run that launches nothing ends every build before
+        self.mains = {main}  # the script's process and its helpers; what others raise is theirs to tell it
+        self.raised = False
+        self.left = False  # whether `os._exit` ended the script while it built a kernel
+        self.skipped: dict[str, str] = {}  # tests, and why they were
+        self.tests: dict[tuple[str, Frame | None, str], list[str]] = {}  # that failed, by what they say
+        self._failures: list[tuple[int, TraceFailure]] = []
+        self._aside: list[TraceFailure] = []  # what threads and other processes raised
+        self._notes: dict[str, None] = {}
+        self._loaded: dict[str, int] = {}
+        self._refused = 0
+
+    def fail(self, failure: TraceFailure, place: int = sys.maxsize) -> None:
+        """Keep a failure, in the order of places: of a test, or behind them all."""
+        self._failures.append((place, failure))
+
+    def note(self, text: str) -> None:
+        """Keep what is said once, however often it happens."""
+        self._notes[text] = None
+
+    def skip(self, test: str, reason: str) -> None:
+        """A test that pytest skipped, or a whole file where `test` is empty."""
+        self.skipped.setdefault(test, _one_line(reason))
+
+    def loaded(self, path: str, place: int) -> None:
+        """A compiled file that the program loaded in place of a build."""
+        self._loaded.setdefault(path, place)
+
+    def leave(self, event: dict[str, Any]) -> None:
+        """The process that `os._exit` ended."""
+        self.left |= event["building"] and event["pid"] in self.mains
+
+    def refuse(self, event: dict[str, Any]) -> None:
+        """What the verifier refuses in a module: its copies are counted, all else is a failure of its own."""
+        self._refused += len(event["refused"])
+        for name, message, location in event["others"]:
+            if not self.compiled and name in _PRINTS and "in host context" in message:
+                self.note(
+                    "a tensor printed by host code is not judged: without a GPU all tensors count as its"
+                )
+            elif not event["refused"] or name != "builtin.module":
+                frames = where_of(location)
+                where = frames[0] if frames else None
+                said = f"{name}: {message[:_MOST]}"
+                self.fail(TraceFailure("refused", said, where), event.get("at", -1))
+
+    def test(self, event: dict[str, Any]) -> None:
+        """A test of the suite that failed; of those that fail alike the first is kept, with their number."""
+        frame = None if event["where"] is None else Frame(**event["where"])
+        if event["refused"] and not event["compiling"]:
+            return
+        if event["compiling"]:
+            kind = "uncompiled"
+        elif _for_want_of_results(event):
+            kind = "unlaunched"
+        else:
+            kind = "test"
+        said = f"{event['type']}: {_one_line(_first_line(plain(event['message'])))}"
+        self.tests.setdefault((kind, None if kind == "unlaunched" else frame, said), []).append(event["test"])
+
+    def exception(self, event: dict[str, Any]) -> None:
+        """An exception that ended the script, or a thread or process of its own."""
+        aside = event.get("aside", False) or not self.mains & {None, event["pid"]}
+        if aside and (event["launches_skipped"] or event["where"] is None or event["refused"]):
+            return
+        self.raised |= not aside
+        said = plain(event["message"]).strip()
+        message = f"{event['type']}: {_EXCERPT.sub('', said)}"
+        where = None if event["where"] is None else Frame(**event["where"])
+        pointed = _ARROW.search(said)
+        if pointed:  # the DSL's own errors hide the frames between the launch and the line in the kernel
+            where = Frame(pointed[1], int(pointed[2]))
+        if wanted := wanted_arch(said):
+            self.note(f"this kernel is for another architecture: --arch {wanted}")
+        if aside:
+            self._aside.append(
+                TraceFailure("raised", f"in a thread or process that it started: {message}", where)
+            )
+        elif event.get("compiling") and not event["refused"]:
+            self.fail(TraceFailure("uncompiled", message, where), event.get("at", -1))
+        elif event["refused"] and self._refused:
+            self.note("the script ended where the compiler refused a kernel; --no-launch traces the rest")
+        elif _for_want_of_results(event):
+            at = f" at {where}" if where else ""
+            self.note(
+                f"the script ended{at}, {event['launches_skipped']} launches into a run that launches "
+                f"nothing: {_first_line(message)[:_MOST]}"
+            )
+        else:
+            self.fail(TraceFailure("raised", message, where), event.get("at", -1))
+
+    def failures(self, in_tests: bool, any_kernel: bool) -> Iterator[TraceFailure]:
+        """All of them, in order; `in_tests` if pytest looks itself at what becomes of what it starts."""
+        yield from (one for _, one in sorted(self._failures, key=itemgetter(0)))
+        for (kind, where, message), tests in self.tests.items():
+            if kind != "unlaunched":
+                more = f" and {len(tests) - 1} more" if len(tests) > 1 else ""
+                yield TraceFailure(kind, f"{tests[0]}{more}: {message}", where)
+        if not in_tests and not self.raised:
+            yield from self._aside
+        wanting = [reason for reason in self.skipped.values() if reason.startswith(_NOT_IMPORTED)]
+        if wanting and not any_kernel:
+            many = f"{len(self.skipped)} tests were" if len(self.skipped) > 1 else "a test was"
+            yield TraceFailure("test", f"{many} skipped, and no kernel was built: {wanting[0]}")
+
+    def notes(self) -> Iterator[str]:
+        """What is no failure, and to be known."""
+        yield from self._notes
+        unlaunched = {key: tests for key, tests in self.tests.items() if key[0] == "unlaunched"}
+        if unlaunched:
+            (_, _, message), (test, *_) = next(iter(unlaunched.items()))
+            count = sum(map(len, unlaunched.values()))
+            many = f"{count} tests failed" if count > 1 else "1 test failed"
+            yield f"{many} for want of what a kernel computes, such as {test}: {message}"
+        if self._loaded:
+            count, first = len(self._loaded), min(self._loaded, key=lambda path: self._loaded[path])
+            files = f"{count} compiled file{'s' * (count != 1)}, such as {first}, not traced: "
+            cache = "loaded from a cache? Empty it, or turn it off (QUACK_CACHE_ENABLED=0)"
+            yield files + cache
+
+
+def _for_want_of_results(event: dict[str, Any]) -> bool:
+    """Whether what kernels would have computed is not there, which may be why it was raised."""
+    return bool(event["launches_skipped"]) and event["type"] not in _NOT_OF_RESULTS
+
+
+def _first_line(text: str) -> str:
+    return next((line for line in text.splitlines() if line.strip()), "")
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())[:_MOST]
