@@ -36,7 +36,7 @@ from layoutcheck.dsl.unbuilt import stand_in
 from layoutcheck.places import in_library
 from layoutcheck.versions import installed
 
-ROOTS = ("src", "python")  # folders of a repository that hold packages, which may not be installed
+ROOTS = ("src", "python", ".")  # folders of a repository that hold packages, which may not be installed
 FOLDER, OPTIONS = "LAYOUTCHECK_SPOOL", "LAYOUTCHECK_TRACE"
 MAX_MESSAGE = 4000
 _PR_SET_PDEATHSIG = 1
@@ -108,7 +108,8 @@ def begin() -> None:
         taken = Path(folder) / TAKEN
         if first and taken.is_dir():
             share_tests(taken, lambda count: write(folder, {"kind": "tests", "count": count}))
-        sys.path += [str(Path(name).resolve()) for name in ROOTS if Path(name).is_dir()]
+        roots = ROOTS[:-1] if os.environ.get("PYTHONSAFEPATH") else ROOTS
+        sys.path += [str(Path(name).resolve()) for name in roots if Path(name).is_dir()]
     if whole and first:
         give_choices(lambda given: write(folder, {"kind": "note", "message": _given(given)}))
     stop = not options.get("launch", True)

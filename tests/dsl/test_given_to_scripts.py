@@ -62,13 +62,27 @@ def test_a_script_of_a_repository_gets_it(tmp_path: Path, words: list[str], mode
     assert (tmp_path / "mode").exists() is bool(words) and bool(left.failures) is not bool(words)
 
 
-def test_packages_that_are_not_installed_are_found_last(tmp_path: Path) -> None:
-    """In `src` and `python`, behind everything else: what is installed stays what it is."""
-    for folder, name in (("src", "here"), ("python", "there"), ("src", "pytest")):
+@pytest.mark.parametrize("safe", ["", "1"])
+def test_packages_that_are_not_installed_are_found_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, safe: str
+) -> None:
+    """In `src`, `python` and the root, behind everything else: what is installed stays what it is."""
+    monkeypatch.setenv("PYTHONSAFEPATH", safe)
+    for folder, name in (
+        ("src", "here"),
+        ("python", "there"),
+        ("src", "pytest"),
+        (".", "near"),
+        (".", "pytest"),
+    ):
         (tmp_path / folder).mkdir(exist_ok=True)
         (tmp_path / folder / f"{name}.py").write_text("assert __name__ != 'pytest'\n")
-    (tmp_path / "s.py").write_text("import pytest, here, there\npytest.raises\n")
+    (tmp_path / "near.py").write_text("")
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "s.py").write_text("import pytest, here, there\npytest.raises\nimport near\n")
     found = trace_script(
-        "s.py", launch=False, cwd=str(tmp_path), output=subprocess.DEVNULL, timeout_s=60, spread=True
+        "deep/s.py", launch=False, cwd=str(tmp_path), output=subprocess.DEVNULL, timeout_s=60, spread=True
     )
-    assert found.failures == ()
+    assert [one.message for one in found.failures] == (
+        ["ModuleNotFoundError: No module named 'near'"] if safe else []
+    )
