@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from layoutcheck.order.accesses import Accesses
@@ -143,13 +143,12 @@ class Engine:
     def _past_cut(self, warp: Warp) -> bool:
         """Whether a warp has left a loop that would go on: what others wait for may come from there."""
         cut = self.world.blocks[warp.block].cut
-        return (
-            bool(cut)
-            and any(_within(self.world.events[index].meaning.op, cut) for index, _ in warp.todo[: warp.at])
-            and not any(
-                _within(self.world.events[index].meaning.op, cut) for index, _ in warp.todo[warp.at :]
-            )
+        depths = {loop: len(turns) for loop, turns in cut}
+        done, left = (
+            {one for index, _ in todo for one in _loops_around(self.world.events[index], depths)}
+            for todo in (warp.todo[: warp.at], warp.todo[warp.at :])
         )
+        return bool((done - left) & cut)
 
     def _advance(self, warp: Warp) -> bool:
         """Run a warp as far as it goes; whether it went anywhere."""
@@ -277,11 +276,15 @@ class Engine:
             self.world.tell(Problem("deadlock", None, first, parties, facts))
 
 
-def _within(op: Operation | None, loops: frozenset[Operation]) -> bool:
-    """Whether an operation stands in one of the loops."""
-    while op is not None and op not in loops:
+def _loops_around(
+    event: Event, depths: Mapping[Operation, int]
+) -> Iterator[tuple[Operation, tuple[int, ...]]]:
+    """Which of some loops an event is in, with the turns of the loops around each, `depths` of them."""
+    op = event.meaning.op if depths else None
+    while op is not None:
+        if op in depths:
+            yield op, event.turns[: depths[op]]
         op = op.parent_operation
-    return op is not None
 
 
 def run(

@@ -67,7 +67,8 @@ class Event:
 class Watched:
     """What one block does. `complete` is False where its end is unknown; `assumed` are sentences.
 
-    `cut` are loops over tiles of which only the first turns were followed.
+    `cut` are loops over tiles of which only the first turns were followed, each with the turns of the loops
+    around it.
 
     `token` is what every trial of an mbarrier was taken to return; `guessed` says that branches were taken,
     or loops run, by values that only a run knows, other than its `contents`.
@@ -81,7 +82,7 @@ class Watched:
     shared_bytes: int = 0
     token: int = 0
     guessed: bool = False
-    cut: frozenset[Operation] = frozenset()
+    cut: frozenset[tuple[Operation, tuple[int, ...]]] = frozenset()
     deciding: list[Event] = field(default_factory=list)  # loads of what branches and addresses rest on
     reasons: Reasons = field(default_factory=Reasons)
     maps: Mapping[int, Descriptor | None] = field(default_factory=dict)  # tensor maps, by address

@@ -79,3 +79,69 @@ def test_warp_groups_that_take_turns_read_each_response_once(tmp_path: Path) -> 
     assert "the hardware hands out 4 tiles to a block" in right.assumed
     (found,) = never.findings
     assert (found.code, found.severity) == ("LC510", "wrong")
+
+
+# Warp 1 copies six blocks of each of two tiles, counted down by a loop without a count; warp 0 takes as many,
+# or one more (1). The next tile waits until the last one is taken.
+INSIDE = """
+import cutlass
+from cutlass import Int32, Constexpr, const_expr, cute
+from cutlass.cute import arch
+from cutlass.cute.nvgpu import cpasync
+from cutlass.cute.runtime import make_fake_tensor
+
+@cute.kernel
+def inside(given: cute.Tensor, out: cute.Tensor, how: Constexpr):
+    thread = arch.thread_idx()[0]
+    warp = arch.make_warp_uniform(arch.warp_idx())
+    smem = cutlass.memory.SmemAllocator()
+    data = smem.allocate_tensor(Int32, cute.make_layout(32), 16)
+    full, free = smem.allocate_array(cutlass.Int64, 1), smem.allocate_array(cutlass.Int64, 1)
+    taken = smem.allocate_array(cutlass.Int64, 1)
+    if thread == 0:
+        for barrier in (full, free, taken):
+            arch.mbarrier_init(barrier, 1)
+    arch.mbarrier_init_fence()
+    arch.sync_threads()
+    tile, count = Int32(0), Int32(0)
+    if warp == 1:
+        while tile < 2:
+            arch.mbarrier_wait(taken, tile % 2 ^ 1)
+            left = Int32(6)
+            while left > 0:
+                arch.mbarrier_wait(free, count % 2 ^ 1)
+                with arch.elect_one():
+                    arch.mbarrier_arrive_and_expect_tx(full, 128)
+                    atom = cute.make_copy_atom(cpasync.CopyBulkG2SOp(), Int32)
+                    cute.copy(atom, given[(None, left)], data, mbar_ptr=full)
+                count += 1
+                left -= 1
+            tile += 1
+    else:
+        while tile < 2:
+            for block in cutlass.range(6 + how, unroll=1):
+                arch.mbarrier_wait(full, count % 2)
+                out[thread] = data[thread]
+                arch.sync_warp()
+                with arch.elect_one():
+                    arch.mbarrier_arrive(free)
+                count += 1
+            with arch.elect_one():
+                arch.mbarrier_arrive(taken)
+            tile += 1
+
+@cute.jit
+def host(given: cute.Tensor, out: cute.Tensor, how: Constexpr):
+    inside(given, out, how).launch(grid=(1, 1, 1), block=(64, 1, 1))
+
+for how in (0, 1):
+    given = make_fake_tensor(Int32, (32, 7), stride=(1, 32), assumed_align=16)
+    cute.compile(host, given, make_fake_tensor(Int32, (32,), stride=(1,), assumed_align=16), how)
+"""
+
+
+def test_what_a_loop_inside_a_tile_leaves_out_is_not_missed_in_the_next(tmp_path: Path) -> None:
+    """The inner loop is cut after four turns: the replay waits for what the others would have copied."""
+    right, wrong = orders_of(INSIDE, tmp_path, 2)
+    assert [f.code for f in right.findings if f.severity == "wrong"] == []
+    assert [f.code for f in wrong.findings if f.severity == "wrong"] == ["LC510"]

@@ -52,7 +52,8 @@ class Flow:
     def restart(self) -> None:
         """As if nothing had run."""
         self.shortened: set[Operation] = set()
-        self.cut: set[Operation] = set()  # loops that had these turns and would go on
+        # Loops that had these turns and would go on, with the turns of the loops around them.
+        self.cut: set[tuple[Operation, tuple[int, ...]]] = set()
         self.depth = self.start = 0  # loops around, and the steps taken when the outermost began
 
     @cached_property

@@ -190,7 +190,7 @@ def _spent(flow: Flow, k: int) -> bool:
 def _ends(flow: Flow, loop: Operation, k: int, bits: int) -> bool:
     """Whether a loop has had its turns: it ends by what only a run can say, or is not followed further."""
     if k >= flow.most_turns.get(loop, k + 1):
-        flow.cut.add(loop)
+        flow.cut.add((loop, flow.machine.iterations[:-1]))
         flow.machine.notes.add(f"a persistent loop is followed for its first {k} turns")
         return True
     if not flow.machine.reasons.guessed(bits):
