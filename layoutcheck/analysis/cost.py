@@ -19,10 +19,8 @@ from layoutcheck.machine import banks
 from layoutcheck.machine.arch import SECTOR_BYTES, WARP, parse_arch
 from layoutcheck.machine.banks import CP_ASYNC, CP_ASYNC_CG, LOAD, MATRIX, OFF, STORE
 from layoutcheck.machine.cost import NOTHING, Counts
-from layoutcheck.machine.cp_async import bypass
+from layoutcheck.machine.cp_async import bypasses
 from layoutcheck.machine.sectors import sectors
-
-MAX_CP_ASYNC = 512  # warp instructions counted one by one; beyond it, a part stands for the whole
 
 
 class SideCost(NamedTuple):
@@ -154,22 +152,16 @@ def _cp_async(src: Access, dst: Access, bypass_l1: bool) -> tuple[SideCost, ...]
     target = SideCost("dst", f"{dst.op}.{'cg' if past else 'ca'}", dst.space, bits, len(to_at), to_at)
     if not past:
         return source, _shared(target, CP_ASYNC)
-    count = min(len(to_at), MAX_CP_ASYNC)
-    packets = ideal = fetched = 0
-    ways = worst = 0
-    for n in range(count):
-        one = bypass(_lanes(to_at[n]), _lanes(from_at[n]))
-        packets, ideal, fetched = packets + one.wavefronts, ideal + one.ideal, fetched + one.sectors
-        if one.ideal and -(-one.wavefronts // one.ideal) > ways:
-            ways, worst = -(-one.wavefronts // one.ideal), n
-    scale = len(to_at) / max(1, count)
+    spent = bypasses(to_at, from_at)
+    ways = -(-spent.wavefronts // np.maximum(spent.ideal, 1))
+    worst = int(ways.argmax()) if len(ways) else 0
     target = target._replace(
-        wavefronts=round(packets * scale),
-        ideal_wavefronts=round(ideal * scale),
-        ways=ways,
+        wavefronts=int(spent.wavefronts.sum()),
+        ideal_wavefronts=int(spent.ideal.sum()),
+        ways=int(ways.max(initial=0)),
         worst=worst,
     )
-    return source._replace(sectors=round(fetched * scale)), target
+    return source._replace(sectors=int(spent.sectors.sum())), target
 
 
 def by_warp(access: Access) -> IntArray:
@@ -191,7 +183,3 @@ def _rule(op: str) -> str:
     if op.startswith("cp.async"):
         return CP_ASYNC_CG if op.endswith(".cg") else CP_ASYNC
     return LOAD if op.startswith("ld") else STORE
-
-
-def _lanes(at: IntArray) -> list[int | None]:
-    return [None if a < 0 else int(a) for a in at]

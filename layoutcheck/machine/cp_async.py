@@ -19,13 +19,14 @@ pattern measured, and of random ones within one packet.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
+
+import numpy as np
 
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import BANKS, LINE_BYTES, SECTOR_BYTES, WARP
-from layoutcheck.machine.banks import CP_ASYNC, LANES_PER_PHASE, shared_wavefronts, warp_addresses
+from layoutcheck.machine.banks import CP_ASYNC, LANES_PER_PHASE, IntArray, shared_wavefronts, warp_addresses
 from layoutcheck.machine.sectors import global_sectors
 
 _HALF_BYTES = 16
@@ -81,26 +82,50 @@ def bypass(shared: Sequence[int | None], globl: Sequence[int | None]) -> CpAsync
     Of lanes with the same destination only the last counts. Raises InputError as `shared_wavefronts` does.
     """
     _same_lanes(shared, globl)
-    for side in (shared, globl):
-        warp_addresses(side, 128, "sm_90")
-    source = {at: frm for at, frm in zip(shared, globl, strict=True) if at is not None and frm is not None}
-    halves: dict[tuple[int, int], set[tuple[int, int]]] = defaultdict(set)
-    for at, frm in source.items():
-        which = (frm // _HALF_BYTES % 2, at // _HALF_BYTES % 2)
-        halves[frm // SECTOR_BYTES, at // SECTOR_BYTES].add(which)
+    to, frm = (warp_addresses(side, 128, "sm_90")[None] for side in (shared, globl))
+    return CpAsyncCost(*(int(one[0]) for one in bypasses(to, frm)))
+
+
+class Bypasses(NamedTuple):
+    """Many instructions at once, int64[instruction] each: as in `CpAsyncCost`."""
+
+    wavefronts: IntArray
+    ideal: IntArray
+    sectors: IntArray
+    ideal_sectors: IntArray
+
+
+def bypasses(shared: IntArray, globl: IntArray) -> Bypasses:
+    """Of many instructions: byte addresses int64[instruction, 32], negative for a lane that is off."""
+    row, lane = np.nonzero((shared >= 0) & (globl >= 0))
+    to, frm = shared[row, lane], globl[row, lane]
+    order, first = _runs(row, to)
+    row, to, frm = (one[order[np.append(first, len(order))[1:] - 1]] for one in (row, to, frm))
+    size = np.bincount(row, minlength=len(shared)) * _HALF_BYTES
     # One packet moves sectors of one source line into one destination line, each the same way round.
-    groups: dict[object, list[tuple[int, int]]] = defaultdict(list)
-    for (frm, at), way in halves.items():
-        groups[frm // _PER_LINE, at // _PER_LINE, frozenset(way)].append((frm, at))
-    packets = sum(
-        max(_most(frm for frm, _ in group), _most(at for _, at in group)) for group in groups.values()
-    )
-    ideal = -(-len(source) * _HALF_BYTES // LINE_BYTES)
-    return CpAsyncCost(packets, ideal, len(halves), -(-len(source) * _HALF_BYTES // SECTOR_BYTES))
+    way = 1 << (frm // _HALF_BYTES % 2 * 2 + to // _HALF_BYTES % 2)
+    frm, to = frm // SECTOR_BYTES, to // SECTOR_BYTES
+    order, first = _runs(row, frm, to)
+    way = np.bitwise_or.reduceat(way[order], first) if len(first) else way
+    row, frm, to = (one[order][first] for one in (row, frm, to))
+    order, first = _runs(row, frm // _PER_LINE, to // _PER_LINE, way)
+    group = np.zeros(len(row), np.int64)
+    group[order] = np.repeat(np.arange(len(first)), np.diff(first, append=len(row)))
+    most = np.zeros(len(first), np.int64)
+    for side in (frm, to):
+        ordered, begins = _runs(group, side)
+        np.maximum.at(most, group[ordered][begins], np.diff(begins, append=len(row)))
+    packets = np.bincount(row[order][first], most, len(shared)).astype(np.int64)
+    fetched = np.bincount(row, minlength=len(shared))
+    return Bypasses(packets, -(-size // LINE_BYTES), fetched, -(-size // SECTOR_BYTES))
 
 
-def _most(values: Iterable[int]) -> int:
-    return max(Counter(values).values())
+def _runs(*keys: IntArray) -> tuple[IntArray, IntArray]:
+    """The order that sorts by these keys, the first before the others, and where equal ones begin in it."""
+    order = np.lexsort(keys[::-1])
+    fresh = np.ones(len(order), np.bool_)
+    fresh[1:] = np.any([one[order][1:] != one[order][:-1] for one in keys], axis=0)
+    return order, np.flatnonzero(fresh)
 
 
 def _same_lanes(shared: Sequence[int | None], globl: Sequence[int | None]) -> None:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
-
-import numpy as np
+from functools import cached_property
 
 from layoutcheck.machine.arch import WARP
-from layoutcheck.machine.banks import CP_ASYNC, LOAD, OFF, STORE, IntArray
+from layoutcheck.machine.banks import CP_ASYNC, LOAD, STORE, IntArray
 from layoutcheck.machine.best_swizzle import BANK_SPAN_BYTES
 from layoutcheck.machine.cost import NOTHING, Counts
-from layoutcheck.machine.cp_async import bypass
+from layoutcheck.machine.cp_async import bypasses
 from layoutcheck.synthesis.conflicts import Banked, alike, wavefronts
 from layoutcheck.synthesis.deals import Deal
 from layoutcheck.synthesis.moves import Global
@@ -121,9 +119,8 @@ class Threads(Banked):
     def _packets(self, shared: Shared) -> Counts:
         assert self.outer is not None
         index, times = alike(self, shared, self.outer.addresses)
-        both = np.concatenate([_relative(shared.at(index)), _relative(self.outer.addresses(index))], axis=1)
-        each = [_bypass(row.tobytes()) for row in both]
-        packets, fetched = (int(times @ np.array(one)) for one in zip(*each, strict=True))
+        spent = bypasses(shared.at(index), self.outer.addresses(index))
+        packets, fetched = (int(times @ one) for one in (spent.wavefronts, spent.sectors))
         issued = self.issued(shared.fast)
         return replace(self.fixed, instructions=issued, wavefronts=packets, sectors=fetched)
 
@@ -131,18 +128,3 @@ class Threads(Banked):
     def simplicity(self) -> tuple[int, ...]:
         """As the deal's; widest accesses first."""
         return (*self.deal.simplicity, -self.deal.vector)
-
-
-def _relative(addresses: IntArray) -> IntArray:
-    """The lanes' addresses, [instruction, 32], from each one's first line on: all that packets depend on."""
-    active = addresses >= 0
-    lowest = np.where(active, addresses, np.iinfo(np.int64).max).min(axis=1, keepdims=True)
-    return np.where(active, addresses - lowest // BANK_SPAN_BYTES * BANK_SPAN_BYTES, OFF)
-
-
-@lru_cache(maxsize=4096)
-def _bypass(both: bytes) -> tuple[int, int]:
-    """Packets and sectors of 32 lanes: their shared addresses, then those in global memory."""
-    at = [None if a < 0 else a for a in np.frombuffer(both, np.int64).tolist()]
-    found = bypass(at[:WARP], at[WARP:])
-    return found.wavefronts, found.sectors

@@ -2,11 +2,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 from layoutcheck.errors import InputError
 from layoutcheck.machine.banks import shared_wavefronts
-from layoutcheck.machine.cp_async import bypass, cached
+from layoutcheck.machine.cp_async import bypass, bypasses, cached
 
 STRAIGHT = [16 * lane for lane in range(32)]
 
@@ -57,6 +58,18 @@ def test_as_measured() -> None:
     assert (dropped.wavefronts, dropped.sectors) == (4, 8)
     some: list[int | None] = [16 * i if i < 23 else None for i in range(32)]
     assert bypass(some, some).wavefronts == 4
+
+
+def test_many_warps_at_once_are_as_each_alone() -> None:
+    """Strided, repeated and idle lanes; one warp without any."""
+    rng = np.random.default_rng(3)
+    to, frm = 16 * rng.integers(0, [[16], [64], [512]] * 20, (60, 32)), 16 * rng.integers(0, 256, (60, 32))
+    off = rng.random((60, 32)) < np.linspace(0, 1, 60)[:, None]
+    to[off], frm[off] = -1, -1
+    lanes = [[[None if at < 0 else int(at) for at in row] for row in side] for side in (to, frm)]
+    each = [bypass(*both) for both in zip(*lanes, strict=True)]
+    assert np.array(each).T.tolist() == np.array(bypasses(to, frm)).tolist()
+    assert len({one.wavefronts for one in each}) > 10 and each[-1] == (0, 0, 0, 0)
 
 
 def test_no_lane_and_bad_lanes() -> None:

@@ -30,7 +30,7 @@ from layoutcheck.dsl.lowered.record import Recorded
 from layoutcheck.machine import banks
 from layoutcheck.machine.arch import WARP, parse_arch
 from layoutcheck.machine.banks import LOAD, MATRIX, OFF, STORE
-from layoutcheck.machine.cp_async import bypass, cached
+from layoutcheck.machine.cp_async import bypasses, cached
 from layoutcheck.machine.sectors import sectors
 from layoutcheck.sources.mlir import Operation, without_locations
 from layoutcheck.sources.traced import Frame
@@ -221,21 +221,24 @@ class _Counted:
         past = access.op == "cp.async.cg" and width == 16
         key = access.tag, f"cp.async.{'cg' if past else 'ca'}", 8 * width
         sums = np.zeros((len(source), 5), np.int64)
-        for row, (at, frm) in enumerate(zip(target, source, strict=True)):
-            on = (at >= 0) & (frm >= 0)
-            if on.any():
-                sums[row] = self._warp_async(past, 8 * width, np.where(on, at, OFF), np.where(on, frm, OFF))
+        both = (target >= 0) & (source >= 0)
+        target, source = np.where(both, target, OFF), np.where(both, source, OFF)
+        sums[:, 0] = both.any(axis=1)
+        if past:
+            sums[:, 1:] = np.stack(bypasses(target, source), axis=1)
+        else:
+            for row in np.flatnonzero(sums[:, 0]):
+                sums[row, 1:] = self._through_l1(8 * width, target[row], source[row])
         self._sums[key] += self._weights @ sums
         return key
 
-    def _warp_async(self, past: bool, bits: int, target: IntArray, source: IntArray) -> tuple[int, ...]:
-        """The five sums of one warp's `cp.async`, `past` L1 or through it, with some lane on."""
+    def _through_l1(self, bits: int, target: IntArray, source: IntArray) -> tuple[int, ...]:
+        """The sums of one warp's `cp.async` through L1, with some lane on."""
         near = [np.where(at >= 0, at - at[at >= 0].min() // _LINE * _LINE, OFF) for at in (target, source)]
-        key = bytes([past, bits]) + near[0].tobytes() + near[1].tobytes()
+        key = bytes([bits]) + near[0].tobytes() + near[1].tobytes()
         if key not in self._known:
             to, frm = ([None if a < 0 else int(a) for a in at] for at in near)
-            found = bypass(to, frm) if past else cached(to, frm, bits)
-            self._known[key] = 1, found.wavefronts, found.ideal, found.sectors, found.ideal_sectors
+            self._known[key] = cached(to, frm, bits)
         return self._known[key]
 
     def _by_warp(self, access: Recorded, address: Any) -> IntArray:
