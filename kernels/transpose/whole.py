@@ -7,41 +7,52 @@ Only the first and the last chunk of a block, which its neighbours may share, ar
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import cutlass
 from cutlass import cute
 from cutlass.cute.nvgpu import CopyUniversalOp, LoadCacheMode, cpasync
 
-from kernels.transpose.common import TYPES, Kernel, enter, fake_args
+from kernels.transpose.common import SMEM_KIB, TYPES, Kernel, enter, enter_fetching, fake_args
 from kernels.transpose.registers import load_wide, store_wide
-from kernels.transpose.shifted import Shifted, aligned, cells_at, gathered, load_chunk
+from kernels.transpose.shifted import Shifted, aligned, cells_at, gathered, load_chunk, reach
+
+
+LINES = 512
+"""Bytes that one instruction brings to the L2: one of 40 KB never ended."""
 
 
 class Whole(NamedTuple):
     """`shape`: rows and columns of a matrix; `items` and `threads` of a block; `size`: bytes of an element.
 
-    A block of one matrix has at least as many threads as that has rows.
-    Where a block holds more than one matrix, its elements are whole chunks, and the bases are aligned.
+    `pads`: elements from the end of a row to the next row, in `x` and in `y`; `fetch`: a block that starts
+    early has what it will load brought to the L2. The matrices of a block follow one another as rows do. A
+    block of one matrix has at least as many threads as `y` has elements from row to row.
     """
 
     shape: tuple[int, int]
     items: int = 1
     threads: int = 512
     size: int = 2
+    pads: tuple[int, int] = (0, 0)
+    fetch: bool = False
 
     chunk = Shifted.chunk
 
     @property
-    def elements(self) -> int:
-        """Of a block."""
-        return self.items * math.prod(self.shape)
+    def pitches(self) -> tuple[int, int]:
+        """Elements from row to row of `x` and of `y`."""
+        return self.shape[1] + self.pads[0], self.shape[0] + self.pads[1]
+
+    @property
+    def apart(self) -> tuple[int, int]:
+        """Elements from matrix to matrix of a block, of `x` and of `y`."""
+        return self.shape[0] * self.pitches[0], self.shape[1] * self.pitches[1]
 
     @property
     def room(self) -> int:
         """Chunks in shared memory: two more than the elements have where they start within one."""
-        return self.elements // self.chunk + 2
+        return self.items * self.apart[0] // self.chunk + 2
 
     @property
     def held(self) -> int:
@@ -49,14 +60,19 @@ class Whole(NamedTuple):
         return -(-self.room // self.threads)
 
     @property
-    def apart(self) -> int:
+    def beside(self) -> int:
         """Chunks of `y` that are stored side by side: of one matrix, as many columns as the threads cover."""
-        return self.threads if self.items > 1 else self.threads // self.shape[0] * self.shape[0]
+        return self.threads if self.items > 1 else self.threads // self.pitches[1] * self.pitches[1]
 
     @property
     def passes(self) -> int:
         """Chunks of `y` that a thread stores."""
-        return -(-self.room // self.apart)
+        return -(-(self.items * self.apart[1] // self.chunk + 2) // self.beside)
+
+    @property
+    def residents(self) -> int:
+        """Blocks that shared memory and threads of a multiprocessor suffice for."""
+        return max(min(1024 * SMEM_KIB // (16 * self.room + 1024), 2048 // self.threads, 32), 1)
 
 
 STANDARD = Whole((77, 129))
@@ -67,20 +83,27 @@ def transpose_matrices(
     x: cute.Tensor,
     y: cute.Tensor,
     starts: tuple[cutlass.Int64, cutlass.Int64],
+    apart: tuple[cutlass.Int64, cutlass.Int64],
     whole: tuple[cutlass.Int64, cutlass.Int64],
+    items: cutlass.Int32,
     plan: cutlass.Constexpr,
     early: cutlass.Constexpr,
 ):
-    """`x` and `y` (chunk,chunks), aligned; a block starts as many elements on as the ones before it have.
+    """`x` and `y` (chunk,chunks), aligned; matrix i of `items` starts `apart` times i on from `starts`.
 
     `whole`: see `load_chunk`.
     """
-    enter(early)
     tid, _, _ = cute.arch.thread_idx()
     block, _, _ = cute.arch.block_idx()
-    size, before = plan.chunk, block * cutlass.Int64(plan.elements)
-    total = cutlass.Int32(min(cutlass.Int64(plan.elements), whole[1] - whole[0] - before))
-    start_x, start_y = starts[0] + before, starts[1] + before
+    size, here = plan.chunk, min(items - block * plan.items, plan.items)
+    start_x = starts[0] + cutlass.Int64(block * plan.items) * apart[0]
+    start_y = starts[1] + cutlass.Int64(block * plan.items) * apart[1]
+    total = here * plan.apart[0] - plan.pads[0]
+    if cutlass.const_expr(plan.fetch):
+        run = LINES // plan.size
+        enter_fetching(early, plan.residents, x, start_x, cutlass.Int64(run), total // run, cutlass.Int32(run))
+    else:
+        enter(early)
     first_x, first_y = start_x // size, start_y // size
     origin, late = cutlass.Int32(start_x & (size - 1)), cutlass.Int32(start_y & (size - 1))
     smem = cutlass.memory.SmemAllocator().allocate_tensor(
@@ -105,64 +128,84 @@ def transpose_matrices(
     cute.arch.cp_async_commit_group()
 
     flat = cute.make_tensor(smem.iterator, cute.make_layout(size * plan.room))
-    begin = size * tid - late
-    cells = [cells_at(flat, origin + place) for place in places_of(begin, plan)]
+    begin, end = size * tid - late, here * plan.apart[1]
+    rows, places = places_of(begin, plan)
+    cells = [cells_at(flat, origin + place) for place in places]
     cute.arch.cp_async_wait_group(0)
     cute.arch.sync_threads()
-    if tid < plan.apart:
+    if tid < plan.beside:
         for i in cutlass.range_constexpr(plan.passes):
-            first, chunk, further = begin + size * i * plan.apart, first_y + tid + i * plan.apart, 0
+            first, chunk, further = begin + size * i * plan.beside, first_y + tid + i * plan.beside, 0
             if cutlass.const_expr(plan.items == 1):
-                # As in thin.py: chunks of `y` that lie M chunks apart hold the same rows of `x`.
-                further = i * (plan.apart // plan.shape[0]) * size
+                # As in thin.py: chunks of `y` that lie a pitch of chunks apart hold the same rows of `x`.
+                further = i * (plan.beside // plan.pitches[1]) * size
             elif cutlass.const_expr(i > 0):
-                cells = [cells_at(flat, place) for place in places_of(first, plan)]
-            if first >= 0 and first + size <= total:
+                rows, places = places_of(first, plan)
+                cells = [cells_at(flat, origin + place) for place in places]
+            inside = first >= 0 and first + size <= end
+            if cutlass.const_expr(plan.pads[1] > 0):
+                inside = inside and rows[0] + size <= plan.shape[0]
+            if inside:
                 store_wide(gathered(cells, further), y[None, chunk], "plain")
             else:
                 for k in cutlass.range_constexpr(size):
-                    if first + k >= 0 and first + k < total:
+                    inside = first + k >= 0 and first + k < end
+                    if cutlass.const_expr(plan.pads[1] > 0):
+                        inside = inside and rows[k] < plan.shape[0]
+                    if inside:
                         y[k, chunk] = cells[k][further]
 
 
 def places_of(begin, plan):
-    """Where the elements of `y` from number `begin` on lie in the block's elements of `x`."""
-    m, n = plan.shape
+    """The rows of `x`, pads of `y` among them, and the places in the block's elements of `x`, of a chunk.
+
+    `begin`: the first element of the chunk, counted from the block's first of `y`.
+    """
+    (_, n), (ldx, ldy), (apart_x, apart_y) = plan.shape, plan.pitches, plan.apart
     item = 0
     if plan.items > 1:
-        item = begin // (m * n)
-        begin -= item * (m * n)
-    n1 = (begin + plan.chunk * m) // m - plan.chunk  # the first chunk may start before the matrix
-    m1 = begin - n1 * m
-    places = []
+        before = -(-plan.chunk // apart_y)  # the first chunk may start before the matrix
+        item = (begin + before * apart_y) // apart_y - before
+        begin -= item * apart_y
+    n1 = (begin + plan.chunk * ldy) // ldy - plan.chunk
+    m1 = begin - n1 * ldy
+    rows, places = [], []
     for _ in range(plan.chunk):
-        places.append(item * (m * n) + m1 * n + n1)
-        wraps = cutlass.Int32(m1 == m - 1)
+        rows.append(m1)
+        places.append(item * apart_x + m1 * ldx + n1)
+        wraps = cutlass.Int32(m1 == ldy - 1)
         m1 = (m1 + 1) * (1 - wraps)
         n1 += wraps
         if plan.items > 1:
             ends = cutlass.Int32(n1 == n)
             n1, item = n1 * (1 - ends), item + ends
-    return places
+    return rows, places
 
 
 def build_whole(plan: Whole = STANDARD, early: bool = False) -> Kernel:
-    """A matrix, or a batch of them, of the plan's shape, without gaps."""
+    """A matrix, or a batch of them, of the plan's shape and pads, rows contiguous.
+
+    Where a block has more than one, the matrices of both tensors follow one another as rows do.
+    """
 
     @cute.jit
     def host(x: cute.Tensor, y: cute.Tensor, stream):
         start_x = x.iterator.toint() // plan.size % plan.chunk
         start_y = y.iterator.toint() // plan.size % plan.chunk
-        blocks = (cute.size(x) + plan.elements - 1) // plan.elements
+        items, apart = cutlass.Int32(1), (cutlass.Int64(0), cutlass.Int64(0))
+        if cutlass.const_expr(cute.rank(x) == 3):
+            items, apart = cutlass.Int32(x.shape[2]), (cutlass.Int64(x.stride[2]), cutlass.Int64(y.stride[2]))
         transpose_matrices(
             aligned(x, start_x, plan.chunk),
             aligned(y, start_y, plan.chunk),
             (start_x, start_y),
-            (start_x, start_x + cute.size(x)),
+            apart,
+            (start_x, start_x + reach(x)),
+            items,
             plan,
             early,
         ).launch(
-            grid=(blocks, 1, 1),
+            grid=((items + plan.items - 1) // plan.items, 1, 1),
             block=(plan.threads, 1, 1),
             preferred_smem_carveout=100,
             stream=stream,
