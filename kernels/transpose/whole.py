@@ -7,6 +7,7 @@ Only the first and the last chunk of a block, which its neighbours may share, ar
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import cutlass
@@ -26,8 +27,7 @@ class Whole(NamedTuple):
     """`shape`: rows and columns of a matrix; `items` and `threads` of a block; `size`: bytes of an element.
 
     `pads`: elements from the end of a row to the next row, in `x` and in `y`; `fetch`: a block that starts
-    early has what it will load brought to the L2. The matrices of a block follow one another as rows do. A
-    block of one matrix has at least as many threads as `y` has elements from row to row.
+    early has what it will load brought to the L2. The matrices of a block follow one another as rows do.
     """
 
     shape: tuple[int, int]
@@ -60,9 +60,23 @@ class Whole(NamedTuple):
         return -(-self.room // self.threads)
 
     @property
+    def alike(self) -> int:
+        """Chunks of `y` from one to the next that starts in the same row of `x`, of one matrix or of several."""
+        run = self.pitches[1] if self.items == 1 else self.apart[1]
+        return run // math.gcd(run, self.chunk)
+
+    @property
     def beside(self) -> int:
-        """Chunks of `y` that are stored side by side: of one matrix, as many columns as the threads cover."""
-        return self.threads if self.items > 1 else self.threads // self.pitches[1] * self.pitches[1]
+        """Chunks of `y` that are stored side by side."""
+        return self.threads // self.alike * self.alike or self.threads
+
+    @property
+    def further(self) -> int:
+        """Elements of `x` from those of a chunk to those of the chunk `beside` on; 0 if that is not one number."""
+        if self.beside % self.alike:
+            return 0
+        run = self.chunk * self.beside
+        return run // self.pitches[1] if self.items == 1 else run // self.apart[1] * self.apart[0]
 
     @property
     def passes(self) -> int:
@@ -135,11 +149,9 @@ def transpose_matrices(
     cute.arch.sync_threads()
     if tid < plan.beside:
         for i in cutlass.range_constexpr(plan.passes):
-            first, chunk, further = begin + size * i * plan.beside, first_y + tid + i * plan.beside, 0
-            if cutlass.const_expr(plan.items == 1):
-                # As in thin.py: chunks of `y` that lie a pitch of chunks apart hold the same rows of `x`.
-                further = i * (plan.beside // plan.pitches[1]) * size
-            elif cutlass.const_expr(i > 0):
+            first, chunk = begin + size * i * plan.beside, first_y + tid + i * plan.beside
+            further = i * plan.further
+            if cutlass.const_expr(i > 0 and plan.further == 0):
                 rows, places = places_of(first, plan)
                 cells = [cells_at(flat, origin + place) for place in places]
             inside = first >= 0 and first + size <= end
@@ -169,16 +181,17 @@ def places_of(begin, plan):
         begin -= item * apart_y
     n1 = (begin + plan.chunk * ldy) // ldy - plan.chunk
     m1 = begin - n1 * ldy
+    place = item * apart_x + m1 * ldx + n1
     rows, places = [], []
     for _ in range(plan.chunk):
         rows.append(m1)
-        places.append(item * apart_x + m1 * ldx + n1)
+        places.append(place)
         wraps = cutlass.Int32(m1 == ldy - 1)
-        m1 = (m1 + 1) * (1 - wraps)
-        n1 += wraps
+        m1, n1 = m1 + 1 - ldy * wraps, n1 + wraps
+        place += ldx + (1 - ldy * ldx) * wraps
         if plan.items > 1:
             ends = cutlass.Int32(n1 == n)
-            n1, item = n1 * (1 - ends), item + ends
+            n1, place = n1 - n * ends, place + (apart_x - n) * ends
     return rows, places
 
 
