@@ -128,7 +128,7 @@ def _ordering(kernel: WatchedKernel) -> str:
             return "inline PTX"
         if op.name == "llvm.load" and "volatile_" in op.attributes:
             return "a volatile load"
-        given = " ".join(value for key, value in op.attributes.items() if "order" in key)
+        given = " ".join(value for key, value in op.attributes.items() if "order" in key.lower())
         if _FENCE.match(op.name) and not _NARROW.search(" ".join((op.name, *op.attributes.values()))):
             return "a fence"
         words.update(_WORDS.findall(given))

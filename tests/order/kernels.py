@@ -295,10 +295,13 @@ def handover(work: cute.Pointer, target: cute.Pointer, how: Constexpr):
     flags = target + 1024
     (work + thread + block * THREADS).store(thread)
     arch.sync_threads()
-    if const_expr(how == 0 or how == 2):
+    if const_expr(how in (0, 2, 4)):
         if thread == 0:
-            order = ("release", "acquire") if const_expr(how == 0) else ("relaxed", "relaxed")
-            arch.store(flags + block, Int32(1), sem=order[0], scope="gpu")
+            order = ("relaxed", "relaxed") if const_expr(how == 2) else ("release", "acquire")
+            if const_expr(how == 4):  # right, too
+                arch.atomic_add(flags + block, Int32(1), sem=order[0], scope="gpu")
+            else:
+                arch.store(flags + block, Int32(1), sem=order[0], scope="gpu")
             seen = Int32(0)
             while seen == 0:
                 seen = arch.load(flags + after, Int32, sem=order[1], scope="gpu")
@@ -567,7 +570,7 @@ def run_requests(source: cute.Tensor, target: cute.Tensor, how: Constexpr):
 
 
 VARIANTS = {"neighbours": 3, "stages": 5, "bulk": 9, "store": 4, "groups": 3, "multiply": 6,
-            "workspace": 3, "peers": 3, "told": 2, "handover": 4, "sized": 2, "strided": 2, "signals": 3,
+            "workspace": 3, "peers": 3, "told": 2, "handover": 5, "sized": 2, "strided": 2, "signals": 3,
             "turns": 2, "overlapped": 3, "scheduled": 5, "flags": 4, "requests": 1}  # fmt: skip
 
 if __name__ == "__main__":
