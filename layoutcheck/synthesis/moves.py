@@ -12,9 +12,9 @@ conflict, `counts(shared)` those of a given one: wavefronts by `machine.banks`, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -79,20 +79,28 @@ class Global(NamedTuple):
         """Of a deal's accesses along a mode, which take every element of the tile once.
 
         Accesses of a warp that lie whole lines apart have the same sectors and banks: one stands for them.
+        So do those of deals whose threads lie in rows whole lines apart, however far.
         """
-        lanes, begins = self.addresses(deal.lanes), self.addresses(deal.begins(mode))
-        each = np.bincount(begins % LINE_BYTES, minlength=LINE_BYTES)
+        stride: Any = self.tile.layout.stride
+        size, fast = self.tile.element_bytes, deal.fast
+        each = np.bincount(self.addresses(deal.begins(mode)) % LINE_BYTES, minlength=LINE_BYTES)
         within = np.flatnonzero(each)
-        rows = starts(within, lanes)
-        bits = deal.width(mode) * self.tile.element_bytes * 8
-        moved = sectors(rows, bits).sectors
-        passes = banks.wavefronts(rows, bits, LOAD if self.read else STORE).wavefronts
-        fetched, spent = (
-            int(each[within] @ one.reshape(len(within), -1).sum(axis=1)) for one in (moved, passes)
-        )
+        apart = mode == fast and stride[1 - fast] * size % LINE_BYTES == 0
+        lanes = replace(deal, block=1) if apart else deal
+        spent = _spent(self, lanes, deal.width(mode) * size * 8, tuple(within.tolist()))
+        fetched, passes = (int(each[within] @ one) for one in spent)
         distinct, runs = _covered(self.tile.layout, self.tile.element_bytes)
         reads, writes = (runs, 0) if self.read else (0, runs)
-        return Counts(deal.issued(mode), spent, fetched, distinct, reads, writes)
+        return Counts(deal.issued(mode), passes, fetched, distinct, reads, writes)
+
+
+@lru_cache(maxsize=4096)
+def _spent(side: Global, deal: Deal, bits: int, within: tuple[int, ...]) -> tuple[IntArray, IntArray]:
+    """Sectors and wavefronts of all warps' accesses, for each place within a line where they may begin."""
+    rows = starts(np.array(within), side.addresses(deal.lanes))
+    moved = sectors(rows, bits).sectors
+    passes = banks.wavefronts(rows, bits, LOAD if side.read else STORE).wavefronts
+    return moved.reshape(len(within), -1).sum(axis=1), passes.reshape(len(within), -1).sum(axis=1)
 
 
 @lru_cache(maxsize=64)
