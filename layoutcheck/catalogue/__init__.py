@@ -23,6 +23,7 @@ from layoutcheck.catalogue import (
     installed,
     libraries,
     literals,
+    origin,
     owners,
     raised,
     reasons,
@@ -37,13 +38,10 @@ from layoutcheck.catalogue.tables import (
     ENTRIES,
     clean,
     compiler,
-    cuda_codes,
-    driver,
     elsewhere,
 )
 
 MOST_ANSWERS = 3
-_PORT = tables.called("cpp.canonical-port")  # which other compilers print
 _OTHER = tables.called("dsl.other-exception")
 _NAME = tables.called("dsl.name-undefined")
 _VERIFIER = tables.called("dsl.other-verifier")
@@ -59,7 +57,6 @@ _OF_THE_DSL = (
     _VERIFIER,
 )  # which no library raises
 _OPEN = (tables.called("kernel-hangs"), tables.called("results-differ"))  # which name no cause of their own
-_AT_RUN_TIME = (*driver.ENTRIES, *cuda_codes.ENTRIES)
 _MOST_TOLD = 3  # lines of a log
 _MOST_WORDS = 24
 _SAID = re.compile(r"\b(?:error|warning): (?:unknown: )?|\bop ")
@@ -82,32 +79,27 @@ def answers(text: str, place: str | None = None) -> list[Answer]:
     found = next(read, [])
     if [entry.name for entry, _ in found] == [_OTHER.name]:
         found = next(read, found)
-    other = None if folding.OF_DSL.search(folded) else owners.another_compiler(folded)
-    own = frames.raises_itself(folded)
-    if other:
-        machine = tables.MACHINE if other.name == owners.AMD else ()
-        hidden = (*tables.CALLS, *tables.DSL, *tables.CPP, *machine)
-        found = [match for match in found if match[0] not in hidden or match[0] is _PORT]
-    elif own:
-        found = [match for match in found if match[0] not in tables.CALLS and match[0] not in tables.DSL]
-    elif folding.FOREIGN.search(folded) and not folding.OF_CPP.search(folded):
-        found = [match for match in found if match[0] not in tables.CPP] or found
+    where = origin.find(folded)
+    found = [match for match in found if where.prints(match[0])]
+    found = [match for match in found if where.often(match[0])] or found
     better = {name for entry, _ in found for name in entry.instead_of}
     found = [match for match in found if match[0].name not in better]
-    if folding.COMPILES.search(folded):  # source lines name the driver's calls and codes, and none has run
-        found = [match for match in found if match[0] not in _AT_RUN_TIME] or found
     kept = [match for match in found if not match[0].general]
     kept = kept or [match for match in found if match[0].level == CLEAN]
+    if where.world == origin.FOREIGN and where.owner and not kept:
+        said = telling.line(text) or folded[: answering.MOST_QUOTED]
+        parts = {**where.owner._asdict(), "said": said}
+        return [answering.of_parts(elsewhere.FOREIGN, parts, said, folded, place)]
     if not kept and not any(entry is answering.CODED for entry, _ in found):
-        others = own or _anothers(folded)
+        others = where.world not in (origin.DSL, origin.OPEN)
         statement = None if others else raised.find(folded)
-        statement = statement or (None if own else raised.in_lines(_told(text)))
+        statement = statement or (None if where.world == origin.LIBRARY else raised.in_lines(_told(text)))
         if statement:
             return [_of_statement(statement, folded, place)]
         uncoded = None if others else coded.find(folded)
         if uncoded:
             return [answering.of_parts(answering.CODED, _of_code(uncoded), uncoded.said, folded, place)]
-    verified = None if found else _verified(folded)
+    verified = None if found or where.world not in (origin.DSL, origin.OPEN) else _verified(folded)
     if verified:
         cause, helps = refused.answer(verified)
         parts = {"said": verified, "cause": cause, "help": helps}
@@ -196,11 +188,6 @@ def _told(text: str) -> list[str]:
     return told[-_MOST_TOLD:]
 
 
-def _anothers(folded: str) -> bool:
-    """Whether the text names another library and not the DSL: both print some messages alike."""
-    return owners.is_named(folded) and not folding.OF_DSL.search(folded)
-
-
 def _of_statement(statement: raised.Raised, folded: str, place: str | None) -> Answer:
     """The answer to a message that a statement of the installed DSL raises."""
     said, where = refused.message(statement.said), f"{statement.place} {statement.function}"
@@ -217,8 +204,6 @@ def _of_statement(statement: raised.Raised, folded: str, place: str | None) -> A
 
 def _verified(folded: str) -> str | None:
     """The message of a verifier of the DSL's library that stands in the text by itself; None where there is none."""
-    if _anothers(folded) or owners.another_compiler(folded):
-        return None
     for start in (0, *(match.end() for match in _SAID.finditer(folded))):
         said = refused.message(folded[start : start + answering.MOST_QUOTED])
         family = next((one for one in reasons.OF_LIBRARY if one.begins(said)), None)
@@ -266,8 +251,7 @@ def _of_traceback(
 
 def _of_words(text: str, folded: str, place: str | None) -> list[Answer]:
     """The answer to a text in which no error is known: by the line that tells most, its symptom, its layouts."""
-    if symptoms.ALIEN.search(folded):
-        return []
+    where = origin.find(folded)
     symptom = symptoms.find(folded)
     warns = symptom is not None and symptom[0] is symptoms.WARNING
     part = None if warns else frames.cut(folded)
@@ -278,23 +262,21 @@ def _of_words(text: str, folded: str, place: str | None) -> list[Answer]:
     printed = symptoms.of_layouts(folded)
     if about and prose and (symptom or not printed):
         return [_of_prose(symptom, about, text, folded, place)]
-    owner = owners.find(folded)
-    said = telling.line(text) if folding.WRONG.search(folded) else ""
-    if not said and owner and folding.WRONG.search(folded):
-        said = folded[: answering.MOST_QUOTED]
+    owner = where.owner
+    wrong = folding.WRONG.search(clean.without_zeros(folded))
+    said = (telling.line(text) or (folded[: answering.MOST_QUOTED] if owner else "")) if wrong else ""
     found = demands.demand(said) if said else None
     if said and found and not warns and (owner or not prose or found is demands.DIFFERS):
         parts = {**(owner or _UNNAMED)._asdict(), "kind": "an error", "said": said}
-        parts |= {"cause": found.cause, "help": found.helps}
+        parts |= {"cause": found.cause, "help": found.helps, "project": where.project or _UNNAMED.project}
         return [answering.of_parts(elsewhere.NAMED, parts, said, folded, place)]
     if symptom:
         return [_of_prose(symptom, about, text, folded, place)]
-    library = owners.library(folded) or owners.another_compiler(folded) if prose and not said else None
-    if library and library.name not in owners.CALLED:
-        said, owner = " ".join(folded.split()[:_MOST_WORDS]), library
+    note = prose and not said and owner is not None and owner.name not in owners.CALLED
+    said = " ".join(folded.split()[:_MOST_WORDS]) if note else said
     if said and owner:
-        kind, why = ("a note", _NO_ERROR) if library else ("an error", _STATED)
-        parts = {**owner._asdict(), "kind": kind, "said": said, "cause": why}
+        kind, why = ("a note", _NO_ERROR) if note else ("an error", _STATED)
+        parts = {"name": owner.name, "project": where.project, "kind": kind, "said": said, "cause": why}
         return [answering.of_parts(elsewhere.NAMED, parts, said, folded, place)]
     if printed:
         entry, parts, layouts = printed
@@ -314,7 +296,7 @@ def _of_prose(
     about = [one for one in about if symptom is None or one[0] is not symptom[0]]
     first, *others = [symptom, *about] if symptom else about
     answer = answering.of_entry(*first, folded, place, text)
-    owner = None if symptom else owners.library(folded) or owners.another_compiler(folded)
+    owner = None if symptom else origin.find(folded).owner
     whose = (f"the text names {owner.name}: of its own kernels {owner.project} answers",) if owner else ()
     facts = (*answer.facts, *whose, *symptoms.laws(others), *symptoms.layouts(folded))
     return replace(answer, facts=facts)
@@ -330,8 +312,11 @@ def _matches(folded: str) -> Iterator[tuple[Known, re.Match[str]]]:
             continue
         if entry is answering.CODE_ALONE and match["named"] and not _known_code(match["named"]):
             continue  # a name in capitals of another program
-        if entry is _NAME and (
-            not folding.OF_DSL.search(folded) or owners.of_package(frames.deciding_file(folded))
+        where = origin.find(folded)
+        if (
+            entry is _NAME
+            and where.world != origin.DSL
+            and (where.owner or not folding.OF_DSL.search(folded))
         ):
             continue  # Python's own words, which say nothing of a compiled function
         if entry is answering.FEW_CONFLICTS and not 0 < answering.share(match) < _NOTICED:

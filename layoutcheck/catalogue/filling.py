@@ -17,8 +17,8 @@ from layoutcheck.catalogue import (
     cpp_types,
     demands,
     dsl_names,
-    frames,
     installed,
+    origin,
     owners,
     ptx_words,
     refused,
@@ -29,7 +29,6 @@ from layoutcheck.catalogue.tables import builds, calls, cpp_templates, cuda_code
 
 Groups = dict[str, str]
 _METHOD = re.compile(r"the installed DSL has [A-Z]\w*\.\w+\(")
-_INSTALLED = re.compile(r"[(\"' ](?P<path>[^\s()\"']{0,300}?(?:site|dist)-packages/(?P<package>\w+)/)")
 _OF_A_STEP = re.compile(
     r"Check failed.{0,300}?(?:CanProve|\bAST\b|\b[Ll]oops?\b|[Ll]ower|PrimFunc|[Ss]chedule|\bIR\b|[Rr]eplac|[Ll]ayout)"
 )  # of a compiler of kernels
@@ -38,9 +37,6 @@ _FAILED = re.compile(r"static.assert\w* failed")
 _REDUCED = re.compile(r"(?:reduces|evaluates) to '\(?(?P<values>[^'\n]{3,60}?)\)?'")  # as gcc and clang add
 _FIRST_ERROR = "The compiler's words are all that the text says of the cause."
 _OF_CUDA = re.compile(r"(?:^|[\"'` ])(?:cu[A-Z]|CU_|cuda)\w")
-_SOURCE_FILE = re.compile(
-    r"(?P<file>[\w./+~-]{1,300}\.(?:cuh?|hpp|h|inl|cpp|cc)) ?(?:\([0-9]+|:[0-9]+:[0-9]+: )"
-)
 _OTHER_FILE = (
     "A missing name that begins with cu, CU_ or cuda is of a newer CUDA toolkit than the one at hand."
 )
@@ -70,7 +66,7 @@ def fill(entry: Known, groups: Groups, facts: tuple[str, ...], folded: str) -> N
     if "{linked}" in entry.cause:
         groups["linked"] = linking.library(groups["symbol"])
     if "{project}" in entry.remedy:
-        named = _owner(entry, folded)
+        named = _project(entry, folded)
         groups["project"] = named.project
         if "tool" in groups and named.name:
             groups["tool"] = named.name
@@ -196,7 +192,7 @@ def _of_step(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
 
 def _of_condition(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
     """Of an assertion of a library, by what its condition or its message says."""
-    if _OF_A_STEP.search(folded) and owners.another_compiler(folded):
+    if _OF_A_STEP.search(folded) and origin.find(folded).world == origin.COMPILER:
         return _pair((demands.INNER.cause, demands.INNER.helps))
     condition = next((groups[name] for name in _CONDITIONS if name in groups), "")
     plain = condition.strip("'\"` ").removesuffix(" is false")
@@ -262,35 +258,15 @@ def _broken(condition: str, folded: str) -> tuple[str, str]:
     )
 
 
-def _installed(folded: str) -> owners.Owner | None:
-    """The package whose file a message itself names, without a frame; None where it names none."""
-    found = _INSTALLED.search(folded)
-    if found is None:
-        return None
-    return owners.of_package(found["path"]) or owners.Owner(
-        "", f"the project of the package {found['package']}"
-    )
-
-
-def _owner(entry: Known, folded: str) -> owners.Owner:
-    """Who takes a report: by the source file that the text names, by its innermost frame, by the library that it names."""
-    compiled = _SOURCE_FILE.search(folded)
-    owner = owners.of_path(compiled["file"]) if compiled else None
-    tree = owners.tree(compiled["file"]) if compiled and owner is None else ""
-    if tree:
-        return owners.Owner("", f"{tree}, the project of that file")
-    last = frames.deciding_file(folded)
-    library = owners.library(folded)
-    if library and library.name in owners.CALLED and entry in tables.SYMPTOMS:
-        library = None  # what is compared with it is another's
-    owner = (
-        owner
-        or (owners.of_package(last) if last else _installed(folded))
-        or library
-        or owners.another_compiler(folded)
-        or (None if entry in builds.ENTRIES or library is not owners.library(folded) else owners.find(folded))
-    )
+def _project(entry: Known, folded: str) -> owners.Owner:
+    """Who takes a report of what the entry is about, with what says so."""
+    found = origin.find(folded)
+    owner = found.maker if entry in builds.ENTRIES else found.owner
+    if owner and not (
+        entry in tables.SYMPTOMS and owner.name in owners.CALLED
+    ):  # what is compared with it is another's
+        return owner._replace(project=found.project)
     whose = "the project that is built" if entry in builds.ENTRIES else "the project whose command prints it"
     if entry in tables.SYMPTOMS and entry.level != ELSEWHERE:
         whose = "the project whose kernel it is"
-    return owner or owners.Owner("", whose)
+    return owners.Owner("", whose)

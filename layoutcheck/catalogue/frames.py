@@ -5,44 +5,16 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from layoutcheck.catalogue import conditions, demands, owners
+from layoutcheck.catalogue import conditions, demands, origin, owners
+from layoutcheck.catalogue.origin import Origin
 
-# A frame as CPython prints it, as IPython does (File ~/a.py:181, in f(x)) and as pytest does (a.py:181: in f).
-_FRAME = re.compile(
-    r'File "(?P<file>[^"\n]{1,400})", line (?P<line>[0-9]+)(?:, in (?P<function>[\w.<>]+))?'
-    r"|File (?P<shell>[\w~./+-]{1,400}\.pyx?i?):(?P<at>[0-9]+), in (?P<called>[\w.<>]+)"
-    r"|(?<![\w./~+-])(?P<test>[\w~./+-]{1,400}\.py):(?P<row>[0-9]+): in (?P<run>[\w.<>]+)"
-    r"|(?<![\w./~+-])(?P<old>[\w~./+-]{1,400}\.py) in (?P<entered>[\w.<>]+)\("
-)
-_RAISED = re.compile(
-    r"(?:^|[ (\"'>`\[])(?P<kind>[A-Za-z_][\w.]*(?:Error|Exception|Interrupt)|(?:[a-z_]\w*\.)+(?:exc|exceptions?|errors?)\.[A-Z]\w+): (?:(?P=kind): )?(?P<said>\S.{0,160})"
-)
 _ASSERTED = re.compile(
     r"\bassert (?P<condition>\S.{0,160}?)(?: \^[\^~ ]*)? (?:\[\S{1,12} )?AssertionError(?:: (?P<said>.{1,160}))?"
 )
 _BARE = re.compile(r"AssertionError: assert (?P<condition>\S.{0,160}?)(?= \+ where| File |$)")
 _SOURCE = re.compile(r"\bassert (?P<condition>[^,\n]{3,160}), f?[\"']")  # the statement above the exception
-_PACKAGE = re.compile(
-    r"(?:site|dist)-packages/(?:[\w.+-]+\.egg/)?(\w+)|/lib/python3\.[0-9]+/(?!site-packages|dist-packages)(\w+)|python/(\w+)/cython/"
-    r"|[Ll]ib\\\\?site-packages\\\\?(\w+)"
-)
-_LISTED = re.compile(
-    r"[{\[(]'[^{}\[\]()]{1,300}'[}\])]|\b\w*backend ?= ?\w+"
-)  # choices, which say nothing of whose message it is
-_OF_DSL = re.compile(
-    r"(?:nvidia_cutlass_dsl|(?:site|dist)-packages)/(?:\w+/)?cutlass/([\w/]+\.py)"
-)  # the part of the path that every version has
 _BARE_NAME = re.compile(r"`\w+` is (?:true|false)")  # which says less than the message
 _LONGEST = 200  # characters of a message that are quoted
-_DSL_PACKAGES = ("nvidia_cutlass_dsl", "cutlass")
-_HUB = re.compile(r"huggingface/modules/|transformers_modules")
-_GENERATED = re.compile(r"torchinductor|torch_compile_cache|inductor_cache")
-_CALLED = re.compile(r"torch\.ops\.(\w+\.\w+)")
-# Frames that call and do not compute: torch's dispatch, Python's own machinery.
-_PLUMBING = re.compile(
-    r"tvm_ffi/cython/|torch/(?:_ops|nn/modules/module|utils/_contextlib|autograd/function|_dynamo/eval_frame|fx/\w+|_compile)\.py|multiprocessing/|concurrent/|threading\.py"
-    r"|contextlib\.py|functools\.py|importlib/|runpy|asyncio/|<frozen|subprocess\.py|_pytest/|pluggy/|setuptools/|distutils/"
-)
 _UNKNOWN = (
     "the message alone does not say which library raises it: the last frame of the whole traceback does, "
     "and its project answers"
@@ -73,8 +45,7 @@ _BEHIND = re.compile(
 _CUT = "The text has the frames of a traceback and not its last line, the one that names the exception."
 
 
-# The statement below a frame, where the frame itself raises; and an exception whose class does not end in Error.
-_ITSELF = re.compile(r"[^\"\n]{0,8} (?:raise [\w.]+|assert )")
+# An exception whose class does not end in Error.
 _CUSTOM = re.compile(r" (?P<kind>(?:[a-z_]\w{0,60}\.){0,6}[A-Z]\w{3,60}): (?P<said>\S.{0,160})")
 
 
@@ -96,17 +67,11 @@ class Frames(NamedTuple):
     help: str = ""
 
 
-class _Frame(NamedTuple):
-    file: str
-    line: str
-    function: str
-
-
 def find(folded: str) -> Frames | None:
     """The last exception of the text, below its last frame; None where the text has none."""
-    matches = list(_FRAME.finditer(folded))
+    matches = list(origin.FRAME.finditer(folded))
     behind = matches[-1].end() if matches else 0
-    raised = list(_RAISED.finditer(folded, behind)) or list(_RAISED.finditer(folded))
+    raised = list(origin.RAISED.finditer(folded, behind)) or list(origin.RAISED.finditer(folded))
     if not raised and matches:
         raised = list(_CUSTOM.finditer(folded, behind))
     if (
@@ -114,7 +79,7 @@ def find(folded: str) -> Frames | None:
     ):  # frames of a later exception, whose line is missing
         above = [match for match in matches if match.end() <= raised[-1].start()]
         matches, behind = (above, above[-1].end()) if above else (matches, behind)
-    frames = [_frame(match) for match in matches]
+    frames = [origin.frame_of(match) for match in matches]
     asserted = _ASSERTED.search(folded, behind)
     if asserted:
         said = _BEHIND.sub("", asserted["said"] or "") or f"{asserted['condition']} is false"
@@ -126,13 +91,14 @@ def find(folded: str) -> Frames | None:
     else:
         return None
     kind = "" if asserted else raised[-1]["kind"]
-    package, whose = _whose(folded, frames, kind or "AssertionError")
+    exception = origin.of_exception(folded, frames, kind or "AssertionError")
+    package, whose = _whose(exception, frames, kind or "AssertionError")
     place = _own_place(frames)
     root = _ROOT.search(folded, raised[-1].end()) if raised and not asserted else None
     if root:
         said = f"{said.partition(' at /')[0]}: {root['said']}"
     why, help_ = _meaning(root["said"] if root else said, condition, kind or "AssertionError")
-    inside = _OF_DSL.search(frames[-1].file) if frames and asserted and not asserted["said"] else None
+    inside = origin.OF_DSL.search(frames[-1].file) if frames and asserted and not asserted["said"] else None
     if inside is None:
         return Frames(package, said, place, whose, why=why, help=help_)
     return Frames(
@@ -145,22 +111,14 @@ def find(folded: str) -> Frames | None:
     )
 
 
-def raises_itself(folded: str) -> bool:
-    """Whether the innermost frame is another library's or the user's, and its own statement raises the exception."""
-    matches = list(_FRAME.finditer(folded))
-    if not matches or _OF_DSL.search(matches[-1][0]):
-        return False
-    return _ITSELF.match(folded, matches[-1].end()) is not None
-
-
 def cut(folded: str) -> Frames | None:
     """What is known of a traceback whose end is missing: whose code ran last; None where the text has no frames."""
     native = _NATIVE.search(folded)
     if native:
-        package, whose = _of_file(native["file"], folded)
+        package, whose = _whose(origin.of_file(native["file"]), [], "")
         said = f"the exception is raised from {native['function']} at {native['file'].replace(chr(92), '/').rpartition('/')[2]}:{native['line']}"
         return Frames(package, said, "", whose, why=_CUT_NATIVE, help=_PASTE_ABOVE)
-    frames = [_frame(match) for match in _FRAME.finditer(folded)]
+    frames = origin.frames(folded)
     stack = None if frames else _STACK.search(folded)
     if stack:
         why = _CUT_CUDA if "cuda" in stack["what"] else _CUT_NATIVE
@@ -174,7 +132,7 @@ def cut(folded: str) -> Frames | None:
         )
     if not frames:
         return None
-    package, whose = _whose(folded, frames, "")
+    package, whose = _whose(origin.of_exception(folded, frames, ""), frames, "")
     above = _ABOVE.search(folded)
     if above:
         named = owners.of_path(above["said"])
@@ -183,99 +141,30 @@ def cut(folded: str) -> Frames | None:
         return Frames(
             package, above["said"][:_LONGEST], _own_place(frames), whose, why=why or _CUT, help=helps
         )
-    last = _deciding(frames)
+    last = origin.deciding(frames)
     place = last.file.rpartition("/")[2] + (f":{last.line}" if last.line else "")
     said = f"the last frame is {place} {last.function}".strip()
     help_ = "Paste the rest, down to the line that ends in 'Error: ...'; of several processes the one that failed first has it"
     return Frames(package, said, _own_place(frames), whose, why=_CUT, help=help_)
 
 
-def deciding_file(folded: str) -> str:
-    """The file of the innermost frame that computes; "" where the text has no frames."""
-    frames = [_frame(match) for match in _FRAME.finditer(folded)]
-    return _deciding(frames).file if frames else ""
-
-
-def _frame(match: re.Match[str]) -> _Frame:
-    file, line, function = (
-        next((match[name] for name in names if match[name]), "")
-        for names in (
-            ("file", "shell", "test", "old"),
-            ("line", "at", "row"),
-            ("function", "called", "run", "entered"),
-        )
-    )
-    return _Frame(file.replace("\\", "/"), line, function)
-
-
-def _own_place(frames: list[_Frame]) -> str:
-    own = [
-        frame
-        for frame in frames
-        if not _PACKAGE.search(frame.file) and "<" not in frame.file and not _PLUMBING.search(frame.file)
-    ]
+def _own_place(frames: list[origin.Frame]) -> str:
+    own = [frame for frame in frames if origin.is_own(frame.file)]
     if own:
         place = f"{own[-1].file}:{own[-1].line}".rstrip(":")
         return f"{place} calls it; "
     return "The text has no frame of your own; " if frames else ""
 
 
-def _deciding(frames: list[_Frame]) -> _Frame:
-    """The innermost frame that computes, and does not only call another."""
-    return next((frame for frame in reversed(frames) if not _PLUMBING.search(frame.file)), frames[-1])
-
-
-def _whose(folded: str, frames: list[_Frame], kind: str) -> tuple[str, str]:
-    """(what raises it, who answers): by the innermost frame, by the exception's module, by the words of the text."""
-    if not frames:
-        module = kind.split(".")[0] if "." in kind else ""
-        if kind == "AssertionError" and not owners.is_named(folded):
-            return "a check of the program", _CHECK
-        return _by_name(module, folded) if module else _by_words(folded)
-    last = _deciding(frames)
-    called = _CALLED.findall(folded) if _GENERATED.search(last.file) else []
-    owner = owners.of_path(called[-1]) if called else None  # the operator that Inductor's code calls
-    if owner:
-        return owner.name, f"report it to {owner.project}"
-    return _of_file(last.file, folded, kind)
-
-
-def _of_file(file: str, folded: str, kind: str = "") -> tuple[str, str]:
-    """(what raises it, who answers) by the path of the file whose code raises it."""
-    if _PLUMBING.search(file):
-        return "a Python library", _UNKNOWN
-    if _HUB.search(file):
-        return (
-            "the model's own code",
-            "that file was downloaded with the model, whose page takes reports of it",
-        )
-    if _GENERATED.search(file):
-        return "PyTorch (code that Inductor wrote)", "report it to pytorch/pytorch"
-    inside = _PACKAGE.search(file)
-    if inside:
-        return _by_name(next(filter(None, inside.groups())), folded)
-    owner = owners.of_path(file)
-    if owner:
-        return owner.name, f"report it to {owner.project}"
-    if "." in kind:  # the DSL leaves its own frames out; the error's class names it
-        return _by_name(kind.split(".")[0], folded)
-    if "<" in file:
-        return _by_words(folded)
-    return "your program", "what that line computes raises it, or a compiled library that it calls"
-
-
-def _by_name(package: str, folded: str) -> tuple[str, str]:
-    if package in _DSL_PACKAGES:
-        return "the CuTe DSL", "report it to NVIDIA/cutlass"
-    owner = owners.of_path(package)
-    if owner:
-        return owner.name, f"report it to {owner.project}"
-    return package, f"report it to the project {package}"
-
-
-def _by_words(folded: str) -> tuple[str, str]:
-    owner = owners.find(_LISTED.sub("", folded))
-    return (owner.name, f"report it to {owner.project}") if owner else ("a Python library", _UNKNOWN)
+def _whose(found: Origin, frames: list[origin.Frame], kind: str) -> tuple[str, str]:
+    """(what raises it, who answers) of an exception of this origin and kind, below these frames."""
+    if found.owner:
+        return found.owner.name, f"report it to {found.project}"
+    if frames and origin.computes(origin.deciding(frames).file):
+        return "your program", "what that line computes raises it, or a compiled library that it calls"
+    if not frames and kind == "AssertionError":
+        return "a check of the program", _CHECK
+    return "a Python library", _UNKNOWN
 
 
 def _meaning(said: str, condition: str, kind: str) -> tuple[str, str]:

@@ -20,6 +20,7 @@ def _owner(words: str, name: str, project: str) -> tuple[re.Pattern[str], Owner]
 
 
 CALLED = ("cuBLAS", "cuDNN", "NVSHMEM", "CUB and Thrust")  # named by who calls them or compares with them
+SOME_MLIR = "another MLIR compiler"  # by dialects that several have
 AMD = "AMD's ROCm"  # which words its errors as CUDA does
 # In order: a compiler or library stands before those that it is built on.
 _COMPILERS = (
@@ -31,7 +32,7 @@ _COMPILERS = (
     _owner(r"[Hh]elion(?:\b|_)", "Helion", "pytorch/helion"),
     _owner(r"ThunderKittens|\bkittens::", "ThunderKittens", "HazyResearch/ThunderKittens"),
     _owner(r"(?:^|[^\w])mirage[/.]|\bMPK\b", "Mirage", "mirage-project/mirage"),
-    _owner(r"[Tt]riton|Failed to find a valid layout|'constexpr' object|(?:Mma|Blocked|DotOperand|Slice)(?:Layout|Encoding)\b|\bwarpsPerCTA\b|\bttg?\.\w|MMAv[235]\b", "Triton", "triton-lang/triton"),
+    _owner(r"[Tt]riton|Failed to find a valid layout|'constexpr' object|(?:Mma|Blocked|DotOperand|Slice)(?:Layout|Encoding)\b|\bwarpsPerCTA\b|\btt(?:n?g)?\.\w|MMAv[235]\b", "Triton", "triton-lang/triton"),
     _owner(r"\.julia/|\bCUDA\.jl\b|\bjulia_\w+", "CUDA.jl", "JuliaGPU/CUDA.jl"),
     _owner(r"\blibmathdx\b|\bwarp/native/|\bwarp\.(?:build|codegen|context|fem|sim)\b", "Warp", "NVIDIA/warp"),
     _owner(r"\bnumba\b", "Numba", "numba/numba"),
@@ -43,7 +44,7 @@ _COMPILERS = (
     _owner(r"ggml|llama\.cpp", "llama.cpp", "ggml-org/llama.cpp"),
     _owner(r"\b(?:linalg|stablehlo|tosa)\.\w+ (?:\{|ins\()|\bdispatches/[\w./-]+\.mlir", "IREE or another compiler of MLIR's tensors", "the project whose command prints it (iree-org/iree, openxla/xla)"),
     _owner(r"(?<!class )['\"](?:stablehlo|mhlo|linalg|tensor|tosa|torch|iree\w*|flow|stream|hal|bufferization|ttg|ttng|tt|triton\w*|amdgpu|rocdl)\.\w",
-           "another MLIR compiler", "the project whose command prints it (IREE: iree-org/iree, XLA: openxla/xla, Triton: triton-lang/triton)"),
+           SOME_MLIR, "the project whose command prints it (IREE: iree-org/iree, XLA: openxla/xla, Triton: triton-lang/triton)"),
     _owner(r"(?<![.\w])memref<|#gpu\.address_space", "an MLIR compiler", "the project whose command prints it (JAX's Mosaic GPU: jax-ml/jax, IREE: iree-org/iree)"),
 )  # fmt: skip
 _LIBRARIES = (
@@ -53,7 +54,7 @@ _LIBRARIES = (
     _owner(r"(?i:flash_?infer)|max_frags_z|num_frags_[xyz]|shape combination for arch|trtllm_(?:batched_gemm|fused_moe|fmha)|\brunFmha|\bfmhaReduction\b|TllmGen\w+", "FlashInfer", "flashinfer-ai/flashinfer"),
     _owner(r"DotProductAttention|Disabling (?:Flash|Fused|Unfused)\w*Attention|\bNVTE_", "Transformer Engine", "NVIDIA/TransformerEngine"),
     _owner(r"\bcandle[-_]", "Candle", "huggingface/candle"),
-    _owner(r"TileSchedulerProtocol|\bFA[34]\b|\bSplitKV\b|flash_(?:fwd|bwd)_|(?i:flash[_-]?attn(?!\w*_v100)|flash-?attention(?!-v100))", "FlashAttention", "Dao-AILab/flash-attention"),
+    _owner(r"TileSchedulerProtocol|\bFA[34]\b|\bSplitKV\b|flash_(?:fwd|bwd)_|(?i:flash[_-]?attn(?!\w*_v100|_ext)|flash-?attention(?!-v100))", "FlashAttention", "Dao-AILab/flash-attention"),
     _owner(r"(?i:deep_?gemm)|csrc/(?:apis/[./]*)?jit_kernels|jit/compiler\.hpp|smxx_layout", "DeepGEMM", "deepseek-ai/DeepGEMM"),
     _owner(r"(?i:flash_?mla)", "FlashMLA", "deepseek-ai/FlashMLA"),
     _owner(r"\bquack(?:_kernels)?\b", "QuACK", "Dao-AILab/quack"),
@@ -92,13 +93,18 @@ _BELOW = (
 # Programs that call the libraries above: theirs is what their own frames raise, and nothing that their name stands beside.
 _CALLERS = (
     _owner(r"cutlass[\w-]*/examples|/CuTeDSL/", "an example of CUTLASS", "NVIDIA/cutlass"),
-    _owner(r"\btransformers\b", "Transformers", "huggingface/transformers"),
+    _owner(r"(?<!native/)\btransformers\b", "Transformers", "huggingface/transformers"),
     _owner(r"\bdiffusers\b", "Diffusers", "huggingface/diffusers"),
     _owner(r"(?i:megatron)", "Megatron", "NVIDIA/Megatron-LM"),
     _owner(r"\bllamafactory\b|LLaMA-Factory", "LLaMA-Factory", "hiyouga/LlamaFactory"),
     _owner(r"(?i:comfyui)|\bcomfy\b", "ComfyUI", "Comfy-Org/ComfyUI"),
     _owner(r"\btorchao\b", "torchao", "pytorch/ao"),
     _owner(r"\bdeepspeed\b", "DeepSpeed", "deepspeedai/DeepSpeed"),
+)  # fmt: skip
+# Programs that have no kernel, by a form that no other prints.
+_PROGRAMS = (
+    _owner(r"\bLINE [0-9]+: (?:SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER)\b|\b(?:relation|column) \"[^\"]{1,80}\" .{0,60}does not exist|\bSQLSTATE\b|\bORA-[0-9]{5}: |sqlite3?\.(?:OperationalError|IntegrityError|ProgrammingError)", "a database", "whoever keeps its tables: the name or the type in the statement is not the table's"),
+    _owner(r"ImagePull\w+|Failed to pull image|manifest unknown|pull access denied|\bCrashLoopBackOff\b|\bErrImage\w+", "Kubernetes or a registry of container images", "whoever publishes the image: name and tag of it are looked up there (docker manifest inspect IMAGE), and the pod's own log holds what its program printed"),
 )  # fmt: skip
 
 
@@ -127,15 +133,10 @@ def bundling(text: str) -> str:
     return _tree(_BUNDLED, text)
 
 
-def of_package(path: str) -> Owner | None:
-    """The library, other than those that every library builds on, that an installed file is of."""
-    return _first(path, (*_COMPILERS, *_LIBRARIES))
-
-
 def tree(path: str) -> str:
     """The name of the folder that a project's source tree lies in, by its usual folders; "" where the path has none."""
     found = _tree(_INSIDE, path)
-    return "" if found.startswith(("cuda-", "python3", "gcc")) else found
+    return "" if found.startswith(("cuda-", "python3", "gcc", "cutlass", "v")) else found
 
 
 def _tree(paths: re.Pattern[str], text: str) -> str:
@@ -153,9 +154,19 @@ def library(text: str) -> Owner | None:
     return _first(text, _LIBRARIES)
 
 
-def is_named(text: str) -> bool:
-    """Whether the text names a compiler or library other than those that every library builds on."""
-    return _first(text, (*_COMPILERS, *_LIBRARIES)) is not None
+def of_program(text: str) -> Owner | None:
+    """The program without kernels whose form of message the text has; None where it has none."""
+    return _first(text, _PROGRAMS)
+
+
+def is_common(owner: Owner) -> bool:
+    """Whether every program calls it, so that its name says nothing of whose kernel it is."""
+    return owner.name in CALLED or any(owner is one for _, one in _BELOW)
+
+
+def compiles(owner: Owner) -> bool:
+    """Whether it is a compiler of kernels."""
+    return any(owner is one for _, one in _COMPILERS)
 
 
 def _first(text: str, owners: tuple[tuple[re.Pattern[str], Owner], ...]) -> Owner | None:

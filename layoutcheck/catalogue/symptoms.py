@@ -21,10 +21,6 @@ _ERROR = re.compile(
 _OF_GPU = re.compile(
     r"(?i)cuda|\bgpus?\b|kernel|\bwarps?\b|\blanes?\b|smem|shared[- ]memory|\bcute|cutlass|::|\btma\b|u?tma\w+|\bmbarrier|tensor|__\w+|sanitizer|racecheck|gemm|mma|\bsm_?[0-9]{2,3}|cp\.async|cp_async|tile|swizzl|layout|\bptxas|\bjit\b|_(?:divide|product|inverse|copy|maxnreg|fence)|copy_|setmax"
 )
-ALIEN = re.compile(
-    r"[\"']errors?[\"']: ?(?:null|None|false|\[\]|\{\}|[\"']{2})|\bLINE [0-9]+: (?:SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER)\b|\b(?:relation|column) \"[^\"]{1,80}\" .{0,60}does not exist"
-    r"|ImagePull\w+|Failed to pull image|manifest unknown"
-)  # a record that says that it has no error; a database; a registry of container images
 _SENTENCE = re.compile(r"(?:\b[A-Za-z][\w'-]*\b[ ,:;(`*]+){5}")
 _MOST = 6  # layouts
 _LONGEST = 400  # characters of one

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from layoutcheck.catalogue import owners, tables
+from layoutcheck.catalogue import origin, owners, tables
 from layoutcheck.catalogue.entry import ELSEWHERE, TRACE, Known
-from layoutcheck.catalogue.folding import COMPILES, OF_DSL
+from layoutcheck.catalogue.folding import COMPILES, OF_CPP
 from layoutcheck.catalogue.tables import cpp_copies, cpp_kernels, cpp_templates, ptxas
 
 _ONE_COPY = "`layoutcheck explain SRC DST --atom ATOM` judges a copy of a C++ kernel by its layouts"
@@ -35,26 +35,17 @@ _WAITED = re.compile(
     r"failed to synchronize|thrust::\w*(?:::\w+)*system_error|cuda(?:Device|Stream|Event)Synchronize"
 )
 _FIRST = "The call that reports it only waited for earlier kernels, one of which faulted: CUDA_LAUNCH_BLOCKING=1 or compute-sanitizer names it, and whose it is"
-_INSTALLED = re.compile(r"(?:site|dist)-packages/(?P<package>\w+)/(?P<file>[\w./-]+\.py)")
-_BELOW = ("nvidia_cutlass_dsl", "cutlass", "torch", "tvm_ffi")
-_OWN_FRAME = re.compile(r"[\"'](?!\S*(?:site|dist)-packages/)[/\w.-]+\.py[\"'](?:, line |:)[0-9]")
+_PYTHON_FILE = re.compile(r"\"([^\"\s]{1,400}\.py)\"(?:, line |:)[0-9]")
 _OF_PYTHON = re.compile(r"\.py\b|cutlass\.cute|\bDSL|kernel_cutlass_")
-
-
-def _builds(folded: str) -> owners.Owner | None:
-    """The library or compiler whose own code does not compile in the text, or runs; not one that it only calls."""
-    library = owners.library(folded)
-    if library is not None and library.name in owners.CALLED:
-        library = None
-    return library or owners.another_compiler(folded)
 
 
 def for_builder(entry: Known, remedy: str, folded: str) -> str:
     """The remedy for who builds a library and did not write it: versions first, and who takes a report."""
-    owner = _builds(folded) if entry in _EDITED and COMPILES.search(folded) else None
+    edited = entry in _EDITED and COMPILES.search(folded) and OF_CPP.search(folded)
+    owner = origin.find(folded).maker if edited else None
     if owner is None:
         return remedy
-    if owner is owners.another_compiler(folded):
+    if owners.compiles(owner):
         return (
             f"{owner.name} writes such code, and its templates are part of it: take operand types, shapes and an architecture that its examples use, or a newer release, "
             f"and report what stays to {owner.project}. Where you change its templates: {remedy}"
@@ -67,10 +58,8 @@ def for_builder(entry: Known, remedy: str, folded: str) -> str:
 
 def for_kernel(entry: Known, remedy: str, folded: str) -> str:
     """The remedy without a trace of a Python script, where the text is about a kernel of C++ or of another compiler."""
-    if not entry.name.startswith(_RUN) or OF_DSL.search(folded):
-        other = None
-    else:
-        other = owners.another_compiler(folded)
+    where = origin.find(folded)
+    other = where.owner if entry.name.startswith(_RUN) and where.world == origin.COMPILER else None
     if other and "misaligned" in entry.name:
         return (
             f"{other.name}'s compiler places the buffers of this kernel, and no alignment of yours is in it: take a larger block, fewer stages, or loads by pointers instead of TMA in the kernel's configuration, "
@@ -106,47 +95,30 @@ def outside(entry: Known, folded: str) -> tuple[str, str] | None:
 
 def of_owner(entry: Known, folded: str) -> tuple[str, ...]:
     """Whose code it is that does not compile or faults, where the text names a library or another compiler."""
-    if entry in tables.CPP:
-        owner, tree = _builds(folded), owners.bundling(folded)
-        if owner:
-            return (
-                f"the code is {owner.name}'s: it goes with the CUTLASS and CUDA that {owner.project} pins",
-            )
+    where = origin.find(folded)
+    owner = where.maker
+    if entry in tables.CPP and owner:
+        pins = "CUTLASS and CUDA" if OF_CPP.search(folded) else "CUDA"
+        return (f"the code is {owner.name}'s: it goes with the {pins} that {owner.project} names",)
+    if entry.name in _FAULTS and owner:
         return (
-            (
-                f"the CUTLASS is the copy in the tree of {tree}: it goes with the CUDA that {tree} names, and {tree} takes the report",
-            )
-            if tree
-            else ()
-        )
-    if entry.name in _FAULTS:
-        library = _builds(folded)
-        return (
-            (
-                f"the text names {library.name}: if the kernel that faults is its own, {library.project} takes the report",
-            )
-            if library
-            else ()
+            f"the text names {owner.name}: if the kernel that faults is its own, {owner.project} takes the report",
         )
     if entry in tables.DSL:
-        file = next(
-            (one for one in reversed([*_INSTALLED.finditer(folded)]) if one["package"] not in _BELOW), None
-        )
-        library = None
-        if file and not _OWN_FRAME.search(folded, file.end()):
-            library = owners.of_package(file["package"])
-        return (
-            (
-                f"the line is {library.name}'s own, in {file['package']}/{file['file']}: where you only call it, take a newer release or another option of it, and report it to {library.project}",
+        return _of_line(folded)
+    if entry in ptxas.ENTRIES and where.world == origin.COMPILER and owner:
+        return (f"the code is made by {owner.name}: {owner.project} answers for it",)
+    return ()
+
+
+def _of_line(folded: str) -> tuple[str, ...]:
+    """Whose the innermost line is that calls the DSL, where it is a library's."""
+    for file in reversed(_PYTHON_FILE.findall(folded)):
+        found = origin.of_file(file)
+        if found.maker:
+            return (
+                f"the line is {found.maker.name}'s own ({found.evidence}): where you only call it, take a newer release or another option of it, and report it to {found.maker.project}",
             )
-            if library and file
-            else ()
-        )
-    if entry in ptxas.ENTRIES:
-        compiler_ = owners.another_compiler(folded)
-        return (
-            (f"the code is made by {compiler_.name}: {compiler_.project} answers for it",)
-            if compiler_
-            else ()
-        )
+        if origin.is_own(file):
+            return ()
     return ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from layoutcheck.catalogue import answers, conditions, demands, filling, frames, tables, telling
+from layoutcheck.catalogue import answers, conditions, demands, filling, frames, origin, tables, telling
 from layoutcheck.errors import InputError
 from layoutcheck.sources.diagnostics import read_errors
 
@@ -136,6 +136,39 @@ def test_the_innermost_frame_that_computes_says_whose_it_is(text: str, package: 
     found = frames.find(text)
     assert found is not None
     assert found.package == package and project in found.whose
+
+
+@pytest.mark.parametrize(
+    ("text", "world", "project", "evidence"),
+    [
+        ("triton.compiler.errors.CompilationError: at 3:1: no", "compiler", "triton-lang/triton", "its class is triton.compiler.errors.CompilationError"),
+        ("error: 'ttg.local_load' op operand #0 of cutlass must fit", "compiler", "triton-lang/triton", "ttg.local_load is of its dialect"),
+        ("error: 'cute.gemm' op operand #0 of triton must fit", "dsl", "NVIDIA/cutlass", "cute.gemm is of its dialect"),
+        (f'File "{SITE}/vllm/a.py", line 1, in f raise ValueError("cute") ValueError: cute', "library", "vllm-project/vllm", "vllm/a.py is its file"),
+        (f'File "{SITE}/vllm/a.py", line 1, in f x(cute) DSLRuntimeError: cute', "dsl", "NVIDIA/cutlass", "its class is DSLRuntimeError"),
+        ('File "/usr/lib/python3.12/inspect.py", line 1, in f raise OSError() OSError: no', "library", "", ""),
+        ("/w/lib/third_party/cutlass/include/cute/a.hpp(3): error: no", "cpp", "lib", "cutlass/include/cute/a.hpp is its file"),
+        ("/w/flash_attn/a.cu(3): error: no", "cpp", "Dao-AILab/flash-attention", "/w/flash_attn/a.cu is its file"),
+        ("vLLM cannot start", "named", "vllm-project/vllm", "the text names it"),
+        ('ERROR: relation "tensors" does not exist', "foreign", "whoever", ""),
+        ("the kernel fails", "", "", ""),
+    ],
+)  # fmt: skip
+def test_the_origin_is_decided_by_what_shows_it_most(
+    text: str, world: str, project: str, evidence: str
+) -> None:
+    found = origin.find(text)
+    assert (found.world, found.evidence) == (world, evidence)
+    assert found.project.startswith(project) and bool(found.project) == bool(project)
+
+
+def test_a_program_answers_only_with_what_it_prints() -> None:
+    """The same words in another dialect are another compiler's; in a compile log no code of CUDA has been returned."""
+    words = "op failed to verify"
+    (ours,) = answers(f"error: 'cute_nvgpu.make_umma_smem_desc' {words}")
+    (other,) = answers(f"error: 'ttng.make_umma_smem_desc' {words}; cute")
+    assert ours.entry in tables.DSL and other.entry not in tables.DSL
+    assert "triton-lang/triton (ttng.make_umma_smem_desc is of its dialect)" in other.remedy
 
 
 def test_frames_below_an_exception_are_of_a_later_one() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from layoutcheck.catalogue import answers
+from layoutcheck.catalogue.entry import CLEAN
 from layoutcheck.catalogue.tensor_map import extents
 
 USAGE = (
@@ -146,7 +147,7 @@ def test_shapes_are_named_once() -> None:
         (
             '/y/TileFusion/include/cell/copy.hpp(422): error: static assertion failed with "k must be less"'
             "\nflash_attn.hpp",
-            "TileFusion, the project of that file",
+            "Report it to TileFusion (TileFusion/include/cell/copy.hpp is its file)",
             "Dao-AILab",
         ),
         (
@@ -287,5 +288,6 @@ def test_an_answer_says_what_is_wrong_here_and_nothing_else(text: str, said: str
 
 
 def test_a_record_that_says_that_it_has_no_error_has_none() -> None:
-    assert not answers('{"layers":[{"heads":32,"layout":"NHWC","alignment":16}],"error":null}')
+    (answer,) = answers('{"layers":[{"heads":32,"layout":"NHWC","alignment":16}],"error":null}')
+    assert answer.entry.level == CLEAN and "error: null" in answer.title
     assert answers('{"alignment":16,"error":"CUDA error: misaligned address"}')

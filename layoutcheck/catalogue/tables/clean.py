@@ -16,10 +16,10 @@ _OF_NONE = re.compile(
     r"|\b0 (?:errors?|hazards?|tests? failed|failed|failures?|warnings?|mismatch\w*|invalid|races?)\b(?: detected| found| displayed)?"
     r"|\b(?:no|without|zero) (?:\w+ )?(?:errors?|failures?|hazards?|mismatch\w*|issues?|exceptions?|races?)\b(?: (?:detected|found|reported))?"
     r"|\b(?:errors?|failed|failures?|mismatch\w*|exceptions?|ERROR SUMMARY) ?[:=] ?0+(?:\.0+)?(?:%|\b)"
-    r"|[\w./-]*\btest_\w+\.py(?= [.sxX]+ *\[)"
-    r"|\S+::\S+ (?:\[gw[0-9]+\] )?(?:PASSED|SKIPPED|XFAIL)|PASSED \S+::\S+|\b[0-9]+ xfailed"
+    r"|(?<![\w./-])[\w./-]{0,200}\btest_\w{1,100}\.py(?= [.sxX]+ *\[)"
+    r"|(?<!\S)\S{1,200}::\S{1,200} (?:\[gw[0-9]+\] )?(?:PASSED|SKIPPED|XFAIL)|PASSED \S{1,200}::\S{1,200}|\b[0-9]+ xfailed"
     r"|\[ (?:RUN|OK|PASSED) +\] ?[\w./<>, ]*(?:\([0-9]+ ms\))?|(?i:\b(?:max|mean|abs(?:olute)?|rel(?:ative)?|rms|l2)[\w ]{0,20}error\b ?[:=]? ?[0-9.e+-]*)"
-    r"|cuda ?(?:Success|_success)\b|\bno error\b",
+    r"|cuda ?(?:Success|_success)\b|\bno error\b|[\"']errors?[\"']: ?(?:null|None|false|\[\]|\{\}|[\"']{2})",
     re.IGNORECASE,
 )
 
@@ -114,6 +114,16 @@ ENTRIES = (
         "No line of it tells a failure.",
         "If an import or a launch fails later, paste that message; python -c 'import cutlass; print(cutlass.__version__)' says which DSL this Python finds",
         ("Successfully installed nvidia-cutlass-dsl-4.8.1", "pip"),
+        level=CLEAN,
+        general=True,
+    ),
+    known(
+        "clean.record",
+        r"[\"'](?P<key>errors?)[\"']: ?(?P<none>null|None|false|\[\]|\{\}|[\"']{2})",
+        _NOTHING + "a record says that it has none ({key}: {none})",
+        "The rest of it is data of the program that wrote it.",
+        "If something is wrong, paste what that program prints of it",
+        ('{"layers": [{"layout": "NHWC"}], "error": null}', "JSON"),
         level=CLEAN,
         general=True,
     ),

@@ -609,6 +609,17 @@ NAMED = known(
     general=True,
 )
 
+FOREIGN = known(
+    "elsewhere.other-program",
+    r"(?!)",  # found by catalogue.origin, by a form that no program of GPUs prints
+    "a message of {name}, in which no kernel is: {said}",
+    "No program of CuTe, CUDA or their compilers prints it; a layout or a tensor in it is only a name.",
+    "It is answered by {project}",
+    ('ERROR: column "shape" of relation "tensors" does not exist LINE 1: INSERT INTO tensors', "PostgreSQL"),
+    level=ELSEWHERE,
+    general=True,
+)
+
 RAISED = known(
     "elsewhere.raised",
     r"(?!)",  # found by catalogue.raised, in the installed DSL

@@ -1,0 +1,280 @@
+"""Whose line a pasted error is, decided once and before any cause is looked for.
+
+A program shows who it is by more than words: the file of the innermost frame or of the compiler's error, the module of the
+exception's class, the dialect of an operation, a form of its own. Only where a text has none of these is a name in it asked.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+from layoutcheck.catalogue import folding, owners, tables
+from layoutcheck.catalogue.entry import Known
+from layoutcheck.catalogue.owners import Owner
+from layoutcheck.catalogue.tables import cuda_codes, driver
+
+# Worlds: who prints. Of each it is said below which entries it cannot print.
+FOREIGN = "foreign"  # no program of GPUs
+COMPILER = "compiler"  # of kernels, and not CuTe's
+LIBRARY = "library"  # its own statement raises, or the user's
+CPP = "cpp"  # a C++ compiler
+HOST = "host"  # a C++ compiler on the templates of another library
+DSL = "dsl"
+NAMED = "named"  # the text names a library, and shows no more
+OPEN = ""
+
+_AT_RUN_TIME = (*driver.ENTRIES, *cuda_codes.ENTRIES)
+_OF_DSL = (*tables.CALLS, *tables.DSL)
+_PORT = tables.called("cpp.canonical-port")  # which other compilers print
+_NEVER: dict[str, tuple[Known, ...]] = {
+    FOREIGN: (*tables.ENTRIES, *tables.SYMPTOMS, *tables.TOPICS),
+    COMPILER: (*_OF_DSL, *(entry for entry in tables.CPP if entry is not _PORT)),
+    LIBRARY: _OF_DSL,
+}
+_HARDLY: dict[str, tuple[Known, ...]] = {HOST: (*tables.CPP, *_AT_RUN_TIME), CPP: _AT_RUN_TIME}
+
+# A frame as CPython prints it, as IPython does (File ~/a.py:181, in f(x)) and as pytest does (a.py:181: in f).
+FRAME = re.compile(
+    r'File "(?P<file>[^"\n]{1,400})", line (?P<line>[0-9]+)(?:, in (?P<function>[\w.<>]+))?'
+    r"|File (?P<shell>[\w~./+-]{1,400}\.pyx?i?):(?P<at>[0-9]+), in (?P<called>[\w.<>]+)"
+    r"|(?<![\w./~+-])(?P<test>[\w~./+-]{1,400}\.py):(?P<row>[0-9]+): in (?P<run>[\w.<>]+)"
+    r"|(?<![\w./~+-])(?P<old>[\w~./+-]{1,400}\.py) in (?P<entered>[\w.<>]+)\("
+)
+RAISED = re.compile(
+    r"(?:^|[ (\"'>`\[])(?P<kind>[A-Za-z_][\w.]*(?:Error|Exception|Interrupt)|(?:[a-z_]\w*\.)+(?:exc|exceptions?|errors?)\.[A-Z]\w+): (?:(?P=kind): )?(?P<said>\S.{0,160})"
+)
+_PACKAGE = re.compile(
+    r"(?:site|dist)-packages/(?:[\w.+-]+\.egg/)?(\w+)|python/(\w+)/cython/|[Ll]ib\\\\?site-packages\\\\?(\w+)"
+)
+OF_DSL = re.compile(
+    r"(?:nvidia_cutlass_dsl|(?:site|dist)-packages)/(?:\w+/)?cutlass/([\w/]+\.py)"
+)  # the part of the path that every version has
+_DSL_PACKAGES = ("nvidia_cutlass_dsl", "cutlass")
+_DSL_CLASS = re.compile(r"(?:^|\.)(?:DSL\w*|Op|MLIR|CUDADialect)Error$")
+_CUTE = Owner("the CuTe DSL", "NVIDIA/cutlass")
+_HUB = re.compile(r"huggingface/modules/|transformers_modules")
+_MODEL = Owner("the model's own code", "the page of the model, with which that file was downloaded")
+_GENERATED = re.compile(r"torchinductor|torch_compile_cache|inductor_cache")
+_INDUCTOR = Owner("PyTorch (code that Inductor wrote)", "pytorch/pytorch")
+_CALLED = re.compile(r"torch\.ops\.(\w+\.\w+)")
+# Frames that call and do not compute: torch's dispatch, Python's own machinery.
+_PLUMBING = re.compile(
+    r"tvm_ffi/cython/|torch/(?:_ops|utils/cpp_extension|nn/modules/module|utils/_contextlib|autograd/function|_dynamo/eval_frame|fx/\w+|_compile)\.py|multiprocessing/|concurrent/|threading\.py"
+    r"|/lib/python3\.[0-9]+/(?!site-packages|dist-packages)|contextlib\.py|functools\.py|importlib/|runpy|asyncio/|<frozen|subprocess\.py|_pytest/|pluggy/|setuptools/|distutils/"
+)
+# The statement below a frame, where the frame itself raises.
+_ITSELF = re.compile(r"[^\"\n]{0,8} (?:raise [\w.]+|assert )")
+_DIALECT = re.compile(
+    r"'(?P<op>\w+\.[\w.]+)' op\b|legalize operation '(?P<illegal>\w+\.[\w.]+)'|[<!# ,][!#](?P<type>\w+\.\w+)<|Building op `(?P<built>[\w.]+)`"
+)
+_INSTALLED = re.compile(
+    r"(?:^|[(\"' ])(?P<file>[^\s()\"']{0,300}?(?:site|dist)-packages/\w+/[^\s()\"':,]{0,200})"
+)
+_SOURCE = re.compile(
+    r"(?P<file>[\w./\\+~-]{1,300}\.(?:cuh?|hpp|h|inl|cpp|cc)) ?(?:\([0-9]+|:[0-9]+:[0-9]+: )"
+)
+_LISTED = re.compile(
+    r"[{\[(]'[^{}\[\]()]{1,300}'[}\])]|\b\w*backend ?= ?\w+"
+)  # choices, which say nothing of whose message it is
+
+
+class Frame(NamedTuple):
+    """One frame of a Python traceback."""
+
+    file: str
+    line: str
+    function: str
+
+
+class Origin(NamedTuple):
+    """Who printed a text: in which `world`, `owner` who answers for it, `evidence` by what that is known."""
+
+    world: str
+    owner: Owner | None = None
+    evidence: str = ""
+
+    def prints(self, entry: Known) -> bool:
+        """Whether such a program can print the message of the entry."""
+        if self.owner and self.owner.name == owners.AMD and entry in tables.MACHINE:
+            return False  # its runtime words the same errors
+        return entry not in _NEVER.get(self.world, ())
+
+    def often(self, entry: Known) -> bool:
+        """Whether it prints such a message where it prints others as well."""
+        return entry not in _HARDLY.get(self.world, ())
+
+    @property
+    def maker(self) -> Owner | None:
+        """The library or compiler whose own kernels the text is about; not the DSL, nor one that every program calls."""
+        if self.owner is None or self.owner is _CUTE:
+            return None
+        return None if owners.is_common(self.owner) and self.world not in (CPP, HOST) else self.owner
+
+    @property
+    def project(self) -> str:
+        """Who takes a report, and what says so; "" where nothing does."""
+        told = f" ({self.evidence})" if self.evidence else ""
+        return f"{self.owner.project}{told}" if self.owner else ""
+
+
+@lru_cache(maxsize=8)
+def find(folded: str) -> Origin:
+    """The origin of a text, by the first of its traits that tells it."""
+    return next(filter(None, (trait(folded) for trait in _TRAITS)), Origin(OPEN))
+
+
+def frames(folded: str) -> list[Frame]:
+    """The frames of Python that the text prints."""
+    return [frame_of(match) for match in FRAME.finditer(folded)]
+
+
+def deciding(every: list[Frame]) -> Frame:
+    """The innermost frame that computes, and does not only call another."""
+    return next((frame for frame in reversed(every) if not _PLUMBING.search(frame.file)), every[-1])
+
+
+def computes(file: str) -> bool:
+    """Whether a file is one whose code does the work, and not Python's or a dispatcher's."""
+    return not _PLUMBING.search(file) and "<" not in file
+
+
+def is_own(file: str) -> bool:
+    """Whether a file is of the user's program, and of no package."""
+    return computes(file) and not _PACKAGE.search(file)
+
+
+def of_exception(folded: str, every: list[Frame], kind: str) -> Origin:
+    """The origin of an exception of this kind below these frames; without an owner for the user's own program."""
+    if _DSL_CLASS.search(kind):  # which it raises through the frames of others' kernels
+        return Origin(DSL, _CUTE, f"its class is {kind}")
+    last = deciding(every).file if every else ""
+    called = _CALLED.findall(folded) if _GENERATED.search(last) else []
+    owner = owners.of_path(called[-1]) if called else None  # the operator that Inductor's code calls
+    if owner:
+        return Origin(LIBRARY, owner, f"the code that Inductor wrote calls {called[-1]}")
+    found = of_file(last) if last else Origin(OPEN)
+    if found.owner or _PLUMBING.search(last):
+        return found
+    if "." in kind and not kind.startswith("tvm.error."):  # which all who build on TVM's FFI raise
+        return _of_package(kind, f"its class is {kind}")
+    if last and computes(last):
+        return found
+    return _of_names(_LISTED.sub("", folded), below=kind != "AssertionError") or found
+
+
+def of_file(file: str) -> Origin:
+    """The origin of what a source file raises; without an owner for the user's own, and for one that only calls."""
+    if _PLUMBING.search(file):
+        return Origin(OPEN)
+    if _HUB.search(file):
+        return Origin(LIBRARY, _MODEL)
+    if _GENERATED.search(file):
+        return Origin(LIBRARY, _INDUCTOR)
+    inside = _PACKAGE.search(file)
+    evidence = f"{_short(file)} is its file"
+    if inside:
+        return _of_package(next(filter(None, inside.groups())), evidence)
+    owner = owners.of_path(file)
+    return Origin(LIBRARY, owner, evidence) if owner else Origin(OPEN)
+
+
+def frame_of(match: re.Match[str]) -> Frame:
+    """The frame of a match of FRAME."""
+    file, line, function = (
+        next((match[name] for name in names if match[name]), "")
+        for names in (
+            ("file", "shell", "test", "old"),
+            ("line", "at", "row"),
+            ("function", "called", "run", "entered"),
+        )
+    )
+    return Frame(file.replace("\\", "/"), line, function)
+
+
+def _short(file: str) -> str:
+    """A path from the package's folder on, or its last parts."""
+    return "/".join(re.sub(r"^.*(?:site|dist)-packages/", "", file).split("/")[-4:])
+
+
+def _of_package(name: str, evidence: str) -> Origin:
+    if name.partition(".")[0] in _DSL_PACKAGES:
+        return Origin(DSL, _CUTE, evidence)
+    first = name.partition(".")[0]
+    owner = owners.of_path(name) or Owner(first, f"the project {first}")
+    return Origin(COMPILER if owners.compiles(owner) else LIBRARY, owner, evidence)
+
+
+def _of_program(folded: str) -> Origin | None:
+    """By a form that no program of GPUs prints."""
+    owner = owners.of_program(folded)
+    return Origin(FOREIGN, owner) if owner else None
+
+
+def _of_dialect(folded: str) -> Origin | None:
+    """By the dialect of an operation or a type in a message of MLIR; arith, scf, llvm and their like are of every compiler."""
+    for found in _DIALECT.finditer(folded):
+        printed = next(filter(None, found.groups()))
+        owner = _CUTE if printed.startswith("cute") else owners.another_compiler(f"'{printed}")
+        if owner and owner.name != owners.SOME_MLIR:
+            world = DSL if owner is _CUTE else COMPILER
+            return Origin(world, owner, f"{printed} is of its dialect")
+    return None
+
+
+def _of_source(folded: str) -> Origin | None:
+    """By the file of a C++ compiler's error: whose it is, and whether the text has CuTe's templates."""
+    cute, bundling = folding.OF_CPP.search(folded), owners.bundling(folded)
+    compiles, foreign = folding.COMPILES.search(folded), folding.FOREIGN.search(folded) and not cute
+    if not (compiles or foreign or bundling):
+        return None
+    world = HOST if foreign else CPP if compiles else OPEN
+    file = _SOURCE.search(folded)
+    path = file["file"].replace("\\", "/") if file else ""
+    owner, tree = owners.of_path(path), bundling or owners.tree(path)
+    if owner or tree:
+        found = Origin(OPEN, owner or Owner(tree, tree), f"{_short(path)} is its file")
+    else:
+        found = _of_names(folded, below=False) or Origin(OPEN)
+    another = found.owner and owners.compiles(found.owner) and not cute
+    return found._replace(world=COMPILER if another else world)
+
+
+def _of_traceback(folded: str) -> Origin | None:
+    """By the innermost frame, and the class of the exception below it."""
+    matches = list(FRAME.finditer(folded))
+    behind = matches[-1].end() if matches else 0
+    raised = list(RAISED.finditer(folded, behind))
+    kind = raised[-1]["kind"] if raised else ""
+    if not matches and "." not in kind:
+        return None
+    found = of_exception(folded, [frame_of(match) for match in matches], kind)
+    if found.owner is None:
+        found = _of_names(folded) or found
+    itself = matches and not OF_DSL.search(matches[-1][0]) and _ITSELF.match(folded, behind)
+    if found.world == COMPILER:
+        return found
+    return found._replace(world=LIBRARY if itself else DSL if found.world == DSL else OPEN)
+
+
+def _of_installed(folded: str) -> Origin | None:
+    """By the installed file that the message itself names."""
+    found = _INSTALLED.search(folded)
+    return of_file(found["file"])._replace(world=OPEN) if found else None
+
+
+def _of_names(folded: str, below: bool = True) -> Origin | None:
+    """By the compiler or library that the text names, which may be another than prints it."""
+    compiler = owners.another_compiler(folded)
+    library = owners.library(folded)
+    owner = library if library and library.name not in owners.CALLED else compiler or library
+    if owner is None:
+        common = owners.find(folded) if below else None
+        return Origin(OPEN, common, "the text names it") if common else None
+    ours = folding.OF_DSL.search(folded)
+    world = OPEN if ours else COMPILER if compiler else NAMED
+    return Origin(world, owner, "the text names it")
+
+
+_TRAITS = (_of_program, _of_dialect, _of_source, _of_traceback, _of_installed, _of_names)
