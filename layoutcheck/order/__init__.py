@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -40,7 +40,7 @@ from layoutcheck.order.runs import SURPRISES, Cluster, runs
 from layoutcheck.order.tell import Teller
 from layoutcheck.order.tensor_memory import tensor_memory
 from layoutcheck.order.trips import trips
-from layoutcheck.sources.mlir import without_locations
+from layoutcheck.sources.mlir import Operation, without_locations
 from layoutcheck.sources.traced import OrderReport
 from layoutcheck.sources.traced_module import TracedModule
 
@@ -129,6 +129,7 @@ def _kernel(
             if assumed and alone:
                 _called_runs(kernel, calls, replays)
             _notes(kernel, replays, calls)
+            replays.unchecked |= set(_unreached(kernel, replays.met))
         elif kernel.launch.early:
             replays.tell(begins_early(kernel, kernel.watch(budget=budget)))
     except OutOfTime:
@@ -227,6 +228,15 @@ def _never(kernel: WatchedKernel) -> Iterator[str]:
         yield "scopes: fences, arrivals and waits are taken to reach the whole cluster"
     if any(m.kind == "tc_copy" for m in kernel.meanings.values()):
         yield "tensor memory that tcgen05.cp writes: its source is followed, its destination is not"
+
+
+def _unreached(kernel: WatchedKernel, met: Collection[Operation | None]) -> Iterator[str]:
+    """That most of a kernel stands behind branches that no run takes, as they rest on what it loads."""
+    within = [op for op, m in kernel.meanings.items() if any(one.space != "gmem" for one in m.all)]
+    left = sum(op not in met for op in within)
+    if 2 * left > len(within):
+        many = f"{left:,} of {len(within):,} accesses and synchronisations within a block"
+        yield f"{many}: no run that was followed comes to them"
 
 
 def _bare(text: str) -> str:

@@ -14,6 +14,7 @@ from layoutcheck.order.rules import rule_of
 from layoutcheck.order.runs import Run
 from layoutcheck.order.tell import Teller
 from layoutcheck.order.watched import Watched
+from layoutcheck.sources.mlir import Operation
 from layoutcheck.sources.traced import KernelFinding
 
 _SYMPTOMS = ("LC508", "LC510")  # also what becomes of a kernel after something else went wrong
@@ -37,6 +38,7 @@ class Replays:
         self.problem = ""
         self.events = 0
         self.unchecked: set[str] = set()
+        self.met = set[Operation | None]()  # what blocks did in any run
         self.trips: list[int] = []  # tried so far, the usual one first
         self.case = ""  # the program's call that is replayed, in words
         self.empty = False  # whether all integers are 0 in what is replayed
@@ -112,6 +114,7 @@ class Replays:
         if beside and self.problem:
             return
         self.empty = run.empty
+        self.met.update(event.meaning.op for block in run.blocks for event in block.events)
         others = partial(_kept, self._others(run), []) if run.first else None
         self.replay(run.blocks, run.orders, run.longer if run.first else None, run.alike, others)
         if beside:
