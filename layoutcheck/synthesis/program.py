@@ -166,13 +166,15 @@ class _Program:
         return [*self.outs, *(["dst"] if self.wanted.dst is not None else [])]
 
     def setup(self) -> list[str]:
-        """Tiled copies, one for each step of threads."""
-        lines = []
+        """Tiled copies of the steps of threads."""
+        lines: list[str] = []
         for move, steps in enumerate(self.steps):
             for step in steps:
                 if step.role not in ("load", "store", "async", "matrix", "matrix store"):
                     continue
-                name = _name(move, step)
+                name = self._name(move, step)
+                if any(line.startswith(f"{name} = ") for line in lines):
+                    continue
                 atom = code.atom_code(step.copy.needed_atom)
                 assert step.copy.tiling is not None
                 tiled = step.copy.tiling.tiled
@@ -312,10 +314,10 @@ class _Program:
         held = f"held{move or ''}"
         place = f"places[None, None, {k}]"
         for step in self.steps[move]:
-            name = _name(move, step)
+            name = self._name(move, step)
             guard = f", pred={name}_inside" if step.copy.pred is not None else ""
-            if guard:
-                lines += self._inside(step, name, f"{name}.partition_S({place})")
+            inside = self._inside(step, name, f"{name}.partition_S({place})") if guard else []
+            lines += inside if inside[:1] != lines[:1] else []
             if step.role == "async":
                 lines.append(
                     f"cute.copy({name}_atom, {name}.partition_S({src}), {name}.partition_D({dst}){guard})"
@@ -388,14 +390,17 @@ class _Program:
             f"{_PAD}{name}_inside[i] = cute.elem_less({name}_at[i], src.shape)",
         ]
 
+    def _name(self, move: int, step: Step) -> str:
+        """Of a step's tiled copy: a load and a store have one, where it is the same."""
+        first = "fill" if move == 0 else "read" if move == 1 else f"read{move}"
+        if step.role not in ("load", "store"):
+            return first
+        ends = [(one.copy.atom, one.split) for one in self.steps[move] if one.role in ("load", "store")]
+        return first if ends.count(ends[0]) == len(ends) else f"{first}_{step.role}"
+
     def _last(self, move: int) -> Any:
         """The copy before a move's store."""
         return self.steps[move][-2].copy
-
-
-def _name(move: int, step: Step) -> str:
-    first = "fill" if move == 0 else "read" if move == 1 else f"read{move}"
-    return f"{first}_{step.role}" if step.role in ("load", "store") else first
 
 
 def _view(name: str, tensor: Memref, packed: bool = False) -> str:
