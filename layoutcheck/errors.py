@@ -104,6 +104,14 @@ def said_of(what: str) -> Iterator[None]:
         ) from None
 
 
+def refuse_beside(why: str, **given: object) -> None:
+    """Raise InputError, which says `why`, for the first option that is given: it would not be used."""
+    for name, value in given.items():
+        if value is not None and value is not False:
+            option = option_of(name)
+            raise InputError(f"{why}: {option} is not used", expected=f"it without {option}")
+
+
 def check_format(what: str, name: str, formats: Sequence[str]) -> None:
     """Raise InputError if `what` (a command, an option) has no format of this name."""
     if name not in formats:

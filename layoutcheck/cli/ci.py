@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from layoutcheck.cli.arguments import Option
-from layoutcheck.cli.lint import check_selected, told
+from layoutcheck.cli.lint import SUCCEEDS, check_selected, told
 from layoutcheck.cli.options import Coverage, FailOn, NoLowered, NoOrder, Output, Strict
 from layoutcheck.cli.output import Sink, must_be_files, must_be_others, must_be_writable, writable
 from layoutcheck.digits import is_number
-from layoutcheck.errors import InputError, option_of
+from layoutcheck.errors import InputError, option_of, refuse_beside
 from layoutcheck.gate import Part, gate
 
 if TYPE_CHECKING:
@@ -63,15 +63,15 @@ def ci(
     from layoutcheck.reports import ci_page, junit_xml
     from layoutcheck.reports import lint as reports
 
-    if write_baseline is not None and (fail_on is not None or require_coverage is not None or strict):
-        raise InputError("--write-baseline succeeds", expected="it without --strict, --fail-on and the like")
+    if write_baseline is not None:
+        refuse_beside(SUCCEEDS, strict=strict, fail_on=fail_on, require_coverage=require_coverage)
     asked = gate(fail_on, require_coverage)
     part = _part(shard)
-    if part is not None and (require_coverage is not None or write_baseline is not None):
-        raise InputError(
+    if part is not None:
+        refuse_beside(
             "--shard runs a part of the programs",
-            expected="it without --require-coverage and --write-baseline",
-        )
+            require_coverage=require_coverage, write_baseline=write_baseline,
+        )  # fmt: skip
     check_selected(select)
     must_be_files(html=html, sarif=sarif, junit=junit, write_baseline=write_baseline)
     must_be_writable(output, html, sarif, junit, write_baseline)
@@ -80,11 +80,12 @@ def ci(
     _refuse_twice(output=output, html=html, sarif=sarif, junit=junit, write_baseline=write_baseline)
     render = reports.renderer(format_)
     if list_:
-        _nothing_else(
+        refuse_beside(
+            "--list runs nothing and reports no findings",
             yes=yes, timeout=timeout, strict=strict, fail_on=fail_on, require_coverage=require_coverage,
             format=format_ != "text", output=output, html=html, sarif=sarif, junit=junit, select=select,
             ignore=ignore, baseline=baseline, write_baseline=write_baseline, no_cache=no_cache,
-            no_lowered=no_lowered, no_order=no_order, workers=workers,
+            no_lowered=no_lowered, no_order=no_order, workers=workers or None,
         )  # fmt: skip
         listed = _listed(paths or ["."], config, arch, part)
         sys.stdout.writelines(writable(f"{line}\n") for line in listed)
@@ -106,15 +107,6 @@ def ci(
             extra.put(made(result, extra.style))
     status = told(result, render, output, strict, asked)
     return 0 if write_baseline is not None else status
-
-
-def _nothing_else(**given: object) -> None:
-    """Raises InputError where `--list` has options that say how programs are run, and what is reported."""
-    for name, value in given.items():
-        if value not in (None, False, 0):
-            raise InputError(
-                "--list runs nothing and reports no findings", expected=f"it without {option_of(name)}"
-            )
 
 
 def _refuse_twice(**files: Path | None) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 from layoutcheck.cli.arguments import Option
 from layoutcheck.cli.options import Output
 from layoutcheck.cli.output import Sink, must_be_others
-from layoutcheck.errors import InputError, check_format
+from layoutcheck.errors import InputError, check_format, refuse_beside
 
 
 def confirm(
@@ -55,14 +55,11 @@ def confirm(
     must_be_others((source,), output)
     sink = Sink(output)
     if order:
-        if reproducers is not None:
-            raise InputError("--order writes no reproducers: each run has a seed that replays it")
+        refuse_beside("--order has a seed that replays each run", reproducers=reproducers)
         shown = confirmed_order(source, workers, seeds, seed, timeout)
         sink.put((races.render_json if as_json else races.render)(shown, sink.style))
         return shown.status
-    options = (("--seeds", seeds), ("--seed", seed), ("--timeout", timeout))
-    if given := [name for name, value in options if value is not None]:
-        raise InputError(f"{given[0]} is an option of confirm --order")
+    refuse_beside("without --order", seeds=seeds, seed=seed, timeout=timeout)
     found = confirmed(source, workers, reproducers or Path())
     sink.put((render_json if as_json else render)(found, sink.style))
     return found.status

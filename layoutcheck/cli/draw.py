@@ -11,7 +11,7 @@ from layoutcheck.cli.cases import list_cases, outcomes_of_case
 from layoutcheck.cli.mma import asked as asked_mma
 from layoutcheck.cli.options import AtomLayout, Mma, OperandA, OperandB, OperandC, Permutation
 from layoutcheck.cli.output import Sink, file_of, style_of
-from layoutcheck.errors import InputError, check_format
+from layoutcheck.errors import InputError, check_format, refuse_beside
 
 
 def draw(
@@ -41,10 +41,9 @@ def draw(
     if asked != 1:
         problem = "more than one thing to draw" if asked else "nothing to draw"
         raise InputError(problem, expected="one of a layout, a tiled copy, --case NAME and --mma MMA")
-    if found is not None and (thr or val):
-        raise InputError("an MMA has its own thread and value layouts", expected="--mma with --a, --b, --c")
-    if case is not None and (thr or val):
-        raise InputError("a case has its own thread and value layouts", expected="--case NAME alone")
+    if target is None:
+        what = "a case" if found is None else "an MMA"
+        refuse_beside(f"{what} has its own thread and value layouts", thr=thr, val=val)
     as_text = format_ == "text" or (format_ is None and output is None and sys.stdout.isatty())
     style = style_of(sys.stdout, plain=output is not None)
     if found is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -28,7 +28,7 @@ from layoutcheck.cli.options import (
     group_of,
 )
 from layoutcheck.cli.output import Sink, must_be_others
-from layoutcheck.errors import InputError, option_of
+from layoutcheck.errors import InputError, option_of, refuse_beside
 from layoutcheck.machine.arch import parse_arch
 from layoutcheck.request import Request
 
@@ -78,8 +78,9 @@ def explain(
         from layoutcheck.reports.mma import render as render_mma
 
         _refuse("an MMA has operands of its own", given, "--mma with --a, --b, --c")
-        if given or case is not None or compiler or everything:
-            raise InputError("an MMA is explained alone", expected="--mma with --a, --b, --c and --format")
+        refuse_beside(
+            "an MMA is explained alone", case=case, compiler=compiler, all=everything, sources=sources
+        )
         sink = Sink(output)
         sink.put(render_mma(found, format_, sink.style))
         return int(found.verdict in ("rejected", "wrong") or (strict and found.verdict == "unknown"))
@@ -117,6 +118,7 @@ def explain(
         _refuse("compiler output says all but --arch", given.keys() - {"src", "arch"}, "'-' or a file alone")
         stated = given.get("arch")  # read here, before a message that is read for it seems to be at fault
         outcomes = _pasted(text, None if stated is None else str(parse_arch(stated)), _folders(sources))
+        _tell_unused(outcomes, {"--arch": stated is not None, "--compiler": compiler})
     else:
         outcomes = [_judged(given)]
     if compiler:
@@ -140,6 +142,16 @@ def _refuse(why: str, given: Iterable[str], expected: str) -> None:
     named = [option_of(name) for name in given if name not in ("src", "dst")]
     if given:
         raise InputError(f"{why}: {named[0]} is not used" if named else why, expected=expected)
+
+
+def _tell_unused(outcomes: Iterable[Outcome], options: Mapping[str, bool]) -> None:
+    """Say on standard error which options are of a copy, where a pasted text states none."""
+    from layoutcheck.check import Report
+
+    named = [option for option, given in options.items() if given]
+    if named and not any(isinstance(outcome, Report) for outcome in outcomes):
+        verb = "is" if len(named) == 1 else "are"
+        sys.stderr.write(f"note: the text states no copy, so {' and '.join(named)} {verb} not used\n")
 
 
 def _words(pasted: str, known: str) -> tuple[str, ...]:

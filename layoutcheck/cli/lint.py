@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 from layoutcheck.cli.arguments import Option
 from layoutcheck.cli.options import Coverage, FailOn, NoLowered, NoOrder, Output, Strict
 from layoutcheck.cli.output import Sink, must_be_files, must_be_others, must_be_writable
-from layoutcheck.errors import InputError
+from layoutcheck.errors import InputError, refuse_beside
 from layoutcheck.gate import gate
 
 if TYPE_CHECKING:
     from layoutcheck.gate import Gate
     from layoutcheck.lint.run import Result
     from layoutcheck.reports.style import Style
+
+SUCCEEDS = "--write-baseline always exits with 0"
 
 
 def lint(
@@ -51,20 +53,16 @@ def lint(
     from layoutcheck.reports.lint import renderer
     from layoutcheck.reports.lint import statistics as counted
 
-    if write_baseline is not None and (fail_on is not None or require_coverage is not None or strict):
-        raise InputError(
-            "--write-baseline always exits with 0",
-            expected="no --strict, --fail-on",
-        )
+    if write_baseline is not None:
+        refuse_beside(SUCCEEDS, strict=strict, fail_on=fail_on, require_coverage=require_coverage)
     if statistics and format_ != "text":
         raise InputError("--statistics is a table of text", expected="--format text, or no --statistics")
     must_be_files(write_baseline=write_baseline)
     must_be_writable(output, write_baseline)
     must_be_others((*paths, config), output, write_baseline)
     must_be_others((baseline,), output)
-    if static and (no_lowered or no_order):
-        unused = "--no-lowered" if no_lowered else "--no-order"
-        raise InputError(f"--static traces nothing: {unused} is not used", expected="one of the two")
+    if static:
+        refuse_beside("--static traces nothing", no_lowered=no_lowered, no_order=no_order)
     asked = gate(fail_on, require_coverage)
     check_selected(select)
     render = counted if statistics else renderer(format_)

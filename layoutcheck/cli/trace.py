@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from layoutcheck.cli.arguments import Option, misplaced
 from layoutcheck.cli.options import Coverage, FailOn, Format, NoLowered, NoOrder, Output, Strict
 from layoutcheck.cli.output import Sink, must_be_others
-from layoutcheck.errors import InputError, check_format
+from layoutcheck.errors import InputError, check_format, refuse_beside
 from layoutcheck.gate import Gate, gate
 from layoutcheck.machine.arch import parse_arch
 
@@ -72,41 +72,36 @@ def trace(
     if timeout is not None and timeout < 1:
         raise InputError(f"--timeout is {timeout}", expected="1 or more seconds")
     what = tracing.Script(path, given, launch=not no_launch, arch=name, timeout_s=timeout)
-    gated = strict or fail_on is not None or require_coverage is not None
-    alone = {"--memory": memory, "--lines": lines, "--banks": banks, "--fix": fix}
-    for option, used in alone.items():
-        if workers and used:
-            raise InputError(f"{option} does not use --workers", expected=f"trace {option} without it")
+    gates = {"strict": strict, "fail_on": fail_on, "require_coverage": require_coverage}
+    unchecked = {"no_lowered": no_lowered, "no_order": no_order}
     if extent is not None and (not lines or extent < 1):
         raise InputError("--extent is a positive number for --lines", expected="--lines --extent 4096")
     if memory or lines:
-        others = (banks, memory and lines, fix, diff, confirm, by is not None, no_lowered, no_order, advise)
-        if gated or everything or any(others):
-            which = "--memory" if memory else "--lines"
-            raise InputError(f"{which} judges nothing", expected=f"trace {which} by itself")
+        refuse_beside(
+            f"--{'memory' if memory else 'lines'} judges nothing", **gates, **unchecked, all=everything,
+            banks=banks, lines=memory and lines, fix=fix, diff=diff, by=by, confirm=confirm, advise=advise,
+            workers=workers or None,
+        )  # fmt: skip
         return _memory(what, format_, output) if memory else _lines(what, extent, format_, output)
     check_format("trace", format_, _FORMATS)
-    if advise and (fix or banks or format_ != "text"):
-        raise InputError("--advise adds to the report of a trace, which is text", expected="trace --advise")
+    if advise:
+        refuse_beside("--advise adds to the text of a trace", fix=fix, banks=banks, format=format_ != "text")
     asked = gate(fail_on, require_coverage)
-    with_fix = {"--diff": diff, "--by NAME": by is not None, "--confirm": confirm}
-    for option, used in with_fix.items():
-        if used and not fix:
-            raise InputError(f"{option.split()[0]} needs --fix", expected=f"--fix {option}")
-    if fix:
-        if module or banks or format_ != "text" or gated:
-            raise InputError("--fix needs a script, and its report is text", expected="--fix FILE.py")
-        sink = Sink(output, everything)
+    if not fix:
+        refuse_beside("without --fix", diff=diff, by=by, confirm=confirm)
+    else:
+        if module:
+            raise InputError("--fix needs a script: -m is not used", expected="--fix FILE.py")
+        refuse_beside(
+            "--fix has a report of its own, which is text", **gates, all=everything, banks=banks,
+            format=format_ != "text", workers=workers or None,
+        )  # fmt: skip
+        sink = Sink(output)
         repaired = tracing.repaired(what, lowered=not no_lowered, order=not no_order, by=by, confirm=confirm)
         return _fixed(repaired, sink, write=not diff)
     if banks:
-        if gated:
-            raise InputError("--banks gives no verdict", expected="trace without --banks for an exit status")
-        if no_lowered or no_order:
-            unused = "--no-lowered" if no_lowered else "--no-order"
-            raise InputError(
-                f"--banks counts lowered accesses: {unused} is not used", expected="trace --banks"
-            )
+        refuse_beside("--banks gives no verdict", **gates, workers=workers or None)
+        refuse_beside("--banks counts lowered accesses", **unchecked)
         check_format("--banks", format_, _TABLES)
         return _banks(what, format_, Sink(output, everything))
     sink = Sink(output, everything)

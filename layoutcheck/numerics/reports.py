@@ -109,11 +109,11 @@ def probe_report(unit: Unit, chosen: Sequence[Probe], answers: Raw | None) -> Re
     return Report(data, "\n".join(lines + _finding_lines([finding.to_dict() for finding in findings])))
 
 
-def path_report(compared: Comparison) -> Report:
+def path_report(compared: Comparison, arch: str) -> Report:
     """Where the two paths part, and the counts per block."""
-    data = {"command": "numerics path", **compared.to_dict()}
+    data = {"command": "numerics path", "arch": arch, **compared.to_dict()}
     lines = [
-        *_parting(compared),
+        *_parting(compared, f" on {arch}"),
         f"  out of tolerance (rtol {compared.rtol:g}, atol {compared.atol:g}): "
         + " ".join(map(str, compared.out_of_tolerance)),
         "  not bit-equal: " + " ".join(map(str, compared.bits_differ)),
@@ -148,14 +148,14 @@ def confirmation_report(found: Confirmation) -> Report:
     return Report(data, "\n".join(lines + _finding_lines(data["findings"])))
 
 
-def _parting(compared: Comparison) -> list[str]:
+def _parting(compared: Comparison, where: str = "") -> list[str]:
     lines = [f"{p.name}: {p}" for p in (compared.one, compared.other)]
     first = compared.first_difference
     if first is None:
         lines.append("the paths are the same")
     else:
         lines.append(f"first difference: step {first[0]}, {first[1]} against {first[2]}")
-    return [*lines, f"outputs of {compared.outputs_per_block} a block, by block:"]
+    return [*lines, f"outputs of {compared.outputs_per_block} a block{where}, by block:"]
 
 
 _COMPARED = {"kernel": "another such kernel, in any order of k, split or not", "exact": "the exact result"}

@@ -101,6 +101,7 @@ def decode_attention(
         tiles = Buffer("K and V", (2, 1024 // head_dim, head_dim), 16, stages=2)
         buffers = (tiles, Buffer("pointers", (128,), 64))
     name = "prefill kernel, tensor cores" if tensor_cores else "decode kernel, CUDA cores"
+    name += f", head dimension {head_dim},"
     return Kernel(name, 128, fragments, buffers, batch * kv_heads, registers)
 
 
@@ -121,7 +122,7 @@ def gemm(
     _positive(M=m, N=n, K=k, stages=stages, threads=threads, ctas=ctas)
     bits = fmt(inputs).bits
     return Kernel(
-        f"gemm {m}x{n}x{k}",
+        f"gemm {m}x{n}x{k} of {fmt(inputs)}",
         threads,
         (Fragment("C", m * n, "f32", threads),),
         (Buffer("A", (m, k), bits, stages), Buffer("B", (n, k), bits, stages)),

@@ -56,7 +56,7 @@ def resources(
     if kernel.endswith(".cubin"):
         launch = {"device": device, "registers": registers}
         _only(kernel, {**given, **{name: value for name, value in launch.items() if value is not None}}, {})
-        return finish(reports.cubin_report(_registers(Path(kernel))), format_, output, False)
+        return finish(reports.cubin_report(_registers(Path(kernel))), format_, output)
     if kernel not in _OWN:
         raise InputError(f"no kernel '{kernel[:40]}'", expected=f"{', '.join(_OWN)} or a .cubin file")
     _only(kernel, given, _OWN[kernel])
@@ -66,7 +66,7 @@ def resources(
     else:
         asked = model.decode_attention(tensor_cores=kernel == "decode-tc", **chosen)
     counted = model.resources(asked, "H200" if device is None else device)
-    return finish(reports.resources_report(counted), format_, output, False)
+    return finish(reports.resources_report(counted), format_, output)
 
 
 def _only(kernel: str, given: dict[str, Any], own: dict[str, Any]) -> None:

@@ -62,6 +62,8 @@ def read(given: Request) -> tuple[Copy, tuple[str, ...]]:
         given.dtype, given.atom if given.tiled is None else given.tiled, (given.src, given.dst)
     )
     moved, whole, op = _atom(given.atom, given.tiled, element, given.bits, op, assumed)
+    if moved is not None and op in _FUNCTIONS:
+        raise InputError(f"--op {op}: cute.{op} takes no atom", expected="an atom, or --op alone")
     arch = arch or _default_arch(moved, assumed)
     spaces = spaces_of(moved, given.src_space, given.dst_space)
     pointer = swizzle_of(given.swizzle)
@@ -108,9 +110,10 @@ def read(given: Request) -> tuple[Copy, tuple[str, ...]]:
 def _tiled_by(atom: Atom | None, thr: Any, val: Any) -> TiledCopy:
     if thr is None or val is None:
         raise InputError("thread and value layouts must be given together", expected="both --thr and --val")
-    if atom is None:
+    if atom is None or atom.family == "tma":
         raise InputError(
-            "thread and value layouts need an atom", expected="an atom such as cp.async or universal"
+            "--thr and --val need an atom that threads execute",
+            expected="an atom such as cp.async or universal",
         )
     return make_tiled_copy_tv(atom, to_layout(thr, "thr"), to_layout(val, "val"))
 
@@ -146,12 +149,12 @@ def _issue(
     atom: Atom | None, block: int | None, expect_bytes: int | None, cluster: Cluster | None
 ) -> Issue | None:
     """Who issues a bulk copy, TMA copy or st.async, and what its barrier is told; None for other atoms."""
+    if expect_bytes is not None and (atom is None or atom.completion != "barrier"):
+        raise InputError(
+            "--expect-bytes is for copies that a barrier counts",
+            expected="a bulk or TMA copy into shared memory, or st.async",
+        )
     if atom is None or not atom.completion:
-        if expect_bytes is not None:
-            raise InputError(
-                "--expect-bytes is for copies that a barrier counts",
-                expected="a bulk copy, a TMA copy or st.async",
-            )
         return None
     if block is None and expect_bytes is None and cluster is None:
         return None

@@ -30,10 +30,15 @@ def refuse_unused(given: Request, element: DType | None, copy: Copy) -> None:
                     f"{option_of(name)} is not used for tiles that thread and value layouts partition",
                     expected=expected,
                 )
-    elif given.block is not None and copy.issue is None:
+    elif given.block is not None and (copy.atom is None or copy.atom.family != "bulk"):
         raise InputError(
-            "--block is not used for one thread's views",
+            "--block is not used for one thread's views, nor for a TMA copy, whose thread the DSL elects",
             expected="whole tiles with --thr and --val, or a bulk copy",
+        )
+    if given.expect_bytes is not None and copy.pred is not None:
+        raise InputError(
+            "--expect-bytes is not used beside --pred: how many bytes come is not known",
+            expected="one of the two",
         )
     for side in ("src", "dst"):
         _refuse_pointer(given, copy, side)
