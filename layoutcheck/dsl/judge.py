@@ -1,7 +1,7 @@
-"""The process that looks at modules for another: `python -m layoutcheck.dsl.judge FD`.
+"""The process that looks at modules for another: `python -m layoutcheck.dsl.judge FD FOLDER`.
 
 It is given what there is to look at, then one `Task` after another, through the pipe `FD`, and sends an
-`Answer` to each. It ends with the process that started it.
+`Answer` to each. It ends with the process that started it, and its temporary files are in `FOLDER`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import contextlib
 import os
 import resource
 import sys
+import tempfile
 from multiprocessing.connection import Connection
 
 from layoutcheck.dsl.look import look
@@ -18,9 +19,10 @@ from layoutcheck.dsl.spool import end_with_parent
 from layoutcheck.dsl.worker import limit_memory
 
 
-def main(descriptor: int) -> None:
+def main(descriptor: int, folder: str) -> None:
     """Answer until nothing more is asked."""
     end_with_parent()
+    tempfile.tempdir = folder
     os.set_inheritable(descriptor, False)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     limit_memory()
@@ -32,4 +34,4 @@ def main(descriptor: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main(int(sys.argv[1]), sys.argv[2])

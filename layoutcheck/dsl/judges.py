@@ -11,6 +11,7 @@ import contextlib
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -157,9 +158,11 @@ class _Judge:
         self.last = -1
         self.spared = False
         self.pipe, theirs = Pipe()
+        # Of this process, because the judge is killed and removes nothing.
+        self._folder = tempfile.TemporaryDirectory(prefix="layoutcheck-", ignore_cleanup_errors=True)
         with theirs:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "layoutcheck.dsl.judge", str(theirs.fileno())],
+                [sys.executable, "-m", "layoutcheck.dsl.judge", str(theirs.fileno()), self._folder.name],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -210,3 +213,4 @@ class _Judge:
             self.process.kill()
             self.process.wait()
         self.pipe.close()
+        self._folder.cleanup()

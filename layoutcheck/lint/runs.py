@@ -160,15 +160,19 @@ def _pool(todo: Sequence[RegisteredCase], settings: Settings, slots: int) -> Ite
     programs = any(case.command for case in todo)
     context = get_context("spawn")
     stop: Any = context.Event() if programs else threading.Event()
+    # Of this process, because a worker may be killed and remove nothing.
+    folder = tempfile.TemporaryDirectory(prefix="layoutcheck-", ignore_cleanup_errors=True)
     workers = max(1, min(slots, len(todo)))
     spare: Any = context.Semaphore(slots - workers)
     done = itertools.count(1)
     pool: Executor
     if programs:
-        pool = ProcessPoolExecutor(workers, context, _begin, (settings, stop, workers, slots, spare))
+        pool = ProcessPoolExecutor(
+            workers, context, _begin, (settings, stop, workers, slots, spare, folder.name)
+        )
     else:
         pool = ThreadPoolExecutor(workers)
-    with _lowering(settings) as lowering, pool:
+    with folder, _lowering(settings) as lowering, pool:
 
         def free(_: object) -> None:
             if len(todo) - next(done) < slots:  # no case waits
@@ -201,13 +205,14 @@ def _lowering(settings: Settings) -> Lowering:
 _worker: dict[str, Any] = {}  # of a worker process: what `_begin` was given
 
 
-def _begin(settings: Settings, stop: Any, workers: int, slots: int, spare: Any) -> None:
+def _begin(settings: Settings, stop: Any, workers: int, slots: int, spare: Any, folder: str) -> None:
     """Make this process a worker; its programs share the machine's processors with the others'."""
     from layoutcheck.dsl.judges import Judges
     from layoutcheck.dsl.spool import end_with_parent
 
     end_with_parent()
     signal.signal(signal.SIGTERM, lambda *_: _worker.update(terminated=True))  # one for the whole group
+    tempfile.tempdir = folder
     lowering = _lowering(settings)
     _worker.update(lowering=lowering, settings=settings, stop=stop, spare=spare)
     _worker.update(judges=Judges(lowering, slots, spare))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -219,8 +220,10 @@ def children(pid: int) -> list[int]:
     return [*own, *(below for one in own for below in children(one))]
 
 
-def test_the_processes_of_a_judge_end_with_it() -> None:
-    """A judge that is killed leaves no process of the DSL behind, whatever that is doing."""
+def test_the_processes_of_a_judge_end_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A judge that is killed leaves no process of the DSL behind, whatever that is doing, and no folder."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
     with Lowering(order=check_module) as lowering, Judges(lowering, 1) as judges:
         collector, seen = collected(lowering, judges, 2), list[int]()
 
@@ -237,6 +240,7 @@ def test_the_processes_of_a_judge_end_with_it() -> None:
             assert time.monotonic() < deadline
             time.sleep(0.05)
         assert len(collector.trace().kernels) == 2
+    assert not list(tmp_path.iterdir())
 
 
 def alive(pid: int) -> bool:
