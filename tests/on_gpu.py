@@ -32,4 +32,6 @@ class held(on_gpu):
     def detach(self): return self
     def reshape(self, _): return self.array.reshape(-1)
     def is_floating_point(self): return False
+    def is_contiguous(self): return True
+    def element_size(self): return self.array.itemsize
 """

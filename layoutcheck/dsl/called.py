@@ -16,15 +16,17 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
 from typing import Any, TypeAlias
 
-from layoutcheck.dsl.true_integers import integers, launched
+from layoutcheck.dsl.true_integers import address_of, integers, launched
 
 MOST = 16
 _INTEGER = re.compile(r"U?[Ii]nt(?:8|16|32|64)")  # the DSL's types, which hold a number outside of a kernel
 only_calls: ContextVar[bool] = ContextVar("layoutcheck_only_calls", default=False)
 """Whether functions are called for their calls alone: nothing is built that was not built before."""
 
-Given: TypeAlias = "tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...] | None] | int"
-"""A tensor's shape and strides, nested ones flattened, and its elements if they are known; or an integer."""
+Elements: TypeAlias = "tuple[int, ...] | None"
+Given: TypeAlias = "tuple[tuple[int, ...], tuple[int, ...], Elements] | tuple[Elements] | int"
+"""A tensor's shape and strides, nested ones flattened, and its elements if they are known; what a pointer
+points to, if that is known; or an integer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +133,8 @@ def _leaves(values: Iterable[Any]) -> Iterator[Given]:
         elif hasattr(value, "shape") and hasattr(value, "stride"):
             stride = value.stride() if callable(value.stride) else value.stride
             yield _numbers(value.shape), _numbers(stride), integers(value)
+        elif address_of(value) is not None:
+            yield (integers(value),)
 
 
 def _numbers(tree: Any) -> tuple[int, ...]:

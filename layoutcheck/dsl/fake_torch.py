@@ -21,6 +21,7 @@ from typing import Any
 
 from layoutcheck.dsl.imports import when_imported
 from layoutcheck.dsl.observe import NotLaunched
+from layoutcheck.dsl.true_integers import addressed
 from layoutcheck.dsl.true_integers import made as made_of
 
 BIG = 1 << 18  # elements; what is smaller may hold sizes and indices, and is really computed
@@ -125,7 +126,9 @@ def _rounded(function: Any) -> Any:
 
     def data_ptr(self: Any) -> int:
         offset = self.storage_offset() * self.element_size()
-        return _up(int(function(self)) - offset) + int(offset)
+        address = _up(int(function(self)) - offset) + int(offset)
+        addressed(self, address)
+        return address
 
     return data_ptr
 

@@ -13,12 +13,14 @@ that is made of Python's numbers: from there to the next test none of these is t
 from __future__ import annotations
 
 import re
+import weakref
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 MOST = 4096  # elements that are told of a tensor
 _MARK = "_layoutcheck_true"
 GIVEN = "_layoutcheck_given"  # of a tensor of the DSL: what it was made of
+_AT: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()  # tensors, by their addresses
 _UNSET = {
     "empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided", "resize_",
 }  # fmt: skip
@@ -64,9 +66,27 @@ def made(name: str, given: Iterable[Any], result: Any, sure: bool = True) -> Non
         _mark(tensor, true)
 
 
+def addressed(tensor: Any, address: int) -> None:
+    """A program asked for a tensor's address, of which it may make a pointer of the DSL."""
+    _AT[address] = tensor
+
+
+def address_of(value: Any) -> int | None:
+    """The address that a pointer of the DSL holds on the host; None for any other value."""
+    address = getattr(value, "_pointer", None)
+    return address if isinstance(address, int) else None
+
+
 def integers(value: Any) -> tuple[int, ...] | None:
-    """The elements of a small tensor of true integers, the last mode fastest; None for any other value."""
-    tensor = getattr(value, GIVEN, value)
+    """The elements of a small tensor of true integers, the last mode fastest; None for any other value.
+
+    So for a pointer to its first element, where they lie in order.
+    """
+    tensor = _given(value)
+    if tensor is not value and address_of(value) is not None:
+        width = getattr(getattr(value, "dtype", None), "width", 0)
+        if not tensor.is_contiguous() or 8 * tensor.element_size() != width:
+            return None
     if not _is_tensor(tensor) or not 0 < tensor.numel() <= MOST or not _true(tensor):
         return None
     kind = str(tensor.dtype)
@@ -77,7 +97,7 @@ def integers(value: Any) -> tuple[int, ...] | None:
 
 def launched(given: Iterable[Any], writes_integers: bool = True) -> None:
     """A kernel was given these, and not run: what it may have written is not true any more."""
-    for tensor in _tensors(getattr(one, GIVEN, one) for one in given):
+    for tensor in _tensors(map(_given, given)):
         if writes_integers or not str(tensor.dtype).startswith(("torch.int", "torch.uint")):
             _mark(tensor, False)
 
@@ -94,6 +114,12 @@ def writes_integers(module: str) -> bool:
         elif _POINTER.search(line) and _NUMBERS.search(line.rpartition(") : (")[2]):
             return True
     return False
+
+
+def _given(value: Any) -> Any:
+    """The tensor that a value of the DSL was made of, or points to; the value itself where there is none."""
+    address = address_of(value)
+    return getattr(value, GIVEN, value) if address is None else _AT.get(address, value)
 
 
 def _tensors(values: Iterable[Any]) -> Iterator[Any]:

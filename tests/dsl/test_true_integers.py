@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from layoutcheck.dsl.called import Called, Calls
-from layoutcheck.dsl.true_integers import GIVEN, MOST, Escaped, integers, launched, made, writes_integers
+from layoutcheck.dsl.true_integers import (
+    GIVEN,
+    MOST,
+    Escaped,
+    addressed,
+    integers,
+    launched,
+    made,
+    writes_integers,
+)
 from tests.dsl.test_fake_torch import printed
 
 
@@ -131,6 +141,27 @@ def test_a_call_tells_them_once_and_forgets_what_it_may_write() -> None:
         (((2,), (1,), (0, 3)),),
         (((2,), (1,), None),),
     ]
+
+
+def pointer(address: int, width: int = 32) -> object:
+    """As `make_ptr` of the DSL makes one."""
+    return type("Pointer", (), {"_pointer": address, "dtype": SimpleNamespace(width=width)})()
+
+
+def test_a_pointer_has_the_integers_of_the_tensor_whose_address_it_is() -> None:
+    ends, told = true(0, 3, 7), list[Called]()
+    addressed(ends, 4096)
+    assert integers(pointer(4096)) == (0, 3, 7)
+    assert integers(pointer(4096, 64)) is None and integers(pointer(8192)) is None
+    Calls(1, told.append, writes=False).take([pointer(4096), 5, pointer(8192)], {})
+    launched([pointer(4096)])
+    Calls(2, told.append).take([pointer(4096)], {})
+    assert [one.given for one in told] == [(((0, 3, 7),), 5, (None,)), ((None,),)]
+    other = true(9)
+    addressed(other, 4096)
+    assert integers(pointer(4096)) == (9,)
+    del other
+    assert integers(pointer(4096)) is None
 
 
 def test_integers_that_python_read_of_others_may_come_back() -> None:

@@ -20,10 +20,13 @@ from layoutcheck.dsl.lowered.held import Contents
 from layoutcheck.dsl.lowered.tensors import tensor
 
 _INTEGER = re.compile(r"i(?:8|16|32|64)|index")
-_OTHERS = ("f", "bf", "!cute.ptr<", "!cuda.stream")  # no extents or strides
+_POINTER = "!cute.ptr<"
+_POINTED = re.compile(_POINTER + r"[us]?i(8|16|32|64), (?:gmem|generic)")
+_OTHERS = ("f", "bf", _POINTER, "!cuda.stream")  # no extents or strides
 
 Call = tuple[Any, ...]
-"""What a call gives, in order: a tensor's shape, strides and elements (None: not known), or an integer."""
+"""What a call gives, in order: a tensor's shape, strides and elements (None: not known), the elements that a
+pointer points to, alone, or an integer."""
 
 
 def numbers_of(
@@ -55,7 +58,9 @@ def _lasting(contents: Sequence[Contents | None], written: Collection[int]) -> t
 
 
 def _numbers(types: Sequence[str], call: Call) -> Numbers | None:
-    tensors = iter([one for one in call if not isinstance(one, int)])
+    tensors = iter([one for one in call if not isinstance(one, int) and len(one) > 1])
+    pointers = [one for one in call if not isinstance(one, int) and len(one) == 1]
+    pointed = iter(pointers if len(pointers) == sum(kind.startswith(_POINTER) for kind in types) else ())
     integers = iter([one for one in call if isinstance(one, int)])
     found: list[tuple[int, ...] | None] = []
     contents: list[Contents | None] = []
@@ -74,8 +79,7 @@ def _numbers(types: Sequence[str], call: Call) -> Numbers | None:
             extents += chosen[: sum(isinstance(n, Dynamic) for n in flatten(memref.layout.shape))]
             names.append(f"({','.join(map(str, shape))})")
             if elements is not None and memref.dtype.kind == "int":
-                held = Contents(memref.dtype.bits, shape, stride, elements)
-                held = None if held.memory() is None else held
+                held = _holding(memref.dtype.bits, shape, stride, elements)
         elif _INTEGER.fullmatch(kind):
             number = next(integers, None)
             if number is None:
@@ -84,12 +88,28 @@ def _numbers(types: Sequence[str], call: Call) -> Numbers | None:
             names.append(str(number))
         elif kind.startswith(_OTHERS):
             found.append(None)
+            held = _pointed(kind, next(pointed, (None,))[0]) if kind.startswith(_POINTER) else None
         else:
             return None
         contents.append(held)
     if next(tensors, None) is not None or next(integers, None) is not None:
         return None
     return Numbers(tuple(found), tuple(extents), ", ".join(names), tuple(contents) if any(contents) else ())
+
+
+def _pointed(kind: str, elements: Sequence[int] | None) -> Contents | None:
+    """What lies where a pointer to integers points, if that is known."""
+    bits = _POINTED.match(kind)
+    if bits is None or elements is None:
+        return None
+    return _holding(int(bits[1]), (len(elements),), (1,), elements)
+
+
+def _holding(
+    bits: int, shape: Sequence[int], stride: Sequence[int], elements: Sequence[int]
+) -> Contents | None:
+    held = Contents(bits, tuple(shape), tuple(stride), tuple(elements))
+    return None if held.memory() is None else held
 
 
 def _chosen(layout: Layout, shape: Sequence[int], stride: Sequence[int]) -> list[int] | None:

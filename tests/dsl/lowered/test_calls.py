@@ -13,6 +13,7 @@ from layoutcheck.dsl.called import MOST, Called, Calls, Compiled
 from layoutcheck.dsl.lowered.arguments import Numbers
 from layoutcheck.dsl.lowered.calls import Call, numbers_of
 from layoutcheck.dsl.lowered.grid import RUN_TIME
+from layoutcheck.dsl.lowered.held import Contents
 from layoutcheck.judge import judge_traced
 from layoutcheck.sources.traced import KEPT, TracedCopy
 from layoutcheck.tracing import Script, traced
@@ -83,6 +84,16 @@ def test_arguments_of_a_host_get_the_numbers_of_a_call_in_order() -> None:
     assert (found.extents, found.name) == ((42, 128, 5), "(42,128), 7, (5), 9")
     assert found.contents == () and found.told == found.name  # FLAT holds no integers
     assert [found.of(i) for i in (0, 2, 7)] == [(42, 128, 136), None, None]
+
+
+def test_what_a_pointer_points_to_is_held_where_each_pointer_is_told() -> None:
+    types = ["!cute.ptr<i32, gmem, align<4>>", "i32", "!cute.ptr<f16, gmem>", "!cute.ptr<i64, generic>"]
+    call = ((0, 3, 7),), 5, ((1, 2),), ((4,),)
+    [found, fewer, shared] = numbers_of([call, call[:3], (((8,),), 6, (None,), (None,))], {"host": types}, [])
+    assert found is not None and fewer is not None and shared is not None
+    first, last = Contents(32, (3,), (1,), (0, 3, 7)), Contents(64, (1,), (1,), (4,))
+    assert found.contents == (first, None, None, last) and fewer.contents == ()
+    assert found.told == "5, where (3) holds 0, 3, 7; (1) holds 4" and shared.told == "6, where (1) holds 8"
 
 
 @pytest.mark.parametrize(
