@@ -97,7 +97,8 @@ def check_elements(module: TracedModule, lowered: Lowered, beyond: Outside) -> E
         for tag, op in ops.items():
             seen += 1
             lines.update(((frame.file, frame.line), None) for frame in module.frames(tag)[:1])
-            if op.kind not in KNOWN:
+            threads, faults = beyond.faults.get(tag, (0, []))
+            if op.kind not in KNOWN and not faults:
                 unchecked[op.reasons[-1] if op.reasons else "its addresses are not known"] += 1
                 continue
             if tag in beyond.unchecked:
@@ -105,12 +106,14 @@ def check_elements(module: TracedModule, lowered: Lowered, beyond: Outside) -> E
                 leave(f"bounds {'' if why.startswith(IN_SHARED) else 'in global memory: '}{why}", tag)
             if tag in beyond.conditions:
                 leave(f"bounds rest on the caller: {beyond.conditions[tag]}", tag)
-            known += 1
+            known += op.kind in KNOWN
+            at = Addresses(threads)
             try:
-                at = addresses(None, kernel, op, module.arch, stored.get(tag, ()))
+                if op.kind in KNOWN:
+                    at = addresses(None, kernel, op, module.arch, stored.get(tag, ()))
             except InputError as error:
                 return ElementReport(module.kernel, module.arch, problem=error.message)
-            told = list(findings(with_faults(at, beyond.faults.get(tag, (0, []))[1]), "access"))
+            told = list(findings(with_faults(at, faults), "access"))
             verdicts[verdict(told)] += 1
             tell(told, kernel, tag)
     return ElementReport(
