@@ -196,8 +196,9 @@ def _consumers(given: Any) -> tuple[Consumer, ...]:
         found.append(Consumer(target, name.endswith("^T")))
     for one in found:
         if one.turned and one.unit in ("gmem", "registers"):
+            option = "--dst" if one.unit == "gmem" else "--major"
             raise InputError(
-                f"'{one}': modes are turned by the layouts", expected=f"'{one.target}' with --dst or --major"
+                f"'{one}': modes are turned by the layouts", expected=f"'{one.target}' with {option}"
             )
     rows = {one.modes[one.target != "ldmatrix.trans"]: str(one) for one in found if one.unit == "ldmatrix"}
     if len(rows) > 1:
