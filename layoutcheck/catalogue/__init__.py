@@ -266,7 +266,8 @@ def _of_words(text: str, folded: str, place: str | None) -> list[Answer]:
     wrong = folding.WRONG.search(clean.without_zeros(folded))
     said = (telling.line(text) or (folded[: answering.MOST_QUOTED] if owner else "")) if wrong else ""
     found = demands.demand(said) if said else None
-    if said and found and not warns and (owner or not prose or found is demands.DIFFERS):
+    ours = owner or found is demands.DIFFERS or (not prose and symptoms.is_of_gpu(folded))
+    if said and found and not warns and ours:
         parts = {**(owner or _UNNAMED)._asdict(), "kind": "an error", "said": said}
         parts |= {"cause": found.cause, "help": found.helps, "project": where.project or _UNNAMED.project}
         return [answering.of_parts(elsewhere.NAMED, parts, said, folded, place)]

@@ -8,6 +8,7 @@ import re
 from layoutcheck.algebra import composition, parse_layout
 from layoutcheck.catalogue import cpp_types
 from layoutcheck.errors import InputError
+from layoutcheck.machine import arch
 
 _SHAPE = re.compile(r"[\[(]([0-9]{1,9}(?:, ?[0-9]{1,9}){1,5})[\])]")
 _MOST_BLOCKS = 65_535  # in y and z of a grid (CUDA C++ Programming Guide, compute capabilities)
@@ -48,6 +49,30 @@ _EXITS = {
     "139": "139: the command itself crashed (SIGSEGV)",
 }
 _INVALID = ("cuda.invalid-launch", "cuda.call-refused")
+_BUILT = (*_INVALID, "cpp.launch-refused", "cuda.no-function", "elsewhere.driver", "elsewhere.gpu-too-old")
+_TARGET = re.compile(
+    r"(?i)(?:-arch[= ]|\bARCH=|ARCH(?:ITECTURES|_LIST)?[=:] ?[\"']?|code=|gpu-name[= ])(?:sm_|compute_)?(?P<major>[0-9]{1,2})\.?(?P<minor>[0-9])(?P<suffix>[af]?)\b"
+)
+_CAPABILITY = re.compile(
+    r"(?i)compute[ _]capability\W{0,3}(?P<major>[0-9]{1,2})\.(?P<minor>[0-9])\b|Architecture: [\w ]{0,20}\(sm_(?P<number>[0-9]{2,3})\w?\)|(?:found|on an?|GPU is) SM_?(?P<said>[0-9]{2,3})\b"
+)
+_DEVICE = re.compile(
+    r"\b(?:[KMPVATHBL][0-9]{2,3}0?S?|GB?[0-9]{2,3}|(?:RTX )?[345]0[6-9]0|RTX PRO [0-9]{4}|Jetson \w+)\b"
+)
+_OLDER = {
+    "P100": 60,
+    "P40": 61,
+    "P4": 61,
+    "M60": 52,
+    "M40": 52,
+    "K80": 37,
+    "K40": 35,
+}  # before what CuTe runs on [developer.nvidia.com/cuda-gpus]
+_SHARED = re.compile(
+    r"(?i)(?:shared[_ ]?mem\w*|smem|SharedStorage)[\w ]{0,30}?[ =:(]{1,3}(?P<bytes>[0-9]{5,6})\b"
+)
+_DEFAULT_SHARED = 48 * 1024  # of a block, before it opts in to more [CUDA C++ Programming Guide]
+_OPT_IN = re.compile(r"(?i)opt-?in\)?[^\n]{0,30}?(?P<bytes>[0-9]{5,6})\b")
 _VECTOR = ("cpp.copy-does-not-vectorize",)
 _INTERNAL = re.compile(r"CopyInternalType ?= ?(?:cutlass::)?(?P<type>\w+)")
 _MOVES = re.compile(r"uint(?P<bits>[0-9]{2,3})_t\b")
@@ -65,8 +90,11 @@ def facts(name: str, folded: str, known: tuple[str, ...]) -> tuple[str, ...]:
             if wide and int(wide["n"]) > 256
             else ()
         )
-    if name.startswith(_ON_THE_GPU):
+    told = _built(folded) if name in _BUILT else ()
+    told += _shared(name, folded) if name in (*_INVALID, "cpp.launch-refused") else ()
+    if name.startswith((*_ON_THE_GPU, *_BUILT)):
         return (
+            *told,
             *_kernel(folded),
             *(() if name not in _INVALID else (*_launched(folded), *_grid(folded), *_by_size(folded))),
         )
@@ -88,6 +116,55 @@ def _kernel(folded: str) -> tuple[str, ...]:
     """Which kernel cuda-gdb or the tool names, where the text has it."""
     found = _FRAME.search(folded) or _TRIGGERED.search(folded)
     return (f"the kernel is {found['kernel']}",) if found else ()
+
+
+def _gpu(folded: str) -> tuple[int, str]:
+    """(compute capability as major * 10 + minor, the words that say so) of the GPU that the text names; (0, "") for none."""
+    found = _CAPABILITY.search(folded)
+    if found:
+        number = found["number"] or found["said"] or found["major"] + found["minor"]
+        return int(number), found[0]
+    for name in _DEVICE.findall(folded):
+        known = arch.called(name)
+        if known or name in _OLDER:
+            return (arch.parse_arch(known).number if known else _OLDER[name]), name
+    return 0, ""
+
+
+def _built(folded: str) -> tuple[str, ...]:
+    """For which architecture the text compiles, where its GPU does not run that."""
+    gpu, said = _gpu(folded)
+    targets = {
+        int(found["major"] + found["minor"]): found["suffix"].lower() for found in _TARGET.finditer(folded)
+    }
+    runs = any(
+        target // 10 == gpu // 10 and target <= gpu and (suffix != "a" or target == gpu)
+        for target, suffix in targets.items()
+    )
+    if not gpu or not targets or runs:
+        return ()
+    names = ", ".join(f"sm_{target}{suffix}" for target, suffix in targets.items())
+    return (
+        f"the text compiles for {names}, and the GPU is sm_{gpu} ({said}): machine code runs on its own major number and the same or a higher minor one",
+    )
+
+
+def _shared(name: str, folded: str) -> tuple[str, ...]:
+    """What the shared memory that the text prints comes to, next to what a block may have."""
+    asked = max((int(one["bytes"]) for one in _SHARED.finditer(folded)), default=0)
+    gpu, said = _gpu(folded)
+    stated = _OPT_IN.search(folded)
+    most = int(stated["bytes"]) if stated else arch.most_shared(gpu)
+    if asked and most and asked > most:
+        return (f"{asked:,} B of shared memory are above {most:,}, the most that a block of this GPU has",)
+    if asked and most and name == "cpp.launch-refused":
+        return (f"{asked:,} B of shared memory are within the {most:,} B of a block: they are not the cause",)
+    if asked > _DEFAULT_SHARED and name in _INVALID:
+        return (
+            f"{asked:,} B of dynamic shared memory are above {_DEFAULT_SHARED:,}, which a block has without asking: before the launch the kernel's attribute cudaFuncAttributeMaxDynamicSharedMemorySize is set "
+            "(CuPy: kernel.max_dynamic_shared_size_bytes)",
+        )
+    return (f"the GPU is sm_{gpu} ({said}): a block has at most {most:,} B of shared memory",) if most else ()
 
 
 def _exit(folded: str) -> tuple[str, ...]:

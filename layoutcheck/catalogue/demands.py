@@ -213,6 +213,21 @@ INNER = _demand(
 # What a C++ compiler says of code that is not CuTe's.
 COMPILED = (
     _demand(
+        r"C2975|C2131|C3493",
+        "Microsoft's compiler takes no constexpr variable of an enclosing lambda as a template argument, which g++ and clang do: it is no constant to it. No layout is concerned.",
+        "Make the variable static constexpr, or pass the number as std::integral_constant; take a release of the library that has it, its wheel for Windows, or build under WSL 2",
+    ),
+    _demand(
+        r"C3861|identifier not found",
+        "cl.exe with /permissive- (on by default with /std:c++20) looks a name up where the template is written: a member of a base that depends on a template parameter is not seen there.",
+        "Write this->NAME or Base::NAME at that place, take /permissive- out of the flags (_CL_, CXXFLAGS), or take a newer revision of the library",
+    ),
+    _demand(
+        r"type/value mismatch|expected a type, got",
+        "A template takes a type where the code gives a value, or the host's compiler takes a name that depends on a template parameter for a value: nvcc rewrites such code (decltype, nested templates) for the host, and some of its versions leave a `typename` out.",
+        "Take another nvcc or host compiler that the library names, or a newer release of the library; in code of your own write `typename` and name the type by `using` first",
+    ),
+    _demand(
         r"missing 'typename'|'typename' (?:before|prior)|use 'template' keyword|need 'typename'|missing 'template'",
         "A name that depends on a template parameter needs `typename` (or `template`) before it. clang asks for it where nvcc and g++ let it pass: it is the source that is wrong, and no template argument.",
         "Add the word at that line, or take a revision of the library that clang compiles; nvcc with g++ as the host's compiler accepts it",
@@ -315,6 +330,10 @@ _GOT = re.compile(
     r"\b(?:got|found|received|given|actual|instead of|but|has|have|is)\b(?P<values>[^;]{1,120})$",
     re.IGNORECASE,
 )
+_COMPARED = re.compile(
+    r"(?:\bassert |^)(?P<have>[0-9.]+(?:e[-+]?[0-9]+)?) ?<=? ?\(*(?:(?P<times>[0-9.]+) \* )?(?P<most>[0-9.]+(?:e[-+]?[0-9]+)?)"
+)
+_NO_ROUNDING = 100  # times what is allowed
 _NUMBER = re.compile(r"(?<![\w.])[0-9]{1,9}(?![\w.])")
 
 
@@ -329,6 +348,13 @@ def broken(said: str) -> tuple[str, ...]:
         for value in values
         if divisor and value % divisor
     ]
+    compared = _COMPARED.search(said)
+    if compared and (allowed := float(compared["most"]) * float(compared["times"] or 1)) > 0:
+        ratio = float(compared["have"]) / allowed
+        if ratio > _NO_ROUNDING:
+            told.append(
+                f"{compared['have']} is {ratio:,.0f} times the {allowed:.2g} that is allowed: a wrong result, not rounding"
+            )
     most = _MOST.search(asked)
     told += [
         f"{value} is more than {most['number']}" for value in values if most and value > int(most["number"])

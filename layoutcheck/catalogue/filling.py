@@ -142,7 +142,7 @@ def _of_file(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
             )
         )
     message = groups.get("said") or groups.get("message") or groups.get("alone") or ""
-    found = demands.compiled(" ".join(groups.values())) or demands.demand(message)
+    found = demands.compiled(f"{_code(folded)} {' '.join(groups.values())}") or demands.demand(message)
     if found:
         return _pair((found.cause, found.helps))
     cause = _OTHER_FILE if _OF_CUDA.search(" ".join(groups.values())) else _FIRST_ERROR
@@ -151,7 +151,7 @@ def _of_file(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
 
 def _of_template(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
     """Of a compiler's words about a file of CuTe or CUTLASS."""
-    found = demands.compiled(groups["said"])
+    found = demands.compiled(f"{_code(folded)} {groups['said']}")
     if found:
         return _pair((found.cause, f"{found.helps}. {_INNERMOST}"))
     return _pair(
@@ -223,6 +223,12 @@ WAYS: dict[str, Callable[[Groups, tuple[str, ...], str], Groups]] = {
     "step": _of_step,
     "condition": _of_condition,
 }  # by what a row names
+
+
+def _code(folded: str) -> str:
+    """The number of the first error of Microsoft's compiler; "" where it has none."""
+    found = re.search(r"\berror (C[0-9]{4}) ?:", folded)
+    return found[1] if found else ""
 
 
 def _pair(told: tuple[str, str]) -> Groups:

@@ -61,7 +61,7 @@ _INDUCTOR = Owner("PyTorch (code that Inductor wrote)", "pytorch/pytorch")
 _CALLED = re.compile(r"torch\.ops\.(\w+\.\w+)")
 # Frames that call and do not compute: torch's dispatch, Python's own machinery.
 _PLUMBING = re.compile(
-    r"tvm_ffi/cython/|torch/(?:_ops|utils/cpp_extension|nn/modules/module|utils/_contextlib|autograd/function|_dynamo/eval_frame|fx/\w+|_compile)\.py|multiprocessing/|concurrent/|threading\.py"
+    r"tvm_ffi/|torch/(?:_ops|utils/cpp_extension|nn/modules/module|utils/_contextlib|autograd/function|_dynamo/eval_frame|fx/\w+|_compile)\.py|multiprocessing/|concurrent/|threading\.py"
     r"|/lib/python3\.[0-9]+/(?!site-packages|dist-packages)|contextlib\.py|functools\.py|importlib/|runpy|asyncio/|<frozen|subprocess\.py|_pytest/|pluggy/|setuptools/|distutils/"
 )
 # The statement below a frame, where the frame itself raises.

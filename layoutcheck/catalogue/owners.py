@@ -32,7 +32,7 @@ _COMPILERS = (
     _owner(r"[Hh]elion(?:\b|_)", "Helion", "pytorch/helion"),
     _owner(r"ThunderKittens|\bkittens::", "ThunderKittens", "HazyResearch/ThunderKittens"),
     _owner(r"(?:^|[^\w])mirage[/.]|\bMPK\b", "Mirage", "mirage-project/mirage"),
-    _owner(r"[Tt]riton|Failed to find a valid layout|'constexpr' object|(?:Mma|Blocked|DotOperand|Slice)(?:Layout|Encoding)\b|\bwarpsPerCTA\b|\btt(?:n?g)?\.\w|MMAv[235]\b", "Triton", "triton-lang/triton"),
+    _owner(r"(?<![a-z])[Tt]riton(?!build|bench|-inference|server)|Failed to find a valid layout|'constexpr' object|(?:Mma|Blocked|DotOperand|Slice)(?:Layout|Encoding)\b|\bwarpsPerCTA\b|\btt(?:n?g)?\.\w|MMAv[235]\b", "Triton", "triton-lang/triton"),
     _owner(r"\.julia/|\bCUDA\.jl\b|\bjulia_\w+", "CUDA.jl", "JuliaGPU/CUDA.jl"),
     _owner(r"\blibmathdx\b|\bwarp/native/|\bwarp\.(?:build|codegen|context|fem|sim)\b", "Warp", "NVIDIA/warp"),
     _owner(r"\bnumba\b", "Numba", "numba/numba"),
@@ -101,8 +101,16 @@ _CALLERS = (
     _owner(r"\btorchao\b", "torchao", "pytorch/ao"),
     _owner(r"\bdeepspeed\b", "DeepSpeed", "deepspeedai/DeepSpeed"),
 )  # fmt: skip
+_FRAME_SAYS = "the project of the innermost frame or file of its own that it names"
 # Programs that have no kernel, by a form that no other prints.
 _PROGRAMS = (
+    _owner(r"\bat [\w.$]+\([\w$]+\.(?:java|kt|scala):[0-9]+\)|\b(?:javax?|org|com|io|net)\.[a-z]\w*\.[\w.$]*[A-Z]\w*(?:Exception|Error)\b|\bjava\.[\w.]+(?:Exception|Error)\b", "a program in Java, Kotlin or Scala", _FRAME_SAYS),
+    _owner(r"\bgoroutine [0-9]+ \[running|\bpanic: runtime error\b", "a program in Go", _FRAME_SAYS),
+    _owner(r"\bat [^\n]{0,80}\(?[\w./-]+\.(?:js|ts|mjs):[0-9]+:[0-9]+\)?|npm ERR!|\bTS[0-9]{4}: |\.[jt]sx?\([0-9]+,[0-9]+\)|\bERR_MODULE_NOT_FOUND\b", "a program in JavaScript or TypeScript, or its compiler", _FRAME_SAYS),
+    _owner(r"\b[\w./-]+\.rb:[0-9]+:in [`']", "a program in Ruby", _FRAME_SAYS),
+    _owner(r"error\[E[0-9]{4}\]: |--> \S+\.rs:[0-9]+:[0-9]+", "Rust's compiler", "the source at the arrow; its project's build page names the toolchain"),
+    _owner(r"--> \S+\.(?!py\b|pyi\b|cuh?\b|h(?:pp)?\b|c(?:pp|c)?\b|mlir\b|mojo\b)[a-z]\w{1,8}:[0-9]+:[0-9]+", "the compiler of another language", "the source at the arrow, and the project of that compiler"),
+    _owner(r"(?s)\[ *[0-9]+\.[0-9]{3,6}\] (?!.{0,80}(?:NVRM|Xid|nvidia)).{0,400}?(?:Call Trace:|page allocation failure|\bOops\b|BUG: |segfault at|Out of memory: Killed)", "the Linux kernel, in its log", "the distribution or device whose kernel it is; a process that is named there has met it"),
     _owner(r"\bLINE [0-9]+: (?:SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER)\b|\b(?:relation|column) \"[^\"]{1,80}\" .{0,60}does not exist|\bSQLSTATE\b|\bORA-[0-9]{5}: |sqlite3?\.(?:OperationalError|IntegrityError|ProgrammingError)", "a database", "whoever keeps its tables: the name or the type in the statement is not the table's"),
     _owner(r"ImagePull\w+|Failed to pull image|manifest unknown|pull access denied|\bCrashLoopBackOff\b|\bErrImage\w+", "Kubernetes or a registry of container images", "whoever publishes the image: name and tag of it are looked up there (docker manifest inspect IMAGE), and the pod's own log holds what its program printed"),
 )  # fmt: skip

@@ -16,10 +16,10 @@ _RACE = called("symptom.race")
 _LAYOUTS = called("symptom.layouts")
 _MOST_TOPICS = 2
 _ERROR = re.compile(
-    r"^\W*(?:Failed to|Cannot|Can't|Unable|Unsupported|Invalid|Could not|Expected|Unknown|Illegal|Missing|No \w+ \w+ (?:found|available))\b|\w(?:Error|Exception|NotImplemented): |\b(?:fatal )?error(?: C?[0-9]+)?: |\bnot divisible by\b|[):] ?error\b|\[ERROR\]|Check failed|_STATUS_|Assertion.{0,200}failed|\bfatal\b|Traceback|\bat::|={5,}|returned (?:[-0-9]+|status)|\bFAILED\b|\bfailed: |\[rank[0-9]"
+    r"^\W*(?:Failed to|Cannot|Can't|Unable|Unsupported|Invalid|Could not|Expected|Unknown|Illegal|Missing|No \w+ \w+ (?:found|available))\b|\w(?:Error|Exception|NotImplemented): |\b(?:fatal )?error(?: C?[0-9]+)? ?: |\bnot divisible by\b|[):] ?error\b|\[ERROR\]|Check failed|_STATUS_|Assertion.{0,200}failed|\bfatal\b|Traceback|\bat::|={5,}|returned (?:[-0-9]+|status)|\bFAILED\b|\bfailed: |\[rank[0-9]"
 )  # as programs print one, and no one writes
 _OF_GPU = re.compile(
-    r"(?i)cuda|\bgpus?\b|kernel|\bwarps?\b|\blanes?\b|smem|shared[- ]memory|\bcute|cutlass|::|\btma\b|u?tma\w+|\bmbarrier|tensor|__\w+|sanitizer|racecheck|gemm|mma|\bsm_?[0-9]{2,3}|cp\.async|cp_async|tile|swizzl|layout|\bptxas|\bjit\b|_(?:divide|product|inverse|copy|maxnreg|fence)|copy_|setmax"
+    r"(?i)cuda|\bgpus?\b|kernel|\bwarps?\b|\blanes?\b|smem|shared[- ]memory|\bcute|cutlass|::|\btma\b|u?tma\w+|\bmbarrier|tensor|__\w+|sanitizer|racecheck|gemm|mma|\bsm_?[0-9]{2,3}|cp\.async|cp_async|tile|swizzl|layout|\bptxas|\bjit\b|_(?:divide|product|inverse|copy|maxnreg|fence)|copy_|setmax|quantiz"
 )
 _SENTENCE = re.compile(r"(?:\b[A-Za-z][\w'-]*\b[ ,:;(`*]+){5}")
 _MOST = 6  # layouts
@@ -32,7 +32,7 @@ _PLAIN = re.compile(r"[0-9(),?_{} ]*")
 def find(folded: str) -> tuple[Known, re.Match[str]] | None:
     """The symptom that the text's words tell, and where; None where they tell none."""
     found = ((entry, entry.pattern.search(folded)) for entry in SYMPTOMS)
-    if not _OF_GPU.search(folded):
+    if not is_of_gpu(folded):
         found = (one for one in found if one[0] is not _RACE)
     return next(((entry, match) for entry, match in found if match), None)
 
@@ -42,9 +42,14 @@ def is_prose(folded: str) -> bool:
     return _ERROR.search(folded) is None and _SENTENCE.search(folded) is not None
 
 
+def is_of_gpu(folded: str) -> bool:
+    """Whether the text has a word of GPUs, kernels or their compilers."""
+    return _OF_GPU.search(folded) is not None
+
+
 def topics(folded: str) -> list[tuple[Known, re.Match[str]]]:
     """What the text is about, the more particular first."""
-    if not _OF_GPU.search(folded):
+    if not is_of_gpu(folded):
         return []
     found = ((entry, entry.pattern.search(folded)) for entry in (_RACE, *TOPICS))
     return [(entry, match) for entry, match in found if match][:_MOST_TOPICS]

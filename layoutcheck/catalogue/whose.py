@@ -100,9 +100,9 @@ def of_owner(entry: Known, folded: str) -> tuple[str, ...]:
     if entry in tables.CPP and owner:
         pins = "CUTLASS and CUDA" if OF_CPP.search(folded) else "CUDA"
         return (f"the code is {owner.name}'s: it goes with the {pins} that {owner.project} names",)
-    if entry.name in _FAULTS and owner:
+    if entry.name.startswith(("cuda.", "driver.")) and owner:
         return (
-            f"the text names {owner.name}: if the kernel that faults is its own, {owner.project} takes the report",
+            f"{owner.name} stands behind the call ({where.evidence}): if the kernel is its own, {owner.project} takes the report",
         )
     if entry in tables.DSL:
         return _of_line(folded)

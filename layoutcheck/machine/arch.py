@@ -75,7 +75,7 @@ def parse_arch(name: str) -> Arch:
     number = int(found[1] + found[2]) if found else 0
     number = _RENAMED.get(number, number)
     if found is None or number not in _SMEM_PER_SM_KIB:
-        expected = _called(name)
+        expected = called(name)
         if expected is None:
             known = ", ".join(f"sm_{n}" for n in sorted(_SMEM_PER_SM_KIB) if n not in _RENAMED)
             expected = f"one of {known}"
@@ -91,11 +91,16 @@ def parse_arch(name: str) -> Arch:
     return Arch(number, suffix)
 
 
-def _called(name: str) -> str | None:
+def called(name: str) -> str | None:
     """The architecture of a GPU or a generation: sm_90a of "H100", "hopper", "NVIDIA H100 80GB"."""
     words = re.findall(r"[a-z]*[0-9]*[a-z]*", name.lower())
     found = (target for each in words for known, target in _CALLED.items() if each in known.split())
     return next(found, None)
+
+
+def most_shared(number: int) -> int:
+    """The shared memory in bytes that a block can have on sm_{number}; 0 where that is not known."""
+    return Arch(number).smem_per_block_bytes if number in _SMEM_PER_SM_KIB else 0
 
 
 class Needs(NamedTuple):

@@ -277,7 +277,46 @@ JUDGED = [
         "of another version than the code",
         "cute::copy",
     ),
-    ("error[E0308]: mismatched types\n --> src/main.rs:4:18", "another language's", "extents"),
+    ("error[E0308]: mismatched types\n --> src/main.rs:4:18", "Rust's compiler", "extents"),
+    (
+        "org.postgresql.util.PSQLException: ERROR: deadlock detected\n at tuple in relation",
+        "a program in Java",
+        "project org",
+    ),
+    (
+        "error: Expected primary expression, got continue\n --> example/while.zap:5:2",
+        "compiler of another language",
+        "comes out of a kernel",
+    ),
+    ("x.tsx(35,19)\n TS2345: Argument of type 'unknown' is not assignable", "TypeScript", "the lines around"),
+    (
+        "cute/layout_composed.hpp(478): catastrophic error : out of memory\n zipped_divide(a) tritonbuild",
+        "host's memory",
+        "Triton",
+    ),
+    (
+        "800 (CUDA_ERROR_NOT_PERMITTED, operation not permitted) in deepgemm-src/csrc/jit/handle.hpp:154",
+        "captured into a CUDA graph",
+        "missing on the device",
+    ),
+    (
+        "nvidia-cutlass-dsl 4.7.0\nnvidia-cutlass-dsl-libs-cu13 4.6.2\nerrors of CuTe DSL",
+        "nvidia-cutlass-dsl 4.7.0, nvidia-cutlass-dsl-libs-cu13 4.6.2",
+        "@cute.jit",
+    ),
+    ("RuntimeError: requires SM100+, found SM80", "found SM80", "attention"),
+    ("assert 280.0 <= (2 * 0.001953125)\nAssertionError", "280.0 is 71,680 times the 0.0039", "1 times"),
+    (
+        "CUDA: unspecified launch failure\ncreate_tensor_map(int): Assertion `x == CUDA_SUCCESS' failed",
+        "tensor map",
+        "kernel died",
+    ),
+    (
+        "examples/jax/call.py:33: in <module>\nAttributeError: module 'jax' has no attribute 'tree_util'",
+        "same name that Python's path finds first",
+        "misspelt",
+    ),
+    ("error: 'nvvm.read.ptx.sreg.clusterid.x' op is not supported on sm_75", "begin with sm_90", "integer"),
 ]
 
 

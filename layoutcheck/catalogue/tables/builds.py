@@ -71,9 +71,9 @@ ENTRIES = (
     ),
     known(
         "elsewhere.link",
-        r"[Uu]ndefined (?:reference to|symbols? for architecture)[^\w]{0,4}(?P<dsl>CuteDSLRT\w+|_?cuda_dialect_\w+)|multiple definition of [^\w]?(?P<twice>[\w:]{1,80})|[Uu]ndefined (?:reference to|symbols? for architecture)[^\w]{0,4}(?P<symbol>[\w:~]{1,80})|unresolved external symbol \"?(?P<other>[\w:~@?$]{1,80})|cannot find -l(?P<library>\w+)",
-        "the linker does not find one definition of {dsl}{twice}{symbol}{other}{library}",
-        "The library or object file that defines it is not given to the linker, or stands before its user; CUTLASS itself is headers alone; only its namespace cutlass::library is a library to link (libcutlass, target cutlass_library of its CMake build). libcuda comes with the driver; a linker finds the toolkit's stand-in in lib64/stubs (LIBRARY_PATH). Functions that begin with cu and a capital letter "
+        r"[Uu]ndefined (?:reference to|symbols? for architecture)[^\w]{0,4}(?P<dsl>CuteDSLRT\w+|_?cuda_dialect_\w+)|multiple definition of [^\w]?(?P<twice>[\w:]{1,80})|[Uu]ndefined (?:reference to|symbols? for architecture)[^\w]{0,4}(?P<symbol>[\w:~]{1,80})|unresolved external symbol \"?(?P<other>[\w:~@?$]{1,80})",
+        "the linker does not find one definition of {dsl}{twice}{symbol}{other}",
+        "The library or object file that defines it is not given to the linker, or stands before its user; CUTLASS itself is headers alone; only its namespace cutlass::library is a library to link (libcutlass, target cutlass_library of its CMake build). Functions that begin with cu and a capital letter "
         "(cuTensorMapEncodeTiled) are in libcuda, cuda... ones in libcudart, a kernel of another file needs -rdc=true or its object, and CuteDSLRT... and cuda_dialect_... are the "
         "CuTe DSL's own, in libcute_dsl_runtime.so. Two exported objects that define one name were exported with one prefix.",
         "Link libcutlass for cutlass::library; else add -lcute_dsl_runtime (python -m cutlass.cute.export.aot_config --libdir names its folder; the static archive of 4.7 lacks some names), a prefix of its "
@@ -289,6 +289,7 @@ ENTRIES = (
         ),
         level=ELSEWHERE,
         general=True,
+        instead_of=("nvrtc.compilation",),
         fill="file",
     ),
     known(
@@ -344,5 +345,35 @@ ENTRIES = (
         ("ninja: build stopped: subcommand failed.", "ninja"),
         level=ELSEWHERE,
         general=True,
+    ),
+    known(
+        "elsewhere.compiler-memory",
+        r"(?:catastrophic error|fatal error(?: C1060| C1002)?|internal compiler error|\bcc1plus|\bcudafe\+\+|\bcicc|\bptxas)[^\n]{0,80}?(?P<said>out of (?:heap space|memory)|virtual memory exhausted|cannot allocate memory|terminated due to signal 9|Killed\b(?! kernel))",
+        "the compiler has no memory left on the host: {said}",
+        "The line of source that it names is where it stood, and no fault of it: templates of CuTe take several GB in each process, and a build runs many at one time. It is the host's memory, not the GPU's.",
+        "Build with fewer processes (MAX_JOBS=1, ninja -j1, --parallel 1, nvcc --threads 1), with swap or a larger machine, for fewer architectures, and without the kernels that are not needed",
+        (
+            "cute/layout_composed.hpp(478): catastrophic error : out of memory",
+            issue(21676, "microsoft/onnxruntime"),
+        ),
+        level=ELSEWHERE,
+        instead_of=(
+            "elsewhere.compile",
+            "elsewhere.build",
+            "elsewhere.memory",
+            "cpp.other-error",
+            "cpp.instantiation",
+        ),
+    ),
+    known(
+        "elsewhere.link-file",
+        r"LNK1(?:104|181): cannot open (?:input )?file '(?P<file>[^'\n]{2,160})'|(?:\bld|collect2|lld|gold)\b[^\n]{0,40}: (?:error: )?(?:cannot find|unable to find library) -l(?P<library>\w+)",
+        "the linker is told to link a library that it does not find: {file}{library}",
+        "No symbol is missing: the file itself is not there. Its own project was not built, or not in this configuration (an error further up, Debug beside Release), or its folder is not searched. Of -lcuda the driver brings only libcuda.so.1.",
+        "Look up for the first error of the project that makes the file and build that one alone (CUTLASS: the target cutlass_lib); name its folder with -L or LIBRARY_PATH. For -lcuda: LIBRARY_PATH=$CUDA_HOME/lib64/stubs",
+        ("LINK : fatal error LNK1104: cannot open file '..\\library\\Debug\\cutlass.debug.lib'", issue(934)),
+        ("/usr/bin/ld: cannot find -lcuda: No such file or directory", issue(18730, "vllm-project/vllm")),
+        level=ELSEWHERE,
+        instead_of=("elsewhere.link", "elsewhere.build", "elsewhere.compile"),
     ),
 )

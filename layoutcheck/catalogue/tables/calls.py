@@ -253,7 +253,7 @@ ENTRIES = (
     ),
     known(
         "dsl.tuple-index",
-        r"IndexError: (?:tuple|list) index out of range|too many values to unpack|not enough values to unpack",
+        r"IndexError: tuple index out of range|too many values to unpack|not enough values to unpack",
         "a tuple (a shape, stride or coordinate) has another length than the line takes",
         "Shapes, strides and coordinates are tuples with one entry for each mode; thread_idx and block_idx give three. A tensor of fewer "
         "modes than expected, or a slice that removed one, has fewer entries.",
@@ -296,6 +296,20 @@ ENTRIES = (
         level="elsewhere",
         instead_of=("elsewhere.import", "elsewhere.library-version"),
         fill="moved",
+    ),
+    known(
+        "python.shadowed",
+        r"partially initialized module '(?P<module>[\w.]+)' has no attribute '(?P<what>\w+)'|\(consider renaming '(?P<file>[^'\n]{3,200})'[^\n]{0,80}same name"
+        r"|/(?P<folder>[a-z]\w+)/[\w-]{1,60}\.py\b.{1,4000}?\bmodule '(?P=folder)' has no attribute '(?P<name>\w+)'",
+        "Python finds another file or folder in the place of the package {module}{folder}{file}",
+        "The package has {what}{name}; what was imported is a file or folder of the same name that Python's path finds first: the script's own folder, the working folder, or one that PYTHONPATH names. Neither spelling nor version is at fault.",
+        "python -c 'import {module}{folder} as m; print(m.__path__, m.__file__)' names it; start from another folder, take that folder out of PYTHONPATH, or rename the file or folder",
+        (
+            "File \"/w/examples/jax/call_basic.py\", line 33, in <module> AttributeError: module 'jax' has no attribute 'tree_util'",
+            "https://github.com/NVIDIA/JAX-Toolbox/pull/2013",
+        ),
+        level="elsewhere",
+        instead_of=("elsewhere.library-version", "dsl.api-moved", "elsewhere.import"),
     ),
     known(
         "dsl.companion-package",

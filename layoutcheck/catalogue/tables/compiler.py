@@ -83,12 +83,21 @@ ENTRIES = (
         r"NVVM_ERROR_COMPILATION|Failed creating (?:the )?llvm::Module|serializing the module|libNVVM extra log|libNVVM failed while|NVVM backend compilation failed",
         "the compiler accepts the program and fails to generate code for it",
         "libNVVM gets a module that it cannot compile. If its log is empty, the compiler itself fails, most often of one release: 4.6.0 did for FP8 epilogues, 4.6.0 and 4.6.1 for tcgen05.ld x64 beside setmaxnreg "
-        "(NVIDIA/cutlass#3420, mended in 4.6.3 and 4.7.1). A module that grows too large fails as well: a long range_constexpr around much code. Of copies it fails for 4-bit elements whose offset may be an odd number of elements, and for vectors that no instruction moves.",
+        "(NVIDIA/cutlass#3420, mended in 4.6.3 and 4.7.1). A module that grows too large fails as well: a long range_constexpr around much code. Of copies it fails for 4-bit elements whose offset may be an odd number of elements, and for vectors that no instruction moves. Packages of the DSL of two versions in one folder (-libs-base and -libs-cu13) do it as well.",
         "Compile the same script with another release of nvidia-cutlass-dsl, and with fewer unrolled rounds (cutlass.range in place of range_constexpr, a smaller tile). "
         + TRACE
         + " and marks the copies for which code generation fails (LC191); where it marks none, report it to NVIDIA/cutlass",
         ("NVVM_ERROR_COMPILATION, libNVVM extra log: Failed creating the llvm::Module.", DSL),
         rule="LC191",
+    ),
+    known(
+        "dsl.lowered-target",
+        r"'(?P<op>(?:nvvm|gpu|nvgpu)\.[\w.]+)' op (?:is )?(?:not supported on|requires|only supported on)[^\n]{0,30}?(?P<arch>(?:sm|compute)_[0-9]{2,3}[af]?)",
+        "{arch} and {op} do not go together",
+        "The operation is an instruction of some architectures alone: clusters, TMA, transaction barriers and wgmma begin with sm_90, tcgen05 with sm_100; cp.async, ldmatrix of bfloat16 and redux with sm_80. The module is compiled for a target that another value names: a default, or the machine's GPU.",
+        "Compile for the GPU that runs it: CUTE_DSL_ARCH in the DSL, chip= of the pass pipeline in MLIR, -arch in other compilers",
+        ("error: 'nvvm.read.ptx.sreg.clusterid.x' op is not supported on sm_75", "MLIR"),
+        instead_of=("dsl.lowered-operation", "dsl.other-exception", "dsl.other-verifier", "dsl.internal"),
     ),
     known(
         "dsl.lowered-operation",

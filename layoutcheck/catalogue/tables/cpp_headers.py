@@ -105,7 +105,7 @@ ENTRIES = (
     ),
     known(
         "cpp.msvc",
-        r"(?:cute|cutlass)[\w./\\+-]{0,300}?\.(?:hpp|h|inl|cuh)\([0-9]+(?:,[0-9]+)?\) ?: (?:fatal )?(?:error|warning) (?P<code>C(?!1083|2338)[0-9]{4}) ?: (?P<said>(?!static.assert)[^\n]{3,120}?(?= \w:[\\/]| \(compiling| [\w./\\]+\([0-9]|$)|[^\n]{3,120})",
+        r"(?:cute|cutlass)[\w./\\+-]{0,300}?\.(?:hpp|h|inl|cuh)\([0-9]+(?:,[0-9]+)?\) ?: (?:fatal )?(?:error|warning) (?P<code>C(?!1083|2338|3861|2975)[0-9]{4}) ?: (?P<said>(?!static.assert)[^\n]{3,120}?(?= \w:[\\/]| \(compiling| [\w./\\]+\([0-9]|$)|[^\n]{3,120})",
         "MSVC does not read CUTLASS' header: {code}, {said}",
         "cl.exe reads templates otherwise than the compilers that CUTLASS is written with. Without /Zc:__cplusplus it says that it is C++98, and CUTLASS leaves "
         "out its constexpr; older versions, and /permissive- in some, refuse dependent names without typename, parameter packs and lambdas that others take.",
@@ -123,6 +123,26 @@ ENTRIES = (
             "elsewhere.compile",
             "cpp.no-overload",
         ),
+    ),
+    known(
+        "cpp.intrinsic-target",
+        r"(?:identifier \"|undeclared identifier '|error: ')(?P<what>__(?:funnelshift_\w+|ldg|dp[24]a\w*|nanosleep|match_(?:any|all)_sync|reduce_\w+_sync|h(?:fma|add|mul|sub|max|min)2?|atomicCAS_block))[\"'](?: is undefined| was not declared)",
+        "{what} is not declared for the architecture that is compiled for",
+        "CUDA's headers declare it from an architecture on: __ldg and __funnelshift from sm_35, arithmetic of half from sm_53, __dp4a from sm_61, __nanosleep and __match from sm_70, __reduce of a warp and arithmetic of bfloat16 from sm_80. A target below that, most often the compiler's default or an old GPU's, does not have it; no header is missing.",
+        "Name the GPU's architecture (-gencode, CMAKE_CUDA_ARCHITECTURES, --gpu-architecture of NVRTC). On an older GPU take a release of the program that has other code for it; what is loaded there else ends in 'device kernel image is invalid'",
+        (
+            'CryptonightR.cu(382): error: identifier "__funnelshift_l" is undefined',
+            issue(246, "xmrig/xmrig-nvidia"),
+        ),
+        instead_of=(
+            "cpp.toolkit-too-old",
+            "cpp.undefined",
+            "cpp.other-error",
+            "elsewhere.compile",
+            "cpp.instantiation",
+            "cuda.no-function",
+        ),
+        level=ELSEWHERE,
     ),
     known(
         "cpp.toolkit-too-old",

@@ -73,8 +73,8 @@ ENTRIES = (
         "cuda.illegal-instruction",
         r"(?i)[Ii]llegal instruction|CUDA_ERROR_ILLEGAL_INSTRUCTION|cudaErrorIllegalInstruction|error code: 715\b"
         r"|Warp Illegal Instruction|WARP_ILLEGAL_INSTR\w*" + _codes(715, 73),
-        "the GPU refuses an instruction's operands",
-        "TMA and tcgen05 raise it for a tensor map, descriptor or coordinate that they cannot use: a box whose inner bytes "
+        "the GPU meets an instruction that it cannot execute",
+        "A kernel that ran before the call that reports it did. TMA and tcgen05 raise it for a tensor map, descriptor or coordinate that they cannot use: a box whose inner bytes "
         "are not a multiple of 16, a shared address without the swizzle's alignment, a coordinate outside of the corners. setmaxnreg raises it where a warp keeps fewer "
         "registers than its code uses (24 and a printf, NVIDIA/cutlass#2932), and code for another architecture does.",
         "Name the kernel first: CUDA_LAUNCH_BLOCKING=1 or compute-sanitizer; cuda-gdb stops there, and `x/4i $errorpc` shows the instruction. "
@@ -331,7 +331,7 @@ ENTRIES = (
     ),
     known(
         "driver.tensor-map",
-        r"Failed to initialize the TMA descriptor|cuTensorMapEncode\w+|boxDim\[[0-9]\] ?\* ?elementSize|swizzled? (?!shared )[\w ]{0,20}box exceeds|(?:create|encod\w*|invalid)[^\n]{0,30} [Tt]ensor ?[Mm]ap|TMA Desc Addr|Invalid TMA descriptor",
+        r"Failed to initialize the TMA descriptor|cuTensorMapEncode\w+|boxDim\[[0-9]\] ?\* ?elementSize|swizzled? (?!shared )[\w ]{0,20}box exceeds|(?:create|encod\w*|invalid)[^\n]{0,30} [Tt]ensor ?[Mm]ap|\w*tensor_?map\w*\([^\n]{0,500}?Assertion [`'][^\n]{0,40}(?:CUDA_SUCCESS|result|status|err)|TMA Desc Addr|Invalid TMA descriptor",
         "the driver refuses the tensor map of a TMA copy",
         "cuTensorMapEncodeTiled wants an address and strides that are multiples of 16 bytes (globalStrides count bytes, not elements, and leave the contiguous mode out), box extents of 1 to 256, "
         "boxDim[0] x element size a multiple of 16 bytes and at most the swizzle's span, and a tensor that is not empty "
@@ -340,7 +340,7 @@ ENTRIES = (
         ("Error: Failed to initialize the TMA descriptor 1", issue(947)),
         ("boxDim[0] * elementSizeInBytes must be a multiple of 16 bytes", "CUDA driver API"),
         rule="LC240",
-        instead_of=("cuda.invalid-launch",),
+        instead_of=("cuda.invalid-launch", "cuda.launch-failure", "elsewhere.assertion"),
     ),
     known(
         "cuda.other",

@@ -10,8 +10,8 @@ ENTRIES = (
         "elsewhere.memory",
         r"CUDA out of memory|\berror: out of memory|CUDA (?:runtime )?[Ee]rror(?: code)?[: #=]{1,3}2\b|cudaErrorMemoryAllocation|CUDA_ERROR_OUT_OF_MEMORY",
         "the GPU has no memory left",
-        "It is the allocator's error.",
-        "PyTorch's memory guide (torch.cuda.memory_summary) shows who holds it",
+        "It is the device's memory: an allocation is refused. Where the text names the file of a kernel, its check after the launch only reports the allocation before it.",
+        "nvidia-smi names the processes that hold it; take a smaller batch, or free what earlier runs left. Of PyTorch torch.cuda.memory_summary() shows its own",
         ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB", "PyTorch"),
         level=ELSEWHERE,
     ),
@@ -194,6 +194,18 @@ ENTRIES = (
         level=ELSEWHERE,
     ),
     known(
+        "elsewhere.compiled-argument",
+        r"[Aa]rgument (?P<what>\w[\w.]{0,80}(?:\[[0-9]+\])?) has an unsatisfied constraint: (?P<said>[^\n]{3,160})",
+        "a compiled function does not take its argument {what}: {said}",
+        "The compiler of the kernel (TVM's, which TileLang builds on) writes a test of each argument before the launch: pointer, type, shape and strides are compared with those that it was compiled for. Here {what} has another value than the constraint.",
+        "Print shape, stride() and dtype of that argument and compare them with the kernel's declaration; give tensor.contiguous() where a stride is named, or declare the stride dynamic. Report it to {project}",
+        (
+            "RuntimeError: Argument main.Q_handle.strides[0] has an unsatisfied constraint: main_Q_handle_is_null or 73728 * seq_len == T.if_then_else(...)",
+            issue(1280, "tile-ai/tilelang"),
+        ),
+        level=ELSEWHERE,
+    ),
+    known(
         "elsewhere.torch-operands",
         r"The size of tensor a \([0-9]+\) must match|mat1 and mat2 (?:shapes|must)|Expected all tensors to be on the same device|[Ee]xpected (?:scalar type|m1 and m2|object of scalar type) \w+|shape '\[[^\n\]]{1,80}\]' is invalid for input of size"
         r"|cannot reshape tensor of|view size is not compatible|Sizes of tensors must match|index out of range in self",
@@ -286,7 +298,7 @@ ENTRIES = (
     ),
     known(
         "elsewhere.cublas",
-        r"CUBLAS_STATUS_(?P<status>NOT_SUPPORTED|INVALID_VALUE|\w+)|cu[bB][lL][aA][sS](?:Lt)? (?:[Ee]rror|[Ss]tatus|failed|API)[^\n]{0,160}?(?:code|status|error|failed:?)[ =:]{1,3}(?P<code>7|15)\b|(?i:cublas) error: (?P<words>the requested functionality is not supported|an unsupported value or parameter)|kernel execution error\. \(m: [0-9]+, n: [0-9]+, k: [0-9]+, error: (?P<number>[0-9]+)|(?i:cublas) [^\n]{0,30}unable to find|Unable to find (?:a )?suitable (?:cuBLAS|cublas|GEMM)[^\n]{0,30}",
+        r"CUBLAS_STATUS_(?P<status>NOT_SUPPORTED|INVALID_VALUE|\w+)|cu[bB][lL][aA][sS](?:Lt)? (?:[Ee]rror|[Ss]tatus|failed|API)[^\n]{0,160}?(?:code|status|error|failed:?)[ =:]{1,3}(?P<code>7|15)\b|(?i:cublas error): (?P<words>the requested functionality is not supported|an unsupported value or parameter)|kernel execution error\. \(m: [0-9]+, n: [0-9]+, k: [0-9]+, error: (?P<number>[0-9]+)|(?i:cublas) [^\n]{0,30}unable to find|Unable to find (?:a )?suitable (?:cuBLAS|cublas|GEMM)[^\n]{0,30}",
         "cuBLAS does not take this problem {status}{number}",
         "NOT_SUPPORTED and INVALID_VALUE mean that no kernel has these types, sizes and strides: FP8 needs sizes, leading dimensions and addresses "
         "that are multiples of 16 bytes, and A transposed (cuBLAS guide, cublasLtMatmul). EXECUTION_FAILED (13) is often a fault of an earlier kernel, INVALID_VALUE is 7, NOT_SUPPORTED 15.",
@@ -375,7 +387,7 @@ ENTRIES = (
         r"|(?i:compute capability) (?:[\w. ]{0,20})?is (?:lower|too low|not supported)|[Oo]nly (?:SM|sm_?|compute capability) ?[0-9][^\n]{0,40} (?:is|are) supported)",
         "this library does not support this GPU: {said}",
         "It checks the architecture before it launches.",
-        "The library's own page lists the GPUs; choose another attention backend",
+        "The library's own page lists the GPUs; take another back end or kernel of it, made for this GPU",
         (
             "RuntimeError: FlashAttention only supports Ampere GPUs or newer.",
             issue(40, "if-ai/ComfyUI-IF_Trellis"),
@@ -508,20 +520,6 @@ ENTRIES = (
         fill="step",
     ),
     known(
-        "elsewhere.other-language",
-        r"\bat [\w.$]+\([\w$]+\.(?P<java>java|kt|scala):[0-9]+\)|\b(?P<go>go)routine [0-9]+ \[running|\bat [^\n]{0,80}\(?[\w./-]+\.(?P<js>js|ts|mjs):[0-9]+:[0-9]+\)?|(?P<npm>npm) ERR!|\b[\w./-]+\.(?P<ruby>rb):[0-9]+:in `"
-        r"|\b(?P<jvm>java)x?\.[\w.]+(?:Exception|Error)\b|error\[E[0-9]{4}\]: [^\n]{0,200}?--> \S+\.(?P<rust>rs)\b|error\[E[0-9]{4}\]: |(?:^|error )(?P<ts>TS)[0-9]{4}: ",
-        "a message of another language's program ({java}{go}{js}{npm}{ruby}{jvm}{rust}{ts}), and none of CUDA",
-        "It has no GPU kernel in it, as far as the text goes; layoutcheck reads CuTe's, CUDA's and their tools' messages.",
-        "The innermost frame of that program's own files says where; its project answers",
-        (
-            'Exception in thread "main" java.lang.NullPointerException at com.example.Main.count(Main.java:14)',
-            "Java",
-        ),
-        level=ELSEWHERE,
-        general=True,
-    ),
-    known(
         "elsewhere.assert-cut",
         r"(?:^| )[\w./-]{2,60}: (?P<file>/?[\w./+-]{3,200}\.(?:cc|cpp|cu|cuh|hpp|h):[0-9]+): (?P<function>[\w<>&*, ]{0,120}\w(?:::|\()[\w:<>&*, ]{0,160}) ?$",
         "an assertion of C++ fails at {file}, and the text ends before its condition",
@@ -616,6 +614,10 @@ FOREIGN = known(
     "No program of CuTe, CUDA or their compilers prints it; a layout or a tensor in it is only a name.",
     "It is answered by {project}",
     ('ERROR: column "shape" of relation "tensors" does not exist LINE 1: INSERT INTO tensors', "PostgreSQL"),
+    (
+        'Exception in thread "main" java.lang.NullPointerException at com.example.Main.count(Main.java:14)',
+        "Java",
+    ),
     level=ELSEWHERE,
     general=True,
 )

@@ -154,4 +154,36 @@ ENTRIES = (
         "Install a release of nvidia-cutlass-dsl after that build. Where you cannot, write one dynamic condition for each value, so that each has one result; report it to NVIDIA/cutlass",
         ("DSLRuntimeError: <OpResultList> to integer conversion is not supported", "DSL 4.5.0.dev0"),
     ),
+    known(
+        "dsl.versions-listed",
+        r"(?s)\b(?P<one>nvidia-cutlass-dsl(?:-[a-z0-9-]+)?)(?:\[\w+\])?[ =:|]{1,24}(?P<first>4\.[0-9]+\.[0-9]+)\b(?=.{1,600}?\b(?P<other>nvidia-cutlass-dsl(?:-[a-z0-9-]+)?)(?:\[\w+\])?[ =:|]{1,24}(?!(?P=first)\b)(?P<second>4\.[0-9]+\.[0-9]+)\b)",
+        "the DSL's packages are of different versions: {one} {first}, {other} {second}",
+        "The DSL is one program in several packages: nvidia-cutlass-dsl, and -libs-base, -libs-core, -libs-cu12 and -libs-cu13 beside it. They write into one folder, so that the last one that was installed replaces files of the others; "
+        "its compiler then fails in ways that no program causes. It is a package that pins another version (quack-kernels, flashinfer-python, vllm) that moves one of them.",
+        "pip uninstall each of them, remove site-packages/nvidia_cutlass_dsl*, install one version anew (for CUDA 13 with the extra [cu13]), and what pins another with --no-deps",
+        (
+            "nvidia-cutlass-dsl 4.7.0 nvidia-cutlass-dsl-libs-cu13 4.6.2 quack-kernels 0.6.4",
+            issue(4555, "flashinfer-ai/flashinfer"),
+        ),
+        level=ELSEWHERE,
+        instead_of=(
+            "packages.conflict",
+            "elsewhere.import",
+            "dsl.internal",
+            "dsl.other-exception",
+            "elsewhere.build",
+        ),
+    ),
+    known(
+        "dsl.class-not-known",
+        r"(?:Error|Exception|NotImplemented)\W{1,3}(?:[Uu]nsupported|[Uu]nknown|[Uu]nexpected)[^\n]{0,40}?\b(?:op|atom|mma|MMA|copy)(?: kind| type| class)?:? [\"'<(]{0,2}(?:class ')?(?:[\w.]+\.)?(?P<op>[A-Z]\w+Op)\b",
+        "a library does not know {op}, a class of the DSL",
+        "The library asks for the class of an operation and knows those of the DSL that it was written for. Another version of the DSL makes {op} where that one made another class.",
+        "Install the nvidia-cutlass-dsl that the library's requirements name, or a release of the library after that DSL; {project} takes the report",
+        (
+            "TypeError('Unsupported tcgen05 MMA op kind: MmaF8F6F4Op')",
+            issue(2639, "Dao-AILab/flash-attention"),
+        ),
+        level=ELSEWHERE,
+    ),
 )

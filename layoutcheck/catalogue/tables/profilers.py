@@ -226,6 +226,16 @@ ENTRIES = (
         level=ELSEWHERE,
     ),
     known(
+        "ncu.device",
+        r"==ERROR== ?(?P<said>Unknown Error on device [0-9]+|(?:Failed to (?:access|initialize)|Cannot access) (?:the )?(?:device|driver|performance)[^\n=]{0,80}|Profiling is not supported on (?:this )?device[^\n=]{0,40})",
+        "Nsight Compute cannot profile this device: {said}",
+        "The profiler itself fails, before it measures: ncu is older than the driver or the GPU, another profiler or a virtual machine holds the counters, or the driver gives them to administrators only (WSL, containers). The program is not at fault, and a traceback of the Python that started ncu only follows.",
+        "Compare `ncu --version` with the driver and the GPU, take the newest ncu, run it as root or with NVreg_RestrictProfilingToAdminUsers=0, and alone on the machine. `layoutcheck banks` counts wavefronts without counters",
+        ("==ERROR== Unknown Error on device 0.", issue(1, "SzymonOzog/FastSoftmax")),
+        level=ELSEWHERE,
+        instead_of=("ncu.tool",),
+    ),
+    known(
         "ncu.tool",
         r"==(?i:ERROR|WARNING)== ?(?P<said>(?!.{0,40}ERR_NVGPUCTRPERM)[A-Z][^\n=]{5,120}?)(?=\.(?: |$)| ==|$)",
         "Nsight Compute itself reports: {said}",

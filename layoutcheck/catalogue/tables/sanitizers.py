@@ -213,7 +213,7 @@ ENTRIES = (
     ),
     known(
         "sanitizer.barrier",
-        r"Barrier error detected\. (?P<said>[\w() ]{1,80})|(?P<only>Barrier is located at shared address)",
+        r"Barrier error detected\. (?P<said>(?:Divergent|Missing|Invalid|Arriv\w*|Barrier)[\w() ]{0,60}?)(?=\.| in block| The | =|$)|(?P<only>Barrier is located at shared address)",
         "a barrier is not reached by the threads that it waits for ({said}{only})",
         "bar.sync waits for a number of threads; a branch or an early return keeps some of them away, or a named barrier "
         "has another count than its users. 'Missing wait': a phase of an mbarrier completes and no thread waits for it.",
