@@ -110,9 +110,9 @@ def coverage(tiled: TiledCopy) -> Coverage:
         values=values,
         uncovered=int(missing.size),
         first_uncovered=_coord(int(missing[0]), shape) if missing.size else None,
-        shared=int(np.unique(index[1:][other]).size),
+        shared=int(np.count_nonzero(np.bincount(index[1:][other]))),  # np.unique would load numpy.ma
         first_shared=first(other),
-        repeated=int(np.unique(index[1:][same]).size),
+        repeated=int(np.count_nonzero(np.bincount(index[1:][same]))),
         first_repeated=first(same),
         outside=int(past.size),
         first_outside=((int(past[0]) // values, int(past[0]) % values), int(flat[past[0]]))
