@@ -1,13 +1,13 @@
 """The constants of `layoutcheck.synthesis.pace`, fitted to plans that ran on an H200, and judged by others.
 
-    python -m benchmarks.synthesis_fit docs/evidence/synthesis_pace.json [--steps 6000] [--parts]
+    python -m benchmarks.synthesis_fit docs/evidence/synthesis_pace.json [--steps 6000] [--parts] [--again]
 
 The file has, for plans of several seeds, what each asked of the machine (`demand`, with the registers and
-instructions of its compiled program) and the rounds of its time. The constants are fitted to all seeds but
-one, and judged by that one, in turn; then to all. The result goes into the same file: Kendall's tau over the
-pairs of plans of one request whose times are more than 5 % apart in nearly all rounds. `--parts` asks what an
-order without the compiler lacks: the requests are answered again, and of what is guessed some is taken from
-the compiled programs.
+instructions of its compiled program) and the rounds of its time. Every fifth seed is judged by constants
+that are fitted to the others; then they are fitted to all. The result goes into the same file: Kendall's tau
+over the pairs of plans of one request whose times are more than 5 % apart in nearly all rounds. `--parts`
+asks what an order without the compiler lacks: the requests are answered again, and of what is guessed some is
+taken from the compiled programs. `--again` works out anew what the plans ask, after a change of `Demand`.
 """
 
 from __future__ import annotations
@@ -16,30 +16,35 @@ import argparse
 import json
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from itertools import combinations
 from pathlib import Path
-from statistics import median
+from statistics import mean, median
 from typing import Any
 
 from benchmarks.synthesis_plans import APART, IN_ROUNDS
 from layoutcheck.machine.cost import CLOCK_GHZ, SMS
-from layoutcheck.synthesis.demand import Demand
+from layoutcheck.synthesis.compiled import Compiled
+from layoutcheck.synthesis.demand import Demand, demand
 from layoutcheck.synthesis.pace import Constants, pace
+from layoutcheck.synthesis.search import Found
+from layoutcheck.synthesis.wanted import Wanted
 
 Row = dict[str, Any]
+Planned = tuple[Row, Found, Wanted]
+FOLDS = 5
 FREE = (
     "issue", "latency", "later", "held", "held_async", "read", "write", "mixed", "run", "run_waited",
-    "run_beside", "run_write", "part", "part_tma", "part_waited", "part_beside", "part_write", "kept",
+    "run_beside", "part", "part_tma", "part_waited", "part_beside", "cut", "apart", "bulk", "kept",
     "kept_tma", "again", "pages", "crowd", "cached", "data", "row", "thin", "stored", "drained", "overlap",
     "hidden",
 )  # fmt: skip
 
 START = Constants(
     issue=0.5, latency=1000.0, later=0.7, held=1000.0, held_async=1000.0, read=0.0575, write=0.0575,
-    mixed=0.02, run=3.0, run_waited=8.0, run_beside=6.0, run_write=3.0, part=10.0, part_tma=10.0,
-    part_waited=50.0, part_beside=20.0, part_write=20.0, kept=50e6, kept_tma=50e6, again=2.0, pages=100e3,
+    mixed=0.02, run=3.0, run_waited=8.0, run_beside=6.0, part=10.0, part_tma=10.0, part_waited=50.0,
+    part_beside=20.0, cut=0.25, apart=0.12, bulk=0.2, kept=50e6, kept_tma=50e6, again=2.0, pages=100e3,
     crowd=0.2, cached=1.0, data=1.0, row=1.0, thin=1.3, stored=300.0, drained=2000.0, overlap=2.5, hidden=5.0,
 )  # fmt: skip
 """Round numbers, so that nothing of the seed that judges is in what begins."""
@@ -77,6 +82,34 @@ def tau(some: Sequence[tuple[Row, Row]], machine: Constants) -> float:
     """Kendall's, over these pairs."""
     agree = sum(predicted_us(fast, machine) < predicted_us(slow, machine) for fast, slow in some)
     return 2 * agree / len(some) - 1
+
+
+def of_seeds(rows: Sequence[Row]) -> dict[str, float]:
+    """Tau of each seed's plans."""
+    seeds = sorted({row["seed"] for row in rows})
+    return {
+        str(seed): round(tau(pairs([row for row in rows if row["seed"] == seed]), Constants()), 3)
+        for seed in seeds
+    }
+
+
+def first(rows: Sequence[Row]) -> dict[str, Any]:
+    """How far the plan that is predicted to be the fastest is from the fastest of its request."""
+    requests: dict[str, list[Row]] = {}
+    for row in rows:
+        requests.setdefault(json.dumps([row["seed"], row["request"]]), []).append(row)
+    ratios = [
+        min(some, key=lambda row: predicted_us(row, Constants()))["us"] / min(row["us"] for row in some)
+        for some in requests.values()
+        if len(some) > 1
+    ]
+    near = sum(ratio <= APART for ratio in ratios)
+    return {
+        "requests": len(ratios),
+        "near": near,
+        "mean": round(mean(ratios), 3),
+        "most": round(max(ratios), 2),
+    }
 
 
 def loss(rows: Sequence[Row], some: Sequence[tuple[Row, Row]], machine: Constants) -> float:
@@ -127,10 +160,9 @@ PARTS: dict[str, tuple[str, ...]] = {
 }
 
 
-def parted(rows: Sequence[Row]) -> dict[str, Any]:
-    """Tau of all plans that today's requests have, with these parts of their demands from the compiler."""
+def planned(rows: Sequence[Row]) -> Iterator[Planned]:
+    """The plans that ran, as today's search finds them: those that it does not find are left out."""
     from layoutcheck.synthesis import plans
-    from layoutcheck.synthesis.demand import demand
     from layoutcheck.synthesis.reading import read
     from layoutcheck.synthesis.request import TileRequest
 
@@ -138,16 +170,31 @@ def parted(rows: Sequence[Row]) -> dict[str, Any]:
     requests: dict[str, list[Row]] = {}
     for row in rows:
         requests.setdefault(json.dumps(row["request"]), []).append(row)
-    guesses: list[tuple[Row, Demand]] = []
     for text, ran in requests.items():
         request = {name: value for name, value in json.loads(text).items() if name != "seed"}
         made = plans.synthesize(read(TileRequest(**{**request, "tile": tuple(request["tile"])})))
-        places = {(one.kind, str(one.shared)): one for one in made.plans}
+        places = {(one.kind, str(one.shared)): one.found for one in made.plans}
         for row in ran:
-            plan = places.get((row["kind"], str(row["shared"])))
-            if plan is not None:
-                guesses.append((row, demand(plan.found, made.wanted)))
-    found: dict[str, Any] = {"plans": len(guesses), "of": len(rows)}
+            found = places.get((row["kind"], str(row["shared"])))
+            if found is not None:
+                yield row, found, made.wanted
+
+
+def counted_again(plans: Sequence[Planned]) -> list[Row]:
+    """The rows with what today's plans ask of the machine, by the programs as they were compiled."""
+    found = []
+    for row, plan, wanted in plans:
+        instructions, alone, cycles, rounds, barriers, loaded = row["turn"]
+        made = Compiled(row["registers"], instructions, alone, barriers, cycles, rounds, loaded)
+        found.append(row | {"demand": demand(plan, wanted, made)._asdict()})
+    return found
+
+
+def parted(plans: Sequence[Planned]) -> dict[str, Any]:
+    """Tau of today's plans, with these parts of their demands from the compiler; of each seed, with none."""
+    guesses = [(row, demand(found, wanted)) for row, found, wanted in plans]
+    guessed = [row | {"demand": guess._asdict()} for row, guess in guesses]
+    found: dict[str, Any] = {"plans": len(guesses), "seeds": of_seeds(guessed), "first": first(guessed)}
     for name, taken in PARTS.items():
         mixed = [
             row | {"demand": guess._asdict() | {part: row["demand"][part] for part in taken}}
@@ -169,26 +216,34 @@ def main() -> None:
     options.add_argument("file", type=Path)
     options.add_argument("--steps", type=int, default=0, help="0: judge the constants that there are")
     options.add_argument("--parts", action="store_true")
+    options.add_argument("--again", action="store_true", help="what today's plans ask")
     given = options.parse_args()
     found = json.loads(given.file.read_text(encoding="utf-8"))
+    plans = list(planned(found["plans"])) if given.again or given.parts else []
+    if given.again:
+        found["plans"] = counted_again(plans)
     rows = found["plans"]
-    seeds = sorted({row["seed"] for row in rows})
-    found["tau"] = {
-        str(seed): round(tau(pairs([row for row in rows if row["seed"] == seed]), Constants()), 3)
-        for seed in seeds
-    }
+    found["tau"] = of_seeds(rows)
+    seeds = [*map(int, found["tau"])]
     found["pairs"] = {str(seed): len(pairs([row for row in rows if row["seed"] == seed])) for seed in seeds}
     if given.steps:
-        found["held_out"] = {}
-        for seed in seeds:
-            machine = fitted([row for row in rows if row["seed"] != seed], START, given.steps, seed)
-            mine = [row for row in rows if row["seed"] == seed]
-            found["held_out"][str(seed)] = round(tau(pairs(mine), machine), 3)
-            print(f"seed {seed}, by constants of the others: tau {found['held_out'][str(seed)]}", flush=True)
+        found["held_out"], right = {}, 0.0
+        for judges in (seeds[n::FOLDS] for n in range(FOLDS)):
+            machine = fitted(
+                [row for row in rows if row["seed"] not in judges], START, given.steps, judges[0]
+            )
+            for seed in judges:
+                mine = pairs([row for row in rows if row["seed"] == seed])
+                found["held_out"][str(seed)] = round(tau(mine, machine), 3)
+                right += len(mine) * tau(mine, machine)
+                print(f"seed {seed}, by constants of others: tau {found['held_out'][str(seed)]}", flush=True)
+        found["held_out"]["all"] = round(right / sum(found["pairs"].values()), 3)
+        print(fitted(rows, START, given.steps, 0), flush=True)
+    found["first"] = first(rows)
     found["all"] = round(tau(pairs(rows), Constants()), 3)
     found["error"] = round(median(abs(predicted_us(row, Constants()) / row["us"] - 1) for row in rows), 3)
     if given.parts:
-        found["parts"] = parted(rows)
+        found["parts"] = parted(plans)
     given.file.write_text(a_line_each(found), encoding="utf-8")
     print(
         {name: found[name] for name in ("tau", "pairs", "all", "error")},

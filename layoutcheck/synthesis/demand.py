@@ -36,6 +36,8 @@ L1_BYTES = 256 << 10
 """Of L1 and shared memory together (the same)."""
 CARVEOUTS_KB = (0, 8, 16, 32, 64, 100, 132, 164, 196, 228)
 """What shared memory can have of it (the same)."""
+PAIR_BYTES = 2 * LINE_BYTES
+"""What memory takes at once of what is written (measured: docs/evidence/synthesis_pace.json)."""
 BLOCK_BYTES = 1024
 """Of shared memory, which each block has besides its own (the same)."""
 
@@ -44,10 +46,12 @@ class Demand(NamedTuple):
     """What a plan asks of an SM: of one tile, and how many blocks share the SM.
 
     `instructions` of all warps, `own` the cycles that a warp takes if it is alone and memory answers at once;
-    `read_parts` lines that runs take in part, `write_parts` pairs
-    of lines that they write in part; `beside`: the rest of such lines is that of the block beside this one,
-    else of its own next tile; `rounds` in which a thread loads its part of the tile: those of the compiled
-    program, or what its registers allow; `asked_rows` of all blocks that copies under way read at once;
+    `read_parts` lines that runs take in part; of the bytes written, `write_cut` is the share in pairs of
+    lines that runs take in part, `write_apart` that of others which no one instruction fills; `beside`: the
+    rest of such lines is that of the block beside this one, else of its own next tile; `rounds` in which a
+    thread loads its part of the tile: those of the compiled program, or what its registers allow;
+    `asked_rows` of all blocks that copies under way read at once; `held_bytes` of L1 by loads, whole lines,
+    and by `cp.async`, the bytes that it reads;
     `thin`: rows of boxes are half a sector.
     """
 
@@ -63,9 +67,9 @@ class Demand(NamedTuple):
     read_bytes: float
     written_bytes: float
     read_runs: float
-    write_runs: float
     read_parts: float
-    write_parts: float
+    write_cut: float
+    write_apart: float
     live_bytes: float
     streams: float
     asked_rows: float
@@ -106,6 +110,7 @@ def demand(found: Found, wanted: Wanted, made: Compiled | None = None) -> Demand
         written = side.counts(first.deal, mode).distinct_sectors * SECTOR_BYTES
     if wanted.accumulator:
         written = total.distinct_sectors * SECTOR_BYTES
+    read = float(total.distinct_sectors * SECTOR_BYTES - written)
     blocks = resident(code.registers, wanted.threads, 0 if shared is None else shared.size * wanted.stages)
     waits = way in ("ld", "")
     ahead = 1 if waits else max(1, wanted.stages - 1)
@@ -119,12 +124,12 @@ def demand(found: Found, wanted: Wanted, made: Compiled | None = None) -> Demand
         boxes=sum(one.instructions for one in bulk),
         thin=way == "tma" and counts[0].sectors >= 2 * counts[0].distinct_sectors,
         sectors=total.sectors,
-        read_bytes=total.distinct_sectors * SECTOR_BYTES - written,
+        read_bytes=read,
         written_bytes=written,
         read_runs=total.read_runs,
-        write_runs=total.write_runs,
-        read_parts=0.0 if wanted.accumulator else parts(wanted.src, wanted, LINE_BYTES),
-        write_parts=parts(wanted.dst, wanted, 2 * LINE_BYTES),
+        read_parts=0.0 if wanted.accumulator else parts(wanted.src, wanted),
+        write_cut=(cut := _cut(wanted)),
+        write_apart=max(0.0, _apart(moves[-1]) - cut),
         live_bytes=blocks * SMS * _live(wanted),
         streams=blocks * SMS * _rows(wanted.dst, wanted),
         asked_rows=0.0 if waits else blocks * SMS * ahead * _runs(wanted.src, wanted),
@@ -135,7 +140,7 @@ def demand(found: Found, wanted: Wanted, made: Compiled | None = None) -> Demand
         barriers=barriers,
         engine_stores=any(isinstance(move, Tma) and not move.read for move in moves),
         blocks=blocks,
-        held_bytes=_held(first, wanted) if way in ("ld", "ca") else 0.0,
+        held_bytes=_held(first, wanted) if way == "ld" else read if way == "ca" else 0.0,
         l1_bytes=l1_left(blocks, 0 if shared is None else shared.size * wanted.stages),
     )
 
@@ -228,13 +233,13 @@ def _live(wanted: Wanted) -> float:
     return float(found)
 
 
-def parts(tensor: Memref | None, wanted: Wanted, unit: int) -> float:
-    """Units of `unit` bytes that the runs of a tile take in part, on average over tiles side by side.
+def parts(tensor: Memref, wanted: Wanted) -> float:
+    """Lines that the runs of a tile take in part, on average over tiles side by side.
 
     A run of one sector counts half: memory gives two, and L2 keeps the other for the next tile.
     """
-    fast = None if tensor is None else fast_mode(tensor)
-    if tensor is None or fast is None:
+    fast, unit = fast_mode(tensor), LINE_BYTES
+    if fast is None:
         return 0.0
     run = wanted.tile[fast] * tensor.element_bytes
     starts = range(0, math.lcm(run, unit), run)
@@ -245,6 +250,33 @@ def parts(tensor: Memref | None, wanted: Wanted, unit: int) -> float:
 def _inside(at: int, run: int, unit: int) -> bool:
     """Whether both ends of a run cut the same unit."""
     return at // unit == (at + run) // unit and at % unit != 0
+
+
+def _cut(wanted: Wanted) -> float:
+    """The share of the written bytes in pairs of lines that runs take in part, over tiles side by side."""
+    fast = None if wanted.dst is None else fast_mode(wanted.dst)
+    if wanted.dst is None or fast is None:
+        return 0.0
+    run = wanted.tile[fast] * wanted.dst.element_bytes
+    starts = range(0, math.lcm(run, PAIR_BYTES), run)
+    whole = sum(max(0, (at + run) // PAIR_BYTES - -(-at // PAIR_BYTES)) for at in starts)
+    return 1 - whole * PAIR_BYTES / (run * len(starts))
+
+
+def _apart(last: Move) -> float:
+    """The share of the stored bytes in pairs of lines that an instruction takes in part, or a bulk copy."""
+    if isinstance(last, Direct) and len(last.sides) > 1:
+        (outer, mode), deal = last.sides[1], last.deal
+    elif isinstance(last, Threads) and last.outer is not None and not last.into:
+        outer, deal, mode = last.outer, last.deal, last.deal.fast
+    else:
+        return float(isinstance(last, Tma) and not last.read)
+    whole = PAIR_BYTES // (deal.width(mode) * outer.tile.element_bytes)
+    lanes = filled = 0
+    for row in outer.addresses(deal.accesses(mode)[:16]):
+        each = np.unique(row[row >= 0] // PAIR_BYTES, return_counts=True)[1]
+        lanes, filled = lanes + each.sum(), filled + each[each == whole].sum()
+    return 1 - float(filled / lanes)
 
 
 def _rows(tensor: Memref | None, wanted: Wanted) -> int:
@@ -285,7 +317,7 @@ def _lines(outer: Global, index: np.ndarray, elements: int) -> float:
     sectors = lines = 0
     for row in at:
         known = row[row >= 0]
-        taken = np.unique(np.concatenate([known // SECTOR_BYTES, (known + width - 1) // SECTOR_BYTES]))
-        sectors += len(taken)
-        lines += len(np.unique(taken // (LINE_BYTES // SECTOR_BYTES)))
+        ends = np.concatenate([known, known + width - 1])
+        sectors += len({*(ends // SECTOR_BYTES).tolist()})
+        lines += len({*(ends // LINE_BYTES).tolist()})
     return lines * LINE_BYTES / (sectors * SECTOR_BYTES)

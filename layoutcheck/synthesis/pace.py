@@ -9,15 +9,15 @@
                registers; what waits is hidden by the tiles ahead (stages) and by the
                other blocks of the SM, which registers, shared memory and threads bound
     lines      a load through L1 (ld.global, cp.async of less than 16 bytes) holds a line of L1 until its data
-               is there; what shared memory leaves of L1 bounds the bytes in flight. A line of which an access
+               is there; what shared memory leaves of L1 bounds the bytes in flight. A line of which a load
                takes a part is held whole
     engine     the copy engine: rows of boxes, and boxes
     memory     bytes at the bandwidth; what is read and written at once costs more than either alone. A line
                that a run of adjacent sectors takes in part costs more than it has, most where a block waits
                for it before it asks for the rest, less where the rest is that of the block beside it, which
-               asks at the same time; so does a part of two lines that is written. Such lines
-               wait in L2 for the next tile: where all blocks' together do not fit, they come again. Blocks
-               that write accumulators by the copy engine all write, or all make the next tile
+               asks at the same time. Such lines wait in L2 for the next tile: where all blocks' together do
+               not fit, they come again. What is written takes a quarter longer where a tile's runs take
+               pairs of lines in part; a part of that, where one instruction does not fill a pair
 
 The busy times add up as in `machine.cost`; what waits beside them nearly hides them, or is hidden. The
 constants are an H200's, fitted to plans that ran there (benchmarks/synthesis_fit.py,
@@ -41,49 +41,51 @@ class Constants:
 
     `issue` a warp instruction; `latency` of memory, `later` the share of it that each further round of
     loads waits; `barrier` of a block; `held` a line of L1 by a load; `read`, `write` a byte, `mixed` a
-    byte of both more; bytes that a run costs more (`run`, `run_waited`, `run_beside`, `run_write`), a
-    line that it takes in part (`part` and as many more), two lines that it writes in part
-    (`part_write`); `meet` rows asked for at once, beyond which the parts of a line are fetched apart
-    though copies run ahead; `kept`, `kept_tma` bytes of partial lines that L2 holds, `again` how often
-    those beyond come anew; `pages` runs that all blocks write at once, beyond which each costs `crowd`
-    of them more; `row`, `box` of the copy engine, `thin` a row of half a sector, which L2 gives whole;
-    `stored` until the engine has read a tile, `drained` until stores have left the registers;
-    `overlap`, `hidden` the exponents of what is busy and of what waits.
+    byte of both more; bytes that a run costs more (`run`, `run_waited`, `run_beside`), and a line that it
+    takes in part (`part` and as many more); `cut` of a written byte more, where a run takes a pair of lines
+    in part, `apart` where an instruction does, `bulk` of all by the copy engine; `meet` rows asked for at
+    once, beyond which the parts of a line are fetched apart though copies run ahead; `kept`, `kept_tma`
+    bytes of partial lines that L2 holds, `again` how often those beyond come anew; `pages` runs that all
+    blocks write at once, beyond which each costs `crowd` of them more; `row`, `box` of the copy engine,
+    `thin` a row of half a sector, which L2 gives whole; `stored` until the engine has read a tile,
+    `drained` until stores have left the registers; `overlap`, `hidden` the exponents of what is busy and of
+    what waits.
     """
 
-    issue: float = 0.364
-    latency: float = 1000.0
-    later: float = 0.795
+    issue: float = 0.276
+    latency: float = 1260.0
+    later: float = 0.7
     barrier: float = 60.0
-    held: float = 953.0
-    held_async: float = 1000.0
-    read: float = 0.0559
+    held: float = 978.0
+    held_async: float = 1150.0
+    read: float = 0.0555
     write: float = 0.0552
     mixed: float = 0.02
     run: float = 3.0
     run_waited: float = 8.0
-    run_beside: float = 6.01
-    run_write: float = 3.0
-    part: float = 7.89
+    run_beside: float = 6.0
+    part: float = 9.99
     part_tma: float = 10.0
-    part_waited: float = 41.6
+    part_waited: float = 43.4
     part_beside: float = 20.0
-    part_write: float = 19.9
+    cut: float = 0.25
+    apart: float = 0.092
+    bulk: float = 0.18
     meet: float = 250e3
-    kept: float = 30.6e6
-    kept_tma: float = 32.7e6
-    again: float = 2.27
-    pages: float = 76e3
+    kept: float = 50.4e6
+    kept_tma: float = 34.6e6
+    again: float = 3.63
+    pages: float = 81e3
     crowd: float = 0.2
-    cached: float = 1.2
-    data: float = 0.694
-    row: float = 0.933
-    thin: float = 1.26
+    cached: float = 0.994
+    data: float = 0.687
+    row: float = 0.777
+    thin: float = 1.18
     box: float = 5.0
     stored: float = 300.0
-    drained: float = 2150.0
-    overlap: float = 2.65
-    hidden: float = 2.46
+    drained: float = 1860.0
+    overlap: float = 2.5
+    hidden: float = 2.9
 
 
 H200 = Constants()
@@ -103,14 +105,13 @@ def pipes(asked: Demand, machine: Constants = H200) -> dict[str, float]:
     read = asked.read_bytes * (1 + machine.again * max(0.0, beyond)) + part * asked.read_parts
     read += run * asked.read_runs
     crowd = max(0.0, asked.streams / machine.pages - 1)
-    written = asked.written_bytes + machine.run_write * asked.write_runs
-    written = (written + machine.part_write * asked.write_parts) * (1 + machine.crowd * crowd)
+    apart = machine.bulk if asked.engine_stores else machine.apart
+    written = asked.written_bytes * (1 + machine.cut * asked.write_cut + apart * asked.write_apart)
+    written *= 1 + machine.crowd * crowd
     memory = machine.read * read + machine.write * written + machine.mixed * min(read, written)
     waited = machine.barrier * asked.barriers + asked.own + machine.stored * asked.engine_stores
     if asked.way:
         waited += machine.latency * (1 + machine.later * (asked.rounds - 1)) / asked.ahead
-    elif asked.engine_stores:
-        memory += waited / asked.blocks
     waited += machine.drained if asked.written_bytes and not asked.way else 0.0
     held = machine.held_async if asked.way == "ca" else machine.held
     return {

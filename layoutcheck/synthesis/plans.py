@@ -32,6 +32,8 @@ SEARCH_SECONDS, MOST_SECONDS = 6.0, 7.2
 one's answer, later."""
 BUSY = 8.0
 """How many times as long by the clock both may take on a busy machine."""
+NEAR = 1.02
+"""Of two predicted times: those that are closer came nearly as often in the other order (measured)."""
 NOT_JUDGED = "not judged: the time was up"
 MOST_ROUNDS = 6
 """Searches, each without what `check` refused before."""
@@ -193,10 +195,14 @@ class Synthesis:
         ]
         if other.shared_bytes != best.shared_bytes:
             more.append(f"{other.shared_bytes - best.shared_bytes:+,} shared bytes")
+        if other.demand.blocks != best.demand.blocks:
+            more.append(f"{other.demand.blocks} blocks on an SM in place of {best.demand.blocks}")
         asks = ", ".join(more) or "the same counts, and is less simple"
-        if other.cycles == best.cycles:
-            return f"{first} The next, {other.kind}, takes as long: {asks}."
-        return f"{first} The next, {other.kind}, takes {other.cycles / best.cycles - 1:.1%} longer: {asks}."
+        longer = f"{other.cycles / best.cycles - 1:.1%}"
+        takes = "takes as long" if longer == "0.0%" else f"takes {longer} longer"
+        if other.cycles < NEAR * best.cycles:
+            takes += ", by a prediction that does not tell them apart"
+        return f"{first} The next, {other.kind}, {takes}: {asks}."
 
     @property
     def space(self) -> tuple[str, ...]:

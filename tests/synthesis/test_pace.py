@@ -37,8 +37,8 @@ def test_shared_memory_takes_of_l1_what_the_carveout_holds() -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "instructions", "data", "sectors", "read_bytes", "written_bytes", "read_runs", "write_runs", "engine",
-        "barriers", "held_bytes", "own", "read_parts", "write_parts",
+        "instructions", "data", "sectors", "read_bytes", "written_bytes", "read_runs", "engine",
+        "barriers", "held_bytes", "own", "read_parts",
         "rounds",
     ],
 )  # fmt: skip
@@ -70,6 +70,22 @@ def test_rows_that_are_too_many_at_once_cost_as_those_that_are_waited_for() -> N
     assert pipes(bulk._replace(asked_rows=1e6)) == pipes(bulk)  # fetches whole lines
 
 
+@pytest.mark.parametrize(("tile", "cut"), [((64, 128), 0), ((64, 192), 1 / 3), ((64, 64), 1), ((64, 48), 1)])
+def test_pairs_of_lines_that_are_written_in_part_take_longer(tile: tuple[int, int], cut: float) -> None:
+    """Rows of 256 bytes are whole pairs; 16 lanes of 16 bytes fill one, those of 4 lanes and boxes do not."""
+    found = lc.synthesize(tile, "accumulator", "gmem", dst=K)
+    asked = {plan.kind: plan.demand for plan in found.plans}
+    assert {round(one.write_cut, 3) for one in asked.values()} == {round(cut, 3)}
+    bulk = asked["stmatrix, K-contiguous, plain, tma"]
+    assert bulk.write_apart == pytest.approx(1 - cut) and bulk.engine_stores
+    if not cut:
+        by_kind = {kind: one.write_apart for kind, one in asked.items()}
+        assert by_kind["stmatrix, K-contiguous, swizzled, universal"] == 0
+        assert by_kind["stmatrix, K-contiguous, plain, universal"] == 1
+    whole = bulk._replace(write_cut=0, write_apart=0)
+    assert pipes(bulk)["memory"] > pipes(whole._replace(write_apart=0.5))["memory"] > pipes(whole)["memory"]
+
+
 def test_rows_of_boxes_shorter_than_a_sector_take_the_engine_longer() -> None:
     found = lc.synthesize("(64,64)", "gmem (?{div=8},?):(1,?{div=8})", "wgmma.A", engine="tma")
     thin = {plan.kind: plan.demand for plan in found.plans}
@@ -86,6 +102,10 @@ def test_a_load_through_l1_holds_whole_lines() -> None:
     # Rows of 64 bytes: half of each line.
     assert direct.demand.held_bytes == 2 * 64 * 32 * 2
     assert direct.demand.l1_bytes == 256 << 10 and direct.demand.way == "ld"
+    narrow = "gmem (?,?{div=4}):(?{div=4},1)"  # cp.async of 8 bytes goes through L1
+    found = lc.synthesize("(64,32)", narrow, "registers", engine="cp.async", major="K")
+    assert {plan.demand.way for plan in found.plans} == {"ca"}
+    assert {plan.demand.held_bytes for plan in found.plans} == {64 * 32 * 2}
 
 
 def test_registers_of_the_compiler_take_the_place_of_the_guess(plans: Synthesis) -> None:
@@ -94,6 +114,16 @@ def test_registers_of_the_compiler_take_the_place_of_the_guess(plans: Synthesis)
     few = replace(plan, made=Compiled(16, 10))
     assert many.demand.blocks < few.demand.blocks == plan.demand.blocks
     assert many.cycles > few.cycles
+
+
+def test_the_reason_names_what_is_not_told_apart_and_the_blocks_of_an_sm(plans: Synthesis) -> None:
+    """A plan beside itself, then with registers for fewer blocks."""
+    best = plans.best
+    same = replace(plans, plans=(best, best)).why
+    assert "takes as long, by a prediction that does not tell them apart: the same counts" in same
+    fewer = replace(best, made=Compiled(255, 5000))
+    why = replace(plans, plans=(best, fewer)).why
+    assert f"% longer: {fewer.demand.blocks} blocks on an SM in place of {best.demand.blocks}." in why
 
 
 def test_what_was_compiled_is_of_a_turn_and_asked_is_of_a_tile() -> None:
