@@ -127,6 +127,7 @@ def _facts(entry: Known, match: re.Match[str], groups: dict[str, str], folded: s
         facts += _of_shares(folded)
     facts += named.of_names(entry, groups)
     if entry in tables.DSL:
+        facts += context.too_old(folded)
         reason = refused.reason(folded[match.start() : match.end() + MOST_QUOTED])
         facts = (reason, *facts) if reason else facts
     return facts

@@ -54,11 +54,12 @@ _TARGET = re.compile(
     r"(?i)(?:-arch[= ]|\bARCH=|ARCH(?:ITECTURES|_LIST)?[=:] ?[\"']?|code=|gpu-name[= ])(?:sm_|compute_)?(?P<major>[0-9]{1,2})\.?(?P<minor>[0-9])(?P<suffix>[af]?)\b"
 )
 _CAPABILITY = re.compile(
-    r"(?i)compute[ _]capability\W{0,3}(?P<major>[0-9]{1,2})\.(?P<minor>[0-9])\b|Architecture: [\w ]{0,20}\(sm_(?P<number>[0-9]{2,3})\w?\)|(?:found|on an?|GPU is) SM_?(?P<said>[0-9]{2,3})\b"
+    r"(?i)compute[ _]capability\W{0,3}(?P<major>[0-9]{1,2})\.(?P<minor>[0-9])\b|Architecture: [\w ]{0,20}\(sm_(?P<number>[0-9]{2,3})\w?\)|(?:found |on an? |GPU is |\()SM_?(?P<said>[0-9]{2,3})\b"
 )
 _DEVICE = re.compile(
-    r"\b(?:[KMPVATHBL][0-9]{2,3}0?S?|GB?[0-9]{2,3}|(?:RTX )?[345]0[6-9]0|RTX PRO [0-9]{4}|Jetson \w+)\b"
+    r"(?<=NVIDIA )[TLA][0-9]{1,2}\b|(?<=Tesla )[TLA][0-9]{1,2}\b|(?<= on )[TL]4\b|(?<= on a )[TL]4\b|\b(?:[KMPVATHBL][0-9]{2,3}0?S?|GB?[0-9]{2,3}|(?:RTX )?[2345]0[6-9]0(?:(?= ?Ti)|\b)|RTX PRO [0-9]{4}|Jetson \w+)\b"
 )
+_FIRST_OF_DSL = 80  # [CuTe DSL, supported architectures]
 _OLDER = {
     "P100": 60,
     "P40": 61,
@@ -91,7 +92,9 @@ def facts(name: str, folded: str, known: tuple[str, ...]) -> tuple[str, ...]:
             else ()
         )
     told = _built(folded) if name in _BUILT else ()
-    told += _shared(name, folded) if name in (*_INVALID, "cpp.launch-refused") else ()
+    told += (
+        _shared(name, folded) if name in (*_INVALID, "cpp.launch-refused", "cuda.shared-attribute") else ()
+    )
     if name.startswith((*_ON_THE_GPU, *_BUILT)):
         return (
             *told,
@@ -129,6 +132,17 @@ def _gpu(folded: str) -> tuple[int, str]:
         if known or name in _OLDER:
             return (arch.parse_arch(known).number if known else _OLDER[name]), name
     return 0, ""
+
+
+def too_old(folded: str) -> tuple[str, ...]:
+    """That the DSL does not compile for the GPU which the text names."""
+    gpu, said = _gpu(folded)
+    old = 0 < gpu < _FIRST_OF_DSL
+    return (
+        (f"the GPU is sm_{gpu} ({said}): the DSL compiles for sm_80 and newer, take another back end",)
+        if old
+        else ()
+    )
 
 
 def _built(folded: str) -> tuple[str, ...]:

@@ -271,10 +271,10 @@ def _of_names(folded: str, below: bool = True) -> Origin | None:
     owner = library if library and library.name not in owners.CALLED else compiler or library
     if owner is None:
         common = owners.find(folded) if below else None
-        return Origin(OPEN, common, "the text names it") if common else None
+        return Origin(OPEN, common, "its words are in the text") if common else None
     ours = folding.OF_DSL.search(folded)
     world = OPEN if ours else COMPILER if compiler else NAMED
-    return Origin(world, owner, "the text names it")
+    return Origin(world, owner, "its words are in the text")
 
 
 _TRAITS = (_of_program, _of_dialect, _of_source, _of_traceback, _of_installed, _of_names)

@@ -26,6 +26,7 @@ _VERSIONS = "Match them: take the ptxas of the compiler's own toolkit (TRITON_PT
 _ASSEMBLY = "In inline assembly compare the line with the PTX ISA's syntax for it; where a compiler wrote it, take another release of it and report it there"
 # In order: the first whose words are in the message is its kind.
 KINDS = (
+    _kind(r"non-ASCII|not a PTX file|Not a valid PTX", "What ptxas is given is no text of PTX: a binary (a cubin in its place), an empty or cut-off file, or a path or name with letters beyond ASCII that the compiler wrote into it.", "Look at the first line of the file (`head -c 80 FILE`), empty the cache that it lies in, and keep names and paths in ASCII; the compiler that wrote it takes the report"),
     _kind(r"32-bit compilation", "The PTX or the option -m32 asks for addresses of 32 bits, which CUDA 12 has dropped.", "Build for 64 bits (-m64, .address_size 64); a library that ships such PTX needs a newer release"),
     _kind(r"memory allocation|out of memory", "ptxas itself runs out of the host's memory, or is an old 32-bit program.", "Build with fewer jobs, or a smaller kernel (less unrolling); take a newer toolkit"),
     _kind(r"higher than default SM", "ptxas was started without an architecture, and takes its oldest one; the PTX is for a newer one.", "Give it the architecture of the .target line: ptxas -arch=sm_90 FILE.ptx"),

@@ -33,10 +33,10 @@ _FIRST_WITH = {"": 0, "a": 90, "f": 100}  # targets with this suffix [PTX, .targ
 
 # What people call them, for a message [developer.nvidia.com/cuda-gpus].
 _CALLED = {
-    "v100 volta": "sm_70", "t4 turing": "sm_75", "a100 a800 ampere": "sm_80", "a10 a40 3090": "sm_86",
-    "orin": "sm_87", "l4 l40 l40s 4090 ada": "sm_89", "h100 h200 h800 h20 gh200 hopper": "sm_90a",
-    "b100 b200 gb200 blackwell": "sm_100a", "b300 gb300": "sm_103a", "thor": "sm_110a", "5090": "sm_120a",
-    "gb10 spark": "sm_121a",
+    "v100 volta": "sm_70", "t4 turing 2060 2070 2080": "sm_75", "a100 a800 ampere": "sm_80",
+    "a10 a40 3060 3070 3080 3090": "sm_86", "orin": "sm_87", "l4 l40 l40s 4060 4070 4080 4090 ada": "sm_89",
+    "h100 h200 h800 h20 gh200 hopper": "sm_90a", "b100 b200 gb200 blackwell": "sm_100a",
+    "b300 gb300": "sm_103a", "thor": "sm_110a", "5060 5070 5080 5090": "sm_120a", "gb10 spark": "sm_121a",
 }  # fmt: skip
 
 

@@ -149,7 +149,7 @@ def test_the_innermost_frame_that_computes_says_whose_it_is(text: str, package: 
         ('File "/usr/lib/python3.12/inspect.py", line 1, in f raise OSError() OSError: no', "library", "", ""),
         ("/w/lib/third_party/cutlass/include/cute/a.hpp(3): error: no", "cpp", "lib", "cutlass/include/cute/a.hpp is its file"),
         ("/w/flash_attn/a.cu(3): error: no", "cpp", "Dao-AILab/flash-attention", "/w/flash_attn/a.cu is its file"),
-        ("vLLM cannot start", "named", "vllm-project/vllm", "the text names it"),
+        ("vLLM cannot start", "named", "vllm-project/vllm", "its words are in the text"),
         ('ERROR: relation "tensors" does not exist', "foreign", "whoever", ""),
         ("the kernel fails", "", "", ""),
     ],

@@ -305,6 +305,38 @@ JUDGED = [
         "@cute.jit",
     ),
     ("RuntimeError: requires SM100+, found SM80", "found SM80", "attention"),
+    ("nvcc error : 'cicc' died due to signal 2\nmake: *** [k.o] Interrupt", "was interrupted", "memory"),
+    (
+        "RuntimeError: CUTLASS FP4 GEMM not compiled for this architecture\nwhat(): cudaErrorInvalidDevice",
+        "not compiled for this",
+        "attention",
+    ),
+    (
+        "on CUDA API call: INVALID_VALUE (error 1) on CUDA API call to cuPointerGetAttributes",
+        "memory of the host",
+        "cluster",
+    ),
+    (
+        "RuntimeError: cutlass_scaled_mm_sm80_epilogue, csrc/w8a8/scaled_mm_c2x.cu:89",
+        "vllm-project/vllm",
+        "whole traceback",
+    ),
+    (
+        "NoValidChoicesError: x\nAttributeError: module 'cutlass' has no attribute 'CACHE_FILE'",
+        "pytorch/pytorch",
+        "misspelt",
+    ),
+    (
+        "Failed to set the allowed dynamic shared memory size to 143808 on a RTX 4090",
+        "101,376, the most that a block",
+        "head dim",
+    ),
+    ("DSLRuntimeError: ICE on T4 of cute", "the DSL compiles for sm_80 and newer", "sm_90"),
+    (
+        "error: 'cf.cond_br' op operand #0 must be 1-bit integer, but got 'tensor<4xi1>'",
+        "triton-lang/triton",
+        "cutlass.range",
+    ),
     ("assert 280.0 <= (2 * 0.001953125)\nAssertionError", "280.0 is 71,680 times the 0.0039", "1 times"),
     (
         "CUDA: unspecified launch failure\ncreate_tensor_map(int): Assertion `x == CUDA_SUCCESS' failed",

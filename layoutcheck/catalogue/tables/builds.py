@@ -252,7 +252,7 @@ ENTRIES = (
         "the CUDA compiler does not know the architecture {arch}{named}",
         "nvcc or NVRTC is older than the GPU: sm_89 and sm_90 begin with CUDA 11.8, sm_90a with 12.0, sm_100a and sm_120a with 12.8, sm_103a, sm_121a and the suffix f (sm_100f) with 12.9; CUDA 13 has dropped what is older than sm_75. "
         "PyTorch compiles some kernels at run time with the NVRTC that it brings.",
-        "`nvcc --version` of the compiler that the build calls (CUDA_HOME, PATH); take a toolkit, or a PyTorch of a CUDA, that knows this GPU, or name a target that it knows and the GPU runs (sm_100a for sm_100f with 12.8, sm_90 for sm_90a's code without wgmma)",
+        "`nvcc --version` of the compiler that the build calls (CUDA_HOME, PATH); Triton and Inductor bring a ptxas of their own, TRITON_PTXAS_PATH=/usr/local/cuda/bin/ptxas names a newer one. Take a toolkit, or a PyTorch of a CUDA, that knows this GPU, or name a target that it knows and the GPU runs (sm_100a for sm_100f with 12.8, sm_90 for sm_90a's code without wgmma)",
         ("nvcc fatal : Value 'sm_90a' is not defined for option 'gpu-architecture'", issue(1815)),
         ("nvrtc: error: invalid value for --gpu-architecture (-arch)", issue(25, "NVlabs/nvdiffmodeling")),
         level=ELSEWHERE,

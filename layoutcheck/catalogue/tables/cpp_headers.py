@@ -68,8 +68,28 @@ ENTRIES = (
         instead_of=("cpp.undefined", "cpp.header-mix", "cpp.other-error", "elsewhere.compile"),
     ),
     known(
+        "cpp.compiler-stopped",
+        r"'(?P<tool>[\w+.]{2,30})' died due to signal (?:2|15)\b",
+        "the build was interrupted while {tool} ran",
+        "Signals 2 and 15 are Ctrl-C, or another program (a time limit, a scheduler, make after the failure of another job) that ends the compile. Nothing is wrong with the file.",
+        "Start the build again; where nobody stopped it, look up for the first error of another file, and at the time limit of the job",
+        ("nvcc error : 'cicc' died due to signal 2", "nvcc"),
+        level=ELSEWHERE,
+        instead_of=("elsewhere.build", "elsewhere.exit-code"),
+    ),
+    known(
+        "cpp.compiler-windows",
+        r"'(?P<tool>[\w+.]{2,30})' died with status (?P<status>0xC0000[0-9A-F]{3}) ?(?P<said>\([A-Z_]+\))?",
+        "{tool} ends on Windows with {status} {said}",
+        "0xC0000005 is an access to memory that is not its own, 0xC0000409 a check of Windows against it. Most often nvcc runs with another Visual C++ than it takes: outside of its x64 prompt, with a newer cl.exe, or with clang-cl. Where an empty program compiles it is the compiler's own error at deep templates: halve the tile, or split the expression.",
+        "Start nvcc in the 'x64 Native Tools Command Prompt' of a Visual Studio that this CUDA supports, or name its cl.exe: -ccbin \"...\\\\VC\\\\Tools\\\\MSVC\\\\14.x\\\\bin\\\\Hostx64\\\\x64\"; then try another version of CUDA with an empty program",
+        ("nvcc error   : 'cudafe++' died with status 0xC0000005 (ACCESS_VIOLATION)", "nvcc"),
+        level=ELSEWHERE,
+        instead_of=("elsewhere.build", "elsewhere.exit-code"),
+    ),
+    known(
         "cpp.compiler-died",
-        r"'?(?P<tool>cicc|cudafe\+\+|ptxas|fatbinary|cc1plus|nvlink|gcc|g\+\+|cl\.exe|[\w.+-]{2,30}\.exe)'? died (?:due to signal|with status)|(?:Building (?:CUDA|CXX|C) object|nvcc|ninja|make)[^\n]{0,400}? (?P<system>Killed)\b(?! signal)|Killed signal terminated program (?P<killed>\w+)|[Ii]nternal error: assertion failed(?: at:?|:)? \"(?P<edg>[^\"]{1,80})"
+        r"'?\"?(?:\$\w+/)?(?P<tool>cicc|cudafe\+\+|ptxas|fatbinary|cc1plus|nvlink|gcc|g\+\+|cl\.exe|[\w.+-]{2,30}\.exe)\"?'? died (?:due to signal (?!2\b|15\b)|with status(?! 0xC0000))|(?:Building (?:CUDA|CXX|C) object|nvcc|ninja|make)[^\n]{0,400}? (?P<system>Killed)\b(?! signal)|Killed signal terminated program (?P<killed>\w+)|[Ii]nternal error: assertion failed(?: at:?|:)? \"(?P<edg>[^\"]{1,80})"
         r"|internal compiler error: (?P<gcc>[^\n]{3,80})",
         "the C++ compiler itself ends: {tool}{killed}{system}{edg}{gcc}",
         "Signal 9 and 'Killed' are the system's, for want of memory: CuTe's templates need several GB in each job. Signal 11 and assertions inside the compiler are its "
@@ -77,7 +97,7 @@ ENTRIES = (
         "Build with fewer jobs (MAX_JOBS=2, ninja -j 2). Else halve the tile or split the expression to find the statement, and try another minor version of nvcc; "
         "NVIDIA's developer site takes reports of nvcc",
         ("nvcc error : 'cicc' died due to signal 11 (Invalid memory reference)", "nvcc"),
-        ("nvcc error : 'cudafe++' died with status 0xC0000005 (ACCESS_VIOLATION)", "nvcc"),
+        ("nvcc error : 'cudafe++' died due to signal 11 (Invalid memory reference)", "nvcc"),
         instead_of=(
             "dsl.compiler-died",
             "elsewhere.build",

@@ -231,7 +231,7 @@ ENTRIES = (
         r"|Number of iterations must be (?:greater|non-zero|at least)[\w ]{0,20}|ShapeInAccesses must be divisible by WarpThreadArrangement|kElementsPerAccess (?:must|should)[\w ]{0,40}",
         "an iterator of CUTLASS 2.x accesses more elements at once than its thread map gives",
         "AlignmentA, AlignmentB or the epilogue's count sets the width of one access. The tile divided among the threads (the thread map) must have that many adjacent elements for each thread; a tile that is small, or whose contiguous mode is the other one, has fewer.",
-        "Set the alignment of that operand to what the thread map has (1 for f64 and for an operand read across its contiguous mode), or take a larger threadblock tile or fewer warps",
+        "Set the alignment of that operand to what the thread map has (1 for f64 and for an operand read across its contiguous mode), or take a larger threadblock tile or fewer warps. Of an epilogue (kColumn must be > 0) the tile's N is too narrow for all threads, or the warps' K is not the block's",
         (
             'include/cutlass/transform/threadblock/predicated_tile_access_iterator.h(356): error: static assertion failed with "Vectors implied by the thread map must be divisible by the access type."',
             issue(922),
@@ -284,7 +284,7 @@ ENTRIES = (
     ),
     known(
         "cpp.problem-refused",
-        r"(?:[Gg]ot )?cutlass error: (?P<said>Error (?!Internal|Misaligned)[\w ]{3,40}?|Invalid status)(?= ?at:|$|[.\n])|(?i:cutlass)[^\n]{0,60}?(?P<wrapped>Error (?:Invalid (?:Data Type|Layout|Problem)|Not Supported|Workspace Null|Architecture Mismatch|Insufficient Driver))|(?:RuntimeError|what\(\)): (?P<bare>Error (?:Misaligned Operand|Invalid (?:Data Type|Layout|Problem)|Not Supported|Workspace Null|Architecture Mismatch|Insufficient Driver))\b|cutlass\w*[^\n]{0,120}, (?P<other>Invalid status)|\bkError(?P<status>NotSupported|InvalidProblem|WorkspaceNull|ArchMismatch|InvalidLayout)",
+        r"(?:[Gg]ot )?cutlass error: (?P<said>Error (?!Internal|Misaligned)[\w ]{3,40}?|Invalid status)(?= ?at:|$|[.\n])|(?i:cutlass)[^\n]{0,60}?(?P<wrapped>cannot implement|Error (?:Invalid (?:Data Type|Layout|Problem)|Not Supported|Workspace Null|Architecture Mismatch|Insufficient Driver))|(?:RuntimeError|what\(\)): (?P<bare>Error (?:Misaligned Operand|Invalid (?:Data Type|Layout|Problem)|Not Supported|Workspace Null|Architecture Mismatch|Insufficient Driver))\b|cutlass\w*[^\n]{0,120}, (?P<other>Invalid status)|\bkError(?P<status>NotSupported|InvalidProblem|WorkspaceNull|ArchMismatch|InvalidLayout)",
         "CUTLASS refuses the problem: {said}{wrapped}{bare}{other}{status}",
         "can_implement or initialize compares extents, strides, alignments, workspace and architecture with what the kernel was "
         "built for. Not Supported is also what a kernel for another architecture answers, and cutlass::library (its Handle, the profiler) where it was built without a kernel for these types, layouts and alignments (CUTLASS_LIBRARY_KERNELS).",

@@ -191,7 +191,7 @@ ENTRIES = (
         "cuda.shared-attribute",
         r"cudaFuncSetAttribute\(.{0,300}MaxDynamicSharedMemorySize.{0,120}(?:InvalidValue|invalid argument)"
         r"|(?:CUDA error: )?invalid argument.{0,100}cudaFuncSetAttribute|(?i:invalid argument).{0,300}?cudaFuncSetAttribute\(.{0,120}MaxDynamicSharedMemorySize"
-        r"|RT call .cudaFuncSetAttribute.{0,300}MaxDynamicSharedMemorySize",
+        r"|RT call .cudaFuncSetAttribute.{0,300}MaxDynamicSharedMemorySize|Failed to set the allowed dynamic shared memory size to (?P<asked>[0-9]+)",
         "the kernel asks for more dynamic shared memory than the GPU allows a block",
         "A block has at most 64 KiB (sm_75), 99 KiB (sm_86, sm_89, sm_120), 163 KiB (sm_80) or 227 KiB (sm_90, sm_100), "
         "less what is static (CUDA C++ Programming Guide, compute capabilities).",
@@ -278,10 +278,11 @@ ENTRIES = (
     known(
         "cuda.call-refused",
         r"(?:CUDA_ERROR_INVALID_VALUE|cudaErrorInvalidValue|invalid argument)\W{1,3}(?:from|in|by|while calling|calling|at|returned by) (?P<call>cu(?!(?:da)?Launch|\w*TensorMap|(?:da)?FuncSet)\w{4,40})"
+        r"|(?:INVALID_VALUE|InvalidValue) \(error 1\)[^\n]{0,60}? on CUDA API call to (?P<api>cu(?!(?:da)?Launch|\w*TensorMap|(?:da)?FuncSet|daGetLast|da\w*Synchronize)\w{4,40})"
         r"|\b(?P<other>cu(?!(?:da)?Launch|\w*TensorMap|(?:da)?FuncSet|daError|TLASS|tlass|te\b)(?:da)?[A-Z]\w{3,40})(?:\([^)\n]{0,80}\))? (?:failed|returned|returns)\b[^\n]{0,60}(?:CUDA_ERROR_INVALID_VALUE|cudaErrorInvalidValue|invalid argument)",
-        "{call}{other} refuses its arguments",
-        "It is that call, and no launch: an extent, a limit, a flag or a pointer is not one that it takes on this device.",
-        "The CUDA API reference of {call}{other} lists what it returns this for; print its arguments before the call",
+        "{call}{other}{api} refuses its arguments",
+        "It is that call, and no launch: an extent, a limit, a flag or a pointer is not one that it takes on this device. cuPointerGetAttribute returns it for memory of the host: so a library (MPI, UCX, PyTorch) asks what a pointer is, and goes on.",
+        "The CUDA API reference of {call}{other}{api} lists what it returns this for; print its arguments before the call",
         (
             "Cuda Driver error detected: Returning 1 (CUDA_ERROR_INVALID_VALUE) from cuCtxSetLimit",
             "https://github.com/mirage-project/mirage/pull/705",

@@ -206,6 +206,32 @@ ENTRIES = (
         level=ELSEWHERE,
     ),
     known(
+        "elsewhere.check-alone",
+        r"(?:RuntimeError|what\(\)): +(?P<function>[a-z]\w{5,80}), (?P<file>[\w./+-]{3,200}\.(?:cuh?|cc|cpp|h|hpp):[0-9]+)",
+        "a check in {function} fails, and has no words of its own ({file})",
+        "The message is a function and a place in the library's C++ (TORCH_CHECK without a text): a condition about types, shapes or the GPU is false there. A name with sm80 or sm90 is the kernel of that architecture: it takes the types of that generation (8-bit floats from sm_89 on).",
+        "Read that line of the library's source for the condition; print dtype and shape of the arguments, and compare the GPU with the kernel's name. Another back end avoids it; report it to {project}",
+        (
+            "RuntimeError: cutlass_scaled_mm_sm80_epilogue, csrc/quantization/w8a8/cutlass/scaled_mm_c2x.cu:89",
+            "vLLM",
+        ),
+        level=ELSEWHERE,
+        general=True,
+    ),
+    known(
+        "elsewhere.inductor-cutlass",
+        r"(?:[Ii]nductor|NoValidChoices|cutlass_utils)[^\n]{0,2000}?module 'cutlass[\w.]*' has no attribute '(?P<what>\w+)'",
+        "PyTorch's Inductor finds the DSL where it takes CUTLASS' older Python package: cutlass has no {what}",
+        "Inductor's CUTLASS back end imports the package cutlass of CUTLASS' sources (cutlass_library, cutlass_cppgen). nvidia-cutlass-dsl brings another package of that name, which stands first.",
+        "Leave that back end out (max_autotune_gemm_backends without CUTLASS); else give Inductor a checkout (TORCHINDUCTOR_CUTLASS_DIR), in an environment without the DSL, or a newer PyTorch. At the end of the program the message does no harm. Report it to pytorch/pytorch",
+        (
+            "NoValidChoicesError: target: flex_attention AttributeError: module 'cutlass' has no attribute 'CACHE_FILE'",
+            "PyTorch 2.9",
+        ),
+        level=ELSEWHERE,
+        instead_of=("dsl.api-moved",),
+    ),
+    known(
         "elsewhere.torch-operands",
         r"The size of tensor a \([0-9]+\) must match|mat1 and mat2 (?:shapes|must)|Expected all tensors to be on the same device|[Ee]xpected (?:scalar type|m1 and m2|object of scalar type) \w+|shape '\[[^\n\]]{1,80}\]' is invalid for input of size"
         r"|cannot reshape tensor of|view size is not compatible|Sizes of tensors must match|index out of range in self",
@@ -382,12 +408,12 @@ ENTRIES = (
     ),
     known(
         "elsewhere.gpu-too-old",
-        r"(?P<said>no kernel found to launch|No compiled \w+ for (?:CUDA )?device|is for sm[0-9]+-sm[0-9]+, but was built for|no (?:available|suitable|supported) kernel"
+        r"(?P<said>no kernel found to launch|No compiled \w+ for (?:CUDA )?device|is for sm[0-9]+-sm[0-9]+, but was built for|not compiled for (?:this|the) (?:architecture|GPU)|no (?:available|suitable|supported) kernel"
         r"|requires (?:compute capability|a GPU with|SM|sm_)[^\n]{0,60}|Expected is_sm[\w ]+(?:\|\| is_sm\w+ )*to be true|only supports (?:Ampere|Hopper|Turing|Blackwell) GPUs"
         r"|(?i:compute capability) (?:[\w. ]{0,20})?is (?:lower|too low|not supported)|[Oo]nly (?:SM|sm_?|compute capability) ?[0-9][^\n]{0,40} (?:is|are) supported)",
         "this library does not support this GPU: {said}",
         "It checks the architecture before it launches.",
-        "The library's own page lists the GPUs; take another back end or kernel of it, made for this GPU",
+        "The library's own page lists the GPUs; take another back end or kernel of it, made for this GPU. {project} answers what is missing",
         (
             "RuntimeError: FlashAttention only supports Ampere GPUs or newer.",
             issue(40, "if-ai/ComfyUI-IF_Trellis"),
@@ -442,7 +468,7 @@ ENTRIES = (
     known(
         "elsewhere.compiler-assertion",
         r"(?s)(?:\b(?:mlir|llvm|TritonGPU\w*|triton)\b|lib/(?:Conversion|Dialect|Tools|Analysis|Transforms)/).{0,900}?Assertion [`'](?P<condition>.{3,300}?)(?:' failed|$)"
-        r"|(?P<unreachable>[^\n]{0,100}) ?UNREACHABLE executed at (?P<file>\S{3,200}?:[0-9]+)|LLVM ERROR: (?P<said>Failed to find a valid layout[^\n]{0,60})|Pipeline failed while executing \[?(?P<pass>`?(?:Triton|NVGPU|tritongpu|convert-triton)\w*)",
+        r"|(?P<unreachable>[^\n]{0,100}) ?UNREACHABLE executed at (?P<file>\S{3,200}?:[0-9]+)|LLVM ERROR: (?P<said>Failed to find a valid layout[^\n]{0,60})|Pipeline failed while executing \[?(?P<pass>`?[A-Za-z][\w-]*)",
         "an assertion inside a compiler fails: {condition}{unreachable}{said}{pass}",
         "The compiler meets code in a form that one of its own steps does not handle: a tile too small or of unusual shape for the instruction, a number of warps, a layout between two operations. No argument of the call is at fault by itself.",
         "Change the tile, num_warps, num_stages or warp specialisation to find the statement; take a newer release, and report it with the IR (TRITON_KERNEL_DUMP=1, MLIR_ENABLE_DUMP=1) to {project}",
