@@ -205,7 +205,7 @@ DEMANDS = (
 
 # What a compiler of kernels says of its own steps.
 INNER = _demand(
-    r"[Pp]ass (?:pipeline|manager)|PassManager|see current operation|\berror: (?:'[a-z_]+\.[\w.]+' op |operand #[0-9]+ does not dominate|failed to (?:verify|legalize))",
+    r"unsupported AST node|[Pp]ass (?:pipeline|manager)|PassManager|see current operation|\berror: (?:'[a-z_]+\.[\w.]+' op |operand #[0-9]+ does not dominate|failed to (?:verify|legalize))",
     "One of its own steps stops: it meets the program in a form that it does not handle.",
     "Look for the statement that the message names; change the tile, stages, warps or options around it, take a newer release, and report the program",
 )  # fmt: skip

@@ -337,6 +337,9 @@ JUDGED = [
         "triton-lang/triton",
         "cutlass.range",
     ),
+    ("nvlink error : Undefined reference to '_Z3dotPf' in 'a.o'", "-rdc=true", "libcutlass"),
+    ("nvlink error : Prototype doesn't match for '_Z3foo1S' in 'b.o'", "declared otherwise", "who noticed"),
+    ('assert `m && "tn not met"`\nRuntimeError: PassManager::run failed', "triton-lang/triton", "CUTE_DSL"),
     ("assert 280.0 <= (2 * 0.001953125)\nAssertionError", "280.0 is 71,680 times the 0.0039", "1 times"),
     (
         "CUDA: unspecified launch failure\ncreate_tensor_map(int): Assertion `x == CUDA_SUCCESS' failed",

@@ -235,10 +235,10 @@ ENTRIES = (
     ),
     known(
         "elsewhere.device-link",
-        r"nvlink error ?: (?P<said>entry function '[^']{1,80}' with max regcount of [0-9]+ calls function '[^']{1,80}' with regcount of [0-9]+|Multiple definition of '[^']{1,80}'|Size doesn't match for '[^']{1,80}')",
+        r"nvlink error ?: (?P<said>entry function '[^']{1,80}' with max regcount of [0-9]+ calls function '[^']{1,80}' with regcount of [0-9]+|Multiple definition of '[^']{1,80}'|Size doesn't match for '[^']{1,80}'|Prototype doesn't match for '[^']{1,80}'|Undefined reference to '(?!nvshmem|__cudaCDP|cu[A-Zdb])[^']{1,80}')",
         "device code of several files does not link: {said}",
-        "A function in another file was compiled without the limit of registers that its kernel has (__launch_bounds__, -maxrregcount), or one name is defined twice.",
-        "Give both files the same -maxrregcount, or put the function into the kernel's file so that it is inlined; __device__ functions in headers are inline or static",
+        "A function in another file was compiled without the limit of registers that its kernel has (__launch_bounds__, -maxrregcount), or one name is defined twice, or declared otherwise in two files (an incomplete type). An undefined name is a __device__ function or variable of a file that the device link is not given: compiled without -rdc=true, inline there and so not kept, or in a shared library, whose device code no other object can link.",
+        "Give both files the same -maxrregcount, or put the function into the kernel's file so that it is inlined; __device__ functions in headers are inline or static. For an undefined name give the object or a static library that defines it, with -rdc=true (-gpu=rdc, -acc) everywhere",
         (
             "nvlink error : entry function 'k' with max regcount of 64 calls function 'f' with regcount of 90",
             "nvlink",

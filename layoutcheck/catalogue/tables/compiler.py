@@ -82,7 +82,7 @@ ENTRIES = (
         "dsl.code-generation",
         r"NVVM_ERROR_COMPILATION|Failed creating (?:the )?llvm::Module|serializing the module|libNVVM extra log|libNVVM failed while|NVVM backend compilation failed",
         "the compiler accepts the program and fails to generate code for it",
-        "libNVVM gets a module that it cannot compile. If its log is empty, the compiler itself fails, most often of one release: 4.6.0 did for FP8 epilogues, 4.6.0 and 4.6.1 for tcgen05.ld x64 beside setmaxnreg "
+        "libNVVM gets a module that it cannot compile: 'unsupported operation' is one that this libNVVM does not have for the target. If its log is empty, the compiler itself fails, most often of one release: 4.6.0 did for FP8 epilogues, 4.6.0 and 4.6.1 for tcgen05.ld x64 beside setmaxnreg "
         "(NVIDIA/cutlass#3420, mended in 4.6.3 and 4.7.1). A module that grows too large fails as well: a long range_constexpr around much code. Of copies it fails for 4-bit elements whose offset may be an odd number of elements, and for vectors that no instruction moves. Packages of the DSL of two versions in one folder (-libs-base and -libs-cu13) do it as well.",
         "Compile the same script with another release of nvidia-cutlass-dsl, and with fewer unrolled rounds (cutlass.range in place of range_constexpr, a smaller tile). "
         + TRACE

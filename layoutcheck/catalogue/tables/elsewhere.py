@@ -39,7 +39,7 @@ ENTRIES = (
         r"(?:ModuleNotFoundError: |ImportError: |No (?:such )?module(?: named)? )(?!cannot import name)[^\n]{0,120}(?<![a-z])(?:cutlass|cute|_cutlass_ir|cuda\.bindings)"
         r"|No matching distribution found for nvidia-cutlass-dsl|nvidia-cutlass-dsl\S* requires|not supported by nvidia-cutlass-dsl",
         "the DSL cannot be imported",
-        "The package nvidia-cutlass-dsl is missing, of another Python, or mixed with the older nvidia-cutlass.",
+        "The package nvidia-cutlass-dsl is missing, of another Python, or mixed with the older nvidia-cutlass. cutlass._mlir is the compiled part of its wheels: a checkout of CUTLASS that stands first on the path has none.",
         "pip install nvidia-cutlass-dsl in this environment; NVIDIA's CuTe DSL quick start has the requirements",
         ("ModuleNotFoundError: No module named 'cutlass.cute'", "Python"),
         level=ELSEWHERE,
@@ -84,6 +84,7 @@ ENTRIES = (
         "{help}. Report it to {project}",
         ("triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 294912", "Triton"),
         level=ELSEWHERE,
+        instead_of=("elsewhere.library-version",),
         fill="step",
     ),
     known(
