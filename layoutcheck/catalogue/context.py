@@ -60,15 +60,7 @@ _DEVICE = re.compile(
     r"(?<=NVIDIA )[TLA][0-9]{1,2}\b|(?<=Tesla )[TLA][0-9]{1,2}\b|(?<= on )[TL]4\b|(?<= on a )[TL]4\b|\b(?:[KMPVATHBL][0-9]{2,3}0?S?|GB?[0-9]{2,3}|(?:RTX )?[2345]0[6-9]0(?:(?= ?Ti)|\b)|RTX PRO [0-9]{4}|Jetson \w+)\b"
 )
 _FIRST_OF_DSL = 80  # [CuTe DSL, supported architectures]
-_OLDER = {
-    "P100": 60,
-    "P40": 61,
-    "P4": 61,
-    "M60": 52,
-    "M40": 52,
-    "K80": 37,
-    "K40": 35,
-}  # before what CuTe runs on [developer.nvidia.com/cuda-gpus]
+_OLDER = {"P100": 60, "P40": 61, "P4": 61, "M60": 52, "M40": 52, "K80": 37, "K40": 35}  # before what CuTe runs on [developer.nvidia.com/cuda-gpus]  # fmt: skip
 _SHARED = re.compile(
     r"(?i)(?:shared[_ ]?mem\w*|smem|SharedStorage)[\w ]{0,30}?[ =:(]{1,3}(?P<bytes>[0-9]{5,6})\b"
 )
