@@ -100,7 +100,7 @@ _PAGES = {
     "public_code": ("public repositories by `layoutcheck ci`", "public-code.md"),
     "script_sweep": ("scripts of CUTLASS, FlashAttention and flashinfer, one by one", "public-code.md"),
     "script_sweep_fresh": ("scripts of 17 more repositories, one by one", "public-code.md"),
-    "quack_suite": ("quack's own suite by `layoutcheck ci`, cut short", "public-code.md"),
+    "quack_suite": ("quack's own suite by `layoutcheck ci`, from end to end", "public-code.md"),
 }
 
 _RUNS = """# All runs
