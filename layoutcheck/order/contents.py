@@ -143,17 +143,17 @@ class Words:
 
     def __init__(self) -> None:
         self.stored: dict[int, int | None] = {}
-        self.agree = True
 
-    def see(self, event: Event, first: int, lanes: int) -> None:
-        """A store, or a load, by lanes of the warp whose first thread is given."""
-        threads = [first + lane for lane in range(32) if lanes >> lane & 1]
+    def see(self, event: Event, first: int, lanes: int) -> bool:
+        """A store, or a load, by lanes of the warp whose first thread is given; whether that agrees."""
+        agree, threads = True, [first + lane for lane in range(32) if lanes >> lane & 1]
         for place, words in said(event, threads):
             for i, word in enumerate(words):
                 if event.meaning.kind != "read":
                     self.stored[place + _WORD * i] = word
                 elif word is None or self.stored.get(place + _WORD * i) != word:
-                    self.agree = False
+                    agree = False
+        return agree
 
 
 def given(op: Operation, machine: Machine, out: int) -> Callable[[Event], None]:

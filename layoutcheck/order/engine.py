@@ -129,7 +129,7 @@ class Engine:
             stopped,
             undecided,
             bool(stopped) and any(self._past_cut(warp) for warp in world.warps),
-            self.words.agree,
+            not world.contradicted,
             any(w.waits.event.meaning.kind == "mbar_token" for w in waiting if w.waits is not None),
             frozenset(
                 (w.number, w.waits.event.meaning.op, w.waits.event.turns)
@@ -198,7 +198,7 @@ class Engine:
         if event.meaning.kind == "registers":
             return True
         if event.words:
-            self.words.see(event, warp.first, lanes)
+            self.world.contradicted |= not self.words.see(event, warp.first, lanes)
         handler = self.handlers.get(event.meaning.kind)
         if handler is None:
             if event.meaning.space == "gmem":

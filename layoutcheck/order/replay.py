@@ -73,6 +73,7 @@ class World:
         self.fenced: dict[int, Clock] = {}  # warp -> what it knew at its last fence
         self.narrow: dict[tuple[int, int], Party] = {}  # (from, to): an arrival released to `from` alone
         self.by_scopes = False  # such arrivals hand over nothing
+        self.contradicted = False  # a load brought another number than its run was taken to load
         self.loose: dict[int, int] = {}  # warp -> lanes that have written since its lanes met
         self.ranks = {block.launch.rank: number for number, block in enumerate(blocks)}
         self.rank_table = np.array([self.ranks.get(rank, -1) for rank in range(256)], np.int64)
@@ -101,10 +102,15 @@ class World:
         return Party(self.events[index], warp.block, warp.first + lane, address, size)
 
     def tell(self, problem: Problem) -> None:
-        """Keep a problem, one for each kind and pair of places in the source."""
-        sites = tuple(p.event.meaning.op if p is not None else None for p in (problem.first, problem.second))
+        """Keep a problem, one for each kind and pair of places in the source.
+
+        No real run goes on as one that is contradicted: of it only what is wrong with such a load is kept.
+        """
+        both = (problem.first, problem.second)
+        sites = tuple(p.event.meaning.op if p is not None else None for p in both)
         key = (problem.kind, sites)
-        if key not in self.problems and self.told[problem.kind] < MOST_PROBLEMS:
+        real = not self.contradicted or any(p is not None and p.event.words for p in both)
+        if real and key not in self.problems and self.told[problem.kind] < MOST_PROBLEMS:
             self.problems[key] = problem
             self.told[problem.kind] += 1
         if problem.kind in _FATAL:

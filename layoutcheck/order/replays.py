@@ -113,12 +113,12 @@ class Replays:
         beside = run.given and not run.only
         if beside and self.problem:
             return
-        self.empty = run.empty
+        self.empty, before = run.empty, self.problem
         self.met.update(event.meaning.op for block in run.blocks for event in block.events)
         others = partial(_kept, self._others(run), []) if run.first else None
         self.replay(run.blocks, run.orders, run.longer if run.first else None, run.alike, others)
-        if beside:
-            self.problem = ""  # the kernel could be followed without
+        if beside or not run.first:
+            self.problem = before  # the kernel could be followed without
 
     def _others(self, run: Run) -> Iterator[list[Watched]]:
         """The run with other numbers; where the usual ones take long, first with those of real calls."""
@@ -210,4 +210,6 @@ def _unchecked(outcome: Outcome, blocks: list[Watched]) -> set[str]:
     unsure = blocks[0].token or outcome.past_cut or not _followed(blocks)
     if outcome.stopped == "deadlock" and unsure:
         found.add("what follows a wait that did not end in this run")
+    if not outcome.agree:
+        found.add("what follows a load that brings another number than this run was taken to load")
     return found

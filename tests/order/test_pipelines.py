@@ -64,7 +64,7 @@ def test_lanes_that_met_have_not_met_after_their_next_store(again: bool) -> None
 
 def test_many_problems_of_one_kind_leave_room_for_others() -> None:
     world = World.__new__(World)
-    world.problems, world.told = {}, Counter()
+    world.problems, world.told, world.contradicted = {}, Counter(), False
     event = Event(Meaning("read"), (), None, (), False, False)
     for i in range(MOST_PROBLEMS + 5):
         party = Party(replace(event, meaning=Meaning("read", op=Operation(str(i)))), 0, 0)
