@@ -1,6 +1,6 @@
 """The transpose of elements of 1, 4 and 8 bytes: every plan against the input, `fastest` beside the peers.
 
-    python -m benchmarks.transpose_types OUT_FOLDER [--checks] [--lock FILE]
+    python -m benchmarks.transpose_types OUT_FOLDER [--checks] [--lock FILE] [--seconds N]
 
 needs torch, Triton and a GPU. Checks every plan bit for bit at CHECKED, then times `fastest` at TIMED beside
 copy, elementwise kernel, torch, Triton's tilings and, for float32, cuBLAS sgeam, as transpose_timing.py says.
@@ -42,6 +42,9 @@ TIMED = [
     *map(Shape.named, ("1x1000000", "3x1000000", "1000003x5")),
 ]
 
+PARTS = 2
+"""Processes that the shapes of a type are shared among."""
+
 QUEUED_BYTES = 4 * DIRECT_BYTES
 """Traffic from which on launches are queued: the host may be busy, and then takes 50 us for each."""
 
@@ -79,13 +82,18 @@ def said(began: float, what: str) -> None:
     print(f"[{time.time() - began:.0f} s] {what}", flush=True)
 
 
-def part(kind: str, timing: bool, lock: Path, warmed: Any, began: float) -> dict[str, Any]:
-    """The checks and times of a type; what is to run is compiled before the lock is awaited."""
-    dtype = TYPES[kind]
-    for shape in CHECKED:
+def part(
+    kind: str, number: int, timing: bool, lock: Path, warmed: Any, began: float, seconds: float
+) -> dict[str, Any]:
+    """Checks and times of a part of the shapes; what is to run is compiled before the lock is awaited."""
+    dtype, to_check = TYPES[kind], CHECKED[number::PARTS]
+    to_time = TIMED[number::PARTS] if timing else []
+    for shape in [*to_check, *to_time]:
         both = pair(shape, dtype)
         for plan in candidates(*both).values():
             launcher(plan, *both)
+        del both
+        torch.cuda.empty_cache()
     warmed.wait()
     with lock.open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
@@ -94,14 +102,16 @@ def part(kind: str, timing: bool, lock: Path, warmed: Any, began: float) -> dict
                 name: wrong(shape, partial(launch_of, plan), dtype)
                 for name, plan in candidates(*pair(shape, dtype)).items()
             }
-            for shape in CHECKED
+            for shape in to_check
         }
         bad = {shape: {k: v for k, v in found.items() if v} for shape, found in checked.items()}
         said(
             began, f"{sum(map(len, checked.values()))} checks; wrong: { {k: v for k, v in bad.items() if v} }"
         )
         rows = []
-        for shape in TIMED if timing else ():
+        for shape in to_time:
+            if time.time() - began > seconds:
+                break
             rows.append(timed(shape, kind))
             us = rows[-1]["us"]
             mine, ceiling = us["fastest"], min(us["copy"], us["elementwise"])
@@ -117,13 +127,16 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("--checks", action="store_true", help="nothing is timed")
     parser.add_argument("--lock", type=Path, help="a file that others hold while they use the device")
+    parser.add_argument("--seconds", type=float, default=1e9, help="from when on no shape is begun")
     args = parser.parse_args()
     began, context = time.time(), multiprocessing.get_context("spawn")
     args.out.mkdir(parents=True, exist_ok=True)
-    with context.Manager() as manager, context.Pool(12) as pool, context.Pool(len(TYPES)) as parts:
+    with context.Manager() as manager, context.Pool(12) as pool, context.Pool(PARTS * len(TYPES)) as parts:
         warmed = manager.Event()
         each = [
-            (kind, not args.checks, args.lock or args.out / "lock_types", warmed, began) for kind in TYPES
+            (kind, number, not args.checks, args.lock or args.out / "lock_types", warmed, began, args.seconds)
+            for kind in TYPES
+            for number in range(PARTS)
         ]
         found = parts.starmap_async(part, each, chunksize=1)
         if not args.checks:
@@ -131,7 +144,9 @@ def main() -> None:
         warmed.set()
         done = found.get()
     checked = {name: plans for one in done for name, plans in one["checked"].items()}
+    order = [(kind, shape.name) for kind in TYPES for shape in TIMED]
     rows = [row for one in done for row in one["rows"]]
+    rows.sort(key=lambda row: order.index((row["type"], row["name"])))
     write(
         {**head("benchmarks.transpose_types", "torch"), "checked": checked, "rows": rows},
         args.out / "transpose_types.json",

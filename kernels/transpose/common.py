@@ -145,6 +145,16 @@ def fetch_to_l2(address: cutlass.Int64, size: cutlass.Int32) -> None:
     )
 
 
+def worked_out(places: list[cutlass.Int32]) -> list[cutlass.Int32]:
+    """`places`, computed here and not where they are used, as the compiler would: past the wait for loads."""
+    return [
+        cute.arch.inline_ptx(
+            "mov.b32 {$w0}, {$r0};", write_only_types=[cutlass.Int32], read_only_args=[cutlass.Int32(place)]
+        )
+        for place in places
+    ]
+
+
 @cute.jit
 def matrix_of(t: cute.Tensor) -> cute.Tensor:
     """The matrix of a batch that this block works on; `t` itself if it is one."""

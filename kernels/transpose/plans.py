@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from itertools import product
 from typing import Any
@@ -93,6 +92,7 @@ PLANS: dict[str, AnyPlan] = {
         for words, warps in ((8, 4), (8, 8), (16, 16), (16, 32))
     },
     "small 32x32": Small((32, 32)),
+    "small 32x64": Small((32, 64)),
     "narrow": Narrow(),
 }
 """The plans, as the evidence calls them. The first that fits serves where nothing can be timed."""
@@ -103,11 +103,12 @@ FEW = 512
 SLIM = {"rows": 8, "columns": 16}
 """Rows and columns, at most, for which Slim is."""
 
-WHOLE, SEVERAL, MOST = 20 << 10, (2 << 10, 15 << 8), 60 << 10
-"""Bytes of a matrix that has a block for itself, at most; of those that share one, about and at most."""
+WHOLE, SEVERAL = 24 << 10, ((3 << 10, 2), (6 << 10, 2), (6 << 10, 4))
+"""Bytes of a matrix that has a block for itself, at most; of those that share one, and how often its threads
+store."""
 
-ALONE = 512
-"""Chunks of a matrix of a batch that one block of FewRows takes, at most."""
+MOST_THREADS, MOST_SINGLY = 640, 512
+"""Of such a block; about as many if each stores one element at a time."""
 
 SMALL = 1 << 24
 """Elements up to which one at a time may pay."""
@@ -143,7 +144,7 @@ def build(plan: AnyPlan, early: bool | None = None) -> Kernel:
 
 def candidates(x: Any, y: Any) -> dict[str, AnyPlan]:
     """The plans that fit these two, by name."""
-    plans = slims(x) | PLANS | few_rows(x, y) | few_columns(x, y) | wholes(x)
+    plans = slims(x) | PLANS | few_rows(x, y) | few_columns(x, y) | wholes(x, y)
     return {name: plan for name, plan in plans.items() if fits(plan, x, y)}
 
 
@@ -165,20 +166,20 @@ def few_rows(x: Any, y: Any) -> dict[str, AnyPlan]:
     count, batch = x.shape[-2], x.dim() == 3
     if not 1 < count <= FEW:
         return {}
-    loose = y.data_ptr() % CHUNK_BYTES != 0 or (batch and not whole_chunks(y))
     size = x.element_size()
+    loose = y.data_ptr() % CHUNK_BYTES != 0 or (batch and not whole_chunks(y))
     chunk = CHUNK_BYTES // size
     if (loose and count < chunk) or (batch and count < 9):
         return {}
     slope = None if whole_chunks(x) and not loose else x.stride(-2) % chunk
     if batch:
-        tiles = [(32, 2, False), (48, 3 if count < 64 else 1, False)]
+        tiles = [(48, 1, True), (96, 3, True) if count < 64 else (64, 2, True)]
     elif count < 9:
         tiles = [(512, 64 if count < 5 else 32, True)]
     elif count < 25:
         tiles = [(128, 8, True), (256, 8, True)]
     elif count < 64:
-        tiles = [(96, 6, False), (48, 3, True)]
+        tiles = [(96, 3, False), (64, 2, False), (48, 3, True)]
     elif count < 128:
         tiles = [(96, 3, False), (64, 1, True)]
     elif count < 256:
@@ -187,12 +188,9 @@ def few_rows(x: Any, y: Any) -> dict[str, AnyPlan]:
         tiles = [(64, 1, False), (96, 2, False)]
     else:
         tiles = [(32, 1, False), (64, 1, False)]
-    half = x.shape[-1] // (2 * chunk) + 1
-    if batch and 2 * half * count <= ALONE:
-        tiles.append((2 * BLOCK * half, half, False))  # all of a matrix, its chunks stored in two rounds
     plans = []
     for columns, unit, fetch in tiles:
-        load = "async" if batch or columns == 48 else "evict_last"
+        load = "async" if columns == 48 and not batch else "evict_last"
         plans.append(FewRows(count, columns * chunk // BLOCK, unit, slope, fetch, loose, load, size))
     return {f"few rows, {plan.columns}": plan for plan in plans if plan.threads <= 1024 and plan.step > 0}
 
@@ -200,37 +198,56 @@ def few_rows(x: Any, y: Any) -> dict[str, AnyPlan]:
 def few_columns(x: Any, y: Any) -> dict[str, AnyPlan]:
     """Tiles that hold all columns of a thin matrix."""
     count, loose = x.shape[-1], x.data_ptr() % CHUNK_BYTES != 0
-    if not 8 < count <= FEW:
+    size, pad = x.element_size(), x.stride(-2) - count
+    if not 8 < count <= FEW or not few_pads(pad, count):
         return {}
-    size = x.element_size()
     chunk = CHUNK_BYTES // size
     align, slope = (0, 0) if whole_chunks(y) else (min(32 // size, 16), y.stride(-2) % chunk)
     tiles = [(128, 8, True)] if count < 64 else [(64, 8, False), (128, 16, False)]
     plans = [
-        FewColumns(count, rows * chunk // BLOCK, warps, align, slope, loose, fetch, size)
+        FewColumns(count, rows * chunk // BLOCK, warps, align, slope, loose, fetch, size, pad)
         for rows, warps, fetch in tiles
     ]
     return {f"few columns, {plan.rows}": plan for plan in plans}
 
 
-def wholes(x: Any) -> dict[str, AnyPlan]:
-    """Blocks for one matrix of a batch, or for several that are whole chunks together."""
+def wholes(x: Any, y: Any) -> dict[str, AnyPlan]:
+    """Blocks for one matrix of a batch, or for several."""
     m, n = x.shape[-2:]
-    size, elements = x.element_size(), m * n
-    found: dict[str, AnyPlan] = {}
-    if x.dim() == 3 and elements:
-        # Where rows of `x` are many words, all lanes would gather from the same bank.
-        if elements * size <= WHOLE and m <= 512 and n * size % 8:
-            found["whole, known"] = Whole((m, n), 1, 512, size)
-        least = CHUNK_BYTES // size // math.gcd(elements, CHUNK_BYTES // size)
-        for about in SEVERAL:
-            items = max(least * max(about // (least * elements * size), 1), 2)
-            chunks = items * elements * size // CHUNK_BYTES
-            if CHUNK_BYTES * chunks <= MOST:
-                threads = chunks // 2 if size == 1 else chunks  # bytes take longer to gather
-                plan = Whole((m, n), items, min(-(-threads // 32) * 32, 512), size)
-                found[f"whole, {items}"] = plan
-    return found
+    pads = x.stride(-2) - n, y.stride(-2) - m
+    if x.dim() != 3 or not m * n or not (few_pads(pads[0], n) and few_pads(pads[1], m)):
+        return {}
+    one = Whole((m, n), 1, 1, x.element_size(), pads)
+    held, plans = one.size * one.apart[0], []
+    # Chunks side by side are gathered 16 bytes times the pitch apart: from the same banks at one of four.
+    if held <= WHOLE and one.pitches[0] % 4:
+        plans += [shared(one, 1, passes) for passes in (2, 3)]
+    for about, passes in SEVERAL:
+        if about // held > 1:
+            plans.append(shared(one, about // held, passes))
+    # Rows with pads in between start and end in chunks of which parts stay as they are.
+    singly = one._replace(singly=True)
+    items = {plan.items for plan in plans if pads[1]}
+    plans += [shared(singly, count, -(-count * one.apart[1] // MOST_SINGLY)) for count in sorted(items)]
+    return {
+        f"whole, {plan.items} {plan.threads}{' singly' * plan.singly}": plan
+        for plan in plans
+        if plan.threads <= MOST_THREADS
+    }
+
+
+def shared(one: Whole, items: int, passes: int) -> Whole:
+    """A block for so many matrices like that of `one`, whose threads store so many times."""
+    plan = one._replace(items=items)
+    threads = -(-(items * plan.apart[1] // plan.stored + 2) // passes)
+    if plan.alike <= threads:
+        threads = -(-threads // plan.alike) * plan.alike
+    return plan._replace(threads=-(-threads // 32) * 32)
+
+
+def few_pads(pad: int, extent: int) -> bool:
+    """Whether rows with so many elements in between are moved as one run."""
+    return 0 <= 2 * pad <= extent
 
 
 def align_bytes(plan: AnyPlan, size: int) -> int:
@@ -273,10 +290,9 @@ def fits(plan: AnyPlan, x: Any, y: Any) -> bool:
     if isinstance(plan, FewRows):
         return y.stride(-2) == plan.count and x.numel() < 2**31
     if isinstance(plan, FewColumns):
-        return x.dim() == 2 and without_gaps(x) and x.numel() < 2**31
+        return x.dim() == 2 and x.stride(-2) == plan.pitch and span(x) < 2**31
     if isinstance(plan, Whole):
-        bases = x.data_ptr() % CHUNK_BYTES == 0 == y.data_ptr() % CHUNK_BYTES
-        return without_gaps(x) and without_gaps(y) and (plan.items == 1 or bases)
+        return plan.items == 1 or plan.apart == (x.stride(0), y.stride(0))
     if isinstance(plan, Pairs):
         short = all(span(t) < 2**31 for t in (x, y))
         return short and x.shape[-1] <= GRID_Y * plan.tile[0] and x.numel() <= SMALL

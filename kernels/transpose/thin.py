@@ -16,7 +16,16 @@ import cutlass
 from cutlass import cute
 from cutlass.cute.nvgpu import CopyUniversalOp, LoadCacheMode, cpasync
 
-from kernels.transpose.common import SMEM_KIB, TYPES, Kernel, divisible, enter, enter_fetching, fake_args
+from kernels.transpose.common import (
+    SMEM_KIB,
+    TYPES,
+    Kernel,
+    divisible,
+    enter,
+    enter_fetching,
+    fake_args,
+    worked_out,
+)
 from kernels.transpose.registers import load_wide, store_wide
 from kernels.transpose.shifted import (
     LANES_M,
@@ -116,7 +125,7 @@ class FewColumns(NamedTuple):
 
     `align`: elements of `y` that no two blocks share a run of, a divisor of `across`; 0 if the
     rows of `y` start on 16 bytes. `slope`: the pitch of `y` modulo a chunk. `loose`: `x` may start anywhere.
-    `fetch`: as for `FewRows`.
+    `fetch`: as for `FewRows`; `pad`: elements from the end of a row of `x` to the next.
     """
 
     count: int
@@ -127,13 +136,19 @@ class FewColumns(NamedTuple):
     loose: bool = False
     fetch: bool = False
     size: int = 2
+    pad: int = 0
 
     chunk, bits, word = Shifted.chunk, Shifted.bits, Shifted.word
 
     @property
+    def pitch(self) -> int:
+        """Elements from row to row of `x`, and chunks of a run of a chunk of rows."""
+        return self.count + self.pad
+
+    @property
     def product(self) -> int:
         """As for `FewRows`."""
-        return self.count * self.slope % self.chunk
+        return self.pitch * self.slope % self.chunk
 
     @property
     def threads(self) -> int:
@@ -156,14 +171,14 @@ class FewColumns(NamedTuple):
         return (self.rows + self.align) // self.chunk
 
     @property
-    def pitch(self) -> int:
+    def apart(self) -> int:
         """Chunks from run to run in shared memory: an odd number, against bank conflicts, if that can be."""
-        return self.count if self.loose else self.count | 1
+        return self.pitch if self.loose else self.pitch | 1
 
     @property
     def chunks(self) -> int:
         """Of `x`, that a block loads: one more where they may start in the middle of one."""
-        return self.runs * self.count + self.loose
+        return self.runs * self.pitch + self.loose
 
     @property
     def passes(self) -> int:
@@ -173,7 +188,7 @@ class FewColumns(NamedTuple):
     @property
     def room(self) -> int:
         """Chunks in shared memory."""
-        return self.runs * self.pitch + self.loose
+        return self.runs * self.apart + self.loose
 
 
 def smem_bytes(plan: FewRows | FewColumns) -> int:
@@ -183,11 +198,12 @@ def smem_bytes(plan: FewRows | FewColumns) -> int:
 
 def residents(plan: FewRows | FewColumns) -> int:
     """Blocks that shared memory, threads and registers of a multiprocessor suffice for."""
-    held = 4 * plan.passes * (not isinstance(plan, FewRows) or plan.load != "async")
-    gathering = (
-        16 + 2 * plan.chunk
-    )  # a place and an element for each of a chunk, when nothing is held any more
-    by_registers = REGISTERS // (plan.threads * max(held + OTHERS, gathering))
+    held = 4 * plan.passes
+    if isinstance(plan, FewRows):
+        held = held * (plan.load != "async") + plan.chunk  # and the places that it reads later
+    # A place and an element for each of a chunk, when nothing is held any more; registers come by eights.
+    needed = -(-max(held + OTHERS, 16 + 2 * plan.chunk) // 8) * 8
+    by_registers = REGISTERS // (plan.threads * needed)
     return max(min(1024 * SMEM_KIB // smem_bytes(plan), 2048 // plan.threads, by_registers, 32), 1)
 
 
@@ -226,8 +242,7 @@ def transpose_few_rows(
         )
     else:
         enter(early)
-    load_pieces(x, in_slots(smem), wide, corner, ldx, whole, plan)
-    cute.arch.cp_async_commit_group()
+    safe, held = load_pieces(x, in_slots(smem), wide, corner, ldx, whole, plan)
 
     # A warp stores eight chunks of each of four parts, which lie a column or two apart: see shifted.py.
     lane_m, lane_n, warp = tid % LANES_M, tid // LANES_M % LANES_N, tid // 32
@@ -235,13 +250,15 @@ def transpose_few_rows(
     in_part = warp // among * LANES_M + lane_m
     mine = (warp % among * LANES_N + lane_n) * plan.part + in_part
     ahead = ahead_by(lane_n, plan.product, plan.word)
-    cells = []
+    places = []
     for k in cutlass.range_constexpr(size):
         element = size * mine + ((k + plan.word * ahead) & (size - 1)) - late + int(plan.loose) * plan.count
         across = element // plan.count
         row = element - across * plan.count
         shift = 0 if plan.slope is None else cutlass.Int32((corner + row * plan.slope) & (size - 1))
-        cells.append(cells_at(smem, size * slot_of(row, 0, plan) + shift + across))
+        places.append(size * slot_of(row, 0, plan) + shift + across)
+    cells = [cells_at(smem, place) for place in worked_out(places)]  # while the loads are on their way
+    keep_pieces(held, safe, in_slots(smem), plan)
     here = y[None, (begin >> plan.bits) + block * (plan.columns // size * plan.count) + mine]
     chunks = cute.make_layout((size, plan.columns * plan.count), stride=(1, size))
     run = cute.make_tensor(here.iterator, chunks)
@@ -281,7 +298,10 @@ def load_pieces(
     whole: tuple[cutlass.Int64, cutlass.Int64],
     plan: cutlass.Constexpr,
 ):
-    """The `wide` columns of a block, from element `corner` on."""
+    """The `wide` columns of a block, from element `corner` on, to registers if they are not asynchronous.
+
+    Whether they are there, and the registers.
+    """
     size = plan.chunk
     tid, _, _ = cute.arch.thread_idx()
     row, chunk = tid // plan.each, tid % plan.each
@@ -289,6 +309,7 @@ def load_pieces(
     # Whether no chunk of theirs reaches out of the tensor's memory.
     last = (corner + (plan.count - 1) * ldx) >> plan.bits
     safe = size * (corner >> plan.bits) >= whole[0] and size * (last + plan.each) <= whole[1]
+    held = None
     if cutlass.const_expr(plan.load == "async"):
         if safe:
             for i in cutlass.range_constexpr(plan.passes):
@@ -297,17 +318,14 @@ def load_pieces(
                 if wanted and size * chunk - cutlass.Int32(here & (size - 1)) < wide:
                     slot = slots[None, slot_of(row + i * plan.step, chunk, plan)]
                     copy_kept(x[None, (here >> plan.bits) + chunk], slot)
-    elif safe:
+    else:
         held = cute.make_rmem_tensor((size, plan.passes), x.element_type)
-        write = cute.make_copy_atom(CopyUniversalOp(), x.element_type, num_bits_per_copy=128)
-        for i in cutlass.range_constexpr(plan.passes):
-            here = place + i * plan.step * ldx
-            wanted = row < min(plan.step, plan.count - i * plan.step)
-            if wanted and size * chunk - cutlass.Int32(here & (size - 1)) < wide:
-                load_wide(x[None, (here >> plan.bits) + chunk], held[None, i], plan.load)
-        for i in cutlass.range_constexpr(plan.passes):
-            if row < min(plan.step, plan.count - i * plan.step):
-                cute.copy(write, held[None, i], slots[None, slot_of(row + i * plan.step, chunk, plan)])
+        if safe:
+            for i in cutlass.range_constexpr(plan.passes):
+                here = place + i * plan.step * ldx
+                wanted = row < min(plan.step, plan.count - i * plan.step)
+                if wanted and size * chunk - cutlass.Int32(here & (size - 1)) < wide:
+                    load_wide(x[None, (here >> plan.bits) + chunk], held[None, i], plan.load)
     if not safe:
         op = cpasync.CopyG2SOp(LoadCacheMode.GLOBAL)
         atom = cute.make_copy_atom(op, x.element_type, num_bits_per_copy=128)
@@ -318,6 +336,21 @@ def load_pieces(
                 load_chunk(
                     atom, x, (here >> plan.bits) + chunk, slots[None, slot_of(line, chunk, plan)], whole
                 )
+    cute.arch.cp_async_commit_group()
+    return safe, held
+
+
+@cute.jit
+def keep_pieces(held, safe: cutlass.Boolean, slots: cute.Tensor, plan: cutlass.Constexpr):
+    """What `load_pieces` loaded to registers, to shared memory."""
+    if cutlass.const_expr(held is not None):
+        tid, _, _ = cute.arch.thread_idx()
+        row, chunk = tid // plan.each, tid % plan.each
+        write = cute.make_copy_atom(CopyUniversalOp(), slots.element_type, num_bits_per_copy=128)
+        if safe:
+            for i in cutlass.range_constexpr(plan.passes):
+                if row < min(plan.step, plan.count - i * plan.step):
+                    cute.copy(write, held[None, i], slots[None, slot_of(row + i * plan.step, chunk, plan)])
 
 
 def slot_of(row, chunk, plan: FewRows):
@@ -355,8 +388,8 @@ def transpose_few_columns(
     m0 = block * plan.rows
     low, high = max(m0 - plan.align, 0), min(m0 + plan.rows, m)
     if cutlass.const_expr(plan.fetch):
-        run = size * plan.count
-        first = whole[0] + cutlass.Int64(low) * plan.count
+        run = size * plan.pitch
+        first = whole[0] + cutlass.Int64(low) * plan.pitch
         enter_fetching(
             early,
             residents(plan),
@@ -364,14 +397,14 @@ def transpose_few_columns(
             first,
             cutlass.Int64(run),
             (high - low) >> plan.bits,
-            cutlass.Int32(run),
+            cutlass.Int32(run - plan.pad),
         )
     else:
         enter(early)
-    corner = whole[0] + cutlass.Int64(m0 - plan.align) * plan.count
+    corner = whole[0] + cutlass.Int64(m0 - plan.align) * plan.pitch
     origin = corner >> plan.bits
     inner = high - low == plan.rows + plan.align
-    if cutlass.const_expr(plan.loose):
+    if cutlass.const_expr(plan.loose or plan.pad > 0):
         inner = inner and size * origin >= whole[0] and size * (origin + plan.chunks) <= whole[1]
     load_runs(x, in_slots(smem), origin, whole, inner, plan)
     cute.arch.cp_async_commit_group()
@@ -384,9 +417,9 @@ def transpose_few_columns(
     cells = []
     for k in cutlass.range_constexpr(size):
         row = plan.align - late + size * further + ((k + plan.word * ahead) & (size - 1))
-        spaced = size * (plan.pitch - plan.count) * (row >> plan.bits)
+        spaced = size * (plan.apart - plan.pitch) * (row >> plan.bits)
         shift = cutlass.Int32(corner & (size - 1)) if plan.loose else 0
-        cells.append(cells_at(smem, row * plan.count + spaced + n1 + shift))
+        cells.append(cells_at(smem, row * plan.pitch + spaced + n1 + shift))
     here = y[None, ((place - late) >> plan.bits) + further]
     next_columns = divisible(ldy * plan.across, size)
     m1 = m0 - late + size * further
@@ -447,7 +480,7 @@ def load_runs(
 
 def run_slot(chunk, plan: FewColumns):
     """Where a chunk of the run of `x` lies in shared memory."""
-    return chunk if plan.pitch == plan.count else chunk + chunk // plan.count
+    return chunk if plan.apart == plan.pitch else chunk + chunk // plan.pitch
 
 
 def build_thin(plan: FewRows | FewColumns, early: bool = False) -> Kernel:

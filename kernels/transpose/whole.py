@@ -14,10 +14,9 @@ import cutlass
 from cutlass import cute
 from cutlass.cute.nvgpu import CopyUniversalOp, LoadCacheMode, cpasync
 
-from kernels.transpose.common import SMEM_KIB, TYPES, Kernel, enter, enter_fetching, fake_args
+from kernels.transpose.common import SMEM_KIB, TYPES, Kernel, enter, enter_fetching, fake_args, worked_out
 from kernels.transpose.registers import load_wide, store_wide
 from kernels.transpose.shifted import Shifted, aligned, cells_at, gathered, load_chunk, reach
-
 
 LINES = 512
 """Bytes that one instruction brings to the L2: one of 40 KB never ended."""
@@ -26,8 +25,8 @@ LINES = 512
 class Whole(NamedTuple):
     """`shape`: rows and columns of a matrix; `items` and `threads` of a block; `size`: bytes of an element.
 
-    `pads`: elements from the end of a row to the next row, in `x` and in `y`; `fetch`: a block that starts
-    early has what it will load brought to the L2. The matrices of a block follow one another as rows do.
+    `pads`: elements from the end of a row to the next row, in `x` and in `y`; `singly`: threads store
+    elements and not chunks. The matrices of a block follow one another as rows do.
     """
 
     shape: tuple[int, int]
@@ -35,7 +34,7 @@ class Whole(NamedTuple):
     threads: int = 512
     size: int = 2
     pads: tuple[int, int] = (0, 0)
-    fetch: bool = False
+    singly: bool = False
 
     chunk = Shifted.chunk
 
@@ -60,10 +59,15 @@ class Whole(NamedTuple):
         return -(-self.room // self.threads)
 
     @property
+    def stored(self) -> int:
+        """Elements of `y` that a thread stores at a time: a chunk, unless `singly`."""
+        return 1 if self.singly else self.chunk
+
+    @property
     def alike(self) -> int:
-        """Chunks of `y` from one to the next that starts in the same row of `x`, of one matrix or of several."""
+        """Chunks of `y` from one to the next that starts in the same row of `x`, or of its matrices."""
         run = self.pitches[1] if self.items == 1 else self.apart[1]
-        return run // math.gcd(run, self.chunk)
+        return run // math.gcd(run, self.stored)
 
     @property
     def beside(self) -> int:
@@ -72,16 +76,17 @@ class Whole(NamedTuple):
 
     @property
     def further(self) -> int:
-        """Elements of `x` from those of a chunk to those of the chunk `beside` on; 0 if that is not one number."""
+        """Elements of `x` from a chunk's to those of the chunk `beside` on; 0 if that is not one number."""
         if self.beside % self.alike:
             return 0
-        run = self.chunk * self.beside
+        run = self.stored * self.beside
         return run // self.pitches[1] if self.items == 1 else run // self.apart[1] * self.apart[0]
 
     @property
     def passes(self) -> int:
         """Chunks of `y` that a thread stores."""
-        return -(-(self.items * self.apart[1] // self.chunk + 2) // self.beside)
+        chunks = self.items * self.apart[1] // self.stored + 2 * (not self.singly)
+        return -(-chunks // self.beside)
 
     @property
     def residents(self) -> int:
@@ -113,9 +118,11 @@ def transpose_matrices(
     start_x = starts[0] + cutlass.Int64(block * plan.items) * apart[0]
     start_y = starts[1] + cutlass.Int64(block * plan.items) * apart[1]
     total = here * plan.apart[0] - plan.pads[0]
-    if cutlass.const_expr(plan.fetch):
+    if cutlass.const_expr(plan.items > 1):
         run = LINES // plan.size
-        enter_fetching(early, plan.residents, x, start_x, cutlass.Int64(run), total // run, cutlass.Int32(run))
+        enter_fetching(
+            early, plan.residents, x, start_x, cutlass.Int64(run), total // run, cutlass.Int32(run)
+        )
     else:
         enter(early)
     first_x, first_y = start_x // size, start_y // size
@@ -124,12 +131,20 @@ def transpose_matrices(
         x.element_type, cute.make_layout((size, plan.room), stride=(1, size)), byte_alignment=128
     )
     count = (origin + total + size - 1) // size
-    if size * first_x >= whole[0] and size * (first_x + count) <= whole[1]:
-        write = cute.make_copy_atom(CopyUniversalOp(), x.element_type, num_bits_per_copy=128)
-        held = cute.make_rmem_tensor((size, plan.held), x.element_type)
+    safe = size * first_x >= whole[0] and size * (first_x + count) <= whole[1]
+    held = cute.make_rmem_tensor((size, plan.held), x.element_type)
+    if safe:
         for i in cutlass.range_constexpr(plan.held):
             if tid + i * plan.threads < count:
                 load_wide(x[None, first_x + tid + i * plan.threads], held[None, i], "evict_last")
+    # While the loads are on their way.
+    begin, end = plan.stored * tid - (0 if plan.singly else late), here * plan.apart[1]
+    rows, places = places_of(begin, plan)
+    places = [origin + place for place in places]
+    if cutlass.const_expr(plan.items > 1):
+        places = worked_out(places)
+    if safe:
+        write = cute.make_copy_atom(CopyUniversalOp(), x.element_type, num_bits_per_copy=128)
         for i in cutlass.range_constexpr(plan.held):
             if tid + i * plan.threads < count:
                 cute.copy(write, held[None, i], smem[None, tid + i * plan.threads])
@@ -142,22 +157,24 @@ def transpose_matrices(
     cute.arch.cp_async_commit_group()
 
     flat = cute.make_tensor(smem.iterator, cute.make_layout(size * plan.room))
-    begin, end = size * tid - late, here * plan.apart[1]
-    rows, places = places_of(begin, plan)
-    cells = [cells_at(flat, origin + place) for place in places]
+    cells = [cells_at(flat, place) for place in places]
     cute.arch.cp_async_wait_group(0)
     cute.arch.sync_threads()
+    run = cute.make_tensor(y.iterator + start_y, cute.make_layout(1 << 30))
     if tid < plan.beside:
         for i in cutlass.range_constexpr(plan.passes):
-            first, chunk = begin + size * i * plan.beside, first_y + tid + i * plan.beside
+            first, chunk = begin + plan.stored * i * plan.beside, first_y + tid + i * plan.beside
             further = i * plan.further
             if cutlass.const_expr(i > 0 and plan.further == 0):
                 rows, places = places_of(first, plan)
                 cells = [cells_at(flat, origin + place) for place in places]
-            inside = first >= 0 and first + size <= end
+            inside = first >= 0 and first + plan.stored <= end
             if cutlass.const_expr(plan.pads[1] > 0):
-                inside = inside and rows[0] + size <= plan.shape[0]
-            if inside:
+                inside = inside and rows[0] + plan.stored <= plan.shape[0]
+            if cutlass.const_expr(plan.singly):
+                if inside:
+                    run[first] = cells[0][further]
+            elif inside:
                 store_wide(gathered(cells, further), y[None, chunk], "plain")
             else:
                 for k in cutlass.range_constexpr(size):
@@ -183,7 +200,7 @@ def places_of(begin, plan):
     m1 = begin - n1 * ldy
     place = item * apart_x + m1 * ldx + n1
     rows, places = [], []
-    for _ in range(plan.chunk):
+    for _ in range(plan.stored):
         rows.append(m1)
         places.append(place)
         wraps = cutlass.Int32(m1 == ldy - 1)

@@ -26,6 +26,7 @@ THIN = {
         f"columns, {size} bytes": FewColumns(21, 128 // size, 4, 16 // size, 1, size=size)
         for size in (1, 4, 8)
     },
+    "columns, pads": FewColumns(21, 64, 4, 16, 1, loose=True, fetch=True, pad=3),
     "rows, few": FewRows(3, 256, 16, 1, fetch=True),
 }
 # Elements of every size, by each way of loading them; tiles of a width that is known when they are launched.
@@ -37,7 +38,11 @@ SHIFTED = {
 }
 WHOLE = {
     "whole, known": Whole((21, 17), 1, 64),
-    **{f"whole, several, {size}": Whole((5, 7), 16, 64, size) for size in (1, 2, 8)},
+    # Chunks of a thread that have no places in common; pads on both sides; elements in place of chunks.
+    "whole, apart": Whole((21, 17), 1, 32),
+    "whole, pads": Whole((21, 17), 1, 64, pads=(3, 1)),
+    "whole, singly": Whole((5, 7), 3, 64, 1, (1, 2), singly=True),
+    **{f"whole, several, {size}": Whole((5, 7), 3, 64, size, (size % 3, 0)) for size in (1, 2, 8)},
 }
 SLIM = {
     f"slim, {few}, {size}, {vector}{' wide' * wide}": Slim(few, count, vector, wide, 2, size)

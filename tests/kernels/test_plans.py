@@ -19,7 +19,8 @@ from kernels.transpose.fastest import transpose
 from kernels.transpose.flat import Flat
 from kernels.transpose.narrow import Narrow, Small
 from kernels.transpose.pairs import Pairs
-from kernels.transpose.plans import MOST, align_bytes, candidates, takes
+from kernels.transpose.plans import MOST_THREADS, SEVERAL, align_bytes, candidates, takes
+from kernels.transpose.plans import WHOLE as MOST
 from kernels.transpose.registers import Plan
 from kernels.transpose.shifted import Shifted
 from kernels.transpose.slim import Slim
@@ -91,12 +92,14 @@ WHOLE = {Plan, Exchange, Blocks, *ANY}
         (Tensor(20008, 17), Tensor(17, 20008, pad=5, address=2), {FewColumns, *ANY}),
         (Tensor(20008, 17, address=2), Tensor(17, 20008), {FewColumns, *ANY}),
         (Tensor(20008, 20, address=2), Tensor(20, 20008), {FewColumns, *ANY}),
-        (Tensor(20008, 17, pad=1), Tensor(17, 20008), ANY),
+        (Tensor(20008, 17, pad=8), Tensor(17, 20008), {FewColumns, *ANY}),
+        (Tensor(20008, 17, pad=9), Tensor(17, 20008), ANY),
         (Tensor(1, 99999), Tensor(99999, 1), {Flat, Slim, *ANY}),
         (Tensor(1, 99999, address=2), Tensor(99999, 1), {Slim, *ANY}),
         (Tensor(9, 77, 129), Tensor(9, 129, 77), {Whole, FewRows, *ANY}),
         (Tensor(9, 200, 130), Tensor(9, 130, 200), {FewRows, *ANY}),
-        (Tensor(9, 77, 129, pad=1), Tensor(9, 129, 77), {FewRows, *ANY}),
+        (Tensor(9, 77, 129, pad=1), Tensor(9, 129, 77, pad=1), {Whole, *ANY}),
+        (Tensor(9, 77, 129, pad=65), Tensor(9, 129, 77), {FewRows, *ANY}),
         (Tensor(3, 20001, pad=5), Tensor(20001, 3), {Slim, FewRows, *ANY}),
         (Tensor(3, 20001), Tensor(20001, 3, pad=5), ANY),
         (Tensor(9, 3, 20001), Tensor(9, 20001, 3), ANY),
@@ -158,13 +161,28 @@ def test_a_matrix_of_known_size_is_gathered_where_banks_do_not_conflict(columns:
 
 @pytest.mark.parametrize("size", [1, 2, 4, 8])
 @pytest.mark.parametrize(("m", "n"), [(3, 3), (2, 3), (16, 16), (33, 77), (5, 7)])
-def test_matrices_that_share_a_block_are_whole_chunks(m: int, n: int, size: int) -> None:
-    both = Tensor(5000, m, n, size=size), Tensor(5000, n, m, size=size)
-    plans = [plan for plan in candidates(*both).values() if isinstance(plan, Whole) and plan.items > 1]
-    assert plans and all(plan.elements % plan.chunk == 0 for plan in plans)
-    assert all(plan.size * plan.elements <= MOST and plan.threads <= 512 for plan in plans)
-    off = Tensor(5000, m, n, size=size, address=size), both[1]
-    assert not any(isinstance(plan, Whole) and plan.items > 1 for plan in candidates(*off).values())
+@pytest.mark.parametrize(("pads", "address"), [((0, 0), 0), ((1, 0), 3), ((0, 1), 8)])
+def test_matrices_that_share_a_block_fill_it(
+    m: int, n: int, size: int, pads: tuple[int, int], address: int
+) -> None:
+    """Wherever they start, whatever their pitches: its threads store all of them, and no more."""
+    x = Tensor(5000, m, n, size=size, pad=pads[0], address=size * address)
+    y = Tensor(5000, n, m, size=size, pad=pads[1])
+    plans = [plan for plan in candidates(x, y).values() if isinstance(plan, Whole)]
+    most = max(about for about, _ in SEVERAL)
+    held = size * m * (n + pads[0])
+    assert any(plan.items > 1 for plan in plans) == (2 * held <= most)
+    assert {plan.singly for plan in plans} == ({False, True} if pads[1] else {False})
+    for plan in plans:
+        assert plan.items == 1 or held * plan.items <= most
+        assert held <= MOST and plan.pads == pads and 32 <= plan.threads <= MOST_THREADS
+        chunks = plan.items * n * (m + pads[1]) / plan.stored
+        assert chunks <= plan.beside * plan.passes < chunks + plan.beside + 3
+        # Either the places of a thread's chunks lie one number apart, or each chunk has its own.
+        assert plan.further == 0 or (plan.stored * plan.beside) % (m + pads[1]) == 0
+    apart = Tensor(5000, m + 1, n, size=size)
+    apart.shape = (5000, m, n)
+    assert all(plan.items == 1 for plan in candidates(apart, y).values() if isinstance(plan, Whole))
 
 
 def test_tensors_of_contiguous_columns_exchange_their_modes() -> None:

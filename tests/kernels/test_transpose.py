@@ -20,6 +20,7 @@ pytest.importorskip("cutlass", reason="kernels/ needs nvidia-cutlass-dsl")
 
 from kernels.transpose.pairs import evenly
 from kernels.transpose.shifted import Shifted
+from kernels.transpose.whole import Whole
 from tests.kernels.more_plans import BUILDERS, EXCHANGES, PAIRS, SHIFTED, SLIM, THIN, WHOLE
 
 REPAIRED = [
@@ -170,6 +171,8 @@ def test_what_starts_early_touches_no_memory_before_the_kernel_ahead_has_ended(b
             "rows, few",
             "columns, 2",
             "columns, loose",
+            "columns, pads",
+            *(name for name, plan in WHOLE.items() if plan.items > 1),
         )
         fetched = {"cp.async.bulk.prefetch.L2.global.L2::cache_hint": 1} if fetches else {}
         assert matching(memory_ops(before), "(ld|st).global|cp") == fetched, name
@@ -308,16 +311,17 @@ def test_thin_matrices_of_any_pitch_move_every_bit(built, slope, along, off):
     assert (found == right).all()
 
 
+@pytest.mark.parametrize("name", ["columns, loose", "columns, pads"])
 @pytest.mark.parametrize(("m", "off"), [(201, 0), (64, 3), (9, 13)])
-def test_few_columns_move_every_bit_wherever_they_start(built, m, off):
+def test_few_columns_move_every_bit_wherever_they_start(built, name, m, off):
     if "90" not in built[0]:
         pytest.skip("compiled for sm_90a only")
-    plan, starts = THIN["columns, loose"], (off % 8, (off + 5) % 16)
+    plan, starts = THIN[name], (off % 8, (off + 5) % 16)
     grid = (-(-(m + plan.align - 1) // plan.rows), 1, 1)
     bases = X + 2 * (off - starts[0]), Y + 2 * (off + 5 - starts[1])
     pitch = m + (1 - m) % 8
-    args = (*bases, m, pitch, starts[1], starts[0], starts[0] + 21 * m)
-    ptx, pitches = built[1]["columns, loose"]["ptx"], (21, pitch)
+    args = (*bases, m, pitch, starts[1], starts[0], starts[0] + plan.pitch * m - plan.pad)
+    ptx, pitches = built[1][name]["ptx"], (plan.pitch, pitch)
     found, right = moved(ptx, grid, args, m, 21, pitches, (off, off + 5))
     assert (found == right).all()
 
@@ -372,33 +376,30 @@ def test_slim_matrices_move_every_bit(built, name, vectors):
     assert (found == right).all()
 
 
-@pytest.mark.parametrize("name", ["whole", "whole, known"])
-@pytest.mark.parametrize("off", [0, 3, 13])
-def test_a_whole_matrix_moves_every_bit(built, name, off):
+@pytest.mark.parametrize("name", ["whole", *WHOLE])
+@pytest.mark.parametrize(("items", "gap", "offs"), [(1, 0, (0, 3)), (4, 0, (13, 5)), (3, 11, (2, 0))])
+def test_whole_matrices_move_every_bit(built, name, items, gap, offs):
+    """A block full of them, one and a part, one alone; with memory in between if a block has one."""
     if name not in built[1]:
         pytest.skip("compiled for sm_90a only")
-    m, n = WHOLE[name].shape if name in WHOLE else (77, 129)
-    starts = off % 8, (off + 2) % 8
-    bases = X + 2 * (off - starts[0]), Y + 2 * (off + 2 - starts[1])
-    args = (*bases, *starts, starts[0], starts[0] + m * n)
-    found, right = moved(built[1][name]["ptx"], (1, 1, 1), args, m, n, (n, m), (off, off + 2))
-    assert (found == right).all()
-
-
-@pytest.mark.parametrize("name", [name for name, plan in WHOLE.items() if plan.items > 1])
-@pytest.mark.parametrize("items", [16, 37, 1])
-def test_matrices_that_share_a_block_move_every_bit(built, name, items):
-    """A block full of them, two and a part, one alone."""
-    if "90" not in built[0]:
-        pytest.skip("compiled for sm_90a only")
-    plan, (m, n) = WHOLE[name], WHOLE[name].shape
-    dtype = np.dtype(f"u{plan.size}").type
-    x = np.random.default_rng(items).integers(0, np.iinfo(dtype).max, (items, m, n), dtype=dtype)
-    out = bytearray((~x).tobytes())
-    memory = Memory((X, bytearray(x.tobytes())), (Y, out), once=True)
-    args = (X, Y, 0, 0, 0, items * m * n)
+    plan = WHOLE.get(name, Whole((77, 129)))
+    (m, n), size, view = plan.shape, plan.size, np.lib.stride_tricks.as_strided
+    apart = [run + gap * (plan.items == 1) for run in plan.apart]
+    dtype, bits = np.dtype(f"u{size}").type, np.random.default_rng(items)
+    reach = [(items - 1) * run + plan.apart[side] - plan.pads[side] for side, run in enumerate(apart)]
+    x, y = (bits.integers(0, np.iinfo(dtype).max, count, dtype=dtype, endpoint=True) for count in reach)
+    right, steps = (
+        y.copy(),
+        [[size * run, size * pitch, size] for run, pitch in zip(apart, plan.pitches, strict=True)],
+    )
+    view(right, (items, n, m), steps[1])[:] = view(x, (items, m, n), steps[0]).transpose(0, 2, 1)
+    out = bytearray(y.tobytes())
+    memory = Memory((X + size * offs[0], bytearray(x.tobytes())), (Y + size * offs[1], out), once=True)
+    starts = [off % plan.chunk for off in offs]
+    bases = X + size * (offs[0] - starts[0]), Y + size * (offs[1] - starts[1])
+    args = (*bases, *starts, *apart, starts[0], starts[0] + reach[0], items)
     Program(built[1][name]["ptx"]).run((-(-items // plan.items), 1, 1), memory, *args)
-    assert (np.frombuffer(out, dtype) == x.transpose(0, 2, 1).reshape(-1)).all()
+    assert (np.frombuffer(out, dtype) == right).all()
 
 
 @pytest.mark.parametrize("name", EXCHANGES)
