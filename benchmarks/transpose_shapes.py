@@ -393,6 +393,8 @@ def part(args: argparse.Namespace, shapes: list[Shape]) -> None:
                 broken[name] = error
         del both
         torch.cuda.empty_cache()
+    if "compile" not in args.without:
+        warm_compiled(Shape(64, 64))  # its compiler takes seconds to load
     said(f"compiled; broken: {broken}")
     (args.out / f"ready{args.part}").touch()
     awaited = [args.out / name for name in ("compiled", *(f"ready{number}" for number in range(PARTS)))]

@@ -179,7 +179,7 @@ def few_rows(x: Any, y: Any) -> dict[str, AnyPlan]:
     elif count < 25:
         tiles = [(128, 8, True), (256, 8, True)]
     elif count < 64:
-        tiles = [(96, 3, False), (64, 2, False), (48, 3, True)]
+        tiles = [(96, 6, False), (96, 3, False), (48, 3, True)]
     elif count < 128:
         tiles = [(96, 3, False), (64, 1, True)]
     elif count < 256:
@@ -191,8 +191,9 @@ def few_rows(x: Any, y: Any) -> dict[str, AnyPlan]:
     plans = []
     for columns, unit, fetch in tiles:
         load = "async" if columns == 48 and not batch else "evict_last"
-        plans.append(FewRows(count, columns * chunk // BLOCK, unit, slope, fetch, loose, load, size))
-    return {f"few rows, {plan.columns}": plan for plan in plans if plan.threads <= 1024 and plan.step > 0}
+        plans.append(FewRows(count, columns * chunk // BLOCK, unit, slope, fetch, loose, load, size, batch))
+    fit = [plan for plan in plans if plan.threads <= 1024 and plan.step > 0]
+    return {f"few rows, {plan.columns} by {plan.unit}": plan for plan in fit}
 
 
 def few_columns(x: Any, y: Any) -> dict[str, AnyPlan]:

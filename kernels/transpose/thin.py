@@ -56,7 +56,8 @@ class FewRows(NamedTuple):
     `unit`: runs of a chunk of columns whose chunks of `y` the threads store at a time; `slope`: the pitch of
     `x` modulo a chunk, None if its rows start on 16 bytes; `fetch`: a block that starts early has what it
     will load brought to the L2; `loose`: `y` may start anywhere, as the matrices of a batch do, and `slope`
-    is known; `load`: a cache hint, or `async` for loads past the registers; `size`: bytes of an element.
+    is known; `load`: a cache hint, or `async` for loads past the registers; `size`: bytes of an element;
+    `eager`: a thread works out where it will read while its loads are under way, which takes registers.
     """
 
     count: int
@@ -67,6 +68,7 @@ class FewRows(NamedTuple):
     loose: bool = False
     load: str = "evict_last"
     size: int = 2
+    eager: bool = False
 
     chunk, bits, word = Shifted.chunk, Shifted.bits, Shifted.word
 
@@ -198,11 +200,12 @@ def smem_bytes(plan: FewRows | FewColumns) -> int:
 
 def residents(plan: FewRows | FewColumns) -> int:
     """Blocks that shared memory, threads and registers of a multiprocessor suffice for."""
-    held = 4 * plan.passes
-    if isinstance(plan, FewRows):
-        held = held * (plan.load != "async") + plan.chunk  # and the places that it reads later
-    # A place and an element for each of a chunk, when nothing is held any more; registers come by eights.
-    needed = -(-max(held + OTHERS, 16 + 2 * plan.chunk) // 8) * 8
+    held = 4 * plan.passes * (not isinstance(plan, FewRows) or plan.load != "async")
+    # A place and an element for each of a chunk, when nothing is held any more.
+    needed = max(held + OTHERS, 16 + 2 * plan.chunk)
+    if isinstance(plan, FewRows) and plan.eager:
+        # The places while all is held, and fewer of the others then; registers come by eights.
+        needed = -(-max(held + plan.chunk + 18, needed) // 8) * 8
     by_registers = REGISTERS // (plan.threads * needed)
     return max(min(1024 * SMEM_KIB // smem_bytes(plan), 2048 // plan.threads, by_registers, 32), 1)
 
@@ -243,6 +246,7 @@ def transpose_few_rows(
     else:
         enter(early)
     safe, held = load_pieces(x, in_slots(smem), wide, corner, ldx, whole, plan)
+    cute.arch.cp_async_commit_group()
 
     # A warp stores eight chunks of each of four parts, which lie a column or two apart: see shifted.py.
     lane_m, lane_n, warp = tid % LANES_M, tid // LANES_M % LANES_N, tid // 32
@@ -257,8 +261,11 @@ def transpose_few_rows(
         row = element - across * plan.count
         shift = 0 if plan.slope is None else cutlass.Int32((corner + row * plan.slope) & (size - 1))
         places.append(size * slot_of(row, 0, plan) + shift + across)
-    cells = [cells_at(smem, place) for place in worked_out(places)]  # while the loads are on their way
-    keep_pieces(held, safe, in_slots(smem), plan)
+    if cutlass.const_expr(plan.eager):
+        places = worked_out(places)
+        if safe:
+            keep_pieces(held, in_slots(smem), plan)
+    cells = [cells_at(smem, place) for place in places]
     here = y[None, (begin >> plan.bits) + block * (plan.columns // size * plan.count) + mine]
     chunks = cute.make_layout((size, plan.columns * plan.count), stride=(1, size))
     run = cute.make_tensor(here.iterator, chunks)
@@ -298,10 +305,7 @@ def load_pieces(
     whole: tuple[cutlass.Int64, cutlass.Int64],
     plan: cutlass.Constexpr,
 ):
-    """The `wide` columns of a block, from element `corner` on, to registers if they are not asynchronous.
-
-    Whether they are there, and the registers.
-    """
+    """The `wide` columns of a block, from element `corner` on; whether registers hold them, and which."""
     size = plan.chunk
     tid, _, _ = cute.arch.thread_idx()
     row, chunk = tid // plan.each, tid % plan.each
@@ -326,6 +330,8 @@ def load_pieces(
                 wanted = row < min(plan.step, plan.count - i * plan.step)
                 if wanted and size * chunk - cutlass.Int32(here & (size - 1)) < wide:
                     load_wide(x[None, (here >> plan.bits) + chunk], held[None, i], plan.load)
+            if cutlass.const_expr(not plan.eager):
+                keep_pieces(held, slots, plan)
     if not safe:
         op = cpasync.CopyG2SOp(LoadCacheMode.GLOBAL)
         atom = cute.make_copy_atom(op, x.element_type, num_bits_per_copy=128)
@@ -336,21 +342,19 @@ def load_pieces(
                 load_chunk(
                     atom, x, (here >> plan.bits) + chunk, slots[None, slot_of(line, chunk, plan)], whole
                 )
-    cute.arch.cp_async_commit_group()
     return safe, held
 
 
 @cute.jit
-def keep_pieces(held, safe: cutlass.Boolean, slots: cute.Tensor, plan: cutlass.Constexpr):
+def keep_pieces(held, slots: cute.Tensor, plan: cutlass.Constexpr):
     """What `load_pieces` loaded to registers, to shared memory."""
     if cutlass.const_expr(held is not None):
         tid, _, _ = cute.arch.thread_idx()
         row, chunk = tid // plan.each, tid % plan.each
         write = cute.make_copy_atom(CopyUniversalOp(), slots.element_type, num_bits_per_copy=128)
-        if safe:
-            for i in cutlass.range_constexpr(plan.passes):
-                if row < min(plan.step, plan.count - i * plan.step):
-                    cute.copy(write, held[None, i], slots[None, slot_of(row + i * plan.step, chunk, plan)])
+        for i in cutlass.range_constexpr(plan.passes):
+            if row < min(plan.step, plan.count - i * plan.step):
+                cute.copy(write, held[None, i], slots[None, slot_of(row + i * plan.step, chunk, plan)])
 
 
 def slot_of(row, chunk, plan: FewRows):

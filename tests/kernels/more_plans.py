@@ -18,8 +18,8 @@ THIN = {
         for slope in (2, 1)
     },
     "columns, loose": FewColumns(21, 64, 4, 16, 1, loose=True, fetch=True),
-    "rows, loose": FewRows(21, 64, 2, 1, loose=True),
-    "rows, async": FewRows(21, 64, 1, 2, fetch=True, loose=True, load="async"),
+    "rows, loose": FewRows(21, 64, 2, 1, loose=True, eager=True),
+    "rows, async": FewRows(21, 64, 1, 2, fetch=True, loose=True, load="async", eager=True),
     # Elements of other sizes; fewer rows than a chunk has elements.
     **{f"rows, {size} bytes": FewRows(21, 128 // size, 2, 1, size=size) for size in (1, 4, 8)},
     **{

@@ -125,5 +125,6 @@ def test_a_multiprocessor_has_what_its_blocks_take() -> None:
             assert blocks * smem_bytes(plan) <= 1024 * SMEM_KIB, plan
             assert blocks * plan.threads <= 2048, plan
             held = 0 if isinstance(plan, FewRows) and plan.load == "async" else 4 * plan.passes
-            held += plan.chunk * isinstance(plan, FewRows)
             assert plan.threads * max(held + 22, 16 + 2 * plan.chunk) * blocks <= REGISTERS, plan
+            if isinstance(plan, FewRows) and (fewer := residents(plan._replace(eager=True))) > 1:
+                assert plan.threads * (held + plan.chunk + 18) * fewer <= REGISTERS and fewer <= blocks, plan
