@@ -13,7 +13,7 @@ import cutlass
 from cutlass import cute
 from cutlass.cute.nvgpu import CopyUniversalOp
 
-from kernels.transpose.common import Kernel, fake_args, matrix_of, short_view
+from kernels.transpose.common import Kernel, fake_args, matrices, matrix_of, short_view
 
 
 class Blocks(NamedTuple):
@@ -73,11 +73,8 @@ def build_blocks(plan: Blocks, early: bool = False) -> Kernel:
     def host(x: cute.Tensor, y: cute.Tensor, stream):
         xt, yt = short_view(x, plan.block[0]), short_view(y, plan.block[1])
         n, m = xt.shape[0], xt.shape[1]
-        items = 1
-        if cutlass.const_expr(cute.rank(x) == 3):
-            items = x.shape[2]
         tile_n, tile_m = plan.tile
-        grid = ((m + tile_m - 1) // tile_m, (n + tile_n - 1) // tile_n, items)
+        grid = ((m + tile_m - 1) // tile_m, (n + tile_n - 1) // tile_n, matrices(x, y)[0])
         transpose_vectors(xt, yt, plan, early).launch(
             grid=grid, block=(plan.threads, 1, 1), stream=stream, use_pdl=early
         )

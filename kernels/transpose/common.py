@@ -155,6 +155,18 @@ def worked_out(places: list[cutlass.Int32]) -> list[cutlass.Int32]:
     ]
 
 
+def matrices(x: cute.Tensor, y: cute.Tensor) -> tuple[Any, tuple[Any, Any]]:
+    """Matrices of a batch, one if it is none, and elements from one to the next, of `x` and of `y`."""
+    if cute.rank(x) == 3:
+        return x.shape[2], (cutlass.Int64(x.stride[2]), cutlass.Int64(y.stride[2]))
+    return 1, (cutlass.Int64(0), cutlass.Int64(0))
+
+
+def start_in(t: cute.Tensor, run: int) -> Any:
+    """Elements from the boundary of a run of so many up to the first of `t`."""
+    return t.iterator.toint() // (t.element_type.width // 8) % run
+
+
 @cute.jit
 def matrix_of(t: cute.Tensor) -> cute.Tensor:
     """The matrix of a batch that this block works on; `t` itself if it is one."""

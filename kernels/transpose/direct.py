@@ -12,7 +12,7 @@ from typing import NamedTuple
 import cutlass
 from cutlass import cute
 
-from kernels.transpose.common import Kernel, enter, fake_args, matrix_of
+from kernels.transpose.common import Kernel, enter, fake_args, matrices, matrix_of
 from kernels.transpose.narrow import LANES
 
 
@@ -53,9 +53,7 @@ def build_direct(plan: Direct, early: bool = False) -> Kernel:
     def host(x: cute.Tensor, y: cute.Tensor, stream):
         xt = cute.make_tensor(x.iterator, cute.select(x.layout, mode=[1, 0, 2][: cute.rank(x)]))
         n, m = xt.shape[0], xt.shape[1]
-        items = 1
-        if cutlass.const_expr(cute.rank(x) == 3):
-            items = x.shape[2]
+        items, _ = matrices(x, y)
         of_block = plan.each * plan.warps
         grid = ((m + LANES - 1) // LANES, (n + of_block - 1) // of_block, items)
         if cutlass.const_expr(plan.along == "n"):

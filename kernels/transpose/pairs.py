@@ -16,7 +16,7 @@ import cutlass
 from cutlass import cute
 from cutlass.cute.nvgpu import CopyUniversalOp
 
-from kernels.transpose.common import TYPES, Kernel, enter, fake_args
+from kernels.transpose.common import TYPES, Kernel, enter, fake_args, matrices, start_in
 from kernels.transpose.shifted import reach
 
 LANES = 32
@@ -189,12 +189,10 @@ def build_pairs(plan: Pairs, early: bool = False) -> Kernel:
 
     @cute.jit
     def host(x: cute.Tensor, y: cute.Tensor, stream):
-        start_x = cutlass.Int32(x.iterator.toint() // plan.size % plan.each)
-        start_y = cutlass.Int32(y.iterator.toint() // plan.size % plan.each)
+        start_x, start_y = cutlass.Int32(start_in(x, plan.each)), cutlass.Int32(start_in(y, plan.each))
         m, n = x.shape[0], x.shape[1]
-        items, apart = 1, (cutlass.Int32(0), cutlass.Int32(0))
-        if cutlass.const_expr(cute.rank(x) == 3):
-            items, apart = x.shape[2], (cutlass.Int32(x.stride[2]), cutlass.Int32(y.stride[2]))
+        items, (apart_x, apart_y) = matrices(x, y)
+        apart = cutlass.Int32(apart_x), cutlass.Int32(apart_y)
         # Where rows of `y` start within a word, they reach into one word more.
         off = (start_y | cutlass.Int32(y.stride[0]) | apart[1]) & (plan.each - 1)
         more = min(off, 1) * (plan.each - 1)

@@ -30,7 +30,9 @@ from kernels.transpose.common import (
     enter,
     enter_fetching,
     fake_args,
+    matrices,
     multiprocessors,
+    start_in,
 )
 from kernels.transpose.registers import load_wide, store_wide
 
@@ -425,31 +427,6 @@ def load_chunk(
 
 
 @cute.jit
-def load_run(
-    x: cute.Tensor,
-    smem: cute.Tensor,
-    first: cutlass.Int64,
-    count: cutlass.Int32,
-    whole: tuple[cutlass.Int64, cutlass.Int64],
-    threads: cutlass.Constexpr,
-    spaced: cutlass.Constexpr = True,
-):
-    """`count` chunks of `x` from `first` on; `spaced`: in shared memory one is unused after every eighth.
-
-    `whole`: see `load_chunk`.
-    """
-    tid, _, _ = cute.arch.thread_idx()
-    op = cpasync.CopyG2SOp(LoadCacheMode.GLOBAL)
-    atom = cute.make_copy_atom(op, x.element_type, num_bits_per_copy=128)
-    if CHUNK * first >= whole[0] and CHUNK * (first + count) <= whole[1]:
-        for i in cutlass.range(tid, count, threads, unroll=4):
-            cute.copy(atom, x[None, first + i], smem[None, i + (i >> 3) if spaced else i])
-    else:
-        for i in cutlass.range(tid, count, threads, unroll=1):
-            load_chunk(atom, x, first + i, smem[None, i + (i >> 3) if spaced else i], whole)
-
-
-@cute.jit
 def cells_at(smem: cute.Tensor, place: cutlass.Int32) -> cute.Tensor:
     """Shared memory from an element on."""
     return cute.make_tensor(smem.iterator + place, cute.make_layout(cute.size(smem)))
@@ -636,11 +613,8 @@ def reach(t: cute.Tensor) -> cutlass.Int64:
 
 def in_chunks(x: cute.Tensor, y: cute.Tensor, plan: Shifted) -> tuple[Any, ...]:
     """What `transpose_chunks` takes before the columns of a tile."""
-    apart = (cutlass.Int64(0), cutlass.Int64(0))
-    if cute.rank(x) == 3:
-        apart = (x.stride[2], y.stride[2])
-    start_x = x.iterator.toint() // plan.size % plan.chunk
-    start_y = y.iterator.toint() // plan.size % plan.align
+    _, apart = matrices(x, y)
+    start_x, start_y = start_in(x, plan.chunk), start_in(y, plan.align)
     starts, whole = (start_x, start_y), (start_x, start_x + reach(x))
     views = aligned(x, start_x, plan.chunk), aligned(y, start_y, plan.align)
     return *views, (x.shape[0], x.shape[1]), (x.stride[0], y.stride[0]), apart, starts, whole
@@ -653,9 +627,7 @@ def tiles_of(x: cute.Tensor, plan: cutlass.Constexpr):
     As many waves of blocks as there must be, each of them full, if tiles of half the width suffice for that.
     """
     (tile_n, tile_m), n = plan.tile, x.shape[1]
-    items = cutlass.Int32(1)
-    if cutlass.const_expr(cute.rank(x) == 3):
-        items = x.shape[2]
+    items = cutlass.Int32(matrices(x, x)[0])
     tiles_m = (x.shape[0] + plan.align - 1 + tile_m - 1) // tile_m
     at_once, others = plan.residents * multiprocessors(), tiles_m * items
     waves = ((n + tile_n - 1) // tile_n * others + at_once - 1) // at_once

@@ -24,6 +24,8 @@ from kernels.transpose.common import (
     enter,
     enter_fetching,
     fake_args,
+    matrices,
+    start_in,
     worked_out,
 )
 from kernels.transpose.registers import load_wide, store_wide
@@ -509,21 +511,20 @@ def build_thin(plan: FewRows | FewColumns, early: bool = False) -> Kernel:
 def in_thin(x: cute.Tensor, y: cute.Tensor, plan: FewRows | FewColumns) -> tuple[Any, ...]:
     """The kernel, its grid, and what it takes before its plan."""
     size, none = plan.chunk, cutlass.Int64(0)
-    start_x = x.iterator.toint() // plan.size % size
     m, n, pitch_x, pitch_y = x.shape[0], x.shape[1], x.stride[0], y.stride[0]
     if isinstance(plan, FewRows):
-        start = none if plan.slope is None else start_x
-        begin = y.iterator.toint() // plan.size % size if plan.loose else none
-        apart = (x.stride[2], y.stride[2]) if cute.rank(x) == 3 else (none, none)
+        start = none if plan.slope is None else start_in(x, size)
+        begin = start_in(y, size) if plan.loose else none
+        items, apart = matrices(x, y)
         grid = (
             n // plan.columns + 1 if plan.loose else (n + plan.columns - 1) // plan.columns,
-            x.shape[2] if cute.rank(x) == 3 else 1,
+            items,
             1,
         )
         views, whole = (aligned(x, start, size), aligned(y, begin, size)), (start, start + reach(x))
         return transpose_few_rows, grid, *views, n, pitch_x, apart, (start, begin), whole
-    start_x = start_x if plan.loose else none
-    start = y.iterator.toint() // plan.size % plan.align if plan.align else none
+    start_x = start_in(x, size) if plan.loose else none
+    start = start_in(y, plan.align) if plan.align else none
     views, whole = (aligned(x, start_x, size), aligned(y, start, size)), (start_x, start_x + reach(x))
     tiles = (m + max(plan.align - 1, 0) + plan.rows - 1) // plan.rows
     return transpose_few_columns, (tiles, 1, 1), *views, m, pitch_y, cutlass.Int32(start), whole

@@ -14,7 +14,17 @@ import cutlass
 from cutlass import cute
 from cutlass.cute.nvgpu import CopyUniversalOp, LoadCacheMode, cpasync
 
-from kernels.transpose.common import SMEM_KIB, TYPES, Kernel, enter, enter_fetching, fake_args, worked_out
+from kernels.transpose.common import (
+    SMEM_KIB,
+    TYPES,
+    Kernel,
+    enter,
+    enter_fetching,
+    fake_args,
+    matrices,
+    start_in,
+    worked_out,
+)
 from kernels.transpose.registers import load_wide, store_wide
 from kernels.transpose.shifted import Shifted, aligned, cells_at, gathered, load_chunk, reach
 
@@ -220,18 +230,15 @@ def build_whole(plan: Whole = STANDARD, early: bool = False) -> Kernel:
 
     @cute.jit
     def host(x: cute.Tensor, y: cute.Tensor, stream):
-        start_x = x.iterator.toint() // plan.size % plan.chunk
-        start_y = y.iterator.toint() // plan.size % plan.chunk
-        items, apart = cutlass.Int32(1), (cutlass.Int64(0), cutlass.Int64(0))
-        if cutlass.const_expr(cute.rank(x) == 3):
-            items, apart = cutlass.Int32(x.shape[2]), (cutlass.Int64(x.stride[2]), cutlass.Int64(y.stride[2]))
+        start_x, start_y = start_in(x, plan.chunk), start_in(y, plan.chunk)
+        items, apart = matrices(x, y)
         transpose_matrices(
             aligned(x, start_x, plan.chunk),
             aligned(y, start_y, plan.chunk),
             (start_x, start_y),
             apart,
             (start_x, start_x + reach(x)),
-            items,
+            cutlass.Int32(items),
             plan,
             early,
         ).launch(
