@@ -312,7 +312,7 @@ def test_thin_matrices_of_any_pitch_move_every_bit(built, slope, along, off):
 
 
 @pytest.mark.parametrize("name", ["columns, loose", "columns, pads"])
-@pytest.mark.parametrize(("m", "off"), [(201, 0), (64, 3), (9, 13)])
+@pytest.mark.parametrize(("m", "off"), [(201, 0), (128, 0), (64, 3), (9, 13)])
 def test_few_columns_move_every_bit_wherever_they_start(built, name, m, off):
     if "90" not in built[0]:
         pytest.skip("compiled for sm_90a only")
