@@ -241,51 +241,20 @@ def pass_on(
         store_ends(smem, y, shape[0], pitches, starts, (n0, last), m0, plan)
 
 
-@cute.jit
-def load_rows(
-    x: cute.Tensor,
-    smem: cute.Tensor,
-    shape: tuple[cutlass.Int32, cutlass.Int32],
-    ldx: cutlass.Int64,
-    start: cutlass.Int64,
-    whole: tuple[cutlass.Int64, cutlass.Int64],
-    n0: cutlass.Int32,
-    last: cutlass.Int32,
-    first: cutlass.Int32,
-    every: cutlass.Constexpr,
-    safe: cutlass.Constexpr,
-    plan: cutlass.Constexpr,
-):
+def load_rows(x, smem, shape, ldx, start, whole, n0, last, first, every: bool, safe: bool, plan: Shifted):
     """The chunks that cover columns n0 to `last` of rows `first` and on, as far as `x` has them.
 
     `every`: it has all, and a chunk of columns and a row more on every side; `safe`: no chunk reaches out of
     memory, and only what `load_held` does not load is loaded here.
     """
     tid, _, _ = cute.arch.thread_idx()
-    each = plan.each
-    if cutlass.const_expr(not plan.snug):
-        # The chunk past those is needed by rows that start within one.
-        load_every(
-            x, smem, shape, ldx, start, whole, n0, last, first, tid, each, plan.threads, every, safe, plan
-        )
-    if cutlass.const_expr(plan.load == "async" or not safe):
-        load_every(
-            x,
-            smem,
-            shape,
-            ldx,
-            start,
-            whole,
-            n0,
-            last,
-            first,
-            tid // each,
-            tid % each,
-            plan.step,
-            every,
-            safe,
-            plan,
-        )
+    each, lanes = plan.each, []
+    if not plan.snug:
+        lanes.append((tid, each, plan.threads))  # the chunk past those, for rows that start within one
+    if plan.load == "async" or not safe:
+        lanes.append((tid // each, tid % each, plan.step))
+    for row, chunk, step in lanes:
+        load_every(x, smem, shape, ldx, start, whole, n0, last, first, row, chunk, step, every, safe, plan)
 
 
 @cute.jit
