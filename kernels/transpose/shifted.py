@@ -284,8 +284,6 @@ def load_every(
     here, apart = (place >> plan.bits) + chunk, ldx * (step // plan.chunk)
     slot = row * (plan.pitch // plan.chunk) + (row >> plan.bits) + chunk
     slots = in_slots(smem)
-    op = cpasync.CopyG2SOp(LoadCacheMode.GLOBAL)
-    atom = cute.make_copy_atom(op, x.element_type, num_bits_per_copy=128)
     passes, below = -(-plan.rows // step), plan.chunks_of(step)
     wanted = n0 + plan.chunk * chunk - cutlass.Int32(place & (plan.chunk - 1)) < last
     if row < step and wanted:
@@ -299,11 +297,11 @@ def load_every(
                     if cutlass.const_expr(plan.edges):
                         copy_kept(source, target)
                     else:
-                        cute.copy(atom, source, target)
+                        cute.copy(asynchronous(x), source, target)
         else:
             for i in cutlass.range(passes, unroll=1):
                 if row < plan.rows - i * step and first + row + i * step >= 0 and first + row + i * step < m:
-                    load_chunk(atom, x, here + i * apart, slots[None, slot + i * below], whole)
+                    load_chunk(x, here + i * apart, slots[None, slot + i * below], whole)
 
 
 @cute.jit
@@ -370,9 +368,14 @@ def in_slots(smem):
     return cute.make_tensor(smem.iterator, layout)
 
 
+def asynchronous(x: cute.Tensor) -> cute.CopyAtom:
+    """Copies a chunk to shared memory, past the registers."""
+    op = cpasync.CopyG2SOp(LoadCacheMode.GLOBAL)
+    return cute.make_copy_atom(op, x.element_type, num_bits_per_copy=128)
+
+
 @cute.jit
 def load_chunk(
-    atom: cute.CopyAtom,
     x: cute.Tensor,
     chunk: cutlass.Int64,
     slot: cute.Tensor,
@@ -392,7 +395,7 @@ def load_chunk(
         write = cute.make_copy_atom(CopyUniversalOp(), x.element_type, num_bits_per_copy=128)
         cute.copy(write, held, slot)
     else:
-        cute.copy(atom, x[None, chunk], slot)
+        cute.copy(asynchronous(x), x[None, chunk], slot)
 
 
 @cute.jit

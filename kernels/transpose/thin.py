@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import cutlass
 from cutlass import cute
-from cutlass.cute.nvgpu import CopyUniversalOp, LoadCacheMode, cpasync
+from cutlass.cute.nvgpu import CopyUniversalOp
 
 from kernels.transpose.common import (
     SMEM_KIB,
@@ -335,15 +335,11 @@ def load_pieces(
             if cutlass.const_expr(not plan.eager):
                 keep_pieces(held, slots, plan)
     if not safe:
-        op = cpasync.CopyG2SOp(LoadCacheMode.GLOBAL)
-        atom = cute.make_copy_atom(op, x.element_type, num_bits_per_copy=128)
         for i in cutlass.range(plan.passes, unroll=1):
             line, here = row + i * plan.step, place + i * plan.step * ldx
             wanted = size * chunk - cutlass.Int32(here & (size - 1)) < wide
             if row < plan.step and line < plan.count and wanted:
-                load_chunk(
-                    atom, x, (here >> plan.bits) + chunk, slots[None, slot_of(line, chunk, plan)], whole
-                )
+                load_chunk(x, (here >> plan.bits) + chunk, slots[None, slot_of(line, chunk, plan)], whole)
     return safe, held
 
 
@@ -475,13 +471,11 @@ def load_runs(
             if (i + 1) * plan.threads <= count or chunk < count:
                 cute.copy(write, held[None, i], slots[None, run_slot(chunk, plan)])
     else:
-        op = cpasync.CopyG2SOp(LoadCacheMode.GLOBAL)
-        atom = cute.make_copy_atom(op, x.element_type, num_bits_per_copy=128)
         for i in cutlass.range(plan.passes, unroll=1):
             chunk = tid + i * plan.threads
             here = origin + chunk
             if chunk < count and size * (here + 1) > whole[0] and size * here < whole[1]:
-                load_chunk(atom, x, here, slots[None, run_slot(chunk, plan)], whole)
+                load_chunk(x, here, slots[None, run_slot(chunk, plan)], whole)
 
 
 def run_slot(chunk, plan: FewColumns):

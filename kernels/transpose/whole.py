@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import cutlass
 from cutlass import cute
-from cutlass.cute.nvgpu import CopyUniversalOp, LoadCacheMode, cpasync
+from cutlass.cute.nvgpu import CopyUniversalOp
 
 from kernels.transpose.common import (
     SMEM_KIB,
@@ -159,11 +159,8 @@ def transpose_matrices(
             if tid + i * plan.threads < count:
                 cute.copy(write, held[None, i], smem[None, tid + i * plan.threads])
     else:
-        atom = cute.make_copy_atom(
-            cpasync.CopyG2SOp(LoadCacheMode.GLOBAL), x.element_type, num_bits_per_copy=128
-        )
         for i in cutlass.range(tid, count, plan.threads, unroll=1):
-            load_chunk(atom, x, first_x + i, smem[None, i], whole)
+            load_chunk(x, first_x + i, smem[None, i], whole)
     cute.arch.cp_async_commit_group()
 
     flat = cute.make_tensor(smem.iterator, cute.make_layout(size * plan.room))
