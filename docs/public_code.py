@@ -59,7 +59,8 @@ ao, MSLK, mamba and vibetensor only tests of CuTe kernels ran, of slinoss one fi
 without the order of accesses; vibetensor's tests need a library that was not built, mamba's tests tilelang.
 Of b-albar/machete, which needs Python 3.12, DSL 4.5.2 and modules that an earlier run lacked, one
 file of tests ran. quack's rows ran on
-{suites} (`docs/evidence/quack_suite.json`). The row of cute-dsl-gemm-sm120 ran earlier, on 18 cores of such a host. A row with a DSL of its
+{suites} (`docs/evidence/quack_suite.json`). The row of
+cute-dsl-gemm-sm120 ran earlier, on 18 cores of such a host. A row with a DSL of its
 own ran with the one that the repository pins, or whose names it uses; with 4.5 and older the order of
 accesses is not followed. cuLA's extension in C++ was not built (`layoutcheck ci` stands in for it), and 84 of
 its sites are in `kda_fully_fused_wip.py`, whose own calls lack an argument. ds4.cutedsl, learn-cuda,

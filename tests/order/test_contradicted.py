@@ -1,4 +1,4 @@
-"""Runs that prove nothing: what they load nobody stored, or they are of other sizes and cannot be followed."""
+"""Runs that prove nothing: nobody stored what they load, or they are of other sizes and not followed."""
 
 from __future__ import annotations
 
