@@ -267,7 +267,7 @@ def _reports(public: dict[str, Any]) -> list[str]:
             places = ", ".join(f"`{one['place']}` ({one['code']}: {one['title']})" for one in group)
             made.append(
                 _REPORT.format(
-                    repository=repository, title=title, places=places, commit=commit,
+                    repository=repository, title=title, places=places, commit=commit.partition(" ")[0],
                     why=" ".join(dict.fromkeys(one["why"] for one in group)),
                     folder=repository.partition("/")[2], arch=group[0]["arch"], script=group[0]["script"],
                 )
