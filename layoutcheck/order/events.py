@@ -47,6 +47,7 @@ from layoutcheck.sources.mlir import Operation
 
 MOST_EVENTS = 150_000  # of one block; a kernel that does more is judged by its beginning
 MOST_TILES = 4  # turns of a loop over tiles, which asks a scheduler for the next one
+HANDED_OUT = "the hardware hands out"
 _DATA = ("data", "blocked")
 
 
@@ -387,7 +388,7 @@ class Recorder:
         return run
 
     def _say_tiles(self) -> None:
-        self.reasons.bit("uniform", f"the hardware hands out {self.most} tiles to a block")
+        self.reasons.bit("uniform", f"{HANDED_OUT} {self.most} tiles to a block")
 
     def _behind(self, slots: list[int]) -> int:
         """What numbers and the branches around them rest on."""

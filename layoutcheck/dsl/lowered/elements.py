@@ -106,7 +106,7 @@ def check_elements(module: TracedModule, lowered: Lowered, beyond: Outside) -> E
                 leave(f"bounds {'' if why.startswith(IN_SHARED) else 'in global memory: '}{why}", tag)
             if tag in beyond.conditions:
                 leave(f"bounds rest on the caller: {beyond.conditions[tag]}", tag)
-            known += op.kind in KNOWN
+            known += 1
             at = Addresses(threads)
             try:
                 if op.kind in KNOWN:
