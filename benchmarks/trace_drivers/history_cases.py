@@ -589,6 +589,110 @@ def flashinfer_masked():
     )  # fmt: skip
 
 
+def flashinfer_delta_rule_padded():
+    """A batch whose second sequence is padding, of state -1."""
+    import runpy
+
+    rule = runpy.run_path("flashinfer/gdn_kernels/gdn_decode_bf16_state.py")["gated_delta_rule"]
+    batch, heads, value_heads, width, pool = 4, 16, 32, 128, 16
+    rule(
+        made(value_heads, dtype=F32), made(batch, 1, value_heads), made(value_heads, dtype=F32),
+        q=made(batch, 1, heads, width), k=made(batch, 1, heads, width), v=made(batch, 1, value_heads, width),
+        b=made(batch, 1, value_heads), initial_state_source=made(pool, value_heads, width, width),
+        initial_state_indices=torch.tensor([3, -1, 5, 7], device="cuda", dtype=torch.int32),
+    )  # fmt: skip
+
+
+def flashinfer_delta_rule_far():
+    """The last state of a pool with more elements than a 32-bit integer counts."""
+    import runpy
+
+    decode = runpy.run_path("flashinfer/gdn_kernels/gdn_decode_bf16_state.py")["gated_delta_rule_mtp"]
+    heads, value_heads, width, pool = 16, 32, 128, 4097
+    decode(
+        made(value_heads, dtype=F32), made(1, 1, value_heads), made(value_heads, dtype=F32),
+        q=made(1, 1, heads, width), k=made(1, 1, heads, width), v=made(1, 1, value_heads, width),
+        b=made(1, 1, value_heads),
+        initial_state_source=torch.empty(pool, value_heads, width, width, device="cuda", dtype=BF16),
+        initial_state_indices=torch.tensor([pool - 1], device="cuda", dtype=torch.int32),
+    )  # fmt: skip
+
+
+def flashinfer_norm_strided():
+    """Rows with a gap behind each; the last begins where no 32-bit integer reaches."""
+    flashinfer_stubbed(".cute_dsl", ".norm", ".norm.kernels")
+    from flashinfer.norm.kernels.rmsnorm import rmsnorm_cute
+
+    rows, columns = 90000, 12288
+    x, out = (torch.empty(rows, 2 * columns, device="cuda", dtype=BF16)[:, :columns] for _ in range(2))
+    rmsnorm_cute(x, made(columns), out)
+
+
+def flashinfer_quantize_tokens():
+    """More elements than a 32-bit integer counts, a scale for each row."""
+    flashinfer_stubbed(".cute_dsl", ".quantization", ".quantization.kernels", ".jit")
+    stubbed("flashinfer.api_logging", flashinfer_api=lambda function: function)
+    stubbed("flashinfer.jit.cute_dsl_core", build_and_load_cute_dsl_kernel=lambda _m, _n, made, **_: made())
+    from flashinfer.quantization.kernels.nvfp4_quantize import _get_compiled_kernel_nvfp4_per_token
+
+    rows, columns = 851456, 2688
+    x = torch.empty(rows, columns, device="cuda", dtype=BF16)
+    out = torch.empty(rows, columns // 2, device="cuda", dtype=torch.uint8)
+    scales = torch.empty(rows * (-(-columns // 64) * 4), device="cuda", dtype=torch.uint8)
+    run = _get_compiled_kernel_nvfp4_per_token("bfloat16", columns)
+    run(x, out, scales, torch.empty(rows, device="cuda"), rows, made(1, dtype=F32))
+
+
+def flashinfer_top_k():
+    """The first values of rows of 8192, by guesses that a loop makes finer."""
+    import cuda.bindings.driver as driver
+    import cutlass
+    import cutlass.cute as cute
+    from cutlass.cute.runtime import from_dlpack
+
+    flashinfer_stubbed(".topk_varlen", ".topk_varlen.kernels")
+    from flashinfer.topk_varlen.kernels.gvr_topk_decode import GvrTopKKernel
+
+    rows, columns, first = 64, 8192, 512
+    kernel = GvrTopKKernel(dtype=cutlass.Float32, top_k=first, num_threads=512)
+    order = torch.arange(rows, device="cuda", dtype=torch.int32)
+    guesses = torch.zeros(rows, first, device="cuda", dtype=torch.int32)
+    tensors = [
+        from_dlpack(x, assumed_align=16)
+        for x in (
+            made(rows, columns, dtype=F32), guesses, torch.full_like(order, columns),
+            made(rows, first, dtype=F32), torch.empty_like(guesses), order,
+        )
+    ]  # fmt: skip
+    cute.compile(kernel, *tensors, stream=driver.CUstream(0))(*tensors, driver.CUstream(0))
+
+
+def flash_sparse_backward():
+    """Keys from a list whose last places are padding, of index -1."""
+    from flash_attn.cute.interface import _flash_attn_bwd_sparse_mla
+
+    rows, columns, heads, listed = 8, 512, 128, 256
+    indices = torch.arange(listed, device="cuda", dtype=torch.int32).repeat(1, rows, 1)
+    indices[..., listed - 64 :] = -1
+    _flash_attn_bwd_sparse_mla(
+        made(1, rows, heads, 64), made(1, columns, 1, 64), made(1, columns, 1, 512),
+        made(1, rows, heads, 512), made(1, rows, heads, 512), made(1, rows, heads, 512),
+        made(1, rows, heads, dtype=F32), made(1, rows, heads, listed),
+        made(1, rows, listed // 128, heads, dtype=F32), indices,
+    )  # fmt: skip
+
+
+def flash_forward_pages_of_64():
+    """Pages smaller than a tile, which threads copy and not TMA."""
+    from flash_attn.cute.interface import flash_attn_varlen_func
+
+    q, k, v = made(256, 4, 128), made(16, 64, 4, 128), made(16, 64, 4, 128)
+    table = torch.arange(16, device="cuda", dtype=torch.int32).view(2, 8)
+    ends = torch.tensor([0, 128, 256], device="cuda", dtype=torch.int32)
+    used = torch.tensor([512, 512], device="cuda", dtype=torch.int32)
+    flash_attn_varlen_func(q, k, v, cu_seqlens_q=ends, seqused_k=used, page_table=table)
+
+
 def flash_varlen_backward():
     """The first sequence has keys, and no queries."""
     from flash_attn.cute.interface import flash_attn_varlen_func
@@ -606,7 +710,7 @@ def sglang_stubbed():
     """What the kernels import of the package, which imports much that is not needed here."""
     stubs = {
         "sglang": {}, "sglang.kernels": {}, "sglang.kernels.ops": {}, "sglang.kernels.ops.gemm": {},
-        "sglang.srt": {},
+        "sglang.kernels.ops.attention": {}, "sglang.kernels.ops.attention.linear": {}, "sglang.srt": {},
         "sglang.kernels.kernel_api_logging": {"debug_kernel_api": lambda function: function},
         "sglang.srt.utils": {
             "get_device_sm": lambda: 100, "get_device_core_count": lambda *_: 148,
@@ -633,6 +737,38 @@ def sglang_tgv():
     gemm._run_tgv(x, weight.t(), None, made(128, 512), pdl=True, tactic=tactic)
 
 
+def sglang_chunks():
+    """Sequences in chunks of 64 rows, each block with several of them."""
+    ends = torch.tensor([0, 512, 1024], device="cuda", dtype=torch.int32)
+    chunks = torch.tensor([[s, c] for s in range(2) for c in range(8)], device="cuda", dtype=torch.int32)
+    return ends, chunks, torch.tensor([16], device="cuda", dtype=torch.int32)
+
+
+def sglang_delta_rule():
+    """The prefill of gated delta networks: every kernel of it."""
+    sglang_stubbed()
+    from sglang.kernels.ops.attention.linear.gdn_blackwell import chunk_gated_delta_rule_cutedsl
+
+    rows, heads, value_heads, width = 1024, 2, 4, 128
+    ends, chunks, _ = sglang_chunks()
+    starts = torch.tensor([0, 8, 16], device="cuda", dtype=torch.int32)
+    chunk_gated_delta_rule_cutedsl(
+        made(1, rows, heads, width), made(1, rows, heads, width), made(1, rows, value_heads, width),
+        made(1, rows, value_heads, dtype=F32), made(1, rows, value_heads, dtype=F32),
+        made(2, value_heads, width, width, dtype=F32), ends, chunks, starts,
+    )  # fmt: skip
+
+
+def sglang_kimi_delta():
+    """The kernel of the prefill of Kimi delta attention that inverts; no other stage runs without a GPU."""
+    sglang_stubbed()
+    from sglang.kernels.ops.attention.linear.kda_blackwell.kernel_kkt_inv_uw import kkt_inv_uw_cutedsl
+
+    rows, heads, width = 1024, 4, 128
+    inputs = [made(rows, heads, width) for _ in range(6)]
+    kkt_inv_uw_cutedsl(*inputs, made(rows, heads, dtype=F32), *sglang_chunks(), num_sms=8)
+
+
 def cudnn_stubbed():
     """The package without its compiled module."""
     module = sys.modules["cudnn"] = types.ModuleType("cudnn")
@@ -640,18 +776,30 @@ def cudnn_stubbed():
     module._pybind_module = types.ModuleType("cudnn._pybind_module")
 
 
-def cudnn_indexer():
-    cudnn_stubbed()
-    from cudnn.deepseek_sparse_attention.indexer_backward.indexer_backward_sm100 import indexer_backward_sm100
-
-    batch, rows, heads, dim, topk = 1, 512, 64, 128, 512
-    run = indexer_backward_sm100(batch, rows, rows, heads, dim, topk)
+def cudnn_indexed(build):
+    """The gradients of the queries and keys that an index lists."""
+    batch, rows, heads, dim, topk = 1, 8, 64, 128, 512
+    run = build(batch, rows, rows, heads, dim, topk)
     run.gemm_only(
         made(batch, rows, heads, dim), made(batch, rows, heads), made(batch, rows, dim),
         made(batch, rows, heads, dim), made(batch, rows, heads), made(batch, rows, dim, dtype=F32),
         made(batch, rows, topk, dtype=F32),
         torch.zeros(batch, rows, topk, device="cuda", dtype=torch.int32),
     )  # fmt: skip
+
+
+def cudnn_indexer():
+    cudnn_stubbed()
+    from cudnn.deepseek_sparse_attention.indexer_backward.indexer_backward_sm100 import indexer_backward_sm100
+
+    cudnn_indexed(indexer_backward_sm100)
+
+
+def cudnn_indexer_hopper():
+    cudnn_stubbed()
+    from cudnn.deepseek_sparse_attention.indexer_backward.indexer_backward_sm90 import indexer_backward_sm90
+
+    cudnn_indexed(indexer_backward_sm90)
 
 
 def cudnn_d512():
@@ -671,6 +819,51 @@ def cudnn_d512():
         _host, *(from_dlpack(x) for x in (*operands, *workspaces, *sums, lengths, words)),
         (1, heads, rows, rows, heads, heads, rows, rows, 0),
         *(cutlass.Float32(1.0) for _ in range(3)), cutlass.Int32(0), cutlass.Int32(0), driver.CUstream(0),
+    )  # fmt: skip
+
+
+def cudnn_hstu():
+    cudnn_stubbed()
+    from cudnn.hstu.hstu_attention.api import hstu_attention_forward
+
+    rows, heads, width = 1024, 4, 128
+    ends = torch.tensor([0, 512, rows], device="cuda", dtype=torch.int32)
+    hstu_attention_forward(*(made(rows, heads, width) for _ in range(3)), ends, ends, 512, 512)
+
+
+def cudnn_sparse_backward():
+    """Keys of 576 elements, whose gradients take the same columns of tensor memory in turns."""
+    cudnn_stubbed()
+    from cudnn.deepseek_sparse_attention.sparse_attention_backward import api
+
+    rows, heads, width, value_width, listed = 128, 64, 576, 512, 512
+    api.sparse_attention_backward_wrapper(
+        made(rows, heads, width), made(1024, width), made(rows, heads, value_width),
+        made(rows, heads, value_width), made(rows, heads, dtype=F32), made(heads, dtype=F32),
+        torch.arange(listed, device="cuda", dtype=torch.int32).repeat(rows, 1),
+    )  # fmt: skip
+
+
+def cudnn_grouped_relu():
+    """Tiles of 256 columns, whose accumulators share columns of tensor memory."""
+    cudnn_stubbed()
+    from cudnn.gemm.cutedsl.grouped.srelu.api import grouped_gemm_srelu_wrapper_sm100
+
+    m, n, k, experts = 1024, 512, 512, 2
+    fp8, scale = torch.float8_e4m3fn, torch.float8_e8m0fnu
+
+    def scales(rows, batch):
+        shape = (batch, rows // 128, k // 128, 32, 4, 4)
+        return torch.empty(shape, device="cuda", dtype=scale).permute(3, 4, 1, 5, 2, 0)
+
+    def operand(rows, batch):
+        return torch.empty(batch, rows, k, device="cuda", dtype=fp8).permute(1, 2, 0)
+
+    grouped_gemm_srelu_wrapper_sm100(
+        operand(m, 1), operand(n, experts), scales(m, 1), scales(n, experts),
+        torch.tensor([512, m], device="cuda", dtype=torch.int32), made(experts, dtype=F32),
+        norm_const_tensor=made(1, dtype=F32), prob_tensor=made(m, 1, 1, dtype=F32), d_dtype=fp8,
+        sf_vec_size=32,
     )  # fmt: skip
 
 
