@@ -9,11 +9,13 @@ and the ratio. Aim: 1.3.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 
 BASE = [sys.executable, "-c", "import numpy, typer"]
 VIEWS = [
@@ -25,13 +27,23 @@ TILES = [sys.executable, "-m", "layoutcheck", "explain", "--case", "issue-2320"]
 
 
 def seconds(command: list[str], environment: dict[str, str]) -> float:
-    """Processor time of one process. Raises SystemExit where `explain` gave no verdict."""
+    """Processor time of one process. Raises SystemExit where `explain` gave no verdict, `synth` no plan."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(command, stdout=subprocess.PIPE, env=environment, check=False)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if "explain" in command and not done.stdout.startswith((b"wrong[", b"rejected[")):
         raise SystemExit(f"{command} failed")
+    if "synth" in command and done.returncode:
+        raise SystemExit(f"{command} ended with {done.returncode}")
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+@contextlib.contextmanager
+def byte_code() -> Iterator[dict[str, str]]:
+    """The environment of processes that keep byte code for all, as pip compiles what it installs."""
+    with tempfile.TemporaryDirectory() as cache:
+        environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+        yield environment | {"PYTHONPYCACHEPREFIX": cache}
 
 
 def main() -> None:
@@ -39,9 +51,7 @@ def main() -> None:
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 15
     commands = {"import numpy, typer": BASE, "explain, two views": VIEWS, "explain --case issue-2320": TILES}
     times: dict[str, list[float]] = {name: [] for name in commands}
-    with tempfile.TemporaryDirectory() as cache:  # byte code for all, as pip compiles what it installs
-        environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-        environment["PYTHONPYCACHEPREFIX"] = cache
+    with byte_code() as environment:
         for command in commands.values():
             seconds(command, environment)
         for _ in range(rounds):

@@ -46,6 +46,38 @@ def common() -> list[Request]:
     return [{"tile": tile, "stages": 2, **reader} for tile, reader in product(TILES, READERS)]
 
 
+def odd() -> list[Request]:
+    """40 requests that are not: extents, edges, element types, readers and conversions."""
+    tiles = (48, 80), (96, 112), (192, 48), (112, 96), (80, 192)
+    kinds: tuple[Request, ...] = (
+        {"to": "gmem", "src": "(?,?):(1,?)", "dst": "(?,?):(?,1)", "dtype": "f32", "tails": True},
+        {"to": "registers", "src": "(?,?{div=32}):(?{div=32},1)", "dtype": "i4", "threads": 96},
+        {"to": "gmem", "src": MN, "dst": K, "dtype": "f64", "stages": 2},
+        {"to": "ldmatrix,ldmatrix.trans^T", "src": K, "stages": 3},
+        {"to": "gmem", "src": "accumulator", "dst": MN},
+        {"to": "gmem", "src": K, "dst": MN, "src_dtype": "f32", "stages": 2},
+        {"to": "wgmma.B", "src": "(?,?{div=16}):(?{div=16},1)", "dtype": "f8E4M3FN", "stages": 2},
+        {
+            "to": "registers",
+            "src": "(?{div=16},?):(1,?{div=16})",
+            "dtype": "i8",
+            "threads": 256,
+            "tails": True,
+        },
+    )
+    return [{"tile": tile, **kind} for kind, tile in product(kinds, tiles)]
+
+
+def command(request: Request) -> list[str]:
+    """A request on the command line."""
+    words = [sys.executable, "-m", "layoutcheck", "synth"]
+    for name, value in request.items():
+        option = "--" + name.replace("_", "-")
+        text = f"({value[0]},{value[1]})" if name == "tile" else str(value)
+        words += [option] if value is True else [option, text]
+    return words
+
+
 def drawn(seed: int) -> Request:
     """A random request of any kind that there is; not all can be served."""
     rng = random.Random(f"drawn {seed}")

@@ -11,15 +11,15 @@ import argparse
 import importlib
 import importlib.util
 import os
+import random
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks import bench_algebra, bench_check, bench_fixes, bench_startup
+from benchmarks import bench_algebra, bench_check, bench_fixes, bench_startup, bench_synthesis
 from benchmarks.bench_banks import PATTERNS
 from benchmarks.evidence import head, write
 from benchmarks.measure import calls, quantiles
@@ -50,9 +50,7 @@ def startup(rounds: int) -> Iterator[Row]:
         "explain --case issue-2320": bench_startup.TILES,
         "explain, two views, --compiler": [*bench_startup.VIEWS, "--compiler"],
     }
-    with tempfile.TemporaryDirectory() as cache:  # byte code for all, as pip compiles what it installs
-        environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-        environment["PYTHONPYCACHEPREFIX"] = cache
+    with bench_startup.byte_code() as environment:
         times: dict[str, list[float]] = {name: [] for name in commands}
         for n in range(rounds + 1):
             for name, command in commands.items():
@@ -62,6 +60,19 @@ def startup(rounds: int) -> Iterator[Row]:
     for name in list(commands)[1:3]:
         yield row(name, quantiles(times[name]), base, theirs, "1.3x")
     yield row(list(commands)[3], quantiles(times[list(commands)[3]]), aim="2 s")
+
+
+def syntheses() -> Iterator[Row]:
+    """`layoutcheck synth` as it is called: each request a process of its own."""
+    common = random.Random(0).sample(bench_synthesis.common(), 40)
+    with bench_startup.byte_code() as environment:
+        for what, aim, requests in (
+            ("synth, 40 common tiles", "1 s", common),
+            ("synth, 40 odd requests", "10 s", bench_synthesis.odd()),
+        ):
+            commands = [bench_synthesis.command(request) for request in requests]
+            bench_startup.seconds(commands[0], environment)
+            yield row(what, quantiles([bench_startup.seconds(one, environment) for one in commands]), aim=aim)
 
 
 def checks() -> Iterator[Row]:
@@ -148,6 +159,7 @@ def main() -> None:
     rows: list[Row] = []
     for part in (
         startup(given.rounds),
+        syntheses(),
         checks(),
         fixes(given.copies),
         layouts(given.rounds),
