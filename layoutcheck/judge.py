@@ -73,7 +73,13 @@ def _softened(report: Report, box_align: int) -> Report:
     that TMA needs at a multiple of 128 bytes is judged by its address in the compiler's lowering, and is
     `unknown` without one: its type says what was promised of an offset, which is often less. So is
     the address of a bulk copy in global memory.
+    Where the model refuses what the compiler was seen to accept, the rest of what it says counts no more.
     """
+    model = report.compiler.evidence.get("model")
+    if model is not None:
+        words = f"The model expects: {model}. Please report it."
+        title = "our model refuses this copy, the compiler does not"
+        return replace(report, findings=(Finding("LC901", "unknown", title, words),), verdict="unknown")
     findings = []
     for one in report.findings:
         by_base = one.code == "LC235" and _rests_on_base(one, report.analysis.copy)

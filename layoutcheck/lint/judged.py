@@ -103,22 +103,17 @@ def _report(one: TracedCopy, known: dict[Any, Report | None]) -> Report | None:
 
 
 def _verdict(one: TracedCopy, report: Report | None) -> str:
-    """The compiler is the judge of what it refuses; "unknown" where only our model refuses."""
+    """The compiler is the judge of what it refuses."""
     if one.refused is not None:
         return "rejected"
-    return "unknown" if report is None or _overruled(report) else report.verdict
-
-
-def _overruled(report: Report) -> bool:
-    """Whether our model refuses what the compiler was seen to accept."""
-    return "model" in report.compiler.evidence
+    return "unknown" if report is None else report.verdict
 
 
 def _findings(one: TracedCopy, report: Report | None, path: str, run: CaseRun) -> list[LintFinding]:
     line, column, origin = one.where.line, one.where.column, run.case.name
     through = _callers(one.stack)
     found: list[LintFinding] = []
-    if report is not None and not _overruled(report):
+    if report is not None:
         found = [
             of_report(finding, report, path, (line, column), origin=origin)
             for finding in report.findings
@@ -157,8 +152,6 @@ def _why(one: TracedCopy, report: Report | None) -> str:
     """Why a copy is unknown, in a few words."""
     if one.copy is None:
         return one.missing or "its types cannot be read"
-    if report is not None and _overruled(report):
-        return "our model refuses it, the compiler does not (please report it)"
     for finding in report.findings if report is not None else ():
         if finding.severity == "unknown":
             return f"{finding.code} {finding.title}"
