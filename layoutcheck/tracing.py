@@ -112,6 +112,11 @@ def traced(script: Script, *, lowered: bool = True, order: bool = True, workers:
     return judge(found)
 
 
+def fix_names() -> list[str]:
+    """The names that `by` of `repaired` may be."""
+    return sorted({GUARD, SYNCHRONISE, *(strategy.STRATEGY for strategy in STRATEGIES)})
+
+
 def repaired(
     script: Script, *, lowered: bool = True, order: bool = True, by: str | None = None, confirm: bool = False
 ) -> Repaired:
@@ -122,10 +127,8 @@ def repaired(
     ten times as long as the first, and more than 60 s, is ended, and the edit refused. Nothing is written.
     Raises InputError.
     """
-    known = {GUARD, SYNCHRONISE, *(strategy.STRATEGY for strategy in STRATEGIES)}
-    if by is not None and by not in known:
-        names = ", ".join(sorted(known))
-        raise InputError(f"no fix is called '{by[:40]}'", expected=names)
+    if by is not None and by not in fix_names():
+        raise InputError(f"no fix is called '{by[:40]}'", expected=", ".join(fix_names()))
     check_script(script.path)
     looked = _looked(script, lowered, order, _ORDER_SECONDS)
     with contextlib.ExitStack() as stack:

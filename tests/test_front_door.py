@@ -14,6 +14,7 @@ import pytest
 
 import layoutcheck as lc
 from layoutcheck.cli import _COMMANDS, run
+from layoutcheck.cli.completion import completer
 from layoutcheck.reports.style import Style
 from layoutcheck.reports.text import render
 
@@ -92,13 +93,46 @@ def test_every_command_has_a_short_help(command: str, capsys: Captured) -> None:
     ("typed", "completed"), [("layoutcheck tr", "trace"), ("layoutcheck explain --dt", "--dtype")]
 )
 def test_the_shell_completes(typed: str, completed: str) -> None:
-    typed_words = {"COMP_WORDS": typed, "COMP_CWORD": str(typed.count(" "))}
-    environment = {**os.environ, **typed_words, "_LAYOUTCHECK_COMPLETE": "complete_bash"}
+    assert completed in completions(typed, "bash")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_shell_completes_a_value(shell: str) -> None:
+    assert "LC201" in completions("layoutcheck rule LC2", shell)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "text", "typed", "completed"),
+    [
+        ("arch", "", "sm_10", ["sm_100", "sm_100a", "sm_103a"]),
+        ("format_", "json, text or github", "", ["json", "text", "github"]),
+        ("select", "", "LC1,LC10", [f"LC1,LC10{n}" for n in range(9)]),
+        ("case", "", "issue-2320", ["issue-2320"]),
+        ("by", "", "pad", ["pad-pitch"]),
+        ("atom", "", "tma_l", ["tma_load", "tma_load.multicast"]),
+        ("dtype", "", "bf", ["bf16"]),
+    ],
+)
+def test_values_that_a_shell_completes(parameter: str, text: str, typed: str, completed: list[str]) -> None:
+    complete = completer(parameter, text)
+    assert complete is not None and complete(typed) == completed
+
+
+def test_a_shell_completes_files_where_there_are_no_names() -> None:
+    assert completer("jsonl", "a file") is None and not completions("layoutcheck trace ", "bash")
+
+
+def completions(typed: str, shell: str) -> list[str]:
+    """What the shell is given for the last word."""
+    typed_words = {"COMP_WORDS": typed, "COMP_CWORD": str(typed.count(" ")), "_TYPER_COMPLETE_ARGS": typed,
+                   "_TYPER_COMPLETE_FISH_ACTION": "get-args"}  # fmt: skip
+    environment = {**os.environ, **typed_words, "_LAYOUTCHECK_COMPLETE": f"complete_{shell}"}
     code = "import sys; sys.argv[0] = 'layoutcheck'; from layoutcheck.cli import main; sys.exit(main())"
     made = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False, cwd=ROOT
     )
-    assert completed in made.stdout.split(), made.stderr
+    assert not made.stderr
+    return re.findall(r"[\w-]+", made.stdout)
 
 
 def test_draw_on_a_pipe_is_one_picture(capsys: Captured) -> None:

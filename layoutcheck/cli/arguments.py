@@ -140,6 +140,8 @@ def _for_typer(command: Command) -> Command:
     """The command again, with typer's own annotations in place of ours."""
     import typer
 
+    from layoutcheck.cli.completion import completer
+
     defaults = _defaults(command)
 
     def again(**given: Any) -> int:
@@ -147,9 +149,10 @@ def _for_typer(command: Command) -> Command:
 
     parameters = []
     for name, (kind, option) in _options(command).items():
-        info: Any = typer.Argument(help=option.help)
+        complete = completer(name, option.help)
+        info: Any = typer.Argument(help=option.help, autocompletion=complete)
         if not option.positional:
-            info = typer.Option(option.name(name), help=option.help)
+            info = typer.Option(option.name(name), help=option.help, autocompletion=complete)
         default = defaults.get(name, inspect.Parameter.empty)
         annotation: Any = Annotated[kind, info]
         again.__annotations__[name] = annotation

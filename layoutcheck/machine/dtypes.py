@@ -22,7 +22,7 @@ class DType:
         return self.name
 
 
-_FLOATS = {
+FLOATS = {
     "f64": 64, "f32": 32, "tf32": 32, "f16": 16, "bf16": 16,
     "f8E4M3FN": 8, "f8E5M2": 8, "f8E4M3B11FNUZ": 8, "f8E4M3": 8, "f8E8M0FNU": 8,
     "f6E2M3FN": 6, "f6E3M2FN": 6, "f4E2M1FN": 4,
@@ -30,7 +30,7 @@ _FLOATS = {
 
 # Names users type, from the DSL's Python classes, torch, numpy, PTX and CUTLASS's C++; of any case.
 _ALIASES = {
-    **{name.lower(): name for name in (*_FLOATS, "index")},
+    **{name.lower(): name for name in (*FLOATS, "index")},
     "bfloat16": "bf16", "float16": "f16", "half": "f16", "fp16": "f16", "float32": "f32", "fp32": "f32",
     "float": "f32", "tfloat32": "tf32", "float64": "f64", "fp64": "f64", "double": "f64",
     "float8e4m3": "f8E4M3", "float8e4m3b11fnuz": "f8E4M3B11FNUZ", "e4m3fn": "f8E4M3FN",
@@ -70,8 +70,8 @@ def dtype(name: str | object) -> DType:
     name = name.strip().removeprefix("cutlass.").removeprefix("torch.").removeprefix("cute.")
     name = name.removeprefix("numpy.").removeprefix("np.")
     canonical = _ALIASES.get(name.lower(), name)
-    if canonical in _FLOATS:
-        return DType(canonical, _FLOATS[canonical], "float")
+    if canonical in FLOATS:
+        return DType(canonical, FLOATS[canonical], "float")
     if canonical == "index":
         return DType("index", 64, "index")
     found = _INTEGER.match(canonical)

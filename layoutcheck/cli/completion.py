@@ -1,0 +1,68 @@
+"""What a shell completes as the value of an option: names that are known without input; else files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+_FORMATS = ("text", "json", "github", "sarif", "html", "svg")
+
+
+def completer(parameter: str, text: str) -> Callable[[str], list[str]] | None:
+    """What completes a value of the parameter, `text` being its help; None where that names nothing."""
+    names = _formats(text) if parameter == "format_" else _NAMES.get(parameter)
+    if names is None:
+        return None
+
+    def complete(incomplete: str) -> list[str]:
+        before, comma, word = incomplete.rpartition(",") if parameter in _LISTS else ("", "", incomplete)
+        return [f"{before}{comma}{one}" for one in names() if one.startswith(word)]
+
+    return complete
+
+
+def _formats(text: str) -> Callable[[], Iterable[str]]:
+    return lambda: [word for word in re.findall(r"[a-z]+", text) if word in _FORMATS]
+
+
+def _archs() -> Iterable[str]:
+    from layoutcheck.machine.arch import TARGETS
+
+    return TARGETS
+
+
+def _atoms() -> Iterable[str]:
+    from layoutcheck.sources.atoms import known
+
+    return known().shown
+
+
+def _cases() -> Iterable[str]:
+    from layoutcheck.sources.cases import case_names
+
+    return case_names()
+
+
+def _fixes() -> Iterable[str]:
+    from layoutcheck.tracing import fix_names
+
+    return fix_names()
+
+
+def _rules() -> Iterable[str]:
+    from layoutcheck.rulebook import rules
+
+    return rules()
+
+
+def _types() -> Iterable[str]:
+    from layoutcheck.machine.dtypes import FLOATS
+
+    return [*FLOATS, "i8", "i32"]
+
+
+_LISTS = ("select", "ignore")
+_NAMES: dict[str, Callable[[], Iterable[str]]] = {
+    "arch": _archs, "atom": _atoms, "case": _cases, "by": _fixes, "code": _rules, "select": _rules,
+    "ignore": _rules, "dtype": _types, "src_dtype": _types, "dst_dtype": _types,
+}  # fmt: skip
