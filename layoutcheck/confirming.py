@@ -46,9 +46,13 @@ def confirmed(source: str, workers: int = 4, folder: Path = Path()) -> Confirmed
             found, machine = confirm(named, workers=workers, progress=progress) if named else ([], {})
         except DslUnavailable as error:
             raise InputError(f"nothing can be confirmed: {error}") from None
-    scripts = {
-        i: reproducer.write(folder, one.name, named[i][1]) for i, one in enumerate(found) if one.disagrees
-    }
+    scripts = {}
+    for i, one in enumerate(found):
+        if one.disagrees:
+            try:
+                scripts[i] = reproducer.write(folder, one.name, named[i][1])
+            except InputError as error:  # what was measured is told in any case
+                sys.stderr.write(f"warning: {error}\n")
     return Confirmed(found, machine, failures, scripts, surprises)
 
 

@@ -14,7 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from layoutcheck import confirming
 from layoutcheck.cli import run
+from tests.gpu.test_confirm_cli import GPU, SURPRISE
 
 ROOT = Path(__file__).parents[1]
 SCRIPT = """import subprocess, sys, time
@@ -202,3 +204,56 @@ def test_a_name_that_the_locale_lacks_is_escaped(tmp_path: Path) -> None:
         capture_output=True, cwd=ROOT, env={**os.environ, "PYTHONIOENCODING": "latin-1"}, check=True,
     )  # fmt: skip
     assert b"--> \\u6f22\n" in done.stdout and done.stderr == b""
+
+
+def test_a_measurement_is_told_though_its_reproducer_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(confirming, "confirm", lambda named, **_: ([SURPRISE for _ in named], GPU))
+    folder = tmp_path / "new" / "folder"
+    assert run(["confirm", "issue-2320", "--reproducers", str(folder)]) == 1
+    assert len(list(folder.glob("layoutcheck-*.py"))) == 1  # a folder that is missing is made
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    capsys.readouterr()
+    assert run(["confirm", "issue-2320", "--reproducers", str(folder)]) == 1
+    out, err = capsys.readouterr()
+    assert "warning: cannot write" in err and "No space left on device" in err
+    assert "surprise" in out and "reproducer: " not in out
+
+
+def test_ci_tells_what_it_saw_though_a_page_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("layoutcheck.lint.cases.require_dsl", lambda: None)
+
+    def full(*_: object) -> str:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("layoutcheck.reports.ci_page.render", full)
+    words = ["ci", "--yes", "--format", "json", "--html", "p.html", "--sarif", "s.json", "--junit", "j.xml"]
+    assert run(words) == 2
+    out, err = capsys.readouterr()
+    assert err.endswith("error: cannot write p.html: No space left on device\n")
+    assert json.loads(out)["counts"]["files"] == 0
+    assert json.loads(Path("s.json").read_text())["version"] == "2.1.0" and Path("j.xml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--layoutcheck-output", "seen.jsonl"], "--layoutcheck-output is not used; expected it with"),
+        (["--layoutcheck=lint", "--layoutcheck-output", "gone/seen.jsonl"], "cannot write gone/seen.jsonl"),
+    ],
+)
+def test_a_suite_whose_report_would_be_lost_is_not_begun(words: list[str], said: str, tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text("def test_it(): open('ran', 'w')\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *words], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR and said in done.stderr
+    assert not (tmp_path / "ran").exists()

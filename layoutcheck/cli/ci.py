@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 from layoutcheck.cli.arguments import Option
 from layoutcheck.cli.lint import SUCCEEDS, check_selected, told
 from layoutcheck.cli.options import Coverage, FailOn, NoLowered, NoOrder, Output, Strict
-from layoutcheck.cli.output import Sink, must_be_files, must_be_others, must_be_writable, writable
+from layoutcheck.cli.output import Sink, complain, must_be_files, must_be_others, must_be_writable, writable
 from layoutcheck.digits import is_number
 from layoutcheck.errors import InputError, option_of, refuse_beside
 from layoutcheck.gate import Part, gate
@@ -101,11 +101,19 @@ def ci(
         workers=workers, arch=arch, timeout_s=timeout, part=part,
         approve=lambda programs, settings: _approve(programs, settings, yes),
     )  # fmt: skip
+    unwritten: list[str] = []
     for file, made in ((html, ci_page.render), (sarif, reports.sarif), (junit, junit_xml.render)):
         if file is not None:
-            extra = Sink(file)
-            extra.put(made(result, extra.style))
+            try:
+                extra = Sink(file)
+                extra.put(made(result, extra.style))
+            except (InputError, OSError) as error:  # the others are written in any case
+                unwritten.append(f"cannot write {file}: {getattr(error, 'strerror', None) or error}")
     status = told(result, render, output, strict, asked)
+    for line in unwritten:
+        complain(line)
+    if unwritten:
+        return 2
     return 0 if write_baseline is not None else status
 
 

@@ -60,6 +60,8 @@ def confirm(
         sink.put((races.render_json if as_json else races.render)(shown, sink.style))
         return shown.status
     refuse_beside("without --order", seeds=seeds, seed=seed, timeout=timeout)
+    if reproducers is not None:
+        reproducers.mkdir(parents=True, exist_ok=True)
     found = confirmed(source, workers, reproducers or Path())
     sink.put((render_json if as_json else render)(found, sink.style))
     return found.status

@@ -90,7 +90,11 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers",
         "layoutcheck_allow(code, ..., reason=...): the test compiles what these rules flag on purpose",
     )
-    mode = config.getoption("--layoutcheck")
+    mode, output = config.getoption("--layoutcheck"), config.getoption("--layoutcheck-output")
+    if output is not None and mode == "off":
+        raise pytest.UsageError("--layoutcheck-output is not used; expected it with --layoutcheck")
+    if output is not None and (output.is_dir() or not output.parent.is_dir()):
+        raise pytest.UsageError(f"cannot write {output}; expected a file in a folder that exists")
     if mode != "off":
         from layoutcheck.pytest_plugin.observer import Observer
 

@@ -202,7 +202,11 @@ class Observer:
             if self.confirmed is not None and self.confirmed.status and not session.exitstatus:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
         if self.output is not None:
-            self.output.write_text("".join(self._lines()), encoding="utf-8")
+            try:
+                self.output.write_text("".join(self._lines()), encoding="utf-8")
+            except OSError as error:  # the summary says in any case what was seen
+                self.notes[f"cannot write {self.output}: {error.strerror}"] = None
+                session.exitstatus = session.exitstatus or pytest.ExitCode.INTERNAL_ERROR
 
     def _confirm(self) -> None:
         """Run every distinct copy once."""
