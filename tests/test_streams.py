@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -257,3 +258,15 @@ def test_a_suite_whose_report_would_be_lost_is_not_begun(words: list[str], said:
     )
     assert done.returncode == pytest.ExitCode.USAGE_ERROR and said in done.stderr
     assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="kernels are traced on Linux only")
+def test_a_machine_without_a_temporary_folder_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("cutlass", reason="a trace needs the DSL")
+    (tmp_path / "s.py").write_text("")
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(tempfile, "_candidate_tempdir_list", lambda: [str(tmp_path / "gone")])
+    assert run(["trace", "--no-launch", str(tmp_path / "s.py")]) == 2
+    assert "error: No usable temporary directory found in [" in capsys.readouterr().err

@@ -85,8 +85,9 @@ def run(words: Sequence[str] | None = None) -> int:
             complain(f"cannot write the report: {error.strerror}")
         elif error.filename is not None:
             complain(f"cannot use '{str(error.filename)[:200]}': {error.strerror}")
-        elif error.errno == errno.ENOENT:  # of `os.getcwd`
-            complain("the current folder is gone; expected one that exists")
+        elif error.errno == errno.ENOENT:  # of `os.getcwd`, or of `tempfile`, in words of its own
+            gone = error.strerror == os.strerror(errno.ENOENT)
+            complain("the current folder is gone; expected one that exists" if gone else str(error.strerror))
         else:
             raise
         return 2
