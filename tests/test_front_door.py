@@ -225,6 +225,11 @@ def test_the_python_page_is_plain_markdown() -> None:
         (["trace", "-m", "no_such_module"], "error: no module 'no_such_module'"),
         (["check", "--jsonl", "{script}", "--compare", "{deep}"], "error: line 1 is no report"),
         (["draw", "(8):(1)", "--case", "issue-2320"], "error: more than one thing to draw"),
+        (
+            ["synth", "--tile", "(8,8)", "--src", "smem (8,8):(8,1)", "--to", "wgmma.A"],
+            "error: src is in smem; exp",
+        ),
+        (["check", "--jsonl", "-", "--compare", "{deep}", "--all"], "--all is not used"),
     ],
 )
 def test_what_cannot_be_meant_is_one_error(

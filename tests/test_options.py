@@ -51,7 +51,7 @@ MODES: dict[str, dict[str, list[str]]] = {
     "explain": {"copy": SLOW, "case": ["--case", "issue-2320"], "paste": ["PASTE"], "program": ["PROGRAM"],
                 "mma": ["--mma", "mma.m16n8k16.f32.bf16", "--a", "make_tiled_copy_B"],
                 "tma": TMA, "bulk": BULK},
-    "check": {"lines": ["--jsonl", "LINES"]},
+    "check": {"lines": ["--jsonl", "LINES"], "text": ["--jsonl", "LINES", "--format", "text"]},
     "lint": {"run": ["FOLDER"], "statistics": ["FOLDER", "--statistics"],
              "static": ["FOLDER", "--static"], "baseline": ["FOLDER", "--write-baseline", "NEW"],
              "fix": ["FOLDER", "--fix"]},
@@ -115,6 +115,7 @@ OWN: dict[tuple[str, str], str] = {
 }  # fmt: skip
 # What is so there without the option: JSON and pages hold everything, a known error is told in full.
 ALREADY = {
+    ("check", "lines", "everything"),
     ("explain", "paste", "everything"), ("trace", "json", "everything"), ("trace", "html", "everything"),
     ("explain", "format_", "everything"), ("trace", "format_", "everything"),
     ("confirm", "json", "format_"), ("confirm", "as_json", "format_"), ("confirm", "format_", "as_json"),

@@ -9,10 +9,11 @@ import sys
 import pytest
 
 from layoutcheck.cli import run
+from layoutcheck.reports.banks import analyse, render
 from layoutcheck.reports.style import Style
 
 COLUMNS = 60
-TABLES = ("banks", "canonical", "explain", "synth")  # some of their figures and types need more than 40
+TABLES = ("canonical", "explain", "synth")  # some of their figures and types need more than 40
 LINES = (
     ("explain", "--case", "issue-2320"),
     ("banks", "S<3,3,3> o 0 o (64,64):(64,1)", "--access", "ldmatrix.x4"),
@@ -59,3 +60,10 @@ def test_a_broken_row_of_a_table_goes_on_in_its_last_column() -> None:
         "             word word word word",
     ]
     assert Style(width=34).fitted(f"  {'word ' * 8}".rstrip()).splitlines()[1].startswith("    word")
+
+
+def test_a_table_that_is_too_wide_is_a_line_for_each_access() -> None:
+    rows, best = analyse("(64,64):(64,1)", "ldmatrix.x4", "bf16", None, "sm_90a")
+    told = render(rows, best, style=Style(width=40)).partition("\n\n")[0]
+    assert " ".join(told.split()) == "ldmatrix.x4: 16 instructions, 512 wavefronts, ideal 64, ways 8"
+    assert max(map(len, told.splitlines())) <= 40

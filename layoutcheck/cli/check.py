@@ -11,7 +11,7 @@ from layoutcheck.cli.compiler import asked
 from layoutcheck.cli.input import open_bytes
 from layoutcheck.cli.options import Compiler, Output, Strict
 from layoutcheck.cli.output import Sink, complain, must_be_others
-from layoutcheck.errors import InputError
+from layoutcheck.errors import InputError, refuse_beside
 
 if TYPE_CHECKING:
     from layoutcheck.reports.outcome import Outcome
@@ -23,6 +23,7 @@ def check(
     output: Output = None,
     strict: Strict = False,
     compiler: Compiler = False,
+    everything: Annotated[bool, Option("of text: every fix's code, all findings in full", "--all")] = False,
     compare: Annotated[
         Path | None, Option("an earlier run's JSON: print what became better or worse instead")
     ] = None,
@@ -45,10 +46,10 @@ def check(
         )
     render = renderer(format_)
     must_be_others((jsonl, compare), output)
+    if compare is not None:
+        refuse_beside("--compare tells and fails on what is worse", strict=strict, all=everything)
     before = None if compare is None else _earlier(compare)
-    if before is not None and strict:
-        raise InputError("--compare fails on what is worse: --strict is not used", expected="--compare alone")
-    sink = Sink(output)
+    sink = Sink(output, everything)
     status, seen = 0, 0
     now: list[Outcome] = []
     with open_bytes(jsonl) as file:

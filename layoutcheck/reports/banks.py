@@ -152,6 +152,14 @@ def render(
         )
         for line in table
     ]
+    if max(map(len, lines)) > style.width:
+        lines = [
+            line
+            for name, *cells in table[1:]
+            for line in style.wrap(
+                "{}: {} instructions, {} wavefronts, ideal {}, ways {}".format(name, *cells), "  ", ""
+            )
+        ]
     said = [f"read as {read}"] if read else []
     said += [_verdict(rows, best) + (f" ({arch})" if arch != DEFAULT else "")]
     return "\n".join([*lines, "", *(line for one in said for line in style.wrap(one))]) + "\n"

@@ -227,6 +227,9 @@ def _tensor(side: str, given: Any, element: DType, tile: tuple[int, int], asked:
     """A global tensor of the tile's two modes, each with one stride."""
     if isinstance(given, str):
         stripped = given.strip()
+        space = stripped.partition(" ")[0]
+        if space in ("smem", "rmem", "tmem", "dsmem"):
+            raise InputError(f"{side} is in {space}", text=stripped, end=len(space), expected=_GLOBAL)
         text = stripped.removeprefix("gmem").strip() if stripped.startswith("gmem ") else stripped
         if text.startswith(("S<", "Sw<")):
             raise InputError(f"{side} is in global memory, which is not swizzled", expected=_GLOBAL)
