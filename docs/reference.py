@@ -26,7 +26,8 @@ _SCHEMA = """# JSON
 [report](#report), an [explained](#explained) error, or a [failure](#failure) if a line of the input could
 not be used. `schema_version` is {version}: within a version fields may be added, and none is renamed or
 removed. The schema is shipped as `layoutcheck/reports/schema.json`; the tests validate every report against
-it. The JSON of the other commands, and of `explain --mma`, is not described here.
+it. The JSON of the other commands, and of `explain --mma`, has its `schema_version` too; its other fields are
+not described here.
 
 The input of `check` is one object on each line. Its keys are the options of `explain`, with `_` for `-`:
 

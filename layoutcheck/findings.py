@@ -6,11 +6,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-SCHEMA_VERSION = 1  # of every JSON document that holds findings
+SCHEMA_VERSION = 1  # of every JSON document
 VERDICTS = ("legal", "slow", "unknown", "wrong", "rejected")  # mild to bad
 SEVERITIES = ("rejected", "wrong", "unknown", "slow", "note")  # worst first; "note" never decides a verdict
 # What is left of values that are not adjacent, what only names symptoms, and a remark.
 CONSEQUENCES = frozenset(("LC101", "LC202", "LC203", "LC204", "LC210", "LC258"))
+
+
+def versioned(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """A JSON document of these fields."""
+    return {"schema_version": SCHEMA_VERSION, **fields}
 
 
 class Where(NamedTuple):

@@ -259,6 +259,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[list[str
         monkeypatch.setattr("sys.stderr", stderr)
         status = run(words_of(words))
         written = out.read_text() if out.is_file() else None
+        ran.printed = stdout.getvalue()  # type: ignore[attr-defined]
         seen = repr((stdout.getvalue(), calls, written)).replace(str(tmp_path), "here")
         return status, seen, stderr.getvalue().replace(str(tmp_path), "here")
 

@@ -27,6 +27,7 @@ from layoutcheck.atoms.cp_async import CpAsync
 from layoutcheck.copies.tiled import make_tiled_copy_tv
 from layoutcheck.digits import is_number
 from layoutcheck.errors import InputError, check_format
+from layoutcheck.findings import versioned
 from layoutcheck.machine.banks import IntArray
 from layoutcheck.machine.best_swizzle import SwizzleResult, best_swizzle
 from layoutcheck.machine.dtypes import dtype as read_dtype
@@ -140,7 +141,7 @@ def render(
     """
     check_format("banks", format_, ("text", "json"))
     if format_ == "json":
-        return json.dumps({**to_dict(rows, best), "read_as": read, "arch": arch}) + "\n"
+        return json.dumps(versioned({**to_dict(rows, best), "read_as": read, "arch": arch})) + "\n"
     table = [("access", "instructions", "wavefronts", "ideal", "ways")]
     table += [
         (row.name, str(row.instructions), str(row.wavefronts), str(row.ideal), str(row.ways)) for row in rows

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from layoutcheck.errors import check_format
+from layoutcheck.findings import versioned
 from layoutcheck.machine.canonical import Canonical
 from layoutcheck.reports.style import Style
 
@@ -29,7 +30,7 @@ def render(
     """The answer about `subject`, the layout as it was given. Raises InputError for an unknown format."""
     check_format("canonical", format_, ("text", "json"))
     if format_ == "json":
-        return json.dumps({"layout": subject, "unit": unit, **found.to_dict()}, indent=2) + "\n"
+        return json.dumps(versioned({"layout": subject, "unit": unit, **found.to_dict()}), indent=2) + "\n"
     title = f"{found.verdict}: {subject} is {_SAID[found.verdict]} for {unit}"
     lines = _wrapped("", f"{title}: {found.name}" if found.name else title, style)
     if found.read_as:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from xml.etree import ElementTree as Xml
 
+from layoutcheck.digits import many
 from layoutcheck.lint.finding import LintFinding
 from layoutcheck.lint.run import Ran, Result
 from layoutcheck.reports.pictures.svg import legal_text
@@ -46,7 +47,8 @@ def _program(suite: Xml.Element, run: Ran) -> None:
     elif not run.kernels:
         Xml.SubElement(case, "skipped", message=f"it built no kernel for {run.arch}")
     told = Xml.SubElement(case, "system-out")
-    told.text = f"{run.kernels} kernels, {run.copies} copies{', as kept from before' if run.cached else ''}"
+    seen = f"{many(run.kernels, 'kernel')}, {many(run.copies, 'copy', 'copies')}"
+    told.text = seen + ", as kept from before" * run.cached
 
 
 def _file(suite: Xml.Element, path: str, findings: Sequence[LintFinding]) -> None:

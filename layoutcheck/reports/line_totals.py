@@ -8,6 +8,7 @@ from typing import Any
 
 from layoutcheck.dsl.lowered.totals import KernelLines, LineTotal
 from layoutcheck.errors import check_format
+from layoutcheck.findings import versioned
 from layoutcheck.reports.lowered_banks import aligned, source_place
 
 _HEAD = ("place", "instruction", "instructions", "wavefronts", "ideal", "sectors", "ideal", "rests on")
@@ -17,7 +18,7 @@ def render(kernels: Sequence[KernelLines], format_: str = "text") -> str:
     """A table for each kernel, or JSON Lines. Raises InputError for a format other than text and json."""
     check_format("--lines", format_, ("text", "json"))
     if format_ == "json":
-        return "".join(json.dumps(row) + "\n" for kernel in kernels for row in to_dicts(kernel))
+        return "".join(json.dumps(versioned(row)) + "\n" for kernel in kernels for row in to_dicts(kernel))
     return "\n".join("\n".join(_table(one)) + "\n" for one in kernels) or "no kernel was seen\n"
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from layoutcheck.dsl.lowered.costs import LineCost
 from layoutcheck.errors import check_format
+from layoutcheck.findings import versioned
 from layoutcheck.sources.traced import Frame
 
 _HEAD = ("place", "instruction", "instructions", "wavefronts", "ideal", "ways", "rests on", "copies")
@@ -26,7 +27,7 @@ def bank_table(costs: Sequence[LineCost], format_: str = "text", everything: boo
     shared = [one for one in costs if one.side.space in ("smem", "dsmem")]
     check_format("--banks", format_, ("text", "json"))
     if format_ == "json":
-        return "".join(json.dumps(to_dict(one)) + "\n" for one in shared)
+        return "".join(json.dumps(versioned(to_dict(one))) + "\n" for one in shared)
     shown = [one for one in shared if everything or one.side.ways > 1]
     shown.sort(key=lambda one: (-one.side.ways, -one.extra_wavefronts, one.where.file, one.where.line))
     lines = aligned([_HEAD, *(_row(one) for one in shown)])

@@ -8,6 +8,7 @@ from dataclasses import asdict
 
 from layoutcheck.digits import many
 from layoutcheck.errors import check_format
+from layoutcheck.findings import versioned
 from layoutcheck.order.memory_map import DYNAMIC, MemoryMap, Region, Use
 from layoutcheck.reports.pictures import svg
 from layoutcheck.reports.pictures.svg import WIDTH, Picture
@@ -24,7 +25,7 @@ def render(maps: Sequence[MemoryMap], format_: str, style: Style) -> str:
     """All maps. Raises InputError for a format other than text, json and svg."""
     check_format("--memory", format_, ("text", "json", "svg"))
     if format_ == "json":
-        return "".join(json.dumps(to_dict(one), ensure_ascii=style.ascii) + "\n" for one in maps)
+        return "".join(json.dumps(versioned(to_dict(one)), ensure_ascii=style.ascii) + "\n" for one in maps)
     if format_ == "svg":
         return svg.document([picture(one) for one in maps if not one.problem and one.regions])
     return "\n".join("\n".join(_text(one, style)) + "\n" for one in maps) or "no kernel was traced\n"
