@@ -497,13 +497,13 @@ def test_a_tma_tile_is_laid_out_as_its_map_says(
     ("arguments", "says"),
     [
         (["--fix", "nowhere.py"], "no script 'nowhere.py'"),
-        (["--diff", "nowhere.py"], "--diff needs --fix"),
-        (["--by", "pad-pitch", "nowhere.py"], "--by needs --fix"),
-        (["--confirm", "nowhere.py"], "--confirm needs --fix"),
+        (["--diff", "nowhere.py"], "without --fix: --diff is not used"),
+        (["--by", "pad-pitch", "nowhere.py"], "without --fix: --by is not used"),
+        (["--confirm", "nowhere.py"], "without --fix: --confirm is not used"),
         (["--fix", "--by", "magic", __file__], "no fix is called 'magic'"),
-        (["--fix", "--format", "json", "nowhere.py"], "--fix needs a script, and its report is text"),
-        (["--fix", "-m", "nowhere"], "--fix needs a script, and its report is text"),
-        (["--fix", "--strict", "nowhere.py"], "--fix needs a script, and its report is text"),
+        (["--fix", "--format", "json", "nowhere.py"], "which is text: --format is not used"),
+        (["--fix", "-m", "nowhere"], "--fix needs a script: -m is not used"),
+        (["--fix", "--strict", "nowhere.py"], "which is text: --strict is not used"),
     ],
 )
 def test_options_are_used_or_refused(
