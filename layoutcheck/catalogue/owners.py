@@ -34,7 +34,7 @@ _COMPILERS = (
     _owner(r"(?:^|[^\w])mirage[/.]|\bMPK\b", "Mirage", "mirage-project/mirage"),
     _owner(r"TritonXPU\w*|TritonSDNN\w*|\buni_sram\b|TritonIntel\w*|TritonAscend\w*", "a vendor's back end of Triton", "the vendor of that back end, whose passes and limits are its own"),
     _owner(r"'cir\.\w", "Clang (ClangIR)", "llvm/llvm-project"),
-    _owner(r"(?<![a-z])[Tt]riton(?!build|bench|-inference|server)|Failed to find a valid layout|\w*Proton\w*Pass\b|PassManager::run failed|'constexpr' object|(?:Mma|Blocked|DotOperand|Slice)(?:Layout|Encoding)\b|\bwarpsPerCTA\b|\btt(?:n?g)?\.\w|MMAv[235]\b", "Triton", "triton-lang/triton"),
+    _owner(r"(?<![a-z])[Tt]riton(?!build|bench|-inference|server)|Failed to find a valid layout|Proton\w{0,80}Pass\b|PassManager::run failed|'constexpr' object|(?:Mma|Blocked|DotOperand|Slice)(?:Layout|Encoding)\b|\bwarpsPerCTA\b|\btt(?:n?g)?\.\w|MMAv[235]\b", "Triton", "triton-lang/triton"),
     _owner(r"\.julia/|\bCUDA\.jl\b|\bjulia_\w+", "CUDA.jl", "JuliaGPU/CUDA.jl"),
     _owner(r"\blibmathdx\b|\bwarp/native/|\bwarp\.(?:build|codegen|context|fem|sim)\b", "Warp", "NVIDIA/warp"),
     _owner(r"\bnumba\b", "Numba", "numba/numba"),
