@@ -112,6 +112,7 @@ def demand(found: Found, wanted: Wanted, made: Compiled | None = None) -> Demand
         written = total.distinct_sectors * SECTOR_BYTES
     read = float(total.distinct_sectors * SECTOR_BYTES - written)
     blocks = resident(code.registers, wanted.threads, 0 if shared is None else shared.size * wanted.stages)
+    cut = _cut(wanted)
     waits = way in ("ld", "")
     ahead = 1 if waits else max(1, wanted.stages - 1)
     return Demand(
@@ -128,7 +129,7 @@ def demand(found: Found, wanted: Wanted, made: Compiled | None = None) -> Demand
         written_bytes=written,
         read_runs=total.read_runs,
         read_parts=0.0 if wanted.accumulator else parts(wanted.src, wanted),
-        write_cut=(cut := _cut(wanted)),
+        write_cut=cut,
         write_apart=max(0.0, _apart(moves[-1]) - cut),
         live_bytes=blocks * SMS * _live(wanted),
         streams=blocks * SMS * _rows(wanted.dst, wanted),
@@ -242,9 +243,14 @@ def parts(tensor: Memref, wanted: Wanted) -> float:
     if fast is None:
         return 0.0
     run = wanted.tile[fast] * tensor.element_bytes
-    starts = range(0, math.lcm(run, unit), run)
+    starts = _starts(run, unit)
     cut = sum((at % unit != 0) + ((at + run) % unit != 0) - _inside(at, run, unit) for at in starts)
     return wanted.tile[1 - fast] * cut / len(starts) * (0.5 if run <= SECTOR_BYTES else 1.0)
+
+
+def _starts(run: int, unit: int) -> range:
+    """Where the runs of tiles side by side begin, until one begins in a unit as the first does."""
+    return range(0, math.lcm(run, unit), run)
 
 
 def _inside(at: int, run: int, unit: int) -> bool:
@@ -258,7 +264,7 @@ def _cut(wanted: Wanted) -> float:
     if wanted.dst is None or fast is None:
         return 0.0
     run = wanted.tile[fast] * wanted.dst.element_bytes
-    starts = range(0, math.lcm(run, PAIR_BYTES), run)
+    starts = _starts(run, PAIR_BYTES)
     whole = sum(max(0, (at + run) // PAIR_BYTES - -(-at // PAIR_BYTES)) for at in starts)
     return 1 - whole * PAIR_BYTES / (run * len(starts))
 
