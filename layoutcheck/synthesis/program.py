@@ -167,28 +167,27 @@ class _Program:
 
     def setup(self) -> list[str]:
         """Tiled copies of the steps of threads."""
-        lines: list[str] = []
+        made: dict[str, Step] = {}
         for move, steps in enumerate(self.steps):
             for step in steps:
-                if step.role not in ("load", "store", "async", "matrix", "matrix store"):
-                    continue
-                name = self._name(move, step)
-                if any(line.startswith(f"{name} = ") for line in lines):
-                    continue
-                atom = code.atom_code(step.copy.needed_atom)
-                assert step.copy.tiling is not None
-                tiled = step.copy.tiling.tiled
-                if step.split is not None:
-                    thr, val = (code.layout_code(layout) for layout in step.split)
-                    made = f"cute.make_tiled_copy_tv({name}_atom, {thr}, {val})"
-                else:
-                    tiler = code.tree_code(tuple(mode.shape for mode in tiled.tiler))
-                    made = f"cute.make_tiled_copy({name}_atom, {code.layout_code(tiled.layout_tv)}, {tiler})"
-                lines += [
-                    f"{name}_atom = {atom}",
-                    f"{name}_tiled = {made}",
-                    f"{name} = {name}_tiled.get_slice(tidx)",
-                ]
+                if step.role in ("load", "store", "async", "matrix", "matrix store"):
+                    made.setdefault(self._name(move, step), step)
+        lines = []
+        for name, step in made.items():
+            atom = code.atom_code(step.copy.needed_atom)
+            assert step.copy.tiling is not None
+            tiled = step.copy.tiling.tiled
+            if step.split is not None:
+                thr, val = (code.layout_code(layout) for layout in step.split)
+                copy = f"cute.make_tiled_copy_tv({name}_atom, {thr}, {val})"
+            else:
+                tiler = code.tree_code(tuple(mode.shape for mode in tiled.tiler))
+                copy = f"cute.make_tiled_copy({name}_atom, {code.layout_code(tiled.layout_tv)}, {tiler})"
+            lines += [
+                f"{name}_atom = {atom}",
+                f"{name}_tiled = {copy}",
+                f"{name} = {name}_tiled.get_slice(tidx)",
+            ]
         return lines
 
     def _loop(self) -> list[str]:
@@ -311,13 +310,15 @@ class _Program:
     def threads(self, move: int, src: str, dst: str, out: str = "", k: str = "") -> list[str]:
         """The steps of a move of threads, from one tile to another, or to registers and on to `out`."""
         lines: list[str] = []
+        guarded: set[str] = set()
         held = f"held{move or ''}"
         place = f"places[None, None, {k}]"
         for step in self.steps[move]:
             name = self._name(move, step)
             guard = f", pred={name}_inside" if step.copy.pred is not None else ""
-            inside = self._inside(step, name, f"{name}.partition_S({place})") if guard else []
-            lines += inside if inside[:1] != lines[:1] else []
+            if guard and name not in guarded:
+                guarded.add(name)
+                lines += self._inside(step, name, f"{name}.partition_S({place})")
             if step.role == "async":
                 lines.append(
                     f"cute.copy({name}_atom, {name}.partition_S({src}), {name}.partition_D({dst}){guard})"
