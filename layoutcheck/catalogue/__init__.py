@@ -306,19 +306,14 @@ def _of_prose(
 def _matches(folded: str) -> Iterator[tuple[Known, re.Match[str]]]:
     lowered = literals.where_to_look(folded)
     for entry in ENTRIES:
-        if lowered and not literals.may_match(entry.pattern, lowered):
+        if not literals.may_match(entry.pattern, lowered):
             continue
         match = entry.pattern.search(folded)
         if not match or not all(installed.knows(name) for name in _asked(entry, match)):
             continue
         if entry is answering.CODE_ALONE and match["named"] and not _known_code(match["named"]):
             continue  # a name in capitals of another program
-        where = origin.find(folded)
-        if (
-            entry is _NAME
-            and where.world != origin.DSL
-            and (where.owner or not folding.OF_DSL.search(folded))
-        ):
+        if entry is _NAME and not _of_compiled(folded):
             continue  # Python's own words, which say nothing of a compiled function
         if entry is answering.FEW_CONFLICTS and not 0 < answering.share(match) < _NOTICED:
             continue
@@ -331,6 +326,12 @@ def _matches(folded: str) -> Iterator[tuple[Known, re.Match[str]]]:
         if entry is answering.COMPANION and not installed.imported(match["function"]):
             continue
         yield entry, match
+
+
+def _of_compiled(folded: str) -> bool:
+    """Whether the text is about a function that the DSL compiles."""
+    where = origin.find(folded)
+    return where.world == origin.DSL or (where.owner is None and folding.OF_DSL.search(folded) is not None)
 
 
 def _asked(entry: Known, match: re.Match[str]) -> list[str]:

@@ -63,7 +63,7 @@ def find(folded: str) -> Coded | None:
     found = [
         (weight, Coded(code, match[0], _filled(code, match.groupdict())))
         for code, pattern, weight in _patterns()
-        if (not lowered or literals.may_match(pattern, lowered)) and (match := pattern.search(folded))
+        if literals.may_match(pattern, lowered) and (match := pattern.search(folded))
     ]
     return max(found)[1] if found else None
 

@@ -69,9 +69,9 @@ class Frames(NamedTuple):
 
 def find(folded: str) -> Frames | None:
     """The last exception of the text, below its last frame; None where the text has none."""
-    matches = list(origin.FRAME.finditer(folded))
+    matches, raised = origin.traceback(folded)
     behind = matches[-1].end() if matches else 0
-    raised = list(origin.RAISED.finditer(folded, behind)) or list(origin.RAISED.finditer(folded))
+    raised = raised or list(origin.RAISED.finditer(folded))
     if not raised and matches:
         raised = list(_CUSTOM.finditer(folded, behind))
     if (

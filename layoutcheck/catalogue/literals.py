@@ -27,7 +27,9 @@ def where_to_look(text: str) -> str:
 
 
 def may_match(pattern: re.Pattern[str], lowered: str) -> bool:
-    """Whether the pattern can match a text, which is given in lower case."""
+    """Whether the pattern can match a text, which `where_to_look` gives; where that is empty, it can."""
+    if not lowered:
+        return True
     needed = _needed(pattern)
     return needed is None or any(word in lowered for word in needed)
 

@@ -125,6 +125,12 @@ def find(folded: str) -> Origin:
     return next(filter(None, (trait(folded) for trait in _TRAITS)), Origin(OPEN))
 
 
+def traceback(folded: str) -> tuple[list[re.Match[str]], list[re.Match[str]]]:
+    """The matches of FRAME, and those of RAISED behind the last of them."""
+    matches = list(FRAME.finditer(folded))
+    return matches, list(RAISED.finditer(folded, matches[-1].end() if matches else 0))
+
+
 def frames(folded: str) -> list[Frame]:
     """The frames of Python that the text prints."""
     return [frame_of(match) for match in FRAME.finditer(folded)]
@@ -199,9 +205,9 @@ def _short(file: str) -> str:
 
 
 def _of_package(name: str, evidence: str) -> Origin:
-    if name.partition(".")[0] in _DSL_PACKAGES:
-        return Origin(DSL, _CUTE, evidence)
     first = name.partition(".")[0]
+    if first in _DSL_PACKAGES:
+        return Origin(DSL, _CUTE, evidence)
     owner = owners.of_path(name) or Owner(first, f"the project {first}")
     return Origin(COMPILER if owners.compiles(owner) else LIBRARY, owner, evidence)
 
@@ -243,9 +249,8 @@ def _of_source(folded: str) -> Origin | None:
 
 def _of_traceback(folded: str) -> Origin | None:
     """By the innermost frame, and the class of the exception below it."""
-    matches = list(FRAME.finditer(folded))
+    matches, raised = traceback(folded)
     behind = matches[-1].end() if matches else 0
-    raised = list(RAISED.finditer(folded, behind))
     kind = raised[-1]["kind"] if raised else ""
     if not matches and "." not in kind:
         return None

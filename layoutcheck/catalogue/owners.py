@@ -182,10 +182,6 @@ def compiles(owner: Owner) -> bool:
 def _first(text: str, owners: tuple[tuple[re.Pattern[str], Owner], ...]) -> Owner | None:
     lowered = literals.where_to_look(text)
     return next(
-        (
-            owner
-            for words, owner in owners
-            if (not lowered or literals.may_match(words, lowered)) and words.search(text)
-        ),
+        (owner for words, owner in owners if literals.may_match(words, lowered) and words.search(text)),
         None,
     )

@@ -46,7 +46,7 @@ def line(text: str) -> str:
     lines = [" ".join(one.split()) for one in text.splitlines()]
     lowered = literals.where_to_look("\n".join(lines))
     for pattern, last in _CLASSES:
-        if lowered and not literals.may_match(pattern, lowered):
+        if not literals.may_match(pattern, lowered):
             continue
         found = [one for one in lines if pattern.search(one) and not _EMPTY.search(one)]
         if found:
