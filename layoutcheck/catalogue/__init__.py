@@ -80,8 +80,7 @@ def answers(text: str, place: str | None = None) -> list[Answer]:
     if [entry.name for entry, _ in found] == [_OTHER.name]:
         found = next(read, found)
     where = origin.find(folded)
-    found = [match for match in found if where.prints(match[0])]
-    found = [match for match in found if where.often(match[0])] or found
+    found = where.own(found)
     better = {name for entry, _ in found for name in entry.instead_of}
     found = [match for match in found if match[0].name not in better]
     kept = [match for match in found if not match[0].general]

@@ -7,6 +7,7 @@ exception's class, the dialect of an operation, a form of its own. Only where a 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ from layoutcheck.catalogue.entry import Known
 from layoutcheck.catalogue.owners import Owner
 from layoutcheck.catalogue.tables import cuda_codes, driver
 
-# Worlds: who prints. Of each it is said below which entries it cannot print.
+# Worlds: who prints.
 FOREIGN = "foreign"  # no program of GPUs
 COMPILER = "compiler"  # of kernels, and not CuTe's
 LIBRARY = "library"  # its own statement raises, or the user's
@@ -28,12 +29,15 @@ OPEN = ""
 _AT_RUN_TIME = (*driver.ENTRIES, *cuda_codes.ENTRIES)
 _OF_DSL = (*tables.CALLS, *tables.DSL)
 _PORT = tables.called("cpp.canonical-port")  # which other compilers print
-_NEVER: dict[str, tuple[Known, ...]] = {
-    FOREIGN: (*tables.ENTRIES, *tables.SYMPTOMS, *tables.TOPICS),
-    COMPILER: (*_OF_DSL, *(entry for entry in tables.CPP if entry is not _PORT)),
-    LIBRARY: _OF_DSL,
+# Of each world the entries that it does not print, and whether it may where it prints no other.
+_NOT_OF: dict[str, tuple[tuple[Known, ...], bool]] = {
+    FOREIGN: ((*tables.ENTRIES, *tables.SYMPTOMS, *tables.TOPICS), False),
+    COMPILER: ((*_OF_DSL, *(entry for entry in tables.CPP if entry is not _PORT)), False),
+    LIBRARY: (_OF_DSL, False),
+    HOST: ((*tables.CPP, *_AT_RUN_TIME), True),
+    CPP: (_AT_RUN_TIME, True),
+    owners.AMD: (tables.MACHINE, False),  # whose runtime words the same errors
 }
-_HARDLY: dict[str, tuple[Known, ...]] = {HOST: (*tables.CPP, *_AT_RUN_TIME), CPP: _AT_RUN_TIME}
 
 # A frame as CPython prints it, as IPython does (File ~/a.py:181, in f(x)) and as pytest does (a.py:181: in f).
 FRAME = re.compile(
@@ -80,6 +84,9 @@ _LISTED = re.compile(
 )  # choices, which say nothing of whose message it is
 
 
+Matched = tuple[Known, re.Match[str]]
+
+
 class Frame(NamedTuple):
     """One frame of a Python traceback."""
 
@@ -95,15 +102,13 @@ class Origin(NamedTuple):
     owner: Owner | None = None
     evidence: str = ""
 
-    def prints(self, entry: Known) -> bool:
-        """Whether such a program can print the message of the entry."""
-        if self.owner and self.owner.name == owners.AMD and entry in tables.MACHINE:
-            return False  # its runtime words the same errors
-        return entry not in _NEVER.get(self.world, ())
-
-    def often(self, entry: Known) -> bool:
-        """Whether it prints such a message where it prints others as well."""
-        return entry not in _HARDLY.get(self.world, ())
+    def own(self, found: Sequence[Matched]) -> list[Matched]:
+        """The entries that match and whose message such a program prints."""
+        own = list(found)
+        for of in (self.world, self.owner.name if self.owner else ""):
+            others, at_need = _NOT_OF.get(of, ((), False))
+            own = [match for match in own if match[0] not in others] or (own if at_need else [])
+        return own
 
     @property
     def maker(self) -> Owner | None:
