@@ -28,6 +28,7 @@ from layoutcheck.catalogue import (
     raised,
     reasons,
     refused,
+    steps,
     symptoms,
     tables,
     telling,
@@ -264,7 +265,9 @@ def _of_words(text: str, folded: str, place: str | None) -> list[Answer]:
     owner = where.owner
     wrong = folding.WRONG.search(clean.without_zeros(folded))
     said = (telling.line(text) or (folded[: answering.MOST_QUOTED] if owner else "")) if wrong else ""
-    found = demands.demand(said) if said else None
+    found = (
+        (steps.meaning(said) if where.world == origin.COMPILER else demands.demand(said)) if said else None
+    )
     ours = owner or found is demands.DIFFERS or (not prose and symptoms.is_of_gpu(folded))
     if said and found and not warns and ours:
         parts = {**(owner or _UNNAMED)._asdict(), "kind": "an error", "said": said}

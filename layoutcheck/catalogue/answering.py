@@ -109,7 +109,7 @@ def _facts(entry: Known, match: re.Match[str], groups: dict[str, str], folded: s
     have = groups.get("have") or groups.get("needed") or groups.get("allocated")
     most = groups.get("most") or groups.get("limit") or groups.get("maximum")
     if have and most:
-        return (f"{int(have, 0):,} B are asked for, {int(most, 0):,} B allowed",)
+        return (context.excess(int(have, 0), int(most, 0)),)
     facts: tuple[str, ...] = ()
     if entry.name == "driver.tensor-map":
         from layoutcheck.catalogue import tensor_map  # of TMA's limits, which other errors do not need

@@ -100,6 +100,17 @@ def facts(name: str, folded: str, known: tuple[str, ...]) -> tuple[str, ...]:
     return ()
 
 
+def excess(asked: int, allowed: int) -> str:
+    """By how much the shared memory that is asked for is above what is allowed, and which GPUs allow so much."""
+    names = [f"sm_{number}" for number in arch.numbers() if arch.most_shared(number) == allowed]
+    of = f"{allowed / 1024:g} KiB is the most of a block on {', '.join(names)}" if names else ""
+    if allowed == _DEFAULT_SHARED:
+        of = "48 KiB is what a block has without opting in to more (cudaFuncAttributeMaxDynamicSharedMemorySize)"
+    return f"{asked:,} B are asked for, {allowed:,} B allowed: {asked - allowed:,} B too many" + (
+        f"; {of}" if of else ""
+    )
+
+
 def refusals(folded: str) -> tuple[str, ...]:
     """Why a library's kernels refuse a call, each by its name, where the message lists them; and the hint below."""
     found = [f"{one['name']}: {one['why'].strip()}" for one in _REFUSED.finditer(folded)]

@@ -21,9 +21,14 @@ def _demand(words: str, cause: str, helps: str) -> Demand:
     return Demand(re.compile(words), cause, helps)
 
 
-_BEYOND = r"exceed|too (?:large|big|much)|\blimit|[<>]=?|at most|\bfit|more than|maximum|capacity|insufficient|not enough"  # words of what is more than there is
+_BEYOND = r"exceed|too (?:large|big|much)|\blimit| [<>]=? |at most|\bfit|more than|maximum|capacity|insufficient|not enough"  # words of what is more than there is
 # In order: what is missing or elsewhere before what is asked of a value, and the more particular demand first.
 DEMANDS = (
+    _demand(
+        r"no kernel image|kernel image is invalid|invalid device function|\bCode: 209\b",
+        "The program has no code for this GPU: it was built for others.",
+        "Build it for the one at hand, or install a build that lists it: PYTORCH_ROCM_ARCH or --offload-arch with the gfx name that rocminfo prints, TORCH_CUDA_ARCH_LIST with the compute capability of NVIDIA's",
+    ),
     _demand(
         r"(?i)truncated \w+(?:-\w+)? (?:stream|file|data|archive)|(?:unexpected|premature) end of (?:file|stream|data|archive|input)|is not a zip file|\bzstd\b.*(?:error|corrupt|stream)|incomplete (?:download|file|metadata)|checksum mismatch",
         "A file ends before its data does: a checkpoint, a wheel or an archive of compiled kernels was not downloaded or written to its end. No kernel has run.",
@@ -58,11 +63,6 @@ DEMANDS = (
         rf"(?i)(?=.*(?:{_BEYOND})).*?(?:\bsmem|shared[_ ]?(?:mem\w*|storage))",
         "A block has at most 99 KiB (sm_86, sm_89, sm_120), 163 KiB (sm_80) or 227 KiB (sm_90, sm_100) of shared memory. All stages of all tiles, the epilogue's tile and the barriers share it.",
         "Take fewer stages, a smaller tile or a narrower type, or let the epilogue's tile take the place of operands that are used up; `layoutcheck resources` counts a tile",
-    ),
-    _demand(
-        r"no available layout found|LayoutConflict|[Ll]ayout infer conflict",
-        "TileLang chooses how the threads hold each fragment, and finds no way for this one: its extent is no multiple of the threads (192 or 229 elements for 128 threads, tile-ai/tilelang#2398), or two operations want it differently.",
-        "Make the extents of T.Parallel and of the fragments multiples of the threads, or give the layout by T.annotate_layout",
     ),
     _demand(
         r"(?i)regist\w+ (?:more than once|twice|different \w+|multiple)|already registered|duplicate (?:registration|\w+ registered)",
@@ -112,7 +112,7 @@ DEMANDS = (
         "Use Linux on x86-64 (on Windows WSL2), or a build that others publish for this system",
     ),
     _demand(
-        r"(?i)\brequires? [\w\[\]-]+ ?(?:(?:>=|==|~=) ?v?[0-9]|version|package|wheel)|(?:is|are) not installed|please (?:pip )?install|not (?:found|available)[.,;:] (?:please )?(?:install|run|build)|pip install|(?:maximum|minimum) version|version [0-9.]+(?:\.x)? (?:is|or)|requires the \w[\w ]* (?:wheel|package)|is not available, but is needed|\b(?:DSL|cutlass|package|module|library|wheel|flash[_-]?attn|flashinfer|triton|quack|deep_?gemm)\b[\w ]{0,20} (?:is|are) not available|unsupported version|incompatible version|newer version|without the required dependenc|optional dependency",
+        r"(?i)\brequires? [\w\[\]-]+ ?(?:(?:>=|==|~=) ?v?[0-9]|version|package|wheel)|(?:is|are) not installed|please (?:pip )?install|not (?:found|available)[.,;:] (?:please )?(?:install|run|build)|pip install|(?:maximum|minimum) version|version [0-9.]+(?:\.x)? (?:is|or)|requires the \w[\w ]* (?:wheel|package)|only supports? [\w ]{2,30} [0-9.]+ or (?:higher|newer|later|above)|is not available, but is needed|\b(?:DSL|cutlass|package|module|library|wheel|flash[_-]?attn|flashinfer|triton|quack|deep_?gemm)\b[\w ]{0,20} (?:is|are) not available|unsupported version|incompatible version|newer version|without the required dependenc|optional dependency",
         "The library looks for another package, or for another version of it, before it runs.",
         "python -m pip list shows what this environment has; install the version that the message or the library's requirements name, and start the same Python (python -c 'import sys; print(sys.executable)'). An import error of that package is hidden by such a message: import it alone",
     ),
@@ -206,8 +206,8 @@ DEMANDS = (
 # What a compiler of kernels says of its own steps.
 INNER = _demand(
     r"unsupported AST node|[Pp]ass (?:pipeline|manager)|PassManager|see current operation|\berror: (?:'[a-z_]+\.[\w.]+' op |operand #[0-9]+ does not dominate|failed to (?:verify|legalize))",
-    "One of its own steps stops: it meets the program in a form that it does not handle.",
-    "Look for the statement that the message names; change the tile, stages, warps or options around it, take a newer release, and report the program",
+    "One of its own steps stops: it meets the program in a form that it does not handle, as a tile too small or of unusual shape for the instruction, a number of warps, or an operation that the target does not have. No argument of the call is at fault by itself.",
+    "Change the tile, stages, warps or options to find the statement that the message is about; take a newer release, and report the program with its IR (Triton: TRITON_KERNEL_DUMP=1, MLIR_ENABLE_DUMP=1)",
 )  # fmt: skip
 
 # What a C++ compiler says of code that is not CuTe's.

@@ -22,6 +22,7 @@ from layoutcheck.catalogue import (
     owners,
     ptx_words,
     refused,
+    steps,
     tables,
 )
 from layoutcheck.catalogue.entry import ELSEWHERE, Known
@@ -42,6 +43,7 @@ _OTHER_FILE = (
 )
 _FALSE = "The condition is false where the library tests it: most often a shape, a type, an alignment or a GPU that it does not take."
 _NO_CASE = "The assertion stands where none of the cases applies that the code has: it does not know these template arguments."
+_STEPS = ("raised", "said", "condition", "llvm", "option", "illegal", "manager", "pass", "file")
 _CONDITIONS = ("condition", "static", "check", "expected", "native", "said")
 _INNERMOST = "The innermost instantiation in your own file has the layouts and types that cause it"
 
@@ -185,9 +187,10 @@ def _of_words(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
 
 
 def _of_step(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
-    """Of a message of another compiler."""
-    told = _of_words(groups, facts, folded)
-    return told if told["cause"] else _pair((demands.INNER.cause, demands.INNER.helps))
+    """Of another compiler of kernels, or LLVM inside of it."""
+    said = next((groups[name] for name in _STEPS if name in groups), "")
+    stop = steps.find(folded, said)
+    return {"tool": "a compiler", "reason": stop.said, "where": stop.where, **_pair((stop.cause, stop.help))}
 
 
 def _of_condition(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:

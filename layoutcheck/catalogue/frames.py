@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from layoutcheck.catalogue import conditions, demands, origin, owners
+from layoutcheck.catalogue import conditions, demands, origin, owners, steps
 from layoutcheck.catalogue.origin import Origin
 
 _ASSERTED = re.compile(
@@ -97,7 +97,8 @@ def find(folded: str) -> Frames | None:
     root = _ROOT.search(folded, raised[-1].end()) if raised and not asserted else None
     if root:
         said = f"{said.partition(' at /')[0]}: {root['said']}"
-    why, help_ = _meaning(root["said"] if root else said, condition, kind or "AssertionError")
+    compiles = exception.owner is not None and owners.compiles(exception.owner)
+    why, help_ = _meaning(root["said"] if root else said, condition, kind or "AssertionError", compiles)
     inside = origin.OF_DSL.search(frames[-1].file) if frames and asserted and not asserted["said"] else None
     if inside is None:
         return Frames(package, said, place, whose, why=why, help=help_)
@@ -167,11 +168,15 @@ def _whose(found: Origin, frames: list[origin.Frame], kind: str) -> tuple[str, s
     return "a Python library", _UNKNOWN
 
 
-def _meaning(said: str, condition: str, kind: str) -> tuple[str, str]:
-    """(why, what helps): by the condition, by the words of the message, by the exception's kind."""
+def _meaning(said: str, condition: str, kind: str, compiles: bool = False) -> tuple[str, str]:
+    """(why, what helps): by the condition, by the words of the message, by the exception's kind.
+
+    `compiles` says that a compiler of kernels raises it.
+    """
     words = conditions.in_words(condition)
     message = said.partition(": ")[2] if said.startswith(kind) else said
-    found = demands.demand(condition if said == f"{condition} is false" else message)
+    told = condition if said == f"{condition} is false" else message
+    found = steps.meaning(told) if compiles else demands.demand(told)
     why, helps = (
         (found.cause, found.helps) if found else demands.EXCEPTIONS.get(kind.rpartition(".")[2], ("", ""))
     )

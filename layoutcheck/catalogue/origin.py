@@ -28,6 +28,7 @@ OPEN = ""
 
 _AT_RUN_TIME = (*driver.ENTRIES, *cuda_codes.ENTRIES)
 _OF_DSL = (*tables.CALLS, *tables.DSL)
+_OF_CUDA = (*tables.MACHINE, tables.called("elsewhere.driver"), tables.called("elsewhere.no-gpu"))
 _PORT = tables.called("cpp.canonical-port")  # which other compilers print
 # Of each world the entries that it does not print, and whether it may where it prints no other.
 _NOT_OF: dict[str, tuple[tuple[Known, ...], bool]] = {
@@ -36,7 +37,8 @@ _NOT_OF: dict[str, tuple[tuple[Known, ...], bool]] = {
     LIBRARY: (_OF_DSL, False),
     HOST: ((*tables.CPP, *_AT_RUN_TIME), True),
     CPP: (_AT_RUN_TIME, True),
-    owners.AMD: (tables.MACHINE, False),  # whose runtime words the same errors
+    owners.AMD: (_OF_CUDA, False),  # whose runtime words the same errors
+    owners.AMD_TRITON: (_OF_CUDA, False),
 }
 
 # A frame as CPython prints it, as IPython does (File ~/a.py:181, in f(x)) and as pytest does (a.py:181: in f).
@@ -74,7 +76,7 @@ _DIALECT = re.compile(
     r"'(?P<op>\w+\.[\w.]+)' op\b|legalize operation '(?P<illegal>\w+\.[\w.]+)'|[<!# ,][!#](?P<type>\w+\.\w+)<|Building op `(?P<built>[\w.]+)`"
 )
 _INSTALLED = re.compile(
-    r"(?:^|[(\"' ])(?P<file>[^\s()\"']{0,300}?(?:site|dist)-packages/\w+/[^\s()\"':,]{0,200})"
+    r"(?:^|[(\"' ])(?P<file>[^\s()\"']{0,300}?(?:(?:site|dist)-packages/\w+/|torchinductor)[^\s()\"':,]{0,200})"
 )
 _SOURCE = re.compile(
     r"(?P<file>[\w./\\+~-]{1,300}\.(?:cuh?|hpp|h|inl|cpp|cc)) ?(?:\([0-9]+|:[0-9]+:[0-9]+: )"
@@ -180,13 +182,13 @@ def of_file(file: str) -> Origin:
     if _PLUMBING.search(file):
         return Origin(OPEN)
     if _HUB.search(file):
-        return Origin(LIBRARY, _MODEL)
+        return Origin(LIBRARY, _MODEL, f"{_short(file)} is its file")
     if _GENERATED.search(file):
-        return Origin(LIBRARY, _INDUCTOR)
+        return Origin(LIBRARY, _INDUCTOR, f"{_short(file)} is its file")
     inside = _PACKAGE.search(file)
     evidence = f"{_short(file)} is its file"
     if inside:
-        return _of_package(next(filter(None, inside.groups())), evidence)
+        return _of_package(next(filter(None, inside.groups())), evidence, file[inside.end() :])
     owner = owners.of_path(file)
     return Origin(LIBRARY, owner, evidence) if owner else Origin(OPEN)
 
@@ -209,12 +211,15 @@ def _short(file: str) -> str:
     return "/".join(re.sub(r"^.*(?:site|dist)-packages/", "", file).split("/")[-4:])
 
 
-def _of_package(name: str, evidence: str) -> Origin:
+def _of_package(name: str, evidence: str, path: str = "") -> Origin:
+    """By the name of a package; a compiler's back ends by the folder in it."""
     first = name.partition(".")[0]
     if first in _DSL_PACKAGES:
         return Origin(DSL, _CUTE, evidence)
     owner = owners.of_path(name) or Owner(first, f"the project {first}")
-    return Origin(COMPILER if owners.compiles(owner) else LIBRARY, owner, evidence)
+    if not owners.compiles(owner):
+        return Origin(LIBRARY, owner, evidence)
+    return Origin(COMPILER, owners.another_compiler(f"{first}{path}") or owner, evidence)
 
 
 def _of_program(folded: str) -> Origin | None:
@@ -270,8 +275,9 @@ def _of_traceback(folded: str) -> Origin | None:
 
 def _of_installed(folded: str) -> Origin | None:
     """By the installed file that the message itself names."""
-    found = _INSTALLED.search(folded)
-    return of_file(found["file"])._replace(world=OPEN) if found else None
+    match = _INSTALLED.search(folded)
+    found = of_file(match["file"]) if match else None
+    return found and found._replace(world=COMPILER if found.owner is _INDUCTOR else OPEN)
 
 
 def _of_names(folded: str, below: bool = True) -> Origin | None:

@@ -22,6 +22,7 @@ def _owner(words: str, name: str, project: str) -> tuple[re.Pattern[str], Owner]
 CALLED = ("cuBLAS", "cuDNN", "NVSHMEM", "CUB and Thrust")  # named by who calls them or compares with them
 SOME_MLIR = "another MLIR compiler"  # by dialects that several have
 AMD = "AMD's ROCm"  # which words its errors as CUDA does
+AMD_TRITON = "Triton's back end for AMD's GPUs"
 # In order: a compiler or library stands before those that it is built on.
 _COMPILERS = (
     _owner(r"\bT\.(?:Parallel|copy|tma_copy|gemm|Pipelined|Kernel|alloc_\w+|atomic_\w+)\b|[Tt]ile-?[Ll]ang|suitable instruction for tcgen05|Check your layout\.|no available layout found|LayoutInference|CanProveDivisible|\blocal\.fragment\b|ProducerConsumerWS|LowerBulk|MakePackedAPI|\bkernel \w+ input \w+ \w+ expected", "TileLang", "tile-ai/tilelang"),
@@ -32,9 +33,12 @@ _COMPILERS = (
     _owner(r"[Hh]elion(?:\b|_)", "Helion", "pytorch/helion"),
     _owner(r"ThunderKittens|\bkittens::", "ThunderKittens", "HazyResearch/ThunderKittens"),
     _owner(r"(?:^|[^\w])mirage[/.]|\bMPK\b", "Mirage", "mirage-project/mirage"),
-    _owner(r"TritonXPU\w*|TritonSDNN\w*|\buni_sram\b|TritonIntel\w*|TritonAscend\w*", "a vendor's back end of Triton", "the vendor of that back end, whose passes and limits are its own"),
+    _owner(r"TritonIntel\w*|triton[\\/]backends[\\/]intel|intel-xpu-backend-for-triton|Triton\w*XPU\b|(?s:_xpu\b.{0,300}PassManager)", "Triton's back end for Intel's GPUs", "intel/intel-xpu-backend-for-triton"),
+    _owner(r"TritonAMD\w*|triton[\\/]backends[\\/]amd|Triton Error \[HIP\]", AMD_TRITON, "triton-lang/triton, or ROCm/triton where it is AMD's own build"),
+    _owner(r"TritonAscend\w*|[Tt]riton[-_][Aa]scend|triton[\\/]backends[\\/]ascend|[Bb]i[Ss]heng\w*|['\"`]?h(?:ivm|fusion)\.\w|\b[Uu][Bb] overflow|libtriton_adapter", "Triton's back end for Ascend's NPUs", "triton-lang/triton-ascend"),
+    _owner(r"TritonSDNN\w*|\b(?:uni_)?sram\b.{0,40}Hardware limit|\btriton_xpu\b|triton[\\/]backends[\\/](?!nvidia|cuda)\w+", "a vendor's back end of Triton", "the vendor of that back end, whose passes and limits are its own"),
     _owner(r"'cir\.\w", "Clang (ClangIR)", "llvm/llvm-project"),
-    _owner(r"(?<![a-z])[Tt]riton(?!build|bench|-inference|server)|Failed to find a valid layout|Proton\w{0,80}Pass\b|PassManager::run failed|'constexpr' object|(?:Mma|Blocked|DotOperand|Slice)(?:Layout|Encoding)\b|\bwarpsPerCTA\b|\btt(?:n?g)?\.\w|MMAv[235]\b", "Triton", "triton-lang/triton"),
+    _owner(r"(?<![a-z])[Tt]riton(?!build|bench|-inference|server)|\b[0-9] active drivers \(|Failed to find C compiler|\bgluon\b|Failed to find a valid layout|Proton\w{0,80}Pass\b|PassManager::run failed|'constexpr' object|(?:Mma|Blocked|DotOperand|Slice)(?:Layout|Encoding)\b|\bwarpsPerCTA\b|\btt(?:n?g)?\.\w|MMAv[235]\b", "Triton", "triton-lang/triton"),
     _owner(r"\.julia/|\bCUDA\.jl\b|\bjulia_\w+", "CUDA.jl", "JuliaGPU/CUDA.jl"),
     _owner(r"\blibmathdx\b|\bwarp/native/|\bwarp\.(?:build|codegen|context|fem|sim)\b", "Warp", "NVIDIA/warp"),
     _owner(r"\bnumba\b", "Numba", "numba/numba"),

@@ -22,8 +22,9 @@ _FAULTS = (
     "cuda.launch-failure",
 )
 _OF_CPP = re.compile(
-    r"\b(?:cutlass|cute)::|\b(?:const )?(?:float|int|half|double|void|char|u?int[0-9]+_t|__half|__nv_bfloat16) ?\*|\w\*[,)]|\.cuh?\b|terminate called|\bwhat\(\): |panicked at|\.rs\b|\bthrust::|\bNVRM:"
+    r"\b(?:cutlass|cute)::|\b(?:const )?(?:float|int|half|double|void|char|u?int[0-9]+_t|__half|__nv_bfloat16) ?\*|\w\*[,)]|\.(?:cuh?|hpp|h)\b|terminate called|\bwhat\(\): |panicked at|\.rs\b|\bthrust::|\bNVRM:"
 )
+_CAPACITY = tables.called("cuda.shared-capacity")
 _RUN = ("sanitizer.", "cuda.", "driver.", "symptom.", "topic.")
 _KERNEL = re.compile(r"\b[Kk]ernel(?: name)?: ?(?P<kernel>[A-Za-z_]\w{5,200})")
 _BROUGHT = (
@@ -76,6 +77,13 @@ def for_kernel(entry: Known, remedy: str, folded: str) -> str:
 
 def outside(entry: Known, folded: str) -> tuple[str, str] | None:
     """(cause, remedy) of a fault in a kernel that the text says a library brings or a compiler writes; None where it does not."""
+    owner = owners.another_compiler(folded) if entry is _CAPACITY else None
+    if owner:
+        return (
+            f"{owner.name} keeps the blocks of its loads in shared memory, one for each stage of the loop; static and dynamic parts count together. A configuration that was made for a larger GPU does not fit a smaller one.",
+            "Take smaller BLOCK sizes, or fewer stages (num_stages), in the kernel's configuration or in the list that it is tuned over. Where a library brings the kernel, take a release or a back end of it that knows this GPU, "
+            f"and report it there; {owner.project} answers for the compiler",
+        )
     if entry.name not in _FAULTS:
         return None
     named = _KERNEL.search(folded)

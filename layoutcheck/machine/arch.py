@@ -77,7 +77,7 @@ def parse_arch(name: str) -> Arch:
     if found is None or number not in _SMEM_PER_SM_KIB:
         expected = called(name)
         if expected is None:
-            known = ", ".join(f"sm_{n}" for n in sorted(_SMEM_PER_SM_KIB) if n not in _RENAMED)
+            known = ", ".join(f"sm_{n}" for n in numbers())
             expected = f"one of {known}"
         raise InputError(f"unknown architecture '{name[:40]}'", text=name, end=len(name), expected=expected)
     suffix = found[3].lower()
@@ -96,6 +96,11 @@ def called(name: str) -> str | None:
     words = re.findall(r"[a-z]*[0-9]*[a-z]*", name.lower())
     found = (target for each in words for known, target in _CALLED.items() if each in known.split())
     return next(found, None)
+
+
+def numbers() -> list[int]:
+    """The compute capabilities that are known, as major * 10 + minor."""
+    return sorted(number for number in _SMEM_PER_SM_KIB if number not in _RENAMED)
 
 
 def most_shared(number: int) -> int:

@@ -188,7 +188,10 @@ def test_a_message_with_numbers_wins_over_the_bare_code() -> None:
     )
     (answer,) = answers(text)
     assert answer.entry.name == "cuda.shared-capacity"
-    assert answer.facts == ("131,072 B are asked for, 101,376 B allowed",)
+    assert answer.facts == (
+        "131,072 B are asked for, 101,376 B allowed: 29,696 B too many; 99 KiB is the most of a block on "
+        "sm_86, sm_88, sm_89, sm_120, sm_121",
+    )
 
 
 def test_a_numeric_check_is_a_difference_and_no_condition() -> None:

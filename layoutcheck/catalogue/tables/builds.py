@@ -20,26 +20,6 @@ ENTRIES = (
         instead_of=("elsewhere.assertion", "elsewhere.build", "elsewhere.compile"),
     ),
     known(
-        "elsewhere.mlir",
-        r"'(?P<op>(?!cute|nvvm|nvgpu|gpu|llvm|arith|memref|vector|scf|cf)\w+\.[\w.]+)' op\b|legalize operation '(?P<illegal>(?!cute|nvvm|llvm)\w+\.[\w.]+)'",
-        "an error of another compiler built on MLIR, about {op}{illegal}",
-        "Its dialect is not one of CuTe DSL's.",
-        "Report it to {project}",
-        (
-            "error: failed to legalize operation 'stablehlo.uniform_dequantize' that was explicitly marked illegal",
-            issue(16780, "iree-org/iree"),
-        ),
-        level=ELSEWHERE,
-        general=True,
-        instead_of=(
-            "elsewhere.compile",
-            "elsewhere.mlir-text",
-            "dsl.other-verifier",
-            "dsl.other-exception",
-            "dsl.internal",
-        ),
-    ),
-    known(
         "elsewhere.mlir-text",
         r"LLVM ERROR: Building op `(?P<op>(?!cute)[\w.]+)` but it isn't|Dialect `(?P<dialect>(?!cute)\w+)' not found for custom op|custom op '(?P<custom>(?!cute)[\w.]+)' is unknown"
         r"|(?:<stdin>|\.mlir):[0-9]+:[0-9]+: error: (?P<said>(?![^\n]{0,200}\bcute)[^\n]{3,100}?)(?= (?:%|func|module|\"|//)|$)",

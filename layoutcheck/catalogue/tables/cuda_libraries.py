@@ -93,7 +93,7 @@ ENTRIES = (
         "Keep one CUDA toolkit: look for both files (ldconfig -p, pip list | grep nvrtc, LD_LIBRARY_PATH), and put the folder that has libnvrtc and libnvrtc-builtins of one version first",
         ("CompileException: nvrtc: error: failed to load builtins", issue(1660, "cupy/cupy")),
         level=ELSEWHERE,
-        instead_of=("nvrtc.compilation", "elsewhere.triton", "elsewhere.compile"),
+        instead_of=("nvrtc.compilation", "elsewhere.compiler-step", "elsewhere.compile"),
     ),
     known(
         "nvrtc.compilation",
@@ -104,7 +104,7 @@ ENTRIES = (
         ("cupy.cuda.nvrtc.NVRTCError: NVRTC_ERROR_COMPILATION (6)", issue(2100, "cupy/cupy")),
         level=ELSEWHERE,
         general=True,
-        instead_of=("elsewhere.triton", "elsewhere.build"),
+        instead_of=("elsewhere.compiler-step", "elsewhere.build"),
     ),
     known(
         "nvvm.newer-bitcode",

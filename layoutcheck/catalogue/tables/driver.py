@@ -125,7 +125,7 @@ ENTRIES = (
             issue(13961, "vllm-project/vllm"),
         ),
         level="wrong",
-        instead_of=("driver.tensor-map", "cpp.launch-refused", "driver.xid", "elsewhere.triton"),
+        instead_of=("driver.tensor-map", "cpp.launch-refused", "driver.xid", "elsewhere.compiler-step"),
     ),
     known(
         "driver.tensor-map-code",
@@ -246,7 +246,7 @@ ENTRIES = (
     known(
         "cuda.shared-capacity",
         r"(?i)uses too much shared data \((?P<have>0x[0-9a-f]+) bytes(?: \+ 0x[0-9a-f]+ bytes system)?, (?P<most>(?!0xc000 )0x[0-9a-f]+) max\)"
-        r"|out of resource: shared memory,? ?Required: (?P<needed>[0-9]+),? ?Hardware limit: (?P<limit>[0-9]+)"
+        r"|out of resource: (?:shared memory|triton_\w+),? ?Required: (?P<needed>[0-9]+),? ?Hardware limit: ?(?P<limit>[0-9]+)"
         r"|shared memory exceeds[^\n]{0,80}? allowed\. ?Allocated: ?(?P<allocated>[0-9]+) bytes\. ?Max: ?(?P<maximum>[0-9]+)"
         r"|dynamic_smem_exceeds_limit|dynamic_smem_bytes|[Ss]hared memory (?:usage|size)[^.\n]{0,80}exceed"
         r"|smem[^.\n]{0,60}exceeds|requires [0-9]+ bytes (?:of )?shared memory",

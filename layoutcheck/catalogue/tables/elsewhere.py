@@ -76,15 +76,40 @@ ENTRIES = (
         instead_of=("elsewhere.assertion", "elsewhere.python", "elsewhere.build"),
     ),
     known(
-        "elsewhere.triton",
-        r"(?!numba\.cuda\.cudadrv\.driver\.Cuda)(?P<tool>triton|cuda\.tile|numba|jaxlib|tvm|cupy|warp)\.(?:[\w.]+\.)?(?:_?(?:exception|errors?|core|xla_extension|runtime|compiler|cudadrv|cuda)\.)+\w+(?:: (?P<said>\S[^\n]{4,300}))?"
-        r"|triton\.runtime\.autotuner",
-        "an error of {tool}, another compiler or library than CuTe: {said}",
+        "elsewhere.compiler-step",
+        r"(?!numba\.cuda\.cudadrv\.driver\.Cuda)(?:triton|cuda\.tile|numba|jaxlib|tvm|cupy|warp)\.(?:[\w.]+\.)?(?:_?(?:exception|errors?|core|xla_extension|runtime|compiler|cudadrv|cuda)\.)+(?=_?[A-Z])\w*(?:Error|Exception|Resources)\b(?:: (?P<raised>\S[^\n]{4,300}))?|triton\.runtime\.autotuner"
+        r"|(?P<manager>PassManager::run failed)|Failures have been detected while processing an MLIR|Pipeline failed while executing \[?`?(?P<pass>[A-Za-z][\w-]*)"
+        r"|(?P<said>'(?!cute|nvvm|nvgpu|gpu|llvm|arith|memref|vector|scf|cf)\w+\.[\w.]+' op\b[^\n]{0,160})|(?P<illegal>legalize operation '(?!cute|nvvm|llvm)\w+\.[\w.]+')"
+        r"|(?s:(?:\b(?:mlir|llvm|TritonGPU\w*|triton)\b|lib/(?:Conversion|Dialect|Tools|Analysis|Transforms)/).{0,900}?Assertion [`'](?P<condition>.{3,300}?)(?:' failed|$))|UNREACHABLE executed at (?P<file>\S{3,200}?:[0-9]+)"
+        r"|LLVM ERROR: (?P<llvm>(?!Cannot select|Building op)[^\n]{3,160})|: (?P<option>CommandLine Error: Option '[\w-]+' registered more than once)",
+        "{tool} stops{where}: {reason}",
         "{cause}",
         "{help}. Report it to {project}",
-        ("triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 294912", "Triton"),
+        ("triton.runtime.errors.OutOfResources: out of resource: registers, Required: 294912", "Triton"),
+        (
+            'LinearLayoutConversions.cpp:1008: mlir::triton::LinearLayout f(int): Assertion `instrN >= numColsPerChunk && "Each chunk is filled in with a single warp"\' failed.',
+            issue(5609, "triton-lang/triton"),
+        ),
+        ("LLVM ERROR: Failed to find a valid layout", issue(8606, "triton-lang/triton")),
+        ("LLVM ERROR: mma16816 data type not supported", issue(31, "kmheckel/spyx")),
+        (
+            "error: failed to legalize operation 'stablehlo.uniform_dequantize' that was explicitly marked illegal",
+            issue(16780, "iree-org/iree"),
+        ),
         level=ELSEWHERE,
-        instead_of=("elsewhere.library-version",),
+        general=True,
+        instead_of=(
+            "elsewhere.assertion",
+            "elsewhere.compile",
+            "elsewhere.library-version",
+            "elsewhere.llvm-crash",
+            "elsewhere.mlir-text",
+            "dsl.compiler-died",
+            "dsl.internal",
+            "dsl.other-exception",
+            "dsl.other-verifier",
+            "dsl.pass-failed",
+        ),
         fill="step",
     ),
     known(
@@ -99,7 +124,7 @@ ENTRIES = (
         ),
         level=ELSEWHERE,
         general=True,
-        instead_of=("results-differ", "elsewhere.triton"),
+        instead_of=("results-differ", "elsewhere.compiler-step"),
     ),
     known(
         "elsewhere.native-test",
@@ -467,22 +492,6 @@ ENTRIES = (
         level=ELSEWHERE,
     ),
     known(
-        "elsewhere.compiler-assertion",
-        r"(?s)(?:\b(?:mlir|llvm|TritonGPU\w*|triton)\b|lib/(?:Conversion|Dialect|Tools|Analysis|Transforms)/).{0,900}?Assertion [`'](?P<condition>.{3,300}?)(?:' failed|$)"
-        r"|(?P<unreachable>[^\n]{0,100}) ?UNREACHABLE executed at (?P<file>\S{3,200}?:[0-9]+)|LLVM ERROR: (?P<said>Failed to find a valid layout[^\n]{0,60})|Pipeline failed while executing \[?(?P<pass>`?[A-Za-z][\w-]*)",
-        "an assertion inside a compiler fails: {condition}{unreachable}{said}{pass}",
-        "The compiler meets code in a form that one of its own steps does not handle: a tile too small or of unusual shape for the instruction, a number of warps, a layout between two operations. No argument of the call is at fault by itself.",
-        "Change the tile, num_warps, num_stages or warp specialisation to find the statement; take a newer release, and report it with the IR (TRITON_KERNEL_DUMP=1, MLIR_ENABLE_DUMP=1) to {project}",
-        (
-            'LinearLayoutConversions.cpp:1008: mlir::triton::LinearLayout f(int): Assertion `instrN >= numColsPerChunk && "Each chunk is filled in with a single warp"\' failed.',
-            issue(5609, "triton-lang/triton"),
-        ),
-        ("LLVM ERROR: Failed to find a valid layout", issue(8606, "triton-lang/triton")),
-        level=ELSEWHERE,
-        general=True,
-        instead_of=("elsewhere.assertion", "elsewhere.llvm-crash", "dsl.compiler-died", "elsewhere.triton"),
-    ),
-    known(
         "elsewhere.xla-comparator",
         r"buffer_comparator\.cc|Difference at [0-9]+: \S+, expected [-0-9.naif]+|Results do not match the reference\. This is likely",
         "XLA compares the results of kernels while it tunes, and they differ",
@@ -535,18 +544,6 @@ ENTRIES = (
         instead_of=("dsl.compiler-died",),
     ),
     known(
-        "elsewhere.llvm-says",
-        r"LLVM ERROR: (?P<said>(?!Cannot select|Building op)[^\n]{3,160})|: (?P<option>CommandLine Error: Option '[\w-]+' registered more than once)",
-        "LLVM, inside of a compiler, stops: {said}{option}",
-        "{cause}",
-        "{help}. The compiler that runs it answers ({project}; Triton, JAX, TVM, IREE and the CuTe DSL have an LLVM of their own each)",
-        ("LLVM ERROR: mma16816 data type not supported", issue(31, "kmheckel/spyx")),
-        level=ELSEWHERE,
-        general=True,
-        instead_of=("dsl.compiler-died", "elsewhere.llvm-crash"),
-        fill="step",
-    ),
-    known(
         "elsewhere.assert-cut",
         r"(?:^| )[\w./-]{2,60}: (?P<file>/?[\w./+-]{3,200}\.(?:cc|cpp|cu|cuh|hpp|h):[0-9]+): (?P<function>[\w<>&*, ]{0,120}\w(?:::|\()[\w:<>&*, ]{0,160}) ?$",
         "an assertion of C++ fails at {file}, and the text ends before its condition",
@@ -580,7 +577,7 @@ ENTRIES = (
             issue(29993, "sgl-project/sglang"),
         ),
         level=ELSEWHERE,
-        instead_of=("cuda.launch-failure", "elsewhere.assertion", "elsewhere.triton"),
+        instead_of=("cuda.launch-failure", "elsewhere.assertion", "elsewhere.compiler-step"),
         fill="condition",
     ),
     known(

@@ -118,7 +118,7 @@ ENTRIES = (
             "LLVM",
         ),
         level=ELSEWHERE,
-        instead_of=("compiler.cannot-select", "elsewhere.llvm-says", "dsl.code-generation"),
+        instead_of=("compiler.cannot-select", "elsewhere.compiler-step", "dsl.code-generation"),
     ),
     known(
         "ptxas.version",

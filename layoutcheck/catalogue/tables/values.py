@@ -92,7 +92,7 @@ ENTRIES = (
             "'nvgpu.cvt_fptrunc' op operand #0 must be 32-bits aligned floating-point-like 1-d vector, but got 'f32'",
             DSL,
         ),
-        instead_of=("elsewhere.mlir", "dsl.other-operation"),
+        instead_of=("elsewhere.compiler-step", "dsl.other-operation"),
     ),
     known(
         "dsl.unresolved-materialization",
