@@ -5,7 +5,10 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
+import resource
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
@@ -17,6 +20,7 @@ import pytest
 
 from layoutcheck import confirming
 from layoutcheck.cli import run
+from layoutcheck.whole import write_whole
 from tests.gpu.test_confirm_cli import GPU, SURPRISE
 
 ROOT = Path(__file__).parents[1]
@@ -89,16 +93,32 @@ def test_the_server_ends_while_its_input_is_open(tmp_path: Path) -> None:
     assert sent(process, signal.SIGTERM)[1] == "error: ended by SIGTERM\n"
 
 
-def test_lines_of_a_check_that_is_ended_are_whole(tmp_path: Path) -> None:
-    line = json.dumps({"src": "(8):(1)", "dst": "(8):(1)", "atom": "cp.async", "dtype": "bf16", "bits": 128})
+LINE = json.dumps({"src": "(8):(1)", "dst": "(8):(1)", "atom": "cp.async", "dtype": "bf16", "bits": 128})
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_lines_of_a_check_that_is_ended_are_whole(number: signal.Signals, tmp_path: Path) -> None:
+    process = started("check", "--jsonl", "-", cwd=tmp_path)
+    assert process.stdin is not None
+    process.stdin.write(f"{LINE}\n{LINE}\n".encode())
+    process.stdin.flush()
+    time.sleep(2)
+    out, err = sent(process, number)
+    assert err == f"error: ended by {number.name}\n"
+    assert [json.loads(one)["verdict"] for one in out.splitlines()] == ["legal", "legal"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_check_that_is_ended_leaves_the_earlier_report(number: signal.Signals, tmp_path: Path) -> None:
+    file = tmp_path / "out.jsonl"
+    file.write_text("an earlier report")
     process = started("check", "--jsonl", "-", "--output", "out.jsonl", cwd=tmp_path)
     assert process.stdin is not None
-    process.stdin.write(f"{line}\n{line}\n".encode())
+    process.stdin.write(f"{LINE}\n".encode())
     process.stdin.flush()
-    file = tmp_path / "out.jsonl"
-    assert until(lambda: file.exists() and file.read_bytes().count(b"\n") == 2)
-    sent(process, signal.SIGINT)
-    assert [json.loads(one)["verdict"] for one in file.read_text().splitlines()] == ["legal", "legal"]
+    assert until(lambda: len(list(tmp_path.iterdir())) == 2)  # the new one, beside it
+    assert sent(process, number)[1] == f"error: ended by {number.name}\n"
+    assert file.read_text() == "an earlier report" and list(tmp_path.iterdir()) == [file]
 
 
 def test_the_server_ends_the_script_that_it_runs(tmp_path: Path) -> None:
@@ -218,7 +238,7 @@ def test_a_measurement_is_told_though_its_reproducer_cannot_be_written(
     def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_text", full)
+    monkeypatch.setattr("layoutcheck.reports.reproducer.write_whole", full)
     capsys.readouterr()
     assert run(["confirm", "issue-2320", "--reproducers", str(folder)]) == 1
     out, err = capsys.readouterr()
@@ -248,7 +268,14 @@ def test_ci_tells_what_it_saw_though_a_page_cannot_be_written(
     ("words", "said"),
     [
         (["--layoutcheck-output", "seen.jsonl"], "--layoutcheck-output is not used; expected it with"),
-        (["--layoutcheck=lint", "--layoutcheck-output", "gone/seen.jsonl"], "cannot write gone/seen.jsonl"),
+        (
+            ["--layoutcheck=lint", "--layoutcheck-output", "gone/seen.jsonl"],
+            "cannot write gone/seen.jsonl: No such file",
+        ),
+        (
+            ["--layoutcheck=lint", "--layoutcheck-output", "."],
+            "cannot write .: Is a directory; expected a file",
+        ),
     ],
 )
 def test_a_suite_whose_report_would_be_lost_is_not_begun(words: list[str], said: str, tmp_path: Path) -> None:
@@ -270,3 +297,85 @@ def test_a_machine_without_a_temporary_folder_is_said(
     monkeypatch.setattr(tempfile, "_candidate_tempdir_list", lambda: [str(tmp_path / "gone")])
     assert run(["trace", "--no-launch", str(tmp_path / "s.py")]) == 2
     assert "error: No usable temporary directory found in [" in capsys.readouterr().err
+
+
+REPAIRABLE = """from cutlass.cute.runtime import from_dlpack
+
+def f(x):
+    assert x.data_ptr() % 16 == 0
+    return from_dlpack(x)
+"""
+
+
+def small_files() -> None:
+    """No file may grow beyond 16 bytes, as on a full disk."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (16, 16))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["explain", "--case", "issue-2320", "--output", "report"],
+        ["explain", "--case", "issue-2320", "--format", "html", "--output", "report"],
+        ["check", "--jsonl", "copies.jsonl", "--output", "report"],
+        ["draw", "(8,8):(8,1)", "--output", "report"],
+        ["lint", "--static", "--no-cache", "kernel.py", "--output", "report"],
+        ["lint", "--static", "--no-cache", "kernel.py", "--write-baseline", "report"],
+        ["lint", "--static", "--no-cache", "--fix", "report"],
+        ["numerics", "units", "--output", "report"],
+        ["resources", "gemm", "--format", "json", "--output", "report"],
+    ],
+)
+def test_a_full_disk_leaves_the_earlier_file(words: list[str], tmp_path: Path) -> None:
+    (tmp_path / "copies.jsonl").write_text(f"{LINE}\n")
+    (tmp_path / "kernel.py").write_text("from cutlass import cute\n")
+    earlier = "an earlier report"
+    if "--fix" in words:
+        words[-1], earlier = "kernel.py", REPAIRABLE
+    file = tmp_path / words[-1]
+    file.write_text(earlier)
+    there = sorted(tmp_path.iterdir())
+    done = subprocess.run(
+        [sys.executable, "-m", "layoutcheck", *words], cwd=tmp_path, capture_output=True, text=True,
+        check=False, env={**os.environ, "PYTHONPATH": str(ROOT)}, preexec_fn=small_files,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert re.fullmatch(r"error: cannot (write|use) .*File too large\n", done.stderr)
+    assert file.read_text() == earlier and sorted({*tmp_path.iterdir(), file}) == sorted({*there, file})
+
+
+def test_a_file_that_is_written_whole_keeps_what_it_is(tmp_path: Path) -> None:
+    file, link = tmp_path / "report", tmp_path / "link"
+    file.write_text("earlier")
+    file.chmod(0o640)
+    link.symlink_to(file)
+    write_whole(link, b"new")
+    assert file.read_bytes() == b"new" and stat.S_IMODE(file.stat().st_mode) == 0o640 and link.is_symlink()
+    write_whole(tmp_path / "other", b"new")
+    assert stat.S_IMODE((tmp_path / "other").stat().st_mode) == 0o666 & ~umask()
+    write_whole(Path(os.devnull), b"new")
+    assert not Path(os.devnull).is_file()
+
+
+def test_a_report_goes_into_a_pipe(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    process = started("explain", "--case", "issue-2320", "--output", "pipe", cwd=tmp_path)
+    assert (tmp_path / "pipe").read_text().startswith("rejected[LC102]")
+    assert process.wait(20) == 1 and not (tmp_path / "pipe").is_file()
+    (tmp_path / "log").write_text("earlier\n")
+    with (tmp_path / "log").open("a") as log:  # a stream that is open is no file to replace
+        words = ["explain", "--case", "issue-2320", "--output", "/dev/stdout"]
+        done = subprocess.run(
+            [sys.executable, "-m", "layoutcheck", *words], stdout=log, cwd=ROOT, check=False
+        )
+        log.write("later\n")
+    shown = (tmp_path / "log").read_text()
+    assert done.returncode == 1 and "LC102" in shown and shown.endswith("later\n")
+    for stream in filter(None, (process.stdin, process.stdout, process.stderr)):
+        stream.close()
+
+
+def umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

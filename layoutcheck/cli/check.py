@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -37,7 +38,6 @@ def check(
     """
     from layoutcheck.reports import renderer
     from layoutcheck.reports.outcome import exit_status
-    from layoutcheck.sources.records import read_lines
 
     if format_ in ("html", "sarif", "svg"):
         raise InputError(
@@ -50,21 +50,33 @@ def check(
         refuse_beside("--compare tells and fails on what is worse", strict=strict, all=everything)
     before = None if compare is None else _earlier(compare)
     sink = Sink(output, everything)
-    status, seen = 0, 0
-    now: list[Outcome] = []
+    checked = _checked(jsonl, compiler)
+    if before is not None:
+        return _compared(before, [one for batch in checked for one in batch], format_, sink)
+    status = 0
+
+    def rendered() -> Iterator[str]:
+        nonlocal status
+        for outcomes in checked:
+            status = max(status, exit_status(outcomes, strict))
+            yield render(outcomes, sink.style)
+
+    sink.put_each(rendered())
+    return status
+
+
+def _checked(jsonl: str, compiler: bool) -> Iterator[list[Outcome]]:
+    """The outcomes of all lines, some at a time. Raises InputError where there are none."""
+    from layoutcheck.sources.records import read_lines
+
+    seen = False
     with open_bytes(jsonl) as file:
         lines = read_lines(file)
         while batch := [_record(number, line) for number, line in islice(lines, 64 if compiler else 1)]:
-            outcomes = asked(batch) if compiler else batch
-            seen += len(outcomes)
-            if before is not None:
-                now += outcomes
-                continue
-            sink.put(render(outcomes, sink.style))
-            status = max(status, exit_status(outcomes, strict))
+            seen = True
+            yield asked(batch) if compiler else batch
     if not seen:
         raise InputError("no copies to check", expected='JSON objects, one a line: {"src": ..., "dst": ...}')
-    return status if before is None else _compared(before, now, format_, sink)
 
 
 def _earlier(path: Path) -> list[dict[str, Any]]:

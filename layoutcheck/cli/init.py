@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from layoutcheck.cli.arguments import Option
 from layoutcheck.errors import InputError
+from layoutcheck.whole import write_whole
 
 if TYPE_CHECKING:
     from layoutcheck.lint.initial import Planned
@@ -83,6 +84,6 @@ def _write(file: Path, each: Planned) -> None:
         raise InputError(f"{each.path} has changed since it was read", expected="init again")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(each.new.encode("utf-8"))
+        write_whole(file, each.new.encode("utf-8"))
     except OSError as error:
         raise InputError(f"cannot write {file}: {error.strerror}") from None

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from layoutcheck.errors import InputError, option_of
+from layoutcheck.whole import whole, why_unwritable
 
 if TYPE_CHECKING:
     from layoutcheck.reports.style import Style
@@ -20,25 +20,29 @@ _NARROWEST, _WIDEST = 40, 100  # columns: a layout needs some, and longer lines 
 
 
 class Sink:
-    """Standard output (None or `-`) or a file, which keeps an earlier report until there is a new one.
+    """Standard output (None or `-`) or a file, which keeps an earlier report until a new one is whole.
 
     `style` fits it. Raises InputError.
     """
 
     def __init__(self, output: Path | None, everything: bool = False) -> None:
-        self._path, self._mode = file_of(output), "w"
+        self._path = file_of(output)
         self.style = style_of(sys.stdout, plain=self._path is not None)._replace(everything=everything)
         must_be_writable(output)
 
-    def put(self, text: str) -> None:
-        """Write a text after what was put before."""
-        text = writable(text)
+    def put(self, *texts: str) -> None:
+        """Write the whole report, which these texts are together."""
+        self.put_each(texts)
+
+    def put_each(self, texts: Iterable[str]) -> None:
+        """Write the whole report: each of its texts as it comes to standard output, all of them to a file."""
         if self._path is None:
-            sys.stdout.write(text)
+            for text in texts:
+                sys.stdout.write(writable(text))
             return
-        with self._path.open(self._mode, encoding="utf-8") as file:
-            file.write(text)
-        self._mode = "a"
+        with whole(self._path) as file:
+            for text in texts:
+                file.write(writable(text).encode("utf-8"))
 
 
 def file_of(output: Path | None) -> Path | None:
@@ -57,17 +61,10 @@ def must_be_files(**files: Path | None) -> None:
 def must_be_writable(*files: Path | None) -> None:
     """Raises InputError for a file that cannot be written, before work whose report would be lost."""
     for file in filter(None, map(file_of, files)):
-        why = 0
-        if file.is_dir():
-            why = errno.EISDIR
-        elif not file.parent.is_dir():
-            why = errno.ENOENT
-        elif not os.access(file if file.exists() else file.parent, os.W_OK):
-            why = errno.EACCES
+        why = why_unwritable(file)
         if why:
             raise InputError(
-                f"cannot write {str(file)[:200]}: {os.strerror(why)}",
-                expected="a file in a folder that exists",
+                f"cannot write {str(file)[:200]}: {why}", expected="a file in a folder that exists"
             )
 
 

@@ -16,6 +16,7 @@ from layoutcheck.machine.arch import parse_arch
 
 if TYPE_CHECKING:
     from layoutcheck.patching.repaired import Repaired
+    from layoutcheck.reports.style import Style
     from layoutcheck.reports.trace import JudgedTrace
     from layoutcheck.tracing import Script
 
@@ -106,11 +107,12 @@ def trace(
         return _banks(what, format_, Sink(output, everything))
     sink = Sink(output, everything)
     found = tracing.traced(what, lowered=not no_lowered, order=not no_order, workers=workers)
-    _put(found, format_, sink, asked)
+    advice = ""
     if advise:
         from layoutcheck.reports.advice import render as render_advice
 
-        sink.put(render_advice(tracing.advised(found, None if module else what), sink.style))
+        advice = render_advice(tracing.advised(found, None if module else what), sink.style)
+    sink.put(_rendered(found, format_, sink.style, asked), advice)
     return tracing.status(found, strict, asked)
 
 
@@ -172,7 +174,7 @@ def _fixed(repaired: Repaired, sink: Sink, *, write: bool) -> int:
     return 1 if repaired.sketches or repaired.uncompiled else 2 if repaired.unseen else 0
 
 
-def _put(found: JudgedTrace, format_: str, sink: Sink, asked: Gate) -> None:
+def _rendered(found: JudgedTrace, format_: str, style: Style, asked: Gate) -> str:
     """The report of a trace, in any of its formats."""
     from layoutcheck.reports import github, sarif
     from layoutcheck.reports.trace import located, render, render_json
@@ -180,9 +182,8 @@ def _put(found: JudgedTrace, format_: str, sink: Sink, asked: Gate) -> None:
     if format_ == "html":
         from layoutcheck.reports import run_page
 
-        sink.put(run_page.render(found, sink.style, asked))
-    elif format_ in ("github", "sarif"):
+        return run_page.render(found, style, asked)
+    if format_ in ("github", "sarif"):
         annotate = github if format_ == "github" else sarif
-        sink.put(annotate.render_located(located(found), sink.style))
-    else:
-        sink.put((render_json if format_ == "json" else render)(found, sink.style, asked))
+        return str(annotate.render_located(located(found), style))
+    return (render_json if format_ == "json" else render)(found, style, asked)

@@ -16,6 +16,7 @@ from layoutcheck.errors import InputError, meant, said_of
 from layoutcheck.lint.finding import LintFinding
 from layoutcheck.regular import read_regular
 from layoutcheck.request import once, typed
+from layoutcheck.whole import write_whole
 
 VERSION = 1
 _MAX_BYTES = 1 << 26
@@ -38,7 +39,7 @@ def write(file: Path, findings: Sequence[LintFinding], place: Place) -> None:
     entries = [{"path": p, "code": c, "line": d, "count": n} for (p, c, d), n in sorted(counted.items())]
     text = json.dumps({"layoutcheck_baseline": VERSION, "findings": entries}, indent=1) + "\n"
     try:
-        file.write_text(text, encoding="utf-8")
+        write_whole(file, text.encode("utf-8"))
     except OSError as error:
         raise InputError(f"cannot write the baseline '{file}': {error.strerror}") from None
 

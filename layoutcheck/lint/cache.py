@@ -13,6 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from layoutcheck.whole import write_whole
+
 _KEEP = 20_000  # entries; the oldest go first
 
 
@@ -71,6 +73,4 @@ class Cache:
             self._folder.mkdir(parents=True, exist_ok=True)
             (self._folder / ".gitignore").write_text("*\n", encoding="utf-8")
             kept = dict(list(self._entries.items())[-_KEEP:])
-            temporary = self._file.with_suffix(f".{os.getpid()}")
-            temporary.write_text(json.dumps({"tool": tool_version(), "entries": kept}), encoding="utf-8")
-            temporary.replace(self._file)
+            write_whole(self._file, json.dumps({"tool": tool_version(), "entries": kept}).encode("utf-8"))

@@ -18,6 +18,7 @@ from layoutcheck.lint.analyse import Reading, analyse
 from layoutcheck.lint.finding import Edit, LintFinding
 from layoutcheck.regular import read_regular
 from layoutcheck.settings import Settings
+from layoutcheck.whole import write_whole
 
 if TYPE_CHECKING:
     import libcst
@@ -65,7 +66,7 @@ def _file(path: str, raw: bytes, settings: Settings) -> list[str]:
             done.append(f"{path}:{finding.line}: {finding.code} {changed[1]}")
     if done:
         try:
-            Path(path).write_bytes(raw)
+            write_whole(Path(path), raw)
         except OSError as error:
             raise InputError(f"cannot write '{path}': {error.strerror}") from None
     return done

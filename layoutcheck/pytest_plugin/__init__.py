@@ -93,9 +93,12 @@ def pytest_configure(config: pytest.Config) -> None:
     mode, output = config.getoption("--layoutcheck"), config.getoption("--layoutcheck-output")
     if output is not None and mode == "off":
         raise pytest.UsageError("--layoutcheck-output is not used; expected it with --layoutcheck")
-    if output is not None and (output.is_dir() or not output.parent.is_dir()):
-        raise pytest.UsageError(f"cannot write {output}; expected a file in a folder that exists")
     if mode != "off":
+        from layoutcheck.whole import why_unwritable
+
+        why = "" if output is None else why_unwritable(output)
+        if why:
+            raise pytest.UsageError(f"cannot write {output}: {why}; expected a file in a folder that exists")
         from layoutcheck.pytest_plugin.observer import Observer
 
         config.pluginmanager.register(Observer(config, mode), "layoutcheck-observer")

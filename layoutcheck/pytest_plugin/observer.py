@@ -50,6 +50,7 @@ from layoutcheck.sources.traced import (
     address_sources,
 )
 from layoutcheck.versions import installed
+from layoutcheck.whole import write_whole
 
 FAILING = ("wrong", "rejected")
 _FAILED = "layoutcheck: "  # so begins the text of a test that we fail
@@ -203,7 +204,7 @@ class Observer:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
         if self.output is not None:
             try:
-                self.output.write_text("".join(self._lines()), encoding="utf-8")
+                write_whole(self.output, "".join(self._lines()).encode("utf-8"))
             except OSError as error:  # the summary says in any case what was seen
                 self.notes[f"cannot write {self.output}: {error.strerror}"] = None
                 session.exitstatus = session.exitstatus or pytest.ExitCode.INTERNAL_ERROR

@@ -11,6 +11,7 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.errors import InputError
 from layoutcheck.sources.request import build
+from layoutcheck.whole import write_whole
 
 _UNSAFE = re.compile(r"[^\w.-]+")
 
@@ -72,7 +73,7 @@ def write(folder: Path, name: str, copy: Copy) -> Path:
     """Write the script into `folder` and say where it is. Raises InputError where it cannot be written."""
     path = folder / f"layoutcheck-{_UNSAFE.sub('-', name)[:80].strip('-.') or 'copy'}.py"
     try:
-        path.write_text(script(name, copy), encoding="utf-8")
+        write_whole(path, script(name, copy).encode("utf-8"))
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror}") from None
     return path
