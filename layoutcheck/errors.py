@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 _OPTION = re.compile(r"--([a-z][a-z0-9-]*)")
@@ -110,13 +110,6 @@ def refuse_beside(why: str, **given: object) -> None:
         if value is not None and value is not False:
             option = option_of(name)
             raise InputError(f"{why}: {option} is not used", expected=f"it without {option}")
-
-
-def check_format(what: str, name: str, formats: Sequence[str]) -> None:
-    """Raise InputError if `what` (a command, an option) has no format of this name."""
-    if name not in formats:
-        known = f"{', '.join(formats[:-1])} or {formats[-1]}"
-        raise InputError(f"{what} has no format '{name[:40]}'", expected=known)
 
 
 def check_workers(workers: int) -> None:

@@ -179,7 +179,7 @@ def test_strict_fails_on_unknown(capsys: Captured) -> None:
         (["explain", "(8):(1)"], "a copy has two operands", ""),
         (["explain"], "nothing to explain", ""),
         (["explain", "(8):(1)", "(8):(1)", "--case", "issue-2320"], "a case has its own operands", ""),
-        (["explain", "(8):(1)", "(8):(1)", "--format", "dance"], "a report has no format", ""),
+        (["explain", "(8):(1)", "(8):(1)", "--format", "dance"], "explain has no format", ""),
         (["explain", "(8):(1)", "(8):(1)", "--bits", "many"], "--bits", ""),
         (["explain", "(8):(1)", "(8):(1)", "--colour"], "--colour", ""),
         (["juggle"], "juggle", ""),

@@ -15,6 +15,8 @@ import pytest
 import layoutcheck as lc
 from layoutcheck.cli import _COMMANDS, run
 from layoutcheck.cli.completion import completer
+from layoutcheck.errors import InputError
+from layoutcheck.formats import FORMATS, check_format, listed
 from layoutcheck.reports.style import Style
 from layoutcheck.reports.text import render
 
@@ -102,24 +104,37 @@ def test_the_shell_completes_a_value(shell: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("parameter", "text", "typed", "completed"),
+    ("parameter", "typed", "completed"),
     [
-        ("arch", "", "sm_10", ["sm_100", "sm_100a", "sm_103a"]),
-        ("format_", "json, text or github", "", ["json", "text", "github"]),
-        ("select", "", "LC1,LC10", [f"LC1,LC10{n}" for n in range(9)]),
-        ("case", "", "issue-2320", ["issue-2320"]),
-        ("by", "", "pad", ["pad-pitch"]),
-        ("atom", "", "tma_l", ["tma_load", "tma_load.multicast"]),
-        ("dtype", "", "bf", ["bf16"]),
+        ("arch", "sm_10", ["sm_100", "sm_100a", "sm_103a"]),
+        ("select", "LC1,LC10", [f"LC1,LC10{n}" for n in range(9)]),
+        ("case", "issue-2320", ["issue-2320"]),
+        ("by", "pad", ["pad-pitch"]),
+        ("atom", "tma_l", ["tma_load", "tma_load.multicast"]),
+        ("dtype", "bf", ["bf16"]),
     ],
 )
-def test_values_that_a_shell_completes(parameter: str, text: str, typed: str, completed: list[str]) -> None:
-    complete = completer(parameter, text)
+def test_values_that_a_shell_completes(parameter: str, typed: str, completed: list[str]) -> None:
+    complete = completer(parameter)
     assert complete is not None and complete(typed) == completed
 
 
+@pytest.mark.parametrize("report", FORMATS)
+def test_every_format_is_told_completed_and_taken(report: str, capsys: Captured) -> None:
+    command, _, mode = report.partition(" ")
+    path = "numerics units" if command == "numerics" else command
+    completed = completions(f"layoutcheck {path} --format ", "bash")
+    assert mode or completed == list(FORMATS[report])
+    assert run([*path.split(), "--help"]) == 0
+    assert mode or listed(report) in " ".join(capsys.readouterr().out.split())
+    with pytest.raises(InputError, match=f"{mode or command} has no format 'csv'; expected {listed(report)}"):
+        check_format(report, "csv")
+    for name in FORMATS[report]:
+        check_format(report, name)
+
+
 def test_a_shell_completes_files_where_there_are_no_names() -> None:
-    assert completer("jsonl", "a file") is None and not completions("layoutcheck trace ", "bash")
+    assert completer("jsonl") is None and not completions("layoutcheck trace ", "bash")
 
 
 def completions(typed: str, shell: str) -> list[str]:

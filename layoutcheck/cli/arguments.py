@@ -30,13 +30,15 @@ _WHOLE = re.compile(r"-?[0-9]{1,18}\Z")
 class Option(NamedTuple):
     """An option and its help; `flag` where it is not the parameter's name, `positional` for an argument.
 
-    With `rest` an argument takes all the words after those before it, options or not.
+    With `rest` an argument takes all the words after those before it, options or not. A shell completes
+    `values`.
     """
 
     help: str
     flag: str = ""
     positional: bool = False
     rest: bool = False
+    values: tuple[str, ...] = ()
 
     def name(self, parameter: str) -> str:
         """The option as typed: `--src-space` for the parameter `src_space`."""
@@ -149,7 +151,7 @@ def _for_typer(command: Command) -> Command:
 
     parameters = []
     for name, (kind, option) in _options(command).items():
-        complete = completer(name, option.help)
+        complete = completer(name, option.values)
         info: Any = typer.Argument(help=option.help, autocompletion=complete)
         if not option.positional:
             info = typer.Option(option.name(name), help=option.help, autocompletion=complete)

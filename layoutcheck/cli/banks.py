@@ -6,6 +6,7 @@ import sys
 from typing import Annotated
 
 from layoutcheck.cli.arguments import Option
+from layoutcheck.cli.options import format_of
 from layoutcheck.cli.output import style_of
 
 
@@ -15,7 +16,7 @@ def banks(
     dtype: Annotated[str, Option("element type")] = "bf16",
     swizzle: Annotated[str | None, Option("the pointer's swizzle, of bytes: 'S<3,4,3>'")] = None,
     arch: Annotated[str, Option("sm_80, sm_90a, ...")] = "sm_90a",
-    format_: Annotated[str, Option("text or json", "--format")] = "text",
+    format_: Annotated[str, format_of("banks")] = "text",
 ) -> int:
     """Count the shared-memory wavefronts of every access of one tile, and find the swizzle that fits them."""
     from layoutcheck.reports.banks import analyse, read_as, render

@@ -6,6 +6,7 @@ import sys
 from typing import Annotated
 
 from layoutcheck.cli.arguments import Option
+from layoutcheck.cli.options import format_of
 from layoutcheck.cli.output import style_of
 
 
@@ -15,7 +16,7 @@ def canonical(
     major: Annotated[str, Option("K or MN")] = "K",
     swizzle: Annotated[str | None, Option("the pointer's swizzle, of bytes: 'S<3,4,3>'")] = None,
     unit: Annotated[str, Option("wgmma or tcgen05")] = "wgmma",
-    format_: Annotated[str, Option("text or json", "--format")] = "text",
+    format_: Annotated[str, format_of("canonical")] = "text",
 ) -> int:
     """Say whether a shared-memory layout can be an operand of wgmma or tcgen05, and which is nearest."""
     from layoutcheck.machine.canonical import canonical as decide

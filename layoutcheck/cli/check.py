@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from layoutcheck.cli.arguments import Option
 from layoutcheck.cli.compiler import asked
 from layoutcheck.cli.input import open_bytes
-from layoutcheck.cli.options import Compiler, Output, Strict
+from layoutcheck.cli.options import Compiler, Output, Strict, format_of
 from layoutcheck.cli.output import Sink, complain, must_be_others
 from layoutcheck.errors import InputError, refuse_beside
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def check(
     jsonl: Annotated[str, Option("a file of JSON objects, one a line; '-' is stdin", "--jsonl")],
-    format_: Annotated[str, Option("json, text or github", "--format")] = "json",
+    format_: Annotated[str, format_of("check")] = "json",
     output: Output = None,
     strict: Strict = False,
     compiler: Compiler = False,
@@ -39,12 +39,7 @@ def check(
     from layoutcheck.reports import renderer
     from layoutcheck.reports.outcome import exit_status
 
-    if format_ in ("html", "sarif", "svg"):
-        raise InputError(
-            f"check writes one report on each line, which {format_} cannot do",
-            expected="json, text or github",
-        )
-    render = renderer(format_)
+    render = renderer(format_, "check")
     must_be_others((jsonl, compare), output)
     if compare is not None:
         refuse_beside("--compare tells and fails on what is worse", strict=strict, all=everything)

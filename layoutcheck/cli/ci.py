@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from layoutcheck.cli.arguments import Option
 from layoutcheck.cli.lint import SUCCEEDS, check_selected, told
-from layoutcheck.cli.options import Coverage, FailOn, NoLowered, NoOrder, Output, Strict
+from layoutcheck.cli.options import Coverage, FailOn, NoLowered, NoOrder, Output, Strict, format_of
 from layoutcheck.cli.output import Sink, complain, must_be_files, must_be_others, must_be_writable, writable
 from layoutcheck.digits import is_number
 from layoutcheck.errors import InputError, option_of, refuse_beside
@@ -33,7 +33,7 @@ def ci(
     strict: Strict = False,
     fail_on: FailOn = None,
     require_coverage: Coverage = None,
-    format_: Annotated[str, Option("text, json, github or sarif", "--format")] = "text",
+    format_: Annotated[str, format_of("ci")] = "text",
     output: Output = None,
     html: Annotated[Path | None, Option("write a page with everything to this file")] = None,
     sarif: Annotated[Path | None, Option("write a SARIF log to this file")] = None,
@@ -78,7 +78,7 @@ def ci(
     must_be_others((*(paths or ()), config), output, html, sarif, junit, write_baseline)
     must_be_others((baseline,), output, html, sarif, junit)
     _refuse_twice(output=output, html=html, sarif=sarif, junit=junit, write_baseline=write_baseline)
-    render = reports.renderer(format_)
+    render = reports.renderer(format_, "ci")
     if list_:
         refuse_beside(
             "--list runs nothing and reports no findings",

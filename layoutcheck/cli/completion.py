@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable
-
-_FORMATS = ("text", "json", "github", "sarif", "html", "svg")
+from collections.abc import Callable, Iterable, Sequence
 
 
-def completer(parameter: str, text: str) -> Callable[[str], list[str]] | None:
-    """What completes a value of the parameter, `text` being its help; None where that names nothing."""
-    names = _formats(text) if parameter == "format_" else _NAMES.get(parameter)
+def completer(parameter: str, values: Sequence[str] = ()) -> Callable[[str], list[str]] | None:
+    """What completes a value of the parameter: one of `values`, or its names; None where there are none."""
+    names = (lambda: values) if values else _NAMES.get(parameter)
     if names is None:
         return None
 
@@ -19,10 +16,6 @@ def completer(parameter: str, text: str) -> Callable[[str], list[str]] | None:
         return [f"{before}{comma}{one}" for one in names() if one.startswith(word)]
 
     return complete
-
-
-def _formats(text: str) -> Callable[[], Iterable[str]]:
-    return lambda: [word for word in re.findall(r"[a-z]+", text) if word in _FORMATS]
 
 
 def _archs() -> Iterable[str]:

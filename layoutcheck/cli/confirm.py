@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Annotated
 
 from layoutcheck.cli.arguments import Option
-from layoutcheck.cli.options import Output
+from layoutcheck.cli.options import Output, format_of
 from layoutcheck.cli.output import Sink, must_be_others
-from layoutcheck.errors import InputError, check_format, refuse_beside
+from layoutcheck.errors import InputError, refuse_beside
+from layoutcheck.formats import check_format
 
 
 def confirm(
@@ -19,7 +20,7 @@ def confirm(
             positional=True,
         ),
     ],
-    format_: Annotated[str | None, Option("text or json (default text)", "--format")] = None,
+    format_: Annotated[str | None, format_of("confirm", "; default text")] = None,
     as_json: Annotated[bool, Option("the same as --format json", "--json")] = False,
     output: Output = None,
     workers: Annotated[int, Option("processes that share the GPU")] = 4,
@@ -48,7 +49,7 @@ def confirm(
     from layoutcheck.reports import races
     from layoutcheck.reports.confirmation import render, render_json
 
-    check_format("confirm", "text" if format_ is None else format_, ("text", "json"))
+    check_format("confirm", "text" if format_ is None else format_)
     if as_json and format_ == "text":
         raise InputError("--json and --format text contradict each other", expected="one of the two")
     as_json = as_json or format_ == "json"

@@ -9,9 +9,10 @@ from typing import Annotated
 from layoutcheck.cli.arguments import Option
 from layoutcheck.cli.cases import list_cases, outcomes_of_case
 from layoutcheck.cli.mma import asked as asked_mma
-from layoutcheck.cli.options import AtomLayout, Mma, OperandA, OperandB, OperandC, Permutation
+from layoutcheck.cli.options import AtomLayout, Mma, OperandA, OperandB, OperandC, Permutation, format_of
 from layoutcheck.cli.output import Sink, file_of, style_of
-from layoutcheck.errors import InputError, check_format, refuse_beside
+from layoutcheck.errors import InputError, refuse_beside
+from layoutcheck.formats import check_format
 
 
 def draw(
@@ -19,7 +20,7 @@ def draw(
     thr: Annotated[str | None, Option("thread layout: colours a layout by thread")] = None,
     val: Annotated[str | None, Option("value layout")] = None,
     case: Annotated[str | None, Option("a named case; '--case' alone lists them")] = None,
-    format_: Annotated[str | None, Option("svg, or text for a terminal", "--format")] = None,
+    format_: Annotated[str | None, format_of("draw", "; default: text on a terminal")] = None,
     output: Annotated[Path | None, Option("write the pictures to this file; '-' is stdout")] = None,
     mma: Mma = None,
     a: OperandA = None,
@@ -35,7 +36,7 @@ def draw(
     if case == "":
         return list_cases()
     output = file_of(output)
-    check_format("draw", "svg" if format_ is None else format_, ("svg", "text"))
+    check_format("draw", "svg" if format_ is None else format_)
     found = asked_mma(mma, a, b, c, atom_layout, permutation)
     asked = (target is not None) + (case is not None) + (found is not None)
     if asked != 1:

@@ -17,7 +17,6 @@ from layoutcheck.cli.mma import asked as asked_mma
 from layoutcheck.cli.options import (
     AtomLayout,
     Compiler,
-    Format,
     Mma,
     OperandA,
     OperandB,
@@ -25,6 +24,7 @@ from layoutcheck.cli.options import (
     Output,
     Permutation,
     Strict,
+    format_of,
     group_of,
 )
 from layoutcheck.cli.output import Sink, must_be_others
@@ -43,7 +43,7 @@ _MOST_WORDS = 240  # characters of a pasted message
 def explain(
     given: Annotated[dict[str, Any], REQUEST],
     case: Annotated[str | None, Option("a named case; '--case' alone lists them")] = None,
-    format_: Format = "text",
+    format_: Annotated[str, format_of("explain")] = "text",
     output: Output = None,
     strict: Strict = False,
     compiler: Compiler = False,

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from layoutcheck.cli.arguments import Option
-from layoutcheck.cli.options import Coverage, FailOn, NoLowered, NoOrder, Output, Strict
+from layoutcheck.cli.options import Coverage, FailOn, NoLowered, NoOrder, Output, Strict, format_of
 from layoutcheck.cli.output import Sink, must_be_files, must_be_others, must_be_writable
 from layoutcheck.errors import InputError, refuse_beside
+from layoutcheck.formats import check_format
 from layoutcheck.gate import gate
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def lint(
     strict: Strict = False,
     fail_on: FailOn = None,
     require_coverage: Coverage = None,
-    format_: Annotated[str, Option("text, json, github or sarif", "--format")] = "text",
+    format_: Annotated[str, format_of("lint")] = "text",
     output: Output = None,
     statistics: Annotated[bool, Option("count the codes instead", "--statistics")] = False,
     baseline: Annotated[Path | None, Option("findings in this file are old, and not reported")] = None,
@@ -55,8 +56,6 @@ def lint(
 
     if write_baseline is not None:
         refuse_beside(SUCCEEDS, strict=strict, fail_on=fail_on, require_coverage=require_coverage)
-    if statistics and format_ != "text":
-        raise InputError("--statistics is a table of text", expected="--format text, or no --statistics")
     must_be_files(write_baseline=write_baseline)
     must_be_writable(output, write_baseline)
     must_be_others((*paths, config), output, write_baseline)
@@ -65,7 +64,10 @@ def lint(
         refuse_beside("--static traces nothing", no_lowered=no_lowered, no_order=no_order)
     asked = gate(fail_on, require_coverage)
     check_selected(select)
-    render = counted if statistics else renderer(format_)
+    render = renderer(format_)
+    if statistics:
+        check_format("lint --statistics", format_)
+        render = counted
     result, repaired = linted(
         paths, config=config, select=select, ignore=ignore, static=static, fix=fix, baseline=baseline,
         write_baseline=write_baseline, force_exclude=force_exclude, cache=not no_cache,

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Annotated
 
 from layoutcheck.cli.arguments import Group, Option
+from layoutcheck.formats import FORMATS, listed
 from layoutcheck.request import Given, help_of, kind_of
 
-Format = Annotated[str, Option("text, json, github, sarif, html or svg", "--format")]
 Output = Annotated[Path | None, Option("write the report to this file; '-' is stdout")]
 Strict = Annotated[bool, Option("exit 1 on slow and unknown too", "--strict")]
 FailOn = Annotated[
@@ -41,6 +41,11 @@ OperandB = Annotated[str | None, Option("of --mma: the same of B", "--b")]
 OperandC = Annotated[str | None, Option("of --mma: the same of C", "--c")]
 AtomLayout = Annotated[str | None, Option("of --mma: atoms over (M,N,K), '(2,2,1)'")]
 Permutation = Annotated[str | None, Option("of --mma: permutation of (M,N,K), '(32,32,16)'")]
+
+
+def format_of(command: str, more: str = "") -> Option:
+    """`--format` of a command; its help says `more` behind the formats."""
+    return Option(f"{listed(command)}{more}", "--format", values=FORMATS[command])
 
 
 def group_of(request: type[Given], *positional: str) -> Group:

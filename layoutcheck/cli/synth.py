@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from layoutcheck.cli.arguments import Option
-from layoutcheck.cli.options import group_of
+from layoutcheck.cli.options import format_of, group_of
 from layoutcheck.cli.output import Sink
-from layoutcheck.errors import InputError, check_format
+from layoutcheck.errors import InputError
+from layoutcheck.formats import check_format
 from layoutcheck.synthesis.request import TileRequest
 
 REQUEST = group_of(TileRequest)
@@ -16,7 +17,7 @@ REQUEST = group_of(TileRequest)
 def synth(
     given: Annotated[dict[str, Any], REQUEST],
     plan: Annotated[int, Option("which plan's program to print, 0 for none")] = 1,
-    format_: Annotated[str, Option("text or json", "--format")] = "text",
+    format_: Annotated[str, format_of("synth")] = "text",
 ) -> int:
     """Find the best copies for a tile, from global memory to its reader, and print their program."""
     from layoutcheck.dsl.programs import compiled
@@ -25,7 +26,7 @@ def synth(
     from layoutcheck.synthesis.plans import synthesize
     from layoutcheck.synthesis.reading import read
 
-    check_format("synth", format_, ("text", "json"))
+    check_format("synth", format_)
     if format_ == "json" and plan != 1:
         raise InputError("JSON has every plan's program: --plan is not used", expected="--format json alone")
     missing = [f"--{name}" for name in ("tile", "src", "to") if name not in given]

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from layoutcheck.cli.arguments import Option, misplaced
-from layoutcheck.cli.options import Coverage, FailOn, Format, NoLowered, NoOrder, Output, Strict
+from layoutcheck.cli.options import Coverage, FailOn, NoLowered, NoOrder, Output, Strict, format_of
 from layoutcheck.cli.output import Sink, must_be_others
-from layoutcheck.errors import InputError, check_format, refuse_beside
+from layoutcheck.errors import InputError, refuse_beside
+from layoutcheck.formats import check_format
 from layoutcheck.gate import Gate, gate
 from layoutcheck.machine.arch import parse_arch
 
@@ -20,10 +21,6 @@ if TYPE_CHECKING:
     from layoutcheck.reports.trace import JudgedTrace
     from layoutcheck.tracing import Script
 
-_FORMATS = ("text", "json", "github", "sarif", "html")
-_MAPS = ("text", "json", "svg")  # of --memory
-_TABLES = ("text", "json")  # of --lines and --banks
-
 
 def trace(
     script: Annotated[str, Option("a Python script; with -m, a module", positional=True)],
@@ -32,7 +29,7 @@ def trace(
     no_launch: Annotated[bool, Option("trace only: no compile, no launch, no GPU", "--no-launch")] = False,
     arch: Annotated[str | None, Option("compile for sm_80, sm_90a, ...")] = None,
     timeout: Annotated[int | None, Option("end the script after this many seconds")] = None,
-    format_: Format = "text",
+    format_: Annotated[str, format_of("trace", "; svg with --memory")] = "text",
     output: Output = None,
     strict: Strict = False,
     fail_on: FailOn = None,
@@ -84,7 +81,7 @@ def trace(
             workers=workers or None,
         )  # fmt: skip
         return _memory(what, format_, output) if memory else _lines(what, extent, format_, output)
-    check_format("trace", format_, _FORMATS)
+    check_format("trace", format_)
     if advise:
         refuse_beside("--advise adds to the text of a trace", fix=fix, banks=banks, format=format_ != "text")
     asked = gate(fail_on, require_coverage)
@@ -94,16 +91,16 @@ def trace(
         if module:
             raise InputError("--fix needs a script: -m is not used", expected="--fix FILE.py")
         refuse_beside(
-            "--fix has a report of its own, which is text", **gates, all=everything, banks=banks,
-            format=format_ != "text", workers=workers or None,
-        )  # fmt: skip
+            "--fix has a report of its own", **gates, all=everything, banks=banks, workers=workers or None
+        )
+        check_format("trace --fix", format_)
         sink = Sink(output)
         repaired = tracing.repaired(what, lowered=not no_lowered, order=not no_order, by=by, confirm=confirm)
         return _fixed(repaired, sink, write=not diff)
     if banks:
         refuse_beside("--banks gives no verdict", **gates, workers=workers or None)
         refuse_beside("--banks counts lowered accesses", **unchecked)
-        check_format("--banks", format_, _TABLES)
+        check_format("trace --banks", format_)
         return _banks(what, format_, Sink(output, everything))
     sink = Sink(output, everything)
     found = tracing.traced(what, lowered=not no_lowered, order=not no_order, workers=workers)
@@ -132,7 +129,7 @@ def _memory(what: Script, format_: str, output: Path | None) -> int:
     from layoutcheck import tracing
     from layoutcheck.reports import memory_map
 
-    check_format("--memory", format_, _MAPS)
+    check_format("trace --memory", format_)
     sink = Sink(output)
     seen, maps = tracing.memory(what)
     sink.put(memory_map.render(maps, format_, sink.style))
@@ -144,7 +141,7 @@ def _lines(what: Script, extent: int | None, format_: str, output: Path | None) 
     from layoutcheck import tracing
     from layoutcheck.reports import line_totals
 
-    check_format("--lines", format_, _TABLES)
+    check_format("trace --lines", format_)
     sink = Sink(output)
     seen, kernels = tracing.lines(what, extent)
     sink.put(line_totals.render(kernels, format_))

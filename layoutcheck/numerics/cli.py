@@ -13,8 +13,9 @@ from typing import Annotated, Any
 
 import typer
 
-from layoutcheck.errors import InputError, check_format, refuse_beside
+from layoutcheck.errors import InputError, refuse_beside
 from layoutcheck.findings import SCHEMA_VERSION
+from layoutcheck.formats import FORMATS, check_format, listed
 
 app = typer.Typer(
     help="Tensor-core arithmetic: predict the bits, explain a mismatch, derive a tolerance.",
@@ -23,16 +24,18 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-FORMATS = ("text", "json", "github", "sarif")
 
+def option(text: str, *names: str, values: tuple[str, ...] = ()) -> Any:
+    """An option of a command, with its help and the values that a shell completes."""
 
-def option(text: str, *names: str) -> Any:
-    """An option of a command, with its help."""
-    return typer.Option(*names, help=text)
+    def completed(typed: str) -> list[str]:
+        return [one for one in values if one.startswith(typed)]
+
+    return typer.Option(*names, help=text, autocompletion=completed if values else None)
 
 
 Arch = Annotated[str, option("sm_70, sm_80, sm_89, sm_90a, sm_100, ...")]
-Form = Annotated[str, option("text, json, github or sarif", "--format")]
+Form = Annotated[str, option(listed("numerics"), "--format", values=FORMATS["numerics"])]
 Output = Annotated[Path | None, option("write the report to this file; '-' is stdout")]
 
 
@@ -245,7 +248,7 @@ def finish(report: Any, format_: str, output: Path | None) -> int:
     """Write `report` and return the exit status."""
     from layoutcheck.cli.output import Sink
 
-    check_format("this report", format_, FORMATS)
+    check_format("numerics", format_)
     document: dict[str, Any] = {"schema_version": SCHEMA_VERSION, **report.data}
     sink = Sink(output)
     if format_ == "json":

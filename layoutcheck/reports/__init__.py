@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, TypeAlias
 
-from layoutcheck.errors import check_format
+from layoutcheck.formats import check_format
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -15,19 +15,9 @@ if TYPE_CHECKING:
 
 Renderer: TypeAlias = "Callable[[Sequence[Outcome], Style], str]"
 
-# A format is a module with `render(outcomes, style) -> str`.
-FORMATS = {
-    "text": "layoutcheck.reports.text",
-    "json": "layoutcheck.reports.json",
-    "github": "layoutcheck.reports.github",
-    "sarif": "layoutcheck.reports.sarif",
-    "html": "layoutcheck.reports.html",
-    "svg": "layoutcheck.reports.svg",
-}
 
-
-def renderer(name: str) -> Renderer:
-    """The renderer of a format; raises InputError for one that there is not."""
-    check_format("a report", name, list(FORMATS))
-    render: Renderer = importlib.import_module(FORMATS[name]).render
+def renderer(name: str, command: str = "explain") -> Renderer:
+    """The renderer of a format, the module of its name here. Raises InputError where the command has none."""
+    check_format(command, name)
+    render: Renderer = importlib.import_module(f"{__name__}.{name}").render
     return render

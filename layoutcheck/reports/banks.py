@@ -26,8 +26,9 @@ from layoutcheck.algebra.swizzle import ComposedLayout, Swizzle
 from layoutcheck.atoms.cp_async import CpAsync
 from layoutcheck.copies.tiled import make_tiled_copy_tv
 from layoutcheck.digits import is_number
-from layoutcheck.errors import InputError, check_format
+from layoutcheck.errors import InputError
 from layoutcheck.findings import versioned
+from layoutcheck.formats import check_format
 from layoutcheck.machine.banks import IntArray
 from layoutcheck.machine.best_swizzle import SwizzleResult, best_swizzle
 from layoutcheck.machine.dtypes import dtype as read_dtype
@@ -139,7 +140,7 @@ def render(
 
     `read` says how a swizzle was read (`read_as`), `arch` for which architecture was counted.
     """
-    check_format("banks", format_, ("text", "json"))
+    check_format("banks", format_)
     if format_ == "json":
         return json.dumps(versioned({**to_dict(rows, best), "read_as": read, "arch": arch})) + "\n"
     table = [("access", "instructions", "wavefronts", "ideal", "ways")]

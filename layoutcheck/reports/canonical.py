@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from layoutcheck.errors import check_format
 from layoutcheck.findings import versioned
+from layoutcheck.formats import check_format
 from layoutcheck.machine.canonical import Canonical
 from layoutcheck.reports.style import Style
 
@@ -28,7 +28,7 @@ def render(
     style: Style = Style(),  # noqa: B008 (immutable)
 ) -> str:
     """The answer about `subject`, the layout as it was given. Raises InputError for an unknown format."""
-    check_format("canonical", format_, ("text", "json"))
+    check_format("canonical", format_)
     if format_ == "json":
         return json.dumps(versioned({"layout": subject, "unit": unit, **found.to_dict()}), indent=2) + "\n"
     title = f"{found.verdict}: {subject} is {_SAID[found.verdict]} for {unit}"

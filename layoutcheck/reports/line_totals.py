@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from layoutcheck.dsl.lowered.totals import KernelLines, LineTotal
-from layoutcheck.errors import check_format
 from layoutcheck.findings import versioned
 from layoutcheck.reports.lowered_banks import aligned, source_place
 
@@ -15,8 +14,7 @@ _HEAD = ("place", "instruction", "instructions", "wavefronts", "ideal", "sectors
 
 
 def render(kernels: Sequence[KernelLines], format_: str = "text") -> str:
-    """A table for each kernel, or JSON Lines. Raises InputError for a format other than text and json."""
-    check_format("--lines", format_, ("text", "json"))
+    """A table for each kernel, or JSON Lines."""
     if format_ == "json":
         return "".join(json.dumps(versioned(row)) + "\n" for kernel in kernels for row in to_dicts(kernel))
     return "\n".join("\n".join(_table(one)) + "\n" for one in kernels) or "no kernel was seen\n"

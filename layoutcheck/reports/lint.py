@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import asdict
 
 from layoutcheck.digits import many
-from layoutcheck.errors import check_format
 from layoutcheck.findings import SCHEMA_VERSION
+from layoutcheck.formats import check_format
 from layoutcheck.lint.finding import LintFinding
 from layoutcheck.lint.run import Counts, Result
 from layoutcheck.reports.style import VERDICT_COLOUR, Style
@@ -17,11 +17,10 @@ from layoutcheck.reports.style import VERDICT_COLOUR, Style
 _NEVER_SHOWN = 5  # files or functions
 
 
-def renderer(name: str) -> Callable[[Result, Style], str]:
-    """The renderer of a format; raises InputError for one that there is not."""
-    known = {"text": text, "json": as_json, "github": github, "sarif": sarif}
-    check_format("lint", name, list(known))
-    return known[name]
+def renderer(name: str, command: str = "lint") -> Callable[[Result, Style], str]:
+    """The renderer of a format. Raises InputError where the command has none."""
+    check_format(command, name)
+    return {"text": text, "json": as_json, "github": github, "sarif": sarif}[name]
 
 
 def github(result: Result, style: Style) -> str:

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from layoutcheck.dsl.lowered.costs import LineCost
-from layoutcheck.errors import check_format
 from layoutcheck.findings import versioned
 from layoutcheck.sources.traced import Frame
 
@@ -20,12 +19,8 @@ _HEAD = ("place", "instruction", "instructions", "wavefronts", "ideal", "ways", 
 
 
 def bank_table(costs: Sequence[LineCost], format_: str = "text", everything: bool = False) -> str:
-    """The lines that conflict in shared memory (all of them with `everything`), worst first; or JSON Lines.
-
-    Raises InputError for a format other than text and json.
-    """
+    """The lines that conflict in shared memory (with `everything` all), worst first; or JSON Lines."""
     shared = [one for one in costs if one.side.space in ("smem", "dsmem")]
-    check_format("--banks", format_, ("text", "json"))
     if format_ == "json":
         return "".join(json.dumps(versioned(to_dict(one))) + "\n" for one in shared)
     shown = [one for one in shared if everything or one.side.ways > 1]

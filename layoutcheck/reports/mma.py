@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import textwrap
 
-from layoutcheck.errors import InputError, check_format
+from layoutcheck.errors import InputError
 from layoutcheck.findings import SCHEMA_VERSION
+from layoutcheck.formats import check_format
 from layoutcheck.operands import LETTERS, MmaReport, OperandAnswer
 from layoutcheck.reports import blocks
 from layoutcheck.reports.html import document as page
@@ -15,12 +16,10 @@ from layoutcheck.reports.pictures.fragment import fragment_block, fragment_pictu
 from layoutcheck.reports.pictures.grid import grid_picture
 from layoutcheck.reports.style import Style
 
-FORMATS = ("text", "json", "html", "svg")
-
 
 def render(found: MmaReport, format_: str, style: Style) -> str:
     """The answer. Raises InputError for another format, and where an SVG would be empty."""
-    check_format("--mma", format_, FORMATS)
+    check_format("explain --mma", format_)
     if format_ == "json":
         return json.dumps({"schema_version": SCHEMA_VERSION, **found.to_dict()}) + "\n"
     if format_ == "svg":
