@@ -6,6 +6,7 @@ docs/evidence/, and the output of every example on every page.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -19,10 +20,12 @@ from docs.latency import with_latency
 from docs.paces import with_paces
 from docs.reference import reference_pages
 from docs.results import evidence_pages
+from layoutcheck.reports.outputs import schemas
 from layoutcheck.rulebook import rules
 
 DOCS = Path(__file__).parent
 README = DOCS.parent / "README.md"
+SCHEMAS = DOCS.parent / "layoutcheck" / "reports" / "schemas"
 
 _SHOWN = re.compile(
     r"(<!-- explain output -->\n```\n\$ layoutcheck ([^\n]*)\n).*?(```\n<!-- end -->)", re.DOTALL
@@ -69,8 +72,9 @@ def pages() -> dict[Path, str]:
     for path in sorted(DOCS.rglob("*.md")):
         if path not in out and path not in made:
             made[path] = with_latency(with_conversions(with_paces(path.read_text(encoding="utf-8"))))
+    shipped = {SCHEMAS / f"{name}.json": json.dumps(one, indent=1) + "\n" for name, one in schemas().items()}
     drawings = {DOCS / "pictures" / name: text for name, text in pictures().items()}
-    return out | {path: refreshed(text) for path, text in made.items()} | drawings
+    return out | {path: refreshed(text) for path, text in made.items()} | drawings | shipped
 
 
 if __name__ == "__main__":

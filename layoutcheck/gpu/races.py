@@ -65,7 +65,7 @@ class Delay:
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class RaceRun:
     """One run: its seed (None: no delays), its exit status (None: over its time limit), what it said last.
 
     `put` are the operations of its kernels before which a delay stands. `stuck`: its process could not be
@@ -91,11 +91,11 @@ class Tried:
     """A finding, and the runs with delays at its lines; `problem` says why there are none, else ""."""
 
     finding: KernelFinding
-    runs: tuple[Ran, ...] = ()
+    runs: tuple[RaceRun, ...] = ()
     problem: str = ""
 
     @property
-    def shown(self) -> Ran | None:
+    def shown(self) -> RaceRun | None:
         """The first run that fails, of those whose kernels had the delays."""
         return next((run for run in self.runs if run.failed and run.put), None)
 
@@ -106,7 +106,7 @@ class Races:
 
     program: str
     machine: dict[str, Any]
-    usual: tuple[Ran, ...]
+    usual: tuple[RaceRun, ...]
     tried: tuple[Tried, ...]
     kernels: int = 0
 
@@ -224,7 +224,7 @@ def _wrong(findings: Iterable[KernelFinding]) -> list[KernelFinding]:
 
 def run_delayed(
     command: Sequence[str], plans: Sequence[Sequence[Delay]], *, timeout_s: float
-) -> tuple[Ran, ...]:
+) -> tuple[RaceRun, ...]:
     """Run a program in one process with each of `plans` in turn; the last one is the first that fails."""
     places = list(dict.fromkeys((one.file, one.line) for delays in plans for one in delays))
     with tempfile.TemporaryDirectory(prefix="layoutcheck-", ignore_cleanup_errors=True) as folder:
@@ -285,11 +285,11 @@ class _Watched:
         limit = max(_LEAST_S, _TIMES * self.longest) if self.over else self.timeout_s
         return time.monotonic() - self.since > min(limit, self.timeout_s)
 
-    def ran(self, status: int | None, said: bytes) -> tuple[Ran, ...]:
+    def ran(self, status: int | None, said: bytes) -> tuple[RaceRun, ...]:
         """The runs, and that in which the process was ended or died."""
         self.take()
         found = [
-            Ran(None, tuple(self.plans[one["run"]]), one["status"], one["seconds"],
+            RaceRun(None, tuple(self.plans[one["run"]]), one["status"], one["seconds"],
                 _last(one["said"] or said[one["from"] : one["at"]].decode(errors="replace")),
                 self._put(self.plans[one["run"]]))
             for one in self.over
@@ -298,7 +298,7 @@ class _Watched:
             delays, seconds = self.plans[len(found)], round(time.monotonic() - self.since, 2)
             hangs = status is None or status == -signal.SIGTERM or status == -signal.SIGKILL
             text = _last(said[self.begun_at :].decode(errors="replace"))
-            found.append(Ran(None, tuple(delays), None if hangs else status or 1, seconds, text,
+            found.append(RaceRun(None, tuple(delays), None if hangs else status or 1, seconds, text,
                              self._put(delays)))  # fmt: skip
         return tuple(found)
 

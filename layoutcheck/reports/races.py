@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 
 from layoutcheck.findings import SCHEMA_VERSION
-from layoutcheck.gpu.races import Delay, Races, Ran, Tried
+from layoutcheck.gpu.races import Delay, RaceRun, Races, Tried
 from layoutcheck.reports.order import main
 from layoutcheck.reports.style import Style
 from layoutcheck.sources.callers import shown
@@ -29,7 +29,7 @@ def render(races: Races, style: Style) -> str:
     return "\n".join([*lines, ""])
 
 
-def _why(failed: list[Ran]) -> str:
+def _why(failed: list[RaceRun]) -> str:
     return f" ({_end(failed[0])})" if failed else ""
 
 
@@ -52,7 +52,7 @@ def _tried(one: Tried, races: Races, style: Style) -> Iterator[str]:
     yield f"  replay: layoutcheck confirm --order {races.program!r} --seed {run.seed}"
 
 
-def _end(run: Ran) -> str:
+def _end(run: RaceRun) -> str:
     if run.status is None:
         return f"the program hangs ({run.seconds:.0f} s)"
     return f"the program ends with status {run.status}" + (f": {run.said}" if run.said else "")
