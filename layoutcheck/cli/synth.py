@@ -20,7 +20,6 @@ def synth(
     format_: Annotated[str, format_of("synth")] = "text",
 ) -> int:
     """Find the best copies for a tile, from global memory to its reader, and print their program."""
-    from layoutcheck.dsl.programs import compiled
     from layoutcheck.progress import bar
     from layoutcheck.reports.synthesis import render
     from layoutcheck.synthesis.plans import synthesize
@@ -36,8 +35,11 @@ def synth(
             expected="--tile '(128,64)' --src 'gmem (?,?{div=8}):(?{div=8},1)' --to ldmatrix",
         )
     request = TileRequest(**given)
+    compiler: Any = None
+    if request.compiled:
+        from layoutcheck.dsl.programs import compiled as compiler
     with bar(("layouts", "checks")) as progress:
-        found = synthesize(read(request), progress, compiled if request.compiled else None)
+        found = synthesize(read(request), progress, compiler)
     sink = Sink(None)
     sink.put(render(found, sink.style, format_, plan))
     return 0

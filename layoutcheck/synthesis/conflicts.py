@@ -1,16 +1,15 @@
-"""Wavefronts of moves that meet banks: many moves are counted together."""
+"""What moves cost by where their lanes lie in shared memory: many moves are counted together."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
 
 from layoutcheck.algebra.inttuple import flatten
-from layoutcheck.machine import banks
 from layoutcheck.machine.banks import IntArray
 from layoutcheck.machine.best_swizzle import BANK_SPAN_BYTES
 from layoutcheck.machine.cost import Counts
@@ -20,25 +19,20 @@ from layoutcheck.synthesis.shared import Shared
 
 
 class Banked(Move):
-    """A move whose accesses of shared memory have bank conflicts."""
-
-    @property
-    def meets_banks(self) -> bool:
-        """Whether they do: not those of `cp.async.cg`."""
-        return True
-
-    @property
-    def op(self) -> str:
-        """Of `machine.banks`."""
-        raise NotImplementedError
+    """A move whose warp instructions cost what the places of their lanes in shared memory say."""
 
     @property
     def linear(self) -> bool:
         """Whether what places its accesses are powers of two."""
         raise NotImplementedError
 
-    def width_bytes(self, mode: int) -> int:
-        """Of an access along a mode."""
+    @property
+    def beside(self) -> Callable[[IntArray], IntArray] | None:
+        """Addresses of elements on the other side, where they cost too."""
+        return None
+
+    def way(self, fast: int) -> Hashable:
+        """Moves of one way cost the same where their accesses along a mode begin at the same elements."""
         raise NotImplementedError
 
     def lanes(self, fast: int) -> IntArray:
@@ -49,53 +43,48 @@ class Banked(Move):
         """What each of a warp's accesses adds to them, the first nothing."""
         raise NotImplementedError
 
-    def issued_counts(self, fast: int, spent: int) -> Counts:
-        """With so many wavefronts in shared memory."""
+    def spent(self, index: IntArray, shared: Shared) -> tuple[IntArray, ...]:
+        """What instructions cost that begin at these elements, int64[instruction] for each thing."""
         raise NotImplementedError
 
+    def issued_counts(self, fast: int, spent: Sequence[int]) -> Counts:
+        """With so much `spent` by all of them."""
+        raise NotImplementedError
 
-def wavefronts(moves: Sequence[Banked], shared: Shared) -> list[int]:
-    """Of each move's accesses of shared memory: those of one width together, the same accesses once.
-
-    Of instructions that have the same conflicts one is counted (`alike`).
-    """
-    total = [0] * len(moves)
-    stand = [alike(move, shared) for move in moves]
-    groups: dict[tuple[str, int], dict[bytes, list[int]]] = {}
-    for n, (move, (index, _)) in enumerate(zip(moves, stand, strict=True)):
-        group = groups.setdefault((move.op, move.width_bytes(shared.fast)), {})
-        group.setdefault(index.tobytes(), []).append(n)
-    for (op, width), members in groups.items():
-        some = [stand[those[0]][0] for those in members.values()]
-        spent = banks.wavefronts(shared.at(np.concatenate(some)), width * 8, op).wavefronts
-        start = 0
-        for index, those in zip(some, members.values(), strict=True):
-            each = spent[start : start + len(index)]
-            start += len(index)
-            for n in those:
-                total[n] = int(each @ stand[n][1])
-    return total
+    def counts(self, shared: Shared) -> Counts:
+        """With its conflicts."""
+        return counted([self], shared)[0]
 
 
 def counted(moves: Sequence[Move], shared: Shared) -> list[Counts]:
-    """The counts of many moves of one kind, together."""
-    many = [move for move in moves if isinstance(move, Banked) and move.meets_banks]
-    spent = dict(zip(many, wavefronts(many, shared), strict=True))
-    return [
-        move.issued_counts(shared.fast, spent[move])
-        if isinstance(move, Banked) and move in spent
-        else move.counts(shared)
-        for move in moves
-    ]
+    """The counts of many moves: accesses of one way are counted together, the same accesses once.
+
+    Of instructions that have the same conflicts one is counted (`alike`).
+    """
+    found = {move: move.counts(shared) for move in moves if not isinstance(move, Banked)}
+    ways: dict[Hashable, dict[bytes, list[tuple[Banked, IntArray, IntArray]]]] = {}
+    for move in moves:
+        if isinstance(move, Banked):
+            index, times = alike(move, shared)
+            same = ways.setdefault(move.way(shared.fast), {}).setdefault(index.tobytes(), [])
+            same.append((move, index, times))
+    for members in ways.values():
+        firsts = [those[0] for those in members.values()]
+        spent = np.stack(firsts[0][0].spent(np.concatenate([index for _, index, _ in firsts]), shared))
+        start = 0
+        for those in members.values():
+            end = start + len(those[0][1])
+            for move, _, times in those:
+                found[move] = move.issued_counts(shared.fast, (spent[:, start:end] @ times).tolist())
+            start = end
+    return [found[move] for move in moves]
 
 
-def alike(
-    move: Banked, shared: Shared, beside: Callable[[IntArray], IntArray] | None = None
-) -> tuple[IntArray, IntArray]:
+def alike(move: Banked, shared: Shared) -> tuple[IntArray, IntArray]:
     """Instructions that stand for all, int64[instruction, 32], and for how many each stands.
 
     One, where addresses are linear over F2: instructions differ by an XOR, which parts no banks and joins
-    none. Else one of those that lie whole patterns of banks apart; with other addresses `beside`, there too.
+    none. Else one of those that lie whole patterns of banks apart, and whole lines on the side `beside`.
     """
     lanes, begins = move.lanes(shared.fast), move.begins(shared.fast)
     if shared.columns is not None and move.linear:
@@ -104,8 +93,8 @@ def alike(
         return starts(begins, lanes), np.ones(len(begins) * len(lanes), np.int64)
     pattern = max(BANK_SPAN_BYTES, shared.swizzle.period if shared.swizzle else 0)
     apart = shared.plain[begins] % pattern
-    if beside is not None:
-        apart += beside(begins) % BANK_SPAN_BYTES * pattern
+    if move.beside is not None:
+        apart += move.beside(begins) % BANK_SPAN_BYTES * pattern
     times = Counter(apart.tolist())
     one_of_each = dict(zip(apart.tolist(), begins.tolist(), strict=True))
     return (

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from layoutcheck.machine import banks
 from layoutcheck.machine.arch import WARP
 from layoutcheck.machine.banks import MATRIX, OFF, IntArray
 from layoutcheck.machine.cost import Counts
-from layoutcheck.synthesis.conflicts import Banked, wavefronts
+from layoutcheck.synthesis.conflicts import Banked
 from layoutcheck.synthesis.shared import Shared
 from layoutcheck.synthesis.wanted import Consumer
 
@@ -70,19 +72,14 @@ class Matrix(Banked):
             and shared.composes(k, ((self.extents[1] // self.reach[1], self.reach[1]),))
         )
 
-    @property
-    def op(self) -> str:
-        """Of `machine.banks`."""
+    def way(self, fast: int) -> Hashable:
+        """All rows are 16 bytes."""
         return MATRIX
 
     @property
     def linear(self) -> bool:
         """Whether all extents are powers of two, and with them what divides them."""
         return all(n & (n - 1) == 0 for n in self.tile)
-
-    def width_bytes(self, mode: int) -> int:
-        """Of a row."""
-        return ROW_BYTES
 
     def lanes(self, fast: int) -> IntArray:
         """The elements at which the rows of the first matrices start; OFF for lanes without a row."""
@@ -118,13 +115,13 @@ class Matrix(Banked):
         size = math.prod(self.tile) * self.element_bytes // (8 * ROW_BYTES)
         return Counts(size // count, size, 0)
 
-    def counts(self, shared: Shared) -> Counts:
-        """With its conflicts."""
-        return self.issued_counts(shared.fast, wavefronts([self], shared)[0])
+    def spent(self, index: IntArray, shared: Shared) -> tuple[IntArray, ...]:
+        """Wavefronts."""
+        return (banks.wavefronts(shared.at(index), 8 * ROW_BYTES, MATRIX).wavefronts,)
 
-    def issued_counts(self, fast: int, spent: int) -> Counts:
+    def issued_counts(self, fast: int, spent: Sequence[int]) -> Counts:
         """With so many wavefronts."""
-        return Counts(self.least.instructions, spent, 0)
+        return Counts(self.least.instructions, spent[0], 0)
 
     @property
     def simplicity(self) -> tuple[int, ...]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from layoutcheck.machine import banks
 from layoutcheck.machine.arch import WARP
 from layoutcheck.machine.banks import CP_ASYNC, LOAD, STORE, IntArray
 from layoutcheck.machine.best_swizzle import BANK_SPAN_BYTES
 from layoutcheck.machine.cost import NOTHING, Counts
 from layoutcheck.machine.cp_async import bypasses
-from layoutcheck.synthesis.conflicts import Banked, alike, wavefronts
+from layoutcheck.synthesis.conflicts import Banked
 from layoutcheck.synthesis.deals import Deal
 from layoutcheck.synthesis.moves import Global
 from layoutcheck.synthesis.shared import Shared
@@ -63,15 +65,14 @@ class Threads(Banked):
             return found
         return replace(found, instructions=0, wavefronts=0 if self.past_l1 else found.wavefronts)
 
+    def way(self, fast: int) -> Hashable:
+        """Where it goes past L1 the other side costs too."""
+        return self.op, self.width_bytes(fast), id(self.outer) if self.past_l1 else None
+
     @property
     def op(self) -> str:
         """Of `machine.banks`."""
         return CP_ASYNC if self.asynchronous else STORE if self.into else LOAD
-
-    @property
-    def meets_banks(self) -> bool:
-        """Whether it is not `cp.async.cg`."""
-        return not self.past_l1
 
     @property
     def past_l1(self) -> bool:
@@ -106,23 +107,25 @@ class Threads(Banked):
         """Where shared memory is contiguous along that mode."""
         return self.fixed + self._least(fast)
 
-    def counts(self, shared: Shared) -> Counts:
-        """With its conflicts."""
+    @property
+    def beside(self) -> Callable[[IntArray], IntArray] | None:
+        """What goes past L1 costs by the lines of both sides."""
+        return self.outer.addresses if self.outer is not None and self.past_l1 else None
+
+    def spent(self, index: IntArray, shared: Shared) -> tuple[IntArray, ...]:
+        """Wavefronts; of what goes past L1 packets, and sectors."""
+        at = shared.at(index)
+        if self.beside is None:
+            return (banks.wavefronts(at, self.width_bytes(shared.fast) * 8, self.op).wavefronts,)
+        found = bypasses(at, self.beside(index))
+        return found.wavefronts, found.sectors
+
+    def issued_counts(self, fast: int, spent: Sequence[int]) -> Counts:
+        """With so many wavefronts in shared memory, or packets and sectors."""
         if self.past_l1:
-            return self._packets(shared)
-        return self.issued_counts(shared.fast, wavefronts([self], shared)[0])
-
-    def issued_counts(self, fast: int, spent: int) -> Counts:
-        """With so many wavefronts in shared memory."""
-        return self.fixed + Counts(self.issued(fast), spent, 0)
-
-    def _packets(self, shared: Shared) -> Counts:
-        assert self.outer is not None
-        index, times = alike(self, shared, self.outer.addresses)
-        spent = bypasses(shared.at(index), self.outer.addresses(index))
-        packets, fetched = (int(times @ one) for one in (spent.wavefronts, spent.sectors))
-        issued = self.issued(shared.fast)
-        return replace(self.fixed, instructions=issued, wavefronts=packets, sectors=fetched)
+            wavefronts, sectors = spent
+            return replace(self.fixed, instructions=self.issued(fast), wavefronts=wavefronts, sectors=sectors)
+        return self.fixed + Counts(self.issued(fast), spent[0], 0)
 
     @property
     def simplicity(self) -> tuple[int, ...]:
