@@ -149,7 +149,7 @@ class Shared(_Fields):
 @lru_cache(maxsize=1 << 14)
 def _composes(mode: Layout, extent: int, stride: int) -> bool:
     try:
-        composition(mode, Layout(extent, stride), strict=False)
+        composition(mode, Layout(extent, stride))
     except InputError:
         return False
     return True

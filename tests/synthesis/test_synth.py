@@ -122,6 +122,16 @@ def test_what_check_refuses_is_named_and_the_next_best_is_taken() -> None:
     assert any(plan.kind.endswith("tma") for plan in known.plans)
 
 
+def test_rounds_that_do_not_end_where_runs_do_are_not_proposed() -> None:
+    """Four rounds of 48 in runs of 64: the DSL composes them, to other elements. Other deals serve."""
+    found = lc.synthesize(
+        (144, 192), "(?{div=8},?):(1,?{div=8})", "tcgen05.A", dtype="i8", major="K",
+        engine="universal", arch="sm_100a",
+    )  # fmt: skip
+    assert found.dropped == ()
+    assert [plan.kind.split(", ")[2] for plan in found.plans] == ["swizzled", "plain"]
+
+
 def test_the_reason_says_wide_only_of_what_is() -> None:
     """Rows 16,400 bytes apart begin 16 bytes further in a line each: 8 bytes at once cross fewer lines."""
     whole = {"dtype": "f32", "engine": "cp.async", "threads": 512}
