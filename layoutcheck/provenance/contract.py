@@ -2,7 +2,8 @@
 
 1. Elements of one row of an operand share m (or n), those of one k share k (`Side.scrambled`).
 2. The k that A brings is the k that B brings, up to one distance for the whole sum (`depth`).
-3. C is stored at the m of its row of A and at the n of its row of B, up to one distance (`place`).
+3. C begins with 0, or with what something has written; so do A and B in registers (`Products.unset`).
+4. C is stored at the m of its row of A and at the n of its row of B, up to one distance (`place`).
 
 Coordinates are those of the global tensors. Each is compared only where one mode of a tensor varies along it:
 what several modes share, or what has no tensor, is not judged.
@@ -49,6 +50,9 @@ def judge(products: Products, names: Names) -> Judged:
             found.followed[op] = None
     depths.finish()
     found.breaches += _mixed(products, names)
+    found.breaches += [
+        Breach("unset", op, letter, (("thread", thread),)) for (op, letter), thread in products.unset.items()
+    ]
     place_results(products, names, found)
     left_over(products, names, found)
     return found

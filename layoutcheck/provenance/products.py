@@ -67,6 +67,9 @@ class Products:
     met: dict[Operation, None] = field(default_factory=dict)
     unknown: dict[Operation, str] = field(default_factory=dict)
     mixed: dict[Operation, tuple[str, int, int, int, int]] = field(default_factory=dict)
+    unset: dict[tuple[Operation, str], int] = field(
+        default_factory=dict
+    )  # operand -> a thread that has nothing
     _waiting: dict[Deed, Mask] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -93,10 +96,20 @@ class Products:
         if deed.lost:
             self.unknown.setdefault(deed.op, deed.lost)
             return
+        for letter, bare in deed.facts.get("unset", {}).items():
+            self._bare(block, deed, letter, bare & active, active)
         judge = {"mma": self._mma, "wgmma": self._wgmma, "tcgen05": self._tcgen05}
         why = judge[deed.kind](block, deed, active)
         if why:
             self.unknown.setdefault(deed.op, why)
+
+    def _bare(self, block: int, deed: Deed, letter: str, bare: Mask, active: Mask) -> None:
+        """Note an operand in registers that no thread has written: rows past an end may be left out."""
+        key = deed.op, letter
+        if key not in self.unset and bare.any() and bool((bare == active).all()):
+            unset = self.replay.blocks[block].unset
+            if unset.certain(deed.facts["loads"][letter]):
+                self.unset[key] = int(bare.argmax())
 
     def _mma(self, block: int, deed: Deed, active: Mask) -> str:
         shape = deed.facts["shape"]
@@ -208,7 +221,7 @@ class Products:
             if left is None:
                 return _DESCRIPTOR
             base = deed.base + (0 if one == block else self.own)
-            sums = self._cells(one, base, d, each, it.columns, len(blocks) > 1, bool(adds & 1))
+            sums = self._cells(one, deed.op, base, d, each, it.columns, len(blocks) > 1, bool(adds & 1))
             if sums is None:
                 return "accumulators outside tensor memory"
             self._note(one, deed.op, left[None], right, sums[None], np.array([0]), it.bits)
@@ -235,7 +248,7 @@ class Products:
         return found[0] if all((one == found[0]).all() for one in found) else None
 
     def _cells(
-        self, block: int, base: int, at: int, rows: int, columns: int, pair: bool, adds: bool
+        self, block: int, op: Operation, base: int, at: int, rows: int, columns: int, pair: bool, adds: bool
     ) -> Array | None:
         """(rows, columns) references of accumulators in tensor memory, new where they do not count."""
         tensor, first = self.replay.tensor[block], at & 0xFFFF
@@ -245,7 +258,10 @@ class Products:
         lanes, column = cells[0] + (at >> 16), 4 * (cells[1] + first)
         if int(lanes.max()) >= tensor.shape[0] or int(column.max()) >= tensor.shape[1]:
             return None
-        old = tensor[lanes, column]
+        old, begun = tensor[lanes, column], self.replay.begun[block]
+        if adds and not begun[lanes, column].any():
+            self.unset.setdefault((op, "C"), 0)
+        begun[lanes[..., None], column[..., None] + np.arange(4)] = True
         new = PRODUCT | (base + np.arange(rows * columns, dtype=np.int64).reshape(rows, columns))
         kept = np.where(((old & PRODUCT) != 0) & adds, old, new)
         for byte in range(4):

@@ -53,6 +53,7 @@ class Replay:
     shared: list[Array] = field(init=False)
     labels: list[Array] = field(init=False)
     tensor: list[Array] = field(init=False)  # (lanes, bytes) of each block's tensor memory
+    begun: list[NDArray[np.bool_]] = field(init=False)  # (lanes, bytes): what of it something has written
     stored: list[Stored] = field(default_factory=list)
     lost: dict[str, int] = field(default_factory=dict)
     bare: list[Stored] = field(default_factory=list)  # bytes beside results that nothing wrote, as stored
@@ -65,6 +66,7 @@ class Replay:
     def __post_init__(self) -> None:
         self.shared = [np.zeros(_SPAN, np.int64) for _ in self.blocks]
         self.tensor = [np.zeros((LANES, COLUMN_BYTES), np.int64) for _ in self.blocks]
+        self.begun = [np.zeros((LANES, COLUMN_BYTES), bool) for _ in self.blocks]
         self.labels = [np.zeros(one.references, np.int64) for one in self.blocks]
         self._written = [np.full(_SPAN, one.opaque) for one in self.blocks]
         watched = self.moves is not None
@@ -275,9 +277,11 @@ class Replay:
         rows, lanes, bytes_ = self._cells(deed, active)
         if self._skip(deed) or not bytes_.size or int(bytes_.max()) >= COLUMN_BYTES:
             self.tensor[block][:] = UNKNOWN
+            self.begun[block][:] = True
             return
         given = self.resolved(block, np.broadcast_to(deed.refs[0], (len(active), deed.width))[rows])
         self.tensor[block][lanes, bytes_] = given
+        self.begun[block][lanes, bytes_] = True
 
     def _tma_load(self, block: int, deed: Deed, active: Mask) -> None:
         found = self._box(deed, active)

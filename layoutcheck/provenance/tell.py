@@ -13,6 +13,7 @@ from layoutcheck.operands.rules import lc604_result_place as lc604
 from layoutcheck.operands.rules import lc605_swizzle_mismatch as lc605
 from layoutcheck.operands.rules import lc606_blocks_transposed as lc606
 from layoutcheck.operands.rules import lc608_operand_tensor as lc608
+from layoutcheck.operands.rules import lc609_operand_unset as lc609
 from layoutcheck.provenance.fragments import operand_registers
 from layoutcheck.provenance.judged import Breach
 from layoutcheck.sources.mlir import Operation
@@ -32,6 +33,9 @@ def told(breach: Breach, module: TracedModule) -> KernelFinding:
         rule, (title, message) = lc602.RULE, lc602.tell(breach.letter, facts)
     elif breach.kind == "tensor":
         rule, (title, message) = lc608.RULE, lc608.tell(breach.letter, facts)
+    elif breach.kind == "unset":
+        places[0] = _place(module, breach.op, "the product", facts["thread"])
+        rule, (title, message) = lc609.RULE, lc609.tell(breach.letter, "tcgen05" in breach.op.name)
     elif breach.kind == "depth":
         rule, (title, message) = lc603.RULE, lc603.tell(facts)
     else:

@@ -20,6 +20,7 @@ from layoutcheck.order.meaning import Meaning
 from layoutcheck.order.watched import Watched
 from layoutcheck.provenance.deeds import Deed
 from layoutcheck.provenance.refs import FIRST, PRODUCT, Array, Refs
+from layoutcheck.provenance.unset import Bools, Unset
 from layoutcheck.sources.mlir import Operation
 from layoutcheck.sources.mlir import Value as SsaValue
 
@@ -38,9 +39,9 @@ class Tracker:
 
     def __init__(
         self, machine: Machine, slots: dict[SsaValue, int], inner: Callable[[Operation], Step],
-        addresses: set[SsaValue], watched: Watched, meanings: dict[Operation, Meaning],
+        addresses: set[SsaValue], watched: Watched, meanings: dict[Operation, Meaning], unset: Unset,
     ) -> None:  # fmt: skip
-        self.meanings = meanings
+        self.meanings, self.unset = meanings, unset
         self.machine, self.slots, self.inner = machine, slots, inner
         self.addresses, self.events = addresses, watched.events
         self.threads = machine.launch.threads
@@ -74,6 +75,11 @@ class Tracker:
             return "addresses, or conditions, that only a run knows"
         return ""
 
+    def unwritten(self, loads: tuple[SsaValue, ...]) -> Bools:
+        """The threads in which these loads found nothing that was written; none if that is not sure."""
+        found = self.unset.threads_of(loads)
+        return np.zeros_like(found) if self.unknown_why() else found
+
     def fresh(self, width: int) -> tuple[int, Refs]:
         """New references of that many bytes in each thread, and the first of them."""
         base = self.next
@@ -87,38 +93,39 @@ class Tracker:
         self.pairs.append(np.stack([found, a, b, np.full_like(a, times)]))
         return found
 
-    def _array(self, address: Number) -> tuple[Array, Number]:
+    def _array(self, address: Number) -> tuple[int, Array, Number]:
         first = int(np.asarray(address).flat[0])
         index = (first - spaces.LOCAL) // spaces.LOCAL_STEP
         known = self.machine.registers.arrays
         if index not in self.arrays:
             self.arrays[index] = np.zeros((self.threads, known[index].size), np.int64)
-        return self.arrays[index], address - spaces.LOCAL - index * spaces.LOCAL_STEP
+        return index, self.arrays[index], address - spaces.LOCAL - index * spaces.LOCAL_STEP
 
-    def register_load(self, address: Number, width: int) -> Array:
-        """The references in an array of registers."""
-        array, offset = self._array(address)
+    def _cells(self, offset: Number, width: int, size: int, rows: Any) -> Any:
+        """The index of `width` bytes at an offset of each thread of `rows`, in an array of `size` bytes."""
         if isinstance(offset, int) or bool((offset == offset[0]).all()):
             start = int(np.asarray(offset).flat[0])
-            return array[:, start : start + width].copy()
-        columns = np.clip(offset[:, None] + np.arange(width), 0, array.shape[1] - 1)
-        found: Array = array[np.arange(self.threads)[:, None], columns]
+            return rows, slice(start, start + width)
+        columns = np.clip(offset[:, None] + np.arange(width), 0, size - 1)
+        return np.arange(self.threads)[rows, None], columns[rows]
+
+    def register_load(self, address: Number, width: int, result: SsaValue) -> Array:
+        """The references in an array of registers."""
+        index, array, offset = self._array(address)
+        cells = self._cells(offset, width, array.shape[1], slice(None))
+        self.unset.loads[result] = ~self.unset.of(index, array.shape[1])[cells].any(1)
+        found: Array = array[cells].copy()
         return found
 
-    def register_store(self, address: Number, at: Array, width: int) -> None:
-        """Put references into an array of registers, in the threads that run."""
-        array, offset = self._array(address)
+    def register_store(self, address: Number, at: Array, width: int, op: Operation, why: str) -> None:
+        """Put references into an array of registers, in the threads that run; `why` these are not sure."""
+        index, array, offset = self._array(address)
         mask = self.machine.mask
-        if isinstance(offset, int) or bool((offset == offset[0]).all()):
-            start = int(np.asarray(offset).flat[0])
-            if mask is None:
-                array[:, start : start + width] = at
-            else:
-                array[mask, start : start + width] = np.broadcast_to(at, (self.threads, width))[mask]
-            return
-        rows = np.arange(self.threads) if mask is None else np.flatnonzero(mask)
-        columns = np.clip(offset[:, None] + np.arange(width), 0, array.shape[1] - 1)
-        array[rows[:, None], columns[rows]] = np.broadcast_to(at, (self.threads, width))[rows]
+        rows: Any = slice(None) if mask is None else np.flatnonzero(mask)
+        cells = self._cells(offset, width, array.shape[1], rows)
+        array[cells] = np.broadcast_to(at, (self.threads, width))[rows]
+        self.unset.of(index, array.shape[1])[... if why else cells] = True
+        self.unset.stores.add(op)
 
     def accumulated(self, before: Array, kind: Type, keeps: Any) -> Array:
         """References of accumulators: those before where they are of a product, else new ones."""

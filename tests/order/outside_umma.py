@@ -120,12 +120,14 @@ def warps(atom_a: cute.CopyAtom, ta: cute.Tensor, atom_b: cute.CopyAtom, tb: cut
 
 
 @cute.jit
-def run(source: cute.Pointer, target: cute.Pointer, name: Constexpr, how: Constexpr):
+def run(source: cute.Pointer, target: cute.Pointer, name: Constexpr, how: Constexpr, adds: Constexpr = False):
+    """`adds`: the first product adds to what the tensor memory holds."""
     major = tcgen05.OperandMajorMode.K
     op = tcgen05.MmaF16BF16Op(
         BFloat16, Float32, (128, 64, 16), tcgen05.CtaGroup.ONE, tcgen05.OperandSource.SMEM, major, major
     )
     mma = cute.make_tiled_mma(op)
+    mma.set(tcgen05.Field.ACCUMULATE, adds)
     la = blackwell_helpers.make_smem_layout_a(mma, SHAPE, BFloat16, 2)
     lb = blackwell_helpers.make_smem_layout_b(mma, SHAPE, BFloat16, 2)
     words = cute.recast_ptr(source, dtype=BFloat16)

@@ -637,11 +637,14 @@ def test_what_a_pairs_other_block_multiplies_has_references_of_its_own() -> None
     replay: Any = SimpleNamespace(
         blocks=[SimpleNamespace(references=40_000), SimpleNamespace(references=100)],
         tensor=[np.zeros((128, 2048), np.int64) for _ in range(2)],
+        begun=[np.zeros((128, 2048), bool) for _ in range(2)],
     )
-    products = Products(replay)
-    sums = products._cells(1, 30_000 + products.own, 0, 128, 64, True, False)
+    products, op = Products(replay), Operation("nvvm.tcgen05.mma")
+    sums = products._cells(1, op, 30_000 + products.own, 0, 128, 64, True, False)
     assert sums is not None
     index = sums & ~(PRODUCT | FLAGS)
     assert int(index.min()) >= 100 and int(index.max()) < len(products.row_of[1])
-    again = products._cells(1, 0, 0, 128, 64, True, True)
+    again = products._cells(1, op, 0, 0, 128, 64, True, True)
     assert again is not None and (again == sums).all()  # it adds to what is there
+    assert not products.unset and products._cells(1, op, 0, 64, 128, 64, True, True) is not None
+    assert products.unset == {(op, "C"): 0}  # nothing is there
