@@ -311,7 +311,7 @@ def _matches(folded: str) -> Iterator[tuple[Known, re.Match[str]]]:
         if not literals.may_match(entry.pattern, lowered):
             continue
         match = entry.pattern.search(folded)
-        if not match or not all(installed.knows(name) for name in _asked(entry, match)):
+        if not match or not _is_known(entry, match, folded):
             continue
         if entry is answering.CODE_ALONE and match["named"] and not _known_code(match["named"]):
             continue  # a name in capitals of another program
@@ -336,6 +336,7 @@ def _of_compiled(folded: str) -> bool:
     return where.world == origin.DSL or (where.owner is None and folding.OF_DSL.search(folded) is not None)
 
 
-def _asked(entry: Known, match: re.Match[str]) -> list[str]:
-    """The names that the installed DSL must define for the entry to answer."""
-    return [match[group] for group in entry.defined.split() if match[group]]
+def _is_known(entry: Known, match: re.Match[str], folded: str) -> bool:
+    """Whether the installed DSL defines what the entry asks for, or a line of its own raises the message."""
+    asked = [match[group] for group in entry.defined.split() if match[group]]
+    return all(map(installed.knows, asked)) or origin.find(folded).world == origin.DSL

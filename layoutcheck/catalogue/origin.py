@@ -264,10 +264,12 @@ def _of_traceback(folded: str) -> Origin | None:
     kind = raised[-1]["kind"] if raised else ""
     if not matches and "." not in kind:
         return None
-    found = of_exception(folded, [frame_of(match) for match in matches], kind)
+    every = [frame_of(match) for match in matches]
+    found = of_exception(folded, every, kind)
     if found.owner is None:
         found = _of_names(folded) or found
-    itself = matches and not OF_DSL.search(matches[-1][0]) and _ITSELF.match(folded, behind)
+    innermost = matches and deciding(every) is every[-1] and not OF_DSL.search(matches[-1][0])
+    itself = innermost and _ITSELF.match(folded, behind)
     if found.world == COMPILER:
         return found
     return found._replace(world=LIBRARY if itself else DSL if found.world == DSL else OPEN)

@@ -25,7 +25,7 @@ AMD = "AMD's ROCm"  # which words its errors as CUDA does
 AMD_TRITON = "Triton's back end for AMD's GPUs"
 # In order: a compiler or library stands before those that it is built on.
 _COMPILERS = (
-    _owner(r"\bT\.(?:Parallel|copy|tma_copy|gemm|Pipelined|Kernel|alloc_\w+|atomic_\w+)\b|[Tt]ile-?[Ll]ang|suitable instruction for tcgen05|Check your layout\.|no available layout found|LayoutInference|CanProveDivisible|\blocal\.fragment\b|ProducerConsumerWS|LowerBulk|MakePackedAPI|\bkernel \w+ input \w+ \w+ expected", "TileLang", "tile-ai/tilelang"),
+    _owner(r"\bT\.(?:Parallel|copy|tma_copy|gemm|Pipelined|Kernel|alloc_\w+|atomic_\w+)\b|[Tt]ile-?[Ll]ang|\bk[MN]PerWarp\b|suitable instruction for tcgen05|Check your layout\.|no available layout found|LayoutInference|CanProveDivisible|\blocal\.fragment\b|ProducerConsumerWS|LowerBulk|MakePackedAPI|\bkernel \w+ input \w+ \w+ expected", "TileLang", "tile-ai/tilelang"),
     _owner(r"\btvm\b(?!-ffi|\.error\.\w+: \[)|\bTVM\b(?!.?FFI)|tvm::|\bvm\.builtin\.|Module\[\w+\] does not|tvm_ffi\.(?!core)", "TVM", "apache/tvm (tile-ai/tilelang where TileLang makes the kernel, which raises TVM's errors)"),
     _owner(r"cuda\.tile|cuda/tile|cu[Tt]ile|tileiras|Dimension #[0-9]+ of shape .{1,40} is not a power of two|\bTile<[a-z]\w*, ?\{", "cuTile", "NVIDIA/cutile-python"),
     _owner(r"\bmojo\b|\bmodular\b", "Mojo", "modular/modular"),
@@ -56,11 +56,11 @@ _COMPILERS = (
 _LIBRARIES = (
     _owner(r"(?i:sage_?attention|\bsageattn)", "SageAttention", "thu-ml/SageAttention"),
     _owner(r"cutlass_(?:scaled_mm|gemm_caller|moe_mm)|MoE backend|moe_backend=|AttentionBackendEnum|\bVLLM_[A-Z]\w+|--moe-backend|deployment configuration|vllm_flash_attn|EngineCore|CUDAGraphMode|\bcudagraph_mode\b|AttentionCGSupport|\bshm_broadcast\b|csrc/(?:\S*/)?(?:custom_all_reduce|custom_quickreduce|moe/|quantization/|cache_kernels|attention/)", "vLLM", "vllm-project/vllm"),
-    _owner(r"Tensor match failed for|moe-(?:runner|a2a)-backend|MoeRunnerBackend|flashinfer_trtllm\.py|sglang/srt|Scheduler hit an exception", "SGLang", "sgl-project/sglang"),
+    _owner(r"sgl[-_]kernel|Tensor match failed for|moe-(?:runner|a2a)-backend|MoeRunnerBackend|flashinfer_trtllm\.py|sglang/srt|Scheduler hit an exception", "SGLang", "sgl-project/sglang"),
     _owner(r"(?i:flash_?infer)|max_frags_z|num_frags_[xyz]|shape combination for arch|trtllm_(?:batched_gemm|fused_moe|fmha)|\brunFmha|\bfmhaReduction\b|TllmGen\w+", "FlashInfer", "flashinfer-ai/flashinfer"),
     _owner(r"DotProductAttention|Disabling (?:Flash|Fused|Unfused)\w*Attention|\bNVTE_", "Transformer Engine", "NVIDIA/TransformerEngine"),
     _owner(r"\bcandle[-_]", "Candle", "huggingface/candle"),
-    _owner(r"TileSchedulerProtocol|\bis_sm(?:8x|75|80|90)\b|\bFA[34]\b|\bSplitKV\b|flash_(?:fwd|bwd)_|(?i:flash[_-]?attn(?!\w*_v100|_ext)|flash-?attention(?!-v100))", "FlashAttention", "Dao-AILab/flash-attention"),
+    _owner(r"TileSchedulerProtocol|\bSM ?[0-9]+\.x\b|\bis_sm(?:8x|75|80|90)\b|\bFA[34]\b|\bSplitKV\b|flash_(?:fwd|bwd)_|(?i:flash[_-]?attn(?!\w*_v100|_ext)|flash-?attention(?!-v100))", "FlashAttention", "Dao-AILab/flash-attention"),
     _owner(r"(?i:deep_?gemm)|csrc/(?:apis/[./]*)?jit_kernels|jit/compiler\.hpp|smxx_layout", "DeepGEMM", "deepseek-ai/DeepGEMM"),
     _owner(r"(?i:flash_?mla)", "FlashMLA", "deepseek-ai/FlashMLA"),
     _owner(r"\bquack(?:_kernels)?\b", "QuACK", "Dao-AILab/quack"),
@@ -72,7 +72,7 @@ _LIBRARIES = (
     _owner(r"tensorrt_llm|TensorRT-LL[Mm]|\bTRT-?LLM|\bTLLM_|tactics profiling", "TensorRT-LLM", "NVIDIA/TensorRT-LLM"),
     _owner(r"gemm Runner\]", "FlashInfer", "flashinfer-ai/flashinfer"),
     _owner(r"(?i:\bvllm\b(?![-.]rs))", "vLLM", "vllm-project/vllm"),
-    _owner(r"(?i:\bsglang\b|sgl_kernel)", "SGLang", "sgl-project/sglang"),
+    _owner(r"(?i:\bsglang\b)", "SGLang", "sgl-project/sglang"),
     _owner(r"(?<!-l)nvshmem", "NVSHMEM", "NVIDIA/nvshmem"),
     _owner(r"\bcudnn(?:_frontend)?\b|\bcuDNN\b|CUDNN_|cudnnGraph", "cuDNN", "NVIDIA/cudnn-frontend"),
     _owner(r"(?<!-l)(?i:cublas)", "cuBLAS", "NVIDIA's forums (its cuBLAS guide lists cublasStatus_t)"),

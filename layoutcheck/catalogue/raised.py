@@ -40,7 +40,7 @@ _OPERATORS = {"__getitem__": "{}[...]", "__setitem__": "{}[...] = value"}
 _CONSTRUCTORS = ("__post_init__", "__new__", "_verify", "_make_trait", "_to_ir", "__call__")
 _EXPECTS = re.compile("[Ee]xpect(?:s|ed)")  # which one is worded so changes from version to version
 _PYTHONS = re.compile(
-    r"\S{1,200}\(\) (?:got an unexpected|got multiple|missing [0-9]|takes )"
+    r"\S{1,200}\(\) (?:got an unexpected|got multiple|missing [0-9]|takes )|(?:integer |float )?(?:division|modulo)\b"
 )  # which the DSL words alike
 _OWN_CODE = (
     "/cute/",

@@ -41,6 +41,7 @@ def _kind(name: str, words: str, cause: str, helps: str = "") -> Kind:
 
 # In order: the first whose words are in the message is its kind.
 KINDS = (
+    _kind("divisor", r"(?:division|modulo) (?:or modulo )?by zero", "A divisor is 0: an extent, a tile or a count of stages that came out empty.", "Print the operands of the division before the line"),
     _kind("missing", r"to be provided|must be provided|is required|are required|is missing|missing (?:required )?arg|\bneeds (?:pass|an?)\b|bind arguments|must be set|not set",
           "An argument that this operation cannot do without was not given, or is of another type."),
     _kind("argument", r"expect(?:ed|s)? (?:an? )?(?:Shape|Coord|Stride|Tile|Tiler|IntTuple|Layout|Tensor|Pointer|input of type|int|str|float|bool)\b"

@@ -77,6 +77,11 @@ _MEANINGS = (
         "Take BLOCK_M, BLOCK_N and BLOCK_K of at least that, and pad or mask the rest; for a vector multiply and tl.sum",
     ),
     _meaning(
+        r"\bk[MN]PerWarp|\b[MNK] (?:must|should|has to) be (?:divisible|a multiple)",
+        "A product of two tiles (T.gemm, tl.dot) runs on MMA instructions, of which each warp takes whole ones: M in steps of 16, N of 8, K by the type.",
+        "Make the block of that mode such a multiple for each warp, or let fewer warps share it; pad a problem that is smaller",
+    ),
+    _meaning(
         r"(?i)unsupported \w*dot\w*|fp8e\w+|float8|(?:data type|dtype|type \w+) not supported|not supported (?:in this|on this|for this) (?:arch|target|gpu)|mma\w* (?:data type )?(?:is )?(?:not supported|unsupported)",
         "The GPU that is compiled for has no instruction of these types and shape: fp8e4nv (E4M3) and its conversions begin with sm_89, bf16 with sm_80; older ones have fp8e5 and fp8e4b15.",
         "Convert the operands before (x.to(tl.float16)), take a model or an option that is not FP8, or a GPU that has the type",

@@ -31,12 +31,20 @@ from layoutcheck.findings import Finding
 from layoutcheck.rules.refusals import refusal, refused
 from layoutcheck.rules.rule import Example, make_rule
 
+_LOST = (
+    "generic is the memory of a pointer of which nothing says where it points. It is a host array that was given to "
+    "from_dlpack (move it to the GPU before, tensor.cuda()), or a pointer that was made without "
+    "AddressSpace.gmem (name it in make_ptr)."
+)
+
 
 def find(analysis: Analysis) -> Iterator[Finding]:
     """The compiler's own refusal, in terms of the copy."""
     if said := refusal(analysis, "space"):
         title = f"the atom does not copy from {analysis.copy.src.space} to {analysis.copy.dst.space}"
-        yield refused(RULE, said, title, f"{analysis.copy.atom}: {said.message}.")
+        lost = [name for name in ("src", "dst") if getattr(analysis.copy, name).space == "generic"]
+        why = f" {' and '.join(lost)}: {_LOST}" if lost else ""
+        yield refused(RULE, said, title, f"{analysis.copy.atom}: {said.message}.{why}")
 
 
 RULE = make_rule(

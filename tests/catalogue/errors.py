@@ -154,6 +154,26 @@ def dsl_abstract_operation(x: cute.Tensor):
     cute.make_copy_atom(cute.nvgpu.cpasync.CopyOp(), cutlass.Float16)
 
 
+@cute.jit
+def dsl_call__method(x: cute.Tensor):
+    cute.make_rmem_tensor((64,), cutlass.Float32).load().reduce("add")
+
+
+@cute.jit
+def dsl_enumeration(x: cute.Tensor):
+    tcgen05.Repetition(3)
+
+
+@cute.kernel
+def adds(x: cute.Tensor):
+    cute.arch.atomic_add(x, cutlass.Float16(1))
+
+
+@cute.jit
+def dsl_lowered_operation__tensor(x: cute.Tensor):
+    adds(x).launch(grid=(1, 1, 1), block=(32, 1, 1))
+
+
 def compiled(function):
     tensor = make_fake_compact_tensor(cutlass.Float16, (128, 64), stride_order=(1, 0), assumed_align=16)
     return lambda: cute.compile(function, tensor)

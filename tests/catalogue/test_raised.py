@@ -59,3 +59,24 @@ def test_names_are_looked_up_in_the_installed_dsl(raised: dict[str, str]) -> Non
     (keyword, *_) = answers(raised["dsl_call"])
     assert any("local_tile(input, tiler, coord, proj)" in fact for fact in keyword.facts)
     assert installed.defined("__getattr__") == () and installed.defined("no_such_name_at_all") == ()
+
+
+def test_a_line_of_the_dsl_that_asks_a_number_for_a_member_is_the_callers() -> None:
+    """No name of the DSL's own: an attribute that only instances have."""
+    at = 'File "/e/site-packages/nvidia_cutlass_dsl/dsl_packages/cutlass/pipeline/helpers.py", line 152, in f'
+    raised = "AttributeError: 'int' object has no attribute 'no_name_of_any'"
+    assert answers(f"{at}\n{raised}")[0].entry.name == "dsl.given-python"
+    assert answers(raised)[0].entry.name == "elsewhere.library-version"
+
+
+def test_the_type_that_is_given_is_told_where_it_stands_far_behind(raised: dict[str, str]) -> None:
+    (first, *_) = answers(next(readings(raised["dsl_lowered_operation__tensor"])))
+    assert "a tensor is given" in first.cause and "tensor.iterator" in first.remedy
+
+
+def test_a_division_by_zero_is_told() -> None:
+    at = (
+        'File "/e/site-packages/nvidia_cutlass_dsl/dsl_packages/cutlass/cute/core.py", line 3645, in ceil_div'
+    )
+    (first, *_) = answers(f"{at}\nZeroDivisionError: integer division or modulo by zero")
+    assert "A divisor is 0" in first.cause

@@ -215,6 +215,18 @@ ENTRIES = (
         ('ValueError: Operand 1 of operation "cute.flat_divide" must be a Value (is not a Value)', DSL),
     ),
     known(
+        "dsl.replaced",
+        r"(?P<name>(?:cute|cutlass)\.[\w.]+)\[[^\n]{0,600}?TypeError: 'function' object is not subscriptable",
+        "{name} is a plain function here, and takes nothing in brackets",
+        "The DSL's own {name} is an object that takes options in brackets. A package that was imported before has put a function of its own in its place (flash_attn.cute does so with cute.compile, Dao-AILab/flash-attention#2457), or the DSL is older than this form.",
+        'print({name}, {name}.__module__) says whose it is. Use it before the other package is imported, give the options as cute.compile(..., options="--keep-ptx"), or take a newer release of both; report it to the package that replaces it',
+        (
+            "compiled = cute.compile[cute.KeepPTX](launch) TypeError: 'function' object is not subscriptable",
+            issue(2457, "Dao-AILab/flash-attention"),
+        ),
+        instead_of=("dsl.python-types", "dsl.python-protocol", "elsewhere.library-version"),
+    ),
+    known(
         "dsl.python-types",
         r"TypeError: (?P<said>unsupported operand type\(s\) for \S{1,6}: '_?(?P<left>\w+)' and '_?(?P<right>\w+)'|object of type '_?(?P<owner>\w+)' has no len\(\)"
         r"|(?:type )?'_?(?P<object>\w+)' (?:object )?is not (?:iterable|subscriptable|callable)|bad operand type for unary .: '_?(?P<given>\w+)'"

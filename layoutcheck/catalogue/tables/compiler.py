@@ -101,7 +101,7 @@ ENTRIES = (
     ),
     known(
         "dsl.lowered-operation",
-        r"'(?P<op>(?:nvvm|gpu|llvm|arith|memref|vector)\.[\w.]+)' op (?P<said>[^\n]{1,160})",
+        r"'(?P<op>(?:nvvm|gpu|llvm|arith|memref|vector)\.[\w.]+)' op (?P<said>[^\n]{1,400})",
         "{op}: {said}",
         "An operation below CuTe got an operand that it does not take. {cause}",
         "Look at the call that makes the operand. {help}",

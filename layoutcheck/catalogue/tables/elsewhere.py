@@ -438,8 +438,8 @@ ENTRIES = (
         r"|requires (?:compute capability|a GPU with|SM|sm_)[^\n]{0,60}|Expected is_sm[\w ]+(?:\|\| is_sm\w+ )*to be true|only supports (?:Ampere|Hopper|Turing|Blackwell) GPUs"
         r"|(?i:compute capability) (?:[\w. ]{0,20})?is (?:lower|too low|not supported)|[Oo]nly (?:SM|sm_?|compute capability) ?[0-9][^\n]{0,40} (?:is|are) supported)",
         "this library does not support this GPU: {said}",
-        "It checks the architecture before it launches.",
-        "The library's own page lists the GPUs; take another back end or kernel of it, made for this GPU. {project} answers what is missing",
+        "Its own code compares the architecture with its list: the device's, the one that CUTE_DSL_ARCH or an option names, or what an installed nvidia-cutlass-dsl takes the GPU for (FlashAttention 4 is made for sm_90, sm_100 and sm_110). No layout is at fault.",
+        "Print torch.cuda.get_device_capability() and CUTE_DSL_ARCH; take another back end or release of the library, made for this GPU. Of what is missing it is the project that answers: {project}",
         (
             "RuntimeError: FlashAttention only supports Ampere GPUs or newer.",
             issue(40, "if-ai/ComfyUI-IF_Trellis"),

@@ -124,7 +124,7 @@ ENTRIES = (
     ),
     known(
         "dsl.companion-version",
-        r"(?P<function>[a-z]\w{4,60})\(\) (?P<said>(?:got an unexpected keyword argument '\w+'|takes [^\n]{3,80}|missing [^\n]{3,120}))",
+        r"(?<![\w.])(?P<function>[a-z]\w{4,60})\(\) (?P<said>(?:got an unexpected keyword argument '\w+'|takes [^\n]{3,80}|missing [^\n]{3,120}))",
         "the installed {package} is of another version than this DSL calls: {function} {said}",
         "The DSL takes the function from {package}, a package of its own release cycle, and calls it as a newer or older version has it.",
         "python -m pip install -U apache-tvm-ffi (DSL 4.6 and later call 0.1.11 or newer) and the other packages that `pip show nvidia-cutlass-dsl` requires",
