@@ -81,6 +81,8 @@ def answers(text: str, place: str | None = None) -> list[Answer]:
     if [entry.name for entry, _ in found] == [_OTHER.name]:
         found = next(read, found)
     where = origin.find(folded)
+    if found and symptoms.is_warned(folded, found[0][1]):
+        return [_of_warning(*found[0], where, folded, place, text)]
     found = where.own(found)
     better = {name for entry, _ in found for name in entry.instead_of}
     found = [match for match in found if match[0].name not in better]
@@ -113,13 +115,31 @@ def answers(text: str, place: str | None = None) -> list[Answer]:
         return _of_words(text, folded, place)
     kept = kept or found
     ours = [match for match in kept if match[0].level != ELSEWHERE] or kept
-    ordered = sorted(ours, key=lambda match: match[1].start())
+    ordered = _apart(sorted(ours, key=lambda match: match[1].start()))
     first, *rest = [
         answering.of_entry(entry, match, folded, place, text) for entry, match in ordered[:MOST_ANSWERS]
     ]
     note = first.entry in _OPEN and symptoms.is_prose(folded)
     about = symptoms.laws(symptoms.topics(folded)) if note else ()
     return [replace(first, facts=(*first.facts, *about)), *rest]
+
+
+def _apart(ordered: list[tuple[Known, re.Match[str]]]) -> list[tuple[Known, re.Match[str]]]:
+    """The matches without those that read the very words of an earlier one."""
+    kept: dict[tuple[int, int], tuple[Known, re.Match[str]]] = {}
+    for one in ordered:
+        kept.setdefault(one[1].span(), one)
+    return list(kept.values())
+
+
+def _of_warning(
+    entry: Known, match: re.Match[str], where: origin.Origin, folded: str, place: str | None, text: str
+) -> Answer:
+    """The answer to a compiler's warning in a text that has no error: what the entry says, and that the program is made."""
+    told = answering.of_entry(entry, match, folded, place, text)
+    parts = {"said": told.title, "cause": told.cause, "help": told.remedy}
+    parts["project"] = where.project or _UNNAMED.project
+    return answering.of_parts(symptoms.WARNING, parts, match[0], folded, place)
 
 
 def in_sources(found: list[Answer], text: str, sources: Sequence[Path] = ()) -> list[Answer]:

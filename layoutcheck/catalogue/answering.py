@@ -110,6 +110,8 @@ def _facts(entry: Known, match: re.Match[str], groups: dict[str, str], folded: s
     most = groups.get("most") or groups.get("limit") or groups.get("maximum")
     if have and most:
         return (context.excess(int(have, 0), int(most, 0)),)
+    if entry.name == "cuda.shared-capacity":
+        return context.sizes(folded[match.start() : match.end() + MOST_QUOTED])
     facts: tuple[str, ...] = ()
     if entry.name == "driver.tensor-map":
         from layoutcheck.catalogue import tensor_map  # of TMA's limits, which other errors do not need

@@ -66,6 +66,8 @@ _SHARED = re.compile(
 )
 _DEFAULT_SHARED = 48 * 1024  # of a block, before it opts in to more [CUDA C++ Programming Guide]
 _OPT_IN = re.compile(r"(?i)opt-?in\)?[^\n]{0,30}?(?P<bytes>[0-9]{5,6})\b")
+_SIZE = re.compile(r"(?<![\w.])[0-9]{5,6}(?![\w.])")
+_LEAST_SHARED = 16 * 1024  # that any GPU of CUDA gives a block
 _VECTOR = ("cpp.copy-does-not-vectorize",)
 _INTERNAL = re.compile(r"CopyInternalType ?= ?(?:cutlass::)?(?P<type>\w+)")
 _MOVES = re.compile(r"uint(?P<bits>[0-9]{2,3})_t\b")
@@ -90,7 +92,7 @@ def facts(name: str, folded: str, known: tuple[str, ...]) -> tuple[str, ...]:
     if name.startswith((*_ON_THE_GPU, *_BUILT)):
         return (
             *told,
-            *_kernel(folded),
+            *kernel(folded),
             *(() if name not in _INVALID else (*_launched(folded), *_grid(folded), *_by_size(folded))),
         )
     if name == "elsewhere.build":
@@ -111,14 +113,24 @@ def excess(asked: int, allowed: int) -> str:
     )
 
 
+def sizes(said: str) -> tuple[str, ...]:
+    """The excess of shared memory, where a message has two sizes: what is asked for and what there is."""
+    found = sorted({int(one) for one in _SIZE.findall(said)})
+    return (excess(found[1], found[0]),) if len(found) == 2 and found[0] > _LEAST_SHARED else ()
+
+
+_NO_RACE = "racecheck found no hazard, and it watches shared memory alone: a race between blocks, through global memory, stays unseen"
+
+
 def refusals(folded: str) -> tuple[str, ...]:
-    """Why a library's kernels refuse a call, each by its name, where the message lists them; and the hint below."""
+    """Why a library's kernels refuse a call, each by its name, where the message lists them; the hint below; what a tool saw."""
     found = [f"{one['name']}: {one['why'].strip()}" for one in _REFUSED.finditer(folded)]
     hint = _HINT.search(folded)
-    return (*found[:_MOST_REFUSED], *((f"the message's hint: {hint['said']}",) if hint else ()))
+    seen = (_NO_RACE,) if "RACECHECK SUMMARY: 0 hazards" in folded else ()
+    return (*found[:_MOST_REFUSED], *((f"the message's hint: {hint['said']}",) if hint else ()), *seen)
 
 
-def _kernel(folded: str) -> tuple[str, ...]:
+def kernel(folded: str) -> tuple[str, ...]:
     """Which kernel cuda-gdb or the tool names, where the text has it."""
     found = _FRAME.search(folded) or _TRIGGERED.search(folded)
     return (f"the kernel is {found['kernel']}",) if found else ()

@@ -36,6 +36,7 @@ _PASTE_ABOVE = "Paste the line above 'Exception raised from', which says what mu
 _ABOVE = re.compile(
     r"(?:[Ee]xception during processing !!!|hit an exception:|raised an exception:) (?P<said>(?!Traceback)\S.{5,900}?) Traceback \(most"
 )
+_BY_INDUCTOR = re.compile(r"_inductor\b|backend='inductor'|BackendCompilerFailed")  # which calls Triton
 _ROOT = re.compile(
     r"(?i:root cause|caused by|reason|not supported because): (?P<said>\S.{0,160}?)(?= - | File |$)"
 )
@@ -97,8 +98,8 @@ def find(folded: str) -> Frames | None:
     root = _ROOT.search(folded, raised[-1].end()) if raised and not asserted else None
     if root:
         said = f"{said.partition(' at /')[0]}: {root['said']}"
-    compiles = exception.owner is not None and owners.compiles(exception.owner)
-    why, help_ = _meaning(root["said"] if root else said, condition, kind or "AssertionError", compiles)
+    compiles = _BY_INDUCTOR.search(said) or (exception.owner and owners.compiles(exception.owner))
+    why, help_ = _meaning(root["said"] if root else said, condition, kind or "AssertionError", bool(compiles))
     inside = origin.OF_DSL.search(frames[-1].file) if frames and asserted and not asserted["said"] else None
     if inside is None:
         return Frames(package, said, place, whose, why=why, help=help_)
@@ -136,7 +137,7 @@ def cut(folded: str) -> Frames | None:
     package, whose = _whose(origin.of_exception(folded, frames, ""), frames, "")
     above = _ABOVE.search(folded)
     if above:
-        named = owners.of_path(above["said"])
+        named = owners.of_words(above["said"])
         package, whose = (named.name, f"report it to {named.project}") if named else (package, whose)
         why, helps = _meaning(above["said"], "", "")
         return Frames(

@@ -29,13 +29,14 @@ OPEN = ""
 _AT_RUN_TIME = (*driver.ENTRIES, *cuda_codes.ENTRIES)
 _OF_DSL = (*tables.CALLS, *tables.DSL)
 _OF_CUDA = (*tables.MACHINE, tables.called("elsewhere.driver"), tables.called("elsewhere.no-gpu"))
+_OF_NVCC = (tables.called("cpp.host-function"), tables.called("cpp.shared-variable"))
 _PORT = tables.called("cpp.canonical-port")  # which other compilers print
 # Of each world the entries that it does not print, and whether it may where it prints no other.
 _NOT_OF: dict[str, tuple[tuple[Known, ...], bool]] = {
     FOREIGN: ((*tables.ENTRIES, *tables.SYMPTOMS, *tables.TOPICS), False),
     COMPILER: ((*_OF_DSL, *(entry for entry in tables.CPP if entry is not _PORT)), False),
     LIBRARY: (_OF_DSL, False),
-    HOST: ((*tables.CPP, *_AT_RUN_TIME), True),
+    HOST: ((*(entry for entry in tables.CPP if entry not in _OF_NVCC), *_AT_RUN_TIME), True),
     CPP: (_AT_RUN_TIME, True),
     owners.AMD: (_OF_CUDA, False),  # whose runtime words the same errors
     owners.AMD_TRITON: (_OF_CUDA, False),
@@ -77,6 +78,7 @@ _DIALECT = re.compile(
 )
 _INSTALLED = re.compile(
     r"(?:^|[(\"' ])(?P<file>[^\s()\"']{0,300}?(?:(?:site|dist)-packages/\w+/|torchinductor)[^\s()\"':,]{0,200})"
+    r"|[( ](?P<source>/[^\s()\"':,]{1,300}\.(?:cuh?|h|hpp|cc|cpp))[:(][0-9]+"
 )
 _SOURCE = re.compile(
     r"(?P<file>[\w./\\+~-]{1,300}\.(?:cuh?|hpp|h|inl|cpp|cc)) ?(?:\([0-9]+|:[0-9]+:[0-9]+: )"
@@ -164,7 +166,7 @@ def of_exception(folded: str, every: list[Frame], kind: str) -> Origin:
         return Origin(DSL, _CUTE, f"its class is {kind}")
     last = deciding(every).file if every else ""
     called = _CALLED.findall(folded) if _GENERATED.search(last) else []
-    owner = owners.of_path(called[-1]) if called else None  # the operator that Inductor's code calls
+    owner = owners.of_words(called[-1]) if called else None  # the operator that Inductor's code calls
     if owner:
         return Origin(LIBRARY, owner, f"the code that Inductor wrote calls {called[-1]}")
     found = of_file(last) if last else Origin(OPEN)
@@ -278,7 +280,9 @@ def _of_traceback(folded: str) -> Origin | None:
 def _of_installed(folded: str) -> Origin | None:
     """By the installed file that the message itself names."""
     match = _INSTALLED.search(folded)
-    found = of_file(match["file"]) if match else None
+    found = of_file(match["file"] or match["source"]) if match else None
+    if found and found.owner is None and match and match["source"]:
+        return None
     return found and found._replace(world=COMPILER if found.owner is _INDUCTOR else OPEN)
 
 

@@ -67,7 +67,7 @@ _LIBRARIES = (
     _owner(r"causal_conv1d|(?i:\bmamba_?(?:ssm|2|\b))", "Mamba", "state-spaces/mamba"),
     _owner(r"\bfla[./]|(?i:flash_?linear_?attention)|FlashQLA", "flash-linear-attention", "fla-org/flash-linear-attention"),
     _owner(r"(?i:\bdeep_?ep\b)", "DeepEP", "deepseek-ai/DeepEP"),
-    _owner(r"(?i:\bxformers\b)|cutlassF\b", "xFormers", "facebookresearch/xformers"),
+    _owner(r"(?i:\bxformers\b)", "xFormers", "facebookresearch/xformers"),
     _owner(r"(?i:transformer_?engine)", "Transformer Engine", "NVIDIA/TransformerEngine"),
     _owner(r"tensorrt_llm|TensorRT-LL[Mm]|\bTRT-?LLM|\bTLLM_|tactics profiling", "TensorRT-LLM", "NVIDIA/TensorRT-LLM"),
     _owner(r"gemm Runner\]", "FlashInfer", "flashinfer-ai/flashinfer"),
@@ -93,7 +93,9 @@ _BELOW = (
     ),
     _owner(r"\bnumpy\b|\bnp\.", "NumPy", "numpy/numpy"),
     _owner(
-        r"\btorch\b|c10::|at::|aten|_inductor|InductorError|LoweringException", "PyTorch", "pytorch/pytorch"
+        r"\btorch\b|\bcutlass[FB]\b|scaled_dot_product_attention|c10::|at::|aten|_inductor|InductorError|LoweringException",
+        "PyTorch",
+        "pytorch/pytorch",
     ),
 )
 # Programs that call the libraries above: theirs is what their own frames raise, and nothing that their name stands beside.
@@ -122,6 +124,7 @@ _PROGRAMS = (
 )  # fmt: skip
 
 
+_INSTALLED_IN = re.compile(r".*(?:site|dist)-packages/")
 _TREE = r"/(?P<tree>[A-Za-z][\w.-]{2,60}?)(?:-main|-master)?/"
 _INSIDE = re.compile(
     rf"{_TREE}(?:include|src|csrc|source|lib|kernels|examples|tests?|tools|cpp|cuda|python)/"
@@ -138,8 +141,17 @@ def find(text: str) -> Owner | None:
 
 
 def of_path(path: str) -> Owner | None:
-    """The project that a source file is of, by the folders of its path; None where they name none."""
-    return _first(path, (*_COMPILERS, *_LIBRARIES, *_CALLERS, *_BELOW))
+    """The project that a source file is of, by the folders of its path; None where they name none.
+
+    Of several the outermost has the file: what it bundles lies deeper. What every library builds on comes last.
+    """
+    path = _INSTALLED_IN.sub("", path)
+    return _outermost(path, (*_COMPILERS, *_LIBRARIES, *_CALLERS)) or _first(path, _BELOW)
+
+
+def of_words(text: str) -> Owner | None:
+    """The project that a message names, callers as well; None where it names none."""
+    return _first(text, (*_COMPILERS, *_LIBRARIES, *_CALLERS, *_BELOW))
 
 
 def bundling(text: str) -> str:
@@ -181,6 +193,14 @@ def is_common(owner: Owner) -> bool:
 def compiles(owner: Owner) -> bool:
     """Whether it is a compiler of kernels."""
     return any(owner is one for _, one in _COMPILERS)
+
+
+def _outermost(path: str, owners: tuple[tuple[re.Pattern[str], Owner], ...]) -> Owner | None:
+    lowered = literals.where_to_look(path)
+    found = ((words.search(path), owner) for words, owner in owners if literals.may_match(words, lowered))
+    return min(
+        ((match.start(), at, owner) for at, (match, owner) in enumerate(found) if match), default=(0, 0, None)
+    )[2]
 
 
 def _first(text: str, owners: tuple[tuple[re.Pattern[str], Owner], ...]) -> Owner | None:

@@ -57,7 +57,7 @@ def _meaning(words: str, cause: str, helps: str) -> demands.Demand:
 
 _MEANINGS = (
     _meaning(
-        r"active drivers|find (?:a )?C compiler|cuda_utils|-lcuda\b",
+        r"active drivers|find (?:a )?C compiler|cuda_utils|-lcuda\b|libcuda\.so",
         "Before the first kernel Triton looks for a driver and compiles a small launcher with the machine's C compiler. '0 active drivers' is a torch without CUDA, or a process that sees no GPU; the launcher needs gcc, Python's headers and libcuda.so.",
         "Print torch.cuda.is_available(), install gcc and the headers (python3-dev) or name one by CC, let libcuda.so be found (TRITON_LIBCUDA_PATH), and delete ~/.triton/cache",
     ),
@@ -65,6 +65,11 @@ _MEANINGS = (
         r"PassManager::run failed|^MLIRCompilationError|^Return code [0-9]+",
         "The exception only says that a step failed. Its reason is printed before the traceback, to the error stream: lines with 'error:' and 'note:', which this text does not have.",
         "Paste those lines; `MLIR_ENABLE_DUMP=1` (Triton) prints the program before each pass. Other block sizes, num_stages=1 or another num_warps show whether one of them is at fault",
+    ),
+    _meaning(
+        r"cpu tensor\?|cannot be accessed from Triton",
+        "A tensor lies in the host's memory, where a kernel does not reach: it was not moved to the GPU, or its device is another than the kernel's.",
+        "Print tensor.device of every argument, move them, tensor.to('cuda'), and set the device (torch.cuda.set_device) where there are several",
     ),
     _meaning(
         r"(?i)predicate|pipelin",

@@ -12,6 +12,9 @@ from layoutcheck.catalogue.tables import SYMPTOMS, TOPICS, called
 from layoutcheck.errors import InputError
 
 WARNING = called("symptom.warning")
+_WARNED = re.compile(r"(?i)[):] ?warning(?: ?#?[\w-]+)? ?: $")  # of a compiler, before its message
+_SEVERITY = 60  # characters before a message in which its severity stands
+_FAILED = re.compile(r"(?i)\berrors?\b|\bfatal\b|\bfailed\b|Traceback")
 _RACE = called("symptom.race")
 _LAYOUTS = called("symptom.layouts")
 _MOST_TOPICS = 2
@@ -121,3 +124,9 @@ def _told(layout: Layout) -> str:
     count, shared = size(layout), [one for one in modes if one.stride == 0 and one.extent != 1]
     repeated = "; a stride of 0 repeats elements" if shared else ""
     return f"{count} coordinates in {cosize(layout)} elements, {along}{repeated}"
+
+
+def is_warned(folded: str, match: re.Match[str]) -> bool:
+    """Whether a compiler prints the match as a warning, and nothing in the text is an error."""
+    before = folded[max(0, match.start() - _SEVERITY) : match.start()]
+    return _WARNED.search(before) is not None and not _FAILED.search(folded)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from layoutcheck.catalogue import origin, owners, tables
+from layoutcheck.catalogue import context, origin, owners, tables
 from layoutcheck.catalogue.entry import ELSEWHERE, TRACE, Known
 from layoutcheck.catalogue.folding import COMPILES, OF_CPP
 from layoutcheck.catalogue.tables import cpp_copies, cpp_kernels, cpp_templates, ptxas
@@ -36,6 +36,7 @@ _WAITED = re.compile(
     r"failed to synchronize|thrust::\w*(?:::\w+)*system_error|cuda(?:Device|Stream|Event)Synchronize"
 )
 _FIRST = "The call that reports it only waited for earlier kernels, one of which faulted: CUDA_LAUNCH_BLOCKING=1 or compute-sanitizer names it, and whose it is"
+_ASYNCHRONOUS = "The call that reports it may only be the next after the kernel that faulted, a library's as well: CUDA_LAUNCH_BLOCKING=1 or compute-sanitizer names that one"
 _PYTHON_FILE = re.compile(r"\"([^\"\s]{1,400}\.py)\"(?:, line |:)[0-9]")
 _OF_PYTHON = re.compile(r"\.py\b|cutlass\.cute|\bDSL|kernel_cutlass_")
 
@@ -63,7 +64,7 @@ def for_kernel(entry: Known, remedy: str, folded: str) -> str:
     other = where.owner if entry.name.startswith(_RUN) and where.world == origin.COMPILER else None
     if other and "misaligned" in entry.name:
         return (
-            f"{other.name}'s compiler places the buffers of this kernel, and no alignment of yours is in it: take a larger block, fewer stages, or loads by pointers instead of TMA in the kernel's configuration, "
+            f"{_named_first(folded)}{other.name} compiles a kernel for arguments whose addresses are multiples of 16 and places its buffers itself: print data_ptr() % 16 of the tensors, since a view may begin elsewhere than the first call's; take a larger block, fewer stages, or loads by pointers instead of TMA in the kernel's configuration, "
             f"or a newer release, and report it to {other.project}"
         )
     if other:
@@ -73,6 +74,11 @@ def for_kernel(entry: Known, remedy: str, folded: str) -> str:
     cpp = _OF_CPP.search(folded) and not _OF_PYTHON.search(folded)
     remedy = remedy.replace(TRACE, _ONE_COPY) if cpp and entry.name.startswith(_RUN) else remedy
     return f"{_FIRST}. {remedy}" if entry.name in _FAULTS and _WAITED.search(folded) else remedy
+
+
+def _named_first(folded: str) -> str:
+    """That the kernel is to be named first, where the text does not do it."""
+    return "" if context.kernel(folded) else f"{_ASYNCHRONOUS}. "
 
 
 def outside(entry: Known, folded: str) -> tuple[str, str] | None:

@@ -67,7 +67,7 @@ def test_a_message_has_its_kind(said: str, kind: str) -> None:
 
 
 def test_every_kind_is_met() -> None:
-    assert {kind.name for kind in refused.KINDS} - set(KINDS.values()) <= {"swizzle"}
+    assert {kind.name for kind in refused.KINDS} - set(KINDS.values()) <= {"swizzle", "divisor"}
     assert refused.kind("the copy took 3 ms") is None
 
 

@@ -156,6 +156,22 @@ ENTRIES = (
         instead_of=("elsewhere.build", "ptxas.version", "dsl.arch-unknown"),
     ),
     known(
+        "elsewhere.no-host-compiler",
+        r"cannot execute [`']?(?P<part>cc1plus|as|collect2|cl)\b|(?P<name>g\+\+|c\+\+|gcc|cl\.exe|cc1plus)['\"]?: (?:command )?not found|Cannot find compiler '(?P<windows>cl\.exe)' in PATH|No CMAKE_(?:C|CXX)_COMPILER could be found",
+        "the host's C++ compiler is missing or incomplete: {part}{name}{windows}",
+        "nvcc compiles the host's part of each file with g++ (cl.exe on Windows). gcc alone, without its C++ part cc1plus, is not enough. What nvcc, ninja and Python say below only follows from it.",
+        "Install it (apt install g++, or build-essential; Visual Studio's C++ tools, in their own prompt), of a version that the CUDA toolkit supports, or name one by -ccbin and CUDAHOSTCXX",
+        ("gcc: fatal error: cannot execute 'cc1plus': execvp: No such file or directory", "gcc"),
+        level=ELSEWHERE,
+        instead_of=(
+            "elsewhere.nvcc-options",
+            "elsewhere.host-compiler",
+            "elsewhere.build",
+            "elsewhere.compile",
+            "elsewhere.command-alone",
+        ),
+    ),
+    known(
         "elsewhere.host-compiler",
         r"unsupported (?P<host>Microsoft Visual Studio|GNU|[Cc]lang|Intel|ICC|PGI) (?:C\+\+ )?(?:compiler )?version|-- unsupported GNU version|(?P<stl>error STL1002: Unexpected compiler version, expected CUDA (?P<cuda>[0-9.]+[0-9]))|host_config\.h[^\n]{0,60}#error",
         "nvcc does not take this host compiler: {host} {stl}",

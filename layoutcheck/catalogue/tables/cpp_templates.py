@@ -345,7 +345,7 @@ ENTRIES = (
     known(
         "cpp.host-function",
         r"calling a (?:constexpr )?__(?P<callee>host|device|global)__ function(?:\(\"[^\"]{1,300}\"\))?[^\n]{0,200}? from a __(?P<caller>[\w ]{4,40}?)__ function",
-        "a {callee} function is called in {caller} code",
+        "a __{callee}__ function is called in a __{caller}__ function",
         "nvcc compiles a function for the side that its declaration names: __device__, __host__, both, or neither, which is the host. "
         "constexpr functions of the host are taken on the device with a flag only.",
         "Declare it CUTE_HOST_DEVICE (CUTE_DEVICE for device code alone); for constexpr functions give nvcc --expt-relaxed-constexpr",

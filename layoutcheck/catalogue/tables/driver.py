@@ -32,6 +32,17 @@ ENTRIES = (
         ),
         level="wrong",
         rule="LC202",
+        instead_of=("cpp.launch-refused",),
+    ),
+    known(
+        "cuda.machine-code",
+        r"Warp (?:Misaligned Register|Invalid PC|Out.of.[Rr]ange Register|Illegal Register)|EXCEPTION_WARP_(?:INVALID_PC|\w*REGISTER)\w*|(?i:misaligned register)",
+        "the machine code itself is invalid: a register or a program counter that the instruction cannot have",
+        "An instruction names its registers and its successor; both are chosen by ptxas or the driver's compiler, and no address, layout or pitch of the program is in them. The code generator is at fault, or the code is damaged or of another GPU.",
+        "Compile with another CUDA toolkit (or driver, where PTX is compiled at run time), with -Xptxas -O1, and for this GPU's own architecture; report it to the kernel's project and to NVIDIA with `cuobjdump -sass`",
+        ("CUDA Exception: Warp Misaligned Register", issue(24398, "ggml-org/llama.cpp")),
+        level="wrong",
+        instead_of=("cuda.misaligned-address", "cuda.illegal-access", "cuda.other"),
     ),
     known(
         "cuda.local-misaligned",
@@ -84,6 +95,7 @@ ENTRIES = (
         ("========= Illegal instruction\n=========     at cute::SM90_TMA_LOAD_2D::copy+0x5c60", issue(2728)),
         ("RuntimeError: CUDA Error: cudaErrorIllegalInstruction", issue(2932)),
         level="wrong",
+        instead_of=("cpp.launch-refused",),
     ),
     known(
         "cuda.illegal-access",
@@ -96,6 +108,7 @@ ENTRIES = (
         "compute-sanitizer names the line and the thread. " + TRACE,
         ("RuntimeError: CUDA error: an illegal memory access was encountered", "CUDA driver"),
         level="wrong",
+        instead_of=("cpp.launch-refused",),
     ),
     known(
         "cuda.address-space",
@@ -242,6 +255,7 @@ ENTRIES = (
         "compute-sanitizer names the instruction. " + TRACE,
         ("CUDA_ERROR_LAUNCH_FAILED: unspecified launch failure", issue(2364)),
         level="wrong",
+        instead_of=("cpp.launch-refused",),
     ),
     known(
         "cuda.shared-capacity",

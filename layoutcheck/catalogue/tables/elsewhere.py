@@ -28,9 +28,9 @@ ENTRIES = (
         "elsewhere.no-gpu",
         r"no CUDA-capable device|CUDA_ERROR_NO_DEVICE|cudaErrorNoDevice|Found no NVIDIA driver|Torch not compiled with CUDA"
         r"|libcuda\.so(?:\.1)?: cannot open shared object file|" + codes(100),
-        "there is no GPU here",
-        "The program launches a kernel on a machine without a GPU.",
-        "`layoutcheck trace --no-launch SCRIPT` compiles and judges it without one",
+        "no GPU is seen here",
+        "The program launches a kernel on a machine without a GPU, in a container that does not see one, or with a PyTorch that was built without CUDA ('not compiled with CUDA').",
+        "nvidia-smi shows whether there is one, torch.version.cuda whether this PyTorch has CUDA: install its CUDA build, start the container with --gpus all. `layoutcheck trace --no-launch SCRIPT` compiles and judges a kernel without a GPU",
         ("RuntimeError: Found no NVIDIA driver on your system.", "PyTorch"),
         level=ELSEWHERE,
     ),
@@ -438,8 +438,8 @@ ENTRIES = (
         r"|requires (?:compute capability|a GPU with|SM|sm_)[^\n]{0,60}|Expected is_sm[\w ]+(?:\|\| is_sm\w+ )*to be true|only supports (?:Ampere|Hopper|Turing|Blackwell) GPUs"
         r"|(?i:compute capability) (?:[\w. ]{0,20})?is (?:lower|too low|not supported)|[Oo]nly (?:SM|sm_?|compute capability) ?[0-9][^\n]{0,40} (?:is|are) supported)",
         "this library does not support this GPU: {said}",
-        "Its own code compares the architecture with its list: the device's, the one that CUTE_DSL_ARCH or an option names, or what an installed nvidia-cutlass-dsl takes the GPU for (FlashAttention 4 is made for sm_90, sm_100 and sm_110). No layout is at fault.",
-        "Print torch.cuda.get_device_capability() and CUTE_DSL_ARCH; take another back end or release of the library, made for this GPU. Of what is missing it is the project that answers: {project}",
+        "Its own code compares the architecture with its list: the device's, the one that CUTE_DSL_ARCH or an option names, or what an installed nvidia-cutlass-dsl takes the GPU for (FlashAttention 4 is made for sm_90, sm_100 and sm_110). The type counts as well: bfloat16 begins with sm_80, 8-bit floats with sm_89. No layout is at fault.",
+        "Print torch.cuda.get_device_capability() and CUTE_DSL_ARCH; take another back end or release of the library, made for this GPU, and float16 where bfloat16 is refused. Of what is missing it is the project that answers: {project}",
         (
             "RuntimeError: FlashAttention only supports Ampere GPUs or newer.",
             issue(40, "if-ai/ComfyUI-IF_Trellis"),

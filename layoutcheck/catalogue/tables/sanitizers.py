@@ -264,7 +264,7 @@ ENTRIES = (
     ),
     known(
         "sanitizer.tool",
-        r"={9} (?:Error: |Warning: )?(?P<said>Target application [\w ]{5,80}|No attachable process[^=\n]{0,60}|Internal (?:Memcheck|Sanitizer)[^=\n]{0,80}|Unable to [^=\n]{5,80}|Failed to [^=\n]{5,80}|Device not supported[^=\n]{0,60})",
+        r"={9} (?:Error: |Warning: )?(?P<said>Target application (?!returned an error)[\w ]{5,80}|No attachable process[^=\n]{0,60}|Internal (?:Memcheck|Sanitizer)[^=\n]{0,80}|Unable to [^=\n]{5,80}|Failed to [^=\n]{5,80}|Device not supported[^=\n]{0,60})",
         "compute-sanitizer itself fails: {said}",
         "The program ended before its first kernel, started another process that does not inherit the tool, or the tool does not know this GPU or driver.",
         "Run it without the tool first, then with --target-processes all and the compute-sanitizer of the newest toolkit; NVIDIA's guide has its options",
@@ -294,7 +294,7 @@ ENTRIES = (
     ),
     known(
         "sanitizer.other",
-        r"(?<!=)={9} (?:Error: |Warning: )?(?P<said>(?!COMPUTE-SANITIZER|CUDA-MEMCHECK|This tool is deprecated|Please use the compute|ERROR SUMMARY|RACECHECK SUMMARY|Saved host|Host Frame|Program hit|Invalid __)[A-Z][^=\n]{5,120}?)(?= ={9}|$)",
+        r"(?<!=)={9} (?:Error: |Warning: )?(?P<said>(?!COMPUTE-SANITIZER|Target application returned|CUDA-MEMCHECK|This tool is deprecated|Please use the compute|ERROR SUMMARY|RACECHECK SUMMARY|Saved host|Host Frame|Program hit|Invalid __)[A-Z][^=\n]{5,120}?)(?= ={9}|$)",
         "compute-sanitizer reports: {said}",
         "The tool saw it in one run; the line is behind 'at', the thread behind 'by'.",
         TRACE,
