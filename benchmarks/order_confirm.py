@@ -26,7 +26,7 @@ from typing import Any
 from benchmarks.evidence import head, write
 from layoutcheck.errors import InputError
 from layoutcheck.gpu.process import machine_here
-from layoutcheck.gpu.races import Races, Ran, confirm_order, plan, run_delayed
+from layoutcheck.gpu.races import Races, RaceRun, confirm_order, plan, run_delayed
 
 SCRIPT = Path("tests/order/reported.py")
 SECONDS = 60.0  # of a first run, which compiles
@@ -81,7 +81,7 @@ def _finding(races: Races, number: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _ends(runs: Sequence[Ran]) -> list[str]:
+def _ends(runs: Sequence[RaceRun]) -> list[str]:
     return ["hangs" if r.status is None else "right" if not r.failed else r.said or "fails" for r in runs]
 
 
