@@ -26,7 +26,7 @@ from typing import Any
 from benchmarks.evidence import head, write
 from layoutcheck.errors import InputError
 from layoutcheck.gpu.process import machine_here
-from layoutcheck.gpu.races import Races, RaceRun, confirm_order, plan, run_delayed
+from layoutcheck.gpu.races import RaceRun, Races, confirm_order, plan, run_delayed
 
 SCRIPT = Path("tests/order/reported.py")
 SECONDS = 60.0  # of a first run, which compiles
