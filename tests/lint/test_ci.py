@@ -495,6 +495,36 @@ def test_a_worker_that_fails_leaves_its_program_unseen(
     assert "case-failed: 1 run" in said.err
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+def test_who_interrupts_it_keeps_the_earlier_reports(repository: Path, number: signal.Signals) -> None:
+    """Programs of two processes are ended, and what is on the disk stays."""
+    pytest.importorskip("cutlass")
+    (repository / "half.py").write_text(
+        "import os, time\nfrom kernels import build\n"
+        "if __name__ == '__main__':\n    open('pid', 'w').write(str(os.getpid()))\n    time.sleep(100)\n"
+    )
+    kept = {"--output": "found.json", "--html": "page.html", "--sarif": "log.sarif", "--junit": "junit.xml"}
+    for name in kept.values():
+        (repository / name).write_text("an earlier report")
+    command = [sys.executable, "-m", "layoutcheck", "ci", "--yes", "--workers", "2", "--no-cache"]
+    options = [word for pair in kept.items() for word in pair]
+    process = subprocess.Popen(
+        [*command, *options], stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    deadline = time.monotonic() + 60
+    while not (repository / "pid").exists() or not (repository / "pid").read_text():
+        assert time.monotonic() < deadline, "the program does not run"
+        time.sleep(0.05)
+    process.send_signal(number)
+    said = process.communicate(timeout=20)[1]
+    assert process.returncode == 128 + number and said.splitlines()[-1] == f"error: ended by {number.name}"
+    assert {(repository / name).read_text() for name in kept.values()} == {"an earlier report"}
+    assert list(repository.glob(".layoutcheck-*")) == []
+    while Path("/proc", (repository / "pid").read_text()).exists():
+        assert time.monotonic() < deadline, "the program still runs"
+        time.sleep(0.05)
+
+
 @pytest.mark.parametrize("group", [False, True])
 def test_sigterm_leaves_a_report_of_what_was_seen(repository: Path, group: bool) -> None:
     """A program that built a kernel and hangs, and one that has not begun."""
