@@ -234,6 +234,19 @@ def test_the_python_page_is_plain_markdown() -> None:
         (["explain", "8:1", "8:1", "--bits", "0"], "error: --bits is 0; expected a number from 1 to 1048576"),
         (["explain", "--mma", "mma.m16n8k8.f32.bf16", "--c", "0:1"], "error: --c: no registers of C"),
         (["explain", "--mma", "mma.m16n8k8.f32.bf16", "--atom-layout", "0"], "error: --atom-layout: every"),
+        (
+            ["explain", "--mma", "mma.m16n8k8.f32.bf16", "--atom-layout", "(2,99999999,1)"],
+            "error: atoms of 6",
+        ),
+        (
+            ["explain", "8:1", "8:1", "--atom", "universal", "--dtype", "f32", "--pred", "(8"],
+            "error: --pred: unb",
+        ),
+        (
+            ["explain", "8:1", "8:1", "--atom", "universal", "--dtype", "f32", "--thr", "8x", "--val", "1"],
+            "--thr: ",
+        ),
+        (["synth", "--tile", "(8,8)", "--src", "(8:1", "--to", "ldmatrix"], "error: --src: unbalanced"),
         (["banks", "8:1", "--access", "ldmatrix.x1", "--swizzle", ""], "error: not a swizzle"),
         (["banks", "8:1", "--access", "x", "--dtype=f16", "--dtype", "f32"], "error: --dtype is given twice"),
         (["trace", "--arch", "sm_80", "--arch=sm_80", "{script}"], "error: --arch is given twice"),

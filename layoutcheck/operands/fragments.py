@@ -20,6 +20,7 @@ from layoutcheck.algebra.modes import make_layout
 from layoutcheck.algebra.notation import parse_layout, parse_tiler
 from layoutcheck.copies.offsets import offsets_at, size
 from layoutcheck.errors import InputError
+from layoutcheck.machine.arch import MAX_BLOCK_THREADS
 from layoutcheck.operands.atoms import MmaAtom, printed_atom
 
 Ints = NDArray[np.int64]
@@ -151,6 +152,13 @@ def made(atom: MmaAtom, warps: Layout, modes: list[Layout | None], text: str) ->
         raise InputError("not (M,N,K) atoms and permutations", text=text[:160], expected="three static modes")
     if not all(mode is None or mode.is_static for mode in modes):
         raise InputError("a permutation that is not static", text=text[:160])
+    threads = atom.threads * size(warps)
+    if threads > MAX_BLOCK_THREADS:
+        raise InputError(
+            f"atoms of {threads} threads",
+            text=text[:160],
+            expected=f"at most {MAX_BLOCK_THREADS}, those of a block",
+        )
     if sorted(offsets_at(warps, np.arange(size(warps))).tolist()) != list(range(size(warps))):
         raise InputError("atoms that are not numbered once each", text=text[:160])
     return TiledMma(atom, warps, (modes[0], modes[1], modes[2]))

@@ -14,7 +14,7 @@ from layoutcheck.algebra.swizzle import ComposedLayout
 from layoutcheck.copies.atom import Atom
 from layoutcheck.copies.memref import SPACES, Memref
 from layoutcheck.copies.tiled import TiledCopy
-from layoutcheck.errors import InputError
+from layoutcheck.errors import InputError, option_of, said_of
 from layoutcheck.machine.dtypes import DType, dtype
 from layoutcheck.sources.atoms import parse_atom
 from layoutcheck.sources.pointers import Defaults
@@ -61,16 +61,17 @@ def to_atom(value: Any, element: DType | None, bits: int | None) -> Atom | Tiled
 
 
 def to_layout(value: Any, name: str) -> Layout:
-    """The layout that `value` is or describes. Raises InputError."""
+    """The layout that `value`, the argument `name`, is or describes. Raises InputError."""
     if isinstance(value, Layout):
         return value
-    if isinstance(value, str):
-        return parse_layout(value)
-    printed = _mlir_type(value)
-    layout = _layout_type(printed) if printed is not None else None
-    if layout is None:
-        raise InputError(f"{_named(value)} is not a layout", expected=f"a layout for {name}")
-    return parse_layout(layout)
+    with said_of(option_of(name)):
+        if isinstance(value, str):
+            return parse_layout(value)
+        printed = _mlir_type(value)
+        layout = _layout_type(printed) if printed is not None else None
+        if layout is None:
+            raise InputError(f"{_named(value)} is not a layout", expected="a layout")
+        return parse_layout(layout)
 
 
 def _named(value: Any) -> str:

@@ -12,7 +12,7 @@ from layoutcheck.copies.atom import Atom
 from layoutcheck.copies.memref import SPACES, Memref
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.digits import is_number
-from layoutcheck.errors import InputError, said_of
+from layoutcheck.errors import InputError, option_of, said_of
 from layoutcheck.machine.dtypes import DType, dtype
 from layoutcheck.sources.live import to_memref
 from layoutcheck.sources.pointers import Defaults
@@ -108,5 +108,5 @@ def second_destination(atom: Atom | None, dst: Memref, value: Any, assumed: list
 
 def _read(name: str, value: Any, defaults: Defaults) -> Memref:
     """The tensor; errors say which operand they are about."""
-    with said_of(name):
+    with said_of(name if name in ("src", "dst") else option_of(name)):
         return to_memref(value, defaults)

@@ -9,7 +9,7 @@ from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import pair, shown
 from layoutcheck.algebra.notation import parse_tree
 from layoutcheck.copies.memref import Memref
-from layoutcheck.errors import InputError, meant, said_of
+from layoutcheck.errors import InputError, meant, option_of, said_of
 from layoutcheck.machine.arch import WARP, Arch, parse_arch
 from layoutcheck.machine.conversions import conversion_needs, converts
 from layoutcheck.machine.dtypes import DType
@@ -233,7 +233,7 @@ def _tensor(side: str, given: Any, element: DType, tile: tuple[int, int], asked:
         text = stripped.removeprefix("gmem").strip() if stripped.startswith("gmem ") else stripped
         if text.startswith(("S<", "Sw<")):
             raise InputError(f"{side} is in global memory, which is not swizzled", expected=_GLOBAL)
-        with said_of(side):
+        with said_of(option_of(side)):
             found = parse_memref(
                 text, Defaults(element, "gmem", asked.align or ALIGN_BYTES["gmem"], None, side)
             )
