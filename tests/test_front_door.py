@@ -246,7 +246,7 @@ def test_the_python_page_is_plain_markdown() -> None:
             ["explain", "8:1", "8:1", "--atom", "universal", "--dtype", "f32", "--thr", "8x", "--val", "1"],
             "--thr: ",
         ),
-        (["synth", "--tile", "(8,8)", "--src", "(8:1", "--to", "ldmatrix"], "error: --src: unbalanced"),
+        (["synth", "--tile", "(8,8)", "--src", "(8:1", "--to", "ldmatrix"], "error: --src: unexpected"),
         (["banks", "8:1", "--access", "ldmatrix.x1", "--swizzle", ""], "error: not a swizzle"),
         (["banks", "8:1", "--access", "x", "--dtype=f16", "--dtype", "f32"], "error: --dtype is given twice"),
         (["trace", "--arch", "sm_80", "--arch=sm_80", "{script}"], "error: --arch is given twice"),

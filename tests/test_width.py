@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import sys
 
 import pytest
 
+import layoutcheck as lc
 from layoutcheck.cli import run
 from layoutcheck.reports.banks import analyse, render
 from layoutcheck.reports.style import Style
+from layoutcheck.reports.text import render as explained
 
 COLUMNS = 60
-TABLES = ("canonical", "explain", "synth")  # some of their figures and types need more than 40
+TYPES = (
+    "tensor<ptr<bf16, gmem, align<16>> o ((8,16),(64,2)):((64,512),(1,8192))>",
+    '!cute.memref<bf16, smem, align<16>, S<2,4,3>, "((8,16),(64,2)):((64,512),(1,8192))">',
+)
 LINES = (
     ("explain", "--case", "issue-2320"),
+    ("explain", "--case", "issue-2320", "--all"),
+    ("explain", *TYPES, "--atom", "universal", "--bits", "64"),
+    ("explain", "--mma", "mma.m16n8k16.f32.bf16", "--b", "ldmatrix (32,32):(1,32)"),
+    ("explain", "--case", ""),
+    ("rule",),
     ("banks", "S<3,3,3> o 0 o (64,64):(64,1)", "--access", "ldmatrix.x4"),
     ("banks", "(64,64):(64,1)", "--access", "ldmatrix.x4"),
     ("canonical", "(64,128):(128,1)", "--dtype", "f16"),
@@ -29,12 +40,12 @@ LINES = (
     ("resources", "gemm"),
     ("synth", "--tile", "(64,64)", "--src", "(?,?{div=8}):(?{div=8},1)", "--to", "wgmma.A", "--plan", "0"),
 )
-CODE = re.compile(r"^ {4,}\w.*\(|^ {4,}.*\)$")
+CODE = re.compile(r"^ {4,}(\w.*[(=]|.*\),?$|# |\w+, \w+\.)")
 
 
 @pytest.mark.parametrize(
     ("columns", "words"),
-    [(COLUMNS, words) for words in LINES] + [(40, words) for words in LINES if words[0] not in TABLES],
+    [(columns, words) for columns in (COLUMNS, 40) for words in LINES],
 )
 def test_every_line_fits_the_terminal(
     columns: int, words: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -46,6 +57,30 @@ def test_every_line_fits_the_terminal(
     shown = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out).splitlines()
     assert len(shown) > 2
     assert [line for line in shown if len(line) > columns and not CODE.match(line)] == []
+
+
+def test_a_layout_that_is_broken_has_its_carets_below_it() -> None:
+    shown = explained([lc.check(*TYPES, "universal", bits=64)], Style(width=40)).splitlines()
+    at = shown.index("         ((8,16),(64,2)):((64,512),(1,")
+    assert shown[at + 1 : at + 3] == ["           ^               ^^", "         8192))"]
+
+
+@pytest.mark.parametrize("before", [0, 30, 300])
+def test_the_place_of_an_error_fits_the_terminal(before: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+        def fileno(self) -> int:
+            return 2
+
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr(os, "get_terminal_size", lambda *_: os.terminal_size((40, 24)))
+    assert run(["draw", f"({'8,' * before}x{',8' * 300}):1"]) == 2
+    text, place, caret = re.sub(r"\x1b\[[0-9;]*m", "", stream.getvalue()).splitlines()[-3:]
+    assert text.startswith("error: ") and max(map(len, (text, place, caret))) <= 40
+    assert place[caret.index("^")] == "x" and place.endswith("...")
 
 
 def test_the_width_is_heard() -> None:

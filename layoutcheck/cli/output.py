@@ -105,13 +105,25 @@ def in_colour(stream: TextIO) -> bool:
     return bool(os.environ.get("FORCE_COLOR")) or (stream.isatty() and os.environ.get("TERM") != "dumb")
 
 
+def _beside_caret(place: list[str], width: int) -> list[str]:
+    """A line of the input and the caret below it, cut to the width with `...`."""
+    if len(place) != 2 or max(map(len, place)) <= width or "^" not in place[1]:
+        return place
+    at = place[1].index("^")
+    start = max(0, min(at - width // 2, len(place[0]) - width + 5))
+    shown = place[0][start : start + width - 8]
+    lead, tail = "..." * (start > 0), "..." * (start + width - 8 < len(place[0]))
+    marked = place[1][start : start + len(shown)]
+    return [f"{lead}{shown}{tail}", " " * len(lead) + marked]
+
+
 def complain(message: str) -> None:
     """Print an error, wrapped and coloured where a person reads it."""
     head, *place = message.split("\n")
     if sys.stderr.isatty():  # a terminal would break the line within a word
         width = max(40, os.get_terminal_size(sys.stderr.fileno()).columns or 80)
         first, *more = textwrap.wrap(f"error: {head}", width, subsequent_indent="  ", break_on_hyphens=False)
-        message = "\n".join([first.removeprefix("error: "), *more, *place])
+        message = "\n".join([first.removeprefix("error: "), *more, *_beside_caret(place, width)])
     text = f"{chr(27)}[1;31merror{chr(27)}[0m: {message}" if in_colour(sys.stderr) else f"error: {message}"
     encoding = sys.stderr.encoding or "ascii"
     sys.stderr.write(text.encode(encoding, "replace").decode(encoding) + "\n")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -39,16 +38,16 @@ def render(found: Sequence[Advised], style: Style) -> str:
             f"advice: {subject(one)}: {best.cycles:,.0f} predicted cycles a tile, {best.ratio:.1f} times the "
             f"optimum, {best.least:,.0f}: {best.title}"
         )
-        lines += textwrap.wrap(said, style.width, subsequent_indent="  ", break_on_hyphens=False)
+        lines += style.wrap(said, "  ", "")
         if written is None:
             said = f"  not written: {advised.why}"
-            lines += [*textwrap.wrap(said, style.width, subsequent_indent="  "), ""]
+            lines += [*style.wrap(said, "  ", ""), ""]
             continue
         said = "  proven: traced with this edit, "
         if written.best is not best:
             said += f"{written.best.title}, "
         said += f"the program has these copies, {written.cycles:,.0f} cycles by their "
         said += "partitions, and nothing in it is worse"
-        lines += textwrap.wrap(said, style.width, subsequent_indent="  ", break_on_hyphens=False)
+        lines += style.wrap(said, "  ", "")
         lines += [*written.files.diff().splitlines(), ""]
     return "\n".join(lines)

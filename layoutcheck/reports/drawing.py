@@ -49,9 +49,10 @@ def _side(name: str, side: dict[str, Any], count: int, size: int, span: int, sty
             label = name if kind == "asked" and number == 0 else ""
             word = {"asked": "asked", "used": "moved"}[kind] if number == 0 else ""
             at = "" if start is None else f"{start:+}"
-            lines.append(
-                f"    {label:3}  {word:5} {at:>7}  {cells if start is None else style(cells, colour)}"
-            )
+            head = f"    {label:3}  {word:5} {at:>7}  "
+            if start is None and len(head) + len(cells) > style.width:
+                head = " " * 8
+            lines.append(f"{head}{cells if start is None else style(cells, colour)}")
     return lines
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import textwrap
 
 from layoutcheck.errors import InputError
 from layoutcheck.findings import SCHEMA_VERSION
@@ -26,14 +25,14 @@ def render(found: MmaReport, format_: str, style: Style) -> str:
         return svg.document(pictures(found)) + "\n"
     if format_ == "html":
         return _html(found)
-    lines = _wrapped("", f"{found.verdict}: {_head(found)}", style.width)
+    lines = _wrapped("", f"{found.verdict}: {_head(found)}", style)
     for one in found.answers:
-        lines += ["", *_wrapped(f"{one.verdict}: ", one.title, style.width)]
-        lines += _wrapped("  ", one.message, style.width)
-        lines += _wrapped("  given  ", one.given, style.width)
+        lines += ["", *_wrapped(f"{one.verdict}: ", one.title, style)]
+        lines += _wrapped("  ", one.message, style)
+        lines += _wrapped("  given  ", one.given, style)
         if one.canonical is not None and one.canonical.read_as:
-            lines += _wrapped("  read   ", f"as {one.canonical.read_as}", style.width)
-        lines += _wrapped("  fits   ", one.fits, style.width)
+            lines += _wrapped("  read   ", f"as {one.canonical.read_as}", style)
+        lines += _wrapped("  fits   ", one.fits, style)
         lines += [f"    {line}" for line in one.code.splitlines()]
     return "\n".join(lines) + "\n"
 
@@ -44,13 +43,9 @@ def _head(found: MmaReport) -> str:
     return f"{atom.name}, {found.mma.threads} thread{'s' * (found.mma.threads > 1)}: {where}"
 
 
-def _wrapped(head: str, text: str, width: int) -> list[str]:
-    if not text:
-        return []
+def _wrapped(head: str, text: str, style: Style) -> list[str]:
     indent = " " * (len(head) if head.startswith(" ") else 2)
-    return textwrap.wrap(
-        head + text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-    )
+    return style.wrap(text, indent, head) if text else []
 
 
 def pictures(found: MmaReport) -> list[svg.Picture]:

@@ -23,6 +23,18 @@ VERDICT_COLOUR = {
 }
 
 
+_PIECES = re.compile(r"[^,:/.<-]*[,:/.<-]+|[^,:/.<-]+")
+
+
+class _Wrapper(textwrap.TextWrapper):
+    """Breaks words that no line holds, at their punctuation."""
+
+    def _split(self, text: str) -> list[str]:
+        room = self.width - max(len(self.initial_indent), len(self.subsequent_indent))
+        words = super()._split(text)
+        return [piece for word in words for piece in (_PIECES.findall(word) if len(word) > room else [word])]
+
+
 class Style(NamedTuple):
     """How to write: in `colour`, in `width` columns, in `ascii` alone; `everything`, or one screen."""
 
@@ -43,15 +55,21 @@ class Style(NamedTuple):
         return self(verdict, "bold", VERDICT_COLOUR[verdict])
 
     def wrap(self, text: str, indent: str = "", first: str | None = None) -> list[str]:
-        """`text` in lines that fit the width, each after `indent` (the first after `first`)."""
-        return textwrap.wrap(
-            text,
+        """`text` in lines that fit the width, each after `indent` (the first after `first`).
+
+        A word that is longer than a line, such as a printed type, goes on in the next line. Where
+        the indent takes more than half of the width, `first` has a line of its own.
+        """
+        head: list[str] = []
+        if first and len(first) > self.width // 2:
+            head, indent, first = [first.rstrip()], "    ", None
+        return head + _Wrapper(
             self.width,
             initial_indent=indent if first is None else first,
             subsequent_indent=indent,
             break_long_words=False,
             break_on_hyphens=False,
-        )
+        ).wrap(text)
 
     def fitted(self, text: str) -> str:
         """A text whose longer lines are broken: below the last column of a table, else two further in."""

@@ -151,15 +151,19 @@ def _operand(name: str, memref: Memref, where: Where | None, style: Style) -> li
         return style.wrap(memref.text, "         ", f"    {name:4} ")
     align = f"align {memref.proved_align_bytes}"
     swizzle = f" {memref.swizzle}" if memref.swizzle is not None else ""
-    lead = f"    {name:4} {memref.dtype} {memref.space} {align}{swizzle}  "
-    lines = [f"{lead}{memref.layout}"]
-    if len(lines[0]) > style.width:
-        lead = "         "
-        lines = [f"    {name:4} {memref.dtype} {memref.space} {align}{swizzle}", f"{lead}{memref.layout}"]
+    head, indent = f"    {name:4} {memref.dtype} {memref.space} {align}{swizzle}", "         "
+    layout, marks = str(memref.layout), ""
     if where is not None and where.operand == name and where.mode is not None:
-        spans = mode_spans(memref.layout, where.mode)
-        if spans:
-            lines.append(" " * len(lead) + style(underline(spans), "bold", "red"))
+        marks = underline(mode_spans(memref.layout, where.mode))
+    if len(head) + 2 + len(layout) <= style.width:
+        lines, rows, indent = [], [f"{head}  {layout}"], " " * (len(head) + 2)
+    else:
+        lines, rows = style.wrap(head.strip(), indent, "    "), style.wrap(layout, indent)
+    for row in rows:
+        lines.append(row)
+        under, marks = marks[: len(row) - len(indent)], marks[len(row) - len(indent) :]
+        if under.strip():
+            lines.append(indent + style(under, "bold", "red"))
     return lines
 
 
