@@ -29,6 +29,8 @@ from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.called import called
 from layoutcheck.order.early import begins_early
 from layoutcheck.order.events import TooManyEvents, WatchedKernel, kernels
+from layoutcheck.order.lanes import lanes_apart
+from layoutcheck.order.last_block import last_blocks
 from layoutcheck.order.loaded_again import loaded_again
 from layoutcheck.order.never_written import never_written
 from layoutcheck.order.overlap import lost_stores
@@ -123,11 +125,13 @@ def _kernel(
     late, assumed = "", set[str]()
     try:
         _between(kernel, replays)
+        _lanes(kernel, replays)
         if _within(kernel):
             replays.unchecked |= set(_never(kernel))
             _all_runs(kernel, module, replays, assumed)
             if assumed and alone:
                 _called_runs(kernel, calls, replays)
+            _last_runs(kernel, calls, replays)
             _notes(kernel, replays, calls)
             replays.unchecked |= set(_unreached(kernel, replays.met))
         elif kernel.launch.early:
@@ -162,6 +166,15 @@ def _between(kernel: WatchedKernel, replays: Replays) -> None:
         return
     replays.unchecked |= between.unchecked
     replays.tell(between.problems)
+
+
+def _lanes(kernel: WatchedKernel, replays: Replays) -> None:
+    """What the lanes of a warp execute together, within a part of the time. Raises OutOfTime."""
+    try:
+        replays.tell(lanes_apart(kernel, Budget(replays.budget.left() / 4)))
+    except OutOfTime:
+        replays.budget.check()
+        replays.unchecked.add("shuffles and ldmatrix in branches of some lanes: it takes too long")
 
 
 def _all_runs(kernel: WatchedKernel, module: TracedModule, replays: Replays, assumed: set[str]) -> None:
@@ -199,6 +212,19 @@ def _called_runs(kernel: WatchedKernel, calls: Calls, replays: Replays) -> None:
             return
         replays.case = case
         replays.take(run)
+
+
+def _last_runs(kernel: WatchedKernel, calls: Calls, replays: Replays) -> None:
+    """Replay what the last block of the grid does, while nothing is wrong and for a limited time."""
+    if replays.problem or any(f.severity == "wrong" for f in replays.kept()):
+        return
+    with contextlib.suppress(*SURPRISES, ArithmeticError):  # numbers that no kernel was looked at with before
+        for case, launched, run in last_blocks(kernel, calls, replays.budget):
+            replays.case = case
+            replays.take(run)
+            first = run.cluster.first
+            replays.tell(lanes_apart(launched, run.cluster.budget, first, launched is not kernel))
+    replays.case = ""
 
 
 def _notes(kernel: WatchedKernel, replays: Replays, calls: Calls) -> None:

@@ -113,6 +113,8 @@ _ACTIONS = {
     "fence_proxy": "fences the proxies", "wgmma_fence": "fences wgmma", "warp_sync": "waits for its warp",
     "cluster_wait": "waits for the cluster", "cluster_arrive": "arrives at the cluster's barrier",
     "cp_arrive": "arrives at an mbarrier (cp.async)", "tc_commit": "commits tcgen05 work to an mbarrier",
+    "shuffle": "shuffles", "vote": "votes", "redux": "reduces over its warp",
+    "match": "compares with its warp",
 }  # fmt: skip
 
 
