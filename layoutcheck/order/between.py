@@ -19,14 +19,17 @@ from typing import Any
 import numpy as np
 
 from layoutcheck.dsl.lowered import spaces
+from layoutcheck.dsl.lowered.instructions import tma_transfers
 from layoutcheck.dsl.lowered.machine import Launch
 from layoutcheck.order.budget import Budget
 from layoutcheck.order.events import WatchedKernel
 from layoutcheck.order.meaning import Meaning
 from layoutcheck.order.problems import Party, Problem
+from layoutcheck.order.releases import key, uncovered
 from layoutcheck.order.replay import MOST_PROBLEMS
 from layoutcheck.order.tell import Teller
 from layoutcheck.order.watched import Event, Watched, for_all, lanes_of
+from layoutcheck.sources.mlir import Operation
 
 TITLE = "global memory between blocks"
 MOST_CELLS = 1 << 24  # of all accesses of one block
@@ -37,6 +40,8 @@ _NARROW = re.compile(r"proxy|mbarrier|cta|block|cluster")  # fences of less than
 _WORDS = re.compile(r"acquire|release|acq_rel|seq_cst|\bsc\b")
 _NUMBER = re.compile(r"^([0-9]+)\b")
 _INLINE = re.compile(r"\b(?:acquire|release|acq_rel|membar|fence\.(?:sc|acq)|volatile|mmio)\b")
+_FENCES, _PAIRS = "a fence", "release and acquire"
+_THREAD_BITS, _LANE_BITS = 10, 5  # of a record: the thread of a block, the lane of a warp
 _ORDERING = 4  # LLVM's atomic orderings from here on: acquire, release, acq_rel, seq_cst
 
 
@@ -59,6 +64,8 @@ def between_blocks(kernel: WatchedKernel, teller: Teller, budget: Budget) -> Bet
         found.unchecked.add(f"{TITLE}: the grid is not known")
     elif ordering := _ordering(kernel):
         found.unchecked.add(f"{TITLE}: {ordering} may order them")
+        if ordering in (_FENCES, _PAIRS) and others:
+            _not_released(kernel, meanings, others, teller, budget, found)
     elif others:
         if any(m.facts.get("tensor") for m in meanings.values()):
             found.unchecked.add(f"{TITLE}: tiles of TMA copies")
@@ -90,6 +97,29 @@ def _compare(
             # One line by which several blocks write one place: most often one value.
             if not same and a.op is not b.op and teller.frames(a.site)[:1] != teller.frames(b.site)[:1]:
                 _tell(one, other, found)
+
+
+def _not_released(
+    kernel: WatchedKernel, meanings: dict[Operation, Meaning], others: list[tuple[int, int, int]],
+    teller: Teller, budget: Budget, found: Between,
+) -> None:  # fmt: skip
+    """Of a kernel that has releases: stores that none covers, and that another block loads."""
+    plain = {op: m for op, m in meanings.items() if m.kind in ("read", "write")}
+    accesses, ignored = replace(kernel, meanings=plain), Between()
+    transfers = tma_transfers(teller.module.text)
+    blocks = [_Block(accesses.watch(index, 0, budget), ignored) for index in ((0, 0, 0), *others)]
+    for writer, reader in (
+        (a, b) for a in blocks for b in blocks if 0 in (a.number, b.number) and a is not b
+    ):
+        pairs = [
+            pair
+            for pair in _meetings(writer, writer.written, reader, reader.read, _LANE_BITS)
+            if not any(party.event.rests for party in pair)
+        ]
+        open_ = uncovered(kernel, writer.watched.launch.index, transfers, budget) if pairs else None
+        for one, other in pairs:
+            if open_ is not None and key(one) in open_ and len(found.problems) < MOST_PROBLEMS:
+                found.problems.append(Problem("not-released", one, other, [], {"memory": "global"}))
 
 
 def _tell(one: Party, other: Party, found: Between) -> None:
@@ -130,11 +160,11 @@ def _ordering(kernel: WatchedKernel) -> str:
             return "a volatile load"
         given = " ".join(value for key, value in op.attributes.items() if "order" in key.lower())
         if _FENCE.match(op.name) and not _NARROW.search(" ".join((op.name, *op.attributes.values()))):
-            return "a fence"
+            return _FENCES
         words.update(_WORDS.findall(given))
         words.update("both" for number in _NUMBER.findall(given) if int(number) >= _ORDERING)
     if words & {"acq_rel", "sc", "seq_cst", "both"} or {"acquire", "release"} <= words:
-        return "release and acquire"
+        return _PAIRS
     return ""
 
 
@@ -226,13 +256,13 @@ def _sorted(parts: list[tuple[Any, Any]]) -> tuple[Any, Any]:
 
 
 def _meetings(
-    a: _Block, ours: tuple[Any, Any], b: _Block, theirs: tuple[Any, Any]
+    a: _Block, ours: tuple[Any, Any], b: _Block, theirs: tuple[Any, Any], bits: int = _THREAD_BITS
 ) -> Iterator[tuple[Party, Party]]:
-    """A pair of parties for each pair of events that access one cell."""
+    """A pair of parties for each pair of events that access one cell; with fewer `bits` also of warps."""
     _, one, other = np.intersect1d(ours[0], theirs[0], assume_unique=True, return_indices=True)
     if not one.size:
         return
-    pairs = np.stack([ours[1][one] >> 10, theirs[1][other] >> 10])
+    pairs = np.stack([ours[1][one] >> bits, theirs[1][other] >> bits])
     _, first = np.unique(pairs, axis=1, return_index=True)
     for i in first.tolist():
         yield a.party(int(ours[1][one[i]])), b.party(int(theirs[1][other[i]]))

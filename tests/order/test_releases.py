@@ -1,0 +1,91 @@
+"""LC514 in kernels that have a release and an acquire: which stores the release covers."""
+
+from __future__ import annotations
+
+import pytest
+
+from layoutcheck.sources.traced import KernelFinding, OrderReport
+from tests.order.looked import orders_of
+
+KERNELS = """\
+import cutlass, cutlass.cute as cute
+from cutlass import Constexpr, Int32, const_expr
+from cutlass.cute.runtime import make_fake_tensor
+arch = cute.arch
+@cute.kernel
+def hands_over(lines: cute.Tensor, flags: cute.Tensor, out: cute.Tensor, how: Constexpr):
+    thread, block = arch.thread_idx()[0], arch.block_idx()[0]
+    after = (block + 1) % 4
+    before = (block + 3) % 4
+    if const_expr(how == 4):  # who reads its line has done so
+        out[thread, block] = lines[thread, after]
+        arch.sync_threads()
+        if thread == 0:
+            arch.store(flags.iterator + block, Int32(1), sem="release", scope="gpu")
+            seen = Int32(0)
+            while seen == 0:
+                seen = arch.load(flags.iterator + before, Int32, sem="acquire", scope="gpu")
+        arch.sync_threads()
+    lines[thread, block] = thread  # its line
+    if const_expr(how in (0, 5, 6)):
+        arch.sync_threads()
+    if const_expr(how == 2):
+        arch.barrier(barrier_id=1, number_of_threads=96)
+    if const_expr(how == 3):
+        if thread < 64:
+            arch.barrier(barrier_id=1, number_of_threads=64)
+    if const_expr(how == 5):
+        arch.fence_acq_rel_gpu()
+        arch.sync_threads()
+    if const_expr(how == 7):
+        if thread == 0:
+            arch.fence_acq_rel_gpu()
+        arch.sync_threads()
+    if const_expr(how == 8):
+        arch.fence_acq_rel_gpu()
+        arch.sync_threads()
+    if const_expr(how != 4):
+        if thread == 0:
+            if const_expr(how in (5, 7, 8)):
+                arch.store(flags.iterator + block, Int32(1), sem="relaxed", scope="gpu")
+            elif const_expr(how == 6):
+                if flags[block] == 3:
+                    arch.store(flags.iterator + block, Int32(1), sem="release", scope="gpu")
+            else:
+                arch.store(flags.iterator + block, Int32(1), sem="release", scope="gpu")
+            seen = Int32(0)
+            while seen == 0:
+                seen = arch.load(flags.iterator + after, Int32, sem="acquire", scope="gpu")
+        arch.sync_threads()
+        out[thread, block] = lines[thread, after]  # the next one's
+@cute.jit
+def run(lines: cute.Tensor, flags: cute.Tensor, out: cute.Tensor, how: Constexpr):
+    hands_over(lines, flags, out, how).launch(grid=(4, 1, 1), block=(96, 1, 1))
+def made(*shape):
+    return make_fake_tensor(Int32, shape, (1, 96)[: len(shape)], assumed_align=16)
+for how in range(9):
+    cute.compile(run, made(96, 4), made(4), made(96, 4), how)
+"""
+
+
+@pytest.fixture(scope="module")
+def orders(tmp_path_factory: pytest.TempPathFactory) -> tuple[OrderReport, ...]:
+    return orders_of(KERNELS, tmp_path_factory.mktemp("releases"), 9)
+
+
+def ends(finding: KernelFinding) -> list[str]:
+    """Its severity, its code and the remarks at its lines."""
+    lines = [KERNELS.splitlines()[place.where.line - 1] for place in finding.places]
+    return [finding.severity, finding.code, *(line.rpartition("# ")[2] for line in lines)]
+
+
+def test_what_a_release_covers(orders: tuple[OrderReport, ...]) -> None:
+    """A barrier of all warps, none, one by its number, one of two warps; and acquired first, behind a fence of
+    all threads, under a loaded condition, behind a fence of one thread, and of all without a barrier before."""
+    found = [[ends(finding) for finding in order.findings] for order in orders]
+    told = [["wrong", "LC514", "its line", "the next one's"]]
+    assert found == [[], told, [], told, [], [], [], told, []]
+    none, two, one = (orders[how].findings[0] for how in (1, 3, 7))
+    assert [finding.places[0].thread for finding in (none, two, one)] == [32, 64, 32]
+    assert none.title.endswith("and no release covers the store")
+    assert "Missing: a barrier of the block between the store and the release" in none.message
