@@ -81,7 +81,7 @@ def ends(finding: KernelFinding) -> list[str]:
 
 def test_what_a_release_covers(orders: tuple[OrderReport, ...]) -> None:
     """A barrier of all warps, none, one by its number, one of two warps; then a line acquired before, a
-    fence of all threads, a loaded condition, a fence of one thread, and a fence of all with no barrier before it."""
+    fence of all threads, a loaded condition, a fence of one thread, and one of all with no barrier before."""
     found = [[ends(finding) for finding in order.findings] for order in orders]
     told = [["wrong", "LC514", "its line", "the next one's"]]
     assert found == [[], told, [], told, [], [], [], told, []]
