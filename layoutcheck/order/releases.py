@@ -55,11 +55,11 @@ def uncovered(
 
 
 def _releases(meaning: Meaning) -> bool:
-    return meaning.kind == "fence" or meaning.kind == "atomic" and _matches(_RELEASE, meaning)
+    return meaning.kind == "fence" or (meaning.kind == "atomic" and _matches(_RELEASE, meaning))
 
 
 def _acquires(meaning: Meaning) -> bool:
-    return meaning.kind == "fence" or meaning.kind == "atomic" and _matches(_ACQUIRE, meaning)
+    return meaning.kind == "fence" or (meaning.kind == "atomic" and _matches(_ACQUIRE, meaning))
 
 
 def _matches(words: re.Pattern[str], meaning: Meaning) -> bool:
