@@ -118,12 +118,14 @@ def count(name: str, launch: Callable[[], Any]) -> None:
     print(f"VARIANT {name}", flush=True)
 
 
-def profile(child: str) -> tuple[list[str], list[dict[str, Any]]]:
-    """The ncu command, and one row of counters for each that `child`, an option of this script, launches."""
+def profile(
+    child: str, module: str = "benchmarks.transpose_counters"
+) -> tuple[list[str], list[dict[str, Any]]]:
+    """The ncu command, and one row of counters for each that `child`, an option of `module`, launches."""
     command = [
         "ncu", "--clock-control", "none", "--cache-control", "none", "--profile-from-start", "off", "--csv",
         "--page", "raw", "--metrics", ",".join(metrics().values()),
-        sys.executable, "-m", "benchmarks.transpose_counters", child,
+        sys.executable, "-m", module, child,
     ]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     lines = done.stdout.splitlines()

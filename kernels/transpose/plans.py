@@ -14,6 +14,7 @@ from kernels.transpose.direct import Direct, build_direct
 from kernels.transpose.exchange import Exchange, build_exchange
 from kernels.transpose.flat import Flat, build_flat
 from kernels.transpose.narrow import Narrow, Small, build_narrow, build_small
+from kernels.transpose.padded import Padded, build_padded
 from kernels.transpose.pairs import Pairs, build_pairs
 from kernels.transpose.registers import BLOCK, Plan, build_registers
 from kernels.transpose.shifted import GRID_Y, Shifted, build_shifted
@@ -31,7 +32,7 @@ ANY_SIZE = (Direct, Small, Narrow, Flat)
 """Those whose kernels take elements of any size."""
 
 Thin = FewRows | FewColumns | Slim
-AnyPlan = Plan | Exchange | Shifted | Thin | Whole | Blocks | Flat | Direct | Narrow | Small | Pairs
+AnyPlan = Plan | Exchange | Shifted | Thin | Padded | Whole | Blocks | Flat | Direct | Narrow | Small | Pairs
 
 PLANS: dict[str, AnyPlan] = {
     "flat": Flat(2, 256),
@@ -132,6 +133,7 @@ BUILDERS: dict[type, Callable[..., Kernel]] = {
     Narrow: build_narrow,
     Small: build_small,
     Pairs: build_pairs,
+    Padded: build_padded,
     FewRows: build_thin,
     FewColumns: build_thin,
 }
