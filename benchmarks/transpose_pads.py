@@ -93,7 +93,7 @@ def library(folder: str) -> Any:
     """transpose_pads.cu, compiled."""
     path = Path(folder) / "pads.so"
     source = Path(__file__).with_suffix(".cu")
-    options = "-arch=sm_90a -O3 -std=c++17 -shared -Xcompiler -fPIC".split()
+    options = ["-arch=sm_90a", "-O3", "-std=c++17", "-shared", "-Xcompiler", "-fPIC"]
     command = ["nvcc", *options, str(source), "-o", str(path)]
     subprocess.run(command, check=True)
     found = ctypes.CDLL(str(path))
