@@ -39,10 +39,11 @@ CHECKED = [
 TIMED = [
     *map(Shape.named, ("8192x8192", "8191x8193", "1000x1000", "1348x5219+5+8@2", "20x457x130", "60x301x515")),
     *map(Shape.named, ("2000x33x77", "100000x48", "33x400001", "255x131072", "70000x300")),
-    *map(Shape.named, ("1x1000000", "3x1000000", "1000003x5")),
+    *map(Shape.named, ("1x1000000", "3x1000000", "1000003x5", "150x200x301+2+1@3", "100x30001+1+0@2")),
+    *map(Shape.named, ("10000x3x5+1+1@1", "300x50x60+1+1@1")),
 ]
 
-PARTS = 2
+PARTS = 4
 """Processes that the shapes of a type are shared among."""
 
 QUEUED_BYTES = 4 * DIRECT_BYTES
@@ -58,12 +59,14 @@ def warm_triton(tiling: tuple[int, int, int, int]) -> None:
 
 
 def timed(shape: Shape, kind: str) -> dict[str, Any]:
-    """`fastest` and the peers, in one run."""
+    """`fastest` and the peers, in one run; before it every plan and tiling, a few times."""
     dtype = TYPES[kind]
     direct = 2 * shape.elements * dtype.itemsize >= QUEUED_BYTES
     sets = pairs(shape, dtype)
+    plans = candidates(*sets[0])
     tiled = {f"triton {tiling}": [triton_launch(x, y, tiling) for x, y in sets] for tiling in TILINGS}
-    quick = medians(tiled, 3, direct)
+    ours = {name: [launch_of(plan, x, y) for x, y in sets] for name, plan in plans.items()}
+    quick = medians(ours | tiled, 3, direct)
     best = min(tiled, key=lambda name: quick[name])
     contestants: dict[str, list[Launch]] = ceilings(Shape(1, shape.elements * dtype.itemsize // 2)) | {
         best: tiled[best]
@@ -74,8 +77,9 @@ def timed(shape: Shape, kind: str) -> dict[str, Any]:
         geam = Geam()
         contestants["sgeam"] = [geam.launch(x, y) for x, y in sets]
     taken = next(reversed(CHOSEN.values()))
-    chosen = next(name for name, plan in candidates(*sets[0]).items() if plan == taken)
-    return {"name": shape.name, "type": kind, "us": medians(contestants, 9, direct), "chosen": chosen}
+    chosen = next(name for name, plan in plans.items() if plan == taken)
+    us = medians(contestants, 9, direct)
+    return {"name": shape.name, "type": kind, "us": us, "quick_us": quick, "chosen": chosen}
 
 
 def said(began: float, what: str) -> None:
