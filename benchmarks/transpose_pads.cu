@@ -1,11 +1,10 @@
 // Copies of rows that have pads in between: what it costs that the pads must stay as they are.
 //
-// Source and target have rows of `width` bytes, `pitch` bytes apart, from byte `start` after a multiple of 16
+// Source and target have rows of `width` bytes, `pitch` bytes apart, from byte `start` after a multiple of 32
 // on. A thread moves a chunk of 16 bytes. Chunks that hold bytes of a pad are stored in one of these ways:
 //   0  as a whole, pads too: not what a transpose may do
 //   1  an element at a time by the thread that has them
-//   2  an element a lane, side by side
-//   3  as a whole, with what the target had in the pads
+//   2  with the other chunk of their sector, an element a lane: the sector is written once
 #include <cstdint>
 #include <cuda_runtime.h>
 
@@ -15,41 +14,30 @@ __global__ void copy_rows(const uint4 *x, uint4 *y, long long bytes, int start, 
   const long long chunk = blockIdx.x * (long long)blockDim.x + threadIdx.x;
   const long long first = 16 * chunk - start;  // of the run, which begins with a row
   const bool mine = first + 16 > 0 && first < bytes;
-  uint4 held = {}, old = {};
-  int in_row = 0;
-  bool whole = true;
-  if (mine) {
-    held = x[chunk];
-    in_row = (int)((first + pitch) % pitch);
-    whole = first >= 0 && first + 16 <= bytes && in_row + 16 <= width;
-    if (kind == 3 && !whole) old = y[chunk];
-  }
+  uint4 held = {};
+  const int in_row = (int)((first % pitch + pitch) % pitch);
+  const bool whole = mine && first >= 0 && first + 16 <= bytes && in_row + 16 <= width;
+  if (mine) held = x[chunk];
   auto inside = [&](long long from, int row, int k) {
     const int at = (row + each * k) % pitch;
     return from + each * k >= 0 && from + each * k < bytes && at < width;
   };
-  if (mine && (whole || (kind == 0 && first >= 0 && first + 16 <= bytes))) y[chunk] = held;
+  const bool other = __shfl_xor_sync(~0u, whole, 1);
+  if (mine && (kind == 0 ? first >= 0 && first + 16 <= bytes : whole && (kind == 1 || other))) y[chunk] = held;
   if (kind == 1 || (kind == 0 && (first < 0 || first + 16 > bytes))) {
     if (mine && !whole)
       for (int k = 0; k < count; ++k)
         if (inside(first, in_row, k)) ((Element *)&y[chunk])[k] = ((Element *)&held)[k];
-  } else if (kind == 3) {
-    if (mine && !whole) {
-      for (int k = 0; k < count; ++k)
-        if (inside(first, in_row, k)) ((Element *)&old)[k] = ((Element *)&held)[k];
-      y[chunk] = old;
-    }
   } else if (kind == 2) {
-    const int lane = threadIdx.x % 32;
-    for (unsigned left = __ballot_sync(~0u, mine && !whole); left; left &= left - 1) {
-      const int owner = __ffs(left) - 1;
+    const int lane = threadIdx.x % 32, half = lane / count % 2, bit = 8 * each * (lane % count);
+    for (unsigned left = __ballot_sync(~0u, !(whole && other)) & 0x55555555; left; left &= left - 1) {
+      const int owner = __ffs(left) - 1 + half;
       const int row = __shfl_sync(~0u, in_row, owner);
       const uint64_t low = __shfl_sync(~0u, held.x | (uint64_t)held.y << 32, owner);
       const uint64_t high = __shfl_sync(~0u, held.z | (uint64_t)held.w << 32, owner);
-      const int bit = 8 * each * lane;
       const long long from = first + 16 * (owner - lane);
-      if (lane < count && inside(from, row, lane))
-        ((Element *)&y[chunk + owner - lane])[lane] = (Element)((bit < 64 ? low : high) >> (bit & 63));
+      if (lane < 2 * count && from + 16 > 0 && inside(from, row, lane % count))
+        ((Element *)&y[chunk + owner - lane])[lane % count] = (Element)((bit < 64 ? low : high) >> (bit & 63));
     }
   }
 }
@@ -58,18 +46,17 @@ template <typename Element>
 static int launch(int kind, const void *x, void *y, long long bytes, int start, int width, int pitch,
                   cudaStream_t stream) {
   const int threads = 256;
-  const long long chunks = (bytes + start + 15) / 16;
+  const long long chunks = (bytes + start + 31) / 32 * 2;
   const unsigned blocks = (unsigned)((chunks + threads - 1) / threads);
   const auto from = (const uint4 *)x;
   const auto to = (uint4 *)y;
   if (kind == 0) copy_rows<Element, 0><<<blocks, threads, 0, stream>>>(from, to, bytes, start, width, pitch);
   if (kind == 1) copy_rows<Element, 1><<<blocks, threads, 0, stream>>>(from, to, bytes, start, width, pitch);
   if (kind == 2) copy_rows<Element, 2><<<blocks, threads, 0, stream>>>(from, to, bytes, start, width, pitch);
-  if (kind == 3) copy_rows<Element, 3><<<blocks, threads, 0, stream>>>(from, to, bytes, start, width, pitch);
   return cudaGetLastError();
 }
 
-// `x` and `y` lie on multiples of 16; `bytes` from the first of the run to its last, pads in between.
+// `x` and `y` lie on multiples of 32; `bytes` from the first of the run to its last, pads in between.
 extern "C" int copy(int size, int kind, const void *x, void *y, long long bytes, int start, int width, int pitch,
                     void *stream) {
   const auto on = (cudaStream_t)stream;

@@ -2,10 +2,9 @@
 
     python -m benchmarks.transpose_pads OUT_FOLDER [--seconds N]
 
-needs torch, Triton, nvcc, ncu and a GPU. At each of SHAPES, all plans that fit, `variants` of `Padded`, two
-tilings of Triton and the copies of transpose_pads.cu, which do not transpose, are checked and timed as
-transpose_timing.py says. Then copies and plans run at LARGE under Nsight Compute. Writes
-OUT_FOLDER/transpose_pads.json.
+needs torch, Triton, nvcc, ncu and a GPU. At each of SHAPES, all plans that fit, two tilings of Triton and the
+copies of transpose_pads.cu, which do not transpose, are checked and timed as transpose_timing.py says. Copies
+and plans run at LARGE under Nsight Compute, too. Writes OUT_FOLDER/transpose_pads.json.
 """
 
 from __future__ import annotations
@@ -42,7 +41,6 @@ from benchmarks.transpose_shapes import (
 )
 from benchmarks.transpose_timing import ROTATE_BYTES
 from kernels.transpose.fastest import launcher
-from kernels.transpose.padded import Padded
 from kernels.transpose.plans import AnyPlan, candidates
 
 BYTES = {torch.uint8: 1, torch.bfloat16: 2, torch.float32: 4, torch.int64: 8}
@@ -64,29 +62,11 @@ LARGE = [
 ]
 
 COUNTED = ("padded", "shifted 120x128, 3", "shifted 48x128, 1 bytes")
-"""Starts of the names of plans; of the variants, the first two."""
+"""Starts of the names of plans."""
 
-KINDS = ("pads written", "by element", "by lane", "pads read")
+KINDS = ("pads written", "by element", "by sector")
 
 TILINGS = ((64, 32, 4, 1), (128, 32, 4, 1))
-
-
-def variants(shape: Shape, size: int, every: bool = True) -> dict[str, Padded]:
-    """Tiles that share the columns evenly, or of about 10 KB; 128 threads or more."""
-    chunk, found = 16 // size, {}
-    if not chunk <= shape.m <= 512:
-        return {}
-    parts = [-(-shape.n // part) for part in range(1, 11)] if shape.n < 600 else [48, 64, 96, 160]
-    for columns in sorted({-(-part // chunk) * chunk for part in parts}):
-        for across in range(chunk, columns + 1, chunk):
-            plan = Padded(shape.m, columns, across, size=size)
-            fit = 96 <= plan.threads <= 672 and plan.passes <= 10 and 4 << 10 <= 16 * plan.room <= 40 << 10
-            if columns % across == 0 and fit:
-                found[f"padded {columns} by {across}"] = plan
-                if across == columns or columns // across == 3:
-                    found[f"padded {columns} by {across} async"] = plan._replace(load="async")
-    names = list(found)
-    return found if every else {name: found[name] for name in names[len(names) // 2 :][:2]}
 
 
 def library(folder: str) -> Any:
@@ -108,9 +88,9 @@ def padded_copy(code: Any, kind: int, x: torch.Tensor, y: torch.Tensor) -> Launc
     """A copy of rows like those of `y`, from the memory of `x` to that of `y`."""
     size, pitch = y.element_size(), y.stride(-2)
     rows = y.numel() // y.shape[-1]
-    start = y.data_ptr() % 16
+    start = y.data_ptr() % 32
     total = ((rows - 1) * pitch + y.shape[-1]) * size
-    into, out_of = y.data_ptr() - start, x.data_ptr() // 16 * 16
+    into, out_of = y.data_ptr() - start, x.data_ptr() // 32 * 32
     widths = (start, y.shape[-1] * size, pitch * size)
 
     def run() -> None:
@@ -131,7 +111,7 @@ def sources(shape: Shape, dtype: torch.dtype) -> list[tuple[torch.Tensor, torch.
 def checked(code: Any, shape: Shape, dtype: torch.dtype) -> dict[str, int]:
     """Elements that each copy but the first gets wrong, pads included."""
     found = {}
-    for kind in (1, 2, 3):
+    for kind in (1, 2):
         x = buffer(shape, shape.n, shape.m, shape.pad_y, dtype)[1]
         whole, y = buffer(shape, shape.n, shape.m, shape.pad_y, dtype)
         right = whole.clone()
@@ -149,7 +129,7 @@ def part(number: int, out: Path, began: float, seconds: float) -> dict[str, Any]
     with tempfile.TemporaryDirectory() as folder:
         code = library(folder)
         both = pair(shape, dtype)
-        plans = candidates(*both) | variants(shape, BYTES[dtype])
+        plans = candidates(*both)
         broken = {name: error for name, plan in plans.items() if (error := refused(plan, *both))}
         plans = {name: plan for name, plan in plans.items() if name not in broken}
         for tiling in TILINGS:
@@ -186,8 +166,7 @@ def counters() -> None:
         planned: list[dict[str, AnyPlan]] = []
         for shape, dtype in LARGE:
             both = pair(shape._replace(batch=min(shape.batch, 2)), dtype)
-            plans: dict[str, AnyPlan] = {**variants(shape, BYTES[dtype], False)}
-            plans |= {k: v for k, v in candidates(*both).items() if k.startswith(COUNTED)}
+            plans = {k: v for k, v in candidates(*both).items() if k.startswith(COUNTED)}
             for plan in plans.values():
                 launcher(plan, *both)
             planned.append(plans)

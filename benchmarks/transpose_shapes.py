@@ -133,10 +133,14 @@ MEMCHECKED = [
     *[Shape(255, 1024), Shape(1024, 255), Shape(300, 1000, off=5), Shape(200, 264, batch=2)],
     *[Shape(1003, 8), Shape(4, 1003), Shape(137, 1003), Shape(70, 999), Shape(1003, 21, pad_y=7)],
     *[Shape(300, 33, off=1), Shape(300, 20, off=1), Shape(2, 1003), Shape(1003, 2), Shape(5, 7, batch=300)],
+    *[Shape(7, 9, 50, 1, 1, 1), Shape(41, 403, pad_y=3, off=1), Shape(60, 57, 3, 1, 2, 3)],
 ]
 """Shapes that compute-sanitizer looks at, each tensor an allocation of its own."""
 
-MEMCHECKED_SIZES = [Shape(257, 203, pad_x=1, pad_y=2, off=1), Shape(300, 77, batch=3), Shape(17, 1003)]
+MEMCHECKED_SIZES = [
+    *[Shape(257, 203, pad_x=1, pad_y=2, off=1), Shape(300, 77, batch=3), Shape(17, 1003)],
+    *[Shape(7, 9, 50, 1, 1, 1), Shape(70, 57, 3, 1, 2, 3)],
+]
 """For elements of other sizes."""
 
 

@@ -1,10 +1,11 @@
 """The transpose of few rows whose number is known, whatever the pitch of `y`: pads, odd bases and batches.
 
-A block takes some columns of all rows. A row of `y` is then whole chunks, `stack` of them at most, and what
-it has of the chunks at its ends, which hold elements of its neighbours or pads as well. A thread stores the
-same chunk of rows that lie a multiple of a chunk apart, which start as far into a chunk. Then threads store
-what is left, an element each: the end of a row, and the start of the next one, side by side. So a sector that
-pads leave in part is asked for once or twice, and not once for each of its elements.
+A block takes some columns of all rows. A row of `y` is then whole runs of `align` elements, a chunk or a
+32-byte sector, and what it has of the runs at its ends, which hold elements of its neighbours or pads as
+well. Whole runs are stored by chunks; a thread stores the same chunk of rows that lie a multiple of a run
+apart, which start as far into one. What is left goes by elements, one a lane, each run by lanes side by side,
+the end of a row with the start of the next: a store that writes a part of a sector costs the L2 more than a
+whole one (benchmarks/transpose_pads.py), so each should be written once.
 """
 
 from __future__ import annotations
@@ -31,15 +32,16 @@ from kernels.transpose.thin import keep_pieces, load_pieces, slot_of
 
 
 class Padded(NamedTuple):
-    """`count` rows of `x`, at least a chunk; a block takes `columns`, and stores `across` side by side.
+    """`count` rows of `x`, at least `align`; a block takes `columns`, and stores `across` side by side.
 
-    Both are multiples of a chunk, the second a divisor of the first; `fetch`, `load` and `size`: as for
-    `FewRows`.
+    `columns` is a multiple of `across`, and that of `align`, the elements of a chunk or of a sector; `fetch`,
+    `load` and `size`: as for `FewRows`.
     """
 
     count: int
     columns: int = 48
     across: int = 48
+    align: int = 8
     fetch: bool = True
     load: str = "evict_last"
     size: int = 2
@@ -49,8 +51,8 @@ class Padded(NamedTuple):
 
     @property
     def stack(self) -> int:
-        """Whole chunks of a row of `y`, at most."""
-        return self.count // self.chunk
+        """Chunks in whole runs of a row of `y`, at most."""
+        return self.count // self.align * (self.align // self.chunk)
 
     @property
     def threads(self) -> int:
@@ -118,8 +120,9 @@ def transpose_padded(
     size, begin = plan.chunk, starts[1] + item * apart[1] + n0 * pitches[1]
     column, chunk = tid // plan.stack, tid % plan.stack
     place = begin + column * pitches[1]
-    row = cutlass.Int32(-place & (size - 1)) + size * chunk
-    here = ((place + size - 1) >> plan.bits) + chunk
+    before = cutlass.Int32(-place & (plan.align - 1))
+    row, run_end = before + size * chunk, before + plan.align * (chunk // (plan.align // size) + 1)
+    here = ((place + before) >> plan.bits) + chunk
     shift, slope = cutlass.Int32(corner & (size - 1)), cutlass.Int32(pitches[0] & (size - 1))
     places = worked_out([in_piece(row + k, shift, slope, plan) + column for k in range(size)])
     if safe:
@@ -127,7 +130,7 @@ def transpose_padded(
     cute.arch.cp_async_wait_group(0)
     cute.arch.sync_threads()
     cells = [cells_at(smem, place) for place in places]
-    if column < plan.across and row + size <= plan.count:
+    if column < plan.across and run_end <= plan.count:
         for i in cutlass.range_constexpr(plan.columns // plan.across):
             if column + i * plan.across < wide:
                 taken = gathered(cells, i * plan.across)
@@ -146,21 +149,29 @@ def store_rest(
     slope: cutlass.Int32,
     plan: cutlass.Constexpr,
 ):
-    """What rows of `y` have in chunks not all theirs: the end of one beside the start of the next."""
+    """What rows of `y` have of runs that are not all theirs, from the end of one to the start of the next.
+
+    `align` lanes for the run in which a row ends, and as many for that in which the next one starts.
+    """
     tid, _, _ = cute.arch.thread_idx()
-    size = plan.chunk
-    at_once = plan.threads // (2 * size)
-    place = tid % (2 * size)
-    k, starts = place % size, place >= size
+    align, lanes = plan.align, 2 * plan.align
     flat = cute.make_tensor(smem.iterator, cute.make_layout(cute.cosize(smem.layout)))
+    at_once = plan.threads // lanes
+    second = tid // align % 2
     for i in cutlass.range_constexpr(-(-(plan.columns + 1) // at_once)):
-        column = i * at_once + tid // (2 * size) - (0 if starts else 1)
-        first = begin + column * ldy
-        before, after = cutlass.Int32(-first & (size - 1)), cutlass.Int32((first + plan.count) & (size - 1))
-        row = k if starts else plan.count - after + k
-        if column >= 0 and column < wide and k < (before if starts else after):
-            run = cute.make_tensor(y.iterator + first, cute.make_layout(plan.count))
-            run[row] = flat[in_piece(row, shift, slope, plan) + column]
+        # Places are counted from where row `column` of `y` starts; the row before ends at `end`.
+        column, end = i * at_once + tid // lanes, plan.count - cutlass.Int32(ldy)
+        start = begin + column * ldy
+        first_run = end - cutlass.Int32((start + end) & (align - 1))
+        second_run = -cutlass.Int32(start & (align - 1))
+        place = tid % align + (second_run if second == 1 else first_run)
+        ends = second == 0 and place < end and column > 0 and column <= wide
+        begins = place >= 0 and place < second_run + align and second_run < 0 and column < wide
+        begins = begins and (second == 0 or first_run != second_run)
+        if tid < at_once * lanes and (ends or begins):
+            row, across = (place, column) if begins else (place + cutlass.Int32(ldy), column - 1)
+            run = cute.make_tensor(y.iterator + start, cute.make_layout(1 << 30))
+            run[place] = flat[in_piece(row, shift, slope, plan) + across]
 
 
 def in_piece(row, shift, slope, plan: Padded):
@@ -186,7 +197,7 @@ def build_padded(plan: Padded, early: bool = False) -> Kernel:
 
 def in_padded(x: cute.Tensor, y: cute.Tensor, plan: Padded) -> tuple[Any, ...]:
     """What `transpose_padded` takes before its plan."""
-    starts = start_in(x, plan.chunk), start_in(y, plan.chunk)
-    views = aligned(x, starts[0], plan.chunk), aligned(y, starts[1], plan.chunk)
+    starts = start_in(x, plan.chunk), start_in(y, plan.align)
+    views = aligned(x, starts[0], plan.chunk), aligned(y, starts[1], plan.align)
     whole = starts[0], starts[0] + reach(x)
     return *views, x.shape[1], (x.stride[0], y.stride[0]), matrices(x, y)[1], starts, whole

@@ -146,7 +146,7 @@ def build(plan: AnyPlan, early: bool | None = None) -> Kernel:
 
 def candidates(x: Any, y: Any) -> dict[str, AnyPlan]:
     """The plans that fit these two, by name."""
-    plans = slims(x) | PLANS | few_rows(x, y) | few_columns(x, y) | wholes(x, y)
+    plans = slims(x) | PLANS | few_rows(x, y) | padded(x, y) | few_columns(x, y) | wholes(x, y)
     return {name: plan for name, plan in plans.items() if fits(plan, x, y)}
 
 
@@ -196,6 +196,31 @@ def few_rows(x: Any, y: Any) -> dict[str, AnyPlan]:
         plans.append(FewRows(count, columns * chunk // BLOCK, unit, slope, fetch, loose, load, size, batch))
     fit = [plan for plan in plans if plan.threads <= 1024 and plan.step > 0]
     return {f"few rows, {plan.columns} by {plan.unit}": plan for plan in fit}
+
+
+def padded(x: Any, y: Any) -> dict[str, AnyPlan]:
+    """Tiles that hold all rows of a thin matrix whose rows in `y` share chunks, with pads or one another."""
+    (count, n), chunk = x.shape[-2:], CHUNK_BYTES // x.element_size()
+    found: dict[str, AnyPlan] = {}
+    for align in (chunk, 2 * chunk):
+        if whole_chunks(y) or not align <= count <= FEW or not n:
+            continue
+        for most, rounds, load in (
+            (672, 1, "evict_last"),
+            (384, 1, "evict_last"),
+            (384, 1, "async"),
+            (256, 7, "evict_last"),
+        ):
+            stack = count // align * (align // chunk)
+            across = max(most // stack // align, 1) * align
+            tiles = -(-n // (across * rounds))
+            even = -(-n // tiles)
+            if rounds == 1:
+                across = -(-even // align) * align
+            plan = Padded(count, -(-even // across) * across, across, align, True, load, x.element_size())
+            if plan.threads <= 1024 and plan.residents > 1:
+                found[f"padded {plan.columns}, {across} by {align}{' async' * (load == 'async')}"] = plan
+    return found
 
 
 def few_columns(x: Any, y: Any) -> dict[str, AnyPlan]:
@@ -290,6 +315,8 @@ def fits(plan: AnyPlan, x: Any, y: Any) -> bool:
         size = plan.size
         bases = whole.data_ptr() % (size * plan.run) == 0 == other.data_ptr() % (size * plan.vector)
         return fit and bases and other.stride(0) % plan.vector == 0
+    if isinstance(plan, Padded):
+        return y.stride(-2) < 2**31
     if isinstance(plan, FewRows):
         return y.stride(-2) == plan.count and x.numel() < 2**31
     if isinstance(plan, FewColumns):

@@ -3,6 +3,7 @@
 from functools import partial
 
 from kernels.transpose.exchange import Exchange, build_exchange
+from kernels.transpose.padded import Padded, build_padded
 from kernels.transpose.pairs import Pairs, build_pairs
 from kernels.transpose.shifted import Shifted, build_shifted
 from kernels.transpose.slim import Slim, build_slim
@@ -44,6 +45,18 @@ WHOLE = {
     "whole, singly": Whole((5, 7), 3, 64, 1, (1, 2), singly=True),
     **{f"whole, several, {size}": Whole((5, 7), 3, 64, size, (size % 3, 0)) for size in (1, 2, 8)},
 }
+# Elements of every size; as many columns side by side as a block has, and fewer; runs of chunks and sectors.
+PADDED = {
+    f"padded, {plan.size}, {plan.load}, {plan.align}": plan
+    for plan in (
+        Padded(20, 32, 32, 16, size=1),
+        Padded(50, 64, 32, 32, fetch=True, size=1),
+        Padded(21, 32, 16, 16, fetch=True),
+        Padded(41, 24, 8, 8, load="async"),
+        Padded(9, 16, 8, 8, size=4),
+        Padded(5, 8, 8, 4, size=8),
+    )
+}
 SLIM = {
     f"slim, {few}, {size}, {vector}{' wide' * wide}": Slim(few, count, vector, wide, 2, size)
     for few, count, size, vector, wide in (
@@ -69,6 +82,7 @@ BUILDERS = {
     **{name: partial(build_thin, plan) for name, plan in THIN.items()},
     **{name: partial(build_shifted, plan) for name, plan in SHIFTED.items()},
     **{name: partial(build_whole, plan) for name, plan in WHOLE.items()},
+    **{name: partial(build_padded, plan) for name, plan in PADDED.items()},
     **{name: partial(build_slim, plan) for name, plan in SLIM.items()},
     **{name: partial(build_pairs, plan) for name, plan in PAIRS.items()},
     **{name: partial(build_exchange, plan) for name, plan in EXCHANGES.items()},

@@ -21,7 +21,7 @@ pytest.importorskip("cutlass", reason="kernels/ needs nvidia-cutlass-dsl")
 from kernels.transpose.pairs import evenly
 from kernels.transpose.shifted import Shifted
 from kernels.transpose.whole import Whole
-from tests.kernels.more_plans import BUILDERS, EXCHANGES, PAIRS, SHIFTED, SLIM, THIN, WHOLE
+from tests.kernels.more_plans import BUILDERS, EXCHANGES, PADDED, PAIRS, SHIFTED, SLIM, THIN, WHOLE
 
 REPAIRED = [
     "match_layout",
@@ -274,6 +274,33 @@ def test_matrices_of_a_batch_start_anywhere(built, name, n, offs):
     tiles = n // plan.columns + 1 if plan.loose else -(-n // plan.columns)
     program(built[1][name]["ptx"]).run((tiles, 2, 1), memory, *args)
     assert (np.frombuffer(out, np.uint16) == right).all()
+
+
+@pytest.mark.parametrize("name", PADDED)
+@pytest.mark.parametrize(
+    ("n", "pads", "gap", "offs"),
+    [(70, (3, 1), 5, (1, 3)), (32, (0, 0), 0, (0, 0)), (33, (1, 3), 0, (5, 2)), (3, (2, 40), 7, (3, 19))],
+)
+def test_rows_of_y_with_pads_move_every_bit(built, name, n, pads, gap, offs):
+    """Two matrices; pads within a chunk, over two and over whole ones, and none; what lies between stays."""
+    if "90" not in built[0]:
+        pytest.skip("compiled for sm_90a only")
+    plan, bits, view = PADDED[name], np.random.default_rng(n), np.lib.stride_tricks.as_strided
+    size, pitches, dtype = plan.size, (n + pads[0], plan.count + pads[1]), np.dtype(f"u{plan.size}").type
+    apart = plan.count * pitches[0] + gap, n * pitches[1] + gap
+    most = np.iinfo(dtype).max
+    x, y = (bits.integers(0, most, 2 * step, dtype=dtype, endpoint=True) for step in apart)
+    right, out = y.copy(), bytearray(y.tobytes())
+    for item in range(2):
+        rows = view(x[item * apart[0] :], (plan.count, n), (size * pitches[0], size))
+        view(right[item * apart[1] :], rows.T.shape, (size * pitches[1], size))[:] = rows.T
+    memory = Memory((X + size * offs[0], bytearray(x.tobytes())), (Y + size * offs[1], out), once=True)
+    starts = offs[0] % plan.chunk, offs[1] % plan.align
+    bases = X + size * (offs[0] - starts[0]), Y + size * (offs[1] - starts[1])
+    whole = starts[0], starts[0] + apart[0] + (plan.count - 1) * pitches[0] + n
+    args = (*bases, n, *pitches, *apart, *starts, *whole)
+    program(built[1][name]["ptx"]).run((-(-n // plan.columns), 2, 1), memory, *args)
+    assert (np.frombuffer(out, dtype) == right).all()
 
 
 @pytest.mark.parametrize(("m", "ldy"), [(200, 208), (8, 8), (257, 264)])
