@@ -15,13 +15,14 @@ from kernels.transpose.cp_async import (
 )
 from kernels.transpose.exchange import Exchange, build_exchange
 from kernels.transpose.fastest import build_fastest
+from kernels.transpose.few_columns import FewColumns, build_few_columns
+from kernels.transpose.few_rows import FewRows, build_few_rows
 from kernels.transpose.flat import build_flat
 from kernels.transpose.ldmatrix import build_ldmatrix_trans, build_swizzled
 from kernels.transpose.narrow import build_narrow
 from kernels.transpose.registers import build_registers
 from kernels.transpose.shifted import Shifted, build_shifted
 from kernels.transpose.staged import build_staged
-from kernels.transpose.thin import FewColumns, FewRows, build_thin
 from kernels.transpose.tma import build_tma
 from kernels.transpose.whole import build_whole
 
@@ -91,13 +92,13 @@ VARIANTS = {
         "any pitch and base: aligned 16-byte chunks both ways, shifted in between; narrow tiles at the edge",
     ),
     "few_rows": Variant(
-        partial(build_thin, FewRows(33, 96, 6)),
+        partial(build_few_rows, FewRows(33, 96, 6)),
         "slow",
         "33 rows: y as one run of 16-byte chunks; up to 3-way bank conflicts",
         most=(33, 2**31),
     ),
     "few_columns": Variant(
-        partial(build_thin, FewColumns(33)),
+        partial(build_few_columns, FewColumns(33)),
         "legal",
         "33 columns: x as one run of 16-byte chunks",
         most=(2**31, 33),

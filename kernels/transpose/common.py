@@ -19,6 +19,9 @@ THREADS = 256
 SMEM_KIB = 228
 """Shared memory of an sm_90 multiprocessor; a thread block takes 1 KiB more than it asks for."""
 
+GRID_Y = 65535
+"""Blocks along y that a grid can have (CUDA C++ Programming Guide, compute capabilities)."""
+
 MULTIPROCESSORS = 132
 """Of an H100 or H200 (SXM), where no device can be asked."""
 

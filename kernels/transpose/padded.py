@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import cutlass
 from cutlass import cute
 
+from kernels.transpose.chunks import Chunks, aligned, cells_at, gathered, in_slots, reach
 from kernels.transpose.common import (
     SMEM_KIB,
     TYPES,
@@ -26,9 +27,8 @@ from kernels.transpose.common import (
     start_in,
     worked_out,
 )
+from kernels.transpose.few_rows import keep_pieces, load_pieces, slot_of
 from kernels.transpose.registers import store_wide
-from kernels.transpose.shifted import Shifted, aligned, cells_at, gathered, in_slots, reach
-from kernels.transpose.thin import keep_pieces, load_pieces, slot_of
 
 
 class Padded(NamedTuple):
@@ -46,7 +46,7 @@ class Padded(NamedTuple):
     load: str = "evict_last"
     size: int = 2
 
-    chunk, bits, word = Shifted.chunk, Shifted.bits, Shifted.word
+    chunk, bits, word = Chunks.chunk, Chunks.bits, Chunks.word
     eager = True
 
     @property

@@ -16,8 +16,8 @@ import cutlass
 from cutlass import cute
 from cutlass.cute.nvgpu import CopyUniversalOp
 
+from kernels.transpose.chunks import reach
 from kernels.transpose.common import TYPES, Kernel, enter, fake_args, matrices, start_in
-from kernels.transpose.shifted import reach
 
 LANES = 32
 """Threads of a warp."""

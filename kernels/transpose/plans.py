@@ -9,17 +9,18 @@ from typing import Any
 from cuda.bindings import runtime as cuda
 
 from kernels.transpose.blocks import Blocks, build_blocks
-from kernels.transpose.common import Kernel
+from kernels.transpose.common import GRID_Y, Kernel
 from kernels.transpose.direct import Direct, build_direct
 from kernels.transpose.exchange import Exchange, build_exchange
+from kernels.transpose.few_columns import FewColumns, build_few_columns
+from kernels.transpose.few_rows import FewRows, build_few_rows
 from kernels.transpose.flat import Flat, build_flat
 from kernels.transpose.narrow import Narrow, Small, build_narrow, build_small
 from kernels.transpose.padded import Padded, build_padded
 from kernels.transpose.pairs import Pairs, build_pairs
 from kernels.transpose.registers import BLOCK, Plan, build_registers
-from kernels.transpose.shifted import GRID_Y, Shifted, build_shifted
+from kernels.transpose.shifted import Shifted, build_shifted
 from kernels.transpose.slim import Slim, build_slim
-from kernels.transpose.thin import FewColumns, FewRows, build_thin
 from kernels.transpose.whole import Whole, build_whole
 
 CHUNK_BYTES = 2 * BLOCK
@@ -134,8 +135,8 @@ BUILDERS: dict[type, Callable[..., Kernel]] = {
     Small: build_small,
     Pairs: build_pairs,
     Padded: build_padded,
-    FewRows: build_thin,
-    FewColumns: build_thin,
+    FewRows: build_few_rows,
+    FewColumns: build_few_columns,
 }
 
 

@@ -14,6 +14,7 @@ import cutlass
 from cutlass import cute
 from cutlass.cute.nvgpu import CopyUniversalOp
 
+from kernels.transpose.chunks import Chunks, aligned, cells_at, gathered, load_chunk, reach
 from kernels.transpose.common import (
     SMEM_KIB,
     TYPES,
@@ -26,7 +27,6 @@ from kernels.transpose.common import (
     worked_out,
 )
 from kernels.transpose.registers import load_wide, store_wide
-from kernels.transpose.shifted import Shifted, aligned, cells_at, gathered, load_chunk, reach
 
 LINES = 512
 """Bytes that one instruction brings to the L2: one of 40 KB never ended."""
@@ -46,7 +46,7 @@ class Whole(NamedTuple):
     pads: tuple[int, int] = (0, 0)
     singly: bool = False
 
-    chunk = Shifted.chunk
+    chunk = Chunks.chunk
 
     @property
     def pitches(self) -> tuple[int, int]:

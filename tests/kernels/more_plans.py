@@ -3,11 +3,12 @@
 from functools import partial
 
 from kernels.transpose.exchange import Exchange, build_exchange
+from kernels.transpose.few_columns import FewColumns, build_few_columns
+from kernels.transpose.few_rows import FewRows, build_few_rows
 from kernels.transpose.padded import Padded, build_padded
 from kernels.transpose.pairs import Pairs, build_pairs
 from kernels.transpose.shifted import Shifted, build_shifted
 from kernels.transpose.slim import Slim, build_slim
-from kernels.transpose.thin import FewColumns, FewRows, build_thin
 from kernels.transpose.whole import Whole, build_whole
 
 THIN = {
@@ -79,7 +80,8 @@ PAIRS = {
 }
 
 BUILDERS = {
-    **{name: partial(build_thin, plan) for name, plan in THIN.items()},
+    **{name: partial(build_few_rows, plan) for name, plan in THIN.items() if isinstance(plan, FewRows)},
+    **{name: partial(build_few_columns, plan) for name, plan in THIN.items() if isinstance(plan, FewColumns)},
     **{name: partial(build_shifted, plan) for name, plan in SHIFTED.items()},
     **{name: partial(build_whole, plan) for name, plan in WHOLE.items()},
     **{name: partial(build_padded, plan) for name, plan in PADDED.items()},

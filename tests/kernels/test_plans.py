@@ -16,6 +16,8 @@ from kernels.transpose.choice import BASE_BYTES, ROUNDS, TIE, like, quickest, ti
 from kernels.transpose.direct import Direct
 from kernels.transpose.exchange import Exchange
 from kernels.transpose.fastest import transpose
+from kernels.transpose.few_columns import FewColumns
+from kernels.transpose.few_rows import FewRows
 from kernels.transpose.flat import Flat
 from kernels.transpose.narrow import Narrow, Small
 from kernels.transpose.pairs import Pairs
@@ -24,7 +26,6 @@ from kernels.transpose.plans import WHOLE as MOST
 from kernels.transpose.registers import Plan
 from kernels.transpose.shifted import Shifted
 from kernels.transpose.slim import Slim
-from kernels.transpose.thin import FewColumns, FewRows
 from kernels.transpose.whole import Whole
 
 

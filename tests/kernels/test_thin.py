@@ -7,10 +7,11 @@ import pytest
 pytest.importorskip("cutlass", reason="kernels/ needs nvidia-cutlass-dsl")
 
 
+from kernels.transpose.chunks import LANES_M, LANES_N, ahead_by, column
 from kernels.transpose.common import SMEM_KIB
+from kernels.transpose.few_columns import FewColumns, run_slot
+from kernels.transpose.few_rows import REGISTERS, FewRows, slot_of
 from kernels.transpose.plans import FEW, few_columns, few_rows
-from kernels.transpose.shifted import CHUNK, LANES_M, LANES_N, ahead_by, column
-from kernels.transpose.thin import REGISTERS, FewColumns, FewRows, residents, run_slot, slot_of, smem_bytes
 from layoutcheck.machine.banks import shared_wavefronts
 from tests.kernels.test_plans import Tensor
 
@@ -50,7 +51,7 @@ def test_every_chunk_of_few_rows_is_stored_once(count: int) -> None:
         for plan in rows_plans(count, slope):
             taken = [mine for lanes in chunks_of(plan) for mine in lanes if mine is not None]
             assert sorted(taken) == list(range(plan.chunks)), plan
-            assert plan.columns % (CHUNK * plan.unit) == 0 and plan.threads <= 1024
+            assert plan.columns % (plan.chunk * plan.unit) == 0 and plan.threads <= 1024
             assert plan.step > 0 and plan.step * plan.passes >= count
 
 
@@ -62,9 +63,9 @@ def wavefronts(plan: FewRows, step: int) -> tuple[int, int]:
         for lane, mine in enumerate(lanes):
             if mine is not None:
                 ahead = ahead_by(lane // LANES_M, plan.product)
-                across, row = divmod(CHUNK * mine + (step + 2 * ahead) % CHUNK, plan.count)
+                across, row = divmod(plan.chunk * mine + (step + 2 * ahead) % plan.chunk, plan.count)
                 shift = (3 + row * (plan.slope or 0)) % 8 if plan.slope is not None else 0
-                places.append(2 * (CHUNK * slot_of(row, 0, plan) + shift + across))
+                places.append(2 * (plan.chunk * slot_of(row, 0, plan) + shift + across))
         if places:
             idle = [places[0]] * (32 - len(places))
             most, least = most + shared_wavefronts(places + idle, 16).wavefronts, least + 1
@@ -92,13 +93,13 @@ def test_few_columns_are_gathered_without_bank_conflicts(count: int) -> None:
                 late = (start + n1 * plan.slope) % plan.align if plan.align else 0
                 further = warp % plan.stacks * LANES_M + lane % LANES_M
                 ahead = ahead_by(lane // LANES_M, plan.product)
-                row = plan.align - late + CHUNK * further + (step + 2 * ahead) % CHUNK
-                assert 0 <= row < CHUNK * plan.runs
-                chunk, element = divmod(row * count + n1, CHUNK)
+                row = plan.align - late + plan.chunk * further + (step + 2 * ahead) % plan.chunk
+                assert 0 <= row < plan.chunk * plan.runs
+                chunk, element = divmod(row * count + n1, plan.chunk)
                 if n1 < count:
                     # `x` as it lies, with a chunk left out after every run of 8 rows.
-                    assert chunk // count == row // CHUNK
-                    places.append(2 * (CHUNK * run_slot(chunk, plan) + element))
+                    assert chunk // count == row // plan.chunk
+                    places.append(2 * (plan.chunk * run_slot(chunk, plan) + element))
             places += places[:1] * (32 - len(places))
             assert not places or shared_wavefronts(places, 16).wavefronts == 1, plan
 
@@ -121,10 +122,10 @@ def test_every_column_is_stored_once_and_starts_as_its_thread_expects(count: int
 def test_a_multiprocessor_has_what_its_blocks_take() -> None:
     for count, slope in product(range(2, FEW + 1), (None, 1)):
         for plan in (*rows_plans(count, slope), *columns_plans(count, slope)):
-            blocks = residents(plan)
-            assert blocks * smem_bytes(plan) <= 1024 * SMEM_KIB, plan
+            blocks = plan.residents
+            assert blocks * plan.smem_bytes <= 1024 * SMEM_KIB, plan
             assert blocks * plan.threads <= 2048, plan
             held = 0 if isinstance(plan, FewRows) and plan.load == "async" else 4 * plan.passes
             assert plan.threads * max(held + 22, 16 + 2 * plan.chunk) * blocks <= REGISTERS, plan
-            if isinstance(plan, FewRows) and (fewer := residents(plan._replace(eager=True))) > 1:
+            if isinstance(plan, FewRows) and (fewer := plan._replace(eager=True).residents) > 1:
                 assert plan.threads * (held + plan.chunk + 18) * fewer <= REGISTERS and fewer <= blocks, plan
