@@ -135,7 +135,7 @@ def transpose_padded(
             if column + i * plan.across < wide:
                 taken = gathered(cells, i * plan.across)
                 store_wide(taken, y[None, here + i * (plan.across // size) * pitches[1]], "plain")
-    store_rest(smem, y, begin, pitches[1], wide, shift, slope, plan)
+    store_rest(smem, y, begin, cutlass.Int32(pitches[1]), wide, shift, slope, plan)
 
 
 @cute.jit
@@ -143,35 +143,37 @@ def store_rest(
     smem: cute.Tensor,
     y: cute.Tensor,
     begin: cutlass.Int64,
-    ldy: cutlass.Int64,
+    ldy: cutlass.Int32,
     wide: cutlass.Int32,
     shift: cutlass.Int32,
     slope: cutlass.Int32,
     plan: cutlass.Constexpr,
 ):
-    """What rows of `y` have of runs that are not all theirs, from the end of one to the start of the next.
+    """What rows of `y` have of runs that are not all theirs, `align` lanes a run.
 
-    `align` lanes for the run in which a row ends, and as many for that in which the next one starts.
+    First the runs in which a row ends, with what the next one has of them; then those in which a row starts,
+    where pads set it apart from the one before.
     """
     tid, _, _ = cute.arch.thread_idx()
-    align, lanes = plan.align, 2 * plan.align
+    align = plan.align
+    at_once, k, low = plan.threads // align, tid % align, cutlass.Int32(begin & (align - 1))
     flat = cute.make_tensor(smem.iterator, cute.make_layout(cute.cosize(smem.layout)))
-    at_once = plan.threads // lanes
-    second = tid // align % 2
-    for i in cutlass.range_constexpr(-(-(plan.columns + 1) // at_once)):
-        # Places are counted from where row `column` of `y` starts; the row before ends at `end`.
-        column, end = i * at_once + tid // lanes, plan.count - cutlass.Int32(ldy)
-        start = begin + column * ldy
-        first_run = end - cutlass.Int32((start + end) & (align - 1))
-        second_run = -cutlass.Int32(start & (align - 1))
-        place = tid % align + (second_run if second == 1 else first_run)
-        ends = second == 0 and place < end and column > 0 and column <= wide
-        begins = place >= 0 and place < second_run + align and second_run < 0 and column < wide
-        begins = begins and (second == 0 or first_run != second_run)
-        if tid < at_once * lanes and (ends or begins):
-            row, across = (place, column) if begins else (place + cutlass.Int32(ldy), column - 1)
-            run = cute.make_tensor(y.iterator + start, cute.make_layout(1 << 30))
-            run[place] = flat[in_piece(row, shift, slope, plan) + across]
+    rows = cute.make_tensor(y.iterator + begin, cute.make_layout(1 << 30))
+    for apart in cutlass.range_constexpr(2):
+        for i in cutlass.range_constexpr(-(-(plan.columns + 1) // at_once)):
+            # Places in `rows`: where row `column` of the block starts, and where the one before it ends.
+            column = i * at_once + tid // align
+            start = column * ldy
+            end = start - ldy + plan.count
+            into_end, into_start = (low + end) & (align - 1), (low + start) & (align - 1)
+            place = (start - into_start if apart else end - into_end) + k
+            begins = place >= start and into_start > 0 and column < wide
+            ends = k < into_end and column > 0 and column <= wide
+            if cutlass.const_expr(apart):
+                begins, ends = begins and start - into_start != end - into_end, False
+            if begins or ends:
+                row, across = (place - start, column) if begins else (place - start + ldy, column - 1)
+                rows[place] = flat[in_piece(row, shift, slope, plan) + across]
 
 
 def in_piece(row, shift, slope, plan: Padded):

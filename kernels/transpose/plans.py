@@ -40,9 +40,7 @@ PLANS: dict[str, AnyPlan] = {
     "exchange 128x128 bulk, 768": Exchange((128, 128), 0, "evict_last", "bulk", 768),
     "exchange 128x128 last, 768": Exchange((128, 128), 0, "evict_last", "plain", 768),
     "exchange 64x128": Exchange((64, 128), 0, "no_allocate", "streaming"),
-    "exchange 128x128 async, 768": Exchange((128, 128), 0, "async", "plain", 768),
     "exchange 128x128": Exchange((128, 128), 0, "no_allocate", "streaming"),
-    "exchange 64x64": Exchange((64, 64), 0, "no_allocate", "streaming"),
     "exchange 128x128 async, 1 bytes": Exchange((128, 128), 0, "async", "plain", 512, 1),
     "exchange 256x128 async, 1 bytes": Exchange((256, 128), 0, "async", "plain", 512, 1),
     "exchange 128x128 bulk, 1 bytes": Exchange((128, 128), 0, "evict_last", "bulk", 384, 1),
@@ -56,16 +54,10 @@ PLANS: dict[str, AnyPlan] = {
         for load, store in (("evict_last", "bulk"), ("evict_last", "plain"), ("no_allocate", "streaming"))
     },
     "registers": Plan((8, 4), (1, 1), 0, "no_allocate", "streaming"),
-    **{
-        f"shifted {width}x128{' fetch' * fetch}": Shifted(
-            (width, 128), warps, 16, load="evict_last", most=most, fetch=fetch
-        )
-        for width, warps, most in ((248, 16, 2), (120, 8, 4))
-        for fetch in (False, True)
-    },
+    "shifted 248x128": Shifted((248, 128), 16, 16, load="evict_last", most=2),
+    "shifted 120x128": Shifted((120, 128), 8, 16, load="evict_last", most=4),
     "shifted 120x128, 3": Shifted((120, 128), 8, 16, load="evict_last", most=3),
     "shifted 56x64": Shifted((56, 64), 4, 16, load="evict_last", most=8),
-    "shifted 56x128": Shifted((56, 128), 4, 16, load="evict_last", most=6),
     "shifted 48x128, 1 bytes": Shifted((48, 128), 4, 16, load="evict_last", most=8, size=1),
     "shifted 128x256 edges": Shifted((128, 256), 16, 32, load="evict_last edges", fetch=True),
     **{
@@ -101,6 +93,9 @@ PLANS: dict[str, AnyPlan] = {
 
 FEW = 512
 """Rows or columns, at most, for which FewRows and FewColumns are compiled."""
+
+PADDED = ((384, 1, "evict_last"), (384, 1, "async"), (256, 7, "evict_last"))
+"""Threads for Padded, about, how often they store, and their loads."""
 
 SLIM = {"rows": 8, "columns": 16}
 """Rows and columns, at most, for which Slim is."""
@@ -200,27 +195,18 @@ def few_rows(x: Any, y: Any) -> dict[str, AnyPlan]:
 
 
 def padded(x: Any, y: Any) -> dict[str, AnyPlan]:
-    """Tiles that hold all rows of a thin matrix whose rows in `y` share chunks, with pads or one another."""
-    (count, n), chunk = x.shape[-2:], CHUNK_BYTES // x.element_size()
-    found: dict[str, AnyPlan] = {}
-    for align in (chunk, 2 * chunk):
-        if whole_chunks(y) or not align <= count <= FEW or not n:
+    """Tiles that hold all rows of a thin matrix, for pads in `y`."""
+    (count, n), chunk, found = x.shape[-2:], CHUNK_BYTES // x.element_size(), {}
+    for align, (most, rounds, load) in product((chunk, 2 * chunk), PADDED):
+        if y.stride(-2) == count or not align <= count <= FEW or not n:
             continue
-        for most, rounds, load in (
-            (672, 1, "evict_last"),
-            (384, 1, "evict_last"),
-            (384, 1, "async"),
-            (256, 7, "evict_last"),
-        ):
-            stack = count // align * (align // chunk)
-            across = max(most // stack // align, 1) * align
-            tiles = -(-n // (across * rounds))
-            even = -(-n // tiles)
-            if rounds == 1:
-                across = -(-even // align) * align
-            plan = Padded(count, -(-even // across) * across, across, align, True, load, x.element_size())
-            if plan.threads <= 1024 and plan.residents > 1:
-                found[f"padded {plan.columns}, {across} by {align}{' async' * (load == 'async')}"] = plan
+        stack = count // align * (align // chunk)
+        across = max(most // stack // align, 1) * align
+        even = -(-n // -(-n // (across * rounds)))
+        across = -(-even // align) * align if rounds == 1 else across
+        plan = Padded(count, -(-even // across) * across, across, align, True, load, x.element_size())
+        if plan.threads <= 1024 and plan.step > 0 and plan.residents > 1:
+            found[f"padded {plan.columns}, {across} by {align}{' async' * (load == 'async')}"] = plan
     return found
 
 
@@ -317,7 +303,7 @@ def fits(plan: AnyPlan, x: Any, y: Any) -> bool:
         bases = whole.data_ptr() % (size * plan.run) == 0 == other.data_ptr() % (size * plan.vector)
         return fit and bases and other.stride(0) % plan.vector == 0
     if isinstance(plan, Padded):
-        return y.stride(-2) < 2**31
+        return y.stride(-2) * plan.columns < 2**31
     if isinstance(plan, FewRows):
         return y.stride(-2) == plan.count and x.numel() < 2**31
     if isinstance(plan, FewColumns):

@@ -20,6 +20,7 @@ from kernels.transpose.few_columns import FewColumns
 from kernels.transpose.few_rows import FewRows
 from kernels.transpose.flat import Flat
 from kernels.transpose.narrow import Narrow, Small
+from kernels.transpose.padded import Padded
 from kernels.transpose.pairs import Pairs
 from kernels.transpose.plans import MOST_THREADS, SEVERAL, align_bytes, candidates, takes
 from kernels.transpose.plans import WHOLE as MOST
@@ -84,7 +85,7 @@ WHOLE = {Plan, Exchange, Blocks, *ANY}
         (Tensor(9, 20001, pad=5), Tensor(20001, 9), {FewRows, *ANY}),
         (Tensor(9, 20001, address=2), Tensor(20001, 9), {FewRows, *ANY}),
         (Tensor(9, 20001), Tensor(20001, 9, address=2), {FewRows, *ANY}),
-        (Tensor(9, 20001), Tensor(20001, 9, pad=5), ANY),
+        (Tensor(9, 20001), Tensor(20001, 9, pad=5), {Padded, *ANY}),
         (Tensor(48, 20008), Tensor(20008, 48), {FewRows, Plan, Exchange, Blocks, *ANY}),
         (Tensor(49, 20008), Tensor(20008, 49), {FewRows, Blocks, *ANY}),
         (Tensor(513, 20008), Tensor(20008, 513), {Blocks, *ANY}),
@@ -99,7 +100,7 @@ WHOLE = {Plan, Exchange, Blocks, *ANY}
         (Tensor(1, 99999, address=2), Tensor(99999, 1), {Slim, *ANY}),
         (Tensor(9, 77, 129), Tensor(9, 129, 77), {Whole, FewRows, *ANY}),
         (Tensor(9, 200, 130), Tensor(9, 130, 200), {FewRows, *ANY}),
-        (Tensor(9, 77, 129, pad=1), Tensor(9, 129, 77, pad=1), {Whole, *ANY}),
+        (Tensor(9, 77, 129, pad=1), Tensor(9, 129, 77, pad=1), {Whole, Padded, *ANY}),
         (Tensor(9, 77, 129, pad=65), Tensor(9, 129, 77), {FewRows, *ANY}),
         (Tensor(3, 20001, pad=5), Tensor(20001, 3), {Slim, FewRows, *ANY}),
         (Tensor(3, 20001), Tensor(20001, 3, pad=5), ANY),
@@ -151,6 +152,24 @@ def test_thin_plans_know_how_the_long_rows_start(pad: int, address: int, slope: 
     assert {(plan.count, plan.align, plan.slope) for plan in columns} == {
         (33, 0 if slope is None else 16, slope or 0)
     }
+
+
+@pytest.mark.parametrize("size", [1, 2, 4, 8])
+@pytest.mark.parametrize("count", [2, 5, 9, 41, 100, 255, 512, 513])
+@pytest.mark.parametrize("n", [1, 9, 100, 20001])
+def test_tiles_of_rows_with_pads_hold_them_and_are_shared_evenly(size: int, count: int, n: int) -> None:
+    """Both tensors may start anywhere. No tile could do without a run of columns."""
+    x, y = Tensor(count, n, address=size, size=size), Tensor(n, count, pad=3, size=size)
+    plans = [plan for plan in candidates(x, y).values() if isinstance(plan, Padded)]
+    assert {plan.align for plan in plans} == {run for run in (16 // size, 32 // size) if run <= count <= 512}
+    for plan in plans:
+        assert plan.columns % plan.across == 0 == plan.across % plan.align
+        assert (plan.count, plan.size) == (count, size) and 0 < plan.threads <= 1024
+        assert plan.step * plan.passes >= count and plan.residents > 1
+        tiles = -(-n // plan.columns)
+        assert plan.columns - n / tiles < plan.across + 1
+    even = candidates(x, Tensor(n, count, size=size)).values()
+    assert not any(isinstance(plan, Padded) for plan in even)
 
 
 @pytest.mark.parametrize(("columns", "known"), [(129, True), (130, True), (128, False), (60, False)])
