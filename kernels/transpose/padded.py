@@ -20,7 +20,6 @@ from kernels.transpose.common import (
     SMEM_KIB,
     TYPES,
     Kernel,
-    enter,
     enter_fetching,
     fake_args,
     matrices,
@@ -34,15 +33,14 @@ from kernels.transpose.registers import store_wide
 class Padded(NamedTuple):
     """`count` rows of `x`, at least `align`; a block takes `columns`, and stores `across` side by side.
 
-    `columns` is a multiple of `across`, and that of `align`, the elements of a chunk or of a sector; `fetch`,
-    `load` and `size`: as for `FewRows`.
+    `columns` is a multiple of `across`, and that of `align`, the elements of a chunk or of a sector; `load`
+    and `size`: as for `FewRows`. A block that starts early has what it will load brought to the L2.
     """
 
     count: int
     columns: int = 48
     across: int = 48
     align: int = 8
-    fetch: bool = True
     load: str = "evict_last"
     size: int = 2
 
@@ -109,10 +107,7 @@ def transpose_padded(
     n0 = block * plan.columns
     wide = min(n - n0, plan.columns)
     corner = starts[0] + item * apart[0] + n0
-    if cutlass.const_expr(plan.fetch):
-        enter_fetching(early, plan.residents, x, corner, pitches[0], cutlass.Int32(plan.count), wide)
-    else:
-        enter(early)
+    enter_fetching(early, plan.residents, x, corner, pitches[0], cutlass.Int32(plan.count), wide)
     safe, held = load_pieces(x, in_slots(smem), wide, corner, pitches[0], whole, plan)
     cute.arch.cp_async_commit_group()
 

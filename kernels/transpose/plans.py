@@ -204,7 +204,7 @@ def padded(x: Any, y: Any) -> dict[str, AnyPlan]:
         across = max(most // stack // align, 1) * align
         even = -(-n // -(-n // (across * rounds)))
         across = -(-even // align) * align if rounds == 1 else across
-        plan = Padded(count, -(-even // across) * across, across, align, True, load, x.element_size())
+        plan = Padded(count, -(-even // across) * across, across, align, load, x.element_size())
         if plan.threads <= 1024 and plan.step > 0 and plan.residents > 1:
             found[f"padded {plan.columns}, {across} by {align}{' async' * (load == 'async')}"] = plan
     return found

@@ -51,8 +51,8 @@ PADDED = {
     f"padded, {plan.size}, {plan.load}, {plan.align}": plan
     for plan in (
         Padded(20, 32, 32, 16, size=1),
-        Padded(50, 64, 32, 32, fetch=True, size=1),
-        Padded(21, 32, 16, 16, fetch=True),
+        Padded(50, 64, 32, 32, size=1),
+        Padded(21, 32, 16, 16),
         Padded(41, 24, 8, 8, load="async"),
         Padded(9, 16, 8, 8, size=4),
         Padded(5, 8, 8, 4, size=8),

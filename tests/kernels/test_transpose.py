@@ -173,6 +173,7 @@ def test_what_starts_early_touches_no_memory_before_the_kernel_ahead_has_ended(b
             "columns, loose",
             "columns, pads",
             *(name for name, plan in WHOLE.items() if plan.items > 1),
+            *PADDED,
         )
         fetched = {"cp.async.bulk.prefetch.L2.global.L2::cache_hint": 1} if fetches else {}
         assert matching(memory_ops(before), "(ld|st).global|cp") == fetched, name
