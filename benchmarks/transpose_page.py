@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 from itertools import combinations
 from pathlib import Path
@@ -328,6 +329,7 @@ def pads(run: dict[str, Any]) -> str:
     for row in run["rows"]:
         us = row["us"]
         ceiling = min(us["copy"], us["elementwise"])
+        padded = re.search(r"\+[1-9]\d*@", row["name"])
         tilings = [name for name in us if name.startswith("triton")]
         plans = [
             name for name in us if name not in (*tilings, *copies, "pads written", "copy", "elementwise")
@@ -336,7 +338,8 @@ def pads(run: dict[str, Any]) -> str:
         times = [min(us[name] for name in copies), us["pads written"], us[plan]]
         times.append(min(us[name] for name in tilings))
         shares = [f"{ceiling / time:.3f}" for time in times]
-        body.append([row["name"], str(row["size"]), f"{us[plan]:.2f}", *shares, plan])
+        if padded:
+            body.append([row["name"], str(row["size"]), f"{us[plan]:.2f}", *shares, plan])
     head = ["M x N", "bytes", "us", "copy", "copy, pads written", "best plan", "Triton", "plan"]
     counted, ratios = [], []
     rows = run["counted"]["rows"]

@@ -1,11 +1,11 @@
 """The transpose of few rows whose number is known, whatever the pitch of `y`: pads, odd bases and batches.
 
-A block takes some columns of all rows. A row of `y` is then whole runs of `align` elements, a chunk or a
-32-byte sector, and what it has of the runs at its ends, which hold elements of its neighbours or pads as
-well. Whole runs are stored by chunks; a thread stores the same chunk of rows that lie a multiple of a run
-apart, which start as far into one. What is left goes by elements, one a lane, each run by lanes side by side,
-the end of a row with the start of the next: a store that writes a part of a sector costs the L2 more than a
-whole one (benchmarks/transpose_pads.py), so each should be written once.
+A block takes some columns of all rows. A row of `y` is then whole 32-byte sectors, and what it has of those
+at its ends, which hold elements of its neighbours or pads as well. Whole sectors are stored by chunks; a
+thread stores the same chunk of rows that lie a multiple of a sector apart, which start as far into one. What
+is left goes by elements, one a lane, each sector by lanes side by side, the end of a row with the start of
+the next: a store that writes a part of a sector costs the L2 more than a whole one
+(benchmarks/transpose_pads.py), so each sector should be written once.
 """
 
 from __future__ import annotations
@@ -31,16 +31,15 @@ from kernels.transpose.registers import store_wide
 
 
 class Padded(NamedTuple):
-    """`count` rows of `x`, at least `align`; a block takes `columns`, and stores `across` side by side.
+    """`count` rows of `x`, at least a sector; a block takes `columns`, and stores `across` side by side.
 
-    `columns` is a multiple of `across`, and that of `align`, the elements of a chunk or of a sector; `load`
-    and `size`: as for `FewRows`. A block that starts early has what it will load brought to the L2.
+    `columns` is a multiple of `across`, and that of `sector`; `load` and `size`: as for `FewRows`. A block
+    that starts early has what it will load brought to the L2.
     """
 
     count: int
     columns: int = 48
     across: int = 48
-    align: int = 8
     load: str = "evict_last"
     size: int = 2
 
@@ -48,9 +47,14 @@ class Padded(NamedTuple):
     eager = True
 
     @property
+    def sector(self) -> int:
+        """Elements of a sector."""
+        return 2 * self.chunk
+
+    @property
     def stack(self) -> int:
-        """Chunks in whole runs of a row of `y`, at most."""
-        return self.count // self.align * (self.align // self.chunk)
+        """Chunks in whole sectors of a row of `y`, at most."""
+        return self.count // self.sector * 2
 
     @property
     def threads(self) -> int:
@@ -115,8 +119,8 @@ def transpose_padded(
     size, begin = plan.chunk, starts[1] + item * apart[1] + n0 * pitches[1]
     column, chunk = tid // plan.stack, tid % plan.stack
     place = begin + column * pitches[1]
-    before = cutlass.Int32(-place & (plan.align - 1))
-    row, run_end = before + size * chunk, before + plan.align * (chunk // (plan.align // size) + 1)
+    before = cutlass.Int32(-place & (plan.sector - 1))
+    row, sector_end = before + size * chunk, before + plan.sector * (chunk // 2 + 1)
     here = ((place + before) >> plan.bits) + chunk
     shift, slope = cutlass.Int32(corner & (size - 1)), cutlass.Int32(pitches[0] & (size - 1))
     places = worked_out([in_piece(row + k, shift, slope, plan) + column for k in range(size)])
@@ -125,7 +129,7 @@ def transpose_padded(
     cute.arch.cp_async_wait_group(0)
     cute.arch.sync_threads()
     cells = [cells_at(smem, place) for place in places]
-    if column < plan.across and run_end <= plan.count:
+    if column < plan.across and sector_end <= plan.count:
         for i in cutlass.range_constexpr(plan.columns // plan.across):
             if column + i * plan.across < wide:
                 taken = gathered(cells, i * plan.across)
@@ -144,23 +148,23 @@ def store_rest(
     slope: cutlass.Int32,
     plan: cutlass.Constexpr,
 ):
-    """What rows of `y` have of runs that are not all theirs, `align` lanes a run.
+    """What rows of `y` have of sectors that are not all theirs, an element a lane.
 
-    First the runs in which a row ends, with what the next one has of them; then those in which a row starts,
-    where pads set it apart from the one before.
+    First the sectors in which a row ends, with what the next one has of them; then those in which a row
+    starts, where pads set it apart from the one before.
     """
     tid, _, _ = cute.arch.thread_idx()
-    align = plan.align
-    at_once, k, low = plan.threads // align, tid % align, cutlass.Int32(begin & (align - 1))
+    size = plan.sector
+    at_once, k, low = plan.threads // size, tid % size, cutlass.Int32(begin & (size - 1))
     flat = cute.make_tensor(smem.iterator, cute.make_layout(cute.cosize(smem.layout)))
     rows = cute.make_tensor(y.iterator + begin, cute.make_layout(1 << 30))
     for apart in cutlass.range_constexpr(2):
         for i in cutlass.range_constexpr(-(-(plan.columns + 1) // at_once)):
             # Places in `rows`: where row `column` of the block starts, and where the one before it ends.
-            column = i * at_once + tid // align
+            column = i * at_once + tid // size
             start = column * ldy
             end = start - ldy + plan.count
-            into_end, into_start = (low + end) & (align - 1), (low + start) & (align - 1)
+            into_end, into_start = (low + end) & (size - 1), (low + start) & (size - 1)
             place = (start - into_start if apart else end - into_end) + k
             begins = place >= start and into_start > 0 and column < wide
             ends = k < into_end and column > 0 and column <= wide
@@ -194,7 +198,7 @@ def build_padded(plan: Padded, early: bool = False) -> Kernel:
 
 def in_padded(x: cute.Tensor, y: cute.Tensor, plan: Padded) -> tuple[Any, ...]:
     """What `transpose_padded` takes before its plan."""
-    starts = start_in(x, plan.chunk), start_in(y, plan.align)
-    views = aligned(x, starts[0], plan.chunk), aligned(y, starts[1], plan.align)
+    starts = start_in(x, plan.chunk), start_in(y, plan.sector)
+    views = aligned(x, starts[0], plan.chunk), aligned(y, starts[1], plan.sector)
     whole = starts[0], starts[0] + reach(x)
     return *views, x.shape[1], (x.stride[0], y.stride[0]), matrices(x, y)[1], starts, whole

@@ -41,17 +41,13 @@ PLANS: dict[str, AnyPlan] = {
     "exchange 128x128 last, 768": Exchange((128, 128), 0, "evict_last", "plain", 768),
     "exchange 64x128": Exchange((64, 128), 0, "no_allocate", "streaming"),
     "exchange 128x128": Exchange((128, 128), 0, "no_allocate", "streaming"),
-    "exchange 128x128 async, 1 bytes": Exchange((128, 128), 0, "async", "plain", 512, 1),
     "exchange 256x128 async, 1 bytes": Exchange((256, 128), 0, "async", "plain", 512, 1),
-    "exchange 128x128 bulk, 1 bytes": Exchange((128, 128), 0, "evict_last", "bulk", 384, 1),
     **{
-        f"exchange {tile[0]}x{tile[1]} {store}, {size} bytes": Exchange(tile, 0, load, store, resident, size)
-        for size, resident, tiles in (
-            (4, 1536, ((64, 64),)),
-            (8, 2048, ((32, 32), (64, 32))),
+        f"exchange {tile[0]}x{tile[1]} {store}, {size} bytes": Exchange(
+            tile, 0, "evict_last", store, resident, size
         )
-        for tile in tiles
-        for load, store in (("evict_last", "bulk"), ("evict_last", "plain"), ("no_allocate", "streaming"))
+        for size, resident, tile in ((4, 1536, (64, 64)), (8, 2048, (64, 32)))
+        for store in ("bulk", "plain")
     },
     "registers": Plan((8, 4), (1, 1), 0, "no_allocate", "streaming"),
     "shifted 248x128": Shifted((248, 128), 16, 16, load="evict_last", most=2),
@@ -67,9 +63,7 @@ PLANS: dict[str, AnyPlan] = {
         for size, tile, warps, most in (
             (1, (240, 128), 16, 3),
             (1, (112, 128), 8, 5),
-            (4, (124, 128), 16, 2),
             (4, (60, 64), 8, 5),
-            (8, (126, 64), 16, 2),
             (8, (30, 64), 8, 5),
         )
     },
@@ -78,15 +72,8 @@ PLANS: dict[str, AnyPlan] = {
     "direct m": Direct("m"),
     "direct m, 1": Direct("m", 1, 8),
     "direct n": Direct("n"),
-    "pairs 16, 4": Pairs(16, 4),
-    "pairs 16, 8": Pairs(16, 8),
-    "pairs 32, 8": Pairs(32, 8),
-    **{
-        f"fours {words}, {warps}": Pairs(words, warps, 1)
-        for words, warps in ((8, 4), (8, 8), (16, 16), (16, 32))
-    },
+    "fours 16, 32": Pairs(16, 32, 1),
     "small 32x32": Small((32, 32)),
-    "small 32x64": Small((32, 64)),
     "narrow": Narrow(),
 }
 """The plans, as the evidence calls them. The first that fits serves where nothing can be timed."""
@@ -196,17 +183,16 @@ def few_rows(x: Any, y: Any) -> dict[str, AnyPlan]:
 
 def padded(x: Any, y: Any) -> dict[str, AnyPlan]:
     """Tiles that hold all rows of a thin matrix, for pads in `y`."""
-    (count, n), chunk, found = x.shape[-2:], CHUNK_BYTES // x.element_size(), {}
-    for align, (most, rounds, load) in product((chunk, 2 * chunk), PADDED):
-        if y.stride(-2) == count or not align <= count <= FEW or not n:
-            continue
-        stack = count // align * (align // chunk)
-        across = max(most // stack // align, 1) * align
-        even = -(-n // -(-n // (across * rounds)))
-        across = -(-even // align) * align if rounds == 1 else across
-        plan = Padded(count, -(-even // across) * across, across, align, load, x.element_size())
+    (count, n), sector, found = x.shape[-2:], 2 * CHUNK_BYTES // x.element_size(), {}
+    if y.stride(-2) == count or not sector <= count <= FEW or not n:
+        return {}
+    for threads, times, load in PADDED:
+        across = max(threads // (count // sector * 2) // sector, 1) * sector
+        even = -(-n // -(-n // (across * times)))
+        across = -(-even // sector) * sector if times == 1 else across
+        plan = Padded(count, -(-even // across) * across, across, load, x.element_size())
         if plan.threads <= 1024 and plan.step > 0 and plan.residents > 1:
-            found[f"padded {plan.columns}, {across} by {align}{' async' * (load == 'async')}"] = plan
+            found[f"padded {plan.columns}, {across}{' async' * (load == 'async')}"] = plan
     return found
 
 

@@ -46,16 +46,15 @@ WHOLE = {
     "whole, singly": Whole((5, 7), 3, 64, 1, (1, 2), singly=True),
     **{f"whole, several, {size}": Whole((5, 7), 3, 64, size, (size % 3, 0)) for size in (1, 2, 8)},
 }
-# Elements of every size; as many columns side by side as a block has, and fewer; runs of chunks and sectors.
+# Elements of every size; as many columns side by side as a block has, and fewer.
 PADDED = {
-    f"padded, {plan.size}, {plan.load}, {plan.align}": plan
+    f"padded, {plan.size}, {plan.load}": plan
     for plan in (
-        Padded(20, 32, 32, 16, size=1),
-        Padded(50, 64, 32, 32, size=1),
-        Padded(21, 32, 16, 16),
-        Padded(41, 24, 8, 8, load="async"),
-        Padded(9, 16, 8, 8, size=4),
-        Padded(5, 8, 8, 4, size=8),
+        Padded(50, 64, 32, size=1),
+        Padded(21, 32, 16),
+        Padded(41, 48, 16, "async"),
+        Padded(9, 16, 8, size=4),
+        Padded(5, 8, 8, size=8),
     )
 }
 SLIM = {

@@ -296,7 +296,7 @@ def test_rows_of_y_with_pads_move_every_bit(built, name, n, pads, gap, offs):
         rows = view(x[item * apart[0] :], (plan.count, n), (size * pitches[0], size))
         view(right[item * apart[1] :], rows.T.shape, (size * pitches[1], size))[:] = rows.T
     memory = Memory((X + size * offs[0], bytearray(x.tobytes())), (Y + size * offs[1], out), once=True)
-    starts = offs[0] % plan.chunk, offs[1] % plan.align
+    starts = offs[0] % plan.chunk, offs[1] % plan.sector
     bases = X + size * (offs[0] - starts[0]), Y + size * (offs[1] - starts[1])
     whole = starts[0], starts[0] + apart[0] + (plan.count - 1) * pitches[0] + n
     args = (*bases, n, *pitches, *apart, *starts, *whole)
