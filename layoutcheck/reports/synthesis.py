@@ -32,6 +32,7 @@ def render(found: Synthesis, style: Style, format_: str = "text", shown: int = 1
     ]
     for kind, reason in found.dropped:
         lines.append(f"dropped  {kind}: {reason}")
+    lines += [f"note     {note}" for note in found.notes]
     if found.cut:
         cut = f"Cut after {SEARCH_SECONDS:g} s of the processor: there may be better plans."
         lines += ["", cut, "Searched until then:"]

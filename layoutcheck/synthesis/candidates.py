@@ -14,7 +14,7 @@ from layoutcheck.synthesis.moves import Descriptor, Direct, Global, Move
 from layoutcheck.synthesis.shared import Shared
 from layoutcheck.synthesis.threads import WIDEST_BYTES, Threads
 from layoutcheck.synthesis.tma import Tma
-from layoutcheck.synthesis.wanted import Consumer, Wanted, fast_mode
+from layoutcheck.synthesis.wanted import LOADS_ONLY, Consumer, Wanted, fast_mode
 
 ASYNC_BYTES = (16, 8, 4)
 MOST_MATRICES = 4
@@ -64,7 +64,7 @@ def readers(wanted: Wanted, consumer: Consumer) -> list[Move]:
     fast = fast_mode(wanted.dst)
     if "tma" in wanted.engines and _tma(wanted, wanted.dst) and fast is not None:
         found.append(Tma(wanted.tile, size, fast, False, wanted.arch.number >= 100))
-    if "universal" in wanted.engines or "cp.async" in wanted.engines:  # cp.async only loads
+    if "universal" in wanted.engines or LOADS_ONLY in wanted.engines:
         probe = Global(wanted.probe(wanted.dst), False)
         mode = 0 if fast is None else fast
         found += [Threads(deal, size, probe, False) for deal in _blocks(wanted, mode, wanted.dst)]

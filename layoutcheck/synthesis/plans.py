@@ -12,18 +12,18 @@ from layoutcheck.check import Report
 from layoutcheck.errors import InputError
 from layoutcheck.machine.cost import Counts
 from layoutcheck.progress import Progress
-from layoutcheck.synthesis.candidates import as_wide
+from layoutcheck.synthesis.candidates import as_wide, widest_bytes
 from layoutcheck.synthesis.compiled import Compiled
 from layoutcheck.synthesis.copies import Judged, Step, counted_again, judged
 from layoutcheck.synthesis.demand import Demand, demand
 from layoutcheck.synthesis.pace import pace
 from layoutcheck.synthesis.program import program
-from layoutcheck.synthesis.refusal import lack
+from layoutcheck.synthesis.refusal import lack, unserved
 from layoutcheck.synthesis.search import Deadline, Found, Refused, Search, Space, kind_of, space_of
 from layoutcheck.synthesis.shared import Shared, pattern_bytes
 from layoutcheck.synthesis.threads import WIDEST_BYTES
 from layoutcheck.synthesis.tma import Tma
-from layoutcheck.synthesis.wanted import PROBE_PITCH, Wanted
+from layoutcheck.synthesis.wanted import LOADS_ONLY, PROBE_PITCH, Wanted
 
 MOST = 8
 """Plans that are judged and returned."""
@@ -138,7 +138,8 @@ class Plan:
 class Synthesis:
     """The plans for a request, best first, at least one; `dropped`: kinds that are left out, and why.
 
-    `looked_at` layouts of the space were searched: fewer than there are where the time was up before.
+    `looked_at` layouts of the space were searched: fewer than there are where the time was up before. `kinds`
+    are those that were found, best first by their counts, of which `MOST` are judged.
     """
 
     wanted: Wanted
@@ -146,6 +147,7 @@ class Synthesis:
     dropped: tuple[tuple[str, str], ...]
     searched: Space
     looked_at: int
+    kinds: tuple[str, ...]
 
     @property
     def best(self) -> Plan:
@@ -204,6 +206,25 @@ class Synthesis:
             takes += ", by a prediction that does not tell them apart"
         return f"{first} The next, {other.kind}, {takes}: {asks}."
 
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """What an operand leaves over, kinds of plan that are not shown, and engines that none has: why."""
+        told = {plan.kind for plan in self.plans} | {kind for kind, _ in self.dropped}
+        hidden = [kind for kind in self.kinds if kind not in told]
+        found = self.wanted.parts
+        if hidden:
+            more = f"{len(hidden)} more kind{'s' * (len(hidden) > 1)} of plan"
+            found.append(f"{more}, slower by the counts, not judged: {'; '.join(hidden)}")
+        if self.cut:
+            return tuple(found)
+        names = {name for kind in (*told, *hidden) for name in kind.split(", ")}
+        found += [
+            f"no plan by {engine}: {unserved(engine, self.searched, self.wanted)}"
+            for engine in self.wanted.engines
+            if engine not in names and not (engine == "universal" and "direct" in names)
+        ]
+        return tuple(found)
+
     @property
     def space(self) -> tuple[str, ...]:
         """What was searched, in words: the best plan is the best of these."""
@@ -215,13 +236,33 @@ class Synthesis:
         cut = f"{self.looked_at} of " if self.looked_at < len(searched.layouts) else ""
         return (
             f"{cut}{len(searched.layouts)} layouts in shared memory: {_layouts_in_words(searched)}",
-            f"{dealt} moves: {', '.join(self.wanted.engines)}; threads take blocks of powers of two, up to "
-            f"{WIDEST_BYTES} bytes either way, dealt to as many threads as divide the tile, if CuTe composes "
-            "their steps with the layout; all arrangements "
-            "of ldmatrix.x1 to x4 and of as many warps as divide it",
+            f"{dealt} moves: {self._engines}; threads take blocks of powers of two, up to {WIDEST_BYTES} "
+            f"bytes either way ({self._proved}), dealt to as many threads as divide the tile, if CuTe "
+            "composes their steps with the layout; all arrangements of ldmatrix.x1 to x4 and of as many "
+            "warps as divide it",
             f"{edges}; strides known at run time are counted as {PROBE_PITCH} elements",
             "of each kind the plan with the least busy pipes (machine.cost), the kinds by their pace "
             f"(synthesis.pace), both fitted on an H200; registers and instructions {self._made}",
+        )
+
+    @property
+    def _engines(self) -> str:
+        """Those that may be used; threads store what an engine that only loads has brought."""
+        engines = self.wanted.engines
+        stores = self.wanted.dst is not None and LOADS_ONLY in engines and "universal" not in engines
+        return ", ".join(engines) + f", and universal stores, which {LOADS_ONLY} does not have" * stores
+
+    @property
+    def _proved(self) -> str:
+        """Bytes of the widest accesses of global tensors."""
+        sides = {"src": None if self.wanted.accumulator else self.wanted.src, "dst": self.wanted.dst}
+        return (
+            ", ".join(
+                f"{widest_bytes(self.wanted, tensor)} of {side}"
+                for side, tensor in sides.items()
+                if tensor is not None
+            )
+            + " are proved to be aligned"
         )
 
     @property
@@ -242,6 +283,7 @@ class Synthesis:
             "cut": self.cut,
             "why": self.why,
             "plans": [{**one.to_dict(), "pareto": one in self.pareto} for one in self.plans],
+            "notes": list(self.notes),
             "dropped": [{"kind": kind, "reason": reason} for kind, reason in self.dropped],
         }
 
@@ -329,7 +371,8 @@ def synthesize(
         made = compiler([(plan.found, plan.steps) for plan in plans], wanted)
         plans = [replace(plan, made=one) for plan, one in zip(plans, made, strict=True)]
     plans.sort(key=lambda plan: plan.order)
-    return Synthesis(wanted, tuple(plans), dropped, space, searched.layouts)
+    all_kinds = tuple(kind_of(one.shared, one.moves) for one in searched.found)
+    return Synthesis(wanted, tuple(plans), dropped, space, searched.layouts, all_kinds)
 
 
 def _judged(one: Found, wanted: Wanted) -> Judged:
@@ -344,7 +387,7 @@ def _none(
     wanted: Wanted, space: Space, dropped: Sequence[tuple[str, str]], reached: int | None
 ) -> InputError:
     """No plan works: why. `reached` layouts, where the time was up."""
-    said = f"no plan of the space works for a {wanted.tile} tile of {wanted.dtype}: "
+    said = f"no plan of the space works for a tile of {wanted.title}: "
     if dropped:
         reasons = "; ".join(f"{kind}: {reason}" for kind, reason in dropped[:2])
         return InputError(said + reasons, expected="other extents, threads, stages, engines or target")

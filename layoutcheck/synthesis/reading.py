@@ -23,6 +23,7 @@ from layoutcheck.synthesis.wanted import (
     ACCUMULATOR,
     BYTE,
     ENGINES,
+    LOADS_ONLY,
     MAJORS,
     MOST_EXTENT,
     MOST_STAGES,
@@ -86,7 +87,7 @@ def read(given: TileRequest) -> Wanted:
         given.threads,
         given.stages,
         arch,
-        _engines(given.engine),
+        _engines(given.engine, accumulator),
         accumulator,
         given.tails,
     )
@@ -209,9 +210,9 @@ def _consumers(given: Any) -> tuple[Consumer, ...]:
     return tuple(found)
 
 
-def _engines(given: Any) -> tuple[str, ...]:
+def _engines(given: Any, accumulator: bool) -> tuple[str, ...]:
     if given is None:
-        return ENGINES
+        return tuple(one for one in ENGINES if not accumulator or one != LOADS_ONLY)
     names = [name.strip() for name in given.split(",")] if isinstance(given, str) else given
     if not isinstance(names, (tuple, list)) or not names:
         raise InputError(f"'engine' is {shown(given)}", expected=", ".join(ENGINES))
@@ -220,6 +221,10 @@ def _engines(given: Any) -> tuple[str, ...]:
             raise InputError(
                 f"unknown engine '{str(name)[:20]}'{meant(str(name), ENGINES)}", expected=", ".join(ENGINES)
             )
+    if accumulator and LOADS_ONLY in names:
+        raise InputError(
+            f"--engine {LOADS_ONLY} only loads: accumulators leave by the others", expected="tma, universal"
+        )
     return tuple(names)
 
 

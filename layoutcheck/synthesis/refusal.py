@@ -51,25 +51,38 @@ def lack(space: Space, wanted: Wanted) -> Lack:
 def _no_writer(wanted: Wanted) -> Lack:
     if wanted.accumulator:
         return Lack("the tile is not made of whole matrices for stmatrix", "extents that 8 divides")
-    found = [f"{engine}: {_cannot(engine, wanted)}" for engine in wanted.engines]
+    found = [f"{engine}: {_cannot(engine, wanted, 'src')}" for engine in wanted.engines]
     return Lack("; ".join(found), "--engine universal, or what the engine needs")
 
 
-def _cannot(engine: str, wanted: Wanted) -> str:
-    """Why an engine does not bring the tile."""
-    src, first = wanted.src, {"tma": 90, "cp.async": 80}.get(engine, 0)
+def unserved(engine: str, space: Space, wanted: Wanted) -> str:
+    """Why no plan of a space has an engine that it may have."""
+    if wanted.accumulator:
+        some = [move for move in space.readers[0] if move.kind == engine]
+        return lack(space._replace(readers=[some]), wanted).said if some else _cannot(engine, wanted, "dst")
+    some = [move for move in space.writers if move.kind == engine]
+    return lack(space._replace(writers=some), wanted).said if some else _cannot(engine, wanted, "src")
+
+
+def _cannot(engine: str, wanted: Wanted, side: str) -> str:
+    """Why an engine does not copy from or to that tensor."""
+    first = {"tma": 90, "cp.async": 80}.get(engine, 0)
+    tensor = wanted.src if side == "src" or wanted.dst is None else wanted.dst
     if wanted.arch.number < first:
         return f"{wanted.arch} does not have it (sm_{first} and later)"
-    if src.dtype != wanted.dtype:
-        return f"it does not convert {src.dtype} to {wanted.dtype}"
-    fast = fast_mode(src)
+    if tensor.dtype != wanted.dtype:
+        kinds = [str(tensor.dtype), str(wanted.dtype)]
+        return f"it does not convert {' to '.join(kinds if side == 'src' else reversed(kinds))}"
+    fast = fast_mode(tensor)
     if fast is None:
-        return f"no mode of src {src.layout} has stride 1"
+        return f"no mode of {side} {tensor.layout} has stride 1"
     least = WIDEST_BYTES if engine == "tma" else ASYNC_BYTES[-1]
     tails = wanted.tails and engine != "tma"  # TMA clips at an extent, accesses lie inside
-    known = proved_bytes(src, fast, tails)
+    known = proved_bytes(tensor, fast, tails)
     what = "base, pitch and extent" if tails else "base and pitch"
-    return f"it needs multiples of {least} bytes, and {what} of src {src.layout} are multiples of {known}"
+    return (
+        f"it needs multiples of {least} bytes, and {what} of {side} {tensor.layout} are multiples of {known}"
+    )
 
 
 def _no_layout(space: Space, wanted: Wanted) -> Lack:

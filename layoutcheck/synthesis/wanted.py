@@ -13,6 +13,8 @@ from layoutcheck.machine.arch import Arch
 from layoutcheck.machine.dtypes import DType
 
 ENGINES = ("tma", "cp.async", "universal")
+LOADS_ONLY = "cp.async"
+"""The engine without stores: those of its plans are threads'."""
 TARGETS = (
     "ldmatrix", "ldmatrix.trans", "wgmma.A", "wgmma.B", "tcgen05.A", "tcgen05.B", "gmem", "registers",
 )  # fmt: skip
@@ -24,6 +26,9 @@ BYTE = 8
 MOST_THREADS = 1024
 MOST_STAGES = 32
 MOST_EXTENT = 1024
+MULTIPLIED_ROWS, MULTIPLIED_K_BYTES = 64, 32
+"""Rows of A, and bytes of a row of either operand, that wgmma and tcgen05 multiply at once (PTX ISA; rows of
+tcgen05 are these at least)."""
 PROBE_PITCH = 8192
 """Elements between neighbours of a mode whose stride only the run knows: as in the measured transposes."""
 
@@ -86,6 +91,23 @@ class Wanted:
     def element_bytes(self) -> int:
         """Bytes of an element."""
         return self.dtype.bits // 8
+
+    @property
+    def parts(self) -> list[str]:
+        """Of each operand that whole instructions do not make up, which part is left over, in a sentence."""
+        found = []
+        for one in self.consumers:
+            if one.unit not in ("wgmma", "tcgen05"):
+                continue
+            (rows, k), size = (self.tile[mode] for mode in one.modes), self.element_bytes
+            asked = [f"rows by {MULTIPLIED_ROWS}"] * (one.target[-1] == "A" and rows % MULTIPLIED_ROWS > 0)
+            asked += [f"K by {MULTIPLIED_K_BYTES // size}"] * (k * size % MULTIPLIED_K_BYTES > 0)
+            if asked:
+                found.append(
+                    f"no {one.unit} reads this operand whole: {one} takes {' and '.join(asked)}, "
+                    "and the last ones would read past the tile"
+                )
+        return found
 
     def tile_of(self, tensor: Memref) -> Memref:
         """A full tile of a global tensor, as `local_tile` cuts it."""

@@ -132,6 +132,49 @@ def test_rounds_that_do_not_end_where_runs_do_are_not_proposed() -> None:
     assert [plan.kind.split(", ")[2] for plan in found.plans] == ["swizzled", "plain"]
 
 
+def test_engines_without_a_plan_and_kinds_that_are_not_judged_are_noted() -> None:
+    found = lc.synthesize((64, 64), MN, "ldmatrix", arch="sm_80")
+    assert found.notes == (
+        "no plan by tma: sm_80 does not have it (sm_90 and later)",
+        "no plan by cp.async: the tile is written by cp.async with MN contiguous and read by ldmatrix with K "
+        "contiguous",
+    )
+    many = lc.synthesize((48, 32), K, "registers")
+    (more,) = many.notes
+    hidden = more.partition(": ")[2].split("; ")
+    assert (
+        more.startswith(f"{len(hidden)} more kinds of plan")
+        and "tma, K-contiguous, plain, registers" in hidden
+    )
+    assert not {plan.kind for plan in many.plans} & {*hidden} and len(many.plans) == 8
+    assert f"note     {more[:30]}" in render(many, Style(False, 200), shown=0)
+    epilogue = lc.synthesize((64, 64), "accumulator", "gmem", dst=K, align=4)
+    assert epilogue.notes[0].startswith(
+        "no plan by tma: it needs multiples of 16 bytes, and base and pitch of dst"
+    )
+    assert "4 of dst are proved" in epilogue.space[1] and "cp.async" not in epilogue.space[1]
+
+
+@pytest.mark.parametrize(
+    ("tile", "to", "dtype", "said"),
+    [
+        ((48, 64), "wgmma.A", "bf16", "rows by 64"),
+        ((64, 80), "wgmma.A", "f8E4M3FN", "K by 32"),
+        ((24, 80), "wgmma.B", "f8E4M3FN", "K by 32"),
+        ((32, 40), "tcgen05.A", "bf16", "rows by 64 and K by 16"),
+        ((40, 24), "tcgen05.B^T", "bf16", "K by 16"),
+        ((24, 64), "wgmma.B", "bf16", ""),
+        ((64, 48), "wgmma.A", "bf16", ""),
+    ],
+)  # fmt: skip
+def test_operands_that_no_instruction_reads_whole_are_noted(
+    tile: tuple[int, int], to: str, dtype: str, said: str
+) -> None:
+    arch = "sm_90a" if to.startswith("wgmma") else "sm_100a"
+    wanted = read(TileRequest(tile, "(?,?{div=16}):(?{div=16},1)", to, dtype=dtype, arch=arch))
+    assert [one.partition(" takes ")[2].partition(",")[0] for one in wanted.parts] == [said] * bool(said)
+
+
 def test_the_reason_says_wide_only_of_what_is() -> None:
     """Rows 16,400 bytes apart begin 16 bytes further in a line each: 8 bytes at once cross fewer lines."""
     whole = {"dtype": "f32", "engine": "cp.async", "threads": 512}
@@ -328,6 +371,10 @@ def test_json_has_every_plan(capsys: pytest.CaptureFixture[str]) -> None:
         ({"to": "ldmatrix.trans", "dtype": "f32"}, "16-bit elements"),
         ({"to": "tcgen05"}, "not on sm_90a"),
         ({"src": "accumulator"}, "accumulators go to global memory"),
+        (
+            {"src": "accumulator", "to": "gmem", "dst": K, "engine": "tma,cp.async"},
+            "--engine cp.async only loads",
+        ),
         ({"src": "accumulator", "to": "gmem", "dst": K, "dtype": "f32"}, "stmatrix stores 16-bit"),
         ({"src": "accumulator", "to": "gmem", "dst": K, "arch": "sm_80"}, "stmatrix is not on"),
         ({"format": "html"}, "has no format"),
