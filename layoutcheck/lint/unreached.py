@@ -93,18 +93,19 @@ class _Runs:
                     refused = one.kind in UNCOMPILED
                     said = "the DSL refuses its kernel" if refused else f"{run.case.name} failed in it"
                     return f"{said}: {_words(one)} (line {one.where.line})"
-        importing = sorted(self._by_file.get(path, []), key=lambda run: _apart(path, run.case.path))
+        importing = sorted(
+            self._by_file.get(path, []), key=lambda run: (_apart(path, run.case.path), not _late(run))
+        )
         if not importing:
             return self._not_imported()
         other = _other_arch(f"{path} {' '.join(name for name, _ in around)}", importing)
         if other:
             return other
         for run in importing:
-            failures = sorted(run.trace.failures, key=lambda one: one.kind not in _LATE)
-            if failures and failures[0].kind in _LATE:
+            if _late(run):
                 return f"the time limit ended {run.case.name}"
-            if failures:
-                return f"{run.case.name} failed: {_words(failures[0])}"
+            if run.trace.failures:
+                return f"{run.case.name} failed: {_words(run.trace.failures[0])}"
             if run.case.path == path and not run.trace.skipped:
                 return "the file itself was run, to its end, and did not build its kernel"
         skipped = Counter(reason for run in importing for _, reason in run.trace.skipped)
@@ -122,6 +123,11 @@ class _Runs:
         run, one = early[0]
         more = f" and {len(early) - 1} more" if len(early) > 1 else ""
         return f"no program imported its file; {run.case.name}{more} failed before: {_words(one)}"
+
+
+def _late(run: CaseRun) -> bool:
+    """Whether time ended the program: it left more unseen than one whose tests failed."""
+    return any(one.kind in _LATE for one in run.trace.failures)
 
 
 def _apart(path: str, program: str) -> int:

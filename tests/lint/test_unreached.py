@@ -85,6 +85,8 @@ def test_the_nearest_program_has_the_word(folder: Path) -> None:
     assert _Runs([far, near]).why("kernels.py", []) == "near.py failed: it"
     assert _Runs([far, near, own]).why("kernels.py", []).startswith("the file itself was run, to its end")
     assert _Runs([far]).why("kernels.py", []) == "the time limit ended other/deep/far.py"
+    late = run("late.py", TraceFailure("test", "one of many"), TraceFailure("timeout", "late"))
+    assert _Runs([near, late]).why("kernels.py", []) == "the time limit ended late.py"  # as near
 
 
 @pytest.mark.parametrize(
