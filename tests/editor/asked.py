@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,16 @@ from lsprotocol import types as lsp
 from pytest_lsp import ClientServerConfig, LanguageClient, client_capabilities, make_test_lsp_client
 
 SECONDS = 120
+
+
+def asking(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    """A test that asks a server, run to its end: pytest-asyncio would look at each test of all files."""
+
+    @wraps(test)
+    def run(*args: Any, **given: Any) -> None:
+        asyncio.run(test(*args, **given))
+
+    return run
 
 
 class Editor:

@@ -14,7 +14,7 @@ pytest.importorskip("pytest_lsp", reason="the language server is tested with pyt
 from lsprotocol import types as lsp
 from pytest_lsp import LspSpecificationWarning
 
-from tests.editor.asked import Editor, server
+from tests.editor.asked import Editor, asking, server
 
 STATIC = """from cutlass import cute
 from cutlass.cute.nvgpu import cpasync
@@ -67,7 +67,7 @@ def _within_the_capabilities(recwarn: pytest.WarningsRecorder) -> Iterator[None]
     assert not [one for one in recwarn if issubclass(one.category, LspSpecificationWarning)]
 
 
-@pytest.mark.asyncio
+@asking
 async def test_static_findings_follow_the_text(tmp_path: Path) -> None:
     file = tmp_path / "kernel.py"
     file.write_text(STATIC)
@@ -97,7 +97,7 @@ async def test_static_findings_follow_the_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.sweep
-@pytest.mark.asyncio
+@asking
 async def test_the_projects_settings_hold(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("[tool.layoutcheck]\nignore = ['LC263']\n")
     file = tmp_path / "kernel.py"
@@ -107,7 +107,7 @@ async def test_the_projects_settings_hold(tmp_path: Path) -> None:
 
 
 @pytest.mark.sweep
-@pytest.mark.asyncio
+@asking
 async def test_a_static_repair_is_an_edit_that_removes_the_finding(tmp_path: Path) -> None:
     pytest.importorskip("libcst")
     file = tmp_path / "kernel.py"
@@ -127,7 +127,7 @@ async def test_a_static_repair_is_an_edit_that_removes_the_finding(tmp_path: Pat
 
 
 @pytest.mark.sweep
-@pytest.mark.asyncio
+@asking
 @pytest.mark.parametrize("editor_name", ["neovim@v0.6.1", "neovim@v0.11"])
 async def test_a_trace_is_shown_and_its_repair_is_applied(tmp_path: Path, editor_name: str) -> None:
     """The program is run for the commands only; what they say stays at its lines while the user types."""
@@ -161,7 +161,7 @@ async def test_a_trace_is_shown_and_its_repair_is_applied(tmp_path: Path, editor
 
 
 @pytest.mark.sweep
-@pytest.mark.asyncio
+@asking
 async def test_a_watched_program_is_traced_again_when_its_file_is_saved(tmp_path: Path) -> None:
     pytest.importorskip("cutlass", reason="tracing needs nvidia-cutlass-dsl")
     file = tmp_path / "program.py"
