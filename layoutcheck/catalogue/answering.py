@@ -38,6 +38,7 @@ _OF_COUNTERS = ("ncu.uncoalesced-shared", "ncu.wavefronts")
 _MOST_LAYOUTS = 6
 MOST_QUOTED = 300  # characters
 _MARGIN = re.compile(r" ?={5,}(?: ?={5,})* ?")  # of compute-sanitizer's lines
+_UNFILLED = re.compile(r" \(\)|[:,] ?$")  # what a group that did not match leaves
 _GROUP = re.compile(r"\{(\w+)\}")
 
 
@@ -98,7 +99,11 @@ def of_entry(entry: Known, match: re.Match[str], folded: str, place: str | None,
     filling.fill(entry, groups, facts, folded)
     title, cause, remedy = (_filled(part, groups) for part in (entry.title, entry.cause, entry.remedy))
     cause, remedy = whose.outside(entry, folded) or (cause, remedy)
+    earlier = telling.before(text, match[0]) if entry.name in whose.FAULTS else ""
+    cause = f"{whose.ECHO.format(earlier=earlier)} {cause}" if earlier else cause
     where = place or folding.place(folded, match.start())
+    if entry.name in whose.FAULTS and where and not place and whose.only_notices(where, folded):
+        where = None
     remedy = _of_script(whose.for_kernel(entry, whose.for_builder(entry, remedy, folded), folded), where)
     quote = refused.message(match[0]) if "said" in groups and entry in tables.DSL else match[0].strip()
     return Answer(entry, _headed(title), cause, remedy, _quoted(quote), where, facts)
@@ -124,7 +129,7 @@ def _facts(entry: Known, match: re.Match[str], groups: dict[str, str], folded: s
             )
         facts += context.facts(entry.name, folded, facts) + whose.of_owner(entry, folded)
     if entry.name == "results-differ":
-        facts += symptoms.layouts(folded)
+        facts = (*context.rounding(folded), *facts, *symptoms.layouts(folded))
     if entry.name in _OF_COUNTERS:
         facts += _of_shares(folded)
     facts += named.of_names(entry, groups)
@@ -169,7 +174,8 @@ def _filled(text: str, groups: dict[str, str]) -> str:
         "ways": f", {ways} ways on average" if ways else "",
         "instead": f", and not {got}" if got else "",
     }
-    return " ".join(_GROUP.sub(lambda found: shown.get(found[1], ""), text).split())
+    told = " ".join(_GROUP.sub(lambda found: shown.get(found[1], ""), text).split())
+    return _UNFILLED.sub("", told) if _UNFILLED.search(told) else told
 
 
 def _of_cpp(folded: str) -> tuple[str, ...]:

@@ -68,6 +68,12 @@ _DEFAULT_SHARED = 48 * 1024  # of a block, before it opts in to more [CUDA C++ P
 _OPT_IN = re.compile(r"(?i)opt-?in\)?[^\n]{0,30}?(?P<bytes>[0-9]{5,6})\b")
 _SIZE = re.compile(r"(?<![\w.])[0-9]{5,6}(?![\w.])")
 _LEAST_SHARED = 16 * 1024  # that any GPU of CUDA gives a block
+_DIFFERING = re.compile(r"Mismatched elements: (?P<some>[0-9]+) ?/ ?(?P<all>[0-9]+)")
+_GREATEST = re.compile(
+    r"[Gg]reatest absolute difference: (?P<have>[0-9.]+(?:e[-+]?[0-9]+)?) .{0,80}?\(up to (?P<allowed>[0-9.]+(?:e[-+]?[0-9]+)?) allowed"
+)
+_FEW_DIFFER, _MANY_DIFFER = 0.01, 0.3  # of the elements
+_NEAR, _FAR = 10, 1000  # times what is allowed
 _VECTOR = ("cpp.copy-does-not-vectorize",)
 _INTERNAL = re.compile(r"CopyInternalType ?= ?(?:cutlass::)?(?P<type>\w+)")
 _MOVES = re.compile(r"uint(?P<bits>[0-9]{2,3})_t\b")
@@ -117,6 +123,19 @@ def sizes(said: str) -> tuple[str, ...]:
     """The excess of shared memory, where a message has two sizes: what is asked for and what there is."""
     found = sorted({int(one) for one in _SIZE.findall(said)})
     return (excess(found[1], found[0]),) if len(found) == 2 and found[0] > _LEAST_SHARED else ()
+
+
+def rounding(folded: str) -> tuple[str, ...]:
+    """What the counts of a comparison of results decide: rounding, or data that is elsewhere."""
+    count, size = _DIFFERING.search(folded), _GREATEST.search(folded)
+    if count is None or size is None or not float(size["allowed"]):
+        return ()
+    part = int(count["some"]) / max(int(count["all"]), 1)
+    times = float(size["have"]) / float(size["allowed"])
+    told = f"{count['some']} of {count['all']} elements differ, the worst by {times:.2g} times of what is allowed: "
+    if part < _FEW_DIFFER and times < _NEAR:
+        return (f"{told}rounding against a tolerance that is too tight for the type, and no wrong layout",)
+    return (f"{told}not rounding",) if part > _MANY_DIFFER or times > _FAR else ()
 
 
 _NO_RACE = "racecheck found no hazard, and it watches shared memory alone: a race between blocks, through global memory, stays unseen"

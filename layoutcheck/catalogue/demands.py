@@ -147,7 +147,7 @@ DEMANDS = (
         "Pad an extent to such a multiple, or take a tile, group or type that divides it; print the shapes of all arguments before the call",
     ),
     _demand(
-        r"(?i)is_cuda|\bCUDA tensors?\b|on (?:the )?(?:same )?(?:CUDA |GPU )?device|on (?:the )?(?:GPU|CPU)\b|device (?:mismatch|type)|to be on",
+        r"(?i)is_cuda|\bbe on CUDA\b|\bCUDA tensors?\b|on (?:the )?(?:same )?(?:CUDA |GPU )?device|on (?:the )?(?:GPU|CPU)\b|device (?:mismatch|type)|to be on",
         "A tensor is on the CPU or on another GPU than the rest.",
         "Print tensor.device of every argument, and move them to one GPU: tensor.to('cuda')",
     ),
@@ -268,7 +268,7 @@ COMPILED = (
         "Compile with -D_USE_MATH_DEFINES (nvcc -Xcompiler /D_USE_MATH_DEFINES), or build on Linux",
     ),
     _demand(
-        r"narrowing",
+        r"narrow(?:ing|ed)\b",
         "A value is put into braces of a type that may not hold it: the compiler at hand, or its target, has other types than the author's. char is unsigned on AArch64 and signed on x86-64; long has 32 bits on Windows.",
         "Write a cast at that place, or take a revision of the library that has it; on AArch64 -Xcompiler -fsigned-char makes char signed",
     ),

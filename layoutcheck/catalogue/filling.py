@@ -35,6 +35,7 @@ _OF_A_STEP = re.compile(
 )  # of a compiler of kernels
 _EQUAL = re.compile(r"(\w+) ?== ?([0-9]+|true|false)")
 _FAILED = re.compile(r"static.assert\w* failed")
+_KILLED = re.compile(r"signal 9\b|\bKilled\b")
 _REDUCED = re.compile(r"(?:reduces|evaluates) to '\(?(?P<values>[^'\n]{3,60}?)\)?'")  # as gcc and clang add
 _FIRST_ERROR = "The compiler's words are all that the text says of the cause."
 _OF_CUDA = re.compile(r"(?:^|[\"'` ])(?:cu[A-Z]|CU_|cuda)\w")
@@ -193,6 +194,23 @@ def _of_step(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
     return {"tool": "a compiler", "reason": stop.said, "where": stop.where, **_pair((stop.cause, stop.help))}
 
 
+def _of_the_end(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
+    """Of a C++ compiler that ends by itself: the system's signal, or its own fault."""
+    if groups.keys() & {"system", "killed"} or _KILLED.search(folded):
+        return _pair(
+            (
+                "Signal 9 and 'Killed' are the system's, for want of memory: CuTe's templates need several GB in each job.",
+                "Build with fewer jobs (MAX_JOBS=2, ninja -j 2), or with more memory; halve the tile or split the file where one job alone is too large",
+            )
+        )
+    return _pair(
+        (
+            "The compiler fails by a fault of its own (an assertion inside it, signal 11), and no condition of the program is false. Often one expression leads to it: a deep instantiation, a composition of large static layouts, a form of lambda or array that it does not handle.",
+            "Take another minor version of nvcc or of the host's compiler, or a newer one; rewrite or split the statement that is named. NVIDIA's developer site takes reports of nvcc, cudafe++, cicc and ptxas",
+        )
+    )
+
+
 def _of_condition(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
     """Of an assertion of a library, by what its condition or its message says."""
     if _OF_A_STEP.search(folded) and origin.find(folded).world == origin.COMPILER:
@@ -225,6 +243,7 @@ WAYS: dict[str, Callable[[Groups, tuple[str, ...], str], Groups]] = {
     "words": _of_words,
     "step": _of_step,
     "condition": _of_condition,
+    "compiler ends": _of_the_end,
 }  # by what a row names
 
 

@@ -17,7 +17,7 @@ _WRONGS = (
     "invalid", "illegal", "unreachable", "can't", "could not", "not found", "not installed", "unavailable",
     "not available", "not divisible", "no suitable", "no such", "mismatch", "undefined", "undeclared", "报错", "错误", "失败", "异常", "无法", "崩溃",
 )  # fmt: skip
-WRONG = re.compile(f"(?i){'|'.join(_WRONGS)}")
+WRONG = re.compile(f"(?i){'|'.join(_WRONGS)}".replace("|fault", "|(?<!de)fault"))
 OF_DSL = re.compile(r"cutlass|\bcute|\bDSL")
 OF_CPP = re.compile(r"(?i)cutlass|\bcute")
 FOREIGN = re.compile(
@@ -69,8 +69,16 @@ def place(folded: str, at: int) -> str | None:
     return None
 
 
+# What a server's log prints before each line of a message; the first line keeps it.
+_LOGGED = re.compile(
+    r"(?<=\n)[ \t]*(?:\((?:\w+ )?\w+ pid=[0-9]+[^)\n]*\)[ \t]*)+(?:(?:ERROR|WARNING|INFO|DEBUG) [0-9]{2}-[0-9]{2} [0-9:]{8} \[\w+\.py:[0-9]+\][ \t]?)?"
+    r"|(?<=\n)[ \t]*\[rank[0-9]+\]:[ \t]?"
+)
+
+
 def fold(text: str) -> str:
     """The text with every run of white space as one space; of a long one, what is around its errors, and its end."""
+    text = _LOGGED.sub("", text)
     if len(text) > HEAD + _TAIL:
         text = f"{_around_errors(text[:-_TAIL])} {text[-_TAIL:]}"
     return _OF_MSBUILD.sub(r"\1: ", SPACE.sub(" ", text.translate(_PLAIN)))

@@ -281,8 +281,9 @@ def _of_installed(folded: str) -> Origin | None:
     """By the installed file that the message itself names."""
     match = _INSTALLED.search(folded)
     found = of_file(match["file"] or match["source"]) if match else None
-    if found and found.owner is None and match and match["source"]:
-        return None
+    if found and match and match["source"] and (found.owner is None or owners.is_common(found.owner)):
+        tree = owners.tree(match["source"])
+        return Origin(OPEN, Owner(tree, tree), f"{_short(match['source'])} is its file") if tree else None
     return found and found._replace(world=COMPILER if found.owner is _INDUCTOR else OPEN)
 
 

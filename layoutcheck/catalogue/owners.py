@@ -19,13 +19,19 @@ def _owner(words: str, name: str, project: str) -> tuple[re.Pattern[str], Owner]
     return re.compile(words), Owner(name, project)
 
 
-CALLED = ("cuBLAS", "cuDNN", "NVSHMEM", "CUB and Thrust")  # named by who calls them or compares with them
+CALLED = (
+    "cuBLAS",
+    "cuDNN",
+    "NVSHMEM",
+    "NCCL",
+    "CUB and Thrust",
+)  # named by who calls them or compares with them
 SOME_MLIR = "another MLIR compiler"  # by dialects that several have
 AMD = "AMD's ROCm"  # which words its errors as CUDA does
 AMD_TRITON = "Triton's back end for AMD's GPUs"
 # In order: a compiler or library stands before those that it is built on.
 _COMPILERS = (
-    _owner(r"\bT\.(?:Parallel|copy|tma_copy|gemm|Pipelined|Kernel|alloc_\w+|atomic_\w+)\b|[Tt]ile-?[Ll]ang|\bk[MN]PerWarp\b|suitable instruction for tcgen05|Check your layout\.|no available layout found|LayoutInference|CanProveDivisible|\blocal\.fragment\b|ProducerConsumerWS|LowerBulk|MakePackedAPI|\bkernel \w+ input \w+ \w+ expected", "TileLang", "tile-ai/tilelang"),
+    _owner(r"\bT\.(?:Parallel|copy|tma_copy|gemm|Pipelined|Kernel|alloc_\w+|atomic_\w+)\b|[Tt]ile-?[Ll]ang|\bk[MN]PerWarp\b|suitable instruction for tcgen05|Check your layout\.|no available layout found|LayoutInference|CanProve\w+|[Gg]et different layout for|\bFragment\(\(|\banalyzer_\b|\blocal\.fragment\b|ProducerConsumerWS|LowerBulk|MakePackedAPI|\bkernel \w+ input \w+ \w+ expected", "TileLang", "tile-ai/tilelang"),
     _owner(r"\btvm\b(?!-ffi|\.error\.\w+: \[)|\bTVM\b(?!.?FFI)|tvm::|\bvm\.builtin\.|Module\[\w+\] does not|tvm_ffi\.(?!core)", "TVM", "apache/tvm (tile-ai/tilelang where TileLang makes the kernel, which raises TVM's errors)"),
     _owner(r"cuda\.tile|cuda/tile|cu[Tt]ile|tileiras|Dimension #[0-9]+ of shape .{1,40} is not a power of two|\bTile<[a-z]\w*, ?\{", "cuTile", "NVIDIA/cutile-python"),
     _owner(r"\bmojo\b|\bmodular\b", "Mojo", "modular/modular"),
@@ -40,12 +46,12 @@ _COMPILERS = (
     _owner(r"'cir\.\w", "Clang (ClangIR)", "llvm/llvm-project"),
     _owner(r"(?<![a-z])[Tt]riton(?!build|bench|-inference|server)|\b[0-9] active drivers \(|Failed to find C compiler|\bgluon\b|Failed to find a valid layout|Proton\w{0,80}Pass\b|PassManager::run failed|'constexpr' object|(?:Mma|Blocked|DotOperand|Slice)(?:Layout|Encoding)\b|\bwarpsPerCTA\b|\btt(?:n?g)?\.\w|MMAv[235]\b", "Triton", "triton-lang/triton"),
     _owner(r"\.julia/|\bCUDA\.jl\b|\bjulia_\w+", "CUDA.jl", "JuliaGPU/CUDA.jl"),
-    _owner(r"\blibmathdx\b|\bwarp/native/|\bwarp\.(?:build|codegen|context|fem|sim)\b", "Warp", "NVIDIA/warp"),
+    _owner(r"\blibmathdx\b|\bwp::\w|\bwarp\.so\b|\bwarp/native/|\bwarp\.(?:build|codegen|context|fem|sim)\b", "Warp", "NVIDIA/warp"),
     _owner(r"\bnumba\b", "Numba", "numba/numba"),
     _owner(r"\bcupy\b", "CuPy", "cupy/cupy"),
-    _owner(r"(?i:mosaic|pallas)|\bXLA_(?:CPU|GPU|FFI)\w*|\bplgpu\.|\bjax(?:lib)?\b|\bxla/(?:xla|service)/|[Ww]arpgroup size|xla_extension", "JAX (Pallas, Mosaic GPU)", "jax-ml/jax"),
+    _owner(r"(?i:mosaic|pallas)|\bXLA(?:_(?:CPU|GPU|FFI)\w*|\b)|\bxla\.gpu\.|\bplgpu\.|\bjax(?:lib)?\b|\bxla/(?:xla|service)/|[Ww]arpgroup size|xla_extension", "JAX (Pallas, Mosaic GPU)", "jax-ml/jax"),
     _owner(r"\bsycl\b|\bXE_\w+|oneapi|icpx", "CUTLASS for Intel GPUs", "intel/sycl-tla"),
-    _owner(r"\bCK\b|composable_kernel|\bhip[A-Z]\w+|\bHIP\b|MIOpen|\bhipoc|\bROCm\b|\bgfx[0-9]{3}", AMD, "ROCm/composable_kernel"),
+    _owner(r"\bCK\b|\bck_tile\b|for fmha_(?:fwd|bwd)\b|composable_kernel|\bhip[A-Z]\w+|\bHIP\b|MIOpen|\bhipoc|\bROCm\b|\bgfx[0-9]{3}", AMD, "ROCm/composable_kernel"),
     _owner(r"tiny-cuda-nn|\btcnn::", "tiny-cuda-nn", "NVlabs/tiny-cuda-nn"),
     _owner(r"ggml|llama\.cpp", "llama.cpp", "ggml-org/llama.cpp"),
     _owner(r"\b(?:linalg|stablehlo|tosa)\.\w+ (?:\{|ins\()|\bdispatches/[\w./-]+\.mlir", "IREE or another compiler of MLIR's tensors", "the project whose command prints it (iree-org/iree, openxla/xla)"),
@@ -55,7 +61,7 @@ _COMPILERS = (
 )  # fmt: skip
 _LIBRARIES = (
     _owner(r"(?i:sage_?attention|\bsageattn)", "SageAttention", "thu-ml/SageAttention"),
-    _owner(r"cutlass_(?:scaled_mm|gemm_caller|moe_mm)|MoE backend|moe_backend=|AttentionBackendEnum|\bVLLM_[A-Z]\w+|--moe-backend|deployment configuration|vllm_flash_attn|EngineCore|CUDAGraphMode|\bcudagraph_mode\b|AttentionCGSupport|\bshm_broadcast\b|csrc/(?:\S*/)?(?:custom_all_reduce|custom_quickreduce|moe/|quantization/|cache_kernels|attention/)", "vLLM", "vllm-project/vllm"),
+    _owner(r"cutlass_(?:scaled_mm|gemm_caller|moe_mm)|MoE backend|moe_backend=|AttentionBackendEnum|\bVLLM_[A-Z]\w+|--moe-backend|deployment configuration|vllm_flash_attn|EngineCore|quantization method \w+ is not supported for|CUDAGraphMode|\bcudagraph_mode\b|AttentionCGSupport|\bshm_broadcast\b|csrc/(?:\S*/)?(?:custom_all_reduce|custom_quickreduce|moe/|quantization/|cache_kernels|attention/)", "vLLM", "vllm-project/vllm"),
     _owner(r"sgl[-_]kernel|Tensor match failed for|moe-(?:runner|a2a)-backend|MoeRunnerBackend|flashinfer_trtllm\.py|sglang/srt|Scheduler hit an exception", "SGLang", "sgl-project/sglang"),
     _owner(r"(?i:flash_?infer)|max_frags_z|num_frags_[xyz]|shape combination for arch|trtllm_(?:batched_gemm|fused_moe|fmha)|\brunFmha|\bfmhaReduction\b|TllmGen\w+", "FlashInfer", "flashinfer-ai/flashinfer"),
     _owner(r"DotProductAttention|Disabling (?:Flash|Fused|Unfused)\w*Attention|\bNVTE_", "Transformer Engine", "NVIDIA/TransformerEngine"),
@@ -73,6 +79,7 @@ _LIBRARIES = (
     _owner(r"gemm Runner\]", "FlashInfer", "flashinfer-ai/flashinfer"),
     _owner(r"(?i:\bvllm\b(?![-.]rs))", "vLLM", "vllm-project/vllm"),
     _owner(r"(?i:\bsglang\b)", "SGLang", "sgl-project/sglang"),
+    _owner(r"\bncclFunction_|_Z[0-9]+nccl\w+|/nccl/(?:obj|src|build)/", "NCCL", "NVIDIA/nccl"),
     _owner(r"(?<!-l)nvshmem", "NVSHMEM", "NVIDIA/nvshmem"),
     _owner(r"\bcudnn(?:_frontend)?\b|\bcuDNN\b|CUDNN_|cudnnGraph", "cuDNN", "NVIDIA/cudnn-frontend"),
     _owner(r"(?<!-l)(?i:cublas)", "cuBLAS", "NVIDIA's forums (its cuBLAS guide lists cublasStatus_t)"),
@@ -93,7 +100,7 @@ _BELOW = (
     ),
     _owner(r"\bnumpy\b|\bnp\.", "NumPy", "numpy/numpy"),
     _owner(
-        r"\btorch\b|\bcutlass[FB]\b|scaled_dot_product_attention|c10::|at::|aten|_inductor|InductorError|LoweringException",
+        r"\btorch\b|CuteDSL template|FlexibleLayout|flex_attention|\bcutlass[FB]\b|scaled_dot_product_attention|c10::|at::|aten|_inductor|InductorError|LoweringException",
         "PyTorch",
         "pytorch/pytorch",
     ),
@@ -125,14 +132,14 @@ _PROGRAMS = (
 
 
 _INSTALLED_IN = re.compile(r".*(?:site|dist)-packages/")
-_TREE = r"/(?P<tree>[A-Za-z][\w.-]{2,60}?)(?:-main|-master)?/"
+_TREE = r"/(?P<tree>[A-Za-z][\w.-]{2,60}?)(?:-main|-master|-install|-build|-src)?/"
 _INSIDE = re.compile(
     rf"{_TREE}(?:include|src|csrc|source|lib|kernels|examples|tests?|tools|cpp|cuda|python)/"
 )
 _BUNDLED = re.compile(
     rf"{_TREE}(?:third_?party|third-party|3rdparty|external|extern|dependencies|deps|submodules)/(?:[\w.-]{{1,60}}/){{0,3}}?cutlass[\w.-]*/(?:tools/\w+/)?include/"
 )
-_PLAIN = frozenset(("usr", "local", "opt", "home", "workspace", "build", "work", "app", "code", "data", "site-packages", "dist-packages", "third_party", "cuda"))  # fmt: skip
+_PLAIN = frozenset(("usr", "local", "opt", "home", "workspace", "build", "work", "app", "code", "data", "site-packages", "dist-packages", "third_party", "cuda", "software", "obj", "targets", "x86_64-linux", "aarch64-linux", "sbsa-linux"))  # fmt: skip
 
 
 def find(text: str) -> Owner | None:

@@ -142,7 +142,7 @@ _MEANINGS = (
         "Take smaller blocks, fewer stages or a split of the loop; the numbers of the message say by how much",
     ),
     _meaning(
-        r"no available layout found|LayoutConflict|[Ll]ayout infer conflict",
+        r"no available layout found|LayoutConflict|[Ll]ayout infer conflict|[Gg]et different layout",
         "TileLang chooses how the threads hold each fragment, and finds no way for this one: its extent is no multiple of the threads (192 or 229 elements for 128 threads, tile-ai/tilelang#2398), or two operations want it differently.",
         "Make the extents of T.Parallel and of the fragments multiples of the threads, or give the layout by T.annotate_layout",
     ),

@@ -13,6 +13,9 @@ _READ, _FEWEST, _MOST = 1 << 15, 40, 2  # characters that are read and compared,
 _MORE = re.compile(
     r"(?i)\bwarn(?:ing)?\b|not supported|unsupported|falling back|out of memory|\bexceed|too (?:old|small|large|few|many)\b|mismatch|overflow"
 )
+_FAILED = re.compile(
+    r"(?i)time ?out|timed out|non-zero status|\b\w+ failed\b|failed to allocate|out of memory|device assert|assertion"
+)
 # From what tells most to what only says that something failed. Of compilers the first line tells, of programs the last.
 _CLASSES = (
     (
@@ -69,6 +72,13 @@ def beside(text: str, said: str) -> list[str]:
         one for one in lines if _MORE.search(one) and one[:_FEWEST] not in said and said[:_FEWEST] not in one
     ]
     return [one[:_LONGEST] for one in dict.fromkeys(found)][:_MOST]
+
+
+def before(text: str, said: str) -> str:
+    """The last line before an error that tells another failure; "" where there is none."""
+    end = text.find(said[:_FEWEST]) if said else -1
+    lines = [" ".join(one.split()) for one in text[max(0, end - _READ) : max(0, end)].splitlines()[:-1]]
+    return next((one[:_LONGEST] for one in reversed(lines) if _FAILED.search(one) and len(one) < _READ), "")
 
 
 def _shortened(said: str, pattern: re.Pattern[str]) -> str:

@@ -15,12 +15,13 @@ _EDITED = tuple(
     for entry in (*cpp_copies.ENTRIES, *cpp_kernels.ENTRIES, *cpp_templates.ENTRIES)
     if entry.level != ELSEWHERE and "revision" not in entry.name and entry.name != "cpp.print-latex"
 )  # whose remedy is a change of the source
-_FAULTS = (
+FAULTS = (
     "cuda.illegal-instruction",
     "cuda.illegal-access",
     "cuda.misaligned-address",
     "cuda.launch-failure",
 )
+ECHO = "Before it the text says: {earlier}. That comes first, and the fault may only follow: a kernel that waits in vain stops itself by a trap, and after an allocation that failed a pointer leads nowhere. Else:"
 _OF_CPP = re.compile(
     r"\b(?:cutlass|cute)::|\b(?:const )?(?:float|int|half|double|void|char|u?int[0-9]+_t|__half|__nv_bfloat16) ?\*|\w\*[,)]|\.(?:cuh?|hpp|h)\b|terminate called|\bwhat\(\): |panicked at|\.rs\b|\bthrust::|\bNVRM:"
 )
@@ -33,11 +34,14 @@ _BROUGHT = (
 )  # by how the names of their kernels begin
 _INDUCTOR = re.compile(r"(?is)inductor.{0,400}?\bcutlass|max_autotune_gemm_backends.{0,60}?cutlass")
 _WAITED = re.compile(
-    r"failed to synchronize|thrust::\w*(?:::\w+)*system_error|cuda(?:Device|Stream|Event)Synchronize"
+    r"Program hit \w+[^=]{0,120} on CUDA API call|asynchronously reported|failed to synchronize|thrust::\w*(?:::\w+)*system_error|cuda(?:Device|Stream|Event)Synchronize"
 )
 _FIRST = "The call that reports it only waited for earlier kernels, one of which faulted: CUDA_LAUNCH_BLOCKING=1 or compute-sanitizer names it, and whose it is"
 _ASYNCHRONOUS = "The call that reports it may only be the next after the kernel that faulted, a library's as well: CUDA_LAUNCH_BLOCKING=1 or compute-sanitizer names that one"
 _PYTHON_FILE = re.compile(r"\"([^\"\s]{1,400}\.py)\"(?:, line |:)[0-9]")
+_RANKS = re.compile(r"\[rank ?[0-9]+\]|\b(?:TP|EP|DP|PP)[0-9]+\b")
+_TRACED = re.compile(re.escape(TRACE) + "[^.]*")  # with what it says of the script's copies
+_OF_DSL = re.compile(r"cutlass\.cute|\bDSL|kernel_cutlass_")
 _OF_PYTHON = re.compile(r"\.py\b|cutlass\.cute|\bDSL|kernel_cutlass_")
 
 
@@ -68,12 +72,22 @@ def for_kernel(entry: Known, remedy: str, folded: str) -> str:
             f"or a newer release, and report it to {other.project}"
         )
     if other:
-        return remedy.replace(
-            TRACE, f"Look at what {other.name}'s kernel is given, and report it to {other.project}"
+        return _TRACED.sub(
+            f"Look at what {other.name}'s kernel is given, and report it to {other.project}", remedy
         )
+    if where.maker and TRACE in remedy and entry.name in FAULTS and not _OF_DSL.search(folded):
+        told = f"The kernel is {where.maker.name}'s, or one before it: report it to {where.maker.project} ({where.evidence}) with the shapes of the call"
+        return f"{_named_first(folded)}{_TRACED.sub(told, remedy)}"
     cpp = _OF_CPP.search(folded) and not _OF_PYTHON.search(folded)
     remedy = remedy.replace(TRACE, _ONE_COPY) if cpp and entry.name.startswith(_RUN) else remedy
-    return f"{_FIRST}. {remedy}" if entry.name in _FAULTS and _WAITED.search(folded) else remedy
+    if entry.name in FAULTS and _RANKS.search(folded):
+        remedy = f"{remedy}. Several processes run: the one whose log has the first error tells the cause"
+    return f"{_FIRST}. {remedy}" if entry.name in FAULTS and _WAITED.search(folded) else remedy
+
+
+def only_notices(where: str, folded: str) -> bool:
+    """Whether a place is of the host's C++, where a check after a call notices what a kernel did before."""
+    return not where.partition(":")[0].endswith((".py", ".cu", ".cuh")) and not context.kernel(folded)
 
 
 def _named_first(folded: str) -> str:
@@ -90,7 +104,7 @@ def outside(entry: Known, folded: str) -> tuple[str, str] | None:
             "Take smaller BLOCK sizes, or fewer stages (num_stages), in the kernel's configuration or in the list that it is tuned over. Where a library brings the kernel, take a release or a back end of it that knows this GPU, "
             f"and report it there; {owner.project} answers for the compiler",
         )
-    if entry.name not in _FAULTS:
+    if entry.name not in FAULTS:
         return None
     named = _KERNEL.search(folded)
     library = next((name for words, name in _BROUGHT if named and words.match(named["kernel"])), "")

@@ -53,3 +53,14 @@ def test_a_text_without_an_error_is_clean(
 @pytest.mark.parametrize("text", WRONG)
 def test_one_sign_of_an_error_ends_it(text: str) -> None:
     assert all(answer.entry.level != CLEAN for answer in answers(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "PASS  cudnn\nPASS  flash\nPASS  mem_eff\nPASS  default\ncudnn: 92500",
+        "GPU: NVIDIA B200\n kind  N  K  helion (us)  cutlass (us)\nfp4in nvfp4 4096 4096 8.34 9.01",
+    ],
+)
+def test_a_table_without_a_word_of_an_error_is_answered_by_nothing(text: str) -> None:
+    assert answers(text) == []

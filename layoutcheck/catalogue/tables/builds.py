@@ -50,14 +50,23 @@ ENTRIES = (
         instead_of=("elsewhere.build", "elsewhere.compile", "cpp.other-error"),
     ),
     known(
+        "elsewhere.defined-twice",
+        r"multiple definition of [^\w]?(?P<twice>[\w:~]{1,80})(?:.{0,400}?: (?P<first>[\w./+-]{1,200}:[0-9]+): first defined here)?|\b(?P<other>[\w:~@?$]{1,80}) already defined in",
+        "two objects of the link define {twice}{other} {first}",
+        "Each name that is visible outside of its file has one definition in a program. A kernel or function stands in two files, or in a header without inline, static or template; or a file is linked twice. Of the DSL: two functions were exported with one prefix.",
+        "Rename one, make it static or put it into an unnamed namespace; mark what a header defines inline; export each function of the DSL with a prefix of its own",
+        ("multiple definition of `InclusiveScanKernel(int*)'", "https://github.com/NVIDIA/cccl/pull/2169"),
+        level=ELSEWHERE,
+        instead_of=("elsewhere.build", "elsewhere.link", "cpp.instantiation", "cpp.other-error"),
+    ),
+    known(
         "elsewhere.link",
-        r"[Uu]ndefined (?:reference to|symbols? for architecture)[^\w]{0,4}(?P<dsl>CuteDSLRT\w+|_?cuda_dialect_\w+)|multiple definition of [^\w]?(?P<twice>[\w:]{1,80})|[Uu]ndefined (?:reference to|symbols? for architecture)[^\w]{0,4}(?P<symbol>[\w:~]{1,80})|unresolved external symbol \"?(?P<other>[\w:~@?$]{1,80})",
-        "the linker does not find one definition of {dsl}{twice}{symbol}{other}",
+        r"[Uu]ndefined (?:reference to|symbols? for architecture)[^\w]{0,4}(?P<dsl>CuteDSLRT\w+|_?cuda_dialect_\w+)|[Uu]ndefined (?:reference to|symbols? for architecture)[^\w]{0,4}(?P<symbol>[\w:~]{1,80})|unresolved external symbol \"?(?P<other>[\w:~@?$]{1,80})",
+        "the linker does not find the definition of {dsl}{symbol}{other}",
         "The library or object file that defines it is not given to the linker, or stands before its user; CUTLASS itself is headers alone; only its namespace cutlass::library is a library to link (libcutlass, target cutlass_library of its CMake build). Functions that begin with cu and a capital letter "
         "(cuTensorMapEncodeTiled) are in libcuda, cuda... ones in libcudart, a kernel of another file needs -rdc=true or its object, and CuteDSLRT... and cuda_dialect_... are the "
-        "CuTe DSL's own, in libcute_dsl_runtime.so. Two exported objects that define one name were exported with one prefix.",
-        "Link libcutlass for cutlass::library; else add -lcute_dsl_runtime (python -m cutlass.cute.export.aot_config --libdir names its folder; the static archive of 4.7 lacks some names), a prefix of its "
-        "own for each exported function, -lcuda (TMA descriptors), -lcudart, or the missing object; on a machine without a driver -L $CUDA_HOME/lib64/stubs",
+        "CuTe DSL's own, in libcute_dsl_runtime.so.",
+        "Link libcutlass for cutlass::library; else add -lcute_dsl_runtime (python -m cutlass.cute.export.aot_config --libdir names its folder; the static archive of 4.7 lacks some names), -lcuda (TMA descriptors), -lcudart, or the missing object; on a machine without a driver -L $CUDA_HOME/lib64/stubs",
         (
             "in function `launch': undefined reference to `cuTensorMapEncodeTiled'",
             issue(1112, "NVIDIA/TensorRT-LLM"),
@@ -173,8 +182,8 @@ ENTRIES = (
     ),
     known(
         "elsewhere.host-compiler",
-        r"unsupported (?P<host>Microsoft Visual Studio|GNU|[Cc]lang|Intel|ICC|PGI) (?:C\+\+ )?(?:compiler )?version|-- unsupported GNU version|(?P<stl>error STL1002: Unexpected compiler version, expected CUDA (?P<cuda>[0-9.]+[0-9]))|host_config\.h[^\n]{0,60}#error",
-        "nvcc does not take this host compiler: {host} {stl}",
+        r"unsupported (?P<host>Microsoft Visual Studio|GNU|[Cc]lang|Intel|ICC|PGI) (?:C\+\+ )?(?:compiler )?version|-- unsupported (?P<gnu>GNU) version!?(?: (?P<newest>gcc versions later than [0-9.]+[0-9]|gcc versions later than [0-9]+))?|(?P<stl>error STL1002: Unexpected compiler version, expected CUDA (?P<cuda>[0-9.]+[0-9]))|host_config\.h[^\n]{0,60}#error(?! -- unsupported)",
+        "nvcc does not take this host compiler: {host}{gnu} {stl} {newest}",
         "Each CUDA release supports host compilers up to a version (NVIDIA, CUDA installation guides), and a newer C++ library asks for a newer CUDA in turn ({cuda}).",
         "Give nvcc an older one (-ccbin, CUDAHOSTCXX; MSVC toolset 14.3x of VS 2022, g++ of the table), or take a newer CUDA. -allow-unsupported-compiler and _ALLOW_COMPILER_AND_STL_VERSION_MISMATCH skip the test and may fail later",
         (

@@ -32,8 +32,16 @@ ENTRIES = (
         ),
     ),
     _cmake(
+        "cmake.no-architectures",
+        r"CMAKE_CUDA_ARCHITECTURES must be non-empty|CUDA_ARCHITECTURES is empty",
+        "CMAKE_CUDA_ARCHITECTURES is set, and empty",
+        "Nothing is compiled yet. The project, a preset or a variable of the shell gives an empty list: a detection of the GPU that found none, or a name that is misspelt.",
+        "cmake -DCMAKE_CUDA_ARCHITECTURES=native (or 80, 90a) in an empty build folder; grep CMakeCache.txt and the project's CMake files for what sets it",
+        ("CMAKE_CUDA_ARCHITECTURES must be non-empty if set.", issue(1779, "colmap/colmap")),
+    ),
+    _cmake(
         "cmake.architectures",
-        r"Failed to (?:find a working|detect a default) CUDA architecture|CMAKE_CUDA_ARCHITECTURES(?: must be|: [\w; ,-]{1,80} do not all work| is empty)|CUDA_ARCHITECTURES (?:is empty|set to|property)",
+        r"Failed to (?:find a working|detect a default) CUDA architecture|CMAKE_CUDA_ARCHITECTURES(?: must be (?!non-empty)|: [\w; ,-]{1,80} do not all work| is empty)|CUDA_ARCHITECTURES (?:is empty|set to|property)",
         "CMake cannot compile its CUDA test program for the architectures that are asked for",
         "Before the project's own files CMake compiles a small one for CMAKE_CUDA_ARCHITECTURES. nvcc does not know one of them (48 is none; 90a needs CUDA 12, 100a 12.8, 120a 12.8), or nvcc itself does not run: "
         "its host compiler is too new, or missing.",

@@ -92,10 +92,8 @@ ENTRIES = (
         r"'?\"?(?:\$\w+/)?(?P<tool>cicc|cudafe\+\+|ptxas|fatbinary|cc1plus|nvlink|gcc|g\+\+|cl\.exe|[\w.+-]{2,30}\.exe)\"?'? died (?:due to signal (?!2\b|15\b)|with status(?! 0xC0000))|(?:Building (?:CUDA|CXX|C) object|nvcc|ninja|make)[^\n]{0,400}? (?P<system>Killed)\b(?! signal)|Killed signal terminated program (?P<killed>\w+)|[Ii]nternal error: assertion failed(?: at:?|:)? \"(?P<edg>[^\"]{1,80})"
         r"|internal compiler error: (?P<gcc>[^\n]{3,80})",
         "the C++ compiler itself ends: {tool}{killed}{system}{edg}{gcc}",
-        "Signal 9 and 'Killed' are the system's, for want of memory: CuTe's templates need several GB in each job. Signal 11 and assertions inside the compiler are its "
-        "own errors, often of one deep instantiation: a copy or composition of large static layouts.",
-        "Build with fewer jobs (MAX_JOBS=2, ninja -j 2). Else halve the tile or split the expression to find the statement, and try another minor version of nvcc; "
-        "NVIDIA's developer site takes reports of nvcc",
+        "{cause}",
+        "{help}",
         ("nvcc error : 'cicc' died due to signal 11 (Invalid memory reference)", "nvcc"),
         ("nvcc error : 'cudafe++' died due to signal 11 (Invalid memory reference)", "nvcc"),
         instead_of=(
@@ -105,6 +103,7 @@ ENTRIES = (
             "cpp.other-error",
             "elsewhere.compile",
         ),
+        fill="compiler ends",
     ),
     known(
         "cpp.language",

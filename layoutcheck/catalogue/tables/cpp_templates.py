@@ -348,7 +348,7 @@ ENTRIES = (
         "a __{callee}__ function is called in a __{caller}__ function",
         "nvcc compiles a function for the side that its declaration names: __device__, __host__, both, or neither, which is the host. "
         "constexpr functions of the host are taken on the device with a flag only.",
-        "Declare it CUTE_HOST_DEVICE (CUTE_DEVICE for device code alone); for constexpr functions give nvcc --expt-relaxed-constexpr",
+        "Declare it __host__ __device__ (in CuTe CUTE_HOST_DEVICE, or CUTE_DEVICE for device code alone). A lambda that runs on the device is marked as well, [] __device__ (...), KOKKOS_LAMBDA, with nvcc --extended-lambda; constexpr functions of the host are taken with --expt-relaxed-constexpr",
         ("error: calling a __host__ function from a __global__ function is not allowed", "nvcc"),
         instead_of=("cpp.overload", "cpp.other-error", "elsewhere.compile"),
     ),

@@ -35,6 +35,19 @@ ENTRIES = (
         instead_of=("cpp.launch-refused",),
     ),
     known(
+        "cuda.lane-mask",
+        r"(?i)illegal instruction.{0,600}?\b(?P<op>__(?:shfl\w*|ballot|any|all|match\w*|reduce\w*)_sync|__syncwarp)\b",
+        "{op} is reached by other lanes than its mask names",
+        "From sm_70 on the lanes of a warp run apart. Each lane of the mask has to execute the same call, and a lane that is not in the mask may not (PTX ISA, shfl.sync, vote.sync): one that has left the kernel, stands in another branch, or lies beyond a tile of fewer than 32 elements breaks it.",
+        "Compute the mask before the branch, __ballot_sync(0xffffffff, predicate), or let all 32 lanes take part with a neutral value; the stack of compute-sanitizer names the line. Report it to {project} where the line is its own",
+        (
+            "Illegal instruction at __shfl_down_sync(unsigned int, float, unsigned int, int)+0x850 in sm_30_intrinsics.hpp",
+            issue(943, "NVIDIA/warp"),
+        ),
+        level="wrong",
+        instead_of=("cuda.illegal-instruction", "cuda.illegal-instruction-ampere", "cuda.other"),
+    ),
+    known(
         "cuda.machine-code",
         r"Warp (?:Misaligned Register|Invalid PC|Out.of.[Rr]ange Register|Illegal Register)|EXCEPTION_WARP_(?:INVALID_PC|\w*REGISTER)\w*|(?i:misaligned register)",
         "the machine code itself is invalid: a register or a program counter that the instruction cannot have",
@@ -317,6 +330,18 @@ ENTRIES = (
         instead_of=("cuda.invalid-launch", "cuda.other", "cpp.launch-refused"),
     ),
     known(
+        "cuda.kernel-handle",
+        r"(?:cuda(?:Func[SG]et\w+|LaunchKernel\w*|Occupancy\w+)|cu(?:Func[SG]et\w+|LaunchKernel\w*))\b[^\n]{0,80}?(?:invalid resource handle|cudaErrorInvalidResourceHandle|CUDA_ERROR_INVALID_HANDLE)|invalid resource handle[^\n]{0,80}(?:cudaFunc[SG]et|cudaLaunchKernel)",
+        "the handle that this call does not take is the kernel's",
+        "The run time finds no code of this kernel for the device: the file was not compiled for its architecture (its suffix a or f counts), or two copies of the CUDA run time are loaded, and the kernel is registered with the other.",
+        "`cuobjdump --list-elf FILE` lists the architectures in a library: build for the GPU's own; link one run time (-cudart shared) in all libraries of the process. Report what stays to {project}",
+        (
+            "cudaFuncSetAttribute() returned error: invalid resource handle",
+            "https://github.com/pytorch/ao/pull/2285",
+        ),
+        instead_of=("cuda.context", "cuda.other"),
+    ),
+    known(
         "cuda.shared-handle",
         r"(?:custom_all_reduce|quick_?reduce|cudaIpc\w+|cuIpc\w+|IpcMemHandle)[^\n]{0,120}?(?:invalid (?:argument|device context|resource handle|value)|cudaErrorInvalid\w+|CUDA_ERROR_INVALID\w+|not supported)"
         r"|(?:invalid (?:argument|resource handle)|cudaErrorInvalid\w+)[^\n]{0,80}(?:cudaIpc\w+|cuIpc\w+)",
@@ -334,7 +359,7 @@ ENTRIES = (
         "cuda.invalid-launch",
         r"cudaErrorInvalidValue|CUDA_ERROR_INVALID_VALUE|[Ii]nvalid CUDA argument|cudaErrorInvalidConfiguration|CUDA error: invalid (?:argument|configuration)"
         r"|error code: 1\b"
-        r"|(?:[Cc][Uu][Dd][Aa]|Triton|GPU|[Kk]ernels?|[Ll]aunch|\.cuh?\b)[^\n]{0,120}?\binvalid argument|\binvalid argument[^\n]{0,80}(?:cuda|\.cuh?\b|kernel)"
+        r"|(?:[Cc][Uu][Dd][Aa]|Triton|GPU|[Kk]ernels?|[Ll]aunch|\.cuh?\b)(?:(?! \w+Error: )[^\n]){0,120}?\binvalid argument|\binvalid argument[^\n]{0,80}(?:cuda|\.cuh?\b|kernel)"
         r"|invalid configuration argument|CUDA_LAUNCH_INVALID\w*"
         r"|\.cuh?:[0-9]+\W{1,4}invalid argument" + _codes(1, 9),
         "the launch, or another call of CUDA, is refused for its arguments",

@@ -56,10 +56,10 @@ ENTRIES = (
     known(
         "elsewhere.typing-union",
         r"Cannot instantiate typing\.Union|incompatible function arguments",
-        "a DSL function was called with arguments of other types than it takes",
-        "The binding lists the types that it takes. A NumPy or torch number stands where Python's is taken, an integer is beyond 32 bits (a stride or divisor of 2^31 and more), or the DSL is "
-        "older or newer than the program.",
-        "Print type and value of each argument, give int(...), and compare the DSL version with the one that the program names; report it to NVIDIA/cutlass",
+        "a compiled function was called with arguments of other types than it takes",
+        "The binding lists the types that it takes. A NumPy or torch number stands where Python's is taken, an integer is beyond 32 bits (a stride or divisor of 2^31 and more), or caller and "
+        "library (the DSL, jaxlib and its plug-ins) are of different versions.",
+        "Compare the types behind 'Invoked with' with the list, print each argument, give int(...), and install versions that go together; report it to {project}",
         ("TypeError: Cannot instantiate typing.Union", "https://github.com/NVIDIA/cutlass/issues/2628"),
         level=ELSEWHERE,
         general=True,
@@ -438,7 +438,7 @@ ENTRIES = (
         r"|requires (?:compute capability|a GPU with|SM|sm_)[^\n]{0,60}|Expected is_sm[\w ]+(?:\|\| is_sm\w+ )*to be true|only supports (?:Ampere|Hopper|Turing|Blackwell) GPUs"
         r"|(?i:compute capability) (?:[\w. ]{0,20})?is (?:lower|too low|not supported)|[Oo]nly (?:SM|sm_?|compute capability) ?[0-9][^\n]{0,40} (?:is|are) supported)",
         "this library does not support this GPU: {said}",
-        "Its own code compares the architecture with its list: the device's, the one that CUTE_DSL_ARCH or an option names, or what an installed nvidia-cutlass-dsl takes the GPU for (FlashAttention 4 is made for sm_90, sm_100 and sm_110). The type counts as well: bfloat16 begins with sm_80, 8-bit floats with sm_89. No layout is at fault.",
+        "Its own code compares the architecture with its list: the device's, the one that CUTE_DSL_ARCH or an option names, an empty list where the toolkit does not know a newer GPU (FLASHINFER_CUDA_ARCH_LIST), or what an installed nvidia-cutlass-dsl takes the GPU for (FlashAttention 4 is made for sm_90, sm_100 and sm_110). The type counts as well: bfloat16 begins with sm_80, 8-bit floats with sm_89. No layout is at fault.",
         "Print torch.cuda.get_device_capability() and CUTE_DSL_ARCH; take another back end or release of the library, made for this GPU, and float16 where bfloat16 is refused. Of what is missing it is the project that answers: {project}",
         (
             "RuntimeError: FlashAttention only supports Ampere GPUs or newer.",

@@ -45,10 +45,10 @@ ENTRIES = (
     ),
     known(
         "elsewhere.undefined-cuda",
-        r"undefined symbol ?:? ?(?P<symbol>(?:cu[A-Z]|cublas(?:Lt)?[A-Z]|cudnn[A-Z]|nvrtc[A-Z]|p?nccl[A-Z]|__?nvJitLink)\w{2,80})",
-        "a compiled extension calls {symbol} and was not linked with the library that has it",
-        "{symbol} is {linked}. The extension is loaded without it: its build left the library out (newer CUTLASS headers call the driver, which older builds did not link), or an older version of the library is found first.",
-        "Build the extension with that library (extra_link_args=['-lcuda']); to try: import torch before it, or LD_PRELOAD the library. `ldd FILE.so` and LD_DEBUG=libs show what is loaded",
+        r"undefined symbol ?:? ?(?P<symbol>(?:__cuda[A-Z]|cuda[A-Z]|cu[A-Z]|cublas(?:Lt)?[A-Z]|cudnn[A-Z]|nvrtc[A-Z]|p?nccl[A-Z]|__?nvJitLink)\w{2,80})",
+        "a compiled extension calls {symbol}, and no library that is loaded has it",
+        "{symbol} is {linked}. Either the library at hand is older than the CUDA that the extension was built for and does not have the function yet (a driver of CUDA 12.4 has no cuGreenCtx..., which came with 12.5), or the build left the library, or the device link, out.",
+        "Compare the CUDA of `nvidia-smi` and of the library with the one that the extension names: update the driver, or install its build for the older CUDA. In a build of your own link what {symbol} is of (extra_link_args=['-lcuda'], dlink=True); `ldd FILE.so` and LD_DEBUG=libs show what is loaded",
         (
             "ImportError: flash_attn_3.so: undefined symbol: cuDriverGetVersion",
             issue(2116, "Dao-AILab/flash-attention"),

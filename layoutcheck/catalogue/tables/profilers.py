@@ -227,13 +227,13 @@ ENTRIES = (
     ),
     known(
         "ncu.device",
-        r"==ERROR== ?(?P<said>Unknown Error on device [0-9]+|(?:Failed to (?:access|initialize)|Cannot access) (?:the )?(?:device|driver|performance)[^\n=]{0,80}|Profiling is not supported on (?:this )?device[^\n=]{0,40})",
+        r"==ERROR== ?(?:Error: )?(?P<said>Unknown Error on device [0-9]+|Failed to prepare kernel for profiling|(?:Failed to (?:access|initialize)|Cannot access) (?:the )?(?:device|driver|performance)[^\n=]{0,80}|Profiling is not supported on (?:this )?device[^\n=]{0,40})",
         "Nsight Compute cannot profile this device: {said}",
-        "The profiler itself fails, before it measures: ncu is older than the driver or the GPU, another profiler or a virtual machine holds the counters, or the driver gives them to administrators only (WSL, containers). The program is not at fault, and a traceback of the Python that started ncu only follows.",
+        "The profiler itself fails, before it measures: ncu is older than the driver or the GPU, another profiler or a virtual machine holds the counters, memory for saving and restoring what the kernel writes is missing, or the driver gives them to administrators only (WSL, containers). The program is not at fault, and a traceback of the Python that started ncu only follows.",
         "Compare `ncu --version` with the driver and the GPU, take the newest ncu, run it as root or with NVreg_RestrictProfilingToAdminUsers=0, and alone on the machine. `layoutcheck banks` counts wavefronts without counters",
         ("==ERROR== Unknown Error on device 0.", issue(1, "SzymonOzog/FastSoftmax")),
         level=ELSEWHERE,
-        instead_of=("ncu.tool",),
+        instead_of=("ncu.tool", "ncu.launch-failed", "ncu.no-kernel"),
     ),
     known(
         "ncu.tool",
@@ -242,7 +242,7 @@ ENTRIES = (
         "No kernel was measured, or not all. Filters (-k, -c, -s) that match none, an application that fails or ends first, another profiler that holds the counters, and a kernel that faults or hangs "
         "when it is replayed are the causes.",
         "Run the program without ncu, then with `ncu --target-processes all -k regex:NAME -c 1`; the Nsight Compute guide lists its messages",
-        ("==ERROR== Failed to prepare kernel for profiling", NCU),
+        ("==ERROR== The application returned an error code (1).", NCU),
         level=ELSEWHERE,
         general=True,
     ),
