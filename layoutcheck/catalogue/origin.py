@@ -27,7 +27,8 @@ NAMED = "named"  # the text names a library, and shows no more
 OPEN = ""
 
 _AT_RUN_TIME = (*driver.ENTRIES, *cuda_codes.ENTRIES)
-_OF_DSL = (*tables.CALLS, *tables.DSL)
+_EXPORT = tables.called("dsl.dlpack-export")  # PyTorch's words, of a tensor that the DSL is given
+_OF_DSL = tuple(entry for entry in (*tables.CALLS, *tables.DSL) if entry is not _EXPORT)
 _OF_CUDA = (*tables.MACHINE, tables.called("elsewhere.driver"), tables.called("elsewhere.no-gpu"))
 _OF_NVCC = (tables.called("cpp.host-function"), tables.called("cpp.shared-variable"))
 _PORT = tables.called("cpp.canonical-port")  # which other compilers print

@@ -582,7 +582,7 @@ ENTRIES = (
     ),
     known(
         "elsewhere.assertion",
-        r"Assertion (?:error|failed|failure)?:? ?\(?(?P<file>[\w./-]{3,160}:[0-9]+)\)?:? (?P<said>[^\n]{2,160}?)(?= \S+\.py:|$)|Assertion [`'](?P<condition>[^`'\n]{1,160})' failed"
+        r"Assertion (?:error|failed|failure)?:? ?\(?(?P<file>[\w./-]{3,160}:[0-9]+)\)?:? (?P<said>[^\n]{2,160}?)(?= \S+\.py:| Traceback \(| File \"|$)|Assertion [`'](?P<condition>[^`'\n]{1,160})' failed"
         r"|\bstatic_assert\((?P<static>[^\"\n]{3,120}?)\);|Check failed: (?P<check>[^\n]{2,160})|CHECK_\w+ failed|__assert_fail\w* \(assertion=[^\"\n]{0,200}\"(?P<native>[^\"\n]{1,160})\"|Expected (?P<expected>[^\n]{3,120}?) to be true, but got false",
         "a library's condition is false: {said}{condition}{static}{check}{expected}{native}",
         "{cause}",
