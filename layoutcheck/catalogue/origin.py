@@ -79,7 +79,7 @@ _DIALECT = re.compile(
 )
 _INSTALLED = re.compile(
     r"(?:^|[(\"' ])(?P<file>[^\s()\"']{0,300}?(?:(?:site|dist)-packages/\w+/|torchinductor)[^\s()\"':,]{0,200})"
-    r"|[( ](?P<source>/[^\s()\"':,]{1,300}\.(?:cuh?|h|hpp|cc|cpp))[:(][0-9]+"
+    r"|[( ](?P<source>[.~]*/[^\s()\"':,]{1,300}\.(?:cuh?|h|hpp|cc|cpp))[:(][0-9]+"
 )
 _SOURCE = re.compile(
     r"(?P<file>[\w./\\+~-]{1,300}\.(?:cuh?|hpp|h|inl|cpp|cc)) ?(?:\([0-9]+|:[0-9]+:[0-9]+: )"

@@ -57,6 +57,11 @@ def _meaning(words: str, cause: str, helps: str) -> demands.Demand:
 
 _MEANINGS = (
     _meaning(
+        r"(?i)compute ?capability",
+        "This release of the compiler does not know the GPU that it compiles for: the GPU is newer, or older, than what it was made for. No tile and no type is at fault.",
+        "Take the Triton (with the torch that brings it) that lists this GPU, and empty its cache; the newest GPUs need the newest release",
+    ),
+    _meaning(
         r"active drivers|find (?:a )?C compiler|cuda_utils|-lcuda\b|libcuda\.so",
         "Before the first kernel Triton looks for a driver and compiles a small launcher with the machine's C compiler. '0 active drivers' is a torch without CUDA, or a process that sees no GPU; the launcher needs gcc, Python's headers and libcuda.so.",
         "Print torch.cuda.is_available(), install gcc and the headers (python3-dev) or name one by CC, let libcuda.so be found (TRITON_LIBCUDA_PATH), and delete ~/.triton/cache",
