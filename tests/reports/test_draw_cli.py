@@ -164,8 +164,8 @@ def test_blocks_in_colour_say_the_same(capsys: Captured) -> None:
         (["draw", "--case", "issue-2440"], "cannot be drawn|nothing here can be drawn"),
         (["draw", "(?,8):(8,1)"], "run-time"),
         (["draw", "8:1", "--output", "/nowhere/at/all.svg"], "cannot write"),
-        (["check", "--jsonl", "x.jsonl", "--format", "html"], "one report on each line"),
-        (["check", "--jsonl", "x.jsonl", "--format", "sarif"], "one report on each line"),
+        (["check", "--jsonl", "x.jsonl", "--format", "html"], "check has no format"),
+        (["check", "--jsonl", "x.jsonl", "--format", "sarif"], "check has no format"),
     ],
 )
 def test_unusable_input(words: list[str], why: str, capsys: Captured) -> None:
