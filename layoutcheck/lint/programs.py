@@ -10,10 +10,10 @@ import ast
 import fnmatch
 import re
 import shlex
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TypeGuard
 
 from layoutcheck import regular
@@ -28,6 +28,7 @@ from layoutcheck.settings import Settings
 _BUILDERS = ("jit", "kernel", "compile")
 _COMPILE = "cutlass.cute.compile"
 _ROOTS = ("src/", "python/")  # folders that a repository puts on the path
+_PROJECT = ("pyproject.toml", "setup.py", "setup.cfg")
 _WORD = b"import"
 _FROM = re.compile(r"^\s*from\s+([\w.]+)\s+import\b", re.MULTILINE)
 _IMPORTS = re.compile(r"^\s*import\s+(.+)$", re.MULTILINE)
@@ -155,14 +156,19 @@ def _chain(node: ast.Attribute, imported: dict[str, str]) -> str:
 
 
 class Repository:
-    """The outlines of a repository's files, by path below `root`, and what their imports reach."""
+    """The outlines of a repository's files, by path below its root, and what their imports reach.
 
-    def __init__(self, outlines: dict[str, Outline], test_files: Sequence[str]) -> None:
+    `projects` are the folders below the root that hold a project of their own.
+    """
+
+    def __init__(
+        self, outlines: dict[str, Outline], test_files: Sequence[str], projects: Sequence[str] = ()
+    ) -> None:
         self.outlines = outlines
         self._test_files = test_files
         self._modules: dict[str, list[str]] = {}
         for path in outlines:
-            for name in _module_names(path, outlines):
+            for name in _module_names(path, outlines, projects):
                 self._modules.setdefault(name, []).append(path)
 
     def runs(self, path: str) -> bool:
@@ -259,15 +265,15 @@ class Repository:
                 yield init
 
 
-def _module_names(path: str, outlines: dict[str, Outline]) -> set[str]:
-    """The names that a file may be imported by: from the root, from `src`, from above its package."""
+def _module_names(path: str, outlines: dict[str, Outline], projects: Sequence[str]) -> set[str]:
+    """The names that a file may be imported by: from a root or its `src`, and from above its package."""
     folder, _, last = path.rpartition("/")
     parts = [*folder.split("/"), last.rpartition(".")[0]] if folder else [last.rpartition(".")[0]]
     if parts[-1] == "__init__":
         parts.pop()
     whole = "/".join(parts)
-    names = {whole}
-    names |= {whole.removeprefix(root) for root in _ROOTS}
+    names = {whole, *(whole.removeprefix(f"{each}/") for each in projects)}
+    names |= {name.removeprefix(root) for name in names for root in _ROOTS}
     at = folder
     while at and f"{at}/__init__.py" in outlines:
         at = at.rpartition("/")[0]
@@ -286,7 +292,7 @@ def discover(paths: Sequence[str], settings: Settings, cache: Cache) -> list[Reg
     shown = {settings.inside(path): path for path in listed}
     outlines = {inside: _outline(path, cache) for inside, path in shown.items()}
     cache.save()
-    repository = Repository(outlines, python_files(settings.root))
+    repository = Repository(outlines, python_files(settings.root), _projects(settings.root, outlines))
     wanted = {settings.inside(path) for path in asked}
     found: list[RegisteredCase] = []
     if settings.run is None:
@@ -297,6 +303,12 @@ def discover(paths: Sequence[str], settings: Settings, cache: Cache) -> list[Reg
     for entry in settings.run:
         found += _entry(entry, wanted, shown, repository, settings)
     return list(dict.fromkeys(found))
+
+
+def _projects(root: Path, inside: Iterable[str]) -> list[str]:
+    """The folders of these files, below the root, that hold a project of their own."""
+    folders = {str(folder) for path in inside for folder in PurePosixPath(path).parents} - {"."}
+    return sorted(each for each in folders if any((root / each / name).is_file() for name in _PROJECT))
 
 
 def _entry(

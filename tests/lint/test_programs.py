@@ -89,6 +89,22 @@ def test_paths_limit_what_is_run_and_not_what_is_followed(repository: Settings) 
     assert found == ["-m pkg.script", "-m pytest -q tests/test_gemm.py"]
 
 
+@pytest.mark.parametrize("project", ["pyproject.toml", "setup.py", "setup.cfg", None])
+def test_the_projects_of_one_repository_are_followed(tmp_path: Path, project: str | None) -> None:
+    """A test that imports a module by its name, which only the root of its own project gives."""
+    for path, text in {
+        "one/alone.py": KERNEL, "two/src/within.py": KERNEL,
+        "one/tests/test_alone.py": "import alone\ndef test_it(): alone.f(1)\n",
+        "two/tests/test_within.py": "import within\ndef test_it(): within.f(1)\n",
+        **({f"{name}/{project}": "" for name in ("one", "two")} if project else {}),
+    }.items():  # fmt: skip
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    found = discover([str(tmp_path)], Settings(root=tmp_path), Cache(None, "outlines"))
+    told = [case.command[-1] for case in found]
+    assert told == (["one/tests/test_alone.py", "two/tests/test_within.py"] if project else [])
+
+
 def test_the_setting_names_programs(repository: Settings) -> None:
     run = ("tests", "bench.py --size '4 8'", "tests/test_plain.py -k it")
     named = replace(repository, run=run, run_arch=("sm_90a", "sm_100a"))
