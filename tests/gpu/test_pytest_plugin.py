@@ -16,6 +16,7 @@ import layoutcheck.pytest_plugin as plugin
 from layoutcheck.cli import run as explain_command
 from tests.dsl.lowered.modules import ADDRESSES
 from tests.environment import python_path
+from tests.reports.test_schemas import validator
 
 INSTALLED = any(one.value == "layoutcheck.pytest_plugin" for one in entry_points(group="pytest11"))
 LEGAL = '"(8):(1)", "(8):(1)", "cp.async", bits=128, dtype="bf16"'
@@ -181,7 +182,11 @@ def test_refused():
     assert "its neighbours are 4 B" in out  # the refused copy's explanation, beside the compiler's error
     assert re.search("5 kernels compiled, 5 copies, 3 distinct: .*1 rejected.* 1 wrong", out)
     seen = [json.loads(line) for line in (tmp_path / "told.jsonl").read_text().splitlines()]
+    assert len(seen) == 3 and not any(
+        error.message for one in seen for error in validator("pytest").iter_errors(one)
+    )
     [wrong] = [one for one in seen if one["verdict"] == "wrong"]
+    assert not validator("pytest").is_valid({**wrong, "confirmation": {**wrong["confirmation"], "other": 1}})
     assert [name.split("::")[1] for name in wrong["tests"]] == ["test_bad", "test_meant", "test_not_meant"]
     assert wrong["confirmation"]["ran"] in ("simulator", "gpu") and wrong["confirmation"]["agrees"]
     assert "no disagreement" in " ".join(out.split())
