@@ -50,15 +50,15 @@ PLANS: dict[str, AnyPlan] = {
         for store in ("bulk", "plain")
     },
     "registers": Plan((8, 4), (1, 1), 0, "no_allocate", "streaming"),
-    "shifted 248x128": Shifted((248, 128), 16, 16, load="evict_last", most=2),
-    "shifted 120x128": Shifted((120, 128), 8, 16, load="evict_last", most=4),
-    "shifted 120x128, 3": Shifted((120, 128), 8, 16, load="evict_last", most=3),
-    "shifted 56x64": Shifted((56, 64), 4, 16, load="evict_last", most=8),
-    "shifted 48x128, 1 bytes": Shifted((48, 128), 4, 16, load="evict_last", most=8, size=1),
-    "shifted 128x256 edges": Shifted((128, 256), 16, 32, load="evict_last edges", fetch=True),
+    "shifted 248x128": Shifted((248, 128), 16, 16, most=2),
+    "shifted 120x128": Shifted((120, 128), 8, 16, most=4),
+    "shifted 120x128, 3": Shifted((120, 128), 8, 16, most=3),
+    "shifted 56x64": Shifted((56, 64), 4, 16, most=8),
+    "shifted 48x128, 1 bytes": Shifted((48, 128), 4, 16, most=8, size=1),
+    "shifted 128x256 edges": Shifted((128, 256), 16, 32, fetch=True, edges=True),
     **{
         f"shifted {tile[0]}x{tile[1]}, {size} bytes": Shifted(
-            tile, warps, 32 // size, load="evict_last", most=most, fetch=size == 4, size=size
+            tile, warps, 32 // size, most=most, fetch=size == 4, size=size
         )
         for size, tile, warps, most in (
             (1, (240, 128), 16, 3),

@@ -32,7 +32,6 @@ LOADS = {
     "plain": {},
     "no_allocate": {"l1c_evict_priority": CacheEvictionPriority.NO_ALLOCATE},
     "evict_last": {},
-    "evict_last edges": {},
     "evict_last no_allocate": {"l1c_evict_priority": CacheEvictionPriority.NO_ALLOCATE},
 }
 """Attributes of the loads; `evict_last` is an L2 policy, an operand of each."""

@@ -49,10 +49,9 @@ class Shifted(NamedTuple):
     """`tile`: elements of a thread block along (N, M), multiples of a chunk and of eight chunks.
 
     `align`: elements of `y` that no two blocks share a run of, a chunk or more, a divisor of 4 * `warps`;
-    `store` and `load`: cache hints, or `async` for loads past the registers, `edges` if the policy of the
-    loads holds for the chunk that a row needs beyond the tile, too; `most`: blocks on a multiprocessor, at
-    most; `fetch`: a block that starts early has what it will load brought to the L2; `size`: bytes of an
-    element.
+    `most`: blocks on a multiprocessor, at most; `fetch`: a block that starts early has what it will load
+    brought to the L2; `size`: bytes of an element; `edges`: the L2 policy of the loads, which keeps lines of
+    `x`, holds for the chunk that a row needs beyond the tile, too.
 
     A tile is gathered in stages along M, each as soon as its rows have come: stores of one go beside loads of
     the next. Tiles are narrower where the last wave of blocks would not be full otherwise: see `tiles_of`.
@@ -61,11 +60,10 @@ class Shifted(NamedTuple):
     tile: tuple[int, int] = (64, 128)
     warps: int = 4
     align: int = 8
-    store: str = "plain"
-    load: str = "async"
     most: int = 32
     fetch: bool = False
     size: int = 2
+    edges: bool = False
 
     chunk, bits, word = Chunks.chunk, Chunks.bits, Chunks.word
 
@@ -112,11 +110,6 @@ class Shifted(NamedTuple):
     def step(self) -> int:
         """Rows that the threads read at a time, a multiple of a chunk."""
         return self.threads // self.each & ~(self.chunk - 1)
-
-    @property
-    def edges(self) -> bool:
-        """Whether the policy of the loads holds for the chunk beyond the tile, too."""
-        return self.load.endswith("edges")
 
     def chunks_of(self, rows: int) -> int:
         """Chunks in shared memory from a row to the one so many further on, a multiple of a chunk."""
@@ -237,7 +230,7 @@ def load_rows(x, smem, shape, ldx, start, whole, n0, last, first, every: bool, s
     each, lanes = plan.each, []
     if not plan.snug:
         lanes.append((tid, each, plan.threads))  # the chunk past those, for rows that start within one
-    if plan.load == "async" or not safe:
+    if not safe:
         lanes.append((tid // each, tid % each, plan.step))
     for row, chunk, step in lanes:
         load_every(x, smem, shape, ldx, start, whole, n0, last, first, row, chunk, step, every, safe, plan)
@@ -302,9 +295,7 @@ def load_held(
     every: cutlass.Constexpr,
     plan: cutlass.Constexpr,
 ):
-    """As `load_every`, to registers; None if the plan's loads are asynchronous."""
-    if cutlass.const_expr(plan.load == "async"):
-        return None
+    """As `load_every`, to registers."""
     tid, _, _ = cute.arch.thread_idx()
     each, step = plan.each, plan.step
     row = tid // each
@@ -318,24 +309,23 @@ def load_held(
         if cutlass.const_expr(not every):
             inside = inside and first + row + i * step >= 0 and first + row + i * step < m
         if inside:
-            load_wide(x[None, here + i * apart], held[None, i], plan.load)
+            load_wide(x[None, here + i * apart], held[None, i], "evict_last")
     return held
 
 
 @cute.jit
 def keep_held(held, smem: cute.Tensor, stage: cutlass.Constexpr, plan: cutlass.Constexpr):
     """What `load_held` loaded of the rows that this stage needs and none before, to shared memory."""
-    if cutlass.const_expr(held is not None):
-        tid, _, _ = cute.arch.thread_idx()
-        each, step = plan.each, plan.step
-        row, below = tid // each, plan.chunks_of(step)
-        slot = row * (plan.pitch // plan.chunk) + (row >> plan.bits) + tid % each
-        slots = in_slots(smem)
-        write = cute.make_copy_atom(CopyUniversalOp(), smem.element_type, num_bits_per_copy=128)
-        begin = -(-plan.rows_of(stage - 1) // step) if stage else 0
-        for i in cutlass.range_constexpr(begin, -(-plan.rows_of(stage) // step)):
-            if row < min(step, plan.rows - i * step):
-                cute.copy(write, held[None, i], slots[None, slot + i * below])
+    tid, _, _ = cute.arch.thread_idx()
+    each, step = plan.each, plan.step
+    row, below = tid // each, plan.chunks_of(step)
+    slot = row * (plan.pitch // plan.chunk) + (row >> plan.bits) + tid % each
+    slots = in_slots(smem)
+    write = cute.make_copy_atom(CopyUniversalOp(), smem.element_type, num_bits_per_copy=128)
+    begin = -(-plan.rows_of(stage - 1) // step) if stage else 0
+    for i in cutlass.range_constexpr(begin, -(-plan.rows_of(stage) // step)):
+        if row < min(step, plan.rows - i * step):
+            cute.copy(write, held[None, i], slots[None, slot + i * below])
 
 
 @cute.jit
@@ -369,7 +359,7 @@ def store_chunks(
         if cutlass.const_expr(not every):
             inside = inside and row >= 0 and row + plan.chunk <= m
         if inside:
-            store_wide(turned, y[None, here], plan.store)
+            store_wide(turned, y[None, here], "plain")
 
 
 @cute.jit
