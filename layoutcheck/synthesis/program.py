@@ -340,7 +340,12 @@ class _Program:
                 dtype = code.dtype_code(step.copy.dst.dtype)
                 lines += [
                     f"{held} = cute.make_rmem_tensor({name}.partition_D({src}).shape, {dtype})",
-                    *([f"{held}.fill(0)"] if guard else []),
+                    # as integers: the DSL makes no zero of some types (it crashes on tf32)
+                    *(
+                        [f"cute.recast_tensor({held}, cutlass.Int{step.copy.dst.dtype.bits}).fill(0)"]
+                        if guard
+                        else []
+                    ),
                     f"cute.copy({name}_atom, {name}.partition_S({src}), {held}{guard})",
                     *self._converted(held, move, step),
                 ]

@@ -214,6 +214,16 @@ def test_tails_are_guarded_access_by_access() -> None:
     assert lc.synthesize((64, 32), "(100,32):(32,1)", "ldmatrix", tails=True, engine="cp.async").plans
 
 
+def test_programs_with_tails_compile_for_each_width() -> None:
+    """The DSL crashes where it fills a tensor of tf32 with 0."""
+    found = [
+        lc.synthesize((16, 32), K, "registers", dtype=dtype, threads=32, tails=True, engine="universal").best
+        for dtype in ("tf32", "f8E5M2", "bf16", "f64")
+    ]
+    assert all(".fill(0)" in plan.code for plan in found)
+    assert refused(found) == []
+
+
 def test_values_are_converted_between_load_and_store() -> None:
     best = lc.synthesize((64, 32), K, "wgmma.A", src_dtype="f32", major="K").best
     load, store = best.steps[0]
