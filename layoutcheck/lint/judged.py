@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from layoutcheck.lint.analyse import of_report
 from layoutcheck.lint.cases import CaseRun, failures, meant, shown, undecided, unexpected
 from layoutcheck.lint.finding import LintFinding
 from layoutcheck.sources.callers import callers
-from layoutcheck.sources.traced import UNCOMPILED, Frame, TracedCopy, distinct
+from layoutcheck.sources.traced import UNCOMPILED, Frame, KernelFinding, TracedCopy, distinct
 
 _REPORTED = ("rejected", "wrong", "slow")
 _REFUSED = ("raised", *UNCOMPILED)
@@ -43,7 +43,7 @@ def judge(runs: Iterable[CaseRun]) -> JudgedCases:
     out = JudgedCases()
     reports: dict[Any, Report | None] = {}
     for run in runs:
-        verdict, codes = "legal", set[str]()
+        verdict, codes, beyond = "legal", set[str](), set[tuple[str, str, int]]()
         out.address_sources.update(one.address_source for one in run.trace.copies)
         for entry in distinct(run.trace):
             one = entry.first
@@ -61,6 +61,8 @@ def judge(runs: Iterable[CaseRun]) -> JudgedCases:
             for finding in _findings(one, report, path, run):
                 if finding.severity in _REPORTED:
                     codes.add(finding.code)
+                    if finding.code == "LC211":
+                        beyond |= {(kernel, one.where.file, one.where.line) for kernel in entry.kernels}
                     if meant(run.case, finding):
                         out.as_meant += 1
                     else:
@@ -72,7 +74,7 @@ def judge(runs: Iterable[CaseRun]) -> JudgedCases:
         out.built.update((shown(frame.file), frame.line) for frame in stacks)
         out.accesses += sum(one.accesses for one in run.trace.elements)
         out.accesses_known += sum(one.known for one in run.trace.elements)
-        for finding in _orders(run):
+        for finding in _orders(run, beyond):
             if finding.severity in _REPORTED:
                 verdict = _worse(verdict, finding.severity)
                 codes.add(finding.code)
@@ -129,18 +131,37 @@ def _findings(one: TracedCopy, report: Report | None, path: str, run: CaseRun) -
     ]  # fmt: skip
 
 
-def _orders(run: CaseRun) -> Iterator[LintFinding]:
+def _orders(run: CaseRun, beyond: Collection[tuple[str, str, int]]) -> Iterator[LintFinding]:
     """What nothing orders in the case's kernels, at the later of the two places."""
     for findings in (one.findings for one in run.trace.told):
         for finding in findings:
             place = finding.places[min(1, len(finding.places) - 1)]
             where, through = place.where, _callers(place.stack)
             evidence = {**finding.evidence, "places": [str(one.where) for one in finding.places]}
+            message = _mended_first(finding, evidence, beyond)
             yield LintFinding(
                 finding.code, finding.severity, shown(where.file), max(1, where.line), max(1, where.column),
-                finding.title, " ".join((finding.message, through)).strip(), evidence=evidence,
+                finding.title, " ".join((message, through)).strip(), evidence=evidence,
                 origin=run.case.name,
             )  # fmt: skip
+
+
+def _mended_first(
+    finding: KernelFinding, evidence: dict[str, Any], beyond: Collection[tuple[str, str, int]]
+) -> str:
+    """The message of a finding, without its remedy where a copy in it is one of those `beyond` their tiles.
+
+    These are known by kernel, file and line. What such a copy writes may meet an access by that fault alone,
+    and then no wait mends it.
+    """
+    kernel = evidence.get("kernel")
+    for where in (one.where for one in finding.places[:2]):
+        if finding.code.startswith("LC5") and (kernel, where.file, where.line) in beyond:
+            evidence.pop("missing", None)
+            told = finding.message.partition("Missing: ")[0]
+            cause = f"First mend LC211 at {shown(where.file)}:{where.line}"
+            return f"{told}{cause}: the copy moves more than its tile has, perhaps over these bytes."
+    return finding.message
 
 
 def _callers(stack: tuple[Frame, ...]) -> str:

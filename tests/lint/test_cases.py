@@ -17,7 +17,17 @@ from layoutcheck.lint.judged import judge
 from layoutcheck.lint.run import Counts, Result
 from layoutcheck.reports import lint as reports
 from layoutcheck.reports.style import Style
-from layoutcheck.sources.traced import Frame, Trace, TracedCopy, TraceFailure, address_sources
+from layoutcheck.sources.request import build
+from layoutcheck.sources.traced import (
+    Frame,
+    KernelFinding,
+    KernelPlace,
+    OrderReport,
+    Trace,
+    TracedCopy,
+    TraceFailure,
+    address_sources,
+)
 from tests.environment import interruptible
 
 ROOT = Path(__file__).parents[2]
@@ -298,3 +308,32 @@ def test_an_upgraded_dependency_is_traced_again(repo, tmp_path_factory, monkeypa
         return (repo / "ran").read_text()
 
     assert [ran("1"), ran("1"), ran("2"), ran("2"), ran("1")] == ["1", "1", "12", "12", "121"]
+
+
+def test_a_copy_beyond_its_tile_is_mended_before_waits_are_added():
+    """What it writes there may meet an access by that alone."""
+    tile = "(32,16,2):(16,1,512)"
+    both = {"src": tile, "dst": tile, "atom": "cp.async", "bits": 128, "dtype": "bf16", "val": "(1,8)"}
+    copy, reader = Frame("k.py", 3, 5, "load"), Frame("k.py", 9, 1, "use")
+
+    def message(threads, kernel="k", code="LC501"):
+        loads = TracedCopy(build(**both, thr=threads)[0], "cute.copy", copy, (), "k", "sm_90a")
+        places = (KernelPlace("copies (cp.async)", Frame("k.py", 3)), KernelPlace("reads", reader))
+        said = KernelFinding(
+            code,
+            "wrong",
+            "t",
+            "It reads it. Missing: a wait.",
+            places,
+            {"kernel": kernel, "missing": "a wait"},
+        )
+        order = OrderReport(kernel, "sm_90a", (said,))
+        case = cases.RegisteredCase("k.py", "f", 1, "f", "sm_90a")
+        found = judge([cases.CaseRun(case, Trace((loads,), orders=(order,)))]).findings
+        (one,) = (one for one in found if one.code == code)
+        assert ("missing" in one.evidence) == ("Missing" in one.message)
+        return one.message
+
+    assert message("(64,2):(2,1)").startswith("It reads it. First mend LC211 at k.py:3: the copy moves more")
+    for other in (("(32,2):(2,1)",), ("(64,2):(2,1)", "other"), ("(64,2):(2,1)", "k", "LC405")):
+        assert message(*other) == "It reads it. Missing: a wait."
