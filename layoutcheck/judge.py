@@ -42,7 +42,7 @@ def judge_traced(traced: TracedCopy, *, fixes_for: Collection[str] = NEEDY) -> R
     if traced.copy is None:
         return None
     analysis = Analysis(traced.copy, traced.observed)
-    bare = _softened(check(analysis), traced.box_align)
+    bare = _softened(check(analysis), traced.box_align, traced.shifted)
     report = bare if traced.addresses is None else with_addresses(bare, traced.addresses)
     found = _honest(bare, traced) if report.verdict in fixes_for else repairs()
     asked = None if analysis.prediction is analysis.predicted else analysis.observed
@@ -66,13 +66,14 @@ def _honest(report: Report, traced: TracedCopy) -> Repairs:
     return repairs(kept, obstacle)
 
 
-def _softened(report: Report, box_align: int) -> Report:
+def _softened(report: Report, box_align: int, shifted: Collection[str] = ()) -> Report:
     """The report without what the types alone say and the program need not mean.
 
     A swizzle that a recast dropped is `unknown` in a trace: other users of a tile may drop it too. A base
     that TMA needs at a multiple of 128 bytes is judged by its address in the compiler's lowering, and is
     `unknown` without one: its type says what was promised of an offset, which is often less. So is
-    the address of a bulk copy in global memory.
+    the address of a bulk copy in global memory, and of any other copy whose width the compiler does not hold
+    against the type, unless its side is `shifted` by a constant past an aligned address.
     Where the model refuses what the compiler was seen to accept, the rest of what it says counts no more.
     """
     model = report.compiler.evidence.get("model")
@@ -88,7 +89,11 @@ def _softened(report: Report, box_align: int) -> Report:
         in_bulk = one.code == "LC220" and _rests_on_pointer(one, report.analysis.copy)
         if in_bulk and box_align and box_align % GRAIN_BYTES == 0:
             continue
-        unsure = (by_base or in_bulk) and not box_align
+        by_type = one.code == "LC202" and _rests_on_promise(one, report.analysis.copy, shifted)
+        if by_type:
+            title = f"{one.title.partition(' is not ')[0]} may be misaligned: its type promises less"
+            one = replace(one, title=title, message=one.message.partition(" Thread ")[0])
+        unsure = by_type or ((by_base or in_bulk) and not box_align)
         if unsure or (one.code == "LC209" and "swizzle" in one.evidence):
             one = replace(one, severity="unknown")
         findings.append(one)
@@ -102,6 +107,14 @@ def _rests_on_pointer(found: Finding, copy: Copy) -> bool:
     """Whether LC220 speaks of what a type promises of a pointer to global memory."""
     side = found.where.operand or ""
     return found.evidence["field"] == f"{side} pointer" and copy.side(side).space == "gmem"
+
+
+def _rests_on_promise(found: Finding, copy: Copy, shifted: Collection[str]) -> bool:
+    """Whether LC202 speaks of a base, whose type promises less than the access needs, and of no stride."""
+    name = found.where.operand or ""
+    width = int(found.evidence[f"first_misaligned_{name}_width"])
+    at_fault = found.evidence["stride_path"] is not None or name in shifted
+    return not at_fault and copy.side(name).proved_align_bytes % width != 0
 
 
 def _rests_on_base(found: Finding, copy: Copy) -> bool:

@@ -10,6 +10,7 @@ import layoutcheck as lc
 from layoutcheck import analysis as home
 from layoutcheck.analysis import Analysis, instantiation
 from layoutcheck.analysis.memory import Memory
+from layoutcheck.check import Report
 from layoutcheck.copies.compiler.prediction import Prediction
 from layoutcheck.copies.copy import Copy
 from layoutcheck.judge import judge, judge_traced
@@ -191,3 +192,24 @@ def test_runs_of_old_reports_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(home, "MEMORY", Memory(most_bytes=1 << 20))
     again = [Analysis(copy) for copy in copies]
     assert all(analysis.runs for analysis in again) and all("_runs" in one.__dict__ for one in again)
+
+
+def test_what_a_type_promises_of_an_address_is_no_fault() -> None:
+    """`copy_atom_call` takes any alignment; an offset's type often promises less than is true of it."""
+
+    def judged(strides: str, align: str = "", shifted: tuple[str, ...] = ()) -> Report:
+        src = f'!cute.memref<f8E4M3FN, gmem, {align}"(4,2):(1,{strides})">'
+        dst = '!cute.memref<f8E4M3FN, smem, align<16>, "(4,2):(1,4)">'
+        copy = build(src=src, dst=dst, atom="cp.async", bits=32, op="copy_atom_call")[0]
+        place = Frame("k.py", 1)
+        report = judge_traced(
+            TracedCopy(copy, "cute.copy_atom_call", place, (), "k", "sm_90a", shifted=shifted)
+        )
+        assert report is not None and [one.code for one in report.findings] == ["LC202"]
+        return report
+
+    unsure = judged("4")
+    assert unsure.verdict == "unknown" and unsure.findings[0].title.endswith("its type promises less")
+    assert "fault" not in unsure.findings[0].message
+    for sure in (judged("4", shifted=("src",)), judged("5", "align<16>, "), judged("5")):
+        assert sure.verdict == "wrong"
