@@ -66,7 +66,10 @@ own ran with the one that the repository pins, or whose names it uses; with 4.5 
 accesses is not followed. cuLA's extension in C++ was not built (`layoutcheck ci` stands in for it), and 84 of
 its sites are in `kda_fully_fused_wip.py`, whose own calls lack an argument. ds4.cutedsl, learn-cuda,
 lee101/cutedsl (the tests of its CuTe kernel) and jonahsamost/forge-cute-py were drawn unseen: with DSL 4.8.1
-the first two build nothing, and `ci` names the versions whose names they use.
+the first two build nothing, and `ci` names the versions whose names they use. Cute-Snippets and nvfp4moe were
+drawn unseen too: of Cute-Snippets its kernels and tests ran (its `basic` needs a package that pip does not
+find), of nvfp4moe three files of tests, for 120 s each, and one benchmark, ended after 170 s. On the way
+persistent_dense_gemm and multi_gemm_perf built nothing with DSL 4.8.1, and `ci` named the versions that they need.
 
 {repositories}
 
