@@ -305,7 +305,9 @@ def _of_words(text: str, folded: str, place: str | None) -> list[Answer]:
         entry, parts, layouts = printed
         facts = (*layouts, *symptoms.laws(about))
         return [replace(answering.of_parts(entry, parts, layouts[0], folded, place), facts=facts)]
-    return [_of_prose(None, about, text, folded, place)] if about and (prose or wrong) else []
+    return (
+        [_of_prose(None, about, text, folded, place)] if about and (prose or wrong or "? " in folded) else []
+    )
 
 
 def _of_prose(

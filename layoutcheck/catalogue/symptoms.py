@@ -25,10 +25,9 @@ _OF_GPU = re.compile(
     r"(?i)cuda|\bgpus?\b|kernel|\bwarps?\b|\blanes?\b|smem|shared[- ]memory|\bcute|cutlass|::|\btma\b|u?tma\w+|\bmbarrier|tensor|__\w+|sanitizer|racecheck|gemm|mma|\bsm_?[0-9]{2,3}|cp\.async|cp_async|tile|swizzl|layout|\bptxas|\bjit\b|_(?:divide|product|inverse|copy|maxnreg|fence)|copy_|setmax|quantiz"
 )
 _SENTENCE = re.compile(r"(?:\b[A-Za-z][\w'-]*\b[ ,:;(`*]+){5}")
-_LITTLE_WORDS = re.compile(
-    r"(?i)\b(?:the|an?|is|are|was|it|to|when|with|why|how|what|do(?:es)?|of|in|on|for|and|but|i|we|my|not|can|this|that)\b"
+_LITTLE_WORD = re.compile(
+    r"(?i)\b(?:the|an?|is|are|was|it|to|when|with|why|how|what|do(?:es)?|of|in|on|for|and|but|i|we|my|not|can|this|that|these)\b"
 )  # which tables and lists lack
-_FEWEST_LITTLE = 2
 _MOST = 6  # layouts
 _LONGEST = 400  # characters of one
 _JOINT = re.compile(r"\)\s?:\s?\(")
@@ -49,7 +48,7 @@ def is_prose(folded: str) -> bool:
     return (
         _ERROR.search(folded) is None
         and _SENTENCE.search(folded) is not None
-        and len(_LITTLE_WORDS.findall(folded)) >= _FEWEST_LITTLE
+        and _LITTLE_WORD.search(folded) is not None
     )
 
 
