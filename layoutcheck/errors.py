@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 _OPTION = re.compile(r"--([a-z][a-z0-9-]*)")
+_SHOWN = 200  # characters of a word, such as the path of a file
+_LONG = re.compile(r"\S{400,}")
 _CONTEXT = 60  # characters of input kept on each side of the place, so that a 10 MB paste stays one line
 
 
@@ -35,7 +37,7 @@ class InputError(LayoutcheckError, ValueError):
         end: int | None = None,
         expected: str | None = None,
     ) -> None:
-        self.message = message
+        self.message = _LONG.sub(lambda found: f"{found[0][:_SHOWN]}...", message)
         self.text = text
         self.start = start
         self.end = start + 1 if end is None else max(end, start + 1)
