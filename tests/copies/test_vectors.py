@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import layoutcheck as lc
 from layoutcheck.algebra.image import image
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.layout import Layout
@@ -146,3 +147,22 @@ def test_promises_suffice(pitches, align, width):
     whole = Memref(m.dtype, "gmem", Layout(m.layout.shape, (1, *fixed)), kept.get((), align))
     assert max_vector(whole, whole).bits >= width
     assert bool(kept) == (max_vector(m, m).bits < width)
+
+
+@pytest.mark.parametrize(
+    ("inner", "stores"),
+    [
+        ("(1,(8,4)):(0,(1,16))", {"st.shared 4 B": 4}),
+        ("(1,(32,2)):(0,(1,64))", {"st.shared 8 B": 4}),
+        ("(1,(32,2)):(0,(1,0))", {"st.shared 8 B": 4}),
+    ],
+)
+def test_a_first_part_of_one_element_divides_no_byte(inner: str, stores: dict[str, int]) -> None:
+    """DSL 4.8.1 compiles each; of the first its PTX has four st.shared.b32."""
+    shape, stride = inner.split(":")
+    layout = f"({shape},(1,1)):({stride},(0,0))"
+    spaces = ("rmem, align<32>", "smem, align<16>")
+    src, dst = (f'!cute.memref<f4E2M1FN, {space}, "{layout}">' for space in spaces)
+    found = lc.check(src, dst, "!cute_nvgpu.atom.universal_copy<f4E2M1FN>", arch="sm_100a")
+    assert found.verdict == "legal"
+    assert found.to_dict()["execution"]["operations"] == stores

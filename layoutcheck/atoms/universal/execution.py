@@ -112,8 +112,9 @@ def _plan_sub_byte(copy: Copy, instance: Copy, atom: UniversalCopy) -> Plan:
     if not span or size(v_mode(copy.src.layout)) % n:
         return _one_at_a_time(copy, instance, math.gcd(*runs))
     inner = all(has_inner_rest(m.layout) for m in (copy.src, copy.dst))
-    if inner and any(_contiguous(v) != size(v) for v in both):  # V[0] by V[0], then joined
-        refuse_chunks(copy, size(v_mode(copy.src.layout)[0]))
+    part = size(v_mode(copy.src.layout)[0]) if inner else 1
+    if part > 1 and any(_contiguous(v) != size(v) for v in both):  # V[0] by V[0], then joined
+        refuse_chunks(copy, part)
     refuse_chunks(copy, n)
     return vectors(copy, instance, chunk_starts(copy, n), 8 * span, math.gcd(span, NIBBLES_MOST_BYTES))
 
