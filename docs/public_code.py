@@ -69,7 +69,7 @@ lee101/cutedsl (the tests of its CuTe kernel) and jonahsamost/forge-cute-py were
 the first two build nothing, and `ci` names the versions whose names they use. Cute-Snippets and nvfp4moe were
 drawn unseen too: of Cute-Snippets its kernels and tests ran (its `basic` needs a package that pip does not
 find), of nvfp4moe three files of tests, for 120 s each, and one benchmark, ended after 170 s. On the way
-persistent_dense_gemm and multi_gemm_perf built nothing with DSL 4.8.1, and `ci` named the versions that they need.
+persistent_dense_gemm and multi_gemm_perf built nothing with DSL 4.8.1: `ci` named the versions they need.
 
 {repositories}
 
