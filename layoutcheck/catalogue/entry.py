@@ -10,7 +10,7 @@ UNKNOWN = "unknown"  # the level of a text that tells no error, of which it is s
 CLEAN = "clean"  # the level of a text in which a tool reports nothing wrong
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Known:
     """An error of the catalogue.
 

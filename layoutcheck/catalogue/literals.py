@@ -30,14 +30,17 @@ def may_match(pattern: re.Pattern[str], lowered: str) -> bool:
     """Whether the pattern can match a text, which `where_to_look` gives; where that is empty, it can."""
     if not lowered:
         return True
-    needed = _needed(pattern)
-    return needed is None or any(word in lowered for word in needed)
+    needed = _needed(pattern.pattern, pattern.flags)
+    return needed is None or any(map(lowered.__contains__, needed))
 
 
 @lru_cache(maxsize=4096)
-def _needed(pattern: re.Pattern[str]) -> frozenset[str] | None:
-    """Runs of letters in lower case, one of which every match holds; None where there are no such."""
-    return _of_sequence(_parser.parse(pattern.pattern, pattern.flags))
+def _needed(pattern: str, flags: int) -> frozenset[str] | None:
+    """Runs of letters in lower case, one of which every match holds; None where there are no such.
+
+    A string keeps its hash; a compiled pattern would hash its code at each look into the cache.
+    """
+    return _of_sequence(_parser.parse(pattern, flags))
 
 
 def _of_sequence(items: Any) -> frozenset[str] | None:

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 from layoutcheck.catalogue import checks
@@ -158,7 +159,7 @@ def _with(message: str, length: int) -> list[Raised]:
     words = message.split()[:40]
     length = min(length, len(words))
     runs = {tuple(words[at : at + length]) for at in range(len(words) - length + 1)}
-    counts = Counter(path for run in runs for path in _holders(run))
+    counts = Counter(chain.from_iterable(map(_holders, runs)))
     texts = {path: text for path, text, _ in _speaking()}
     best = sorted(((count, path) for path, count in counts.items()), reverse=True)[:_MOST_FILES]
     fitting = [found for _, path in best for found in statements(path, texts[path], message)]
@@ -172,13 +173,19 @@ def _holders(run: tuple[str, ...]) -> tuple[str, ...]:
 
     The first is then the end of a word of theirs, the last the beginning of one, and those between are whole.
     """
-    holders, listed = _words()
+    holders, _ = _words()
     whole = [holders.get(word, frozenset()) for word in run[1:-1]]
     at = sorted(frozenset.intersection(*whole)) if whole else range(len(_speaking()))
-    if not at or (len(run) > 1 and not (f"{run[0]}\n" in listed and f"\n{run[-1]}" in listed)):
+    if not at or (len(run) > 1 and not (_stands(f"{run[0]}\n") and _stands(f"\n{run[-1]}"))):
         return ()
     window = " ".join(run)
     return tuple(path for path, _, quoted in map(_speaking().__getitem__, at) if window in quoted)
+
+
+@lru_cache(maxsize=1 << 12)
+def _stands(edge: str) -> bool:
+    """Whether a word of theirs ends so, before a line's end, or begins so, behind one: a word is in many runs."""
+    return edge in _words()[1]
 
 
 @lru_cache(maxsize=1)
