@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from layoutcheck.catalogue import answers, codes, installed, raised
+from layoutcheck import catalogue
+from layoutcheck.catalogue import codes, installed, raised
 from layoutcheck.cli import run
 from layoutcheck.errors import InputError
 from layoutcheck.sources.diagnostics import Diagnostic, read_errors
@@ -20,6 +21,12 @@ REPORTED = [json.loads(line) for line in LINES]
 
 
 SAYING = [one for one in REPORTED if "says" in one]
+answers = cache(catalogue.answers)  # of a text that is refused `outcome` asks what `read_errors` asked
+
+
+@pytest.fixture(autouse=True)
+def _asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalogue, "answers", answers)
 
 
 @cache
