@@ -501,9 +501,9 @@ def test_a_tma_tile_is_laid_out_as_its_map_says(
         (["--by", "pad-pitch", "nowhere.py"], "without --fix: --by is not used"),
         (["--confirm", "nowhere.py"], "without --fix: --confirm is not used"),
         (["--fix", "--by", "magic", __file__], "no fix is called 'magic'"),
-        (["--fix", "--format", "json", "nowhere.py"], "which is text: --format is not used"),
+        (["--fix", "--format", "json", "nowhere.py"], "--fix has no format 'json'; expected text"),
         (["--fix", "-m", "nowhere"], "--fix needs a script: -m is not used"),
-        (["--fix", "--strict", "nowhere.py"], "which is text: --strict is not used"),
+        (["--fix", "--strict", "nowhere.py"], "--fix has a report of its own: --strict is not used"),
     ],
 )
 def test_options_are_used_or_refused(

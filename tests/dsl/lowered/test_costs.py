@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from layoutcheck.dsl.lowered import read
 from layoutcheck.dsl.lowered.costs import line_costs, merged, tag_places
-from layoutcheck.errors import InputError
 from layoutcheck.reports.lowered_banks import bank_table
 from layoutcheck.sources.traced import Frame
 from tests.dsl.lowered.test_evaluate import binary, kernel, load
@@ -52,8 +49,6 @@ def test_the_table_shows_conflicts_first_and_counts_all() -> None:
     rows = [json.loads(line) for line in bank_table(costs, "json").splitlines()]
     assert [(row["line"], row["ways"]) for row in rows] == [(7, 4), (9, 1)]
     assert bank_table([]) == "no shared-memory access was seen\n"
-    with pytest.raises(InputError):
-        bank_table(costs, "sarif")
 
 
 def test_equal_costs_of_a_line_are_one() -> None:
