@@ -10,6 +10,7 @@ import contextlib
 import gc
 import importlib
 import os
+import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -31,10 +32,13 @@ gc.set_threshold(50_000)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Compile layoutcheck once.
+    """Compile layoutcheck once, and let Ctrl-C end what tests start.
 
     Tests start hundreds of processes; where PYTHONDONTWRITEBYTECODE is set, each would compile its imports.
+    A shell starts what runs in the background with SIGINT ignored, and processes take that over.
     """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if not hasattr(config, "workerinput"):
         compileall.compile_dir(ROOT / "layoutcheck", quiet=2)
 

@@ -226,7 +226,7 @@ OUTPUTS: dict[str, tuple[str, list[Any]]] = {
         "tile": list[int], "dtype": str, "to": Said(list[str], "its readers"), "arch": str, "threads": int,
         "stages": int, "space": Said(list[str], "what was searched"),
         "cut": Said(bool, "whether time ended the search"), "why": str, "plans": Said([_PLAN], "best first"),
-        "notes": Said(list[str], "why an engine has no plan, kinds not judged, and what no instruction reads whole"),
+        "notes": Said(list[str], "engines without a plan, kinds not judged, what no instruction reads whole"),
         "dropped": [{"kind": str, "reason": str}],
     }]),
     "numerics-units": ("numerics units", [
