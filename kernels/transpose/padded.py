@@ -26,7 +26,7 @@ from kernels.transpose.common import (
     start_in,
     worked_out,
 )
-from kernels.transpose.few_rows import keep_pieces, load_pieces, slot_of
+from kernels.transpose.few_rows import FewRows, keep_pieces, load_pieces, slot_of
 from kernels.transpose.registers import store_wide
 
 
@@ -44,6 +44,7 @@ class Padded(NamedTuple):
     size: int = 2
 
     chunk, bits, word = Chunks.chunk, Chunks.bits, Chunks.word
+    step, passes, room = FewRows.step, FewRows.passes, FewRows.room
     eager = True
 
     @property
@@ -65,21 +66,6 @@ class Padded(NamedTuple):
     def each(self) -> int:
         """Chunks of a row of `x`: one more where it may start in the middle of one."""
         return self.columns // self.chunk + 1
-
-    @property
-    def step(self) -> int:
-        """Rows that the threads load at a time."""
-        return self.threads // self.each
-
-    @property
-    def passes(self) -> int:
-        """Chunks of `x` that a thread loads."""
-        return -(-self.count // self.step)
-
-    @property
-    def room(self) -> int:
-        """Chunks in shared memory: one is unused after every chunk of rows, against bank conflicts."""
-        return self.count * self.each + self.count // self.chunk + 1
 
     @property
     def residents(self) -> int:
