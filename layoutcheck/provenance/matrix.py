@@ -41,6 +41,11 @@ def is_product(op: Operation) -> bool:
     return op.name == "nvvm.mma.sync" or is_wgmma(op) or is_tcgen05(op)
 
 
+def instruction_of(op: Operation) -> str:
+    """The PTX name of a product."""
+    return "wgmma" if is_wgmma(op) else "tcgen05.mma" if is_tcgen05(op) else "mma.sync"
+
+
 def accumulator_count(op: Operation) -> int:
     """How many registers of accumulators a wgmma has: these operands come first."""
     kind = parse_type(op.results[0].type)

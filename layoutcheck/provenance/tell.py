@@ -16,6 +16,7 @@ from layoutcheck.operands.rules import lc608_operand_tensor as lc608
 from layoutcheck.operands.rules import lc609_operand_unset as lc609
 from layoutcheck.provenance.fragments import operand_registers
 from layoutcheck.provenance.judged import Breach
+from layoutcheck.provenance.matrix import instruction_of
 from layoutcheck.sources.mlir import Operation
 from layoutcheck.sources.traced import Frame, KernelFinding, KernelPlace
 from layoutcheck.sources.traced_module import TracedModule
@@ -35,7 +36,7 @@ def told(breach: Breach, module: TracedModule) -> KernelFinding:
         rule, (title, message) = lc608.RULE, lc608.tell(breach.letter, facts)
     elif breach.kind == "unset":
         places[0] = _place(module, breach.op, "the product", facts["thread"])
-        rule, (title, message) = lc609.RULE, lc609.tell(breach.letter, "tcgen05" in breach.op.name)
+        rule, (title, message) = lc609.RULE, lc609.tell(breach.letter, instruction_of(breach.op))
     elif breach.kind == "depth":
         rule, (title, message) = lc603.RULE, lc603.tell(facts)
     else:

@@ -45,6 +45,7 @@ def test_what_a_product_of_warps_finds_unwritten() -> None:
     told, reports = zip(*_reports("warps", "sm_80", range(6)), strict=True)
     assert told == ([], [("C", 0)], [], [("A", 0)], [], [("C", 0)])
     assert all(report.products == report.followed == 1 for report in reports)
+    assert "Clear them first: `acc.fill(0.0)`." in reports[1].findings[0].message
     (place,) = reports[1].findings[0].places
     assert "cute.gemm(mma, sums" in PROGRAM.read_text().splitlines()[place.where.line - 1]
 
@@ -57,7 +58,10 @@ def test_the_first_product_of_a_sum_must_not_add(kind: str, arch: str, products:
     (right, report), (told, broken) = _reports(kind, arch, range(2))
     assert right == [] and report.followed == report.products == products
     assert told == [("C", 0)]
-    assert ("tensor memory" in broken.findings[0].message) == (kind == "tcgen05")
+    message = broken.findings[0].message
+    assert ("tensor memory" in message) == (kind == "tcgen05")
+    assert f"The first {'wgmma' if kind == 'warpgroup' else 'tcgen05.mma'} of this sum" in message
+    assert "ACCUMULATE to False" in message and "fill" not in message
 
 
 def _kernel(more: str = "") -> Operation:

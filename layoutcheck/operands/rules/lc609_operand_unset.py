@@ -31,20 +31,20 @@ from __future__ import annotations
 from layoutcheck.operands.rules.rule import make_rule
 
 
-def tell(letter: str, in_tensor_memory: bool) -> tuple[str, str]:
-    """What is not written, and what to do."""
+def tell(letter: str, instruction: str) -> tuple[str, str]:
+    """What is not written, and what to do; `instruction` is mma.sync, wgmma or tcgen05.mma."""
     if letter != "C":
         return f"a product multiplies registers of {letter} that nothing has written", (
-            f"The product reads {letter} from registers. No thread has written any of them before. Copy {letter} into "
+            f"The {instruction} reads {letter} from registers. No thread has written any of them before. Copy {letter} into "
             "its fragment first."
         )
-    where = "tensor memory" if in_tensor_memory else "registers"
+    where = "tensor memory" if instruction == "tcgen05.mma" else "registers"
     repair = (
-        "Set ACCUMULATE to False for the first k-block." if in_tensor_memory else
-        "Clear them first (`acc.fill(0.0)`), or set ACCUMULATE to False for the first k-block if the instruction is wgmma."
+        "Clear them first: `acc.fill(0.0)`." if instruction == "mma.sync" else
+        "Set ACCUMULATE to False for the first k-block."
     )  # fmt: skip
     return "a product adds to accumulators that nothing has written", (
-        f"The first product of this sum adds to its accumulators in {where}. Nothing has written them before. {repair}"
+        f"The first {instruction} of this sum adds to its accumulators in {where}. Nothing has written them before. {repair}"
     )
 
 
