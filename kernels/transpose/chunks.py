@@ -12,11 +12,14 @@ elements ahead of the one before: one of these always does.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import cutlass
 from cutlass import cute
 from cutlass.cute.nvgpu import CopyUniversalOp, LoadCacheMode, cpasync
 
-from kernels.transpose.common import EVICT_LAST
+from kernels.transpose.common import EVICT_LAST, SMEM_KIB, TYPES, Kernel, fake_args
 
 LANES_M, LANES_N = 8, 4
 """The lanes of a warp when they store."""
@@ -26,6 +29,8 @@ class Chunks:
     """What plans whose elements have `size` bytes have in common."""
 
     size: int
+    residents: int
+    smem_bytes: int
 
     @property
     def chunk(self) -> int:
@@ -42,10 +47,37 @@ class Chunks:
         """Elements that a bank holds, at least one."""
         return max(4 // self.size, 1)
 
+    @property
+    def limits(self) -> dict[str, int]:
+        """What a launch asks for to have `residents` blocks on a multiprocessor: registers, shared memory."""
+        share = min(-(-100 * self.residents * self.smem_bytes // (1024 * SMEM_KIB)), 100)
+        return {"min_blocks_per_mp": self.residents, "preferred_smem_carveout": share}
+
+
+def launched(kernel: Any, arguments: Callable[..., Any], plan: Any, early: bool) -> Kernel:
+    """`kernel` by `plan`, for rows of `x` and `y` that are contiguous.
+
+    `arguments(x, y, plan)`: the grid, and what it takes before its plan.
+    """
+
+    @cute.jit
+    def host(x: cute.Tensor, y: cute.Tensor, stream):
+        grid, *taken = arguments(x, y, plan)
+        kernel(*taken, plan, early).launch(
+            grid=grid, block=(plan.threads, 1, 1), stream=stream, use_pdl=early, **plan.limits
+        )
+
+    return Kernel(host, fake_args(TYPES[plan.size], plan.size))
+
 
 @cute.jit
-def aligned(t: cute.Tensor, start: cutlass.Int64, to: cutlass.Constexpr) -> cute.Tensor:
-    """The whole of `t` in 16-byte chunks, from the boundary `start` elements before its first."""
+def aligned(
+    t: cute.Tensor, start: cutlass.Int64, to: cutlass.Constexpr, chunk: cutlass.Constexpr = 0
+) -> cute.Tensor:
+    """The whole of `t` in chunks, of `chunk` elements or (0) 16 bytes, from `start` elements before its first.
+
+    That is a boundary of `to` elements.
+    """
     bytes_each = t.element_type.width // 8
     base = cute.make_ptr(
         t.element_type,
@@ -53,7 +85,7 @@ def aligned(t: cute.Tensor, start: cutlass.Int64, to: cutlass.Constexpr) -> cute
         cute.AddressSpace.gmem,
         assumed_align=to * bytes_each,
     )
-    chunk = 128 // t.element_type.width
+    chunk = cutlass.const_expr(chunk or 128 // t.element_type.width)
     chunks = (start + reach(t) + chunk - 1) // chunk
     return cute.make_tensor(base, cute.make_layout((chunk, chunks), stride=(1, chunk)))
 

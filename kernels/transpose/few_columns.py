@@ -23,17 +23,16 @@ from kernels.transpose.chunks import (
     cells_at,
     column,
     in_slots,
+    launched,
     load_chunk,
     reach,
 )
 from kernels.transpose.common import (
     SMEM_KIB,
-    TYPES,
     Kernel,
     divisible,
     enter,
     enter_fetching,
-    fake_args,
     start_in,
 )
 from kernels.transpose.few_rows import OTHERS, REGISTERS, in_order
@@ -59,7 +58,7 @@ class FewColumns(NamedTuple):
     size: int = 2
     pad: int = 0
 
-    chunk, bits, word = Chunks.chunk, Chunks.bits, Chunks.word
+    chunk, bits, word, limits = Chunks.chunk, Chunks.bits, Chunks.word, Chunks.limits
 
     @property
     def pitch(self) -> int:
@@ -241,20 +240,7 @@ def run_slot(chunk, plan: FewColumns):
 
 def build_few_columns(plan: FewColumns, early: bool = False) -> Kernel:
     """Less than 2**31 elements; `x` starts on 16 bytes, unless `plan.loose`."""
-
-    @cute.jit
-    def host(x: cute.Tensor, y: cute.Tensor, stream):
-        grid, *args = in_few_columns(x, y, plan)
-        transpose_few_columns(*args, plan, early).launch(
-            grid=grid,
-            block=(plan.threads, 1, 1),
-            min_blocks_per_mp=plan.residents,
-            preferred_smem_carveout=min(-(-100 * plan.residents * plan.smem_bytes // (1024 * SMEM_KIB)), 100),
-            stream=stream,
-            use_pdl=early,
-        )
-
-    return Kernel(host, fake_args(TYPES[plan.size], plan.size))
+    return launched(transpose_few_columns, in_few_columns, plan, early)
 
 
 def in_few_columns(x: cute.Tensor, y: cute.Tensor, plan: FewColumns) -> tuple[Any, ...]:

@@ -24,17 +24,16 @@ from kernels.transpose.chunks import (
     copy_kept,
     gathered,
     in_slots,
+    launched,
     load_chunk,
     reach,
     rotated,
 )
 from kernels.transpose.common import (
     SMEM_KIB,
-    TYPES,
     Kernel,
     enter,
     enter_fetching,
-    fake_args,
     matrices,
     start_in,
     worked_out,
@@ -68,7 +67,7 @@ class FewRows(NamedTuple):
     size: int = 2
     eager: bool = False
 
-    chunk, bits, word = Chunks.chunk, Chunks.bits, Chunks.word
+    chunk, bits, word, limits = Chunks.chunk, Chunks.bits, Chunks.word, Chunks.limits
 
     @property
     def chunks(self) -> int:
@@ -295,20 +294,7 @@ def in_order(cells: list, further, ahead, plan: cutlass.Constexpr) -> cute.Tenso
 
 def build_few_rows(plan: FewRows, early: bool = False) -> Kernel:
     """Less than 2**31 elements; `y` without gaps, and on 16 bytes unless `plan.loose`."""
-
-    @cute.jit
-    def host(x: cute.Tensor, y: cute.Tensor, stream):
-        grid, *args = in_few_rows(x, y, plan)
-        transpose_few_rows(*args, plan, early).launch(
-            grid=grid,
-            block=(plan.threads, 1, 1),
-            min_blocks_per_mp=plan.residents,
-            preferred_smem_carveout=min(-(-100 * plan.residents * plan.smem_bytes // (1024 * SMEM_KIB)), 100),
-            stream=stream,
-            use_pdl=early,
-        )
-
-    return Kernel(host, fake_args(TYPES[plan.size], plan.size))
+    return launched(transpose_few_rows, in_few_rows, plan, early)
 
 
 def in_few_rows(x: cute.Tensor, y: cute.Tensor, plan: FewRows) -> tuple[Any, ...]:

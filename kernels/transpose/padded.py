@@ -15,13 +15,11 @@ from typing import Any, NamedTuple
 import cutlass
 from cutlass import cute
 
-from kernels.transpose.chunks import Chunks, aligned, cells_at, gathered, in_slots, reach
+from kernels.transpose.chunks import Chunks, aligned, cells_at, gathered, in_slots, launched, reach
 from kernels.transpose.common import (
     SMEM_KIB,
-    TYPES,
     Kernel,
     enter_fetching,
-    fake_args,
     matrices,
     start_in,
     worked_out,
@@ -45,7 +43,7 @@ class Padded(NamedTuple):
 
     chunk, bits, word = Chunks.chunk, Chunks.bits, Chunks.word
     step, passes, room = FewRows.step, FewRows.passes, FewRows.room
-    eager = True
+    eager, limits = True, {"preferred_smem_carveout": 100}
 
     @property
     def sector(self) -> int:
@@ -168,23 +166,14 @@ def in_piece(row, shift, slope, plan: Padded):
 
 def build_padded(plan: Padded, early: bool = False) -> Kernel:
     """`plan.count` rows, any pitches and bases; rows of `x` and of `y` contiguous."""
-
-    @cute.jit
-    def host(x: cute.Tensor, y: cute.Tensor, stream):
-        transpose_padded(*in_padded(x, y, plan), plan, early).launch(
-            grid=((x.shape[1] + plan.columns - 1) // plan.columns, matrices(x, y)[0], 1),
-            block=(plan.threads, 1, 1),
-            preferred_smem_carveout=100,
-            stream=stream,
-            use_pdl=early,
-        )
-
-    return Kernel(host, fake_args(TYPES[plan.size], plan.size))
+    return launched(transpose_padded, in_padded, plan, early)
 
 
 def in_padded(x: cute.Tensor, y: cute.Tensor, plan: Padded) -> tuple[Any, ...]:
-    """What `transpose_padded` takes before its plan."""
+    """The grid, and what `transpose_padded` takes before its plan."""
+    items, apart = matrices(x, y)
+    tiles = (x.shape[1] + plan.columns - 1) // plan.columns
     starts = start_in(x, plan.chunk), start_in(y, plan.sector)
     views = aligned(x, starts[0], plan.chunk), aligned(y, starts[1], plan.sector)
     whole = starts[0], starts[0] + reach(x)
-    return *views, x.shape[1], (x.stride[0], y.stride[0]), matrices(x, y)[1], starts, whole
+    return (tiles, items, 1), *views, x.shape[1], (x.stride[0], y.stride[0]), apart, starts, whole

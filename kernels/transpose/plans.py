@@ -15,9 +15,9 @@ from kernels.transpose.exchange import Exchange, build_exchange
 from kernels.transpose.few_columns import FewColumns, build_few_columns
 from kernels.transpose.few_rows import FewRows, build_few_rows
 from kernels.transpose.flat import Flat, build_flat
+from kernels.transpose.fours import Fours, build_fours
 from kernels.transpose.narrow import Narrow, Small, build_narrow, build_small
 from kernels.transpose.padded import Padded, build_padded
-from kernels.transpose.pairs import Pairs, build_pairs
 from kernels.transpose.registers import BLOCK, Plan, build_registers
 from kernels.transpose.shifted import Shifted, build_shifted
 from kernels.transpose.slim import Slim, build_slim
@@ -33,7 +33,7 @@ ANY_SIZE = (Direct, Small, Narrow, Flat)
 """Those whose kernels take elements of any size."""
 
 Thin = FewRows | FewColumns | Slim
-AnyPlan = Plan | Exchange | Shifted | Thin | Padded | Whole | Blocks | Flat | Direct | Narrow | Small | Pairs
+AnyPlan = Plan | Exchange | Shifted | Thin | Padded | Whole | Blocks | Flat | Direct | Narrow | Small | Fours
 
 PLANS: dict[str, AnyPlan] = {
     "flat": Flat(2, 256),
@@ -72,7 +72,7 @@ PLANS: dict[str, AnyPlan] = {
     "direct m": Direct("m"),
     "direct m, 1": Direct("m", 1, 8),
     "direct n": Direct("n"),
-    "fours 16, 32": Pairs(16, 32, 1),
+    "fours 16, 32": Fours(16, 32),
     "small 32x32": Small((32, 32)),
     "narrow": Narrow(),
 }
@@ -115,7 +115,7 @@ BUILDERS: dict[type, Callable[..., Kernel]] = {
     Direct: build_direct,
     Narrow: build_narrow,
     Small: build_small,
-    Pairs: build_pairs,
+    Fours: build_fours,
     Padded: build_padded,
     FewRows: build_few_rows,
     FewColumns: build_few_columns,
@@ -296,7 +296,7 @@ def fits(plan: AnyPlan, x: Any, y: Any) -> bool:
         return x.dim() == 2 and x.stride(-2) == plan.pitch and span(x) < 2**31
     if isinstance(plan, Whole):
         return plan.items == 1 or plan.apart == (x.stride(0), y.stride(0))
-    if isinstance(plan, Pairs):
+    if isinstance(plan, Fours):
         short = all(span(t) < 2**31 for t in (x, y))
         return short and x.shape[-1] <= GRID_Y * plan.tile[0] and x.numel() <= SMALL
     if isinstance(plan, Blocks | Small):

@@ -26,6 +26,7 @@ from kernels.transpose.chunks import (
     column,
     copy_kept,
     in_slots,
+    launched,
     load_chunk,
     reach,
     rotated,
@@ -33,11 +34,9 @@ from kernels.transpose.chunks import (
 from kernels.transpose.common import (
     GRID_Y,
     SMEM_KIB,
-    TYPES,
     Kernel,
     enter,
     enter_fetching,
-    fake_args,
     matrices,
     multiprocessors,
     start_in,
@@ -65,7 +64,7 @@ class Shifted(NamedTuple):
     size: int = 2
     edges: bool = False
 
-    chunk, bits, word = Chunks.chunk, Chunks.bits, Chunks.word
+    chunk, bits, word, limits = Chunks.chunk, Chunks.bits, Chunks.word, Chunks.limits
 
     @property
     def stage_rows(self) -> int:
@@ -124,11 +123,6 @@ class Shifted(NamedTuple):
     def residents(self) -> int:
         """Blocks that a multiprocessor has shared memory and threads for; registers must suffice for them."""
         return min(1024 * SMEM_KIB // self.smem_bytes, 2048 // self.threads, self.most)
-
-    @property
-    def carveout(self) -> int:
-        """The percentage of the unified cache that holds their shared memory."""
-        return min(-(-100 * self.residents * self.smem_bytes // (1024 * SMEM_KIB)), 100)
 
 
 STANDARD = Shifted()
@@ -438,12 +432,14 @@ def in_smem(row, shift, plan):
 
 
 def in_chunks(x: cute.Tensor, y: cute.Tensor, plan: Shifted) -> tuple[Any, ...]:
-    """What `transpose_chunks` takes before the columns of a tile."""
+    """The grid, and what `transpose_chunks` takes before its plan."""
+    columns, grid = tiles_of(x, plan)
     _, apart = matrices(x, y)
     start_x, start_y = start_in(x, plan.chunk), start_in(y, plan.align)
     starts, whole = (start_x, start_y), (start_x, start_x + reach(x))
     views = aligned(x, start_x, plan.chunk), aligned(y, start_y, plan.align)
-    return *views, (x.shape[0], x.shape[1]), (x.stride[0], y.stride[0]), apart, starts, whole
+    shape, pitches = (x.shape[0], x.shape[1]), (x.stride[0], y.stride[0])
+    return grid, *views, shape, pitches, apart, starts, whole, columns
 
 
 @cute.jit
@@ -467,17 +463,4 @@ def tiles_of(x: cute.Tensor, plan: cutlass.Constexpr):
 
 def build_shifted(plan: Shifted = STANDARD, early: bool = False) -> Kernel:
     """Any M and N, bases and pitches; rows of `x` and `y` contiguous, elements of `plan.size` bytes."""
-
-    @cute.jit
-    def host(x: cute.Tensor, y: cute.Tensor, stream):
-        columns, grid = tiles_of(x, plan)
-        transpose_chunks(*in_chunks(x, y, plan), columns, plan, early).launch(
-            grid=grid,
-            block=(plan.threads, 1, 1),
-            min_blocks_per_mp=plan.residents,
-            preferred_smem_carveout=plan.carveout,
-            stream=stream,
-            use_pdl=early,
-        )
-
-    return Kernel(host, fake_args(TYPES[plan.size], plan.size))
+    return launched(transpose_chunks, in_chunks, plan, early)

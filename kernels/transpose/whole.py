@@ -8,20 +8,18 @@ Only the first and the last chunk of a block, which its neighbours may share, ar
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import cutlass
 from cutlass import cute
 from cutlass.cute.nvgpu import CopyUniversalOp
 
-from kernels.transpose.chunks import Chunks, aligned, cells_at, gathered, load_chunk, reach
+from kernels.transpose.chunks import Chunks, aligned, cells_at, gathered, launched, load_chunk, reach
 from kernels.transpose.common import (
     SMEM_KIB,
-    TYPES,
     Kernel,
     enter,
     enter_fetching,
-    fake_args,
     matrices,
     start_in,
     worked_out,
@@ -46,7 +44,7 @@ class Whole(NamedTuple):
     pads: tuple[int, int] = (0, 0)
     singly: bool = False
 
-    chunk = Chunks.chunk
+    chunk, limits = Chunks.chunk, {"preferred_smem_carveout": 100}
 
     @property
     def pitches(self) -> tuple[int, int]:
@@ -224,26 +222,14 @@ def build_whole(plan: Whole = STANDARD, early: bool = False) -> Kernel:
 
     Where a block has more than one, the matrices of both tensors follow one another as rows do.
     """
+    return launched(transpose_matrices, in_matrices, plan, early)
 
-    @cute.jit
-    def host(x: cute.Tensor, y: cute.Tensor, stream):
-        start_x, start_y = start_in(x, plan.chunk), start_in(y, plan.chunk)
-        items, apart = matrices(x, y)
-        transpose_matrices(
-            aligned(x, start_x, plan.chunk),
-            aligned(y, start_y, plan.chunk),
-            (start_x, start_y),
-            apart,
-            (start_x, start_x + reach(x)),
-            cutlass.Int32(items),
-            plan,
-            early,
-        ).launch(
-            grid=((items + plan.items - 1) // plan.items, 1, 1),
-            block=(plan.threads, 1, 1),
-            preferred_smem_carveout=100,
-            stream=stream,
-            use_pdl=early,
-        )
 
-    return Kernel(host, fake_args(TYPES[plan.size], plan.size))
+def in_matrices(x: cute.Tensor, y: cute.Tensor, plan: Whole) -> tuple[Any, ...]:
+    """The grid, and what `transpose_matrices` takes before its plan."""
+    starts = start_in(x, plan.chunk), start_in(y, plan.chunk)
+    items, apart = matrices(x, y)
+    views = aligned(x, starts[0], plan.chunk), aligned(y, starts[1], plan.chunk)
+    whole = starts[0], starts[0] + reach(x)
+    grid = ((items + plan.items - 1) // plan.items, 1, 1)
+    return grid, *views, starts, apart, whole, cutlass.Int32(items)

@@ -5,8 +5,8 @@ from functools import partial
 from kernels.transpose.exchange import Exchange, build_exchange
 from kernels.transpose.few_columns import FewColumns, build_few_columns
 from kernels.transpose.few_rows import FewRows, build_few_rows
+from kernels.transpose.fours import Fours, build_fours
 from kernels.transpose.padded import Padded, build_padded
-from kernels.transpose.pairs import Pairs, build_pairs
 from kernels.transpose.shifted import Shifted, build_shifted
 from kernels.transpose.slim import Slim, build_slim
 from kernels.transpose.whole import Whole, build_whole
@@ -73,10 +73,7 @@ EXCHANGES = {
     f"exchange, {size}": Exchange(tile, 0, "evict_last", "bulk", 256, size)
     for size, tile in ((2, (128, 32)), (8, (32, 32)))
 }
-PAIRS = {
-    f"pairs {plan.words}, {plan.warps}, {plan.size}": plan
-    for plan in (Pairs(16, 16), Pairs(32, 8), Pairs(16, 32, 1), Pairs(32, 8, 1))
-}
+FOURS = {f"fours {plan.words}, {plan.warps}": plan for plan in (Fours(16, 32), Fours(32, 8))}
 
 BUILDERS = {
     **{name: partial(build_few_rows, plan) for name, plan in THIN.items() if isinstance(plan, FewRows)},
@@ -85,6 +82,6 @@ BUILDERS = {
     **{name: partial(build_whole, plan) for name, plan in WHOLE.items()},
     **{name: partial(build_padded, plan) for name, plan in PADDED.items()},
     **{name: partial(build_slim, plan) for name, plan in SLIM.items()},
-    **{name: partial(build_pairs, plan) for name, plan in PAIRS.items()},
+    **{name: partial(build_fours, plan) for name, plan in FOURS.items()},
     **{name: partial(build_exchange, plan) for name, plan in EXCHANGES.items()},
 }

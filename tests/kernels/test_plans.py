@@ -19,9 +19,9 @@ from kernels.transpose.fastest import transpose
 from kernels.transpose.few_columns import FewColumns
 from kernels.transpose.few_rows import FewRows
 from kernels.transpose.flat import Flat
+from kernels.transpose.fours import Fours
 from kernels.transpose.narrow import Narrow, Small
 from kernels.transpose.padded import Padded
-from kernels.transpose.pairs import Pairs
 from kernels.transpose.plans import MOST_THREADS, SEVERAL, align_bytes, candidates, takes
 from kernels.transpose.plans import WHOLE as MOST
 from kernels.transpose.registers import Plan
@@ -120,7 +120,7 @@ def test_the_plans_are_those_that_fit(x: Tensor, y: Tensor, kinds: set[type]) ->
 
 @pytest.mark.parametrize("size", [1, 4, 8])
 def test_plans_of_other_sizes_are_those_that_take_them(size: int) -> None:
-    single, shape = {Shifted, Direct, Narrow, Small, *([Pairs] if size == 1 else [])}, (1024, 2048)
+    single, shape = {Shifted, Direct, Narrow, Small, *([Fours] if size == 1 else [])}, (1024, 2048)
     whole = candidates(Tensor(*shape, size=size), Tensor(*reversed(shape), size=size)).values()
     assert {type(plan) for plan in whole} == {Exchange, *single, *([Blocks] if size < 8 else [])}
     exchanges = [plan for plan in whole if isinstance(plan, Exchange)]

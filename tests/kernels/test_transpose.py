@@ -18,10 +18,10 @@ from tests.kernels.ptx_run import Memory, Program
 pytest.importorskip("cutlass", reason="kernels/ needs nvidia-cutlass-dsl")
 
 
-from kernels.transpose.pairs import evenly
+from kernels.transpose.fours import EACH, ROWS, evenly
 from kernels.transpose.shifted import Shifted
 from kernels.transpose.whole import Whole
-from tests.kernels.more_plans import BUILDERS, EXCHANGES, PADDED, PAIRS, SHIFTED, SLIM, THIN, WHOLE
+from tests.kernels.more_plans import BUILDERS, EXCHANGES, FOURS, PADDED, SHIFTED, SLIM, THIN, WHOLE
 
 REPAIRED = [
     "match_layout",
@@ -445,7 +445,7 @@ def test_exchanges_move_every_bit_whatever_the_size_of_an_element(built, name, e
     assert (found == right).all()
 
 
-@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize("name", FOURS)
 @pytest.mark.parametrize(
     ("m", "n", "pitches", "offs"),
     [
@@ -457,36 +457,33 @@ def test_exchanges_move_every_bit_whatever_the_size_of_an_element(built, name, e
         (3, 70, (71, 4), (0, 1)),
     ],
 )
-def test_pairs_move_every_bit(built, name, m, n, pitches, offs):
+def test_fours_move_every_bit(built, name, m, n, pitches, offs):
     if "90" not in built[0]:
         pytest.skip("compiled for sm_90a only")
-    plan = PAIRS[name]
-    starts = offs[0] % plan.each, offs[1] % plan.each
-    more = plan.each - 1 if (starts[1] | pitches[1]) % plan.each else 0
+    plan = FOURS[name]
+    starts = offs[0] % EACH, offs[1] % EACH
+    more = EACH - 1 if (starts[1] | pitches[1]) % EACH else 0
     (tiles_m, tile_m), (tiles_n, tile_n) = (
-        evenly(m + more, plan.tile[1], plan.each),
+        evenly(m + more, plan.tile[1], EACH),
         evenly(n, plan.tile[0], 1),
     )
-    bases = X + plan.size * (offs[0] - starts[0]), Y + plan.size * (offs[1] - starts[1])
-    reach = starts[0] + (m - 1) * pitches[0] + n
-    args = (*bases, m, n, tile_n, tile_m, *pitches, 0, 0, *starts, reach)
-    ptx, dtype = built[1][name]["ptx"], np.dtype(f"u{plan.size}").type
-    found, right = moved(ptx, (tiles_m, tiles_n, 1), args, m, n, pitches, offs, dtype)
+    bases = X + offs[0] - starts[0], Y + offs[1] - starts[1]
+    args = (*bases, m, n, tile_n, tile_m, *pitches, 0, 0, *starts, starts[0] + (m - 1) * pitches[0] + n)
+    found, right = moved(built[1][name]["ptx"], (tiles_m, tiles_n, 1), args, m, n, pitches, offs, np.uint8)
     assert (found == right).all()
 
 
-@pytest.mark.parametrize("name", ["pairs 32, 8, 2", "pairs 32, 8, 1"])
-def test_pairs_move_words(built, name):
-    """Single elements are those of the first and the last word of the tensor, and of rows of y."""
+def test_fours_move_words(built):
+    """Single bytes are those of the first and the last word of the tensor, and of rows of y."""
     if "90" not in built[0]:
         pytest.skip("compiled for sm_90a only")
-    ops, plan = memory_ops(built[1][name]["ptx"]), PAIRS[name]
-    loads, stores, bits = plan.rows // plan.step, -(-plan.tile[0] // plan.warps), 8 * plan.size
+    ops, plan = memory_ops(built[1]["fours 32, 8"]["ptx"]), FOURS["fours 32, 8"]
+    loads, stores = ROWS // plan.step, -(-plan.tile[0] // plan.warps)
     assert ops["ld.global.b32"] == ops["st.shared.b32"] == loads
-    assert sum(matching(ops, "st.global.(v|b32)").values()) == stores
-    assert ops[f"ld.shared.b{bits}"] == ops[f"st.global.b{bits}"] == plan.each * stores
-    assert ops[f"ld.global.b{bits}"] == plan.each * loads
-    assert sum(ops.values()) == (loads + plan.each * stores) * 2 + stores + plan.each * loads
+    assert ops["st.global.b32"] == stores
+    assert ops["ld.shared.b8"] == ops["st.global.b8"] == EACH * stores
+    assert ops["ld.global.b8"] == EACH * loads
+    assert sum(ops.values()) == (loads + EACH * stores) * 2 + stores + EACH * loads
 
 
 def test_what_runs_kernels_sees_a_wrong_bit_and_a_wrong_access(built):
