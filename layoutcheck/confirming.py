@@ -11,7 +11,7 @@ from layoutcheck.dsl.session import DslUnavailable
 from layoutcheck.errors import InputError, meant
 from layoutcheck.gpu.confirm import confirm
 from layoutcheck.gpu.process import machine_here
-from layoutcheck.gpu.races import MOST_SEEDS, TIMEOUT_S, Races, command_of, confirm_order
+from layoutcheck.gpu.races import MOST_SEEDS, STAGES, TIMEOUT_S, Races, command_of, confirm_order
 from layoutcheck.lint import cases as registered
 from layoutcheck.lint import files, runs
 from layoutcheck.lint.cache import Cache
@@ -82,7 +82,7 @@ def confirmed_order(
     if machine.get("why"):
         raise InputError(f"nothing can be run: {machine['why']}", expected="a GPU")
     project = settings.find(Path())
-    with bar(("run",)) as progress:
+    with bar(STAGES) as progress:
         return confirm_order(
             program, machine, seeds=range(seeds or SEEDS) if seed is None else [seed], workers=workers,
             timeout_s=timeout or TIMEOUT_S, order_seconds=settings.order_seconds(project), progress=progress,

@@ -50,6 +50,8 @@ def run(
 ) -> tuple[list[Confirmation], dict[str, Any]]:
     """`confirm` for copies already prepared (perhaps elsewhere); `machine` is what `machine_here` said."""
     machine = machine_here() if machine is None else machine
+    if progress:
+        progress("run", 0, len(prepared))
     if "why" in machine:
         out = []
         for i, one in enumerate(prepared):

@@ -52,6 +52,8 @@ def prepare(
             return prepare(named, machine, session=session, progress=progress)
     prepared: list[Prepared] = []
     for at in range(0, len(named), BATCH):
+        if progress:
+            progress("compile", at, len(named))
         batch = named[at : at + BATCH]
         targets = [target(copy, machine) for _, copy in batch]
         plain = [i for i, (_, copy) in enumerate(batch) if not tma.runs_here(copy)]
@@ -68,8 +70,8 @@ def prepare(
             else _prepared_tma(name, copy, arch, session)
             for i, ((name, copy), arch) in enumerate(zip(batch, targets, strict=True))
         ]
-        if progress:
-            progress("compile", len(prepared), len(named))
+    if progress:
+        progress("compile", len(named), len(named))
     return prepared
 
 

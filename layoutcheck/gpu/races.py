@@ -22,8 +22,9 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -40,6 +41,7 @@ from layoutcheck.order import check_module
 from layoutcheck.progress import Progress
 from layoutcheck.sources.traced import KernelFinding
 
+STAGES = ("trace", "run")  # of which the second counts findings
 USUAL_RUNS = 2  # without delays
 MOST_SEEDS = 1000
 TIMEOUT_S = 120.0  # of the first run of a process
@@ -144,9 +146,11 @@ def confirm_order(
     """Trace `program` (a script with its arguments), check its order, and run it with delays at each finding.
 
     Seeds are tried until one shows the finding, `workers` findings at a time. `launch` False traces it
-    without launching its kernels. Raises InputError.
+    without launching its kernels. `progress` hears of each of STAGES. Raises InputError.
     """
+    tell = progress or (lambda *_: None)
     command = command_of(program)
+    tell(STAGES[0], 0, 1)
     check = partial(check_module, seconds=order_seconds)
     try:
         with Lowering(copies=False, order=check) as lowering:
@@ -165,25 +169,51 @@ def confirm_order(
     if all(order.problem for order in trace.orders):
         raise InputError(f"the order was not checked: {trace.orders[0].problem}")
     findings = _wrong(finding for order in trace.orders for finding in order.findings)
+    tell(STAGES[0], 1, 1)
+    tell(STAGES[1], 0, len(findings))
     usual = run_delayed(command, [()] * USUAL_RUNS, timeout_s=timeout_s) if findings else ()
-    tried: list[Tried] = []
     if any(ran.stuck for ran in usual):
-        return Races(
-            program, machine, usual, tuple(Tried(one, problem=_STUCK) for one in findings), len(trace.kernels)
-        )
-    with ThreadPoolExecutor(workers) as pool:
-        for one in pool.map(partial(_try, command, seeds=seeds, timeout_s=timeout_s), findings):
-            tried.append(one)
-            if progress:
-                progress("run", len(tried), len(findings))
+        tried = [Tried(one, problem=_STUCK) for one in findings]
+    else:
+        stop = threading.Event()
+        attempt = partial(_try, command, seeds=seeds, timeout_s=timeout_s, stop=stop)
+        tried = _each(attempt, findings, workers, stop, partial(tell, STAGES[1]))
     return Races(program, machine, usual, tuple(tried), len(trace.kernels))
 
 
-def _try(command: Sequence[str], finding: KernelFinding, *, seeds: Sequence[int], timeout_s: float) -> Tried:
+def _each(
+    attempt: Callable[[KernelFinding], Tried],
+    findings: Sequence[KernelFinding],
+    workers: int,
+    stop: threading.Event,
+    tell: Callable[[int, int], None],
+) -> list[Tried]:
+    """What `attempt` gives for each finding, `workers` at a time; an interrupt sets `stop`, and none begins."""
+    tried: list[Tried] = []
+    with ThreadPoolExecutor(workers) as pool:
+        try:
+            for one in pool.map(attempt, findings):
+                tried.append(one)
+                tell(len(tried), len(findings))
+        except BaseException:
+            stop.set()
+            pool.shutdown(cancel_futures=True)
+            raise
+    return tried
+
+
+def _try(
+    command: Sequence[str],
+    finding: KernelFinding,
+    *,
+    seeds: Sequence[int],
+    timeout_s: float,
+    stop: threading.Event,
+) -> Tried:
     """A finding's runs: one with delays of no time, then seed after seed until one shows it."""
     plans = [plan(finding, seed) for seed in seeds]
     at_rest = tuple({(d.file, d.line): replace(d, nanoseconds=0) for p in plans for d in p}.values())
-    rest, *runs = run_delayed(command, [at_rest, *plans], timeout_s=timeout_s)
+    rest, *runs = run_delayed(command, [at_rest, *plans], timeout_s=timeout_s, stop=stop)
     if rest.stuck:
         return Tried(finding, problem=_STUCK)
     lines = ", ".join(f"{Path(d.file).name}:{d.line}" for d in at_rest)
@@ -223,9 +253,16 @@ def _wrong(findings: Iterable[KernelFinding]) -> list[KernelFinding]:
 
 
 def run_delayed(
-    command: Sequence[str], plans: Sequence[Sequence[Delay]], *, timeout_s: float
+    command: Sequence[str],
+    plans: Sequence[Sequence[Delay]],
+    *,
+    timeout_s: float,
+    stop: threading.Event | None = None,
 ) -> tuple[RaceRun, ...]:
-    """Run a program in one process with each of `plans` in turn; the last one is the first that fails."""
+    """Run a program in one process with each of `plans` in turn; the last one is the first that fails.
+
+    `stop` ends the run that is under way, as its time limit does.
+    """
     places = list(dict.fromkeys((one.file, one.line) for delays in plans for one in delays))
     with tempfile.TemporaryDirectory(prefix="layoutcheck-", ignore_cleanup_errors=True) as folder:
         asked = {"places": places, "runs": [_rows(delays, places) for delays in plans]}
@@ -240,7 +277,7 @@ def run_delayed(
             )  # fmt: skip
             watched, gone = _Watched(Path(folder), plans, timeout_s), True
             try:
-                while not watched.late():
+                while not (watched.late() or (stop is not None and stop.is_set())):
                     over = process.poll() is not None
                     watched.take()
                     if over:

@@ -75,6 +75,8 @@ def trace(
             files = tuple(cache.get(stored["imported"]))
             runs[case] = CaseRun(case, replace(from_lines(stored["lines"]), imported=files), cached=True)
     todo = [case for case in callable_ if case not in runs]
+    if progress:
+        progress("trace", len(runs), len(callable_))
     slots = workers or processors()
 
     def take(case: RegisteredCase, found: Trace, seconds: float) -> None:

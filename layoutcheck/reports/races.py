@@ -41,11 +41,8 @@ def _tried(one: Tried, races: Races, style: Style) -> Iterator[str]:
         yield from style.wrap(f"not tried: {one.problem}", "    ", "  ")
         return
     if run is None:
-        yield from style.wrap(
-            f"did not show in {len(one.runs)} runs with delays; which proves nothing",
-            "    ",
-            "  ",
-        )
+        runs = f"{len(one.runs)} run{'s' * (len(one.runs) != 1)}"
+        yield from style.wrap(f"did not show in {runs} with delays, which proves nothing", "    ", "  ")
         return
     yield from style.wrap(f"shows with seed {run.seed}: {_end(run)}", "    ", "  ")
     yield from (line for delay in run.delays for line in style.wrap(_delay(delay), "      ", "    "))

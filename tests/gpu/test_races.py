@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import random
+import signal
 import subprocess
+import tempfile
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -12,10 +17,10 @@ from layoutcheck.confirming import confirmed_order
 from layoutcheck.dsl.trace import end
 from layoutcheck.errors import InputError
 from layoutcheck.gpu.process import no_gpu
-from layoutcheck.gpu.races import confirm_order, plan, run_delayed
+from layoutcheck.gpu.races import USUAL_RUNS, confirm_order, plan, run_delayed
 from layoutcheck.reports.races import render, render_json
 from layoutcheck.reports.style import Style
-from layoutcheck.sources.traced import Frame, KernelFinding, KernelPlace
+from layoutcheck.sources.traced import Frame, Kernel, KernelFinding, KernelPlace, OrderReport, Trace
 
 FOLDER = Path(__file__).parents[1] / "order"
 # A program that "fails" where the delays of its PTX sleep: it launches nothing, and reads their rows itself.
@@ -104,6 +109,39 @@ def test_a_process_that_no_signal_ends_is_left_and_said(
     (hangs,) = run_delayed([str(program)], [()], timeout_s=0.7)
     assert hangs.stuck and hangs.status is None
     assert end(left[0]) and left[0].returncode is not None
+
+
+def test_ctrl_c_ends_the_runs_of_all_findings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of four findings two are run at a time, and each run takes a minute."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sitecustomize.py").write_text(
+        "import layoutcheck.dsl.delays as delays\n"
+        "delays.Table = type('Table', (), dict(address=0, __init__=lambda *_: None, set=lambda *_: None))\n"
+    )
+    (tmp_path / "one.py").write_text(
+        "import os, time\n"
+        "with open('pids', 'a') as file: print(os.getpid(), file=file)\n"
+        f"if len(open('pids').read().split()) > {USUAL_RUNS}: time.sleep(60)\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{FOLDER.parents[1]}")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    order = OrderReport("k", "sm_90a", tuple(finding(line, line + 1) for line in range(4)))
+    seen = Trace(kernels=(Kernel("k", "sm_90a", 0),), orders=(order,))
+    monkeypatch.setattr("layoutcheck.gpu.races.trace_script", lambda *_, **__: seen)
+    pids = tmp_path / "pids"
+
+    def interrupt() -> None:
+        while not pids.exists() or len(pids.read_text().split()) < USUAL_RUNS + 2:
+            time.sleep(0.02)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt, daemon=True).start()
+    told: list[tuple[str, int, int]] = []
+    with pytest.raises(KeyboardInterrupt):
+        confirm_order("one.py", {}, seeds=[0], workers=2, progress=lambda *step: told.append(step))
+    assert told == [("trace", 0, 1), ("trace", 1, 1), ("run", 0, 4)]
+    assert not [pid for pid in pids.read_text().split() if Path("/proc", pid).exists()]
+    assert list(tmp_path.glob("layoutcheck-*")) == []
 
 
 @pytest.mark.sweep

@@ -119,4 +119,4 @@ def test_without_a_gpu_the_run_says_so(
     )
     assert machine["name"] == "simulator" and "no GPU can be used" in machine["why"]
     assert [one.ran for one in found] == ["simulator", "nothing"]
-    assert reported == [("run", 1, 2), ("run", 2, 2)]
+    assert reported == [("run", 0, 2), ("run", 1, 2), ("run", 2, 2)]
