@@ -188,7 +188,7 @@ def _each(
     stop: threading.Event,
     tell: Callable[[int, int], None],
 ) -> list[Tried]:
-    """What `attempt` gives for each finding, `workers` at a time; an interrupt sets `stop`, and none begins."""
+    """What `attempt` gives for each finding, `workers` at a time. An interrupt sets `stop`, then none begins."""
     tried: list[Tried] = []
     with ThreadPoolExecutor(workers) as pool:
         try:
