@@ -188,7 +188,7 @@ def _each(
     stop: threading.Event,
     tell: Callable[[int, int], None],
 ) -> list[Tried]:
-    """What `attempt` gives for each finding, `workers` at a time. An interrupt sets `stop`, then none begins."""
+    """What `attempt` gives for each finding, `workers` at a time; after an interrupt (`stop`) none begins."""
     tried: list[Tried] = []
     with ThreadPoolExecutor(workers) as pool:
         try:
