@@ -14,10 +14,10 @@ from layoutcheck.lint.analyse import of_report
 from layoutcheck.lint.cases import CaseRun, failures, meant, shown, undecided, unexpected
 from layoutcheck.lint.finding import LintFinding
 from layoutcheck.sources.callers import callers
-from layoutcheck.sources.traced import UNCOMPILED, Frame, KernelFinding, TracedCopy, distinct
+from layoutcheck.sources.traced import UNCOMPILED, Frame, KernelFinding, TracedCopy, TraceFailure, distinct
 
 _REPORTED = ("rejected", "wrong", "slow")
-_REFUSED = ("raised", *UNCOMPILED)
+_OF_THE_DSL = ("DSL", "OpError")  # how the names of its own errors begin
 _MOST_CALLERS = 3
 
 
@@ -84,7 +84,7 @@ def judge(runs: Iterable[CaseRun]) -> JudgedCases:
                     out.findings.append(finding)
         broken = list(failures(run))
         if broken and "rejected" in run.case.expect and verdict != "rejected":
-            verdict = "rejected" if any(one.kind in _REFUSED for one in run.trace.failures) else verdict
+            verdict = "rejected" if any(map(_refuses, run.trace.failures)) else verdict
             broken = [] if verdict == "rejected" else broken
         out.findings += broken
         if undecided(run, verdict):
@@ -94,6 +94,12 @@ def judge(runs: Iterable[CaseRun]) -> JudgedCases:
             out.findings.append(surprise)
     out.findings = _once(out.findings)
     return out
+
+
+def _refuses(failure: TraceFailure) -> bool:
+    """Whether compiler or DSL said no; a case that cannot be run at all was not refused."""
+    own = failure.kind == "raised" and failure.message.startswith(_OF_THE_DSL)
+    return own or failure.kind in UNCOMPILED
 
 
 def _report(one: TracedCopy, known: dict[Any, Report | None]) -> Report | None:
