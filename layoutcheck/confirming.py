@@ -15,6 +15,7 @@ from layoutcheck.gpu.races import MOST_SEEDS, STAGES, TIMEOUT_S, Races, command_
 from layoutcheck.lint import cases as registered
 from layoutcheck.lint import files, runs
 from layoutcheck.lint.cache import Cache
+from layoutcheck.lint.run import cache_folder
 from layoutcheck.progress import Progress, bar
 from layoutcheck.reports import reproducer
 from layoutcheck.reports.confirmation import Confirmed
@@ -96,11 +97,7 @@ def _traced(source: str, progress: Progress | None) -> tuple[Named, list[Failure
 
     path = Path(source)
     project = settings.find(path if path.is_dir() else path.parent)
-    found = [
-        case
-        for file in files.collect([source], project)
-        for case in registered.find(Path(file).read_bytes(), file, project.arch)
-    ]
+    found = registered.all_of(files.collect([source], project), project.arch)
     if not found:
         raise InputError(
             f"'{source[:200]}' registers no cases",
@@ -109,7 +106,7 @@ def _traced(source: str, progress: Progress | None) -> tuple[Named, list[Failure
     reason = registered.require_dsl()
     if reason is not None:
         raise InputError(f"nothing can be confirmed: {reason}")
-    store = Cache(None if project.cache is None else project.root / project.cache, "traces")
+    store = Cache(cache_folder(project), "traces")
     try:
         traced = runs.trace(found, project, store, progress=progress)
     finally:

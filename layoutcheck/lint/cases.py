@@ -7,9 +7,10 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ from layoutcheck.lint.finding import LintFinding
 from layoutcheck.lint.source import Module
 from layoutcheck.lint.text import Unreadable, decode
 from layoutcheck.machine.arch import parse_arch
+from layoutcheck.regular import read_regular
 from layoutcheck.versions import installed
 
 if TYPE_CHECKING:
@@ -67,6 +69,15 @@ class CaseRun:
     trace: Trace
     cached: bool = False
     seconds: float = 0.0
+
+
+def all_of(paths: Iterable[str], arch: str) -> list[RegisteredCase]:
+    """The cases that these files register; a file that cannot be read is reported where it is linted."""
+    found: list[RegisteredCase] = []
+    for path in paths:
+        with contextlib.suppress(OSError):
+            found += find(read_regular(path), path, arch)
+    return found
 
 
 def find(raw: bytes, path: str, arch: str) -> list[RegisteredCase]:

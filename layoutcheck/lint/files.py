@@ -49,9 +49,9 @@ def collect(paths: Sequence[str], settings: Settings) -> list[str]:
                 None  # named on the command line: linted, whatever its name and the settings
             )
         else:
-            raise InputError(
-                f"no file or folder '{given[:200]}'", expected="Python files, or folders that hold them"
-            )
+            name = f"'{given[:200]}'"
+            what = f"{name} is not a regular file" if path.exists() else f"no file or folder {name}"
+            raise InputError(what, expected="Python files, or folders that hold them")
     return sorted(found)
 
 

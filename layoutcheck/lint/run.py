@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -256,10 +255,7 @@ def _trace(
 
     Last is the number of those that cannot be traced here.
     """
-    found: list[cases.RegisteredCase] = []
-    for path in listed:
-        with contextlib.suppress(OSError):
-            found += cases.find(read_regular(path), path, settings.arch)
+    found = cases.all_of(listed, settings.arch)
     if not found and not programs:
         return None, [], 0
     what = f"{len(found)} registered case{'s' if len(found) > 1 else ''}"

@@ -18,7 +18,6 @@ from layoutcheck.patching.overlay import project_of
 from layoutcheck.patching.repair import repair
 from layoutcheck.patching.repaired import Repaired
 from layoutcheck.provenance import check_products
-from layoutcheck.regular import read_regular
 from layoutcheck.settings import Settings
 from layoutcheck.sources.traced import Trace
 
@@ -32,10 +31,7 @@ def repair_cases(paths: Sequence[str], settings: Settings) -> list[tuple[str, Re
     if cases.require_dsl() is not None:
         return done
     for path in files.collect(paths, settings):
-        try:
-            found = cases.find(read_regular(path), path, settings.arch)
-        except OSError:
-            continue
+        found = cases.all_of([path], settings.arch)
         mine = [one for one in found if not (one.problem or one.expect)]
         if mine and cases.registered(path, settings):
             repaired = _of_file(path, mine, settings)
