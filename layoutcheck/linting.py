@@ -16,6 +16,8 @@ from layoutcheck.progress import bar
 from layoutcheck.regular import inside
 from layoutcheck.settings import Settings
 
+NO_PROGRAM = "no test or script that compiles kernels was found"
+
 # Called with the programs that would be run; raises InputError where they may not.
 Approve = Callable[[Sequence[RegisteredCase], Settings], None]
 
@@ -94,6 +96,8 @@ def linted(
             programs = part.of(programs) or None
             if programs is None:  # nothing was asked of this machine
                 empty = f"no program is in part {part.index} of {part.count}"
+        elif not programs:
+            empty = f"{NO_PROGRAM}; `run` in [tool.layoutcheck] names programs"
         approve(programs or [], settings)
     with bar(("read", "trace")) as progress:
         result = lint(

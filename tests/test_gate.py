@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -31,7 +28,6 @@ from layoutcheck.sources.traced import (
     TraceFailure,
 )
 from layoutcheck.tracing import judge, status
-from tests.environment import python_path
 
 KERNELS = """
 import sys
@@ -81,9 +77,6 @@ def test_skipped():
 def test_known():
     cute.compile(fine, view())
     raise AssertionError
-if __name__ == "__main__":
-    {"fine": lambda: cute.compile(fine, view()), "nothing": lambda: None,
-     "refused": lambda: cute.compile(refused, view())}[sys.argv[1]]()
 """
 
 
@@ -118,28 +111,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("gate")
     (made / "test_kernels.py").write_text(KERNELS)
     return made
-
-
-def traced(folder: Path, *words: str) -> tuple[int, str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "layoutcheck", "trace", "--no-launch", *words], cwd=folder, text=True,
-        capture_output=True, env={**os.environ, "PYTHONPATH": python_path()}, timeout=100,
-    )  # fmt: skip
-    return done.returncode, " ".join(done.stdout.split())
-
-
-@pytest.mark.parametrize(
-    ("words", "code", "said"),
-    [
-        (("--fail-on", "types-only", "--require-coverage", "100", "test_kernels.py", "fine"), 0, "2 legal"),
-        (("--no-lowered", "--require-coverage", "95", "test_kernels.py", "fine"), 2, "coverage: 0 % of 2"),
-        (("test_kernels.py", "nothing"), 2, "no-kernels"),
-        (("test_kernels.py", "refused"), 1, "test_kernels.py:10:5 TypeError"),
-    ],
-)
-def test_a_script(folder: Path, words: tuple[str, ...], code: int, said: str) -> None:
-    found = traced(folder, *words)
-    assert found[0] == code and said in found[1], found
 
 
 def test_a_suite_that_cannot_be_imported(tmp_path: Path) -> None:

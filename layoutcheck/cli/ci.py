@@ -59,7 +59,7 @@ def ci(
     1 something is wrong, 2 something was not seen.
     """
     from layoutcheck.lint.cases import require_dsl
-    from layoutcheck.linting import linted
+    from layoutcheck.linting import NO_PROGRAM, linted
     from layoutcheck.reports import ci_page, junit_xml
     from layoutcheck.reports import lint as reports
 
@@ -90,7 +90,7 @@ def ci(
         listed = _listed(paths or ["."], config, arch, part)
         sys.stdout.writelines(writable(f"{line}\n") for line in listed)
         if not listed:
-            sys.stderr.write("no test or script that compiles kernels was found\n")
+            sys.stderr.write(f"{NO_PROGRAM}\n")
         return 0
     reason = require_dsl()
     if reason is not None:

@@ -415,20 +415,6 @@ def test_what_a_process_has_imported_is_told_with_its_kernels(
     assert [each["files"] for each in events if each["kind"] == "imported"] == [["a.py"], ["b.py"]]
 
 
-def test_a_program_that_is_not_seen_to_its_end_fails(
-    repository: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    pytest.importorskip("cutlass")
-    parse = "argparse.ArgumentParser().parse_args(['--what'])"
-    (repository / "half.py").write_text(
-        f"import argparse\nif __name__ == '__main__':\n    {parse}\n    import kernels\n"
-    )
-    assert run(["ci", "half.py", "--yes", *FAST]) == 2
-    said = capsys.readouterr()
-    assert "LC911" in said.out and "unrecognized arguments: --what" in " ".join(said.out.split())
-    assert "case-failed: 1 run" in said.err and "no-kernels" in said.err
-
-
 def test_a_script_with_relative_imports_is_run_as_a_module(
     repository: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

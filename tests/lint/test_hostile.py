@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import subprocess
@@ -13,6 +14,8 @@ import pytest
 from layoutcheck.cli import run
 from layoutcheck.regular import read_regular
 
+LINT, CI, CONFIRM = ["lint", "."], ["ci", "--yes"], ["confirm", "."]
+
 
 @pytest.fixture
 def repo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -21,50 +24,75 @@ def repo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (made / "pyproject.toml").write_text("[tool.layoutcheck]\n")
     (made / "k.py").write_text("from cutlass import cute\n")
     monkeypatch.chdir(made)
+    monkeypatch.setattr("layoutcheck.lint.cases.require_dsl", lambda: None)  # nothing is traced here
     return made
 
 
-def test_devices_and_pipes_are_not_read(repo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("words", [LINT, CI])
+def test_devices_and_pipes_are_not_read(
+    repo: Path, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
     (repo / "endless.py").symlink_to("/dev/zero")
-    os.mkfifo(repo / "pipe.py")
+    os.mkfifo(repo / "test_pipe.py")
     (repo / "linked.py").symlink_to(repo / "k.py")
-    assert run(["lint", "."]) == 2
+    assert run(words) == 2
     out, err = capsys.readouterr()
     assert out.count("cannot be read: not a regular file") == 2 and "4 files" in out
     assert "not seen: unreadable: 2 files not read" in err
     assert read_regular(repo / "linked.py") == (repo / "k.py").read_bytes()
 
 
-def test_settings_that_are_a_pipe_are_refused(repo: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (repo / "pyproject.toml").unlink()
-    os.mkfifo(repo / "pyproject.toml")
-    assert run(["lint", "--config", "pyproject.toml", "."]) == 2
-    assert "not a regular file" in capsys.readouterr().err
-
-
-def test_a_baseline_that_is_a_pipe_or_a_device_is_refused(
-    repo: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("words", [LINT, CI, CONFIRM])
+def test_a_device_that_is_named_is_refused(
+    repo: Path, capsys: pytest.CaptureFixture[str], words: list[str]
 ) -> None:
-    os.mkfifo(repo / "pipe.json")
-    (repo / "endless.json").symlink_to("/dev/zero")
-    for name in ("pipe.json", "endless.json"):
-        assert run(["lint", "--baseline", name, "."]) == 2
-        assert f"cannot read the baseline '{name}': not a regular file" in capsys.readouterr().err
+    (repo / "endless.py").symlink_to("/dev/zero")
+    assert run([*words[: len(words) - (words[-1] == ".")], "endless.py"]) == 2
+    assert "'endless.py' is not a regular file" in capsys.readouterr().err
+    assert run(CONFIRM) == 2
+    assert "'.' registers no cases" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("setting", ["baseline", "cache"])
+@pytest.mark.parametrize("words", [LINT, CI])
+def test_settings_and_baselines_that_are_a_pipe_or_a_device_are_refused(
+    repo: Path, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    os.mkfifo(repo / "pipe")
+    (repo / "endless").symlink_to("/dev/zero")
+    for option, name in itertools.product(("--config", "--baseline"), ("pipe", "endless")):
+        assert run([*words, option, name]) == 2
+        told = f"cannot read {'the baseline ' * (option == '--baseline')}'{name}': not a regular file"
+        assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [("baseline", LINT), ("baseline", CI), ("cache", LINT), ("cache", CI), ("cache", CONFIRM), ("run", CI)],
+)
 @pytest.mark.parametrize("how", ["../outside", "{absolute}", "link"])
 def test_paths_of_settings_stay_inside(
-    repo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], setting: str, how: str
+    repo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], setting: str, words: list[str], how: str
 ) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
+    (repo / "k.py").write_text("import layoutcheck\n@layoutcheck.case\ndef it(): ...\n")
     (repo / "link").symlink_to(outside)
-    value = how.format(absolute=outside) + ("/b.json" if setting == "baseline" else "")
-    (repo / "pyproject.toml").write_text(f"[tool.layoutcheck]\n{setting} = '{value}'\n")
-    assert run(["lint", "."]) == 2
+    value = how.format(absolute=outside) + {"baseline": "/b.json", "run": "/s.py"}.get(setting, "")
+    given = f"['{value}']" if setting == "run" else f"'{value}'"
+    (repo / "pyproject.toml").write_text(f"[tool.layoutcheck]\n{setting} = {given}\n")
+    assert run(words) == 2
     assert f"{setting} = '{value}' leaves the repository" in capsys.readouterr().err
     assert list(outside.iterdir()) == []
+
+
+@pytest.mark.parametrize("words", [LINT, CI, CONFIRM])
+def test_the_default_cache_that_is_a_link_is_not_followed(
+    repo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    (repo / "k.py").write_text("import layoutcheck\n@layoutcheck.case\ndef it(): ...\n")
+    (repo / ".layoutcheck_cache").symlink_to(tmp_path)
+    assert run(words) == 2
+    assert "cache = '.layoutcheck_cache' leaves the repository" in capsys.readouterr().err
 
 
 def test_a_cache_inside_is_written(repo: Path) -> None:
