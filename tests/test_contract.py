@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from layoutcheck.cli import run
+from layoutcheck.gate import CONDITIONS
 from tests.lowering import SharedLowering
 
 USES = "def unused():\n    from cutlass import cute\n    cute.compile()\n"  # by its text a program of kernels
