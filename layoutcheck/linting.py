@@ -16,7 +16,7 @@ from layoutcheck.progress import bar
 from layoutcheck.regular import inside
 from layoutcheck.settings import Settings
 
-NO_PROGRAM = "no test or script that compiles kernels was found"
+NO_PROGRAM = "no test or script that compiles kernels was found (notebooks are not run)"
 
 # Called with the programs that would be run; raises InputError where they may not.
 Approve = Callable[[Sequence[RegisteredCase], Settings], None]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+ROOTS = ("src", "python", ".")  # folders of a repository that hold packages, which may not be installed
+
 _LIBRARY = re.compile(
     r"[\\/]?nvidia_cutlass_dsl[\\/]"
     r"|(?:site-packages|dsl_packages|python_packages)[\\/]cutlass[\\/]"

@@ -33,10 +33,9 @@ from layoutcheck.dsl.shares import FOLDER as TAKEN
 from layoutcheck.dsl.shares import Place, share_tests
 from layoutcheck.dsl.spread import spread_tests
 from layoutcheck.dsl.unbuilt import stand_in
-from layoutcheck.places import in_library
+from layoutcheck.places import ROOTS, in_library
 from layoutcheck.versions import installed
 
-ROOTS = ("src", "python", ".")  # folders of a repository that hold packages, which may not be installed
 FOLDER, OPTIONS = "LAYOUTCHECK_SPOOL", "LAYOUTCHECK_TRACE"
 MAX_MESSAGE = 4000
 _PR_SET_PDEATHSIG = 1

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import subprocess
 import sys
 from collections import Counter
@@ -20,7 +21,7 @@ from layoutcheck.errors import InputError
 from layoutcheck.lint import files
 from layoutcheck.lint.cache import Cache
 from layoutcheck.lint.cases import RegisteredCase
-from layoutcheck.lint.programs import discover
+from layoutcheck.lint.programs import discover, projects
 from layoutcheck.regular import read_regular
 from layoutcheck.settings import TABLE, Settings, find, read, toml
 
@@ -69,7 +70,12 @@ def plan(root: Path, requirement: str | None = None) -> list[Planned]:
     ]
     return [
         _pyproject(root, [settings.inside(case.path) for case in programs], programs, archs or ["sm_90a"]),
-        _workflow(root, any(map(_TORCH.search, texts.values())), requirement or installed_from()),
+        _workflow(
+            root,
+            _packages(root, projects(root, map(settings.inside, listed))),
+            any(map(_TORCH.search, texts.values())),
+            requirement or installed_from(),
+        ),
         _hooks(root, requirement or installed_from()),
     ]
 
@@ -144,15 +150,15 @@ def _entries(paths: Sequence[str], programs: Sequence[RegisteredCase]) -> tuple[
     return [*sorted(folders), *sorted({*whole, *alone})], sorted(mixed)
 
 
-def _workflow(root: Path, torch: bool, requirement: str) -> Planned:
+def _workflow(root: Path, packages: Sequence[str], torch: bool, requirement: str) -> Planned:
     file = root / WORKFLOW
     if file.exists():
         return Planned(WORKFLOW, "", None, "it exists")
     install = [f"      - run: pip install torch --index-url {_TORCH_INDEX}"] * torch
     required = [f"--requirement {name}" for name in _REQUIREMENTS if (root / name).is_file()]
-    if _is_package(root):
-        extra = _extra(root)
-        required = [f"--editable '.[{extra}]'" if extra else "--editable ."]
+    if packages == ["."]:  # it names what it needs
+        required = []
+    required += [_editable(root, folder) for folder in packages]
     install += [f"      - run: pip install {' '.join([*required, 'pytest'])}"]
     lines = [
         "name: layoutcheck",
@@ -183,6 +189,23 @@ def _workflow(root: Path, torch: bool, requirement: str) -> Planned:
         "        with: {name: layoutcheck, path: layoutcheck.*}",
     ]
     return Planned(WORKFLOW, "", "\n".join(lines) + "\n", "a job without a GPU")
+
+
+def _packages(root: Path, below: Sequence[str]) -> list[str]:
+    """The folders that pip installs: the root where it is a package, else the outermost packages below it."""
+    if _is_package(root):
+        return ["."]
+    found: list[str] = []
+    for folder in below:
+        if _is_package(root / folder) and not any(folder.startswith(f"{each}/") for each in found):
+            found.append(folder)
+    return [f"./{folder}" for folder in found]
+
+
+def _editable(root: Path, folder: str) -> str:
+    """pip's words for a package of the repository, with what its tests need."""
+    extra = _extra(root / folder)
+    return f"--editable {shlex.quote(f'{folder}[{extra}]' if extra else folder)}"
 
 
 def _is_package(root: Path) -> bool:

@@ -23,11 +23,11 @@ from layoutcheck.lint.cache import Cache, digest, tool_version
 from layoutcheck.lint.cases import RegisteredCase
 from layoutcheck.lint.pytest_files import python_files
 from layoutcheck.lint.text import Unreadable, decode, parsed
+from layoutcheck.places import ROOTS
 from layoutcheck.settings import Settings
 
 _BUILDERS = ("jit", "kernel", "compile")
 _COMPILE = "cutlass.cute.compile"
-_ROOTS = ("src/", "python/")  # folders that a repository puts on the path
 _PROJECT = ("pyproject.toml", "setup.py", "setup.cfg")
 _WORD = b"import"
 _FROM = re.compile(r"^\s*from\s+([\w.]+)\s+import\b", re.MULTILINE)
@@ -273,7 +273,7 @@ def _module_names(path: str, outlines: dict[str, Outline], projects: Sequence[st
         parts.pop()
     whole = "/".join(parts)
     names = {whole, *(whole.removeprefix(f"{each}/") for each in projects)}
-    names |= {name.removeprefix(root) for name in names for root in _ROOTS}
+    names |= {name.removeprefix(f"{root}/") for name in names for root in ROOTS[:-1]}
     at = folder
     while at and f"{at}/__init__.py" in outlines:
         at = at.rpartition("/")[0]
@@ -292,7 +292,7 @@ def discover(paths: Sequence[str], settings: Settings, cache: Cache) -> list[Reg
     shown = {settings.inside(path): path for path in listed}
     outlines = {inside: _outline(path, cache) for inside, path in shown.items()}
     cache.save()
-    repository = Repository(outlines, python_files(settings.root), _projects(settings.root, outlines))
+    repository = Repository(outlines, python_files(settings.root), projects(settings.root, outlines))
     wanted = {settings.inside(path) for path in asked}
     found: list[RegisteredCase] = []
     if settings.run is None:
@@ -305,7 +305,7 @@ def discover(paths: Sequence[str], settings: Settings, cache: Cache) -> list[Reg
     return list(dict.fromkeys(found))
 
 
-def _projects(root: Path, inside: Iterable[str]) -> list[str]:
+def projects(root: Path, inside: Iterable[str]) -> list[str]:
     """The folders of these files, below the root, that hold a project of their own."""
     folders = {str(folder) for path in inside for folder in PurePosixPath(path).parents} - {"."}
     return sorted(each for each in folders if any((root / each / name).is_file() for name in _PROJECT))

@@ -186,7 +186,7 @@ def lint(
         why = reasons(never, built, programs, _single(read, seen), listed, runs.traced)
         uncalled, untaken, because = why.uncalled, why.untaken, why.because
     if runs is not None and part is None:
-        wanted += [f for f in _never_traced(never) if settings.selected(f.code, f.path)]
+        wanted += [f for f in _never_traced(never, bool(programs)) if settings.selected(f.code, f.path)]
     complete = part is None and runs is not None and not any(run.trace.failures for run in runs.traced)
     unused = leftovers.unused(read, texts.suppressions, reached if complete else {})
     wanted += [f for f in unused if settings.selected(f.code, f.path)]
@@ -370,14 +370,16 @@ def _single(read: Sequence[files.File], seen: bool) -> set[tuple[str, int]]:
     }  # fmt: skip
 
 
-def _never_traced(never: dict[str, tuple[int, ...]]) -> list[LintFinding]:
-    """LC912, one a file."""
+def _never_traced(never: dict[str, tuple[int, ...]], program: bool) -> list[LintFinding]:
+    """LC912, one a file; `program` says whether programs of the repository were run."""
     found = []
+    what_runs, advice = "case", "Register a case that builds this kernel with the options that lead there."
+    if program:
+        what_runs, advice = "program", "Add a test or a script that builds this kernel, or a registered case."
     for path, lines in never.items():
         shown = ", ".join(map(str, lines[:12])) + (", ..." if len(lines) > 12 else "")
         what = f"{len(lines)} copy sites: lines" if len(lines) > 1 else "1 copy site: line"
-        advice = "Register a case that builds this kernel with the options that lead there."
-        title = f"no case reached {what} {shown}"
+        title = f"no {what_runs} reached {what} {shown}"
         evidence = {"lines": list(lines)}
         found.append(LintFinding("LC912", "note", path, lines[0], 1, title, advice, evidence=evidence))
     return found

@@ -112,6 +112,14 @@ def test_where_nothing_compiles_kernels_they_are_looked_for(
             "--editable '.[tests]' pytest",
         ),
         (
+            {
+                "pyproject.toml": "[tool.black]\n", "requirements.txt": "numpy\n", "b/setup.py": "",
+                "a/pyproject.toml": "[project]\noptional-dependencies = {test = []}\n", "a/in/setup.py": "",
+                "a/pkg.py": "", "a/in/pkg.py": "", "b/pkg.py": "", "c/pyproject.toml": "[tool.x]\n",
+            },
+            "--requirement requirements.txt --editable './a[test]' --editable ./b pytest",
+        ),
+        (
             {"pyproject.toml": "", "requirements.txt": "numpy\n", "requirements-dev.txt": "black\n"},
             "--requirement requirements.txt --requirement requirements-dev.txt pytest",
         ),
@@ -119,6 +127,7 @@ def test_where_nothing_compiles_kernels_they_are_looked_for(
 )  # fmt: skip
 def test_the_job_installs_what_there_is(repository: Path, files: dict[str, str], installed: str) -> None:
     for name, text in files.items():
+        (repository / name).parent.mkdir(parents=True, exist_ok=True)
         (repository / name).write_text(text)
     assert run(["init", "--yes", "--requirement", "layoutcheck==1"]) == 0
     lines = (repository / FILES[1]).read_text().splitlines()

@@ -1,9 +1,9 @@
-"""LC912 never-traced: no registered case reached these copies.
+"""LC912 never-traced: no program or registered case reached these copies.
 
 ## What it means
 
-The file has calls that copy, but no traced case executed them: their layouts are not known, so they
-were not checked. The rule reports once for each file, and only if cases were traced.
+The file has calls that copy, but no program or case that was traced executed them: their layouts are not known, so they
+were not checked. The rule reports once for each file, and only if something was traced.
 
 ## Why
 
@@ -12,7 +12,8 @@ most 4 %: tiles and types come from constructors and callers. A trace sees the l
 
 ## How to fix it
 
-Register a case for a configuration that executes them (`@layoutcheck.case`).
+`layoutcheck ci`: add a test or a script that builds the kernel with the options that lead there; the summary
+says what stood in the way. `layoutcheck lint`: register a case that does (`@layoutcheck.case`).
 
 ## How to silence it
 
