@@ -42,7 +42,8 @@ LAYOUTS = {
     "monorepo": (
         {"a/pyproject.toml": PROJECT, "a/src/apkg/__init__.py": "", "a/src/apkg/kernels.py": KERNELS,
          "a/tests/test_it.py": TEST.format("apkg.kernels"), "b/pyproject.toml": PROJECT,
-         "b/bpkg/__init__.py": "", "b/bpkg/kernels.py": KERNELS, "b/tests/test_it.py": TEST.format("bpkg.kernels")},
+         "b/bpkg/__init__.py": "", "b/bpkg/kernels.py": KERNELS,
+         "b/tests/test_it.py": TEST.format("bpkg.kernels")},
         ["a", "b"], "--editable ./a --editable ./b pytest", ["a/src", "b"], 2,
     ),
     "examples": (
