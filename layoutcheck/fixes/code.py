@@ -70,6 +70,15 @@ def dtype_code(dtype: DType) -> str:
     return f"cutlass.{_DSL_TYPES[dtype.name]}"
 
 
+def as_bits_code(held: str, dtype: DType) -> str:
+    """A tensor seen as integers of its elements' width (of bytes for narrower ones).
+
+    The DSL has no constants of some types, and cannot store single elements of them: `fill` and `x[i] = y[i]`
+    raise for f8E4M3, f8E4M3B11FNUZ and the types of 4 and 6 bits, and `fill` crashes on tf32 (measured).
+    """
+    return f"cute.recast_tensor({held}, cutlass.Int{max(8, dtype.bits)})"
+
+
 def tree_code(tree: Any, values: Iterable[str] = ()) -> str:
     """A shape or stride as a Python literal; its run-time leaves, left to right, are `values`.
 

@@ -11,6 +11,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from layoutcheck.copies.copy import Copy
+from layoutcheck.fixes.code import as_bits_code
 from layoutcheck.patching.arguments import with_keyword
 from layoutcheck.patching.cuts import coordinates, cut_of, free, put, tensor_of
 from layoutcheck.patching.edit import Candidate, Edit, indent_of, span_of
@@ -44,7 +45,9 @@ def guarded(program: Program, site: Site, copy: Copy) -> Iterator[tuple[Candidat
             lines.append(f"{guard} = cute.group_modes({ast.unparse(coords)}, 1)[(0, None), None]")
             held = program.argument(site, "dst")
             fills = role == "src" and copy.dst.space == "rmem" and held is not None
-            last = [f"{ast.unparse(held.node)}.fill(0)"] if fills and held is not None else []
+            last: list[str] = []
+            if fills and held is not None:
+                last = [f"{as_bits_code(ast.unparse(held.node), copy.dst.dtype)}.fill(0)"]
             shape = f"{guard}.shape"
             if isinstance(v[1], tuple) and len(v[1]) == 2:  # cute.copy takes two modes for V and its rest
                 shape = f"((1, {shape}[0]), {shape}[1])"

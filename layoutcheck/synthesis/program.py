@@ -281,6 +281,7 @@ class _Program:
         """Registers and a global tensor that stands for something else; `view` are the elements' places."""
         if not self.wanted.tails:
             return [f"cute.basic_copy({source}, {target})"]
+        source, target = (code.as_bits_code(one, self.wanted.dtype) for one in (source, target))
         return [
             f"{held}_at, {held}_from, {held}_to = {view}, {source}, {target}",
             f"for i in cutlass.range_constexpr(cute.size({held}_at)):",
@@ -340,12 +341,7 @@ class _Program:
                 dtype = code.dtype_code(step.copy.dst.dtype)
                 lines += [
                     f"{held} = cute.make_rmem_tensor({name}.partition_D({src}).shape, {dtype})",
-                    # as integers: the DSL makes no zero of some types (it crashes on tf32)
-                    *(
-                        [f"cute.recast_tensor({held}, cutlass.Int{step.copy.dst.dtype.bits}).fill(0)"]
-                        if guard
-                        else []
-                    ),
+                    *([f"{code.as_bits_code(held, step.copy.dst.dtype)}.fill(0)"] if guard else []),
                     f"cute.copy({name}_atom, {name}.partition_S({src}), {held}{guard})",
                     *self._converted(held, move, step),
                 ]

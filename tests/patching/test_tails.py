@@ -54,7 +54,7 @@ def test_the_coordinates_are_cut_as_the_tensor_is() -> None:
         "pred = cute.make_rmem_tensor(guard.shape, cutlass.Boolean)",
         "for i in cutlass.range_constexpr(cute.size(pred)):",
         "pred[i] = cute.elem_less(guard[i], src.shape)",
-        "held.fill(0)",
+        "cute.recast_tensor(held, cutlass.Int32).fill(0)",
         "cute.copy(tiled, mine, held, pred=pred)",
     ]
 
@@ -199,7 +199,7 @@ def test_programs_whose_tiles_leave_the_tensor_are_guarded(
 
 @pytest.mark.sweep
 @pytest.mark.parametrize(
-    ("name", "blocks", "elements"), [("rows", 2, 40 * 64), ("columns", 2, 64 * 40), ("one block", 1, 640)]
+    ("name", "blocks", "elements"), [("tf32", 2, 40 * 64), ("columns", 2, 64 * 40), ("one block", 1, 640)]
 )
 def test_a_guarded_program_copies_every_element_and_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, blocks: int, elements: int
