@@ -40,16 +40,19 @@ def in_bytes(wanted: Wanted) -> Wanted:
         dtype=dtype("ui8"),
         src=_of_bytes(wanted.src, fast),
         dst=None if wanted.dst is None else _of_bytes(wanted.dst, fast),
+        major=1 if any(one.unit == "tcgen05" for one in wanted.consumers) else wanted.major,
         packed=wanted.dtype,
     )
 
 
 def _operands(wanted: Wanted) -> set[int | None]:
-    """The modes along which the operands hold pairs."""
-    found: set[int | None] = set() if wanted.major is None else {wanted.major}
+    """The modes along which the operands hold pairs: those of tcgen05 and ldmatrix hold them along K."""
+    found: set[int | None] = set()
     for one in wanted.consumers:
         if one.unit in ("ldmatrix", "tcgen05"):
             found.add(one.modes[1])
+        if wanted.major is not None and one.unit in ("tcgen05", "registers"):
+            found.add(one.modes[wanted.major])
     return found
 
 

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
+from dataclasses import replace
+from itertools import product
 from typing import NamedTuple
 
 from layoutcheck.synthesis.candidates import ASYNC_BYTES, proved_bytes
 from layoutcheck.synthesis.matrix import ROW_BYTES
 from layoutcheck.synthesis.moves import Move
 from layoutcheck.synthesis.search import Space
-from layoutcheck.synthesis.shared import Shared
+from layoutcheck.synthesis.shared import Shared, layouts
 from layoutcheck.synthesis.threads import WIDEST_BYTES
-from layoutcheck.synthesis.wanted import MAJORS, Wanted, fast_mode
+from layoutcheck.synthesis.wanted import MAJORS, MOST_EXTENT, Wanted, fast_mode
+
+ROUNDED = (1, 4, 8, 16, 32)
+"""Elements that the extents of canonical layouts are multiples of, of any type and major."""
 
 
 class Lack(NamedTuple):
@@ -25,10 +31,11 @@ def lack(space: Space, wanted: Wanted) -> Lack:
     """Of a space in which no plan can be put together."""
     if not space.layouts:
         units = " and ".join(str(one) for one in wanted.consumers if one.unit in ("wgmma", "tcgen05"))
-        k = 2 * ROW_BYTES // wanted.element_bytes
+        larger = _larger(wanted)
+        other = "another --major, or a tile for each reader"
         return Lack(
             f"no canonical layout of {units} divides the tile",
-            f"MN a multiple of 8, and K of {k}; another --major, or another tile",
+            other if larger is None else f"a tile such as {larger.title}",
         )
     if not space.writers:
         return _no_writer(wanted)
@@ -46,6 +53,14 @@ def lack(space: Space, wanted: Wanted) -> Lack:
             f"{' and '.join(wanted.engines)} cannot store to dst {wanted.dst.layout}", "another --engine"
         )
     return _no_layout(space, wanted)
+
+
+def _larger(wanted: Wanted) -> Wanted | None:
+    """The request with the smallest tile around its own that a canonical layout divides."""
+    rounded = [sorted({-(-n // unit) * unit for unit in ROUNDED}) for n in wanted.tile]
+    tiles = sorted((tile for tile in product(*rounded) if max(tile) <= MOST_EXTENT), key=math.prod)
+    made = (replace(wanted, tile=tile) for tile in tiles)
+    return next((one for one in made if layouts(one.tile, one.dtype, one.consumers, one.major)), None)
 
 
 def _no_writer(wanted: Wanted) -> Lack:

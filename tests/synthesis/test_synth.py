@@ -243,6 +243,20 @@ def test_pairs_of_four_bit_elements_are_bytes() -> None:
     assert "cute.recast_ptr(src.iterator, dtype=cutlass.Uint8)" in found.best.code
 
 
+@pytest.mark.parametrize("major", [None, "K"])
+def test_an_operand_of_pairs_lies_along_k(major: str | None) -> None:
+    """A canonical layout of bytes along MN is none of pairs; a transposed reader has its own K."""
+    given: dict[str, Any] = {"dtype": "f4E2M1FN", "arch": "sm_100a", "engine": "universal", "major": major}
+    for to, src, fast in (
+        ("tcgen05.A", "(?,?{div=32}):(?{div=32},1)", 1),
+        ("tcgen05.B^T", "(?{div=32},?):(1,?{div=32})", 0),
+    ):
+        plans = lc.synthesize((128, 128), src, to, **given).plans
+        assert {plan.shared.fast for plan in plans if plan.shared} == {fast}
+    with pytest.raises(InputError, match="nothing turns them"):
+        lc.synthesize((128, 128), K.replace("8", "32"), "tcgen05.A", **{**given, "major": "MN"})
+
+
 def test_a_value_is_stored_where_it_was_loaded_from() -> None:
     """Both partitions say which element a value is; a turn that mixes up two values is seen."""
     plans = lc.synthesize((16, 16), MN, "registers", major="K", threads=32, engine="universal").plans
@@ -397,7 +411,11 @@ def test_json_has_every_plan(capsys: pytest.CaptureFixture[str]) -> None:
         ),
         (
             {"tile": "(100,16)", "to": "wgmma.A"},
-            "no canonical layout of wgmma.A divides the tile; expected MN a",
+            "no canonical layout of wgmma.A divides the tile; expected a tile such as (104,16) bf16",
+        ),
+        (
+            {"tile": "(60,80)", "to": "wgmma.B", "dtype": "e4m3", "src": K.replace("8", "16")},
+            "expected a tile such as (64,80) f8E4M3FN",
         ),
         ({"engine": "tma", "arch": "sm_80"}, "tma: sm_80 does not have it (sm_90 and later)"),
         ({"engine": "cp.async", "src-dtype": "f32"}, "cp.async: it does not convert f32 to bf16"),
