@@ -9,7 +9,7 @@
                    matrix.py, tma.py: their kinds; conflicts.py: their wavefronts
     search.py      branch and bound over all of them: the best plan of each kind
     copies.py      a plan as copies, judged by `check`
-    plans.py       what is returned: plans, best first, with reasons and the space that was searched
+    plans.py       what is returned: plans, best first; words.py: the reasons, and the space that was searched
     refusal.py     what is missing where no plan works
     program.py     a plan as a CuTe DSL program; compiled.py: programs for the compiler, and its answers
     pace.py        the predicted time of a plan

@@ -12,18 +12,18 @@ from layoutcheck.check import Report
 from layoutcheck.errors import InputError
 from layoutcheck.machine.cost import Counts
 from layoutcheck.progress import Progress
-from layoutcheck.synthesis.candidates import as_wide, widest_bytes
+from layoutcheck.synthesis import words
+from layoutcheck.synthesis.candidates import as_wide
 from layoutcheck.synthesis.compiled import Compiled
 from layoutcheck.synthesis.copies import Judged, Step, counted_again, judged
 from layoutcheck.synthesis.demand import Demand, demand
 from layoutcheck.synthesis.pace import pace
 from layoutcheck.synthesis.program import program
-from layoutcheck.synthesis.refusal import lack, unserved
+from layoutcheck.synthesis.refusal import lack
 from layoutcheck.synthesis.search import Deadline, Found, Refused, Search, Space, kind_of, space_of
-from layoutcheck.synthesis.shared import Shared, pattern_bytes
-from layoutcheck.synthesis.threads import WIDEST_BYTES
+from layoutcheck.synthesis.shared import Shared
 from layoutcheck.synthesis.tma import Tma
-from layoutcheck.synthesis.wanted import LOADS_ONLY, PROBE_PITCH, Wanted
+from layoutcheck.synthesis.wanted import Wanted
 
 MOST = 8
 """Plans that are judged and returned."""
@@ -32,8 +32,6 @@ SEARCH_SECONDS, MOST_SECONDS = 6.0, 7.2
 one's answer, later."""
 BUSY = 8.0
 """How many times as long by the clock both may take on a busy machine."""
-NEAR = 1.02
-"""Of two predicted times: those that are closer came nearly as often in the other order (measured)."""
 NOT_JUDGED = "not judged: the time was up"
 MOST_ROUNDS = 6
 """Searches, each without what `check` refused before."""
@@ -174,101 +172,17 @@ class Synthesis:
     @property
     def why(self) -> str:
         """Two sentences: what the best plan is bound by, and what the next one asks more."""
-        best = self.best
-        first = (
-            f"{best.kind} takes {best.cycles:,.0f} predicted cycles a tile, bound by its {_PIPES[best.bound]}"
-        )
-        slow = [r.findings[0].title for r in best.reports if r.verdict == "slow"]
-        first += (
-            f"; what is left: {slow[0]}."
-            if slow
-            else f"; every copy is conflict-free{' and as wide as it can be' if best.as_wide else ''}."
-        )
-        if len(self.plans) == 1:
-            others = (
-                "The time was up before others were found" if self.cut else "No plan of another kind works"
-            )
-            return f"{first} {others}."
-        other = self.plans[1]
-        more = [
-            f"{getattr(other.counts, name) - getattr(best.counts, name):+,} {words}"
-            for name, words in _WORDS
-            if getattr(other.counts, name) != getattr(best.counts, name)
-        ]
-        if other.shared_bytes != best.shared_bytes:
-            more.append(f"{other.shared_bytes - best.shared_bytes:+,} shared bytes")
-        if other.demand.blocks != best.demand.blocks:
-            more.append(f"{other.demand.blocks} blocks on an SM in place of {best.demand.blocks}")
-        asks = ", ".join(more) or "the same counts, and is less simple"
-        longer = f"{other.cycles / best.cycles - 1:.1%}"
-        takes = "takes as long" if longer == "0.0%" else f"takes {longer} longer"
-        if other.cycles < NEAR * best.cycles:
-            takes += ", by a prediction that does not tell them apart"
-        return f"{first} The next, {other.kind}, {takes}: {asks}."
+        return words.why(self)
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """What an operand leaves over, kinds of plan that are not shown, and engines that none has: why."""
-        told = {plan.kind for plan in self.plans} | {kind for kind, _ in self.dropped}
-        hidden = [kind for kind in self.kinds if kind not in told]
-        found = self.wanted.parts
-        if hidden:
-            more = f"{len(hidden)} more kind{'s' * (len(hidden) > 1)} of plan"
-            found.append(f"{more}, slower by the counts, not judged: {'; '.join(hidden)}")
-        if self.cut:
-            return tuple(found)
-        names = {name for kind in (*told, *hidden) for name in kind.split(", ")}
-        found += [
-            f"no plan by {engine}: {unserved(engine, self.searched, self.wanted)}"
-            for engine in self.wanted.engines
-            if engine not in names and not (engine == "universal" and "direct" in names)
-        ]
-        return tuple(found)
+        return words.notes(self)
 
     @property
     def space(self) -> tuple[str, ...]:
         """What was searched, in words: the best plan is the best of these."""
-        searched = self.searched
-        dealt = sum(len(slot) for slot in (searched.writers, *searched.readers)) + len(searched.direct)
-        edges = "full tiles"
-        if self.wanted.tails:
-            edges = "edges by predicates, which are not counted, and by TMA"
-        cut = f"{self.looked_at} of " if self.looked_at < len(searched.layouts) else ""
-        return (
-            f"{cut}{len(searched.layouts)} layouts in shared memory: {_layouts_in_words(searched)}",
-            f"{dealt} moves: {self._engines}; threads take blocks of powers of two, up to {WIDEST_BYTES} "
-            f"bytes either way ({self._proved}), dealt to as many threads as divide the tile, if CuTe "
-            "composes their steps with the layout; all arrangements of ldmatrix.x1 to x4 and of as many "
-            "warps as divide it",
-            f"{edges}; strides known at run time are counted as {PROBE_PITCH} elements",
-            "of each kind the plan with the least busy pipes (machine.cost), the kinds by their pace "
-            f"(synthesis.pace), both fitted on an H200; registers and instructions {self._made}",
-        )
-
-    @property
-    def _engines(self) -> str:
-        """Those that may be used; threads store what an engine that only loads has brought."""
-        engines = self.wanted.engines
-        stores = self.wanted.dst is not None and LOADS_ONLY in engines and "universal" not in engines
-        return ", ".join(engines) + f", and universal stores, which {LOADS_ONLY} does not have" * stores
-
-    @property
-    def _proved(self) -> str:
-        """Bytes of the widest accesses of global tensors."""
-        sides = {"src": None if self.wanted.accumulator else self.wanted.src, "dst": self.wanted.dst}
-        return (
-            ", ".join(
-                f"{widest_bytes(self.wanted, tensor)} of {side}"
-                for side, tensor in sides.items()
-                if tensor is not None
-            )
-            + " are proved to be aligned"
-        )
-
-    @property
-    def _made(self) -> str:
-        """Where registers and instructions come from."""
-        return "by the DSL" if self.best.made else "guessed (--compiled asks the DSL)"
+        return words.space(self)
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -286,35 +200,6 @@ class Synthesis:
             "notes": list(self.notes),
             "dropped": [{"kind": kind, "reason": reason} for kind, reason in self.dropped],
         }
-
-
-_PIPES = {
-    "issue": "instructions",
-    "data": "wavefronts in shared memory and L1",
-    "fill": "sectors from L2",
-    "memory": "share of the memory bandwidth",
-    "engine": "boxes in the copy engine",
-    "chain": "waiting, which stages and other blocks do not hide",
-    "lines": "lines of L1, which loads in flight hold",
-}
-_WORDS = (
-    ("instructions", "instructions"),
-    ("wavefronts", "wavefronts"),
-    ("sectors", "sectors"),
-    ("read_runs", "runs read"),
-    ("write_runs", "runs written"),
-)
-
-
-def _layouts_in_words(searched: Space) -> str:
-    if any(one.kind for one in searched.layouts):
-        return "the canonical layouts of the operand's descriptor"
-    most = pattern_bytes(searched.layouts[0].element.bits // 8).bit_length() - 1 if searched.layouts else 10
-    return (
-        "either mode contiguous, whole or in runs of 16 to 128 bytes; plain, padded by 4 to 128 bytes, or "
-        f"under a pointer swizzle S<b,m,s> with m >= 2, m+b <= 7 and 7 <= m+s <= {most}-b; runs of 128 bytes "
-        "under S<3,4,3> also with their rows dealt, 16 bytes' worth of elements apart"
-    )
 
 
 def _no_worse(a: Sequence[float], b: Sequence[float], ties: bool) -> bool:

@@ -57,9 +57,9 @@ def lack(space: Space, wanted: Wanted) -> Lack:
 
 def _larger(wanted: Wanted) -> Wanted | None:
     """The request with the smallest tile around its own that a canonical layout divides."""
-    rounded = [sorted({-(-n // unit) * unit for unit in ROUNDED}) for n in wanted.tile]
-    tiles = sorted((tile for tile in product(*rounded) if max(tile) <= MOST_EXTENT), key=math.prod)
-    made = (replace(wanted, tile=tile) for tile in tiles)
+    mn, k = ({-(-n // unit) * unit for unit in ROUNDED} for n in wanted.tile)
+    made = (replace(wanted, tile=tile) for tile in sorted(product(mn, k), key=math.prod))
+    made = (one for one in made if max(one.tile) <= MOST_EXTENT)
     return next((one for one in made if layouts(one.tile, one.dtype, one.consumers, one.major)), None)
 
 
