@@ -19,7 +19,9 @@ from layoutcheck.sources.traced import Frame, Trace, TraceFailure
 
 KERNEL = "from cutlass import cute\n@cute.jit\ndef f(a): ...\n"
 REPOSITORY = {
-    "src/pkg/__init__.py": "from .ops import gemm\nfrom . import plain\nfrom .more import *\n",
+    "src/pkg/__init__.py": "from .ops import gemm\nfrom . import plain\nfrom .more import *\nfrom .same import same\n",
+    "src/pkg/same/__init__.py": "from ..ops import gemm\ndef same(): gemm()\n",
+    "tests/test_same.py": "from pkg import same\ndef test_it(): same()\n",
     "src/pkg/ops.py": "from .deep.kernels import f\ndef gemm(): f(1)\n",
     "src/pkg/deep/__init__.py": "",
     "src/pkg/deep/kernels.py": KERNEL,
@@ -55,6 +57,7 @@ TESTS = [
     "tests/test_broken_bytes.py",
     "tests/test_broken_import.py",
     "tests/test_gemm.py",
+    "tests/test_same.py",
     "tests/test_star.py",
 ]
 
