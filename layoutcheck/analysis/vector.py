@@ -110,9 +110,8 @@ def atom_v(copy: Copy, side: str) -> int | None:
 
     Universal and register copies walk all of V in vectors, whatever its nesting.
     """
-    memref = copy.side(side)
-    v = inttuple.mode(memref.layout.shape, 0)
+    v = inttuple.mode(copy.side(side).layout.shape, 0)
     walks = copy.atom is not None and copy.atom.walks_v
-    part = v[0] if type(v) is tuple and len(v) == 2 and not walks else v
+    part = v[0] if copy.splits_v and not walks else v
     size = inttuple.product(part)
     return size if isinstance(size, int) else None

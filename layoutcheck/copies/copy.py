@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from layoutcheck.algebra.inttuple import mode, rank
 from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.copies.atom import Atom
 from layoutcheck.copies.cluster import Cluster
@@ -98,6 +99,14 @@ class Copy:
     def block_threads(self) -> int | None:
         """The threads launched, where the tiling says."""
         return self.tiling.block_threads if self.tiling else None
+
+    @property
+    def splits_v(self) -> bool:
+        """Whether the compiler reads V as (atom, rest): where it has two modes on both sides.
+
+        Measured: against a source whose V is flat, all of V is the atom, whatever the destination's is.
+        """
+        return all(rank(mode(each.layout.shape, 0)) == 2 for each in (self.src, self.dst))
 
     @property
     def cluster(self) -> Cluster | None:

@@ -33,16 +33,23 @@ def atom_part(layout: Layout) -> Layout:
     return v_mode(layout)[0] if has_inner_rest(layout) else v_mode(layout)
 
 
+def atom_parts(copy: Copy) -> tuple[Layout, Layout]:
+    """The same of both sides of a copy."""
+    parts = (v_mode(memref.layout) for memref in (copy.src, copy.dst))
+    src, dst = (part[0] if copy.splits_v else part for part in parts)
+    return src, dst
+
+
 def matrix_iterations(copy: Copy) -> tuple[IntArray, IntArray]:
     """The offset of each iteration (over V[1], then the rest modes) on each side, in elements."""
-    counts = [iterations_of(memref) for memref in (copy.src, copy.dst)]
+    counts = [iterations_of(memref, copy.splits_v) for memref in (copy.src, copy.dst)]
     n = min(counts[0].size, counts[1].size)
     return counts[0][:n], counts[1][:n]
 
 
-def iterations_of(memref: Memref) -> IntArray:
-    """The same of one operand."""
-    inner = v_mode(memref.layout)[1] if has_inner_rest(memref.layout) else Layout.trusted(1, 0)
+def iterations_of(memref: Memref, split: bool = True) -> IntArray:
+    """The same of one operand; all of V is the atom without `split`."""
+    inner = v_mode(memref.layout)[1] if split and has_inner_rest(memref.layout) else Layout.trusted(1, 0)
     rest = rest_modes(memref.layout)
     limit(size(inner) * size(rest))
     return (offsets(rest)[:, None] + offsets(inner)).reshape(-1)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from layoutcheck.algebra.layout import Layout
+from layoutcheck.algebra.inttuple import rank
+from layoutcheck.algebra.layout import Layout, text
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.offsets import (
+    CompilerFails,
     IntArray,
     has_inner_rest,
     offsets_at,
@@ -14,6 +16,19 @@ from layoutcheck.copies.offsets import (
     size,
     v_mode,
 )
+
+
+def refuse_source_v(copy: Copy, what: str) -> None:
+    """Raises where the compiler dies on the source's V: it has modes that are not (atom, rest) of both sides.
+
+    Measured for cp.async, ldmatrix and stmatrix.
+    """
+    src, dst = v_mode(copy.src.layout), v_mode(copy.dst.layout)
+    if rank(src.shape) > 1 and not copy.splits_v:
+        raise CompilerFails(
+            f"the compiler dies lowering {what} whose source's V is {text(src.shape)} "
+            f"and whose destination's is {text(dst.shape)}"
+        )
 
 
 def element_pairs(src: Layout, dst: Layout) -> tuple[IntArray, IntArray, int]:

@@ -228,7 +228,9 @@ class Repository:
             folder = folder.rpartition("/")[0]
         for length in range(len(parts), 0, -1):
             found = self._files(parts[:length], folder, relative=bool(level))
-            if found and 1 < length == len(parts) and depth:  # a package may make a name of a module of its own
+            if (
+                found and 1 < length == len(parts) and depth
+            ):  # a package may make a name of a module of its own
                 yield from self._made_above(parts, folder, bool(level), depth)
             for file in found:
                 rest = parts[length:]
@@ -246,7 +248,9 @@ class Repository:
     def _made_above(self, parts: Sequence[str], folder: str, relative: bool, depth: int) -> Iterator[str]:
         """What the package above gives this name: `from .gemm import gemm` hides the module."""
         for init in self._files(parts[:-1], folder, relative):
-            made = dict(self.outlines[init].exports).get(parts[-1], "") if init.endswith("__init__.py") else ""
+            made = (
+                dict(self.outlines[init].exports).get(parts[-1], "") if init.endswith("__init__.py") else ""
+            )
             if made.lstrip("."):
                 yield from self._resolved(made, init, depth - 1)
 

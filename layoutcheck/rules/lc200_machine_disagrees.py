@@ -56,7 +56,7 @@ RULE = make_rule(
     Example(
         flagged={
             "src": '!cute.memref<f16, rmem, align<32>, "((8,2),1):((1,8),0)">',
-            "dst": '!cute.memref<f16, smem, align<128>, "(16,1):(1,0)">',
+            "dst": '!cute.memref<f16, smem, align<128>, "((16,2),1):((1,8),0)">',
             "atom": "stmatrix.x4",
         },
         clean={

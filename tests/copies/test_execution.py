@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import layoutcheck
 from layoutcheck.analysis.instantiation import bases, instantiations
 from layoutcheck.atoms.cp_async import CpAsync
 from layoutcheck.atoms.execution import execution
@@ -236,3 +237,24 @@ def test_a_short_cp_async_writes_four_bytes_and_wants_their_alignment():
     assert (done.src.ravel() == NOTHING).tolist() == [False, False, True, True]
     with pytest.raises(CompilerFails):
         run(replace(copy, atom=CpAsync(BF16, 256)))
+
+
+@pytest.mark.parametrize(
+    ("src", "dst", "verdict"),
+    [
+        ("(8,2):(1,512)", "((4,2),2):((1,4),8)", "legal"),  # gn-kernels, sm120_gated_gemm_nvfp4.py:285
+        ("(8,2):(1,512)", "((4,2),2):((1,16),8)", "legal"),
+        ("((8,2),2):((1,16),512)", "((8,2),2):((1,8),16)", "legal"),
+        ("((4,2),2):((1,8),512)", "((4,2),2):((1,4),8)", "wrong"),
+        ("((8,1),2):((1,0),512)", "(8,2):(1,8)", "rejected"),
+        ("((2,2,2),2):((1,2,4),512)", "(8,2):(1,8)", "rejected"),
+    ],
+)
+def test_v_is_atom_and_rest_where_it_is_on_both_sides(src: str, dst: str, verdict: str) -> None:
+    """As PTX of DSL 4.8.1 shows: a flat source takes all of both, and the compiler dies of a source alone."""
+    report = layoutcheck.check(
+        f'!cute.memref<f16, smem, align<16>, "{src}">',
+        f'!cute.memref<f16, rmem, align<32>, "{dst}">',
+        "ldmatrix.x4",
+    )
+    assert report.verdict == verdict

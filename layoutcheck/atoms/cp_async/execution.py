@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from layoutcheck.algebra.layout import text
 from layoutcheck.atoms.cp_async import CpAsync
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.offsets import CompilerFails, has_inner_rest, limit, size, v_mode
+from layoutcheck.copies.offsets import CompilerFails, limit, size, v_mode
+from layoutcheck.copies.pairs import refuse_source_v
 from layoutcheck.copies.plan import Plan, refuse_inside_bytes, vectors
 
 WIDTHS = (32, 64, 128)
@@ -23,16 +23,10 @@ LEAST_BITS = 32  # of what is written: less is read (src-size) and the rest is z
 def plan(copy: Copy, instance: Copy, atom: CpAsync) -> Plan:
     """One chunk of the atom's width for each V[1] coordinate and rest coordinate."""
     src, dst = v_mode(copy.src.layout), v_mode(copy.dst.layout)
-    if type(src.shape) is tuple and (
-        len(src.shape) > 2 or (len(src.shape) == 2 and not has_inner_rest(copy.dst.layout))
-    ):
-        raise CompilerFails(
-            f"the compiler dies lowering a cp.async whose source's V is {text(src.shape)} "
-            f"and whose destination's is {text(dst.shape)}"
-        )
+    refuse_source_v(copy, "a cp.async")
     inner = np.zeros(1, dtype=np.int64)
     step = (1, 1)
-    if has_inner_rest(copy.src.layout) and has_inner_rest(copy.dst.layout):
+    if copy.splits_v:
         limit(size(src[1]))
         inner = np.arange(size(src[1]), dtype=np.int64)
         step = (size(src[0]), size(dst[0]))

@@ -22,17 +22,17 @@ from layoutcheck.atoms.matrix import LdMatrix, StMatrix
 from layoutcheck.copies.addresses import matrix_unit, swizzled
 from layoutcheck.copies.atom import traits
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.lanes import atom_part, lane_offsets, matrix_iterations, offsets_of_lanes, where_bits
+from layoutcheck.copies.lanes import atom_parts, lane_offsets, matrix_iterations, offsets_of_lanes, where_bits
 from layoutcheck.copies.moves import Access, Execution, Places
 from layoutcheck.copies.offsets import (
     CompilerFails,
     IntArray,
-    has_inner_rest,
     limit,
     offsets_at,
     size,
     v_mode,
 )
+from layoutcheck.copies.pairs import refuse_source_v
 from layoutcheck.copies.plan import slip
 from layoutcheck.errors import InputError
 
@@ -42,11 +42,12 @@ _ROW_BYTES = 16
 def execute(copy: Copy, instance: Copy, atom: LdMatrix | StMatrix, src_base: int, dst_base: int) -> Execution:
     """The moves of one or more warps. Raises InputError for counts and patterns that have no instruction."""
     load, threads = atom.loads, copy.block_threads
+    refuse_source_v(copy, f"an {atom.name}")
     if isinstance(atom, LdMatrix) and atom.pattern not in ("u16", "u8"):
         raise InputError(f"ldmatrix with the unpacking pattern {atom.pattern} is not modelled")
     registers, memory = (instance.dst, instance.src) if load else (instance.src, instance.dst)
     register_base, memory_base = (dst_base, src_base) if load else (src_base, dst_base)
-    units = _as_registers(atom_part(registers.layout), registers.dtype.bits)
+    units = _as_registers(atom_parts(instance)[load], registers.dtype.bits)
     if isinstance(atom, StMatrix):
         if size(units) not in (1, 2, 4):
             raise CompilerFails(f"stmatrix of {size(units)} registers does not exist: the compiler fails")
@@ -72,7 +73,7 @@ def execute(copy: Copy, instance: Copy, atom: LdMatrix | StMatrix, src_base: int
     starts = lane_offsets(instance, side[1], threads) * width + memory_base * per_byte
     row_at = swizzled(memory, (of_memory * width)[:, None, None] + starts, unit)  # iteration, warp, lane
     typed = copy.src if load else copy.dst
-    if has_inner_rest(typed.layout):
+    if copy.splits_v:
         missed = slip(
             typed, v_mode(typed.layout)[1], np.arange(size(v_mode(typed.layout)[1]), dtype=np.int64)
         )

@@ -8,7 +8,7 @@ from layoutcheck.atoms.matrix import LdMatrix, StMatrix
 from layoutcheck.copies.addresses import before_recast, matrix_unit, swizzled
 from layoutcheck.copies.atom import traits
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.lanes import atom_part, lane_offsets, matrix_iterations, offsets_of_lanes, where_bits
+from layoutcheck.copies.lanes import atom_parts, lane_offsets, matrix_iterations, offsets_of_lanes, where_bits
 from layoutcheck.copies.moves import NOTHING, Intent, Places
 from layoutcheck.copies.offsets import (
     IntArray,
@@ -26,7 +26,7 @@ def intent(copy: Copy, atom: LdMatrix | StMatrix, src_base: int, dst_base: int) 
         raise InputError(f"matrix copies between {copy.src.dtype} and {copy.dst.dtype} are not modelled")
     unit = matrix_unit(copy)
     form = traits(atom)
-    src_atom, dst_atom = atom_part(copy.src.layout), atom_part(copy.dst.layout)
+    src_atom, dst_atom = atom_parts(copy)
     wanted = size(form.dst[1])
     given = size(dst_atom) * dst_bits
     bits = np.arange(0, min(wanted, given), unit, dtype=np.int64)

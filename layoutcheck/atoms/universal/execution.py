@@ -32,7 +32,7 @@ from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.copies.alignment import storage_bits
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
-from layoutcheck.copies.offsets import CompilerFails, has_inner_rest, rest_modes, size, v_mode
+from layoutcheck.copies.offsets import CompilerFails, rest_modes, size, v_mode
 from layoutcheck.copies.plan import (
     NIBBLES_MOST_BYTES,
     Plan,
@@ -111,8 +111,7 @@ def _plan_sub_byte(copy: Copy, instance: Copy, atom: UniversalCopy) -> Plan:
             )
     if not span or size(v_mode(copy.src.layout)) % n:
         return _one_at_a_time(copy, instance, math.gcd(*runs))
-    inner = all(has_inner_rest(m.layout) for m in (copy.src, copy.dst))
-    part = size(v_mode(copy.src.layout)[0]) if inner else 1
+    part = size(v_mode(copy.src.layout)[0]) if copy.splits_v else 1
     if part > 1 and any(_contiguous(v) != size(v) for v in both):  # V[0] by V[0], then joined
         refuse_chunks(copy, part)
     refuse_chunks(copy, n)
