@@ -19,7 +19,8 @@ from layoutcheck.sources.traced import Frame, Trace, TraceFailure
 
 KERNEL = "from cutlass import cute\n@cute.jit\ndef f(a): ...\n"
 REPOSITORY = {
-    "src/pkg/__init__.py": "from .ops import gemm\nfrom . import plain\nfrom .more import *\nfrom .same import same\n",
+    "src/pkg/__init__.py": "from .ops import gemm\nfrom . import plain\nfrom .more import *\n"
+    "from .same import same\n",
     "src/pkg/same/__init__.py": "from ..ops import gemm\ndef same(): gemm()\n",
     "tests/test_same.py": "from pkg import same\ndef test_it(): same()\n",
     "src/pkg/ops.py": "from .deep.kernels import f\ndef gemm(): f(1)\n",
