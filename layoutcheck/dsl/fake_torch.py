@@ -418,6 +418,7 @@ class _Anything:
 
     cuda_stream = cuda_event = 0
     device_index = 0
+    device: Any = None  # torch's first CUDA device, once torch is there
 
     def __init__(self, *_args: Any, **_named: Any) -> None:
         pass
@@ -462,6 +463,7 @@ def _cuda(torch: Any, capability: tuple[int, int], sms: int) -> None:
         regs_per_multiprocessor=65536, is_integrated=0, is_multi_gpu_board=0, gcnArchName="",
     )  # fmt: skip
     stream = _Anything()
+    _Anything.device = torch.device("cuda", 0)
     answers: dict[str, Any] = {
         "is_available": True, "device_count": 1, "current_device": 0, "is_initialized": True,
         "get_device_capability": capability, "get_device_properties": properties,
