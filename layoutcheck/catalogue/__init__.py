@@ -6,6 +6,7 @@ The verifier's messages about `cute.copy`, which name operands, are read by `sou
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -58,6 +59,10 @@ _OF_THE_DSL = (
     _VERIFIER,
 )  # which no library raises
 _OPEN = (tables.called("kernel-hangs"), tables.called("results-differ"))  # which name no cause of their own
+_OF_PARSER = re.compile(
+    r"error(?: C[0-9]+)?: (?:expected (?:an?|unqualified|primary|initializer)\b|this declaration has no|syntax error)"
+)  # what follows from a name that is not known
+_MOST_ERRORS = 40  # of a compile that are looked at
 _MOST_TOLD = 3  # lines of a log
 _MOST_WORDS = 24
 _SAID = re.compile(r"\b(?:error|warning): (?:unknown: )?|\bop ")
@@ -76,6 +81,22 @@ def answers(text: str, place: str | None = None) -> list[Answer]:
     Errors that another tool answers come only where nothing else is found.
     """
     folded = folding.fold(text)
+    found = _answers(text, folded, place)
+    return [_addressed(found[0], folded), *found[1:]] if found else []
+
+
+def _addressed(answer: Answer, folded: str) -> Answer:
+    """The answer with whose program the text is of, where it is another's than CuTe's and no sentence names it."""
+    where = origin.find(folded)
+    said = " ".join((answer.title, answer.cause, answer.remedy, *answer.facts))
+    if answer.entry.level == CLEAN or where.maker is None or where.maker.project in said:
+        return answer
+    told = f"the text is of {where.maker.name} ({where.evidence}): {where.maker.project} answers for what is its own"
+    return replace(answer, facts=(*answer.facts, told))
+
+
+def _answers(text: str, folded: str, place: str | None) -> list[Answer]:
+    """The answers to the errors in a text, whose white space `folded` has as single spaces."""
     read = filter(None, (list(_matches(text)) for text in _readings(folded)))
     found = next(read, [])
     if [entry.name for entry, _ in found] == [_OTHER.name]:
@@ -333,6 +354,9 @@ def _matches(folded: str) -> Iterator[tuple[Known, re.Match[str]]]:
         if not literals.may_match(entry.pattern, lowered):
             continue
         match = entry.pattern.search(folded)
+        if match and entry.name in answering.OF_COMPILERS and _OF_PARSER.search(match[0]):
+            every = itertools.islice(entry.pattern.finditer(folded), _MOST_ERRORS)
+            match = next((one for one in every if not _OF_PARSER.search(one[0])), match)
         if not match or not _is_known(entry, match, folded):
             continue
         if entry is answering.CODE_ALONE and match["named"] and not _known_code(match["named"]):

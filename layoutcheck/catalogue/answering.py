@@ -33,7 +33,7 @@ _OF_LITTLE = (
     "results-differ",
     "elsewhere.driver",
 )  # whose line tells little
-_OF_COMPILERS = ("elsewhere.compile", "cpp.other-error")
+OF_COMPILERS = ("elsewhere.compile", "cpp.other-error")
 _OF_COUNTERS = ("ncu.uncoalesced-shared", "ncu.wavefronts")
 _MOST_LAYOUTS = 6
 MOST_QUOTED = 300  # characters
@@ -91,7 +91,7 @@ def _of_shares(folded: str) -> tuple[str, ...]:
 def of_entry(entry: Known, match: re.Match[str], folded: str, place: str | None, text: str = "") -> Answer:
     """The answer of an entry whose pattern matches the folded text; `text` is the same with its lines."""
     groups = {key: value for key, value in match.groupdict().items() if value}
-    if entry.name in _OF_COMPILERS:
+    if entry.name in OF_COMPILERS:
         groups = {key: folding.without_source(text, value) for key, value in groups.items()}
     facts = _facts(entry, match, groups, folded)
     if entry.name.startswith(_OF_LITTLE):
@@ -104,7 +104,9 @@ def of_entry(entry: Known, match: re.Match[str], folded: str, place: str | None,
     where = place or folding.place(folded, match.start())
     if entry.name in whose.FAULTS and where and not place and whose.only_notices(where, folded):
         where = None
-    remedy = _of_script(whose.for_kernel(entry, whose.for_builder(entry, remedy, folded), folded), where)
+    remedy = whose.for_kernel(entry, whose.for_builder(entry, remedy, folded), folded)
+    cause, remedy = (whose.without_cute(entry, one, folded) for one in (cause, remedy))
+    remedy = _of_script(remedy.rstrip(". "), where)
     quote = refused.message(match[0]) if "said" in groups and entry in tables.DSL else match[0].strip()
     return Answer(entry, _headed(title), cause, remedy, _quoted(quote), where, facts)
 

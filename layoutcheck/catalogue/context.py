@@ -128,9 +128,13 @@ def sizes(said: str) -> tuple[str, ...]:
 def rounding(folded: str) -> tuple[str, ...]:
     """What the counts of a comparison of results decide: rounding, or data that is elsewhere."""
     count, size = _DIFFERING.search(folded), _GREATEST.search(folded)
+    part = int(count["some"]) / max(int(count["all"]), 1) if count else 1
+    if count and size is None and part < _FEW_DIFFER / 100:
+        return (
+            f"{count['some']} of {count['all']} elements differ: rounding at a few values; data in the wrong place differs in whole rows, vectors or tiles",
+        )
     if count is None or size is None or not float(size["allowed"]):
         return ()
-    part = int(count["some"]) / max(int(count["all"]), 1)
     times = float(size["have"]) / float(size["allowed"])
     told = f"{count['some']} of {count['all']} elements differ, the worst by {times:.2g} times of what is allowed: "
     if part < _FEW_DIFFER and times < _NEAR:

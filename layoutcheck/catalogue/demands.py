@@ -133,8 +133,8 @@ DEMANDS = (
     ),
     _demand(
         r"(?i)^(?!.*head_?dim)(?=.*(?:\bmust\b|\bshould\b|expect|\bonly\b|support|requir|\bgot\b|\bnot\b|invalid|mismatch|==|!=|\bin [\[(]|assert|\bfor\b|available|\bneeds?\b|cannot|can\'t|different|incompatible|no kernel|=)).*?(?:\bSM ?_?(?:[0-9]{2,3}[af]?|[0-9]{1,2}\.[0-9])\b|\bcompute capability|\b(?:Hopper|Blackwell|Ampere|Ada|Turing|Volta)\b|\bGPUs? (?:with|of|newer|is|are|architectures?)|\barch(?:itecture)?s?\b|device capability|current (?:GPU|hardware|platform)|(?:this|your) (?:GPU|hardware)\b)",
-        "The library has this kernel for certain GPUs only, or was built without the one at hand.",
-        "Compare the GPU (nvidia-smi --query-gpu=compute_cap --format=csv) with the library's list; take another back end, or build the library with this architecture",
+        "The library has this kernel for certain GPUs only, or was built without the one at hand. What compiles at run time also counts what the CUDA toolkit knows: for a GPU newer than nvcc (sm_120 before CUDA 12.8), or an empty list of architectures in the environment, no GPU is left, whatever the message says.",
+        "Compare the GPU (nvidia-smi --query-gpu=compute_cap --format=csv) with the library's list, and `nvcc --version` with the GPU; take another back end, or build the library with this architecture",
     ),
     _demand(
         r"(?i)0-token|\bempty (?:tensor|batch|input)|null ?ptr|null pointer|data_ptr\(\)|input_activations|must not be (?:None|null)|is None\b|is required\b|must be (?:provided|given|set|specified|passed)|not (?:provided|specified)|missing\b",
@@ -212,6 +212,11 @@ INNER = _demand(
 
 # What a C++ compiler says of code that is not CuTe's.
 COMPILED = (
+    _demand(
+        r"\bNV_(?:IF_(?:ELSE_)?TARGET|DISPATCH_TARGET|PROVIDES_\w+|IS_(?:HOST|DEVICE))",
+        "The macro is of <nv/target>, a header of CCCL, which CUDA's own headers read: the folder that holds it is not among those that are searched, or another copy of it stands first. NVRTC searches no folder by itself.",
+        "Give the folder: -I $CUDA_HOME/include, from CUDA 13 on also -I $CUDA_HOME/include/cccl; take all headers of one toolkit",
+    ),
     _demand(
         r"C2975|C2131|C3493",
         "Microsoft's compiler takes no constexpr variable of an enclosing lambda as a template argument, which g++ and clang do: it is no constant to it. No layout is concerned.",

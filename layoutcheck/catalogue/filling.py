@@ -23,6 +23,7 @@ from layoutcheck.catalogue import (
     ptx_words,
     refused,
     steps,
+    symbols,
     tables,
 )
 from layoutcheck.catalogue.entry import ELSEWHERE, Known
@@ -66,8 +67,6 @@ def fill(entry: Known, groups: Groups, facts: tuple[str, ...], folded: str) -> N
         groups["cause"] = refused.cause(groups.get("said", ""), groups.get("op", ""))
     if "code" in groups and "{fix}" in entry.remedy:
         groups["fix"] = (groups.get("fix") or fix(groups["code"])).rstrip(". ")
-    if "{linked}" in entry.cause:
-        groups["linked"] = linking.library(groups["symbol"])
     if "{project}" in entry.remedy:
         named = _project(entry, folded)
         groups["project"] = named.project
@@ -211,6 +210,16 @@ def _of_the_end(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
     )
 
 
+def _of_link(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
+    """Of a symbol that a linker does not find."""
+    return symbols.unlinked(groups["symbol"], bool(groups.keys() & {"device", "ptxas"}))._asdict()
+
+
+def _of_load(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
+    """Of a symbol that a loader does not find."""
+    return symbols.unloaded(groups.get("symbol", ""))._asdict()
+
+
 def _of_condition(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
     """Of an assertion of a library, by what its condition or its message says."""
     if _OF_A_STEP.search(folded) and origin.find(folded).world == origin.COMPILER:
@@ -243,6 +252,8 @@ WAYS: dict[str, Callable[[Groups, tuple[str, ...], str], Groups]] = {
     "words": _of_words,
     "step": _of_step,
     "condition": _of_condition,
+    "link": _of_link,
+    "load": _of_load,
     "compiler ends": _of_the_end,
 }  # by what a row names
 
@@ -289,12 +300,13 @@ def _broken(condition: str, folded: str) -> tuple[str, str]:
 def _project(entry: Known, folded: str) -> owners.Owner:
     """Who takes a report of what the entry is about, with what says so."""
     found = origin.find(folded)
-    owner = found.maker if entry in builds.ENTRIES else found.owner
+    built = entry in (*builds.ENTRIES, *linking.ENTRIES)
+    owner = found.maker if built else found.owner
     if owner and not (
         entry in tables.SYMPTOMS and owner.name in owners.CALLED
     ):  # what is compared with it is another's
         return owner._replace(project=found.project)
-    whose = "the project that is built" if entry in builds.ENTRIES else "the project whose command prints it"
+    whose = "the project that is built" if built else "the project whose command prints it"
     if entry in tables.SYMPTOMS and entry.level != ELSEWHERE:
         whose = "the project whose kernel it is"
     return owners.Owner("", whose)

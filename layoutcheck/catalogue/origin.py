@@ -7,11 +7,12 @@ exception's class, the dialect of an operation, a form of its own. Only where a 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from layoutcheck.catalogue import folding, owners, tables
+from layoutcheck.catalogue import folding, owners, symbols, tables
 from layoutcheck.catalogue.entry import Known
 from layoutcheck.catalogue.owners import Owner
 from layoutcheck.catalogue.tables import cuda_codes, driver
@@ -84,6 +85,23 @@ _INSTALLED = re.compile(
 _SOURCE = re.compile(
     r"(?P<file>[\w./\\+~-]{1,300}\.(?:cuh?|hpp|h|inl|cpp|cc)) ?(?:\([0-9]+|:[0-9]+:[0-9]+: )"
 )
+_WORDS = "its words are in the text"
+# A line that a library's own log begins, a frame of the host below a report of compute-sanitizer, a name that is not linked.
+_LOG = re.compile(
+    r"\b(?P<name>[A-Z]\w{2,20}) (?:WARN|ERROR|FATAL)\b|\[(?P<tag>(?!CUDA|GPU|FATAL|Memory)[A-Z][a-z]\w{2,20})(?: CUDA)? (?:ERROR|FATAL|Error)\]"
+)
+_HOST_FRAME = re.compile(
+    r"Host Frame: ?(?P<function>[^\[=]{0,300}?)(?: in (?P<file>\S+\.\w+:[0-9]+))? ?\[0x[0-9a-f]+\](?: in (?P<library>[^\s=]+))?"
+)
+_OF_CUDA_ITSELF = re.compile(
+    r"\blib(?:cuda|cudart|c|stdc\+\+|pthread|python\S*)\b|libcuda|libcudart|^cu(?:da)?[A-Z]\w+$"
+)
+_UNLINKED = re.compile(
+    r"(?:[Uu]ndefined (?:reference to|symbol ?:)|[Uu]nresolved extern\w* (?:function|variable|symbol))[^\w]{0,4}(?P<symbol>[\w:~@?$]{1,100})(?:' in '(?P<file>[^'\n]{1,200})')?"
+)
+_SPACE = re.compile(
+    r"(?<![\w:.])(?!(?:std|cuda|cute|cutlass|thrust|cub|cg|detail|impl|internal|mlir|llvm|c10|at|torch|caffe2|nvcuda|boost|testing|__\w+|_\w*)::)(?P<space>[a-z]\w{2,40})::(?:\w+::)*~?[A-Za-z_]\w*[(<]"
+)
 _LISTED = re.compile(
     r"[{\[(]'[^{}\[\]()]{1,300}'[}\])]|\b\w*backend ?= ?\w+"
 )  # choices, which say nothing of whose message it is
@@ -120,7 +138,12 @@ class Origin(NamedTuple):
         """The library or compiler whose own kernels the text is about; not the DSL, nor one that every program calls."""
         if self.owner is None or self.owner is _CUTE:
             return None
-        return None if owners.is_common(self.owner) and self.world not in (CPP, HOST) else self.owner
+        common = owners.is_common(self.owner) and self.world not in (CPP, HOST)
+        return (
+            None
+            if common and (self.owner.name not in owners.CALLED or self.evidence == _WORDS)
+            else self.owner
+        )
 
     @property
     def project(self) -> str:
@@ -217,6 +240,8 @@ def _short(file: str) -> str:
 def _of_package(name: str, evidence: str, path: str = "") -> Origin:
     """By the name of a package; a compiler's back ends by the folder in it."""
     first = name.partition(".")[0]
+    if first in sys.stdlib_module_names:
+        return Origin(OPEN)
     if first in _DSL_PACKAGES:
         return Origin(DSL, _CUTE, evidence)
     owner = owners.of_path(name) or Owner(first, f"the project {first}")
@@ -253,7 +278,7 @@ def _of_source(folded: str) -> Origin | None:
     path = file["file"].replace("\\", "/") if file else ""
     owner, tree = owners.of_path(path), bundling or owners.tree(path)
     if owner or tree:
-        found = Origin(OPEN, owner or Owner(tree, tree), f"{_short(path)} is its file")
+        found = Origin(OPEN, owner or _named(tree), f"{_short(path) or tree} is its file")
     else:
         found = _of_names(folded, below=False) or Origin(OPEN)
     another = found.owner and owners.compiles(found.owner) and not cute
@@ -284,8 +309,54 @@ def _of_installed(folded: str) -> Origin | None:
     found = of_file(match["file"] or match["source"]) if match else None
     if found and match and match["source"] and (found.owner is None or owners.is_common(found.owner)):
         tree = owners.tree(match["source"])
-        return Origin(OPEN, Owner(tree, tree), f"{_short(match['source'])} is its file") if tree else None
+        return Origin(OPEN, _named(tree), f"{_short(match['source'])} is its file") if tree else None
     return found and found._replace(world=COMPILER if found.owner is _INDUCTOR else OPEN)
+
+
+def _named(tree: str) -> Owner:
+    """The project whose sources lie in a folder of this name."""
+    return owners.of_words(tree) or Owner(tree, tree)
+
+
+def _of_log(folded: str) -> Origin | None:
+    """By the line that a library's own log begins: "NCCL WARN"."""
+    found = _LOG.search(folded)
+    if found is None:
+        return None
+    owner = _named(found["tag"]) if found["tag"] else owners.of_words(found["name"])
+    return Origin(OPEN, owner, f"{found[0]} begins its line") if owner else None
+
+
+def _of_backtrace(folded: str) -> Origin | None:
+    """By the innermost frame of the host that is not CUDA's own."""
+    for found in _HOST_FRAME.finditer(folded):
+        library = (found["library"] or "").rpartition("/")[2]
+        if not _OF_CUDA_ITSELF.search(library) and not _OF_CUDA_ITSELF.search(found["function"]):
+            owner = owners.of_words(f"{found['function']} {library}")
+            return Origin(OPEN, owner, f"{library or found['file']} makes the call") if owner else None
+    return None
+
+
+def _of_link(folded: str) -> Origin | None:
+    """By the object that uses a name which is not linked, or by the name's own namespace."""
+    found = _UNLINKED.search(folded)
+    if found is None:
+        return None
+    if found["file"]:
+        owner = owners.of_path(found["file"])
+        return Origin(OPEN, owner, f"{_short(found['file'])} is its object") if owner else None
+    plain = symbols.name(found["symbol"])
+    owner = owners.of_words(plain) if "::" in plain else None
+    return Origin(OPEN, owner, f"{plain} is its name") if owner else None
+
+
+def _of_namespace(folded: str) -> Origin | None:
+    """By the first namespace of C++ that is of no library which all use."""
+    found = _SPACE.search(folded)
+    space = found["space"] if found else ""
+    return (
+        Origin(OPEN, Owner(space, f"the project {space}"), f"{space}:: is its namespace") if space else None
+    )
 
 
 def _of_names(folded: str, below: bool = True) -> Origin | None:
@@ -295,10 +366,21 @@ def _of_names(folded: str, below: bool = True) -> Origin | None:
     owner = library if library and library.name not in owners.CALLED else compiler or library
     if owner is None:
         common = owners.find(folded) if below else None
-        return Origin(OPEN, common, "its words are in the text") if common else None
+        return Origin(OPEN, common, _WORDS) if common else None
     ours = folding.OF_DSL.search(folded)
     world = OPEN if ours else COMPILER if compiler else NAMED
-    return Origin(world, owner, "its words are in the text")
+    return Origin(world, owner, _WORDS)
 
 
-_TRAITS = (_of_program, _of_dialect, _of_source, _of_traceback, _of_installed, _of_names)
+_TRAITS = (
+    _of_program,
+    _of_dialect,
+    _of_source,
+    _of_traceback,
+    _of_link,
+    _of_log,
+    _of_installed,
+    _of_backtrace,
+    _of_names,
+    _of_namespace,
+)

@@ -48,7 +48,7 @@ _COMPILERS = (
     _owner(r"\.julia/|\bCUDA\.jl\b|\bjulia_\w+", "CUDA.jl", "JuliaGPU/CUDA.jl"),
     _owner(r"\blibmathdx\b|\bwp::\w|\bwarp\.so\b|\bwarp/native/|\bwarp\.(?:build|codegen|context|fem|sim)\b", "Warp", "NVIDIA/warp"),
     _owner(r"\bnumba\b", "Numba", "numba/numba"),
-    _owner(r"\bcupy\b", "CuPy", "cupy/cupy"),
+    _owner(r"\bcupy(?:\b|_)", "CuPy", "cupy/cupy"),
     _owner(r"(?i:mosaic|pallas)|\bXLA(?:_(?:CPU|GPU|FFI)\w*|\b)|\bxla\.gpu\.|\bplgpu\.|\bjax(?:lib)?\b|\bxla/(?:xla|service)/|[Ww]arpgroup size|xla_extension", "JAX (Pallas, Mosaic GPU)", "jax-ml/jax"),
     _owner(r"\bsycl\b|\bXE_\w+|oneapi|icpx", "CUTLASS for Intel GPUs", "intel/sycl-tla"),
     _owner(r"\bCK\b|\bck_tile\b|for fmha_(?:fwd|bwd)\b|composable_kernel|\bhip[A-Z]\w+|\bHIP\b|MIOpen|\bhipoc|\bROCm\b|\bgfx[0-9]{3}", AMD, "ROCm/composable_kernel"),
@@ -66,7 +66,7 @@ _LIBRARIES = (
     _owner(r"(?i:flash_?infer)|max_frags_z|num_frags_[xyz]|shape combination for arch|trtllm_(?:batched_gemm|fused_moe|fmha)|\brunFmha|\bfmhaReduction\b|TllmGen\w+", "FlashInfer", "flashinfer-ai/flashinfer"),
     _owner(r"DotProductAttention|Disabling (?:Flash|Fused|Unfused)\w*Attention|\bNVTE_", "Transformer Engine", "NVIDIA/TransformerEngine"),
     _owner(r"\bcandle[-_]", "Candle", "huggingface/candle"),
-    _owner(r"TileSchedulerProtocol|\bSM ?[0-9]+\.x\b|\bis_sm(?:8x|75|80|90)\b|\bFA[34]\b|\bSplitKV\b|flash_(?:fwd|bwd)_|(?i:flash[_-]?attn(?!\w*_v100|_ext)|flash-?attention(?!-v100))", "FlashAttention", "Dao-AILab/flash-attention"),
+    _owner(r"TileSchedulerProtocol|\bflash::\w|\bSM ?[0-9]+\.x\b|\bis_sm(?:8x|75|80|90)\b|\bFA[34]\b|\bSplitKV\b|flash_(?:fwd|bwd)_|(?i:flash[_-]?attn(?!\w*_v100|_ext)|flash-?attention(?!-v100))", "FlashAttention", "Dao-AILab/flash-attention"),
     _owner(r"(?i:deep_?gemm)|csrc/(?:apis/[./]*)?jit_kernels|jit/compiler\.hpp|smxx_layout", "DeepGEMM", "deepseek-ai/DeepGEMM"),
     _owner(r"(?i:flash_?mla)", "FlashMLA", "deepseek-ai/FlashMLA"),
     _owner(r"\bquack(?:_kernels)?\b", "QuACK", "Dao-AILab/quack"),
@@ -79,11 +79,12 @@ _LIBRARIES = (
     _owner(r"gemm Runner\]", "FlashInfer", "flashinfer-ai/flashinfer"),
     _owner(r"(?i:\bvllm\b(?![-.]rs))", "vLLM", "vllm-project/vllm"),
     _owner(r"(?i:\bsglang\b)", "SGLang", "sgl-project/sglang"),
-    _owner(r"\bncclFunction_|_Z[0-9]+nccl\w+|/nccl/(?:obj|src|build)/", "NCCL", "NVIDIA/nccl"),
+    _owner(r"\bNCCL\b|\blibnccl\b|\bnccl[A-Z]\w+|_Z[0-9]+nccl\w+|/nccl/(?:obj|src|build)/", "NCCL", "NVIDIA/nccl"),
     _owner(r"(?<!-l)nvshmem", "NVSHMEM", "NVIDIA/nvshmem"),
     _owner(r"\bcudnn(?:_frontend)?\b|\bcuDNN\b|CUDNN_|cudnnGraph", "cuDNN", "NVIDIA/cudnn-frontend"),
     _owner(r"(?<!-l)(?i:cublas)", "cuBLAS", "NVIDIA's forums (its cuBLAS guide lists cublasStatus_t)"),
     _owner(r"nvfuser|__tmp_kernel_|\bFuser\b", "nvFuser", "NVIDIA/Fuser"),
+    _owner(r"Disposition: \w+", "CUTLASS' profiler", "NVIDIA/cutlass"),
     _owner(r"\bcub::|\bthrust::|/cub/|/cccl/", "CUB and Thrust", "NVIDIA/cccl"),
 )  # fmt: skip
 # What every library builds on: named in a text, they do not say whose it is.
@@ -131,6 +132,9 @@ _PROGRAMS = (
 )  # fmt: skip
 
 
+_BELOW_HOME = re.compile(
+    r"/?(?:home|Users)/[\w.-]+/(?:(?!(?:include|src|csrc|lib|build)/)[\w.-]+/)*?(?P<tree>[A-Z][\w.-]{2,60})/[\w.-]+\.(?:cuh?|cc|cpp|cxx|h|hpp)$"
+)  # a file that lies in a project's own folder
 _INSTALLED_IN = re.compile(r".*(?:site|dist)-packages/")
 _TREE = r"/(?P<tree>[A-Za-z][\w.-]{2,60}?)(?:-main|-master|-install|-build|-src)?/"
 _INSIDE = re.compile(
@@ -139,7 +143,7 @@ _INSIDE = re.compile(
 _BUNDLED = re.compile(
     rf"{_TREE}(?:third_?party|third-party|3rdparty|external|extern|dependencies|deps|submodules)/(?:[\w.-]{{1,60}}/){{0,3}}?cutlass[\w.-]*/(?:tools/\w+/)?include/"
 )
-_PLAIN = frozenset(("usr", "local", "opt", "home", "workspace", "build", "work", "app", "code", "data", "site-packages", "dist-packages", "third_party", "cuda", "software", "obj", "targets", "x86_64-linux", "aarch64-linux", "sbsa-linux"))  # fmt: skip
+_PLAIN = frozenset(("usr", "install", "system", "common", "packages", "Documents", "Downloads", "Desktop", "projects", "repos", "github", "git", "local", "opt", "home", "workspace", "build", "work", "app", "code", "data", "site-packages", "dist-packages", "third_party", "cuda", "software", "obj", "targets", "x86_64-linux", "aarch64-linux", "sbsa-linux"))  # fmt: skip
 
 
 def find(text: str) -> Owner | None:
@@ -153,7 +157,11 @@ def of_path(path: str) -> Owner | None:
     Of several the outermost has the file: what it bundles lies deeper. What every library builds on comes last.
     """
     path = _INSTALLED_IN.sub("", path)
-    return _outermost(path, (*_COMPILERS, *_LIBRARIES, *_CALLERS)) or _first(path, _BELOW)
+    known = (*_COMPILERS, *_LIBRARIES, *_CALLERS)
+    copied = _tree(_BELOW_HOME, path)  # which may have taken a file of another's, with its name
+    if copied and _outermost(path.rpartition("/")[0], known) is None:
+        return Owner(copied, copied)
+    return _outermost(path, known) or _first(path, _BELOW)
 
 
 def of_words(text: str) -> Owner | None:
@@ -169,12 +177,13 @@ def bundling(text: str) -> str:
 def tree(path: str) -> str:
     """The name of the folder that a project's source tree lies in, by its usual folders; "" where the path has none."""
     found = _tree(_INSIDE, path)
+    found = found or _tree(_BELOW_HOME, path)
     return "" if found.startswith(("cuda-", "python3", "gcc", "cutlass", "v")) else found
 
 
 def _tree(paths: re.Pattern[str], text: str) -> str:
     found = next((match["tree"] for match in paths.finditer(text)), "")
-    return "" if found in _PLAIN else found
+    return "" if found in _PLAIN or found.startswith("pip-req-build") else found
 
 
 def another_compiler(text: str) -> Owner | None:

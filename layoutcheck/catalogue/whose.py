@@ -18,6 +18,7 @@ _EDITED = tuple(
 FAULTS = (
     "cuda.illegal-instruction",
     "cuda.illegal-access",
+    "cuda.out-of-range",
     "cuda.misaligned-address",
     "cuda.launch-failure",
 )
@@ -26,7 +27,7 @@ _OF_CPP = re.compile(
     r"\b(?:cutlass|cute)::|\b(?:const )?(?:float|int|half|double|void|char|u?int[0-9]+_t|__half|__nv_bfloat16) ?\*|\w\*[,)]|\.(?:cuh?|hpp|h)\b|terminate called|\bwhat\(\): |panicked at|\.rs\b|\bthrust::|\bNVRM:"
 )
 _CAPACITY = tables.called("cuda.shared-capacity")
-_RUN = ("sanitizer.", "cuda.", "driver.", "symptom.", "topic.")
+_RUN = ("sanitizer.", "cuda.", "driver.", "symptom.", "topic.", "kernel-hangs", "results-differ")
 _KERNEL = re.compile(r"\b[Kk]ernel(?: name)?: ?(?P<kernel>[A-Za-z_]\w{5,200})")
 _BROUGHT = (
     (re.compile(r"cudnn"), "cuDNN"),
@@ -41,6 +42,17 @@ _ASYNCHRONOUS = "The call that reports it may only be the next after the kernel 
 _PYTHON_FILE = re.compile(r"\"([^\"\s]{1,400}\.py)\"(?:, line |:)[0-9]")
 _RANKS = re.compile(r"\[rank ?[0-9]+\]|\b(?:TP|EP|DP|PP)[0-9]+\b")
 _TRACED = re.compile(re.escape(TRACE) + "[^.]*")  # with what it says of the script's copies
+_SENTENCES = re.compile(r"(?<=[.;]) (?=[A-Z`])")
+_CUTE_ONLY = re.compile(
+    r"layoutcheck|\bcute\b|\bCuTe\b|CUTLASS|\bLC[0-9]{3}|mbarrier|setmaxnreg|assumed_align|swizzle|tcgen05"
+)
+_OF_OURS = re.compile(r"layoutcheck")
+# Entries whose cause is one of several that the text does not tell apart.
+_GUESSED = (*FAULTS, "symptom.", "cuda.other", "sanitizer.invalid-access", "sanitizer.out-of-bounds", "sanitizer.misaligned", "sanitizer.race", "sanitizer.shared", "kernel-hangs", "results-differ", "cuda.invalid-launch")  # fmt: skip
+_CITED = re.compile(r" \([\w-]+/[\w-]+#[0-9]+\)|; NVIDIA/cutlass#[0-9]+(?=\))")
+_ANYONES = (
+    "compute-sanitizer or CUDA_LAUNCH_BLOCKING=1 names the kernel and the line; who made that kernel answers."
+)
 _OF_DSL = re.compile(r"cutlass\.cute|\bDSL|kernel_cutlass_")
 _OF_PYTHON = re.compile(r"\.py\b|cutlass\.cute|\bDSL|kernel_cutlass_")
 
@@ -83,6 +95,28 @@ def for_kernel(entry: Known, remedy: str, folded: str) -> str:
     if entry.name in FAULTS and _RANKS.search(folded):
         remedy = f"{remedy}. Several processes run: the one whose log has the first error tells the cause"
     return f"{_FIRST}. {remedy}" if entry.name in FAULTS and _WAITED.search(folded) else remedy
+
+
+def without_cute(entry: Known, told: str, folded: str) -> str:
+    """The sentences of a cause or remedy without those about CuTe, in a text of a program that has no CuTe in it."""
+    if (
+        not entry.name.startswith(_RUN)
+        or entry.name.startswith(("topic.", "driver."))
+        or not _is_others(folded)
+    ):
+        return told
+    of_cute = _CUTE_ONLY if entry.name.startswith(_GUESSED) else _OF_OURS
+    kept = [one for one in _SENTENCES.split(_CITED.sub("", told)) if not of_cute.search(one)]
+    plain = " ".join(f"{one[:-1]}." if one.endswith(";") else one for one in kept)
+    return plain.rstrip(". ") + "." if plain else _ANYONES if _OF_OURS.search(told) else told
+
+
+def _is_others(folded: str) -> bool:
+    """Whether another program prints the text: it is known, or it is C++, and no word of it is CuTe's."""
+    where = origin.find(folded)
+    return (where.maker is not None or _OF_CPP.search(folded) is not None) and not (
+        where.world == origin.DSL or OF_CPP.search(folded) or _OF_DSL.search(folded)
+    )
 
 
 def only_notices(where: str, folded: str) -> bool:

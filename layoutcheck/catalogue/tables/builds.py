@@ -50,31 +50,6 @@ ENTRIES = (
         instead_of=("elsewhere.build", "elsewhere.compile", "cpp.other-error"),
     ),
     known(
-        "elsewhere.defined-twice",
-        r"multiple definition of [^\w]?(?P<twice>[\w:~]{1,80})(?:.{0,400}?: (?P<first>[\w./+-]{1,200}:[0-9]+): first defined here)?|\b(?P<other>[\w:~@?$]{1,80}) already defined in",
-        "two objects of the link define {twice}{other} {first}",
-        "Each name that is visible outside of its file has one definition in a program. A kernel or function stands in two files, or in a header without inline, static or template; or a file is linked twice. Of the DSL: two functions were exported with one prefix.",
-        "Rename one, make it static or put it into an unnamed namespace; mark what a header defines inline; export each function of the DSL with a prefix of its own",
-        ("multiple definition of `InclusiveScanKernel(int*)'", "https://github.com/NVIDIA/cccl/pull/2169"),
-        level=ELSEWHERE,
-        instead_of=("elsewhere.build", "elsewhere.link", "cpp.instantiation", "cpp.other-error"),
-    ),
-    known(
-        "elsewhere.link",
-        r"[Uu]ndefined (?:reference to|symbols? for architecture)[^\w]{0,4}(?P<dsl>CuteDSLRT\w+|_?cuda_dialect_\w+)|[Uu]ndefined (?:reference to|symbols? for architecture)[^\w]{0,4}(?P<symbol>[\w:~]{1,80})|unresolved external symbol \"?(?P<other>[\w:~@?$]{1,80})",
-        "the linker does not find the definition of {dsl}{symbol}{other}",
-        "The library or object file that defines it is not given to the linker, or stands before its user; CUTLASS itself is headers alone; only its namespace cutlass::library is a library to link (libcutlass, target cutlass_library of its CMake build). Functions that begin with cu and a capital letter "
-        "(cuTensorMapEncodeTiled) are in libcuda, cuda... ones in libcudart, a kernel of another file needs -rdc=true or its object, and CuteDSLRT... and cuda_dialect_... are the "
-        "CuTe DSL's own, in libcute_dsl_runtime.so.",
-        "Link libcutlass for cutlass::library; else add -lcute_dsl_runtime (python -m cutlass.cute.export.aot_config --libdir names its folder; the static archive of 4.7 lacks some names), -lcuda (TMA descriptors), -lcudart, or the missing object; on a machine without a driver -L $CUDA_HOME/lib64/stubs",
-        (
-            "in function `launch': undefined reference to `cuTensorMapEncodeTiled'",
-            issue(1112, "NVIDIA/TensorRT-LLM"),
-        ),
-        level=ELSEWHERE,
-        instead_of=("driver.tensor-map", "elsewhere.build", "cpp.instantiation", "cpp.other-error"),
-    ),
-    known(
         "elsewhere.native-abort",
         r"Fatal Python error: (?P<said>[\w ]{3,40})|(?P<worker>worker '\w+' crashed) while running|node down: Not properly terminated",
         "native code ends the Python process: {said}{worker}",
@@ -139,21 +114,6 @@ ENTRIES = (
         instead_of=("elsewhere.undefined-symbol",),
     ),
     known(
-        "elsewhere.undefined-symbol",
-        r"undefined symbol(?:: (?P<symbol>\w+)|\b(?!: ))|DLL load failed|version `(?P<version>[\w.]+)' not found",
-        "a compiled extension does not fit a library that it loads {symbol}{version}",
-        "It was built for another version of torch, CUDA or the C++ library, or without the file that defines the symbol: a kernel of an "
-        "architecture that the build left out.",
-        "Build or install the extension for the torch and CUDA at hand (python -m torch.utils.collect_env names them), with this GPU's "
-        "architecture in TORCH_CUDA_ARCH_LIST",
-        (
-            "ImportError: /path/to/vllm/_C.abi3.so: undefined symbol: _Z20cutlass_moe_mm_sm100RN2at6TensorERKS0",
-            issue(29030, "vllm-project/vllm"),
-        ),
-        level=ELSEWHERE,
-        instead_of=("elsewhere.import", "elsewhere.library-version"),
-    ),
-    known(
         "elsewhere.no-architecture",
         r"(?:[Uu]nsupported|[Uu]nknown|[Ii]nvalid|not defined)[^\n]{0,60}'?(?:sm|compute)_(?P<number>[2-8][0-9])(?P<suffix>[af])\b"
         r"|'(?:sm|compute)_(?P<other>[2-8][0-9])(?P<form>[af])' is not",
@@ -195,19 +155,6 @@ ENTRIES = (
         instead_of=("cpp.msvc", "elsewhere.compile", "elsewhere.build", "cpp.other-assertion"),
     ),
     known(
-        "elsewhere.device-library",
-        r"[Uu]ndefined reference to [`'](?P<symbol>nvshmem\w*)[`']?",
-        "the device code of NVSHMEM is not linked: {symbol}",
-        "nvshmem... functions and variables of kernels are in libnvshmem_device.a, which nvlink takes into relocatable device code.",
-        "Compile with -rdc=true, link the device code (nvcc -dlink) with -lnvshmem_device and -lnvshmem_host of the same NVSHMEM, for the same architectures; the project that is built answers (DeepEP: deepseek-ai/DeepEP), or NVIDIA/nvshmem",
-        (
-            "nvlink error : Undefined reference to 'nvshmemi_ibgda_device_state_d' in 'internode.o' (target: sm_100)",
-            "nvlink",
-        ),
-        level=ELSEWHERE,
-        instead_of=("elsewhere.link", "elsewhere.build"),
-    ),
-    known(
         "elsewhere.wheel",
         r"No matching distribution found for (?P<package>nvidia-cutlass-dsl[\w-]*)(?:\[[\w,]+\])?(?P<version>[=<>~!]=?[\w.]+)?|not supported by (?P<other>nvidia-cutlass-dsl)",
         "pip finds no wheel of {package}{other}{version} for this system",
@@ -239,19 +186,6 @@ ENTRIES = (
         level=ELSEWHERE,
     ),
     known(
-        "elsewhere.device-link",
-        r"nvlink error ?: (?P<said>entry function '[^']{1,80}' with max regcount of [0-9]+ calls function '[^']{1,80}' with regcount of [0-9]+|Multiple definition of '[^']{1,80}'|Size doesn't match for '[^']{1,80}'|Prototype doesn't match for '[^']{1,80}'|Undefined reference to '(?!nvshmem|__cudaCDP|cu[A-Zdb])[^']{1,80}')",
-        "device code of several files does not link: {said}",
-        "A function in another file was compiled without the limit of registers that its kernel has (__launch_bounds__, -maxrregcount), or one name is defined twice, or declared otherwise in two files (an incomplete type). An undefined name is a __device__ function or variable of a file that the device link is not given: compiled without -rdc=true, inline there and so not kept, or in a shared library, whose device code no other object can link.",
-        "Give both files the same -maxrregcount, or put the function into the kernel's file so that it is inlined; __device__ functions in headers are inline or static. For an undefined name give the object or a static library that defines it, with -rdc=true (-gpu=rdc, -acc) everywhere",
-        (
-            "nvlink error : entry function 'k' with max regcount of 64 calls function 'f' with regcount of 90",
-            "nvlink",
-        ),
-        level=ELSEWHERE,
-        instead_of=("elsewhere.build", "elsewhere.link"),
-    ),
-    known(
         "elsewhere.toolkit-too-old",
         r"(?P<said>Value '(?P<arch>(?:sm|compute)_\w+)' is not defined for option '[\w-]+'|[Uu]nsupported gpu architecture '(?P<named>(?:sm|compute)_\w+)'|invalid value for --gpu-architecture(?: \(-arch\))?|nvrtc: error: invalid value for --gpu-arch\w*|NVRTC_ERROR_INVALID_OPTION)",
         "the CUDA compiler does not know the architecture {arch}{named}",
@@ -281,7 +215,7 @@ ENTRIES = (
         "elsewhere.compile",
         r"(?:\.(?:cuh?|cc?|cpp|cxx|hpp|h|inl)|include[/\\](?:c\+\+/[0-9.]+/)?\w+)(?:\([0-9]+(?:,[0-9]+)?\)|:[0-9]+:[0-9]+) ?: (?:fatal )?error(?: C[0-9]+)?: (?:static.assert\w* failed(?: due to requirement '[^\n]{1,600}?')?: (?P<message>[^\n]{3,160}?)(?= [0-9]+ \|| \S+:[0-9]+:| note:|$)|static.assert\w* failed[^\"']{0,80}(?P<quote>[\"'])(?P<said>(?:(?!(?P=quote))[^\n]){1,160})(?P=quote)"
         r"|(?P<bare>static.assert\w* failed)(?=$| \S+[(:][0-9]| detected)"
-        r"|(?P<other>(?!static.assert)[^\n]{3,120}))|(?:^|\W)static.assert\w* failed(?: with|:) \"(?P<alone>[^\"\n]{3,160})\"|\berror(?: C[0-9]+)?: identifier \"(?P<identifier>\w+)\" is undefined"
+        r"|(?P<other>(?!static.assert)(?:(?! [A-Z]:\\)[^\n]){3,120}))|(?:^|\W)static.assert\w* failed(?: with|:) \"(?P<alone>[^\"\n]{3,160})\"|\berror(?: C[0-9]+)?: identifier \"(?P<identifier>\w+)\" is undefined"
         r"|\berror(?: C[0-9]+)?: (?P<words>[^\n]{0,120}?(?:no instance of|has no member|cannot be narrowed|no member named|undeclared identifier|no matching (?:member )?function|has incomplete type|no viable|expected [^\n]{1,20} before"
         r"|is not a member of|was not declared in this scope|cannot convert|no type named|not declared|__(?:device|shared|global|host|constant)__|class template|namespace|initializer|constexpr|declaration|has already been|expression must|no operator|overloaded function"
         r"|type name|incomplete type|bound function|size of an array|separate compilation mode|template argument|dereference|lvalue|static_cast|expected an? ?\W|not allowed here)[^\n]{0,80})",

@@ -87,6 +87,16 @@ ENTRIES = (
         instead_of=("clean.success",),
     ),
     known(
+        "clean.warnings",
+        r"(?:\.\w{1,4}(?:\([0-9,]+\)|:[0-9]+(?::[0-9]+)?) ?: |nvcc )warning(?: ?#?[\w-]+)? ?: (?P<said>[^\n]{5,160}?)(?= \S+\.\w{1,4}[(:][0-9]| Remark|$|\[)",
+        "no error, and a compiler's warning: {said}",
+        "A compiler goes on after a warning: the file is compiled. It speaks of the source, and not of a layout.",
+        "Leave it, mend the line, or switch its number off (nvcc -diag-suppress N, -Wno-NAME). If the program then fails, paste what it prints",
+        ('k.cu(66): warning #177-D: variable "f" was declared but never referenced', "nvcc"),
+        level=CLEAN,
+        general=True,
+    ),
+    known(
         "clean.resources",
         r"Used (?P<registers>[0-9]+) registers(?P<rest>(?:, [^,\n]{3,40}?(?=,| ptxas|$))*)(?!.{0,400}[1-9][0-9]* bytes (?:stack frame|spill))",
         _NOTHING + "ptxas reports what a kernel uses: {registers} registers a thread{rest}",

@@ -34,6 +34,19 @@ ENTRIES = (
         ),
     ),
     known(
+        "dsl.own-fault",
+        r"(?:base_dsl|cutlass_dsl)/(?P<file>\w+\.py)\", line [0-9]+, in (?P<function>\w+) (?!raise |assert )(?P<statement>[^\n]{2,160}?)(?: [~^ ]+)? (?P<said>(?:IndexError|KeyError|UnboundLocalError|RecursionError): [^\n]{1,100}?)(?= \S+Error\b| During| The above|$)",
+        "the DSL's own {file} fails in {function}: {said}",
+        "Its statement `{statement}` meets a program that it does not expect. ast_preprocessor.py reads the Python of a @cute.jit function: there it is a form of statement or call (one without an argument that the DSL looks for, as in bool()), and no index or mode of yours.",
+        "Find the statement by halving the function's body, and write it otherwise; take a newer nvidia-cutlass-dsl, and report it to NVIDIA/cutlass",
+        (
+            'File "/x/cutlass/base_dsl/ast_preprocessor.py", line 1975, in visit_Call args=[node.args[0]], ~~~~~~~~~^^^ IndexError: list index out of range',
+            issue(3506),
+        ),
+        level=ELSEWHERE,
+        instead_of=("dsl.other-exception", "dsl.tuple-index", "elsewhere.python"),
+    ),
+    known(
         "dsl.unknown-attribute",
         r"unknown (?:attribute|type|operation) [`'](?P<what>\w+)[`'] in dialect [`'](?P<dialect>cute\w*)",
         "this DSL version does not have {dialect}.{what}",

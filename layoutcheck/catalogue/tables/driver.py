@@ -5,8 +5,9 @@ from __future__ import annotations
 from layoutcheck.catalogue.entry import ELSEWHERE, TRACE, issue, known
 from layoutcheck.catalogue.tables.cuda_codes import codes
 
-_FAULT = (
-    "A copy reads or writes where it must not: a promise of alignment that the tensor does not keep, a tail without "
+FAULT = (
+    "A kernel used an index beyond a tensor, memory that was freed or never allocated, or a pointer of the host; the call that reports it came later. "
+    "A CuTe copy reads or writes where it must not: a promise of alignment that the tensor does not keep, a tail without "
     "predicates, a swizzled tile on a base that its period does not divide, or an offset beyond 32 bits."
 )
 
@@ -21,8 +22,8 @@ ENTRIES = (
         r"(?i)misaligned address|address misaligned|CUDA_ERROR_MISALIGNED_ADDRESS|cudaErrorMisalignedAddress|error code: 716\b"
         r"|Warp Misaligned Address|EXCEPTION_WARP_MISALIGNED\w*" + _codes(716, 74),
         "an instruction's address is not a multiple of its width",
-        "The type promised an alignment (assumed_align, divisibility, byte_alignment) that the run-time address does not "
-        "have: a sliced or offset tensor, a pitch (leading dimension) that is not a multiple of 16 bytes. A kernel of CUTLASS has it as a template argument (AlignmentA, kAlignment): an odd M, N or K of 16-bit elements fits an alignment of 1 alone.",
+        "A vector access (8 or 16 bytes) got a sliced or offset tensor, or a pitch (leading dimension) that is not a multiple of 16 bytes. "
+        "In CuTe the type promised an alignment (assumed_align, divisibility, byte_alignment) that the run-time address does not have. A kernel of CUTLASS has it as a template argument (AlignmentA, kAlignment): an odd M, N or K of 16-bit elements fits an alignment of 1 alone.",
         TRACE
         + "; LC202 and LC230 name the promise that is not kept. Then align the tensor, or copy narrower",
         ("RuntimeError: CUDA error: misaligned address", issue(2968)),
@@ -98,9 +99,9 @@ ENTRIES = (
         r"(?i)[Ii]llegal instruction|CUDA_ERROR_ILLEGAL_INSTRUCTION|cudaErrorIllegalInstruction|error code: 715\b"
         r"|Warp Illegal Instruction|WARP_ILLEGAL_INSTR\w*" + _codes(715, 73),
         "the GPU meets an instruction that it cannot execute",
-        "A kernel that ran before the call that reports it did. TMA and tcgen05 raise it for a tensor map, descriptor or coordinate that they cannot use: a box whose inner bytes "
+        "A kernel that ran before the call that reports it did: a trap (assert, __trap), code for another architecture, or a jump into other memory. TMA and tcgen05 raise it for a tensor map, descriptor or coordinate that they cannot use: a box whose inner bytes "
         "are not a multiple of 16, a shared address without the swizzle's alignment, a coordinate outside of the corners. setmaxnreg raises it where a warp keeps fewer "
-        "registers than its code uses (24 and a printf, NVIDIA/cutlass#2932), and code for another architecture does.",
+        "registers than its code uses (24 and a printf, NVIDIA/cutlass#2932).",
         "Name the kernel first: CUDA_LAUNCH_BLOCKING=1 or compute-sanitizer; cuda-gdb stops there, and `x/4i $errorpc` shows the instruction. "
         + TRACE
         + ": the TMA rules LC231 to LC259 check each of them",
@@ -113,15 +114,28 @@ ENTRIES = (
     known(
         "cuda.illegal-access",
         r"(?i)illegal memory access|CUDA_ERROR_ILLEGAL_ADDRESS|cudaErrorIllegalAddress|error code: 700\b"
-        r"|Warp Illegal Address|Warp Out-of-range Address|(?:Warp|Lane|Cluster|Device) (?:MMU Fault|[\w -]{0,20}Address)(?! space)|EXCEPTION_(?:WARP|LANE)_(?:ILLEGAL|OUT_OF_RANGE)_ADDRESS"
+        r"|Warp Illegal Address|(?:Warp|Lane|Cluster|Device) (?:MMU Fault|(?!Out-of-range)[\w -]{0,20}Address)(?! space)|EXCEPTION_(?:WARP|LANE)_ILLEGAL_ADDRESS"
         + _codes(700, 77),
         "an address outside of every allocation is read or written",
-        _FAULT
+        FAULT
         + " Or a warp runs with fewer registers than its code uses, after setmaxnreg (NVIDIA/cutlass#2992).",
         "compute-sanitizer names the line and the thread. " + TRACE,
         ("RuntimeError: CUDA error: an illegal memory access was encountered", "CUDA driver"),
         level="wrong",
         instead_of=("cpp.launch-refused",),
+    ),
+    known(
+        "cuda.out-of-range",
+        r"(?P<said>(?:Warp|Lane) [Oo]ut-of-range [Aa]ddress)|EXCEPTION_(?:WARP|LANE)_OUT_OF_RANGE_ADDRESS|CUDA_EXCEPTION_5\b",
+        "a warp uses an address outside of every range: neither global, shared nor local memory has it",
+        "It is a pointer that means nothing on the device (one of the host's stack or heap, never set, or overwritten), or an index far beyond an array in shared or local memory. A warp that runs with fewer registers than its code uses, after setmaxnreg, ends so as well (NVIDIA/cutlass#2992).",
+        "cuda-gdb stops in the thread that does it: `bt`, `print` of the pointers and `info cuda lanes`; compile with -lineinfo or -G. Report it to {project}",
+        (
+            "Program received signal CUDA_EXCEPTION_5, Warp Out-of-range Address.",
+            issue(607, "GridTools/gridtools"),
+        ),
+        level="wrong",
+        instead_of=("cuda.illegal-access", "cuda.other"),
     ),
     known(
         "cuda.address-space",
@@ -139,19 +153,29 @@ ENTRIES = (
     known(
         "cuda.earlier-fault",
         r"(?:TMA descriptor|tensor map:?|TensorMap|cuTensorMapEncode\w+|cudaMalloc\w*|cudaMemcpy\w*|cudaFree\w*|cuModuleLoad\w*|cudaStreamSynchronize"
-        r"|cudaDeviceSynchronize)[^\n]{0,40}?[ :=(](?:error ?(?:code)?:? ?)?(?P<code>700|702|710|714|715|716|717|718|719)\b",
-        "an earlier kernel has faulted; this call only reports it (error {code})",
+        r"|cudaDeviceSynchronize)[^\n]{0,40}?[ :=(](?:error ?(?:code)?:? ?)?(?P<code>700|702|710|714|715|716|717|718|719)\b|Program hit \w+ \(error (?P<hit>7(?:00|02|1[0-9]))\)[^\n]{0,160}? on CUDA API call to",
+        "an earlier kernel has faulted; this call only reports it (error {code}{hit})",
         "After a fault in a kernel every later call of the context returns the fault's code: 700 an illegal address, 702 a timeout, 710 an assertion, 714 a stack error, 715 an illegal "
         "instruction, 716 a misaligned address, 717 another address space, 718 an invalid program counter, 719 a launch failure "
         "(CUDA driver API, CUresult).",
-        "Find the kernel that faults: run with CUDA_LAUNCH_BLOCKING=1 or under compute-sanitizer. " + TRACE,
+        "Find the kernel that faults: run with CUDA_LAUNCH_BLOCKING=1 or under compute-sanitizer, whose first report ('Invalid ...', with 'at ... in ...') names it. Report it to the project whose kernel that is. "
+        + TRACE,
         ("Exception: Failed to encode tensor map: 700", issue(6590, "sgl-project/sglang")),
         (
             "Error: Failed to initialize the TMA descriptor 715 TMA Desc Addr: 0xfffffce54f80",
             issue(13961, "vllm-project/vllm"),
         ),
         level="wrong",
-        instead_of=("driver.tensor-map", "cpp.launch-refused", "driver.xid", "elsewhere.compiler-step"),
+        instead_of=(
+            "driver.tensor-map",
+            "cpp.launch-refused",
+            "driver.xid",
+            "elsewhere.compiler-step",
+            "cuda.illegal-access",
+            "cuda.misaligned-address",
+            "cuda.illegal-instruction",
+            "cuda.launch-failure",
+        ),
     ),
     known(
         "driver.tensor-map-code",
@@ -402,7 +426,8 @@ ENTRIES = (
         "the kernel never returns",
         "A wait is for something that never comes: transaction bytes that differ from what TMA delivers, an arrival count "
         "that too few threads reach, a phase that has passed, a barrier under divergence, or a TMA copy issued by no thread.",
-        "LC220 and LC236 compare the bytes of an mbarrier with the copy's. " + TRACE,
+        "cuda-gdb -p PID, then `info cuda kernels` and `info cuda warps`, names the kernel and the line; py-spy dump --pid PID what the host waits for; of several processes the one that failed first has the cause. Where a library launches the kernel, take another back end of it. LC220 and LC236 compare the bytes of an mbarrier with the copy's. "
+        + TRACE,
         ("TimeoutError: kernel did not finish: timed out waiting for mbarrier", "test harnesses"),
         level="wrong",
         general=True,
@@ -415,7 +440,8 @@ ENTRIES = (
         "the kernel's result differs from the reference",
         "Either the arithmetic rounds by more than the tolerance, or data is moved to the wrong place or read too early: then whole "
         "rows, vectors or tiles differ.",
-        TRACE
+        "Print where the elements lie that differ, and compare a size that every tile divides with one that it does not. "
+        + TRACE
         + ", and the order of its accesses; `layoutcheck numerics tol` gives the tolerance that the arithmetic allows",
         ("AssertionError: Tensor-likes are not close! Mismatched elements: 512 / 16384 (3.1%)", "PyTorch"),
         level="wrong",

@@ -451,7 +451,7 @@ ENTRIES = (
         r"torch\._dynamo\.exc\.(?!BackendCompilerFailed)\w+\b(?!: (?:\w+\.)*(?:ModuleNotFoundError|ImportError|DSL\w*Error|MLIRError))|torch\._inductor\.exc\.\w+: LoweringException: AttributeError|Tensor that doesn't have storage",
         "torch.compile cannot trace the call",
         "Dynamo meets an operation that it does not trace, or hands a tensor without data (FakeTensor) to code that takes its address (from_dlpack, data_ptr).",
-        "Wrap the kernel's launch in a torch.library.custom_op with a register_fake that returns empty outputs; report it to pytorch/pytorch",
+        "Wrap the kernel's launch in a torch.library.custom_op with a register_fake that returns empty outputs; report it to {project}",
         ("torch._dynamo.exc.Unsupported: Tensor.random_ op", issue(3134)),
         level=ELSEWHERE,
         instead_of=("dsl.no-member", "dsl.given-python", "elsewhere.library-version"),

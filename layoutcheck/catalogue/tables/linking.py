@@ -1,60 +1,60 @@
-"""What linkers of host and device code report: nothing of it is a layout's fault."""
+"""What linkers and loaders of host and device code report: nothing of it is a layout's fault."""
 
 from __future__ import annotations
 
-import re
-
 from layoutcheck.catalogue.entry import ELSEWHERE, issue, known
-
-# The library that defines a name, by the name's beginning. In order.
-_LIBRARIES = (
-    (r"nvshmemi?x?_", "of NVSHMEM: device code needs -rdc=true and -lnvshmem_device, host code -lnvshmem_host"),
-    (r"(?:p?nccl)[A-Z]", "of NCCL, a host library: -lnccl"),
-    (r"cublasLt[A-Z]", "of cuBLASLt, a host library: -lcublasLt"),
-    (r"cublas[A-Z]", "of cuBLAS, a host library: call it from host code and link -lcublas (CUDA 10 removed the cuBLAS of the device)"),
-    (r"cudnn[A-Z]", "of cuDNN, a host library: -lcudnn"),
-    (r"(?:cusparse|cusolver|cufft|curand)[A-Z]", "of a host library that its first letters name: -lcusparse, -lcusolver, -lcufft, -lcurand"),
-    (r"nvrtc[A-Z]", "of NVRTC: -lnvrtc"),
-    (r"nvJitLink|nvPTX", "of the toolkit's compilers: -lnvJitLink, -lnvptxcompiler_static"),
-    (r"(?:__)?cuda(?:CDP2|GetParameterBuffer|LaunchDevice|DeviceSynchronize)", "of launches from the device: -rdc=true, and -lcudadevrt at the device link"),
-    (r"__cuda(?:Register|Unregister)LinkedBinary|__fatbinwrap", "made by the device link: nvcc -dlink of all objects that were compiled with -rdc=true"),
-    (r"(?:__)?cuda[A-Z]", "of the CUDA run time: -lcudart (host), -lcudadevrt (device code with -rdc=true)"),
-    (r"cu[A-Z]", "of the CUDA driver: -lcuda, on a machine without a driver with -L $CUDA_HOME/lib64/stubs"),
-    (r"__assert_?fail", "what assert() calls: nvcc's headers declare it for device code, clang's only where its __clang_cuda_runtime_wrapper.h is read first (compile without assertions by -DNDEBUG, or with nvcc)"),
-    (r"cutlass::library|_ZN7cutlass7library", "of CUTLASS' instance library: link libcutlass (target cutlass_library)"),
-)  # fmt: skip
-_ANY = "not of a library that its prefix names; most often it is a function of another file"
-
-
-def library(symbol: str) -> str:
-    """Whose a symbol is and how it is linked, as the end of a sentence: by the prefix of its name."""
-    return next((says for prefix, says in _LIBRARIES if re.match(prefix, symbol)), _ANY)
-
 
 ENTRIES = (
     known(
-        "elsewhere.unresolved-extern",
-        r"Unresolved extern (?P<what>function|variable) '(?P<symbol>[^'\n]{1,200})'",
-        "device code uses the {what} {symbol}, which no file that is compiled with it defines",
-        "ptxas compiles one file as whole device code, and there everything that it uses must be defined. {symbol} is {linked}.",
-        "For a __device__ function of another file: compile both with -rdc=true and link the device code with nvcc, or put the definition into a header as __device__ inline. A function of a host library is called from "
-        "host code instead",
+        "elsewhere.link",
+        r"(?:(?P<device>nvlink error ?: )?[Uu]ndefined reference to|(?P<ptxas>Unresolved extern) (?:function|variable)|ld(?:\.\w+)?: (?:error: )?undefined symbol:|[Uu]ndefined symbols? for architecture|unresolved external symbol)[^\w]{0,4}(?P<symbol>[\w:~@?$]{1,100})(?: in '(?P<file>[^'\n]{1,200})')?",
+        "the linker does not find the definition of {symbol}",
+        "{linked} {cause}",
+        "{help}. Report it to {project} if you only build it",
+        ("in function `launch': undefined reference to `cuTensorMapEncodeTiled'", issue(1112, "NVIDIA/TensorRT-LLM")),
+        ("nvlink error : Undefined reference to 'cudaGetParameterBufferV2' in 'a.o'", "nvlink"),
+        ("main.cu:(.text+0x1f): undefined reference to `cublasLtCreate'", "ld"),
         ("ptxas fatal : Unresolved extern function 'cublasCreate_v2'", issue(1100, "kokkos/kokkos")),
+        ("nvlink error : Undefined reference to 'nvshmemi_ibgda_device_state_d' in 'internode.o' (target: sm_100)", "nvlink"),
         level=ELSEWHERE,
-        instead_of=("ptxas.other", "elsewhere.build", "elsewhere.cublas"),
+        instead_of=("driver.tensor-map", "elsewhere.build", "elsewhere.cublas", "ptxas.other", "cpp.instantiation", "cpp.other-error"),
+        fill="link",
     ),
     known(
-        "elsewhere.undefined-cuda",
-        r"undefined symbol ?:? ?(?P<symbol>(?:__cuda[A-Z]|cuda[A-Z]|cu[A-Z]|cublas(?:Lt)?[A-Z]|cudnn[A-Z]|nvrtc[A-Z]|p?nccl[A-Z]|__?nvJitLink)\w{2,80})",
-        "a compiled extension calls {symbol}, and no library that is loaded has it",
-        "{symbol} is {linked}. Either the library at hand is older than the CUDA that the extension was built for and does not have the function yet (a driver of CUDA 12.4 has no cuGreenCtx..., which came with 12.5), or the build left the library, or the device link, out.",
-        "Compare the CUDA of `nvidia-smi` and of the library with the one that the extension names: update the driver, or install its build for the older CUDA. In a build of your own link what {symbol} is of (extra_link_args=['-lcuda'], dlink=True); `ldd FILE.so` and LD_DEBUG=libs show what is loaded",
+        "elsewhere.undefined-symbol",
+        r"undefined symbol(?: ?: ?(?P<symbol>\w+)|\b(?!: ))|DLL load failed|version `(?P<version>[\w.]+)' not found",
+        "a compiled extension does not fit a library that it loads: {symbol}{version}",
+        "{linked} {cause}",
+        "{help}. The versions that go together are named by {project}",
+        ("ImportError: /path/to/vllm/_C.abi3.so: undefined symbol: _Z20cutlass_moe_mm_sm100RN2at6TensorERKS0", issue(29030, "vllm-project/vllm")),
+        ("ImportError: flash_attn_3.so: undefined symbol: cuDriverGetVersion", issue(2116, "Dao-AILab/flash-attention")),
+        level=ELSEWHERE,
+        instead_of=("elsewhere.import", "elsewhere.library-version", "elsewhere.cublas", "elsewhere.nccl"),
+        fill="load",
+    ),
+    known(
+        "elsewhere.defined-twice",
+        r"[Mm]ultiple definition of [^\w]?(?P<twice>[\w:~]{1,80})(?:.{0,400}?: (?P<first>[\w./+-]{1,200}:[0-9]+): first defined here)?|\b(?P<other>[\w:~@?$]{1,80}) already defined in",
+        "two objects of the link define {twice}{other} {first}",
+        "Each name that is visible outside of its file has one definition in a program. A kernel, function or variable stands in two files, or in a header without inline, static or template; or a file is linked twice. With -rdc=true this holds for __device__ and __constant__ names as well. Of the DSL: two functions were exported with one prefix.",
+        "Rename one, make it static or put it into an unnamed namespace; mark what a header defines inline, or declare it extern there and define it in one file; export each function of the DSL with a prefix of its own. A library that has a setting for relocatable device code (Kokkos) is built with it",
+        ("multiple definition of `InclusiveScanKernel(int*)'", "https://github.com/NVIDIA/cccl/pull/2169"),
         (
-            "ImportError: flash_attn_3.so: undefined symbol: cuDriverGetVersion",
-            issue(2116, "Dao-AILab/flash-attention"),
+            "nvlink error   : Multiple definition of 'kokkos_impl_cuda_constant_memory_buffer' in 'FileA.cpp.o', first defined in 'FileB.cpp.o'",
+            issue(1100, "kokkos/kokkos"),
         ),
         level=ELSEWHERE,
-        instead_of=("elsewhere.undefined-symbol", "elsewhere.cublas", "elsewhere.nccl"),
+        instead_of=("elsewhere.build", "elsewhere.link", "cpp.instantiation", "cpp.other-error"),
+    ),
+    known(
+        "elsewhere.device-link",
+        r"nvlink error ?: (?P<said>entry function '[^']{1,80}' with max regcount of [0-9]+ calls function '[^']{1,80}' with regcount of [0-9]+|(?:Size|Prototype) doesn't match for '[^']{1,80}')",
+        "device code of several files does not link: {said}",
+        "A function in another file was compiled without the limit of registers that its kernel has (__launch_bounds__, -maxrregcount), or a name is declared otherwise in two files (an incomplete type).",
+        "Give both files the same -maxrregcount, or put the function into the kernel's file so that it is inlined; declare the name in one header",
+        ("nvlink error : entry function 'k' with max regcount of 64 calls function 'f' with regcount of 90", "nvlink"),
+        level=ELSEWHERE,
+        instead_of=("elsewhere.build", "elsewhere.link"),
     ),
     known(
         "elsewhere.too-large",
@@ -67,7 +67,7 @@ ENTRIES = (
             issue(319),
         ),
         level=ELSEWHERE,
-        instead_of=("elsewhere.link", "elsewhere.build", "elsewhere.device-library"),
+        instead_of=("elsewhere.link", "elsewhere.build"),
     ),
     known(
         "elsewhere.abi",
@@ -83,29 +83,4 @@ ENTRIES = (
         level=ELSEWHERE,
         instead_of=("elsewhere.link", "elsewhere.build"),
     ),
-    known(
-        "elsewhere.device-twice",
-        r"nvlink error ?: Multiple definition of '(?P<symbol>[^'\n]{1,200})'(?: in '(?P<file>[^'\n]{1,200})')?",
-        "device code defines one name in several files: {symbol}",
-        "A __device__ or __constant__ variable, or a function that is not inline, stands in a header. With -rdc=true each file that includes it has its own copy, and nvlink joins them all.",
-        "Make a function in a header inline, static or a template; declare a variable extern in the header and define it in one file (or inline, C++17); or compile without -rdc=true. A library that has a setting for relocatable "
-        "device code (Kokkos) is built with it",
-        (
-            "nvlink error   : Multiple definition of 'kokkos_impl_cuda_constant_memory_buffer' in 'FileA.cpp.o', first defined in 'FileB.cpp.o'",
-            issue(1100, "kokkos/kokkos"),
-        ),
-        level=ELSEWHERE,
-        instead_of=("elsewhere.device-link", "elsewhere.link", "elsewhere.build"),
-    ),
-    known(
-        "elsewhere.link-library",
-        r"[Uu]ndefined reference to [`']?(?P<symbol>(?:p?nccl[A-Z]|cublas[A-Z]|cublasLt[A-Z]|cudnn[A-Z]|cusparse[A-Z]|cusolver[A-Z]|cufft[A-Z]|curand[A-Z]|nvrtc[A-Z]|nvJitLink|(?:__)?cuda[A-Z]|__fatbinwrap)\w{0,80})",
-        "the linker does not find {symbol}",
-        "{symbol} is {linked}.",
-        "Add that library behind the objects that use it, of the toolkit with which they were compiled (nvcc --version, ldconfig -p)",
-        ("nvlink error : Undefined reference to 'cudaGetParameterBufferV2' in 'a.o'", "nvlink"),
-        ("main.cu:(.text+0x1f): undefined reference to `cublasLtCreate'", "ld"),
-        level=ELSEWHERE,
-        instead_of=("elsewhere.link", "elsewhere.build", "elsewhere.cublas"),
-    ),
-)
+)  # fmt: skip

@@ -61,7 +61,7 @@ ENTRIES = (
     ),
     known(
         "elsewhere.command-alone",
-        r"(?:\[[0-9]+/[0-9]+\] |^ ?)(?P<tool>(?:\"?[A-Z]:\\[^\[\]\"\n]{1,160}?)?\S*(?:nvcc|g\+\+|c\+\+|clang\+\+|hipcc|cl)(?:\.exe)?)\"? (?:-|/)(?!.{0,60000}(?:\berror\b ?[C:0-9]|\bfatal\b))",
+        r"(?:\[[0-9]+/[0-9]+\] |^ ?)(?P<tool>(?:\"?[A-Z]:\\[^\[\]\"\n]{1,160}?)?\S*(?:nvcc|g\+\+|c\+\+|clang\+\+|hipcc|cl)(?:\.exe)?)\"? (?:-|/)(?!.{0,60000}(?:\berror\b ?[C:0-9]|\bfatal\b|\bwarning\b))",
         "the text has the command of {tool} and not what it printed",
         "ninja prints each command with its number, and below it the compiler's lines where it fails.",
         "Paste the lines below the command, from the first with 'error' on; of a command that FAILED run it alone in a shell",

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from layoutcheck.catalogue.entry import ELSEWHERE, TRACE, issue, known
+from layoutcheck.catalogue.tables.driver import FAULT
 
 SANITIZER = "compute-sanitizer 2025.3"
-_FAULT = (
-    "A copy reads or writes where it must not: a promise of alignment that the tensor does not keep, a tail without "
-    "predicates, a swizzled tile on a base that its period does not divide, or an offset beyond 32 bits."
-)
 
 ENTRIES = (
     known(
@@ -121,7 +118,7 @@ ENTRIES = (
         "sanitizer.invalid-access",
         r"Invalid __(?P<space>\w+)__ (?P<access>read|write|atomic|\?) of size (?P<size>[0-9]+)",
         "a {size} B {access} of {space} memory that is not valid",
-        _FAULT,
+        FAULT,
         TRACE,
         ("========= Invalid __global__ write of size 4 bytes", SANITIZER),
         level="wrong",
@@ -281,6 +278,27 @@ ENTRIES = (
         ("========= Leaked 1,024 bytes at 0x7f0c0c000000", SANITIZER),
         level=ELSEWHERE,
         instead_of=("sanitizer.other",),
+    ),
+    known(
+        "sanitizer.api-call",
+        r"Program hit (?P<said>\w+) (?:\(error [0-9]+\) )?[^\n]{0,160}? on CUDA API call to (?P<call>cuda(?:Func|Pointer|Host)Get\w+|cu(?:Pointer|Module|Library|MemGetAddress)\w*Get\w*|cu\w*GetProcAddress\w*|cu\w*P(?:eer|2P)\w*)",
+        "{call} returned {said}: a question, and no fault of a kernel",
+        "compute-sanitizer reports each call of CUDA that returns an error. Libraries ask so what a pointer is, which GPUs are peers and which of their kernels have code for this GPU, and go on without.",
+        "Where the program goes on, nothing is to be mended: --report-api-errors no leaves such lines out. Else the host frames below name who calls; report it to {project}",
+        (
+            '========= Program hit cudaErrorNoKernelImageForDevice (error 209) due to "no kernel image is available" on CUDA API call to cudaFuncGetAttributes.',
+            issue(962, "gkeyllorg/gkeyll"),
+        ),
+        level=ELSEWHERE,
+        instead_of=(
+            "elsewhere.driver",
+            "cuda.call-refused",
+            "cuda.invalid-launch",
+            "cuda.other",
+            "cuda.no-function",
+            "cuda.peers",
+            "sanitizer.other",
+        ),
     ),
     known(
         "sanitizer.summary",

@@ -6,7 +6,7 @@ what finds out. They are looked for where nothing else answers, in this order.
 
 from __future__ import annotations
 
-from layoutcheck.catalogue.entry import CLEAN, ELSEWHERE, TRACE, known
+from layoutcheck.catalogue.entry import CLEAN, ELSEWHERE, TRACE, issue, known
 
 _OPEN = "The text does not say why. "
 
@@ -21,6 +21,16 @@ ENTRIES = (
         level=ELSEWHERE,
         general=True,
         fill="words",
+    ),
+    known(
+        "symptom.peer",
+        r"(?i)\b(?P<said>\S{1,60} (?:\S{1,30} ){0,4}time(?:d )?-?out)\b(?=.{0,200}\b(?:RDMA|NVL\w*|ib|roce|peers?|ranks?|remote|socket|all_?(?:gather|reduce|to_?all)|TCPStore)\b)",
+        "one process waits for another's data, which does not come: {said}",
+        "It waits for bytes over NVLink or the network: a peer failed or ended before, runs another size or another call, or the network's set-up (InfiniBand, RoCE, NVSHMEM, interfaces) lets nothing through. A kernel that waits in vain then stops itself, and the launch failure follows.",
+        "Look for the first error in the logs of all ranks; run the library's own test on the same nodes (ib_write_bw, nvshmem's or NCCL's tests as well); compare versions and settings of all ranks. Report it to {project}",
+        ("dispatch forwarder timeout (RDMA meta), channel: 2, RDMA: 1", issue(158, "deepseek-ai/DeepEP")),
+        level=ELSEWHERE,
+        general=True,
     ),
     known(
         "symptom.hang",
