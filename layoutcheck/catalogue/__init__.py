@@ -36,12 +36,7 @@ from layoutcheck.catalogue import (
 )
 from layoutcheck.catalogue.answering import Answer as Answer
 from layoutcheck.catalogue.entry import CLEAN, ELSEWHERE, Known
-from layoutcheck.catalogue.tables import (
-    ENTRIES,
-    clean,
-    compiler,
-    elsewhere,
-)
+from layoutcheck.catalogue.tables import ENTRIES, clean, compiler, elsewhere
 
 MOST_ANSWERS = 3
 _OTHER = tables.called("dsl.other-exception")

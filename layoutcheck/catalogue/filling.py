@@ -231,10 +231,7 @@ def _of_condition(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups
     cause = f"It must hold that {words}; here it does not." if words else found.cause if found else _FALSE
     helps = conditions.met_by(plain) if words else ""
     return _pair(
-        (
-            cause,
-            helps or (found.helps if found else "Print the operands of the condition before the call"),
-        )
+        (cause, helps or (found.helps if found else "Print the operands of the condition before the call"))
     )
 
 

@@ -222,6 +222,5 @@ def _outermost(path: str, owners: tuple[tuple[re.Pattern[str], Owner], ...]) -> 
 def _first(text: str, owners: tuple[tuple[re.Pattern[str], Owner], ...]) -> Owner | None:
     lowered = literals.where_to_look(text)
     return next(
-        (owner for words, owner in owners if literals.may_match(words, lowered) and words.search(text)),
-        None,
+        (owner for words, owner in owners if literals.may_match(words, lowered) and words.search(text)), None
     )

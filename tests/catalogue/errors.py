@@ -20,7 +20,7 @@ def empty():
 
 
 @cute.jit
-def dsl_shape_stride_not_congruent(x: cute.Tensor):
+def dsl_raised__congruent(x: cute.Tensor):
     cute.make_layout((8, (2, 2)), stride=(4, 1))
 
 
@@ -40,7 +40,7 @@ def dsl_coordinate_not_congruent(x: cute.Tensor):
 
 
 @cute.jit
-def dsl_tensor_rank_below_tiler(x: cute.Tensor):
+def dsl_other_verifier__tiler(x: cute.Tensor):
     cute.local_tile(x, (8, 8, 8), (0, 0, 0))
 
 
@@ -104,7 +104,7 @@ def dsl_name_undefined(x: cute.Tensor):
 
 
 @cute.jit
-def dsl_operand_types(x: cute.Tensor):
+def dsl_python_types(x: cute.Tensor):
     cute.make_layout(8) + 1
 
 
@@ -119,7 +119,7 @@ def dsl_type_refused(x: cute.Tensor):
 
 
 @cute.jit
-def dsl_broadcast(x: cute.Tensor):
+def dsl_raised__broadcast(x: cute.Tensor):
     x.load() + cute.make_rmem_tensor((4,), cutlass.Float16).load()
 
 
@@ -145,7 +145,7 @@ def loads(x: cute.Tensor):
 
 
 @cute.jit
-def dsl_load_cache_and_eviction(x: cute.Tensor):
+def dsl_lowered_operation__load(x: cute.Tensor):
     loads(x).launch(grid=(1, 1, 1), block=(32, 1, 1))
 
 

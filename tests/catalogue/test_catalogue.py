@@ -11,6 +11,7 @@ import pytest
 from layoutcheck.catalogue import ENTRIES, answers
 from layoutcheck.catalogue.cpp_types import Operands, condition, layouts, operands
 from layoutcheck.catalogue.entry import CLEAN, ELSEWHERE, Known
+from layoutcheck.catalogue.tables import SYMPTOMS
 from layoutcheck.catalogue.tables.cpp_templates import cause
 from layoutcheck.catalogue.tensor_map import faults
 from layoutcheck.cli import run
@@ -40,6 +41,13 @@ def test_an_entry_is_whole(entry: Known) -> None:
 
 def test_names_are_unique() -> None:
     assert len({entry.name for entry in ENTRIES}) == len(ENTRIES)
+
+
+def test_an_entry_only_names_those_that_it_must_displace() -> None:
+    """A general entry gives way to any other by itself."""
+    general = {entry.name: entry.general for entry in (*ENTRIES, *SYMPTOMS)}
+    for entry in (entry for entry in ENTRIES if not entry.general):
+        assert not [one for one in entry.instead_of if general[one]], entry.name
 
 
 def explained(text: str, folder: Path, captured: Captured) -> tuple[int, str]:

@@ -17,18 +17,6 @@ ENTRIES = (
         ("TypeError: Can't instantiate abstract class CopyOp with abstract method _make_trait", "DSL 4.8.1"),
     ),
     known(
-        "dsl.load-cache-and-eviction",
-        r"cache_modifier and eviction priority are not allowed together|(?:cache modifier|cache operator)[^\n]{0,40}evict\w*[^\n]{0,40}(?:together|both)",
-        "a load has a cache operator and an eviction priority, and PTX has no such load",
-        "ld and st have either a cache operator (.ca, .cg, .cs) or .L1::evict_..., which say the same thing twice (PTX ISA, ld). cute.arch.load and store take both as cop= and level1_eviction_priority=.",
-        "Leave one of the two out",
-        (
-            "'nvvm.load.ext' op load_cache_modifier and eviction priority are not allowed together",
-            "DSL 4.8.1",
-        ),
-        instead_of=("dsl.lowered-operation",),
-    ),
-    known(
         "dsl.not-an-mlir-value",
         r"assert isinstance\(arg, _cext\.ir\.Value\)|'(?:int|float|bool)' object has no attribute 'ir_value'",
         "a DSL function got a Python number or a DSL scalar where it takes the other",
@@ -68,7 +56,6 @@ ENTRIES = (
             "DSLRuntimeError: Failed to bind arguments to function `fp8_gemm` with signature `(a: cutlass.cute.typing.Tensor, b: cutlass.cute.typing.Tensor)`",
             DSL,
         ),
-        instead_of=("dsl.other-exception",),
     ),
     known(
         "dsl.no-context",
@@ -77,7 +64,6 @@ ENTRIES = (
         "Such objects are built in the IR of a function. Plain Python (a module's top level, __init__, a host function without @cute.jit) has none. A @cute.kernel is launched from a @cute.jit function too.",
         "Call the kernel's launch from a @cute.jit function. Make an object inside the @cute.jit function, or in a method that one calls; keep plain integers and tuples outside. To evaluate layouts without the compiler: layoutcheck.parse_layout, composition and their kin",
         ("RuntimeError: An MLIR function requires a Context", DSL),
-        instead_of=("dsl.other-exception", "dsl.raised"),
     ),
     known(
         "dsl.dlpack-export",
@@ -86,7 +72,6 @@ ENTRIES = (
         "DLPack describes memory and strides, and nothing else: a tensor that records gradients, is sparse, conjugated or without storage (meta, fake), or lies on another device than the one asked for, is refused by the library that owns it.",
         "from_dlpack(tensor.detach()), .resolve_conj(), .contiguous() or .to('cuda') before; a fake tensor of the DSL (make_fake_compact_tensor) where only the compile needs one",
         ("BufferError: Can't export tensors that require gradient, use tensor.detach()", "PyTorch"),
-        instead_of=("elsewhere.python",),
     ),
     known(
         "dsl.argument-annotation",
@@ -101,7 +86,6 @@ ENTRIES = (
             DSL,
         ),
         ("DSLRuntimeError: argument expects Float32 but got NoneType", DSL),
-        instead_of=("dsl.argument-type", "dsl.other-exception"),
     ),
     known(
         "dsl.pointer-below-promise",

@@ -17,7 +17,6 @@ ENTRIES = (
             issue(1790, "Dao-AILab/flash-attention"),
         ),
         level=ELSEWHERE,
-        instead_of=("elsewhere.assertion", "elsewhere.build", "elsewhere.compile"),
     ),
     known(
         "elsewhere.mlir-text",
@@ -42,12 +41,8 @@ ENTRIES = (
         "lacks others; headers of a submodule are missing until it is checked out.",
         "Give the folder with -I: CUDA's headers are in $CUDA_HOME/include, those that begin with cuda/std, cub and thrust there or in its folder cccl (CUDA 13); "
         "ask the project that is built for the others",
-        (
-            'integer_subbyte.h(39): catastrophic error: cannot open source file "cuda/std/cstdint"',
-            issue(529),
-        ),
+        ('integer_subbyte.h(39): catastrophic error: cannot open source file "cuda/std/cstdint"', issue(529)),
         level=ELSEWHERE,
-        instead_of=("elsewhere.build", "elsewhere.compile", "cpp.other-error"),
     ),
     known(
         "elsewhere.native-abort",
@@ -122,7 +117,7 @@ ENTRIES = (
         "Name it without the suffix: sm_{number}{other}",
         ("Unsupported gpu architecture 'sm_89a'", "https://github.com/cloudrift-ai/emmy/pull/256"),
         level=ELSEWHERE,
-        instead_of=("elsewhere.build", "ptxas.version", "dsl.arch-unknown"),
+        instead_of=("ptxas.version", "dsl.arch-unknown"),
     ),
     known(
         "elsewhere.no-host-compiler",
@@ -132,13 +127,7 @@ ENTRIES = (
         "Install it (apt install g++, or build-essential; Visual Studio's C++ tools, in their own prompt), of a version that the CUDA toolkit supports, or name one by -ccbin and CUDAHOSTCXX",
         ("gcc: fatal error: cannot execute 'cc1plus': execvp: No such file or directory", "gcc"),
         level=ELSEWHERE,
-        instead_of=(
-            "elsewhere.nvcc-options",
-            "elsewhere.host-compiler",
-            "elsewhere.build",
-            "elsewhere.compile",
-            "elsewhere.command-alone",
-        ),
+        instead_of=("elsewhere.host-compiler",),
     ),
     known(
         "elsewhere.host-compiler",
@@ -152,7 +141,7 @@ ENTRIES = (
         ),
         ("error -- unsupported GNU version! gcc versions later than 12 are not supported!", "nvcc"),
         level=ELSEWHERE,
-        instead_of=("cpp.msvc", "elsewhere.compile", "elsewhere.build", "cpp.other-assertion"),
+        instead_of=("cpp.msvc",),
     ),
     known(
         "elsewhere.wheel",
@@ -195,7 +184,7 @@ ENTRIES = (
         ("nvcc fatal : Value 'sm_90a' is not defined for option 'gpu-architecture'", issue(1815)),
         ("nvrtc: error: invalid value for --gpu-architecture (-arch)", issue(25, "NVlabs/nvdiffmodeling")),
         level=ELSEWHERE,
-        instead_of=("elsewhere.build", "ptxas.version", "dsl.arch-unknown", "cpp.toolkit-too-old"),
+        instead_of=("ptxas.version", "dsl.arch-unknown", "cpp.toolkit-too-old"),
     ),
     known(
         "elsewhere.assembler",
@@ -209,7 +198,6 @@ ENTRIES = (
             issue(66, "turboderp-org/exui"),
         ),
         level=ELSEWHERE,
-        instead_of=("elsewhere.compile", "elsewhere.build"),
     ),
     known(
         "elsewhere.compile",
@@ -256,7 +244,6 @@ ENTRIES = (
             issue(300, "thu-ml/SageAttention"),
         ),
         level=ELSEWHERE,
-        instead_of=("elsewhere.command-alone", "elsewhere.build", "elsewhere.compile"),
     ),
     known(
         "elsewhere.nvcc-options",
@@ -296,13 +283,7 @@ ENTRIES = (
             issue(21676, "microsoft/onnxruntime"),
         ),
         level=ELSEWHERE,
-        instead_of=(
-            "elsewhere.compile",
-            "elsewhere.build",
-            "elsewhere.memory",
-            "cpp.other-error",
-            "cpp.instantiation",
-        ),
+        instead_of=("elsewhere.memory",),
     ),
     known(
         "elsewhere.link-file",
@@ -313,6 +294,6 @@ ENTRIES = (
         ("LINK : fatal error LNK1104: cannot open file '..\\library\\Debug\\cutlass.debug.lib'", issue(934)),
         ("/usr/bin/ld: cannot find -lcuda: No such file or directory", issue(18730, "vllm-project/vllm")),
         level=ELSEWHERE,
-        instead_of=("elsewhere.link", "elsewhere.build", "elsewhere.compile"),
+        instead_of=("elsewhere.link",),
     ),
 )

@@ -58,10 +58,7 @@ OTHER_PACKAGE = (
     "Where an enumeration is missing, the functions of cute.arch take its value as a string in both packages: cute.arch.fence_proxy('async.shared', space='cta')",
 )
 LISTED = "the installed DSL lists"  # how the sentence about a name of another module begins
-OTHER_MODULE = (
-    "The name is another module's of the DSL",
-    "Call it from the module that lists it",
-)
+OTHER_MODULE = ("The name is another module's of the DSL", "Call it from the module that lists it")
 OF_VALUES = (
     "type",
     "owner",
@@ -89,7 +86,7 @@ ENTRIES = (
         ("TypeError: gemm() missing 2 required positional arguments: 'b' and 'c'", DSL),
         ("TypeError: local_tile() got an unexpected keyword argument 'tile'", DSL),
         defined="function",
-        instead_of=("elsewhere.library-version", "elsewhere.typing-union"),
+        instead_of=("elsewhere.library-version",),
     ),
     known(
         "dsl.not-sliced",
@@ -147,7 +144,6 @@ ENTRIES = (
         "_cext.ir is MLIR's binding inside of the DSL. Functions below cute (cute.arch, cutlass._mlir.dialects) take raw values. A DSL number, a Python number, a list of them and a method without its call are other objects.",
         "Give the raw value: x.ir_value() of a DSL number, with its parentheses; cutlass.Float32(3.0).ir_value() of a Python number; in a list every entry. Or take the function of cute that does it (tensor.load(), tensor.store(values))",
         ("AssertionError: isinstance(arg, _cext.ir.Value)", "DSL 4.8.1, cutlass._mlir"),
-        instead_of=("elsewhere.assertion", "dsl.other-exception"),
     ),
     known(
         "dsl.given-python",
@@ -194,7 +190,7 @@ ENTRIES = (
         "Where a library's own line asks (FlashAttention's pack_gqa), the tensor was not packed as it expects: switch that option off, or report it there",
         ("TypeError: object of type '_Tensor' has no len()", DSL),
         defined="owner object",
-        instead_of=("elsewhere.library-version", "dsl.python-types"),
+        instead_of=("elsewhere.library-version",),
     ),
     known(
         "dsl.enumeration",
@@ -224,7 +220,7 @@ ENTRIES = (
             "compiled = cute.compile[cute.KeepPTX](launch) TypeError: 'function' object is not subscriptable",
             issue(2457, "Dao-AILab/flash-attention"),
         ),
-        instead_of=("dsl.python-types", "dsl.python-protocol", "elsewhere.library-version"),
+        instead_of=("dsl.python-protocol", "elsewhere.library-version"),
     ),
     known(
         "dsl.python-types",

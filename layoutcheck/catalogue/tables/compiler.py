@@ -44,7 +44,7 @@ ENTRIES = (
             issue(3506),
         ),
         level=ELSEWHERE,
-        instead_of=("dsl.other-exception", "dsl.tuple-index", "elsewhere.python"),
+        instead_of=("dsl.tuple-index",),
     ),
     known(
         "dsl.unknown-attribute",
@@ -110,7 +110,6 @@ ENTRIES = (
         "The operation is an instruction of some architectures alone: clusters, TMA, transaction barriers and wgmma begin with sm_90, tcgen05 with sm_100; cp.async, ldmatrix of bfloat16 and redux with sm_80. The module is compiled for a target that another value names: a default, or the machine's GPU.",
         "Compile for the GPU that runs it: CUTE_DSL_ARCH in the DSL, chip= of the pass pipeline in MLIR, -arch in other compilers",
         ("error: 'nvvm.read.ptx.sreg.clusterid.x' op is not supported on sm_75", "MLIR"),
-        instead_of=("dsl.lowered-operation", "dsl.other-exception", "dsl.other-verifier", "dsl.internal"),
     ),
     known(
         "dsl.lowered-operation",
@@ -161,7 +160,6 @@ ENTRIES = (
         "Kernels get their names from the function and its arguments' types; two with one mangled name, or a name prefix set twice (set_name_prefix), collide in one compile.",
         "Give each kernel a name of its own (rename the function, or set_name_prefix with another one), and make one of them in each @cute.jit function",
         ("error: redefinition of symbol named 'kernel'", DSL),
-        instead_of=("dsl.other-verifier",),
     ),
     known(
         "dsl.creation-failed",
@@ -169,10 +167,7 @@ ENTRIES = (
         "the compiler refuses the operands of {op}; the text does not hold its reason",
         "Python only learns that the operation was not made. The compiler prints why on stderr: a line with 'error:', above the traceback, or in the log of the process.",
         "Paste that line as well; CUTE_DSL_SHOW_STACKTRACE=1 prints it with the operands' types. {help}",
-        (
-            "tAsA, tAgA = cpasync.tma_partition( ^^^^ ValueError: Operation creation failed",
-            DSL,
-        ),
+        ("tAsA, tAgA = cpasync.tma_partition( ^^^^ ValueError: Operation creation failed", DSL),
         general=True,
         instead_of=("dsl.other-exception", "dsl.cut-traceback"),
     ),
@@ -243,7 +238,7 @@ ENTRIES = (
         "The CuTe DSL supports GPUs from Ampere (sm_80) on. The target is the GPU at hand, or what CUTE_DSL_ARCH says.",
         "Where a library chose the kernel (vLLM and SGLang with FlashInfer), take its back end for this GPU, or uninstall the package that brings the DSL's kernels; else compile for sm_80 or newer",
         ("NVVM Compilation Error: Current Settings: - Target Architecture: sm_75", DSL),
-        instead_of=("dsl.other-exception", "dsl.internal", "dsl.pass-failed", "dsl.toolkit"),
+        instead_of=("dsl.toolkit",),
     ),
     known(
         "dsl.heap",
@@ -253,7 +248,6 @@ ENTRIES = (
         "Build IR inside a @cute.jit function and keep no values of it; try another release of the libraries with native code. MALLOC_CHECK_=3 or valgrind finds the write, python -X faulthandler prints the Python frames; report it to {project}",
         ("malloc(): unaligned tcache chunk detected", "glibc"),
         level=ELSEWHERE,
-        instead_of=("dsl.compiler-died",),
     ),
     known(
         "dsl.conversion-left",
@@ -262,7 +256,6 @@ ENTRIES = (
         "Each pass replaces the types of CuTe by those of LLVM. An atom, a tiled copy or MMA, or a pipeline that is made outside and used or changed inside of a loop or branch that only the run decides (scf.for, scf.if) keeps a cast between both types that no pass removes.",
         "Make the atom (make_tmem_copy, make_tiled_copy) inside that region, or unroll it (cutlass.range_constexpr, const_expr); compile with another release of the DSL, and report the program to NVIDIA/cutlass",
         ("builtin.unrealized_conversion_cast: atom.tmem_load -> tiled_copy remained live", "DSL 4.5"),
-        instead_of=("dsl.internal", "dsl.other-exception", "dsl.other-verifier"),
     ),
     known(
         "dsl.internal",

@@ -13,7 +13,7 @@ def _cmake(name: str, pattern: str, title: str, cause: str, remedy: str, *exampl
     """An entry about configuring, which says more than the lines that only report that a build failed."""
     return known(
         name, pattern, title, cause, remedy, *examples, level=ELSEWHERE, general=general,
-        instead_of=("elsewhere.build", "elsewhere.compile", *(() if general else ("cmake.other",))),
+        instead_of=("elsewhere.build", "elsewhere.compile") if general else (),
     )  # fmt: skip
 
 

@@ -31,7 +31,6 @@ ENTRIES = (
             DSL,
         ),
         level=ELSEWHERE,
-        instead_of=("dsl.other-exception", "dsl.coded"),
     ),
     known(
         "dsl.loop-not-unrolled",

@@ -166,10 +166,7 @@ ENTRIES = (
         "with TMA.",
         "Give 128 / bits of the element (8 for 16-bit types) and pad the tensors to it, or take a schedule without TMA (KernelCpAsyncWarpSpecialized, "
         "an epilogue without shared memory)",
-        (
-            'error: static assertion failed with "Should meet TMA alignment requirement"',
-            HEADERS,
-        ),
+        ('error: static assertion failed with "Should meet TMA alignment requirement"', HEADERS),
         rule="LC240",
     ),
     known(
@@ -182,7 +179,7 @@ ENTRIES = (
         "`layoutcheck explain GMEM SMEM --atom tma_load` checks every field",
         ("Assertion `(gmem_prob_stride[1] & 0b1111) == 0' failed.", issue(38, "meta-pytorch/applied-ai")),
         rule="LC240",
-        instead_of=("cpp.assertion", "elsewhere.assertion"),
+        instead_of=("cpp.assertion",),
     ),
     known(
         "cpp.mode-out-of-range",

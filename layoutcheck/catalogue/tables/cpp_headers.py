@@ -16,14 +16,7 @@ ENTRIES = (
             issue(1700, "EricLBuehler/mistral.rs"),
         ),
         level=ELSEWHERE,
-        instead_of=(
-            "driver.tensor-map",
-            "cpp.undefined",
-            "cpp.toolkit-too-old",
-            "cpp.other-error",
-            "elsewhere.compile",
-            "cpp.instantiation",
-        ),
+        instead_of=("driver.tensor-map", "cpp.undefined", "cpp.toolkit-too-old"),
     ),
     known(
         "cpp.toolkit-of-builder",
@@ -36,7 +29,6 @@ ENTRIES = (
             "CUTLASS 4 headers",
         ),
         level=ELSEWHERE,
-        instead_of=("cpp.other-assertion", "cpp.instantiation", "elsewhere.compile"),
     ),
     known(
         "cpp.missing-header",
@@ -53,7 +45,7 @@ ENTRIES = (
             issue(331, "Dao-AILab/flash-attention"),
         ),
         level=ELSEWHERE,
-        instead_of=("cpp.other-error", "elsewhere.compile", "elsewhere.build", "elsewhere.missing-header"),
+        instead_of=("elsewhere.missing-header",),
     ),
     known(
         "cpp.integer-type",
@@ -65,7 +57,7 @@ ENTRIES = (
             'cutlass/include/cute/arch/cluster_sm90.hpp(153): error: identifier "uint32_t" is undefined',
             issue(2148),
         ),
-        instead_of=("cpp.undefined", "cpp.header-mix", "cpp.other-error", "elsewhere.compile"),
+        instead_of=("cpp.undefined", "cpp.header-mix"),
     ),
     known(
         "cpp.compiler-stopped",
@@ -75,7 +67,6 @@ ENTRIES = (
         "Start the build again; where nobody stopped it, look up for the first error of another file, and at the time limit of the job",
         ("nvcc error : 'cicc' died due to signal 2", "nvcc"),
         level=ELSEWHERE,
-        instead_of=("elsewhere.build", "elsewhere.exit-code"),
     ),
     known(
         "cpp.compiler-windows",
@@ -85,7 +76,6 @@ ENTRIES = (
         "Start nvcc in the 'x64 Native Tools Command Prompt' of a Visual Studio that this CUDA supports, or name its cl.exe: -ccbin \"...\\\\VC\\\\Tools\\\\MSVC\\\\14.x\\\\bin\\\\Hostx64\\\\x64\"; then try another version of CUDA with an empty program",
         ("nvcc error   : 'cudafe++' died with status 0xC0000005 (ACCESS_VIOLATION)", "nvcc"),
         level=ELSEWHERE,
-        instead_of=("elsewhere.build", "elsewhere.exit-code"),
     ),
     known(
         "cpp.compiler-died",
@@ -96,13 +86,6 @@ ENTRIES = (
         "{help}",
         ("nvcc error : 'cicc' died due to signal 11 (Invalid memory reference)", "nvcc"),
         ("nvcc error : 'cudafe++' died due to signal 11 (Invalid memory reference)", "nvcc"),
-        instead_of=(
-            "dsl.compiler-died",
-            "elsewhere.build",
-            "dsl.internal",
-            "cpp.other-error",
-            "elsewhere.compile",
-        ),
         fill="compiler ends",
     ),
     known(
@@ -120,7 +103,6 @@ ENTRIES = (
             'Error "auto" is not allowed here Cutlass Tests G:\\cutlass-3.5.0\\include\\cute\\numeric\\integral_constant.hpp 198',
             issue(1594),
         ),
-        instead_of=("cpp.other-error", "elsewhere.compile", "cpp.overload"),
     ),
     known(
         "cpp.msvc",
@@ -134,14 +116,7 @@ ENTRIES = (
             "cutlass/include/cute/stride.hpp(299,46): error C3545: 'Ints': parameter pack expects a non-type template argument",
             issue(3065),
         ),
-        instead_of=(
-            "cpp.language",
-            "cpp.header-mix",
-            "cpp.other-error",
-            "cpp.instantiation",
-            "elsewhere.compile",
-            "cpp.no-overload",
-        ),
+        instead_of=("cpp.language", "cpp.header-mix", "cpp.no-overload"),
     ),
     known(
         "cpp.intrinsic-target",
@@ -153,14 +128,7 @@ ENTRIES = (
             'CryptonightR.cu(382): error: identifier "__funnelshift_l" is undefined',
             issue(246, "xmrig/xmrig-nvidia"),
         ),
-        instead_of=(
-            "cpp.toolkit-too-old",
-            "cpp.undefined",
-            "cpp.other-error",
-            "elsewhere.compile",
-            "cpp.instantiation",
-            "cuda.no-function",
-        ),
+        instead_of=("cpp.toolkit-too-old", "cpp.undefined", "cuda.no-function"),
         level=ELSEWHERE,
     ),
     known(
@@ -173,14 +141,7 @@ ENTRIES = (
         "Compare `nvcc --version` with what the project's README asks for, look with nvcc -H which cuda_runtime.h is read, and include it (cuda.h for names with CU, cuda_fp16.h, cuda_bf16.h and cuda_fp8.h for the narrow floats)",
         ('cutlass/gemm/k_split_control.h(154): error: identifier "__syncwarp" is undefined', issue(3)),
         ('error: identifier "CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B" is undefined', "CUDA 12.8, cuda.h"),
-        instead_of=(
-            "cpp.undefined",
-            "cpp.other-error",
-            "elsewhere.compile",
-            "cpp.instantiation",
-            "cpp.header-mix",
-            "driver.tensor-map",
-        ),
+        instead_of=("cpp.undefined", "cpp.header-mix", "driver.tensor-map"),
     ),
     known(
         "cpp.template-arguments",
@@ -206,14 +167,7 @@ ENTRIES = (
             "cutlass/include/cute/util/print_tensor.hpp(84): error: smem_ptr_flag_bits is not a template",
             issue(2637),
         ),
-        instead_of=(
-            "cpp.header-mix",
-            "cpp.language",
-            "cpp.other-error",
-            "cpp.instantiation",
-            "elsewhere.compile",
-            "cpp.template-arguments",
-        ),
+        instead_of=("cpp.header-mix", "cpp.language"),
     ),
     known(
         "cpp.header-mix",
@@ -227,12 +181,6 @@ ENTRIES = (
             'flashinfer/data/cutlass/include/cute/arch/mma_sm90.hpp(3064): error: name followed by "::" must be a class or namespace name',
             issue(1382, "flashinfer-ai/flashinfer"),
         ),
-        instead_of=(
-            "cpp.language",
-            "cpp.other-error",
-            "cpp.instantiation",
-            "elsewhere.compile",
-            "cpp.overload",
-        ),
+        instead_of=("cpp.language",),
     ),
 )

@@ -32,7 +32,7 @@ ENTRIES = (
             'cutlass_kernel_file_3.generated.cu(15): error: incomplete type "cutlass::gemm::kernel::GemmUniversal<tensorrt_llm::TmaWarpSpecializedGroupedGemmInput::ProblemShape, cutlass::gemm::collective::CollectiveBuilder<cutlass::arch::Sm100',
             "FlashInfer",
         ),
-        instead_of=("cpp.other-error", "cpp.instantiation", "cpp.no-traits", "elsewhere.compile"),
+        instead_of=("cpp.no-traits",),
     ),
     known(
         "cpp.error-type",
@@ -64,7 +64,7 @@ ENTRIES = (
             'static_assert(size<1>(CtaTileMNK{}) % size<1>(shape(EpilogueTile{})) == 0, "EPI_TILE_N must divide CTA_N");',
             issue(2133),
         ),
-        instead_of=("cpp.other-assertion", "cpp.bare-assertion", "elsewhere.assertion"),
+        instead_of=("cpp.bare-assertion",),
     ),
     known(
         "cpp.print-latex",
@@ -76,7 +76,6 @@ ENTRIES = (
             'cute/layout.hpp(1783): error: no operator "<" matches these operands operand types are: int < cute::MMA_Atom<cute::SM80_16x8x16_F16F16F16F16_TN>',
             issue(1444),
         ),
-        instead_of=("cpp.other-error", "cpp.instantiation", "cpp.overload", "elsewhere.compile"),
     ),
     known(
         "cpp.no-default-gemm",
@@ -90,7 +89,6 @@ ENTRIES = (
             "ThreadblockShape_=cutlass::gemm::GemmShape<128, 128, 256>, InstructionShape_=cutlass::gemm::GemmShape<16, 8, 64>, Stages=4",
             issue(436),
         ),
-        instead_of=("cpp.other-error", "cpp.instantiation", "elsewhere.compile"),
     ),
     known(
         "cpp.no-mma-instruction",
@@ -102,7 +100,6 @@ ENTRIES = (
             "error: incomplete type is not allowed Mma<InstructionShape, 32, ElementInputA, cutlass::layout::RowMajor, ElementInputB, cutlass::layout::ColumnMajor, ElementAccumulator, cutlass::layout::RowMajor, cutlass::arch::OpMultiplyAddSaturate>",
             issue(1106),
         ),
-        instead_of=("cpp.other-error", "cpp.instantiation", "elsewhere.compile"),
     ),
     known(
         "cpp.canonical-port",
@@ -196,7 +193,7 @@ ENTRIES = (
             "mma_traits.hpp(141): error: static assertion failed static_assert(decltype(size(rA) == Int<RegNumA>{})::value);",
             HEADERS,
         ),
-        instead_of=("cpp.bare-assertion", "cpp.instantiation", "cpp.other-assertion"),
+        instead_of=("cpp.bare-assertion",),
     ),
     known(
         "cpp.mma-types",
@@ -217,13 +214,7 @@ ENTRIES = (
             'error: static assertion failed with "Compiled for the generic architecture, while utilizing family-specific features. Please compile for smXXXf architecture instead of smXXX architecture."',
             "Transformer Engine",
         ),
-        instead_of=(
-            "cpp.other-assertion",
-            "cpp.instantiation",
-            "elsewhere.compile",
-            "cpp.other-error",
-            "cpp.no-instruction",
-        ),
+        instead_of=("cpp.no-instruction",),
     ),
     known(
         "cpp.thread-map",
@@ -236,7 +227,6 @@ ENTRIES = (
             'include/cutlass/transform/threadblock/predicated_tile_access_iterator.h(356): error: static assertion failed with "Vectors implied by the thread map must be divisible by the access type."',
             issue(922),
         ),
-        instead_of=("cpp.other-assertion", "cpp.instantiation", "cpp.other-error"),
     ),
     known(
         "cpp.no-traits",
@@ -266,7 +256,7 @@ ENTRIES = (
             "default_gemm_grouped.h(214): error: incomplete type is not allowed using DefaultGemmKernel = typename kernel::DefaultGemm< ElementA",
             issue(1973),
         ),
-        instead_of=("cpp.other-error", "cpp.instantiation", "cpp.no-traits"),
+        instead_of=("cpp.no-traits",),
     ),
     known(
         "cpp.no-builder",

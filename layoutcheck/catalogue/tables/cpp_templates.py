@@ -99,13 +99,6 @@ ENTRIES = (
             'include/cutlass/gemm/collective/builders/sm120_mma_builder.inl(80): error: static assertion failed with "SM120 TmaWarpSpecialized builder currently only supports F8F6F4 MMA."',
             HEADERS,
         ),
-        instead_of=(
-            "cpp.static-assertion",
-            "cpp.other-error",
-            "cpp.instantiation",
-            "elsewhere.compile",
-            "elsewhere.assertion",
-        ),
     ),
     known(
         "cpp.not-sliced",
@@ -117,7 +110,7 @@ ENTRIES = (
             'k.cu(6): error: class "cute::TiledCopy<cute::Copy_Atom<cute::UniversalCopy<cute::uint128_t>, cutlass::half_t>, ...>" has no member "partition_S"',
             "nvcc 13.0",
         ),
-        instead_of=("cpp.other-error", "cpp.instantiation", "elsewhere.compile", "cpp.undefined"),
+        instead_of=("cpp.undefined",),
     ),
     known(
         "cpp.number-of-arguments",
@@ -130,7 +123,7 @@ ENTRIES = (
             'note: number of parameters of function template "cute::as_arithmetic_tuple(const T &)" does not match the call',
             "nvcc",
         ),
-        instead_of=("cpp.no-overload", "cpp.other-error", "cpp.instantiation", "elsewhere.compile"),
+        instead_of=("cpp.no-overload",),
     ),
     known(
         "cpp.no-overload",
@@ -157,7 +150,7 @@ ENTRIES = (
             'tuple_algorithms.hpp(494): error: no instance of overloaded function "cute::get" matches the argument list argument types are: (const ProblemShape)',
             issue(2679),
         ),
-        instead_of=("cpp.no-overload", "cpp.other-error", "cpp.instantiation", "elsewhere.compile"),
+        instead_of=("cpp.no-overload",),
     ),
     known(
         "cpp.recast-ratio",
@@ -170,7 +163,7 @@ ENTRIES = (
             "error: no matching function for call to 'upcast<cute::R<6, 8>::num>(<unresolved overloaded function type>)'",
             "https://github.com/NVIDIA/cutlass/pull/3460",
         ),
-        instead_of=("cpp.no-overload", "elsewhere.compile", "cpp.other-assertion"),
+        instead_of=("cpp.no-overload",),
     ),
     known(
         "cpp.standard-of-msvc",
@@ -182,7 +175,7 @@ ENTRIES = (
             'error: namespace "cutlass::platform" has no member "is_unsigned_v"',
             issue(1715, "Dao-AILab/flash-attention"),
         ),
-        instead_of=("cpp.other-revision", "cpp.other-error", "elsewhere.compile"),
+        instead_of=("cpp.other-revision",),
     ),
     known(
         "cpp.utility-header",
@@ -191,7 +184,7 @@ ENTRIES = (
         "The utilities are not in CUTLASS' include folder: make_cute_packed_stride is in cutlass/util/packed_stride.hpp, HostTensor in cutlass/util/host_tensor.h, and their kin in the same folder.",
         "Include cutlass/util/HEADER and give its folder, -I CUTLASS/tools/util/include, beside -I CUTLASS/include",
         ('error: namespace "cutlass" has no member "make_cute_packed_stride"', "nvcc"),
-        instead_of=("cpp.undefined", "cpp.other-error", "elsewhere.compile", "cpp.other-revision"),
+        instead_of=("cpp.undefined", "cpp.other-revision"),
     ),
     known(
         "cpp.other-revision",
@@ -203,7 +196,7 @@ ENTRIES = (
             'csrc/scaled_mm_blockwise_sm100_fp8_dispatch.cuh(234): error: namespace "cutlass::epilogue" has no member "BlockwiseNoSmemWarpSpecialized1Sm"',
             issue(26041, "vllm-project/vllm"),
         ),
-        instead_of=("cpp.other-error", "cpp.instantiation", "elsewhere.compile", "cpp.undefined"),
+        instead_of=("cpp.undefined",),
     ),
     known(
         "cpp.undefined",
@@ -249,7 +242,6 @@ ENTRIES = (
             "error: expression must have a constant value include/cute/layout.hpp(1143): note #2700-D: attempt to access expired storage",
             issue(1285),
         ),
-        instead_of=("cpp.other-error", "cpp.instantiation", "elsewhere.compile", "cpp.argument-types"),
     ),
     known(
         "cpp.not-constexpr",
@@ -261,7 +253,7 @@ ENTRIES = (
             'output_tile_thread_map.h(246): note #2703-D: cannot call non-constexpr function "cutlass::const_min"',
             issue(1403),
         ),
-        instead_of=("cpp.other-error", "cpp.instantiation", "elsewhere.compile", "cpp.msvc"),
+        instead_of=("cpp.msvc",),
     ),
     known(
         "cpp.macro-undefined",
@@ -270,7 +262,7 @@ ENTRIES = (
         "An inner header of CuTe is included alone, or before the one that defines the macro; or headers of two checkouts are mixed.",
         "Include <cute/tensor.hpp> (or <cute/config.hpp>, <cutlass/cutlass.h>) first, and keep one CUTLASS on the include path (nvcc -H prints which are read)",
         ('error: identifier "CUTE_STL_NAMESPACE" is undefined', "nvcc"),
-        instead_of=("cpp.other-error", "cpp.undefined", "elsewhere.compile", "cpp.header-mix"),
+        instead_of=("cpp.undefined", "cpp.header-mix"),
     ),
     known(
         "cpp.no-member",
@@ -308,7 +300,7 @@ ENTRIES = (
             'error: no suitable conversion function from "__nv_fp8x2_e5m2" to "float" exists',
             issue(1770, "NVIDIA/nccl"),
         ),
-        instead_of=("cpp.half-conversion", "cpp.overload", "cpp.other-error", "elsewhere.compile"),
+        instead_of=("cpp.half-conversion",),
     ),
     known(
         "cpp.half-conversion",
@@ -322,7 +314,6 @@ ENTRIES = (
             'error: no suitable conversion function from "__nv_bfloat16" to "float" exists',
             "https://huggingface.co/docs/kernels",
         ),
-        instead_of=("cpp.overload", "cpp.other-error", "elsewhere.compile"),
     ),
     known(
         "cpp.class-type",
@@ -334,13 +325,6 @@ ENTRIES = (
             'implicit_gemm_convolution.h(369): error: expression must have class type but it has type "const ElementInputB *const"',
             issue(1987),
         ),
-        instead_of=(
-            "cpp.other-error",
-            "elsewhere.compile",
-            "cpp.overload",
-            "elsewhere.build",
-            "cpp.instantiation",
-        ),
     ),
     known(
         "cpp.host-function",
@@ -350,7 +334,6 @@ ENTRIES = (
         "constexpr functions of the host are taken on the device with a flag only.",
         "Declare it __host__ __device__ (in CuTe CUTE_HOST_DEVICE, or CUTE_DEVICE for device code alone). A lambda that runs on the device is marked as well, [] __device__ (...), KOKKOS_LAMBDA, with nvcc --extended-lambda; constexpr functions of the host are taken with --expt-relaxed-constexpr",
         ("error: calling a __host__ function from a __global__ function is not allowed", "nvcc"),
-        instead_of=("cpp.overload", "cpp.other-error", "elsewhere.compile"),
     ),
     known(
         "cpp.shared-variable",
@@ -361,7 +344,6 @@ ENTRIES = (
         "Declare bytes, extern __shared__ __align__(128) char smem[];, and view them: reinterpret_cast<Storage*>(smem), or make_tensor(make_smem_ptr<T>(smem), layout); inside a structure take "
         "alignas(128) cute::ArrayEngine<T, N>",
         ("error: dynamic initialization is not supported for a __shared__ variable", "nvcc"),
-        instead_of=("elsewhere.compile", "cpp.other-error"),
     ),
     known(
         "cpp.assertion",
@@ -384,7 +366,6 @@ ENTRIES = (
             'detected during instantiation of "void tb::Matmul<...>" [with T=cutlass::half_t, MMAAtom=cute::SM80_16x8x16_F16F16F16F16_TN',
             issue(58, "mirage-project/mirage"),
         ),
-        instead_of=("cpp.instantiation", "cpp.other-assertion", "elsewhere.compile"),
     ),
     known(
         "cpp.other-assertion",

@@ -5,8 +5,6 @@ from __future__ import annotations
 from layoutcheck.catalogue.entry import Known, known
 from layoutcheck.catalogue.tables.cpp_copies import HEADERS
 
-_OTHER = ("cpp.other-assertion", "cpp.memory-space", "cpp.instantiation")
-
 
 def _said(message: str) -> tuple[str, str]:
     return (f'error: static assertion failed with "{message}"', HEADERS)
@@ -22,7 +20,6 @@ ENTRIES: tuple[Known, ...] = (
         "Write make_tensor(make_smem_ptr(p), layout) with p of T* and the layout atom of the same T; recast<U>(tensor) afterwards for another type",
         _said("Expected smem."),
         _said("Expected a B-bit pointer type."),
-        instead_of=_OTHER,
         rule="LC104",
     ),
     known(
@@ -33,7 +30,6 @@ ENTRIES: tuple[Known, ...] = (
         "registers and takes no pointer.",
         "Give the pointer first and once (make_gmem_ptr, make_smem_ptr), then the layout; for registers name the type and give the layout alone",
         _said("Expected iterator iter in make_tensor(iter, args...)"),
-        instead_of=_OTHER,
     ),
     known(
         "cpp.coordinate-sum",
@@ -43,7 +39,6 @@ ENTRIES: tuple[Known, ...] = (
         "of the same structure, and to no number but 0.",
         "Take the component first, get<0>(tensor(i)) + n; move a whole tensor with domain_offset(make_coord(m, n), tensor)",
         _said("Arithmetic tuple op+ error!"),
-        instead_of=_OTHER,
     ),
     known(
         "cpp.recast-layout",
@@ -53,7 +48,6 @@ ENTRIES: tuple[Known, ...] = (
         "takes powers of two, and a layout of a sparse MMA's shared pointer is not recast at all.",
         "Recast before the slice or the transpose that takes the contiguous mode away, or build the layout for the other type with its own atom",
         _said("Downcast requires adjacent elements"),
-        instead_of=_OTHER,
         rule="LC106",
     ),
     known(
@@ -64,7 +58,6 @@ ENTRIES: tuple[Known, ...] = (
         "without an atom dereferences it.",
         "Bring it to registers first: make_tmem_copy(SM100_TMEM_LOAD_32dp32b1x{}, tensor), its partitions, copy; raw_pointer_cast(ptr) is the address itself",
         _said("Attempting to dereference a tmem_ptr, want raw_pointer_cast() for address instead?"),
-        instead_of=_OTHER,
         rule="LC104",
     ),
     known(
@@ -75,7 +68,6 @@ ENTRIES: tuple[Known, ...] = (
         "make_tmem_copy made for it, or its element type has another width.",
         "Make the copy from the accumulator, make_tmem_copy(op, tensor), and take both sides from get_slice(thread).partition_S and partition_D",
         _said("Expected src to have the specific TMEM layout required by CopyOp."),
-        instead_of=_OTHER,
         rule="LC105",
     ),
     known(
@@ -86,7 +78,6 @@ ENTRIES: tuple[Known, ...] = (
         "memory (another major), or the tiler leaves that mode out.",
         "Take the shared atom of the tensor's major (Layout_K_SW128_Atom for K-major, Layout_MN_SW128_Atom for M- or N-major), and a tile with more than one element of that mode",
         _said("Could not find a common tile-gmem vectorization. Does the Tile select out major GMEM modes?"),
-        instead_of=_OTHER,
     ),
     known(
         "cpp.copy-broadcast",
@@ -95,7 +86,6 @@ ENTRIES: tuple[Known, ...] = (
         "The destination has modes of stride 0, so that several coordinates are one element, and the source has different elements there.",
         "Swap source and destination if they are in the wrong order; give the destination a stride of its own, or slice the source's mode to one element",
         _said("Error: Ambiguous scatter detected in copy"),
-        instead_of=_OTHER,
     ),
     known(
         "cpp.copy-below-a-byte",
@@ -104,7 +94,6 @@ ENTRIES: tuple[Known, ...] = (
         "The elements are narrower than a byte, and no run of them is contiguous on both sides.",
         "Make the mode of stride 1 the same on both sides and of at least 8 bits; otherwise convert in registers",
         _said("Error: Attempting a subbit write!"),
-        instead_of=_OTHER,
     ),
     known(
         "cpp.printed-type",
@@ -113,7 +102,6 @@ ENTRIES: tuple[Known, ...] = (
         "print_type(...) has no other effect than this static assertion; the compiler names the types in the instantiation under it.",
         "Read the types behind `instantiation of ... print_type<...>`, then take the call out",
         _said("Printing type T."),
-        instead_of=_OTHER,
     ),
     known(
         "cpp.no-copy-traits",
@@ -123,6 +111,5 @@ ENTRIES: tuple[Known, ...] = (
         "header is included. A type, a tiled copy or an instruction of a newer CUTLASS has none.",
         "Include <cute/tensor.hpp> and <cute/atom/copy_atom.hpp>, and look for Copy_Traits<Op> in include/cute/atom of the CUTLASS at hand",
         _said("Copy_Traits not implemented for this CopyOperation."),
-        instead_of=_OTHER,
     ),
 )

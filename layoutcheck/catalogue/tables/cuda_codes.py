@@ -35,8 +35,7 @@ def _family(name: str, numbers: tuple[int, ...], names: str, words: str, title: 
     pattern = rf"cudaError(?:{'|'.join(names.split())})\w*|CUDA_ERROR_(?:{'|'.join(driver)})\w*(?! \((?:error )?code:? ?(?!999))"
     parts = [f"(?P<code>{pattern})", *([f"(?P<words>{words})"] if words else []), codes(*numbers)]
     return known(
-        name, "|".join(parts), title, cause, remedy, (example, _API), level=level, rule=rule,
-        instead_of=("cuda.other", "dsl.other-exception", "elsewhere.python"),
+        name, "|".join(parts), title, cause, remedy, (example, _API), level=level, rule=rule
     )  # fmt: skip
 
 

@@ -30,7 +30,7 @@ ENTRIES = (
             "cudnn-frontend, RETURN_CUDNN_FRONTEND_ERROR_IF",
         ),
         level=ELSEWHERE,
-        instead_of=("cudnn.status", "cudnn.no-plan"),
+        instead_of=("cudnn.no-plan",),
     ),
     known(
         "cudnn.module",
@@ -40,7 +40,7 @@ ENTRIES = (
         "Compare that number with `python -m pip list | grep -E 'cudnn|nvrtc'` and with LD_LIBRARY_PATH, keep one cuDNN and one CUDA, and update the driver; PyTorch: torch.backends.cuda.enable_cudnn_sdp(False) takes another kernel",
         ("e! Error: CUDNN_STATUS_EXECUTION_FAILED; Reason: rtc->loadModule()", issue(1407, "NVIDIA/TransformerEngine")),
         level=ELSEWHERE,
-        instead_of=("cudnn.status", "cudnn.no-plan"),
+        instead_of=("cudnn.no-plan",),
     ),
     known(
         "cudnn.pytorch",
@@ -50,7 +50,6 @@ ENTRIES = (
         "torch.backends.cuda.enable_cudnn_sdp(False), or sdpa_kernel([SDPBackend.FLASH_ATTENTION]), takes another kernel; CUDNN_LOGLEVEL_DBG=3 CUDNN_LOGDEST_DBG=stdout prints the reason. Report it to pytorch/pytorch",
         ("RuntimeError: Expected mha_graph.execute(...).is_good() to be true, but got false.", issue(122695, "pytorch/pytorch")),
         level=ELSEWHERE,
-        instead_of=("elsewhere.assertion",),
     ),
     known(
         "cudnn.status",
@@ -93,7 +92,6 @@ ENTRIES = (
         "Keep one CUDA toolkit: look for both files (ldconfig -p, pip list | grep nvrtc, LD_LIBRARY_PATH), and put the folder that has libnvrtc and libnvrtc-builtins of one version first",
         ("CompileException: nvrtc: error: failed to load builtins", issue(1660, "cupy/cupy")),
         level=ELSEWHERE,
-        instead_of=("nvrtc.compilation", "elsewhere.compiler-step", "elsewhere.compile"),
     ),
     known(
         "nvrtc.compilation",
@@ -118,7 +116,7 @@ ENTRIES = (
             "NVVM",
         ),
         level=ELSEWHERE,
-        instead_of=("nvrtc.other", "dsl.other-exception", "dsl.internal", "dsl.toolkit"),
+        instead_of=("nvrtc.other", "dsl.toolkit"),
     ),
     known(
         "nvrtc.other",

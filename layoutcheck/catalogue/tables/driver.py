@@ -46,7 +46,7 @@ ENTRIES = (
             issue(943, "NVIDIA/warp"),
         ),
         level="wrong",
-        instead_of=("cuda.illegal-instruction", "cuda.illegal-instruction-ampere", "cuda.other"),
+        instead_of=("cuda.illegal-instruction", "cuda.illegal-instruction-ampere"),
     ),
     known(
         "cuda.machine-code",
@@ -56,7 +56,7 @@ ENTRIES = (
         "Compile with another CUDA toolkit (or driver, where PTX is compiled at run time), with -Xptxas -O1, and for this GPU's own architecture; report it to the kernel's project and to NVIDIA with `cuobjdump -sass`",
         ("CUDA Exception: Warp Misaligned Register", issue(24398, "ggml-org/llama.cpp")),
         level="wrong",
-        instead_of=("cuda.misaligned-address", "cuda.illegal-access", "cuda.other"),
+        instead_of=("cuda.misaligned-address", "cuda.illegal-access"),
     ),
     known(
         "cuda.local-misaligned",
@@ -66,7 +66,7 @@ ENTRIES = (
         "Declare the array with the alignment of the access: alignas(16) Fragment frag, cutlass::AlignedArray<T, N, 16>; or copy it element by element",
         ("STL.128 [R1+0xc], R52 ;", issue(3581)),
         level="wrong",
-        instead_of=("cuda.misaligned-address", "cuda.other"),
+        instead_of=("cuda.misaligned-address",),
     ),
     known(
         "cuda.illegal-instruction-ampere",
@@ -135,7 +135,7 @@ ENTRIES = (
             issue(607, "GridTools/gridtools"),
         ),
         level="wrong",
-        instead_of=("cuda.illegal-access", "cuda.other"),
+        instead_of=("cuda.illegal-access",),
     ),
     known(
         "cuda.address-space",
@@ -170,7 +170,6 @@ ENTRIES = (
             "driver.tensor-map",
             "cpp.launch-refused",
             "driver.xid",
-            "elsewhere.compiler-step",
             "cuda.illegal-access",
             "cuda.misaligned-address",
             "cuda.illegal-instruction",
@@ -186,7 +185,7 @@ ENTRIES = (
         "Leave layouts, strides and box as they are. {help}",
         ("Error: Failed to initialize the TMA descriptor 999", "CUTLASS, cute/atom/copy_traits_sm90_tma.hpp"),
         level=ELSEWHERE,
-        instead_of=("driver.tensor-map", "cpp.launch-refused", "cuda.unknown", "cuda.other"),
+        instead_of=("driver.tensor-map", "cpp.launch-refused", "cuda.unknown"),
         fill="tensor map",
     ),
     known(
@@ -277,7 +276,7 @@ ENTRIES = (
             issue(2364),
         ),
         level="wrong",
-        instead_of=("cuda.launch-failure", "kernel-hangs"),
+        instead_of=("cuda.launch-failure",),
     ),
     known(
         "cuda.launch-failure",
@@ -310,7 +309,7 @@ ENTRIES = (
             "ptxas error : Entry function 'kernel' uses too much shared data (0x2ab44 bytes, 0x29000 max)",
             "https://github.com/apache/tvm/pull/17267",
         ),
-        instead_of=("cuda.invalid-launch", "cuda.call-refused", "cuda.other"),
+        instead_of=("cuda.invalid-launch", "cuda.call-refused"),
     ),
     known(
         "cuda.launch-resources",
@@ -324,7 +323,7 @@ ENTRIES = (
             "cudaCheckError(): too many resources requested for launch",
             issue(37, "HazyResearch/ThunderKittens"),
         ),
-        instead_of=("cuda.invalid-launch", "cuda.other"),
+        instead_of=("cuda.invalid-launch",),
     ),
     known(
         "cuda.call-refused",
@@ -338,7 +337,7 @@ ENTRIES = (
             "Cuda Driver error detected: Returning 1 (CUDA_ERROR_INVALID_VALUE) from cuCtxSetLimit",
             "https://github.com/mirage-project/mirage/pull/705",
         ),
-        instead_of=("cuda.invalid-launch", "cuda.other"),
+        instead_of=("cuda.invalid-launch",),
     ),
     known(
         "cuda.other-generation",
@@ -351,7 +350,7 @@ ENTRIES = (
             issue(1987, "Dao-AILab/flash-attention"),
         ),
         level=ELSEWHERE,
-        instead_of=("cuda.invalid-launch", "cuda.other", "cpp.launch-refused"),
+        instead_of=("cuda.invalid-launch", "cpp.launch-refused"),
     ),
     known(
         "cuda.kernel-handle",
@@ -363,7 +362,7 @@ ENTRIES = (
             "cudaFuncSetAttribute() returned error: invalid resource handle",
             "https://github.com/pytorch/ao/pull/2285",
         ),
-        instead_of=("cuda.context", "cuda.other"),
+        instead_of=("cuda.context",),
     ),
     known(
         "cuda.shared-handle",
@@ -404,7 +403,7 @@ ENTRIES = (
         ("Error: Failed to initialize the TMA descriptor 1", issue(947)),
         ("boxDim[0] * elementSizeInBytes must be a multiple of 16 bytes", "CUDA driver API"),
         rule="LC240",
-        instead_of=("cuda.invalid-launch", "cuda.launch-failure", "elsewhere.assertion"),
+        instead_of=("cuda.invalid-launch", "cuda.launch-failure"),
     ),
     known(
         "cuda.other",

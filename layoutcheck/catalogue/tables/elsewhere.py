@@ -73,7 +73,7 @@ ENTRIES = (
         ('Assertion error (jit/compiler.hpp:183): false and "NVCC compilation failed"', "DeepGEMM"),
         level=ELSEWHERE,
         general=True,
-        instead_of=("elsewhere.assertion", "elsewhere.python", "elsewhere.build"),
+        instead_of=("elsewhere.assertion", "elsewhere.build"),
     ),
     known(
         "elsewhere.compiler-step",
@@ -166,7 +166,6 @@ ENTRIES = (
             issue(150, "deepseek-ai/DeepEP"),
         ),
         level=ELSEWHERE,
-        instead_of=("elsewhere.network",),
     ),
     known(
         "elsewhere.nccl-info",
@@ -333,7 +332,7 @@ ENTRIES = (
             issue(6166, "vllm-project/vllm"),
         ),
         level=ELSEWHERE,
-        instead_of=("cuda.other", "elsewhere.cublas"),
+        instead_of=("elsewhere.cublas",),
     ),
     known(
         "elsewhere.cublas-start",
@@ -346,7 +345,7 @@ ENTRIES = (
             "PyTorch",
         ),
         level=ELSEWHERE,
-        instead_of=("cuda.other", "elsewhere.cublas"),
+        instead_of=("elsewhere.cublas",),
     ),
     known(
         "elsewhere.cublas",
@@ -360,7 +359,6 @@ ENTRIES = (
             issue(141749, "pytorch/pytorch"),
         ),
         level=ELSEWHERE,
-        instead_of=("cuda.other",),
     ),
     known(
         "elsewhere.no-module",
@@ -387,7 +385,7 @@ ENTRIES = (
             "NCCL 2",
         ),
         level=ELSEWHERE,
-        instead_of=("elsewhere.nccl", "cuda.other", "elsewhere.nccl-cuda"),
+        instead_of=("elsewhere.nccl", "elsewhere.nccl-cuda"),
     ),
     known(
         "elsewhere.nccl-cuda",
@@ -414,13 +412,7 @@ ENTRIES = (
             "NCCL 2",
         ),
         level=ELSEWHERE,
-        instead_of=(
-            "elsewhere.nccl",
-            "elsewhere.nccl-cuda",
-            "cuda.other",
-            "cuda.not-supported",
-            "cuda.invalid-launch",
-        ),
+        instead_of=("elsewhere.nccl", "elsewhere.nccl-cuda", "cuda.not-supported", "cuda.invalid-launch"),
     ),
     known(
         "elsewhere.nccl",
@@ -577,7 +569,7 @@ ENTRIES = (
             issue(29993, "sgl-project/sglang"),
         ),
         level=ELSEWHERE,
-        instead_of=("cuda.launch-failure", "elsewhere.assertion", "elsewhere.compiler-step"),
+        instead_of=("cuda.launch-failure",),
         fill="condition",
     ),
     known(

@@ -73,11 +73,8 @@ ENTRIES = (
         "a {given} is passed for a parameter that is not annotated as a tensor",
         "The DSL takes an array of another library where the parameter is annotated cute.Tensor, or after from_dlpack. 'annotated type: None' is a parameter with no annotation, or with a plain class, whose name the message does not have.",
         "Write `x: cute.Tensor` at the parameter of the @cute.jit function, or pass from_dlpack(x); where a number is meant, x.item()",
-        (
-            "DSLRuntimeError: Unsupported argument type: <class 'torch.Tensor'> for annotated type: None",
-            DSL,
-        ),
-        instead_of=("dsl.type-unsupported", "dsl.ffi-argument", "dsl.other-exception", "dsl.raised"),
+        ("DSLRuntimeError: Unsupported argument type: <class 'torch.Tensor'> for annotated type: None", DSL),
+        instead_of=("dsl.type-unsupported", "dsl.ffi-argument"),
     ),
     known(
         "dsl.compile-option",
@@ -111,42 +108,15 @@ ENTRIES = (
         level=ELSEWHERE,
     ),
     known(
-        "dsl.installation",
-        r"(?P<said>(?:Missing or stale DSO version module|Unexpected shared library name|Could not load cutlass\._mlir\._mlir_libs\._cutlass_ir|Failed to read module file)[^\n]{0,100}?)\.? Please (?:rebuild or )?re-?install the package|IKET \(In-Kernel Event Tracing\) is not available|Failed to get CUDA version",
-        "the installed DSL is incomplete, or holds parts of two versions {said}",
-        "The package is several wheels (nvidia-cutlass-dsl and its libs for CUDA 12 or 13). An upgrade or downgrade may leave files of another version in the same folder.",
-        "pip uninstall every nvidia-cutlass-dsl* package, remove site-packages/nvidia_cutlass_dsl*, and install one version anew",
-        (
-            "RuntimeError: Missing or stale DSO version module x for y. Please rebuild or re-install the package",
-            DSL,
-        ),
-        level=ELSEWHERE,
-    ),
-    known(
         "dsl.companion-version",
         r"(?<![\w.])(?P<function>[a-z]\w{4,60})\(\) (?P<said>(?:got an unexpected keyword argument '\w+'|takes [^\n]{3,80}|missing [^\n]{3,120}))",
         "the installed {package} is of another version than this DSL calls: {function} {said}",
         "The DSL takes the function from {package}, a package of its own release cycle, and calls it as a newer or older version has it.",
         "python -m pip install -U apache-tvm-ffi (DSL 4.6 and later call 0.1.11 or newer) and the other packages that `pip show nvidia-cutlass-dsl` requires",
-        (
-            "TypeError: make_kwargs_wrapper() got an unexpected keyword argument 'map_dataclass_to_tuple'",
-            DSL,
-        ),
+        ("TypeError: make_kwargs_wrapper() got an unexpected keyword argument 'map_dataclass_to_tuple'", DSL),
         level=ELSEWHERE,
         instead_of=("dsl.call", "elsewhere.library-version", "dsl.api-moved"),
         fill="companion",
-    ),
-    known(
-        "dsl.sass-dump",
-        r"SASS dumping requires the nvdisasm tool|nvdisasm at \S+ reports|Cannot dump SASS",
-        "the DSL finds no nvdisasm to print SASS with",
-        "Dumping SASS (CUTE_DSL_KEEP=sass, before 4.8 CUTE_DSL_KEEP_SASS=1) runs nvdisasm of the CUDA toolkit, which must know the target.",
-        "Put the toolkit's bin folder on PATH, or install nvidia-cuda-nvdisasm by pip, in the version of the target's toolkit",
-        (
-            "RuntimeError: SASS dumping requires the nvdisasm tool, but it was not found",
-            DSL,
-        ),
-        level=ELSEWHERE,
     ),
     known(
         "dsl.value-of-another-compile",
@@ -167,14 +137,5 @@ ENTRIES = (
         "Index the torch tensor itself on the host; use layout, iterator and elements inside the @cute.jit function that takes the tensor as an argument",
         ("NotImplementedError: layout property is not supported in runtime, support in future", DSL),
         ("runtime._Tensor is not indexable", DSL),
-    ),
-    known(
-        "dsl.pointer-void",
-        r"Pointer address is None|Expect int or ctypes\.POINTER for value but got|pointer must be (?P<bytes>[0-9]+) bytes aligned",
-        "make_ptr got an address that it cannot use {bytes}",
-        "It takes an integer address (tensor.data_ptr()), which is a multiple of assumed_align. A tensor without storage, a meta or fake tensor, has the address 0; a slice starts between two vectors.",
-        "make_ptr(dtype, tensor.data_ptr(), AddressSpace.gmem, assumed_align=16), with the alignment that the address has",
-        ("ValueError: pointer must be 16 bytes aligned", DSL),
-        rule="LC202",
     ),
 )

@@ -19,12 +19,7 @@ ENTRIES = (
             issue(3462),
         ),
         level=ELSEWHERE,
-        instead_of=(
-            "elsewhere.file-system",
-            "dsl.runtime-library",
-            "dsl.other-exception",
-            "dsl.cut-traceback",
-        ),
+        instead_of=("elsewhere.file-system", "dsl.runtime-library"),
     ),
     known(
         "dsl.fp8-mma-died",
@@ -33,7 +28,6 @@ ENTRIES = (
         "The operation makes the atom of Ada (sm_89). DSL 4.4 and 4.5 crash on it when they compile for sm_120 and sm_121, in make_fragment or in gemm (NVIDIA/cutlass#3044, #3281). No layout is at fault. DSL 4.8.1 makes its fragments for sm_120a.",
         "Install the newest nvidia-cutlass-dsl; where it stays, take MmaMXF8Op (block-scaled, with scale factors of 1) on sm_120 and sm_121, and report it to NVIDIA/cutlass",
         ("`MmaFP8Op` segfaults during `cute.compile` on SM120", issue(3281)),
-        instead_of=("dsl.compiler-died", "elsewhere.native-abort", "elsewhere.exit-code"),
     ),
     known(
         "dsl.object-sections",
@@ -74,7 +68,6 @@ ENTRIES = (
             issue(2178),
         ),
         level=ELSEWHERE,
-        instead_of=("dsl.other-exception", "elsewhere.python"),
     ),
     known(
         "dsl.mixed-versions",
@@ -97,14 +90,7 @@ ENTRIES = (
             "DSL 4.5.0",
         ),
         level=ELSEWHERE,
-        instead_of=(
-            "dsl.call",
-            "dsl.companion-version",
-            "dsl.api-moved",
-            "dsl.cut-traceback",
-            "dsl.other-exception",
-            "elsewhere.library-version",
-        ),
+        instead_of=("dsl.call", "dsl.companion-version", "dsl.api-moved", "elsewhere.library-version"),
     ),
     known(
         "dsl.no-driver-library",
@@ -116,7 +102,7 @@ ENTRIES = (
         "`layoutcheck banks`, `layoutcheck canonical` and `layoutcheck explain SRC DST --atom ATOM` need neither the DSL nor a driver",
         ("ImportError: libcuda.so.1: cannot open shared object file: No such file or directory", issue(3110)),
         level=ELSEWHERE,
-        instead_of=("elsewhere.no-gpu", "elsewhere.import", "dsl.other-exception", "elsewhere.file-system"),
+        instead_of=("elsewhere.no-gpu", "elsewhere.import", "elsewhere.file-system"),
     ),
     known(
         "dsl.object-file",
@@ -129,7 +115,7 @@ ENTRIES = (
             "https://github.com/Dao-AILab/flash-attention/pull/2774",
         ),
         level=ELSEWHERE,
-        instead_of=("dsl.other-exception", "elsewhere.library-version"),
+        instead_of=("elsewhere.library-version",),
     ),
     known(
         "dsl.native-backtrace",
@@ -144,7 +130,6 @@ ENTRIES = (
             "#5 0x00007f8a in ?? () from /x/nvidia_cutlass_dsl/python_packages/cutlass/_mlir/_mlir_libs/_cutlass_ir.cpython-312-x86_64-linux-gnu.so",
             issue(3113),
         ),
-        instead_of=("dsl.compiler-died", "elsewhere.native-abort"),
     ),
     known(
         "dsl.result-list",
@@ -166,13 +151,7 @@ ENTRIES = (
             issue(4555, "flashinfer-ai/flashinfer"),
         ),
         level=ELSEWHERE,
-        instead_of=(
-            "packages.conflict",
-            "elsewhere.import",
-            "dsl.internal",
-            "dsl.other-exception",
-            "elsewhere.build",
-        ),
+        instead_of=("packages.conflict", "elsewhere.import"),
     ),
     known(
         "dsl.class-not-known",

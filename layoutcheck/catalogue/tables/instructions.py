@@ -116,21 +116,6 @@ ENTRIES = (
         ("error: 'cute_nvgpu.make_umma_smem_desc' op failed to verify", DSL),
     ),
     known(
-        "dsl.memory-space",
-        r"must be CuTe (?:pointer|memref) to (?:memory spaces|shared memory|global memory|allowable types)"
-        r"[^,]{0,200}(?:, but got (?P<given>[^\n]{1,120}))?",
-        "an operand is in another memory space, or has less alignment, than the operation needs",
-        "The operation names the memory space, the element types and the alignment of each operand.",
-        "State the space and the alignment when the pointer is made: make_ptr(dtype, address, AddressSpace.smem, "
-        "assumed_align=...), allocate_tensor(..., byte_alignment=...)",
-        (
-            "error: 'cute_nvgpu.arch.make_tma_desc' op operand #0 must be CuTe pointer to memory spaces (smem) with "
-            "byte alignment 128, but got '!cute.ptr<f16, gmem>'",
-            DSL,
-        ),
-        rule="LC104",
-    ),
-    known(
         "dsl.tmem-allocation",
         r"[Tt]mem alignment must be a multiple of|TMEM static allocations must be uniformly|TMEM (?:SF |E )?fragments expects?"
         r"|tcgen05\.alloc(?!' not supported)|number of columns .{0,60}power of (?:two|2)",
@@ -175,6 +160,6 @@ ENTRIES = (
             DSL,
         ),
         rule="LC108",
-        instead_of=("dsl.code-generation", "dsl.other-verifier"),
+        instead_of=("dsl.code-generation",),
     ),
 )

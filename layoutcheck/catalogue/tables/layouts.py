@@ -26,18 +26,6 @@ ENTRIES = (
         ),
     ),
     known(
-        "dsl.printf-swizzled-layout",
-        r"tensor with swizzled layout \(PISL\) is not supported in printf",
-        "cute.printf cannot print a tensor whose layout is composed with a swizzle",
-        _PDSL,
-        "Print the tensor's layout with Python's print, or give the swizzle to the pointer",
-        (
-            "NotImplementedError: tensor with swizzled layout (PISL) is not supported in printf, please use "
-            "swizzled pointer (PDSL) instead",
-            DSL,
-        ),
-    ),
-    known(
         "dsl.swizzle-not-composable",
         r"incompatible layout with swizzle|unable to construct a valid composed layout from inputs",
         "the swizzle does not compose with this layout",
@@ -86,14 +74,6 @@ ENTRIES = (
         ('error: unknown: Failed to infer result type(s): "cute.slice"(%0, %1) {} : ...', DSL),
     ),
     known(
-        "dsl.shape-stride-not-congruent",
-        r"shape and stride must be congruent|residue layout must be congruent",
-        "shape and stride have different nesting",
-        "make_layout pairs every extent with a stride: (128, (8, 8)) needs (s, (t, u)).",
-        "Give the stride the same nesting as the shape",
-        ("ValueError: shape and stride must be congruent", DSL),
-    ),
-    known(
         "dsl.algebra-refused",
         r"unable to compute (?:the following )?(?P<what>composition|product|complement|a right inverse|the left inverse"
         r"|tile_to_shape|shape_div|domain offset|idx2crd|cosize|size)|unable to (?:coalesce|filter|slice|dice)"
@@ -106,24 +86,6 @@ ENTRIES = (
         ("error: 'cute.tile_to_shape' op unable to compute tile_to_shape", DSL),
     ),
     known(
-        "dsl.tensor-rank-below-tiler",
-        r"[Ee]xpect(?:ed|s) rank\((?:target|input)\) >= rank\(tiler\)|rank\(tiler\) <= rank\((?:target|input)\)",
-        "the tensor has fewer modes than the tiler",
-        "A tiler needs one mode of the tensor for each of its own modes.",
-        "Give the tiler one entry for each mode; use None for a mode that stays whole",
-        ("ValueError: Expected rank(target) >= rank(tiler), but got rank(target)=1 and rank(tiler)=2", DSL),
-    ),
-    known(
-        "dsl.register-tensor-dynamic",
-        r"[Dd]ynamic layout doesn't support (?:vectorized )?(?:load|store)|dynamic s(?:hape|ize) is not supported"
-        r"|autovec_copy expects source and destination tensors to be statically shaped",
-        "a tensor whose shape is known only at run time is loaded or stored as a whole",
-        "load(), store() and autovec_copy make one vector, whose length the compiler must know.",
-        "Tile first (local_tile, a thread's partition), predicate the edges, and load a tile of static shape",
-        ("ValueError: dynamic layout doesn't support load", DSL),
-        rule="LC105",
-    ),
-    known(
         "dsl.narrow-element",
         r"Sub-byte scalar dereference not supported|(?:Loading|Storing) narrow precision type \S+ is not supported"
         r"|gather/scatter for sub-byte element type is not supported",
@@ -131,25 +93,6 @@ ENTRIES = (
         "Memory is addressed in bytes; elements of 4 and 6 bits are moved several at a time.",
         "recast_tensor to a type of 8 bits or more, or copy whole vectors",
         ("ValueError: Sub-byte scalar dereference not supported for type Float4E2M1FN", DSL),
-    ),
-    known(
-        "dsl.operand-types",
-        r"unsupported operand type\(s\) for (?P<op>\S{1,6}): (?P<types>'_?(?:Composed)?(?:Layout|Tensor|Pointer|Swizzle)\w*' and '\w+'"
-        r"|'\w+' and '_?(?:Composed)?(?:Layout|Tensor|Pointer|Swizzle)\w*')",
-        "{op} is not defined for {types}",
-        "Layouts are functions, not numbers; a tensor's arithmetic is that of its values in registers.",
-        "Evaluate a layout, layout(coordinate); move a pointer or tensor, ptr + offset or cute.domain_offset(coord, tensor); "
-        "load a tensor first, tensor.load() + 1",
-        ("TypeError: unsupported operand type(s) for +: '_Layout' and 'int'", DSL),
-    ),
-    known(
-        "dsl.broadcast",
-        r"ValueError: cannot broadcast (?P<shape>\([^\n]{1,80})|lhs and rhs must have the same shape, but got (?P<shapes>[^\n]{3,120})",
-        "two vectors in registers differ in shape: {shape}{shapes}",
-        "Arithmetic and store() of register tensors pair elements of equal shapes; a mode of extent 1 is repeated.",
-        "Give both the same partition: make_rmem_tensor_like(other), or retile. " + EVALUATE,
-        ("ValueError: cannot broadcast (128, 4)", DSL),
-        ("ValueError: lhs and rhs must have the same shape, but got (8,) and (128, 64)", DSL),
     ),
     known(
         "dsl.wrong-nesting",
@@ -164,7 +107,6 @@ ENTRIES = (
             DSL,
         ),
         ("RuntimeError: std::bad_cast", DSL),
-        instead_of=("dsl.compiler-died",),
     ),
     known(
         "dsl.division-by-zero",
@@ -174,6 +116,5 @@ ENTRIES = (
         "Print the shapes, divisors and tilers before the statement; CUTE_DSL_KEEP=ir-debug (before 4.8 CUTE_DSL_KEEP_IR=1) finds it, of a C++ program gdb (bt). "
         + TRACE,
         ("Floating point exception (core dumped)", issue(2323)),
-        instead_of=("dsl.compiler-died",),
     ),
 )

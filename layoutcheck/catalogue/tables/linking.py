@@ -17,7 +17,7 @@ ENTRIES = (
         ("ptxas fatal : Unresolved extern function 'cublasCreate_v2'", issue(1100, "kokkos/kokkos")),
         ("nvlink error : Undefined reference to 'nvshmemi_ibgda_device_state_d' in 'internode.o' (target: sm_100)", "nvlink"),
         level=ELSEWHERE,
-        instead_of=("driver.tensor-map", "elsewhere.build", "elsewhere.cublas", "ptxas.other", "cpp.instantiation", "cpp.other-error"),
+        instead_of=("driver.tensor-map", "elsewhere.cublas"),
         fill="link",
     ),
     known(
@@ -44,7 +44,7 @@ ENTRIES = (
             issue(1100, "kokkos/kokkos"),
         ),
         level=ELSEWHERE,
-        instead_of=("elsewhere.build", "elsewhere.link", "cpp.instantiation", "cpp.other-error"),
+        instead_of=("elsewhere.link",),
     ),
     known(
         "elsewhere.device-link",
@@ -54,7 +54,7 @@ ENTRIES = (
         "Give both files the same -maxrregcount, or put the function into the kernel's file so that it is inlined; declare the name in one header",
         ("nvlink error : entry function 'k' with max regcount of 64 calls function 'f' with regcount of 90", "nvlink"),
         level=ELSEWHERE,
-        instead_of=("elsewhere.build", "elsewhere.link"),
+        instead_of=("elsewhere.link",),
     ),
     known(
         "elsewhere.too-large",
@@ -67,7 +67,7 @@ ENTRIES = (
             issue(319),
         ),
         level=ELSEWHERE,
-        instead_of=("elsewhere.link", "elsewhere.build"),
+        instead_of=("elsewhere.link",),
     ),
     known(
         "elsewhere.abi",
@@ -81,6 +81,6 @@ ENTRIES = (
             issue(1136),
         ),
         level=ELSEWHERE,
-        instead_of=("elsewhere.link", "elsewhere.build"),
+        instead_of=("elsewhere.link",),
     ),
 )  # fmt: skip

@@ -47,7 +47,6 @@ ENTRIES = (
             "PyTorch",
         ),
         level=ELSEWHERE,
-        instead_of=("elsewhere.build", "elsewhere.no-module"),
     ),
     known(
         "setup.toolkit-path",
@@ -57,7 +56,6 @@ ENTRIES = (
         "export CUDA_HOME=/usr/local/cuda (one folder, written out), and start again with an empty cache of the build",
         ("[1/11] :/usr/local/cuda-12.8/bin/nvcc --generate-dependencies-with-compile", "ninja"),
         level=ELSEWHERE,
-        instead_of=("elsewhere.build", "elsewhere.command-alone"),
     ),
     known(
         "elsewhere.command-alone",

@@ -80,10 +80,7 @@ ENTRIES = (
         "Give one instruction's shape, (128, 256, 16) for 16-bit operands of tcgen05, and repeat it by the tile or by make_tiled_mma's atom layout. "
         + _UNITS,
         ("OpError: expects the M-mode to be 64 or 128, but got 96", DSL),
-        (
-            "OpError: expects the 'shape_mnk' Op parameter to be one of (16,8,8) or (16,8,16)",
-            DSL,
-        ),
+        ("OpError: expects the 'shape_mnk' Op parameter to be one of (16,8,8) or (16,8,16)", DSL),
     ),
     known(
         "dsl.mma-types",
@@ -106,48 +103,7 @@ ENTRIES = (
         "{what} is not a {kind}",
         "The parameter has this type and no other: True or False for a bool, else a value of an enumeration. The packages of cute.nvgpu (warp, warpgroup, tcgen05, cpasync) have their own, of equal names, and a string or the other package's value is refused.",
         "Import it from the package of the operation: tcgen05.CtaGroup.ONE, tcgen05.OperandSource.SMEM, cute.nvgpu.OperandMajorMode.K",
-        (
-            "OpError: expects the 'a_src' Op parameter to be a tcgen05.OperandSource instance",
-            DSL,
-        ),
-    ),
-    known(
-        "dsl.tma-atom-made-otherwise",
-        r"Use (?:cpasync\.)?(?P<maker>make_(?:tiled|im2col)_tma_atom)[\w ]{0,40} to obtain a copy Atom"
-        r"|expects a bulk tensor \(TMA\) (?P<im2col>im2col )?Copy Op, but got (?P<got>[^\n]{3,80}?)(?= Error Code| -->|$)",
-        "a TMA atom is made from operation and tensor map together, by {maker}make_{im2col}tma_atom {got}",
-        "make_copy_atom serves operations that need no tensor map. A TMA operation is bound to one global tensor, a shared layout and a tile; other operations are not bound.",
-        "atom, tensor = cpasync.make_tiled_tma_atom(op, gmem_tensor, smem_layout, tiler) on the host, and make_copy_atom(op, dtype) for all else",
-        (
-            "NotImplementedError: Use cpasync.make_tiled_tma_atom to obtain a copy Atom for TMA",
-            DSL,
-        ),
-        (
-            "ValueError: expects a bulk tensor (TMA) Copy Op, but got universal Copy Operation",
-            DSL,
-        ),
-    ),
-    known(
-        "dsl.copy-argument-missing",
-        r"expects (?:an? )?(?P<said>pointer to an mbarrier|multicast mask|byte mask|cta rank of int32|`?Int64`? value) to be provided via the (?P<keyword>\w+) kw ?arg",
-        "the copy lacks {keyword}=, the {said}",
-        "This atom takes an operand beside source and destination at each call: a TMA load signals an mbarrier, a multicast names the CTAs that receive it.",
-        "cute.copy(atom, src, dst, {keyword}=...); tma_bar_ptr=pipeline.producer_get_barrier(state) for a TMA load, mcast_mask=cpasync.create_tma_multicast_mask(...) for a multicast",
-        (
-            "ValueError: expects a pointer to an mbarrier to be provided via the tma_bar_ptr kw argument",
-            DSL,
-        ),
-    ),
-    known(
-        "dsl.multicast-count",
-        r"expects num_multicast to be (?P<said>[^\n]{1,60}?)(?=, but got| Error Code| -->|$)|CTA group of 2 is tcgen05-specific[^\n]{0,80}|[Cc]luster shape not divisible by MMA size|cluster_(?:shape|layout)_vmnk (?:must be provided|is required|cannot be None)[^\n]{0,60}|expects a non-multicast G2S TMA copy atom",
-        "the multicast of a TMA load and its cluster do not fit each other {said}",
-        "A multicast load (CopyBulkTensorTileG2SMulticastOp) serves num_multicast CTAs of a cluster, each of which loads a part; a plain load has num_multicast 1. Pairs of CTAs (CtaGroup.TWO) need a cluster whose M is even.",
-        "Choose the operation by the cluster's extent in the other operand's mode (cute.size of the layout's mode), give cta_layout_vmnk, and launch with cluster=",
-        (
-            "ValueError: expects num_multicast to be 1 for non multicast G2S copies, but got 2",
-            DSL,
-        ),
+        ("OpError: expects the 'a_src' Op parameter to be a tcgen05.OperandSource instance", DSL),
     ),
     known(
         "dsl.pipeline-counts",
@@ -159,10 +115,7 @@ ENTRIES = (
         "pipeline.CooperativeGroup(pipeline.Agent.Thread, n) with n of the threads that call arrive or release; storage.barriers.data_ptr() of a MemRange[Int64, 2 * stages]. "
         + TRACE,
         ("ValueError: Consumer arrival count must be aligned with warp size", DSL),
-        (
-            "ValueError: The number of threads in a CooperativeGroup must be greater than 0",
-            DSL,
-        ),
+        ("ValueError: The number of threads in a CooperativeGroup must be greater than 0", DSL),
     ),
     known(
         "dsl.storage",
@@ -171,10 +124,7 @@ ENTRIES = (
         "shared storage is described in a way that the allocator does not take: {said}",
         "Every allocation has at least one element and one byte of alignment (a count of 0 often comes from a division). A @cute.struct holds DSL scalars, MemRange[dtype, count], Align[field, bytes] and other structs; counts and layouts are Python integers, known when the kernel is compiled, and an alignment is a power of two up to 1,024 bytes.",
         "cute.struct.Align[cute.struct.MemRange[dtype, cute.cosize(layout)], 1024], then storage.field.get_tensor(layout.outer, swizzle=layout.inner); or SmemAllocator.allocate_tensor(dtype, layout.outer, byte_alignment=1024, swizzle=layout.inner)",
-        (
-            "TypeError: Struct element only support struct/array/base_dsl scalar, but got <class 'int'>",
-            DSL,
-        ),
+        ("TypeError: Struct element only support struct/array/base_dsl scalar, but got <class 'int'>", DSL),
         ("ValueError: max shared memory alignment limit to 1024 bytes", DSL),
     ),
     known(
@@ -185,17 +135,5 @@ ENTRIES = (
         "or annotations that are strings (from __future__ import annotations), make them unknown.",
         "Pass the CTA's own tile (mma_tiler without the second CTA's half), the use_2cta of the tiled MMA, and an epilogue tile of compute_epilogue_tile_shape, all as Constexpr",
         ("ValueError: Cta tile and 2sm config does not generate correct num dp.", DSL),
-    ),
-    known(
-        "dsl.tmem-columns",
-        r"(?P<said>num_columns must be (?:between|multiple)[^\n]{3,100}|Cannot allocate [0-9]+ columns, only [0-9]+ remaining|TMEM allocation columns \S+ exceeds[^\n]{3,80}|num_columns is invalid|two_cta_tmem_dealloc_mbar_ptr is required|2CTA mode requires the dealloc mbarrier)",
-        "tensor memory is not allocated in this way: {said}",
-        "A CTA has 512 columns of tensor memory; an allocation is a power of two from 32 to 512 columns, is made by one warp, and holds until the same warp frees it. Two accumulators of 256 columns of f32 fill it.",
-        "Count the columns with utils.get_num_tmem_alloc_cols(tensors), use fewer accumulator stages or a narrower N, and give TmemAllocator its barrier for CtaGroup.TWO",
-        (
-            "ValueError: num_columns must be multiple of 32 and power of two, and between 0 and 512",
-            DSL,
-        ),
-        instead_of=("dsl.tmem-allocation",),
     ),
 )

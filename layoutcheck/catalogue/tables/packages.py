@@ -16,7 +16,6 @@ ENTRIES = (
             "https://github.com/vllm-project/vllm/pull/49051",
         ),
         level=ELSEWHERE,
-        instead_of=("elsewhere.assertion", "elsewhere.python"),
     ),
     known(
         "elsewhere.flash-attn-cute",
@@ -32,7 +31,7 @@ ENTRIES = (
             "PyTorch",
         ),
         level=ELSEWHERE,
-        instead_of=("elsewhere.import", "elsewhere.no-module", "elsewhere.torch-compile", "elsewhere.library-version", "dsl.module-moved"),
+        instead_of=("elsewhere.import", "elsewhere.torch-compile", "elsewhere.library-version", "dsl.module-moved"),
     ),
     known(
         "elsewhere.flash-attn-3",
@@ -42,7 +41,7 @@ ENTRIES = (
         "For FlashAttention 3: cd hopper; python setup.py install, for sm_90 with CUDA 12.3 or newer. For 2.x: pip install flash-attn --no-build-isolation, against the torch at hand; report it to Dao-AILab/flash-attention",
         ("ModuleNotFoundError: No module named 'flash_attn_interface'", "FlashAttention"),
         level=ELSEWHERE,
-        instead_of=("elsewhere.no-module", "elsewhere.import"),
+        instead_of=("elsewhere.import",),
     ),
     known(
         "packages.conflict",
@@ -57,7 +56,7 @@ ENTRIES = (
             issue(346, "xlite-dev/ffpa-attn"),
         ),
         level=ELSEWHERE,
-        instead_of=("elsewhere.import", "elsewhere.build"),
+        instead_of=("elsewhere.import",),
     ),
     known(
         "packages.isolated",
@@ -71,7 +70,6 @@ ENTRIES = (
             issue(246, "Dao-AILab/flash-attention"),
         ),
         level=ELSEWHERE,
-        instead_of=("elsewhere.no-module", "elsewhere.build"),
     ),
     known(
         "packages.other-name",
@@ -84,7 +82,7 @@ ENTRIES = (
             issue(442, "alibaba/Pai-Megatron-Patch"),
         ),
         level=ELSEWHERE,
-        instead_of=("packages.no-wheel", "elsewhere.build", "elsewhere.import"),
+        instead_of=("packages.no-wheel", "elsewhere.import"),
     ),
     known(
         "packages.no-wheel",
@@ -98,7 +96,7 @@ ENTRIES = (
             "pip",
         ),
         level=ELSEWHERE,
-        instead_of=("elsewhere.import", "elsewhere.build", "packages.conflict"),
+        instead_of=("elsewhere.import", "packages.conflict"),
     ),
     known(
         "packages.managed",

@@ -63,7 +63,7 @@ ENTRIES = (
             issue(2810),
         ),
         level=CLEAN,
-        instead_of=("ncu.uncoalesced-shared", "ncu.wavefronts", "ncu.no-conflicts"),
+        instead_of=("ncu.uncoalesced-shared",),
     ),
     known(
         "ncu.uncoalesced-shared",
@@ -188,7 +188,6 @@ ENTRIES = (
         ("==PROF== No kernels were profiled", issue(10, "NVIDIA/cuda-samples")),
         ("==WARNING== No kernels were profiled.", NCU),
         level=ELSEWHERE,
-        instead_of=("ncu.tool",),
     ),
     known(
         "ncu.driver",
@@ -201,7 +200,6 @@ ENTRIES = (
             issue(632, "meta-pytorch/tritonbench"),
         ),
         level=ELSEWHERE,
-        instead_of=("ncu.tool",),
     ),
     known(
         "ncu.launch-failed",
@@ -211,7 +209,6 @@ ENTRIES = (
         "Run the program without ncu under compute-sanitizer, and check the error of each launch. If it is clean, measure without replays of single kernels: `ncu --replay-mode application PROGRAM`",
         ("==Error==LaunchFailed", issue(23, "cloudcores/CuAssembler")),
         level=ELSEWHERE,
-        instead_of=("ncu.tool", "elsewhere.exit-code"),
     ),
     known(
         "nvprof.too-new",
@@ -233,7 +230,7 @@ ENTRIES = (
         "Compare `ncu --version` with the driver and the GPU, take the newest ncu, run it as root or with NVreg_RestrictProfilingToAdminUsers=0, and alone on the machine. `layoutcheck banks` counts wavefronts without counters",
         ("==ERROR== Unknown Error on device 0.", issue(1, "SzymonOzog/FastSoftmax")),
         level=ELSEWHERE,
-        instead_of=("ncu.tool", "ncu.launch-failed", "ncu.no-kernel"),
+        instead_of=("ncu.launch-failed", "ncu.no-kernel"),
     ),
     known(
         "ncu.tool",

@@ -13,7 +13,6 @@ ENTRIES = (
         "Use identifiers below 16 (0 is __syncthreads), and count the threads of the warps that arrive",
         ("ptxas fatal: Barrier number '20' out of range, expected to be in range [0..15]", "ptxas"),
         ("ptxas error: Number of threads participating in barrier must be in multiple of warp size", "ptxas"),
-        instead_of=("ptxas.other",),
     ),
     known(
         "ptxas.local-memory",
@@ -22,7 +21,6 @@ ENTRIES = (
         "Register tensors and arrays that are indexed by run-time values, or are larger than 255 registers, live in local memory; this kernel's exceed what a thread may have.",
         "Make the fragment smaller (a smaller tile, more threads, loops over parts), and index it by constants only; `layoutcheck resources` counts a tile's registers",
         ("ptxas error : Entry function 'k' uses too much local data (0x98000 bytes, 0x80000 max)", "ptxas"),
-        instead_of=("ptxas.other",),
     ),
     known(
         "ptxas.register-names",
@@ -31,7 +29,6 @@ ENTRIES = (
         "ptxas reads %tid.x as a part (a video selector) of a register %tid that the PTX declares. Special registers are %tid, %ntid, %ctaid, %laneid and their kin.",
         "Rename the declared register (.reg .u32 %my_tid). Inline assembly: declare registers between braces, with names of their own",
         ("ptxas x.ptx, line 12; error : Unknown video selector: '.x'", "ptxas"),
-        instead_of=("ptxas.other",),
     ),
     known(
         "ptxas.unsynchronised",
@@ -44,7 +41,7 @@ ENTRIES = (
             "ptxas",
         ),
         level=ELSEWHERE,
-        instead_of=("ptxas.other", "ptxas.target", "ptxas.target-too-old"),
+        instead_of=("ptxas.target", "ptxas.target-too-old"),
     ),
     known(
         "ptxas.target-suffixed",
@@ -113,12 +110,9 @@ ENTRIES = (
         "the compiler's back end (LLVM, libNVVM) does not know {target}{option}",
         "It is older than this target: libNVVM refuses the name, LLVM ignores it and compiles for its oldest target. What is said below it, an instruction that cannot be selected or an intrinsic that is missing, only follows from that.",
         "Take a compiler with a newer LLVM: a newer release of Triton, JAX or IREE, a newer CUDA toolkit for libNVVM, a newer nvidia-cutlass-dsl; the newest GPUs are known months after they are out. No kernel and no layout is at fault. Report it to {project}",
-        (
-            "'sm_107a' is not a recognized processor for this target (ignoring processor)",
-            "LLVM",
-        ),
+        ("'sm_107a' is not a recognized processor for this target (ignoring processor)", "LLVM"),
         level=ELSEWHERE,
-        instead_of=("compiler.cannot-select", "elsewhere.compiler-step", "dsl.code-generation"),
+        instead_of=("compiler.cannot-select", "dsl.code-generation"),
     ),
     known(
         "ptxas.version",
@@ -146,7 +140,7 @@ ENTRIES = (
             issue(3227),
         ),
         level=ELSEWHERE,
-        instead_of=("ptxas.other", "ptxas.operand-types"),
+        instead_of=("ptxas.operand-types",),
     ),
     known(
         "ptxas.static-shared",
@@ -177,7 +171,6 @@ ENTRIES = (
             "ptxas fatal   : (C7602) Insufficient registers (128) to compile instruction at line 1582 in function f. Try to compile with register target of 154 or higher.",
             issue(2904),
         ),
-        instead_of=("ptxas.other",),
     ),
     known(
         "ptxas.stack-frame",
@@ -189,7 +182,6 @@ ENTRIES = (
         "`cuobjdump -sass FILE` shows its accesses as LDL and STL, `layoutcheck resources` counts the registers of a tile; a smaller tile or setmaxnreg alone does not help",
         ("352 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads", "ptxas"),
         level="slow",
-        instead_of=("ptxas.no-spills",),
     ),
     known(
         "ptxas.local-depot",
@@ -210,7 +202,7 @@ ENTRIES = (
         "higher setmaxnreg for the warps that compute",
         ("ptxas info : 40 bytes stack frame, 48 bytes spill stores, 48 bytes spill loads", "ptxas"),
         level="slow",
-        instead_of=("ptxas.stack-frame", "ptxas.no-spills"),
+        instead_of=("ptxas.stack-frame",),
     ),
     known(
         "ptxas.no-spills",
@@ -233,7 +225,7 @@ ENTRIES = (
             "ptxas application ptx input, line 47; fatal : Parsing error near '.nvvm': syntax error",
             issue(3573),
         ),
-        instead_of=("ptxas.syntax", "ptxas.other"),
+        instead_of=("ptxas.syntax",),
     ),
     known(
         "ptxas.volatile-local",
@@ -246,7 +238,7 @@ ENTRIES = (
             "ptxas application ptx input, line 312; error : Modifier '.volatile' cannot be applied to '.local' space",
             issue(3573),
         ),
-        instead_of=("ptxas.syntax", "ptxas.other"),
+        instead_of=("ptxas.syntax",),
     ),
     known(
         "ptxas.syntax",
@@ -278,7 +270,6 @@ ENTRIES = (
             issue(1520, "tile-ai/tilelang"),
         ),
         rule="LC108",
-        instead_of=("ptxas.other",),
     ),
     known(
         "ptxas.advisory",
@@ -294,7 +285,7 @@ ENTRIES = (
             "https://github.com/NVIDIA/cccl/pull/1403",
         ),
         level="slow",
-        instead_of=("ptxas.other", "ptxas.warning", "ptxas.target"),
+        instead_of=("ptxas.target",),
     ),
     known(
         "ptxas.no-message",
@@ -325,7 +316,7 @@ ENTRIES = (
         ),
         level="slow",
         rule="LC511",
-        instead_of=("ptxas.performance-loss", "ptxas.warning"),
+        instead_of=("ptxas.performance-loss",),
     ),
     known(
         "ptxas.injected",
@@ -340,7 +331,6 @@ ENTRIES = (
         ),
         level="slow",
         rule="LC511",
-        instead_of=("ptxas.warning", "cpp.instantiation"),
     ),
     known(
         "ptxas.wgmma-registers",
@@ -355,7 +345,7 @@ ENTRIES = (
         ),
         level="slow",
         rule="LC511",
-        instead_of=("ptxas.performance-loss", "ptxas.warning", "cpp.instantiation"),
+        instead_of=("ptxas.performance-loss",),
     ),
     known(
         "ptxas.wgmma-calls",
@@ -370,7 +360,7 @@ ENTRIES = (
         ),
         level="slow",
         rule="LC511",
-        instead_of=("ptxas.performance-loss", "ptxas.warning", "cpp.instantiation"),
+        instead_of=("ptxas.performance-loss",),
     ),
     known(
         "ptxas.performance-loss",

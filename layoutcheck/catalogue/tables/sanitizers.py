@@ -20,30 +20,7 @@ ENTRIES = (
             issue(2380),
         ),
         level="wrong",
-        instead_of=(
-            "sanitizer.invalid-access",
-            "sanitizer.out-of-bounds",
-            "cuda.illegal-access",
-            "cuda.other",
-        ),
-    ),
-    known(
-        "sanitizer.of-a-project",
-        r"(?P<what>Invalid __\w+__ \w+ of size [0-9]+)(?: bytes)?[^\n]{0,20}[= ]{1,30}at (?:0x[0-9a-f]+ in )?(?:\w+ ){0,3}(?P<space>deep_gemm|deep_ep|flash_mla|flashinfer|tensorrt_llm|vllm|sglang|transformer_engine|marlin\w*|machete|flash|sm[0-9]+_\w+|fmha\w*)::(?P<kernel>\w+)",
-        "{what} in {kernel}, a kernel of {space}",
-        "The kernel is compiled code of a library. What it was given is too small or of another shape than it takes (an odd number of tokens or heads, a page table, a stride), or the kernel itself has the fault for that shape.",
-        "Compare shapes, strides and dtypes of the call with what the library's tests use, and try the next larger even sizes; report it to {project} with the kernel's name, its template arguments and the shapes",
-        (
-            "========= Invalid __shared__ read of size 16 bytes\n=========     at void deep_gemm::sm120_fp8_paged_mqa_logits<(unsigned int)3, ...>(...)",
-            "compute-sanitizer",
-        ),
-        level="wrong",
-        instead_of=(
-            "sanitizer.invalid-access",
-            "sanitizer.out-of-bounds",
-            "cuda.illegal-access",
-            "cuda.other",
-        ),
+        instead_of=("sanitizer.out-of-bounds", "cuda.illegal-access"),
     ),
     known(
         "sanitizer.far-address",
@@ -60,11 +37,8 @@ ENTRIES = (
         instead_of=(
             "sanitizer.misaligned",
             "sanitizer.out-of-bounds",
-            "sanitizer.invalid-access",
-            "sanitizer.other",
             "cuda.illegal-access",
             "cuda.misaligned-address",
-            "cuda.other",
         ),
     ),
     known(
@@ -75,7 +49,7 @@ ENTRIES = (
         "Look at where the program sets the permissions of that allocation; the frame behind 'at' is the access. No layout is at fault",
         ("========= Address 0x7f6f67000000 is not writable", SANITIZER),
         level="wrong",
-        instead_of=("sanitizer.invalid-access", "sanitizer.other", "cuda.illegal-access", "cuda.other"),
+        instead_of=("cuda.illegal-access",),
     ),
     known(
         "sanitizer.misaligned",
@@ -94,7 +68,7 @@ ENTRIES = (
         ),
         level="wrong",
         rule="LC202",
-        instead_of=("cuda.illegal-access", "cuda.misaligned-address", "cuda.other"),
+        instead_of=("cuda.illegal-access", "cuda.misaligned-address"),
     ),
     known(
         "sanitizer.out-of-bounds",
@@ -112,7 +86,7 @@ ENTRIES = (
             issue(8288, "NVIDIA/cccl"),
         ),
         level="wrong",
-        instead_of=("cuda.illegal-access", "cuda.misaligned-address", "cuda.other"),
+        instead_of=("cuda.illegal-access", "cuda.misaligned-address"),
     ),
     known(
         "sanitizer.invalid-access",
@@ -128,16 +102,16 @@ ENTRIES = (
     known(
         "sanitizer.of-another-library",
         r"(?P<what>(?:Invalid|Uninitialized) __\w+__ (?:memory )?\w+ of size [0-9]+)[^\n]{0,20}[= ]{1,30}at (?:0x[0-9a-f]+ in )?(?:\w+ ){0,3}"
-        r"(?P<frame>(?P<space>thrust|cub|at|c10|raft|rmm|cudf|faiss|cuco|cuvs|caffe2|onnxruntime|tensorflow|xla|paddle|phi|mxnet|nvshmem\w*|nccl\w*|ggml\w*)(?:::|_)\w+)",
-        "{what} in a kernel of {space}",
-        "The innermost frame is {frame}, code of another library. It reads or writes what it was given: a range, iterator or index beyond the allocation, or memory that was freed or belongs to the host.",
-        "Compare the sizes and pointers of the call with its allocations (cudaPointerGetAttributes); report it to {project}",
+        r"(?P<frame>(?:(?P<space>(?!cute|cutlass|std|cuda)[a-z]\w+)::|(?P<prefix>nvshmem|nccl|ggml))\w+)",
+        "{what} in a kernel of {space}{prefix}",
+        "The innermost frame is {frame}. It reads or writes what it was given: a shape, range, iterator or index beyond the allocation (an odd number of tokens or heads, a page table, a stride), or memory that was freed or belongs to the host; or the kernel itself has the fault for that shape.",
+        "Where {space}{prefix} is a library that you call, compare shapes, strides, dtypes and pointers with the allocations (cudaPointerGetAttributes) and with what its tests use; report it to {project} with the kernel's name and the shapes",
         (
             "========= Invalid __global__ read of size 4 bytes ========= at void thrust::THRUST_200500_700_NS::cuda_cub::__uninitialized_copy::functor",
             issue(1898, "NVIDIA/cccl"),
         ),
         level="wrong",
-        instead_of=("sanitizer.invalid-access", "sanitizer.uninitialized"),
+        instead_of=("sanitizer.uninitialized",),
     ),
     known(
         "sanitizer.of-a-library-kernel",
@@ -145,12 +119,9 @@ ENTRIES = (
         "the report is about {kernel}, a kernel of NVIDIA's cuBLAS or cuDNN",
         "The kernel came compiled with the library: it is not yours to repair. racecheck knows some of its forms of synchronisation not at all and reports what is no race; a real fault comes from what the library was given (sizes, leading dimensions, workspace, alignment).",
         "Run the sanitizer on your own kernels alone (--kernel-name kns=NAME, --kernel-name-exclude), and check the arguments of the library's call; NVIDIA's forums take reports of a library kernel",
-        (
-            "========= Error: Race reported between Write access at 0x68 in sgemm_32x32x32_NT_vec",
-            SANITIZER,
-        ),
+        ("========= Error: Race reported between Write access at 0x68 in sgemm_32x32x32_NT_vec", SANITIZER),
         level="wrong",
-        instead_of=("sanitizer.race", "sanitizer.invalid-access", "sanitizer.uninitialized"),
+        instead_of=("sanitizer.race", "sanitizer.uninitialized"),
     ),
     known(
         "sanitizer.shared-range",
@@ -206,7 +177,7 @@ ENTRIES = (
             SANITIZER,
         ),
         level="wrong",
-        instead_of=("sanitizer.barrier", "sanitizer.other"),
+        instead_of=("sanitizer.barrier",),
     ),
     known(
         "sanitizer.barrier",
@@ -257,7 +228,7 @@ ENTRIES = (
         + TRACE,
         ("========= Invalid tensor memory access", SANITIZER),
         level="wrong",
-        instead_of=("sanitizer.other", "cuda.tensor-memory-leak"),
+        instead_of=("cuda.tensor-memory-leak",),
     ),
     known(
         "sanitizer.tool",
@@ -267,7 +238,6 @@ ENTRIES = (
         "Run it without the tool first, then with --target-processes all and the compute-sanitizer of the newest toolkit; NVIDIA's guide has its options",
         ("========= Error: Target application terminated before first instrumented API call", SANITIZER),
         level=ELSEWHERE,
-        instead_of=("sanitizer.other",),
     ),
     known(
         "sanitizer.memory-state",
@@ -277,7 +247,6 @@ ENTRIES = (
         "The host backtrace below names the call that allocated it; run a small program without a framework's caching allocator (PYTORCH_NO_CUDA_MEMORY_CACHING=1)",
         ("========= Leaked 1,024 bytes at 0x7f0c0c000000", SANITIZER),
         level=ELSEWHERE,
-        instead_of=("sanitizer.other",),
     ),
     known(
         "sanitizer.api-call",
@@ -294,10 +263,8 @@ ENTRIES = (
             "elsewhere.driver",
             "cuda.call-refused",
             "cuda.invalid-launch",
-            "cuda.other",
             "cuda.no-function",
             "cuda.peers",
-            "sanitizer.other",
         ),
     ),
     known(

@@ -33,7 +33,7 @@ ENTRIES = (
             DSL,
         ),
         ("TypeError: list indices must be integers or slices, not Int32", "Python"),
-        instead_of=("dsl.python-types", "dsl.dynamic-condition"),
+        instead_of=("dsl.dynamic-condition",),
     ),
     known(
         "dsl.none-number",
@@ -43,15 +43,7 @@ ENTRIES = (
         "Pass a number, cutlass.Float32(scale). If None is meant, annotate the parameter Optional[cutlass.Float32] and ask `if cutlass.const_expr(scale is not None)` before it is used. To find which: look at the parameters of the compiled "
         "function with a number's annotation; CUTE_DSL_SHOW_STACKTRACE=1 prints the line",
         ("DSLRuntimeError: None to Float conversion is not supported", DSL),
-        instead_of=("dsl.number-from-object", "dsl.not-numeric", "dsl.other-exception"),
-    ),
-    known(
-        "dsl.element-types-differ",
-        r"(?P<said>[Tt]ype mismatch, store [^\n]{2,80}? to [^\n]{2,60}|x and y must have the same dtype[^\n]{0,60}|implicit float promotion of [^\n]{2,60} is not supported|All operands to \w+ must have the same numeric type[^\n]{0,60}|Cannot bitcast \S+ to \S+: total bit width[^\n]{0,40}|Expected all inputs to be of type [^\n]{2,80})(?= -->|$|[^\n])",
-        "two values of different types meet: {said}",
-        "The DSL converts between float types only where it is told to: an accumulator of Float32 is not stored as Float16, and Float8 does not promote.",
-        "Convert before the line, values.to(dtype): tensor.store(acc.load().to(tensor.element_type))",
-        ("ValueError: Type mismatch, store Float32 (-> Float32) to Tensor with element type Float16", DSL),
+        instead_of=("dsl.number-from-object", "dsl.not-numeric"),
     ),
     known(
         "dsl.number-too-wide",
@@ -92,7 +84,6 @@ ENTRIES = (
             "'nvgpu.cvt_fptrunc' op operand #0 must be 32-bits aligned floating-point-like 1-d vector, but got 'f32'",
             DSL,
         ),
-        instead_of=("elsewhere.compiler-step", "dsl.other-operation"),
     ),
     known(
         "dsl.unresolved-materialization",
