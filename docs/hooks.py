@@ -33,14 +33,14 @@ def on_files(files: Files, config: Any) -> Files:
 def _root(name: str) -> str:
     """A page of the repository's root, its links as seen from docs/."""
     text = (ROOT / name).read_text(encoding="utf-8").replace("](docs/", "](")
-    return text.replace("](CONTRIBUTING.md)", "](contributing.md)")
+    return text.replace("](CONTRIBUTING.md", "](contributing.md")
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Below a rule's example commands their output, folded; below commands that write a file, the file."""
     if re.fullmatch(r"rules/lc\d+\.md", page.file.src_uri):
         return _COMMAND.sub(_with_output, markdown)
-    return _CONSOLE.sub(_with_files, markdown)
+    return _CONSOLE.sub(_with_files, markdown.replace("](../CONTRIBUTING.md", "](contributing.md"))
 
 
 def _with_files(block: re.Match[str]) -> str:

@@ -69,7 +69,7 @@ versions that were compared ({compared}); {alone} more names of such modules the
 {command}
 ```
 
-Without `--install` the installed DSL is asked. [Contributing](contributing.md#add-a-dsl-version) says how a
+Without `--install` the installed DSL is asked. [Contributing](../CONTRIBUTING.md#add-a-dsl-version) says how a
 newer version becomes the one that the model speaks for.
 """
 

@@ -27,11 +27,8 @@ def test_ruff_would_format_nothing() -> None:
     run("ruff", "format", "--check", ".")
 
 
-@pytest.mark.skipif(
-    sys.version_info < (3, 11), reason="typed against numpy's stubs for Python 3.11 and later"
-)
 def test_types_are_strict() -> None:
-    run("mypy")
+    run("pyrefly", "check")
 
 
 def test_imports_run_downwards() -> None:

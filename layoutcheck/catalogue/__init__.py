@@ -98,7 +98,8 @@ def _answers(text: str, folded: str, place: str | None) -> list[Answer]:
         found = next(read, found)
     where = origin.find(folded)
     if found and symptoms.is_warned(folded, found[0][1]):
-        return [_of_warning(*found[0], where, folded, place, text)]
+        entry, match = found[0]
+        return [_of_warning(entry, match, where, folded, place, text)]
     found = where.own(found)
     better = {name for entry, _ in found for name in entry.instead_of}
     found = [match for match in found if match[0].name not in better]

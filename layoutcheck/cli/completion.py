@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Sequence
 
 def completer(parameter: str, values: Sequence[str] = ()) -> Callable[[str], list[str]] | None:
     """What completes a value of the parameter: one of `values`, or its names; None where there are none."""
-    names = (lambda: values) if values else _NAMES.get(parameter)
-    if names is None:
+    names = _NAMES.get(parameter, tuple)
+    if not values and names is tuple:
         return None
 
     def complete(incomplete: str) -> list[str]:
         before, comma, word = incomplete.rpartition(",") if parameter in _LISTS else ("", "", incomplete)
-        return [f"{before}{comma}{one}" for one in names() if one.startswith(word)]
+        return [f"{before}{comma}{one}" for one in values or names() if one.startswith(word)]
 
     return complete
 

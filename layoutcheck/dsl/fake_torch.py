@@ -268,7 +268,7 @@ def _mode(torch: Any) -> None:
         def backward(context: Any, *_gradients: Any) -> Any:
             return None, *context.zeros
 
-    class Pretended(TorchFunctionMode):  # type: ignore[misc]
+    class Pretended(TorchFunctionMode):
         def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             if func is torch.device:  # made to be looked at; where it is used, it is the CPU
                 return func(*args, **(kwargs or {}))

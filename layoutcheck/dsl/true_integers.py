@@ -139,14 +139,14 @@ def _is_tensor(value: Any) -> bool:
 def _true(tensor: Any) -> bool:
     try:
         return getattr(tensor.untyped_storage(), _MARK, False) is True
-    except (RuntimeError, NotImplementedError):  # no storage: sparse tensors, functional ones
+    except RuntimeError:  # no storage: sparse tensors, functional ones
         return False
 
 
 def _mark(tensor: Any, true: bool) -> None:
     try:
         setattr(tensor.untyped_storage(), _MARK, true)
-    except (RuntimeError, NotImplementedError, AttributeError):
+    except (RuntimeError, AttributeError):
         return
 
 
@@ -154,6 +154,6 @@ def _whole(tensor: Any) -> bool:
     """Whether a tensor is all of its storage."""
     try:
         size = tensor.untyped_storage().nbytes()
-    except (RuntimeError, NotImplementedError):
+    except RuntimeError:
         return False
     return bool(tensor.is_contiguous() and tensor.numel() * tensor.element_size() == size)

@@ -119,7 +119,7 @@ def takeable(gmem: Memref) -> tuple[Memref, tuple[str, ...]]:
     strides = flatten(wrap(layout.stride))
     if 1 not in strides or type(layout.shape) is not tuple:
         return gmem, tuple(asks)
-    steps = []
+    steps: list[int | Dynamic] = []
     for stride in strides:
         if isinstance(stride, Dynamic):
             steps.append(Dynamic(math.lcm(stride.divisor, piece), stride.bits))

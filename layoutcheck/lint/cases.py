@@ -137,7 +137,7 @@ def _literal(node: ast.expr) -> Any:
 def _texts(value: Any) -> tuple[str, ...]:
     if value is None:
         return ()
-    return tuple(map(str, value)) if isinstance(value, list | tuple) else (str(value),)
+    return tuple(map(str, value)) if isinstance(value, (list, tuple)) else (str(value),)
 
 
 def registered(path: str, settings: Settings) -> bool:

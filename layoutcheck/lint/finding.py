@@ -49,5 +49,6 @@ class LintFinding:
 
 def from_dict(stored: dict[str, Any]) -> LintFinding:
     """The finding that `to_dict` stored."""
-    edit = stored.get("edit")
-    return LintFinding(**{**stored, "edit": None if edit is None else Edit(**edit)})
+    given, edit = dict(stored), stored.get("edit")
+    given["edit"] = None if edit is None else Edit(**edit)
+    return LintFinding(**given)

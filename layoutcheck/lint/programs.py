@@ -255,7 +255,7 @@ class Repository:
                 yield from self._resolved(made, init, depth - 1)
 
     def _files(self, parts: Sequence[str], folder: str, relative: bool) -> list[str]:
-        beside = "/".join(filter(None, [folder, *parts]))
+        beside = "/".join([folder, *parts] if folder else parts)
         near = [each for each in (f"{beside}.py", f"{beside}/__init__.py") if each in self.outlines]
         return near if near or relative else self._modules.get(".".join(parts), [])
 

@@ -20,7 +20,7 @@ TILE = 64
 _FLUSH = 8  # terms below 4 * 2^26 each that an int32 holds the sum of
 
 
-@njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
+@njit(cache=True, nogil=True, error_model="numpy")
 def chain(
     a: NDArray[Any],
     ea: NDArray[Any],
@@ -115,7 +115,7 @@ def chain(
     return True
 
 
-@njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
+@njit(cache=True, nogil=True, error_model="numpy")
 def _round(
     values: Floats,
     up_bits: NDArray[Any],

@@ -111,7 +111,7 @@ def probe_report(unit: Unit, chosen: Sequence[Probe], answers: Raw | None) -> Re
 
 def path_report(compared: Comparison, arch: str) -> Report:
     """Where the two paths part, and the counts per block."""
-    data = {"command": "numerics path", "arch": arch, **compared.to_dict()}
+    data: dict[str, Any] = {"command": "numerics path", "arch": arch, **compared.to_dict()}
     lines = [
         *_parting(compared, f" on {arch}"),
         f"  out of tolerance (rtol {compared.rtol:g}, atol {compared.atol:g}): "
@@ -126,7 +126,7 @@ def path_report(compared: Comparison, arch: str) -> Report:
 
 def confirmation_report(found: Confirmation) -> Report:
     """The counts of `path_report` twice, predicted above measured, one column a block."""
-    data = {"command": "numerics path", **found.to_dict()}
+    data: dict[str, Any] = {"command": "numerics path", **found.to_dict()}
     predicted, measured = found.predicted, found.measured
     width = len(str(predicted.outputs_per_block)) + 1
     lines = _parting(predicted)
@@ -163,7 +163,7 @@ _COMPARED = {"kernel": "another such kernel, in any order of k, split or not", "
 
 def tolerance_report(found: Tolerance) -> Report:
     """The kernel, the bound, the tolerance, what it cannot see, and the verdict on the user's numbers."""
-    data = {"command": "numerics tol", **found.to_dict()}
+    data: dict[str, Any] = {"command": "numerics tol", **found.to_dict()}
     use, exact = found.suggested, found.suggested_exact
     lines = [f"K = {found.k}, {found.inputs} -> {found.output} on {found.arch}: {found.path}"]
     if found.unit is not None:

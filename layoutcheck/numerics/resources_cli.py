@@ -60,9 +60,10 @@ def resources(
     if kernel not in _OWN:
         raise InputError(f"no kernel '{kernel[:40]}'", expected=f"{', '.join(_OWN)} or a .cubin file")
     _only(kernel, given, _OWN[kernel])
-    chosen = {**_OWN[kernel], **given, "registers": registers}
+    chosen: dict[str, Any] = {**_OWN[kernel], **given, "registers": registers}
     if kernel == "gemm":
-        asked = model.gemm(**{**chosen, "tile": _tile(chosen["tile"])})
+        chosen["tile"] = _tile(chosen["tile"])
+        asked = model.gemm(**chosen)
     else:
         asked = model.decode_attention(tensor_cores=kernel == "decode-tc", **chosen)
     counted = model.resources(asked, "H200" if device is None else device)

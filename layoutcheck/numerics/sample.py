@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -51,7 +52,8 @@ def measure(
     left, right = a[:side_m], b[:, :side_n]
     if held_format(chosen, arch).bits == 64:  # float64 would measure itself
         left, right = left.astype(np.longdouble), right.astype(np.longdouble)
-    exact, size = left @ right, np.abs(left) @ np.abs(right)
+    exact: Any = left @ right
+    size: Any = np.abs(left) @ np.abs(right)
     given = left[None].astype(np.float64), right[None].astype(np.float64)
     actual = run(chosen, *given, arch)[0]
     if against == "exact":

@@ -221,7 +221,7 @@ def _layout(node: ast.expr, text: str) -> Layout:
             if found[1:]
             else (Layout(found[0], compact_col_major(found[0])))
         )
-    except (ValueError, TypeError, InputError, IndexError):
+    except (ValueError, TypeError, IndexError):
         raise _at("not a layout", node, text, "numbers, or cute.make_layout of numbers") from None
 
 

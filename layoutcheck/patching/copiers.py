@@ -12,7 +12,6 @@ from layoutcheck.atoms.matrix import LdMatrix, StMatrix
 from layoutcheck.check import Fix
 from layoutcheck.copies.atom import VectorAtom
 from layoutcheck.copies.copy import Copy
-from layoutcheck.errors import InputError
 from layoutcheck.fixes import code
 from layoutcheck.patching.arguments import argument, parts, with_keyword
 from layoutcheck.patching.edit import Candidate, Edit, span_of
@@ -118,7 +117,7 @@ def literal(node: ast.expr) -> Layout | None:
         shape = ast.literal_eval(node.args[0])
         given = [ast.literal_eval(one.value) for one in node.keywords if one.arg == "stride"]
         return _plain(Layout(shape, *(given or [compact_col_major(shape)])))
-    except (ValueError, TypeError, InputError):
+    except (ValueError, TypeError):
         return None
 
 

@@ -46,7 +46,7 @@ class Source:
             for child in ast.iter_child_nodes(node):
                 found[child] = function
                 inner = isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
-                walk(child, child if inner else function)  # type: ignore[arg-type]
+                walk(child, child if inner else function)
 
         walk(self.tree, None)
         return found

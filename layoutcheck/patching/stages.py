@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from layoutcheck.algebra.inttuple import flatten, wrap
 from layoutcheck.algebra.layout import Layout
@@ -208,7 +209,7 @@ def _pairs(layout: Layout) -> list[tuple[int, int]]:
     return list(zip(flatten(wrap(layout.shape)), flatten(wrap(layout.stride)), strict=True))
 
 
-_OPERATIONS = {
+_OPERATIONS: dict[type[ast.operator], Any] = {
     ast.Add: int.__add__,
     ast.Sub: int.__sub__,
     ast.Mult: int.__mul__,

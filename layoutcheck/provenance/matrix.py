@@ -78,7 +78,7 @@ def mma(on: Tracker, op: Operation) -> Step:
     facts = {"shape": tuple(map(int, shape.groups())) if shape else (), "types": names}
     sparse = "sp" in op.name.split(".")[-1:]
     parts = (op.operands[: cuts[0]], op.operands[cuts[0] : cuts[1]], op.operands[cuts[1] : cuts[2]])
-    loads = dict(zip("ABC", map(sources, parts), strict=True))
+    loads = dict(zip(("A", "B", "C"), map(sources, parts), strict=True))
 
     def run() -> None:
         given = [refs_of(values[slot], n) for slot, n in slots]

@@ -41,7 +41,7 @@ FLAGS = MIXED | JOINED | MASKED
 _NO_ACCESS: Any = None
 
 
-class Refs(Data):
+class Refs(Data):  # pyrefly: ignore[bad-class-definition]
     """The references of a value's bytes: `at` is (threads, bytes), or (1, bytes) where all threads agree."""
 
     __slots__ = ("at",)

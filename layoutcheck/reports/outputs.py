@@ -26,7 +26,9 @@ from layoutcheck.sources.traced import (
 )
 from layoutcheck.synthesis.compiled import Compiled
 
-_VERSION = {"schema_version": Said(Literal[SCHEMA_VERSION], "the version of this schema")}
+_VERSION = {
+    "schema_version": Said(Literal[SCHEMA_VERSION], "the version of this schema")  # pyrefly: ignore[not-a-type]
+}
 _VERDICT = Said(Ref("verdict"), "the worst of the findings")
 _JUDGED = {"verdict": _VERDICT, "findings": [Ref("finding")]}
 

@@ -212,7 +212,7 @@ def _fix(number: int, fix: Fix, style: Style) -> list[str]:
     """A fix: its strategy, what it costs, what it does, and (of the best one) its code."""
     confirmed = [name for name in fix.confirmed_by if name != "model"]
     by = [f"confirmed by {' and '.join(confirmed)}"] if confirmed else []
-    facts_of = ", ".join(filter(None, [fix.verdict, instructions(fix), *by]))
+    facts_of = ", ".join(said for said in (fix.verdict, instructions(fix), *by) if said)
     said = f"{fix.strategy} ({facts_of}): {fix.title}" + (f"; {fix.note}" if fix.note else "")
     said += f"; a sketch: {fix.sketch}" if fix.sketch else ""
     lines = style.wrap(said, "     ", f"  {number}. ")

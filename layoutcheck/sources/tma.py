@@ -150,9 +150,10 @@ def every_mode(
     made = _described(described, smem)
     smem = _with_ones(smem, more)
     assumed.append(f"the tile has the extent 1 along the last {'mode' if more == 1 else f'{more} modes'}")
-    sides = (gmem, smem) if atom.kind == "load" else (smem, gmem)
+    src, dst = (gmem, smem) if atom.kind == "load" else (smem, gmem)
     return (
-        *sides,
+        src,
+        dst,
         None if told is None else (*told, *(1,) * more),
         at,
         None if made is None else _with_ones(made, more),

@@ -115,23 +115,28 @@ def _frame(value: dict[str, Any] | None) -> Frame | None:
     return None if value is None else Frame(**value)
 
 
+def _changed(record: dict[str, Any], **parts: Any) -> dict[str, Any]:
+    return record | parts
+
+
 def _order(record: dict[str, Any]) -> OrderReport:
     sentences = {key: tuple(record[key]) for key in ("assumed", "unchecked", "trips")}
-    return OrderReport(**{**record, **sentences, "findings": _findings(record)})
+    return OrderReport(**_changed(record, **sentences, findings=_findings(record)))
 
 
 def _elements(record: dict[str, Any]) -> ElementReport:
     counts = {key: tuple(map(tuple, record.get(key, ()))) for key in ("unchecked", "verdicts", "lines")}
-    return ElementReport(**{**record, **counts, "findings": _findings(record)})
+    return ElementReport(**_changed(record, **counts, findings=_findings(record)))
 
 
 def _operands(record: dict[str, Any]) -> OperandReport:
-    return OperandReport(**{**record, "unchecked": tuple(record["unchecked"]), "findings": _findings(record)})
+    unchecked = tuple(record["unchecked"])
+    return OperandReport(**_changed(record, unchecked=unchecked, findings=_findings(record)))
 
 
 def _findings(record: dict[str, Any]) -> tuple[KernelFinding, ...]:
     return tuple(
-        KernelFinding(**{**finding, "places": tuple(_order_place(place) for place in finding["places"])})
+        KernelFinding(**_changed(finding, places=tuple(map(_order_place, finding["places"]))))
         for finding in record["findings"]
     )
 
@@ -139,7 +144,7 @@ def _findings(record: dict[str, Any]) -> tuple[KernelFinding, ...]:
 def _order_place(record: dict[str, Any]) -> KernelPlace:
     stack = tuple(Frame(**frame) for frame in record["stack"])
     turns = tuple(record["turns"])
-    return KernelPlace(**{**record, "where": Frame(**record["where"]), "stack": stack, "turns": turns})
+    return KernelPlace(**_changed(record, where=Frame(**record["where"]), stack=stack, turns=turns))
 
 
 def _copy_in(record: dict[str, Any]) -> TracedCopy:
@@ -169,7 +174,7 @@ def _copy_in(record: dict[str, Any]) -> TracedCopy:
 def _addresses(record: dict[str, Any] | None) -> Addresses | None:
     if record is None:
         return None
-    sides = tuple(LoweredSide(**{**side, "lanes": tuple(side["lanes"])}) for side in record["sides"])
+    sides = tuple(LoweredSide(**_changed(side, lanes=tuple(side["lanes"]))) for side in record["sides"])
     return Addresses(record["threads"], sides, tuple(LoweredFault(**fault) for fault in record["faults"]))
 
 

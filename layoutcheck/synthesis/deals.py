@@ -67,7 +67,7 @@ class Deal:
             step = 1 if rest == 1 else self.across
             along = (self.along, step if self.along > 1 else 0)
         else:
-            along = ((self.first, rest), (1, self.first * self.across))  # type: ignore[assignment]
+            along = ((self.first, rest), (1, self.first * self.across))
         across = (self.across, self.first if self.across > 1 else 0)
         modes = (along, across) if self.fast == 0 else (across, along)
         return Layout((modes[0][0], modes[1][0]), (modes[0][1], modes[1][1]))

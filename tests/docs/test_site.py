@@ -18,6 +18,7 @@ from tests.gpu.test_pytest_plugin import loaded
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 TITLED = re.compile(r'^```\w+ title="([^"]+)"\n(.*?)^```$', re.DOTALL | re.MULTILINE)
+FENCED = re.compile(r"^ *```.*?^ *```$", re.DOTALL | re.MULTILINE)
 TRACES = shown((DOCS / "trace.md").read_text(encoding="utf-8"))
 DSL = importlib.util.find_spec("cutlass") is not None
 
@@ -129,6 +130,36 @@ def test_the_test_files_of_the_pytest_page_pass(tmp_path: Path) -> None:
     passed = re.search(r"([0-9]+) passed", done.stdout)
     assert passed is not None and int(passed[1]) >= written > 3
     assert "skipped" not in done.stdout
+
+
+def test_every_link_leads_to_a_page_and_its_heading() -> None:
+    """Those of the site's navigation, too; the site itself is built where layoutcheck[docs] is installed."""
+    texts = {path: path.read_text(encoding="utf-8") for path in [*DOCS.rglob("*.md"), *ROOT.glob("*.md")]}
+    headings = {path: anchors(text) for path, text in texts.items()}
+    made = {"index.md", "contributing.md"}  # by docs/hooks.py
+    named = re.findall(r"^ +- .*: (\S+\.md)$", (ROOT / "mkdocs.yml").read_text("utf-8"), re.MULTILINE)
+    missing = [name for name in named if not (name in made or (DOCS / name).exists())]
+    links = [
+        (path, link)
+        for path, text in texts.items()
+        for link in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`]*`", "", FENCED.sub("", text)))
+        if not re.match(r"[a-z]+:", link)
+    ]
+    assert len(named) > 30
+    assert len(links) > 300
+    for path, link in links:
+        page, _, heading = link.partition("#")
+        there = (path.parent / page).resolve() if page else path
+        if not there.exists() or (heading and heading not in headings.get(there, [heading])):
+            missing.append(f"{path.name}: {link}")
+    assert missing == []
+
+
+def anchors(text: str) -> set[str]:
+    """The names of a page's headings in links."""
+    titles = re.findall(r"^#+ (.+)$", FENCED.sub("", text), re.MULTILINE)
+    plain = (re.sub(r"[^\w\s-]", "", re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", title)) for title in titles)
+    return {re.sub(r"[\s-]+", "-", one.strip().lower()) for one in plain}
 
 
 @pytest.fixture(scope="module")

@@ -80,7 +80,7 @@ def pointers(atom: RegisterCopy, copy: Copy) -> Prediction | None:
             operand,
             view,
             atom.width_bits,
-            lambda have, side=operand: (  # type: ignore[misc]
+            lambda have, side=operand: (
                 f"expects {side} ptr bit alignment to be divisible by copy_bits({atom.width_bits}), "
                 f"but got {have}"
             ),

@@ -132,7 +132,7 @@ def dynamic_layout(cute_type: str) -> Layout | None:
         return None
     while isinstance(layout, ComposedLayout):
         layout = layout.outer
-    return layout  # type: ignore[no-any-return]
+    return layout
 
 
 def dynamic_leaves(layout: Layout, extent: int | tuple[int, ...] | None = None, room: int = 1) -> list[int]:

@@ -355,7 +355,7 @@ def _launched(
     rests = [machine.provenance[run.slots[v]] for v in _configuration(op) if v.type == "i32"]
     cluster = (1, 1, 1)
     for one in _siblings(op, "cuda.launch_cfg.cluster_dim"):
-        cluster = tuple(max(1, n) for n in numbers(one.operands[1:4]))  # type: ignore[assignment]
+        cluster = tuple(max(1, n) for n in numbers(one.operands[1:4]))
     block, grid = ((max(1, n) for n in part) for part in (counts[:3], counts[4:7]))
     sure = config is not None and not machine.provenance[run.slots[config.operands[3]]]
     dynamic = counts[3] if sure else None

@@ -99,7 +99,8 @@ def unsigned(value: Number, bits: int) -> Number:
     if isinstance(value, int):
         return value & ((1 << bits) - 1)
     if bits >= 64:
-        return value.view(np.uint64)
+        words: Any = value.view(np.uint64)
+        return words
     return value & ((1 << bits) - 1)
 
 

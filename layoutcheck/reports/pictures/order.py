@@ -127,7 +127,7 @@ def drawn_text(finding: KernelFinding, width: int) -> list[str]:
         rows = [replace(row, place=f":{row.place.partition(':')[2]}") for row in rows]
     lines = ["  ".join(name[:each].ljust(each) for name in lanes)]
     for row in rows:
-        cells = ["|".ljust(each)] * len(lanes)
+        cells: list[str] = ["|".ljust(each)] * len(lanes)
         mark = "|" if row.role == "between" else "x"
         cells[row.lane] = f"{mark} {_label(row)}"[:each].ljust(each)
         lines.append("  ".join(cells))

@@ -58,7 +58,7 @@ class Operation:
     def walk(self) -> Iterator[Operation]:
         """The operation and all inside it, in the order of the text; the first walk settles what that is."""
         if not self._inside:
-            found = [self]
+            found: list[Operation] = [self]
             for block in (block for region in self.regions for block in region.blocks):
                 for op in block.operations:
                     if op.regions:
