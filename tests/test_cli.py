@@ -227,8 +227,8 @@ RUBBISH = {
     "bytes": bytes(range(256)) * 100,
     "random": b"\xff\xfe" + os.urandom(100_000),
     "parentheses": b"(" * 5000,
-    "4 MB of lines": b"cute.copy nothing to see here\n" * 130_000,
-    "4 MB of openings": b"'cute.slice' op (((( \"cute.view\"(%1\n" * 110_000,
+    "1 MB of lines": b"cute.copy nothing to see here\n" * 33_000,
+    "1 MB of openings": b"'cute.slice' op (((( \"cute.view\"(%1\n" * 28_000,
     "4 MB line": b"x" * 4_000_000,
 }
 

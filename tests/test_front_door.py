@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -91,16 +91,16 @@ def test_every_command_has_a_short_help(command: str, capsys: Captured) -> None:
     assert out.startswith(f"Usage: layoutcheck {command}") and "--help" in out
 
 
-@pytest.mark.parametrize(
-    ("typed", "completed"), [("layoutcheck tr", "trace"), ("layoutcheck explain --dt", "--dtype")]
-)
-def test_the_shell_completes(typed: str, completed: str) -> None:
-    assert completed in completions(typed, "bash")
+def test_the_shell_completes() -> None:
+    """Of a script it completes files itself."""
+    typed = ["layoutcheck tr", "layoutcheck explain --dt", "layoutcheck trace "]
+    commands, options, files = completions(typed, "bash")
+    assert "trace" in commands and "--dtype" in options and files == []
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_the_shell_completes_a_value(shell: str) -> None:
-    assert "LC201" in completions("layoutcheck rule LC2", shell)
+    assert "LC201" in completions(["layoutcheck rule LC2"], shell)[0]
 
 
 @pytest.mark.parametrize(
@@ -115,16 +115,27 @@ def test_the_shell_completes_a_value(shell: str) -> None:
     ],
 )
 def test_values_that_a_shell_completes(parameter: str, typed: str, completed: list[str]) -> None:
+    assert completer("jsonl") is None  # files
     complete = completer(parameter)
     assert complete is not None and complete(typed) == completed
 
 
+@pytest.fixture(scope="module")
+def completed() -> dict[str, list[str]]:
+    """What a shell completes after `--format`, of each report's command."""
+    commands = [report for report in FORMATS if " " not in report]
+    paths = ["numerics units" if one == "numerics" else one for one in commands]
+    found = completions([f"layoutcheck {path} --format " for path in paths], "bash")
+    return dict(zip(commands, found, strict=True))
+
+
 @pytest.mark.parametrize("report", FORMATS)
-def test_every_format_is_told_completed_and_taken(report: str, capsys: Captured) -> None:
+def test_every_format_is_told_completed_and_taken(
+    report: str, completed: dict[str, list[str]], capsys: Captured
+) -> None:
     command, _, mode = report.partition(" ")
     path = "numerics units" if command == "numerics" else command
-    completed = completions(f"layoutcheck {path} --format ", "bash")
-    assert mode or completed == list(FORMATS[report])
+    assert mode or completed[report] == list(FORMATS[report])
     assert run([*path.split(), "--help"]) == 0
     assert mode or listed(report) in " ".join(capsys.readouterr().out.split())
     with pytest.raises(InputError, match=f"{mode or command} has no format 'csv'; expected {listed(report)}"):
@@ -133,21 +144,26 @@ def test_every_format_is_told_completed_and_taken(report: str, capsys: Captured)
         check_format(report, name)
 
 
-def test_a_shell_completes_files_where_there_are_no_names() -> None:
-    assert completer("jsonl") is None and not completions("layoutcheck trace ", "bash")
-
-
-def completions(typed: str, shell: str) -> list[str]:
-    """What the shell is given for the last word."""
-    typed_words = {"COMP_WORDS": typed, "COMP_CWORD": str(typed.count(" ")), "_TYPER_COMPLETE_ARGS": typed,
-                   "_TYPER_COMPLETE_FISH_ACTION": "get-args"}  # fmt: skip
-    environment = {**os.environ, **typed_words, "_LAYOUTCHECK_COMPLETE": f"complete_{shell}"}
-    code = "import sys; sys.argv[0] = 'layoutcheck'; from layoutcheck.cli import main; sys.exit(main())"
+def completions(lines: Sequence[str], shell: str) -> list[list[str]]:
+    """What the shell is given for the last word of each line, by one process."""
+    code = """if True:
+        import os, sys
+        from layoutcheck.cli import main
+        sys.argv[0] = "layoutcheck"
+        for typed in sys.argv[2:]:
+            os.environ.update(
+                COMP_WORDS=typed, COMP_CWORD=str(typed.count(" ")), _TYPER_COMPLETE_ARGS=typed,
+                _TYPER_COMPLETE_FISH_ACTION="get-args", _LAYOUTCHECK_COMPLETE="complete_" + sys.argv[1])
+            try:
+                main()
+            except SystemExit:
+                print("\\0")
+    """
     made = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False, cwd=ROOT
+        [sys.executable, "-c", code, shell, *lines], capture_output=True, text=True, check=False, cwd=ROOT
     )
     assert not made.stderr
-    return re.findall(r"[\w-]+", made.stdout)
+    return [re.findall(r"[\w-]+", one) for one in made.stdout.split("\0")[:-1]]
 
 
 def test_draw_on_a_pipe_is_one_picture(capsys: Captured) -> None:

@@ -29,6 +29,7 @@ from layoutcheck.lint.run import _silent, _skipped
 from layoutcheck.lint.runs import imports_of, shorten, trace, unchanged
 from layoutcheck.settings import Settings
 from layoutcheck.sources.traced import Trace
+from tests.thinned import thinned
 
 KERNEL = """\
 from cutlass import cute
@@ -481,7 +482,7 @@ def test_a_worker_that_fails_leaves_its_program_unseen(
     assert "case-failed: 1 run" in said.err
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize("number", thinned([signal.SIGINT, signal.SIGHUP], 2))
 def test_who_interrupts_it_keeps_the_earlier_reports(repository: Path, number: signal.Signals) -> None:
     """Programs of two processes are ended, and what is on the disk stays."""
     pytest.importorskip("cutlass")
@@ -511,7 +512,7 @@ def test_who_interrupts_it_keeps_the_earlier_reports(repository: Path, number: s
         time.sleep(0.05)
 
 
-@pytest.mark.parametrize("group", [False, True])
+@pytest.mark.parametrize("group", thinned([True, False], 2))
 def test_sigterm_leaves_a_report_of_what_was_seen(repository: Path, group: bool) -> None:
     """A program that built a kernel and hangs, and one that has not begun."""
     pytest.importorskip("cutlass")

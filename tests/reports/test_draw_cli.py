@@ -19,6 +19,7 @@ from layoutcheck.reports.style import Style
 from layoutcheck.sources.cases import case_names
 from layoutcheck.sources.diagnostics import Diagnostic
 from tests.reports.test_pictures import drawable
+from tests.thinned import thinned
 
 Captured = pytest.CaptureFixture[str]
 TILED = (
@@ -67,7 +68,7 @@ def page(text: str) -> Page:
     return found
 
 
-@pytest.mark.parametrize("name", case_names())
+@pytest.mark.parametrize("name", thinned(case_names(), 3))
 def test_every_case_has_a_page_and_blocks(name: str, tmp_path: Path, capsys: Captured) -> None:
     file = tmp_path / "report.html"
     assert run(["explain", "--case", name, "--format", "html", "--output", str(file)]) in (0, 1)

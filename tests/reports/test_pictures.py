@@ -45,6 +45,7 @@ from layoutcheck.sources.cases import case, case_names
 from layoutcheck.sources.request import build
 from tests.reports.picture_data import cells, of_class, parsed, runs
 from tests.test_fuzz import requests
+from tests.thinned import thinned
 
 CONFLICT: dict[str, Any] = {
     "src": "(64,64):(64,1)", "dst": '!cute.memref<bf16, smem, align<1024>, "(64,64):(64,1)">',
@@ -101,7 +102,7 @@ def placing(run: Scene, side: str) -> Callable[[int], tuple[int, int]]:
     return lambda address: (0, address - origin)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", thinned(CASES, 3))
 @pytest.mark.parametrize("kind", ["moved", "asked"])
 def test_who_moves_what_is_what_execution_and_intent_say(name: str, kind: str) -> None:
     for each in of_case(name):

@@ -15,6 +15,7 @@ from layoutcheck.reports.trace import JudgedTrace
 from layoutcheck.sources.request import build
 from layoutcheck.sources.traced import Frame, Trace, TracedCopy, distinct
 from layoutcheck.synthesis.optimum import Optimum, optimum
+from tests.synthesis.compiling import compiled_by_dsl
 
 MN = "(128,64):(1,?{i64 div=8})"
 
@@ -67,9 +68,6 @@ def test_advice_that_no_program_proved_has_no_statements() -> None:
 @pytest.mark.sweep
 def test_advised_statements_compile() -> None:
     """In a kernel that copies one tile by them and writes it out."""
-    import json
-    import subprocess
-    import sys
 
     copies = [
         ("(128,64):(64,1)", "universal", 16, "(16,16):(16,1)", "(1,1)"),
@@ -91,11 +89,7 @@ def test_advised_statements_compile() -> None:
                 "code": KERNEL % (stride, body),
             }
         )
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.synthesis.compile_programs", "sm_90a"],
-        input="\n".join(map(json.dumps, jobs)), capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    assert [json.loads(line) for line in done.stdout.splitlines()] == [None, None]
+    assert compiled_by_dsl(jobs) == [None, None]
 
 
 KERNEL = """
