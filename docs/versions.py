@@ -69,8 +69,8 @@ versions that were compared ({compared}); {alone} more names of such modules the
 {command}
 ```
 
-Without `--install` the installed DSL is asked. [Contributing](../CONTRIBUTING.md#add-a-dsl-version) says how a
-newer version becomes the one that the model speaks for.
+Without `--install` the installed DSL is asked. [Contributing](../CONTRIBUTING.md#add-a-dsl-version) says how
+a newer version becomes the one that the model speaks for.
 """
 
 

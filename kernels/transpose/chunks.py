@@ -74,7 +74,7 @@ def launched(kernel: Any, arguments: Callable[..., Any], plan: Any, early: bool)
 def aligned(
     t: cute.Tensor, start: cutlass.Int64, to: cutlass.Constexpr, chunk: cutlass.Constexpr = 0
 ) -> cute.Tensor:
-    """The whole of `t` in chunks, of `chunk` elements or (0) 16 bytes, from `start` elements before its first.
+    """The whole of `t` in chunks, of `chunk` elements or (0) 16 bytes, from `start` elements before it.
 
     That is a boundary of `to` elements.
     """

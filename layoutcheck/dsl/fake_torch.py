@@ -17,7 +17,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 from layoutcheck.dsl.imports import when_imported
 from layoutcheck.dsl.observe import NotLaunched
@@ -418,7 +418,7 @@ class _Anything:
 
     cuda_stream = cuda_event = 0
     device_index = 0
-    device: Any = None  # torch's first CUDA device, once torch is there
+    device: ClassVar[Any] = None  # torch's first CUDA device, once torch is there
 
     def __init__(self, *_args: Any, **_named: Any) -> None:
         pass
