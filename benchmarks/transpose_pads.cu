@@ -5,8 +5,11 @@
 //   0  as a whole, pads too: not what a transpose may do
 //   1  an element at a time by the thread that has them
 //   2  with the other chunk of their sector, an element a lane: the sector is written once
+//   3  the same, out of shared memory, sectors side by side by the lanes of a warp
 #include <cstdint>
 #include <cuda_runtime.h>
+
+constexpr int THREADS = 256;
 
 template <typename Element, int kind>
 __global__ void copy_rows(const uint4 *x, uint4 *y, long long bytes, int start, int width, int pitch) {
@@ -43,9 +46,35 @@ __global__ void copy_rows(const uint4 *x, uint4 *y, long long bytes, int start, 
 }
 
 template <typename Element>
+__global__ void copy_staged(const uint4 *x, uint4 *y, long long bytes, int start, int width, int pitch) {
+  constexpr int each = sizeof(Element), in_sector = 32 / each;
+  __shared__ uint4 held[2 * THREADS];
+  __shared__ short partial[THREADS];
+  __shared__ int count;
+  if (threadIdx.x == 0) count = 0;
+  __syncthreads();
+  const int begin = blockIdx.x * 2 * THREADS, end = (int)bytes;
+  for (int k = 0; k < 2; ++k) {
+    const int here = threadIdx.x + k * THREADS, chunk = begin + here, first = 32 * (chunk / 2) - start;
+    if (first + 32 <= 0 || first >= end) continue;
+    const bool whole = first >= 0 && first + 32 <= end && first % pitch + 32 <= width;
+    if (!whole && here % 2 == 0) partial[atomicAdd(&count, 1)] = here / 2;
+    held[here] = x[chunk];
+    if (whole) y[chunk] = held[here];
+  }
+  __syncthreads();
+  for (int i = threadIdx.x; i < count * in_sector; i += THREADS) {
+    const int sector = partial[i / in_sector], k = i % in_sector;
+    const int from = 16 * (begin + 2 * sector) - start + each * k;
+    if (from >= 0 && from < end && from % pitch < width)
+      ((Element *)&y[begin + 2 * sector])[k] = ((Element *)&held[2 * sector])[k];
+  }
+}
+
+template <typename Element>
 static int launch(int kind, const void *x, void *y, long long bytes, int start, int width, int pitch,
                   cudaStream_t stream) {
-  const int threads = 256;
+  const int threads = THREADS;
   const long long chunks = (bytes + start + 31) / 32 * 2;
   const unsigned blocks = (unsigned)((chunks + threads - 1) / threads);
   const auto from = (const uint4 *)x;
@@ -53,6 +82,7 @@ static int launch(int kind, const void *x, void *y, long long bytes, int start, 
   if (kind == 0) copy_rows<Element, 0><<<blocks, threads, 0, stream>>>(from, to, bytes, start, width, pitch);
   if (kind == 1) copy_rows<Element, 1><<<blocks, threads, 0, stream>>>(from, to, bytes, start, width, pitch);
   if (kind == 2) copy_rows<Element, 2><<<blocks, threads, 0, stream>>>(from, to, bytes, start, width, pitch);
+  if (kind == 3) copy_staged<Element><<<(blocks + 1) / 2, threads, 0, stream>>>(from, to, bytes, start, width, pitch);
   return cudaGetLastError();
 }
 

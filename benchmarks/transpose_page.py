@@ -325,7 +325,7 @@ def counted(run: dict[str, Any]) -> str:
 
 def pads(run: dict[str, Any]) -> str:
     """Plans beside copies that have the same pads."""
-    copies, body, checks = ("by element", "by sector"), [], 0
+    copies, body, checks = ("by element", "by sector", "staged"), [], 0
     for row in run["rows"]:
         us = row["us"]
         ceiling = min(us["copy"], us["elementwise"])

@@ -74,9 +74,9 @@ def launched(kernel: Any, arguments: Callable[..., Any], plan: Any, early: bool)
 def aligned(
     t: cute.Tensor, start: cutlass.Int64, to: cutlass.Constexpr, chunk: cutlass.Constexpr = 0
 ) -> cute.Tensor:
-    """The whole of `t` in chunks, of `chunk` elements or (0) 16 bytes, from `start` elements before it.
+    """The whole of `t` in chunks, of `chunk` elements or of 16 bytes (0).
 
-    That is a boundary of `to` elements.
+    They begin at the boundary, of `to` elements, that is `start` elements before its first.
     """
     bytes_each = t.element_type.width // 8
     base = cute.make_ptr(

@@ -148,6 +148,26 @@ def fetch_to_l2(address: cutlass.Int64, size: cutlass.Int32) -> None:
     )
 
 
+@cute.jit
+def fetch_ends(
+    t: cute.Tensor,
+    first: cutlass.Int64,
+    apart: cutlass.Int64,
+    runs: cutlass.Int32,
+    length: cutlass.Int32,
+):
+    """As `fetch_runs`, what will be stored: the sectors at both ends, as far as they hold others' bytes, too.
+
+    Such a sector is read in any case; where nobody asks, that begins with the store.
+    """
+    threads, _, _ = cute.arch.block_dim()
+    tid, _, _ = cute.arch.thread_idx()
+    for i in cutlass.range(tid, 2 * runs, threads, unroll=1):
+        end = t.iterator.toint() + (first + (i >> 1) * apart + (i & 1) * length) * (t.element_type.width // 8)
+        if end & 31 > 0:
+            cute.arch.inline_ptx("prefetch.global.L2 [{$r0}];", read_only_args=[end])
+
+
 def worked_out(places: list[cutlass.Int32]) -> list[cutlass.Int32]:
     """`places`, computed here and not where they are used, as the compiler would: past the wait for loads."""
     return [

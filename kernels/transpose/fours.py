@@ -16,7 +16,7 @@ from cutlass import cute
 from cutlass.cute.nvgpu import CopyUniversalOp
 
 from kernels.transpose.chunks import aligned, launched, reach
-from kernels.transpose.common import Kernel, enter, matrices, start_in
+from kernels.transpose.common import Kernel, enter, fetch_ends, matrices, start_in
 
 LANES = 32
 """Threads of a warp."""
@@ -116,6 +116,9 @@ def transpose_fours(
         for i in cutlass.range_constexpr(ROWS // plan.step):
             cute.copy(atom, held[None, i], smem[None, slot + i * (plan.step // EACH) * plan.pitch])
 
+    if m0 + tile[1] >= m and ldy != m:
+        begin = starts[1] + item * apart[1] + n0 * ldy
+        fetch_ends(y, cutlass.Int64(begin), cutlass.Int64(ldy), wide, m)
     # A warp a row of `y`, a lane a word; all rows of a thread start alike.
     lane, warp = tid % LANES, tid // LANES
     into = starts[1] + item * apart[1] + (n0 + warp) * ldy + m0

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import cutlass
 from cutlass import cute
 
-from kernels.transpose.common import Kernel, enter, fake_args, matrix_of, short_view, strips
+from kernels.transpose.common import Kernel, enter, fake_args, fetch_ends, matrix_of, short_view, strips
 
 LANES = 32
 
@@ -111,6 +111,9 @@ def transpose_small(xt: cute.Tensor, y: cute.Tensor, plan: cutlass.Constexpr, ea
         for j in cutlass.range_constexpr(tile_n // LANES):
             n1, m1 = n0 + lane + LANES * j, m0 + warp + plan.warps * i
             loaded[i, j] = xt[min(n1, n - 1), min(m1, m - 1)]
+    if m0 + tile_m >= m and cutlass.Int32(y.stride[0]) != m:
+        pitch = cutlass.Int64(y.stride[0])
+        fetch_ends(y, n0 * pitch, pitch, min(n - n0, tile_n), cutlass.Int32(m))
     for i in cutlass.range_constexpr(tile_m // plan.warps):
         for j in cutlass.range_constexpr(tile_n // LANES):
             smem[lane + LANES * j, warp + plan.warps * i] = loaded[i, j]

@@ -20,6 +20,7 @@ from kernels.transpose.common import (
     SMEM_KIB,
     Kernel,
     enter_fetching,
+    fetch_ends,
     matrices,
     start_in,
     worked_out,
@@ -38,12 +39,12 @@ class Padded(NamedTuple):
     count: int
     columns: int = 48
     across: int = 48
-    load: str = "evict_last"
     size: int = 2
+    soon: bool = False
 
     chunk, bits, word = Chunks.chunk, Chunks.bits, Chunks.word
     step, passes, room = FewRows.step, FewRows.passes, FewRows.room
-    eager, limits = True, {"preferred_smem_carveout": 100}
+    eager, load, limits = True, "evict_last", {"preferred_smem_carveout": 100}
 
     @property
     def sector(self) -> int:
@@ -94,13 +95,17 @@ def transpose_padded(
     )
     n0 = block * plan.columns
     wide = min(n - n0, plan.columns)
-    corner = starts[0] + item * apart[0] + n0
+    corner, begin = starts[0] + item * apart[0] + n0, starts[1] + item * apart[1] + n0 * pitches[1]
+    if cutlass.const_expr(plan.soon):
+        fetch_ends(y, begin, pitches[1], wide, cutlass.Int32(plan.count))
     enter_fetching(early, plan.residents, x, corner, pitches[0], cutlass.Int32(plan.count), wide)
     safe, held = load_pieces(x, in_slots(smem), wide, corner, pitches[0], whole, plan)
     cute.arch.cp_async_commit_group()
 
+    if cutlass.const_expr(not plan.soon):
+        fetch_ends(y, begin, pitches[1], wide, cutlass.Int32(plan.count))
     # While the loads are on their way: the first chunk of `y` that the thread stores, and what it holds.
-    size, begin = plan.chunk, starts[1] + item * apart[1] + n0 * pitches[1]
+    size = plan.chunk
     column, chunk = tid // plan.stack, tid % plan.stack
     place = begin + column * pitches[1]
     before = cutlass.Int32(-place & (plan.sector - 1))

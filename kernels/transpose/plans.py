@@ -9,7 +9,7 @@ from typing import Any
 from cuda.bindings import runtime as cuda
 
 from kernels.transpose.blocks import Blocks, build_blocks
-from kernels.transpose.common import GRID_Y, Kernel
+from kernels.transpose.common import GRID_Y, Kernel, multiprocessors
 from kernels.transpose.direct import Direct, build_direct
 from kernels.transpose.exchange import Exchange, build_exchange
 from kernels.transpose.few_columns import FewColumns, build_few_columns
@@ -81,15 +81,15 @@ PLANS: dict[str, AnyPlan] = {
 FEW = 512
 """Rows or columns, at most, for which FewRows and FewColumns are compiled."""
 
-PADDED = ((384, 1, "evict_last"), (384, 1, "async"), (256, 7, "evict_last"))
-"""Threads for Padded, about, how often they store, and their loads."""
+PADDED = ((384, 1, False), (384, 1, True), (128, 4, True), (512, 2, False))
+"""Threads for Padded, about, how often they store, and whether the ends of rows are asked for first."""
 
 SLIM = {"rows": 8, "columns": 16}
 """Rows and columns, at most, for which Slim is."""
 
-WHOLE, SEVERAL = 24 << 10, ((3 << 10, 2), (6 << 10, 2), (6 << 10, 4))
-"""Bytes of a matrix that has a block for itself, at most; of those that share one, and how often its threads
-store."""
+WHOLE, SEVERAL = 24 << 10, ((3 << 10, 3), (6 << 10, 2), (6 << 10, 3), (6 << 10, 4))
+"""Bytes of a matrix that has a block for itself, at most; of those that share one, about, and how often its
+threads store."""
 
 MOST_THREADS, MOST_SINGLY = 640, 512
 """Of such a block; about as many if each stores one element at a time."""
@@ -166,7 +166,7 @@ def few_rows(x: Any, y: Any) -> dict[str, AnyPlan]:
     elif count < 64:
         tiles = [(96, 6, False), (96, 3, False), (48, 3, True)]
     elif count < 128:
-        tiles = [(96, 3, False), (64, 1, True)]
+        tiles = [(96, 3, False), (64, 1, True), (48 if size == 1 else 72, 3, True)]
     elif count < 256:
         tiles = [(32, 1, False), (64, 1, False), (96, 1, False)]
     elif count < 336:
@@ -176,7 +176,8 @@ def few_rows(x: Any, y: Any) -> dict[str, AnyPlan]:
     plans = []
     for columns, unit, fetch in tiles:
         load = "async" if columns == 48 and not batch else "evict_last"
-        plans.append(FewRows(count, columns * chunk // BLOCK, unit, slope, fetch, loose, load, size, batch))
+        eager = batch or (count > 63 and columns in (48, 72))
+        plans.append(FewRows(count, columns * chunk // BLOCK, unit, slope, fetch, loose, load, size, eager))
     fit = [plan for plan in plans if plan.threads <= 1024 and plan.step > 0]
     return {f"few rows, {plan.columns} by {plan.unit}": plan for plan in fit}
 
@@ -186,13 +187,13 @@ def padded(x: Any, y: Any) -> dict[str, AnyPlan]:
     (count, n), sector, found = x.shape[-2:], 2 * CHUNK_BYTES // x.element_size(), {}
     if y.stride(-2) == count or not sector <= count <= FEW or not n:
         return {}
-    for threads, times, load in PADDED:
+    for threads, times, soon in PADDED:
         across = max(threads // (count // sector * 2) // sector, 1) * sector
         even = -(-n // -(-n // (across * times)))
         across = -(-even // sector) * sector if times == 1 else across
-        plan = Padded(count, -(-even // across) * across, across, load, x.element_size())
+        plan = Padded(count, -(-even // across) * across, across, x.element_size(), soon)
         if plan.threads <= 1024 and plan.step > 0 and plan.residents > 1:
-            found[f"padded {plan.columns}, {across}{' async' * (load == 'async')}"] = plan
+            found[f"padded {plan.columns}, {across}{' soon' * soon}"] = plan
     return found
 
 
@@ -225,7 +226,9 @@ def wholes(x: Any, y: Any) -> dict[str, AnyPlan]:
         plans += [shared(one, 1, passes) for passes in (2, 3)]
     for about, passes in SEVERAL:
         if about // held > 1:
-            plans.append(shared(one, about // held, passes))
+            # As many to a block as give each multiprocessor as many blocks.
+            waves = multiprocessors() * -(-x.shape[0] // (about // held * multiprocessors()))
+            plans.append(shared(one, -(-x.shape[0] // waves), passes))
     # Rows with pads in between start and end in chunks of which parts stay as they are.
     singly = one._replace(singly=True)
     items = {plan.items for plan in plans if pads[1]}

@@ -37,6 +37,7 @@ from kernels.transpose.common import (
     Kernel,
     enter,
     enter_fetching,
+    fetch_ends,
     matrices,
     multiprocessors,
     start_in,
@@ -203,6 +204,9 @@ def pass_on(
     load_rows(x, smem, shape, pitches[0], starts[0], whole, n0, last, first, every, True, plan)
     held = load_held(x, shape[0], pitches[0], starts[0], n0, last, first, every, plan)
     cute.arch.cp_async_commit_group()
+    if cutlass.const_expr(not every):
+        ended = cutlass.Int32(m0 + plan.tile[1] >= shape[0] and pitches[1] != shape[0])
+        fetch_ends(y, starts[1] + n0 * pitches[1], pitches[1], ended * (last - n0), shape[0])
     where = gathering(pitches, starts, n0, m0, plan)  # while the loads are on their way
     for stage in cutlass.range_constexpr(plan.stages):
         keep_held(held, smem, stage, plan)

@@ -20,11 +20,15 @@ from kernels.transpose.common import (
     Kernel,
     enter,
     enter_fetching,
+    fetch_ends,
     matrices,
     start_in,
     worked_out,
 )
 from kernels.transpose.registers import load_wide, store_wide
+
+SECTOR = 32
+"""Bytes of the shortest rows of `y` whose ends are asked for: shorter ones are slower with it."""
 
 LINES = 512
 """Bytes that one instruction brings to the L2: one of 40 KB never ended."""
@@ -145,6 +149,9 @@ def transpose_matrices(
         for i in cutlass.range_constexpr(plan.held):
             if tid + i * plan.threads < count:
                 load_wide(x[None, first_x + tid + i * plan.threads], held[None, i], "evict_last")
+    if cutlass.const_expr(plan.pads[1] > 0 and plan.size * plan.pitches[1] >= SECTOR):
+        rows = cutlass.Int32(here * plan.shape[1])
+        fetch_ends(y, start_y, cutlass.Int64(plan.pitches[1]), rows, cutlass.Int32(plan.shape[0]))
     # While the loads are on their way.
     begin, end = plan.stored * tid - (0 if plan.singly else late), here * plan.apart[1]
     rows, places = places_of(begin, plan)

@@ -48,11 +48,11 @@ WHOLE = {
 }
 # Elements of every size; as many columns side by side as a block has, and fewer.
 PADDED = {
-    f"padded, {plan.size}, {plan.load}": plan
+    f"padded, {plan.size}, {plan.columns}": plan
     for plan in (
         Padded(50, 64, 32, size=1),
         Padded(21, 32, 16),
-        Padded(41, 48, 16, "async"),
+        Padded(41, 48, 16, soon=True),
         Padded(9, 16, 8, size=4),
         Padded(5, 8, 8, size=8),
     )

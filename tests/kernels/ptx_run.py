@@ -28,12 +28,13 @@ IGNORED = (
 class Memory:
     """Runs of bytes at their addresses. What lies in none of them cannot be read or written.
 
-    `once`: and no byte can be written twice. Addresses have so many `bits`.
+    `once`: and no byte can be written twice. Addresses have so many `bits`. `asked`: sectors, by number.
     """
 
     def __init__(self, *runs: tuple[int, bytearray], once: bool = False, bits: int = 64) -> None:
         self.runs, self.once, self.mask = runs, once, (1 << bits) - 1
         self.written: set[int] = set()
+        self.asked: set[int] = set()
 
     def find(self, address: int, size: int) -> tuple[bytearray, int]:
         """Where so many bytes are."""
@@ -111,6 +112,8 @@ class Program:
             each = [self.value(one.strip()) for one in operands[0].strip("{}").split(",")]
             of, _, at = operands[1].strip("[]").partition("+")
             return [f"{', '.join(each)}, = parameter(p[{of!r}], {at or 0}, {bits // 8}, {len(each)})"]
+        if name == "prefetch.global.L2":
+            return [f"g.asked.add({self.address(operands[0])} // 32)"]
         if name.startswith("cp.async.c"):
             return [f"copy(s, g, {self.address(operands[0])}, {self.address(operands[1])})"]
         if name.startswith("cp.async.bulk.global.shared"):

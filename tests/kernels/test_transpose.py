@@ -178,6 +178,7 @@ def test_what_starts_early_touches_no_memory_before_the_kernel_ahead_has_ended(b
         fetched = {"cp.async.bulk.prefetch.L2.global.L2::cache_hint": 1} if fetches else {}
         assert matching(memory_ops(before), "(ld|st).global|cp") == fetched, name
         assert not matching(memory_ops(after), "cp.async.bulk.prefetch"), name
+        assert ("prefetch.global" in before) == (name in PADDED and PADDED[name].soon), name
         assert matching(memory_ops(after), "ld.global|cp") and matching(memory_ops(after), "st.global"), name
 
 
@@ -302,6 +303,9 @@ def test_rows_of_y_with_pads_move_every_bit(built, name, n, pads, gap, offs):
     args = (*bases, n, *pitches, *apart, *starts, *whole)
     program(built[1][name]["ptx"]).run((-(-n // plan.columns), 2, 1), memory, *args)
     assert (np.frombuffer(out, dtype) == right).all()
+    rows = [offs[1] + item * apart[1] + row * pitches[1] for item in range(2) for row in range(n)]
+    ends = [Y + size * (row + end) for row in rows for end in (0, plan.count)]
+    assert memory.asked == {end // 32 for end in ends if end % 32}
 
 
 @pytest.mark.parametrize(("m", "ldy"), [(200, 208), (8, 8), (257, 264)])
