@@ -48,9 +48,10 @@ BYTES = {torch.uint8: 1, torch.bfloat16: 2, torch.float32: 4, torch.int64: 8}
 SHAPES = [
     (Shape.named(name), dtype)
     for dtype, names in (
-        (torch.bfloat16, "300x100x100+3+1@1,41x50001+0+3@1,30x200x170+1+3@5,90x123x457,33x500000+0+0@1"),
-        (torch.uint8, "150x200x301+2+1@3,100x30001+1+0@2,60x301x515,20x457x130,10000x3x5+1+1@1"),
-        (torch.float32, "300x50x60+1+1@1,60x90x301+1+2@1"),
+        (torch.bfloat16, "300x100x100+3+1@1,41x50001+0+3@1,30x200x170+1+3@5,40x61x83+1+2@1"),
+        (torch.uint8, "150x200x301+2+1@3,60x90x301+1+2@1,300x50x60+1+1@1,10000x3x5+1+1@1"),
+        (torch.float32, "150x200x301+2+1@3,300x50x60+1+1@1,60x90x301+1+2@1"),
+        (torch.int64, "150x200x301+2+1@3,60x90x301+1+2@1"),
     )
     for name in names.split(",")
 ]
