@@ -14,6 +14,7 @@ from layoutcheck.lint.finding import LintFinding
 from layoutcheck.lint.run import Counts, Ran
 from layoutcheck.order.memory_map import MemoryMap
 from layoutcheck.reports.json import schema as report_schema
+from layoutcheck.reports.keys import describe
 from layoutcheck.reports.shapes import OrNull, Plus, Ref, Said, Schema, schema_of
 from layoutcheck.sources.traced import (
     Addresses,
@@ -285,6 +286,8 @@ def _schema(name: str, command: str, lines: list[Any]) -> Schema:
     defs: dict[str, Schema] = {}
     forms = [schema_of(_versioned(line), defs) for line in lines]
     known = report_schema()["$defs"] | {"tested": _tested()}
+    for part, one in [*((name, form) for form in forms), *defs.items(), ("tested", known["tested"])]:
+        describe(one, part)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"https://layoutcheck.dev/schema/{name}-{SCHEMA_VERSION}.json",

@@ -17,6 +17,7 @@ from layoutcheck.formats import FORMATS
 from layoutcheck.gpu.races import Delay, RaceRun, Races, Tried
 from layoutcheck.lint.finding import Edit, LintFinding
 from layoutcheck.lint.run import Counts, Ran, Result
+from layoutcheck.reports import keys
 from layoutcheck.reports import lint as lint_report
 from layoutcheck.reports import races as races_report
 from layoutcheck.reports.json import schema
@@ -147,6 +148,30 @@ def test_a_schema_is_one_that_takes_no_other_keys_and_is_shipped(name: str) -> N
     assert all(one["additionalProperties"] is False for one in closed(made))
     shipped = importlib.resources.files("layoutcheck.reports").joinpath("schemas", f"{name}.json")
     assert json.loads(shipped.read_text("utf-8")) == made
+
+
+def test_every_key_is_described_and_every_description_is_of_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A definition says itself what it is. A key that nothing describes is a KeyError."""
+    used = set[str]()
+
+    class Watched(dict[str, str]):
+        def get(self, key: str, default: Any = None) -> Any:
+            used.update({key} & self.keys())
+            return super().get(key, default)
+
+        def __getitem__(self, key: str) -> str:
+            used.add(key)
+            return super().__getitem__(key)
+
+    monkeypatch.setattr(keys, "KEYS", Watched(keys.KEYS))
+    made = schemas()
+    assert used == set(keys.KEYS)
+    for name, one in {**made, "report": schema()}.items():
+        for holder in closed(one):
+            for key, value in holder["properties"].items():
+                told = value.get("description", "const" in value)
+                refers = one["$defs"][value["$ref"].rsplit("/", 1)[-1]] if "$ref" in value else {}
+                assert told or refers.get("description"), (name, key)
 
 
 def test_every_report_that_is_json_has_a_schema() -> None:
