@@ -34,7 +34,6 @@ NOT_RUN = {
     "QUACK_CACHE_ENABLED=0 pytest": "quack's own suite, on a GPU; its result is in docs/evidence/quack.json",
     "ncu ": "a GPU's counters; its result is in docs/evidence",
     "layoutcheck confirm --order": "needs a GPU",
-    "layoutcheck server": "waits for an editor (tests/editor)",
 }
 PROGRAMS = ("trace", "confirm", "ci")  # they build kernels, which takes seconds: in the sweep
 
