@@ -55,11 +55,18 @@ def check(*given: Any, **options: Any) -> Report:
 
     What is taken for granted is listed in `report.assumptions`. Raises InputError for unusable input.
     """
+    __tracebackhide__ = True
+    copy, assumptions = copy_of(*given, **options)
+    return judge(copy, assumptions=assumptions)
+
+
+def copy_of(*given: Any, **options: Any) -> tuple[Copy, tuple[str, ...]]:
+    """The copy that `check` would look at, and what it assumes. Raises InputError, in Python's terms."""
+    __tracebackhide__ = True
     try:
-        copy, assumptions = read(asked(Request, *given, **options))
+        return read(asked(Request, *given, **options))
     except InputError as error:
         raise error.in_python() from None
-    return judge(copy, assumptions=assumptions)
 
 
 def check_copy(copy: Copy, *, assumptions: tuple[str, ...] = (), subject: str | None = None) -> Report:

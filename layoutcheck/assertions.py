@@ -15,6 +15,8 @@ from layoutcheck.api import check
 from layoutcheck.check import Report
 from layoutcheck.errors import InputError
 
+__tracebackhide__ = True  # a failing test shows its own line
+
 
 def assert_legal(*operands: Any, slow: bool = False, **options: Any) -> Report:
     """Raise AssertionError, with the whole report, unless the copy is `legal`; return the report.
@@ -27,7 +29,6 @@ def assert_legal(*operands: Any, slow: bool = False, **options: Any) -> Report:
 
 def expect(report: Report, allowed: tuple[str, ...]) -> Report:
     """Raise AssertionError, with the whole report, unless its verdict is allowed; return the report."""
-    __tracebackhide__ = True
     if report.verdict not in allowed:
         wanted = " or ".join(allowed)
         raise AssertionError(f"the copy is {report.verdict}, not {wanted}\n\n{report.text()}")

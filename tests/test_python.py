@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import json
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 import layoutcheck as lc
+from layoutcheck.pytest_plugin.fixture import Checker, cases
 from layoutcheck.request import Operand
 
 TILE = ("(128,64):(1,128)", "(128,64):(64,1)", "cp.async")
@@ -112,9 +114,22 @@ def test_unknown_wavefronts_are_no_success() -> None:
 def test_a_call_that_cannot_be_meant_is_an_input_error_in_pythons_terms(
     given: tuple[str, ...], options: dict[str, object], said: str
 ) -> None:
-    with pytest.raises(lc.InputError, match=said) as raised:
-        lc.check(*given, **options)
-    assert "--" not in str(raised.value)
+    """In pytest, with the fixture or without, the test's own line is all that is shown."""
+    for check in (lc.check, lc.assert_legal, Checker().check)[: 3 if len(given) in (2, 3) else 2]:
+        with pytest.raises(lc.InputError, match=said) as raised:
+            check(*given, **options)
+        assert "--" not in str(raised.value)
+        assert [entry.path.name for entry in raised.traceback.filter(raised)][1:] == []
+
+
+@pytest.mark.parametrize("expected", ["wron", "LEGAL", ""])
+def test_an_expected_verdict_that_is_none_is_refused(expected: str, tmp_path: Path) -> None:
+    with pytest.raises(lc.InputError, match="expected is "):
+        Checker().assert_copy("(8):(1)", "(8):(1)", "universal", dtype="f16", expected=expected)
+    record = {"src": "(8):(1)", "dst": "(8):(1)", "dtype": "f16", "expected": expected}
+    (tmp_path / "c.jsonl").write_text(json.dumps(record))
+    with pytest.raises(lc.InputError, match=r"c\.jsonl:1: expected is "):
+        cases(tmp_path / "c.jsonl")
 
 
 def test_operands_have_types_in_the_signature() -> None:

@@ -22,6 +22,7 @@ from layoutcheck.numerics.tolerance import steps_for
 from layoutcheck.numerics.units import default_unit
 
 _BLOCKS = (8, 16, 32, 64, 128, 256)
+__tracebackhide__ = True  # a failing test shows its own line
 _LOOKED_AT = 64  # outputs outside that an explanation is sought for
 
 

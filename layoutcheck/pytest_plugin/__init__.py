@@ -124,10 +124,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     from layoutcheck.errors import InputError
     from layoutcheck.pytest_plugin.fixture import cases
 
+    unusable = ""
     try:
         found = cases(metafunc.definition.path.parent / marker.args[0])
     except InputError as error:
-        pytest.fail(str(error), pytrace=False)
+        unusable = str(error)
+    if unusable:  # outside of the except: pytest would show the error twice
+        pytest.fail(unusable, pytrace=False)
     metafunc.parametrize("layoutcheck_case", found, ids=[one.name for one in found])
 
 

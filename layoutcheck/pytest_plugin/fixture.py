@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from layoutcheck.api import check_copy
+from layoutcheck.api import check_copy, copy_of
 from layoutcheck.assertions import expect
 from layoutcheck.check import Report
 from layoutcheck.copies.copy import Copy
 from layoutcheck.dsl.session import Session
-from layoutcheck.errors import InputError
+from layoutcheck.errors import InputError, meant
+from layoutcheck.findings import VERDICTS
 from layoutcheck.gpu.confirm import confirm
 from layoutcheck.gpu.confirmation import Confirmation
 from layoutcheck.gpu.process import no_gpu
@@ -20,7 +21,6 @@ from layoutcheck.reports import text
 from layoutcheck.reports.confirmation import Confirmed, render
 from layoutcheck.reports.style import Style
 from layoutcheck.sources.records import read_lines, read_record
-from layoutcheck.sources.request import build
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +45,11 @@ def cases(path: Path) -> list[FileCase]:
         place = f"{path.name}:{number}"
         try:
             record = read_record(line)
+            expected = json.loads(line).get("expected", "legal")
+            _must_be_verdict(expected)
         except InputError as error:
             raise InputError(f"{place}: {error}") from None
-        expected = json.loads(line).get("expected", "legal")
-        found.append(FileCase(record.subject or place, record.copy, record.assumptions, str(expected)))
+        found.append(FileCase(record.subject or place, record.copy, record.assumptions, expected))
     return found
 
 
@@ -68,6 +69,7 @@ class Checker:
 
     def check(self, src: Any, dst: Any = None, atom: Any = None, **options: Any) -> Report:
         """The report on a copy: `layoutcheck.check`'s arguments, a `Copy`, or a `FileCase`."""
+        __tracebackhide__ = True
         copy, assumptions, name = _copy(src, dst, atom, options)
         return check_copy(copy, assumptions=assumptions, subject=name)
 
@@ -84,7 +86,10 @@ class Checker:
     ) -> Report:
         """Fail unless the verdict is `expected` (a `FileCase`'s, else "legal") and a GPU, if any, agrees."""
         __tracebackhide__ = True
-        wanted = expected or (src.expected if isinstance(src, FileCase) else "legal")
+        wanted = "legal" if expected is None else expected
+        if expected is None and isinstance(src, FileCase):
+            wanted = src.expected
+        _must_be_verdict(wanted)
         return self._assert(self.check(src, dst, atom, **options), (wanted,))
 
     def confirm(self, src: Any, dst: Any = None, atom: Any = None, **options: Any) -> Confirmation:
@@ -120,6 +125,14 @@ class Checker:
         return found
 
 
+def _must_be_verdict(expected: Any) -> None:
+    """Raises InputError for what no verdict can be: such a test would always fail, and blame the copy."""
+    __tracebackhide__ = True
+    if expected not in VERDICTS:
+        said = f"expected is {expected!r}{meant(str(expected), VERDICTS)}"
+        raise InputError(said, expected=f"one of {', '.join(VERDICTS)}")
+
+
 def explained(reports: list[Report]) -> str:
     """What `layoutcheck explain` prints."""
     return text.render(reports, Style())
@@ -127,11 +140,11 @@ def explained(reports: list[Report]) -> str:
 
 def _copy(src: Any, dst: Any, atom: Any, options: dict[str, Any]) -> tuple[Copy, tuple[str, ...], str | None]:
     """The copy, what was assumed of it, and its name."""
+    __tracebackhide__ = True
     if isinstance(src, FileCase):
         return src.copy, src.assumptions, src.name
     if isinstance(src, Copy):
         return src, (), None
     if dst is None:
         raise InputError("no destination", expected="src and dst, a Copy, or a case of a file")
-    copy, assumptions = build(src, dst, atom, **options)
-    return copy, assumptions, None
+    return (*copy_of(src, dst, atom, **options), None)
