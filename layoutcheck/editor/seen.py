@@ -71,6 +71,10 @@ def lines_of(judged: JudgedTrace) -> dict[str, Lines]:
             at(where.file).said.append(
                 Said(where.line, where.column, "rejected", one.code, f"{one.title}. {one.message}")
             )
+    for failure in judged.broken:
+        if failure.where is not None and failure.where.file:
+            where, message = failure.where, f"the trace ended here: {failure.message}"
+            at(where.file).said.append(Said(where.line, where.column, "unknown", "LC911", message))
     for finding, _ in order.distinct(judged.trace.told):
         place = order.main(finding).where
         if place.file:

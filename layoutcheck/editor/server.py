@@ -108,8 +108,13 @@ class Server(LanguageServer):
                 return
             self.traced.update(lines_of(judged))
             self.scripts[path] = frozenset({path, *judged.trace.imported, *self.traced})
+            name = Path(path).name
             verdicts = ", ".join(f"{count} {name}" for name, count in judged.verdicts().items())
-            self._say(f"{Path(path).name}: {verdicts or 'no copies'}", lsp.MessageType.Info)
+            self._say(f"{name}: {verdicts or 'no copies'}", lsp.MessageType.Info)
+            for one in judged.broken:
+                self._say(f"{name}: {one.kind}: {one.message}", lsp.MessageType.Warning)
+            if not (judged.trace.kernels or judged.trace.failures):
+                self._say(f"{name} compiled no kernel", lsp.MessageType.Warning)
         for uri in list(self.read):
             self.show(uri)
         workspace = self.client_capabilities.workspace

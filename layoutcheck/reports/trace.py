@@ -58,11 +58,16 @@ class JudgedTrace:
         """What the compiler says of kernels that it does not compile."""
         return tuple(one for one in self.trace.failures if one.kind in UNCOMPILED)
 
+    @property
+    def broken(self) -> tuple[TraceFailure, ...]:
+        """What else kept kernels from being seen."""
+        return tuple(one for one in self.trace.failures if one.kind not in UNCOMPILED)
+
     def unseen(self, gate: Gate) -> list[str]:
         """What the gate asks for and was not seen."""
         copies = self.trace.copies
         types = sum(one.address_source == "types" and one.refused is None for one in copies)
-        failed = len(self.trace.failures) - len(self.uncompiled)
+        failed = len(self.broken)
         kernels = len(self.trace.kernels) + len(self.uncompiled)
         skipped = len(self.trace.skipped)
         return gate.unseen(failed, kernels, types, len(copies) - types, len(copies), skipped)
@@ -272,9 +277,7 @@ def _counts(judged: JudgedTrace, style: Style) -> Iterator[str]:
             f"not checked: bounds of {many(count, 'copy', 'copies')}: {words}", "    ", "  "
         )
     yield from order.all_counts(judged.trace, style)
-    for failure in judged.trace.failures:
-        if failure.kind in UNCOMPILED:
-            continue
+    for failure in judged.broken:
         lines = failure.message.strip().splitlines() or [""]
         place = f"{failure.where}: " if failure.where else ""
         yield from style.wrap(f"{failure.kind}: {place}{lines[0]}", "    ", "  ")

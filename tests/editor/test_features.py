@@ -16,6 +16,8 @@ from layoutcheck.editor.seen import Lines, Said
 from layoutcheck.editor.server import REPAIR, TRACE, Server, made, whole
 from layoutcheck.lint.analyse import analyse
 from layoutcheck.patching.repaired import Repaired
+from layoutcheck.reports.trace import JudgedTrace
+from layoutcheck.sources.traced import Frame, Trace, TraceFailure
 
 TEXT = "import cutlass\nfrom cutlass import cute\ncute.copy(atom, a, b)  # \U0001f4a5\n"
 COPY = 3
@@ -163,3 +165,33 @@ def test_lines_that_end_as_on_windows_tabs_and_wide_letters(server: tuple[Server
 )
 def test_the_range_of_a_document_ends_where_the_editor_ends_it(text: str, end: tuple[int, int]) -> None:
     assert whole(text).end == lsp.Position(*end)
+
+
+@pytest.mark.parametrize(
+    ("failures", "told", "codes"),
+    [
+        (("raised", "KeyError: 'a'"), ["kernel.py: raised: KeyError: 'a'"], ["LC911"]),
+        ((), ["kernel.py compiled no kernel"], []),
+    ],
+)
+def test_a_trace_that_shows_nothing_says_why(
+    server: tuple[Server, str, Path], failures: tuple[str, ...], told: list[str], codes: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    found, uri, file = server
+    broken = (TraceFailure(*failures, Frame(str(file), 2)),) if failures else ()
+    judged = JudgedTrace(Trace(failures=broken), ())
+    monkeypatch.setattr(tracing, "traced", lambda _: judged)
+    said: list[str] = []
+    published: list[lsp.PublishDiagnosticsParams] = []
+    monkeypatch.setattr(found, "window_show_message", lambda params: said.append(params.message))
+    monkeypatch.setattr(found, "window_log_message", lambda _: None)
+    monkeypatch.setattr(found, "text_document_publish_diagnostics", published.append)
+    monkeypatch.setattr(found.protocol, "client_capabilities", lsp.ClientCapabilities(), raising=False)
+    found.traced.clear()
+    found.trace(str(file))
+    assert [one.removeprefix("layoutcheck: ") for one in said] == told
+    found.show(uri)
+    assert [(one.code, one.range.start.line) for one in published[-1].diagnostics if one.code != "LC912"] == [
+        (code, 1) for code in codes
+    ]
