@@ -16,7 +16,7 @@ from layoutcheck.lint import cases as registered
 from layoutcheck.lint import files, runs
 from layoutcheck.lint.cache import Cache
 from layoutcheck.lint.run import cache_folder
-from layoutcheck.progress import Progress, bar
+from layoutcheck.progress import Progress, bar, standard_input
 from layoutcheck.reports import reproducer
 from layoutcheck.reports.confirmation import Confirmed
 from layoutcheck.reports.outcome import Failure
@@ -138,7 +138,7 @@ def read(source: str) -> tuple[Named, list[Failure]]:
             return [(found.name, made[0])], []
         return [(f"{found.name}[{i}]", copy) for i, copy in enumerate(made)], []
     if source == "-":
-        return _records(list(read_lines(sys.stdin.buffer)))
+        return _records(list(read_lines(standard_input("Copies as JSON, one a line"))))
     path = Path(source)
     try:
         with path.open("rb") as file:

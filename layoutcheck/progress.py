@@ -1,10 +1,11 @@
-"""A progress bar with counts, on stderr and only where that is a terminal."""
+"""What somebody at a terminal is told of what goes on: a bar with counts, and what is waited for."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from typing import IO
 
 # What is being done, how much of it is done, of how many.
 Progress = Callable[[str, int, int], None]
@@ -28,3 +29,10 @@ def bar(stages: Sequence[str]) -> Iterator[Progress | None]:
             shown.update(tasks[stage], completed=done, total=total, visible=True)
 
         yield progress
+
+
+def standard_input(what: str) -> IO[bytes]:
+    """Standard input. Where somebody types it, `what` is waited for is said first."""
+    if sys.stdin.isatty() and sys.stderr.isatty():
+        sys.stderr.write(f"{what}, then Ctrl-D:\n")
+    return sys.stdin.buffer

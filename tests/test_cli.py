@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -132,6 +133,26 @@ def test_a_paste_on_stdin() -> None:
     done = start("explain", "-", stdin=(DATA / "4.3.5_cp_async_alignment.txt").read_bytes())
     assert done.returncode == 1 and done.stderr == b""
     assert "--> /home/me/kernels/load.py:29" in done.stdout.decode()
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["explain", "-"], "Paste the error, then Ctrl-D:\n"),
+        (["check", "--jsonl", "-"], "Copies as JSON, one a line, then Ctrl-D:\n"),
+        (["confirm", "-"], "Copies as JSON, one a line, then Ctrl-D:\n"),
+    ],
+)
+def test_who_types_is_told_what_is_waited_for(
+    words: list[str], said: str, terminal: bool, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    typed = io.TextIOWrapper(io.BytesIO(b""))
+    monkeypatch.setattr(sys, "stdin", typed)
+    for stream in (typed, sys.stderr):
+        monkeypatch.setattr(stream, "isatty", lambda: terminal)
+    assert run(words) == 2
+    assert capsys.readouterr().err.startswith(said) is terminal
 
 
 def test_json_is_one_object_a_line(capsys: Captured) -> None:

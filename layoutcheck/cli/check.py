@@ -65,7 +65,7 @@ def _checked(jsonl: str, compiler: bool) -> Iterator[list[Outcome]]:
     from layoutcheck.sources.records import read_lines
 
     seen = False
-    with open_bytes(jsonl) as file:
+    with open_bytes(jsonl, "Copies as JSON, one a line") as file:
         lines = read_lines(file)
         while batch := [_record(number, line) for number, line in islice(lines, 64 if compiler else 1)]:
             seen = True
@@ -79,7 +79,7 @@ def _earlier(path: Path) -> list[dict[str, Any]]:
     from layoutcheck.cli.input import read_text
     from layoutcheck.reports.compare import read
 
-    return read(read_text(str(path)).splitlines())
+    return read(read_text(str(path), "The earlier reports").splitlines())
 
 
 def _compared(before: list[dict[str, Any]], now: list[Outcome], format_: str, sink: Sink) -> int:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import codecs
-import sys
 from pathlib import Path
 from typing import IO
 
 from layoutcheck.errors import InputError
+from layoutcheck.progress import standard_input
 
 _MAX_PASTE_BYTES = 1 << 26
 
 
-def open_bytes(name: str) -> IO[bytes]:
-    """A file, or stdin for '-'. Raises InputError."""
+def open_bytes(name: str, what: str) -> IO[bytes]:
+    """A file, or stdin for '-', where `what` is waited for. Raises InputError."""
     if name == "-":
-        return sys.stdin.buffer
+        return standard_input(what)
     try:
         return Path(name).open("rb")
     except (OSError, ValueError) as error:
@@ -25,8 +25,8 @@ def open_bytes(name: str) -> IO[bytes]:
         ) from None
 
 
-def read_text(name: str) -> str:
-    """The text of a file, or of stdin for '-'. Raises InputError.
+def read_text(name: str, what: str = "Paste the error") -> str:
+    """The text of a file, or of stdin for '-', where `what` is waited for. Raises InputError.
 
     UTF-8, with or without a byte order mark, or UTF-16 with one, as PowerShell's `>` writes. Bytes that are
     neither become U+FFFD.
@@ -36,7 +36,7 @@ def read_text(name: str) -> str:
     if name[:1] in ("(", "!", "?") or "<" in name:
         raise InputError("a copy has two operands", expected="SRC and DST, '-' or a file")
     try:
-        with open_bytes(name) as file:
+        with open_bytes(name, what) as file:
             raw = file.read(_MAX_PASTE_BYTES + 1)
     except OSError as error:
         raise InputError(f"cannot read '{name[:200]}': {error.strerror}") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 from layoutcheck.cli.arguments import Option
@@ -30,5 +31,7 @@ def server(
         raise InputError(
             "the language server needs pygls", expected="pip install 'layoutcheck[lsp]'"
         ) from None
+    if sys.stdin.isatty() and sys.stderr.isatty():
+        sys.stderr.write("An editor starts this, and speaks to it on standard input; Ctrl-C ends it.\n")
     serve(watch)
     return 0
