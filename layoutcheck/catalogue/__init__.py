@@ -33,6 +33,7 @@ from layoutcheck.catalogue import (
     symptoms,
     tables,
     telling,
+    whose,
 )
 from layoutcheck.catalogue.answering import Answer as Answer
 from layoutcheck.catalogue.entry import CLEAN, ELSEWHERE, Known
@@ -136,8 +137,8 @@ def _answers(text: str, folded: str, place: str | None) -> list[Answer]:
     first, *rest = [
         answering.of_entry(entry, match, folded, place, text) for entry, match in ordered[:MOST_ANSWERS]
     ]
-    note = first.entry in _OPEN and symptoms.is_prose(folded)
-    about = symptoms.laws(symptoms.topics(folded)) if note else ()
+    note = (first.entry in _OPEN or first.entry.name in whose.FAULTS) and symptoms.is_prose(folded)
+    about = (*symptoms.read(folded), *symptoms.laws(symptoms.topics(folded))) if note else ()
     return [replace(first, facts=(*first.facts, *about)), *rest]
 
 
@@ -297,13 +298,20 @@ def _of_words(text: str, folded: str, place: str | None) -> list[Answer]:
     about = [] if warns else symptoms.topics(folded)
     prose = symptoms.is_prose(folded)
     printed = symptoms.of_layouts(folded)
-    if about and prose and (symptom or not printed):
+    if about and prose and (symptom or not printed or folding.WRONG.search(folded)):
         return [_of_prose(symptom, about, text, folded, place)]
     owner = where.owner
+    if owner and owner.name in owners.CALLED and owners.of_words(telling.line(text)) is not owner:
+        owner = None  # a program that is compared with it, or calls it
     wrong = folding.WRONG.search(clean.without_zeros(folded))
+    plain = not (wrong or prose or printed) and (symptom is None or symptom[0] is symptoms.SLOW)
+    if plain and symptoms.is_table(text):
+        return [answering.of_parts(clean.TABLE, {}, folded[: answering.MOST_QUOTED], folded, place)]
     said = (telling.line(text) or (folded[: answering.MOST_QUOTED] if owner else "")) if wrong else ""
     found = (
-        (steps.meaning(said) if where.world == origin.COMPILER else demands.demand(said)) if said else None
+        steps.meaning(said)
+        if said and where.world == origin.COMPILER
+        else demands.of_lines(said, telling.beside(text, said))
     )
     ours = owner or found is demands.DIFFERS or (not prose and symptoms.is_of_gpu(folded))
     if said and found and not warns and ours:
@@ -340,7 +348,13 @@ def _of_prose(
     answer = answering.of_entry(*first, folded, place, text)
     owner = None if symptom else origin.find(folded).owner
     whose = (f"the text names {owner.name}: of its own kernels {owner.project} answers",) if owner else ()
-    facts = (*answer.facts, *whose, *symptoms.laws(others), *symptoms.layouts(folded))
+    facts = (
+        *answer.facts,
+        *symptoms.read(folded, symptom is not None),
+        *whose,
+        *symptoms.laws(others),
+        *symptoms.layouts(folded),
+    )
     return replace(answer, facts=facts)
 
 
@@ -361,8 +375,8 @@ def _matches(folded: str) -> Iterator[tuple[Known, re.Match[str]]]:
             continue  # Python's own words, which say nothing of a compiled function
         if entry is answering.FEW_CONFLICTS and not 0 < answering.share(match) < _NOTICED:
             continue
-        if entry.level == CLEAN and entry.general and folding.WRONG.search(clean.without_zeros(folded)):
-            continue  # lines of a log whose error is another one
+        if entry.level == CLEAN and entry.general and symptoms.tells_wrong(clean.without_zeros(folded)):
+            continue  # lines of a text whose error is another one
         if entry is _ERROR_TYPE and match["what"] and folding.COMPILES.search(folded, 0, match.start()):
             continue  # the error that it follows from stands before it
         if entry is _NO_OVERLOAD and not (folding.OF_CPP.search(folded) or "::" in match[0]):

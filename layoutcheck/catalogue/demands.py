@@ -21,7 +21,7 @@ def _demand(words: str, cause: str, helps: str) -> Demand:
     return Demand(re.compile(words), cause, helps)
 
 
-_BEYOND = r"exceed|too (?:large|big|much)|\blimit| [<>]=? |at most|\bfit|more than|maximum|capacity|insufficient|not enough"  # words of what is more than there is
+_BEYOND = r"exceed|too (?:large|big|much)|\blimit| [<>]=? |at most|\bfit|more than|more (?:\w+ ){1,4}than|maximum|capacity|insufficient|not enough"  # words of what is more than there is
 # In order: what is missing or elsewhere before what is asked of a value, and the more particular demand first.
 DEMANDS = (
     _demand(
@@ -61,7 +61,7 @@ DEMANDS = (
     ),
     _demand(
         rf"(?i)(?=.*(?:{_BEYOND})).*?(?:\bsmem|shared[_ ]?(?:mem\w*|storage))",
-        "A block has at most 99 KiB (sm_86, sm_89, sm_120), 163 KiB (sm_80) or 227 KiB (sm_90, sm_100) of shared memory. All stages of all tiles, the epilogue's tile and the barriers share it.",
+        "A block has at most 99 KiB (sm_86, sm_89, sm_120), 163 KiB (sm_80) or 227 KiB (sm_90, sm_100) of shared memory. All stages of all tiles, the epilogue's tile and the barriers share it. What a kernel declares with a fixed size (__shared__ T a[N]) has 48 KiB at most on each GPU; more is dynamic, and asked for.",
         "Take fewer stages, a smaller tile or a narrower type, or let the epilogue's tile take the place of operands that are used up; `layoutcheck resources` counts a tile",
     ),
     _demand(
@@ -373,6 +373,12 @@ DIFFERS = next(one for one in DEMANDS if one.cause.startswith("A test compares a
 def demand(said: str) -> Demand | None:
     """The kind of demand that the message makes; None where its words tell none."""
     return next((one for one in (INNER, *DEMANDS) if one.words.search(said)), None)
+
+
+def of_lines(said: str, beside: list[str]) -> Demand | None:
+    """The demand of a message; that of a line beside it, where that one's is more particular."""
+    found = [one for one in map(demand, (said, *beside)) if one and said]
+    return min(found, key=(INNER, *DEMANDS).index, default=None)
 
 
 def compiled(said: str) -> Demand | None:

@@ -17,6 +17,7 @@ from layoutcheck.catalogue import (
     cpp_types,
     demands,
     dsl_names,
+    folding,
     installed,
     origin,
     owners,
@@ -306,4 +307,6 @@ def _project(entry: Known, folded: str) -> owners.Owner:
     whose = "the project that is built" if built else "the project whose command prints it"
     if entry in tables.SYMPTOMS and entry.level != ELSEWHERE:
         whose = "the project whose kernel it is"
+        if folding.OF_CPP.search(folded):
+            whose += ", NVIDIA/cutlass where the DSL or CUTLASS' own code is at fault"
     return owners.Owner("", whose)

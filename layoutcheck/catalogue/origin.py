@@ -88,7 +88,7 @@ _SOURCE = re.compile(
 _WORDS = "its words are in the text"
 # A line that a library's own log begins, a frame of the host below a report of compute-sanitizer, a name that is not linked.
 _LOG = re.compile(
-    r"\b(?P<name>[A-Z]\w{2,20}) (?:WARN|ERROR|FATAL)\b|\[(?P<tag>(?!CUDA|GPU|FATAL|Memory)[A-Z][a-z]\w{2,20})(?: CUDA)? (?:ERROR|FATAL|Error)\]"
+    r"\b(?P<name>[A-Z]\w{2,20}) (?:WARN|ERROR|FATAL)\b|\[(?P<tag>(?!CUDA|GPU|FATAL|Memory)[A-Z][a-z]\w{2,20})(?: CUDA)? (?:ERROR|FATAL|Error)\]|\bError in (?P<module>[a-z]\w{2,30})\.\w+:"
 )
 _HOST_FRAME = re.compile(
     r"Host Frame: ?(?P<function>[^\[=]{0,300}?)(?: in (?P<file>\S+\.\w+:[0-9]+))? ?\[0x[0-9a-f]+\](?: in (?P<library>[^\s=]+))?"
@@ -323,7 +323,8 @@ def _of_log(folded: str) -> Origin | None:
     found = _LOG.search(folded)
     if found is None:
         return None
-    owner = _named(found["tag"]) if found["tag"] else owners.of_words(found["name"])
+    name = found["tag"] or found["module"]
+    owner = _named(name) if name else owners.of_words(found["name"])
     return Origin(OPEN, owner, f"{found[0]} begins its line") if owner else None
 
 

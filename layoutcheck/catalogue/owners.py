@@ -44,7 +44,7 @@ _COMPILERS = (
     _owner(r"TritonAscend\w*|[Tt]riton[-_][Aa]scend|triton[\\/]backends[\\/]ascend|[Bb]i[Ss]heng\w*|['\"`]?h(?:ivm|fusion)\.\w|\b[Uu][Bb] overflow|libtriton_adapter", "Triton's back end for Ascend's NPUs", "triton-lang/triton-ascend"),
     _owner(r"TritonSDNN\w*|\b(?:uni_)?sram\b.{0,40}Hardware limit|\btriton_xpu\b|triton[\\/]backends[\\/](?!nvidia|cuda)\w+", "a vendor's back end of Triton", "the vendor of that back end, whose passes and limits are its own"),
     _owner(r"'cir\.\w", "Clang (ClangIR)", "llvm/llvm-project"),
-    _owner(r"(?<![a-z])[Tt]riton(?!build|bench|-inference|server)|\b[0-9] active drivers \(|Failed to find C compiler|\bgluon\b|Failed to find a valid layout|Proton\w{0,80}Pass\b|PassManager::run failed|'constexpr' object|(?:Mma|Blocked|DotOperand|Slice)(?:Layout|Encoding)\b|\bwarpsPerCTA\b|\btt(?:n?g)?\.\w|MMAv[235]\b", "Triton", "triton-lang/triton"),
+    _owner(r"(?<![a-z])[Tt]riton(?!build|[Bb]ench|-inference|server)|\b[0-9] active drivers \(|Failed to find C compiler|\bgluon\b|Failed to find a valid layout|Proton\w{0,80}Pass\b|PassManager::run failed|'constexpr' object|(?:Mma|Blocked|DotOperand|Slice)(?:Layout|Encoding)\b|\bwarpsPerCTA\b|\btt(?:n?g)?\.\w|MMAv[235]\b", "Triton", "triton-lang/triton"),
     _owner(r"\.julia/|\bCUDA\.jl\b|\bjulia_\w+", "CUDA.jl", "JuliaGPU/CUDA.jl"),
     _owner(r"\blibmathdx\b|\bwp::\w|\bwarp\.so\b|\bwarp/native/|\bwarp\.(?:build|codegen|context|fem|sim)\b", "Warp", "NVIDIA/warp"),
     _owner(r"\bnumba\b", "Numba", "numba/numba"),
@@ -84,6 +84,8 @@ _LIBRARIES = (
     _owner(r"\bcudnn(?:_frontend)?\b|\bcuDNN\b|CUDNN_|cudnnGraph", "cuDNN", "NVIDIA/cudnn-frontend"),
     _owner(r"(?<!-l)(?i:cublas)", "cuBLAS", "NVIDIA's forums (its cuBLAS guide lists cublasStatus_t)"),
     _owner(r"nvfuser|__tmp_kernel_|\bFuser\b", "nvFuser", "NVIDIA/Fuser"),
+    _owner(r"\bTensorRT\b|\btrtexec\b|\[\w+\.cpp::\w+::[0-9]+\] Error Code", "TensorRT", "NVIDIA/TensorRT"),
+    _owner(r"\bgdr_\w+|(?i:gdrcopy)", "GDRCopy", "NVIDIA/gdrcopy"),
     _owner(r"Disposition: \w+", "CUTLASS' profiler", "NVIDIA/cutlass"),
     _owner(r"\bcub::|\bthrust::|/cub/|/cccl/", "CUB and Thrust", "NVIDIA/cccl"),
 )  # fmt: skip

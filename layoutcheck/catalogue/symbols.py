@@ -34,6 +34,7 @@ _LIBRARIES = (
     (r"cu[A-Z]", "of the CUDA driver: -lcuda, on a machine without a driver with -L $CUDA_HOME/lib64/stubs"),
     (r"__assert_?fail", "what assert() calls: nvcc's headers declare it for device code, clang's only where its __clang_cuda_runtime_wrapper.h is read first (compile without assertions by -DNDEBUG, or with nvcc)"),
     (r"cutlass::library", "of CUTLASS' instance library: link libcutlass (target cutlass_library)"),
+    (r"cudnn|cask_cudnn", "of cuDNN, whose libraries are of one version"),
     (r"(?:c10|at|torch|caffe2)::|THP\w|aoti_torch_", _TORCHS),
     (r"std::", "of the C++ library"),
 )  # fmt: skip
@@ -46,6 +47,10 @@ _HOST = (
 _DEVICE = (
     "ptxas takes one file as whole device code, and nvlink (-rdc=true) joins objects and static libraries that were compiled so: an inline function is not kept for others, a shared library has no device code for them, and objects of an older build may lack it.",
     "Give the object or static library that defines it, compiled with -rdc=true for the same architectures, or put a __device__ function into a header as inline; call what is of a host library from host code. Of a project that you build, empty its build folder and build anew",
+)
+_DLINK = (
+    "Objects that were compiled with -rdc=true (-dc) hold their device code apart, and a host's linker does not join it.",
+    "Link with nvcc, or add the object that nvcc -dlink makes of all of them, with -lcudadevrt; CMake: CUDA_RESOLVE_DEVICE_SYMBOLS ON for the target that links last",
 )
 _TORCH = (
     "The extension was built for another torch, or for another C++ ABI of it.",
@@ -61,13 +66,13 @@ _OWN = (
 )
 _OTHERS = (
     "The extension that calls it and the library that should have it were built from different versions.",
-    "Install both in versions that go together (pip list; `nm -DC FILE.so` shows what a library has), or build the extension anew against the one at hand",
+    "Install both in versions that go together (pip list; `nm -DC FILE.so` shows what a library has), or build the extension anew against the one at hand; of two copies of one library (the system's and a wheel's) let one alone be found (ldd FILE.so, LD_LIBRARY_PATH)",
 )
 
 
 def name(symbol: str) -> str:
     """The qualified name in a mangled symbol of C++, "tvm::ffi::ReprPrint"; another symbol as it is."""
-    start = re.match(r"_?_Z(?P<nested>N[KVrRO]*)?(?=[0-9])", symbol)
+    start = re.match(r"_?_Z(?:T[ISVT])?(?P<nested>N[KVrRO]*)?(?=[0-9])", symbol)
     at, parts = start.end() if start else 0, list[str]()
     while start and (length := _PART.match(symbol, at)):
         at = length.end() + int(length[0])
@@ -79,7 +84,10 @@ def name(symbol: str) -> str:
 
 def unlinked(symbol: str, device: bool) -> Missing:
     """Why a linker of host or device code does not find a symbol."""
-    return Missing(_told(symbol, _whose(name(symbol))), *(_DEVICE if device else _HOST))
+    whose = _whose(name(symbol))
+    return Missing(
+        _told(symbol, whose), *(_DLINK if whose.startswith("made by") else _DEVICE if device else _HOST)
+    )
 
 
 def unloaded(symbol: str) -> Missing:

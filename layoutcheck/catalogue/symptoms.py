@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from layoutcheck.algebra import Layout, cosize, parse_layout, size
 from layoutcheck.algebra.modes import leaves
 from layoutcheck.catalogue.entry import Known
+from layoutcheck.catalogue.folding import WRONG
 from layoutcheck.catalogue.tables import SYMPTOMS, TOPICS, called
 from layoutcheck.errors import InputError
 
-WARNING = called("symptom.warning")
+WARNING, SLOW = called("symptom.warning"), called("symptom.slow")
 _WARNED = re.compile(r"(?i)[):] ?warning(?: ?#?[\w-]+)? ?: $")  # of a compiler, before its message
 _SEVERITY = 60  # characters before a message in which its severity stands
 _FAILED = re.compile(r"(?i)\berrors?\b|\bfatal\b|\bfailed\b|Traceback")
@@ -19,15 +20,27 @@ _RACE = called("symptom.race")
 _LAYOUTS = called("symptom.layouts")
 _MOST_TOPICS = 2
 _ERROR = re.compile(
-    r"^\W*(?:Failed to|Cannot|Can't|Unable|Unsupported|Invalid|Could not|Expected|Unknown|Illegal|Missing|No \w+ \w+ (?:found|available))\b|\w(?:Error|Exception|NotImplemented): |\b(?:fatal )?error(?: C?[0-9]+)? ?: |\bnot divisible by\b|[):] ?error\b|\[ERROR\]|Check failed|_STATUS_|Assertion.{0,200}failed|\bfatal\b|Traceback|\bat::|={5,}|returned (?:[-0-9]+|status)|\bFAILED\b|\bfailed: |\[rank[0-9]"
+    r"^\W*(?:Failed to|Cannot|Can't|Unable|Unsupported|Invalid|Could not|Expected|Unknown|Illegal|Missing|No \w+ \w+ (?:found|available))\b|\w(?:Error|Exception|NotImplemented): |\b(?:fatal )?error(?: C?[0-9]+)? ?: |[):] ?error\b|\[ERROR\]|Check failed|_STATUS_|Assertion.{0,200}failed|\bfatal\b|Traceback|\bat::|={5,}|returned (?:[-0-9]+|status)|\bFAILED\b|\bfailed: |\[rank[0-9]"
 )  # as programs print one, and no one writes
 _OF_GPU = re.compile(
     r"(?i)cuda|\bgpus?\b|kernel|\bwarps?\b|\blanes?\b|smem|shared[- ]memory|\bcute|cutlass|::|\btma\b|u?tma\w+|\bmbarrier|tensor|__\w+|sanitizer|racecheck|gemm|mma|\bsm_?[0-9]{2,3}|cp\.async|cp_async|tile|swizzl|layout|\bptxas|\bjit\b|_(?:divide|product|inverse|copy|maxnreg|fence)|copy_|setmax|quantiz"
 )
+_PERSON = re.compile(r"\b(?:I|[Ww]e|[Mm]y|[Hh]ow|[Ww]hy)\b")
 _SENTENCE = re.compile(r"(?:\b[A-Za-z][\w'-]*\b[ ,:;(`*]+){5}")
 _LITTLE_WORD = re.compile(
     r"(?i)\b(?:the|an?|is|are|was|it|to|when|with|why|how|what|do(?:es)?|of|in|on|for|and|but|i|we|my|not|can|this|that|these)\b"
 )  # which tables and lists lack
+_BY_SIZE = re.compile(
+    r"(?i)\b(?:when|if|for|with|at|only|once)\b (?P<said>[^.:;]{0,60}\b(?:[MNK]|sizes?|shapes?|extents?|dims?|dimensions?|tiles?|warps?|warp count|columns?|rows?|lengths?|tokens|m ?= ?[0-9]+)\b[^.:;]{0,40}?"
+    r"\b(?:(?:is|are) (?:larger|greater|bigger|used)|larger than|more than|exceeds?|not (?:a )?multiples?|odd|non-?divisible|beyond|(?:does|do|is|are)(?: not|n't) (?:evenly )?divi\w+)\b)"
+)
+_RELEASE = re.compile(
+    r"(?i)(?P<said>(?:nvidia-cutlass-dsl|cute[- ]?dsl|cutlass[- ]dsl)\W{0,4}(?:version |v)?4\.[0-9]+(?:\.[0-9]+)?)"
+)
+_ROW = re.compile(
+    r"(?m)^(?:[^\n]*?[0-9.]+ ?(?:us|ms|ns|s|TFLOPS|GB/s|%|x)?\b[ |,:@]*){3,}[^\n]*$|^\W{0,4}(?:PASS|OK)\b[^\n]*$"
+)
+_FEWEST_ROWS = 2
 _MOST = 6  # layouts
 _LONGEST = 400  # characters of one
 _JOINT = re.compile(r"\)\s?:\s?\(")
@@ -47,9 +60,36 @@ def is_prose(folded: str) -> bool:
     """Whether the text is what a person writes, a question or a note: sentences, and no line as a program prints its error."""
     return (
         _ERROR.search(folded) is None
+        and ("not divisible by" not in folded or _PERSON.search(folded) is not None)
         and _SENTENCE.search(folded) is not None
         and _LITTLE_WORD.search(folded) is not None
     )
+
+
+def tells_wrong(folded: str) -> bool:
+    """Whether a word of the text tells an error, a wrong value or a wait."""
+    tells = (called("symptom.wrong"), called("symptom.hang"))
+    return bool(WRONG.search(folded)) or any(entry.pattern.search(folded) for entry in tells)
+
+
+def is_table(text: str) -> bool:
+    """Whether the lines of a text are rows of numbers, or of tests that pass."""
+    return len(_ROW.findall(text)) >= _FEWEST_ROWS
+
+
+def read(folded: str, fails: bool = True) -> tuple[str, ...]:
+    """What the words of a report decide: the sizes at which it fails, the release of the DSL that it names."""
+    size, release = fails and _BY_SIZE.search(folded), _RELEASE.search(folded)
+    told = []
+    if size:
+        told.append(
+            f"it depends on a size ('{size['said']}'): where whole tiles are right, look at the offset of the second tile, at the tail's predicate, and at threads or warps that do not divide the extent"
+        )
+    if release:
+        told.append(
+            f"the text names {release['said']}: run it with the newest nvidia-cutlass-dsl; where the release alone changes the result, the fault is the DSL's, and NVIDIA/cutlass takes the report"
+        )
+    return tuple(told)
 
 
 def is_of_gpu(folded: str) -> bool:

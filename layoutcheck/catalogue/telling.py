@@ -11,7 +11,7 @@ _LONGEST = 160  # characters that are quoted
 _FEW = 3  # lines
 _READ, _FEWEST, _MOST = 1 << 15, 40, 2  # characters that are read and compared, lines beside an error
 _MORE = re.compile(
-    r"(?i)\bwarn(?:ing)?\b|not supported|unsupported|falling back|out of memory|\bexceed|too (?:old|small|large|few|many)\b|mismatch|overflow"
+    r"(?i)\bwarn(?:ing)?\b|not supported|unsupported|falling back|out of memory|\bexceed|too (?:old|small|large|few|many)\b|mismatch|overflow|requires? more\b"
 )
 _FAILED = re.compile(
     r"(?i)time ?out|timed out|non-zero status|\b\w+ failed\b|failed to allocate|out of memory|device assert|assertion"

@@ -25,6 +25,12 @@ NOTHING = [
     ("[  PASSED  ] 42 tests.", "42 tests passed"),
     ("100% tests passed, 0 tests failed out of 17", "17 tests passed"),
     ("max abs error: 0.00012, allclose: True", "they agree"),
+    ("PASS  cudnn\nPASS  flash\nPASS  mem_eff\nPASS  default\ncudnn: 92500", "tests that pass"),
+    (
+        "GPU: NVIDIA B200\nfp4in 4096 4096 8.34 us 9.01 us\nfp4in 6144 4096 9.14 us 10.25 us",
+        "rows of numbers",
+    ),
+    ('k.cu(66): warning #177-D: variable "f" was declared but never referenced', "never referenced"),
 ]
 WRONG = [
     "=== 1 failed, 3 passed in 3s ===",
@@ -34,6 +40,7 @@ WRONG = [
     "ptxas info    : Used 255 registers\n 8 bytes stack frame, 16 bytes spill stores, 16 bytes spill loads",
     "allclose: False",
     "0 errors in the headers\nk.cu(3): error: identifier is undefined",
+    "4.2 gives wrong output, while 4.1 gives correct output. Without the if the output is correct.",
 ]
 
 
@@ -45,7 +52,9 @@ def test_a_text_without_an_error_is_clean(
     pasted.write_text(text)
     assert run(["explain", str(pasted)]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert said.startswith("clean: nothing in this text is an error: ") and says in said
+    assert (
+        said.startswith(("clean: nothing in this text is an error: ", "clean: no error, ")) and says in said
+    )
     assert run(["explain", str(pasted), "--format", "json", "--strict"]) == 0
     assert json.loads(capsys.readouterr().out.splitlines()[0])["verdict"] == "clean"
 
@@ -53,14 +62,3 @@ def test_a_text_without_an_error_is_clean(
 @pytest.mark.parametrize("text", WRONG)
 def test_one_sign_of_an_error_ends_it(text: str) -> None:
     assert all(answer.entry.level != CLEAN for answer in answers(text))
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "PASS  cudnn\nPASS  flash\nPASS  mem_eff\nPASS  default\ncudnn: 92500",
-        "GPU: NVIDIA B200\n kind  N  K  helion (us)  cutlass (us)\nfp4in nvfp4 4096 4096 8.34 9.01",
-    ],
-)
-def test_a_table_without_a_word_of_an_error_is_answered_by_nothing(text: str) -> None:
-    assert answers(text) == []

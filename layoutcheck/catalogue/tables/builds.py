@@ -166,6 +166,16 @@ ENTRIES = (
         level=ELSEWHERE,
     ),
     known(
+        "elsewhere.long-path",
+        r"\[Errno 2\] No such file or directory: '(?P<path>[A-Z]:\\[^'\n]{225,})'|(?:filename or extension is too long|path (?:is )?too long|WinError 206)",
+        "a path is longer than the 260 characters that Windows takes",
+        "Sources of kernels lie in deep folders, and pip unpacks them below a long temporary one.",
+        "Switch long paths on (LongPathsEnabled = 1 in the registry, git config core.longpaths true), set TEMP to a short folder (C:\\t), or install a wheel that is built for Windows",
+        ("OSError: [WinError 206] The filename or extension is too long", "Python"),
+        level=ELSEWHERE,
+        instead_of=("elsewhere.file-system",),
+    ),
+    known(
         "elsewhere.file-system",
         r"\[Errno (?:28|13|2|24|122)\] (?P<said>No space left on device|Permission denied|No such file or directory|Too many open files|Disk quota exceeded)(?:: '(?P<path>[^'\n]{1,200})')?",
         "the system refuses a file: {said} {path}",

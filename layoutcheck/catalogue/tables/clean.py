@@ -128,6 +128,16 @@ ENTRIES = (
         general=True,
     ),
     known(
+        "clean.table",
+        r"(?!)",  # found by catalogue.symptoms, by its rows
+        _NOTHING + "rows of numbers or of tests that pass",
+        "They are what a benchmark or a test prints; no row tells a failure, and none says what was expected.",
+        "To compare a kernel's time with what it must move: `layoutcheck banks`, `layoutcheck resources`, and ncu's details page pasted here",
+        ("8.34 23.40 9.01 1.08x\n9.14 41.05 10.25 1.12x", "a benchmark"),
+        level=CLEAN,
+        general=True,
+    ),
+    known(
         "clean.record",
         r"[\"'](?P<key>errors?)[\"']: ?(?P<none>null|None|false|\[\]|\{\}|[\"']{2})",
         _NOTHING + "a record says that it has none ({key}: {none})",
@@ -138,3 +148,4 @@ ENTRIES = (
         general=True,
     ),
 )  # fmt: skip
+TABLE = next(entry for entry in ENTRIES if entry.name == "clean.table")

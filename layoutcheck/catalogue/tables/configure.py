@@ -20,7 +20,7 @@ def _cmake(name: str, pattern: str, title: str, cause: str, remedy: str, *exampl
 ENTRIES = (
     _cmake(
         "cmake.no-cuda-compiler",
-        r"Could not find compiler set in environment variable (?P<variable>\w+): (?P<path>\S+?)(?=\.? |\.?$)|No (?:CMAKE_)?CUDA(?:_COMPILER| compiler)? (?:toolset |could be )?found|CMAKE_CUDA_COMPILER(?: not set|-NOTFOUND| could be found)"
+        r"Could not find compiler set in environment variable (?P<variable>\w+): (?P<path>\S+?)(?=\.? |\.?$)|No (?:CMAKE_)?CUDA(?:_COMPILER| compiler)? (?:could be )?found|CMAKE_CUDA_COMPILER(?: not set|-NOTFOUND| could be found)"
         r"|Could not find nvcc|CUDA compiler - NOTFOUND|Failed to find nvcc|The CMAKE_CUDA_COMPILER: (?P<named>\S+) is not",
         "CMake finds no CUDA compiler: {variable} {path}{named}",
         "CMake looks for nvcc in CUDACXX, CMAKE_CUDA_COMPILER and PATH. None of them names an nvcc that is there; a path in a variable is taken as it is written, '~' and '$' inside included.",
@@ -30,6 +30,14 @@ ENTRIES = (
             "CMake Error at CMakeDetermineCUDACompiler.cmake:25 (message): Could not find compiler set in environment variable CUDACXX: /usr/local/cuda/bin/nvcc.",
             issue(1269),
         ),
+    ),
+    _cmake(
+        "cmake.toolset",
+        r"No CUDA toolset found",
+        "Visual Studio has no CUDA toolset",
+        "The generator of Visual Studio compiles CUDA by files that CUDA's installer puts into Visual Studio (MSBuildExtensions). The toolkit is there, and these files are not: Visual Studio, or its Build Tools, came later, or the component was left out.",
+        "Install CUDA again with 'Visual Studio Integration', or copy $CUDA_PATH/extras/visual_studio_integration/MSBuildExtensions into MSBuild/Microsoft/VC/v*/BuildCustomizations; or take the generator Ninja (-G Ninja) in Visual Studio's own prompt. " + _FRESH,
+        ("CMake Error at CMakeDetermineCompilerId.cmake:563 (message): No CUDA toolset found.", issue(1917, "abetlen/llama-cpp-python")),
     ),
     _cmake(
         "cmake.no-architectures",

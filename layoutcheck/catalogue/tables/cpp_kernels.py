@@ -296,7 +296,7 @@ ENTRIES = (
     ),
     known(
         "cpp.launch-refused",
-        r"Failed to launch the CUTLASS kernel|Failed to query occupancy|(?i:cutlass)[^\n]{0,60}\bError Internal\b|\bkErrorInternal\b|(?:RuntimeError|what\(\)): (?:Error Internal|Invalid status)\b|Failed to initialize cutlass|(?i:cutlass)[^\n]{0,60}\b(?:initiali[sz](?:e|ation)|launch|run) (?:has )?failed|cluster_launch\.hpp(?!:[0-9]+: (?!invalid argument))",
+        r"Failed to launch the CUTLASS kernel|Failed to query occupancy|(?i:cutlass)[^\n]{0,60}\bError Internal\b|(?i:internal error\b[^\n]{0,40}\bcutlass\b)|\bkErrorInternal\b|(?:RuntimeError|what\(\)): (?:Error Internal|Invalid status)\b|Failed to initialize cutlass|(?i:cutlass)[^\n]{0,60}\b(?:initiali[sz](?:e|ation)|launch|run) (?:has )?failed|cluster_launch\.hpp(?!:[0-9]+: (?!invalid argument))",
         "CUTLASS cannot launch the kernel",
         "initialize or the launch fails, most often because the kernel's shared memory exceeds what the GPU allows a block "
         "(99 KiB on sm_120 and sm_121), or because the kernel was built for another architecture (example 77 for sm_100 on sm_120).",

@@ -98,7 +98,7 @@ ENTRIES = (
         r"NVRTC_ERROR_COMPILATION(?: \(6\))?|nvrtc(?:Result)?\W{0,3}(?:error\W{0,3})?6\b|NVRTC (?:Error|compilation)[: (]{1,3}(?:6\b|failed)|CompileException",
         "NVRTC refuses the source of a kernel",
         "A program compiles CUDA C++ at run time. The number only says that the source has an error; NVRTC's log, which stands above or in the exception, has the compiler's lines.",
-        "Paste those lines (file(line): error: ...). NVRTC knows no standard headers and no device runtime: headers are given by -I, std types come from cuda/std, and cudaGridDependencySynchronize or cooperative groups need nvcc",
+        "Paste those lines (file(line): error: ...). NVRTC knows no standard headers and no device runtime: headers are given by -I, std types come from cuda/std, and cudaGridDependencySynchronize or cooperative groups need nvcc. Where a library compiles its own kernel so, its headers and CUDA are not found together: set CUDA_HOME to the toolkit of torch.version.cuda, empty its cache, and report what stays to {project}",
         ("cupy.cuda.nvrtc.NVRTCError: NVRTC_ERROR_COMPILATION (6)", issue(2100, "cupy/cupy")),
         level=ELSEWHERE,
         general=True,

@@ -125,6 +125,16 @@ ENTRIES = (
         instead_of=("cpp.launch-refused",),
     ),
     known(
+        "cuda.stack-overflow",
+        r"(?P<said>(?:Lane|Warp|Device)? ?(?:User |Hardware )?Stack Overflow|CUDA_EXCEPTION_[23]\b|(?i:lane user stack overflow))",
+        "a thread's stack in local memory is too small for its calls: {said}",
+        "A kernel's stack holds arrays, spilled registers and the frames of calls that are not inlined, virtual and recursive ones as well; a build for debugging (-G) inlines nothing. The run time sizes it where it can count the calls, else it is 1,024 bytes.",
+        "cudaDeviceSetLimit(cudaLimitStackSize, 8192 or more) before the first launch; fewer local arrays and recursion; -Xptxas -v prints each function's stack frame. Report it to {project}",
+        ("CUDA_EXCEPTION_2, Lane User Stack Overflow.", issue(1153, "BLAST-WarpX/warpx")),
+        level="wrong",
+        instead_of=("cuda.launch-failure", "cuda.illegal-instruction"),
+    ),
+    known(
         "cuda.out-of-range",
         r"(?P<said>(?:Warp|Lane) [Oo]ut-of-range [Aa]ddress)|EXCEPTION_(?:WARP|LANE)_OUT_OF_RANGE_ADDRESS|CUDA_EXCEPTION_5\b",
         "a warp uses an address outside of every range: neither global, shared nor local memory has it",
@@ -433,7 +443,7 @@ ENTRIES = (
     ),
     known(
         "results-differ",
-        r"(?i)Tensor-likes are not (?:close|equal)|\bnan_\w{2,12}=(?=.{0,40}\bnan_\w{2,12}=[1-9])|\bnan_\w{2,12}=[1-9]|Disposition: Failed|Mismatched elements: [0-9]+ ?/ ?[0-9]+|Not equal to tolerance|max_(?:abs_)?(?:error|diff)[ =:]+(?:nan|inf)"
+        r"(?i)Tensor-likes are not (?:close|equal)|\bnan_\w{2,12}=(?=.{0,40}\bnan_\w{2,12}=[1-9])|\bnan_\w{2,12}=[1-9]|Disposition: Failed|Mismatched elements: [0-9]+ ?/ ?[0-9]+|Not equal to tolerance|\bResult ?= ?FAIL|\bref ?= ?[-0-9.e+]+ error term|max_(?:abs_)?(?:error|diff)[ =:]+(?:nan|inf)"
         r"|(?:relative|error|diff\w*)[ =:]+[0-9.e+-]+ ?(?:>|exceeds) ?(?:[\w ]{0,12}tol|[0-9.])|elem\w* exceed tol|elements within (?:\w+ )?tolerance|exceeds? (?:the )?tolerance|\bfailed accuracy|accuracy (?:check|test) failed|(?:wrong|incorrect) (?:results?|output|values?)\b|results? (?:do not|don't|does not) match"
         r"|(?:validation|verification|reference check|comparison) failed\b.{0,60}?(?:abs|rel|max|err|diff|mse)\w* ?[=:] ?[0-9.]",
         "the kernel's result differs from the reference",

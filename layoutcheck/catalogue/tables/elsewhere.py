@@ -336,10 +336,10 @@ ENTRIES = (
     ),
     known(
         "elsewhere.cublas-start",
-        r"CUBLAS_STATUS_(?P<status>NOT_INITIALIZED|ALLOC_FAILED|ARCH_MISMATCH|LICENSE_ERROR)",
-        "cuBLAS cannot start: {status}",
+        r"CUBLAS_STATUS_(?P<status>NOT_INITIALIZED|ALLOC_FAILED|ARCH_MISMATCH|LICENSE_ERROR)|(?P<unsaid>\w+ == CUBLAS_STATUS_SUCCESS)\W{0,3} ?failed",
+        "cuBLAS cannot start: {status}{unsaid}",
         "NOT_INITIALIZED and ALLOC_FAILED are most often memory of the GPU that is used up by then (a framework reserves most of it), or an earlier kernel that faulted; else libcublas of another CUDA than the driver's. ARCH_MISMATCH: this cuBLAS has no code for the GPU.",
-        "nvidia-smi shows what is free; give cuBLAS room (smaller batch, less memory reserved), run with CUDA_LAUNCH_BLOCKING=1, and keep one CUDA version in LD_LIBRARY_PATH and pip list",
+        "nvidia-smi shows what is free; give cuBLAS room (smaller batch, less memory reserved), run with CUDA_LAUNCH_BLOCKING=1, and keep one CUDA version in LD_LIBRARY_PATH and pip list. Report it to {project}",
         (
             "RuntimeError: CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`",
             "PyTorch",
@@ -349,7 +349,7 @@ ENTRIES = (
     ),
     known(
         "elsewhere.cublas",
-        r"CUBLAS_STATUS_(?P<status>NOT_SUPPORTED|INVALID_VALUE|\w+)|cu[bB][lL][aA][sS](?:Lt)? (?:[Ee]rror|[Ss]tatus|failed|API)[^\n]{0,160}?(?:code|status|error|failed:?)[ =:]{1,3}(?P<code>7|15)\b|(?i:cublas error): (?P<words>the requested functionality is not supported|an unsupported value or parameter)|kernel execution error\. \(m: [0-9]+, n: [0-9]+, k: [0-9]+, error: (?P<number>[0-9]+)|(?i:cublas) [^\n]{0,30}unable to find|Unable to find (?:a )?suitable (?:cuBLAS|cublas|GEMM)[^\n]{0,30}",
+        r"CUBLAS_STATUS_(?P<status>NOT_SUPPORTED|INVALID_VALUE|(?!SUCCESS)\w+)|cu[bB][lL][aA][sS](?:Lt)? (?:[Ee]rror|[Ss]tatus|failed|API)[^\n]{0,160}?(?:code|status|error|failed:?)[ =:]{1,3}(?P<code>7|15)\b|(?i:cublas error): (?P<words>the requested functionality is not supported|an unsupported value or parameter)|kernel execution error\. \(m: [0-9]+, n: [0-9]+, k: [0-9]+, error: (?P<number>[0-9]+)|(?i:cublas) [^\n]{0,30}unable to find|Unable to find (?:a )?suitable (?:cuBLAS|cublas|GEMM)[^\n]{0,30}",
         "cuBLAS does not take this problem {status}{number}",
         "NOT_SUPPORTED and INVALID_VALUE mean that no kernel has these types, sizes and strides: FP8 needs sizes, leading dimensions and addresses "
         "that are multiples of 16 bytes, and A transposed (cuBLAS guide, cublasLtMatmul). EXECUTION_FAILED (13) is often a fault of an earlier kernel, INVALID_VALUE is 7, NOT_SUPPORTED 15.",

@@ -34,7 +34,7 @@ ENTRIES = (
     ),
     known(
         "elsewhere.defined-twice",
-        r"[Mm]ultiple definition of [^\w]?(?P<twice>[\w:~]{1,80})(?:.{0,400}?: (?P<first>[\w./+-]{1,200}:[0-9]+): first defined here)?|\b(?P<other>[\w:~@?$]{1,80}) already defined in",
+        r"[Mm]ultiple definitions? of [^\w]?(?P<twice>[\w:~]{1,80})(?:.{0,400}?: (?P<first>[\w./+-]{1,200}:[0-9]+): first defined here)?|\b(?P<other>[\w:~@?$]{1,80}) already defined in",
         "two objects of the link define {twice}{other} {first}",
         "Each name that is visible outside of its file has one definition in a program. A kernel, function or variable stands in two files, or in a header without inline, static or template; or a file is linked twice. With -rdc=true this holds for __device__ and __constant__ names as well. Of the DSL: two functions were exported with one prefix.",
         "Rename one, make it static or put it into an unnamed namespace; mark what a header defines inline, or declare it extern there and define it in one file; export each function of the DSL with a prefix of its own. A library that has a setting for relocatable device code (Kokkos) is built with it",
@@ -44,7 +44,7 @@ ENTRIES = (
             issue(1100, "kokkos/kokkos"),
         ),
         level=ELSEWHERE,
-        instead_of=("elsewhere.link",),
+        instead_of=("elsewhere.link", "cuda.no-function"),
     ),
     known(
         "elsewhere.device-link",

@@ -28,7 +28,7 @@ ENTRIES = (
     ),
     known(
         "setup.library",
-        r"(?P<library>lib(?!cuda\.so|nccl-net)(?:cu\w+|nv\w+|nccl|caffe2_nvrtc|c10\w*|torch\w*|tvm_ffi|cutlass)[\w.-]*\.so(?:\.[0-9.]+)?): (?:cannot open shared object file|file not found)|(?:Could not (?:load|find)|Unable to load|cannot find) (?:any of )?(?:the )?(?:dynamic )?library[^\n]{0,20}?(?P<other>lib\w+\.so[.0-9]*)",
+        r"(?P<library>lib(?!cuda\.so|nccl-net)(?:cu\w+|nv\w+|nccl|caffe2_nvrtc|c10\w*|torch\w*|tvm_ffi|cutlass)[\w.-]*\.so(?:\.[0-9.]+)?): (?:cannot open shared object file|file not found)|(?:Could not (?:load|find)|Unable to load|cannot find) (?:any of )?(?:the )?(?:dynamic )?library[^\n]{0,20}?(?P<other>lib\w+\.so[.0-9]*)(?![^\n]{0,200}undefined symbol)",
         "a library that the program loads is not found: {library}{other}",
         "The number behind .so is its major version: libcudart.so.12 is of CUDA 12, .so.13 of CUDA 13. The package was built for a CUDA or torch that this environment does not have, or its folder is not searched. An error below it (cuDNN without execution plans where libnvrtc is missing) follows from it.",
         "Install the build for the CUDA at hand (torch.version.cuda), or the missing package (nvidia-cuda-runtime, nvidia-cublas, nvidia-cudnn, nvidia-cuda-nvrtc for libnvrtc, nvidia-nccl of that major version); import torch before the extension; LD_LIBRARY_PATH or ldconfig for a toolkit of the system",

@@ -33,6 +33,16 @@ ENTRIES = (
         general=True,
     ),
     known(
+        "symptom.compiler",
+        r"(?i)(?P<said>\b(?:NVVM|libNVVM|(?:the )?(?:DSL |cute ?DSL )?compiler|back ?end|MLIR|cute-to-nvvm|ptxas|pass|compile)\b[^\n.]{0,60}?\b(?:crash\w*|segfaults?|seg(?:mentation)? fault|(?:can(?:no|')t|fails? to|unable to) (?:legali[sz]e|lower|select|compile)|ICE|internal error)|(?:crash\w*|segfaults?) (?:in|of|inside) (?:the )?(?:NVVM|compiler|back ?end|MLIR))",
+        "the compiler itself stops: {said}",
+        "It meets an operation, a width or a target that this release does not compile, and says no more. No layout is refused, and nothing has run.",
+        "Compile the same program with another release of nvidia-cutlass-dsl, for the family's first target (CUTE_DSL_ARCH=sm_100a in place of sm_101a or sm_110a), and with the narrower of two forms (x32 in place of x64), to see which of them it is; report it to {project}",
+        ("NVVM backend crash in nvidia-cutlass-dsl 4.6.1: tcgen05.ld x64", issue(3420)),
+        level="rejected",
+        general=True,
+    ),
+    known(
         "symptom.hang",
         r"(?i)\b(?P<said>hang(?:s|ing)?|hung|dead-?lock(?:s|ed|ing)?(?!.{0,300}\b(?:transactions?|\w+Lock|data ?base)\b)|(?:gets? |is |are )?stuck|freez(?:es?|ing)|frozen|never (?:returns?|finish\w*|completes?|ends?)|no progress|infinite (?:loop|wait)|"
         r"(?:does|do|did|will|would)(?: not|n't) (?:return|recover|finish|terminate)|(?:block|wait|spin)(?:s|ed|ing)? (?:forever|for more than|indefinitely)|No available shared memory broadcast block|throughput: 0(?:\.0)? tokens|time(?:d )?-?out|heartbeat|watchdog)\b|(?P<word>卡住|卡死|挂起|死锁)",
@@ -115,7 +125,7 @@ ENTRIES = (
     known(
         "symptom.resources",
         r"(?i)\b(?P<said>(?:[0-9.]+ ?(?:KB|KiB|bytes|B)|max\w*|limit|exceed\w*|too much|carve-?out|opt-?in|how much|amount|size) .{0,40}(?:shared memory|smem)|(?:shared memory|smem) .{0,40}(?:[0-9.]+ ?(?:KB|KiB|bytes|B)|limit|exceed|too (?:large|big|much)|size|carve-?out|usage|opt-?in|by every tile)|dynamic shared memory|[0-9]+ ?Ki?B ?/ ?(?:stage|SM|CTA|block)|occupancy|registers (?:per|a) thread)\b",
-        "what a block takes is spoken of, and no error: {said}",
+        "about what a block takes: {said}",
         _OPEN
         + "A block has at most 99 KiB of shared memory on sm_86, sm_89 and sm_120, 163 KiB on sm_80, 64 KiB on sm_75, 227 KiB on sm_90 and sm_100; above 48 KiB it is dynamic, and asked for by cudaFuncSetAttribute. A launch that asks for more is refused, most often with 'invalid argument' or 'invalid value'.",
         "Print the bytes that the launch asks for beside cudaDevAttrMaxSharedMemoryPerBlockOptin; `layoutcheck resources` counts a tile's shared memory and registers, and the blocks that fit. Report it to {project}",

@@ -36,6 +36,15 @@ ENTRIES = (
         "the load warp waits at NamedBarrier 2",
     ),
     _topic(
+        "cluster",
+        r"(?P<said>\bDSMEM\b|\bCGA\b|out[- ]of[- ]cluster|\b(?:arriv\w+|multicast|mcast|cta) masks?\b|distributed shared memory|[Mm]ulticast|\bclusters? (?:of|size|shape|launch|dim\w*|with)|thread ?block clusters?|ClusterShape|cluster_(?:sync|arrive|wait|shape))",
+        "about clusters: {said}",
+        "The blocks of a cluster run at the same time, up to 8 (16 non-portable) and a divisor of the grid; sm_90 and newer have them. No block may end while another reads or signals its shared memory, so that a cluster barrier stands at the end as at the start "
+        "(after mbarriers are initialised). A multicast copy fills each block of its mask, whose mbarriers each expect the bytes.",
+        TRACE + " with all blocks of a cluster; LC229 names an access to a block that does not exist",
+        "does TMA multicast need each CTA of the cluster to expect the bytes?",
+    ),
+    _topic(
         "mbarrier",
         r"(?P<said>\bmbarriers?\b|Pipeline(?:Tma|Async|Umma|Cp)\w*|(?:full|empty)[_ ]barriers?|\bexpect_(?:tx|bytes)|arrive_and_expect_tx|ClusterTransactionBarrier|producer.{0,20}consumer|(?:producer|consumer)_(?:acquire|wait|commit|release|tail)|\bmbarrier_\w+|phase bit|parity)",
         "about mbarriers and pipelines: {said}",
@@ -63,15 +72,6 @@ ENTRIES = (
         "which lanes of TMEM can warp 2 read?",
     ),
     _topic(
-        "cluster",
-        r"(?P<said>\bDSMEM\b|distributed shared memory|[Mm]ulticast|\bclusters? (?:of|size|shape|launch|dim\w*|with)|thread ?block clusters?|ClusterShape|cluster_(?:sync|arrive|wait|shape))",
-        "about clusters: {said}",
-        "The blocks of a cluster run at the same time, up to 8 (16 non-portable) and a divisor of the grid; sm_90 and newer have them. No block may end while another reads or signals its shared memory, so that a cluster barrier stands at the end as at the start "
-        "(after mbarriers are initialised). A multicast copy fills each block of its mask, whose mbarriers each expect the bytes.",
-        TRACE + " with all blocks of a cluster; LC229 names an access to a block that does not exist",
-        "does TMA multicast need each CTA of the cluster to expect the bytes?",
-    ),
-    _topic(
         "tma",
         r"(?P<said>\bTMA\b|cp\.async\.bulk|\bUTMA(?:LDG|STG|REDG)[.\w]*|[Tt]ensor ?maps?\b|\btma_\w+|make_tma_\w+|CUtensorMap|cuTensorMap\w+)",
         "about TMA: {said}",
@@ -91,7 +91,7 @@ ENTRIES = (
     ),
     _topic(
         "tail",
-        r"(?P<said>\bcopy_if\b|[Pp]redicat\w+|\b[Rr]esidue\b|\btail (?:tiles?|blocks?|of)|out[- ]of[- ]bounds?|\bOOB\b|bounds? check\w*|identity tensor|not (?:a )?(?:multiple|divisible) (?:of|by) the (?:tile|block)|smaller than (?:the )?(?:cta|tile|block|thread)|illegal .{0,20}(?:memory )?(?:reads?|writes?|access\w*))",
+        r"(?P<said>\bcopy_if\b|non-?divisible|fill up to the (?:size|tile)|[Pp]redicat\w+|\b[Rr]esidue\b|\btail (?:tiles?|blocks?|of)|out[- ]of[- ]bounds?|\bOOB\b|bounds? check\w*|identity tensor|not (?:a )?(?:multiple|divisible) (?:of|by) the (?:tile|block)|smaller than (?:the )?(?:cta|tile|block|thread)|illegal .{0,20}(?:memory )?(?:reads?|writes?|access\w*))",
         "about accesses at the end of a tensor: {said}",
         "A tiled copy moves whole tiles by all of its threads: a predicate for each vector, from an identity tensor that is partitioned as the data is, keeps it inside. One predicate guards one instruction, so that an extent which is no multiple of the vector needs a narrower one there. "
         "A tile that is smaller than threads x values leaves threads whose share lies outside of it: guard them by their index.",
@@ -133,21 +133,21 @@ ENTRIES = (
         "the address is misaligned in the epilogue",
     ),
     _topic(
+        "control-flow",
+        r"(?P<said>\bconst_expr\b|\bConstexpr\b|range_(?:constexpr|dynamic)|\bcutlass\.range\b|(?:for|while) loops? (?:and|versus|vs)|[Rr]un-?time (?:conditionals?|branch\w*|ifs?\b|loops?)|dynamic (?:ifs?|for|while|loops?|conditionals?|conditions?|control flow)|comparison chain\w*|chained comparison\w*|\bif[-/ ]?else\b|\bif statements?\b|type structure|loop-carried)",
+        "about run-time and compile-time control flow: {said}",
+        "CuTe DSL runs Python once, while it compiles. A branch or loop on a run-time value becomes one of the GPU: each variable that it assigns must exist before it, with the same type on every path, and register tensors and atoms are not exchanged in it. const_expr and range_constexpr decide while compiling. A comparison of more than two (a < b < c) is written with `and`; attributes of self and Python objects that a branch changes are not carried.",
+        "Mark what is static by cutlass.const_expr, assign before the branch, or choose by cute.where or a predicate; NVIDIA's control-flow guide has the rest; where only another release of the DSL gives another result, report it to NVIDIA/cutlass",
+        "a run-time conditional around a register tensor's assignment",
+    ),
+    _topic(
         "dynamic",
         r"(?P<said>mark_(?:compact_shape|layout)_dynamic|dynamic (?:\w+ )?(?:layouts?|shapes?|sizes?|extents?|strides?|dimensions?|dims?)|dynamically (?:defined|shaped|sized) (?:\w+ )?(?:layouts?|tensors?|shapes?)|dynamic[/ ]static|static[/ ]dynamic|(?:divisibility|divby) ?=)",
         "about extents and strides that only the run knows: {said}",
         "They are ? to the compiler, which proves nothing of them but what is promised (divisibility, cute.assume), and joins or divides no modes by them: right_inverse, complement, coalesce, recast and a composition with run-time extents on its right are refused or kept apart (NVIDIA/cutlass#3470, #3471), "
-        "where static ones have a result. mark_layout_dynamic keeps the leading stride 1; mark_compact_shape_dynamic takes the mode, stride_order and divisibility. A stride multiplied by a static extent is run-time as well.",
+        "where static ones have a result. mark_layout_dynamic keeps the leading stride 1; mark_compact_shape_dynamic takes the mode, stride_order and divisibility. A stride multiplied by a static extent is run-time as well. Extents or strides that arrive as 0 or garbage in the kernel are no data in the wrong place: the call passes another kind of tensor than was compiled for, or the release has the fault.",
         "Keep tiles and atoms static (Int<N>{}, Python integers, cutlass.Constexpr), leave the run-time mode out of the operation and put it back by make_layout or append, and promise divisors. layoutcheck evaluates the static case without a compiler",
         "right_inverse of a dynamic layout raises an exception",
-    ),
-    _topic(
-        "control-flow",
-        r"(?P<said>\bconst_expr\b|\bConstexpr\b|range_(?:constexpr|dynamic)|\bcutlass\.range\b|(?:for|while) loops? (?:and|versus|vs)|[Rr]un-?time (?:conditionals?|branch\w*|ifs?\b|loops?)|dynamic (?:ifs?|for|while|loops?|conditionals?|conditions?|control flow)|type structure|loop-carried)",
-        "about run-time and compile-time control flow: {said}",
-        "CuTe DSL runs Python once, while it compiles. A branch or loop on a run-time value becomes one of the GPU: each variable that it assigns must exist before it, with the same type on every path, and register tensors and atoms are not exchanged in it. const_expr and range_constexpr decide while compiling.",
-        "Mark what is static by cutlass.const_expr, assign before the branch, or choose by cute.where or a predicate; NVIDIA's control-flow guide has the rest",
-        "a run-time conditional around a register tensor's assignment",
     ),
     _topic(
         "compile-time",
@@ -194,7 +194,7 @@ ENTRIES = (
         "algebra",
         r"(?P<said>(?:cute(?:::|\.)|`)(?:composition|complement|coalesce|crd2idx|idx2crd|right_inverse|left_inverse|group_modes|make_layout|make_ordered_layout|select|flatten|filter|recast\w*|make_tensor|size|shape|rank|cosize|slice_|dice)\b|\b(?:right_inverse|left_inverse|crd2idx|idx2crd|logical_product|tile_to_shape|make_identity_tensor|basic_copy|autovec_copy)\b|[Ll]ayout algebra|by-mode composition)",
         "about CuTe's layout algebra: {said}",
-        "A layout is a function of coordinates to offsets. composition(A, B) is A(B(c)) and needs B's strides to divide A's modes; complement and the inverses need a layout that reaches each offset once; coalesce keeps the function and joins modes; size counts coordinates, cosize the offsets up to the last.",
+        "A layout is a function of coordinates to offsets. composition(A, B) is A(B(c)) and needs B's strides and extents to divide A's modes, or to be whole numbers of them; complement and the inverses need a layout that reaches each offset once; coalesce keeps the function and joins modes; size counts coordinates, cosize the offsets up to the last.",
         "layoutcheck.composition, complement, right_inverse, coalesce, crd2idx and their kin evaluate a call without a compiler; `layoutcheck draw LAYOUT` shows it",
         "what is right_inverse of a layout with a stride 0?",
     ),
