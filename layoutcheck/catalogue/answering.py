@@ -10,10 +10,12 @@ from layoutcheck.catalogue import (
     context,
     cpp_types,
     demands,
+    devices,
     filling,
     folding,
     named,
     refused,
+    results,
     symptoms,
     tables,
     telling,
@@ -116,9 +118,9 @@ def _facts(entry: Known, match: re.Match[str], groups: dict[str, str], folded: s
     have = groups.get("have") or groups.get("needed") or groups.get("allocated")
     most = groups.get("most") or groups.get("limit") or groups.get("maximum")
     if have and most:
-        return (context.excess(int(have, 0), int(most, 0)),)
+        return (devices.excess(int(have, 0), int(most, 0)),)
     if entry.name == "cuda.shared-capacity":
-        return context.sizes(folded[match.start() : match.end() + MOST_QUOTED])
+        return devices.sizes(folded[match.start() : match.end() + MOST_QUOTED])
     facts: tuple[str, ...] = ()
     if entry.name == "driver.tensor-map":
         from layoutcheck.catalogue import tensor_map  # of TMA's limits, which other errors do not need
@@ -131,12 +133,12 @@ def _facts(entry: Known, match: re.Match[str], groups: dict[str, str], folded: s
             )
         facts += context.facts(entry.name, folded, facts) + whose.of_owner(entry, folded)
     if entry.name == "results-differ":
-        facts = (*context.rounding(folded), *facts, *symptoms.layouts(folded))
+        facts = (*results.rounding(folded), *facts, *symptoms.layouts(folded))
     if entry.name in _OF_COUNTERS:
         facts += _of_shares(folded)
     facts += named.of_names(entry, groups)
     if entry in tables.DSL:
-        facts += context.too_old(folded)
+        facts += devices.too_old(folded)
         reason = refused.reason(folded[match.start() : match.end() + MOST_QUOTED])
         facts = (reason, *facts) if reason else facts
     return facts

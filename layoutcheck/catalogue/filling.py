@@ -229,6 +229,7 @@ def _of_condition(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups
     plain = condition.strip("'\"` ").removesuffix(" is false")
     found = demands.demand(groups.get("said") or plain) or demands.demand(plain)
     words = conditions.in_words(plain)
+    words = "" if found is demands.DIFFERS else words
     cause = f"It must hold that {words}; here it does not." if words else found.cause if found else _FALSE
     helps = conditions.met_by(plain) if words else ""
     return _pair(

@@ -97,7 +97,7 @@ _OF_CUDA_ITSELF = re.compile(
     r"\blib(?:cuda|cudart|c|stdc\+\+|pthread|python\S*)\b|libcuda|libcudart|^cu(?:da)?[A-Z]\w+$"
 )
 _UNLINKED = re.compile(
-    r"(?:[Uu]ndefined (?:reference to|symbol ?:)|[Uu]nresolved extern\w* (?:function|variable|symbol))[^\w]{0,4}(?P<symbol>[\w:~@?$]{1,100})(?:' in '(?P<file>[^'\n]{1,200})')?"
+    r"(?:(?P<source>[\w./+-]{3,300}\.(?:cuh?|c|cc|cpp|h|hpp)):(?:[0-9]+:)?(?:\([^)\n]{1,80}\):)? )?(?:[Uu]ndefined (?:reference to|symbol ?:)|[Uu]nresolved extern\w* (?:function|variable|symbol))[^\w]{0,4}(?P<symbol>[\w:~@?$]{1,100})(?:' in '(?P<file>[^'\n]{1,200})')?"
 )
 _SPACE = re.compile(
     r"(?<![\w:.])(?!(?:std|cuda|cute|cutlass|thrust|cub|cg|detail|impl|internal|mlir|llvm|c10|at|torch|caffe2|nvcuda|boost|testing|__\w+|_\w*)::)(?P<space>[a-z]\w{2,40})::(?:\w+::)*~?[A-Za-z_]\w*[(<]"
@@ -343,9 +343,11 @@ def _of_link(folded: str) -> Origin | None:
     found = _UNLINKED.search(folded)
     if found is None:
         return None
-    if found["file"]:
-        owner = owners.of_path(found["file"])
-        return Origin(OPEN, owner, f"{_short(found['file'])} is its object") if owner else None
+    file = found["file"] or found["source"]
+    if file:
+        tree = owners.tree(file)
+        owner = owners.of_path(file) or (_named(tree) if tree else None)
+        return Origin(OPEN, owner, f"{_short(file)} uses it") if owner else None
     plain = symbols.name(found["symbol"])
     owner = owners.of_words(plain) if "::" in plain else None
     return Origin(OPEN, owner, f"{plain} is its name") if owner else None

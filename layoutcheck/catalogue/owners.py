@@ -76,6 +76,7 @@ _LIBRARIES = (
     _owner(r"(?i:\bxformers\b)", "xFormers", "facebookresearch/xformers"),
     _owner(r"(?i:transformer_?engine)", "Transformer Engine", "NVIDIA/TransformerEngine"),
     _owner(r"tensorrt_llm|TensorRT-LL[Mm]|\bTRT-?LLM|\bTLLM_|tactics profiling", "TensorRT-LLM", "NVIDIA/TensorRT-LLM"),
+    _owner(r"\bTensorRT\b|\btrtexec\b|\[\w+\.cpp::\w+::[0-9]+\] Error Code", "TensorRT", "NVIDIA/TensorRT"),
     _owner(r"gemm Runner\]", "FlashInfer", "flashinfer-ai/flashinfer"),
     _owner(r"(?i:\bvllm\b(?![-.]rs))", "vLLM", "vllm-project/vllm"),
     _owner(r"(?i:\bsglang\b)", "SGLang", "sgl-project/sglang"),
@@ -84,7 +85,6 @@ _LIBRARIES = (
     _owner(r"\bcudnn(?:_frontend)?\b|\bcuDNN\b|CUDNN_|cudnnGraph", "cuDNN", "NVIDIA/cudnn-frontend"),
     _owner(r"(?<!-l)(?i:cublas)", "cuBLAS", "NVIDIA's forums (its cuBLAS guide lists cublasStatus_t)"),
     _owner(r"nvfuser|__tmp_kernel_|\bFuser\b", "nvFuser", "NVIDIA/Fuser"),
-    _owner(r"\bTensorRT\b|\btrtexec\b|\[\w+\.cpp::\w+::[0-9]+\] Error Code", "TensorRT", "NVIDIA/TensorRT"),
     _owner(r"\bgdr_\w+|(?i:gdrcopy)", "GDRCopy", "NVIDIA/gdrcopy"),
     _owner(r"Disposition: \w+", "CUTLASS' profiler", "NVIDIA/cutlass"),
     _owner(r"\bcub::|\bthrust::|/cub/|/cccl/", "CUB and Thrust", "NVIDIA/cccl"),
@@ -135,7 +135,7 @@ _PROGRAMS = (
 
 
 _BELOW_HOME = re.compile(
-    r"/?(?:home|Users)/[\w.-]+/(?:(?!(?:include|src|csrc|lib|build)/)[\w.-]+/)*?(?P<tree>[A-Z][\w.-]{2,60})/[\w.-]+\.(?:cuh?|cc|cpp|cxx|h|hpp)$"
+    r"(?:/?(?:home|Users)/[\w.-]+|/(?:opt|root|workspace|data|mnt))/(?:(?!(?:include|src|csrc|lib|build)/)[\w.-]+/)*?(?P<tree>[A-Z][\w.-]{2,60})/[\w.-]+\.(?:cuh?|c|cc|cpp|cxx|h|hpp)$"
 )  # a file that lies in a project's own folder
 _INSTALLED_IN = re.compile(r".*(?:site|dist)-packages/")
 _TREE = r"/(?P<tree>[A-Za-z][\w.-]{2,60}?)(?:-main|-master|-install|-build|-src)?/"

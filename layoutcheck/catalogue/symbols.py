@@ -42,7 +42,7 @@ _ANY = "not of a library that its name tells; most often it is a function of ano
 _PART = re.compile(r"[0-9]+")
 _HOST = (
     "The library or object that defines it is not given to the linker, or stands before its user.",
-    "Add it behind the objects that use it, of the toolkit and the compiler that they were built with (`nm -C --defined-only FILE`, `ldconfig -p`)",
+    "Add it behind the objects that use it, of the toolkit and the compiler that they were built with (`nm -C --defined-only FILE`, `ldconfig -p`), with its folder (-L, LIBRARY_PATH; CUDA's is $CUDA_HOME/lib64)",
 )
 _DEVICE = (
     "ptxas takes one file as whole device code, and nvlink (-rdc=true) joins objects and static libraries that were compiled so: an inline function is not kept for others, a shared library has no device code for them, and objects of an older build may lack it.",

@@ -37,7 +37,7 @@ ENTRIES = (
     ),
     known(
         "setup.toolkit",
-        r"CUDA_HOME (?:environment variable is not set|is not set|does not exist)|detected CUDA version \((?P<found>[0-9.]+)\) mismatches the version that was used to compile PyTorch \((?P<built>[0-9.]+)\)|Ninja is required to load|(?:nvcc|ptxas|ninja|cuobjdump|nvdisasm|fatbinary)[`'\"]?:? (?:command |was |is |could )?not (?:be )?found"
+        r"CUDA_HOME (?:environment variable is not set|is not set|does not exist)|detected CUDA version \((?P<found>[0-9.]+)\) mismatches the version that was used to compile PyTorch \((?P<built>[0-9.]+)\)|Ninja is required to load|command '\S*(?:nvcc|ninja)' failed: No such file|(?:nvcc|ptxas|ninja|cuobjdump|nvdisasm|fatbinary)[`'\"]?:? (?:command |was |is |could )?not (?:be )?found"
         r"|[Nn]o CUDA (?:toolkit|runtime) (?:is |was )?found|FlashAttention is only supported on CUDA|(?:Cannot|Could not|Unable to) (?:find|locate)(?: the)? (?:CUDA (?:toolkit|installation)|nvcc|ptxas)",
         "the CUDA toolkit, or a tool of it, is not there or of another version {found} {built}",
         "Packages that compile at install or run time call nvcc, ptxas, cuobjdump and ninja. The driver, and torch's wheels, bring none of them. Extensions of torch need a toolkit of the same major version as torch's.",

@@ -75,10 +75,10 @@ ENTRIES = (
         r"Invalid __(?P<space>\w+)__ (?P<access>read|write|\?) of size (?P<size>[0-9]+)(?: bytes)?(?:(?!Invalid __).){0,600}?"
         r"(?:Address|Access (?:to|at)) (?P<address>0x[0-9a-f]+) is out of bounds",
         "a {size} B {access} of {space} memory at {address}, outside of the allocation",
-        "In shared memory the tile, a stage index or a swizzled address leaves the block's allocation, or the block has more threads or warps than the array has entries; in global memory a "
-        "tail tile has no predicate, or one for the wrong mode. memcheck sees no write into a neighbour of the same "
-        "block. For wgmma operands some versions report the size of four warps (compute-sanitizer-samples#19).",
-        "Predicate the tail tile by an identity tensor, or allocate cosize(layout) elements. " + TRACE,
+        "An index or an offset runs beyond what was allocated: a tail that no condition guards, a count of elements taken for bytes, a buffer that is smaller than the launch covers; in shared memory a stage index, or more threads or warps than the array has entries. memcheck sees no write into a neighbour of the same block. "
+        "In CuTe a tail tile has no predicate, or one for the wrong mode, or a swizzled address leaves the tile; for wgmma operands some versions report the size of four warps (compute-sanitizer-samples#19).",
+        "Compare the thread and block that are named with the sizes of the launch and of the allocation, and guard the access by its index. In CuTe predicate the tail tile by an identity tensor, or allocate cosize(layout) elements. "
+        + TRACE,
         (
             "========= Invalid __shared__ read of size 16 bytes\n=========     at cp_async_bulk_cp_mask in "
             "cp_async_bulk.h:236\n=========     by thread (128,0,0) in block (0,0,0)\n=========     Address 0x400 is out "

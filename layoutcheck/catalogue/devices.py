@@ -1,0 +1,164 @@
+"""What a text says of its GPU, its target and its launch, next to what the hardware takes."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from layoutcheck.machine import arch
+
+_SHAPE = re.compile(r"[\[(]([0-9]{1,9}(?:, ?[0-9]{1,9}){1,5})[\])]")
+_MOST_BLOCKS = 65_535  # in y and z of a grid (CUDA C++ Programming Guide, compute capabilities)
+_MOST_GRID = (2**31 - 1, _MOST_BLOCKS, _MOST_BLOCKS)
+_MOST_THREADS = (1024, 1024, 64)  # of a block: x, y and z; their product is at most the first
+_LAUNCH = re.compile(
+    r"(?i)\b(?P<of>grid|block)(?:_?dims?|_?size)? ?[=:]? ?(?:dim3 ?)?(?P<extents>[\[({][0-9]{1,12}(?:, ?[0-9]{1,12}){0,2},? ?[\])}])"
+)
+_RESULT = re.compile(
+    r"\b(?P<name>[a-z_]{2,30}) ?= ?(?P<size>[0-9]{1,7}): ?(?P<result>FAIL|ERROR|OK|PASS)\b", re.IGNORECASE
+)
+INVALID = ("cuda.invalid-launch", "cuda.call-refused")
+_TARGET = re.compile(
+    r"(?i)(?:-arch[= ]|\bARCH=|ARCH(?:ITECTURES|_LIST)?[=:] ?[\"']?|code=|gpu-name[= ])(?:sm_|compute_)?(?P<major>[0-9]{1,2})\.?(?P<minor>[0-9])(?P<suffix>[af]?)\b"
+)
+_CAPABILITY = re.compile(
+    r"(?i)compute[ _]capability\W{0,3}(?P<major>[0-9]{1,2})\.(?P<minor>[0-9])\b|Architecture: [\w ]{0,20}\(sm_(?P<number>[0-9]{2,3})\w?\)|(?:found |on an? |GPU is |\()SM_?(?P<said>[0-9]{2,3})\b"
+)
+_DEVICE = re.compile(
+    r"(?<=NVIDIA )[TLA][0-9]{1,2}\b|(?<=Tesla )[TLA][0-9]{1,2}\b|(?<= on )[TL]4\b|(?<= on a )[TL]4\b|\b(?:[KMPVATHBL][0-9]{2,3}0?S?|GB?[0-9]{2,3}|(?:RTX )?[2345]0[6-9]0(?:(?= ?Ti)|\b)|RTX PRO [0-9]{4}|Jetson \w+)\b"
+)
+_FIRST_OF_DSL = 80  # [CuTe DSL, supported architectures]
+_OLDER = {"P100": 60, "P40": 61, "P4": 61, "M60": 52, "M40": 52, "K80": 37, "K40": 35}  # before what CuTe runs on [developer.nvidia.com/cuda-gpus]  # fmt: skip
+_SHARED = re.compile(
+    r"(?i)(?:shared[_ ]?mem\w*|smem|SharedStorage)[\w ]{0,30}?[ =:(]{1,3}(?P<bytes>[0-9]{5,6})\b"
+)
+_DEFAULT_SHARED = 48 * 1024  # of a block, before it opts in to more [CUDA C++ Programming Guide]
+_OPT_IN = re.compile(r"(?i)opt-?in\)?[^\n]{0,30}?(?P<bytes>[0-9]{5,6})\b")
+_SIZE = re.compile(r"(?<![\w.])[0-9]{5,6}(?![\w.])")
+_LEAST_SHARED = 16 * 1024  # that any GPU of CUDA gives a block
+
+
+def excess(asked: int, allowed: int) -> str:
+    """By how much the shared memory that is asked for is above what is allowed, and which GPUs allow so much."""
+    names = [f"sm_{number}" for number in arch.numbers() if arch.most_shared(number) == allowed]
+    of = f"{allowed / 1024:g} KiB is the most of a block on {', '.join(names)}" if names else ""
+    if allowed == _DEFAULT_SHARED:
+        of = "48 KiB is what a block has without opting in to more (cudaFuncAttributeMaxDynamicSharedMemorySize)"
+    return f"{asked:,} B are asked for, {allowed:,} B allowed: {asked - allowed:,} B too many" + (
+        f"; {of}" if of else ""
+    )
+
+
+def sizes(said: str) -> tuple[str, ...]:
+    """The excess of shared memory, where a message has two sizes: what is asked for and what there is."""
+    found = sorted({int(one) for one in _SIZE.findall(said)})
+    return (excess(found[1], found[0]),) if len(found) == 2 and found[0] > _LEAST_SHARED else ()
+
+
+def _gpu(folded: str) -> tuple[int, str]:
+    """(compute capability as major * 10 + minor, the words that say so) of the GPU that the text names; (0, "") for none."""
+    found = _CAPABILITY.search(folded)
+    if found:
+        number = found["number"] or found["said"] or found["major"] + found["minor"]
+        return int(number), found[0]
+    for name in _DEVICE.findall(folded):
+        known = arch.called(name)
+        if known or name in _OLDER:
+            return (arch.parse_arch(known).number if known else _OLDER[name]), name
+    return 0, ""
+
+
+def too_old(folded: str) -> tuple[str, ...]:
+    """That the DSL does not compile for the GPU which the text names."""
+    gpu, said = _gpu(folded)
+    old = 0 < gpu < _FIRST_OF_DSL
+    return (
+        (f"the GPU is sm_{gpu} ({said}): the DSL compiles for sm_80 and newer, take another back end",)
+        if old
+        else ()
+    )
+
+
+def built(folded: str) -> tuple[str, ...]:
+    """For which architecture the text compiles, where its GPU does not run that."""
+    gpu, said = _gpu(folded)
+    targets = {
+        int(found["major"] + found["minor"]): found["suffix"].lower() for found in _TARGET.finditer(folded)
+    }
+    runs = any(
+        target // 10 == gpu // 10 and target <= gpu and (suffix != "a" or target == gpu)
+        for target, suffix in targets.items()
+    )
+    if not gpu or not targets or runs:
+        return ()
+    names = ", ".join(f"sm_{target}{suffix}" for target, suffix in targets.items())
+    return (
+        f"the text compiles for {names}, and the GPU is sm_{gpu} ({said}): machine code runs on its own major number and the same or a higher minor one",
+    )
+
+
+def shared(name: str, folded: str) -> tuple[str, ...]:
+    """What the shared memory that the text prints comes to, next to what a block may have."""
+    asked = max((int(one["bytes"]) for one in _SHARED.finditer(folded)), default=0)
+    gpu, said = _gpu(folded)
+    stated = _OPT_IN.search(folded)
+    most = int(stated["bytes"]) if stated else arch.most_shared(gpu)
+    if asked and most and asked > most:
+        return (f"{asked:,} B of shared memory are above {most:,}, the most that a block of this GPU has",)
+    if asked and most and name == "cpp.launch-refused":
+        return (f"{asked:,} B of shared memory are within the {most:,} B of a block: they are not the cause",)
+    if asked > _DEFAULT_SHARED and name in INVALID:
+        return (
+            f"{asked:,} B of dynamic shared memory are above {_DEFAULT_SHARED:,}, which a block has without asking: before the launch the kernel's attribute cudaFuncAttributeMaxDynamicSharedMemorySize is set "
+            "(CuPy: kernel.max_dynamic_shared_size_bytes)",
+        )
+    return (f"the GPU is sm_{gpu} ({said}): a block has at most {most:,} B of shared memory",) if most else ()
+
+
+def launched(folded: str) -> tuple[str, ...]:
+    """Which extents of a grid or block that the text prints are beyond what a launch takes."""
+    told: dict[str, None] = {}
+    for found in _LAUNCH.finditer(folded):
+        extents = [int(one) for one in re.findall(r"[0-9]+", found["extents"])]
+        most = _MOST_THREADS if found["of"].lower() == "block" else _MOST_GRID
+        over = [
+            f"{value:,} in {axis} (at most {limit:,})"
+            for axis, value, limit in zip("xyz", extents, most, strict=False)
+            if value > limit
+        ]
+        if math.prod(extents) > _MOST_THREADS[0] and most is _MOST_THREADS and not over:
+            over = [f"{math.prod(extents):,} threads (at most {_MOST_THREADS[0]:,})"]
+        over += ["an extent of 0"] if 0 in extents else []
+        if over:
+            told[f"the {found['of'].lower()} {found['extents']} has {' and '.join(over)}"] = None
+    return tuple(told)
+
+
+def grid(folded: str) -> tuple[str, ...]:
+    """An extent of a shape in the text that y and z of a grid cannot have."""
+    if "configuration" not in folded.lower():
+        return ()
+    for shape in _SHAPE.findall(folded):
+        large = [int(one) for one in shape.split(",") if int(one) > _MOST_BLOCKS]
+        if large:
+            return (
+                f"{large[0]} of the shape ({shape}) is above 65,535, the most blocks in y and z of a grid: a function that takes its modes in another "
+                "order (flash_attn: batch, sequence, heads, head dimension) launches that many",
+            )
+    return ()
+
+
+def by_size(folded: str) -> tuple[str, ...]:
+    """What a table of sizes, some of which fail, rules out."""
+    found = [
+        (one["name"], int(one["size"]), one["result"].upper() in ("FAIL", "ERROR"))
+        for one in _RESULT.finditer(folded)
+    ]
+    failing = [size for _, size, fails in found if fails]
+    running = [size for _, size, fails in found if not fails]
+    if not failing or not running or max(failing) > min(running):
+        return ()
+    return (
+        f"{found[0][0]} up to {max(failing)} fails and from {min(running)} on runs: it is not shared memory, which grows with it, but a tile or a TMA box that is "
+        "too narrow. Pad it to the smallest that runs, and report it to the library whose kernel it is",
+    )
