@@ -40,6 +40,11 @@ def rearranges(module: TracedModule) -> bool:
     return "smem, align<" in module.text and any(sign in module.text for sign in signs)
 
 
+def fragments(module: TracedModule) -> bool:
+    """Whether a traced module has tensors in registers, which something has to write."""
+    return '"cute.memref.alloca"(' in module.text
+
+
 def check_operands(module: TracedModule) -> OperandReport:
     """The operands of a traced module's products. Raises nothing: what cannot be checked says so."""
     found = _fragments(module)

@@ -18,7 +18,8 @@ from itertools import chain
 
 from layoutcheck.copies.cluster import MOST_BLOCKS
 from layoutcheck.dsl.lowered import argument_types
-from layoutcheck.dsl.lowered.evaluate import tag
+from layoutcheck.dsl.lowered.calls import numbers_of
+from layoutcheck.dsl.lowered.evaluate import KERNELS, name_of, parse_once, tag
 from layoutcheck.dsl.lowered.instructions import tma_transfers
 from layoutcheck.dsl.lowered.record import Mask
 from layoutcheck.errors import InputError
@@ -37,8 +38,9 @@ from layoutcheck.provenance.opaque import opaque
 from layoutcheck.provenance.products import Products
 from layoutcheck.provenance.replay import Replay
 from layoutcheck.provenance.schedule import schedule
-from layoutcheck.provenance.tell import told
+from layoutcheck.provenance.tell import told, told_unset
 from layoutcheck.provenance.tensors import tensors
+from layoutcheck.provenance.unset import unset
 from layoutcheck.sources.mlir import Operation, without_locations
 from layoutcheck.sources.traced import Frame, KernelFinding, OperandReport
 from layoutcheck.sources.traced_module import TracedModule
@@ -50,7 +52,23 @@ _SURPRISES = (IndexError, KeyError, ValueError, TypeError, AttributeError, Overf
 def check_products(
     module: TracedModule, lowered: str, problem: str, seconds: float = SECONDS
 ) -> OperandReport:
-    """The products of a traced module. Raises nothing: what cannot be checked says so."""
+    """The products and registers of a traced module. Raises nothing: what cannot be checked says so."""
+    report = _products_of(module, lowered, problem, seconds)
+    unset = [] if problem else _unset(module, lowered, seconds)
+    return replace(report, findings=(*report.findings, *unset)) if unset else report
+
+
+def _unset(module: TracedModule, lowered: str, seconds: float) -> list[KernelFinding]:
+    """Registers that nothing has written; none where that cannot be followed."""
+    with suppress(InputError, OutOfTime, *_SURPRISES):
+        types = argument_types(without_locations(module.text))
+        every = [op for op in parse_once(lowered).walk() if op.name in KERNELS and op.regions]
+        calls = numbers_of(module.calls, types, [name_of(op) for op in every])
+        return told_unset([one for op in every for one in unset(op, types, calls, Budget(seconds))], module)
+    return []
+
+
+def _products_of(module: TracedModule, lowered: str, problem: str, seconds: float) -> OperandReport:
     by_types = check_operands(module)
     if not multiplies(module):
         if not rearranges(module) or problem:

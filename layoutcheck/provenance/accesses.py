@@ -31,7 +31,7 @@ def load(on: Tracker, op: Operation) -> Step:
         where = spaces.space_of(space, address)
         lost = on.unknown_why(pointer)
         if where == "rmem":
-            values[out] = Refs(on.register_load(address, width, op.results[0]))
+            values[out] = Refs(on.register_load(address, width))
         elif lost or below or where not in ("gmem", "smem", "dsmem"):
             values[out] = Refs(np.full((1, width), UNKNOWN, np.int64))
         elif where == "gmem":
@@ -59,7 +59,7 @@ def load_number(on: Tracker, op: Operation) -> Step:
         if where == "gmem":
             on.touched.add(int(np.asarray(address).flat[0]) // spaces.GLOBAL_STEP)
         if where == "rmem":
-            at = on.register_load(address, width, op.results[0])
+            at = on.register_load(address, width)
             if at.any():
                 values[out], machine.provenance[out] = Refs(at), on.unsaid
 
@@ -85,7 +85,7 @@ def store(on: Tracker, op: Operation) -> Step:
             at = np.full_like(at, UNKNOWN) if at.any() else at
         why = on.unknown_why(pointer)
         if where == "rmem":
-            on.register_store(address, at, width, op, why)
+            on.register_store(address, at, width)
         else:
             on.note(Deed("store", op, machine.mask, address, 0, width, 0, (at,), lost=why))
 

@@ -69,7 +69,7 @@ def carry(op: Operation, combine: Combine | None = None) -> Carry:
     picked = _picked(op)
     if picked is not None:
         return lambda given: [_bytes_of(given, picked)]
-    if "asm" in name and not _LANEWISE.match(_assembly(op)):
+    if "asm" in name and not is_lanewise(op):
         return lambda given: _unknown(given, made)
     if name.startswith(("nvvm.tcgen05", "nvvm.wgmma", "nvvm.mma")):
         return lambda given: _opaque(made)
@@ -79,6 +79,11 @@ def carry(op: Operation, combine: Combine | None = None) -> Carry:
 def is_masked(op: Operation) -> bool:
     """Whether an operation is the constant minus infinity."""
     return not op.operands and _INFINITY.search(op.attributes.get("value", "")) is not None
+
+
+def is_lanewise(op: Operation) -> bool:
+    """Whether inline PTX is one instruction that computes its result from each of its operands."""
+    return _LANEWISE.match(_assembly(op)) is not None
 
 
 def multiplies(op: Operation) -> bool:

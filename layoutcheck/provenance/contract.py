@@ -50,9 +50,7 @@ def judge(products: Products, names: Names) -> Judged:
             found.followed[op] = None
     depths.finish()
     found.breaches += _mixed(products, names)
-    found.breaches += [
-        Breach("unset", op, letter, (("thread", thread),)) for (op, letter), thread in products.unset.items()
-    ]
+    found.breaches += [Breach("unset", op, "C", (("thread", 0),)) for op in products.unset]
     place_results(products, names, found)
     left_over(products, names, found)
     return found

@@ -8,7 +8,6 @@ from typing import Any
 from layoutcheck.dsl.lowered.record import Mask, Number
 from layoutcheck.order.watched import Watched
 from layoutcheck.provenance.refs import Array
-from layoutcheck.provenance.unset import Unset
 from layoutcheck.sources.mlir import Operation
 
 
@@ -41,8 +40,7 @@ class Followed:
     """A block: its events, deeds by the number of their event, and how many references there are.
 
     `met` are pairs of references that were multiplied: (2, pairs). `pairs` are references of elements that
-    two others met in, ascending, these two, and whether they were multiplied: (4, references). `unset` knows
-    what of its registers nothing has written. `touched` are
+    two others met in, ascending, these two, and whether they were multiplied: (4, references). `touched` are
     the numbers of global objects that plain loads take elements from. `opaque` says that something may write
     shared memory in a way that is not followed.
     """
@@ -52,7 +50,6 @@ class Followed:
     references: int
     met: Array
     pairs: Array
-    unset: Unset
     problem: str = ""
     touched: frozenset[int] = frozenset()
     opaque: bool = False

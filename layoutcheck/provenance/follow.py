@@ -49,7 +49,6 @@ from layoutcheck.provenance.matrix import (
 )
 from layoutcheck.provenance.registers import carried, counted, lost, shuffle
 from layoutcheck.provenance.tracker import FLOAT, TooMuch, Tracker
-from layoutcheck.provenance.unset import Unset
 from layoutcheck.sources.mlir import Operation
 from layoutcheck.sources.mlir import Value as SsaValue
 
@@ -84,8 +83,7 @@ def follow(kernel: WatchedKernel, block: tuple[int, int, int], budget: Budget) -
     watched = Watched(launch)
     run.consecutive, run.tick = True, budget.check
     run.most_turns = dict.fromkeys(kernel.tiles(), 1)
-    unset = Unset(kernel.operation, launch.threads)
-    tracker = Tracker(machine, run.slots, run.translate, addresses, watched, kernel.meanings, unset)
+    tracker = Tracker(machine, run.slots, run.translate, addresses, watched, kernel.meanings)
     run.translate = partial(_step, tracker)
     run.translate = Recorder(machine, run, kernel.meanings, watched, 1).step
     problem = ""
@@ -99,7 +97,7 @@ def follow(kernel: WatchedKernel, block: tuple[int, int, int], budget: Budget) -
     met = np.concatenate([np.zeros((2, 0), np.int64), *tracker.met], 1)
     pairs = np.concatenate([np.zeros((4, 0), np.int64), *tracker.pairs], 1)
     touched, opaque = frozenset(tracker.touched), bool(problem) or _opaque(kernel)
-    return Followed(watched, tracker.deeds, tracker.next, met, pairs, unset, problem, touched, opaque)
+    return Followed(watched, tracker.deeds, tracker.next, met, pairs, problem, touched, opaque)
 
 
 def _matters(op: Operation) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
 import numpy as np
 
@@ -15,7 +14,6 @@ from layoutcheck.provenance.deeds import Deed
 from layoutcheck.provenance.fragments import tensor_cells
 from layoutcheck.provenance.refs import Refs, refs_of
 from layoutcheck.provenance.tracker import KIND, Tracker
-from layoutcheck.provenance.unset import Bools, sources
 from layoutcheck.sources.mlir import Operation, integers
 from layoutcheck.sources.mlir import Value as SsaValue
 
@@ -58,11 +56,6 @@ def scale_of(op: Operation) -> list[SsaValue]:
     return op.operands[wide[-1] + 1 : wide[-1] + 2] if wide else []
 
 
-def _unset(on: Tracker, loads: Mapping[str, tuple[SsaValue, ...]]) -> dict[str, Bools]:
-    """For each operand, by the loads that it comes from: the threads whose registers nothing has written."""
-    return {letter: on.unwritten(of) for letter, of in loads.items()}
-
-
 def mma(on: Tracker, op: Operation) -> Step:
     """`mma.sync` of one warp or more."""
     machine, values = on.machine, on.machine.values
@@ -77,8 +70,6 @@ def mma(on: Tracker, op: Operation) -> Step:
     names = tuple(t[1] if t else "" for t in types)
     facts = {"shape": tuple(map(int, shape.groups())) if shape else (), "types": names}
     sparse = "sp" in op.name.split(".")[-1:]
-    parts = (op.operands[: cuts[0]], op.operands[cuts[0] : cuts[1]], op.operands[cuts[1] : cuts[2]])
-    loads = dict(zip(("A", "B", "C"), map(sources, parts), strict=True))
 
     def run() -> None:
         given = [refs_of(values[slot], n) for slot, n in slots]
@@ -88,9 +79,8 @@ def mma(on: Tracker, op: Operation) -> Step:
         )
         result = on.accumulated(c, kind, np.ones(on.threads, bool))
         values[out], machine.provenance[out] = Refs(result), on.unsaid
-        noted = {**facts, "unset": _unset(on, loads), "loads": loads}
         lost = "sparse" if sparse else ""
-        on.note(Deed("mma", op, machine.mask, refs=(a, b, result), facts=noted, lost=lost))
+        on.note(Deed("mma", op, machine.mask, refs=(a, b, result), facts=facts, lost=lost))
 
     return run
 
@@ -160,7 +150,7 @@ def wgmma(on: Tracker, op: Operation) -> Step:
     registers = [on.slots[v] for v in rest[:first]]
     accumulators = [(on.slots[v], parse_type(v.type).size_bytes) for v in op.operands[:count]]
     scale = [on.slots[v] for v in scale_of(op)]
-    loads = {"A": sources(rest[:first]), "C": sources(op.operands[:count])}
+    facts = {"match": match, "majors": on.meanings[op].facts["majors"]}
 
     def run() -> None:
         before = [refs_of(values[slot], n) for slot, n in accumulators]
@@ -169,9 +159,6 @@ def wgmma(on: Tracker, op: Operation) -> Step:
         result = on.accumulated(c, kind, keeps)
         values[out], machine.provenance[out] = Refs(result), on.unsaid
         a = tuple(refs_of(values[slot], 4) for slot in registers)
-        unset = _unset(on, loads)
-        unset["C"] &= keeps
-        facts = {"match": match, "majors": on.meanings[op].facts["majors"], "unset": unset, "loads": loads}
         on.note(
             Deed(
                 "wgmma", op, machine.mask, refs=(*a, result), facts=facts,

@@ -67,9 +67,9 @@ class Products:
     met: dict[Operation, None] = field(default_factory=dict)
     unknown: dict[Operation, str] = field(default_factory=dict)
     mixed: dict[Operation, tuple[str, int, int, int, int]] = field(default_factory=dict)
-    unset: dict[tuple[Operation, str], int] = field(
+    unset: dict[Operation, None] = field(
         default_factory=dict
-    )  # operand -> a thread that has nothing
+    )  # add to tensor memory that nothing has written
     _waiting: dict[Deed, Mask] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -96,20 +96,10 @@ class Products:
         if deed.lost:
             self.unknown.setdefault(deed.op, deed.lost)
             return
-        for letter, bare in deed.facts.get("unset", {}).items():
-            self._bare(block, deed, letter, bare & active, active)
         judge = {"mma": self._mma, "wgmma": self._wgmma, "tcgen05": self._tcgen05}
         why = judge[deed.kind](block, deed, active)
         if why:
             self.unknown.setdefault(deed.op, why)
-
-    def _bare(self, block: int, deed: Deed, letter: str, bare: Mask, active: Mask) -> None:
-        """Note an operand in registers that no thread has written: rows past an end may be left out."""
-        key = deed.op, letter
-        if key not in self.unset and bare.any() and bool((bare == active).all()):
-            unset = self.replay.blocks[block].unset
-            if unset.certain(deed.facts["loads"][letter]):
-                self.unset[key] = int(bare.argmax())
 
     def _mma(self, block: int, deed: Deed, active: Mask) -> str:
         shape = deed.facts["shape"]
@@ -260,7 +250,7 @@ class Products:
             return None
         old, begun = tensor[lanes, column], self.replay.begun[block]
         if adds and not begun[lanes, column].any():
-            self.unset.setdefault((op, "C"), 0)
+            self.unset[op] = None
         begun[lanes[..., None], column[..., None] + np.arange(4)] = True
         new = PRODUCT | (base + np.arange(rows * columns, dtype=np.int64).reshape(rows, columns))
         kept = np.where(((old & PRODUCT) != 0) & adds, old, new)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,11 @@ from layoutcheck.operands.rules import lc605_swizzle_mismatch as lc605
 from layoutcheck.operands.rules import lc606_blocks_transposed as lc606
 from layoutcheck.operands.rules import lc608_operand_tensor as lc608
 from layoutcheck.operands.rules import lc609_operand_unset as lc609
+from layoutcheck.operands.rules import lc610_value_unset as lc610
 from layoutcheck.provenance.fragments import operand_registers
 from layoutcheck.provenance.judged import Breach
 from layoutcheck.provenance.matrix import instruction_of
+from layoutcheck.provenance.unset import Found
 from layoutcheck.sources.mlir import Operation
 from layoutcheck.sources.traced import Frame, KernelFinding, KernelPlace
 from layoutcheck.sources.traced_module import TracedModule
@@ -46,6 +49,34 @@ def told(breach: Breach, module: TracedModule) -> KernelFinding:
     evidence: dict[str, Any] = {"kernel": module.kernel, "arch": module.arch, "operand": breach.letter}
     evidence |= {key: list(value) if isinstance(value, tuple) else value for key, value in facts.items()}
     return KernelFinding(rule.code, rule.severity, title, message, tuple(places), evidence)
+
+
+def told_unset(every: Sequence[Found], module: TracedModule) -> list[KernelFinding]:
+    """The findings of registers that nothing has written, one for each line that uses them."""
+    found: dict[object, KernelFinding] = {}
+    for one in every:
+        evidence: dict[str, Any] = {"kernel": module.kernel, "arch": module.arch}
+        if one.letter:
+            evidence |= {"operand": one.letter, "thread": one.threads[0]}
+            places = [_place(module, one.op, "the product", one.threads[0])]
+            rule, (title, message) = lc609.RULE, lc609.tell(one.letter, instruction_of(one.op))
+        else:
+            written = [_place(module, op, "they are written") for op in one.writers]
+            evidence |= {"threads": list(one.threads), "block": list(one.block), "bytes": one.bytes,
+                         "written": bool(written), "called": one.called}  # fmt: skip
+            places = [_place(module, one.op, "they are stored", one.threads[0])]
+            places += [_place(module, one.load, "the registers are read")] if one.load is not None else []
+            places += written[:1]
+            rule, (title, message) = lc610.RULE, lc610.tell(evidence)
+        found.setdefault((rule.code, one.letter, places[0].where), KernelFinding(
+            rule.code, rule.severity, title, message, _different(places), evidence
+        ))  # fmt: skip
+    return list(found.values())
+
+
+def _different(places: Sequence[KernelPlace]) -> tuple[KernelPlace, ...]:
+    """The first, and those of other lines."""
+    return tuple({(one.where.file, one.where.line): one for one in reversed(places)}.values())[::-1]
 
 
 def _moved(breach: Breach, facts: dict[str, Any], module: TracedModule) -> KernelFinding:

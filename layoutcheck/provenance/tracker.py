@@ -20,7 +20,6 @@ from layoutcheck.order.meaning import Meaning
 from layoutcheck.order.watched import Watched
 from layoutcheck.provenance.deeds import Deed
 from layoutcheck.provenance.refs import FIRST, PRODUCT, Array, Refs
-from layoutcheck.provenance.unset import Bools, Unset
 from layoutcheck.sources.mlir import Operation
 from layoutcheck.sources.mlir import Value as SsaValue
 
@@ -39,9 +38,9 @@ class Tracker:
 
     def __init__(
         self, machine: Machine, slots: dict[SsaValue, int], inner: Callable[[Operation], Step],
-        addresses: set[SsaValue], watched: Watched, meanings: dict[Operation, Meaning], unset: Unset,
+        addresses: set[SsaValue], watched: Watched, meanings: dict[Operation, Meaning],
     ) -> None:  # fmt: skip
-        self.meanings, self.unset = meanings, unset
+        self.meanings = meanings
         self.machine, self.slots, self.inner = machine, slots, inner
         self.addresses, self.events = addresses, watched.events
         self.threads = machine.launch.threads
@@ -75,11 +74,6 @@ class Tracker:
             return "addresses, or conditions, that only a run knows"
         return ""
 
-    def unwritten(self, loads: tuple[SsaValue, ...]) -> Bools:
-        """The threads in which these loads found nothing that was written; none if that is not sure."""
-        found = self.unset.threads_of(loads)
-        return np.zeros_like(found) if self.unknown_why() else found
-
     def fresh(self, width: int) -> tuple[int, Refs]:
         """New references of that many bytes in each thread, and the first of them."""
         base = self.next
@@ -93,13 +87,13 @@ class Tracker:
         self.pairs.append(np.stack([found, a, b, np.full_like(a, times)]))
         return found
 
-    def _array(self, address: Number) -> tuple[int, Array, Number]:
+    def _array(self, address: Number) -> tuple[Array, Number]:
         first = int(np.asarray(address).flat[0])
         index = (first - spaces.LOCAL) // spaces.LOCAL_STEP
         known = self.machine.registers.arrays
         if index not in self.arrays:
             self.arrays[index] = np.zeros((self.threads, known[index].size), np.int64)
-        return index, self.arrays[index], address - spaces.LOCAL - index * spaces.LOCAL_STEP
+        return self.arrays[index], address - spaces.LOCAL - index * spaces.LOCAL_STEP
 
     def _cells(self, offset: Number, width: int, size: int, rows: Any) -> Any:
         """The index of `width` bytes at an offset of each thread of `rows`, in an array of `size` bytes."""
@@ -109,23 +103,19 @@ class Tracker:
         columns = np.clip(offset[:, None] + np.arange(width), 0, size - 1)
         return np.arange(self.threads)[rows, None], columns[rows]
 
-    def register_load(self, address: Number, width: int, result: SsaValue) -> Array:
+    def register_load(self, address: Number, width: int) -> Array:
         """The references in an array of registers."""
-        index, array, offset = self._array(address)
-        cells = self._cells(offset, width, array.shape[1], slice(None))
-        self.unset.loads[result] = ~self.unset.of(index, array.shape[1])[cells].any(1)
-        found: Array = array[cells].copy()
+        array, offset = self._array(address)
+        found: Array = array[self._cells(offset, width, array.shape[1], slice(None))].copy()
         return found
 
-    def register_store(self, address: Number, at: Array, width: int, op: Operation, why: str) -> None:
-        """Put references into an array of registers, in the threads that run; `why` these are not sure."""
-        index, array, offset = self._array(address)
+    def register_store(self, address: Number, at: Array, width: int) -> None:
+        """Put references into an array of registers, in the threads that run."""
+        array, offset = self._array(address)
         mask = self.machine.mask
         rows: Any = slice(None) if mask is None else np.flatnonzero(mask)
         cells = self._cells(offset, width, array.shape[1], rows)
         array[cells] = np.broadcast_to(at, (self.threads, width))[rows]
-        self.unset.of(index, array.shape[1])[... if why else cells] = True
-        self.unset.stores.add(op)
 
     def accumulated(self, before: Array, kind: Type, keeps: Any) -> Array:
         """References of accumulators: those before where they are of a product, else new ones."""

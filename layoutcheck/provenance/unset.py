@@ -1,108 +1,118 @@
-"""Registers that a product reads although nothing has written them.
+"""Registers that are stored or multiplied although nothing has written them: `unset(kernel, ...)`.
 
-`Unset` notes which bytes of each array of registers each thread has written, and says of a product's operand
-whether it comes, by moves alone, from loads that found none of theirs written. It is certain only for arrays
-that loads and stores alone reach, if the block that was followed executes all of these stores (`certain`).
+Only what a run shows is told: with the numbers of a call that the program makes, or, where there is none,
+with two numbers for all dynamic extents. What is stored has to arrive inside a tensor, under the predicate of
+the store.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from layoutcheck.dsl.lowered.evaluate import KERNELS
-from layoutcheck.sources.mlir import Block, Operation, Value
+from layoutcheck.dsl.lowered.arguments import EXTENTS, Extent, Numbers
+from layoutcheck.dsl.lowered.evaluate import Launched, launch_of, name_of
+from layoutcheck.dsl.lowered.grid import Grid
+from layoutcheck.dsl.lowered.machine import Launch
+from layoutcheck.dsl.lowered.spaces import in_object
+from layoutcheck.dsl.lowered.values import Reasons
+from layoutcheck.machine.arch import WARP
+from layoutcheck.order.budget import Budget
+from layoutcheck.provenance.bare import Bare, Bools, Stored
+from layoutcheck.provenance.suspects import Suspects
+from layoutcheck.sources.mlir import Operation
 
-Bools = NDArray[np.bool_]
-_POINTER = "!llvm.ptr"
-_ADDRESSES = ("llvm.getelementptr", "llvm.load")
-_MOVES = frozenset(
-    ("vector.to_elements", "vector.from_elements", "vector.extract", "vector.extract_strided_slice",
-     "vector.shuffle", "vector.shape_cast", "vector.bitcast", "llvm.bitcast", "arith.bitcast",
-     "llvm.extractvalue", "builtin.unrealized_conversion_cast")
-)  # fmt: skip
-
-
-class Unset:
-    """What loads and stores of one block have met: `written` (threads, bytes) by the number of an array."""
-
-    def __init__(self, kernel: Operation, threads: int) -> None:
-        self.kernel, self.threads = kernel, threads
-        self.written: dict[int, Bools] = {}
-        self.loads: dict[Value, Bools] = {}  # of a load's result: the threads that found nothing written
-        self.stores: set[Operation] = set()  # those that were executed
-
-    def of(self, index: int, size: int) -> Bools:
-        """Which bytes of an array of `size` bytes are written."""
-        if index not in self.written:
-            self.written[index] = np.zeros((self.threads, size), bool)
-        return self.written[index]
-
-    def threads_of(self, loads: tuple[Value, ...]) -> Bools:
-        """The threads in which nothing of what these loads read was written; none for no loads."""
-        nothing = np.zeros(self.threads, bool)
-        found: Bools = np.logical_and.reduce([self.loads.get(one, nothing) for one in loads] or [nothing])
-        return found
-
-    def certain(self, loads: Iterable[Value]) -> bool:
-        """Whether what was seen of the arrays of these loads is all that can happen to them."""
-        roots: set[Operation | None] = set()
-        for one in loads:
-            roots |= _arrays(one.definition.operands[0]) if one.definition is not None else {None}
-        if None in roots or not roots:
-            return False
-        for op in self.kernel.walk():
-            if op.name in _ADDRESSES or (op in self.stores and not _keeps(op)):
-                continue
-            if any(_arrays(value) & {None, *roots} for value in op.operands if value.type == _POINTER):
-                return False
-        return True
+_MOST_CALLS = 2
+_MOST_TURNS = 2  # of a loop without a count: one over tiles
 
 
-def sources(values: Iterable[Value]) -> tuple[Value, ...]:
-    """The results of the loads that all of these values come from by moves; none if others come in."""
-    found: dict[Value, None] = {}
-    waiting = list(values)
-    while waiting:
-        value = waiting.pop()
-        made = value.definition
-        if made is not None and made.name == "llvm.load":
-            found[value] = None
-        elif made is not None and made.name in _MOVES:
-            waiting += made.operands
-        else:
-            return ()
-    return tuple(found)
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A product of registers that nothing has written (`letter`), or a store of `bytes` of them by a block.
+
+    They come from `load`; `writers` write these registers in other threads, or others of them. `threads` are
+    the first and the last. `called` is the call with which they do, "" for any.
+    """
+
+    op: Operation
+    letter: str = ""
+    load: Operation | None = None
+    writers: tuple[Operation, ...] = ()
+    block: tuple[int, ...] = (0, 0, 0)
+    threads: tuple[int, int] = (0, 0)
+    bytes: int = 0
+    called: str = ""
 
 
-def _keeps(store: Operation) -> bool:
-    """Whether a store puts an address away."""
-    return store.operands[0].type == _POINTER
+def unset(
+    kernel: Operation, types: dict[str, list[str]], calls: Sequence[Numbers | None], budget: Budget
+) -> list[Found]:
+    """What a kernel does with registers that nothing has written. Raises OutOfTime."""
+    suspects = Suspects(kernel)
+    if not suspects.readers:
+        return []
+    grid = Grid(kernel, types)
+    known = [replace(call, contents=()) for call in calls if call is not None][:_MOST_CALLS]
+    found: dict[tuple[Operation, str], Found] = {}
+    for call in known:
+        for one in _with(grid, suspects, call, budget):
+            found.setdefault((one.op, one.letter), one)
+    if not known:
+        promise = grid.promise()
+        sizes: tuple[Extent, ...] = (None,) if promise is None else (promise[1], 2 * promise[1])
+        runs = [{(one.op, one.letter): one for one in _with(grid, suspects, n, budget)} for n in sizes]
+        found = {key: one for key, one in runs[0].items() if key in runs[-1]}
+    return list(found.values())
 
 
-def _arrays(value: Value) -> set[Operation | None]:
-    """The arrays of registers that an address is made of; None among them for what is not known."""
-    found: set[Operation | None] = set()
-    waiting, seen = [value], {value}
-    while waiting:
-        one = waiting.pop()
-        made = one.definition
-        if made is None:
-            found |= set() if _given(one) else {None}
-        elif made.name == "llvm.alloca":
-            found.add(made)
-        elif made.regions:
-            found.add(None)
-        elif made.name != "llvm.load":
-            new = [operand for operand in made.operands if operand not in seen]
-            waiting += new
-            seen.update(new)
+def _with(grid: Grid, suspects: Suspects, extent: Extent, budget: Budget) -> list[Found]:
+    """What the first and the last block do with these extents."""
+    launched, called = grid.launch(extent), isinstance(extent, Numbers)
+    if launched is None or (launched[0].rests == "arguments" and not called):
+        return []
+    how = launch_of(grid.kernel, launched)
+    x, y, z = (n - 1 for n in how.grid)
+    at = ((0, 0, 0), (x, y, z)) if x + y + z and how.threads % WARP == 0 else ((x, y, z),)
+    how = replace(how, blocks=at) if len(at) > 1 else replace(how, index=at[0])
+    run = _run(grid, suspects, how, launched, called, budget)
+    sizes = grid.spans(how, launched, run.machine, run.flow, called)
+    found = [Found(one.op, one.letter, threads=(one.thread, one.thread)) for one in run.products.values()]
+    for one in run.stores.values():
+        base, offset = in_object("gmem", one.at)
+        kept: Bools = np.asarray((offset >= 0) & (offset < sizes.get(base, 0)))
+        if kept.any():
+            told = extent.told if isinstance(extent, Numbers) else ""
+            found.append(_stored(one, kept, run.each, at, told))
     return found
 
 
-def _given(value: Value) -> bool:
-    """Whether a block's argument is one of the kernel, or a number such as the turn of a loop."""
-    around = value.owner.parent.parent if isinstance(value.owner, Block) else None
-    return value.type != _POINTER or around is None or around.name in KERNELS
+def _stored(one: Stored, kept: Bools, each: int, at: Sequence[tuple[int, ...]], told: str) -> Found:
+    """What the last of the blocks stores, by those of its threads that are `kept`."""
+    blocks, own = divmod(one.threads, each)
+    mine = kept & (blocks == blocks[kept][-1])
+    span = int(own[mine][0]), int(own[mine][-1])
+    count = int(one.bytes[mine].sum())
+    return Found(one.op, "", one.load, one.writers, at[int(blocks[mine][0])], span, count, told)
+
+
+def _run(
+    grid: Grid, suspects: Suspects, how: Launch, launched: Launched, called: bool, budget: Budget
+) -> Bare:  # fmt: skip
+    """The last of several evaluations: in each, shared memory holds what the one before has stored there."""
+
+    def rely(reasons: Reasons, bits: int) -> bool:
+        kinds = reasons.read(bits)
+        return all(one == ("arguments", EXTENTS) or (called and one[0] == "arguments") for one in kinds)
+
+    shared = None
+    while True:
+        run = Bare(grid.kernel, suspects, how, rely, shared)
+        run.flow.tick = budget.check
+        run.flow.most_turns = {op: _MOST_TURNS for op in grid.kernel.walk() if op.name == "scf.while"}
+        run.go(launched, grid.types.get(name_of(grid.kernel), []))
+        again = np.where(run.known, 0, run.bare)
+        if suspects.shared_elsewhere or not again.any() or (shared is not None and (again == shared).all()):
+            return run
+        shared = again

@@ -192,7 +192,7 @@ def prepare(
     """A machine and what runs on it; `roots` are (operation, numbers, data), by default all tagged.
 
     With `contents` they are the stores under these tags, with what they write. `recorded` gives the tag under
-    which an access is recorded.
+    which an access is recorded. What is needed may be given in the place of roots.
     """
     slots: dict[SsaValue, int] = {}
     for op in kernel.walk():
@@ -210,7 +210,7 @@ def prepare(
             for op in kernel.walk()
             if op.location_text and tag(op) and is_access(op)
         ]
-    full = Needed(kernel, roots)
+    full = roots if isinstance(roots, Needed) else Needed(kernel, roots)
     operations = Operations(machine, slots)
     memory: Memory | None = None
     if contents:

@@ -289,6 +289,17 @@ class Grid:
                 machine, flow, unfinished = self._run(tags, how, launched, whole=False)
             except _TooLong:
                 return TOO_LONG
+        spans = self.spans(how, launched, machine, flow, called)
+        cut = dict.fromkeys(unfinished, LONG_LOOP)
+        return Blocks(
+            at, how.threads // len(at), machine.accesses, machine.reasons, spans, how.rests, machine.overflow,
+            len(at) == blocks, dict.fromkeys(tags, IN_GRID) | cut if alone and blocks > 1 else cut,
+        )  # fmt: skip
+
+    def spans(
+        self, how: Launch, launched: Launched, machine: Machine, flow: Flow, called: bool
+    ) -> dict[int, int]:
+        """The bytes of each tensor in global memory, by object, in an evaluation; `called` by the program."""
         types = self.types.get(name_of(self.kernel), [])
         slots = flow.slots_of(self.kernel.regions[0].blocks[0].arguments)
         given = [machine.values[slot] for slot in slots]
@@ -297,12 +308,7 @@ class Grid:
         own = between(given, types, how.tensors)
         held = {base: span for base, span in how.held.items() if base not in own}
         spans = {base: min(span, held.get(base, span)) for base, span in spans.items()}
-        spans |= {base: span for base, span in held.items() if base in how.fixed and base not in spans}
-        cut = dict.fromkeys(unfinished, LONG_LOOP)
-        return Blocks(
-            at, how.threads // len(at), machine.accesses, machine.reasons, spans, how.rests, machine.overflow,
-            len(at) == blocks, dict.fromkeys(tags, IN_GRID) | cut if alone and blocks > 1 else cut,
-        )  # fmt: skip
+        return spans | {base: span for base, span in held.items() if base in how.fixed and base not in spans}
 
     def _run(
         self, tags: Collection[str], how: Launch, launched: Launched, whole: bool

@@ -12,6 +12,7 @@ from layoutcheck.operands.rules import (
     lc607_operand_layout,
     lc608_operand_tensor,
     lc609_operand_unset,
+    lc610_value_unset,
 )
 from layoutcheck.operands.rules.rule import OperandRule
 
@@ -21,6 +22,6 @@ def rules() -> dict[str, OperandRule]:
     modules = (
         lc601_operand_order, lc602_operand_element, lc603_operand_depth, lc604_result_place,
         lc605_swizzle_mismatch, lc606_blocks_transposed, lc607_operand_layout, lc608_operand_tensor,
-        lc609_operand_unset,
+        lc609_operand_unset, lc610_value_unset,
     )  # fmt: skip
     return {one.RULE.code: one.RULE for one in modules}

@@ -1,0 +1,69 @@
+"""LC610 value-unset: a kernel stores to a tensor what it made of registers that nothing has written.
+
+## What it means
+
+layoutcheck followed the bytes of registers that nothing had written: through copies, sums, maxima, shuffles and shared
+memory. The line stores them, or what was computed from them, inside a tensor and under its own predicate. Typical: a
+fragment is loaded under a predicate, because a row ends before its tile does, and is then added up, or stored, without it.
+
+## Why
+
+A fragment in registers is a variable. What is read of a variable before it is written is undefined (LLVM Language
+Reference, "Undefined Values"): the register holds what the thread computed before, or the compiler drops the store.
+
+It is told for a call that the program makes, or, if it makes none, for all dynamic extents that are tried, which are
+whole tiles: a tail that only other extents have is not looked at. Nothing is said where a value in memory decides whether
+something is written, where inline PTX or bits put a value together, or of what a product multiplies with others.
+
+## How to fix it
+
+Fill the fragment before it is loaded: `fragment.fill(0.0)` for a sum, `fragment.fill(-cutlass.Float32.inf)` for a maximum.
+Or store under the predicate of the load. If no line writes the fragment, copy into it.
+
+## How to silence it
+
+`# layoutcheck: ignore[LC610] reason` at the line of the store, or `ignore = ["LC610"]` in the settings.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from layoutcheck.operands.rules.rule import make_rule
+
+
+def tell(facts: dict[str, Any]) -> tuple[str, str]:
+    """Who stores how much; `written` says whether something writes others of these registers."""
+    first, last = facts["threads"]
+    who = f"Thread {first} stores" if first == last else f"Threads {first} to {last} store"
+    block = "".join(str(tuple(facts["block"])).split())
+    some = "The line that writes them does so in other threads, or for other elements." if facts["written"] else (
+        "No line writes them."
+    )  # fmt: skip
+    repair = "Fill the fragment first (`fragment.fill(0.0)`), or store under the predicate of the load."
+    if not facts["written"]:
+        repair = "Copy into the fragment first."
+    called = f" This is so in the program's call with {facts['called']}." if facts["called"] else ""
+    return "a store writes what registers hold that nothing has written", (
+        f"{who} {facts['bytes']} B in block {block} that are, or are computed from, registers that nothing has written. "
+        f"{some}{called} {repair}"
+    )
+
+
+FLAGGED = """
+for i in cutlass.range_constexpr(4):
+    if column + i < n:
+        fragment[i] = row[column + i]
+total = fragment.load().reduce(cute.ReductionOp.ADD, cutlass.Float32(0.0), 0)
+sums[block] = cute.arch.warp_reduction_sum(total)
+"""
+CLEAN = """
+fragment.fill(0.0)
+for i in cutlass.range_constexpr(4):
+    if column + i < n:
+        fragment[i] = row[column + i]
+total = fragment.load().reduce(cute.ReductionOp.ADD, cutlass.Float32(0.0), 0)
+sums[block] = cute.arch.warp_reduction_sum(total)
+"""
+
+RULE = make_rule(__doc__, "wrong", FLAGGED, CLEAN)

@@ -1,0 +1,197 @@
+"""Loads of registers that may find bytes which nothing has written, and who would notice.
+
+    found = Suspects(kernel)
+    found.readers                # stores and products that such bytes may reach
+
+Most kernels fill a fragment, at offsets that are numbers, before they read it: they have no readers, and are
+not evaluated again (`bare`). Nothing is claimed here.
+"""
+
+from __future__ import annotations
+
+import re
+
+from layoutcheck.dsl.lowered.instructions import in_shared_by_ptx, is_memory
+from layoutcheck.dsl.lowered.needed import terminator
+from layoutcheck.dsl.lowered.types import GLOBAL, SHARED, TENSOR, parse_type
+from layoutcheck.provenance.carry import is_lanewise
+from layoutcheck.provenance.matrix import accumulator_count, is_product, is_wgmma, scale_of
+from layoutcheck.sources.mlir import Block, Operation, Value, integer, integers
+
+_POINTER = "!llvm.ptr"
+_READS = ("llvm.load", "llvm.store", "llvm.alloca", "nvvm.ldmatrix")
+_OPERAND = -(1 << 31)  # in rawConstantIndices: the index is an operand
+_BITWISE = re.compile(r"(?:arith|llvm)\.(?:and|or|xor|shl|shr|lshr|ashr|trunc|cmp|icmp|fcmp)")
+_ELSEWHERE = re.compile(
+    r"nvvm\.(?:ldmatrix|tcgen05|wgmma|redux|vote|match|read|load|atomic|cvt\.pack)|llvm\.(?:call|atomic)"
+)
+Bytes = int  # a bit for each byte of an array
+
+
+def from_elsewhere(op: Operation) -> bool:
+    """Whether the results of an operation are taken for written, whatever its operands are.
+
+    Products, what reaches memory other than registers, and bits that are put together.
+    """
+    asm = op.name == "llvm.inline_asm" and not is_lanewise(op)
+    return (
+        asm or is_product(op) or _BITWISE.match(op.name) is not None or _ELSEWHERE.match(op.name) is not None
+    )
+
+
+class Suspects:
+    """`loads` may find such bytes; `readers` are the stores and products that these may reach."""
+
+    def __init__(self, kernel: Operation) -> None:
+        self.loads: set[Operation] = set()
+        self.readers: dict[Operation, None] = {}
+        self.in_shared = False  # whether they may reach shared memory
+        self.escaped: set[Operation] = set()  # arrays that more than loads and stores reach
+        self.shared_elsewhere = False  # whether more than stores writes shared memory
+        self._places: dict[Value, tuple[Operation, int | None] | None] = {}
+        self._written(kernel.regions[0].blocks[0], {})
+        if self.loads:
+            self._reached(kernel)
+
+    def _place(self, pointer: Value) -> tuple[Operation, int | None] | None:
+        """The array that a pointer points into, and the offset in bytes, None where it is not a number."""
+        if pointer not in self._places:
+            self._places[pointer] = self._found(pointer)
+        return self._places[pointer]
+
+    def _found(self, pointer: Value) -> tuple[Operation, int | None] | None:
+        op = pointer.definition
+        if op is None or op.name not in ("llvm.alloca", "llvm.getelementptr") or _space(pointer) == SHARED:
+            return None
+        if op.name == "llvm.alloca":
+            return op, 0
+        base = self._place(op.operands[0])
+        indices = integers(op.attributes.get("rawConstantIndices", "")) or ()
+        if base is None or base[1] is None or len(indices) != 1:
+            return None if base is None else (base[0], None)
+        index = indices[0] if indices[0] != _OPERAND else _constant(op.operands[1])
+        each = parse_type(op.attributes["elem_type"]).size_bytes
+        return base[0], None if index is None else base[1] + index * each
+
+    def _written(self, block: Block, known: dict[Operation, Bytes]) -> None:
+        """Go through a block with the bytes that are surely written before it; add those of its own."""
+        for op in block.operations:
+            if op.name in ("llvm.store", "llvm.load"):
+                store = op.name == "llvm.store"
+                place = self._place(op.operands[store])
+                if place is None:
+                    continue
+                array, offset = place
+                size = parse_type((op.operands if store else op.results)[0].type).size_bytes
+                if offset is not None and store:
+                    known[array] = known.get(array, 0) | ((1 << size) - 1) << offset
+                elif not store:
+                    read = ((1 << size) - 1) << offset if offset is not None else (1 << _size(array)) - 1
+                    if read & ~known.get(array, 0):
+                        self.loads.add(op)
+            elif op.regions:
+                self._branched(op, known)
+
+    def _branched(self, op: Operation, known: dict[Operation, Bytes]) -> None:
+        ends = []
+        for region in op.regions:
+            end = dict(known)
+            for block in region.blocks:
+                self._written(block, end)
+            ends.append(end)
+        bounds = [_constant(value) for value in op.operands[:2]] if op.name == "scf.for" else [1, 0]
+        if op.name == "scf.for" and (None in bounds or bounds[1] <= bounds[0]):  # type: ignore[operator]
+            return
+        for array in set.intersection(*map(set, ends)) if op.name != "scf.while" else ():
+            both = ends[0][array]
+            for end in ends[1:]:
+                both &= end[array]
+            known[array] = both
+
+    def _reached(self, kernel: Operation) -> None:
+        """Follow the suspects forwards, through arrays, until nothing is new."""
+        arrays, values = set[Operation](), {value for op in self.loads for value in op.results}
+        every = list(kernel.walk())
+        for op in every:
+            self._others(op)
+        size = -1
+        while size != len(arrays) + len(values) + self.in_shared:
+            size = len(arrays) + len(values) + self.in_shared
+            for op in every:
+                self._follow(op, arrays, values)
+        if self.in_shared:  # what else is stored there counts
+            stores = (op for op in every if op.name == "llvm.store" and _space(op.operands[1]) == SHARED)
+            self.readers.update(dict.fromkeys(stores))
+
+    def _others(self, op: Operation) -> None:
+        """Note what an operation does with arrays and shared memory that is no load and no store."""
+        if op.name not in ("llvm.load", "llvm.getelementptr"):
+            given = op.operands[:1] if op.name == "llvm.store" else op.operands
+            places = (self._place(v) for v in given if v.type == _POINTER)
+            self.escaped.update(place[0] for place in places if place is not None)
+        if (is_memory(op) and op.name not in _READS) or in_shared_by_ptx(op):
+            spaces = {_space(v) for v in op.operands if v.type.startswith(_POINTER)}
+            self.shared_elsewhere |= not spaces <= {GLOBAL, TENSOR} or op.name == "llvm.inline_asm"
+
+    def _follow(self, op: Operation, arrays: set[Operation], values: set[Value]) -> None:
+        if op.name == "llvm.load":
+            place = self._place(op.operands[0])
+            shared = self.in_shared and _space(op.operands[0]) == SHARED
+            if shared or (place is not None and place[0] in arrays):
+                values.update(op.results)
+        elif op.regions:
+            values.update(_carried(op, values))
+        elif not values.isdisjoint(op.operands):
+            place = self._place(op.operands[1]) if op.name == "llvm.store" else None
+            if place is not None:
+                arrays.add(place[0])
+            elif op.name == "llvm.store" or (is_product(op) and not _begins(op)):
+                self.readers[op] = None
+                self.in_shared |= op.name == "llvm.store" and _space(op.operands[1]) == SHARED
+            elif not from_elsewhere(op):
+                values.update(op.results)
+
+
+def _begins(product: Operation) -> bool:
+    """Whether a wgmma surely begins a sum: its accumulators do not count, and A is in shared memory."""
+    scale = scale_of(product)[:1] if is_wgmma(product) else []
+    count = accumulator_count(product) if scale else 0
+    return bool(scale) and _constant(scale[0]) == 0 and product.operands[count].type == "i64"
+
+
+def _carried(op: Operation, values: set[Value]) -> list[Value]:
+    """What becomes of values that a loop or branch takes or gives."""
+    found: list[Value] = []
+    for region in op.regions:
+        for block in region.blocks:
+            ends = terminator(block).operands
+            shift = op.name == "scf.while" and region is op.regions[0]  # the condition comes first
+            found += [out for out, end in zip(op.results, ends[shift:], strict=False) if end in values]
+            if op.name == "scf.for":
+                given = zip(block.arguments[1:], op.operands[3:], ends, strict=False)
+                found += [argument for argument, start, end in given if start in values or end in values]
+    if op.name == "scf.while":
+        before, after = op.regions[0].blocks[0], op.regions[1].blocks[0]
+        found += [a for a, v in zip(before.arguments, op.operands, strict=False) if v in values]
+        found += [
+            a for a, v in zip(before.arguments, terminator(after).operands, strict=False) if v in values
+        ]
+        found += [
+            a for a, v in zip(after.arguments, terminator(before).operands[1:], strict=False) if v in values
+        ]
+    return found
+
+
+def _space(pointer: Value) -> int:
+    return parse_type(pointer.type).space
+
+
+def _constant(value: Value) -> int | None:
+    made = value.definition
+    known = made is not None and made.name in ("arith.constant", "llvm.mlir.constant")
+    return integer(made.attributes.get("value", "")) if known and made is not None else None
+
+
+def _size(array: Operation) -> int:
+    """The bytes of an array."""
+    return parse_type(array.attributes["elem_type"]).size_bytes * (_constant(array.operands[0]) or 1)
