@@ -40,7 +40,7 @@ def rearranges(module: TracedModule) -> bool:
     return "smem, align<" in module.text and any(sign in module.text for sign in signs)
 
 
-def fragments(module: TracedModule) -> bool:
+def has_fragments(module: TracedModule) -> bool:
     """Whether a traced module has tensors in registers, which something has to write."""
     return '"cute.memref.alloca"(' in module.text
 

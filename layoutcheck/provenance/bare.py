@@ -67,12 +67,15 @@ class Multiplied:
 class Slice(Needed):
     """What is needed to follow data: operands of arithmetic as data, conditions and addresses as numbers."""
 
-    def __init__(self, kernel: Operation, readers: dict[Operation, None]) -> None:
+    def __init__(self, kernel: Operation, suspects: Suspects) -> None:
         self._followed: set[Operation] = set()
-        super().__init__(kernel, ((op, *_operands(op)) for op in readers))
+        self._suspects = suspects.values
+        super().__init__(kernel, ((op, *_operands(op)) for op in suspects.readers))
 
     def _trace(self, value: SsaValue) -> None:
         op = value.definition
+        if self.levels[value] == DATA and value not in self._suspects:
+            return  # it is written
         if self.levels[value] == NUMBER or op is None or op.regions:
             super()._trace(value)
         elif op.name == "llvm.load":
@@ -223,7 +226,7 @@ class Bare:
         shared: Array | None = None,
     ) -> None:  # fmt: skip
         self.kernel, self.launch, self.suspects, self._rely = kernel, launch, suspects, rely
-        self.slice = Slice(kernel, suspects.readers)
+        self.slice = Slice(kernel, suspects)
         self.machine, self.flow = prepare(kernel, launch, self.slice, recorded=lambda _op: "")
         self.slots, self.shared = self.flow.slots, shared
         self.blocks = max(1, len(launch.blocks))

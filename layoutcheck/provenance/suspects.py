@@ -9,7 +9,9 @@ not evaluated again (`bare`). Nothing is claimed here.
 
 from __future__ import annotations
 
+import operator
 import re
+from collections.abc import Callable
 
 from layoutcheck.dsl.lowered.instructions import in_shared_by_ptx, is_memory
 from layoutcheck.dsl.lowered.needed import terminator
@@ -25,6 +27,12 @@ _BITWISE = re.compile(r"(?:arith|llvm)\.(?:and|or|xor|shl|shr|lshr|ashr|trunc|cm
 _ELSEWHERE = re.compile(
     r"nvvm\.(?:ldmatrix|tcgen05|wgmma|redux|vote|match|read|load|atomic|cvt\.pack)|llvm\.(?:call|atomic)"
 )
+_LOOPS = ("scf.for", "scf.while")
+_MOST_STEPS = 4096  # operations of a loop that is gone through turn by turn
+_ARITHMETIC: dict[str, Callable[..., int]] = {
+    "arith.addi": operator.add, "arith.muli": operator.mul, "arith.subi": operator.sub,
+    "arith.index_cast": operator.pos, "arith.extsi": operator.pos, "arith.trunci": operator.pos,
+}  # fmt: skip
 Bytes = int  # a bit for each byte of an array
 
 
@@ -40,24 +48,30 @@ def from_elsewhere(op: Operation) -> bool:
 
 
 class Suspects:
-    """`loads` may find such bytes; `readers` are the stores and products that these may reach."""
+    """`loads` may find such bytes; these may reach `values`, and with them `readers`: stores and products."""
 
     def __init__(self, kernel: Operation) -> None:
         self.loads: set[Operation] = set()
+        self.values: set[Value] = set()
         self.readers: dict[Operation, None] = {}
         self.in_shared = False  # whether they may reach shared memory
         self.escaped: set[Operation] = set()  # arrays that more than loads and stores reach
         self.shared_elsewhere = False  # whether more than stores writes shared memory
         self._places: dict[Value, tuple[Operation, int | None] | None] = {}
+        self._turns: dict[Value, int] = {}  # the numbers of the loops that are gone through turn by turn
         self._written(kernel.regions[0].blocks[0], {})
         if self.loads:
             self._reached(kernel)
 
     def _place(self, pointer: Value) -> tuple[Operation, int | None] | None:
         """The array that a pointer points into, and the offset in bytes, None where it is not a number."""
-        if pointer not in self._places:
-            self._places[pointer] = self._found(pointer)
-        return self._places[pointer]
+        known = self._places.get(pointer)
+        if pointer in self._places and not (self._turns and known is not None and known[1] is None):
+            return known
+        found = self._found(pointer)
+        if not self._turns:
+            self._places[pointer] = found
+        return found
 
     def _found(self, pointer: Value) -> tuple[Operation, int | None] | None:
         op = pointer.definition
@@ -69,9 +83,19 @@ class Suspects:
         indices = integers(op.attributes.get("rawConstantIndices", "")) or ()
         if base is None or base[1] is None or len(indices) != 1:
             return None if base is None else (base[0], None)
-        index = indices[0] if indices[0] != _OPERAND else _constant(op.operands[1])
+        index = indices[0] if indices[0] != _OPERAND else self._number(op.operands[1])
         each = parse_type(op.attributes["elem_type"]).size_bytes
         return base[0], None if index is None else base[1] + index * each
+
+    def _number(self, value: Value) -> int | None:
+        """A number that is written, or follows from turns of loops."""
+        if value in self._turns:
+            return self._turns[value]
+        made = value.definition
+        if made is None or not self._turns or made.name not in _ARITHMETIC:
+            return _constant(value)
+        parts = [self._number(operand) for operand in made.operands]
+        return None if None in parts else int(_ARITHMETIC[made.name](*parts))
 
     def _written(self, block: Block, known: dict[Operation, Bytes]) -> None:
         """Go through a block with the bytes that are surely written before it; add those of its own."""
@@ -89,28 +113,47 @@ class Suspects:
                     read = ((1 << size) - 1) << offset if offset is not None else (1 << _size(array)) - 1
                     if read & ~known.get(array, 0):
                         self.loads.add(op)
+            elif op.name == "llvm.alloca":
+                known.pop(op, None)
             elif op.regions:
                 self._branched(op, known)
 
     def _branched(self, op: Operation, known: dict[Operation, Bytes]) -> None:
+        turns = self._counted(op)
+        if turns:
+            block = op.regions[0].blocks[0]
+            for turn in turns:
+                self._turns[block.arguments[0]] = turn
+                self._written(block, known)
+            del self._turns[block.arguments[0]]
+            return
         ends = []
         for region in op.regions:
             end = dict(known)
             for block in region.blocks:
                 self._written(block, end)
             ends.append(end)
-        bounds = [_constant(value) for value in op.operands[:2]] if op.name == "scf.for" else [1, 0]
-        if op.name == "scf.for" and (None in bounds or bounds[1] <= bounds[0]):  # type: ignore[operator]
-            return
-        for array in set.intersection(*map(set, ends)) if op.name != "scf.while" else ():
+        for array in set.intersection(*map(set, ends)) if op.name not in _LOOPS else ():
             both = ends[0][array]
             for end in ends[1:]:
                 both &= end[array]
             known[array] = both
 
+    def _counted(self, op: Operation) -> range:
+        """The turns of a short loop that is counted by numbers; none of another."""
+        if op.name != "scf.for":
+            return range(0)
+        start, stop, step = (self._number(value) for value in op.operands[:3])
+        if start is None or stop is None or step is None or step < 1:
+            return range(0)
+        turns = range(start, stop, step)
+        size = len(op.regions[0].blocks[0].operations) if turns else 0
+        return turns if len(turns) * size <= _MOST_STEPS else turns[:1]
+
     def _reached(self, kernel: Operation) -> None:
         """Follow the suspects forwards, through arrays, until nothing is new."""
-        arrays, values = set[Operation](), {value for op in self.loads for value in op.results}
+        arrays, values = set[Operation](), self.values
+        values.update(value for op in self.loads for value in op.results)
         every = list(kernel.walk())
         for op in every:
             self._others(op)

@@ -43,7 +43,7 @@ from layoutcheck.dsl.lowered.unwritten import unwritten
 from layoutcheck.dsl.session import DslUnavailable, Session
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import WARP, parse_arch
-from layoutcheck.operands import check_operands, fragments, multiplies, rearranges
+from layoutcheck.operands import check_operands, has_fragments, multiplies, rearranges
 from layoutcheck.sources.mlir import parse, without_locations
 from layoutcheck.sources.threads import told_by
 from layoutcheck.sources.traced import (
@@ -266,7 +266,7 @@ class Lowering:
 
     def check_products(self, module: TracedModule) -> OperandReport:
         """What a module's products multiply; by its types alone where elements are not to be followed."""
-        followed = multiplies(module) or rearranges(module) or fragments(module)
+        followed = multiplies(module) or rearranges(module) or has_fragments(module)
         if not followed or not self.products:
             return check_operands(module)
         return self._looked(module, self.products, "unfollowed")
