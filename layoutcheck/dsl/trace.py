@@ -208,15 +208,7 @@ def _run(
             env.setdefault("PYTHONHASHSEED", "0")  # sets have one order in all of its processes
 
         def start(**more: str) -> subprocess.Popen[Any]:
-            return subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=None if output is None else subprocess.STDOUT,
-                env={**env, **more},
-                cwd=cwd,
-                start_new_session=True,  # so that all its processes can be ended together
-            )
+            return _process(command, output, {**env, **more}, cwd)
 
         process = start()
         helpers = Helpers(process, start, spare, taken, least)
@@ -262,6 +254,20 @@ def _run(
         if ending is None and helpers.processes and helpers.left:
             ending = TraceFailure("exited", f"{helpers.left} tests were not run")
         return collector.trace(ending)
+
+
+def _process(
+    command: list[str], output: IO[Any] | int | None, env: dict[str, str], cwd: str | None
+) -> subprocess.Popen[Any]:
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=None if output is None else subprocess.STDOUT,
+        env=env,
+        cwd=cwd,
+        start_new_session=True,  # so that all its processes can be ended together
+    )
 
 
 def end(*processes: subprocess.Popen[Any]) -> bool:

@@ -10,7 +10,10 @@ import pytest
 
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.sources.traced import Trace
+from tests.forking import traced_in_forks
 from tests.lowering import SharedLowering
+
+__all__ = ["traced_in_forks"]
 
 Traced: TypeAlias = Callable[[str], Trace]
 

@@ -1,0 +1,144 @@
+"""Traced programs as forks of one process that has imported the DSL: half a second less for each.
+
+`traced_in_forks` puts them in the place of plain processes. The tests of the trace itself do without.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import runpy
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import IO, Any
+
+import pytest
+
+from layoutcheck.dsl.spool import OPTIONS, begin
+
+_MOST = 1 << 20  # bytes of a request
+
+
+class Forked:
+    """A process as `subprocess.Popen` has it; its keeper, which is its parent, tells when it has ended."""
+
+    def __init__(
+        self, command: list[str], output: IO[Any] | int | None, env: Mapping[str, str], cwd: str | None
+    ):
+        self.returncode: int | None = None
+        self._keeper = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._keeper.connect(_server())
+        with open(os.devnull, "w") as null:  # noqa: PTH123 (as a file descriptor)
+            out = sys.stdout if output is None else null if output == subprocess.DEVNULL else output
+            asked = json.dumps({"command": command[1:], "env": dict(env), "cwd": cwd or str(Path.cwd())})
+            socket.send_fds(self._keeper, [asked.encode()], [out.fileno()])  # type: ignore[union-attr]
+        self.pid = int(self._keeper.recv(16))
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Its status, or minus the signal that ended it. Raises subprocess.TimeoutExpired."""
+        if self.returncode is None:
+            self._keeper.settimeout(timeout)
+            try:
+                self.returncode = int(self._keeper.recv(16))
+            except (TimeoutError, BlockingIOError):
+                raise subprocess.TimeoutExpired("a fork", timeout or 0) from None
+            self._keeper.close()
+        return self.returncode
+
+    def poll(self) -> int | None:
+        """Its status, None while it runs."""
+        try:
+            return self.wait(0)
+        except subprocess.TimeoutExpired:
+            return None
+
+
+@pytest.fixture(autouse=True)
+def traced_in_forks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs that a test traces are forks; for the `conftest.py` of a folder."""
+    monkeypatch.setattr("layoutcheck.dsl.trace._process", Forked)
+
+
+@cache
+def _server() -> str:
+    """The address of the process that forks; it ends with the tests."""
+    address = f"\0layoutcheck-tests-{os.getpid()}"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listening:
+        listening.bind(address)
+        listening.listen()
+        number = listening.fileno()
+        command = [sys.executable, "-m", "tests.forking", str(number)]
+        process = subprocess.Popen(command, pass_fds=[number], cwd=Path(__file__).parents[1])
+    atexit.register(process.kill)
+    return address
+
+
+def _serve(listening: socket.socket) -> None:
+    """Fork a keeper for each request; it forks the program and waits for it."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # keepers leave nothing to wait for
+    while True:
+        asking, _ = listening.accept()
+        if os.fork() == 0:
+            listening.close()
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            _keep(asking)
+        asking.close()
+
+
+def _keep(asking: socket.socket) -> None:
+    text, (out, *_), *_ = socket.recv_fds(asking, _MOST, 1)
+    pid = os.fork()
+    if pid == 0:
+        asking.close()
+        _begin(json.loads(text), out)
+        return
+    asking.send(str(pid).encode())
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    asking.send(str(status).encode())
+    os._exit(0)
+
+
+def _begin(asked: dict[str, Any], out: int) -> None:
+    """Become the program: what a new process would have, and then its script."""
+    os.setsid()
+    os.dup2(out, 1)
+    os.dup2(out, 2)
+    os.chdir(asked["cwd"])
+    options = json.loads(asked["env"][OPTIONS])
+    os.environ.clear()
+    os.environ.update(asked["env"], **{OPTIONS: json.dumps({**options, "parent": os.getppid()})})
+    sys.argv = asked["command"]
+    added = os.environ.get("PYTHONPATH", "").split(os.pathsep)[1:]  # without our own sitecustomize
+    sys.path[:] = [*added, *sys.path[1:]]
+    begin()
+    if sys.argv[0] == "-m":
+        name = sys.argv.pop(1)
+        sys.path.insert(0, asked["cwd"])
+        runpy.run_module(name, run_name="__main__", alter_sys=True)
+    else:
+        sys.path.insert(0, str(Path(sys.argv[0]).resolve().parent))
+        _run_script(sys.argv[0])
+    raise SystemExit(0)
+
+
+def _run_script(path: str) -> None:
+    """As `python PATH`: in the module `__main__` itself, which the script may look up."""
+    import __main__
+
+    names = vars(__main__)
+    for name in [one for one in names if not one.startswith("__")]:
+        del names[name]
+    names.update(__file__=path, __spec__=None)
+    exec(compile(Path(path).read_bytes(), path, "exec", dont_inherit=True), names)
+
+
+if __name__ == "__main__":
+    from tests import forking
+
+    forking._serve(socket.socket(fileno=int(sys.argv[1])))
