@@ -40,7 +40,7 @@ from layoutcheck.provenance.replay import Replay
 from layoutcheck.provenance.schedule import schedule
 from layoutcheck.provenance.tell import told, told_unset
 from layoutcheck.provenance.tensors import tensors
-from layoutcheck.provenance.unset import unset
+from layoutcheck.provenance.unset import unset_values
 from layoutcheck.sources.mlir import Operation, without_locations
 from layoutcheck.sources.traced import Frame, KernelFinding, OperandReport
 from layoutcheck.sources.traced_module import TracedModule
@@ -64,7 +64,9 @@ def _unset(module: TracedModule, lowered: str, seconds: float) -> list[KernelFin
         types = argument_types(without_locations(module.text))
         every = [op for op in parse_once(lowered).walk() if op.name in KERNELS and op.regions]
         calls = numbers_of(module.calls, types, [name_of(op) for op in every])
-        return told_unset([one for op in every for one in unset(op, types, calls, Budget(seconds))], module)
+        return told_unset(
+            [one for op in every for one in unset_values(op, types, calls, Budget(seconds))], module
+        )
     return []
 
 

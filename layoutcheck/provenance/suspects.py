@@ -23,7 +23,7 @@ from layoutcheck.sources.mlir import Block, Operation, Value, integer, integers
 _POINTER = "!llvm.ptr"
 _READS = ("llvm.load", "llvm.store", "llvm.alloca", "nvvm.ldmatrix")
 _OPERAND = -(1 << 31)  # in rawConstantIndices: the index is an operand
-_BITWISE = re.compile(r"(?:arith|llvm)\.(?:and|or|xor|shl|shr|lshr|ashr|trunc|cmp|icmp|fcmp)")
+_BITWISE = re.compile(r"(?:arith|llvm)\.(?:andi?|x?ori?|shli?|shr[us]i|[la]shr|trunci?|cmp[if]|[if]cmp)\Z")
 _ELSEWHERE = re.compile(
     r"nvvm\.(?:ldmatrix|tcgen05|wgmma|redux|vote|match|read|load|atomic|cvt\.pack)|llvm\.(?:call|atomic)"
 )

@@ -1,4 +1,4 @@
-"""Registers that are stored or multiplied although nothing has written them: `unset(kernel, ...)`.
+"""Registers that are stored or multiplied although nothing has written them: `unset_values(kernel, ...)`.
 
 Only what a run shows is told: with the numbers of a call that the program makes, or, where there is none,
 with two numbers for all dynamic extents. What is stored has to arrive inside a tensor, under the predicate of
@@ -46,7 +46,7 @@ class Found:
     called: str = ""
 
 
-def unset(
+def unset_values(
     kernel: Operation, types: dict[str, list[str]], calls: Sequence[Numbers | None], budget: Budget
 ) -> list[Found]:
     """What a kernel does with registers that nothing has written. Raises OutOfTime."""

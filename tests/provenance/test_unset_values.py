@@ -1,0 +1,188 @@
+"""Stores of registers that nothing has written (LC610), their right twins, and what is not known of them."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from layoutcheck.dsl.lowered import argument_types
+from layoutcheck.dsl.lowered.arguments import Numbers
+from layoutcheck.dsl.lowered.evaluate import KERNELS, name_of
+from layoutcheck.dsl.lowered.machine import Launch
+from layoutcheck.dsl.trace import trace_script
+from layoutcheck.order.budget import Budget
+from layoutcheck.provenance import check_products
+from layoutcheck.provenance.bare import Bare
+from layoutcheck.provenance.suspects import Suspects
+from layoutcheck.provenance.unset import Found, unset_values
+from layoutcheck.sources.mlir import Operation, parse, without_locations
+from layoutcheck.sources.traced import OperandReport
+from layoutcheck.sources.traced_module import TracedModule
+from tests.lowering import SharedLowering
+
+PROGRAM = Path(__file__).with_name("unset_values.py")
+ROOT = str(PROGRAM.parents[2])
+needs_dsl = pytest.mark.skipif(importlib.util.find_spec("cutlass") is None, reason="needs nvidia-cutlass-dsl")
+LAST = (7, 0, 0)
+
+
+class Seen(NamedTuple):
+    """A module of the program: its kernels by name, the types of its functions, its report."""
+
+    kernels: dict[str, Operation]
+    types: dict[str, list[str]]
+    report: OperandReport
+
+
+@pytest.fixture(scope="module")
+def modules() -> list[Seen]:
+    """All kernels in one module, and the one of dynamic extents."""
+    found: list[Seen] = []
+
+    def look(module: TracedModule, lowered: str, problem: str) -> OperandReport:
+        report = check_products(module, lowered, problem)
+        every = [op for op in parse(lowered).walk() if op.name in KERNELS and op.regions]
+        types = argument_types(without_locations(module.text))
+        found.append(Seen({name_of(op): op for op in every}, types, report))
+        return report
+
+    with SharedLowering(copies=False, products=look) as lowering:
+        trace_script(str(PROGRAM), [], launch=False, arch="sm_80", cwd=ROOT, lowering=lowering)
+    assert len(found) == 2
+    return found
+
+
+# What each variant stores of what nothing has written: first and last thread of the last block, all bytes.
+STORED = {
+    ("row_sum", 0): (), ("row_sum", 1): (0, 0, 4), ("soft_max", 0): (), ("soft_max", 1): (0, 49, 400),
+    ("add", 0): (), ("add", 1): (0, 24, 400), ("add", 2): (22, 24, 40), ("add", 3): (),
+    ("epilogue", 0): (), ("epilogue", 1): (20, 31, 192), ("epilogue", 2): (),
+    ("transpose", 0): (), ("transpose", 1): (4, 31, 112), ("choice", 0): (), ("choice", 1): (25, 31, 112),
+    ("choice", 2): (), ("turns", 0): (), ("turns", 1): (0, 31, 256), ("turns", 2): (),
+    ("halves", 0): (), ("halves", 1): (0, 31, 64), ("halves", 2): (),
+}  # fmt: skip
+
+
+def _found(seen: Seen, name: str, number: int = 0, calls: tuple[Numbers, ...] = ()) -> list[Found]:
+    (kernel,) = (op for one, op in seen.kernels.items() if f"_{name}_" in one and one.endswith(f"_{number}"))
+    return unset_values(kernel, seen.types, calls, Budget(20))
+
+
+@needs_dsl
+@pytest.mark.parametrize("number", range(len(STORED)))
+def test_what_is_stored_of_what_nothing_has_written(modules: list[Seen], number: int) -> None:
+    (name, _), expected = list(STORED.items())[number]
+    found = _found(modules[0], name, number)
+    if not expected:
+        assert found == []
+        return
+    threads = [one.threads for one in found]
+    assert (
+        min(a for a, _ in threads),
+        max(b for _, b in threads),
+        sum(one.bytes for one in found),
+    ) == expected
+    assert {one.block for one in found} == {LAST} and not any(one.letter or one.called for one in found)
+
+
+@needs_dsl
+def test_a_tail_is_told_for_the_call_that_has_it(modules: list[Seen]) -> None:
+    """Of no call nothing is known but that whole tiles are right; the rows of 128 are."""
+    seen = modules[1]
+
+    def call(columns: int) -> Numbers:
+        return Numbers(((5, columns, columns), (5,)), (5, columns, 5), f"(5,{columns}), (5)")
+
+    assert _found(seen, "tail") == _found(seen, "tail", 0, (call(128),)) == []
+    (one,) = _found(seen, "tail", 0, (call(128), call(100)))
+    assert (one.block, one.threads, one.bytes) == ((4, 0, 0), (0, 0), 4)
+    assert one.called == "(5,100), (5)"
+
+
+@needs_dsl
+def test_the_line_that_stores_is_told_with_its_repair(modules: list[Seen]) -> None:
+    lines = PROGRAM.read_text().splitlines()
+    findings = modules[0].report.findings
+    assert {(one.code, one.severity) for one in findings} == {("LC610", "wrong")}
+    told = {lines[one.places[0].where.line - 1].strip(): one for one in findings}
+    assert len({one.places[0].where.line for one in findings}) == len(findings) == 8  # `add` has two variants
+    total = told["y[row, 0] = total"]
+    assert [one.what for one in total.places] == [
+        "they are stored",
+        "the registers are read",
+        "they are written",
+    ]
+    assert lines[total.places[2].where.line - 1].strip() == "held[i] = x[row, thread * 4 + i]"
+    assert "Thread 0 stores 4 B in block (7,0,0)" in total.message and "`fragment.fill(0.0)`" in total.message
+    bare = told["cute.copy(atom, a, target, pred=narrow if how == 3 else usual)"]
+    assert "No line writes them. Copy into the fragment first." in bare.message
+    assert modules[1].report.findings == ()
+
+
+def _kernel(*lines: str, array: str = "f32") -> Operation:
+    """A kernel that is given a tensor, a flag, and an array of one register at %array."""
+    body = "\n  ".join(lines)
+    text = f"""
+"gpu.func"() ({{
+^bb0(%given: !llvm.ptr<1>, %flag: i1):
+  %n = "arith.constant"() <{{value = 1 : i32}}> : () -> i32
+  %zero = "arith.constant"() <{{value = 0.000000e+00 : f32}}> : () -> f32
+  %tid = "nvvm.read.ptx.sreg.tid.x"() : () -> i32
+  %array = "llvm.alloca"(%n) <{{elem_type = {array}}}> : (i32) -> !llvm.ptr
+  {body}
+}}) : () -> ()
+"""
+    (kernel,) = parse(text).operations
+    return kernel
+
+
+BEYOND = (
+    '%beyond = "llvm.getelementptr"(%array, %n) <{elem_type = f32, rawConstantIndices = '
+    "array<i32: -2147483648>}> : (!llvm.ptr, i32) -> !llvm.ptr"
+)
+SUM = '%one = "arith.addf"(%value, %zero) : (f32, f32) -> f32'
+CHOICE = '%one = "arith.select"(%few, %zero, %value) : (i1, f32, f32) -> f32'
+LOAD = '%value = "llvm.load"(%array) : (!llvm.ptr) -> f32'
+STORE = '"llvm.store"(%value, %given) : (f32, !llvm.ptr<1>) -> ()'
+FILL = '"llvm.store"(%zero, %array) : (f32, !llvm.ptr) -> ()'
+FLAGGED = f'"scf.if"(%flag) ({{\n  {FILL}\n  "scf.yield"() : () -> ()\n}}, {{\n}}) : (i1) -> ()'
+FIRST = '%few = "arith.cmpi"(%tid, %n) <{predicate = 2 : i64}> : (i32, i32) -> i1'
+BY_FEW = FLAGGED.replace("%flag", "%few")
+
+
+def _threads(kernel: Operation) -> list[int]:
+    """The threads that store what nothing has written, if only the flag is not to be relied on."""
+    suspects = Suspects(kernel)
+    run = Bare(kernel, suspects, Launch((4, 1, 1), (1, 1, 1)), lambda reasons, bits: not reasons.read(bits))
+    run.go(None, ["!cute.ptr<f32, gmem>", "i1"])
+    return [int(thread) for one in run.stores.values() for thread in one.threads]
+
+
+@pytest.mark.parametrize(
+    ("lines", "threads"),
+    [
+        ((LOAD, STORE), [0, 1, 2, 3]),
+        ((FILL, LOAD, STORE), []),
+        ((LOAD, FILL, STORE), [0, 1, 2, 3]),  # too late
+        ((FIRST, BY_FEW, LOAD, STORE), [1, 2, 3]),
+        ((FLAGGED, LOAD, STORE), []),  # only a run knows the flag
+        ((LOAD, FLAGGED.replace(FILL, STORE)), []),
+        (('"llvm.call"(%array) : (!llvm.ptr) -> ()', LOAD, STORE), []),
+        (('"llvm.store"(%array, %given) : (!llvm.ptr, !llvm.ptr<1>) -> ()', LOAD, STORE), []),
+        ((LOAD, SUM, STORE.replace("%value", "%one")), [0, 1, 2, 3]),
+        ((FIRST, LOAD, CHOICE, STORE.replace("%value", "%one")), [1, 2, 3]),
+        ((LOAD, CHOICE.replace("%few", "%flag"), STORE.replace("%value", "%one")), []),
+        ((BEYOND, LOAD.replace("%array", "%beyond"), STORE), []),  # LC204's
+    ],
+)  # fmt: skip
+def test_bytes_are_followed_from_a_load_to_a_store(lines: tuple[str, ...], threads: list[int]) -> None:
+    assert _threads(_kernel(*lines)) == threads
+
+
+def test_a_kernel_that_fills_its_registers_is_not_evaluated_again() -> None:
+    assert Suspects(_kernel(LOAD, STORE)).readers and Suspects(_kernel(FIRST, BY_FEW, LOAD, STORE)).readers
+    assert not Suspects(_kernel(FILL, LOAD, STORE)).readers
+    assert not Suspects(_kernel(LOAD)).readers
