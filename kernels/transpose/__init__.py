@@ -20,6 +20,7 @@ from kernels.transpose.few_rows import FewRows, build_few_rows
 from kernels.transpose.flat import build_flat
 from kernels.transpose.ldmatrix import build_ldmatrix_trans, build_swizzled
 from kernels.transpose.narrow import build_narrow
+from kernels.transpose.padded import Padded, build_padded
 from kernels.transpose.registers import build_registers
 from kernels.transpose.shifted import Shifted, build_shifted
 from kernels.transpose.staged import build_staged
@@ -95,6 +96,12 @@ VARIANTS = {
         partial(build_few_rows, FewRows(33, 96, 6)),
         "slow",
         "33 rows: y as one run of 16-byte chunks; up to 3-way bank conflicts",
+        most=(33, 2**31),
+    ),
+    "padded": Variant(
+        partial(build_padded, Padded(33, 64, 32)),
+        "slow",
+        "33 rows, pads in y: whole sectors by chunks, the rest an element a lane",
         most=(33, 2**31),
     ),
     "few_columns": Variant(

@@ -88,6 +88,11 @@ def few_rows():
     return VARIANTS["few_rows"].builder()
 
 
+@layoutcheck.case(expect="slow")
+def padded():
+    return VARIANTS["padded"].builder()
+
+
 @layoutcheck.case(expect="legal")
 def few_columns():
     return VARIANTS["few_columns"].builder()

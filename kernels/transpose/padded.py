@@ -95,13 +95,16 @@ def transpose_padded(
     )
     n0 = block * plan.columns
     wide = min(n - n0, plan.columns)
-    corner, begin = starts[0] + item * apart[0] + n0, starts[1] + item * apart[1] + n0 * pitches[1]
+    corner = starts[0] + item * apart[0] + n0
     if cutlass.const_expr(plan.soon):
+        begin = starts[1] + item * apart[1] + n0 * pitches[1]
         fetch_ends(y, begin, pitches[1], wide, cutlass.Int32(plan.count))
     enter_fetching(early, plan.residents, x, corner, pitches[0], cutlass.Int32(plan.count), wide)
     safe, held = load_pieces(x, in_slots(smem), wide, corner, pitches[0], whole, plan)
     cute.arch.cp_async_commit_group()
 
+    # Here and no sooner: each register less of what the loads need is one more block.
+    begin = starts[1] + item * apart[1] + n0 * pitches[1]
     if cutlass.const_expr(not plan.soon):
         fetch_ends(y, begin, pitches[1], wide, cutlass.Int32(plan.count))
     # While the loads are on their way: the first chunk of `y` that the thread stores, and what it holds.

@@ -81,7 +81,7 @@ PLANS: dict[str, AnyPlan] = {
 FEW = 512
 """Rows or columns, at most, for which FewRows and FewColumns are compiled."""
 
-PADDED = ((384, 1, False), (384, 1, True), (128, 4, True), (512, 2, False))
+PADDED = ((384, 1, False), (384, 1, True), (128, 4, True), (512, 2, False), (256, 7, False))
 """Threads for Padded, about, how often they store, and whether the ends of rows are asked for first."""
 
 SLIM = {"rows": 8, "columns": 16}

@@ -34,6 +34,7 @@ REPAIRED = [
     "exchange_async",
     "shifted",
     "few_rows",
+    "padded",
     "few_columns",
     "whole",
     "blocks",
@@ -173,7 +174,7 @@ def test_what_starts_early_touches_no_memory_before_the_kernel_ahead_has_ended(b
             "columns, loose",
             "columns, pads",
             *(name for name, plan in WHOLE.items() if plan.items > 1),
-            *PADDED,
+            *("padded", *PADDED),
         )
         fetched = {"cp.async.bulk.prefetch.L2.global.L2::cache_hint": 1} if fetches else {}
         assert matching(memory_ops(before), "(ld|st).global|cp") == fetched, name
@@ -196,10 +197,12 @@ def moved(
     pitches: tuple[int, int],
     offs: tuple[int, int] = (0, 0),
     dtype: type[np.unsignedinteger] = np.uint16,
+    asks: bool = False,
 ) -> tuple[np.ndarray, np.ndarray]:
     """`y` (n,m) after the kernel has run, gaps included, and as it should be. Random bits in both before.
 
     No more memory can be touched than from the first element of a tensor to the last, and none written twice.
+    No sector is asked for but, where rows of `y` have pads, those in which they start and end; `asks`: all.
     """
     bits = np.random.default_rng(m * n)
     size, most = np.dtype(dtype).itemsize, np.iinfo(dtype).max
@@ -211,6 +214,9 @@ def moved(
     out = bytearray(y.tobytes())
     memory = Memory((X + size * offs[0], bytearray(x.tobytes())), (Y + size * offs[1], out), once=True)
     program(ptx).run(grid, memory, *args)
+    ends = (Y + size * (offs[1] + row * pitches[1] + end) for row in range(n) for end in (0, m))
+    parts = {end // 32 for end in ends if end % 32 and pitches[1] != m}
+    assert memory.asked == parts if asks else memory.asked <= parts
     return np.frombuffer(out, dtype), right
 
 
@@ -473,7 +479,8 @@ def test_fours_move_every_bit(built, name, m, n, pitches, offs):
     )
     bases = X + offs[0] - starts[0], Y + offs[1] - starts[1]
     args = (*bases, m, n, tile_n, tile_m, *pitches, 0, 0, *starts, starts[0] + (m - 1) * pitches[0] + n)
-    found, right = moved(built[1][name]["ptx"], (tiles_m, tiles_n, 1), args, m, n, pitches, offs, np.uint8)
+    ptx, grid = built[1][name]["ptx"], (tiles_m, tiles_n, 1)
+    found, right = moved(ptx, grid, args, m, n, pitches, offs, np.uint8, asks=True)
     assert (found == right).all()
 
 
