@@ -87,11 +87,21 @@ def main(path: Path) -> str:
             plans=sum(len(found) for run in ours for found in run["wrong"].values()),
             plans_wrong=len(wrong),
             names=f" ({'; '.join(wrong)}: not chosen)" if wrong else "",
+            **moved_since(path),
             memchecked=sum(run["memcheck"]["runs"] for run in ours),
             memcheck=" and ".join({run["memcheck"]["said"][-1].strip("= ").lower() for run in ours}),
         ),
     ]
     return "\n".join(text)
+
+
+def moved_since(path: Path) -> dict[str, Any]:
+    """A plan that the exploration had as the tree has it, and the run of the table had not."""
+    name, plan = "41x50001+0+3@1", "padded 96, 96"
+    asked = json.loads(path.with_name("transpose_asked.json").read_text())["runs"][1]["rows"]
+    run = json.loads(path.with_name("transpose_pads.json").read_text())["rows"]
+    before, since = (next(row["us"] for row in rows if row["name"] == name) for rows in (asked, run))
+    return {"name": name, "before": before[f"ask {plan}"], "since": since[plan]}
 
 
 def grid(head: list[str], rows: list[list[str]]) -> str:
@@ -325,7 +335,7 @@ def counted(run: dict[str, Any]) -> str:
 
 def pads(run: dict[str, Any]) -> str:
     """Plans beside copies that have the same pads."""
-    copies, body, checks = ("by element", "by sector", "staged"), [], 0
+    copies, body, checks, ahead = ("by element", "by sector", "staged"), [], 0, 0
     for row in run["rows"]:
         us = row["us"]
         ceiling = min(us["copy"], us["elementwise"])
@@ -338,6 +348,7 @@ def pads(run: dict[str, Any]) -> str:
         times = [min(us[name] for name in copies), us["pads written"], us[plan]]
         times.append(min(us[name] for name in tilings))
         shares = [f"{ceiling / time:.3f}" for time in times]
+        ahead += bool(padded) and times[0] > us[plan]
         if padded:
             body.append([row["name"], str(row["size"]), f"{us[plan]:.2f}", *shares, plan])
     head = ["M x N", "bytes", "us", "copy", "copy, pads written", "best plan", "Triton", "plan"]
@@ -369,7 +380,7 @@ def pads(run: dict[str, Any]) -> str:
             grid(head, body),
             PADS_COUNTED,
             grid(columns, counted).replace("| --- | ---: |", "| --- | --- |", 1),
-            PADS_TAIL.format(least=min(ratios), most=max(ratios)),
+            PADS_TAIL.format(least=min(ratios), most=max(ratios), ahead=ahead, rows=len(body)),
         ]
     )
 

@@ -29,7 +29,7 @@ the result of the search (`kernels/transpose/synthesised.py`). {chosen}
 
 These are written by hand: the cache hints, the order of the tiles and the number of blocks that share a
 multiprocessor, which the search does not model, and the plans that the search cannot find: rows that one
-instruction stores ("bulk"), pitches and bases without a promise (`shifted`, `pairs`, `fours`), thin sides
+instruction stores ("bulk"), pitches and bases without a promise (`shifted`, `fours`), thin sides
 (`few rows`, `padded`, `few columns`, `slim`, `flat`), matrices that fit in a block (`whole`), tiny ones
 (`blocks`, `direct`), any strides (`narrow`).
 `registers` bypasses shared memory; the search returns this kind, too, with other places for the lanes.
@@ -88,7 +88,7 @@ PADS = """
 
 What lies between the rows of `y` must stay as it is. Shares of the better of copy and elementwise kernel, for
 elements of so many bytes ({device}, {date}; [transpose_pads.json](evidence/transpose_pads.json)): of the
-quicker of two copies that do not transpose, between rows that both have the pads of `y`
+quickest of three copies that do not transpose, between rows that both have the pads of `y`
 (`benchmarks/transpose_pads.cu`); of such a copy that writes the pads, too; of the best plan; of the better of
 two Triton tilings. {checks} checks bit for bit, pads included: {wrong} wrong.
 """
@@ -100,9 +100,12 @@ L2 was asked to write, over those of the elements of a matrix.
 
 PADS_TAIL = """
 A sector that is written in part is read first, which no kernel can avoid, and costs more than its bytes: the
-quicker copy that leaves the pads alone takes {least:.1f} to {most:.1f} times as long as the one that writes
-them. Rows as short as these have one or two such sectors each. `padded` and `whole` with single elements
-write each of them once or twice.
+quickest copy that leaves the pads alone takes {least:.1f} to {most:.1f} times as long as the one that writes
+them, where nothing fits in the L2. Rows as short as these have one or two such sectors each. Such a copy is
+the truer ceiling, and the best plan is ahead of it at {ahead} of {rows} rows of the first table: it asks for
+these sectors before it has anything to store, while its loads are under way, or before them ("soon").
+[transpose_asked.json](evidence/transpose_asked.json) has plans with and without (`kernels/NOTES.md`, 25).
+What is asked for so comes in lines of 128 bytes, as *read* shows.
 """
 
 COUNTED = """
@@ -186,9 +189,9 @@ TAIL = """
 - The run on the H100 chose from other plans than the tree has now: `shifted` gathers its tiles in stages
   since ([transpose_stages.json](evidence/transpose_stages.json), read in `kernels/NOTES.md`, 21), and thin
   matrices and batches of tiny ones have plans for every size of an element (22). The H100 has not run them.
-- Since the run of the forty shapes, plans are gone that no shape of these tables misses by more than 2.2 %,
-  among them some that a table names, and `padded` stores by sectors alone, as in the tables of pads and of
-  other sizes. memcheck found nothing in it, in `few rows` and in `whole` with single elements.
+- Since the runs on the H200, `padded` works out where it stores after its loads, which takes fewer registers
+  and was so in the exploration before them: {name} took {before:.2f} us there, and {since:.2f} us by the same
+  plan in the run of pads. It has a fifth tile, 256 threads that store seven times, as before those runs.
 - [transpose_small.json](evidence/transpose_small.json) is an exploration without torch.compile, read in
   `kernels/NOTES.md`, 23.
 - The runs ended by the clock: shapes that a table lacks were checked and not timed.

@@ -5,7 +5,8 @@ at its ends, which hold elements of its neighbours or pads as well. Whole sector
 thread stores the same chunk of rows that lie a multiple of a sector apart, which start as far into one. What
 is left goes by elements, one a lane, each sector by lanes side by side, the end of a row with the start of
 the next: a store that writes a part of a sector costs the L2 more than a whole one
-(benchmarks/transpose_pads.py), so each sector should be written once.
+(benchmarks/transpose_pads.py), so each sector should be written once. It is read before: a block asks for it
+as early as it can.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ from kernels.transpose.registers import store_wide
 class Padded(NamedTuple):
     """`count` rows of `x`, at least a sector; a block takes `columns`, and stores `across` side by side.
 
-    `columns` is a multiple of `across`, and that of `sector`; `load` and `size`: as for `FewRows`. A block
-    that starts early has what it will load brought to the L2.
+    `columns` is a multiple of `across`, and that of `sector`; `size`: as for `FewRows`. A block that starts
+    early has what it will load brought to the L2. `soon`: and, before that, the ends of its rows of `y`.
     """
 
     count: int
