@@ -18,18 +18,14 @@ from cutlass.cute.nvgpu import CopyUniversalOp
 
 from kernels.transpose.chunks import (
     LANES_M,
-    LANES_N,
     Chunks,
-    ahead_by,
     aligned,
     asynchronous,
-    column,
     copy_kept,
     in_slots,
     launched,
     load_chunk,
     reach,
-    rotated,
 )
 from kernels.transpose.common import (
     GRID_Y,
@@ -42,7 +38,8 @@ from kernels.transpose.common import (
     multiprocessors,
     start_in,
 )
-from kernels.transpose.registers import load_wide, store_wide
+from kernels.transpose.registers import load_wide
+from kernels.transpose.shifted_stores import gathering, store_chunks, store_ends
 
 
 class Shifted(NamedTuple):
@@ -168,20 +165,14 @@ def transpose_chunks(
     begins = n0 > 0 or first >= chunk or cutlass.Int32(starts[0] & (chunk - 1)) == 0
     ends = n0 + plan.pitch <= shape[1] or first + plan.rows + chunk <= shape[0]
     inner = first > 0 and first + plan.rows < shape[0]
+    lay, tile = (shape, pitches, starts, whole), (n0, last, first, m0)
     if begins and ends:
         if inner and n0 + plan.pitch <= shape[1]:
-            pass_on(x, smem, y, shape, pitches, starts, whole, n0, last, first, m0, True, plan)
+            pass_on(x, smem, y, lay, tile, True, True, plan)
         else:
-            pass_on(x, smem, y, shape, pitches, starts, whole, n0, last, first, m0, False, plan)
+            pass_on(x, smem, y, lay, tile, False, True, plan)
     else:
-        load_rows(x, smem, shape, pitches[0], starts[0], whole, n0, last, first, False, False, plan)
-        cute.arch.cp_async_commit_group()
-        cute.arch.cp_async_wait_group(0)
-        cute.arch.sync_threads()
-        where = gathering(pitches, starts, n0, m0, plan)
-        for stage in cutlass.range_constexpr(plan.stages):
-            store_chunks(smem, y, shape[0], pitches[1], last - n0, where, False, stage, plan)
-        store_ends(smem, y, shape[0], pitches, starts, (n0, last), m0, plan)
+        pass_on(x, smem, y, lay, tile, False, False, plan)
 
 
 @cute.jit
@@ -189,37 +180,40 @@ def pass_on(
     x: cute.Tensor,
     smem: cute.Tensor,
     y: cute.Tensor,
-    shape: tuple[cutlass.Int32, cutlass.Int32],
-    pitches: tuple[cutlass.Int64, cutlass.Int64],
-    starts: tuple[cutlass.Int64, cutlass.Int64],
-    whole: tuple[cutlass.Int64, cutlass.Int64],
-    n0: cutlass.Int32,
-    last: cutlass.Int32,
-    first: cutlass.Int32,
-    m0: cutlass.Int32,
+    lay: tuple,
+    tile: tuple,
     every: cutlass.Constexpr,
+    safe: cutlass.Constexpr,
     plan: cutlass.Constexpr,
 ):
-    """A tile whose chunks lie in memory as a whole. `every`: see `load_rows` and `store_chunks`."""
-    load_rows(x, smem, shape, pitches[0], starts[0], whole, n0, last, first, every, True, plan)
-    held = load_held(x, shape[0], pitches[0], starts[0], n0, last, first, every, plan)
+    """A tile: its columns from and up to which, the first row that is loaded, and the first of the tile.
+
+    `lay`: shape, pitches, starts and reach, as the kernel takes them. `every`: see `load_rows` and
+    `store_chunks`; `safe`: its chunks lie in memory as a whole.
+    """
+    (m, _), (_, ldy), starts, _ = lay
+    n0, last, _, m0 = tile
+    load_rows(x, smem, lay, tile, every, safe, plan)
+    held = load_held(x, lay, tile, every, plan) if safe else None
     cute.arch.cp_async_commit_group()
     if cutlass.const_expr(not every):
-        ended = cutlass.Int32(m0 + plan.tile[1] >= shape[0] and pitches[1] != shape[0])
-        fetch_ends(y, starts[1] + n0 * pitches[1], pitches[1], ended * (last - n0), shape[0])
-    where = gathering(pitches, starts, n0, m0, plan)  # while the loads are on their way
+        ended = cutlass.Int32(m0 + plan.tile[1] >= m and ldy != m)
+        fetch_ends(y, starts[1] + n0 * ldy, ldy, ended * (last - n0), m)
+    where = gathering(lay, tile, plan)  # while the loads are on their way
     for stage in cutlass.range_constexpr(plan.stages):
-        keep_held(held, smem, stage, plan)
+        if cutlass.const_expr(safe):
+            keep_held(held, smem, stage, plan)
         if cutlass.const_expr(stage == 0):
             cute.arch.cp_async_wait_group(0)
-        cute.arch.sync_threads()
-        store_chunks(smem, y, shape[0], pitches[1], last - n0, where, every, stage, plan)
+        if cutlass.const_expr(stage == 0 or safe):
+            cute.arch.sync_threads()
+        store_chunks(smem, y, m, ldy, last - n0, where, every, stage, plan)
     if cutlass.const_expr(not every):
-        store_ends(smem, y, shape[0], pitches, starts, (n0, last), m0, plan)
+        store_ends(smem, y, lay, tile, plan)
 
 
-def load_rows(x, smem, shape, ldx, start, whole, n0, last, first, every: bool, safe: bool, plan: Shifted):
-    """The chunks that cover columns n0 to `last` of rows `first` and on, as far as `x` has them.
+def load_rows(x, smem, lay, tile, every: bool, safe: bool, plan: Shifted):
+    """The chunks that cover the columns of a tile, as far as `x` has them.
 
     `every`: it has all, and a chunk of columns and a row more on every side; `safe`: no chunk reaches out of
     memory, and only what `load_held` does not load is loaded here.
@@ -231,20 +225,15 @@ def load_rows(x, smem, shape, ldx, start, whole, n0, last, first, every: bool, s
     if not safe:
         lanes.append((tid // each, tid % each, plan.step))
     for row, chunk, step in lanes:
-        load_every(x, smem, shape, ldx, start, whole, n0, last, first, row, chunk, step, every, safe, plan)
+        load_every(x, smem, lay, tile, row, chunk, step, every, safe, plan)
 
 
 @cute.jit
 def load_every(
     x: cute.Tensor,
     smem: cute.Tensor,
-    shape: tuple[cutlass.Int32, cutlass.Int32],
-    ldx: cutlass.Int64,
-    start: cutlass.Int64,
-    whole: tuple[cutlass.Int64, cutlass.Int64],
-    n0: cutlass.Int32,
-    last: cutlass.Int32,
-    first: cutlass.Int32,
+    lay: tuple,
+    tile: tuple,
     row: cutlass.Int32,
     chunk: cutlass.Int32,
     step: cutlass.Constexpr,
@@ -256,7 +245,8 @@ def load_every(
 
     So all of them start as far into a chunk as the first.
     """
-    m, _ = shape
+    (m, _), (ldx, _), (start, _), whole = lay
+    n0, last, first, _ = tile
     place = start + (first + row) * ldx + n0
     here, apart = (place >> plan.bits) + chunk, ldx * (step // plan.chunk)
     slot = row * (plan.pitch // plan.chunk) + (row >> plan.bits) + chunk
@@ -284,16 +274,14 @@ def load_every(
 @cute.jit
 def load_held(
     x: cute.Tensor,
-    m: cutlass.Int32,
-    ldx: cutlass.Int64,
-    start: cutlass.Int64,
-    n0: cutlass.Int32,
-    last: cutlass.Int32,
-    first: cutlass.Int32,
+    lay: tuple,
+    tile: tuple,
     every: cutlass.Constexpr,
     plan: cutlass.Constexpr,
 ):
     """As `load_every`, to registers."""
+    (m, _), (ldx, _), (start, _), _ = lay
+    n0, last, first, _ = tile
     tid, _, _ = cute.arch.thread_idx()
     each, step = plan.each, plan.step
     row = tid // each
@@ -324,115 +312,6 @@ def keep_held(held, smem: cute.Tensor, stage: cutlass.Constexpr, plan: cutlass.C
     for i in cutlass.range_constexpr(begin, -(-plan.rows_of(stage) // step)):
         if row < min(step, plan.rows - i * step):
             cute.copy(write, held[None, i], slots[None, slot + i * below])
-
-
-@cute.jit
-def store_chunks(
-    smem: cute.Tensor,
-    y: cute.Tensor,
-    m: cutlass.Int32,
-    ldy: cutlass.Int64,
-    columns: cutlass.Int32,
-    where: tuple,
-    every: cutlass.Constexpr,
-    stage: cutlass.Constexpr,
-    plan: cutlass.Constexpr,
-):
-    """The chunks of `y` that start in a part of the tile, of its `columns`, and lie in their rows as a whole.
-
-    `every`: all of them do.
-    """
-    n1, ahead, chunk, m1, places = where
-    flat = cute.make_tensor(smem.iterator, cute.make_layout(cute.cosize(smem.layout)))
-    at_once = LANES_N * plan.warps
-    row = m1 + stage * plan.stage_rows
-    for i in cutlass.range_constexpr(-(-plan.tile[0] // at_once)):
-        taken = cute.make_rmem_tensor((plan.chunk,), y.element_type)
-        further = i * at_once + plan.chunk * stage * plan.chunks_of(plan.stage_rows)
-        for k in cutlass.range_constexpr(plan.chunk):
-            taken[k] = flat[places[k] + further]
-        turned = rotated(taken, ahead * max(plan.size // 4, 1))
-        here = chunk + i * (at_once // plan.chunk) * ldy + stage * LANES_M
-        inside = n1 + i * at_once < columns
-        if cutlass.const_expr(not every):
-            inside = inside and row >= 0 and row + plan.chunk <= m
-        if inside:
-            store_wide(turned, y[None, here], "plain")
-
-
-@cute.jit
-def store_ends(
-    smem: cute.Tensor,
-    y: cute.Tensor,
-    m: cutlass.Int32,
-    pitches: tuple[cutlass.Int64, cutlass.Int64],
-    starts: tuple[cutlass.Int64, cutlass.Int64],
-    columns: tuple[cutlass.Int32, cutlass.Int32],
-    m0: cutlass.Int32,
-    plan: cutlass.Constexpr,
-):
-    """What a row of `y` has in chunks that it shares with its neighbours: an element a lane, side by side."""
-    tid, _, _ = cute.arch.thread_idx()
-    lane_m, lane_n, warp = tid % LANES_M, tid // LANES_M % LANES_N, tid // 32
-    (n0, last), (ldx, ldy), at_once = columns, pitches, LANES_N * plan.warps
-    n1, first = LANES_N * warp + lane_n, m0 - (plan.align - 1)
-    flat = cute.make_tensor(smem.iterator, cute.make_layout(cute.cosize(smem.layout)))
-    begin = starts[1] + (n0 + n1) * ldy
-    # Elements before the first whole chunk of the row, and after the last.
-    before = cutlass.Int32(-begin & (plan.chunk - 1))
-    after = cutlass.Int32((begin + m) & (plan.chunk - 1))
-    late = cutlass.Int32(begin & (plan.align - 1))
-    passes = -(-plan.tile[0] // at_once)
-    for part in cutlass.range_constexpr(-(-plan.chunk // LANES_M)):
-        k = lane_m + part * LANES_M
-        for end in cutlass.range_constexpr(2):
-            row = m - after + k if end else k
-            inside = k < before and k < m and m0 == 0
-            if cutlass.const_expr(end):
-                inside = k < after and m >= after and m - after >= m0 - late
-                inside = inside and m - after < m0 - late + plan.tile[1]
-            if inside:
-                place = in_smem(
-                    row - first, cutlass.Int32((starts[0] + row * ldx + n0) & (plan.chunk - 1)), plan
-                )
-                taken = cute.make_rmem_tensor((passes,), y.element_type)
-                for i in cutlass.range_constexpr(passes):
-                    if n1 + i * at_once < last - n0:
-                        taken[i] = flat[place + n1 + i * at_once]
-                # Rows of `y` so many apart start as far into a chunk.
-                there, below = begin + row, at_once // plan.chunk * ldy
-                for i in cutlass.range_constexpr(passes):
-                    if n1 + i * at_once < last - n0:
-                        y[cutlass.Int32(there & (plan.chunk - 1)), (there >> plan.bits) + i * below] = taken[
-                            i
-                        ]
-
-
-def gathering(pitches, starts, n0, m0, plan):
-    """Where a thread gathers: its first column, `ahead_by`, its first chunk of `y`, and what the chunk holds.
-
-    That is the row that it starts at, and the places in shared memory of its elements.
-    """
-    tid, _, _ = cute.arch.thread_idx()
-    lane_m, lane_n, warp = tid % LANES_M, tid // LANES_M % LANES_N, tid // 32
-    ldx, ldy = (cutlass.Int32(pitch & (plan.chunk - 1)) for pitch in pitches)
-    n1 = column(warp, lane_n, ldx * ldy, plan.word)
-    ahead = ahead_by(lane_n, ldx * ldy, plan.word)
-    place = starts[1] + (n0 + n1) * pitches[1]
-    late = cutlass.Int32(place & (plan.align - 1))
-    chunk = ((place - late + m0) >> plan.bits) + lane_m
-    # Rows and shifts repeat every chunk of rows, and every pass along N.
-    corner = cutlass.Int32((starts[0] + (m0 - (plan.align - 1)) * pitches[0] + n0) & (plan.chunk - 1))
-    places = []
-    for k in range(plan.chunk):
-        row = plan.align - 1 - late + ((k + plan.word * ahead) & (plan.chunk - 1)) + plan.chunk * lane_m
-        places.append(in_smem(row, corner + row * ldx, plan) + n1)
-    return n1, ahead, chunk, m0 - late + plan.chunk * lane_m, places
-
-
-def in_smem(row, shift, plan):
-    """The element of shared memory where the piece of a row starts that is `shift` into its first chunk."""
-    return row * plan.pitch + (row & ~(plan.chunk - 1)) + (shift & (plan.chunk - 1))
 
 
 def in_chunks(x: cute.Tensor, y: cute.Tensor, plan: Shifted) -> tuple[Any, ...]:

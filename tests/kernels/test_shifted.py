@@ -10,7 +10,8 @@ pytest.importorskip("cutlass", reason="kernels/ needs nvidia-cutlass-dsl")
 from kernels.transpose.chunks import LANES_M, LANES_N, ahead_by, column
 from kernels.transpose.common import SMEM_KIB
 from kernels.transpose.plans import PLANS
-from kernels.transpose.shifted import Shifted, in_smem
+from kernels.transpose.shifted import Shifted
+from kernels.transpose.shifted_stores import in_smem
 from layoutcheck.machine.banks import shared_wavefronts
 
 

@@ -253,7 +253,7 @@ def test_shifted_moves_every_bit_of_elements_of_any_size(built, name, size, more
     bases = X + plan.size * (offs[0] - starts[0]), Y + plan.size * (offs[1] - starts[1])
     args = (*bases, m, n, *pitches, 0, 0, *starts, starts[0], starts[0] + (m - 1) * pitches[0] + n, columns)
     dtype = np.dtype(f"u{plan.size}").type
-    found, right = moved(built[1][name]["ptx"], grid, args, m, n, pitches, offs, dtype)
+    found, right = moved(built[1][name]["ptx"], grid, args, m, n, pitches, offs, dtype, asks=True)
     assert (found == right).all()
 
 
@@ -502,7 +502,9 @@ def test_what_runs_kernels_sees_a_wrong_bit_and_a_wrong_access(built):
     args = (X, Y, m, n, n, m, 0, 0, 0, 0, 0, m * n, 56)
     found, right = moved(ptx, (1, 2, 1), args, m, n, (n, m))
     assert (found == right).all()
-    found, right = moved(ptx.replace("selp.b32", "max.s32"), (1, 2, 1), args, m, n, (n, m))
+    before, barrier, after = ptx.rpartition("bar.sync")
+    broken = before + barrier + after.replace("selp.b32", "max.s32")
+    found, right = moved(broken, (1, 2, 1), args, m, n, (n, m))
     assert (found != right).any()
     with pytest.raises(AssertionError, match="are nobody's"):
         moved(ptx, (1, 2, 1), (*args[:-2], m * n + 8, 56), m, n, (n, m))
