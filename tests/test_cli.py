@@ -145,14 +145,15 @@ def test_a_paste_on_stdin() -> None:
     ],
 )
 def test_who_types_is_told_what_is_waited_for(
-    words: list[str], said: str, terminal: bool, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+    words: list[str], said: str, terminal: bool, monkeypatch: pytest.MonkeyPatch, capfd: Captured
 ) -> None:
     typed = io.TextIOWrapper(io.BytesIO(b""))
     monkeypatch.setattr(sys, "stdin", typed)
+    monkeypatch.setattr("os.get_terminal_size", lambda _: os.terminal_size((80, 24)))
     for stream in (typed, sys.stderr):
         monkeypatch.setattr(stream, "isatty", lambda: terminal)
     assert run(words) == 2
-    assert capsys.readouterr().err.startswith(said) is terminal
+    assert capfd.readouterr().err.startswith(said) is terminal
 
 
 def test_json_is_one_object_a_line(capsys: Captured) -> None:
