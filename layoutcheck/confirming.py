@@ -38,11 +38,11 @@ def confirmed(source: str, workers: int = 4, folder: Path = Path()) -> Confirmed
     if not 1 <= workers <= 64:
         raise InputError(f"{workers} workers is out of range", expected="1 to 64")
     surprises: list[str] = []
+    of_a_repository = Path(source).is_dir() or source.endswith(".py")
+    named, failures = ([], []) if of_a_repository else read(source)  # typed, perhaps, where no bar may be
     with bar(("trace", "compile", "run")) as progress:
-        if Path(source).is_dir() or source.endswith(".py"):
+        if of_a_repository:
             named, failures, surprises = _traced(source, progress)
-        else:
-            named, failures = read(source)
         try:
             found, machine = confirm(named, workers=workers, progress=progress) if named else ([], {})
         except DslUnavailable as error:
