@@ -85,11 +85,17 @@ def test_each_room_is_named_and_each_name_is_a_room() -> None:
 
 
 def test_every_phrase_of_the_walk_is_in_the_report() -> None:
+    """And each fix of the second report is told, in its order."""
     text = (DOCS / "first-error.md").read_text(encoding="utf-8")
-    report = " ".join(text.split("$ layoutcheck explain - < error.txt")[1].split("```")[0].split())
-    phrases = re.findall(r"^\*\*`([^`]+)`\*\*$", text, re.MULTILINE)
+    parts = re.split(
+        r"^(?:## Line by line|## Say more|Now there are|Try the first)", text, flags=re.MULTILINE
+    )
+    first, walk, second, told = parts[:4]
+    report = " ".join(first.split("$ layoutcheck explain - < error.txt")[1].split("```")[0].split())
+    phrases, names = (re.findall(r"^- \*\*`([^`]+)`\*\*", part, re.MULTILINE) for part in (walk, told))
     assert len(phrases) > 8
     assert not [phrase for phrase in phrases if phrase not in report]
+    assert names == re.findall(r"^  \d\. ([a-z-]+) \(", second, re.MULTILINE)
 
 
 @pytest.mark.skipif(not DSL, reason="needs nvidia-cutlass-dsl")
