@@ -9,6 +9,8 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import jsonschema
@@ -133,6 +135,22 @@ def test_a_paste_on_stdin() -> None:
     done = start("explain", "-", stdin=(DATA / "4.3.5_cp_async_alignment.txt").read_bytes())
     assert done.returncode == 1 and done.stderr == b""
     assert "--> /home/me/kernels/load.py:29" in done.stdout.decode()
+
+
+def test_a_long_check_into_a_file_shows_how_far_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line = '{"src": "(8):(1)", "dst": "(8):(1)", "atom": "universal", "dtype": "f16"}\n'
+    (tmp_path / "copies").write_text(3 * line)
+    told: list[tuple[str, int, int]] = []
+
+    @contextmanager
+    def bar(_: object) -> Iterator[object]:
+        yield lambda *step: told.append(step)
+
+    monkeypatch.setattr("layoutcheck.cli.check.bar", bar)
+    assert run(["check", "--jsonl", str(tmp_path / "copies"), "--output", str(tmp_path / "out")]) == 0
+    assert told == [("check", 1, 3), ("check", 2, 3), ("check", 3, 3)]
 
 
 @pytest.mark.parametrize("terminal", [True, False])

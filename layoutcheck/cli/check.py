@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,8 +13,9 @@ from layoutcheck.cli.arguments import Option
 from layoutcheck.cli.compiler import asked
 from layoutcheck.cli.input import open_bytes
 from layoutcheck.cli.options import Compiler, Output, Strict, format_of
-from layoutcheck.cli.output import Sink, complain, must_be_others
+from layoutcheck.cli.output import Sink, complain, file_of, must_be_others
 from layoutcheck.errors import InputError, refuse_beside
+from layoutcheck.progress import Progress, bar
 
 if TYPE_CHECKING:
     from layoutcheck.reports.outcome import Outcome
@@ -45,30 +48,37 @@ def check(
         refuse_beside("--compare tells and fails on what is worse", strict=strict, all=everything)
     before = None if compare is None else _earlier(compare)
     sink = Sink(output, everything)
-    checked = _checked(jsonl, compiler)
-    if before is not None:
-        return _compared(before, [one for batch in checked for one in batch], format_, sink)
-    status = 0
+    apart = before is not None or file_of(output) is not None or not sys.stdout.isatty()
+    with bar(("check",)) if apart and Path(jsonl).is_file() else nullcontext() as progress:
+        checked = _checked(jsonl, compiler, progress)
+        if before is not None:
+            return _compared(before, [one for batch in checked for one in batch], format_, sink)
+        status = 0
 
-    def rendered() -> Iterator[str]:
-        nonlocal status
-        for outcomes in checked:
-            status = max(status, exit_status(outcomes, strict))
-            yield render(outcomes, sink.style)
+        def rendered() -> Iterator[str]:
+            nonlocal status
+            for outcomes in checked:
+                status = max(status, exit_status(outcomes, strict))
+                yield render(outcomes, sink.style)
 
-    sink.put_each(rendered())
+        sink.put_each(rendered())
     return status
 
 
-def _checked(jsonl: str, compiler: bool) -> Iterator[list[Outcome]]:
+def _checked(jsonl: str, compiler: bool, progress: Progress | None) -> Iterator[list[Outcome]]:
     """The outcomes of all lines, some at a time. Raises InputError where there are none."""
     from layoutcheck.sources.records import read_lines
 
-    seen = False
+    seen = total = 0
+    if progress:
+        with Path(jsonl).open("rb") as file:
+            total = sum(1 for _ in file)
     with open_bytes(jsonl, "Copies as JSON, one a line") as file:
         lines = read_lines(file)
         while batch := [_record(number, line) for number, line in islice(lines, 64 if compiler else 1)]:
-            seen = True
+            seen += len(batch)
+            if progress:
+                progress("check", seen, total)
             yield asked(batch) if compiler else batch
     if not seen:
         raise InputError("no copies to check", expected='JSON objects, one a line: {"src": ..., "dst": ...}')
