@@ -137,9 +137,7 @@ def test_a_paste_on_stdin() -> None:
     assert "--> /home/me/kernels/load.py:29" in done.stdout.decode()
 
 
-def test_a_long_check_into_a_file_shows_how_far_it_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_check_into_a_file_shows_how_far_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     line = '{"src": "(8):(1)", "dst": "(8):(1)", "atom": "universal", "dtype": "f16"}\n'
     (tmp_path / "copies").write_text(3 * line)
     told: list[tuple[str, int, int]] = []
