@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from layoutcheck.regular import read_regular
 from layoutcheck.whole import write_whole
 
 _KEEP = 20_000  # entries; the oldest go first
@@ -51,7 +52,7 @@ class Cache:
         self._changed = False
         if self._file is not None:
             with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
-                stored = json.loads(self._file.read_text(encoding="utf-8"))
+                stored = json.loads(read_regular(self._file) if not self._file.is_symlink() else b"")
                 if stored["tool"] == tool_version():
                     self._entries = dict(stored["entries"])
 
@@ -71,6 +72,14 @@ class Cache:
             return
         with contextlib.suppress(OSError):
             self._folder.mkdir(parents=True, exist_ok=True)
-            (self._folder / ".gitignore").write_text("*\n", encoding="utf-8")
+            _own(self._folder / ".gitignore").write_text("*\n", encoding="utf-8")
             kept = dict(list(self._entries.items())[-_KEEP:])
-            write_whole(self._file, json.dumps({"tool": tool_version(), "entries": kept}).encode("utf-8"))
+            text = json.dumps({"tool": tool_version(), "entries": kept})
+            write_whole(_own(self._file), text.encode("utf-8"))
+
+
+def _own(path: Path) -> Path:
+    """The path, without the link, pipe or device that a repository may have there: it leads elsewhere."""
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        path.unlink()
+    return path

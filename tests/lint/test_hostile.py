@@ -95,6 +95,24 @@ def test_the_default_cache_that_is_a_link_is_not_followed(
     assert "cache = '.layoutcheck_cache' leaves the repository" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("name", ["source.json", ".gitignore"])
+@pytest.mark.parametrize("what", ["pipe", "/dev/zero", "outside"])
+def test_what_stands_in_for_a_file_of_the_cache_is_replaced(
+    repo: Path, tmp_path: Path, name: str, what: str
+) -> None:
+    """A repository can hold the folder, with a link to a file of the user in it."""
+    outside, file = tmp_path / "outside", repo / ".layoutcheck_cache" / name
+    outside.write_text("precious")
+    file.parent.mkdir()
+    if what == "pipe":
+        os.mkfifo(file)
+    else:
+        file.symlink_to(outside if what == "outside" else what)
+    assert run(LINT) == 0
+    assert outside.read_text() == "precious" and file.is_file() and not file.is_symlink()
+    assert (repo / ".layoutcheck_cache" / "source.json").read_text().startswith('{"tool"')
+
+
 def test_a_cache_inside_is_written(repo: Path) -> None:
     (repo / "pyproject.toml").write_text("[tool.layoutcheck]\ncache = 'kept/here'\n")
     assert run(["lint", "."]) == 0
