@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from layoutcheck.algebra.integers import divisor
 from layoutcheck.copies.memref import Memref
 from layoutcheck.machine.arch import WARP
+from layoutcheck.machine.banks import CP_ASYNC, LOAD, STORE
 from layoutcheck.synthesis.deals import Deal, deals
 from layoutcheck.synthesis.matrix import Matrix
 from layoutcheck.synthesis.moves import Descriptor, Direct, Global, Move
@@ -30,7 +31,7 @@ def writers(wanted: Wanted) -> list[Move]:
     found: list[Move] = []
     src, size = wanted.src, wanted.element_bytes
     fast = fast_mode(src)
-    probe = Global(wanted.probe(src), True)
+    probe, copied = (Global(wanted.probe(src), op) for op in (LOAD, CP_ASYNC))
     widest = widest_bytes(wanted, src)
     if "tma" in wanted.engines and fast is not None and _tma(wanted, src):
         found.append(Tma(wanted.tile, size, fast, True, wanted.arch.number >= 100))
@@ -39,7 +40,7 @@ def writers(wanted: Wanted) -> list[Move]:
         for width in ASYNC_BYTES:
             if size <= width <= widest:
                 found += [
-                    Threads(deal, size, probe, True, True)
+                    Threads(deal, size, copied, True, True)
                     for deal in deals(wanted.tile, fast, width // size, 1, wanted.threads)
                 ]
     if "universal" in wanted.engines:
@@ -65,7 +66,7 @@ def readers(wanted: Wanted, consumer: Consumer) -> list[Move]:
     if "tma" in wanted.engines and _tma(wanted, wanted.dst) and fast is not None:
         found.append(Tma(wanted.tile, size, fast, False, wanted.arch.number >= 100))
     if "universal" in wanted.engines or LOADS_ONLY in wanted.engines:
-        probe = Global(wanted.probe(wanted.dst), False)
+        probe = Global(wanted.probe(wanted.dst), STORE)
         mode = 0 if fast is None else fast
         found += [Threads(deal, size, probe, False) for deal in _blocks(wanted, mode, wanted.dst)]
     return found
@@ -83,7 +84,7 @@ def direct(wanted: Wanted) -> list[Direct]:
         return []
     src = wanted.src
     fast = fast_mode(src) or 0
-    read = Global(wanted.probe(src), True)
+    read = Global(wanted.probe(src), LOAD)
     if wanted.dst is None:
         return [
             Direct(deal, ((read, fast),))
@@ -91,7 +92,7 @@ def direct(wanted: Wanted) -> list[Direct]:
             if wanted.major is None or deal.width(wanted.major) > 1 or wanted.tile[wanted.major] == 1
         ]
     out = fast_mode(wanted.dst) or 0
-    write = Global(wanted.probe(wanted.dst), False)
+    write = Global(wanted.probe(wanted.dst), STORE)
     widest = widest_bytes(wanted, wanted.dst) // wanted.dst.element_bytes
     return [
         Direct(deal, ((read, fast), (write, out)))

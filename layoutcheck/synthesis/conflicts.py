@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
@@ -84,23 +83,30 @@ def alike(move: Banked, shared: Shared) -> tuple[IntArray, IntArray]:
     """Instructions that stand for all, int64[instruction, 32], and for how many each stands.
 
     One, where addresses are linear over F2: instructions differ by an XOR, which parts no banks and joins
-    none. Else one of those that lie whole patterns of banks apart, and whole lines on the side `beside`.
+    none; one of those that lie whole lines apart on the side `beside`. Else one of those that lie whole
+    patterns of banks apart, too.
     """
     lanes, begins = move.lanes(shared.fast), move.begins(shared.fast)
     if shared.columns is not None and move.linear:
-        return lanes[:1], np.array([len(begins) * len(lanes)])
+        if move.beside is None:
+            return lanes[:1], np.array([len(begins) * len(lanes)])
+        index = starts(begins, lanes)
+        first, times = _of_each(move.beside(index[:, 0]) % BANK_SPAN_BYTES)
+        return index[first], times
     if not _add_up(begins, lanes, shared):
         return starts(begins, lanes), np.ones(len(begins) * len(lanes), np.int64)
     pattern = max(BANK_SPAN_BYTES, shared.swizzle.period if shared.swizzle else 0)
     apart = shared.plain[begins] % pattern
     if move.beside is not None:
         apart += move.beside(begins) % BANK_SPAN_BYTES * pattern
-    times = Counter(apart.tolist())
-    one_of_each = dict(zip(apart.tolist(), begins.tolist(), strict=True))
-    return (
-        starts(np.array([one_of_each[which] for which in times]), lanes),
-        np.repeat(np.array([*times.values()]), len(lanes)),
-    )
+    first, times = _of_each(apart)
+    return starts(begins[first], lanes), np.repeat(times, len(lanes))
+
+
+def _of_each(values: IntArray) -> tuple[IntArray, IntArray]:
+    """Where each distinct value stands first, and how often it occurs."""
+    _, first, times = np.unique(values, return_index=True, return_counts=True)
+    return first, times
 
 
 def _add_up(begins: IntArray, lanes: IntArray, shared: Shared) -> bool:

@@ -23,7 +23,7 @@ from layoutcheck.algebra.layout import Layout
 from layoutcheck.copies.memref import Memref
 from layoutcheck.machine import banks
 from layoutcheck.machine.arch import LINE_BYTES, SECTOR_BYTES
-from layoutcheck.machine.banks import LOAD, OFF, STORE, IntArray
+from layoutcheck.machine.banks import OFF, STORE, IntArray
 from layoutcheck.machine.best_swizzle import BANK_SPAN_BYTES
 from layoutcheck.machine.cost import NOTHING, Counts
 from layoutcheck.machine.sectors import sectors
@@ -63,10 +63,14 @@ class Move:
 
 
 class Global(NamedTuple):
-    """A side of a move in global memory: a tile of known strides, for its sectors, and whether it is read."""
+    """A side of a move in global memory: a tile of known strides, for its sectors.
+
+    `op` of `machine.banks` takes its words: of loads from one address, where rows overlap, one wavefront
+    serves all, of cp.async each has its own.
+    """
 
     tile: Memref
-    read: bool
+    op: str
 
     def addresses(self, index: IntArray) -> IntArray:
         """Byte addresses of elements of the tile."""
@@ -90,7 +94,7 @@ class Global(NamedTuple):
         spent = _spent(self, lanes, deal.width(mode) * size * 8, tuple(within.tolist()))
         fetched, passes = (int(each[within] @ one) for one in spent)
         distinct, runs = _covered(self.tile.layout, self.tile.element_bytes)
-        reads, writes = (runs, 0) if self.read else (0, runs)
+        reads, writes = (0, runs) if self.op == STORE else (runs, 0)
         return Counts(deal.issued(mode), passes, fetched, distinct, reads, writes)
 
 
@@ -99,7 +103,7 @@ def _spent(side: Global, deal: Deal, bits: int, within: tuple[int, ...]) -> tupl
     """Sectors and wavefronts of all warps' accesses, for each place within a line where they may begin."""
     rows = starts(np.array(within), side.addresses(deal.lanes))
     moved = sectors(rows, bits).sectors
-    passes = banks.wavefronts(rows, bits, LOAD if side.read else STORE).wavefronts
+    passes = banks.wavefronts(rows, bits, side.op).wavefronts
     return moved.reshape(len(within), -1).sum(axis=1), passes.reshape(len(within), -1).sum(axis=1)
 
 

@@ -10,6 +10,7 @@ from layoutcheck.algebra.inttuple import pair, shown
 from layoutcheck.algebra.notation import parse_tree
 from layoutcheck.copies.memref import Memref
 from layoutcheck.errors import InputError, meant, option_of, said_of
+from layoutcheck.fixes.code import dtype_code
 from layoutcheck.machine.arch import WARP, Arch, parse_arch
 from layoutcheck.machine.conversions import conversion_needs, converts
 from layoutcheck.machine.dtypes import DType
@@ -34,6 +35,8 @@ from layoutcheck.synthesis.wanted import (
     Wanted,
 )
 
+LDMATRIX = 75
+"""The first architecture with it (PTX ISA, ldmatrix)."""
 TCGEN05 = range(100, 120)
 """The architectures with tensor memory, of suffix a or f (PTX ISA, tcgen05)."""
 MULTIPLIED = {
@@ -108,6 +111,7 @@ def _element(given: Any, otherwise: DType | None = None) -> DType:
         raise InputError(
             f"elements of {found} have {found.bits} bits", expected="4-, 8-, 16-, 32- or 64-bit elements"
         )
+    dtype_code(found)
     return found
 
 
@@ -201,6 +205,8 @@ def _consumers(given: Any) -> tuple[Consumer, ...]:
             raise InputError(
                 f"'{one}': modes are turned by the layouts", expected=f"'{one.target}' with {option}"
             )
+    if [one.unit for one in found].count("gmem") > 1:
+        raise InputError("a tile goes to one dst", expected="gmem once")
     rows = {one.modes[one.target != "ldmatrix.trans"]: str(one) for one in found if one.unit == "ldmatrix"}
     if len(rows) > 1:
         raise InputError(
@@ -284,6 +290,10 @@ def _exists(consumers: tuple[Consumer, ...], element: DType, arch: Arch) -> None
             raise InputError(
                 f"ldmatrix.trans of 8 x 8 matrices transposes 16-bit elements, not {element} (PTX ISA)",
                 expected="f16 or bf16; for other types 'ldmatrix' of a tile turned on the way in",
+            )
+        if one.unit == "ldmatrix" and arch.number < LDMATRIX:
+            raise InputError(
+                f"ldmatrix is not on {arch} (PTX ISA)", expected=f"--arch sm_{LDMATRIX} or later"
             )
         if one.unit == "wgmma" and (arch.number != 90 or arch.suffix != "a"):
             raise InputError(f"wgmma is not on {arch}", expected="--arch sm_90a")

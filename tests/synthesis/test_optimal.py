@@ -135,6 +135,20 @@ def test_deals_are_counted_as_partitions_are() -> None:
     assert sum(map(counted_alike, (27, 49, 57))) > 6
 
 
+@pytest.mark.parametrize(
+    ("tile", "src", "dtype"),
+    [((128, 64), "(?,?):(4104,1)", "f32"), ((32, 16), "(32,16):(8,1)", "bf16")],
+)
+def test_rows_that_begin_within_a_line_or_overlap_are_counted_as_partitions_are(
+    tile: tuple[int, int], src: str, dtype: str
+) -> None:
+    """Rows 16,416 bytes apart begin 32 further in a line each; of rows 16 apart lanes have the same words."""
+    wanted = read(TileRequest(tile, src, "registers", dtype=dtype, engine="cp.async"))
+    found = search(space_of(wanted), 1, MOST).found
+    assert len(found) == 3
+    assert [counted_again(one, wanted) for one in found] == [one.counts for one in found]
+
+
 @pytest.mark.sweep
 def test_deals_are_counted_as_partitions_are_of_many() -> None:
     print(sum(map(counted_alike, range(1000, 1400))), "plans")
