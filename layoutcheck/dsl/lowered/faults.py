@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from layoutcheck.dsl.lowered.costs import side_costs
 from layoutcheck.dsl.lowered.instructions import transfers
 from layoutcheck.dsl.lowered.judged_blocks import object_of
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp, access_parts
-from layoutcheck.dsl.lowered.members import members
+from layoutcheck.dsl.lowered.members import claims, members
 from layoutcheck.dsl.lowered.races import contested, race, takes_turns
 from layoutcheck.dsl.lowered.record import Recorded
 from layoutcheck.dsl.lowered.shared_bounds import addressing, leaving
@@ -127,7 +128,7 @@ def outside(lowered: Lowered, arch: str, text: str, calls: Iterable[Call | None]
         found.unchecked.update(bounds.unchecked)
         found.conditions.update(conditions(bounds))
         found.inside.update(bounds.inside)
-        left = leaving(kernel, widest, boxes, structs)
+        left = leaving(kernel, widest, boxes, structs, partial(claims, text))
         for tag, why in left.unchecked.items():
             found.unchecked.setdefault(tag, why)
         for tag, faults in left.faults.items():

@@ -7,7 +7,8 @@ does.
 One that leaves its member may be meant: an epilogue's tile over the space of several operands. So it is
 `wrong` only if a value gets lost between two members: what was written through the pointer of one is read
 through that of another. Else it is told as not checked. What reaches padding alone, bytes of no member, is a
-note: nobody has given them away, and the next member may move there.
+note: nobody has given them away, and the next member may move there. The same is asked where an access leaves
+its allocation for another one, through a view whose own layout spans that far.
 """
 
 from __future__ import annotations
@@ -20,12 +21,14 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from layoutcheck.algebra.measure import cosize
 from layoutcheck.copies.offsets import IntArray
 from layoutcheck.dsl.tagged import TAGGED
 from layoutcheck.errors import InputError
 from layoutcheck.sources.chains import MAX_STEPS
 from layoutcheck.sources.mlir import Block, Operation, Value, parse, without_locations
 from layoutcheck.sources.printed import COPIES
+from layoutcheck.sources.types import parse_memref
 
 _FIELDS = "smem.struct_fields"
 _FIELD = re.compile(r'"([^":]*):([0-9]+):([0-9]+)"')
@@ -73,6 +76,44 @@ def members(text: str) -> dict[tuple[str, int], Member]:
             if member is not None and member.size:
                 found[tag, side] = member
     return found
+
+
+def claims(text: str) -> dict[tuple[str, int], int]:
+    """By tag and side as in `Members`: the bytes that the widest view spans of those it is given there.
+
+    A view that was made of a pointer may span more than what was allocated at it.
+    """
+    found: dict[tuple[str, int], int] = {}
+    seen: Counter[str] = Counter()
+    for op in parse(without_locations(text)).walk():
+        if TAGGED.match(op.name):
+            tag = f"{op.name}#{seen[op.name]}"
+            seen[op.name] += 1
+            found.update(((tag, side), max(map(_span, _views(value)))) for side, value in _sides(op))
+    return found
+
+
+def _views(value: Value) -> Iterator[Value]:
+    """A view, and those that it is made of."""
+    at: Value | None = value
+    for _ in range(MAX_STEPS):
+        if at is None:
+            return
+        yield at
+        made = at.definition
+        at = _carried(at) if made is None or made.regions else _shared(made.operands)
+
+
+def _span(view: Value) -> int:
+    """The bytes that a view's layout spans; 0 for a pointer, and for extents of run time."""
+    if not view.type.startswith("!cute.memref"):
+        return 0
+    try:
+        memref = parse_memref(view.type)
+        end = cosize(memref.layout)
+    except InputError:
+        return 0
+    return -(-end * memref.dtype.bits // 8) if isinstance(end, int) else 0
 
 
 def _sides(op: Operation) -> Iterator[tuple[int, Value]]:
@@ -202,4 +243,19 @@ def mixed(touched: Sequence[Touch]) -> dict[tuple[str, int], str]:
             for stray, other in ((writer, one), (one, writer)):
                 if stray.outside(at[by[at] == j]) and other.member is not None:
                     found.setdefault((stray.tag, stray.side), other.member.name)
+    return found
+
+
+def overwritten(touched: Sequence[Touch]) -> set[tuple[str, int]]:
+    """Asynchronous copies, by tag and side, that write what is read behind them through another member."""
+    reads = [one for one in touched if not one.side and one.member is not None and not one.mbarrier]
+    found: set[tuple[str, int]] = set()
+    for one in touched:
+        if not (one.late and one.side) or one.member is None:
+            continue
+        at, low = one.bytes_, one.member.start
+        at = at[(at < low) | (at >= low + one.member.size)]
+        later = (read for read in reads if read.number > one.number and read.member != one.member)
+        if at.size and any(np.isin(at, read.bytes_).any() for read in later):
+            found.add((one.tag, one.side))
     return found

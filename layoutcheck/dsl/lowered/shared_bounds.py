@@ -31,7 +31,7 @@ from layoutcheck.dsl.lowered.judged_blocks import NOT_MET
 from layoutcheck.dsl.lowered.loops import CUT_SHORT
 from layoutcheck.dsl.lowered.lowered_op import access_parts
 from layoutcheck.dsl.lowered.machine import Machine
-from layoutcheck.dsl.lowered.members import Members, Touch, mixed
+from layoutcheck.dsl.lowered.members import Member, Members, Touch, mixed, overwritten
 from layoutcheck.dsl.lowered.needed import Needed
 from layoutcheck.dsl.lowered.record import BULK_COPY, Mask, Recorded
 from layoutcheck.dsl.lowered.steps.lanes import MAKERS as BETWEEN_LANES
@@ -45,6 +45,7 @@ MEANT = "which is right if the space of several members is used as one"
 SIZED = "with the numbers that dynamic extents and integers were given"
 TOGETHER = "which is right if the space of several allocations is used as one"
 LONG_LOOP = f"{IN_SHARED}a loop around it has more turns than are evaluated, and they do not repeat"
+SIDES = ("src", "dst")
 MBARRIER_BYTES = 8  # PTX ISA, mbarrier: an opaque 64-bit object
 OTHER_BLOCKS = (
     f"{IN_SHARED}its address is made of the block's index, and other blocks take too long to evaluate"
@@ -75,8 +76,14 @@ class _TooLong(Exception):
     """The evaluation takes more steps than it may."""
 
 
-def leaving(kernel: Kernel, widest_bytes: int, boxes: Mapping[str, int], members: Members) -> Leaving:
-    """Of a kernel; `boxes` are the bytes that an instruction of a TMA copy moves, by tag."""
+def leaving(
+    kernel: Kernel, widest_bytes: int, boxes: Mapping[str, int], members: Members,
+    claimed: Callable[[], Mapping[tuple[str, int], int]],
+) -> Leaving:  # fmt: skip
+    """Of a kernel; `boxes` are the bytes that an instruction of a TMA copy moves, by tag.
+
+    `claimed` gives the bytes that the views span, where something leaves an allocation.
+    """
     found = Leaving()
     if kernel.grid is None:
         return found
@@ -96,6 +103,8 @@ def leaving(kernel: Kernel, widest_bytes: int, boxes: Mapping[str, int], members
     else:
         return found
     _mixed(found)
+    if len(alone) > 1 and any(found.faults.values()):
+        _claimed(turns, known, places, found, widest_bytes, boxes, claimed())
     _without_base(turns, known, found, widest_bytes, boxes)
     _elsewhere(kernel, found, turns, places, list(places.values()) or alone, widest_bytes, boxes)
     _counted(kernel, found, turns, alone, widest_bytes, boxes)
@@ -112,6 +121,45 @@ def _every(
         sure = [(one, guard) for one in accesses if (guard := _rests(machine.reasons.worst, one))]
         _add(found, name, sure, at, machine.launch.threads, widest_bytes, boxes.get(name, 0), members)
     return cut
+
+
+def _claimed(
+    turns: _Turns, known: Mapping[Operation, Allocation], places: Mapping[Operation, Allocation],
+    found: Leaving, widest_bytes: int, boxes: Mapping[str, int], claims: Mapping[tuple[str, int], int],
+) -> None:  # fmt: skip
+    """What leaves its allocation as its view's layout spans is a fault only if a value gets lost by it."""
+    meant = {
+        (name, fault.side)
+        for name, faults in found.faults.items()
+        for fault in faults
+        if fault.kind == "leaves" and claims.get((name, SIDES.index(fault.side)), 0) > fault.other
+    }
+    if not meant:
+        return
+    slots = {places[op].start // APART: (one, places[op].start - one.start) for op, one in known.items()}
+    touched: list[Touch] = []
+    machine, _ = turns.evaluated(places)
+    for name, accesses in machine.accesses.items():
+        for access in accesses:
+            active = addressing(access, machine.launch.threads)
+            if not access.reached or not active.any():
+                continue
+            for side, op, width, address in _in_shared(access, widest_bytes, boxes.get(name, 0)):
+                row = np.broadcast_to(np.asarray(address, np.int64), active.shape)
+                slot = int(row[active.argmax()]) // APART
+                if slot not in slots:
+                    continue
+                one, apart = slots[slot]
+                member = Member(f"{slot}", one.size, one.start, one.size)
+                late = op in ("tma.load", "tma.store", BULK_COPY)
+                rows = np.unique(row[active]) - apart
+                touched.append(Touch(access.number, name, side, rows, width, member, late))
+    lost = {*mixed(touched), *overwritten(touched)}
+    for name, where in meant:
+        if (name, SIDES.index(where)) not in lost:
+            fault = next(one for one in found.faults[name] if one.side == where)
+            found.faults[name] = [one for one in found.faults[name] if one is not fault]
+            found.unchecked.setdefault(name, f"{IN_SHARED}{_touches(fault, TOGETHER)}")
 
 
 def _without_base(
@@ -347,13 +395,13 @@ def _add(
                 late = op in ("tma.load", "tma.store", BULK_COPY)
                 rows = np.unique(row[active]) - one.start
                 found.touched[one].append(Touch(access.number, name, side, rows, width, member, late))
-            if ("src", "dst")[side] in {fault.side for fault in known}:
+            if SIDES[side] in {fault.side for fault in known}:
                 continue
             wrong = active & ((row < one.start) | (row + width > one.start + one.size))
             if wrong.any():
                 thread = int(wrong.argmax())
                 fault = LoweredFault(
-                    "leaves", ("src", "dst")[side], op, "smem", thread, int(row[thread]) - one.start, width,
+                    "leaves", SIDES[side], op, "smem", thread, int(row[thread]) - one.start, width,
                     one.size, base=one.start % PERIOD, align=one.align,
                 )  # fmt: skip
                 if guard == "sized" or (guard != "static" and len(at) > 1):
@@ -377,7 +425,7 @@ def _add(
                 found.reach[name, side] = low, high, room
                 thread = int(wrong.argmax())
                 fault = LoweredFault(
-                    "member", ("src", "dst")[side], op, "smem", thread, int(row[thread]) - start, width,
+                    "member", SIDES[side], op, "smem", thread, int(row[thread]) - start, width,
                     member.size, mode=member.name,
                 )  # fmt: skip
                 found.strays.setdefault((name, side), fault)

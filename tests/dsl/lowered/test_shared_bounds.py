@@ -162,8 +162,24 @@ def bulk(o: cute.Tensor):
                 cute.copy(atom, given, taken, mbar_ptr=barrier)  # leaves 0 of 128
     cute.arch.mbarrier_wait(barrier, 0)
     o[t] = here[t % 32] + there[t % 64]
+@cute.kernel
+def claimed(o: cute.Tensor):
+    t = cute.arch.thread_idx()[0]
+    memory = cutlass.memory.SmemAllocator()
+    a, b = (room(memory, 128) for _ in range(2))
+    both = cute.make_tensor(a.iterator, cute.make_layout(256))
+    both[t + 128] = 1.0  # leaves 512 of 512
+    a[t] = b[t] + 1.0
+    cute.arch.sync_threads()
+    o[t] = a[127 - t]
+    cute.arch.sync_threads()
+    both[t] = 3.0
+    both[t + 128] = 4.0  # meant: byte 512 of an allocation of 512
+    cute.arch.sync_threads()
+    o[t] = both[255 - t]  # meant: byte 1020 of an allocation of 512
 @cute.jit
 def host(o: cute.Tensor, x: cute.Tensor):
+    claimed(o).launch(grid=(1, 1, 1), block=(128, 1, 1))
     copy = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), BF16, num_bits_per_copy=128)
     tc = cute.make_tiled_copy_tv(copy, cute.make_layout((16, 8), stride=(8, 1)), cute.make_layout((1, 8)))
     roles(x, tc).launch(grid=(1, 1, 1), block=(128, 1, 1))
@@ -200,7 +216,12 @@ def test_every_turn_and_every_box_counts(traced: Traced) -> None:
     assert sorted(wrong) == [(line, *(int(n) for n in mark.groups() if n)) for line, mark in lines if mark]
     unknown = [line for line, one in told if one.severity == "unknown"]
     assert unknown == [line for line, text in enumerate(STAGES.splitlines(), 1) if "# not known" in text]
-    assert not [why for report in found.elements for why, _ in report.unchecked]
+    meant = [
+        f"touches {text.partition('# meant: ')[2]} B" for text in STAGES.splitlines() if "# meant" in text
+    ]
+    unchecked = sorted(why for report in found.elements for why, _ in report.unchecked)
+    assert len(unchecked) == len(meant) and all(map(str.__contains__, unchecked, sorted(meant)))
+    assert all(TOGETHER in why for why in unchecked)
     assert not [copy.unbounded for copy in found.copies if copy.unbounded]
 
 
