@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-ROOTS = ("src", "python", ".")  # folders of a repository that hold packages, which may not be installed
+SOURCES = ("src", "python", "torch-ext")
+"""Folders of a repository that hold its packages: the src layout, and Hugging Face's kernel-builder."""
 
 _LIBRARY = re.compile(
     r"[\\/]?nvidia_cutlass_dsl[\\/]"

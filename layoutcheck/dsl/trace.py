@@ -27,6 +27,7 @@ from layoutcheck.dsl.judges import Judges, Spare
 from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.shares import FOLDER as TAKEN
 from layoutcheck.dsl.shares import OTHERS, PRESENT
+from layoutcheck.dsl.unbuilt import sources
 from layoutcheck.errors import InputError
 from layoutcheck.sources.traced import Frame, Trace, TraceFailure
 
@@ -85,7 +86,7 @@ def trace_script(
     Whatever becomes of the script is in `failures`; raises InputError only where there is none to run.
     """
     if path == "-m":
-        check_module(args[0] if args else "", cwd)
+        check_module(args[0] if args else "", cwd, launch)
     else:
         check_script(path, cwd, expected="a Python file, or '-m' and a module")
     command = [sys.executable, path, *args]
@@ -108,11 +109,15 @@ def check_script(path: str, cwd: str | None = None, *, expected: str = "a Python
     raise InputError(f"no script '{path[:200]}'", expected=expected)
 
 
-def check_module(name: str, cwd: str | None = None) -> None:
-    """Raise InputError if `python -m`, in the folder `cwd`, would not find the module; imports nothing."""
+def check_module(name: str, cwd: str | None = None, launch: bool = True) -> None:
+    """Raise InputError if `python -m`, in the folder `cwd`, would not find the module; imports nothing.
+
+    Without launches it would also find what stands in the folder's sources (`unbuilt`).
+    """
     expected = "a module that `python -m` runs"
     with contextlib.suppress(KeyError):  # a namespace package within one: only an import knows its folders
-        full, places = "", [str(Path(cwd or ".").resolve()), *sys.path]
+        root = Path(cwd or ".").resolve()
+        full, places = "", [str(root), *sys.path, *(() if launch else sources(root))]
         for part in name.split("."):
             full = f"{full}.{part}" if full else part
             spec = _spec(full, places) if part and places else None

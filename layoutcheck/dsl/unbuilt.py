@@ -21,6 +21,7 @@ from typing import Any
 
 from layoutcheck.dsl.imports import when_imported
 from layoutcheck.dsl.observe import NotLaunched
+from layoutcheck.places import SOURCES
 
 _DECLARATIONS = {  # of a module, by the file that builds the project; {} is the last word of its name
     "setup.py": r"Extension\w*\(\s*(?:name\s*=\s*)?f?[\"']{package}{}[\"']",
@@ -35,10 +36,19 @@ Tell = Callable[[str], None]
 
 
 def stand_in(root: Path, tell: Tell) -> None:
-    """From here on, stand in for what the project in `root` builds; `tell` hears once of each."""
+    """From here on, stand in for what the project in `root` builds; `tell` hears once of each.
+
+    What it does not have installed is found in its folders of sources, behind all else.
+    """
+    sys.path += sources(root)
     sys.meta_path.append(_Unbuilt(root, tell))
     when_imported("torch", lambda torch: _libraries(torch, root, tell))
     when_imported("torch.utils.cpp_extension", lambda module: _compiled(module, tell))
+
+
+def sources(root: Path) -> list[str]:
+    """The folders of a project that hold its packages, where these are not at its root."""
+    return [str(root / each) for each in SOURCES if (root / each).is_dir()]
 
 
 class _Unbuilt(importlib.abc.MetaPathFinder, importlib.abc.Loader):

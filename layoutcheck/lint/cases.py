@@ -22,7 +22,7 @@ from layoutcheck.lint.finding import LintFinding
 from layoutcheck.lint.source import Module
 from layoutcheck.lint.text import Unreadable, decode
 from layoutcheck.machine.arch import parse_arch
-from layoutcheck.places import ROOTS
+from layoutcheck.places import SOURCES
 from layoutcheck.regular import read_regular
 from layoutcheck.versions import installed
 
@@ -215,7 +215,7 @@ def _missing(message: str, path: str) -> str:
         return ""
     top = found[1].partition(".")[0]
     for folder in Path(path).resolve().parents:
-        if any((folder / each / top).is_dir() or (folder / each / f"{top}.py").is_file() for each in ROOTS):
+        if any((folder / each / top).is_dir() or (folder / each / f"{top}.py").is_file() for each in (".", *SOURCES)):
             return f"'{top}' lies in {folder.name} and is not installed: pip install --editable that folder. "
         if (folder / ".git").exists():
             break

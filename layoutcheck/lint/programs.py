@@ -23,7 +23,7 @@ from layoutcheck.lint.cache import Cache, digest, tool_version
 from layoutcheck.lint.cases import RegisteredCase
 from layoutcheck.lint.pytest_files import python_files
 from layoutcheck.lint.text import Unreadable, decode, parsed
-from layoutcheck.places import ROOTS
+from layoutcheck.places import SOURCES
 from layoutcheck.settings import Settings
 
 _BUILDERS = ("jit", "kernel", "compile")
@@ -286,7 +286,7 @@ def _module_names(path: str, outlines: dict[str, Outline], projects: Sequence[st
         parts.pop()
     whole = "/".join(parts)
     names = {whole, *(whole.removeprefix(f"{each}/") for each in projects)}
-    names |= {name.removeprefix(f"{root}/") for name in names for root in ROOTS[:-1]}
+    names |= {name.removeprefix(f"{root}/") for name in names for root in SOURCES}
     at = folder
     while at and f"{at}/__init__.py" in outlines:
         at = at.rpartition("/")[0]

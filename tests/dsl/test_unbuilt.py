@@ -12,6 +12,7 @@ import pytest
 from layoutcheck.dsl.observe import NotLaunched
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.dsl.unbuilt import _compiled, _declares, _libraries, _Unbuilt
+from layoutcheck.errors import InputError
 
 SETUP = """\
 setup(name="pkg", ext_modules=[CUDAExtension(
@@ -53,6 +54,17 @@ def test_a_module_that_the_project_builds_does_nothing_in_a_run_without_launches
     assert found.notes == (TOLD,) and not found.failures
     launched = trace_script("s.py", launch=True, cwd=str(project), timeout_s=60)
     assert "No module named 'pkg.native'" in launched.failures[0].message and not launched.notes
+
+
+def test_a_package_of_the_checkout_needs_no_install_where_nothing_is_launched(tmp_path: Path) -> None:
+    """It stands behind all else on the path."""
+    package = tmp_path / "src" / "own"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "main.py").write_text("import sys\nassert sys.path[-1].endswith('src')\n")
+    assert not trace_script("-m", ["own.main"], launch=False, cwd=str(tmp_path), timeout_s=60).failures
+    with pytest.raises(InputError, match=r"no module 'own\.main'"):
+        trace_script("-m", ["own.main"], launch=True, cwd=str(tmp_path), timeout_s=60)
 
 
 def run(project: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
