@@ -41,6 +41,8 @@ from layoutcheck.catalogue.tables import ENTRIES, clean, compiler, elsewhere
 
 MOST_ANSWERS = 3
 _OTHER = tables.called("dsl.other-exception")
+_SPOKEN = (tables.called("clean.verified"), tables.called("clean.success"))  # which a person's words may be
+_DIED = tables.called("dsl.compiler-died")
 _NAME = tables.called("dsl.name-undefined")
 _VERIFIER = tables.called("dsl.other-verifier")
 _NOTICED = 0.02  # of the wavefronts
@@ -301,7 +303,7 @@ def _of_words(text: str, folded: str, place: str | None) -> list[Answer]:
     if about and prose and (symptom or not printed or folding.WRONG.search(folded)):
         return [_of_prose(symptom, about, text, folded, place)]
     owner = where.owner
-    if owner and owner.name in owners.CALLED and owners.of_words(telling.line(text)) is not owner:
+    if owner and owner.name in owners.CALLED and owners.of_words(telling.line(text) or folded) is not owner:
         owner = None  # a program that is compared with it, or calls it
     wrong = folding.WRONG.search(clean.without_zeros(folded))
     plain = not (wrong or prose or printed) and (symptom is None or symptom[0] is symptoms.SLOW)
@@ -375,8 +377,13 @@ def _matches(folded: str) -> Iterator[tuple[Known, re.Match[str]]]:
             continue  # Python's own words, which say nothing of a compiled function
         if entry is answering.FEW_CONFLICTS and not 0 < answering.share(match) < _NOTICED:
             continue
-        if entry.level == CLEAN and entry.general and symptoms.tells_wrong(clean.without_zeros(folded)):
+        spoken = entry in _SPOKEN and symptoms.is_prose(folded)
+        wrong = spoken or symptoms.tells_wrong(clean.without_zeros(folded))
+        if entry.level == CLEAN and entry.general and wrong:
             continue  # lines of a text whose error is another one
+        owner = origin.find(folded).owner if entry is _DIED else None
+        if owner and owner.name in owners.CALLED and not folding.OF_CPP.search(folded):
+            continue  # of another program
         if entry is _ERROR_TYPE and match["what"] and folding.COMPILES.search(folded, 0, match.start()):
             continue  # the error that it follows from stands before it
         if entry is _NO_OVERLOAD and not (folding.OF_CPP.search(folded) or "::" in match[0]):

@@ -21,13 +21,18 @@ def _demand(words: str, cause: str, helps: str) -> Demand:
     return Demand(re.compile(words), cause, helps)
 
 
-_BEYOND = r"exceed|too (?:large|big|much)|\blimit| [<>]=? |at most|\bfit|more than|more (?:\w+ ){1,4}than|maximum|capacity|insufficient|not enough"  # words of what is more than there is
+_BEYOND = r"exceed|too (?:large|big|much)|\blimit| [<>]=? |at most|\bfit|more than|lacks?\b|more (?:\w+ ){1,4}than|maximum|capacity|insufficient|not enough"  # words of what is more than there is
 # In order: what is missing or elsewhere before what is asked of a value, and the more particular demand first.
 DEMANDS = (
     _demand(
         r"no kernel image|kernel image is invalid|invalid device function|\bCode: 209\b",
         "The program has no code for this GPU: it was built for others.",
         "Build it for the one at hand, or install a build that lists it: PYTORCH_ROCM_ARCH or --offload-arch with the gfx name that rocminfo prints, TORCH_CUDA_ARCH_LIST with the compute capability of NVIDIA's",
+    ),
+    _demand(
+        r"(?i)\bsegfault\w*|\bseg(?:mentation)? fault|\bcrash(?:es|ed)\b(?! (?:by|because|due|with))",
+        "Compiled code of it ends the process: no argument is refused in words, and none is known to be wrong.",
+        "Find the smallest shape that does it, and try the next release and another back end; the library's own log names the call that it was in",
     ),
     _demand(
         r"(?i)truncated \w+(?:-\w+)? (?:stream|file|data|archive)|(?:unexpected|premature) end of (?:file|stream|data|archive|input)|is not a zip file|\bzstd\b.*(?:error|corrupt|stream)|incomplete (?:download|file|metadata)|checksum mismatch",

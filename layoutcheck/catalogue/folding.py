@@ -13,7 +13,7 @@ _AROUND = 3000  # characters on each side of an error
 _TELLS = 24  # characters of a message by which its line is found
 SPACE = re.compile(r"\s+")
 _WRONGS = (
-    "error", "fail", "exception", "fault", "abort", "fatal", "crash", "assert", "unable", "cannot", "unsupported", "not support", "only support",
+    "error", "fail", "exception", "fault", "abort", "fatal", "crash", "segfault", "assert", "unable", "cannot", "unsupported", "not support", "only support",
     "invalid", "illegal", "unreachable", "can't", "could not", "not found", "not installed", "unavailable",
     "not available", "not divisible", "no suitable", "no such", "mismatch", "undefined", "undeclared", "报错", "错误", "失败", "异常", "无法", "崩溃",
 )  # fmt: skip

@@ -35,7 +35,7 @@ _BY_SIZE = re.compile(
     r"\b(?:(?:is|are) (?:larger|greater|bigger|used)|larger than|more than|exceeds?|not (?:a )?multiples?|odd|non-?divisible|beyond|(?:does|do|is|are)(?: not|n't) (?:evenly )?divi\w+)\b)"
 )
 _RELEASE = re.compile(
-    r"(?i)(?P<said>(?:nvidia-cutlass-dsl|cute[- ]?dsl|cutlass[- ]dsl)\W{0,4}(?:version |v)?4\.[0-9]+(?:\.[0-9]+)?)"
+    r"(?i)(?P<said>(?:nvidia-cutlass-dsl|cute[- ]?dsl|cutlass[- ]dsl)\W{0,4}(?:version |v)?4\.[0-9]+(?:\.[0-9]+)?|\b(?:cuDNN|CUTLASS|Triton|NCCL|ptxas|nvcc)(?: Backend)? v?[0-9]+\.[0-9]+[0-9.]*[0-9])"
 )
 _ROW = re.compile(
     r"(?m)^(?:[^\n]*?[0-9.]+ ?(?:us|ms|ns|s|TFLOPS|GB/s|%|x)?\b[ |,:@]*){3,}[^\n]*$|^\W{0,4}(?:PASS|OK)\b[^\n]*$"
@@ -87,7 +87,7 @@ def read(folded: str, fails: bool = True) -> tuple[str, ...]:
         )
     if release:
         told.append(
-            f"the text names {release['said']}: run it with the newest nvidia-cutlass-dsl; where the release alone changes the result, the fault is the DSL's, and NVIDIA/cutlass takes the report"
+            f"the text names {release['said']}: run it with its newest release; where the release alone changes the result, the fault is its own, and its project takes the report (NVIDIA/cutlass for the DSL)"
         )
     return tuple(told)
 

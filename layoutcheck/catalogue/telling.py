@@ -33,7 +33,7 @@ _CLASSES = (
     ),
     (
         re.compile(
-            r"(?i)error\b|failed|failure|cannot|can't|could not|unable|invalid|illegal|unsupported|not supported|exception|abort|crash|undefined|undeclared|mismatch|no such|not found|not installed|unavailable|not available|not divisible|exceed|killed"
+            r"(?i)error\b|failed|failure|cannot|can't|could not|unable|invalid|illegal|unsupported|not supported|exception|abort|crash|segfault|undefined|undeclared|mismatch|no such|not found|not installed|unavailable|not available|not divisible|exceed|killed"
         ),
         False,
     ),

@@ -24,11 +24,6 @@ ENTRIES = (
         "4.0), that of 4.8 a Python integer, which has no ir_value.",
         "Wrap a Python number, cutlass.Int32(0); upgrade a DSL of 4.0; or partition by make_tiled_copy_tv and get_slice(tidx)",
         ("AttributeError: 'int' object has no attribute 'ir_value'", DSL),
-        (
-            'File "nvidia_cutlass_dsl/python_packages/cutlass/_mlir/dialects/_ods_common.py", line 104, in '
-            "get_op_result_or_value\n    assert isinstance(arg, _cext.ir.Value)\nAssertionError",
-            issue(2314),
-        ),
         instead_of=("dsl.given-python",),
     ),
     known(
@@ -85,7 +80,6 @@ ENTRIES = (
             "cutlass.base_dsl.common.DSLRuntimeError: expects argument #26 (max_seqlen_q) to be one of (<class 'cutlass.base_dsl.typing.Int32'>, <class 'int'>, <class 'NoneType'>), but got <class 'torch.Tensor'>",
             DSL,
         ),
-        ("DSLRuntimeError: argument expects Float32 but got NoneType", DSL),
     ),
     known(
         "dsl.pointer-below-promise",
@@ -137,10 +131,6 @@ ENTRIES = (
         "stride_order lists the modes from the slowest to the fastest, each once.",
         "Use tensor.dim_order() of the torch tensor. Before DSL 4.3 strides of 2^31 elements and more get the same error (NVIDIA/cutlass#2715)",
         ("RuntimeError: The stride_order is not consistent with the layout", issue(2715)),
-        (
-            "ValueError: Expected stride_order to contain all the dimensions of the tensor, but it doesn't contain 1",
-            DSL,
-        ),
     ),
     known(
         "dsl.int32-overflow",
@@ -161,7 +151,6 @@ ENTRIES = (
         "divide it.",
         "Promise a divisor that is true for every call, or pad the extent",
         ("ValueError: Expected 100 to be divisible by 8, got 4", DSL),
-        ("RuntimeError: The shape(8) of mode(0) is not divisible by the divisibility(3).", DSL),
         rule="LC267",
     ),
     known(
@@ -200,14 +189,6 @@ ENTRIES = (
         "stride may vary, compile with a tensor whose mode is dynamic. Clone a view whose offset or alignment is in the way",
         (
             "ValueError: Misaligned Tensor data on argument #1 when calling: `host(a: Tensor([n0], float16))`, expected data alignment=16 bytes",
-            "DSL 4.8.1, tvm_ffi_builder",
-        ),
-        (
-            "ValueError: Mismatched Tensor on mIns[0] ... expected byte_offset=0",
-            "https://github.com/pytorch/pytorch/pull/193213",
-        ),
-        (
-            "TypeError: Mismatched type on argument #0 when calling: `f(x: int32)`, expected int",
             "DSL 4.8.1, tvm_ffi_builder",
         ),
         rule="LC202",

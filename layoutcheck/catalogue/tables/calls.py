@@ -84,7 +84,6 @@ ENTRIES = (
         "left out may stand before it: cute.copy and cute.gemm take the atom first, make_tiled_tma_atom the operation.",
         "Compare the call with the signature below. " + _VERSIONS,
         ("TypeError: gemm() missing 2 required positional arguments: 'b' and 'c'", DSL),
-        ("TypeError: local_tile() got an unexpected keyword argument 'tile'", DSL),
         defined="function",
         instead_of=("elsewhere.library-version",),
     ),
@@ -155,7 +154,6 @@ ENTRIES = (
         "Else look at the argument that the line passes: cutlass.Int32(3) is a DSL number, cute.make_tensor(pointer, layout) a tensor, "
         "allocate_array(cutlass.Int64, n) a shared pointer; cute.size(x, mode=[0]) and cute.rank(x) ask a shape",
         ("AttributeError: 'int' object has no attribute 'to_llvm_ptr'", DSL),
-        ("AttributeError: 'int' object has no attribute 'iterator'", DSL),
         defined="what",
         instead_of=("elsewhere.library-version",),
     ),
@@ -235,7 +233,6 @@ ENTRIES = (
         "Print type(x) of each before the line: layouts are functions of a coordinate, shapes tuples, DSL types classes, None an argument that "
         "nobody gave",
         ("TypeError: unsupported operand type(s) for +: 'NoneType' and 'Float16'", DSL),
-        ("TypeError: 'tuple' object is not callable", DSL),
         general=True,
         instead_of=("dsl.other-exception",),
     ),

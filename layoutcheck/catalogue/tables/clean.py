@@ -19,6 +19,7 @@ _OF_NONE = re.compile(
     r"|(?<![\w./-])[\w./-]{0,200}\btest_\w{1,100}\.py(?= [.sxX]+ *\[)"
     r"|(?<!\S)\S{1,200}::\S{1,200} (?:\[gw[0-9]+\] )?(?:PASSED|SKIPPED|XFAIL)|PASSED \S{1,200}::\S{1,200}|\b[0-9]+ xfailed"
     r"|\[ (?:RUN|OK|PASSED) +\] ?[\w./<>, ]*(?:\([0-9]+ ms\))?|(?i:\b(?:max|mean|abs(?:olute)?|rel(?:ative)?|rms|l2)[\w ]{0,20}error\b ?[:=]? ?[0-9.e+-]*)"
+    r"|(?:nvcc |nvlink |[):] ?)warning(?: ?#?[\w-]+)? ?: .{5,600}?(?= \S+\.\w{1,4}[(:][0-9]|$)"
     r"|cuda ?(?:Success|_success)\b|\bno error\b|[\"']errors?[\"']: ?(?:null|None|false|\[\]|\{\}|[\"']{2})",
     re.IGNORECASE,
 )
@@ -38,10 +39,6 @@ ENTRIES = (
         "global or distributed shared memory; initcheck global memory that nobody wrote; synccheck barriers. A tool says nothing of what the others look for, nor of kernels that this run did not launch.",
         "To look further: compute-sanitizer --tool racecheck, synccheck, initcheck; `layoutcheck trace --no-launch SCRIPT` compares every copy's bytes with its layouts and replays the order of accesses",
         ("========= ERROR SUMMARY: 0 errors", "compute-sanitizer 2025"),
-        (
-            "========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)",
-            "https://github.com/JustVugg/colibri/issues/1099",
-        ),
         level=CLEAN,
         general=True,
     ),
@@ -88,7 +85,7 @@ ENTRIES = (
     ),
     known(
         "clean.warnings",
-        r"(?:\.\w{1,4}(?:\([0-9,]+\)|:[0-9]+(?::[0-9]+)?) ?: |nvcc )warning(?: ?#?[\w-]+)? ?: (?P<said>[^\n]{5,160}?)(?= \S+\.\w{1,4}[(:][0-9]| Remark|$|\[)",
+        r"(?:\.\w{1,4}(?:\([0-9,]+\)|:[0-9]+(?::[0-9]+)?) ?: |nvcc |nvlink |^ ?)warning(?: ?#?[\w-]+)? ?: (?P<said>(?:(?! \S+\.\w{1,4}[(:][0-9]| Remark|\[)[^\n]){5,160})",
         "no error, and a compiler's warning: {said}",
         "A compiler goes on after a warning: the file is compiled. It speaks of the source, and not of a layout.",
         "Leave it, mend the line, or switch its number off (nvcc -diag-suppress N, -Wno-NAME). If the program then fails, paste what it prints",

@@ -14,17 +14,12 @@ _OPERATIONS = (
 ENTRIES = (
     known(
         "dsl.runtime-library",
-        r"RuntimeError: Unknown function cutlass_+|cannot import name '?_\w+'? from '?cutlass\._mlir\S*|libcute_dsl\w*\.so[\w.]*: cannot open shared object|[Ff]ailed to find symbol:? '?_?cuda_dialect|_mlirDialectsC\w+\S*: undefined symbol|cutlass/_mlir\S*: undefined symbol|JIT session error: Symbols not found: \[ ?_?cu(?:da|Kernel|Launch)",
+        r"RuntimeError: Unknown function cutlass_+|libcute_dsl_runtime\.so\W.{0,200}(?:fails?\b|not found|missing)|cannot import name '?_\w+'? from '?cutlass\._mlir\S*|libcute_dsl\w*\.so[\w.]*: cannot open shared object|[Ff]ailed to find symbol:? '?_?cuda_dialect|_mlirDialectsC\w+\S*: undefined symbol|cutlass/_mlir\S*: undefined symbol|JIT session error: Symbols not found: \[ ?_?cu(?:da|Kernel|Launch)",
         "the DSL's native libraries are missing, or of another version than its Python files",
         "The compiled program calls libcute_dsl_runtime.so, and the DSL's Python files load their compiler: both are in the nvidia-cutlass-dsl-libs "
         "packages, which must be of the same version. A source tree of CUTLASS on the path brings files of another one.",
         "Install nvidia-cutlass-dsl and its -libs packages in one version, and set CUTE_DSL_LIBS only to that version's library",
         ("RuntimeError: Unknown function cutlass_add_one_FakeTensorFloat32", issue(3329)),
-        (
-            "ImportError: cutlass/_mlir/_mlir_libs/_mlirDialectsCuda.cpython-310-aarch64-linux-gnu.so: undefined symbol: "
-            "mlirTypeIsACudaLaunchConfigType",
-            issue(2801),
-        ),
         level=ELSEWHERE,
         instead_of=(
             "elsewhere.undefined-symbol",
@@ -68,8 +63,6 @@ ENTRIES = (
         + TRACE
         + " and names the copies on which the compiler dies",
         ("Aborted (core dumped)", issue(3454)),
-        ("S<3,4,3> o 0 o (10,2):(2,1)\nAborted (core dumped)", issue(3454)),
-        ("!!!!!!! Segfault encountered !!!!!!!", issue(3298)),
         general=True,
     ),
     known(
@@ -203,7 +196,6 @@ ENTRIES = (
             "cannot return/break/continue out early.",
             DSL,
         ),
-        ("error[CALL_KERNEL_TARGET]: `k` is decorated with @cute.kernel.", issue(3429)),
         level=ELSEWHERE,
         general=True,
         instead_of=("dsl.other-exception", "dsl.argument-type", "dsl.other-verifier", "dsl.code-alone"),

@@ -41,7 +41,7 @@ ENTRIES = (
     known(
         "cpp.copy-does-not-vectorize",
         r"Copy_Traits: (?P<operand>src|dst) failed to vectorize into registers"
-        r"|In CopyAtom, (?P<side>src|dst) layout doesn't vectorize into registers",
+        r"|(?:In )?CopyAtom ?, (?P<side>src|dst)[ /dst]{0,8} layout doesn't vectorize into registers",
         "the {operand}{side} elements of one instruction are not adjacent, or their number differs from what it moves",
         "The atom moves a fixed number of adjacent elements. The value layout gives a thread fewer of them, or the "
         "layout puts them apart (a row-major view copied along columns). {moves}.",
@@ -51,11 +51,6 @@ ENTRIES = (
             'static assertion failed with "Copy_Traits: src failed to vectorize into registers. Layout is '
             'incompatible with this CopyOp."',
             issue(1905),
-        ),
-        (
-            "static assertion failed with \"In CopyAtom, dst layout doesn't vectorize into registers. This dst "
-            'layout is incompatible with this tiled copy."',
-            HEADERS,
         ),
         rule="LC102",
         fill="vectors",
@@ -86,10 +81,6 @@ ENTRIES = (
             "C<3>::value == 0': Static shape_div failure",
             issue(1499),
         ),
-        (
-            'int_tuple.hpp(408): error: static assertion failed with "Divisibility Condition"',
-            "https://github.com/NVIDIA/cutlass/pull/2946",
-        ),
     ),
     known(
         "cpp.tile-to-shape",
@@ -113,11 +104,6 @@ ENTRIES = (
         "128 bytes (SW128).",
         "Choose a tile extent that is a multiple of the atom's, or a narrower atom (INTER, SW32, SW64)",
         ('static assertion failed with "SmemLayoutAtom must evenly divide tile shape."', HEADERS),
-        (
-            'sm90_common.inl(321): error: static assertion failed with "BLK_K0 must be a multiple of '
-            'size<1>(GMMA::Layout_K_INTER_Atom<ElementType>{})"',
-            issue(3646),
-        ),
     ),
     known(
         "cpp.cp-async-operands",
@@ -128,7 +114,6 @@ ENTRIES = (
         "Tag the pointers with make_gmem_ptr and make_smem_ptr, and take a width of 4, 8 or 16 bytes; else load to "
         "registers and store. " + _CHECK,
         ('static assertion failed with "Expected smem destination for cp.async."', HEADERS),
-        ('static assertion failed with "cp.async sizeof(TS) is not supported"', HEADERS),
         rule="LC103",
     ),
     known(
@@ -139,11 +124,6 @@ ENTRIES = (
         "copy pairs the modes of both tensors: the instruction's values first, then the repetitions in the same order.",
         "Partition both sides with the same tiled copy, retile register fragments, and slice a stage or k mode off",
         ('static assertion failed with "CopyAtom rank-mismatch."', HEADERS),
-        (
-            'error: static assertion failed with "CopyAtom: Src/Dst partitioning does not match the instruction '
-            'requirement."',
-            HEADERS,
-        ),
         rule="LC105",
     ),
     known(

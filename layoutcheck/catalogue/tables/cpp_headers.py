@@ -40,10 +40,6 @@ ENTRIES = (
             "flash_fwd_kernel.h(9): fatal error C1083: Cannot open include file: 'cute/tensor.hpp': No such file or directory",
             issue(1936, "huggingface/candle"),
         ),
-        (
-            "fatal error: cute/algorithm/copy.hpp: No such file or directory",
-            issue(331, "Dao-AILab/flash-attention"),
-        ),
         level=ELSEWHERE,
         instead_of=("elsewhere.missing-header",),
     ),
@@ -85,7 +81,6 @@ ENTRIES = (
         "{cause}",
         "{help}",
         ("nvcc error : 'cicc' died due to signal 11 (Invalid memory reference)", "nvcc"),
-        ("nvcc error : 'cudafe++' died due to signal 11 (Invalid memory reference)", "nvcc"),
         fill="compiler ends",
     ),
     known(
@@ -99,10 +94,6 @@ ENTRIES = (
         "Compile with nvcc -std=c++17 (/Zc:__cplusplus with MSVC), include CUTLASS before the header that defines the macro, keep one CUTLASS on "
         "the include path (nvcc -H lists what is read), and read errors of the build, not the editor's list",
         ("cutlass/floating_point_nvrtc.h(50): error: expected an identifier FP_NAN =", issue(2321)),
-        (
-            'Error "auto" is not allowed here Cutlass Tests G:\\cutlass-3.5.0\\include\\cute\\numeric\\integral_constant.hpp 198',
-            issue(1594),
-        ),
     ),
     known(
         "cpp.msvc",
@@ -140,7 +131,6 @@ ENTRIES = (
         "Arithmetic of half and bfloat16 (__hfma2) is declared from sm_53 and sm_80 on: -gencode may name an older architecture.",
         "Compare `nvcc --version` with what the project's README asks for, look with nvcc -H which cuda_runtime.h is read, and include it (cuda.h for names with CU, cuda_fp16.h, cuda_bf16.h and cuda_fp8.h for the narrow floats)",
         ('cutlass/gemm/k_split_control.h(154): error: identifier "__syncwarp" is undefined', issue(3)),
-        ('error: identifier "CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B" is undefined', "CUDA 12.8, cuda.h"),
         instead_of=("cpp.undefined", "cpp.header-mix", "driver.tensor-map"),
     ),
     known(

@@ -123,8 +123,6 @@ ENTRIES = (
         "Build the layout with tile_to_shape of GMMA::Layout_K_SW128_Atom<T> or its kin; `layoutcheck canonical LAYOUT "
         "--dtype TYPE` names the nearest layout",
         ('static assertion failed with "Not a canonical GMMA_K Layout: Expected stride failure."', HEADERS),
-        ('static assertion failed with "Not a canonical UMMA_MN Layout: Expected stride failure."', HEADERS),
-        ('static_assert failed "Unsupported layout swizzle"', HEADERS),
     ),
     known(
         "cpp.mma-tile",
@@ -134,7 +132,6 @@ ENTRIES = (
         "wgmma has M = 64 and N a multiple of 8 up to 256; tcgen05 has M = 64 or 128 a CTA; K is 32 bytes an instruction.",
         "Choose tile extents that are multiples of the instruction's",
         ('static assertion failed with "Tile_N must be a multiple of 8."', HEADERS),
-        ('static assertion failed with "No eligible GMMA operator for request configuration."', HEADERS),
     ),
     known(
         "cpp.mma-major",
@@ -144,7 +141,6 @@ ENTRIES = (
         "Only 16-bit types may be MN-major in wgmma; an operand in registers or tensor memory is K-major.",
         "Store the operand K-major (transpose it on the way in), or source it from shared memory with a 16-bit type",
         ('static assertion failed with "MajorA must be GMMA::Major::K for this config."', HEADERS),
-        ('static assertion failed with "Register source operand A must have K major layout."', HEADERS),
     ),
     known(
         "cpp.mma-operands",
@@ -156,7 +152,6 @@ ENTRIES = (
         "for tcgen05 accumulators).",
         "Partition with the same TiledMMA, and retile_D copies into its fragments",
         ('static assertion failed with "Expected tmem in MMA_Atom::call"', HEADERS),
-        ('static assertion failed with "Accumulator must be MMA-partitioned: (MMA, MMA_M, MMA_N)"', HEADERS),
     ),
     known(
         "cpp.capacity",
@@ -240,10 +235,6 @@ ENTRIES = (
             'error: class "cute::MMA_Traits<cute::SM100_MMA_F8F6F4_2x1SM_SS>" has no member "ValTypeA"',
             issue(3207),
         ),
-        (
-            'gemm.h(213): error: incomplete type "cutlass::gemm::device::DefaultGemmConfiguration<MMAOp, SmArch, ...>" is not allowed',
-            issue(2461),
-        ),
     ),
     known(
         "cpp.no-default",
@@ -296,7 +287,7 @@ ENTRIES = (
     ),
     known(
         "cpp.launch-refused",
-        r"Failed to launch the CUTLASS kernel|Failed to query occupancy|(?i:cutlass)[^\n]{0,60}\bError Internal\b|(?i:internal error\b[^\n]{0,40}\bcutlass\b)|\bkErrorInternal\b|(?:RuntimeError|what\(\)): (?:Error Internal|Invalid status)\b|Failed to initialize cutlass|(?i:cutlass)[^\n]{0,60}\b(?:initiali[sz](?:e|ation)|launch|run) (?:has )?failed|cluster_launch\.hpp(?!:[0-9]+: (?!invalid argument))",
+        r"Failed to launch the CUTLASS kernel|Failed to query occupancy|(?i:cutlass)[^\n]{0,60}\bError Internal\b|(?i:\binternal error\b[^\n]{0,40}\bcutlass\b|\bcutlass\b[^\n]{0,300}\binternal error\b)|\bkErrorInternal\b|(?:RuntimeError|what\(\)): (?:Error Internal|Invalid status)\b|Failed to initialize cutlass|(?i:cutlass)[^\n]{0,60}\b(?:initiali[sz](?:e|ation)|launch|run) (?:has )?failed|cluster_launch\.hpp(?!:[0-9]+: (?!invalid argument))",
         "CUTLASS cannot launch the kernel",
         "initialize or the launch fails, most often because the kernel's shared memory exceeds what the GPU allows a block "
         "(99 KiB on sm_120 and sm_121), or because the kernel was built for another architecture (example 77 for sm_100 on sm_120).",

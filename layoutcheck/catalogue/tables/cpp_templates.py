@@ -213,7 +213,6 @@ ENTRIES = (
             "./cutlass/include/cute/container/tuple.hpp(175): error: incomplete type is not allowed",
             issue(1854),
         ),
-        ('error: namespace "cute" has no member "SM90_TMA_LOAD"', "nvcc"),
     ),
     known(
         "cpp.overload",

@@ -95,7 +95,7 @@ ENTRIES = (
         "StubLibrary InsufficientDriver CallRequiresNewerDriver IncompatibleDriverContext JitCompilerNotFound JitCompilationDisabled UnsupportedPtxVersion "
         "InsufficientLoaderVersion SystemDriverMismatch CompatNotSupportedOnDevice VersionTranslation",
         "compl?ied with an unsupported toolchain|compiled with an unsupported toolchain|driver is a stub library|API call is not supported in the installed CUDA driver|incompatible driver context"
-        "|(?i:(?:CUDA\\w*|driver|runtime)\\W{0,3}(?:error)?\\W{0,3}Insufficient_?Driver\\b)|PTX JIT compil\\w+ (?:library not found|was disabled)|Loader version is insufficient|unsupported display driver|[Dd]river version is insufficient|[Ff]orward compatibility was attempted|Driver is newer than runtime",
+        "|(?i:(?:CUDA\\w*|driver|runtime)\\W{0,3}(?:error)?\\W{0,3}Insufficient_?Driver\\b)|PTX JIT compil\\w+ (?:library not found|was disabled)|Loader version is insufficient|unsupported display driver|[Dd]river version is insufficient|[Ff]orward compatibility was attempted|Driver is newer than runtime|unsupported CUDA version: driver|unsatisfied condition: cuda ?>=",
         "the driver is older than the toolkit that made the program, or another one than it loads",
         "PTX and libraries of a newer CUDA toolkit need a driver of its version or a newer one, and so does cuda-python (cuda-bindings), through which the DSL calls CUDA: its releases 13 need driver 580 or newer. libcuda.so is the driver's own and must match the kernel module. Where the DSL adds 'Target SM ARCH unknown', that only follows from it.",
         "`nvidia-smi` prints the newest CUDA that the driver takes, `nvcc --version` and `pip list` the toolkit's: update the driver, or use the toolkit of the driver "

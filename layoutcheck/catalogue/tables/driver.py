@@ -27,26 +27,22 @@ ENTRIES = (
         TRACE
         + "; LC202 and LC230 name the promise that is not kept. Then align the tensor, or copy narrower",
         ("RuntimeError: CUDA error: misaligned address", issue(2968)),
-        (
-            "cutlass.base_dsl.common.DSLCudaRuntimeError: CUDA_ERROR_MISALIGNED_ADDRESS (error code: 716)",
-            "CUDA driver",
-        ),
         level="wrong",
         rule="LC202",
         instead_of=("cpp.launch-refused",),
     ),
     known(
         "cuda.lane-mask",
-        r"(?i)illegal instruction.{0,600}?\b(?P<op>__(?:shfl\w*|ballot|any|all|match\w*|reduce\w*)_sync|__syncwarp)\b",
+        r"(?i)(?:illegal instruction|Barrier error detected\. Invalid arguments).{0,600}?\b(?P<op>__(?:shfl\w*|ballot|any|all|match\w*|reduce\w*)_sync|__syncwarp|__cuda_sm70_warpsync)\b",
         "{op} is reached by other lanes than its mask names",
-        "From sm_70 on the lanes of a warp run apart. Each lane of the mask has to execute the same call, and a lane that is not in the mask may not (PTX ISA, shfl.sync, vote.sync): one that has left the kernel, stands in another branch, or lies beyond a tile of fewer than 32 elements breaks it.",
+        "From sm_70 on the lanes of a warp run apart (__cuda_sm70_warpsync is __syncwarp). Each lane of the mask has to execute the same call, and a lane that is not in the mask may not (PTX ISA, shfl.sync, vote.sync): one that has left the kernel, stands in another branch, or lies beyond a tile of fewer than 32 elements breaks it.",
         "Compute the mask before the branch, __ballot_sync(0xffffffff, predicate), or let all 32 lanes take part with a neutral value; the stack of compute-sanitizer names the line. Report it to {project} where the line is its own",
         (
             "Illegal instruction at __shfl_down_sync(unsigned int, float, unsigned int, int)+0x850 in sm_30_intrinsics.hpp",
             issue(943, "NVIDIA/warp"),
         ),
         level="wrong",
-        instead_of=("cuda.illegal-instruction", "cuda.illegal-instruction-ampere"),
+        instead_of=("cuda.illegal-instruction", "cuda.illegal-instruction-ampere", "sanitizer.barrier"),
     ),
     known(
         "cuda.machine-code",
@@ -96,7 +92,7 @@ ENTRIES = (
     ),
     known(
         "cuda.illegal-instruction",
-        r"(?i)[Ii]llegal instruction|CUDA_ERROR_ILLEGAL_INSTRUCTION|cudaErrorIllegalInstruction|error code: 715\b"
+        r"(?i)illegal instruction(?! \(core)|CUDA_ERROR_ILLEGAL_INSTRUCTION|cudaErrorIllegalInstruction|error code: 715\b"
         r"|Warp Illegal Instruction|WARP_ILLEGAL_INSTR\w*" + _codes(715, 73),
         "the GPU meets an instruction that it cannot execute",
         "A kernel that ran before the call that reports it did: a trap (assert, __trap), code for another architecture, or a jump into other memory. TMA and tcgen05 raise it for a tensor map, descriptor or coordinate that they cannot use: a box whose inner bytes "
@@ -106,8 +102,6 @@ ENTRIES = (
         + TRACE
         + ": the TMA rules LC231 to LC259 check each of them",
         ("torch.AcceleratorError: CUDA error: an illegal instruction was encountered", "PyTorch"),
-        ("========= Illegal instruction\n=========     at cute::SM90_TMA_LOAD_2D::copy+0x5c60", issue(2728)),
-        ("RuntimeError: CUDA Error: cudaErrorIllegalInstruction", issue(2932)),
         level="wrong",
         instead_of=("cpp.launch-refused",),
     ),
@@ -171,10 +165,6 @@ ENTRIES = (
         "Find the kernel that faults: run with CUDA_LAUNCH_BLOCKING=1 or under compute-sanitizer, whose first report ('Invalid ...', with 'at ... in ...') names it. Report it to the project whose kernel that is. "
         + TRACE,
         ("Exception: Failed to encode tensor map: 700", issue(6590, "sgl-project/sglang")),
-        (
-            "Error: Failed to initialize the TMA descriptor 715 TMA Desc Addr: 0xfffffce54f80",
-            issue(13961, "vllm-project/vllm"),
-        ),
         level="wrong",
         instead_of=(
             "driver.tensor-map",
@@ -230,7 +220,6 @@ ENTRIES = (
         "assemble for this GPU.",
         "`cuobjdump --list-elf FILE` names the architectures in a library. Build for this GPU: CUTE_DSL_ARCH, TORCH_CUDA_ARCH_LIST or -gencode",
         ("CUDA error: invalid device function", "CUDA runtime"),
-        ("CUDA_ERROR_INVALID_PTX", issue(6583, "jax-ml/jax")),
         level=ELSEWHERE,
     ),
     known(
@@ -400,7 +389,6 @@ ENTRIES = (
         "(NVIDIA/cutlass#2747), a cluster that does not divide the grid, a tensor map or another argument of the call. If a smaller problem of the same kernel fails and a larger one runs, it is not shared memory.",
         "Print the launch's grid, block, cluster and smem, and compare with a size that runs. `layoutcheck trace --no-launch SCRIPT` lists each kernel's",
         ("CUDA Error: cudaErrorInvalidValue", issue(2747)),
-        ("CUDA_ERROR_INVALID_VALUE (invalid argument)", issue(143, "NVIDIA/numba-cuda-mlir")),
     ),
     known(
         "driver.tensor-map",
@@ -411,7 +399,6 @@ ENTRIES = (
         "(CUDA driver API).",
         "`layoutcheck explain GMEM SMEM --atom tma_load` checks every field of the tensor map that the DSL would write",
         ("Error: Failed to initialize the TMA descriptor 1", issue(947)),
-        ("boxDim[0] * elementSizeInBytes must be a multiple of 16 bytes", "CUDA driver API"),
         rule="LC240",
         instead_of=("cuda.invalid-launch", "cuda.launch-failure"),
     ),

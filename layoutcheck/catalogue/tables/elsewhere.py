@@ -86,16 +86,6 @@ ENTRIES = (
         "{cause}",
         "{help}. Report it to {project}",
         ("triton.runtime.errors.OutOfResources: out of resource: registers, Required: 294912", "Triton"),
-        (
-            'LinearLayoutConversions.cpp:1008: mlir::triton::LinearLayout f(int): Assertion `instrN >= numColsPerChunk && "Each chunk is filled in with a single warp"\' failed.',
-            issue(5609, "triton-lang/triton"),
-        ),
-        ("LLVM ERROR: Failed to find a valid layout", issue(8606, "triton-lang/triton")),
-        ("LLVM ERROR: mma16816 data type not supported", issue(31, "kmheckel/spyx")),
-        (
-            "error: failed to legalize operation 'stablehlo.uniform_dequantize' that was explicitly marked illegal",
-            issue(16780, "iree-org/iree"),
-        ),
         level=ELSEWHERE,
         general=True,
         instead_of=(
@@ -391,7 +381,7 @@ ENTRIES = (
         "elsewhere.nccl-cuda",
         r"Cuda failure (?:(?P<code>[0-9]{1,3}) )?'(?P<said>[^'\n]{3,80})'",
         "a call of CUDA inside of NCCL fails: {said}",
-        "NCCL only reports it. 'out of memory' is this rank's own; an illegal address, an illegal instruction and a launch failure are of a kernel that ran before; other words name the call's own argument or the driver's state.",
+        "NCCL only reports it. 'out of memory' is this rank's own; an illegal address, an illegal instruction and a launch failure are of a kernel that ran before; 'initialization error' is a process that was forked after CUDA began, or that sees no usable device or driver; other words name the call's own argument.",
         "Run the rank with CUDA_LAUNCH_BLOCKING=1, or under compute-sanitizer, to see whether an earlier kernel fails; NCCL_DEBUG=INFO names the call; report what stays to NVIDIA/nccl",
         (
             "ncclUnhandledCudaError: Call to CUDA function failed. Last error: Cuda failure 'out of memory'",

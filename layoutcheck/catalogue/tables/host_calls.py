@@ -136,6 +136,5 @@ ENTRIES = (
         "What from_dlpack and make_fake_tensor give describes an argument. It has no elements, no layout and no pointer before the program is compiled.",
         "Index the torch tensor itself on the host; use layout, iterator and elements inside the @cute.jit function that takes the tensor as an argument",
         ("NotImplementedError: layout property is not supported in runtime, support in future", DSL),
-        ("runtime._Tensor is not indexable", DSL),
     ),
 )

@@ -83,12 +83,6 @@ ENTRIES = (
             "mlir_global_dtors() missing 1 required positional argument: 'data'",
             issue(44949, "vllm-project/vllm"),
         ),
-        (
-            'File ".../cutlass/cute/arch/nvvm_wrappers.py", line 2038, in atomic_arith\n'
-            "    result = nvvm.atomicrmw(*args, mem_order=sem, syncscope=scope, loc=loc, ip=ip)\n"
-            "TypeError: atomicrmw() missing 1 required positional argument: 'res'",
-            "DSL 4.5.0",
-        ),
         level=ELSEWHERE,
         instead_of=("dsl.call", "dsl.companion-version", "dsl.api-moved", "elsewhere.library-version"),
     ),

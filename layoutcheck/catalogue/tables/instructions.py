@@ -21,11 +21,6 @@ ENTRIES = (
             "but got sm_121a\nError Code: MmaF16BF16Op error",
             issue(2802),
         ),
-        (
-            "OpError: expects arch to be one of [Arch.sm_100a, Arch.sm_100f, Arch.sm_101a, Arch.sm_101f, "
-            "Arch.sm_110a, Arch.sm_110f], but got Arch.sm_121a",
-            issue(2019, "Dao-AILab/flash-attention"),
-        ),
         rule="LC108",
     ),
     known(

@@ -20,10 +20,6 @@ ENTRIES = (
         "Keep one: allocate with allocate_tensor(dtype, layout.outer, byte_alignment, swizzle=layout.inner), or "
         "allocate with the composed layout and no swizzle= argument",
         ("TypeError: cannot be both iterator swizzle (PDSL) and swizzle layout(PISL)", DSL),
-        (
-            "error: 'cute.make_view' op cannot have both a swizzle on the pointer and a swizzle in the layout",
-            DSL,
-        ),
     ),
     known(
         "dsl.swizzle-not-composable",
@@ -53,14 +49,6 @@ ENTRIES = (
         "((i, j), k) indexes ((8, 4), 16), and so does (p, k); (i, j, k) does not.",
         "Give one coordinate for each mode; use None for a mode that a slice keeps. " + EVALUATE,
         ("ValueError: coord must be weakly congruent to src in slice_", DSL),
-        (
-            "error: 'cute.crd2idx' op expects coordinate to be weakly congruent to the layout, but got ...",
-            DSL,
-        ),
-        (
-            "ValueError: the rank of the coordinate must be equal to the one of the layout, but got (0, 1, 2)",
-            DSL,
-        ),
     ),
     known(
         "dsl.infer-failed",
@@ -71,7 +59,6 @@ ENTRIES = (
         "not divide, or a layout whose result cannot be written down.",
         EVALUATE,
         ('ValueError: Operation creation failed: Failed to infer result type(s):\n"cute.crd2idx"(...)', DSL),
-        ('error: unknown: Failed to infer result type(s): "cute.slice"(%0, %1) {} : ...', DSL),
     ),
     known(
         "dsl.algebra-refused",
@@ -83,7 +70,6 @@ ENTRIES = (
         "or the result is not a layout: a composition that carries into the next mode, a complement of a layout that overlaps itself.",
         EVALUATE + ", and `layoutcheck draw LAYOUT` shows where the elements lie",
         ("error: unable to compute the following composition: (8,4):(4,1) o 6:2", DSL),
-        ("error: 'cute.tile_to_shape' op unable to compute tile_to_shape", DSL),
     ),
     known(
         "dsl.narrow-element",
@@ -106,7 +92,6 @@ ENTRIES = (
             "terminate called after throwing an instance of 'std::bad_variant_access' what(): std::get: wrong index for variant",
             DSL,
         ),
-        ("RuntimeError: std::bad_cast", DSL),
     ),
     known(
         "dsl.division-by-zero",

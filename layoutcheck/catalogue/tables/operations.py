@@ -80,7 +80,6 @@ ENTRIES = (
         "Give one instruction's shape, (128, 256, 16) for 16-bit operands of tcgen05, and repeat it by the tile or by make_tiled_mma's atom layout. "
         + _UNITS,
         ("OpError: expects the M-mode to be 64 or 128, but got 96", DSL),
-        ("OpError: expects the 'shape_mnk' Op parameter to be one of (16,8,8) or (16,8,16)", DSL),
     ),
     known(
         "dsl.mma-types",
@@ -95,7 +94,6 @@ ENTRIES = (
             "OpError: expects the 'ab_dtype' Op parameter to be one of Float16 or BFloat16 Error Code: MmaF16BF16Op error",
             DSL,
         ),
-        ("ValueError: a_dtype and b_dtype must be the same", DSL),
     ),
     known(
         "dsl.operation-parameter",
@@ -115,7 +113,6 @@ ENTRIES = (
         "pipeline.CooperativeGroup(pipeline.Agent.Thread, n) with n of the threads that call arrive or release; storage.barriers.data_ptr() of a MemRange[Int64, 2 * stages]. "
         + TRACE,
         ("ValueError: Consumer arrival count must be aligned with warp size", DSL),
-        ("ValueError: The number of threads in a CooperativeGroup must be greater than 0", DSL),
     ),
     known(
         "dsl.storage",
@@ -125,7 +122,6 @@ ENTRIES = (
         "Every allocation has at least one element and one byte of alignment (a count of 0 often comes from a division). A @cute.struct holds DSL scalars, MemRange[dtype, count], Align[field, bytes] and other structs; counts and layouts are Python integers, known when the kernel is compiled, and an alignment is a power of two up to 1,024 bytes.",
         "cute.struct.Align[cute.struct.MemRange[dtype, cute.cosize(layout)], 1024], then storage.field.get_tensor(layout.outer, swizzle=layout.inner); or SmemAllocator.allocate_tensor(dtype, layout.outer, byte_alignment=1024, swizzle=layout.inner)",
         ("TypeError: Struct element only support struct/array/base_dsl scalar, but got <class 'int'>", DSL),
-        ("ValueError: max shared memory alignment limit to 1024 bytes", DSL),
     ),
     known(
         "dsl.epilogue-tile",

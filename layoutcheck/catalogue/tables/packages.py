@@ -26,10 +26,6 @@ ENTRIES = (
         "pip install flash-attn-4 (flash-attn-4[cu13] for CUDA 13; --pre where only pre-releases are published), or install the folder flash_attn/cute of Dao-AILab/flash-attention; python -c 'import flash_attn.cute.interface' "
         "prints what is still missing. For PyTorch's flex_attention take another BACKEND until then",
         ("ModuleNotFoundError: No module named 'flash_attn.cute.testing'", issue(1900, "Dao-AILab/flash-attention")),
-        (
-            "RuntimeError: BACKEND='FLASH' but flash attention cannot be used: CUTE flash attention library is not available",
-            "PyTorch",
-        ),
         level=ELSEWHERE,
         instead_of=("elsewhere.import", "elsewhere.torch-compile", "elsewhere.library-version", "dsl.module-moved"),
     ),

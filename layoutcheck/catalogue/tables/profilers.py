@@ -186,7 +186,6 @@ ENTRIES = (
         "The program launched none in the process that ncu watches, the filters (-k, -c, -s, --nvtx-include) match none, a child process launches them, or ncu does not support the GPU (before Volta).",
         "Run `ncu --target-processes all -c 1 PROGRAM` without other filters; then narrow with -k regex:NAME. `ncu --list-chips` names the GPUs that this version knows",
         ("==PROF== No kernels were profiled", issue(10, "NVIDIA/cuda-samples")),
-        ("==WARNING== No kernels were profiled.", NCU),
         level=ELSEWHERE,
     ),
     known(

@@ -12,7 +12,6 @@ ENTRIES = (
         "A block has the barriers 0 to 15, and whole warps arrive at them: the count is a multiple of 32 (PTX ISA, bar.sync).",
         "Use identifiers below 16 (0 is __syncthreads), and count the threads of the warps that arrive",
         ("ptxas fatal: Barrier number '20' out of range, expected to be in range [0..15]", "ptxas"),
-        ("ptxas error: Number of threads participating in barrier must be in multiple of warp size", "ptxas"),
     ),
     known(
         "ptxas.local-memory",
@@ -70,11 +69,6 @@ ENTRIES = (
             "ptxas /tmp/x.ptx, line 20; error : Instruction 'wgmma.fence' not supported on .target 'sm_90'",
             "ptxas",
         ),
-        (
-            "ptxas /tmp/tmpxft_000793eb_00000000-6_ds4_mmq.ptx, line 283031; error   : Instruction 'mma with block scale' "
-            "not supported on .target 'sm_120'",
-            issue(672, "antirez/ds4"),
-        ),
         rule="LC108",
     ),
     known(
@@ -125,7 +119,6 @@ ENTRIES = (
             "ptxas /tmp/tempfile-8bf0, line 303; error   : Feature 'WGMMA' requires PTX ISA .version 8.0 or later",
             issue(6523, "openxla/xla"),
         ),
-        ("ptxas fatal   : Unsupported .version 8.7; current version is '8.4'", "ptxas"),
         level=ELSEWHERE,
     ),
     known(
@@ -166,10 +159,6 @@ ENTRIES = (
             "ptxas error   : (C7600) Register allocation failed with register count of '168'. Compile the program with a "
             "higher register target",
             "ptxas",
-        ),
-        (
-            "ptxas fatal   : (C7602) Insufficient registers (128) to compile instruction at line 1582 in function f. Try to compile with register target of 154 or higher.",
-            issue(2904),
         ),
     ),
     known(
@@ -309,10 +298,6 @@ ENTRIES = (
         (
             "ptxas info : (C7508) Potential Performance Loss: 'setmaxnreg' ignored; unable to determine register count at entry.",
             issue(3406),
-        ),
-        (
-            "(C7504) Potential Performance Loss: 'setmaxnreg' ignored to maintain compatibility into 'extern' call",
-            issue(2452),
         ),
         level="slow",
         rule="LC511",

@@ -161,7 +161,6 @@ ENTRIES = (
             "========= Error: Race reported between Write access at k+0x1d0 and Read access at k+0x200",
             SANITIZER,
         ),
-        ("========= Warning: Potential RAW hazard detected at __shared__ 0x0 in block (0,0,0)", SANITIZER),
         level="wrong",
     ),
     known(
@@ -188,7 +187,6 @@ ENTRIES = (
         "Move the barrier out of the branch, give the named barrier the number of threads that reach it, or wait for the "
         "phase before the next arrival. " + TRACE,
         ("========= Barrier error detected. Divergent thread(s) in block", SANITIZER),
-        ("========= Barrier error detected. Missing wait", issue(3643)),
         level="wrong",
     ),
     known(
@@ -208,8 +206,8 @@ ENTRIES = (
     ),
     known(
         "sanitizer.uninitialized",
-        r"Uninitialized __(?P<space>\w+)__ memory read of size (?P<size>[0-9]+)|access to 0x[0-9a-f]+ of size (?P<bytes>[0-9]+) bytes?[ =]{1,20}Uninitialized access",
-        "{size}{bytes} B of {space} memory are read that nothing wrote",
+        r"Uninitialized (?:__)?(?P<space>global|shared|local)(?:__)? memory read(?: of size (?P<size>[0-9]+))?|access to 0x[0-9a-f]+ of size (?P<bytes>[0-9]+) bytes?[ =]{1,20}Uninitialized access",
+        "{space} memory is read that nothing wrote",
         "The host never wrote that part of the buffer (a memset or copy that counts elements where it takes bytes, an output that is read as input), a kernel's copy leaves elements out "
         "(LC208: a tile that the threads do not cover), a predicate is too strict, or the data is read before the copy is complete.",
         "Compare the bytes that the host fills with the allocation, and initialise the whole. For a copy of a kernel "

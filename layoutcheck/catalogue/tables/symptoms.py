@@ -33,6 +33,26 @@ ENTRIES = (
         general=True,
     ),
     known(
+        "symptom.versions",
+        r"(?i)\b(?P<said>(?:versions?|pins?|dependenc\w+|packages?)\b[^.]{0,80}?\b(?:(?:don't|do not|does not|doesn't) (?:match|fit)|conflicts?|mismatch\w*|incompatible)|needs? different versions|(?:which|that|since) v?[0-9]+\.[0-9.]+ (?:removed|lacks|dropped|renamed)|fails? to import \S+ from|libs-(?:cu13|base)\S{0,12} installed)",
+        "packages of versions that do not go together: {said}",
+        "A library of kernels names the DSL that it is written for (nvidia-cutlass-dsl, its -libs-base for CUDA 12 or -libs-cu13, quack-kernels, apache-tvm-ffi): names come and go from one minor version to the next, and the two -libs packages hold the same files, so that the one that was installed last runs.",
+        "pip list, and each project's own pins: take releases that share a pin, or two environments; uninstall every nvidia-cutlass-dsl* and install one version (with [cu13] for CUDA 13 alone). The versions that go together are named by {project}",
+        ("these two libraries need different versions of cutlass and quack-kernels", "a report"),
+        level=ELSEWHERE,
+        general=True,
+    ),
+    known(
+        "symptom.barrier",
+        r"(?i)(?P<said>diverg\w+ (?:\w+ ){0,2}barriers?|barriers? under diverg\w+|(?:skips?|misses|before|without reaching) (?:the |a |its )?(?:\S+ ){0,6}(?:barrier|`?__syncthreads)|(?:diverg\w+|break|continue|return)\b.{0,200}?__syncthreads)",
+        "a barrier that not all threads reach: {said}",
+        "__syncthreads and bar.sync wait for all threads of the block (or for their count), and all threads of a warp execute the same barrier instruction (PTX ISA, bar.sync, which is aligned; barrier.sync without .aligned may stand in branches). Two of them in two branches are two barriers; a lane that leaves by break, continue or return leaves the others waiting.",
+        "Move the barrier out of the branch and guard the work instead, make the condition the same for the whole block, or give each role a named barrier with its own id and count; compute-sanitizer --tool synccheck names the line. Report it to {project}",
+        ("the loop breaks before the block-wide __syncthreads()", "a report"),
+        level="wrong",
+        general=True,
+    ),
+    known(
         "symptom.compiler",
         r"(?i)(?P<said>\b(?:NVVM|libNVVM|(?:the )?(?:DSL |cute ?DSL )?compiler|back ?end|MLIR|cute-to-nvvm|ptxas|pass|compile)\b[^\n.]{0,60}?\b(?:crash\w*|segfaults?|seg(?:mentation)? fault|(?:can(?:no|')t|fails? to|unable to) (?:legali[sz]e|lower|select|compile)|ICE|internal error)|(?:crash\w*|segfaults?) (?:in|of|inside) (?:the )?(?:NVVM|compiler|back ?end|MLIR))",
         "the compiler itself stops: {said}",
@@ -44,7 +64,7 @@ ENTRIES = (
     ),
     known(
         "symptom.hang",
-        r"(?i)\b(?P<said>hang(?:s|ing)?|hung|dead-?lock(?:s|ed|ing)?(?!.{0,300}\b(?:transactions?|\w+Lock|data ?base)\b)|(?:gets? |is |are )?stuck|freez(?:es?|ing)|frozen|never (?:returns?|finish\w*|completes?|ends?)|no progress|infinite (?:loop|wait)|"
+        r"(?i)\b(?P<said>hang(?:s|ing)?|hung|dead-?lock(?:s|ed|ing)?(?!.{0,300}\b(?:transactions?|\w+Lock|data ?base)\b)|(?:gets? |is |are )?stuck|freez(?:es?|ing)|frozen|spin(?:s|ning)? forever|never (?:returns?|finish\w*|completes?|ends?)|no progress|infinite (?:loop|wait)|"
         r"(?:does|do|did|will|would)(?: not|n't) (?:return|recover|finish|terminate)|(?:block|wait|spin)(?:s|ed|ing)? (?:forever|for more than|indefinitely)|No available shared memory broadcast block|throughput: 0(?:\.0)? tokens|time(?:d )?-?out|heartbeat|watchdog)\b|(?P<word>卡住|卡死|挂起|死锁)",
         "something hangs or waits: {said}{word}",
         _OPEN
@@ -71,11 +91,11 @@ ENTRIES = (
     ),
     known(
         "symptom.wrong",
-        r"(?i)\b(?P<said>(?:wrong|incorrect|garbage|corrupt\w*|unexpected|bad) (?:\w+ ){0,2}(?:results?|outputs?|values?|numbers?|data|answers?|elements?|layouts?|strides?|offsets?|tokens?|text)|(?:results?|outputs?|answers?|values?) (?:is|are|becomes?|looks?|seems?) (?:\w+ )?(?:wrong|incorrect|different|bad|off)|all zeros?|(?:outputs?|results?|values?|contains?|gives?|returns?|produces?|are) (?:\w+ ){0,2}NaNs?\b|\bNaNs? in\b|not equal|(?:does|do|did)(?: not|n't) (?:match|agree|equal)|differs? from|mismatch\w*|inconsistent|"
+        r"(?i)\b(?P<said>(?:wrong|incorrect|garbage|corrupt\w*|unexpected|bad|diverging) (?:\w+ ){0,2}(?:gradients?|results?|outputs?|values?|numbers?|data|answers?|elements?|layouts?|strides?|offsets?|tokens?|text)|(?:results?|outputs?|answers?|values?) (?:is|are|becomes?|looks?|seems?) (?:\w+ )?(?:wrong|incorrect|different|bad|off)|all[- ]zeros?|silently (?:drops?|leaves|writes|skips?|computes?|corrupts?|gives)|cosine similarity|(?:outputs?|results?|values?|contains?|gives?|returns?|produces?|are) (?:\w+ ){0,2}NaNs?\b|\bNaNs? in\b|not equal|(?:does|do|did)(?: not|n't) (?:match|agree|equal)|differs? from|mismatch\w*|inconsistent|"
         r"non-?deterministic|(?:gives?|prints?|shows?|returns?|observed) (?:\w+ ){0,3}(?:but|instead of|rather than)|expected (?!arguments?\b|types?\b|an? \w+ (?:object|instance)).{0,80}\b(?:got|but|actual|observed)|should be .{1,60} but|\boff by\b[\w ]{0,20})|(?P<word>误差|结果不|不正确|不一致|错误的结果)",
         "values are not what is expected: {said}{word}",
         _OPEN
-        + "Where they differ tells: whole rows, vectors or tiles are data in the wrong place (a partition, a tile's index, a swizzle on one side only); other elements in each run are a read before the data is there (a barrier, a fence, a wait); all of them by a factor or a little are "
+        + "Where they differ tells: whole rows, vectors or tiles are data in the wrong place (a tile's index or offset, a partition, a permutation on one side only); other elements in each run are a read before the data is there (a barrier, a fence, a wait); all of them by a factor or a little are "
         "types, scales or the tolerance; NaN and huge values memory that nobody wrote.",
         "Give an input that numbers its elements (arange) and look where each lands. `layoutcheck explain SRC DST --atom ATOM` compares what one copy moves with what its layouts ask, `layoutcheck draw LAYOUT` shows offsets; "
         + TRACE

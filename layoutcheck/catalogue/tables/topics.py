@@ -20,7 +20,7 @@ def _topic(name: str, words: str, about: str, law: str, helps: str, example: str
 ENTRIES = (
     _topic(
         "support",
-        r"(?P<said>(?:support\w*|available|possible|compatible|adapt\w*|applicable) .{0,60}(?:\bsm_?[0-9]{2,3}[af]?\b|\bSM ?[0-9]{2,3}\b|Hopper|Blackwell|Ampere|Turing|Volta|\b(?:RTX ?)?50[6-9]0\b|\b[HBA]?[123]00\b|\bV100\b|DGX Spark|\bGB10\b)|(?:\bsm_?[0-9]{2,3}[af]?\b|\bSM ?[0-9]{2,3}\b).{0,60}(?:support|not have|lacks?))",
+        r"(?P<said>(?:reject\w*|recogni[sz]e\w*|support\w*|available|possible|compatible|adapt\w*|applicable) .{0,60}(?:\bsm_?[0-9]{2,3}[af]?\b|\bSM ?[0-9]{2,3}\b|Hopper|Blackwell|Ampere|Turing|Volta|\b(?:RTX ?)?50[6-9]0\b|\b[HBA]?[123]00\b|\bV100\b|DGX Spark|\bGB10\b)|(?:\bsm_?[0-9]{2,3}[af]?\b|\bSM ?[0-9]{2,3}\b).{0,60}(?:support|not have|lacks?))",
         "about what an architecture has: {said}",
         "cp.async begins with sm_80, TMA, mbarrier transactions and clusters with sm_90; wgmma exists for sm_90a alone, tcgen05 and tensor memory for sm_100a, sm_101a, sm_103a and sm_110a; sm_120 and sm_121 have mma.sync (block-scaled with the suffix a), TMA, and 99 KiB of shared memory for a block, and neither wgmma nor tcgen05. CuTe DSL compiles for sm_80 and newer.",
         "`layoutcheck explain ... --arch ARCH` and `layoutcheck numerics units --arch ARCH` say what one has",
@@ -197,6 +197,14 @@ ENTRIES = (
         "A layout is a function of coordinates to offsets. composition(A, B) is A(B(c)) and needs B's strides and extents to divide A's modes, or to be whole numbers of them; complement and the inverses need a layout that reaches each offset once; coalesce keeps the function and joins modes; size counts coordinates, cosize the offsets up to the last.",
         "layoutcheck.composition, complement, right_inverse, coalesce, crd2idx and their kin evaluate a call without a compiler; `layoutcheck draw LAYOUT` shows it",
         "what is right_inverse of a layout with a stride 0?",
+    ),
+    _topic(
+        "profiler",
+        r"(?P<said>\bcutlass_profiler\b)",
+        "about CUTLASS' profiler: {said}",
+        "It runs the instances that the build put into its library (CUTLASS_LIBRARY_KERNELS, CUTLASS_LIBRARY_OPERATIONS, CUTLASS_NVCC_ARCHS), and of them those that fit --operation, --kernels, the types and the problem: where none does, it prints nothing. Its verification is against cuBLAS and a reference on the device.",
+        "cutlass_profiler --mode=enumerate lists the instances; `ls build/tools/library` shows what was made; name operation and sizes (--operation=Gemm --m= --n= --k=). NVIDIA/cutlass takes reports of it",
+        "I run cutlass_profiler and nothing is printed",
     ),
     _topic(
         "jit",

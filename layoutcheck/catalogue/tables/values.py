@@ -32,7 +32,6 @@ ENTRIES = (
             "DSLRuntimeError: '<class cutlass._mlir_helpers.arith.ArithValue>' object cannot be interpreted as an integer",
             DSL,
         ),
-        ("TypeError: list indices must be integers or slices, not Int32", "Python"),
         instead_of=("dsl.dynamic-condition",),
     ),
     known(
