@@ -30,7 +30,7 @@ DEMANDS = (
         "Build it for the one at hand, or install a build that lists it: PYTORCH_ROCM_ARCH or --offload-arch with the gfx name that rocminfo prints, TORCH_CUDA_ARCH_LIST with the compute capability of NVIDIA's",
     ),
     _demand(
-        r"(?i)\bsegfault\w*|\bseg(?:mentation)? fault|\bcrash(?:es|ed)\b(?! (?:by|because|due|with))",
+        r"(?i)\bsegfault\w*|\bseg(?:mentation)? fault",
         "Compiled code of it ends the process: no argument is refused in words, and none is known to be wrong.",
         "Find the smallest shape that does it, and try the next release and another back end; the library's own log names the call that it was in",
     ),

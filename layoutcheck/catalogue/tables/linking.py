@@ -11,7 +11,7 @@ ENTRIES = (
         "the linker does not find {needs}, which {by} needs",
         "A shared library names others that it needs, and the linker looks for them as well. The undefined references below are of that one.",
         "Give its folder (-Wl,-rpath-link=DIR, LD_LIBRARY_PATH), or install it: parts of the driver are of one version (libcuda.so of another than the rest), and on a machine without a driver $CUDA_HOME/lib64/stubs/libcuda.so takes its place. Report it to {project} if you only build it",
-        ("ld: warning: libnvidia-fatbinaryloader.so.418.67, needed by /usr/lib/x86_64-linux-gnu/libcuda.so, not found (try using -rpath or -rpath-link)", issue(156, "stereolabs/zed-sdk")),
+        ("ld: warning: libnvidia-fatbinaryloader.so.418.67, needed by /usr/lib/x86_64-linux-gnu/libcuda.so, not found; libcuda.so: undefined reference to `elf_size'", issue(156, "stereolabs/zed-sdk")),
         level=ELSEWHERE,
         instead_of=("elsewhere.link",),
     ),
