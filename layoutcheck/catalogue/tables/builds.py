@@ -12,10 +12,7 @@ ENTRIES = (
         "a part that the sources hold as a git submodule is not there: {path}{name}",
         "An archive of GitHub (Download ZIP, archive/refs/tags) and a clone without --recursive leave the folders of submodules empty; CUTLASS' headers are such a part of most libraries of kernels.",
         "git submodule update --init --recursive in the clone, or git clone --recursive anew; a downloaded archive cannot be completed: clone it, or install the source distribution (pip install NAME --no-binary NAME) or a wheel",
-        (
-            "AssertionError: csrc/cutlass is missing, please use source distribution or git clone",
-            issue(1790, "Dao-AILab/flash-attention"),
-        ),
+        ("AssertionError: csrc/cutlass is missing, please use source distribution or git clone", issue(1790, "Dao-AILab/flash-attention")),
         level=ELSEWHERE,
     ),
     known(
@@ -57,10 +54,7 @@ ENTRIES = (
         "a C++ library refuses a call, and the program does not catch it: {said}",
         "{cause}",
         "{help}. Report it to {project}",
-        (
-            "terminate called after throwing an instance of 'std::invalid_argument' what(): the head dimension 224 is not supported Aborted",
-            "C++",
-        ),
+        ("terminate called after throwing an instance of 'std::invalid_argument' what(): the head dimension 224 is not supported Aborted", "C++"),
         level=ELSEWHERE,
         general=True,
         instead_of=("dsl.compiler-died", "elsewhere.native-exception"),
@@ -73,10 +67,7 @@ ENTRIES = (
         "Native code raises it, most often for a call of CUDA that returns an error; cutlass::cuda_exception keeps the error's number and does not print it.",
         "Run under `cuda-gdb` and `catch throw`, or compute-sanitizer, which names the call and its error; CUDA_LAUNCH_BLOCKING=1 shows which launch it belongs to. The "
         "library of the exception's name answers",
-        (
-            "terminate called after throwing an instance of 'cutlass::cuda_exception' what(): std::exception Aborted (core dumped)",
-            issue(1660),
-        ),
+        ("terminate called after throwing an instance of 'cutlass::cuda_exception' what(): std::exception Aborted (core dumped)", issue(1660)),
         level=ELSEWHERE,
         general=True,
         instead_of=("dsl.compiler-died",),
@@ -97,10 +88,7 @@ ENTRIES = (
         "the C or C++ library that is loaded is older than the compiler of a file: {wanted}",
         "GLIBCXX_ and CXXABI_ are versions of libstdc++ (3.4.30 is GCC 12's, 3.4.32 GCC 13's), GLIBC_ of the system's C library. The loader took {path}, most often conda's copy beside that Python, or an older system than the file was built on. Neither torch nor CUDA is concerned.",
         "For libstdc++: conda install -c conda-forge libstdcxx-ng, or LD_PRELOAD the system's (/usr/lib/x86_64-linux-gnu/libstdc++.so.6), or build anew with an older g++ (CC, CXX, -ccbin); for GLIBC a newer system or container, or a build made on this one",
-        (
-            "ImportError: /opt/conda/lib/libstdc++.so.6: version `GLIBCXX_3.4.32' not found (required by /x/ext.so)",
-            "glibc's loader",
-        ),
+        ("ImportError: /opt/conda/lib/libstdc++.so.6: version `GLIBCXX_3.4.32' not found (required by /x/ext.so)", "glibc's loader"),
         level=ELSEWHERE,
         instead_of=("elsewhere.undefined-symbol",),
     ),
@@ -131,10 +119,7 @@ ENTRIES = (
         "nvcc does not take this host compiler: {host}{gnu} {stl} {newest}",
         "Each CUDA release supports host compilers up to a version (NVIDIA, CUDA installation guides), and a newer C++ library asks for a newer CUDA in turn ({cuda}).",
         "Give nvcc an older one (-ccbin, CUDAHOSTCXX; MSVC toolset 14.3x of VS 2022, g++ of the table), or take a newer CUDA. -allow-unsupported-compiler and _ALLOW_COMPILER_AND_STL_VERSION_MISMATCH skip the test and may fail later",
-        (
-            "fatal error C1189: #error: -- unsupported Microsoft Visual Studio version! Only the versions between 2017 and 2022 (inclusive) are supported!",
-            "nvcc",
-        ),
+        ("fatal error C1189: #error: -- unsupported Microsoft Visual Studio version! Only the versions between 2017 and 2022 (inclusive) are supported!", "nvcc"),
         level=ELSEWHERE,
         instead_of=("cpp.msvc",),
     ),
@@ -154,10 +139,7 @@ ENTRIES = (
         "a child process uses CUDA that its parent began, or died",
         "CUDA does not survive a fork: a process that was forked after the first use of the GPU cannot use it. A pool's process that ends by itself was killed: a crash of the compiler, or no memory left.",
         "Start processes with spawn (multiprocessing.set_start_method('spawn')); run the work of the child alone to see what ends it",
-        (
-            "RuntimeError: Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the 'spawn' start method",
-            "PyTorch",
-        ),
+        ("RuntimeError: Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the 'spawn' start method", "PyTorch"),
         level=ELSEWHERE,
     ),
     known(
@@ -197,10 +179,7 @@ ENTRIES = (
         "The host's compiler and the code are not made for each other: a compiler for 32 bits where CUDA takes 64, or an assembler older than the "
         "instructions of the processor.",
         "Compile with a 64-bit host compiler that the toolkit supports (on Windows the x64 Native Tools prompt); nvcc's installation guide lists them",
-        (
-            "cuda_fp16.hpp(2044): error: asm operand type size(8) does not match type/size implied by constraint 'r'",
-            issue(66, "turboderp-org/exui"),
-        ),
+        ("cuda_fp16.hpp(2044): error: asm operand type size(8) does not match type/size implied by constraint 'r'", issue(66, "turboderp-org/exui")),
         level=ELSEWHERE,
     ),
     known(
@@ -214,10 +193,7 @@ ENTRIES = (
         "a C++ file does not compile: {said}{message}{alone}{bare}{other}{identifier}{words}",
         "{cause} Neither the file nor the message is CuTe's.",
         "{help}. Report it to {project}; its build page names the compilers and architectures that it supports",
-        (
-            'ggml-cuda/fattn-new-mma.cu(859): error: static assertion failed with "bad nbatch_K2, nbatch_V2 for MLA"',
-            issue(412, "ikawrakow/ik_llama.cpp"),
-        ),
+        ('ggml-cuda/fattn-new-mma.cu(859): error: static assertion failed with "bad nbatch_K2, nbatch_V2 for MLA"', issue(412, "ikawrakow/ik_llama.cpp")),
         level=ELSEWHERE,
         general=True,
         instead_of=("nvrtc.compilation",),
@@ -243,10 +219,7 @@ ENTRIES = (
         "a temporary file of nvcc is not there: {file}{other}",
         "nvcc hands files in /tmp (TMPDIR) from one of its programs to the next. The step before ended without writing it (killed for want of memory, a full disk), or the folder is cleaned while nvcc runs; nvcc --threads runs several at one time.",
         "df -h /tmp; export TMPDIR to a folder with room, build with fewer jobs (MAX_JOBS=1, NVCC_THREADS=1), and look above for the first error of the same file",
-        (
-            "fatal : Could not open input file /tmp/tmpxft_00006c35_00000000-7_qk_int_sv_f16_cuda_sm80.cpp1.ii",
-            issue(300, "thu-ml/SageAttention"),
-        ),
+        ("fatal : Could not open input file /tmp/tmpxft_00006c35_00000000-7_qk_int_sv_f16_cuda_sm80.cpp1.ii", issue(300, "thu-ml/SageAttention")),
         level=ELSEWHERE,
     ),
     known(
@@ -255,10 +228,7 @@ ENTRIES = (
         "nvcc refuses its command line: {said}",
         "No file was compiled yet. An option is of another version of nvcc, an option of the host's compiler stands without -Xcompiler, or a path with blanks or an unknown word counts as an input file.",
         "Compare `nvcc --version` of the compiler in the command with what the project asks for, and look in the command for the word that the message means; report it to {project} where its script wrote the command",
-        (
-            "nvcc fatal : A single input file is required for a non-link phase when an outputfile is specified",
-            issue(6, "SystemPanic/flashinfer-windows"),
-        ),
+        ("nvcc fatal : A single input file is required for a non-link phase when an outputfile is specified", issue(6, "SystemPanic/flashinfer-windows")),
         level=ELSEWHERE,
         general=True,
         instead_of=("elsewhere.build",),
@@ -282,10 +252,7 @@ ENTRIES = (
         "the compiler has no memory left on the host: {said}",
         "The line of source that it names is where it stood, and no fault of it: templates of CuTe take several GB in each process, and a build runs many at one time. It is the host's memory, not the GPU's.",
         "Build with fewer processes (MAX_JOBS=1, ninja -j1, --parallel 1, nvcc --threads 1), with swap or a larger machine, for fewer architectures, and without the kernels that are not needed",
-        (
-            "cute/layout_composed.hpp(478): catastrophic error : out of memory",
-            issue(21676, "microsoft/onnxruntime"),
-        ),
+        ("cute/layout_composed.hpp(478): catastrophic error : out of memory", issue(21676, "microsoft/onnxruntime")),
         level=ELSEWHERE,
         instead_of=("elsewhere.memory",),
     ),
@@ -299,4 +266,4 @@ ENTRIES = (
         level=ELSEWHERE,
         instead_of=("elsewhere.link",),
     ),
-)
+)  # fmt: skip

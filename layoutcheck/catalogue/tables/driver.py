@@ -37,10 +37,7 @@ ENTRIES = (
         "{op} is reached by other lanes than its mask names",
         "From sm_70 on the lanes of a warp run apart (__cuda_sm70_warpsync is __syncwarp). Each lane of the mask has to execute the same call, and a lane that is not in the mask may not (PTX ISA, shfl.sync, vote.sync): one that has left the kernel, stands in another branch, or lies beyond a tile of fewer than 32 elements breaks it.",
         "Compute the mask before the branch, __ballot_sync(0xffffffff, predicate), or let all 32 lanes take part with a neutral value; the stack of compute-sanitizer names the line. Report it to {project} where the line is its own",
-        (
-            "Illegal instruction at __shfl_down_sync(unsigned int, float, unsigned int, int)+0x850 in sm_30_intrinsics.hpp",
-            issue(943, "NVIDIA/warp"),
-        ),
+        ("Illegal instruction at __shfl_down_sync(unsigned int, float, unsigned int, int)+0x850 in sm_30_intrinsics.hpp", issue(943, "NVIDIA/warp")),
         level="wrong",
         instead_of=("cuda.illegal-instruction", "cuda.illegal-instruction-ampere", "sanitizer.barrier"),
     ),
@@ -83,10 +80,7 @@ ENTRIES = (
         "the GPU meets bytes that are no instruction for it",
         "The driver's log (Xid 13) tells an illegal encoding, not an operand that an instruction cannot use: the code is of another architecture, damaged in memory, or jumped into at a wrong place; where several programs meet it, the hardware is at fault.",
         "Build the program for this GPU (cuobjdump --list-elf lists the architectures in a binary), compare driver and toolkit, test the GPU with another program, and report it to the program's own project",
-        (
-            "NVRM: Xid (PCI:0000:41:00): 13, Graphics SM Warp Exception on (GPC 1, TPC 0, SM 0): Illegal Instruction Encoding",
-            issue(436, "3dem/relion"),
-        ),
+        ("NVRM: Xid (PCI:0000:41:00): 13, Graphics SM Warp Exception on (GPC 1, TPC 0, SM 0): Illegal Instruction Encoding", issue(436, "3dem/relion")),
         level="wrong",
         instead_of=("cuda.illegal-instruction", "cuda.illegal-instruction-ampere", "driver.xid"),
     ),
@@ -134,10 +128,7 @@ ENTRIES = (
         "a warp uses an address outside of every range: neither global, shared nor local memory has it",
         "It is a pointer that means nothing on the device (one of the host's stack or heap, never set, or overwritten), or an index far beyond an array in shared or local memory. A warp that runs with fewer registers than its code uses, after setmaxnreg, ends so as well (NVIDIA/cutlass#2992).",
         "cuda-gdb stops in the thread that does it: `bt`, `print` of the pointers and `info cuda lanes`; compile with -lineinfo or -G. Report it to {project}",
-        (
-            "Program received signal CUDA_EXCEPTION_5, Warp Out-of-range Address.",
-            issue(607, "GridTools/gridtools"),
-        ),
+        ("Program received signal CUDA_EXCEPTION_5, Warp Out-of-range Address.", issue(607, "GridTools/gridtools")),
         level="wrong",
         instead_of=("cuda.illegal-access",),
     ),
@@ -166,15 +157,7 @@ ENTRIES = (
         + TRACE,
         ("Exception: Failed to encode tensor map: 700", issue(6590, "sgl-project/sglang")),
         level="wrong",
-        instead_of=(
-            "driver.tensor-map",
-            "cpp.launch-refused",
-            "driver.xid",
-            "cuda.illegal-access",
-            "cuda.misaligned-address",
-            "cuda.illegal-instruction",
-            "cuda.launch-failure",
-        ),
+        instead_of=("driver.tensor-map", "cpp.launch-refused", "driver.xid", "cuda.illegal-access", "cuda.misaligned-address", "cuda.illegal-instruction", "cuda.launch-failure"),
     ),
     known(
         "driver.tensor-map-code",
@@ -195,10 +178,7 @@ ENTRIES = (
         "13 (graphics exception) and 31 (MMU fault) are a kernel's own fault: an illegal instruction or an address outside of every "
         "allocation. 43 and 45 follow from such a fault. 48, 63, 64, 79, 94 and 95 are of the hardware (NVIDIA, GPU debug guide, Xid errors).",
         "For 13 and 31 find the kernel under compute-sanitizer or with CUDA_LAUNCH_BLOCKING=1. " + TRACE,
-        (
-            "NVRM: Xid (PCI:0000:70:00): 13, Graphics SM Warp Exception on (GPC 1, TPC 1, SM 1): MMU Fault",
-            issue(15610, "NVIDIA/TensorRT-LLM"),
-        ),
+        ("NVRM: Xid (PCI:0000:70:00): 13, Graphics SM Warp Exception on (GPC 1, TPC 1, SM 1): MMU Fault", issue(15610, "NVIDIA/TensorRT-LLM")),
         level="wrong",
     ),
     known(
@@ -244,10 +224,7 @@ ENTRIES = (
         "A block has at most 64 KiB (sm_75), 99 KiB (sm_86, sm_89, sm_120), 163 KiB (sm_80) or 227 KiB (sm_90, sm_100), "
         "less what is static (CUDA C++ Programming Guide, compute capabilities).",
         "Use fewer stages or a smaller tile, or compile for the GPU at hand: libraries choose tiles by architecture",
-        (
-            "cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, smem_size): cudaErrorInvalidValue",
-            issue(3528, "flashinfer-ai/flashinfer"),
-        ),
+        ("cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, smem_size): cudaErrorInvalidValue", issue(3528, "flashinfer-ai/flashinfer")),
         instead_of=("cuda.invalid-launch",),
     ),
     known(
@@ -256,10 +233,7 @@ ENTRIES = (
         "the kernel stops itself: it is made for {arch} only, and runs on another GPU",
         "The kernel's code compares __CUDA_ARCH__ and traps where it is another one; the launch then reports an unspecified failure. sm_120 and sm_121 are two architectures, and a guard for one excludes the other.",
         "Build the library for {arch} alone, or take a version whose guard has the whole family; choose another back end until then. Report it to the library that launches the kernel",
-        (
-            "This kernel only supports sm120. cudaErrorLaunchFailure: unspecified launch failure",
-            issue(9, "Avarok-Cybersecurity/dgx-vllm"),
-        ),
+        ("This kernel only supports sm120. cudaErrorLaunchFailure: unspecified launch failure", issue(9, "Avarok-Cybersecurity/dgx-vllm")),
         level="wrong",
         instead_of=("cuda.launch-failure",),
     ),
@@ -270,10 +244,7 @@ ENTRIES = (
         "A kernel that first hangs is deadlocked, most often on an mbarrier: the producer's first wait is for phase 1 and the consumer's for phase 0, the arrival count is the number of arrivals that really come, the transaction bytes are those that the copies deliver, and one elected thread arms the barrier and issues the copy, while all threads of a warp reach what is synchronous.",
         "Print phase and arrivals of each barrier before the wait, with one stage and one tile. LC220 and LC236 compare the bytes of an mbarrier with the copy's. "
         + TRACE,
-        (
-            "the kernel hangs for seconds, then CUDA_ERROR_LAUNCH_FAILED: unspecified launch failure",
-            issue(2364),
-        ),
+        ("the kernel hangs for seconds, then CUDA_ERROR_LAUNCH_FAILED: unspecified launch failure", issue(2364)),
         level="wrong",
         instead_of=("cuda.launch-failure",),
     ),
@@ -304,10 +275,7 @@ ENTRIES = (
         "static and dynamic together (CUDA C++ Programming Guide, compute capabilities).",
         "Use fewer stages or a smaller tile, or reuse one buffer for load and epilogue; cute's SmemAllocator counts the "
         "bytes: kernel.smem_usage()",
-        (
-            "ptxas error : Entry function 'kernel' uses too much shared data (0x2ab44 bytes, 0x29000 max)",
-            "https://github.com/apache/tvm/pull/17267",
-        ),
+        ("ptxas error : Entry function 'kernel' uses too much shared data (0x2ab44 bytes, 0x29000 max)", "https://github.com/apache/tvm/pull/17267"),
         instead_of=("cuda.invalid-launch", "cuda.call-refused"),
     ),
     known(
@@ -318,10 +286,7 @@ ENTRIES = (
         "registers do not fit (CUDA runtime API, cudaErrorLaunchOutOfResources).",
         "Fewer threads in a block, or fewer registers a thread by __launch_bounds__ or -maxrregcount; `cuobjdump --dump-resource-usage FILE` "
         "prints them, and `layoutcheck resources` counts what a tile needs",
-        (
-            "cudaCheckError(): too many resources requested for launch",
-            issue(37, "HazyResearch/ThunderKittens"),
-        ),
+        ("cudaCheckError(): too many resources requested for launch", issue(37, "HazyResearch/ThunderKittens")),
         instead_of=("cuda.invalid-launch",),
     ),
     known(
@@ -332,10 +297,7 @@ ENTRIES = (
         "{call}{other}{api} refuses its arguments",
         "It is that call, and no launch: an extent, a limit, a flag or a pointer is not one that it takes on this device. cuPointerGetAttribute returns it for memory of the host: so a library (MPI, UCX, PyTorch) asks what a pointer is, and goes on.",
         "The CUDA API reference of {call}{other}{api} lists what it returns this for; print its arguments before the call",
-        (
-            "Cuda Driver error detected: Returning 1 (CUDA_ERROR_INVALID_VALUE) from cuCtxSetLimit",
-            "https://github.com/mirage-project/mirage/pull/705",
-        ),
+        ("Cuda Driver error detected: Returning 1 (CUDA_ERROR_INVALID_VALUE) from cuCtxSetLimit", "https://github.com/mirage-project/mirage/pull/705"),
         instead_of=("cuda.invalid-launch",),
     ),
     known(
@@ -344,10 +306,7 @@ ENTRIES = (
         "a kernel for Hopper (sm_90a) is started on sm_{arch}",
         "The file lies in the library's folder of Hopper's kernels: they use wgmma and setmaxnreg, which sm_90a alone has, and more shared memory than most GPUs give a block.",
         "Take another kernel of the library: for FlashAttention version 2 in place of 3, or the attention back end that your framework has for sm_{arch}; report it to {project} where the choice was its own",
-        (
-            "sm_120: CUDA error (flash-attention/hopper/flash_fwd_launch_template.h:188): invalid argument",
-            issue(1987, "Dao-AILab/flash-attention"),
-        ),
+        ("sm_120: CUDA error (flash-attention/hopper/flash_fwd_launch_template.h:188): invalid argument", issue(1987, "Dao-AILab/flash-attention")),
         level=ELSEWHERE,
         instead_of=("cuda.invalid-launch", "cpp.launch-refused"),
     ),
@@ -357,10 +316,7 @@ ENTRIES = (
         "the handle that this call does not take is the kernel's",
         "The run time finds no code of this kernel for the device: the file was not compiled for its architecture (its suffix a or f counts), or two copies of the CUDA run time are loaded, and the kernel is registered with the other.",
         "`cuobjdump --list-elf FILE` lists the architectures in a library: build for the GPU's own; link one run time (-cudart shared) in all libraries of the process. Report what stays to {project}",
-        (
-            "cudaFuncSetAttribute() returned error: invalid resource handle",
-            "https://github.com/pytorch/ao/pull/2285",
-        ),
+        ("cudaFuncSetAttribute() returned error: invalid resource handle", "https://github.com/pytorch/ao/pull/2285"),
         instead_of=("cuda.context",),
     ),
     known(
@@ -370,10 +326,7 @@ ENTRIES = (
         "memory of the GPU cannot be shared with another process",
         "The all-reduce between processes opens each other's buffers by handles (cudaIpcGetMemHandle, cudaIpcOpenMemHandle). They are refused for memory that PyTorch takes in expandable segments or a cudaMallocAsync pool, across containers or users, and where the GPUs are no peers. It is no kernel's launch.",
         "Unset PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, run the ranks in one container (--ipc=host), or switch this all-reduce off (vLLM and SGLang: --disable-custom-all-reduce; NCCL takes its place). Report what stays to {project}",
-        (
-            "Failed: Cuda error /workspace/csrc/custom_all_reduce.cuh:455 'invalid argument'",
-            issue(49101, "vllm-project/vllm"),
-        ),
+        ("Failed: Cuda error /workspace/csrc/custom_all_reduce.cuh:455 'invalid argument'", issue(49101, "vllm-project/vllm")),
         level=ELSEWHERE,
         instead_of=("cuda.invalid-launch", "cuda.call-refused"),
     ),
@@ -449,12 +402,9 @@ ENTRIES = (
         "two tensors that are compared have different shapes: ({left}) and ({right})",
         "A test or a check of the program compares them, and no value has been looked at yet.",
         "Print shape and dtype of both where they are allocated, and give both the shape that the operation defines; an output in packed form is allocated in packed form, or unpacked before it is compared",
-        (
-            "AssertionError: Shape mismatch: torch.Size([64, 256]) vs torch.Size([64, 128])",
-            issue(3240, "tile-ai/tilelang"),
-        ),
+        ("AssertionError: Shape mismatch: torch.Size([64, 256]) vs torch.Size([64, 128])", issue(3240, "tile-ai/tilelang")),
         level="wrong",
         general=True,
         instead_of=("results-differ",),
     ),
-)
+)  # fmt: skip

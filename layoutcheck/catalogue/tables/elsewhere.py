@@ -88,18 +88,7 @@ ENTRIES = (
         ("triton.runtime.errors.OutOfResources: out of resource: registers, Required: 294912", "Triton"),
         level=ELSEWHERE,
         general=True,
-        instead_of=(
-            "elsewhere.assertion",
-            "elsewhere.compile",
-            "elsewhere.library-version",
-            "elsewhere.llvm-crash",
-            "elsewhere.mlir-text",
-            "dsl.compiler-died",
-            "dsl.internal",
-            "dsl.other-exception",
-            "dsl.other-verifier",
-            "dsl.pass-failed",
-        ),
+        instead_of=("elsewhere.assertion", "elsewhere.compile", "elsewhere.library-version", "elsewhere.llvm-crash", "elsewhere.mlir-text", "dsl.compiler-died", "dsl.internal", "dsl.other-exception", "dsl.other-verifier", "dsl.pass-failed"),
         fill="step",
     ),
     known(
@@ -108,10 +97,7 @@ ENTRIES = (
         "a tuner leaves out one of its candidates: {said}",
         "It tries many configurations of a kernel, and drops those that do not compile, do not fit or give another result than its first one. What stands below is about the candidate alone; the kernel that is used is another.",
         "Nothing, as long as a candidate remains. If none does, or many give wrong results, report the configuration to {project}",
-        (
-            "[15s] Skipping config with accuracy mismatch: helion.Config(block_sizes=[128, 16, 64])",
-            issue(738, "pytorch/helion"),
-        ),
+        ("[15s] Skipping config with accuracy mismatch: helion.Config(block_sizes=[128, 16, 64])", issue(738, "pytorch/helion")),
         level=ELSEWHERE,
         general=True,
         instead_of=("results-differ", "elsewhere.compiler-step"),
@@ -122,10 +108,7 @@ ENTRIES = (
         "a C++ test fails: {said}{test}",
         "The test (Catch2, googletest) evaluates an expression, and it is false; why the call inside of it fails is not printed. {cause}",
         "Print the status or the message that the call returns before the line, and switch the library's log on (cuDNN: CUDNN_FRONTEND_LOG_INFO=1 with CUDNN_FRONTEND_LOG_FILE=stderr; CUTLASS: CUTLASS_DEBUG_TRACE_LEVEL=1). Report it to {project}",
-        (
-            "fp16_fwd.cpp:174: FAILED: REQUIRE( graph->build(handle, {fe::HeurMode_t::A}).is_good() ) with expansion: false",
-            issue(124, "NVIDIA/cudnn-frontend"),
-        ),
+        ("fp16_fwd.cpp:174: FAILED: REQUIRE(graph->build(handle, {fe::HeurMode_t::A}).is_good()) with expansion: false", issue(124, "NVIDIA/cudnn-frontend")),
         level=ELSEWHERE,
         general=True,
         instead_of=("elsewhere.build", "elsewhere.assertion"),
@@ -138,10 +121,7 @@ ENTRIES = (
         "the compiled part of a library is not loaded, or lacks this operator: {op}{named}{space} {member}",
         "PyTorch looks an operator up by name. The library's Python files are there, and its compiled extension is missing, was built for another torch, CUDA or Python or without CUDA, or without this operator: its import failed before, often with a warning only.",
         "Look above for that warning, or print it: python -m xformers.info, python -c 'import vllm._C'. Install the wheel for the torch at hand (its version names torch and CUDA), or build it with this GPU's architecture. Report it to {project}",
-        (
-            "NotImplementedError: Could not run 'xformers::efficient_attention_forward_cutlass' with arguments from the 'CUDA' backend.",
-            issue(2073, "AUTOMATIC1111/stable-diffusion-webui"),
-        ),
+        ("NotImplementedError: Could not run 'xformers::efficient_attention_forward_cutlass' with arguments from the 'CUDA' backend.", issue(2073, "AUTOMATIC1111/stable-diffusion-webui")),
         level=ELSEWHERE,
         instead_of=("elsewhere.library-version", "dsl.no-member"),
     ),
@@ -151,10 +131,7 @@ ENTRIES = (
         "NVSHMEM does not start: {said}",
         "Its processes find each other over the network (bootstrap), and the GPUs each other over NVLink or InfiniBand. A rank is missing or waits, the addresses or interfaces do not reach each other, or the library is another one than the program was built with.",
         "nvshmem-info -a on every node; NVSHMEM_DEBUG=INFO, and NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME, NVSHMEM_HCA_LIST name interfaces; one NVSHMEM version everywhere. Report it to NVIDIA/nvshmem",
-        (
-            "nvshmemx_api.h:63: non-zero status: 7: Connection timed out, exiting...",
-            issue(150, "deepseek-ai/DeepEP"),
-        ),
+        ("nvshmemx_api.h:63: non-zero status: 7: Connection timed out, exiting...", issue(150, "deepseek-ai/DeepEP")),
         level=ELSEWHERE,
     ),
     known(
@@ -163,10 +140,7 @@ ENTRIES = (
         "NCCL tells what it uses; these lines are no error",
         "NCCL_DEBUG=INFO prints each step. 'No plugin found (libnccl-net.so), using internal implementation' is the usual case: the plug-in is optional.",
         "Look for lines with NCCL WARN, or for the first error of the other ranks; NVIDIA/nccl's guide explains the lines",
-        (
-            "NCCL INFO NET/Plugin : dlerror=libnccl-net.so: cannot open shared object file: No such file or directory No plugin found",
-            issue(143, "deepseek-ai/DeepEP"),
-        ),
+        ("NCCL INFO NET/Plugin : dlerror=libnccl-net.so: cannot open shared object file: No such file or directory No plugin found", issue(143, "deepseek-ai/DeepEP")),
         level=ELSEWHERE,
         general=True,
     ),
@@ -177,10 +151,7 @@ ENTRIES = (
         "The KeyError is not the error: Triton looks in its cache, finds nothing and compiles. The exception that follows ('During handling of ...') is that compile's: Triton is of another version than the kernels were written for, does not know this GPU, "
         "or finds no C compiler.",
         "Look at the last exception of the traceback; install the Triton that this torch brings (pip show triton torch) and gcc; triton-lang/triton and the library of {kernel} answer it",
-        (
-            "File \"<string>\", line 21, in _chunk_cumsum_fwd_kernel KeyError: ('2-.-0-.-0-d82511111ad128294e9d31a6ac684238'",
-            issue(384, "state-spaces/mamba"),
-        ),
+        ("File \"<string>\", line 21, in _chunk_cumsum_fwd_kernel KeyError: ('2-.-0-.-0-d82511111ad128294e9d31a6ac684238'", issue(384, "state-spaces/mamba")),
         level=ELSEWHERE,
     ),
     known(
@@ -189,10 +160,7 @@ ENTRIES = (
         "{what} takes {want} arguments in the installed library and is called with {got}",
         "A compiled function (TVM FFI) and the Python code that calls it are of different versions: its list of arguments has changed.",
         "Install the version that the calling package names (FlashInfer beside vLLM or SGLang), and empty its cache of compiled modules",
-        (
-            "TypeError: Mismatched number of arguments when calling: `plan(0: ffi.Tensor, 1: ffi.Tensor) -> Array<int>`. Expected 18 but got 15 arguments",
-            issue(1813, "flashinfer-ai/flashinfer"),
-        ),
+        ("TypeError: Mismatched number of arguments when calling: `plan(0: ffi.Tensor, 1: ffi.Tensor) -> Array<int>`. Expected 18 but got 15 arguments", issue(1813, "flashinfer-ai/flashinfer")),
         level=ELSEWHERE,
     ),
     known(
@@ -202,10 +170,7 @@ ENTRIES = (
         "A compiled function (TVM FFI) compares each argument with the type that it was made for. None, a number or a tensor that only wraps an "
         "address stands where a tensor is taken; or the function and its caller are of different versions.",
         "Print type and device of that argument before the call, and install the version that the calling package names; report it to the project that compiled {what}",
-        (
-            "Mismatched type on argument #0 when calling: `vm.builtin.reshape(0: ffi.Tensor, 1: ffi.Shape) -> ffi.Tensor`. Expected `ffi.Tensor` but got `DLTensor*`",
-            issue(18824, "apache/tvm"),
-        ),
+        ("Mismatched type on argument #0 when calling: `vm.builtin.reshape(0: ffi.Tensor, 1: ffi.Shape) -> ffi.Tensor`. Expected `ffi.Tensor` but got `DLTensor*`", issue(18824, "apache/tvm")),
         level=ELSEWHERE,
     ),
     known(
@@ -214,10 +179,7 @@ ENTRIES = (
         "a compiled function does not take its argument {what}: {said}",
         "The compiler of the kernel (TVM's, which TileLang builds on) writes a test of each argument before the launch: pointer, type, shape and strides are compared with those that it was compiled for. Here {what} has another value than the constraint.",
         "Print shape, stride() and dtype of that argument and compare them with the kernel's declaration; give tensor.contiguous() where a stride is named, or declare the stride dynamic. Report it to {project}",
-        (
-            "RuntimeError: Argument main.Q_handle.strides[0] has an unsatisfied constraint: main_Q_handle_is_null or 73728 * seq_len == T.if_then_else(...)",
-            issue(1280, "tile-ai/tilelang"),
-        ),
+        ("RuntimeError: Argument main.Q_handle.strides[0] has an unsatisfied constraint: main_Q_handle_is_null or 73728 * seq_len == T.if_then_else(...)", issue(1280, "tile-ai/tilelang")),
         level=ELSEWHERE,
     ),
     known(
@@ -226,10 +188,7 @@ ENTRIES = (
         "a check in {function} fails, and has no words of its own ({file})",
         "The message is a function and a place in the library's C++ (TORCH_CHECK without a text): a condition about types, shapes or the GPU is false there. A name with sm80 or sm90 is the kernel of that architecture: it takes the types of that generation (8-bit floats from sm_89 on).",
         "Read that line of the library's source for the condition; print dtype and shape of the arguments, and compare the GPU with the kernel's name. Another back end avoids it; report it to {project}",
-        (
-            "RuntimeError: cutlass_scaled_mm_sm80_epilogue, csrc/quantization/w8a8/cutlass/scaled_mm_c2x.cu:89",
-            "vLLM",
-        ),
+        ("RuntimeError: cutlass_scaled_mm_sm80_epilogue, csrc/quantization/w8a8/cutlass/scaled_mm_c2x.cu:89", "vLLM"),
         level=ELSEWHERE,
         general=True,
     ),
@@ -239,10 +198,7 @@ ENTRIES = (
         "PyTorch's Inductor finds the DSL where it takes CUTLASS' older Python package: cutlass has no {what}",
         "Inductor's CUTLASS back end imports the package cutlass of CUTLASS' sources (cutlass_library, cutlass_cppgen). nvidia-cutlass-dsl brings another package of that name, which stands first.",
         "Leave that back end out (max_autotune_gemm_backends without CUTLASS); else give Inductor a checkout (TORCHINDUCTOR_CUTLASS_DIR), in an environment without the DSL, or a newer PyTorch. At the end of the program the message does no harm. Report it to pytorch/pytorch",
-        (
-            "NoValidChoicesError: target: flex_attention AttributeError: module 'cutlass' has no attribute 'CACHE_FILE'",
-            "PyTorch 2.9",
-        ),
+        ("NoValidChoicesError: target: flex_attention AttributeError: module 'cutlass' has no attribute 'CACHE_FILE'", "PyTorch 2.9"),
         level=ELSEWHERE,
         instead_of=("dsl.api-moved",),
     ),
@@ -253,10 +209,7 @@ ENTRIES = (
         "PyTorch refuses the operands of one of its own operations",
         "Sizes, types or devices of two tensors do not go together, before any kernel of CuTe runs.",
         "Print shape, dtype, device and stride of both at the line of the traceback; report it to pytorch/pytorch",
-        (
-            "RuntimeError: The size of tensor a (4040) must match the size of tensor b (4041) at non-singleton dimension 1",
-            "PyTorch",
-        ),
+        ("RuntimeError: The size of tensor a (4040) must match the size of tensor b (4041) at non-singleton dimension 1", "PyTorch"),
         level=ELSEWHERE,
         general=True,
     ),
@@ -267,10 +220,7 @@ ENTRIES = (
         "a download fails",
         "The machine has no way to the server that the installer or the program asks.",
         "Look at the network, the proxy and the address; the kernel is not concerned",
-        (
-            "error: <urlopen error [Errno -3] Temporary failure in name resolution>",
-            issue(37, "Dao-AILab/causal-conv1d"),
-        ),
+        ("error: <urlopen error [Errno -3] Temporary failure in name resolution>", issue(37, "Dao-AILab/causal-conv1d")),
         level=ELSEWHERE,
         general=True,
     ),
@@ -280,10 +230,7 @@ ENTRIES = (
         "a DLPack capsule is used twice, or is of another version than its taker knows",
         "to_dlpack gives a capsule that one call of from_dlpack takes over; after it the capsule is empty. A capsule of DLPack 1.0 (dltensor_versioned) is not known to a library of before.",
         "Give the array itself, from_dlpack(tensor), so that each call makes its own capsule; otherwise make a new one for each call, and update the older of the two libraries",
-        (
-            "RuntimeError: from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you might have already constructed a tensor from it once",
-            issue(6, "hugobl1/ray_gauss"),
-        ),
+        ("RuntimeError: from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you might have already constructed a tensor from it once", issue(6, "hugobl1/ray_gauss")),
         level=ELSEWHERE,
     ),
     known(
@@ -292,10 +239,7 @@ ENTRIES = (
         "an array is asked for on another device without a copy: {source} {target}",
         "The library that takes the array calls __dlpack__ with copy=False and a device of its own. Memory of one device is not reached from the other, so that only a copy can give it.",
         "Move it before, tensor.cpu() or tensor.to(device); or allow the copy (copy=None or True), or ask for the device where it is",
-        (
-            "ValueError: cannot move (i.e. copy=False) tensor from cuda:0 to cpu without copying.",
-            issue(194267, "pytorch/pytorch"),
-        ),
+        ("ValueError: cannot move (i.e. copy=False) tensor from cuda:0 to cpu without copying.", issue(194267, "pytorch/pytorch")),
         level=ELSEWHERE,
     ),
     known(
@@ -304,10 +248,7 @@ ENTRIES = (
         "an object does not have all methods of {protocol}: two versions of one library meet",
         "The library asks whether {what} has the methods of a class of its own. It has those of another version: a copy of the library in another folder, an older release, or one made for another DSL.",
         "python -m pip list, and print(module.__file__) of the library: install one version of it, with the nvidia-cutlass-dsl that its requirements name. TileSchedulerProtocol is FlashAttention 4's (flash_attn.cute); report it to {project}",
-        (
-            "AssertionError: tile_scheduler is not a TileSchedulerProtocol",
-            issue(2409, "Dao-AILab/flash-attention"),
-        ),
+        ("AssertionError: tile_scheduler is not a TileSchedulerProtocol", issue(2409, "Dao-AILab/flash-attention")),
         level=ELSEWHERE,
         general=True,
     ),
@@ -317,10 +258,7 @@ ENTRIES = (
         "a kernel that cuBLAS runs fails: {status}",
         "The GPU faults while cuBLAS works: most often an earlier kernel of the program has failed, whose error this call is the first to report, or a pointer or size that was given reaches outside of its allocation.",
         "Run with CUDA_LAUNCH_BLOCKING=1, or under compute-sanitizer, and look for the first error; print shapes and strides of this call. If it fails alone in a fresh process, update driver and cuBLAS, and report it on NVIDIA's forums",
-        (
-            "RuntimeError: CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasGemmEx( handle, opa, opb, m, n, k)`",
-            issue(6166, "vllm-project/vllm"),
-        ),
+        ("RuntimeError: CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasGemmEx(handle, opa, opb, m, n, k)`", issue(6166, "vllm-project/vllm")),
         level=ELSEWHERE,
         instead_of=("elsewhere.cublas",),
     ),
@@ -330,10 +268,7 @@ ENTRIES = (
         "cuBLAS cannot start: {status}{unsaid}",
         "NOT_INITIALIZED and ALLOC_FAILED are most often memory of the GPU that is used up by then (a framework reserves most of it), or an earlier kernel that faulted; else libcublas of another CUDA than the driver's. ARCH_MISMATCH: this cuBLAS has no code for the GPU.",
         "nvidia-smi shows what is free; give cuBLAS room (smaller batch, less memory reserved), run with CUDA_LAUNCH_BLOCKING=1, and keep one CUDA version in LD_LIBRARY_PATH and pip list. Report it to {project}",
-        (
-            "RuntimeError: CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`",
-            "PyTorch",
-        ),
+        ("RuntimeError: CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`", "PyTorch"),
         level=ELSEWHERE,
         instead_of=("elsewhere.cublas",),
     ),
@@ -344,10 +279,7 @@ ENTRIES = (
         "NOT_SUPPORTED and INVALID_VALUE mean that no kernel has these types, sizes and strides: FP8 needs sizes, leading dimensions and addresses "
         "that are multiples of 16 bytes, and A transposed (cuBLAS guide, cublasLtMatmul). EXECUTION_FAILED (13) is often a fault of an earlier kernel, INVALID_VALUE is 7, NOT_SUPPORTED 15.",
         "Print sizes, strides and data_ptr() % 16 of both matrices; NVIDIA's cuBLAS guide has the table of what is supported",
-        (
-            "RuntimeError: CUDA error: CUBLAS_STATUS_NOT_SUPPORTED when calling cublasLtMatmul with transpose_mat1 t transpose_mat2 n",
-            issue(141749, "pytorch/pytorch"),
-        ),
+        ("RuntimeError: CUDA error: CUBLAS_STATUS_NOT_SUPPORTED when calling cublasLtMatmul with transpose_mat1 t transpose_mat2 n", issue(141749, "pytorch/pytorch")),
         level=ELSEWHERE,
     ),
     known(
@@ -357,10 +289,7 @@ ENTRIES = (
         "It is not installed in the Python that runs, or the program is not started from the folder that holds it.",
         "python -m pip install the package that has it (python -c 'import sys; print(sys.executable)' names the Python), or start from the "
         "project's root. While a package is built (pip install, setup.py), the build's own environment lacks it: install {module} first and add --no-build-isolation",
-        (
-            "ModuleNotFoundError: No module named 'lit_gpt.model_all_replaced'",
-            issue(295, "NVIDIA/TransformerEngine"),
-        ),
+        ("ModuleNotFoundError: No module named 'lit_gpt.model_all_replaced'", issue(295, "NVIDIA/TransformerEngine")),
         level=ELSEWHERE,
         general=True,
     ),
@@ -370,10 +299,7 @@ ENTRIES = (
         "a rank asks for a GPU that its process does not see: {said}",
         "The device number of the rank is at least the number of devices that the process has: CUDA_VISIBLE_DEVICES, or the launcher's binding (--gpus-per-task, a container), leaves fewer than LOCAL_RANK counts.",
         "Print torch.cuda.device_count(), LOCAL_RANK and CUDA_VISIBLE_DEVICES in each rank; with one GPU for each process the device is 0, with all of them LOCAL_RANK. It is a matter of the launcher, not of NCCL",
-        (
-            "ncclUnhandledCudaError: Call to CUDA function failed. Last error: Cuda failure 101 'invalid device ordinal'",
-            "NCCL 2",
-        ),
+        ("ncclUnhandledCudaError: Call to CUDA function failed. Last error: Cuda failure 101 'invalid device ordinal'", "NCCL 2"),
         level=ELSEWHERE,
         instead_of=("elsewhere.nccl", "elsewhere.nccl-cuda"),
     ),
@@ -383,10 +309,7 @@ ENTRIES = (
         "a call of CUDA inside of NCCL fails: {said}",
         "NCCL only reports it. 'out of memory' is this rank's own; an illegal address, an illegal instruction and a launch failure are of a kernel that ran before; 'initialization error' is a process that was forked after CUDA began, or that sees no usable device or driver; other words name the call's own argument.",
         "Run the rank with CUDA_LAUNCH_BLOCKING=1, or under compute-sanitizer, to see whether an earlier kernel fails; NCCL_DEBUG=INFO names the call; report what stays to NVIDIA/nccl",
-        (
-            "ncclUnhandledCudaError: Call to CUDA function failed. Last error: Cuda failure 'out of memory'",
-            "NCCL 2",
-        ),
+        ("ncclUnhandledCudaError: Call to CUDA function failed. Last error: Cuda failure 'out of memory'", "NCCL 2"),
         level=ELSEWHERE,
         instead_of=("elsewhere.nccl",),
     ),
@@ -397,10 +320,7 @@ ENTRIES = (
         "NVLS reduces inside of the NVSwitch, through memory that all GPUs of the node map. It needs Hopper or newer behind an NVSwitch, a fabric manager that runs and a driver that has multicast; the switch has a limited number of multicast groups, which processes that ended badly may "
         "still hold. A container or a virtual machine without the fabric's devices cannot bind it: 1 is an invalid value, 401 an illegal state, 801 not supported (CUDA driver API). No kernel is concerned.",
         "NCCL_NVLS_ENABLE=0 leaves it out: the rest of NCCL works, all-reduce is slower. Then look at nvidia-smi -q (Fabric: State Completed, Status Success), restart nvidia-fabricmanager, and report what stays to NVIDIA/nccl",
-        (
-            "ncclUnhandledCudaError: Failed to bind NVLink SHARP (NVLS) Multicast memory ... CUDA error 401",
-            "NCCL 2",
-        ),
+        ("ncclUnhandledCudaError: Failed to bind NVLink SHARP (NVLS) Multicast memory ... CUDA error 401", "NCCL 2"),
         level=ELSEWHERE,
         instead_of=("elsewhere.nccl", "elsewhere.nccl-cuda", "cuda.not-supported", "cuda.invalid-launch"),
     ),
@@ -422,10 +342,7 @@ ENTRIES = (
         "this library does not support this GPU: {said}",
         "Its own code compares the architecture with its list: the device's, the one that CUTE_DSL_ARCH or an option names, an empty list where the toolkit does not know a newer GPU (FLASHINFER_CUDA_ARCH_LIST), or what an installed nvidia-cutlass-dsl takes the GPU for (FlashAttention 4 is made for sm_90, sm_100 and sm_110). The type counts as well: bfloat16 begins with sm_80, 8-bit floats with sm_89. No layout is at fault.",
         "Print torch.cuda.get_device_capability() and CUTE_DSL_ARCH; take another back end or release of the library, made for this GPU, and float16 where bfloat16 is refused. Of what is missing it is the project that answers: {project}",
-        (
-            "RuntimeError: FlashAttention only supports Ampere GPUs or newer.",
-            issue(40, "if-ai/ComfyUI-IF_Trellis"),
-        ),
+        ("RuntimeError: FlashAttention only supports Ampere GPUs or newer.", issue(40, "if-ai/ComfyUI-IF_Trellis")),
         level=ELSEWHERE,
     ),
     known(
@@ -467,10 +384,7 @@ ENTRIES = (
         "The name or argument is misspelt, or of an object of another kind; or the program and a library that it uses (often the DSL) are of "
         "different versions, one written for a function that the other has changed, renamed or not yet.",
         "Look at what the object is made of, help({function}{what}{member}{name}); compare the versions that the program's requirements name with `pip list`, and install both of one time. The versions that go together are named by {project}",
-        (
-            "AttributeError: 'CUTLASSArgs' object has no attribute 'exclude_ops'",
-            issue(188, "meta-pytorch/tritonbench"),
-        ),
+        ("AttributeError: 'CUTLASSArgs' object has no attribute 'exclude_ops'", issue(188, "meta-pytorch/tritonbench")),
         level=ELSEWHERE,
     ),
     known(
@@ -479,10 +393,7 @@ ENTRIES = (
         "XLA compares the results of kernels while it tunes, and they differ",
         "The autotuner runs candidates of one operation on random data and compares each with a reference. A candidate that differs is left out, so that the program does not compute with it; NaN most often comes of inputs that overflow. It is XLA's, or a library's it calls, and none of your kernels.",
         "It does no harm by itself. XLA_FLAGS=--xla_gpu_autotune_level=0 leaves tuning out, level 3 the comparison; update jaxlib or TensorFlow, and report it to openxla/xla with the operation that the log names",
-        (
-            "E0000 buffer_comparator.cc:157] Difference at 0: nan, expected 1.65142",
-            issue(87925, "tensorflow/tensorflow"),
-        ),
+        ("E0000 buffer_comparator.cc:157] Difference at 0: nan, expected 1.65142", issue(87925, "tensorflow/tensorflow")),
         level=ELSEWHERE,
         general=True,
     ),
@@ -502,10 +413,7 @@ ENTRIES = (
         "an assertion of a Python library is false: {said}",
         "{cause}",
         "{help}. Report it to {project}",
-        (
-            'assert arch // 10 == 10, "FP8 is only supported on SM100 (compute capability 10.x) for FA4 CuTe"',
-            issue(23985, "sgl-project/sglang"),
-        ),
+        ('assert arch // 10 == 10, "FP8 is only supported on SM100 (compute capability 10.x) for FA4 CuTe"', issue(23985, "sgl-project/sglang")),
         level=ELSEWHERE,
         general=True,
         fill="condition",
@@ -517,10 +425,7 @@ ENTRIES = (
         "LLVM meets code that it does not handle, and no message is made of it. 'NVPTX DAG->DAG Pattern Instruction Selection' chooses the instructions of PTX: it ends so at an operation of another target (rocdl, amdgpu), or of a newer GPU than the one that "
         "is compiled for.",
         "The function that is named holds the operation: reduce it, compile it for the GPU's own architecture, and take a newer release. Report it to llvm/llvm-project, or to the project whose compiler it is part of (Triton, JAX, IREE, NVIDIA/cutlass)",
-        (
-            "PLEASE submit a bug report to https://github.com/llvm/llvm-project/issues/ and include the crash backtrace. Stack dump: 0. Program arguments: mlir-opt input.mlir 1. Running pass 'Function Pass Manager' on module 'LLVMDialectModule'.",
-            issue(205274, "llvm/llvm-project"),
-        ),
+        ("PLEASE submit a bug report to https://github.com/llvm/llvm-project/issues/ and include the crash backtrace. Stack dump: 0. Program arguments: mlir-opt input.mlir 1. Running pass 'Function Pass Manager' on module 'LLVMDialectModule'.", issue(205274, "llvm/llvm-project")),
         level=ELSEWHERE,
         general=True,
         instead_of=("dsl.compiler-died",),
@@ -531,10 +436,7 @@ ENTRIES = (
         "an assertion of C++ fails at {file}, and the text ends before its condition",
         "A program that ends by assert() prints its name, file, line and function, and then the condition.",
         "Paste the rest of the line, from 'Assertion' on; the line of that file holds it as well. Report it to {project}",
-        (
-            "python: /w/mirage/src/transpiler/transpiler_tb_hopper.cc:326: mirage::transpiler::Transpiler::transpile_kn_cust",
-            issue(524, "mirage-project/mirage"),
-        ),
+        ("python: /w/mirage/src/transpiler/transpiler_tb_hopper.cc:326: mirage::transpiler::Transpiler::transpile_kn_cust", issue(524, "mirage-project/mirage")),
         level=ELSEWHERE,
         general=True,
     ),
@@ -554,10 +456,7 @@ ENTRIES = (
         "a condition that a kernel tests is false: {condition}",
         "{cause} The kernel stops itself there, at {file}: the launch failure (719, or 710) that the host reports follows from it, and so does every later error.",
         "{help}: look at the values of the tensors that this kernel is given. Report it to {project}",
-        (
-            "Assertion failed: deep_gemm/impls/smxx_layout.cuh:131, condition: (values[j] & 0x807fffffu) == 0",
-            issue(29993, "sgl-project/sglang"),
-        ),
+        ("Assertion failed: deep_gemm/impls/smxx_layout.cuh:131, condition: (values[j] & 0x807fffffu) == 0", issue(29993, "sgl-project/sglang")),
         level=ELSEWHERE,
         instead_of=("cuda.launch-failure",),
         fill="condition",
@@ -569,16 +468,13 @@ ENTRIES = (
         "a library's condition is false: {said}{condition}{static}{check}{expected}{native}",
         "{cause}",
         "{help}. Report it to {project}; the line of the condition says which arguments and GPUs it supports",
-        (
-            "RuntimeError: Assertion error (csrc/apis/layout.hpp:49): not disable_ue8m0_cast",
-            issue(27, "timothystewart6/vllm-gb10"),
-        ),
+        ("RuntimeError: Assertion error (csrc/apis/layout.hpp:49): not disable_ue8m0_cast", issue(27, "timothystewart6/vllm-gb10")),
         level=ELSEWHERE,
         general=True,
         instead_of=("dsl.compiler-died",),
         fill="condition",
     ),
-)
+)  # fmt: skip
 
 PYTHON = known(
     "elsewhere.python",

@@ -35,10 +35,7 @@ ENTRIES = (
         "{what} without .sync is gone from sm_70 on",
         "Since Volta the lanes of a warp run apart, and each vote, shuffle and ballot names the lanes that take part. Code for older GPUs (__ballot, __shfl, __any, inline assembly, an old CUB) has the form without a mask.",
         "__ballot_sync(mask, x), __shfl_sync and their kin with the mask of the lanes that reach it; a CUB of the toolkit instead of a bundled one; or compile it for compute_60 alone",
-        (
-            "ptxas x.ptx, line 2633; error : Instruction 'vote' without '.sync' is not supported on .target sm_70 and higher from PTX ISA version 6.4",
-            "ptxas",
-        ),
+        ("ptxas x.ptx, line 2633; error : Instruction 'vote' without '.sync' is not supported on .target sm_70 and higher from PTX ISA version 6.4", "ptxas"),
         level=ELSEWHERE,
         instead_of=("ptxas.target", "ptxas.target-too-old"),
     ),
@@ -49,10 +46,7 @@ ENTRIES = (
         "This form of the instruction does not exist on the architecture: sm_120 and sm_121 have no tcgen05, no wgmma and TMA's gather4 only into .shared::cta, sm_100 and sm_110 no wgmma, sm_90 no tcgen05 (PTX ISA, target notes of "
         "each instruction). The code was written, or generated, for another family.",
         "In PTX of your own take the form of this family. Where a compiler wrote it (Triton and TileLang: /tmp/tmp*.ptx), take a newer release of it or another back end or configuration of the library, and report it there",
-        (
-            "ptxas /tmp/tmp8.ptx, line 99; error : Feature '.tile::gather4 with destination state space as .shared::cluster' not supported on .target 'sm_120a'",
-            issue(27542, "vllm-project/vllm"),
-        ),
+        ("ptxas /tmp/tmp8.ptx, line 99; error : Feature '.tile::gather4 with destination state space as .shared::cluster' not supported on .target 'sm_120a'", issue(27542, "vllm-project/vllm")),
         rule="LC108",
         instead_of=("ptxas.target",),
     ),
@@ -65,10 +59,7 @@ ENTRIES = (
         "tensormap.replace for sm_90a and the forms with a of later ones (PTX ISA, target notes of each instruction).",
         "If the GPU's family has it, name the target with its suffix a (CUTE_DSL_ARCH, or -gencode arch=compute_120a,code=sm_120a). "
         "Else leave the file out of this target's build: one kernel source serves one family",
-        (
-            "ptxas /tmp/x.ptx, line 20; error : Instruction 'wgmma.fence' not supported on .target 'sm_90'",
-            "ptxas",
-        ),
+        ("ptxas /tmp/x.ptx, line 20; error : Instruction 'wgmma.fence' not supported on .target 'sm_90'", "ptxas"),
         rule="LC108",
     ),
     known(
@@ -79,10 +70,7 @@ ENTRIES = (
         "The build names an architecture that does not have the instruction: often the default of nvcc or of a list of "
         "architectures.",
         "Name the GPU's own architecture (CUTE_DSL_ARCH, TORCH_CUDA_ARCH_LIST, -gencode), or guard the code by __CUDA_ARCH__",
-        (
-            "ptxas /tmp/a.compute_60.ptx, line 206889; error   : Feature 'cp.async' requires .target sm_80 or higher",
-            issue(1620, "ModelCloud/GPTQModel"),
-        ),
+        ("ptxas /tmp/a.compute_60.ptx, line 206889; error   : Feature 'cp.async' requires .target sm_80 or higher", issue(1620, "ModelCloud/GPTQModel")),
         rule="LC108",
     ),
     known(
@@ -92,10 +80,7 @@ ENTRIES = (
         "LLVM finds no instruction of the target architecture for this operation. It is compiled for another architecture "
         "than the one that has it, or without the suffix a; for an older PTX version than the instruction needs; or the LLVM at hand does not know yet that this target has it.",
         "Name the GPU's own target with its suffix (in the DSL CUTE_DSL_ARCH=sm_100a; llc -mcpu=sm_100a) and a PTX version that has the instruction (llc -mattr=+ptx86; shfl.sync needs ptx60). If the target is the GPU's own already, take a newer LLVM (of Triton, JAX, IREE: their newer release)",
-        (
-            "LLVM ERROR: Cannot select: intrinsic %llvm.nvvm.tcgen05.dealloc.cg1",
-            issue(22147, "iree-org/iree"),
-        ),
+        ("LLVM ERROR: Cannot select: intrinsic %llvm.nvvm.tcgen05.dealloc.cg1", issue(22147, "iree-org/iree")),
         rule="LC108",
     ),
     known(
@@ -115,10 +100,7 @@ ENTRIES = (
         "compiler and ptxas are of different CUDA versions: {what}",
         "The PTX states one version of the PTX ISA. ptxas (or the driver) knows older ones only, or the instruction is newer.",
         "Use the ptxas of the toolkit that made the PTX, or a newer one: `ptxas --version`, and `nvidia-smi` for the driver's",
-        (
-            "ptxas /tmp/tempfile-8bf0, line 303; error   : Feature 'WGMMA' requires PTX ISA .version 8.0 or later",
-            issue(6523, "openxla/xla"),
-        ),
+        ("ptxas /tmp/tempfile-8bf0, line 303; error   : Feature 'WGMMA' requires PTX ISA .version 8.0 or later", issue(6523, "openxla/xla")),
         level=ELSEWHERE,
     ),
     known(
@@ -128,10 +110,7 @@ ENTRIES = (
         "The PTX came from memory ('application ptx input'): a compiler, such as the DSL, wrote it, with inline assembly in it where the program has some. The target has no such form of the instruction (conversions of FP8, FP6 and FP4 begin with sm_89 and sm_100a), the compiler and the ptxas that it calls are of different versions, or it lowers the operation wrongly.",
         "Install the DSL's packages anew in one version (pip uninstall every nvidia-cutlass-dsl* first: nvidia-cutlass-dsl-libs-base and -libs-cu13 up to 4.5.3 lie in one folder, and a partial upgrade mixes them, NVIDIA/cutlass#3170), newer if there is one, and a driver or toolkit of its CUDA; "
         "set CUTE_DSL_ARCH to the GPU's form with a, and compare inline assembly with the PTX ISA. Where it stays, report it to NVIDIA/cutlass or the compiler's own project",
-        (
-            "ptxas application ptx input, line 969; error : Unexpected instruction types specified for '_mma'",
-            issue(3227),
-        ),
+        ("ptxas application ptx input, line 969; error : Unexpected instruction types specified for '_mma'", issue(3227)),
         level=ELSEWHERE,
         instead_of=("ptxas.operand-types",),
     ),
@@ -143,10 +122,7 @@ ENTRIES = (
         "is beyond is dynamic (CUDA C++ Programming Guide, compute capabilities).",
         "Declare the buffer extern __shared__ and raise the limit with cudaFuncSetAttribute(kernel, "
         "cudaFuncAttributeMaxDynamicSharedMemorySize, bytes), or use a smaller tile. What cute's SmemAllocator allocates is dynamic",
-        (
-            "ptxas error : Entry function 'kernel' uses too much shared data (0x1c400 bytes, 0xc000 max)",
-            "ptxas",
-        ),
+        ("ptxas error : Entry function 'kernel' uses too much shared data (0x1c400 bytes, 0xc000 max)", "ptxas"),
     ),
     known(
         "ptxas.register-limit",
@@ -155,11 +131,7 @@ ENTRIES = (
         "A multiprocessor has 65,536 registers, which the threads of a block share, and a thread at most 255: ptxas compiles a block of 512 threads for 128 each at the entry, "
         "whatever setmaxnreg gives one warpgroup later (NVIDIA/cutlass#2904). One wgmma of 256 columns keeps 128 for its result alone.",
         "`layoutcheck resources` counts the registers that a tile needs. Use fewer threads in a block, fewer columns an instruction or a smaller tile, and no -maxrregcount",
-        (
-            "ptxas error   : (C7600) Register allocation failed with register count of '168'. Compile the program with a "
-            "higher register target",
-            "ptxas",
-        ),
+        ("ptxas error   : (C7600) Register allocation failed with register count of '168'. Compile the program with a " "higher register target", "ptxas"),
     ),
     known(
         "ptxas.stack-frame",
@@ -210,10 +182,7 @@ ENTRIES = (
         "llvm.nvvm.NAME is an intrinsic, which the compiler replaces by an instruction. It came from a library in LLVM bitcode (NCCL's or NVSHMEM's device functions) that is newer than the compiler, which takes its name for a "
         "function's (NVIDIA/cutlass#3573: bitcode of NCCL 2.31.2). No layout or copy is at fault.",
         "Take the library's bitcode of the compiler's time (NCCL 2.30.7), or a newer nvidia-cutlass-dsl; CUTE_DSL_KEEP=ptx shows the name in that line. Report it to NVIDIA/cutlass",
-        (
-            "ptxas application ptx input, line 47; fatal : Parsing error near '.nvvm': syntax error",
-            issue(3573),
-        ),
+        ("ptxas application ptx input, line 47; fatal : Parsing error near '.nvvm': syntax error", issue(3573)),
         instead_of=("ptxas.syntax",),
     ),
     known(
@@ -223,10 +192,7 @@ ENTRIES = (
         "Source or a library's device function reaches an array of the thread itself through a volatile or atomic pointer. After inlining the compiler knows that it is {space} memory, and should drop the modifier; nvidia-cutlass-dsl "
         "4.6 and 4.7 do not (NVIDIA/cutlass#3573, 4.5.2 does). No layout or copy is at fault.",
         "Take another release of the compiler, or, in code of your own, a plain variable without volatile; report it to NVIDIA/cutlass",
-        (
-            "ptxas application ptx input, line 312; error : Modifier '.volatile' cannot be applied to '.local' space",
-            issue(3573),
-        ),
+        ("ptxas application ptx input, line 312; error : Modifier '.volatile' cannot be applied to '.local' space", issue(3573)),
         instead_of=("ptxas.syntax",),
     ),
     known(
@@ -241,10 +207,7 @@ ENTRIES = (
         "destination of cp.async.bulk begins with PTX 8.6).",
         "Choose a width and a memory space that the instruction has (`layoutcheck explain SRC DST --atom ATOM`), or match "
         "the versions of compiler and ptxas",
-        (
-            "ptxas application ptx input, line 9; error : Arguments mismatch for instruction 'cp.async.cg'",
-            "ptxas",
-        ),
+        ("ptxas application ptx input, line 9; error : Arguments mismatch for instruction 'cp.async.cg'", "ptxas"),
     ),
     known(
         "ptxas.operand-types",
@@ -254,10 +217,7 @@ ENTRIES = (
         "of FP8 begins with sm_89, one of FP4 with sm_120a.",
         "`layoutcheck numerics units --arch ARCH` lists the tensor-core instructions of an architecture; compile for the GPU that has the form, "
         "or take another one. Inline assembly: compare its operands with the PTX ISA",
-        (
-            "ptxas /tmp/x.ptx, line 1208; error   : Unexpected instruction types specified for 'mma'",
-            issue(1520, "tile-ai/tilelang"),
-        ),
+        ("ptxas /tmp/x.ptx, line 1208; error   : Unexpected instruction types specified for 'mma'", issue(1520, "tile-ai/tilelang")),
         rule="LC108",
     ),
     known(
@@ -267,12 +227,7 @@ ENTRIES = (
         "The code is correct on the target, and slower on some architecture; only --warning-as-error makes an error of it.",
         "Name the target that the advice names (sm_90a instead of sm_90), or leave --warning-as-error out. "
         "`layoutcheck resources` counts what a tile needs",
-        (
-            "ptxas /tmp/x.ptx, line 154; error   : Advisory: '.multicast::cluster' modifier on instruction 'cp.async.bulk{.tensor}' should be "
-            "used on .target 'sm_90a' instead of .target 'sm_90' as this feature is expected to have substantially reduced performance on "
-            "some future architectures",
-            "https://github.com/NVIDIA/cccl/pull/1403",
-        ),
+        ("ptxas /tmp/x.ptx, line 154; error   : Advisory: '.multicast::cluster' modifier on instruction 'cp.async.bulk{.tensor}' should be " "used on .target 'sm_90a' instead of .target 'sm_90' as this feature is expected to have substantially reduced performance on " "some future architectures", "https://github.com/NVIDIA/cccl/pull/1403"),
         level="slow",
         instead_of=("ptxas.target",),
     ),
@@ -295,10 +250,7 @@ ENTRIES = (
         "It ignores all of them else: the kernel runs with one count for all warps, and often spills.",
         "State the blocks of a multiprocessor: min_blocks_per_mp=1 in .launch(...) of the DSL (NVIDIA/cutlass#3406), __launch_bounds__(threads, 1) in C++; inline what is "
         "called, leave -maxrregcount out, and compile without -rdc=true (compilation units) and -G (debugging)",
-        (
-            "ptxas info : (C7508) Potential Performance Loss: 'setmaxnreg' ignored; unable to determine register count at entry.",
-            issue(3406),
-        ),
+        ("ptxas info : (C7508) Potential Performance Loss: 'setmaxnreg' ignored; unable to determine register count at entry.", issue(3406)),
         level="slow",
         rule="LC511",
         instead_of=("ptxas.performance-loss",),
@@ -310,10 +262,7 @@ ENTRIES = (
         "The registers of a wgmma are written or read where no fence or wait stands between (warpgroup.arrive is wgmma.fence): ptxas adds it, so that "
         "the result is right, and the added instruction may wait where yours would not. It is no error.",
         "Call warpgroup_fence (wgmma.fence) before the first wgmma that reads registers written since the last one, and wait_group before they are touched",
-        (
-            "ptxas info : (C7519) warpgroup.arrive is injected in around line 742911 by compiler to allow use of registers in GMMA in function 'f'",
-            issue(1658, "Dao-AILab/flash-attention"),
-        ),
+        ("ptxas info : (C7519) warpgroup.arrive is injected in around line 742911 by compiler to allow use of registers in GMMA in function 'f'", issue(1658, "Dao-AILab/flash-attention")),
         level="slow",
         rule="LC511",
     ),
@@ -324,10 +273,7 @@ ENTRIES = (
         "The accumulators in flight and what is computed beside them need more registers than a thread has, so that ptxas waits for each wgmma before the next.",
         "Smaller accumulators (a tile of half the columns, or two warpgroups for it), fewer wgmma in flight, setmaxnreg for the warps that compute; `layoutcheck resources` "
         "counts the registers of a tile, and -Xptxas -v prints spills",
-        (
-            "ptxas info : (C7511) Potential Performance Loss: wgmma.mma_async instructions are serialized due to insufficient register resources for the wgmma pipeline in the function 'f'",
-            issue(1840),
-        ),
+        ("ptxas info : (C7511) Potential Performance Loss: wgmma.mma_async instructions are serialized due to insufficient register resources for the wgmma pipeline in the function 'f'", issue(1840)),
         level="slow",
         rule="LC511",
         instead_of=("ptxas.performance-loss",),
@@ -339,10 +285,7 @@ ENTRIES = (
         "A function that is not inlined is called while a wgmma runs: ptxas cannot see which registers it touches. Such calls are printf, assert, division of run-time 64-bit "
         "integers in debug builds, lambdas too large to inline, and every __device__ function under -rdc=true.",
         "Inline what is called (__forceinline__, CUTE_DEVICE), compile with -DNDEBUG and without -rdc=true and -G, and take printf out; `layoutcheck resources` counts what a tile needs",
-        (
-            "ptxas info : (C7509) Potential Performance Loss: wgmma.mma_async instructions are serialized due to the presence of Extern calls in the function 'f'",
-            issue(2452),
-        ),
+        ("ptxas info : (C7509) Potential Performance Loss: wgmma.mma_async instructions are serialized due to the presence of Extern calls in the function 'f'", issue(2452)),
         level="slow",
         rule="LC511",
         instead_of=("ptxas.performance-loss",),
@@ -355,10 +298,7 @@ ENTRIES = (
         "stage', 'divergent path').",
         "Touch accumulators and register operands only behind warpgroup_wait (wgmma.wait_group), let fence, gemm, commit and wait follow one another in the same branch, and unroll the "
         "loop that indexes accumulators",
-        (
-            "(C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized due to non wgmma instructions defining accumulator registers of a wgmma",
-            issue(2116, "NVIDIA/TensorRT-LLM"),
-        ),
+        ("(C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized due to non wgmma instructions defining accumulator registers of a wgmma", issue(2116, "NVIDIA/TensorRT-LLM")),
         level="slow",
         rule="LC511",
     ),
@@ -379,11 +319,8 @@ ENTRIES = (
         "ptxas warns: {said}",
         "The kernel is compiled. What ptxas ignored or could not do changes its speed, rarely its result.",
         "`layoutcheck resources` counts registers, shared memory and blocks of a tile; minnctapersm and launch bounds must fit them",
-        (
-            "ptxas warning : Value of threads per SM for entry k is out of range. .minnctapersm will be ignored",
-            issue(265, "torch/cunn"),
-        ),
+        ("ptxas warning : Value of threads per SM for entry k is out of range. .minnctapersm will be ignored", issue(265, "torch/cunn")),
         level="slow",
         general=True,
     ),
-)
+)  # fmt: skip

@@ -15,10 +15,7 @@ ENTRIES = (
         "The kernel reads and writes where its arguments say: problem sizes, leading dimensions (strides in elements) and pointers that do not fit the allocations are the usual reason. Of a grouped or batched GEMM these are arrays in device memory, one entry a problem, that must live until the kernel ends.",
         "Print the arguments of each problem: M, N, K, the leading dimensions, the pointers and the size of each allocation; compare the layouts (row or column major) with the template's, and call can_implement(arguments), which tests the alignment. "
         "Build with -lineinfo, so that compute-sanitizer names the line",
-        (
-            "========= Invalid __global__ read of size 4 bytes\n=========     at void cutlass::Kernel<cutlass::gemm::kernel::GemmGrouped<cutlass::gemm::threadblock::MmaMultistage<",
-            issue(2380),
-        ),
+        ("========= Invalid __global__ read of size 4 bytes\n=========     at void cutlass::Kernel<cutlass::gemm::kernel::GemmGrouped<cutlass::gemm::threadblock::MmaMultistage<", issue(2380)),
         level="wrong",
         instead_of=("sanitizer.out-of-bounds", "cuda.illegal-access"),
     ),
@@ -28,18 +25,9 @@ ENTRIES = (
         "{address} is no address of the GPU's memory: the nearest allocation is {distance} away",
         "No index that runs beyond a tensor comes so far. The pointer itself is wrong: memory of the host (a heap address begins with 0x55 or 0x56), a pointer that was never set, freed or overwritten, a structure or an array of pointers that lies on the host, or arguments in another order than the kernel's.",
         "Print the pointers before the launch (cudaPointerGetAttributes; tensor.device and data_ptr() in Python), and compare the launch's arguments with the kernel's parameters one by one",
-        (
-            "========= Invalid __global__ read of size 4 bytes\n=========     at kernel_name+0x2860 in file.cu:418\n=========     by thread (0,0,0) in block (0,0,0)\n"
-            "=========     Access to 0x56f503254cb0 is out of bounds\n=========     and is 35TB bytes before the nearest allocation at 0x77038a000000",
-            SANITIZER,
-        ),
+        ("========= Invalid __global__ read of size 4 bytes\n=========     at kernel_name+0x2860 in file.cu:418\n=========     by thread (0,0,0) in block (0,0,0)\n" "=========     Access to 0x56f503254cb0 is out of bounds\n=========     and is 35TB bytes before the nearest allocation at 0x77038a000000", SANITIZER),
         level="wrong",
-        instead_of=(
-            "sanitizer.misaligned",
-            "sanitizer.out-of-bounds",
-            "cuda.illegal-access",
-            "cuda.misaligned-address",
-        ),
+        instead_of=("sanitizer.misaligned", "sanitizer.out-of-bounds", "cuda.illegal-access", "cuda.misaligned-address"),
     ),
     known(
         "sanitizer.permission",
@@ -60,12 +48,7 @@ ENTRIES = (
         "the pitch or an offset does not keep it.",
         TRACE
         + "; LC202 names the stride or base. Then align it, pad the pitch to {size} B, or copy narrower",
-        (
-            "========= Invalid __shared__ read of size 16 bytes\n=========     at matrixMul+0x7120 in "
-            "/home/u/pipeline_gemm.cu:94\n=========     by thread (0,4,0) in block (0,0,0)\n=========     Address "
-            "0x10a8 is misaligned",
-            issue(11, "AyakaGEMM/Hands-on-GEMM"),
-        ),
+        ("========= Invalid __shared__ read of size 16 bytes\n=========     at matrixMul+0x7120 in " "/home/u/pipeline_gemm.cu:94\n=========     by thread (0,4,0) in block (0,0,0)\n=========     Address " "0x10a8 is misaligned", issue(11, "AyakaGEMM/Hands-on-GEMM")),
         level="wrong",
         rule="LC202",
         instead_of=("cuda.illegal-access", "cuda.misaligned-address"),
@@ -79,12 +62,7 @@ ENTRIES = (
         "In CuTe a tail tile has no predicate, or one for the wrong mode, or a swizzled address leaves the tile; for wgmma operands some versions report the size of four warps (compute-sanitizer-samples#19).",
         "Compare the thread and block that are named with the sizes of the launch and of the allocation, and guard the access by its index. In CuTe predicate the tail tile by an identity tensor, or allocate cosize(layout) elements. "
         + TRACE,
-        (
-            "========= Invalid __shared__ read of size 16 bytes\n=========     at cp_async_bulk_cp_mask in "
-            "cp_async_bulk.h:236\n=========     by thread (128,0,0) in block (0,0,0)\n=========     Address 0x400 is out "
-            "of bounds",
-            issue(8288, "NVIDIA/cccl"),
-        ),
+        ("========= Invalid __shared__ read of size 16 bytes\n=========     at cp_async_bulk_cp_mask in " "cp_async_bulk.h:236\n=========     by thread (128,0,0) in block (0,0,0)\n=========     Address 0x400 is out " "of bounds", issue(8288, "NVIDIA/cccl")),
         level="wrong",
         instead_of=("cuda.illegal-access", "cuda.misaligned-address"),
     ),
@@ -106,10 +84,7 @@ ENTRIES = (
         "{what} in a kernel of {space}{prefix}",
         "The innermost frame is {frame}. It reads or writes what it was given: a shape, range, iterator or index beyond the allocation (an odd number of tokens or heads, a page table, a stride), or memory that was freed or belongs to the host; or the kernel itself has the fault for that shape.",
         "Where {space}{prefix} is a library that you call, compare shapes, strides, dtypes and pointers with the allocations (cudaPointerGetAttributes) and with what its tests use; report it to {project} with the kernel's name and the shapes",
-        (
-            "========= Invalid __global__ read of size 4 bytes ========= at void thrust::THRUST_200500_700_NS::cuda_cub::__uninitialized_copy::functor",
-            issue(1898, "NVIDIA/cccl"),
-        ),
+        ("========= Invalid __global__ read of size 4 bytes ========= at void thrust::THRUST_200500_700_NS::cuda_cub::__uninitialized_copy::functor", issue(1898, "NVIDIA/cccl")),
         level="wrong",
         instead_of=("sanitizer.uninitialized",),
     ),
@@ -130,10 +105,7 @@ ENTRIES = (
         "The kernel was launched with less dynamic shared memory than it uses, or an offset (a stage index, a barrier's "
         "slot) leaves the allocation.",
         "Compare the launch's shared memory with the storage's size. " + TRACE,
-        (
-            "========= Out-of-range shared or local address ========= at cutlass::arch::ClusterBarrier::init",
-            issue(1247),
-        ),
+        ("========= Out-of-range shared or local address ========= at cutlass::arch::ClusterBarrier::init", issue(1247)),
         level="wrong",
     ),
     known(
@@ -157,10 +129,7 @@ ENTRIES = (
         "TMA after the wait on its mbarrier. racecheck alarms on some right kernels with cp.async.bulk "
         "(Dao-AILab/flash-attention#2462), and sees no missing proxy fence.",
         "Put the wait and the barrier between the two lines. " + TRACE,
-        (
-            "========= Error: Race reported between Write access at k+0x1d0 and Read access at k+0x200",
-            SANITIZER,
-        ),
+        ("========= Error: Race reported between Write access at k+0x1d0 and Read access at k+0x200", SANITIZER),
         level="wrong",
     ),
     known(
@@ -171,10 +140,7 @@ ENTRIES = (
         "reached by as many threads as its count says, in whole warps.",
         "Count: for each barrier id the number given to bar.sync and bar.arrive is the number of threads that call it. If it is, and the kernel ends with right results, the report is noise of the tool. "
         + TRACE,
-        (
-            "========= Barrier error detected. Divergent thread(s) in block. ========= at flash::named_barrier_sync(unsigned int, unsigned int)+0x80",
-            SANITIZER,
-        ),
+        ("========= Barrier error detected. Divergent thread(s) in block. ========= at flash::named_barrier_sync(unsigned int, unsigned int)+0x80", SANITIZER),
         level="wrong",
         instead_of=("sanitizer.barrier",),
     ),
@@ -197,10 +163,7 @@ ENTRIES = (
         "pending arrivals is already 0: more threads arrive in a phase than it was initialised for (PTX ISA, mbarrier).",
         "Compare the count of mbarrier_init with the threads that arrive, and let one thread initialise it before a fence and a barrier "
         "of the block; LC220 and LC236 compare the bytes. " + TRACE,
-        (
-            "========= Illegal barrier arrive operation ========= at cutlass::arch::ClusterBarrier::arrive",
-            issue(972, "tile-ai/tilelang"),
-        ),
+        ("========= Illegal barrier arrive operation ========= at cutlass::arch::ClusterBarrier::arrive", issue(972, "tile-ai/tilelang")),
         level="wrong",
         instead_of=("sanitizer.barrier",),
     ),
@@ -252,18 +215,9 @@ ENTRIES = (
         "{call} returned {said}: a question, and no fault of a kernel",
         "compute-sanitizer reports each call of CUDA that returns an error. Libraries ask so what a pointer is, which GPUs are peers and which of their kernels have code for this GPU, and go on without.",
         "Where the program goes on, nothing is to be mended: --report-api-errors no leaves such lines out. Else the host frames below name who calls; report it to {project}",
-        (
-            '========= Program hit cudaErrorNoKernelImageForDevice (error 209) due to "no kernel image is available" on CUDA API call to cudaFuncGetAttributes.',
-            issue(962, "gkeyllorg/gkeyll"),
-        ),
+        ('========= Program hit cudaErrorNoKernelImageForDevice (error 209) due to "no kernel image is available" on CUDA API call to cudaFuncGetAttributes.', issue(962, "gkeyllorg/gkeyll")),
         level=ELSEWHERE,
-        instead_of=(
-            "elsewhere.driver",
-            "cuda.call-refused",
-            "cuda.invalid-launch",
-            "cuda.no-function",
-            "cuda.peers",
-        ),
+        instead_of=("elsewhere.driver", "cuda.call-refused", "cuda.invalid-launch", "cuda.no-function", "cuda.peers"),
     ),
     known(
         "sanitizer.summary",
@@ -285,4 +239,4 @@ ENTRIES = (
         level="wrong",
         general=True,
     ),
-)
+)  # fmt: skip
