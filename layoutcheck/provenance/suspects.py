@@ -113,8 +113,6 @@ class Suspects:
                     read = ((1 << size) - 1) << offset if offset is not None else (1 << _size(array)) - 1
                     if read & ~known.get(array, 0):
                         self.loads.add(op)
-            elif op.name == "llvm.alloca":
-                known.pop(op, None)
             elif op.regions:
                 self._branched(op, known)
 

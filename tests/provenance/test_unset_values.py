@@ -60,8 +60,9 @@ STORED = {
     ("row_sum", 0): (), ("row_sum", 1): (0, 0, 4), ("soft_max", 0): (), ("soft_max", 1): (0, 49, 400),
     ("add", 0): (), ("add", 1): (0, 24, 400), ("add", 2): (22, 24, 40), ("add", 3): (),
     ("epilogue", 0): (), ("epilogue", 1): (20, 31, 192), ("epilogue", 2): (),
-    ("transpose", 0): (), ("transpose", 1): (4, 31, 112), ("choice", 0): (), ("choice", 1): (25, 31, 112),
-    ("choice", 2): (), ("turns", 0): (), ("turns", 1): (0, 31, 256), ("turns", 2): (),
+    ("transpose", 0): (), ("transpose", 1): (4, 31, 112), ("transpose", 2): (),
+    ("choice", 0): (), ("choice", 1): (25, 31, 112), ("choice", 2): (),
+    ("turns", 0): (), ("turns", 1): (0, 31, 256), ("turns", 2): (),
     ("halves", 0): (), ("halves", 1): (0, 31, 64), ("halves", 2): (),
 }  # fmt: skip
 
@@ -77,7 +78,7 @@ def test_what_is_stored_of_what_nothing_has_written(modules: list[Seen], number:
     (name, _), expected = list(STORED.items())[number]
     found = _found(modules[0], name, number)
     if not expected:
-        assert found == []
+        assert found == _found(modules[0], name, number, (Numbers((None,) * 3, (), ""),)) == []
         return
     threads = [one.threads for one in found]
     assert (
@@ -90,16 +91,18 @@ def test_what_is_stored_of_what_nothing_has_written(modules: list[Seen], number:
 
 @needs_dsl
 def test_a_tail_is_told_for_the_call_that_has_it(modules: list[Seen]) -> None:
-    """Of no call nothing is known but that whole tiles are right; the rows of 128 are."""
+    """Of no call only what whole tiles of two sizes show is known."""
     seen = modules[1]
 
-    def call(columns: int) -> Numbers:
-        return Numbers(((5, columns, columns), (5,)), (5, columns, 5), f"(5,{columns}), (5)")
+    def call(columns: int, sums: int = 5) -> Numbers:
+        return Numbers(((5, columns, columns), (sums,)), (5, columns, sums), f"(5,{columns}), ({sums})")
 
     assert _found(seen, "tail") == _found(seen, "tail", 0, (call(128),)) == []
     (one,) = _found(seen, "tail", 0, (call(128), call(100)))
     assert (one.block, one.threads, one.bytes) == ((4, 0, 0), (0, 0), 4)
     assert one.called == "(5,100), (5)"
+    (one,) = _found(seen, "tail", 0, (call(100, 4),))
+    assert one.block == (0, 0, 0)  # the last block's is outside of the tensor
 
 
 @needs_dsl
@@ -186,3 +189,20 @@ def test_a_kernel_that_fills_its_registers_is_not_evaluated_again() -> None:
     assert Suspects(_kernel(LOAD, STORE)).readers and Suspects(_kernel(FIRST, BY_FEW, LOAD, STORE)).readers
     assert not Suspects(_kernel(FILL, LOAD, STORE)).readers
     assert not Suspects(_kernel(LOAD)).readers
+
+
+@pytest.mark.parametrize("second", [0, 1])
+def test_a_branch_writes_what_both_of_its_sides_write(second: int) -> None:
+    """An array of two numbers of 16 bits, which is read as a whole."""
+    at = (
+        '%at{0} = "llvm.getelementptr"(%array) <{{elem_type = i16, rawConstantIndices = array<i32: {0}>}}> : '
+        "(!llvm.ptr) -> !llvm.ptr"
+    )
+    half = '%half = "arith.constant"() <{value = 7 : i16}> : () -> i16'
+    fill = '"llvm.store"(%half, %at{}) : (i16, !llvm.ptr) -> ()\n  '
+    end = '"scf.yield"() : () -> ()\n'
+    both = fill.format(0) + fill.format(1)
+    sides = both + end + "}, {\n  " + (both if second == 0 else fill.format(1)) + end
+    branch = '"scf.if"(%flag) ({\n  ' + sides + "}) : (i1) -> ()"
+    kernel = _kernel(at.format(0), at.format(1), half, branch, LOAD, STORE)
+    assert bool(Suspects(kernel).readers) == bool(second)

@@ -3,6 +3,8 @@
 python -m tests.provenance.unset_values
 """
 
+# ruff: noqa: SIM102 - what is known while tracing stands apart from what a run decides
+
 import cutlass
 import cutlass.cute as cute
 from cutlass import Boolean, Constexpr, Float32, Int32, const_expr
@@ -25,7 +27,10 @@ def row_sum(x: cute.Tensor, y: cute.Tensor, flag: cute.Tensor, how: Constexpr):
     for i in cutlass.range_constexpr(4):
         if thread * 4 + i < USED:
             held[i] = x[row, thread * 4 + i]
-    total = arch.warp_reduction_sum(held.load().reduce(cute.ReductionOp.ADD, Float32(0.0), 0))
+    total = held[0] + held[1] + held[2] + held[3]
+    for i in cutlass.range(3, unroll=1):  # some columns count twice
+        total += x[row, thread * 3 + i]
+    total = arch.warp_reduction_sum(total)
     if thread == 0:
         y[row, 0] = total
 
@@ -101,7 +106,7 @@ def epilogue(x: cute.Tensor, y: cute.Tensor, flag: cute.Tensor, how: Constexpr):
 
 @cute.kernel
 def transpose(x: cute.Tensor, y: cute.Tensor, flag: cute.Tensor, how: Constexpr):
-    """Rows are turned within a warp's tile. 1 columns beyond USED are stored too."""
+    """Rows go through shared memory. 1 columns beyond USED are stored too, 2 a flag in memory fills them."""
     thread, _, _ = arch.thread_idx()
     row, _, _ = arch.block_idx()
     shared = SmemAllocator().allocate_tensor(Float32, cute.make_layout(COLUMNS))
@@ -111,9 +116,14 @@ def transpose(x: cute.Tensor, y: cute.Tensor, flag: cute.Tensor, how: Constexpr)
             held[i] = x[row, thread * 4 + i]
     for i in cutlass.range_constexpr(4):
         shared[thread * 4 + i] = held[i]
+    if const_expr(how == 2):
+        if flag[0] > 0:
+            for i in cutlass.range_constexpr(4):
+                if thread * 4 + i >= USED:
+                    shared[thread * 4 + i] = Float32(0.0)
     arch.sync_threads()
     for i in cutlass.range_constexpr(4):
-        if const_expr(how == 1) or i * 32 + thread < USED:
+        if const_expr(how >= 1) or i * 32 + thread < USED:
             y[row, i * 32 + thread] = shared[i * 32 + thread]
 
 
@@ -176,7 +186,7 @@ def halves(x: cute.Tensor, y: cute.Tensor, flag: cute.Tensor, how: Constexpr):
 
 KERNELS = {
     "row_sum": (row_sum, 2), "soft_max": (soft_max, 2), "add": (add, 4), "epilogue": (epilogue, 3),
-    "transpose": (transpose, 2), "choice": (choice, 3), "turns": (turns, 3), "halves": (halves, 3),
+    "transpose": (transpose, 3), "choice": (choice, 3), "turns": (turns, 3), "halves": (halves, 3),
 }  # fmt: skip
 
 
@@ -194,16 +204,18 @@ def run(x: cute.Pointer, y: cute.Pointer, flag: cute.Pointer, name: Constexpr, h
 
 @cute.kernel
 def tail(x: cute.Tensor, y: cute.Tensor):
-    """A sum of rows that may end anywhere."""
+    """A sum of rows that may end anywhere, and wrong if they end at 1024 and no longer ones do."""
     thread, _, _ = arch.thread_idx()
     row, _, _ = arch.block_idx()
-    held = cute.make_rmem_tensor((4,), Float32)
+    held, more = cute.make_rmem_tensor((4,), Float32), cute.make_rmem_tensor((1,), Float32)
+    if x.shape[1] != 1024:
+        more.fill(0.0)
     for i in cutlass.range_constexpr(4):
         if thread * 4 + i < x.shape[1]:
             held[i] = x[row, thread * 4 + i]
     total = arch.warp_reduction_sum(held.load().reduce(cute.ReductionOp.ADD, Float32(0.0), 0))
     if thread == 0:
-        y[row] = total
+        y[row] = total + more[0]
 
 
 @cute.jit
