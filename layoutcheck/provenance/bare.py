@@ -1,7 +1,7 @@
 """`Bare`: which bytes of registers nothing has written, followed through arithmetic to stores and products.
 
-    run = Bare(kernel, suspects, launch, launched, types)
-    run.go()
+    run = Bare(kernel, suspects, launch, rely)
+    run.go(launched, types)
     run.stores, run.products
 
 A kernel's blocks are evaluated side by side, and of them only what the readers of suspects (`suspects`) need:
@@ -23,18 +23,18 @@ from layoutcheck.dsl.lowered import spaces
 from layoutcheck.dsl.lowered.evaluate import Launched, prepare, run_kernel
 from layoutcheck.dsl.lowered.flow import Flow, Maker
 from layoutcheck.dsl.lowered.machine import Launch, Step
-from layoutcheck.dsl.lowered.needed import DATA, NUMBER, Needed, terminator
+from layoutcheck.dsl.lowered.needed import NUMBER, terminator
 from layoutcheck.dsl.lowered.record import Number
-from layoutcheck.dsl.lowered.types import SHARED, parse_type
+from layoutcheck.dsl.lowered.types import parse_type
 from layoutcheck.dsl.lowered.values import Reasons, number
 from layoutcheck.provenance.carry import carry
-from layoutcheck.provenance.matrix import accumulator_count, is_wgmma, scale_of
-from layoutcheck.provenance.refs import FIRST, FLAGS, UNKNOWN, Array, Refs, refs_of
-from layoutcheck.provenance.suspects import Suspects, from_elsewhere
-from layoutcheck.sources.mlir import Operation, integers
-from layoutcheck.sources.mlir import Value as SsaValue
+from layoutcheck.provenance.labels import CLEAN, NOTHING, Cells, is_bare, labels_of
+from layoutcheck.provenance.matrix import is_wgmma, scale_of
+from layoutcheck.provenance.refs import FIRST, FLAGS, Array, Refs
+from layoutcheck.provenance.sliced import Slice, parts_of
+from layoutcheck.provenance.suspects import Suspects
+from layoutcheck.sources.mlir import Operation
 
-_NOTHING = -1  # in an array: no store has been here
 _SPAN = 256 * 1024  # bytes of shared memory of a block
 Bools = NDArray[np.bool_]
 
@@ -62,157 +62,6 @@ class Multiplied:
     op: Operation
     letter: str
     thread: int
-
-
-class Slice(Needed):
-    """What is needed to follow data: operands of arithmetic as data, conditions and addresses as numbers."""
-
-    def __init__(self, kernel: Operation, suspects: Suspects) -> None:
-        self._followed: set[Operation] = set()
-        self._suspects = suspects.values
-        super().__init__(kernel, ((op, *_operands(op)) for op in suspects.readers))
-
-    def _trace(self, value: SsaValue) -> None:
-        op = value.definition
-        if self.levels[value] == DATA and value not in self._suspects:
-            return  # it is written
-        if self.levels[value] == NUMBER or op is None or op.regions:
-            super()._trace(value)
-        elif op.name == "llvm.load":
-            base = self.base(op.operands[0])
-            if base is not False or parse_type(op.operands[0].type).space == SHARED:
-                self._keep(op)
-                self._mark(op.operands[0], NUMBER)
-            for array in self._stores if base is None else () if base is False else (base,):
-                self._follow(array)
-        elif not from_elsewhere(op):
-            self._keep(op)
-            apart = _apart(op)
-            for operand in op.operands:
-                self._mark(operand, NUMBER if operand in apart else DATA)
-
-    def _follow(self, array: Any) -> None:
-        """The labels in an array are needed: so are those of all that is stored there."""
-        if array not in self._followed:
-            self._followed.add(array)
-            for store in (*self._stores[array], *self._stores[None]):
-                self._keep(store)
-                self._mark(store.operands[0], DATA)
-                self._mark(store.operands[1], NUMBER)
-
-
-def _operands(op: Operation) -> tuple[list[SsaValue], list[SsaValue]]:
-    """The operands of a store or product that must be known as numbers, and those that are followed."""
-    if op.name == "llvm.store":
-        return op.operands[1:2], op.operands[:1]
-    return scale_of(op) if is_wgmma(op) else [], [v for part in parts_of(op).values() for v in part]
-
-
-def parts_of(product: Operation) -> dict[str, list[SsaValue]]:
-    """The registers of each operand of a product of warps or a warpgroup."""
-    if is_wgmma(product):
-        count = accumulator_count(product)
-        rest = product.operands[count:]
-        descriptor = next((i for i, v in enumerate(rest) if v.type == "i64"), 0)
-        return {"A": rest[:descriptor], "C": product.operands[:count]}
-    if product.name != "nvvm.mma.sync":
-        return {}
-    a, b, c = (integers(product.attributes.get("operandSegmentSizes", "")) or (0, 0, 0))[:3]
-    every = product.operands
-    return {"A": every[:a], "B": every[a : a + b], "C": every[a + b : a + b + c]}
-
-
-def _apart(op: Operation) -> list[SsaValue]:
-    """The operands of which the results are no arithmetic: a choice, the lane of a shuffle."""
-    if op.name.endswith(".select"):
-        return op.operands[:1]
-    return [v for i, v in enumerate(op.operands) if i != 1] if op.name == "nvvm.shfl.sync" else []
-
-
-_CLEAN = Refs(np.zeros((1, 1), np.int64))  # of any size
-
-
-def _bare(value: Any) -> bool:
-    """Whether nothing has written some byte of a value."""
-    return isinstance(value, Refs) and value is not _CLEAN and bool(value.at.any())
-
-
-def _labels(value: Any, size: int) -> Array:
-    """The labels of a value of `size` bytes; what `carry` does not know counts as written."""
-    if not isinstance(value, Refs) or value is _CLEAN:
-        return np.zeros((1, size), np.int64)
-    at = refs_of(value, size)
-    return np.where(at == UNKNOWN, 0, at) if (at == UNKNOWN).any() else at
-
-
-class Cells:
-    """The labels of one array of registers, (threads, bytes); what its labels rest on.
-
-    `clean` has a bit for each byte that is known to be written in all threads of `mask`.
-    """
-
-    def __init__(self, op: Operation, at: Array) -> None:
-        self.op, self.at, self.rests = op, at, 0
-        self.writers: dict[Operation, None] = {}
-        self.mask: Any = ()
-        self.clean = 0
-
-    def _cells(self, offset: Any, width: int, mask: Any) -> tuple[Any, int]:
-        """The index of bytes in the threads of `mask`, and their bits, 0 where threads differ."""
-        rows: Any = slice(None) if mask is None else np.flatnonzero(mask)
-        if isinstance(offset, int):
-            return (rows, slice(offset, offset + width)), ((1 << width) - 1) << offset
-        columns = np.clip(offset[:, None] + np.arange(width), 0, self.at.shape[1] - 1)
-        return (np.arange(len(self.at))[rows, None], columns[rows]), 0
-
-    def _known(self, bits: int, mask: Any) -> None:
-        if self.mask is not mask:
-            self.mask, self.clean = mask, 0
-        self.clean |= bits
-
-    def load(self, offset: Any, width: int, mask: Any, label: int) -> Refs:
-        """The labels of bytes; `label` where nothing has written one."""
-        if (
-            self.mask is mask
-            and isinstance(offset, int)
-            and self.clean >> offset & (1 << width) - 1 == (1 << width) - 1
-        ):
-            return _CLEAN
-        if int(np.min(offset)) < 0 or int(np.max(offset)) + width > self.at.shape[1]:
-            return _CLEAN  # no element of the array
-        cells, bits = self._cells(offset, width, mask)
-        found = np.zeros((len(self.at), width), np.int64)
-        found[slice(None) if mask is None else mask] = np.where(
-            self.at[cells] == _NOTHING, label, self.at[cells]
-        )
-        if found.any():
-            return Refs(found)
-        self._known(bits, mask)
-        return _CLEAN
-
-    def store(
-        self, op: Operation, offset: Any, width: int, mask: Any, labels: Array | None, rests: int
-    ) -> None:
-        """Put labels there in the threads of `mask`; None: all are written."""
-        self.writers[op] = None
-        full = (1 << width) - 1
-        if (
-            labels is None
-            and self.mask is mask
-            and isinstance(offset, int)
-            and self.clean >> offset & full == full
-        ):
-            return
-        cells, bits = self._cells(offset, width, mask)
-        self.rests |= rests
-        if labels is None:
-            self.at[cells] = 0
-            self._known(bits, mask)
-        else:
-            self.at[cells] = np.broadcast_to(labels, (len(self.at), width))[
-                slice(None) if mask is None else mask
-            ]
-            self.clean = 0
 
 
 class Bare:
@@ -302,7 +151,7 @@ class Bare:
             if isinstance(at, int) and at >= spaces.LOCAL:
                 index = (at - spaces.LOCAL) // spaces.LOCAL_STEP
                 size = self.machine.registers.arrays[index].size
-                self._arrays[index] = Cells(op, np.full((self.launch.threads, size), _NOTHING, np.int64))
+                self._arrays[index] = Cells(op, np.full((self.launch.threads, size), NOTHING, np.int64))
 
         return run
 
@@ -322,17 +171,17 @@ class Bare:
 
         def run() -> None:
             address = number(values[pointer])
-            found, rests = _CLEAN, 0
+            found, rests = CLEAN, 0
             where = spaces.space_of(space, address)
             if where == "rmem":
                 cells, offset = self._place(address)
                 if cells is not None and not self._lost & {cells.op, None}:
                     found, rests = cells.load(offset, width, machine.mask, label), cells.rests
-                    if found is not _CLEAN:
+                    if found is not CLEAN:
                         self._found[op] = cells
             elif where == "smem" and self.shared is not None:
                 found = Refs(self.shared[self._block(), self._bytes(address, width)])
-            values[out], provenance[out] = found, rests | provenance[pointer] if found is not _CLEAN else 0
+            values[out], provenance[out] = found, rests | provenance[pointer] if found is not CLEAN else 0
 
         return run
 
@@ -360,19 +209,19 @@ class Bare:
             mask, held = machine.mask, values[value]
             if not machine.reached or (mask is not None and not mask.any()):
                 return
-            sure, bare = self.sure(machine.provenance[pointer]), _bare(held)
+            sure, bare = self.sure(machine.provenance[pointer]), is_bare(held)
             rests = machine.provenance[value] if bare else 0
             if where == "rmem":
                 cells, offset = self._place(address)
                 if cells is not None:
-                    cells.store(op, offset, width, mask, _labels(held, width) if bare else None, rests)
+                    cells.store(op, offset, width, mask, labels_of(held, width) if bare else None, rests)
                 if not sure:
                     self._lost.add(cells and cells.op)
             elif where == "dsmem":
                 self.known[:] = True
             elif where == "smem" or bare:
                 rows = np.arange(self.launch.threads) if mask is None else np.flatnonzero(mask)
-                labels = np.broadcast_to(_labels(held, width), (self.launch.threads, width))
+                labels = np.broadcast_to(labels_of(held, width), (self.launch.threads, width))
                 if where == "smem":
                     self._shared(address, labels if self.sure(rests) else labels * 0, rows, sure)
                 elif where == "gmem" and sure and self.sure(rests):
@@ -423,8 +272,8 @@ class Bare:
                 rows = np.flatnonzero(active)
                 if not rows.size or not part or not machine.reached or (op, letter) in self.products:
                     continue
-                every = all(_bare(values[s]) for s, _ in part) and all(
-                    (np.broadcast_to(_labels(values[s], n), (len(active), n))[rows] != 0).all()
+                every = all(is_bare(values[s]) for s, _ in part) and all(
+                    (np.broadcast_to(labels_of(values[s], n), (len(active), n))[rows] != 0).all()
                     for s, n in part
                 )
                 for slot, _ in part if every else ():
@@ -444,12 +293,12 @@ class Bare:
         outs = [self.slots[v] for v in op.results]
 
         def run() -> None:
-            bare = [slot for slot, _ in sources if _bare(values[slot])]
+            bare = [slot for slot, _ in sources if is_bare(values[slot])]
             if not bare:
                 for slot in outs:
-                    values[slot], provenance[slot] = _CLEAN, 0
+                    values[slot], provenance[slot] = CLEAN, 0
                 return
-            taken = [_labels(values[s], n) for s, n in sources]
+            taken = [labels_of(values[s], n) for s, n in sources]
             bits = 0
             for slot in (*bare, sources[0][0]) if chosen else bare:
                 bits |= provenance[slot]
@@ -477,7 +326,7 @@ class Bare:
 
         def run() -> None:
             kept, rests = values[a], provenance[a]
-            at = _labels(kept, width)
+            at = labels_of(kept, width)
             values[a], provenance[a] = own, 0
             inner()
             source, bits = np.broadcast_to(np.asarray(number(values[out])), own.shape), provenance[out]

@@ -1,0 +1,96 @@
+"""Labels of bytes of registers: 0 for what something has written, else the load that found nothing there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from layoutcheck.provenance.refs import UNKNOWN, Array, Refs, refs_of
+from layoutcheck.sources.mlir import Operation
+
+NOTHING = -1  # in an array of registers: no store has been here
+CLEAN = Refs(np.zeros((1, 1), np.int64))  # of any size
+
+
+def is_bare(value: Any) -> bool:
+    """Whether nothing has written some byte of a value."""
+    return isinstance(value, Refs) and value is not CLEAN and bool(value.at.any())
+
+
+def labels_of(value: Any, size: int) -> Array:
+    """The labels of a value of `size` bytes; what `carry` does not know counts as written."""
+    if not isinstance(value, Refs) or value is CLEAN:
+        return np.zeros((1, size), np.int64)
+    at = refs_of(value, size)
+    return np.where(at == UNKNOWN, 0, at) if (at == UNKNOWN).any() else at
+
+
+class Cells:
+    """The labels of one array of registers, (threads, bytes); what its labels rest on.
+
+    `clean` has a bit for each byte that is known to be written in all threads of `mask`.
+    """
+
+    def __init__(self, op: Operation, at: Array) -> None:
+        self.op, self.at, self.rests = op, at, 0
+        self.writers: dict[Operation, None] = {}
+        self.mask: Any = ()
+        self.clean = 0
+
+    def _cells(self, offset: Any, width: int, mask: Any) -> tuple[Any, int]:
+        """The index of bytes in the threads of `mask`, and their bits, 0 where threads differ."""
+        rows: Any = slice(None) if mask is None else np.flatnonzero(mask)
+        if isinstance(offset, int):
+            return (rows, slice(offset, offset + width)), ((1 << width) - 1) << offset
+        columns = np.clip(offset[:, None] + np.arange(width), 0, self.at.shape[1] - 1)
+        return (np.arange(len(self.at))[rows, None], columns[rows]), 0
+
+    def _known(self, bits: int, mask: Any) -> None:
+        if self.mask is not mask:
+            self.mask, self.clean = mask, 0
+        self.clean |= bits
+
+    def load(self, offset: Any, width: int, mask: Any, label: int) -> Refs:
+        """The labels of bytes; `label` where nothing has written one."""
+        if (
+            self.mask is mask
+            and isinstance(offset, int)
+            and self.clean >> offset & (1 << width) - 1 == (1 << width) - 1
+        ):
+            return CLEAN
+        if int(np.min(offset)) < 0 or int(np.max(offset)) + width > self.at.shape[1]:
+            return CLEAN  # no element of the array
+        cells, bits = self._cells(offset, width, mask)
+        found = np.zeros((len(self.at), width), np.int64)
+        found[slice(None) if mask is None else mask] = np.where(
+            self.at[cells] == NOTHING, label, self.at[cells]
+        )
+        if found.any():
+            return Refs(found)
+        self._known(bits, mask)
+        return CLEAN
+
+    def store(
+        self, op: Operation, offset: Any, width: int, mask: Any, labels: Array | None, rests: int
+    ) -> None:
+        """Put labels there in the threads of `mask`; None: all are written."""
+        self.writers[op] = None
+        full = (1 << width) - 1
+        if (
+            labels is None
+            and self.mask is mask
+            and isinstance(offset, int)
+            and self.clean >> offset & full == full
+        ):
+            return
+        cells, bits = self._cells(offset, width, mask)
+        self.rests |= rests
+        if labels is None:
+            self.at[cells] = 0
+            self._known(bits, mask)
+        else:
+            self.at[cells] = np.broadcast_to(labels, (len(self.at), width))[
+                slice(None) if mask is None else mask
+            ]
+            self.clean = 0
