@@ -22,7 +22,7 @@ from layoutcheck.dsl.lowered.evaluate import KERNELS, tag
 from layoutcheck.order.budget import Budget
 from layoutcheck.order.events import WatchedKernel
 from layoutcheck.order.meaning import Meaning
-from layoutcheck.order.problems import Party, Problem
+from layoutcheck.order.problems import Party, Problem, of_lanes
 from layoutcheck.order.watched import Event, Watched, lanes_of
 from layoutcheck.sources.mlir import Operation
 
@@ -163,11 +163,8 @@ def _stuck(at: dict[int, _Place], warp: int) -> Iterator[Problem]:
     lane, place = min(told, key=lambda one: one[1].event.number)
     came = sum(1 << other for other, there in at.items() if there.key == place.key)
     other = next(other for other in at if place.needs & ~came >> other & 1)
-    facts: dict[str, int | str] = {
-        "lanes": came.bit_count(), "all": place.needs.bit_count(), "missing": _words(place.needs & ~came),
-    }  # fmt: skip
     first, second = (Party(at[who].event, 0, 32 * warp + who) for who in (lane, other))
-    yield Problem("lanes-missing", first, second, facts=facts)
+    yield of_lanes("lanes-missing", first, came, place.needs, second)
 
 
 def _absent(here: dict[int, _Place], came: int, block: Watched, warp: int) -> Iterator[Problem]:
@@ -183,14 +180,6 @@ def _absent(here: dict[int, _Place], came: int, block: Watched, warp: int) -> It
         source = lane ^ by if "bfly" in name else lane & segment | by & ~segment & 31
         inside = source <= (lane & segment | clamp & 31 & ~segment)
         if inside and there >> source & 1 and not came >> source & 1:
-            facts: dict[str, int | str] = {"lane": lane, "source": source, "missing": _words(there & ~came)}
-            yield Problem("lane-absent", Party(event, 0, 32 * warp + lane), None, facts=facts)
+            reader = Party(event, 0, 32 * warp + lane)
+            yield of_lanes("lane-absent", reader, came, there, lane=lane, source=source)
             return
-
-
-def _words(lanes: int) -> str:
-    """`16 to 31`, or the lanes one by one."""
-    found = [lane for lane in range(32) if lanes >> lane & 1]
-    if len(found) > 2 and found[-1] - found[0] + 1 == len(found):
-        return f"{found[0]} to {found[-1]}"
-    return ", ".join(map(str, found))

@@ -39,6 +39,26 @@ class Problem:
     timeline: list[tuple[str, Party]] = field(default_factory=list)
 
 
+def of_lanes(
+    kind: str, first: Party, came: int, needed: int, second: Party | None = None, **more: int | str
+) -> Problem:
+    """A problem of an instruction that takes the lanes `needed` of a warp, and that those of `came` execute.
+
+    Lanes are bits.
+    """
+    counts: dict[str, int | str] = {"lanes": came.bit_count(), "all": needed.bit_count()}
+    facts = {**counts, "missing": lanes_in_words(needed & ~came), **more}
+    return Problem(kind, first, second, facts=facts)
+
+
+def lanes_in_words(lanes: int) -> str:
+    """`16 to 31`, or the lanes one by one."""
+    found = [lane for lane in range(32) if lanes >> lane & 1]
+    if len(found) > 2 and found[-1] - found[0] + 1 == len(found):
+        return f"{found[0]} to {found[-1]}"
+    return ", ".join(map(str, found))
+
+
 class Undecided(Exception):
     """The kernel does something whose order cannot be followed; the message says what, `event` where."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from layoutcheck.order.clocks import HAPPENED, Clock, merged
-from layoutcheck.order.problems import Party, Problem
+from layoutcheck.order.problems import Party, Problem, of_lanes
 from layoutcheck.order.replay import Warp, World
 from layoutcheck.order.waiting import NamedBarrier
 from layoutcheck.order.watched import Event
@@ -113,8 +113,7 @@ class Rendezvous:
         there = self._lanes_there(warp)
         if lanes != there and self._others_wait(warp, index, lanes):
             party = self.world.party(warp, index, (lanes & -lanes).bit_length() - 1)
-            facts: dict[str, int | str] = {"lanes": lanes.bit_count(), "all": there.bit_count()}
-            self.world.tell(Problem("elect-in-divergence", None, party, [], facts))
+            self.world.tell(of_lanes("elect-in-divergence", party, lanes, there))
         del event
         return True
 

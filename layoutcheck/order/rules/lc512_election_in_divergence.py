@@ -36,8 +36,8 @@ def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
     return (
         f"{line(places[0])} elects a lane of the warp, but only {facts['lanes']} of {facts['all']} lanes arrive",
         (
-            f"{does(places[0])}: elect.sync waits for all {facts['all']} lanes of the warp, and the others wait elsewhere. A "
-            "TMA copy elects its lane itself: take it out of elect_one()."
+            f"{does(places[0])}: elect.sync waits for all {facts['all']} lanes of the warp, and lanes {facts['missing']} wait "
+            "elsewhere. A TMA copy elects its lane itself: take it out of elect_one()."
         ),
     )
 
