@@ -42,7 +42,9 @@ def judge_traced(traced: TracedCopy, *, fixes_for: Collection[str] = NEEDY) -> R
     if traced.copy is None:
         return None
     analysis = Analysis(traced.copy, traced.observed)
-    bare = _softened(check(analysis), traced.box_align, traced.shifted)
+    seen = () if traced.addresses is None else traced.addresses.faults
+    misaligned = {fault.side for fault in seen if fault.kind == "misaligned"}
+    bare = _softened(check(analysis), traced.box_align, traced.shifted, misaligned)
     report = bare if traced.addresses is None else with_addresses(bare, traced.addresses)
     found = _honest(bare, traced) if report.verdict in fixes_for else repairs()
     asked = None if analysis.prediction is analysis.predicted else analysis.observed
@@ -66,14 +68,17 @@ def _honest(report: Report, traced: TracedCopy) -> Repairs:
     return repairs(kept, obstacle)
 
 
-def _softened(report: Report, box_align: int, shifted: Collection[str] = ()) -> Report:
+def _softened(
+    report: Report, box_align: int, shifted: Collection[str] = (), misaligned: Collection[str] = ()
+) -> Report:
     """The report without what the types alone say and the program need not mean.
 
     A swizzle that a recast dropped is `unknown` in a trace: other users of a tile may drop it too. A base
     that TMA needs at a multiple of 128 bytes is judged by its address in the compiler's lowering, and is
     `unknown` without one: its type says what was promised of an offset, which is often less. So is
     the address of a bulk copy in global memory, and of any other copy whose width the compiler does not hold
-    against the type, unless its side is `shifted` by a constant past an aligned address.
+    against the type, unless its side is `shifted` by a constant past an aligned address, or in shared memory,
+    where the lowering knows it. Sides that are seen to be `misaligned` there are left to its own finding.
     Where the model refuses what the compiler was seen to accept, the rest of what it says counts no more.
     """
     model = report.compiler.evidence.get("model")
@@ -89,7 +94,11 @@ def _softened(report: Report, box_align: int, shifted: Collection[str] = ()) -> 
         in_bulk = one.code == "LC220" and _rests_on_pointer(one, report.analysis.copy)
         if in_bulk and box_align and box_align % GRAIN_BYTES == 0:
             continue
-        by_type = one.code == "LC202" and _rests_on_promise(one, report.analysis.copy, shifted)
+        width = _short_promise(one, report.analysis.copy, shifted) if one.code == "LC202" else 0
+        known = box_align if width and _in_shared(one, report.analysis.copy) else 0
+        if known and (known % width == 0 or one.where.operand in misaligned):
+            continue
+        by_type = width > 0 and not known
         if by_type:
             title = f"{one.title.partition(' is not ')[0]} may be misaligned: its type promises less"
             one = replace(one, title=title, message=one.message.partition(" Thread ")[0])
@@ -109,12 +118,17 @@ def _rests_on_pointer(found: Finding, copy: Copy) -> bool:
     return found.evidence["field"] == f"{side} pointer" and copy.side(side).space == "gmem"
 
 
-def _rests_on_promise(found: Finding, copy: Copy, shifted: Collection[str]) -> bool:
-    """Whether LC202 speaks of a base, whose type promises less than the access needs, and of no stride."""
+def _short_promise(found: Finding, copy: Copy, shifted: Collection[str]) -> int:
+    """The bytes of an access that LC202 speaks of, if its base's type promises less; else 0."""
     name = found.where.operand or ""
     width = int(found.evidence[f"first_misaligned_{name}_width"])
     at_fault = found.evidence["stride_path"] is not None or name in shifted
-    return not at_fault and copy.side(name).proved_align_bytes % width != 0
+    return width if not at_fault and copy.side(name).proved_align_bytes % width else 0
+
+
+def _in_shared(found: Finding, copy: Copy) -> bool:
+    """Whether a finding speaks of the side in shared memory."""
+    return copy.side(found.where.operand or "").space == "smem"
 
 
 def _rests_on_base(found: Finding, copy: Copy) -> bool:

@@ -146,8 +146,9 @@ class TracedCopy:
     `inside`     what of its accesses stays in their tensors in global memory: the name of the blocks that
                  were evaluated (the same in two traces if the blocks are), bytes, bytes of different accesses
                  (-1: not counted); first with whole tiles for dynamic extents
-    `box_align`  bytes, up to 128, that the boxes of a TMA copy are aligned to in shared memory, or a bulk
-                 copy in global memory, by the addresses of the lowering; 0 where they are not known
+    `box_align`  bytes, up to 128, that the boxes of a TMA copy are aligned to in shared memory, a copy there
+                 whose type promises less than it needs, or a bulk copy in global memory, by the addresses of
+                 the lowering; 0 where they are not known
     """
 
     copy: Copy | None

@@ -24,6 +24,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from layoutcheck.atoms.tma.landing import SMEM_ALIGN_BYTES
+from layoutcheck.copies.atom import ThreadAtom
 from layoutcheck.copies.tiled import threads
 from layoutcheck.dsl.lowered import SURPRISES, Kernel, Lowered, argument_types, of_answer, passes
 from layoutcheck.dsl.lowered.calls import Call
@@ -328,20 +329,29 @@ def _resolved_all(
             unbounded=beyond.unchecked.get(tag, one.unbounded),
             bounded_if=beyond.conditions.get(tag, ""),
             inside=tuple((run, *counts) for run, counts in beyond.inside.get(tag, {}).items()),
-            box_align=_box_align(lowered, tag) or _bulk_align(lowered, tag),
+            box_align=_shared_align(one, lowered, tag) or _bulk_align(lowered, tag),
         )
         for one, tag in zip(found, tags, strict=True)
     ]
 
 
-def _box_align(lowered: Lowered, tag: str) -> int:
-    """What the boxes of a TMA copy are aligned to in shared memory, in bytes; 0 where that is not known."""
-    op = next((k.lowered_ops[tag] for k in lowered.kernels if tag in k.lowered_ops), None)
-    boxes = [] if op is None else [one for one in op.accesses if one.op in ("tma.load", "tma.store")]
-    if op is None or not boxes or any(op.kind_of(one.provenance) not in SURE for one in boxes):
+def _shared_align(traced: TracedCopy, lowered: Lowered, tag: str) -> int:
+    """What the addresses in shared memory are multiples of, in bytes, up to 128; 0 where that is not known.
+
+    Of the boxes of a TMA copy, and of a copy whose type promises less than its width.
+    """
+    op, copy = lowered.op(tag), traced.copy
+    width = 0 if copy is None or not isinstance(copy.atom, ThreadAtom) else copy.atom.width_bits // 8
+    sides = () if copy is None or not width else (copy.src, copy.dst)
+    short = any(one.space == "smem" and one.proved_align_bytes % width for one in sides)
+    wanted = ("tma.load", "tma.store")
+    taken = [
+        one for one in (op.accesses if op else ()) if one.op in wanted or (short and one.space == "smem")
+    ]
+    if op is None or not taken or any(op.kind_of(one.provenance) not in SURE for one in taken):
         return 0
     met = SMEM_ALIGN_BYTES
-    for one in boxes:
+    for one in taken:
         at = np.broadcast_to(np.asarray(in_object(one.space, one.address)[1], np.int64), (op.threads,))
         met |= int(np.bitwise_or.reduce(at if one.active is None else at[one.active], initial=0))
     return met & -met

@@ -81,13 +81,15 @@ CASES = {
     "race": lambda t, _: (t * 8, t // 2 * 8),
     "same": lambda t, _: (t // 2 * 8, t // 2 * 8),
     "apart": lambda t, _: (t * 64, t * 8),
+    "promised": lambda t, _: (t * 8, t * 8),
+    "short": lambda t, _: (t * 8, t * 12),
     "gathered": lambda t, index: (index[t], t * 8),
 }
 def places(case, t, index):
     return CASES[case](t, index)
-def view(tensor, at, space):
+def view(tensor, at, space, align=16):
     address = tensor.iterator.toint() + at * 2
-    pointer = cute.make_ptr(cutlass.BFloat16, address, space, assumed_align=16)
+    pointer = cute.make_ptr(cutlass.BFloat16, address, space, assumed_align=align)
     return cute.make_tensor(pointer, cute.make_layout((8, 1)))
 @cute.kernel
 def k(a: cute.Tensor, index: cute.Tensor, case: cutlass.Constexpr):
@@ -95,9 +97,12 @@ def k(a: cute.Tensor, index: cute.Tensor, case: cutlass.Constexpr):
     s = cutlass.utils.SmemAllocator().allocate_tensor(cutlass.BFloat16, cute.make_layout(32 * 128), 128)
     source, target = places(case, tid, index)
     atom = cute.make_copy_atom(cute.nvgpu.cpasync.CopyG2SOp(), cutlass.BFloat16, num_bits_per_copy=128)
-    cute.copy(
-        atom, view(a, source, cute.AddressSpace.gmem), view(s, target, cute.AddressSpace.smem)
-    )
+    given = view(a, source, cute.AddressSpace.gmem)
+    if cutlass.const_expr(case in ("promised", "short")):  # the type of the target says 2
+        taken = view(s, target, cute.AddressSpace.smem, 2)
+        cute.copy_atom_call(atom, given[None, 0], taken[None, 0])
+    else:
+        cute.copy(atom, given, view(s, target, cute.AddressSpace.smem))
 @cute.jit
 def host(a: cute.Tensor, index: cute.Tensor, case: cutlass.Constexpr):
     k(a, index, case).launch(grid=[1, 1, 1], block=[128, 1, 1])

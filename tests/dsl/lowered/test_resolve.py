@@ -26,7 +26,8 @@ from tests.lowering import SharedLowering
 
 cutlass = pytest.importorskip("cutlass", reason="the CuTe DSL (nvidia-cutlass-dsl) is not installed")
 
-NAMES = ("clean", "pairs", "pitch", "misaligned", "outside", "race", "same", "apart", "gathered")
+NAMES = ("clean", "pairs", "pitch", "misaligned", "outside", "race", "same", "apart",
+         "promised", "short", "gathered")  # fmt: skip
 FOUND = {
     "pairs": {"LC302"},
     "pitch": {"LC301"},
@@ -35,6 +36,7 @@ FOUND = {
     "race": {"LC210"},
     "same": {"LC301"},  # lanes of a cp.async that write one address take turns (docs/banks.md)
     "apart": {"LC302"},
+    "short": {"LC202"},
 }
 
 
@@ -70,6 +72,12 @@ def test_the_numbers_are_those_of_the_kernel(trace: Trace) -> None:
     }
     pitch, off, outside, race, apart = (
         found[name] for name in ("pitch", "misaligned", "outside", "race", "apart")
+    )
+    short = found["short"]
+    assert short and (short.where.thread, short.evidence["address"], short.evidence["width_bytes"]) == (
+        1,
+        24,
+        16,
     )
     assert pitch and (pitch.evidence["ways"], pitch.evidence["rests_on"]) == (4, "static")
     assert off and (off.where.thread, off.evidence["address"], off.evidence["width_bytes"]) == (1, 24, 16)
