@@ -59,7 +59,10 @@ class Suspects:
         self.shared_elsewhere = False  # whether more than stores writes shared memory
         self._places: dict[Value, tuple[Operation, int | None] | None] = {}
         self._turns: dict[Value, int] = {}  # the numbers of the loops that are gone through turn by turn
-        self._written(kernel.regions[0].blocks[0], {})
+        first, *others = kernel.regions[0].blocks
+        if others:  # only the first is evaluated
+            return
+        self._written(first, {})
         if self.loads:
             self._reached(kernel)
 

@@ -189,6 +189,8 @@ def test_a_kernel_that_fills_its_registers_is_not_evaluated_again() -> None:
     assert Suspects(_kernel(LOAD, STORE)).readers and Suspects(_kernel(FIRST, BY_FEW, LOAD, STORE)).readers
     assert not Suspects(_kernel(FILL, LOAD, STORE)).readers
     assert not Suspects(_kernel(LOAD)).readers
+    jump = ('"llvm.br"()[^next] : () -> ()', "^next:", '"cuda.return"() : () -> ()')
+    assert not Suspects(_kernel(LOAD, STORE, *jump)).readers  # only its first block would be evaluated
 
 
 @pytest.mark.parametrize("second", [0, 1])
