@@ -37,9 +37,9 @@ _BY_SIZE = re.compile(
 _RELEASE = re.compile(
     r"(?i)(?P<said>(?:nvidia-cutlass-dsl|cute[- ]?dsl|cutlass[- ]dsl)\W{0,4}(?:version |v)?4\.[0-9]+(?:\.[0-9]+)?|\b(?:cuDNN|CUTLASS|Triton|NCCL|ptxas|nvcc)(?: Backend)? v?[0-9]+\.[0-9]+[0-9.]*[0-9])"
 )
-_ROW = re.compile(
-    r"(?m)^(?:[^\n]*?[0-9.]+ ?(?:us|ms|ns|s|TFLOPS|GB/s|%|x)?\b[ |,:@]*){3,}[^\n]*$|^\W{0,4}(?:PASS|OK)\b[^\n]*$"
-)
+_NUMBER = re.compile(r"(?<![0-9.])[0-9.]+ ?(?:us|ms|ns|s|TFLOPS|GB/s|%|x)?\b")
+_PASSED = re.compile(r"\W{0,4}(?:PASS|OK)\b")
+_FEWEST_NUMBERS = 3  # of a row
 _FEWEST_ROWS = 2
 _MOST = 6  # layouts
 _LONGEST = 400  # characters of one
@@ -74,7 +74,12 @@ def tells_wrong(folded: str) -> bool:
 
 def is_table(text: str) -> bool:
     """Whether the lines of a text are rows of numbers, or of tests that pass."""
-    return len(_ROW.findall(text)) >= _FEWEST_ROWS
+    rows = (
+        line
+        for line in text.splitlines()
+        if _PASSED.match(line) or len(_NUMBER.findall(line)) >= _FEWEST_NUMBERS
+    )
+    return sum(1 for _ in rows) >= _FEWEST_ROWS
 
 
 def read(folded: str, fails: bool = True) -> tuple[str, ...]:

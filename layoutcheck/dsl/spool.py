@@ -33,7 +33,7 @@ from layoutcheck.dsl.shares import FOLDER as TAKEN
 from layoutcheck.dsl.shares import Place, share_tests
 from layoutcheck.dsl.spread import spread_tests
 from layoutcheck.dsl.unbuilt import stand_in
-from layoutcheck.places import ROOTS, in_library
+from layoutcheck.places import in_library
 from layoutcheck.versions import installed
 
 FOLDER, OPTIONS = "LAYOUTCHECK_SPOOL", "LAYOUTCHECK_TRACE"
@@ -107,8 +107,8 @@ def begin() -> None:
         taken = Path(folder) / TAKEN
         if first and taken.is_dir():
             share_tests(taken, lambda count: write(folder, {"kind": "tests", "count": count}))
-        roots = ROOTS[:-1] if os.environ.get("PYTHONSAFEPATH") else ROOTS
-        sys.path += [str(Path(name).resolve()) for name in roots if Path(name).is_dir()]
+        if not os.environ.get("PYTHONSAFEPATH"):
+            sys.path.append(str(Path.cwd()))
     if whole and first:
         give_choices(lambda given: write(folder, {"kind": "note", "message": _given(given)}))
     stop = not options.get("launch", True)

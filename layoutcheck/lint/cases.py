@@ -215,7 +215,8 @@ def _missing(message: str, path: str) -> str:
         return ""
     top = found[1].partition(".")[0]
     for folder in Path(path).resolve().parents:
-        if any((folder / each / top).is_dir() or (folder / each / f"{top}.py").is_file() for each in (".", *SOURCES)):
+        places = [folder / each / top for each in (".", *SOURCES)]
+        if any(place.is_dir() or place.with_suffix(".py").is_file() for place in places):
             return f"'{top}' lies in {folder.name} and is not installed: pip install --editable that folder. "
         if (folder / ".git").exists():
             break
