@@ -28,6 +28,10 @@ BIG = 1 << 18  # elements; what is smaller may hold sizes and indices, and is re
 HUGE = 1 << 22  # elements; arithmetic with fewer takes less time than its test
 CUDA = "13.0"  # torch.version.cuda, of a torch that was built without
 ALIGN_BYTES = 256  # what CUDA's allocator gives, and scripts promise
+_NAMES = {  # as torch gives them: scripts look up peak rates by them
+    (8, 0): "NVIDIA A100-SXM4-80GB", (8, 9): "NVIDIA L40S", (9, 0): "NVIDIA H200", (10, 0): "NVIDIA B200",
+    (10, 3): "NVIDIA B300", (12, 0): "NVIDIA GeForce RTX 5090",
+}  # fmt: skip
 _PRODUCTS = {
     "matmul", "__matmul__", "__rmatmul__", "mm", "bmm", "addmm", "baddbmm", "einsum", "linear", "tensordot",
     "scaled_dot_product_attention", "softmax", "log_softmax", "_scaled_mm", "_grouped_mm",
@@ -456,7 +460,8 @@ def _cuda(torch: Any, capability: tuple[int, int], sms: int) -> None:
     torch.version.cuda = torch.version.cuda or CUDA
     major, minor = capability
     properties = SimpleNamespace(
-        name=f"pretended sm_{major}{minor}", major=major, minor=minor, multi_processor_count=sms,
+        name=_NAMES.get(capability, f"pretended sm_{major}{minor}"), major=major, minor=minor,
+        multi_processor_count=sms,
         total_memory=140 << 30, warp_size=32, max_threads_per_multi_processor=2048, L2_cache_size=50 << 20,
         shared_memory_per_block=49152, shared_memory_per_block_optin=232448,
         shared_memory_per_multiprocessor=233472,
