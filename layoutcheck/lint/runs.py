@@ -46,6 +46,7 @@ _LARGE_BYTES = 64 << 20  # of a file that is known by its size and time alone
 _LASTING = frozenset(("test", "refused", "uncompiled"))  # failures that the program has made itself
 _NO_ARGUMENTS = "the following arguments are required"  # argparse's words
 _ENDED = "SIGTERM came before it had ended"
+_SAME_SIGNAL_SECONDS = 1.0
 _GRACE_SECONDS = 8.0  # between SIGTERM and the end of what still runs; an idle program ends within 5
 _TAIL_BYTES = 4096
 _MOST_WORDS = 200
@@ -113,11 +114,20 @@ class _Terminated(BaseException):
 
 @contextmanager
 def _sigterm_raises() -> Iterator[None]:
-    """The first SIGTERM raises `_Terminated` here, in the main thread; the second ends the process."""
+    """The first SIGTERM raises `_Terminated` here, in the main thread; a later one ends the process.
+
+    One within a second is the first again: `timeout` sends its signal to the process and to its group.
+    """
+    first = 0.0
 
     def end(*_: object) -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        raise _Terminated
+        nonlocal first
+        if not first:
+            first = time.monotonic()
+            raise _Terminated
+        if time.monotonic() - first > _SAME_SIGNAL_SECONDS:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            os.kill(os.getpid(), signal.SIGTERM)
 
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -126,7 +136,8 @@ def _sigterm_raises() -> Iterator[None]:
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        if not first:  # else it stays until the report is written
+            signal.signal(signal.SIGTERM, before)
 
 
 def _ended() -> Trace:
