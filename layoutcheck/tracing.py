@@ -31,7 +31,7 @@ from layoutcheck.gate import Gate
 from layoutcheck.judge import judge_traced
 from layoutcheck.order import check_module
 from layoutcheck.order.memory_map import MemoryMap, memory_maps
-from layoutcheck.patching.advice import written
+from layoutcheck.patching.advice import alone_of, written
 from layoutcheck.patching.causes import causes
 from layoutcheck.patching.located import located
 from layoutcheck.patching.ordering import STRATEGY as SYNCHRONISE
@@ -270,7 +270,8 @@ def advised(judged: JudgedTrace, script: Script | None = None) -> list[Advised]:
     found: list[tuple[Distinct, list[Optimum]]] = []
     for one, report in judged.reports:
         copy = None if report is None or report.verdict not in ("legal", "slow") else report.copy
-        ways = [] if copy is None else [best for best in optima(copy) if best.ratio >= ENOUGH]
+        ways = [] if copy is None else optima(copy, alone_of(one.first))
+        ways = [best for best in ways if best.ratio >= ENOUGH]
         if ways:
             found.append((one, ways))
     found.sort(key=lambda pair: -pair[1][0].ratio)

@@ -10,20 +10,24 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from layoutcheck.algebra.inttuple import product
 from layoutcheck.copies.changes import SIDES
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.fixes import code
+from layoutcheck.machine.arch import WARP
+from layoutcheck.machine.cost import NOTHING, Counts
 from layoutcheck.patching.arguments import with_keyword
 from layoutcheck.patching.edit import Candidate, Edit, apart, apply
-from layoutcheck.patching.instead import instead
+from layoutcheck.patching.instead import by_all, instead
 from layoutcheck.patching.program import Program
 from layoutcheck.patching.repaired import Repaired
 from layoutcheck.patching.search import Search, short
 from layoutcheck.patching.source import Site
 from layoutcheck.patching.state import RANKS, Edited, Place, State
+from layoutcheck.sources.traced import TracedCopy
 from layoutcheck.syntax import name_of
-from layoutcheck.synthesis.optimum import WORTH, Optimum
+from layoutcheck.synthesis.optimum import WORTH, Alone, Optimum
 
 UNNAMED = "its tiles or its thread have no names where the copy stands"
 ALLOCATION = "the allocation of the shared tile was not found"
@@ -35,6 +39,23 @@ class Written(NamedTuple):
     best: Optimum
     files: Repaired
     cycles: float
+
+
+def alone_of(one: TracedCopy) -> Alone | None:
+    """What a copy costs that one thread makes of all its elements; None if several do, or nobody knows."""
+    copy, found = one.copy, one.addresses
+    if copy is None or found is None or copy.tiling is not None or isinstance(copy.dst, OtherOperand):
+        return None
+    elements, counts = product(copy.src.layout.shape), NOTHING
+    for side in found.sides:
+        if not isinstance(elements, int) or elements < WARP or sum(lane >= 0 for lane in side.lanes) != 1:
+            return None
+        moved = elements * copy.src.dtype.bits // 8
+        if side.space == "gmem" and side.bytes_used != moved:
+            return None
+        times = moved * 8 // side.width_bits
+        counts += Counts(times, times, times if side.space == "gmem" else 0)
+    return Alone(found.threads, counts) if len(found.sides) == len(SIDES) else None
 
 
 def written(
@@ -68,7 +89,10 @@ def written(
 
 def _edits(program: Program, site: Site, best: Optimum) -> Candidate | str:
     """The copy's statement written anew, and the allocation of its tile; or why not."""
-    edits = instead(program, site, best.code, len(best.wanted.tile))
+    if best.alone:
+        edits = by_all(program, site, best.code)
+    else:
+        edits = instead(program, site, best.code, len(best.wanted.tile))
     if not edits:
         return UNNAMED
     if best.keeps:

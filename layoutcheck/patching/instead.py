@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from layoutcheck.atoms.universal import UniversalCopy
@@ -18,7 +18,7 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.fixes.code import atom_code, dtype_code, folded
 from layoutcheck.patching.edit import Candidate, Edit, indent_of, span_of
 from layoutcheck.patching.program import Program
-from layoutcheck.patching.source import Site
+from layoutcheck.patching.source import Site, Source
 from layoutcheck.syntax import name_of
 
 
@@ -39,13 +39,75 @@ def instead(program: Program, site: Site, text: str, rank: int | None) -> Candid
     indent = None if statement is None else indent_of(source, statement)
     if statement is None or indent is None or names is None:
         return ()
+    start, end = span_of(source, statement)
+    return (Edit(site.path, start, end, _in_words_of(source, text, names, indent)),)
+
+
+def by_all(program: Program, site: Site, text: str) -> Candidate:
+    """The statements `text` for all threads, behind a branch `if tidx == 0:` that has the copy, or for it.
+
+    Nothing where other branches are around it, whose threads alone would come by.
+    """
+    source = program.sources[site.path]
+    parents = {child: node for node in ast.walk(source.tree) for child in ast.iter_child_nodes(node)}
+    statement = parents[site.node]
+    branch = parents.get(statement)
+    indents = [indent_of(source, one) for one in (statement, branch) if isinstance(one, (ast.Expr, ast.If))]
+    names, thread = _operands(program, site), _one_thread(source, site, branch)
+    if names is None or thread is None or len(indents) != 2 or indents[1] is None or indents[0] is None:
+        return ()
+    assert isinstance(branch, ast.If) and isinstance(statement, ast.Expr)
+    around = parents[branch]
+    while around is not site.function:
+        if not isinstance(around, ast.For):
+            return ()
+        around = parents[around]
+    code = _in_words_of(source, text, names | {"tidx": thread}, indents[1])
+    start, end = span_of(source, branch)
+    if len(branch.body) == 1:
+        return (Edit(site.path, start, end, code),)
+    first, last = (_line_end(source, span_of(source, one)[1]) for one in (statement, branch))
+    gone = Edit(site.path, source.text.rfind("\n", 0, span_of(source, statement)[0]), first, "")
+    return (Edit(site.path, last, last, f"\n{indents[1]}{code}"), gone)
+
+
+def _line_end(source: Source, at: int) -> int:
+    found = source.text.find("\n", at)
+    return len(source.text) if found < 0 else found
+
+
+def _one_thread(source: Source, site: Site, branch: ast.AST | None) -> ast.expr | None:
+    """The thread's index in `if tidx == 0:`, which a branch without `else` begins with."""
+    if not isinstance(branch, ast.If) or branch.orelse or site.node not in map(_value, branch.body):
+        return None
+    test = branch.test
+    if not source.text.startswith("if", span_of(source, branch)[0]) or not isinstance(test, ast.Compare):
+        return None
+    if not isinstance(test.left, ast.Name) or not isinstance(test.ops[0], ast.Eq) or len(test.ops) > 1:
+        return None
+    if not isinstance(test.comparators[0], ast.Constant):
+        return None
+    for made, function in source.assignments:
+        if function is site.function and isinstance(made, ast.Assign) and isinstance(made.value, ast.Call):
+            [target] = made.targets[:1]
+            first = target.elts[0] if isinstance(target, ast.Tuple) and target.elts else None
+            if name_of(made.value) == "thread_idx" and isinstance(first, ast.Name):
+                return test.left if first.id == test.left.id else None
+    return None
+
+
+def _value(statement: ast.stmt) -> ast.expr | None:
+    return statement.value if isinstance(statement, ast.Expr) else None
+
+
+def _in_words_of(source: Source, text: str, names: Mapping[str, ast.expr], indent: str) -> str:
+    """The statements with the program's names; what they make has names that are free there."""
     tree = ast.parse(text)
     taken = {node.id for node in ast.walk(source.tree) if isinstance(node, ast.Name)}
     made = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    names |= {name: ast.Name(f"{name}_{_free(name, taken)}") for name in made & taken}
-    code = folded(ast.unparse(_Renamed(names).visit(tree)))
-    start, end = span_of(source, statement)
-    return (Edit(site.path, start, end, textwrap.indent(code, indent).lstrip()),)
+    others = {name: ast.Name(f"{name}_{_free(name, taken)}") for name in made & taken}
+    code = folded(ast.unparse(_Renamed({**names, **others}).visit(tree)))
+    return textwrap.indent(code, indent).lstrip()
 
 
 def before_recast(program: Program, site: Site, copy: Copy) -> Iterator[Candidate]:

@@ -34,9 +34,10 @@ def render(found: Sequence[Advised], style: Style) -> str:
     lines = [""]
     for advised in found:
         one, best, written = advised.one, advised.best, advised.written
+        alone = f"one thread of {best.wanted.threads} fills the tile: " if best.alone else ""
         said = (
-            f"advice: {subject(one)}: {best.cycles:,.0f} predicted cycles a tile, {best.ratio:.1f} times the "
-            f"optimum, {best.least:,.0f}: {best.title}"
+            f"advice: {subject(one)}: {alone}{best.cycles:,.0f} predicted cycles a tile, "
+            f"{best.ratio:.1f} times the optimum, {best.least:,.0f}: {best.title}"
         )
         lines += style.wrap(said, "  ", "")
         if written is None:

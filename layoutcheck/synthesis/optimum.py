@@ -23,7 +23,7 @@ from layoutcheck.copies.tiling import of_tiles
 from layoutcheck.copies.vectors import contiguous_mode
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import WARP, parse_arch
-from layoutcheck.machine.cost import predicted_time
+from layoutcheck.machine.cost import Counts, predicted_time
 from layoutcheck.synthesis.candidates import writers
 from layoutcheck.synthesis.copies import Step, complete, counted_again, judged, steps_of
 from layoutcheck.synthesis.moves import Move
@@ -45,7 +45,8 @@ class Optimum(NamedTuple):
     """What a copy costs a block, and the best way that was found.
 
     `cycles` are predicted for the copy; `keeps` says that the shared tile stays as it is; `steps` are the
-    copies of what was `found`, each judged; `waits` that the program does not wait for cp.async by itself.
+    copies of what was `found`, each judged; `waits` that the program does not wait for cp.async by itself;
+    `alone` that one thread makes the copy of the whole tile, which all could share.
     """
 
     cycles: float
@@ -54,6 +55,7 @@ class Optimum(NamedTuple):
     steps: list[Step]
     wanted: Wanted
     waits: bool
+    alone: bool = False
 
     @property
     def least(self) -> float:
@@ -89,17 +91,26 @@ class Optimum(NamedTuple):
         return statements(self.found, self.steps, self.wanted, self.waits)
 
 
+class Alone(NamedTuple):
+    """What a copy costs that one thread of a block of `threads` makes of a whole tile."""
+
+    threads: int
+    counts: Counts
+
+
 def optimum(copy: Copy) -> Optimum | None:
     """The best way for a copy of whole tiles; None for others, and where nothing better works."""
     return next(iter(optima(copy)), None)
 
 
-def optima(copy: Copy) -> list[Optimum]:
+def optima(copy: Copy, alone: Alone | None = None) -> list[Optimum]:
     """The best way, then the best that keeps the shared tile, where that is another."""
-    wanted = _wanted(copy)
+    wanted = _wanted(copy, alone)
     given = None if wanted is None else _given(copy)
-    now = None if wanted is None or given is None else _cycles(copy, wanted)
-    if wanted is None or given is None or now is None:
+    if wanted is None or given is None:
+        return []
+    now = _cycles(copy, wanted) if alone is None else predicted_time(alone.counts).cycles
+    if now is None:
         return []
     moves = writers(wanted)
     free = [
@@ -118,7 +129,7 @@ def optima(copy: Copy) -> list[Optimum]:
             answer = judged(found, wanted)
             if not answer.refusal:
                 steps = [step for move in answer.steps for step in move]
-                best.insert(0, Optimum(now, keeps, found, steps, wanted, waits))
+                best.insert(0, Optimum(now, keeps, found, steps, wanted, waits, alone is not None))
                 break
     return best
 
@@ -150,16 +161,18 @@ def _wide(moves: list[Threads]) -> list[Threads]:
     return sorted((m for m in moves if m.deal.vector == most), key=lambda m: -m.deal.along)[:MOST_SIMPLE]
 
 
-def _wanted(copy: Copy) -> Wanted | None:
+def _wanted(copy: Copy, alone: Alone | None = None) -> Wanted | None:
     """The request that the copy answers; None where it is none of a global and a shared tile of two modes."""
     tiling = copy.tiling
-    if tiling is None or not isinstance(copy.atom, ThreadAtom) or copy.pred is not None:
+    if (tiling is None) == (alone is None) or not isinstance(copy.atom, ThreadAtom) or copy.pred is not None:
         return None
-    src, dst = tiling.src, tiling.dst
+    src, dst = copy.whole("src"), copy.whole("dst")
     if isinstance(src, OtherOperand) or isinstance(dst, OtherOperand):
         return None
     extents = [product(mode.shape) for mode in src.layout.modes]
-    threads = tiling.block_threads or threads_of(tiling.tiled)
+    threads = 0 if alone is None else alone.threads
+    if tiling is not None:
+        threads = tiling.block_threads or threads_of(tiling.tiled)
     if (
         (src.space, dst.space) != ("gmem", "smem")
         or src.dtype != dst.dtype

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
 
+import layoutcheck as lc
+from layoutcheck.machine.cost import Counts, predicted_time
+from layoutcheck.patching.advice import alone_of
+from layoutcheck.patching.edit import apply
+from layoutcheck.patching.instead import by_all
+from layoutcheck.patching.program import Program
 from layoutcheck.reports.advice import Advised, render
 from layoutcheck.reports.style import Style
 from layoutcheck.reports.trace import JudgedTrace
+from layoutcheck.sources.traced import Addresses, Frame, LoweredSide, TracedCopy
+from layoutcheck.synthesis.optimum import Alone
 from layoutcheck.tracing import Script, advised, traced
 
 pytest.importorskip("cutlass", reason="needs nvidia-cutlass-dsl, which traces the edited programs")
@@ -58,11 +67,16 @@ def kernel(given: cute.Tensor, turned: cute.Tensor, out: cute.Tensor):
         cutlass.BFloat16, cute.make_layout((64, 32), stride=(32, 1)), byte_alignment=128
     )
     load(by_element, one.partition_S(tiles[None, None, 0]), one.partition_D(others))
+    last = allocator.allocate_tensor(
+        cutlass.BFloat16, cute.make_layout((64, 32), stride=(32, 1)), byte_alignment=128
+    )
+    if tidx == 0:
+        cute.basic_copy(tiles[None, None, 2], last)  # alone
     cute.arch.sync_threads()
     written = cute.local_tile(out, (64, 32), (0, 0))
     for i in cutlass.range_constexpr(16):
         at = tidx + i * 128
-        written[at] = smem[None, None, 0][at] + rows[at] + others[at]
+        written[at] = smem[None, None, 0][at] + rows[at] + others[at] + last[at]
 
 
 @cute.jit
@@ -102,7 +116,7 @@ def test_a_line_gets_one_advice_whatever_it_copies(judged: tuple[Script, JudgedT
     _, trace = judged
     twice = replace(trace, reports=[*trace.reports, *trace.reports])
     told, before = advised(twice), advised(trace)
-    assert len(told) == len(before) == 3
+    assert len(told) == len(before) == 4
     assert [one.best.ratio for one in told] == [one.best.ratio for one in before]
 
 
@@ -124,11 +138,87 @@ def test_another_layout_is_written_into_the_allocation(found: dict[str, Advised]
     assert written is not None and not written.best.keeps
     [text] = written.files.after.values()
     assert "byte_alignment=1024, swizzle=cute.make_swizzle(" in text
-    assert text.count("cute.basic_copy(") == 1
+    assert text.count("cute.basic_copy(") == 1 + PROGRAM.count("cute.basic_copy(")
 
 
 def test_what_has_no_names_in_its_place_is_not_written(found: dict[str, Advised]) -> None:
     assert found["helper"].written is None
     said = render(list(found.values()), Style())
     assert "not written: its tiles or its thread have no names where the copy stands" in said
-    assert said.count("proven: traced with this edit") == 2
+    assert said.count("proven: traced with this edit") == 3
+
+
+def test_a_tile_that_one_thread_fills_is_shared_among_all(found: dict[str, Advised]) -> None:
+    """2,048 loads and stores one after the other, or 8 instructions of 32 lanes, of 16 bytes each."""
+    advised = found["alone"]
+    assert advised.best.alone and advised.best.cycles == predicted_time(Counts(4096, 4096, 2048)).cycles
+    assert "one thread of 128 fills the tile: " in " ".join(render([advised], Style()).split())
+    written = advised.written
+    assert written is not None and written.best.title == "cp.async 128 bits"
+    assert written.best.found.counts.instructions == 8
+    [text] = written.files.after.values()
+    assert "if tidx == 0:" not in text and text.count("cp_async_wait_group(0)") == 2
+    assert re.search(r"partition_S\(\s*tiles\[None, None, 2\]\s*\)", text)
+
+
+BRANCH = """def kernel(src, dst):
+    tidx, _, _ = cute.arch.thread_idx()
+    for k in range(4):
+        if tidx == 0:
+            first(k)
+            cute.basic_copy(src[k], dst)  # all
+    cute.arch.sync_threads()
+"""
+
+
+def shared_by_all(text: str) -> str:
+    """The program with `put(tidx, src, dst)` for all threads in place of the copy; "" where it stays."""
+    program = Program({"k.py": text})
+    site = program.copy_at("k.py", 1 + next(n for n, one in enumerate(text.split("\n")) if "copy(" in one))
+    assert site is not None
+    edits = by_all(program, site, "put(tidx, src, dst)")
+    return apply({"k.py": text}, edits)["k.py"] if edits else ""
+
+
+def test_the_copy_of_one_thread_stands_behind_its_branch_or_for_it() -> None:
+    after = shared_by_all(BRANCH)
+    assert after == BRANCH.replace(
+        "            cute.basic_copy(src[k], dst)  # all", "        put(tidx, src[k], dst)"
+    )
+    alone = BRANCH.replace("            first(k)\n", "")
+    assert "    for k in range(4):\n        put(tidx, src[k], dst)  # all\n    cute" in shared_by_all(alone)
+
+
+@pytest.mark.parametrize(
+    ("words", "others"),
+    [
+        ("tidx == 0", "tidx < 32"),
+        ("tidx == 0", "k == 0"),
+        ("tidx == 0", "tidx == 0 and k < 3"),
+        ("for k in range(4)", "if k < 4"),
+        ("for k in range(4)", "while busy()"),
+        ("        if tidx == 0:", "        if k:\n            first(k)\n        elif tidx == 0:"),
+        ("dst)  # all", "dst)\n        else:\n            first(k)"),
+    ],
+)
+def test_a_copy_that_other_branches_decide_about_stays(words: str, others: str) -> None:
+    assert words in BRANCH and shared_by_all(BRANCH.replace(words, others)) == ""
+
+
+@pytest.mark.parametrize(
+    ("elements", "lanes", "used", "alone"),
+    [(64, (0, -1), 256, True), (64, (0, 4), 256, False), (64, (0, -1), 512, False), (16, (0, -1), 64, False)],
+)
+def test_only_what_one_thread_moves_whole_is_its_own(
+    elements: int, lanes: tuple[int, ...], used: int, alone: bool
+) -> None:
+    copy = lc.check(
+        f"({elements},1):(1,{elements})", f"({elements},1):(1,{elements})", "universal", dtype="f32"
+    )
+    side = LoweredSide("src", "ld.global", "gmem", 32, "static", 9, 9, 9, 1, 0, 9, 9, used, lanes)
+    store = replace(side, side="dst", op="st.shared", space="smem", bytes_used=0)
+    one = TracedCopy(
+        copy.copy, "", Frame("k.py", 1), (), "kernel", "sm_90a", addresses=Addresses(128, (side, store))
+    )
+    found = alone_of(one)
+    assert found == (Alone(128, Counts(128, 128, 64)) if alone else None)
