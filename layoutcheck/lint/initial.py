@@ -227,7 +227,7 @@ def _branch(root: Path) -> str:
     """The branch that `origin` has for its first, else the one that is checked out, or main."""
     for name in ("refs/remotes/origin/HEAD", "HEAD"):
         try:
-            head = (root / ".git" / name).read_text(encoding="utf-8").strip()
+            head = read_regular(root / ".git" / name).decode("utf-8", "replace").strip()
         except OSError:
             continue
         found = re.fullmatch(r"ref: refs/(?:heads|remotes/origin)/([\w./-]+)", head)
@@ -250,7 +250,7 @@ def _hooks(root: Path, requirement: str) -> Planned:
         "        require_serial: true",
     ]
     if file.exists():
-        if "layoutcheck" in file.read_text(encoding="utf-8", errors="replace"):
+        if b"layoutcheck" in _text(str(file)):
             return Planned(HOOKS, "", None, "it names layoutcheck already")
         return Planned(HOOKS, "", None, "it exists; add under `repos:`\n" + "\n".join(hook))
     return Planned(

@@ -95,6 +95,16 @@ def test_the_default_cache_that_is_a_link_is_not_followed(
     assert "cache = '.layoutcheck_cache' leaves the repository" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("name", [".pre-commit-config.yaml", ".git/HEAD", "requirements.txt", "k.ipynb"])
+def test_init_reads_no_pipe_and_no_device(repo: Path, name: str) -> None:
+    for made in (os.mkfifo, lambda file: file.symlink_to("/dev/zero")):
+        file = repo / name
+        file.parent.mkdir(exist_ok=True)
+        made(file)
+        assert run(["init", "--dry-run"]) == 0
+        file.unlink()
+
+
 @pytest.mark.parametrize("name", ["source.json", ".gitignore"])
 @pytest.mark.parametrize("what", ["pipe", "/dev/zero", "outside"])
 def test_what_stands_in_for_a_file_of_the_cache_is_replaced(
