@@ -55,12 +55,12 @@ LAYOUTS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_init_and_ci(
-    layout: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    pytest.importorskip("cutlass", reason="the CuTe DSL is not installed")
-    files, entries, installed, path, sites = LAYOUTS[layout]
+@pytest.fixture(params=LAYOUTS)
+def layout(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> tuple[list[str] | None, str, int]:
+    """In such a repository, after `init`: what `run` is to be, what the job installs, copy sites."""
+    files, entries, installed, path, sites = LAYOUTS[request.param]
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
@@ -68,10 +68,23 @@ def test_init_and_ci(
     given = [str(tmp_path / each) for each in path]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([*given, os.environ.get("PYTHONPATH", "")]))
     assert run(["init", "--yes", "--requirement", "layoutcheck==1"]) == 0
-    settings = (tmp_path / "pyproject.toml").read_text()
-    assert (f"run = {json.dumps(entries)}\n" in settings) == (entries is not None)
-    job = (tmp_path / ".github/workflows/layoutcheck.yml").read_text()
+    return entries, installed, sites
+
+
+def test_init(layout: tuple[list[str] | None, str, int], capsys: pytest.CaptureFixture[str]) -> None:
+    entries, installed, sites = layout
+    assert (f"run = {json.dumps(entries)}\n" in Path("pyproject.toml").read_text()) == (entries is not None)
+    job = Path(".github/workflows/layoutcheck.yml").read_text()
     assert f"      - run: pip install {installed}\n" in job
+    capsys.readouterr()
+    assert run(["ci", "--list"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == (0 if entries is None else sites)
+
+
+@pytest.mark.sweep
+def test_ci(layout: tuple[list[str] | None, str, int], capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("cutlass", reason="the CuTe DSL is not installed")
+    entries, _, sites = layout
     capsys.readouterr()
     status = run(["ci", "--yes", "--format", "json", "--no-lowered", "--no-order", "--workers", "1"])
     counts = json.loads(capsys.readouterr().out)["counts"]
