@@ -9,7 +9,9 @@ fragment is loaded under a predicate, because a row ends before its tile does, a
 ## Why
 
 A fragment in registers is a variable. What is read of a variable before it is written is undefined (LLVM Language
-Reference, "Undefined Values"): the register holds what the thread computed before, or the compiler drops the store.
+Reference, "Undefined Values"): the register holds what the thread computed before, or the compiler drops the store. Most
+kernels of this kind wrote wrong numbers in every run on an H200; in others the compiler chose a value that happened to be
+right, which its next version need not (`docs/evidence/values_unset.json`).
 
 It is told for a call that the program makes, or, if it makes none, for all dynamic extents that are tried, which are
 whole tiles: a tail that only other extents have is not looked at. Nothing is said where a value in memory decides whether
