@@ -34,8 +34,8 @@ THIN = {
 # Elements of every size, by each way of loading them; tiles of a width that is known when they are launched.
 SHIFTED = {
     "shifted, 1": Shifted((48, 128), 4, 16, size=1),
-    "shifted, 2": Shifted((56, 128), 4, 16, most=1),
-    "shifted, 4": Shifted((60, 32), 4, 8, most=2, fetch=True, size=4),
+    "shifted, 2": Shifted((24, 128), 4, 16, most=1),
+    "shifted, 4": Shifted((28, 32), 4, 8, most=2, fetch=True, size=4),
     "shifted, 8": Shifted((30, 16), 4, 4, size=8, edges=True),
 }
 WHOLE = {
@@ -73,7 +73,7 @@ EXCHANGES = {
     f"exchange, {size}": Exchange(tile, 0, "evict_last", "bulk", 256, size)
     for size, tile in ((2, (128, 32)), (8, (32, 32)))
 }
-FOURS = {f"fours {plan.words}, {plan.warps}": plan for plan in (Fours(16, 32), Fours(32, 8))}
+FOURS = {f"fours {plan.words}, {plan.warps}": plan for plan in (Fours(16, 32), Fours(16, 8))}
 
 BUILDERS = {
     **{name: partial(build_few_rows, plan) for name, plan in THIN.items() if isinstance(plan, FewRows)},
