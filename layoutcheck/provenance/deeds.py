@@ -42,7 +42,7 @@ class Followed:
     `met` are pairs of references that were multiplied: (2, pairs). `pairs` are references of elements that
     two others met in, ascending, these two, and whether they were multiplied: (4, references). `touched` are
     the numbers of global objects that plain loads take elements from. `opaque` says that something may write
-    shared memory in a way that is not followed.
+    shared memory in a way that is not followed, `begun` that something may write tensor memory so.
     """
 
     watched: Watched
@@ -53,3 +53,4 @@ class Followed:
     problem: str = ""
     touched: frozenset[int] = frozenset()
     opaque: bool = False
+    begun: bool = False

@@ -7,6 +7,8 @@ The evaluator gives the addresses, a `Tracker` the references: `_step` says whic
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -53,6 +55,7 @@ from layoutcheck.sources.mlir import Operation
 from layoutcheck.sources.mlir import Value as SsaValue
 
 MMA = "mma_sync"
+_TENSOR_WRITES = re.compile(r"tcgen05\.(?:mma|st|cp|shift)")
 _NUMBERS = frozenset(("f32", "i1", "i8", "i16", "i32", "i64"))
 # What may write shared memory (`order.meaning`), and the operations of these that are followed, or that write
 # one word of their own: an address, an answer.
@@ -97,7 +100,8 @@ def follow(kernel: WatchedKernel, block: tuple[int, int, int], budget: Budget) -
     met = np.concatenate([np.zeros((2, 0), np.int64), *tracker.met], 1)
     pairs = np.concatenate([np.zeros((4, 0), np.int64), *tracker.pairs], 1)
     touched, opaque = frozenset(tracker.touched), bool(problem) or _opaque(kernel)
-    return Followed(watched, tracker.deeds, tracker.next, met, pairs, problem, touched, opaque)
+    begun = writes_tensor(kernel.operation.walk())
+    return Followed(watched, tracker.deeds, tracker.next, met, pairs, problem, touched, opaque, begun)
 
 
 def _matters(op: Operation) -> bool:
@@ -111,6 +115,12 @@ def _opaque(kernel: WatchedKernel) -> bool:
         for op, one in kernel.meanings.items()
         for part in one.all
     )
+
+
+def writes_tensor(ops: Iterable[Operation]) -> bool:
+    """Whether inline PTX, which is not followed, may write tensor memory."""
+    texts = (op.attributes.get("asm_string", op.attributes.get("ptxCode", "")) for op in ops)
+    return any(_TENSOR_WRITES.search(text) for text in texts)
 
 
 def _addresses(kernel: WatchedKernel) -> set[SsaValue]:

@@ -66,7 +66,7 @@ class Replay:
     def __post_init__(self) -> None:
         self.shared = [np.zeros(_SPAN, np.int64) for _ in self.blocks]
         self.tensor = [np.zeros((LANES, COLUMN_BYTES), np.int64) for _ in self.blocks]
-        self.begun = [np.zeros((LANES, COLUMN_BYTES), bool) for _ in self.blocks]
+        self.begun = [np.full((LANES, COLUMN_BYTES), one.begun) for one in self.blocks]
         self.labels = [np.zeros(one.references, np.int64) for one in self.blocks]
         self._written = [np.full(_SPAN, one.opaque) for one in self.blocks]
         watched = self.moves is not None

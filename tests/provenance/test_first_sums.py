@@ -9,6 +9,8 @@ import pytest
 
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.provenance import check_products
+from layoutcheck.provenance.follow import writes_tensor
+from layoutcheck.sources.mlir import Operation
 from layoutcheck.sources.traced import OperandReport
 from layoutcheck.sources.traced_module import TracedModule
 from tests.lowering import SharedLowering
@@ -60,3 +62,18 @@ def test_the_first_product_of_a_sum_must_not_add(kind: str, arch: str, products:
     assert ("tensor memory" in message) == (kind == "tcgen05")
     assert f"The first {'wgmma' if kind == 'warpgroup' else 'tcgen05.mma'} of this sum" in message
     assert "ACCUMULATE to False" in message and "fill" not in message
+
+
+@pytest.mark.parametrize(
+    ("ptx", "written"),
+    [
+        ("tcgen05.mma.cta_group::2.kind::f16 [$0], [$1], $2, $3, p;", True),
+        ("tcgen05.cp.cta_group::1.128x256b [$0], $1;", True),
+        ("tcgen05.ld.sync.aligned.32x32b.x1.b32 {$0}, [$1];", False),
+        ("add.f32x2 $0, $1, $2;", False),
+    ],
+)
+def test_ptx_may_begin_a_sum_in_tensor_memory(ptx: str, written: bool) -> None:
+    """As ffpa-attn's gemm_ptx_w_idx does (_dk_d512_sm100.py:2064), before the products that are followed."""
+    for name in ("asm_string", "ptxCode"):
+        assert writes_tensor([Operation("llvm.inline_asm", attributes={name: ptx})]) == written

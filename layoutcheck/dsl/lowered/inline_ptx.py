@@ -23,6 +23,7 @@ _PLACE = re.compile(
 _MADE = re.compile(r"(?:mov\.[bu]64|cvta\.to\.global\.u64)\s+(%?\w+)\s*,\s*\$([0-9]+)\s*$")
 _TESTED = re.compile(r"setp\.ne(?:\.[bsu]32)\s+(%?\w+)\s*,\s*\$([0-9]+)\s*,\s*0\s*$")
 _TYPE = re.compile(r"\.(?:[bsuf]|bf|tf)(8|16|32|64|128)(x2|x4)?(?=\.|$)")
+_DECLARED = re.compile(r"\.reg\s+\.\w+\s+([^;<]*);")
 _ESCAPED = re.compile(r"\\([0-9A-F]{2})")  # of a string as MLIR prints it
 _KINDS = {"ld": "load.ext", "ldu": "load.ext", "st": "store.ext", "red": "red", "atom": "red"}
 # What reaches global memory besides; TMA's tensors clamp, a prefetch faults nowhere.
@@ -65,6 +66,7 @@ def accesses_of(text: str, results: int) -> tuple[PtxAccess, ...] | str:
 
     `results` are numbered before the operands.
     """
+    unread = _unread(text)
     made: dict[str, int] = {}
     tested: dict[str, int] = {}
     found = []
@@ -73,7 +75,7 @@ def accesses_of(text: str, results: int) -> tuple[PtxAccess, ...] | str:
             made[one[1]] = int(one[2])
         if one := _TESTED.search(statement):
             tested[one[1]] = int(one[2])
-        read = _one(statement, made, tested, results)
+        read = _one(statement, made, tested, results, unread)
         if read == UNREAD:
             return UNREAD
         if isinstance(read, PtxAccess):
@@ -81,8 +83,17 @@ def accesses_of(text: str, results: int) -> tuple[PtxAccess, ...] | str:
     return tuple(found)
 
 
+def _unread(text: str) -> frozenset[str]:
+    """Registers of its own that a text writes once and never reads.
+
+    ptxas does not load them: the halves of a vector that only they have are left out (seen in its SASS).
+    """
+    names = {one.strip() for found in _DECLARED.findall(text) for one in found.split(",")}
+    return frozenset(one for one in names if len(re.findall(rf"(?<![\w%$]){re.escape(one)}\b", text)) == 2)
+
+
 def _one(
-    statement: str, made: dict[str, int], tested: dict[str, int], results: int
+    statement: str, made: dict[str, int], tested: dict[str, int], results: int, unread: frozenset[str]
 ) -> PtxAccess | str | None:
     """The access of one statement, None where it makes none in global memory."""
     match = _STATEMENT.match(statement)
@@ -105,7 +116,13 @@ def _one(
     if place is None or width is None or number < results or guard < results:
         return UNREAD
     vector = re.search(r"\.v([248])\b", match["name"])
-    size = int(width[1]) // 8 * int((width[2] or "x1")[1:]) * int(vector[1] if vector else 1)
+    count = int(vector[1]) if vector else 1
+    registers = re.match(r"\{([^}]*)\}", match["rest"])
+    if kind == "load.ext" and vector and registers:
+        words = [word.strip() for word in registers[1].split(",")]
+        while count > 1 and unread.issuperset(words[count // 2 :]):
+            count, words = count // 2, words[: count // 2]
+    size = int(width[1]) // 8 * int((width[2] or "x1")[1:]) * count
     space = "gmem" if ".global" in match["name"] else "generic"
     return PtxAccess(
         kind, space, size, number - results, int(place["offset"] or 0),

@@ -8,6 +8,11 @@ from layoutcheck.dsl.lowered.inline_ptx import NOT_HELD, UNREAD, PtxAccess, acce
 from tests.dsl.lowered.conftest import Traced
 
 GUARDED = "{\n\t.reg .pred P1;\n\tsetp.ne.b32 P1, $3, 0;\n\t@!P1 st.global.v2.b32 [$0+8], {$1, $2};\n}"
+# ptxas makes LDG.E.64 of it: attention-gym's chunk_kda_bwd_intra.py:366, at multiples of 8 bytes.
+HALF = (
+    "{\n\t.reg .pred p;\n\t.reg .b32 a, b;\n\tmov.b32 $0, 0;\n\tsetp.ne.b32 p, $3, 0;\n\t"
+    "@p ld.global.v4.b32 {$0, $1, a, b}, [$2];\n}"
+)
 
 
 @pytest.mark.parametrize(
@@ -22,6 +27,8 @@ GUARDED = "{\n\t.reg .pred P1;\n\tsetp.ne.b32 P1, $3, 0;\n\t@!P1 st.global.v2.b3
         ("mov.u64 a, $1; ld.acquire.gpu.global.b64 $0, [a];", 1, (PtxAccess("load.ext", "gmem", 8, 0),)),
         ("red.global.add.noftz.bf16x2 [$0], $1;", 0, (PtxAccess("red", "gmem", 4, 0),)),
         ("st.b16 [$0], $1;", 0, (PtxAccess("store.ext", "generic", 2, 0),)),
+        (HALF, 2, (PtxAccess("load.ext", "gmem", 8, 0, guard=1),)),
+        (HALF.replace("b}", "$1}"), 2, (PtxAccess("load.ext", "gmem", 16, 0, guard=1),)),
         (GUARDED, 0, (PtxAccess("store.ext", "gmem", 8, 0, 8, 3, True),)),
         ("@p ld.global.b32 $0, [$1];", 1, UNREAD),
         ("ld.global.b32 $0, [%rd4];", 1, UNREAD),
