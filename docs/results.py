@@ -100,6 +100,7 @@ _PAGES = {
     "public_code": ("public repositories by `layoutcheck ci`", "public-code.md"),
     "script_sweep": ("scripts of CUTLASS, FlashAttention and flashinfer, one by one", "public-code.md"),
     "script_sweep_fresh": ("scripts of 17 more repositories, one by one", "public-code.md"),
+    "fresh_suites": ("suites of repositories seen for the first time, by `ci`", "public-code.md"),
     "quack_suite": ("quack's own suite by `layoutcheck ci`, from end to end", "public-code.md"),
 }
 
@@ -128,7 +129,8 @@ def evidence_pages() -> dict[str, str]:
         "lowered.md": lowered,
         "versions.md": versions.page(read("versions"), dsl_names.history()),
         "public-code.md": public_code.page(
-            *map(read, ("history", "public_code", "quack_suite", "script_sweep", "script_sweep_fresh"))
+            *map(read, ("history", "public_code", "quack_suite", "fresh_suites")),
+            *map(read, ("script_sweep", "script_sweep_fresh")),
         ),
         "speed.md": speed.page(*map(read, ("speed", "lint", "trace", "numerics_speed"))),
         "regressions.md": regressions.page(read("undone")),
