@@ -28,7 +28,7 @@ _OF_GPU = re.compile(
 _PERSON = re.compile(r"\b(?:I|[Ww]e|[Mm]y|[Hh]ow|[Ww]hy)\b")
 _SENTENCE = re.compile(r"(?:\b[A-Za-z][\w'-]*\b[ ,:;(`*]+){5}")
 _LITTLE_WORD = re.compile(
-    r"(?i)\b(?:the|an?|is|are|was|it|to|when|with|why|how|what|do(?:es)?|of|in|on|for|and|but|i|we|my|not|can|this|that|these)\b"
+    r"\b(?![A-Z]{2})(?i:the|an?|is|are|was|it|to|when|with|why|how|what|do(?:es)?|of|in|on|for|and|but|i|we|my|not|can|this|that|these)\b"
 )  # which tables and lists lack
 _BY_SIZE = re.compile(
     r"(?i)\b(?:when|if|for|with|at|only|once)\b (?P<said>[^.:;]{0,60}\b(?:[MNK]|sizes?|shapes?|extents?|dims?|dimensions?|tiles?|warps?|warp count|columns?|rows?|lengths?|tokens|m ?= ?[0-9]+)\b[^.:;]{0,40}?"

@@ -336,7 +336,7 @@ def test_the_line_that_the_dsl_points_at_below_its_message() -> None:
         ("call cuLaunchKernel/cuLaunchKernelEx failed, got error code: 716", "layoutcheck trace"),
         ("========= Invalid __shared__ read of size 16 bytes", "layoutcheck trace"),
         ("failed to legalize operation 'cute_nvgpu.make_gmma_smem_desc'", "layoutcheck canonical"),
-        ("ValueError: shape and stride must be congruent", "Give the stride the same nesting"),
+        ("ValueError: shape and stride must be congruent", "each mode must meet one of the same nesting"),
         ("'cute.gemm' op invalid layout of A/B/D. A: (1,1):(0,0), B: (1,1):(0,0)", "cute.gemm"),
         ("error: unknown: 'cute.slice' op coord does not fit", "cute.slice"),
         ("Segmentation fault (core dumped)", "without a message"),
