@@ -91,9 +91,11 @@ def trace(
             progress("trace", len(runs), len(callable_))
 
     with _pool(todo, settings, slots) as (submit, stop):
-        waiting = {submit(case): case for case in todo}
+        waiting: dict[Future[tuple[Trace, float]], RegisteredCase] = {}
         try:
             with _sigterm_raises():
+                for case in todo:
+                    waiting[submit(case)] = case
                 for future in as_completed(waiting):
                     take(waiting[future], *_outcome(future))
         except _Terminated:
@@ -102,9 +104,10 @@ def trace(
             ended = wait(begun, _GRACE_SECONDS).done
             for child in active_children():  # a worker that judges does not hear of the end
                 child.kill()
-            for future, case in waiting.items():
+            outcomes = {waiting[future]: _outcome(future) for future in begun if future in ended}
+            for case in todo:
                 if case not in runs:
-                    take(case, *(_outcome(future) if future in ended else (_ended(), 0.0)))
+                    take(case, *outcomes.get(case, (_ended(), 0.0)))
     return [runs[case] for case in cases if case in runs]
 
 

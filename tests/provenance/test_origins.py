@@ -202,7 +202,7 @@ def test_few_results_that_stray_are_told_and_another_order_is_not() -> None:
 
 
 def test_a_store_of_what_nothing_wrote_is_told() -> None:
-    block = SimpleNamespace(references=8, opaque=False)
+    block = SimpleNamespace(references=8, opaque=False, begun=False)
     for opaque in (False, True):
         block.opaque = opaque
         replay = Replay([block], {})  # type: ignore[list-item]
