@@ -37,6 +37,7 @@ from layoutcheck.request import Request
 from layoutcheck.sources.request import build
 from layoutcheck.sources.traced import Frame, Trace, TracedCopy, distinct
 from layoutcheck.synthesis.compiled import Compiled
+from tests.thinned import thinned
 
 SCRIPT = "from cutlass import cute\nif __name__ == '__main__': cute.compile(print)\n"
 REQUEST = {one.name for one in fields(Request)}
@@ -290,7 +291,7 @@ def needed(command: str) -> None:
         pytest.importorskip("pygls", reason="the language server needs pygls")
 
 
-@pytest.mark.parametrize(("command", "mode", "name"), CASES)
+@pytest.mark.parametrize(("command", "mode", "name"), thinned(CASES, 2))
 def test_an_option_changes_what_happens_or_is_refused(
     command: str, mode: str, name: str, world: Callable[[list[str]], Any]
 ) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from layoutcheck.cli import run as command
@@ -270,6 +270,7 @@ def test_a_sum_rounded_to_odd_rounds_once(x: float, y: float) -> None:
     assert abs(Fraction(odd) - exact) < Fraction(float(np.spacing(abs(odd))))
 
 
+@settings(max_examples=12)  # the texts take long to draw
 @given(
     st.text(max_size=80)
     | st.from_regex(r"(dot|fma|round|add)\([\w.]+(,(promote|split)=\d+)?\)( \w+\(\w+\))*")

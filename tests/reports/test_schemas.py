@@ -24,7 +24,10 @@ from layoutcheck.reports.json import schema
 from layoutcheck.reports.outputs import OUTPUTS, schemas
 from layoutcheck.reports.style import Style
 from layoutcheck.sources.traced import Frame, KernelFinding, KernelPlace
-from tests.test_options import world  # noqa: F401 (a fixture)
+from tests.forking import traced_in_forks
+from tests.test_options import world
+
+__all__ = ["traced_in_forks", "world"]
 
 ROOT = Path(__file__).parents[2]
 SMEM_A = ["--mma", "wgmma.m64n64k16.f32.f16", "--a", "(64,64):(64,1)"]
@@ -77,7 +80,7 @@ def holds(name: str, text: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "words"), PRINTED)
-def test_what_a_command_prints_follows_its_schema(name: str, words: list[str], world: Any) -> None:  # noqa: F811
+def test_what_a_command_prints_follows_its_schema(name: str, words: list[str], world: Any) -> None:
     status, _, said = world([*words, "--format", "json"])
     assert status in (0, 1), said
     if words != FIRST:
