@@ -476,6 +476,7 @@ def lines(trace: Trace) -> list[Any]:
     return [json.loads(line) for line in to_lines(dataclasses.replace(trace, kernels=kernels))]
 
 
+@pytest.mark.sweep
 def test_one_process_and_four_report_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("cutlass")
     monkeypatch.delenv("PYTHONHASHSEED", raising=False)

@@ -52,7 +52,7 @@ def compiled(arch):
     return json.loads(child.stdout.splitlines()[-1])
 
 
-@pytest.fixture(scope="module", params=["sm_90a", "sm_80"])
+@pytest.fixture(scope="module", params=["sm_90a", pytest.param("sm_80", marks=pytest.mark.sweep)])
 def built(request):
     return request.param, compiled(request.param)
 
