@@ -9,13 +9,11 @@ import pytest
 
 
 def thinned(cases: Iterable[Any], every: int) -> list[Any]:
-    """The cases, all but each `every`-th marked as sweep."""
-    return [
-        case if n % every == 0 else pytest.param(*values(case), marks=pytest.mark.sweep)
-        for n, case in enumerate(cases)
-    ]
+    """The cases, all but each `every`-th marked as sweep: a `pytest.param`, a tuple or one argument each."""
+    return [case if n % every == 0 else _in_sweep(case) for n, case in enumerate(cases)]
 
 
-def values(case: Any) -> tuple[Any, ...]:
-    """The arguments of a case."""
-    return case if isinstance(case, tuple) else (case,)
+def _in_sweep(case: Any) -> Any:
+    if hasattr(case, "marks"):
+        return pytest.param(*case.values, marks=[*case.marks, pytest.mark.sweep], id=case.id)
+    return pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.sweep)
