@@ -91,12 +91,12 @@ ENTRIES = (
     ),
     known(
         "symptom.wrong",
-        r"(?i)\b(?P<said>(?:wrong|incorrect|garbage|corrupt\w*|unexpected|bad|diverging) (?:\w+ ){0,2}(?:gradients?|results?|outputs?|values?|numbers?|data|answers?|elements?|layouts?|strides?|offsets?|tokens?|text)|(?:results?|outputs?|answers?|values?) (?:is|are|becomes?|looks?|seems?) (?:\w+ )?(?:wrong|incorrect|different|bad|off)|all[- ]zeros?|silently (?:drops?|leaves|writes|skips?|computes?|corrupts?|gives)|cosine similarity|(?:outputs?|results?|values?|contains?|gives?|returns?|produces?|are) (?:\w+ ){0,2}NaNs?\b|\bNaNs? in\b|not equal|(?:does|do|did)(?: not|n't) (?:match|agree|equal)|differs? from|mismatch\w*|inconsistent|"
+        r"(?i)\b(?P<said>(?:wrong|incorrect|garbage|corrupt\w*|unexpected|bad|diverging) (?:\w+ ){0,2}(?:gradients?|results?|outputs?|values?|numbers?|data|answers?|elements?|layouts?|strides?|offsets?|tokens?|text)|(?:results?|outputs?|answers?|values?) (?:is|are|becomes?|looks?|seems?) (?:\w+ )?(?:wrong|incorrect|different|bad|off)|garbage(?!.?collect)(?: \w+){0,4}|(?:wrong|incorrect) (?:when(?:ever)?|if|unless|after|once|without)(?: \w+){1,4}|different (?:results?|outputs?|answers?|gradients?) (?:each|every|between|from|in|at|on|for|when|if|after) \w+|(?:outputs?|results?|gives|returns|produces|gave|returned)(?: is| are)? (?:all |only )?(?:zeros|infs?)|all[- ]zeros?|silently (?:drops?|leaves|writes|skips?|computes?|corrupts?|gives)|cosine similarity|(?:outputs?|results?|values?|contains?|gives?|returns?|produces?|are) (?:\w+ ){0,2}NaNs?\b|\bNaNs? in\b|not equal|(?:does|do|did)(?: not|n't) (?:match|agree|equal)|differs? from|mismatch\w*|inconsistent|"
         r"non-?deterministic|(?:gives?|prints?|shows?|returns?|observed) (?:\w+ ){0,3}(?:but|instead of|rather than)|expected (?!arguments?\b|types?\b|an? \w+ (?:object|instance)).{0,80}\b(?:got|but|actual|observed)|should be .{1,60} but|\boff by\b[\w ]{0,20})|(?P<word>误差|结果不|不正确|不一致|错误的结果)",
         "values are not what is expected: {said}{word}",
         _OPEN
         + "Where they differ tells: whole rows, vectors or tiles are data in the wrong place (a tile's index or offset, a partition, a permutation on one side only); other elements in each run are a read before the data is there (a barrier, a fence, a wait); all of them by a factor or a little are "
-        "types, scales or the tolerance; NaN and huge values memory that nobody wrote.",
+        "types, scales or the tolerance; NaN and huge values memory that nobody wrote, or arithmetic with infinities (a row that is masked whole, a division by 0).",
         "Give an input that numbers its elements (arange) and look where each lands. `layoutcheck explain SRC DST --atom ATOM` compares what one copy moves with what its layouts ask, `layoutcheck draw LAYOUT` shows offsets; "
         + TRACE
         + " and the order of its accesses. Report it to {project}",
