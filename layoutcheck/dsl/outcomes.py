@@ -8,13 +8,16 @@ from collections.abc import Iterator
 from operator import itemgetter
 from typing import Any
 
-from layoutcheck.sources.pasted import plain
+from layoutcheck.sources.pasted import cut, plain
 from layoutcheck.sources.printed import where_of
 from layoutcheck.sources.traced import Frame, TraceFailure
 from layoutcheck.sources.wanted_arch import wanted_arch
 
 _ARROW = re.compile(r"^\s*--> (\S+\.py):([0-9]+)", re.MULTILINE)
 _EXCERPT = re.compile(r"^ *(?:--> .*|[0-9]* *\|.*)\n?", re.MULTILINE)
+_PLACED = re.compile(
+    r'"[^"\n]{1,400}"\("[^"\n]{1,400}":[0-9:]+(?: to [0-9:]+)?\): '
+)  # MLIR's, before its words
 _MOST = 200  # characters of a message
 _PRINTS = ("cute.print_view", "cute.print")  # what host code may print is a tensor of the CPU's
 _NOT_OF_RESULTS = (  # that a kernel would have computed
@@ -50,7 +53,7 @@ class Outcomes:
 
     def skip(self, test: str, reason: str) -> None:
         """A test that pytest skipped, or a whole file where `test` is empty."""
-        self.skipped.setdefault(test, _one_line(reason))
+        self.skipped.setdefault(test, cut(reason, _MOST))
 
     def loaded(self, path: str, place: int) -> None:
         """A compiled file that the program loaded in place of a build."""
@@ -71,7 +74,7 @@ class Outcomes:
             elif not event["refused"] or name != "builtin.module":
                 frames = where_of(location)
                 where = frames[0] if frames else None
-                said = f"{name}: {message[:_MOST]}"
+                said = f"{name}: {cut(message, _MOST)}"
                 self.fail(TraceFailure("refused", said, where), event.get("at", -1))
 
     def test(self, event: dict[str, Any]) -> None:
@@ -85,7 +88,8 @@ class Outcomes:
             kind = "unlaunched"
         else:
             kind = "test"
-        said = f"{event['type']}: {_one_line(_first_line(plain(event['message'])))}"
+        words = _PLACED.sub("", _first_line(plain(event["message"])))
+        said = f"{event['type']}: {cut(words, _MOST)}"
         self.tests.setdefault((kind, None if kind == "unlaunched" else frame, said), []).append(event["test"])
 
     def exception(self, event: dict[str, Any]) -> None:
@@ -95,7 +99,7 @@ class Outcomes:
             return
         self.raised |= not aside
         said = plain(event["message"]).strip()
-        message = f"{event['type']}: {_EXCERPT.sub('', said)}"
+        message = f"{event['type']}: {_PLACED.sub('', _EXCERPT.sub('', said))}"
         where = None if event["where"] is None else Frame(**event["where"])
         pointed = _ARROW.search(said)
         if pointed:  # the DSL's own errors hide the frames between the launch and the line in the kernel
@@ -114,7 +118,7 @@ class Outcomes:
             at = f" at {where}" if where else ""
             self.note(
                 f"the script ended{at}, {event['launches_skipped']} launches into a run that launches "
-                f"nothing: {_first_line(message)[:_MOST]}"
+                f"nothing: {cut(_first_line(message), _MOST)}"
             )
         else:
             self.fail(TraceFailure("raised", message, where), event.get("at", -1))
@@ -155,8 +159,6 @@ def _for_want_of_results(event: dict[str, Any]) -> bool:
 
 
 def _first_line(text: str) -> str:
-    return next((line for line in text.splitlines() if line.strip()), "")
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())[:_MOST]
+    """The first line; where it ends with a colon, the next as well."""
+    first, *others = [line for line in text.splitlines() if line.strip()] or [""]
+    return " ".join([first, *others[:1]]) if first.rstrip().endswith(":") else first

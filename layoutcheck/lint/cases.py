@@ -24,6 +24,7 @@ from layoutcheck.lint.text import Unreadable, decode
 from layoutcheck.machine.arch import parse_arch
 from layoutcheck.places import SOURCES
 from layoutcheck.regular import read_regular
+from layoutcheck.sources.pasted import cut
 from layoutcheck.versions import installed
 
 if TYPE_CHECKING:
@@ -187,7 +188,7 @@ def failures(run: CaseRun) -> Iterator[LintFinding]:
             path,
             max(1, line),
             1,
-            f"{what}{kind}{at}: {_named_short(message)[:_MOST_TITLE]}",
+            f"{what}{kind}{at}: {cut(_named_short(message), _MOST_TITLE)}",
             f"{_missing(message, case.path)}Seen in {case}."
             if case.command
             else "Copies that it would have built after that were not seen.",
@@ -201,11 +202,17 @@ def failures(run: CaseRun) -> Iterator[LintFinding]:
             case.line,
             1,
             f"{case} built no kernel" if case.command else f"case '{case}' built no kernel",
-            f"It ran for {case.arch}; are its tests skipped?"
+            f"It ran for {case.arch}; {_skips(run)}"
             if case.command
             else "Return (kernel, arguments), the arguments in one tuple, or compile in the function.",
             origin=case.name,
         )
+
+
+def _skips(run: CaseRun) -> str:
+    """Why a program that ended well may have built nothing."""
+    reasons = dict.fromkeys(reason for _, reason in run.trace.skipped)
+    return f"its tests are skipped: {next(iter(reasons))}." if reasons else "are its tests skipped?"
 
 
 def _missing(message: str, path: str) -> str:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from layoutcheck.lint.called import Called
 from layoutcheck.lint.cases import CaseRun, RegisteredCase, shown
 from layoutcheck.regular import read_regular
+from layoutcheck.sources.pasted import cut
 from layoutcheck.sources.traced import UNCOMPILED, TraceFailure
 
 Sites = dict[str, tuple[int, ...]]
@@ -111,7 +112,7 @@ class _Runs:
         skipped = Counter(reason for run in importing for _, reason in run.trace.skipped)
         if skipped:
             reason, number = skipped.most_common(1)[0]
-            return f"{number} tests that may reach it are skipped: {reason[:_MOST]}"
+            return f"{number} tests that may reach it are skipped: {cut(reason, _MOST)}"
         return "no program that imports its file built its kernel"
 
     def _not_imported(self) -> str:
@@ -143,14 +144,14 @@ def _apart(path: str, program: str) -> int:
 
 def _words(failure: TraceFailure) -> str:
     """A failure's own words; where it misses a name of the DSL, which versions have that."""
-    said = " ".join(failure.message.split())
+    said = cut(failure.message, _MOST)
     for pattern in _MISSING:
-        if found := pattern.search(said):
+        if found := pattern.search(" ".join(failure.message.split())):
             from layoutcheck.catalogue import dsl_names  # its package takes long to import
 
             known = dsl_names.of_module(found["module"], found["name"])
-            return "; ".join([said[:_MOST], *known[:1]])
-    return said[:_MOST]
+            return "; ".join([said, *known[:1]])
+    return said
 
 
 def _other_arch(names: str, importing: Sequence[CaseRun]) -> str:

@@ -105,6 +105,12 @@ def readings(text: str) -> Iterator[str]:
     yield _joined(cleaned, [True] * len(cleaned))
 
 
+def cut(text: str, most: int) -> str:
+    """The text as one line; of more than `most` characters the first words, and "..." behind them."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[:most].rpartition(' ')[0] or line[:most]} ..."
+
+
 def plain(text: str) -> str:
     """The text without colours."""
     return _ANSI.sub("", text)

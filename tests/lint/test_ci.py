@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as Xml
 
@@ -24,7 +25,7 @@ from layoutcheck.dsl import spool
 from layoutcheck.dsl.observe import Built
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.lint.cache import Cache
-from layoutcheck.lint.cases import CaseRun, RegisteredCase
+from layoutcheck.lint.cases import CaseRun, RegisteredCase, failures
 from layoutcheck.lint.run import _silent, _skipped
 from layoutcheck.lint.runs import imports_of, shorten, trace, unchanged
 from layoutcheck.settings import Settings
@@ -210,7 +211,8 @@ def test_tests_that_did_not_run_are_told(tmp_path: Path) -> None:
         tmp_path,
         "def test_skip(): pytest.skip('no card')\n"
         "@pytest.mark.xfail(reason='known')\ndef test_xfail(): raise ImportError\n"
-        "@pytest.mark.xfail(False, reason='no')\ndef test_fails(): raise ImportError('it')\n"
+        "@pytest.mark.xfail(False, reason='no')\n"
+        'def test_fails(): raise ImportError(\'it:\\n"k"("k.py":1:2 to :3): why\')\n'
         "def test_now(): pytest.xfail('later')\n"
         "@pytest.mark.xfail(run=False)\ndef test_never(): os._exit(0)\n",
     )
@@ -218,7 +220,7 @@ def test_tests_that_did_not_run_are_told(tmp_path: Path) -> None:
         "test_it.py::test_skip": "no card", "test_it.py::test_xfail": "xfail known",
         "test_it.py::test_now": "xfail later", "test_it.py::test_never": "xfail [NOTRUN]",
     }  # fmt: skip
-    assert [one.message for one in found.failures] == ["test_it.py::test_fails: ImportError: it"]
+    assert [one.message for one in found.failures] == ["test_it.py::test_fails: ImportError: it: why"]
 
 
 def test_a_test_counts_as_skipped_that_ran_for_no_architecture() -> None:
@@ -230,6 +232,8 @@ def test_a_test_counts_as_skipped_that_ran_for_no_architecture() -> None:
     assert _skipped([ran("sm_100a", both, one), ran("sm_90a", both)]) == {"two cards": 1}
     assert _skipped([ran("sm_100a", both, one)]) == {"two cards": 1, "sm_90 alone": 1}
     assert _silent(ran("sm_90a", one)) == "it (sm_90 alone)"
+    silent = replace(ran("sm_90a", one), case=replace(ran("sm_90a").case, named=True))
+    assert [f.message for f in failures(silent)] == ["It ran for sm_90a; its tests are skipped: sm_90 alone."]
 
 
 @pytest.mark.parametrize(
