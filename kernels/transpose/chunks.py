@@ -5,9 +5,10 @@ elements of as many rows of `x`, each of which a thread reads from shared memory
 
 Banks: the chunks that the eight lanes along M read lie a chunk of rows apart, each 16 bytes further on
 modulo 128. The four lanes along N must then read different words of their chunks. Which they read depends on
-both pitches: from one column to the next, the place in the chunk moves by 1 - ldx * ldy. Lanes stand 1, 2 or
-4 columns apart, to move by an odd number of words; where any step moves by an even number, each is a word of
-elements ahead of the one before: one of these always does.
+both pitches: from one column to the next, the place in the chunk moves by 1 - ldx * ldy elements. Where 1, 2
+or 4 columns move it by an odd number of words, lanes stand that far apart (`column`). Where all of these move
+it by an even number, they stand side by side, and each reads one word further on than the lane before
+(`ahead_by`).
 """
 
 from __future__ import annotations
@@ -148,8 +149,8 @@ def load_chunk(
 def column(warp, lane_n, pitches, word=2):
     """Where a lane stands along N; `pitches`: ldx * ldy.
 
-    Lanes are 1, 2 or 4 columns apart, for 1 - ldx * ldy times that to be an odd number of words (of `word`
-    elements); where it is an even number of words anyway, they are side by side.
+    Lanes are so many columns apart, 1, 2 or 4, that the place in the chunk moves by an odd number of words (of
+    `word` elements); where none of these does, they are side by side.
     """
     apart = 1
     if word == 2:

@@ -48,7 +48,10 @@ def from_elsewhere(op: Operation) -> bool:
 
 
 class Suspects:
-    """`loads` may find such bytes; these may reach `values`, and with them `readers`: stores and products."""
+    """What bytes that nothing has written may reach: `loads` may find some, `values` hold some, `readers` take some.
+
+    Readers are stores and products.
+    """
 
     def __init__(self, kernel: Operation) -> None:
         self.loads: set[Operation] = set()
@@ -120,6 +123,7 @@ class Suspects:
                 self._branched(op, known)
 
     def _branched(self, op: Operation, known: dict[Operation, Bytes]) -> None:
+        """Go through the regions of a branch or loop; only what all branches write is surely written."""
         turns = self._counted(op)
         if turns:
             block = op.regions[0].blocks[0]
