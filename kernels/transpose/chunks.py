@@ -149,8 +149,8 @@ def load_chunk(
 def column(warp, lane_n, pitches, word=2):
     """Where a lane stands along N; `pitches`: ldx * ldy.
 
-    Lanes are so many columns apart, 1, 2 or 4, that the place in the chunk moves by an odd number of words (of
-    `word` elements); where none of these does, they are side by side.
+    Lanes are so many columns apart, 1, 2 or 4, that the place in the chunk moves by an odd number of words
+    of `word` elements; where none of these does, they are side by side.
     """
     apart = 1
     if word == 2:

@@ -5,7 +5,7 @@
 The lowering of a traced kernel is evaluated for block 0 (all blocks of a cluster), with dynamic extents made
 small (`follow`); its copies are replayed on shared memory whose bytes say what they are copies of (`replay`);
 what reaches the tensor cores is held against the contract of a product (`contract`). Registers that nothing
-has written are looked for apart: `suspects` finds who could notice them, and `unset` runs only what decides it.
+has written are looked for apart: `suspects` finds who could notice, and `unset` runs what decides it.
 docs/operands.md says what is followed and what is not.
 """
 

@@ -48,9 +48,9 @@ def from_elsewhere(op: Operation) -> bool:
 
 
 class Suspects:
-    """What bytes that nothing has written may reach: `loads` may find some, `values` hold some, `readers` take some.
+    """Whom bytes that nothing has written may reach: `loads` may find some, `values` may hold some.
 
-    Readers are stores and products.
+    `readers` are the stores and products that may take some.
     """
 
     def __init__(self, kernel: Operation) -> None:
