@@ -45,6 +45,8 @@ def test_nearly_every_message_of_ptxas_has_a_kind() -> None:
         )
         and text.count(" ") > 2
     ]
+    if not said:
+        pytest.skip(f"needs the program itself: {found} has no messages")
     missed = [
         text
         for text in said
