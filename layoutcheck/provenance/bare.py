@@ -41,10 +41,10 @@ Bools = NDArray[np.bool_]
 
 @dataclass(eq=False, slots=True)
 class Stored:
-    """A store to global memory of bytes that nothing has written.
+    """A store to global memory of bytes that nothing has written, and that no later store overwrites.
 
-    `threads` of all blocks side by side that do so, with the address of the first such byte of each, and how
-    many bytes. `load` found nothing in registers, others of which `writers` write.
+    Their addresses `at`, each with its thread of all blocks side by side. `load` found nothing in registers,
+    others of which `writers` write.
     """
 
     op: Operation
@@ -52,7 +52,6 @@ class Stored:
     writers: tuple[Operation, ...]
     threads: Array
     at: Array
-    bytes: Array
 
 
 @dataclass(eq=False, slots=True)
@@ -219,13 +218,14 @@ class Bare:
                     self._lost.add(cells and cells.op)
             elif where == "dsmem":
                 self.known[:] = True
-            elif where == "smem" or bare:
+            elif where == "smem" or bare or self.stores:
                 rows = np.arange(self.launch.threads) if mask is None else np.flatnonzero(mask)
                 labels = np.broadcast_to(labels_of(held, width), (self.launch.threads, width))
                 if where == "smem":
                     self._shared(address, labels if self.sure(rests) else labels * 0, rows, sure)
-                elif where == "gmem" and sure and self.sure(rests):
-                    self._note(op, address, labels, rows)
+                elif where == "gmem":
+                    told = bare and sure and self.sure(rests)
+                    self._note(op, address, labels if told else labels * 0, rows)
 
         return run
 
@@ -243,15 +243,20 @@ class Bare:
 
     def _note(self, op: Operation, address: Number, labels: Array, rows: Array) -> None:
         bare = labels[rows] != 0
-        which = bare.any(1)
-        if not which.any() or op in self.stores:
+        at = np.broadcast_to(np.asarray(address, np.int64), (self.launch.threads,))[rows, None]
+        at = at + np.arange(labels.shape[1])
+        for one in list(self.stores.values()):
+            kept = ~np.isin(one.at, at[~bare])
+            one.threads, one.at = one.threads[kept], one.at[kept]
+            if not kept.any():
+                del self.stores[one.op]
+        if not bare.any() or op in self.stores:
             return
-        at = np.broadcast_to(np.asarray(address, np.int64), (self.launch.threads,))[rows]
         first = int(labels[rows][bare][0]) & ~FLAGS
         load = self.loads[first - FIRST]
         writers = tuple(self._found[load].writers) if load in self._found else ()
-        first_byte, bytes_ = (at + bare.argmax(1))[which], bare.sum(1)[which]
-        self.stores[op] = Stored(op, load, writers, rows[which], first_byte, bytes_)
+        threads = np.broadcast_to(rows[:, None], bare.shape)
+        self.stores[op] = Stored(op, load, writers, threads[bare], at[bare])
 
     def _product(self, op: Operation) -> Step:
         machine, values = self.machine, self.machine.values

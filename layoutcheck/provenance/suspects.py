@@ -23,7 +23,9 @@ from layoutcheck.sources.mlir import Block, Operation, Value, integer, integers
 _POINTER = "!llvm.ptr"
 _READS = ("llvm.load", "llvm.store", "llvm.alloca", "nvvm.ldmatrix")
 _OPERAND = -(1 << 31)  # in rawConstantIndices: the index is an operand
-_BITWISE = re.compile(r"(?:arith|llvm)\.(?:andi?|x?ori?|shli?|shr[us]i|[la]shr|trunci?|cmp[if]|[if]cmp)\Z")
+_BITWISE = re.compile(
+    r"(?:arith|llvm)\.(?:andi?|x?ori?|shli?|shr[us]i|[la]shr|muli?|trunci?|cmp[if]|[if]cmp)\Z"
+)
 _ELSEWHERE = re.compile(
     r"nvvm\.(?:ldmatrix|tcgen05|wgmma|redux|vote|match|read|load|atomic|cvt\.pack)|llvm\.(?:call|atomic)"
 )
@@ -39,7 +41,8 @@ Bytes = int  # a bit for each byte of an array
 def from_elsewhere(op: Operation) -> bool:
     """Whether the results of an operation are taken for written, whatever its operands are.
 
-    Products, what reaches memory other than registers, and bits that are put together.
+    Products, what reaches memory other than registers, and bits that are put together. A product of integers
+    may be one with a mask of 0.
     """
     asm = op.name == "llvm.inline_asm" and not is_lanewise(op)
     return (
@@ -167,9 +170,9 @@ class Suspects:
             size = len(arrays) + len(values) + self.in_shared
             for op in every:
                 self._follow(op, arrays, values)
-        if self.in_shared:  # what else is stored there counts
-            stores = (op for op in every if op.name == "llvm.store" and _space(op.operands[1]) == SHARED)
-            self.readers.update(dict.fromkeys(stores))
+        spaces = {_space(op.operands[1]) for op in self.readers if op.name == "llvm.store"}
+        stores = (op for op in every if op.name == "llvm.store" and _space(op.operands[1]) in spaces)
+        self.readers.update(dict.fromkeys(stores))  # what else is stored there counts
 
     def _others(self, op: Operation) -> None:
         """Note what an operation does with arrays and shared memory that is no load and no store."""

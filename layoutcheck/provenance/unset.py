@@ -82,6 +82,7 @@ def _with(grid: Grid, suspects: Suspects, extent: Extent, budget: Budget) -> lis
     for one in run.stores.values():
         base, offset = in_object("gmem", one.at)
         kept: Bools = np.asarray((offset >= 0) & (offset < sizes.get(base, 0)))
+        kept &= ~grid.apart(run.machine, run.flow, one.at)
         if kept.any():
             told = extent.told if isinstance(extent, Numbers) else ""
             found.append(_stored(one, kept, run.each, at, told))
@@ -93,8 +94,7 @@ def _stored(one: Stored, kept: Bools, each: int, at: Sequence[tuple[int, ...]], 
     blocks, own = divmod(one.threads, each)
     mine = kept & (blocks == blocks[kept][-1])
     span = int(own[mine][0]), int(own[mine][-1])
-    count = int(one.bytes[mine].sum())
-    return Found(one.op, "", one.load, one.writers, at[int(blocks[mine][0])], span, count, told)
+    return Found(one.op, "", one.load, one.writers, at[int(blocks[mine][0])], span, int(mine.sum()), told)
 
 
 def _run(

@@ -184,10 +184,56 @@ def halves(x: cute.Tensor, y: cute.Tensor, flag: cute.Tensor, how: Constexpr):
         y[row, thread * 4 + i] = held[i]
 
 
+@cute.kernel
+def overwritten(x: cute.Tensor, y: cute.Tensor, flag: cute.Tensor, how: Constexpr):
+    """The tail of a row is stored, too, and then put right by other threads. 1 only in part, 2 not at all."""
+    thread, _, _ = arch.thread_idx()
+    row, _, _ = arch.block_idx()
+    held = cute.make_rmem_tensor((1, 4), Float32)
+    for i in cutlass.range_constexpr(4):
+        if thread * 4 + i < USED - 2:
+            held[i] = x[row, thread * 4 + i]
+    if thread < USED // 4:
+        cute.autovec_copy(held, cute.local_tile(y, (1, 4), (row, thread)))
+    arch.sync_threads()
+    if thread < 2 - how:
+        y[row, USED - 1 - thread] = Float32(0.0)
+
+
+@cute.kernel
+def padded(x: cute.Tensor, y: cute.Tensor, flag: cute.Tensor, how: Constexpr):
+    """Rows of y end at USED; what lies between them is nobody's. 1 what is loaded ends earlier."""
+    thread, _, _ = arch.thread_idx()
+    row, _, _ = arch.block_idx()
+    held = cute.make_rmem_tensor((4,), Float32)
+    for i in cutlass.range_constexpr(4):
+        if thread * 4 + i < USED - how:
+            held[i] = x[row, thread * 4 + i]
+    for i in cutlass.range_constexpr(4):
+        y[row, thread * 4 + i] = held[i]
+
+
+@cute.kernel
+def counts(x: cute.Tensor, y: cute.Tensor, flag: cute.Tensor, how: Constexpr):
+    """Whole numbers, 0 times which is 0. 1 no factor."""
+    thread, _, _ = arch.thread_idx()
+    row, _, _ = arch.block_idx()
+    held = cute.make_rmem_tensor((1,), Int32)
+    if thread < 20:
+        held[0] = flag[0]
+    mask = Int32(1) if thread < 20 else Int32(0)
+    y[row, thread] = Float32(held[0] * mask if const_expr(how == 0) else held[0])
+
+
 KERNELS = {
     "row_sum": (row_sum, 2), "soft_max": (soft_max, 2), "add": (add, 4), "epilogue": (epilogue, 3),
     "transpose": (transpose, 3), "choice": (choice, 3), "turns": (turns, 3), "halves": (halves, 3),
 }  # fmt: skip
+SPARING = {
+    "overwritten": (overwritten, 3),
+    "padded": (padded, 2),
+    "counts": (counts, 2),
+}  # no device ran them
 
 
 @cute.jit
@@ -200,6 +246,11 @@ def run(x: cute.Pointer, y: cute.Pointer, flag: cute.Pointer, name: Constexpr, h
             if const_expr(name in ("", one) and how in (-1, variant)):
                 threads = 64 if one == "soft_max" else 32
                 kernel(*given, variant).launch(grid=(ROWS, 1, 1), block=(threads, 1, 1))
+    if const_expr(name == ""):
+        short = cute.make_tensor(y, cute.make_layout((ROWS, USED), stride=(COLUMNS, 1)))
+        for kernel, count in SPARING.values():
+            for variant in cutlass.range_constexpr(count):
+                kernel(given[0], short, given[2], variant).launch(grid=(ROWS, 1, 1), block=(32, 1, 1))
 
 
 @cute.kernel

@@ -23,6 +23,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import flatten
@@ -44,8 +45,8 @@ from layoutcheck.dsl.lowered.machine import Launch, Machine
 from layoutcheck.dsl.lowered.needed import Needed
 from layoutcheck.dsl.lowered.record import Recorded
 from layoutcheck.dsl.lowered.steps.lanes import MAKERS as BETWEEN_LANES
-from layoutcheck.dsl.lowered.tensors import Tensor, between, sizes
-from layoutcheck.dsl.lowered.values import Reasons, number
+from layoutcheck.dsl.lowered.tensors import Tensor, apart, between, sizes
+from layoutcheck.dsl.lowered.values import Reasons, Value, number
 from layoutcheck.machine.arch import WARP
 from layoutcheck.sources.mlir import Operation
 from layoutcheck.sources.mlir import Value as SsaValue
@@ -300,15 +301,22 @@ class Grid:
         self, how: Launch, launched: Launched, machine: Machine, flow: Flow, called: bool
     ) -> dict[int, int]:
         """The bytes of each tensor in global memory, by object, in an evaluation; `called` by the program."""
-        types = self.types.get(name_of(self.kernel), [])
-        slots = flow.slots_of(self.kernel.regions[0].blocks[0].arguments)
-        given = [machine.values[slot] for slot in slots]
+        given, types = self._given(machine, flow)
         rests = [why for _, why in launched[1]]
-        spans = sizes(given, types, rests, called) if len(rests) == len(slots) else {}
+        spans = sizes(given, types, rests, called) if len(rests) == len(given) else {}
         own = between(given, types, how.tensors)
         held = {base: span for base, span in how.held.items() if base not in own}
         spans = {base: min(span, held.get(base, span)) for base, span in spans.items()}
         return spans | {base: span for base, span in held.items() if base in how.fixed and base not in spans}
+
+    def apart(self, machine: Machine, flow: Flow, at: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which addresses in global memory lie between the elements of the kernel's tensors."""
+        return apart(*self._given(machine, flow), at)
+
+    def _given(self, machine: Machine, flow: Flow) -> tuple[list[Value], list[str]]:
+        """The kernel's arguments in an evaluation, and their types."""
+        slots = flow.slots_of(self.kernel.regions[0].blocks[0].arguments)
+        return [machine.values[slot] for slot in slots], self.types.get(name_of(self.kernel), [])
 
     def _run(
         self, tags: Collection[str], how: Launch, launched: Launched, whole: bool

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import flatten
@@ -79,6 +83,19 @@ def between(given: Sequence[Value], types: Sequence[str], tensors: Mapping[int, 
     return found
 
 
+def apart(given: Sequence[Value], types: Sequence[str], at: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which addresses lie between the elements of the tensors that are given, as between padded rows."""
+    inside, held = np.zeros(at.shape, bool), np.zeros(at.shape, bool)
+    for value, cute in zip(given, types, strict=False):
+        numbers = [int(one) for one in flat(value) if isinstance(one, int)]
+        known = numbered(cute, numbers) if numbers else None
+        if known is not None:
+            offset = at - numbers[0]
+            inside |= (offset >= 0) & (offset < known.span_bytes)
+            held |= known.holds(offset) | known.overlaps
+    return inside & ~held
+
+
 @dataclass(frozen=True, slots=True)
 class Tensor:
     """A tensor in global memory: the bits of an element, the extents and strides (in elements) of its leaves.
@@ -112,13 +129,15 @@ class Tensor:
 
     def begins_one(self, offset: int) -> bool:
         """Whether one of its elements begins at an offset in bytes, or its last lies before."""
-        if offset >= self.span_bytes:
-            return True
-        left, rest = divmod(8 * offset, self.bits)
+        return offset >= self.span_bytes or (8 * offset % self.bits == 0 and bool(self.holds(offset)))
+
+    def holds(self, offset: int | NDArray[np.int64]) -> Any:
+        """Whether an element has the byte at an offset, in a tensor whose modes do not overlap."""
+        left = 8 * offset // self.bits
         for step, extent in sorted(zip(self.stride, self.shape, strict=True), reverse=True):
             if step > 0:
-                left -= step * min(left // step, extent - 1)
-        return left == 0 and rest == 0
+                left = left - step * np.minimum(left // step, extent - 1)
+        return (left == 0) & (np.asarray(offset) >= 0)
 
 
 def numbered(cute_type: str, numbers: Sequence[int]) -> Tensor | None:

@@ -3,8 +3,9 @@
 ## What it means
 
 layoutcheck followed the bytes of registers that nothing had written: through copies, sums, maxima, shuffles and shared
-memory. The line stores them, or what was computed from them, inside a tensor and under its own predicate. Typical: a
-fragment is loaded under a predicate, because a row ends before its tile does, and is then added up, or stored, without it.
+memory. The line stores them, or what was computed from them, to elements of a tensor and under its own predicate; no later
+store of the block overwrites them. Typical: a fragment is loaded under a predicate, because a row ends before its tile
+does, and is then added up, or stored, without it.
 
 ## Why
 
@@ -15,7 +16,8 @@ right, which its next version need not (`docs/evidence/values_unset.json`).
 
 It is told for a call that the program makes, or, if it makes none, for all dynamic extents that are tried, which are
 whole tiles: a tail that only other extents have is not looked at. Nothing is said where a value in memory decides whether
-something is written, where inline PTX or bits put a value together, or of what a product multiplies with others.
+something is written, where inline PTX or bits put a value together, of what a product multiplies with others, or of
+products of integers: 0 times any of them is 0.
 
 ## How to fix it
 
