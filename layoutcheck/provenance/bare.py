@@ -27,8 +27,7 @@ from layoutcheck.dsl.lowered.needed import NUMBER, terminator
 from layoutcheck.dsl.lowered.record import Number
 from layoutcheck.dsl.lowered.types import parse_type
 from layoutcheck.dsl.lowered.values import Reasons, number
-from layoutcheck.provenance.carry import carry
-from layoutcheck.provenance.labels import CLEAN, NOTHING, Cells, is_bare, labels_of
+from layoutcheck.provenance.labels import CLEAN, NOTHING, Cells, is_bare, labelled, labels_of
 from layoutcheck.provenance.matrix import is_wgmma, scale_of
 from layoutcheck.provenance.refs import FIRST, FLAGS, Array, Refs
 from layoutcheck.provenance.sliced import Slice, parts_of
@@ -293,7 +292,7 @@ class Bare:
         values, provenance = self.machine.values, self.machine.provenance
         if op.name == "nvvm.shfl.sync":
             return self._shuffle(op)
-        chosen, function = op.name.endswith(".select"), carry(op)
+        chosen, function = op.name.endswith(".select"), labelled(op)
         sources = [(self.slots[v], max(1, parse_type(v.type).size_bytes)) for v in op.operands]
         outs = [self.slots[v] for v in op.results]
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
+import re
 from typing import Any
 
 import numpy as np
 
+from layoutcheck.dsl.lowered.types import parse_type
+from layoutcheck.provenance.carry import Carry, carry
 from layoutcheck.provenance.refs import UNKNOWN, Array, Refs, refs_of
-from layoutcheck.sources.mlir import Operation
+from layoutcheck.sources.mlir import Operation, integers
 
 NOTHING = -1  # in an array of registers: no store has been here
 CLEAN = Refs(np.zeros((1, 1), np.int64))  # of any size
@@ -24,6 +28,23 @@ def labels_of(value: Any, size: int) -> Array:
         return np.zeros((1, size), np.int64)
     at = refs_of(value, size)
     return np.where(at == UNKNOWN, 0, at) if (at == UNKNOWN).any() else at
+
+
+def labelled(op: Operation) -> Carry:
+    """What an operation does to labels: as `carry`, and a reduction of some modes of a vector."""
+    if op.name != "vector.multi_reduction":
+        return carry(op)
+    source, out = op.operands[0].type, parse_type(op.results[0].type).size_bytes
+    shape = [int(one) for one in re.findall(r"(\d+)x", source)]
+    modes = tuple(1 + mode for mode in integers(op.attributes.get("reduction_dims", "")) or ())
+    size = parse_type(source).size_bytes // math.prod(shape)
+
+    def run(given: list[Array]) -> list[Array]:
+        each = np.broadcast_to(given[0], (len(given[0]), size * math.prod(shape)))
+        most = each.reshape(-1, *shape, size).max((*modes, -1)).reshape(len(each), -1)
+        return [np.maximum(np.repeat(most, out // most.shape[1], 1), given[1])]
+
+    return run
 
 
 class Cells:

@@ -66,6 +66,7 @@ STORED = {
     ("halves", 0): (), ("halves", 1): (0, 31, 64), ("halves", 2): (),
     ("overwritten", 0): (), ("overwritten", 1): (24, 24, 4), ("overwritten", 2): (24, 24, 8),
     ("padded", 0): (), ("padded", 1): (24, 24, 4), ("counts", 0): (), ("counts", 1): (20, 31, 48),
+    ("row_sums", 0): (), ("row_sums", 1): (0, 31, 128),
 }  # fmt: skip
 
 
@@ -113,7 +114,7 @@ def test_the_line_that_stores_is_told_with_its_repair(modules: list[Seen]) -> No
     findings = modules[0].report.findings
     assert {(one.code, one.severity) for one in findings} == {("LC610", "wrong")}
     told = {lines[one.places[0].where.line - 1].strip(): one for one in findings}
-    assert len({one.places[0].where.line for one in findings}) == len(findings) == 11  # two of `add`
+    assert len({one.places[0].where.line for one in findings}) == len(findings) == 12  # two of `add`
     total = told["y[row, 0] = total"]
     assert [one.what for one in total.places] == [
         "they are stored",

@@ -225,6 +225,19 @@ def counts(x: cute.Tensor, y: cute.Tensor, flag: cute.Tensor, how: Constexpr):
     y[row, thread] = Float32(held[0] * mask if const_expr(how == 0) else held[0])
 
 
+@cute.kernel
+def row_sums(x: cute.Tensor, y: cute.Tensor, flag: cute.Tensor, how: Constexpr):
+    """A fragment's two rows are added up. 1 the last element of the second is unset."""
+    thread, _, _ = arch.thread_idx()
+    row, _, _ = arch.block_idx()
+    held, sums = cute.make_rmem_tensor((2, 4), Float32), cute.make_rmem_tensor((2,), Float32)
+    for i in cutlass.range_constexpr(8 - how):
+        held[i] = x[row, thread + 8 * i]
+    sums.store(held.load().reduce(cute.ReductionOp.ADD, Float32(0.0), reduction_profile=(None, 1)))
+    for i in cutlass.range_constexpr(2):
+        y[row, thread + 32 * i] = sums[i]
+
+
 KERNELS = {
     "row_sum": (row_sum, 2), "soft_max": (soft_max, 2), "add": (add, 4), "epilogue": (epilogue, 3),
     "transpose": (transpose, 3), "choice": (choice, 3), "turns": (turns, 3), "halves": (halves, 3),
@@ -233,6 +246,7 @@ SPARING = {
     "overwritten": (overwritten, 3),
     "padded": (padded, 2),
     "counts": (counts, 2),
+    "row_sums": (row_sums, 2),
 }  # no device ran them
 
 
