@@ -35,7 +35,7 @@ def labelled(op: Operation) -> Carry:
     if op.name != "vector.multi_reduction":
         return carry(op)
     source, out = op.operands[0].type, parse_type(op.results[0].type).size_bytes
-    shape = [int(one) for one in re.findall(r"(\d+)x", source)]
+    shape = [int(one) for one in re.findall(r"([0-9]+)x", source)]
     modes = tuple(1 + mode for mode in integers(op.attributes.get("reduction_dims", "")) or ())
     size = parse_type(source).size_bytes // math.prod(shape)
 
