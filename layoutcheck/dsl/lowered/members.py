@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
@@ -64,18 +64,8 @@ def members(text: str) -> dict[tuple[str, int], Member]:
         module = parse(without_locations(text))
     except InputError:
         return {}
-    found: dict[tuple[str, int], Member] = {}
-    seen: Counter[str] = Counter()
-    for op in module.walk():
-        if not TAGGED.match(op.name):
-            continue
-        tag = f"{op.name}#{seen[op.name]}"
-        seen[op.name] += 1
-        for side, value in _sides(op):
-            member = _member(value)
-            if member is not None and member.size:
-                found[tag, side] = member
-    return found
+    given = ((tag, side, _member(value)) for tag, side, value in _given(module.walk()))
+    return {(tag, side): member for tag, side, member in given if member is not None and member.size}
 
 
 def claims(text: str) -> dict[tuple[str, int], int]:
@@ -83,14 +73,18 @@ def claims(text: str) -> dict[tuple[str, int], int]:
 
     A view that was made of a pointer may span more than what was allocated at it.
     """
-    found: dict[tuple[str, int], int] = {}
+    module = parse(without_locations(text))
+    return {(tag, side): max(map(_span, _views(value))) for tag, side, value in _given(module.walk())}
+
+
+def _given(ops: Iterable[Operation]) -> Iterator[tuple[str, int, Value]]:
+    """What each tagged operation is given in shared memory, by tag and side."""
     seen: Counter[str] = Counter()
-    for op in parse(without_locations(text)).walk():
+    for op in ops:
         if TAGGED.match(op.name):
             tag = f"{op.name}#{seen[op.name]}"
             seen[op.name] += 1
-            found.update(((tag, side), max(map(_span, _views(value)))) for side, value in _sides(op))
-    return found
+            yield from ((tag, side, value) for side, value in _sides(op))
 
 
 def _views(value: Value) -> Iterator[Value]:
