@@ -30,8 +30,9 @@ class Chunks:
     """What plans whose elements have `size` bytes have in common."""
 
     size: int
+    threads: int
     residents: int
-    smem_bytes: int
+    room: int
 
     @property
     def chunk(self) -> int:
@@ -49,10 +50,20 @@ class Chunks:
         return max(4 // self.size, 1)
 
     @property
+    def smem_bytes(self) -> int:
+        """Shared memory of a block, the KiB included that every block takes more than it asks for."""
+        return 16 * self.room + 1024
+
+    @property
     def limits(self) -> dict[str, int]:
         """What a launch asks for to have `residents` blocks on a multiprocessor: registers, shared memory."""
         share = min(-(-100 * self.residents * self.smem_bytes // (1024 * SMEM_KIB)), 100)
         return {"min_blocks_per_mp": self.residents, "preferred_smem_carveout": share}
+
+
+def suffices(plan: Any, by_registers: int = 32) -> int:
+    """Blocks, one or more, that a multiprocessor has shared memory, threads and registers for."""
+    return max(min(1024 * SMEM_KIB // plan.smem_bytes, 2048 // plan.threads, by_registers, 32), 1)
 
 
 def launched(kernel: Any, arguments: Callable[..., Any], plan: Any, early: bool) -> Kernel:

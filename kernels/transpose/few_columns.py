@@ -26,9 +26,9 @@ from kernels.transpose.chunks import (
     launched,
     load_chunk,
     reach,
+    suffices,
 )
 from kernels.transpose.common import (
-    SMEM_KIB,
     Kernel,
     divisible,
     enter,
@@ -59,6 +59,7 @@ class FewColumns(NamedTuple):
     pad: int = 0
 
     chunk, bits, word, limits = Chunks.chunk, Chunks.bits, Chunks.word, Chunks.limits
+    smem_bytes = Chunks.smem_bytes
 
     @property
     def pitch(self) -> int:
@@ -111,17 +112,11 @@ class FewColumns(NamedTuple):
         return self.runs * self.apart + self.loose
 
     @property
-    def smem_bytes(self) -> int:
-        """Shared memory of a block, the KiB included that every block takes more than it asks for."""
-        return 16 * self.room + 1024
-
-    @property
     def residents(self) -> int:
         """Blocks that shared memory, threads and registers of a multiprocessor suffice for."""
         # A place and an element for each of a chunk, when nothing is held any more.
         needed = max(4 * self.passes + OTHERS, 16 + 2 * self.chunk)
-        by_registers = REGISTERS // (self.threads * needed)
-        return max(min(1024 * SMEM_KIB // self.smem_bytes, 2048 // self.threads, by_registers, 32), 1)
+        return suffices(self, REGISTERS // (self.threads * needed))
 
 
 @cute.kernel

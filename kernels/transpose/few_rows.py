@@ -28,9 +28,9 @@ from kernels.transpose.chunks import (
     load_chunk,
     reach,
     rotated,
+    suffices,
 )
 from kernels.transpose.common import (
-    SMEM_KIB,
     Kernel,
     enter,
     enter_fetching,
@@ -68,6 +68,7 @@ class FewRows(NamedTuple):
     eager: bool = False
 
     chunk, bits, word, limits = Chunks.chunk, Chunks.bits, Chunks.word, Chunks.limits
+    smem_bytes = Chunks.smem_bytes
 
     @property
     def chunks(self) -> int:
@@ -118,11 +119,6 @@ class FewRows(NamedTuple):
         return self.count * self.each + self.count // self.chunk + 1
 
     @property
-    def smem_bytes(self) -> int:
-        """Shared memory of a block, the KiB included that every block takes more than it asks for."""
-        return 16 * self.room + 1024
-
-    @property
     def residents(self) -> int:
         """Blocks that shared memory, threads and registers of a multiprocessor suffice for."""
         held = 4 * self.passes * (self.load != "async")
@@ -131,8 +127,7 @@ class FewRows(NamedTuple):
         if self.eager:
             # The places while all is held, and fewer of the others then; registers come by eights.
             needed = -(-max(held + self.chunk + 18, needed) // 8) * 8
-        by_registers = REGISTERS // (self.threads * needed)
-        return max(min(1024 * SMEM_KIB // self.smem_bytes, 2048 // self.threads, by_registers, 32), 1)
+        return suffices(self, REGISTERS // (self.threads * needed))
 
 
 @cute.kernel

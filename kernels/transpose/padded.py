@@ -16,9 +16,8 @@ from typing import Any, NamedTuple
 import cutlass
 from cutlass import cute
 
-from kernels.transpose.chunks import Chunks, aligned, cells_at, gathered, in_slots, launched, reach
+from kernels.transpose.chunks import Chunks, aligned, cells_at, gathered, in_slots, launched, reach, suffices
 from kernels.transpose.common import (
-    SMEM_KIB,
     Kernel,
     enter_fetching,
     fetch_ends,
@@ -43,7 +42,7 @@ class Padded(NamedTuple):
     size: int = 2
     soon: bool = False
 
-    chunk, bits, word = Chunks.chunk, Chunks.bits, Chunks.word
+    chunk, bits, word, smem_bytes = Chunks.chunk, Chunks.bits, Chunks.word, Chunks.smem_bytes
     step, passes, room = FewRows.step, FewRows.passes, FewRows.room
     eager, load, limits = True, "evict_last", {"preferred_smem_carveout": 100}
 
@@ -70,7 +69,7 @@ class Padded(NamedTuple):
     @property
     def residents(self) -> int:
         """Blocks that shared memory and threads of a multiprocessor suffice for."""
-        return max(min(1024 * SMEM_KIB // (16 * self.room + 1024), 2048 // self.threads, 32), 1)
+        return suffices(self)
 
 
 @cute.kernel

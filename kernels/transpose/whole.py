@@ -14,9 +14,17 @@ import cutlass
 from cutlass import cute
 from cutlass.cute.nvgpu import CopyUniversalOp
 
-from kernels.transpose.chunks import Chunks, aligned, cells_at, gathered, launched, load_chunk, reach
+from kernels.transpose.chunks import (
+    Chunks,
+    aligned,
+    cells_at,
+    gathered,
+    launched,
+    load_chunk,
+    reach,
+    suffices,
+)
 from kernels.transpose.common import (
-    SMEM_KIB,
     Kernel,
     enter,
     enter_fetching,
@@ -48,7 +56,7 @@ class Whole(NamedTuple):
     pads: tuple[int, int] = (0, 0)
     singly: bool = False
 
-    chunk, limits = Chunks.chunk, {"preferred_smem_carveout": 100}
+    chunk, smem_bytes, limits = Chunks.chunk, Chunks.smem_bytes, {"preferred_smem_carveout": 100}
 
     @property
     def pitches(self) -> tuple[int, int]:
@@ -103,7 +111,7 @@ class Whole(NamedTuple):
     @property
     def residents(self) -> int:
         """Blocks that shared memory and threads of a multiprocessor suffice for."""
-        return max(min(1024 * SMEM_KIB // (16 * self.room + 1024), 2048 // self.threads, 32), 1)
+        return suffices(self)
 
 
 STANDARD = Whole((77, 129))
