@@ -114,9 +114,7 @@ def seen(
     for kind, title in titles.items():
         if kind in occurred(analysis):
             text = (lead(analysis) if lead else "") + sentence(analysis, kind)
-            yield Finding(
-                rule.code, rule.severity, title, text, where(analysis, kind), evidence(analysis, kind)
-            )
+            yield rule.finding(title, text, where(analysis, kind), evidence(analysis, kind))
 
 
 def vector_against_v(analysis: Analysis) -> str:

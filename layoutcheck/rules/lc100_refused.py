@@ -29,7 +29,7 @@ from collections.abc import Iterator
 from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding
 from layoutcheck.rules.refusals import refusal, refused
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 
 def find(analysis: Analysis) -> Iterator[Finding]:
@@ -42,18 +42,11 @@ RULE = make_rule(
     __doc__,
     "rejected",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<f32, tmem, align<16>, S<3,4,3>, "(4):(1)">',
-            "dst": '!cute.memref<f32, rmem, align<16>, "(4):(1)">',
-            "atom": "universal",
-            "bits": 128,
-        },
-        clean={
-            "src": '!cute.memref<f32, smem, align<16>, "(4):(1)">',
-            "dst": '!cute.memref<f32, rmem, align<16>, "(4):(1)">',
-            "atom": "universal",
-            "bits": 128,
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<f32, tmem, align<16>, S<3,4,3>, "(4):(1)">',
+        "dst": '!cute.memref<f32, rmem, align<16>, "(4):(1)">',
+        "atom": "universal",
+        "bits": 128,
+    },
+    twin={"src": '!cute.memref<f32, smem, align<16>, "(4):(1)">'},
 )

@@ -37,7 +37,7 @@ from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.vector import NAMES, find_break
 from layoutcheck.copies.vectors import missing_promises
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 KINDS = ("src_alignment", "dst_alignment")
 
@@ -51,9 +51,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     memref = analysis.view(side)
     have, need = int(said.evidence["have_bits"]), int(said.evidence["need_bits"])
     promises = [str(promise) for promise in missing_promises(analysis.whole(side), need)]
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         f"the {NAMES[side]} is only known to be {have // 8} B aligned; the copy needs {need // 8} B",
         f"{memref}: align<{have // 8}> is what the compiler proved about the address that it copies "
         f"{'from' if side == 'src' else 'to'}. {_cause(analysis, side, need)}",
@@ -84,18 +82,11 @@ RULE = make_rule(
     __doc__,
     "rejected",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<f32, gmem, "(4):(1)">',
-            "dst": '!cute.memref<f32, smem, align<16>, "(4):(1)">',
-            "atom": "universal",
-            "bits": 128,
-        },
-        clean={
-            "src": '!cute.memref<f32, gmem, align<16>, "(4):(1)">',
-            "dst": '!cute.memref<f32, smem, align<16>, "(4):(1)">',
-            "atom": "universal",
-            "bits": 128,
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<f32, gmem, "(4):(1)">',
+        "dst": '!cute.memref<f32, smem, align<16>, "(4):(1)">',
+        "atom": "universal",
+        "bits": 128,
+    },
+    twin={"src": '!cute.memref<f32, gmem, align<16>, "(4):(1)">'},
 )

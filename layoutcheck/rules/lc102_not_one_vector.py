@@ -34,7 +34,7 @@ from collections.abc import Iterator
 from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.vector import NAMES, describe, elements, find_break, vector_sides, width_bits
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 KINDS = ("static_strides_one", "static_strides_match", "dynamic_strides")
 ALIGNMENT = ("src_alignment", "dst_alignment")
@@ -53,9 +53,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     worst = min(breaks, key=lambda found: found.element)
     fine = [side for side in vector_sides(copy) if find_break(copy, side) is None]
     other = f" The {NAMES[fine[0]]}'s are adjacent." if fine else ""
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         f"the values of one {width_bits(copy)}-bit copy are not adjacent in the {NAMES[worst.side]}",
         f"{describe(worst, copy)}.{other}",
         Where(worst.side, worst.path, 0, worst.element),
@@ -72,24 +70,14 @@ RULE = make_rule(
     __doc__,
     "rejected",
     find,
-    Example(
-        flagged={
-            "src": "(128,64):(1,128)",
-            "dst": "(128,64):(64,1)",
-            "atom": "cp.async",
-            "bits": 128,
-            "dtype": "bf16",
-            "thr": "(16,16):(16,1)",
-            "val": "(8,1)",
-        },
-        clean={
-            "src": "(128,64):(1,128)",
-            "dst": "(128,64):(1,128)",
-            "atom": "cp.async",
-            "bits": 128,
-            "dtype": "bf16",
-            "thr": "(16,16):(1,16)",
-            "val": "(8,1)",
-        },
-    ),
+    flagged={
+        "src": "(128,64):(1,128)",
+        "dst": "(128,64):(64,1)",
+        "atom": "cp.async",
+        "bits": 128,
+        "dtype": "bf16",
+        "thr": "(16,16):(16,1)",
+        "val": "(8,1)",
+    },
+    twin={"dst": "(128,64):(1,128)", "thr": "(16,16):(1,16)"},
 )

@@ -29,7 +29,7 @@ from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.cp_async import CpAsync
 from layoutcheck.findings import Finding
 from layoutcheck.rules.refusals import refusal, refused
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 KINDS = ("width", "atom_width", "atom_form", "atom_options", "load_cache_mode", "mem_order")
 
@@ -58,18 +58,15 @@ RULE = make_rule(
     __doc__,
     "rejected",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<bf16, gmem, align<2>, "(1):(1)">',
-            "dst": '!cute.memref<bf16, smem, align<2>, "(1):(1)">',
-            "atom": "cp.async",
-            "bits": 16,
-        },
-        clean={
-            "src": '!cute.memref<bf16, gmem, align<4>, "(2):(1)">',
-            "dst": '!cute.memref<bf16, smem, align<4>, "(2):(1)">',
-            "atom": "cp.async",
-            "bits": 32,
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<bf16, gmem, align<2>, "(1):(1)">',
+        "dst": '!cute.memref<bf16, smem, align<2>, "(1):(1)">',
+        "atom": "cp.async",
+        "bits": 16,
+    },
+    twin={
+        "src": '!cute.memref<bf16, gmem, align<4>, "(2):(1)">',
+        "dst": '!cute.memref<bf16, smem, align<4>, "(2):(1)">',
+        "bits": 32,
+    },
 )

@@ -29,7 +29,7 @@ from collections.abc import Iterator
 from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding
 from layoutcheck.rules.refusals import refusal, refused
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 _LOST = (
     "generic is the memory of a pointer of which nothing says where it points. It is a host array that was given to "
@@ -51,18 +51,14 @@ RULE = make_rule(
     __doc__,
     "rejected",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<bf16, smem, align<16>, "(8):(1)">',
-            "dst": '!cute.memref<bf16, gmem, align<16>, "(8):(1)">',
-            "atom": "cp.async",
-            "bits": 128,
-        },
-        clean={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(8):(1)">',
-            "dst": '!cute.memref<bf16, smem, align<16>, "(8):(1)">',
-            "atom": "cp.async",
-            "bits": 128,
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<bf16, smem, align<16>, "(8):(1)">',
+        "dst": '!cute.memref<bf16, gmem, align<16>, "(8):(1)">',
+        "atom": "cp.async",
+        "bits": 128,
+    },
+    twin={
+        "src": '!cute.memref<bf16, gmem, align<16>, "(8):(1)">',
+        "dst": '!cute.memref<bf16, smem, align<16>, "(8):(1)">',
+    },
 )

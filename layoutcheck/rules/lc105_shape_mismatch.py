@@ -28,7 +28,7 @@ from layoutcheck.algebra.layout import text
 from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding
 from layoutcheck.rules.refusals import refusal, refused
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 _TITLES = {
     "dynamic_shape": "a copy's extents must be known at compile time",
@@ -49,18 +49,11 @@ RULE = make_rule(
     __doc__,
     "rejected",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(8,2):(1,8)">',
-            "dst": '!cute.memref<bf16, smem, align<16>, "(8,4):(1,8)">',
-            "atom": "cp.async",
-            "bits": 128,
-        },
-        clean={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(8,4):(1,8)">',
-            "dst": '!cute.memref<bf16, smem, align<16>, "(8,4):(1,8)">',
-            "atom": "cp.async",
-            "bits": 128,
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<bf16, gmem, align<16>, "(8,2):(1,8)">',
+        "dst": '!cute.memref<bf16, smem, align<16>, "(8,4):(1,8)">',
+        "atom": "cp.async",
+        "bits": 128,
+    },
+    twin={"src": '!cute.memref<bf16, gmem, align<16>, "(8,4):(1,8)">'},
 )

@@ -27,7 +27,7 @@ from collections.abc import Iterator
 from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding
 from layoutcheck.rules.refusals import refusal, refused
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 
 def find(analysis: Analysis) -> Iterator[Finding]:
@@ -41,18 +41,11 @@ RULE = make_rule(
     __doc__,
     "rejected",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<f32, gmem, align<16>, "(4):(1)">',
-            "dst": '!cute.memref<bf16, rmem, align<16>, "(4):(1)">',
-            "atom": "universal",
-            "bits": 32,
-        },
-        clean={
-            "src": '!cute.memref<f32, gmem, align<16>, "(4):(1)">',
-            "dst": '!cute.memref<f32, rmem, align<16>, "(4):(1)">',
-            "atom": "universal",
-            "bits": 32,
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<f32, gmem, align<16>, "(4):(1)">',
+        "dst": '!cute.memref<bf16, rmem, align<16>, "(4):(1)">',
+        "atom": "universal",
+        "bits": 32,
+    },
+    twin={"dst": '!cute.memref<f32, rmem, align<16>, "(4):(1)">'},
 )

@@ -29,7 +29,7 @@ from collections.abc import Iterator
 from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding
 from layoutcheck.rules.refusals import refusal, refused
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 KINDS = ("pred_space", "pred_dynamic_shape", "pred_rank", "pred_shape", "pred_width")
 
@@ -51,20 +51,12 @@ RULE = make_rule(
     __doc__,
     "rejected",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<bf16, gmem, align<16>, "((8,1),2):((1,0),8)">',
-            "dst": '!cute.memref<bf16, smem, align<16>, "((8,1),2):((1,0),8)">',
-            "atom": "cp.async",
-            "bits": 128,
-            "pred": '!cute.memref<i8, rmem, align<32>, "(8,2):(1,8)">',
-        },
-        clean={
-            "src": '!cute.memref<bf16, gmem, align<16>, "((8,1),2):((1,0),8)">',
-            "dst": '!cute.memref<bf16, smem, align<16>, "((8,1),2):((1,0),8)">',
-            "atom": "cp.async",
-            "bits": 128,
-            "pred": '!cute.memref<i8, rmem, align<32>, "(1,2):(0,1)">',
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<bf16, gmem, align<16>, "((8,1),2):((1,0),8)">',
+        "dst": '!cute.memref<bf16, smem, align<16>, "((8,1),2):((1,0),8)">',
+        "atom": "cp.async",
+        "bits": 128,
+        "pred": '!cute.memref<i8, rmem, align<32>, "(8,2):(1,8)">',
+    },
+    twin={"pred": '!cute.memref<i8, rmem, align<32>, "(1,2):(0,1)">'},
 )

@@ -28,7 +28,7 @@ from collections.abc import Iterator
 from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.arch import TARGETS, Arch, Needs, has, has_atom, parse_arch
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 
 def find(analysis: Analysis) -> Iterator[Finding]:
@@ -41,9 +41,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         return
     need = atom.needs
     where = [name for name in TARGETS if has(parse_arch(name), need)]
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         f"{arch} does not have this instruction",
         f"{atom} needs {need.first} or later; of the usual targets, {', '.join(where)} have it."
         + (
@@ -68,8 +66,6 @@ RULE = make_rule(
     __doc__,
     "rejected",
     find,
-    Example(
-        flagged={"src": _SRC, "dst": _DST, "atom": "stmatrix.x4", "arch": "sm_80"},
-        clean={"src": _SRC, "dst": _DST, "atom": "stmatrix.x4", "arch": "sm_90a"},
-    ),
+    flagged={"src": _SRC, "dst": _DST, "atom": "stmatrix.x4", "arch": "sm_80"},
+    twin={"arch": "sm_90a"},
 )

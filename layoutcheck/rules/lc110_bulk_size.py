@@ -29,7 +29,7 @@ from collections.abc import Iterator
 from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding
 from layoutcheck.rules.refusals import refusal, refused
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 
 def find(analysis: Analysis) -> Iterator[Finding]:
@@ -46,16 +46,10 @@ RULE = make_rule(
     __doc__,
     "rejected",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(64,64):(64,1)">',
-            "dst": '!cute.memref<bf16, smem, align<128>, "(64,64):(1,64)">',
-            "atom": "bulk.g2s",
-        },
-        clean={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(64,64):(1,128)">',
-            "dst": '!cute.memref<bf16, smem, align<128>, "(64,64):(1,64)">',
-            "atom": "bulk.g2s",
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<bf16, gmem, align<16>, "(64,64):(64,1)">',
+        "dst": '!cute.memref<bf16, smem, align<128>, "(64,64):(1,64)">',
+        "atom": "bulk.g2s",
+    },
+    twin={"src": '!cute.memref<bf16, gmem, align<16>, "(64,64):(1,128)">'},
 )

@@ -38,7 +38,7 @@ from layoutcheck.analysis import Analysis
 from layoutcheck.copies.compiler.prediction import Prediction
 from layoutcheck.findings import Finding, Where, plain
 from layoutcheck.rules.refusals import refusal
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 _SHAPE = "the shared tensor does not have the shape of the tile"
 _TITLES = {
@@ -69,9 +69,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     said = refusal(analysis, *_TITLES)
     if said is None:
         return
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         _TITLES[said.kind],
         f"The compiler says: {said.message.rstrip('.')}.{_why(said)}",
         Where(said.operand),
@@ -83,18 +81,11 @@ RULE = make_rule(
     __doc__,
     "rejected",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
-            "dst": '!cute.memref<bf16, smem, align<1024>, "(64,64):(64,1)">',
-            "atom": "tma_load",
-            "tiler": "(64,32)",
-        },
-        clean={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
-            "dst": '!cute.memref<bf16, smem, align<1024>, "(64,64):(64,1)">',
-            "atom": "tma_load",
-            "tiler": "(64,64)",
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
+        "dst": '!cute.memref<bf16, smem, align<1024>, "(64,64):(64,1)">',
+        "atom": "tma_load",
+        "tiler": "(64,32)",
+    },
+    twin={"tiler": "(64,64)"},
 )

@@ -29,7 +29,7 @@ from layoutcheck.atoms.tma import TmaCopy
 from layoutcheck.copies.atom import Atom
 from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.refusals import refusal
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 
 def atom_kind(atom: Atom | None) -> str:
@@ -43,9 +43,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     if said is None:
         return
     atom = analysis.copy.atom
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         f"{atom_kind(atom)} from {analysis.copy.src.space} to {analysis.copy.dst.space}",
         f"The compiler says: {said.message}.",
         Where(said.operand),
@@ -57,16 +55,13 @@ RULE = make_rule(
     __doc__,
     "rejected",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<bf16, smem, align<1024>, "(64,64):(64,1)">',
-            "dst": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
-            "atom": "tma_load",
-        },
-        clean={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
-            "dst": '!cute.memref<bf16, smem, align<1024>, "(64,64):(64,1)">',
-            "atom": "tma_load",
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<bf16, smem, align<1024>, "(64,64):(64,1)">',
+        "dst": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
+        "atom": "tma_load",
+    },
+    twin={
+        "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
+        "dst": '!cute.memref<bf16, smem, align<1024>, "(64,64):(64,1)">',
+    },
 )

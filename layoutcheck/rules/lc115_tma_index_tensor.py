@@ -30,7 +30,7 @@ from collections.abc import Iterator
 from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding, Where, plain
 from layoutcheck.rules.refusals import refusal
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 
 def find(analysis: Analysis) -> Iterator[Finding]:
@@ -38,9 +38,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     said = refusal(analysis, "tma_index")
     if said is None:
         return
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         "the operands are not a tensor of rows with an index for each row",
         f"The compiler says: {said.message}.",
         Where(said.operand),
@@ -54,20 +52,12 @@ RULE = make_rule(
     __doc__,
     "rejected",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
-            "dst": '!cute.memref<bf16, smem, align<1024>, "(4,64):(64,1)">',
-            "atom": "tma_gather4",
-            "index": _INDEX.format(n=3),
-            "arch": "sm_100a",
-        },
-        clean={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
-            "dst": '!cute.memref<bf16, smem, align<1024>, "(4,64):(64,1)">',
-            "atom": "tma_gather4",
-            "index": _INDEX.format(n=4),
-            "arch": "sm_100a",
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
+        "dst": '!cute.memref<bf16, smem, align<1024>, "(4,64):(64,1)">',
+        "atom": "tma_gather4",
+        "index": _INDEX.format(n=3),
+        "arch": "sm_100a",
+    },
+    twin={"index": _INDEX.format(n=4)},
 )

@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding
 from layoutcheck.rules.refusals import refusal, refused
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 
 def find(analysis: Analysis) -> Iterator[Finding]:
@@ -39,20 +39,16 @@ RULE = make_rule(
     __doc__,
     "rejected",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<f32, tmem, align<16>, "((512,16),1):((1,65536),0)">',
-            "dst": '!cute.memref<f32, rmem, align<32>, "(256,1):(1,0)">',
-            "atom": "tcgen05.ld.16x256b.x64",
-            "dtype": "f32",
-            "arch": "sm_100a",
-        },
-        clean={
-            "src": '!cute.memref<f32, tmem, align<16>, "(((256,16),1),1):(((1,65536),0),0)">',
-            "dst": '!cute.memref<f32, rmem, align<32>, "((128,1),1):((1,0),0)">',
-            "atom": "tcgen05.ld.16x256b.x32",
-            "dtype": "f32",
-            "arch": "sm_100a",
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<f32, tmem, align<16>, "((512,16),1):((1,65536),0)">',
+        "dst": '!cute.memref<f32, rmem, align<32>, "(256,1):(1,0)">',
+        "atom": "tcgen05.ld.16x256b.x64",
+        "dtype": "f32",
+        "arch": "sm_100a",
+    },
+    twin={
+        "src": '!cute.memref<f32, tmem, align<16>, "(((256,16),1),1):(((1,65536),0),0)">',
+        "dst": '!cute.memref<f32, rmem, align<32>, "((128,1),1):((1,0),0)">',
+        "atom": "tcgen05.ld.16x256b.x32",
+    },
 )

@@ -27,7 +27,7 @@ from collections.abc import Iterator
 from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding
 from layoutcheck.rules.refusals import refusal, refused
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 
 def find(analysis: Analysis) -> Iterator[Finding]:
@@ -43,20 +43,12 @@ RULE = make_rule(
     __doc__,
     "rejected",
     find,
-    Example(
-        flagged={
-            "src": _SRC.format(1),
-            "dst": _DST,
-            "atom": "tcgen05.ld.16x256b.x4",
-            "dtype": "f32",
-            "arch": "sm_100a",
-        },
-        clean={
-            "src": _SRC.format(16),
-            "dst": _DST,
-            "atom": "tcgen05.ld.16x256b.x4",
-            "dtype": "f32",
-            "arch": "sm_100a",
-        },
-    ),
+    flagged={
+        "src": _SRC.format(1),
+        "dst": _DST,
+        "atom": "tcgen05.ld.16x256b.x4",
+        "dtype": "f32",
+        "arch": "sm_100a",
+    },
+    twin={"src": _SRC.format(16)},
 )

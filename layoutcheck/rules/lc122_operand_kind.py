@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding
 from layoutcheck.rules.refusals import refusal, refused
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 
 def find(analysis: Analysis) -> Iterator[Finding]:
@@ -41,20 +41,14 @@ RULE = make_rule(
     __doc__,
     "rejected",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<f8E8M0FNU, smem, align<128>, "(((32,16,4),1),1):(((16,1,0),0),0)">',
-            "dst": _DST,
-            "atom": "tcgen05.cp.32x128b.warpx4",
-            "dtype": "f8E8M0FNU",
-            "arch": "sm_100a",
-        },
-        clean={
-            "src": '!cute_nvgpu.smem_desc_view<!cute_nvgpu.smem_desc, "((((32,1,1),4),1),1):((((1,1,1),0),0),0)">',
-            "dst": _DST,
-            "atom": "tcgen05.cp.32x128b.warpx4",
-            "dtype": "f8E8M0FNU",
-            "arch": "sm_100a",
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<f8E8M0FNU, smem, align<128>, "(((32,16,4),1),1):(((16,1,0),0),0)">',
+        "dst": _DST,
+        "atom": "tcgen05.cp.32x128b.warpx4",
+        "dtype": "f8E8M0FNU",
+        "arch": "sm_100a",
+    },
+    twin={
+        "src": '!cute_nvgpu.smem_desc_view<!cute_nvgpu.smem_desc, "((((32,1,1),4),1),1):((((1,1,1),0),0),0)">'
+    },
 )

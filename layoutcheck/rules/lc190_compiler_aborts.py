@@ -27,7 +27,7 @@ from collections.abc import Iterator
 
 from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding, Where, plain
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 
 def find(analysis: Analysis) -> Iterator[Finding]:
@@ -35,9 +35,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     said = analysis.prediction
     if said.outcome != "aborts":
         return
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         "the compiler process dies on this copy",
         said.message,
         Where(said.operand),
@@ -49,18 +47,15 @@ RULE = make_rule(
     __doc__,
     "rejected",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(3,8):(1,4)">',
-            "dst": '!cute.memref<bf16, smem, align<16>, "(3,8):(1,4)">',
-            "atom": "universal",
-            "bits": 128,
-        },
-        clean={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(4,8):(1,4)">',
-            "dst": '!cute.memref<bf16, smem, align<16>, "(4,8):(1,4)">',
-            "atom": "universal",
-            "bits": 64,
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<bf16, gmem, align<16>, "(3,8):(1,4)">',
+        "dst": '!cute.memref<bf16, smem, align<16>, "(3,8):(1,4)">',
+        "atom": "universal",
+        "bits": 128,
+    },
+    twin={
+        "src": '!cute.memref<bf16, gmem, align<16>, "(4,8):(1,4)">',
+        "dst": '!cute.memref<bf16, smem, align<16>, "(4,8):(1,4)">',
+        "bits": 64,
+    },
 )

@@ -30,16 +30,14 @@ from collections.abc import Iterator
 from layoutcheck.analysis import Analysis
 from layoutcheck.copies.offsets import CompilerFails
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 
 def find(analysis: Analysis) -> Iterator[Finding]:
     """Forms for which there is no instruction, found when the instructions are worked out."""
     if isinstance(analysis.obstacle, CompilerFails):
         reason = analysis.obstacle.message
-        yield Finding(
-            RULE.code,
-            RULE.severity,
+        yield RULE.finding(
             "accepted by the verifier, refused by code generation",
             f"{reason[0].upper() + reason[1:]}.",
             Where("atom"),
@@ -50,16 +48,13 @@ RULE = make_rule(
     __doc__,
     "rejected",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<bf16, rmem, align<32>, "((16,1),1):((1,0),0)">',
-            "dst": '!cute.memref<bf16, smem, align<128>, "((16,1),1):((1,0),0)">',
-            "atom": "stmatrix.x4",
-        },
-        clean={
-            "src": '!cute.memref<bf16, rmem, align<32>, "((8,1),1):((1,0),0)">',
-            "dst": '!cute.memref<bf16, smem, align<128>, "((8,1),1):((1,0),0)">',
-            "atom": "stmatrix.x4",
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<bf16, rmem, align<32>, "((16,1),1):((1,0),0)">',
+        "dst": '!cute.memref<bf16, smem, align<128>, "((16,1),1):((1,0),0)">',
+        "atom": "stmatrix.x4",
+    },
+    twin={
+        "src": '!cute.memref<bf16, rmem, align<32>, "((8,1),1):((1,0),0)">',
+        "dst": '!cute.memref<bf16, smem, align<128>, "((8,1),1):((1,0),0)">',
+    },
 )

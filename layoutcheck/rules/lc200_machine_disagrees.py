@@ -29,7 +29,7 @@ from collections.abc import Iterator
 from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 KINDS = ("wrong", "missing", "outside_src", "outside_dst", "race", "overlap", "guard", "never", "unmatched")
 
@@ -39,9 +39,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     kinds = sorted(occurred(analysis), key=lambda kind: kind not in ("wrong", "missing"))
     if not kinds:
         return
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         "the machine does not do what the layouts say",
         " ".join(filter(None, (sentence(analysis, kind) for kind in kinds))),
         where(analysis, kinds[0]),
@@ -53,16 +51,13 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<f16, rmem, align<32>, "((8,2),1):((1,8),0)">',
-            "dst": '!cute.memref<f16, smem, align<128>, "((16,2),1):((1,8),0)">',
-            "atom": "stmatrix.x4",
-        },
-        clean={
-            "src": '!cute.memref<f16, rmem, align<32>, "((8,1),1):((1,0),0)">',
-            "dst": '!cute.memref<f16, smem, align<128>, "((8,1),1):((1,0),0)">',
-            "atom": "stmatrix.x4",
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<f16, rmem, align<32>, "((8,2),1):((1,8),0)">',
+        "dst": '!cute.memref<f16, smem, align<128>, "((16,2),1):((1,8),0)">',
+        "atom": "stmatrix.x4",
+    },
+    twin={
+        "src": '!cute.memref<f16, rmem, align<32>, "((8,1),1):((1,0),0)">',
+        "dst": '!cute.memref<f16, smem, align<128>, "((8,1),1):((1,0),0)">',
+    },
 )

@@ -39,7 +39,7 @@ from layoutcheck.analysis.vector import (
 )
 from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 EXPLAINS = ("wrong", "missing", "outside_src", "outside_dst", "race")
 
@@ -57,9 +57,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         found = find_break(copy, side, within)
         if found is None or found.is_dynamic:
             continue
-        yield Finding(
-            RULE.code,
-            RULE.severity,
+        yield RULE.finding(
             f"one {width_bits(copy)}-bit instruction moves adjacent bytes, but the {NAMES[side]}'s values are scattered",
             f"{describe(found, copy)}. The compiler accepts it. {sentence(analysis, 'wrong', 'missing')}",
             where(analysis, "wrong", side, found.path),
@@ -76,19 +74,12 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(8):(1)">',
-            "dst": '!cute.memref<bf16, smem, align<128>, "(8):(64)">',
-            "atom": "cp.async",
-            "bits": 128,
-        },
-        clean={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(8):(1)">',
-            "dst": '!cute.memref<bf16, smem, align<128>, "(8):(1)">',
-            "atom": "cp.async",
-            "bits": 128,
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<bf16, gmem, align<16>, "(8):(1)">',
+        "dst": '!cute.memref<bf16, smem, align<128>, "(8):(64)">',
+        "atom": "cp.async",
+        "bits": 128,
+    },
+    twin={"dst": '!cute.memref<bf16, smem, align<128>, "(8):(1)">'},
     explains=EXPLAINS,
 )

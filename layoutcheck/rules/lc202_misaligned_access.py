@@ -34,7 +34,7 @@ from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.vector import NAMES, atom_v, elements
 from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 SYMPTOMS = ("misaligned_src", "misaligned_dst")
 
@@ -45,9 +45,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         if kind not in occurred(analysis):
             continue
         path, cause = _cause(analysis, side)
-        yield Finding(
-            RULE.code,
-            RULE.severity,
+        yield RULE.finding(
             f"an access of {_width(analysis, side)} B to the {NAMES[side]} is not aligned: the kernel faults",
             f"{cause} {sentence(analysis, kind)}",
             where(analysis, kind, side, path),
@@ -102,19 +100,12 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(8,4):(1,9)">',
-            "dst": '!cute.memref<bf16, smem, align<128>, "(8,4):(1,8)">',
-            "atom": "cp.async",
-            "bits": 128,
-        },
-        clean={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(8,4):(1,16)">',
-            "dst": '!cute.memref<bf16, smem, align<128>, "(8,4):(1,8)">',
-            "atom": "cp.async",
-            "bits": 128,
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<bf16, gmem, align<16>, "(8,4):(1,9)">',
+        "dst": '!cute.memref<bf16, smem, align<128>, "(8,4):(1,8)">',
+        "atom": "cp.async",
+        "bits": 128,
+    },
+    twin={"src": '!cute.memref<bf16, gmem, align<16>, "(8,4):(1,16)">'},
     symptoms=SYMPTOMS,
 )

@@ -30,7 +30,7 @@ from collections.abc import Iterator
 from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import seen, vector_against_v
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 TITLES = {"missing": "part of the destination is never written"}
 
@@ -44,19 +44,15 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(16):(1)">',
-            "dst": '!cute.memref<bf16, smem, align<128>, "(16):(1)">',
-            "atom": "cp.async",
-            "bits": 128,
-        },
-        clean={
-            "src": '!cute.memref<bf16, gmem, align<16>, "((8,2)):((1,8))">',
-            "dst": '!cute.memref<bf16, smem, align<128>, "((8,2)):((1,8))">',
-            "atom": "cp.async",
-            "bits": 128,
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<bf16, gmem, align<16>, "(16):(1)">',
+        "dst": '!cute.memref<bf16, smem, align<128>, "(16):(1)">',
+        "atom": "cp.async",
+        "bits": 128,
+    },
+    twin={
+        "src": '!cute.memref<bf16, gmem, align<16>, "((8,2)):((1,8))">',
+        "dst": '!cute.memref<bf16, smem, align<128>, "((8,2)):((1,8))">',
+    },
     symptoms=TITLES,
 )

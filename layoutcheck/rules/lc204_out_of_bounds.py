@@ -35,7 +35,7 @@ from collections.abc import Iterator
 from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import seen, vector_against_v
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 TITLES = {
     "outside_src": "the copy reads outside the source",
@@ -52,19 +52,12 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(12):(1)">',
-            "dst": '!cute.memref<bf16, smem, align<128>, "(12):(1)">',
-            "atom": "universal",
-            "bits": 128,
-        },
-        clean={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(12):(1)">',
-            "dst": '!cute.memref<bf16, smem, align<128>, "(12):(1)">',
-            "atom": "universal",
-            "bits": 64,
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<bf16, gmem, align<16>, "(12):(1)">',
+        "dst": '!cute.memref<bf16, smem, align<128>, "(12):(1)">',
+        "atom": "universal",
+        "bits": 128,
+    },
+    twin={"bits": 64},
     symptoms=TITLES,
 )

@@ -39,7 +39,7 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.errors import InputError
 from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import evidence, sentence, where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 EXPLAINS = ("wrong", "missing", "outside_src", "outside_dst", "misaligned_src", "misaligned_dst", "race")
 
@@ -58,9 +58,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         if not _clean(plain, analysis, side, run.src_base, run.dst_base):
             continue  # wrong without the swizzle too: another rule's business
         cause = _cause(analysis, side, swizzle)
-        yield Finding(
-            RULE.code,
-            RULE.severity,
+        yield RULE.finding(
             f"{swizzle} scatters bytes that one access to the {NAMES[side]} keeps together",
             f"{cause} {sentence(analysis, 'wrong', 'misaligned_' + side)}",
             where(analysis, "wrong", side),
@@ -103,19 +101,12 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(8,8):(1,8)">',
-            "dst": '!cute.memref<bf16, smem, align<1024>, S<3,2,3>, "(8,8):(1,8)">',
-            "atom": "cp.async",
-            "bits": 128,
-        },
-        clean={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(8,8):(1,8)">',
-            "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(8,8):(1,8)">',
-            "atom": "cp.async",
-            "bits": 128,
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<bf16, gmem, align<16>, "(8,8):(1,8)">',
+        "dst": '!cute.memref<bf16, smem, align<1024>, S<3,2,3>, "(8,8):(1,8)">',
+        "atom": "cp.async",
+        "bits": 128,
+    },
+    twin={"dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(8,8):(1,8)">'},
     explains=EXPLAINS,
 )

@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import evidence, occurred, where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 EXPLAINS = ("guard",)
 
@@ -37,9 +37,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     if copy.pred is None or "guard" not in occurred(analysis):
         return
     assert analysis.effect is not None
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         "the predicate has one entry for each element, but the machine reads one for each vector",
         f"pred {copy.pred.layout} names an entry for every element; one {analysis.width_bits}-bit instruction moves {analysis.per_instruction} elements and reads only the first of their entries: {analysis.effect['guard']} bytes follow an entry that is not their own.",
         where(analysis, "guard", "pred"),
@@ -51,21 +49,17 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(8,2):(1,8)">',
-            "dst": '!cute.memref<bf16, smem, align<128>, "(8,2):(1,8)">',
-            "pred": '!cute.memref<i8, gmem, align<16>, "(8,2):(1,8)">',
-            "atom": "cp.async",
-            "bits": 128,
-        },
-        clean={
-            "src": '!cute.memref<bf16, gmem, align<16>, "((8,1),2):((1,0),8)">',
-            "dst": '!cute.memref<bf16, smem, align<128>, "((8,1),2):((1,0),8)">',
-            "pred": '!cute.memref<i8, rmem, align<32>, "(1,2):(0,1)">',
-            "atom": "cp.async",
-            "bits": 128,
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<bf16, gmem, align<16>, "(8,2):(1,8)">',
+        "dst": '!cute.memref<bf16, smem, align<128>, "(8,2):(1,8)">',
+        "pred": '!cute.memref<i8, gmem, align<16>, "(8,2):(1,8)">',
+        "atom": "cp.async",
+        "bits": 128,
+    },
+    twin={
+        "src": '!cute.memref<bf16, gmem, align<16>, "((8,1),2):((1,0),8)">',
+        "dst": '!cute.memref<bf16, smem, align<128>, "((8,1),2):((1,0),8)">',
+        "pred": '!cute.memref<i8, rmem, align<32>, "(1,2):(0,1)">',
+    },
     explains=EXPLAINS,
 )

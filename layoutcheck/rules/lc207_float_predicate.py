@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.effects import occurred
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 EXPLAINS = ("never", "missing", "wrong", "guard")
 
@@ -37,9 +37,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     if pred is None or "never" not in occurred(analysis):
         return
     fills = analysis.runs[-1].execution.zero_fills
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         f"a predicate of {pred.dtype} is folded to false",
         "The copy never happens" + (": cp.async fills the destination with zeros." if fills else "."),
         Where("pred"),
@@ -51,21 +49,13 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<bf16, gmem, align<16>, "((8,1),2):((1,0),8)">',
-            "dst": '!cute.memref<bf16, smem, align<128>, "((8,1),2):((1,0),8)">',
-            "pred": '!cute.memref<bf16, gmem, align<16>, "(1,2):(0,1)">',
-            "atom": "cp.async",
-            "bits": 128,
-        },
-        clean={
-            "src": '!cute.memref<bf16, gmem, align<16>, "((8,1),2):((1,0),8)">',
-            "dst": '!cute.memref<bf16, smem, align<128>, "((8,1),2):((1,0),8)">',
-            "pred": '!cute.memref<i8, gmem, align<16>, "(1,2):(0,1)">',
-            "atom": "cp.async",
-            "bits": 128,
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<bf16, gmem, align<16>, "((8,1),2):((1,0),8)">',
+        "dst": '!cute.memref<bf16, smem, align<128>, "((8,1),2):((1,0),8)">',
+        "pred": '!cute.memref<bf16, gmem, align<16>, "(1,2):(0,1)">',
+        "atom": "cp.async",
+        "bits": 128,
+    },
+    twin={"pred": '!cute.memref<i8, gmem, align<16>, "(1,2):(0,1)">'},
     explains=EXPLAINS,
 )

@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.comparison.observables import reinterpreted
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 
 def find(analysis: Analysis) -> Iterator[Finding]:
@@ -34,9 +34,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     if not analysis.accepted or not reinterpreted(analysis.copy):
         return
     src, dst = analysis.copy.src.dtype, analysis.copy.dst.dtype
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         f"{src} bits are copied into a {dst} tensor without conversion",
         f"The compiler compares widths ({src.bits} bits), not types: every value is reinterpreted.",
         Where("dst"),
@@ -48,18 +46,11 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(8):(1)">',
-            "dst": '!cute.memref<f16, smem, align<128>, "(8):(1)">',
-            "atom": "universal",
-            "bits": 128,
-        },
-        clean={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(8):(1)">',
-            "dst": '!cute.memref<bf16, smem, align<128>, "(8):(1)">',
-            "atom": "universal",
-            "bits": 128,
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<bf16, gmem, align<16>, "(8):(1)">',
+        "dst": '!cute.memref<f16, smem, align<128>, "(8):(1)">',
+        "atom": "universal",
+        "bits": 128,
+    },
+    twin={"dst": '!cute.memref<bf16, smem, align<128>, "(8):(1)">'},
 )

@@ -38,7 +38,7 @@ from layoutcheck.analysis.vector import NAMES
 from layoutcheck.copies.memref import Memref
 from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import evidence, sentence, where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 EXPLAINS = ("wrong", "missing", "outside_src", "outside_dst")
 
@@ -56,9 +56,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
             and memref.swizzle is None
             and _seen(analysis, side, original.swizzle)
         ):
-            yield Finding(
-                RULE.code,
-                RULE.severity,
+            yield RULE.finding(
                 f"the recast of the {NAMES[side]} dropped the pointer's swizzle",
                 f"{original} becomes {memref}: it addresses elements as if there were no {original.swizzle}. {sentence(analysis, 'wrong', 'missing')}",
                 where(analysis, "wrong", side),
@@ -72,9 +70,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         for path, extent, stride in leaves(original.layout):
             if extent == 1 or stride in (0, 1) or not isinstance(stride, int) or stride % ratio == 0:
                 continue
-            yield Finding(
-                RULE.code,
-                RULE.severity,
+            yield RULE.finding(
                 f"the recast to {memref.dtype} rounded a stride of the {NAMES[side]}",
                 f"Mode {dotted(path)} of {original.layout} has stride {stride} {original.dtype}, which is "
                 f"{stride / ratio:g} {memref.dtype}; {memref.layout} has {-(-stride // ratio)}. {sentence(analysis, 'wrong')}",
@@ -95,9 +91,7 @@ def _torn(analysis: Analysis, side: str, memref: Memref, original: Memref) -> It
     """Elements of which a narrower type sees only the first part."""
     if recast_is_exact(memref.dtype.bits, original.dtype.bits, original.layout) is not False:
         return
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         f"the recast to {memref.dtype} takes the first part of each element of the {NAMES[side]}",
         f"No mode of {original.layout} has stride 1, so its {original.dtype} elements are not one run of {memref.dtype}: "
         f"the recast view has the first {memref.dtype.bits} of each element's {original.dtype.bits} bits.",
@@ -110,19 +104,12 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": 'recast<f32>(!cute.memref<bf16, gmem, align<16>, "(8,8):(63,1)">)',
-            "dst": '!cute.memref<f32, smem, align<128>, "(8,4):(4,1)">',
-            "atom": "universal",
-            "bits": 32,
-        },
-        clean={
-            "src": 'recast<f32>(!cute.memref<bf16, gmem, align<16>, "(8,8):(64,1)">)',
-            "dst": '!cute.memref<f32, smem, align<128>, "(8,4):(4,1)">',
-            "atom": "universal",
-            "bits": 32,
-        },
-    ),
+    flagged={
+        "src": 'recast<f32>(!cute.memref<bf16, gmem, align<16>, "(8,8):(63,1)">)',
+        "dst": '!cute.memref<f32, smem, align<128>, "(8,4):(4,1)">',
+        "atom": "universal",
+        "bits": 32,
+    },
+    twin={"src": 'recast<f32>(!cute.memref<bf16, gmem, align<16>, "(8,8):(64,1)">)'},
     explains=EXPLAINS,
 )

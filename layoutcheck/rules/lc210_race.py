@@ -36,7 +36,7 @@ from collections.abc import Iterator
 from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import seen
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 TITLES = {
     "race": "several threads write different data to the same bytes",
@@ -53,25 +53,15 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": "(32,8):(8,1)",
-            "dst": "(32,8):(4,1)",
-            "dtype": "bf16",
-            "atom": "universal",
-            "bits": 16,
-            "thr": "(32,1):(1,0)",
-            "val": "(1,8)",
-        },
-        clean={
-            "src": "(32,8):(8,1)",
-            "dst": "(32,8):(8,1)",
-            "dtype": "bf16",
-            "atom": "universal",
-            "bits": 16,
-            "thr": "(32,1):(1,0)",
-            "val": "(1,8)",
-        },
-    ),
+    flagged={
+        "src": "(32,8):(8,1)",
+        "dst": "(32,8):(4,1)",
+        "dtype": "bf16",
+        "atom": "universal",
+        "bits": 16,
+        "thr": "(32,1):(1,0)",
+        "val": "(1,8)",
+    },
+    twin={"dst": "(32,8):(8,1)"},
     symptoms=TITLES,
 )

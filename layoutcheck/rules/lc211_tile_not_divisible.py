@@ -29,7 +29,7 @@ from layoutcheck.algebra import inttuple
 from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import MISPLACED, evidence, occurred, sentence, where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 
 def find(analysis: Analysis) -> Iterator[Finding]:
@@ -43,9 +43,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         if not isinstance(extent, int) or not isinstance(tile, int) or extent % tile == 0:
             continue
         steps = -(-extent // tile)
-        yield Finding(
-            RULE.code,
-            RULE.severity,
+        yield RULE.finding(
             f"mode {i} has {extent} elements, the tiled copy takes {tile} at a time",
             f"The partition makes {steps} steps and covers 0..{steps * tile - 1}: {steps * tile - extent} past the end. "
             f"{sentence(analysis, 'outside_dst', 'outside_src', 'wrong')}",
@@ -58,25 +56,15 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": "(18,64):(64,1)",
-            "dst": "(18,64):(64,1)",
-            "atom": "cp.async",
-            "bits": 128,
-            "dtype": "bf16",
-            "thr": "(4,8):(8,1)",
-            "val": "(1,8)",
-        },
-        clean={
-            "src": "(16,64):(64,1)",
-            "dst": "(16,64):(64,1)",
-            "atom": "cp.async",
-            "bits": 128,
-            "dtype": "bf16",
-            "thr": "(4,8):(8,1)",
-            "val": "(1,8)",
-        },
-    ),
+    flagged={
+        "src": "(18,64):(64,1)",
+        "dst": "(18,64):(64,1)",
+        "atom": "cp.async",
+        "bits": 128,
+        "dtype": "bf16",
+        "thr": "(4,8):(8,1)",
+        "val": "(1,8)",
+    },
+    twin={"src": "(16,64):(64,1)", "dst": "(16,64):(64,1)"},
     explains=MISPLACED,
 )

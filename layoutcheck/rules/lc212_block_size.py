@@ -26,7 +26,7 @@ from layoutcheck.analysis import Analysis
 from layoutcheck.copies.tiled import threads as threads_of
 from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 EXPLAINS = ("missing", "outside_src", "outside_dst", "wrong", "race", "misaligned_src", "misaligned_dst")
 
@@ -40,9 +40,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     if block == threads:
         return
     kind = "missing" if block < threads else "outside_dst"
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         f"the tiled copy has {threads} threads, but the block has {block}",
         (
             f"Threads {block}..{threads - 1} never run. "
@@ -59,27 +57,16 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": "(16,64):(64,1)",
-            "dst": "(16,64):(64,1)",
-            "atom": "cp.async",
-            "bits": 128,
-            "dtype": "bf16",
-            "thr": "(8,8):(8,1)",
-            "val": "(1,8)",
-            "block": 32,
-        },
-        clean={
-            "src": "(16,64):(64,1)",
-            "dst": "(16,64):(64,1)",
-            "atom": "cp.async",
-            "bits": 128,
-            "dtype": "bf16",
-            "thr": "(8,8):(8,1)",
-            "val": "(1,8)",
-            "block": 64,
-        },
-    ),
+    flagged={
+        "src": "(16,64):(64,1)",
+        "dst": "(16,64):(64,1)",
+        "atom": "cp.async",
+        "bits": 128,
+        "dtype": "bf16",
+        "thr": "(8,8):(8,1)",
+        "val": "(1,8)",
+        "block": 32,
+    },
+    twin={"block": 64},
     explains=EXPLAINS,
 )

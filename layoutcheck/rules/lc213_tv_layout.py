@@ -34,7 +34,7 @@ from layoutcheck.atoms.tmem import TmemCopy
 from layoutcheck.copies.offsets import distinct
 from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import MISPLACED, evidence, first_of, occurred, sentence, where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 
 def find(analysis: Analysis) -> Iterator[Finding]:
@@ -58,9 +58,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     repeated = pairs - past - covered
     if past == 0 and covered == tile and repeated == 0:
         return
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         "the thread-value layout is not one to one onto its tiler",
         f"{tiled.layout_tv} names {pairs} places of a tile of {tile}: {tile - covered} elements belong to no thread, {repeated} are named more than once, {past} are past the tile. "
         f"{sentence(analysis, 'missing', 'outside_dst', 'wrong')}",
@@ -80,23 +78,16 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": "(4,64):(1,4)",
-            "dst": "(4,64):(1,4)",
-            "dtype": "bf16",
-            "src_space": "gmem",
-            "dst_space": "smem",
-            "tiled": '!cute.tiled_copy<!cute_nvgpu.atom.universal_copy<bf16, 128 b>, layout_copy_tv = <"(32,8):(8,1)">, tiler_mn = <"[4:1;16:1]">>',
-        },
-        clean={
-            "src": "(4,64):(1,4)",
-            "dst": "(4,64):(1,4)",
-            "dtype": "bf16",
-            "src_space": "gmem",
-            "dst_space": "smem",
-            "tiled": '!cute.tiled_copy<!cute_nvgpu.atom.universal_copy<bf16, 128 b>, layout_copy_tv = <"(32,8):(8,1)">, tiler_mn = <"[4:1;64:1]">>',
-        },
-    ),
+    flagged={
+        "src": "(4,64):(1,4)",
+        "dst": "(4,64):(1,4)",
+        "dtype": "bf16",
+        "src_space": "gmem",
+        "dst_space": "smem",
+        "tiled": '!cute.tiled_copy<!cute_nvgpu.atom.universal_copy<bf16, 128 b>, layout_copy_tv = <"(32,8):(8,1)">, tiler_mn = <"[4:1;16:1]">>',
+    },
+    twin={
+        "tiled": '!cute.tiled_copy<!cute_nvgpu.atom.universal_copy<bf16, 128 b>, layout_copy_tv = <"(32,8):(8,1)">, tiler_mn = <"[4:1;64:1]">>'
+    },
     explains=MISPLACED,
 )

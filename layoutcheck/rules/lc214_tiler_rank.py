@@ -29,7 +29,7 @@ from layoutcheck.analysis import Analysis
 from layoutcheck.copies.copy import Tiling
 from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import MISPLACED, evidence, first_of, occurred, sentence, where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 
 def find(analysis: Analysis) -> Iterator[Finding]:
@@ -40,9 +40,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     rank, needed = len(tiling.tiled.tiler), len(tiling.src.layout)
     if rank >= needed or (rank > 1 and _uneven(tiling)):
         return
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         f"a tiled copy of {rank} mode{'s' if rank > 1 else ''} over a tensor of {needed}",
         f"The values of a thread run along mode 0 of {tiling.src.layout}, stride {tiling.src.layout.modes[0].stride}. "
         f"{sentence(analysis, 'wrong', 'misaligned_src', 'outside_src')}",
@@ -64,25 +62,15 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": "(16,256):(256,1)",
-            "dst": "(16,256):(256,1)",
-            "dtype": "bf16",
-            "thr": "32",
-            "val": "8",
-            "atom": "cp.async",
-            "bits": 128,
-        },
-        clean={
-            "src": "(16,256):(256,1)",
-            "dst": "(16,256):(256,1)",
-            "dtype": "bf16",
-            "thr": "(1,32)",
-            "val": "(1,8)",
-            "atom": "cp.async",
-            "bits": 128,
-        },
-    ),
+    flagged={
+        "src": "(16,256):(256,1)",
+        "dst": "(16,256):(256,1)",
+        "dtype": "bf16",
+        "thr": "32",
+        "val": "8",
+        "atom": "cp.async",
+        "bits": 128,
+    },
+    twin={"thr": "(1,32)", "val": "(1,8)"},
     explains=MISPLACED,
 )

@@ -27,7 +27,7 @@ from layoutcheck.algebra import inttuple
 from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import MISPLACED, evidence, first_of, occurred, sentence, where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 
 def find(analysis: Analysis) -> Iterator[Finding]:
@@ -39,9 +39,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     n = analysis.per_instruction
     if not isinstance(values, int) or values % n == 0:
         return
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         f"a thread has {values} values, but one instruction moves {n}",
         f"The DSL widens V to whole {analysis.width_bits}-bit instructions, so slices overlap. "
         f"{sentence(analysis, 'misaligned_src', 'race', 'outside_dst')}",
@@ -54,25 +52,15 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": "(32,64):(64,1)",
-            "dst": "(32,64):(64,1)",
-            "dtype": "bf16",
-            "thr": "(32,1)",
-            "val": "(1,4)",
-            "atom": "cp.async",
-            "bits": 128,
-        },
-        clean={
-            "src": "(32,64):(64,1)",
-            "dst": "(32,64):(64,1)",
-            "dtype": "bf16",
-            "thr": "(32,1)",
-            "val": "(1,8)",
-            "atom": "cp.async",
-            "bits": 128,
-        },
-    ),
+    flagged={
+        "src": "(32,64):(64,1)",
+        "dst": "(32,64):(64,1)",
+        "dtype": "bf16",
+        "thr": "(32,1)",
+        "val": "(1,4)",
+        "atom": "cp.async",
+        "bits": 128,
+    },
+    twin={"val": "(1,8)"},
     explains=MISPLACED,
 )

@@ -30,7 +30,7 @@ from layoutcheck.atoms.tmem import TmemLoad, TmemStore
 from layoutcheck.digits import many
 from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import evidence, sentence, where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 EXPLAINS = ("unmatched", "outside_pred", "missing", "outside_src", "outside_dst", "guard")
 
@@ -43,9 +43,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         return
     if analysis.effect["unmatched"]:
         src, dst = analysis.copy.src.layout, analysis.copy.dst.layout
-        yield Finding(
-            RULE.code,
-            RULE.severity,
+        yield RULE.finding(
             "source and destination differ in size, and the compiler does not compare them",
             f"{many(analysis.effect['unmatched'], f'element of {src} -> {dst} has', f'elements of {src} -> {dst} have')} "
             "no partner on the other side. "
@@ -54,9 +52,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
             {"unmatched": analysis.effect["unmatched"], **evidence(analysis, *EXPLAINS)},
         )
     if analysis.effect["outside_pred"] and analysis.copy.pred is not None:
-        yield Finding(
-            RULE.code,
-            RULE.severity,
+        yield RULE.finding(
             "the predicate is read past its end",
             f"{analysis.copy.pred.layout} is shorter than the copy needs: {analysis.effect['outside_pred']} of the entries that it reads are outside, and it depends on chance whether their elements are copied.",
             where(analysis, "outside_pred", "pred"),
@@ -68,17 +64,11 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(8):(1)">',
-            "dst": '!cute.memref<bf16, smem, align<128>, "(16):(1)">',
-            "op": "autovec_copy",
-        },
-        clean={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(16):(1)">',
-            "dst": '!cute.memref<bf16, smem, align<128>, "(16):(1)">',
-            "op": "autovec_copy",
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<bf16, gmem, align<16>, "(8):(1)">',
+        "dst": '!cute.memref<bf16, smem, align<128>, "(16):(1)">',
+        "op": "autovec_copy",
+    },
+    twin={"src": '!cute.memref<bf16, gmem, align<16>, "(16):(1)">'},
     explains=EXPLAINS,
 )

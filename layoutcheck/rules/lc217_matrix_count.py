@@ -31,7 +31,7 @@ from layoutcheck.analysis.vector import NAMES, atom_v, find_break
 from layoutcheck.atoms.matrix import MatrixAtom
 from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 EXPLAINS = ("wrong", "missing", "outside_src", "outside_dst", "unmatched", "overlap", "race")
 _REGISTER_BITS = 32  # PTX ISA, ldmatrix and stmatrix: one 32-bit register a matrix and thread
@@ -56,9 +56,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         else f"{registers.layout} puts the two halves of a register {paired.stride if paired else 0} elements apart; they are "
         "written as one 32-bit unit. "
     )
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         f"the register fragment does not have the values that {name}.x{atom.num_matrices} moves",
         text + sentence(analysis, "outside_dst", "wrong", "missing"),
         where(analysis, next(iter(k for k in EXPLAINS if k in occurred(analysis))), side, (0,)),
@@ -77,17 +75,11 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<bf16, smem, align<128>, "((8,1),1):((1,0),0)">',
-            "dst": '!cute.memref<bf16, rmem, align<32>, "((2,1),1):((1,0),0)">',
-            "atom": "ldmatrix.x4",
-        },
-        clean={
-            "src": '!cute.memref<bf16, smem, align<128>, "((8,1),1):((1,0),0)">',
-            "dst": '!cute.memref<bf16, rmem, align<32>, "((8,1),1):((1,0),0)">',
-            "atom": "ldmatrix.x4",
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<bf16, smem, align<128>, "((8,1),1):((1,0),0)">',
+        "dst": '!cute.memref<bf16, rmem, align<32>, "((2,1),1):((1,0),0)">',
+        "atom": "ldmatrix.x4",
+    },
+    twin={"dst": '!cute.memref<bf16, rmem, align<32>, "((8,1),1):((1,0),0)">'},
     explains=EXPLAINS,
 )

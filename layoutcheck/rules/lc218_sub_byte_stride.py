@@ -29,7 +29,7 @@ from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.vector import NAMES, find_break
 from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import MISPLACED, evidence, first_of, occurred, sentence, where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 
 def find(analysis: Analysis) -> Iterator[Finding]:
@@ -43,17 +43,13 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         kind = first_of(analysis, MISPLACED)
         text = f"A boolean is stored as a byte, and a vector moves one bit of each. {sentence(analysis, *MISPLACED)}"
         title = "booleans are stored in bytes and moved as bits"
-        yield Finding(
-            RULE.code, RULE.severity, title, text, where(analysis, kind), evidence(analysis, *MISPLACED)
-        )
+        yield RULE.finding(title, text, where(analysis, kind), evidence(analysis, *MISPLACED))
         return
     for side in ("src", "dst"):
         found = find_break(analysis.resolved, side, 8 // bits)
         if found is None:
             continue
-        yield Finding(
-            RULE.code,
-            RULE.severity,
+        yield RULE.finding(
             f"{bits}-bit elements of the {NAMES[side]} are not adjacent, and share bytes with others",
             f"{found.mode_text[0].upper() + found.mode_text[1:]} of the {NAMES[side]} {found.layout} has stride {found.stride}. "
             f"{sentence(analysis, 'wrong', 'outside_dst')}",
@@ -66,17 +62,11 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<f4E2M1FN, gmem, align<16>, "(8):(2)">',
-            "dst": '!cute.memref<f4E2M1FN, gmem, align<16>, "(8):(1)">',
-            "atom": "universal",
-        },
-        clean={
-            "src": '!cute.memref<f4E2M1FN, gmem, align<16>, "(8):(1)">',
-            "dst": '!cute.memref<f4E2M1FN, gmem, align<16>, "(8):(1)">',
-            "atom": "universal",
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<f4E2M1FN, gmem, align<16>, "(8):(2)">',
+        "dst": '!cute.memref<f4E2M1FN, gmem, align<16>, "(8):(1)">',
+        "atom": "universal",
+    },
+    twin={"src": '!cute.memref<f4E2M1FN, gmem, align<16>, "(8):(1)">'},
     explains=MISPLACED,
 )

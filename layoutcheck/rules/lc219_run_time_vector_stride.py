@@ -29,7 +29,7 @@ from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.vector import NAMES, describe, elements, find_break, vector_sides
 from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 EXPLAINS = ("wrong", "missing", "outside_src", "outside_dst", "race")
 
@@ -44,9 +44,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         if found is None or not found.is_dynamic:
             continue
         never = " It can never be 1." if found.stride.divisor > 1 else ""
-        yield Finding(
-            RULE.code,
-            RULE.severity,
+        yield RULE.finding(
             f"the {NAMES[side]}'s stride of V is known only at run time, and the instruction assumes that it is 1",
             f"{describe(found, copy)}.{never} {sentence(analysis, 'wrong', 'missing')}",
             where(analysis, "wrong", side, found.path),
@@ -58,19 +56,12 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(8):(?{div=2})">',
-            "dst": '!cute.memref<bf16, smem, align<128>, "(8):(2)">',
-            "atom": "universal",
-            "bits": 128,
-        },
-        clean={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(8):(?{div=2})">',
-            "dst": '!cute.memref<bf16, smem, align<128>, "(8):(2)">',
-            "atom": "universal",
-            "bits": 16,
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<bf16, gmem, align<16>, "(8):(?{div=2})">',
+        "dst": '!cute.memref<bf16, smem, align<128>, "(8):(2)">',
+        "atom": "universal",
+        "bits": 128,
+    },
+    twin={"bits": 16},
     explains=EXPLAINS,
 )

@@ -33,7 +33,7 @@ from layoutcheck.atoms.bulk import GRAIN_BYTES
 from layoutcheck.findings import Finding
 from layoutcheck.rules.bulk import SOURCE, bulk_atom, instruction_bytes
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 EXPLAINS = ("misaligned_src", "misaligned_dst")
 
@@ -47,9 +47,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         if kind not in occurred(analysis):
             continue
         field, value, cause = _cause(analysis, side)
-        yield Finding(
-            RULE.code,
-            RULE.severity,
+        yield RULE.finding(
             f"the {NAMES[side]} address of a bulk copy is not a multiple of {GRAIN_BYTES} B",
             f"{cause} {sentence(analysis, kind)}",
             where(analysis, kind),
@@ -90,17 +88,11 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(64,2):(1,65)">',
-            "dst": '!cute.memref<bf16, smem, align<128>, "(64,2):(1,64)">',
-            "atom": "bulk.g2s",
-        },
-        clean={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(64,2):(1,72)">',
-            "dst": '!cute.memref<bf16, smem, align<128>, "(64,2):(1,64)">',
-            "atom": "bulk.g2s",
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<bf16, gmem, align<16>, "(64,2):(1,65)">',
+        "dst": '!cute.memref<bf16, smem, align<128>, "(64,2):(1,64)">',
+        "atom": "bulk.g2s",
+    },
+    twin={"src": '!cute.memref<bf16, gmem, align<16>, "(64,2):(1,72)">'},
     explains=EXPLAINS,
 )

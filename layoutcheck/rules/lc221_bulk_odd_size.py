@@ -30,7 +30,7 @@ from layoutcheck.atoms.bulk import GRAIN_BYTES
 from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.bulk import SOURCE, bulk_atom, instruction_bytes, instructions, run_of_v
 from layoutcheck.rules.effects import evidence
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 EXPLAINS = ("misaligned_src", "misaligned_dst", "missing", "wrong")
 
@@ -43,9 +43,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     if size % GRAIN_BYTES == 0:
         return
     run = run_of_v(analysis)
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         f"bulk copies of {size} B, which is not a multiple of {GRAIN_BYTES}",
         f"Mode 0 of {analysis.copy.src.layout} and {analysis.copy.dst.layout} keeps {run} "
         f"element{'s' if run != 1 else ''} together, and each such run becomes one instruction of {size} B.",
@@ -65,17 +63,14 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(12,2):(1,12)">',
-            "dst": '!cute.memref<bf16, smem, align<128>, "(12,2):(1,12)">',
-            "atom": "bulk.g2s",
-        },
-        clean={
-            "src": '!cute.memref<bf16, gmem, align<16>, "((12,2)):((1,12))">',
-            "dst": '!cute.memref<bf16, smem, align<128>, "((12,2)):((1,12))">',
-            "atom": "bulk.g2s",
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<bf16, gmem, align<16>, "(12,2):(1,12)">',
+        "dst": '!cute.memref<bf16, smem, align<128>, "(12,2):(1,12)">',
+        "atom": "bulk.g2s",
+    },
+    twin={
+        "src": '!cute.memref<bf16, gmem, align<16>, "((12,2)):((1,12))">',
+        "dst": '!cute.memref<bf16, smem, align<128>, "((12,2)):((1,12))">',
+    },
     explains=EXPLAINS,
 )

@@ -29,7 +29,7 @@ from layoutcheck.analysis.vector import NAMES
 from layoutcheck.findings import Finding
 from layoutcheck.rules.bulk import bulk_atom
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 EXPLAINS = ("wrong", "missing", "outside_src", "outside_dst")
 
@@ -42,9 +42,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         swizzle = analysis.view(side).swizzle
         if swizzle is None or not swizzle.bits:
             continue
-        yield Finding(
-            RULE.code,
-            RULE.severity,
+        yield RULE.finding(
             f"the bulk copy ignores {swizzle} of the {NAMES[side]}",
             f"It moves bytes one after another; {swizzle} keeps only {swizzle.granule} B together. "
             f"{sentence(analysis, 'wrong', 'missing')}",
@@ -63,17 +61,11 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(512):(1)">',
-            "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(512):(1)">',
-            "atom": "bulk.g2s",
-        },
-        clean={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(512):(1)">',
-            "dst": '!cute.memref<bf16, smem, align<1024>, "(512):(1)">',
-            "atom": "bulk.g2s",
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<bf16, gmem, align<16>, "(512):(1)">',
+        "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(512):(1)">',
+        "atom": "bulk.g2s",
+    },
+    twin={"dst": '!cute.memref<bf16, smem, align<1024>, "(512):(1)">'},
     explains=EXPLAINS,
 )

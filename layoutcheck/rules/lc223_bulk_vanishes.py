@@ -29,7 +29,7 @@ from collections.abc import Iterator
 from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.bulk import asked_bytes, bulk_atom, instructions, run_of_v, stalls
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 EXPLAINS = ("missing",)
 
@@ -41,9 +41,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         return
     run = run_of_v(analysis)
     bits = run * atom.dtype.bits
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         "the compiler emits no instruction for this bulk copy",
         f"Mode 0 keeps {run} elements together, {bits} bits, which {atom.width_bits} does not divide: "
         f"none of {asked_bytes(analysis)} B is copied.{stalls(analysis)}",
@@ -62,19 +60,12 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(32,2):(1,32)">',
-            "dst": '!cute.memref<bf16, smem, align<128>, "(32,2):(1,32)">',
-            "atom": "bulk.g2s",
-            "bits": 1024,
-        },
-        clean={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(32,2):(1,32)">',
-            "dst": '!cute.memref<bf16, smem, align<128>, "(32,2):(1,32)">',
-            "atom": "bulk.g2s",
-            "bits": 512,
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<bf16, gmem, align<16>, "(32,2):(1,32)">',
+        "dst": '!cute.memref<bf16, smem, align<128>, "(32,2):(1,32)">',
+        "atom": "bulk.g2s",
+        "bits": 1024,
+    },
+    twin={"bits": 512},
     explains=EXPLAINS,
 )

@@ -27,7 +27,7 @@ from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding
 from layoutcheck.rules.bulk import bulk_atom, instruction_bytes, instructions, stalls
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 EXPLAINS = ("wrong", "missing", "outside_src", "outside_dst", "misaligned_src", "misaligned_dst", "race")
 
@@ -40,9 +40,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     if atom is None or atom.dtype.bits == bits or not seen or not instructions(analysis):
         return
     kind = next(kind for kind in EXPLAINS if kind in seen)
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         f"an atom of {atom.dtype} counts the bytes of {analysis.copy.src.dtype} tensors",
         f"One instruction moves {instruction_bytes(analysis)} B: its elements at {atom.dtype.bits} bits each, where "
         f"the tensors' have {bits}. {sentence(analysis, kind)}{stalls(analysis)}",
@@ -61,17 +59,11 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<f32, gmem, align<16>, "(64):(1)">',
-            "dst": '!cute.memref<f32, smem, align<128>, "(64):(1)">',
-            "atom": "!cute_nvgpu.atom.bulk_copy_g2s<bf16>",
-        },
-        clean={
-            "src": '!cute.memref<f32, gmem, align<16>, "(64):(1)">',
-            "dst": '!cute.memref<f32, smem, align<128>, "(64):(1)">',
-            "atom": "!cute_nvgpu.atom.bulk_copy_g2s<f32>",
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<f32, gmem, align<16>, "(64):(1)">',
+        "dst": '!cute.memref<f32, smem, align<128>, "(64):(1)">',
+        "atom": "!cute_nvgpu.atom.bulk_copy_g2s<bf16>",
+    },
+    twin={"atom": "!cute_nvgpu.atom.bulk_copy_g2s<f32>"},
     explains=EXPLAINS,
 )

@@ -30,7 +30,7 @@ from collections.abc import Iterator
 from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.bulk import arriving_bytes, asked_bytes
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 
 def find(analysis: Analysis) -> Iterator[Finding]:
@@ -42,9 +42,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     what = "the wait never ends" if arriving < expected else "the phase ends early, or runs into the next one"
     cluster = analysis.copy.cluster
     where = "" if cluster is None else f" in block {' and in block '.join(map(str, cluster.named))}"
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         f"the barrier expects {expected} B and {arriving} B arrive{where}",
         f"The copy brings {arriving} B (its layouts hold {asked_bytes(analysis)}), the barrier was told to expect {expected}: {what}.",
         Where("atom"),
@@ -61,18 +59,11 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(64):(1)">',
-            "dst": '!cute.memref<bf16, smem, align<128>, "(64):(1)">',
-            "atom": "bulk.g2s",
-            "expect_bytes": 256,
-        },
-        clean={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(64):(1)">',
-            "dst": '!cute.memref<bf16, smem, align<128>, "(64):(1)">',
-            "atom": "bulk.g2s",
-            "expect_bytes": 128,
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<bf16, gmem, align<16>, "(64):(1)">',
+        "dst": '!cute.memref<bf16, smem, align<128>, "(64):(1)">',
+        "atom": "bulk.g2s",
+        "expect_bytes": 256,
+    },
+    twin={"expect_bytes": 128},
 )

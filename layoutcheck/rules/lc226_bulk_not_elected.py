@@ -27,7 +27,7 @@ from collections.abc import Iterator
 from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.bulk import arriving_bytes, asked_bytes, bulk_atom
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 
 def find(analysis: Analysis) -> Iterator[Finding]:
@@ -61,18 +61,11 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(64):(1)">',
-            "dst": '!cute.memref<bf16, smem, align<128>, "(64):(1)">',
-            "atom": "bulk.g2s",
-            "block": 32,
-        },
-        clean={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(64):(1)">',
-            "dst": '!cute.memref<bf16, smem, align<128>, "(64):(1)">',
-            "atom": "bulk.g2s",
-            "block": 1,
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<bf16, gmem, align<16>, "(64):(1)">',
+        "dst": '!cute.memref<bf16, smem, align<128>, "(64):(1)">',
+        "atom": "bulk.g2s",
+        "block": 32,
+    },
+    twin={"block": 1},
 )

@@ -27,7 +27,7 @@ from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding
 from layoutcheck.rules.bulk import bulk_atom, instruction_bytes, instructions
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 EXPLAINS = ("wrong", "missing", "outside_src", "outside_dst", "misaligned_src", "misaligned_dst", "race")
 
@@ -43,9 +43,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     ):
         return
     kind = next(kind for kind in EXPLAINS if kind in seen)
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         "rows of 6-bit elements begin where 8-bit ones would",
         f"Each of {instructions(analysis)} instructions moves {instruction_bytes(analysis)} B, 6 bits an element; their "
         f"addresses advance by 8 bits an element. {sentence(analysis, kind)}",
@@ -64,17 +62,14 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<f6E2M3FN, gmem, align<16>, "(128,2):(1,128)">',
-            "dst": '!cute.memref<f6E2M3FN, smem, align<128>, "(128,2):(1,128)">',
-            "atom": "bulk.g2s",
-        },
-        clean={
-            "src": '!cute.memref<f6E2M3FN, gmem, align<16>, "((128,2)):((1,128))">',
-            "dst": '!cute.memref<f6E2M3FN, smem, align<128>, "((128,2)):((1,128))">',
-            "atom": "bulk.g2s",
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<f6E2M3FN, gmem, align<16>, "(128,2):(1,128)">',
+        "dst": '!cute.memref<f6E2M3FN, smem, align<128>, "(128,2):(1,128)">',
+        "atom": "bulk.g2s",
+    },
+    twin={
+        "src": '!cute.memref<f6E2M3FN, gmem, align<16>, "((128,2)):((1,128))">',
+        "dst": '!cute.memref<f6E2M3FN, smem, align<128>, "((128,2)):((1,128))">',
+    },
     explains=EXPLAINS,
 )

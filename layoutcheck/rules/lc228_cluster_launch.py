@@ -33,7 +33,7 @@ from collections.abc import Iterator
 
 from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 
 def find(analysis: Analysis) -> Iterator[Finding]:
@@ -43,9 +43,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         return
     if not analysis.accepted or analysis.copy.cluster is not None:
         return
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         "the kernel must be launched as a cluster",
         "The destination is shared memory of the cluster: launch with cluster=(...), and let each receiving block wait on its own barrier.",
         Where("dst"),
@@ -56,16 +54,10 @@ RULE = make_rule(
     __doc__,
     "note",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<bf16, smem, align<128>, "(64):(1)">',
-            "dst": '!cute.memref<bf16, smem, align<128>, "(64):(1)">',
-            "atom": "bulk.s2s",
-        },
-        clean={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(64):(1)">',
-            "dst": '!cute.memref<bf16, smem, align<128>, "(64):(1)">',
-            "atom": "bulk.g2s",
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<bf16, smem, align<128>, "(64):(1)">',
+        "dst": '!cute.memref<bf16, smem, align<128>, "(64):(1)">',
+        "atom": "bulk.s2s",
+    },
+    twin={"src": '!cute.memref<bf16, gmem, align<16>, "(64):(1)">', "atom": "bulk.g2s"},
 )

@@ -29,7 +29,7 @@ from collections.abc import Iterator
 from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.bulk import MEASURED
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 
 def find(analysis: Analysis) -> Iterator[Finding]:
@@ -46,9 +46,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     else:
         title = "the mask names no block"
         message = "Nothing is copied, and a wait for the bytes never ends."
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         title,
         message,
         Where("atom"),
@@ -65,21 +63,13 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(64):(1)">',
-            "dst": '!cute.memref<bf16, smem, align<128>, "(64):(1)">',
-            "atom": "bulk.g2s.multicast",
-            "cluster": 2,
-            "mcast_mask": "0b101",
-        },
-        clean={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(64):(1)">',
-            "dst": '!cute.memref<bf16, smem, align<128>, "(64):(1)">',
-            "atom": "bulk.g2s.multicast",
-            "cluster": 2,
-            "mcast_mask": "0b11",
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<bf16, gmem, align<16>, "(64):(1)">',
+        "dst": '!cute.memref<bf16, smem, align<128>, "(64):(1)">',
+        "atom": "bulk.g2s.multicast",
+        "cluster": 2,
+        "mcast_mask": "0b101",
+    },
+    twin={"mcast_mask": "0b11"},
     explains=("fault",),
 )

@@ -29,7 +29,7 @@ from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tma.descriptor import DRIVER, PIECE_BYTES, WHOLE_PIECES
 from layoutcheck.atoms.tma.plan import gmem_side
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 from layoutcheck.rules.tma import EFFECTS, evidence, mapped_tensor, whole_tma
 
 
@@ -37,9 +37,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     """A proved alignment below 16 bytes."""
     mapped, past = mapped_tensor(analysis), analysis.copy.map_past
     if mapped is not None and past:
-        yield Finding(
-            RULE.code,
-            RULE.severity,
+        yield RULE.finding(
             f"the tensor map rounds its address down: its tensor begins {past} B past a multiple of 16 B",
             f"The host steps {past} B past an aligned pointer and makes the tensor map there. The DSL stores the address divided by 16, without a check, so every box begins {past} B too early.",
             Where(gmem_side(analysis.copy)),
@@ -60,9 +58,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         return
     have = found.gmem.proved_align_bytes
     side = gmem_side(analysis.copy)
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         f"the tensor map rounds its address down to 16 bytes, but the tensor is only aligned to {have}",
         f"globalAddress is a multiple of {have} B, but the tensor map demands a multiple of 16 B. The DSL stores the address "
         f"divided by 16, without a check: at an address of 16n + {have} every box begins {have} B too early.",
@@ -75,17 +71,11 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<bf16, gmem, align<2>, "(256,256):(256,1)">',
-            "dst": '!cute.memref<bf16, smem, align<1024>, "(64,64):(64,1)">',
-            "atom": "tma_load",
-        },
-        clean={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
-            "dst": '!cute.memref<bf16, smem, align<1024>, "(64,64):(64,1)">',
-            "atom": "tma_load",
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<bf16, gmem, align<2>, "(256,256):(256,1)">',
+        "dst": '!cute.memref<bf16, smem, align<1024>, "(64,64):(64,1)">',
+        "atom": "tma_load",
+    },
+    twin={"src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">'},
     explains=EFFECTS,
 )

@@ -31,7 +31,7 @@ from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tma.descriptor import DRIVER, PIECE_BYTES, WHOLE_PIECES
 from layoutcheck.atoms.tma.plan import gmem_side
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 from layoutcheck.rules.tma import EFFECTS, evidence, mapped_strides, mapped_tensor, whole_tma
 
 
@@ -52,9 +52,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         mode, typed, value = found.mode_of(dimension)
         kept = found.stored.strides_bytes[dimension - 1]
         named = f"stride {typed}," if isinstance(typed, int) else f"stride {typed}, {value} for instance,"
-        yield Finding(
-            RULE.code,
-            RULE.severity,
+        yield RULE.finding(
             f"the tensor map stores a stride of {stride} B as {kept} B",
             f"Mode {mode} of the global tensor {found.gmem.layout} has {named} which is "
             f"{value * width / 8:g} B: globalStrides must be multiples of 16 B, and the DSL drops the remainder, so that row i is read from {stride - kept} * i B before its address.",
@@ -85,9 +83,7 @@ def _of_coordinates(analysis: Analysis) -> Iterator[Finding]:
             )
             return
         kept = bits // 8 // PIECE_BYTES * PIECE_BYTES
-        yield Finding(
-            RULE.code,
-            RULE.severity,
+        yield RULE.finding(
             f"the tensor map stores a stride of {bits / 8:g} B as {kept} B",
             f"{named}, which is {bits / 8:g} B: globalStrides must be multiples of 16 B, and the DSL drops the remainder.",
             Where(gmem_side(analysis.copy)),
@@ -100,17 +96,11 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(256,250):(250,1)">',
-            "dst": '!cute.memref<bf16, smem, align<1024>, "(64,64):(64,1)">',
-            "atom": "tma_load",
-        },
-        clean={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(256,250):(256,1)">',
-            "dst": '!cute.memref<bf16, smem, align<1024>, "(64,64):(64,1)">',
-            "atom": "tma_load",
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<bf16, gmem, align<16>, "(256,250):(250,1)">',
+        "dst": '!cute.memref<bf16, smem, align<1024>, "(64,64):(64,1)">',
+        "atom": "tma_load",
+    },
+    twin={"src": '!cute.memref<bf16, gmem, align<16>, "(256,250):(256,1)">'},
     explains=EFFECTS,
 )

@@ -31,7 +31,7 @@ from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tma.descriptor import DRIVER
 from layoutcheck.atoms.tma.plan import gmem_side
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 from layoutcheck.rules.tma import EFFECTS, evidence, whole_tma
 
 
@@ -43,9 +43,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     mode, typed, value = found.mode_of(0)
     if value == 1 or found.map.dims[0] == 1:
         return
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         f"dimension 0 of the tensor map has stride {typed} in global memory, but a box reads it with stride 1",
         f"Mode {mode} is contiguous in shared memory {found.described.layout} and has stride {typed} in the global "
         f"tensor {found.gmem.layout}. A tensor map has no stride for its first dimension: a box takes "
@@ -59,17 +57,11 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(1,256)">',
-            "dst": '!cute.memref<bf16, smem, align<1024>, "(64,64):(64,1)">',
-            "atom": "tma_load",
-        },
-        clean={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(1,256)">',
-            "dst": '!cute.memref<bf16, smem, align<1024>, "(64,64):(1,64)">',
-            "atom": "tma_load",
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(1,256)">',
+        "dst": '!cute.memref<bf16, smem, align<1024>, "(64,64):(64,1)">',
+        "atom": "tma_load",
+    },
+    twin={"dst": '!cute.memref<bf16, smem, align<1024>, "(64,64):(1,64)">'},
     explains=EFFECTS,
 )

@@ -32,7 +32,7 @@ from layoutcheck.atoms.tma.descriptor import PTX, dsl_kind, machine_swizzle
 from layoutcheck.atoms.tma.plan import smem_side
 from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.arch import parse_arch
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 from layoutcheck.rules.tma import EFFECTS, evidence, same_pattern, tma_atom
 
 KNOWN = "none, S<1,4,3>, S<2,4,3>, S<3,4,3>"
@@ -50,9 +50,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         return
     kind = dsl_kind(described.swizzle)
     made = machine_swizzle(kind, parse_arch(analysis.copy.arch).number)
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         f"TMA does not have swizzle {described.swizzle}: the machine applies {made or 'none'}",
         f"For {described.swizzle} the DSL writes the swizzle {kind} into the tensor map, and {analysis.copy.arch} then permutes bytes by {made or 'none'}. A read through {described.swizzle} gets other elements.",
         Where(side),
@@ -64,17 +62,11 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
-            "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,4>, "(64,64):(64,1)">',
-            "atom": "tma_load",
-        },
-        clean={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
-            "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,64):(64,1)">',
-            "atom": "tma_load",
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
+        "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,4>, "(64,64):(64,1)">',
+        "atom": "tma_load",
+    },
+    twin={"dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,64):(64,1)">'},
     explains=EFFECTS,
 )

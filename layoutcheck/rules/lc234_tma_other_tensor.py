@@ -34,7 +34,7 @@ from layoutcheck.atoms.tma.plan import smem_side
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.offsets import v_mode
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 from layoutcheck.rules.tma import EFFECTS, box_of, evidence, same_pattern, tma_atom
 
 
@@ -56,9 +56,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         told, own = (
             f"swizzle {one}" if one and one.bits else "no swizzle" for one in (swizzle, smem.swizzle)
         )
-        yield Finding(
-            RULE.code,
-            RULE.severity,
+        yield RULE.finding(
             f"the tensor map has {told}, the shared tensor {own}",
             f"The host made the tensor map from a shared layout with {told}. The copy is given a shared tensor with {own}. The boxes follow the map; all others that use this memory in the kernel see it through another swizzle.",
             Where(side),
@@ -79,9 +77,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
             return
         if len(box[0]) > 1 and 0 < SPAN_BYTES[box[2]] != box[1]:
             return
-        yield Finding(
-            RULE.code,
-            RULE.severity,
+        yield RULE.finding(
             "the elements of V are in another order in shared memory than in the box",
             f"A box of {box[0]} arrives with its first extent fastest, in adjacent bytes; V of the shared tensor, "
             f"{v}, and of the coordinates names its elements in another order. The tensor map was made from another shared layout.",
@@ -92,9 +88,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     described = tile.described
     if described is None or (described.layout, described.swizzle) == (smem.layout, smem.swizzle):
         return
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         "the tensor map was made from another shared layout than the copy uses",
         f"The tensor map was made from {_named(described)}, but the copy writes or reads {_named(smem)}. The boxes follow the first; all other accesses follow the second.",
         Where(side),
@@ -106,19 +100,15 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
-            "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,64):(1,64)">',
-            "atom": "tma_load",
-            "described": "(64,64):(64,1)",
-        },
-        clean={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
-            "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,64):(64,1)">',
-            "atom": "tma_load",
-            "described": "S<3,4,3> o 0 o (64,64):(64,1)",
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
+        "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,64):(1,64)">',
+        "atom": "tma_load",
+        "described": "(64,64):(64,1)",
+    },
+    twin={
+        "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,64):(64,1)">',
+        "described": "S<3,4,3> o 0 o (64,64):(64,1)",
+    },
     explains=EFFECTS,
 )

@@ -32,7 +32,7 @@ from layoutcheck.atoms.tma.descriptor import PTX
 from layoutcheck.atoms.tma.landing import SMEM_ALIGN_BYTES
 from layoutcheck.atoms.tma.plan import smem_side
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 from layoutcheck.rules.tma import EFFECTS, evidence, tma_atom
 
 
@@ -51,9 +51,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     offset = first.used - base
     by_base = have % SMEM_ALIGN_BYTES != 0
     where = f"aligned to {have} B" if by_base else f"{offset} B from the tile's base"
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         f"box {first.instruction} begins {where} in shared memory: the kernel faults",
         f"cp.async.bulk.tensor needs addresses in shared memory that are multiples of {SMEM_ALIGN_BYTES} B. "
         + (
@@ -70,17 +68,11 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
-            "dst": '!cute.memref<bf16, smem, align<8>, "(64,64):(64,1)">',
-            "atom": "tma_load",
-        },
-        clean={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
-            "dst": '!cute.memref<bf16, smem, align<1024>, "(64,64):(64,1)">',
-            "atom": "tma_load",
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
+        "dst": '!cute.memref<bf16, smem, align<8>, "(64,64):(64,1)">',
+        "atom": "tma_load",
+    },
+    twin={"dst": '!cute.memref<bf16, smem, align<1024>, "(64,64):(64,1)">'},
     explains=(*EFFECTS, "misaligned_src", "misaligned_dst"),
 )

@@ -29,7 +29,7 @@ from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tma.descriptor import PIECE_BYTES, SPAN_BYTES, WHOLE_PIECES
 from layoutcheck.atoms.tma.plan import smem_side
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 from layoutcheck.rules.tma import EFFECTS, FAULT, box_of, evidence, row_field
 
 
@@ -44,9 +44,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         return
     field, source = row_field(analysis)
     demand = WHOLE_PIECES if inner % PIECE_BYTES else f"at most the span of {span} B of swizzle {kind}"
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         f"the box is {inner} B along its first dimension: the kernel faults",
         f"A box of {extents} is {inner} B along dimension 0, which must be {demand}. The DSL does not check it; "
         f"{FAULT}.",
@@ -59,17 +57,11 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
-            "dst": '!cute.memref<bf16, smem, align<1024>, "(64,7):(7,1)">',
-            "atom": "tma_load",
-        },
-        clean={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
-            "dst": '!cute.memref<bf16, smem, align<1024>, "(64,8):(8,1)">',
-            "atom": "tma_load",
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
+        "dst": '!cute.memref<bf16, smem, align<1024>, "(64,7):(7,1)">',
+        "atom": "tma_load",
+    },
+    twin={"dst": '!cute.memref<bf16, smem, align<1024>, "(64,8):(8,1)">'},
     explains=EFFECTS,
 )

@@ -31,7 +31,7 @@ from layoutcheck.atoms.tma import TmaCopy
 from layoutcheck.atoms.tma.descriptor import PIECE_BYTES, SPAN_BYTES
 from layoutcheck.atoms.tma.plan import smem_side
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 from layoutcheck.rules.tma import EFFECTS, box_of, evidence, row_field
 
 
@@ -51,9 +51,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         or (all(extent == 1 for extent in extents[1:]) and not rows)
     ):
         return
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         f"rows of {inner} B under the swizzle {kind} arrive {span} B apart",
         f"A box of {extents} has rows of {inner} B. Under the swizzle {kind} the machine puts them {span} B apart; "
         f"the shared layout {analysis.copy.side(smem_side(analysis.copy)).layout} has them at other addresses.",
@@ -66,17 +64,11 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
-            "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,32):(32,1)">',
-            "atom": "tma_load",
-        },
-        clean={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
-            "dst": '!cute.memref<bf16, smem, align<1024>, S<2,4,3>, "(64,32):(32,1)">',
-            "atom": "tma_load",
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
+        "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,32):(32,1)">',
+        "atom": "tma_load",
+    },
+    twin={"dst": '!cute.memref<bf16, smem, align<1024>, S<2,4,3>, "(64,32):(32,1)">'},
     explains=EFFECTS,
 )

@@ -29,7 +29,7 @@ from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tma.descriptor import PIECE_BYTES, WHOLE_PIECES
 from layoutcheck.atoms.tma.plan import gmem_side
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 from layoutcheck.rules.tma import EFFECTS, FAULT, evidence, whole_tma
 
 
@@ -42,9 +42,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     if not (at % PIECE_BYTES).any():
         return
     k = int((at % PIECE_BYTES != 0).argmax())
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         f"box {k} begins at byte {int(at[k])} of dimension 0: the kernel faults",
         f"Box {k} begins at coordinate {tuple(map(int, found.plan.coords[k]))}, {int(at[k])} B along the contiguous "
         f"dimension, which must be a multiple of 16 B; {FAULT}.",
@@ -57,19 +55,12 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
-            "dst": '!cute.memref<bf16, smem, align<1024>, "(64,12):(12,1)">',
-            "atom": "tma_load",
-            "coord": "(0,1)",
-        },
-        clean={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
-            "dst": '!cute.memref<bf16, smem, align<1024>, "(64,16):(16,1)">',
-            "atom": "tma_load",
-            "coord": "(0,1)",
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
+        "dst": '!cute.memref<bf16, smem, align<1024>, "(64,12):(12,1)">',
+        "atom": "tma_load",
+        "coord": "(0,1)",
+    },
+    twin={"dst": '!cute.memref<bf16, smem, align<1024>, "(64,16):(16,1)">'},
     explains=EFFECTS,
 )

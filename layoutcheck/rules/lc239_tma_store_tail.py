@@ -31,7 +31,7 @@ from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tma.descriptor import PIECE_BYTES, WHOLE_PIECES
 from layoutcheck.atoms.tma.plan import gmem_side
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 from layoutcheck.rules.tma import evidence, whole_tma
 
 
@@ -48,9 +48,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     row = found.map.dims[0] * found.map.element_bits // 8
     if row % PIECE_BYTES == 0:
         return
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         f"the store writes {-row % PIECE_BYTES} B past the end of each row it reaches",
         f"Rows of {found.map.dims[0]} elements are {row} B. A TMA store writes whole pieces of {PIECE_BYTES} B, so it "
         f"overwrites {-row % PIECE_BYTES} B after a row's last element with what is in shared memory.",
@@ -63,19 +61,12 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,64):(64,1)">',
-            "dst": '!cute.memref<bf16, gmem, align<16>, "(250,196):(256,1)">',
-            "atom": "tma_store",
-            "coord": "(0,3)",
-        },
-        clean={
-            "src": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,64):(64,1)">',
-            "dst": '!cute.memref<bf16, gmem, align<16>, "(250,200):(256,1)">',
-            "atom": "tma_store",
-            "coord": "(0,3)",
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,64):(64,1)">',
+        "dst": '!cute.memref<bf16, gmem, align<16>, "(250,196):(256,1)">',
+        "atom": "tma_store",
+        "coord": "(0,3)",
+    },
+    twin={"dst": '!cute.memref<bf16, gmem, align<16>, "(250,200):(256,1)">'},
     explains=("outside_dst",),
 )

@@ -34,7 +34,7 @@ from layoutcheck.atoms.tma.plan import gmem_side, smem_side, tile_of
 from layoutcheck.atoms.tma.rows import indexed_mode
 from layoutcheck.copies.offsets import v_mode
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 from layoutcheck.rules.tma import EFFECTS, WholeTma, box_of, evidence, same_pattern, whole_tma
 from layoutcheck.rules.tma_rows import Strayed, first_strayed, names_rows
 
@@ -62,9 +62,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     )
     if first.wants is not None and first.wants[0] == first.brings[0]:
         place = f"where the tile has column {first.wants[1]}"
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         f"instruction {first.instruction} moves four rows that the tile has elsewhere",
         f"{field} is {value}, and must be {demand}. {_row(first)} {place}.",
         Where(smem_side(analysis.copy), instruction=first.instruction),
@@ -82,9 +80,7 @@ def _of_views(analysis: Analysis) -> Iterator[Finding]:
         return
     v, wide = v_mode(analysis.copy.side(gmem_side(analysis.copy)).layout), box[0][0]
     demand = f"blocks of ({wide},{ROWS}): a run of {wide} columns in each of {ROWS} rows"
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         "V does not name the four rows that the instruction packs",
         f"One instruction moves {ROWS} rows of {wide} elements, all from one column, one after the other. V of the "
         f"coordinates is {v}, V of the shared tensor {v_mode(smem.layout)}. The rows of the tile are not as long as the box, or their number is not a multiple of four.",
@@ -116,19 +112,12 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
-            "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,128):(128,1)">',
-            "atom": "tma_gather4",
-            "arch": "sm_100a",
-        },
-        clean={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
-            "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,(64,2)):(64,(1,4096))">',
-            "atom": "tma_gather4",
-            "arch": "sm_100a",
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
+        "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,128):(128,1)">',
+        "atom": "tma_gather4",
+        "arch": "sm_100a",
+    },
+    twin={"dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,(64,2)):(64,(1,4096))">'},
     explains=EFFECTS,
 )

@@ -30,7 +30,7 @@ from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tma.descriptor import DRIVER, MOST_BOX
 from layoutcheck.atoms.tma.plan import smem_side
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 from layoutcheck.rules.tma import EFFECTS, evidence, whole_tma
 
 
@@ -42,9 +42,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     sides = found.plan.sides
     for j, side in enumerate(sides):
         if j and side.extent < side.of and any(later.extent > 1 for later in sides[j + 1 :]):
-            yield Finding(
-                RULE.code,
-                RULE.severity,
+            yield RULE.finding(
                 f"dimension {j} of {side.of} elements is cut to {side.extent}, but the dimensions after it are not cut",
                 f"A box has at most {MOST_BOX} elements along a dimension, so dimension {j} ({side.of}) is cut to "
                 f"{side.extent}; the box {found.map.box} keeps the later dimensions whole, and so does not follow shared memory {found.described.layout}.",
@@ -58,17 +56,11 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(512,1024,8):(1024,1,524288)">',
-            "dst": '!cute.memref<bf16, smem, align<1024>, "(300,16,4):(16,1,4800)">',
-            "atom": "tma_load",
-        },
-        clean={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(512,1024,8):(1024,1,524288)">',
-            "dst": '!cute.memref<bf16, smem, align<1024>, "(150,16,4):(16,1,2400)">',
-            "atom": "tma_load",
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<bf16, gmem, align<16>, "(512,1024,8):(1024,1,524288)">',
+        "dst": '!cute.memref<bf16, smem, align<1024>, "(300,16,4):(16,1,4800)">',
+        "atom": "tma_load",
+    },
+    twin={"dst": '!cute.memref<bf16, smem, align<1024>, "(150,16,4):(16,1,2400)">'},
     explains=EFFECTS,
 )

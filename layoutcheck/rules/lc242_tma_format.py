@@ -27,7 +27,7 @@ from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tma.descriptor import PTX
 from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.arch import parse_arch
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 from layoutcheck.rules.tma import EFFECTS, FAULT, evidence, tma_atom
 
 
@@ -37,9 +37,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     arch = parse_arch(analysis.copy.arch)
     if atom is None or arch.number >= 100 or atom.dtype.bits not in (4, 6):
         return
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         f"{arch} does not have tensor maps of {atom.dtype}: the kernel faults",
         f"Tensor maps of {atom.dtype.bits}-bit elements need sm_100 or later; {FAULT}.",
         Where("atom"),
@@ -51,19 +49,12 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": '!cute.coord_tensor<"(0,0)", "(((256,128),1),(1)):(((1@0,1@1),0),(0))">',
-            "dst": '!cute.memref<f4E2M1FN, smem, align<1024>, S<3,4,3>, "((32768,1),(1)):((1,0),(0))">',
-            "atom": '!cute_nvgpu.atom.tma_load<f4E2M1FN, copy_bits = 131072, mode = tiled, num_cta = 1, g_stride = <"()"> tma_gbasis = <"(256,128):(1@1,1@0)">>',
-            "arch": "sm_90a",
-        },
-        clean={
-            "src": '!cute.coord_tensor<"(0,0)", "(((256,128),1),(1)):(((1@0,1@1),0),(0))">',
-            "dst": '!cute.memref<f4E2M1FN, smem, align<1024>, S<3,4,3>, "((32768,1),(1)):((1,0),(0))">',
-            "atom": '!cute_nvgpu.atom.tma_load<f4E2M1FN, copy_bits = 131072, mode = tiled, num_cta = 1, g_stride = <"()"> tma_gbasis = <"(256,128):(1@1,1@0)">>',
-            "arch": "sm_100a",
-        },
-    ),
+    flagged={
+        "src": '!cute.coord_tensor<"(0,0)", "(((256,128),1),(1)):(((1@0,1@1),0),(0))">',
+        "dst": '!cute.memref<f4E2M1FN, smem, align<1024>, S<3,4,3>, "((32768,1),(1)):((1,0),(0))">',
+        "atom": '!cute_nvgpu.atom.tma_load<f4E2M1FN, copy_bits = 131072, mode = tiled, num_cta = 1, g_stride = <"()"> tma_gbasis = <"(256,128):(1@1,1@0)">>',
+        "arch": "sm_90a",
+    },
+    twin={"arch": "sm_100a"},
     explains=EFFECTS,
 )

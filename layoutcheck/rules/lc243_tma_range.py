@@ -27,7 +27,7 @@ from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tma.limits import violations
 from layoutcheck.atoms.tma.plan import gmem_side
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 from layoutcheck.rules.tma import EFFECTS, evidence, whole_tma
 
 
@@ -38,9 +38,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         return
     for bad in violations(found.map):
         if not bad.fits:
-            yield Finding(
-                RULE.code,
-                RULE.severity,
+            yield RULE.finding(
                 f"{bad.field} {bad.value} does not fit the tensor map",
                 f"{bad.field} is {bad.value}, and must be {bad.demand}; the DSL stores its low bits without a check.",
                 Where(gmem_side(analysis.copy)),
@@ -53,17 +51,11 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(-256,1)">',
-            "dst": '!cute.memref<bf16, smem, align<1024>, "(64,64):(64,1)">',
-            "atom": "tma_load",
-        },
-        clean={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
-            "dst": '!cute.memref<bf16, smem, align<1024>, "(64,64):(64,1)">',
-            "atom": "tma_load",
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(-256,1)">',
+        "dst": '!cute.memref<bf16, smem, align<1024>, "(64,64):(64,1)">',
+        "atom": "tma_load",
+    },
+    twin={"src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">'},
     explains=EFFECTS,
 )

@@ -33,7 +33,7 @@ from layoutcheck.atoms.tma.descriptor import DRIVER, gapped
 from layoutcheck.atoms.tma.limits import Violation, format_violations
 from layoutcheck.atoms.tma.plan import gmem_side
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 from layoutcheck.rules.tma import EFFECTS, evidence, tma_atom, whole_tma
 
 
@@ -50,9 +50,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
             0, Violation("globalAddress", f"a multiple of {align} B", "a multiple of 32 bytes", DRIVER)
         )
     for bad in broken[:1]:
-        yield Finding(
-            RULE.code,
-            RULE.severity,
+        yield RULE.finding(
             f"{bad.field} of a {written.format} tensor map is {bad.value}, and must be {bad.demand}",
             f"In the format {written.format}, {bad.field} must be {bad.demand}; here it is {bad.value}. "
             "The DSL writes the tensor map without asking the driver, which would refuse it.",
@@ -65,24 +63,15 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<f4E2M1FN, gmem, align<16>, "(128,128):(128,1)">',
-            "dst": '!cute.memref<i8, smem, align<1024>, S<3,4,3>, "(128,128):(128,1)">',
-            "atom": "tma_load",
-            "dtype": "f4E2M1FN",
-            "internal_type": "u8",
-            "arch": "sm_120a",
-        },
-        clean={
-            "src": '!cute.memref<f4E2M1FN, gmem, align<32>, "(128,128):(128,1)">',
-            "dst": '!cute.memref<i8, smem, align<1024>, S<3,4,3>, "(128,128):(128,1)">',
-            "atom": "tma_load",
-            "dtype": "f4E2M1FN",
-            "internal_type": "u8",
-            "arch": "sm_120a",
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<f4E2M1FN, gmem, align<16>, "(128,128):(128,1)">',
+        "dst": '!cute.memref<i8, smem, align<1024>, S<3,4,3>, "(128,128):(128,1)">',
+        "atom": "tma_load",
+        "dtype": "f4E2M1FN",
+        "internal_type": "u8",
+        "arch": "sm_120a",
+    },
+    twin={"src": '!cute.memref<f4E2M1FN, gmem, align<32>, "(128,128):(128,1)">'},
     explains=EFFECTS,
     beyond="the driver would refuse the tensor map; no GPU with this format was available to run such a map",
 )

@@ -30,7 +30,7 @@ from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tma.descriptor import gapped
 from layoutcheck.atoms.tma.plan import smem_side
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 from layoutcheck.rules.tma import EFFECTS, evidence, whole_tma
 
 
@@ -43,18 +43,14 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     internal = analysis.copy.tma.internal
     side = smem_side(analysis.copy)
     if (written.element_bits, written.data_bits) != (asked.element_bits, asked.data_bits):
-        yield Finding(
-            RULE.code,
-            RULE.severity,
+        yield RULE.finding(
             f"the store counts {asked.format} elements, but its tensor map has {written.format}",
             f"internal_type {internal} asks for {asked.format}, and the coordinates are counted in it. But for a store the DSL writes a tensor map of {written.format}.",
             Where("atom"),
             evidence("tensorDataType", written.format, asked.format, "measured on the DSL"),
         )
     elif found.smem.dtype.bits == 8 and written.data_bits < 8 and not gapped(written.format):
-        yield Finding(
-            RULE.code,
-            RULE.severity,
+        yield RULE.finding(
             f"the tensor map packs elements of {written.data_bits} bits, but the shared tensor gives each a byte",
             f"{found.smem} has 16 B for 16 elements, but a {written.format} map packs them into 8 B.",
             Where(side),
@@ -63,9 +59,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
             ),
         )
     elif found.smem.dtype.bits == 4 and gapped(written.format):
-        yield Finding(
-            RULE.code,
-            RULE.severity,
+        yield RULE.finding(
             "the tensor map puts gaps between 4-bit elements, but the shared tensor packs them",
             f"A {written.format} map puts 16 elements into 16 B, but {found.smem} has 8 B for them.",
             Where(side),
@@ -77,22 +71,13 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<f4E2M1FN, gmem, align<32>, "(128,128):(128,1)">',
-            "dst": '!cute.memref<i8, smem, align<1024>, S<3,4,3>, "(128,128):(128,1)">',
-            "atom": "tma_load",
-            "dtype": "f4E2M1FN",
-            "arch": "sm_120a",
-        },
-        clean={
-            "src": '!cute.memref<f4E2M1FN, gmem, align<32>, "(128,128):(128,1)">',
-            "dst": '!cute.memref<i8, smem, align<1024>, S<3,4,3>, "(128,128):(128,1)">',
-            "atom": "tma_load",
-            "dtype": "f4E2M1FN",
-            "internal_type": "u8",
-            "arch": "sm_120a",
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<f4E2M1FN, gmem, align<32>, "(128,128):(128,1)">',
+        "dst": '!cute.memref<i8, smem, align<1024>, S<3,4,3>, "(128,128):(128,1)">',
+        "atom": "tma_load",
+        "dtype": "f4E2M1FN",
+        "arch": "sm_120a",
+    },
+    twin={"internal_type": "u8"},
     explains=EFFECTS,
 )

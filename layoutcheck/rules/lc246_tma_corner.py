@@ -38,7 +38,7 @@ from layoutcheck.atoms.tma.im2col import pixel_range
 from layoutcheck.atoms.tma.limits import Violation, violations
 from layoutcheck.atoms.tma.plan import gmem_side
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 from layoutcheck.rules.tma import EFFECTS, WholeTma, evidence, whole_tma
 
 FAULT_IM2COL = "an H200 raises an illegal instruction (docs/evidence/tma_im2col.json)"
@@ -62,9 +62,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         if i is None:
             yield _empty(analysis, found, bad)
             return
-        yield Finding(
-            RULE.code,
-            RULE.severity,
+        yield RULE.finding(
             f"the tensor map stores the {'lower' if lower else 'upper'} corner {given[i]} of {'WHD'[i]} as {kept[i]}",
             f"{bad.field} is {list(given)} (W first), and each must be {bad.demand}. The DSL stores the low bits "
             f"without a check, {list(kept)}: " + _what(analysis),
@@ -86,9 +84,7 @@ def _what(analysis: Analysis) -> str:
 def _empty(analysis: Analysis, found: WholeTma, bad: Violation) -> Finding:
     ranges = pixel_range(found.map)
     i = next(i for i, (first, last) in enumerate(ranges) if last < first)
-    return Finding(
-        RULE.code,
-        RULE.severity,
+    return RULE.finding(
         f"the box of pixels is empty along {'WHD'[i]}: the kernel faults",
         f"Along {'WHD'[i]}, which has {found.map.dims[1 + i]} elements, the corners leave {ranges[i][0]} to "
         f"{ranges[i][1]} for the filter's first tap: it has no position in the padded tensor. The DSL counts one position, because it rounds towards zero; {FAULT_IM2COL}.",
@@ -101,19 +97,12 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<bf16, gmem, align<16>, "((40,12,6,3),64):((64,2560,30720,184320),1)">',
-            "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,64):(64,1)">',
-            "atom": "im2col_tma_load",
-            "im2col": "filter=(3,3,1) dilation=(9,1,1)",
-        },
-        clean={
-            "src": '!cute.memref<bf16, gmem, align<16>, "((40,12,6,3),64):((64,2560,30720,184320),1)">',
-            "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,64):(64,1)">',
-            "atom": "im2col_tma_load",
-            "im2col": "filter=(3,3,1) dilation=(8,1,1)",
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<bf16, gmem, align<16>, "((40,12,6,3),64):((64,2560,30720,184320),1)">',
+        "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,64):(64,1)">',
+        "atom": "im2col_tma_load",
+        "im2col": "filter=(3,3,1) dilation=(9,1,1)",
+    },
+    twin={"im2col": "filter=(3,3,1) dilation=(8,1,1)"},
     explains=EFFECTS,
 )

@@ -33,7 +33,7 @@ from layoutcheck.atoms.tma.descriptor import CORNER_BITS
 from layoutcheck.atoms.tma.im2col import reached
 from layoutcheck.atoms.tma.plan import gmem_side
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 from layoutcheck.rules.tma import EFFECTS, evidence, whole_tma
 
 SOURCE = "PTX ISA, tensor im2col mode"
@@ -51,9 +51,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         return
     k, i = (int(n) for n in bad[0])
     value, demand = int(away[k, i]), f"0 to {most} for a tensor of rank {found.map.rank}"
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         f"the filter's offset {value} along {'WHD'[i]} does not fit the instruction",
         f"Instruction {k} loads the tap at offsets {[int(n) for n in away[k]]} (W first); each must be {demand}. "
         f"The DSL passes them on without a check, and the machine uses {[int(n) for n in reached(away[k : k + 1])[0]]}.",
@@ -66,21 +64,13 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<bf16, gmem, align<16>, "((40,12,6,3),64):((64,2560,30720,184320),1)">',
-            "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,64):(64,1)">',
-            "atom": "im2col_tma_load",
-            "im2col": "filter=(3,1,1) padding=(16,0,0) dilation=(16,1,1)",
-            "coord": "(0,2)",
-        },
-        clean={
-            "src": '!cute.memref<bf16, gmem, align<16>, "((40,12,6,3),64):((64,2560,30720,184320),1)">',
-            "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,64):(64,1)">',
-            "atom": "im2col_tma_load",
-            "im2col": "filter=(3,1,1) padding=(15,0,0) dilation=(15,1,1)",
-            "coord": "(0,2)",
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<bf16, gmem, align<16>, "((40,12,6,3),64):((64,2560,30720,184320),1)">',
+        "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,64):(64,1)">',
+        "atom": "im2col_tma_load",
+        "im2col": "filter=(3,1,1) padding=(16,0,0) dilation=(16,1,1)",
+        "coord": "(0,2)",
+    },
+    twin={"im2col": "filter=(3,1,1) padding=(15,0,0) dilation=(15,1,1)"},
     explains=EFFECTS,
 )

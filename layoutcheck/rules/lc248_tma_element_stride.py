@@ -29,7 +29,7 @@ from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tma.limits import violations
 from layoutcheck.atoms.tma.plan import gmem_side
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 from layoutcheck.rules.tma import EFFECTS, evidence, whole_tma
 
 
@@ -42,9 +42,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         if bad.field != "elementStrides":
             continue
         given, kept = list(found.map.element_strides), list(found.stored.element_strides)
-        yield Finding(
-            RULE.code,
-            RULE.severity,
+        yield RULE.finding(
             f"the stride of {bad.value} does not fit the tensor map",
             f"elementStrides are {given} (C first), and each must be {bad.demand}. The tensor map that the DSL stores has {kept}.",
             Where(gmem_side(analysis.copy)),
@@ -57,19 +55,12 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<bf16, gmem, align<16>, "((90,14,3),64):((64,5760,80640),1)">',
-            "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,64):(64,1)">',
-            "atom": "im2col_tma_load",
-            "im2col": "filter=(3,3) padding=(1,1) stride=(9,1)",
-        },
-        clean={
-            "src": '!cute.memref<bf16, gmem, align<16>, "((90,14,3),64):((64,5760,80640),1)">',
-            "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,64):(64,1)">',
-            "atom": "im2col_tma_load",
-            "im2col": "filter=(3,3) padding=(1,1) stride=(8,1)",
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<bf16, gmem, align<16>, "((90,14,3),64):((64,5760,80640),1)">',
+        "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,64):(64,1)">',
+        "atom": "im2col_tma_load",
+        "im2col": "filter=(3,3) padding=(1,1) stride=(9,1)",
+    },
+    twin={"im2col": "filter=(3,3) padding=(1,1) stride=(8,1)"},
     explains=EFFECTS,
 )

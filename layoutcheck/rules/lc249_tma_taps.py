@@ -29,7 +29,7 @@ from collections.abc import Iterator
 from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tma.plan import smem_side
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 from layoutcheck.rules.tma import EFFECTS, evidence, whole_tma
 
 
@@ -41,9 +41,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     channels, have = found.map.box[0], found.map.dims[0]
     if channels <= have:
         return
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         f"a box of {channels} channels of a tensor that has {have}: the next tap's columns arrive as zeros",
         f"The shared layout {found.described.layout} has {channels} columns in a row, which are {channels // have} taps "
         f"of {have} channels. An instruction loads the channels of one tap, and zeros beyond the last channel.",
@@ -61,19 +59,12 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<bf16, gmem, align<16>, "((14,12,3),64):((64,896,10752),1)">',
-            "dst": '!cute.memref<bf16, smem, align<1024>, "(64,128):(128,1)">',
-            "atom": "im2col_tma_load",
-            "im2col": "filter=(4,3) padding=(1,1)",
-        },
-        clean={
-            "src": '!cute.memref<bf16, gmem, align<16>, "((14,12,3),64):((64,896,10752),1)">',
-            "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,(64,2)):(64,(1,4096))">',
-            "atom": "im2col_tma_load",
-            "im2col": "filter=(4,3) padding=(1,1)",
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<bf16, gmem, align<16>, "((14,12,3),64):((64,896,10752),1)">',
+        "dst": '!cute.memref<bf16, smem, align<1024>, "(64,128):(128,1)">',
+        "atom": "im2col_tma_load",
+        "im2col": "filter=(4,3) padding=(1,1)",
+    },
+    twin={"dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,(64,2)):(64,(1,4096))">'},
     explains=EFFECTS,
 )

@@ -29,7 +29,7 @@ from collections.abc import Iterator
 from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tmem import WARP_LANES
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 from layoutcheck.rules.tensor_memory import warp_atom, warp_of
 
 
@@ -43,9 +43,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     lane, owned = lanes.done, lanes.asked
     verb = "read" if atom.memory_side == "src" else "write"
     where = "" if analysis.copy.tiling is not None else ", counted from the first lane of its view"
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         "a warp accesses tensor-memory lanes that it does not own",
         f"{atom.title}: instruction {instruction} of warp {warp_of(thread)} would {verb} lane {lane}{where}; the warp owns {owned} to {owned + WARP_LANES - 1}.",
         Where(atom.memory_side, None, thread, None, instruction),
@@ -60,20 +58,12 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": _SRC.format(2, 2097152),
-            "dst": _DST,
-            "atom": "tcgen05.ld.32x32b.x32",
-            "dtype": "f32",
-            "arch": "sm_100a",
-        },
-        clean={
-            "src": _SRC.format(2, 32),
-            "dst": _DST,
-            "atom": "tcgen05.ld.32x32b.x32",
-            "dtype": "f32",
-            "arch": "sm_100a",
-        },
-    ),
+    flagged={
+        "src": _SRC.format(2, 2097152),
+        "dst": _DST,
+        "atom": "tcgen05.ld.32x32b.x32",
+        "dtype": "f32",
+        "arch": "sm_100a",
+    },
+    twin={"src": _SRC.format(2, 32)},
 )

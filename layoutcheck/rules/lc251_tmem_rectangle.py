@@ -29,7 +29,7 @@ from collections.abc import Iterator
 from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 from layoutcheck.rules.tensor_memory import EVERYTHING, fragment_trouble, steps, warp_atom
 
 
@@ -44,9 +44,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     side = atom.memory_side
     view = analysis.view(side)
     kind = next(kind for kind in EVERYTHING if kind in occurred(analysis))
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         "the view of tensor memory is not what the instruction moves",
         f"{atom.rectangle_phrase(view.dtype)}. V of {view.layout} names something else. {sentence(analysis, kind)}",
         where(analysis, kind, side, (0,)),
@@ -60,21 +58,13 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<f32, tmem, align<16>, "(((32,32),1),1):(((2,65536),0),0)">',
-            "dst": _DST,
-            "atom": "tcgen05.ld.32x32b.x32",
-            "dtype": "f32",
-            "arch": "sm_100a",
-        },
-        clean={
-            "src": '!cute.memref<f32, tmem, align<16>, "(((32,32),1),1):(((1,65536),0),0)">',
-            "dst": _DST,
-            "atom": "tcgen05.ld.32x32b.x32",
-            "dtype": "f32",
-            "arch": "sm_100a",
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<f32, tmem, align<16>, "(((32,32),1),1):(((2,65536),0),0)">',
+        "dst": _DST,
+        "atom": "tcgen05.ld.32x32b.x32",
+        "dtype": "f32",
+        "arch": "sm_100a",
+    },
+    twin={"src": '!cute.memref<f32, tmem, align<16>, "(((32,32),1),1):(((1,65536),0),0)">'},
     explains=EVERYTHING,
 )

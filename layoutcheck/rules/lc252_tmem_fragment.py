@@ -29,7 +29,7 @@ from collections.abc import Iterator
 from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 from layoutcheck.rules.tensor_memory import EVERYTHING, fragment_trouble, warp_atom
 
 
@@ -43,9 +43,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         return
     kind = next(kind for kind in EVERYTHING if kind in occurred(analysis))
     registers = "src" if analysis.copy.src.space == "rmem" else "dst"
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         "the fragment does not have the registers that the repetition moves",
         f"{trouble}. {sentence(analysis, kind)}",
         where(analysis, kind, registers, (0,)),
@@ -59,21 +57,13 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": _SRC,
-            "dst": '!cute.memref<f32, rmem, align<32>, "((8,1),1):((1,0),0)">',
-            "atom": "tcgen05.ld.32x32b.x32",
-            "dtype": "f32",
-            "arch": "sm_100a",
-        },
-        clean={
-            "src": _SRC,
-            "dst": '!cute.memref<f32, rmem, align<32>, "((32,1),1):((1,0),0)">',
-            "atom": "tcgen05.ld.32x32b.x32",
-            "dtype": "f32",
-            "arch": "sm_100a",
-        },
-    ),
+    flagged={
+        "src": _SRC,
+        "dst": '!cute.memref<f32, rmem, align<32>, "((8,1),1):((1,0),0)">',
+        "atom": "tcgen05.ld.32x32b.x32",
+        "dtype": "f32",
+        "arch": "sm_100a",
+    },
+    twin={"dst": '!cute.memref<f32, rmem, align<32>, "((32,1),1):((1,0),0)">'},
     explains=EVERYTHING,
 )

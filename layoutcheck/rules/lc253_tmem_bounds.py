@@ -29,7 +29,7 @@ from collections.abc import Iterator
 from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tmem import COLUMNS, LANES
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 from layoutcheck.rules.tensor_memory import tmem_atom
 
 
@@ -41,9 +41,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     thread, instruction = bounds.first[:2]
     assert type(bounds.done) is tuple
     lane, column = bounds.done
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         "the copy leaves tensor memory",
         f"{atom.title}: instruction {instruction} reaches lane {lane}, column {column} from the base of its view; "
         f"there are {LANES} lanes of {COLUMNS} columns.",
@@ -59,20 +57,12 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": _SRC.format(5),
-            "dst": _DST.format(5),
-            "atom": "tcgen05.ld.32x32b.x128",
-            "dtype": "f32",
-            "arch": "sm_100a",
-        },
-        clean={
-            "src": _SRC.format(4),
-            "dst": _DST.format(4),
-            "atom": "tcgen05.ld.32x32b.x128",
-            "dtype": "f32",
-            "arch": "sm_100a",
-        },
-    ),
+    flagged={
+        "src": _SRC.format(5),
+        "dst": _DST.format(5),
+        "atom": "tcgen05.ld.32x32b.x128",
+        "dtype": "f32",
+        "arch": "sm_100a",
+    },
+    twin={"src": _SRC.format(4), "dst": _DST.format(4)},
 )

@@ -32,7 +32,7 @@ import numpy as np
 from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tmem import COLUMN_BITS
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 from layoutcheck.rules.tensor_memory import (
     EVERYTHING,
     steps,
@@ -61,9 +61,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         text = f"{int(at[i]) // COLUMN_BITS} columns from the base, and {atom.title} needs an even column"
     else:
         return
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         title,
         f"Instruction {i} of {view.layout} lies {text}.",
         Where(side, None, 0, None, i),
@@ -78,21 +76,13 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": _SRC.format(9),
-            "dst": _DST,
-            "atom": "tcgen05.ld.32x32b.x4",
-            "dtype": "bf16",
-            "arch": "sm_100a",
-        },
-        clean={
-            "src": _SRC.format(8),
-            "dst": _DST,
-            "atom": "tcgen05.ld.32x32b.x4",
-            "dtype": "bf16",
-            "arch": "sm_100a",
-        },
-    ),
+    flagged={
+        "src": _SRC.format(9),
+        "dst": _DST,
+        "atom": "tcgen05.ld.32x32b.x4",
+        "dtype": "bf16",
+        "arch": "sm_100a",
+    },
+    twin={"src": _SRC.format(8)},
     explains=EVERYTHING,
 )

@@ -29,7 +29,7 @@ from collections.abc import Iterator
 from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 from layoutcheck.rules.tensor_memory import EVERYTHING, fragment_trouble, warp_atom
 
 
@@ -49,9 +49,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         if view.dtype.bits != 16
         else f"{atom.rectangle_phrase(view.dtype)}, the lower 16 bits of each. V of {view.layout} names something else"
     )
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         "packing takes one 16-bit element from each column",
         f"{reason}. {sentence(analysis, kind)}",
         where(analysis, kind, side, (0,)),
@@ -66,21 +64,13 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": _SRC.format(1),
-            "dst": _DST,
-            "atom": "tcgen05.ld.32x32b.x8.pack16b",
-            "dtype": "f16",
-            "arch": "sm_100a",
-        },
-        clean={
-            "src": _SRC.format(2),
-            "dst": _DST,
-            "atom": "tcgen05.ld.32x32b.x8.pack16b",
-            "dtype": "f16",
-            "arch": "sm_100a",
-        },
-    ),
+    flagged={
+        "src": _SRC.format(1),
+        "dst": _DST,
+        "atom": "tcgen05.ld.32x32b.x8.pack16b",
+        "dtype": "f16",
+        "arch": "sm_100a",
+    },
+    twin={"src": _SRC.format(2)},
     explains=EVERYTHING,
 )

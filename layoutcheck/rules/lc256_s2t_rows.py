@@ -30,7 +30,7 @@ from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.s2t import S2TCopy
 from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import evidence, occurred, where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 from layoutcheck.rules.tensor_memory import EVERYTHING, steps, tmem_atom
 
 
@@ -54,9 +54,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         )
         if analysis.effect[kind]
     )
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         "tcgen05.cp writes other lanes or columns than the view names",
         f"{atom.rectangle_phrase(analysis.copy.dst.dtype)}. V of {analysis.copy.dst.layout} names something else: {counts}.",
         where(analysis, kind, "dst", (0,)),
@@ -70,21 +68,13 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": _SRC,
-            "dst": '!cute.memref<f8E8M0FNU, tmem, align<16>, "(((32,16),1),4):(((262144,1),0),16)">',
-            "atom": "tcgen05.cp.32x128b.warpx4",
-            "dtype": "f8E8M0FNU",
-            "arch": "sm_100a",
-        },
-        clean={
-            "src": _SRC,
-            "dst": '!cute.memref<f8E8M0FNU, tmem, align<16>, "(((32,16,4),1),4):(((262144,1,8388608),0),16)">',
-            "atom": "tcgen05.cp.32x128b.warpx4",
-            "dtype": "f8E8M0FNU",
-            "arch": "sm_100a",
-        },
-    ),
+    flagged={
+        "src": _SRC,
+        "dst": '!cute.memref<f8E8M0FNU, tmem, align<16>, "(((32,16),1),4):(((262144,1),0),16)">',
+        "atom": "tcgen05.cp.32x128b.warpx4",
+        "dtype": "f8E8M0FNU",
+        "arch": "sm_100a",
+    },
+    twin={"dst": '!cute.memref<f8E8M0FNU, tmem, align<16>, "(((32,16,4),1),4):(((262144,1,8388608),0),16)">'},
     explains=EVERYTHING,
 )

@@ -30,7 +30,7 @@ from collections.abc import Iterator
 from layoutcheck.analysis import Analysis
 from layoutcheck.copies.opaque import run_time_swizzle
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 
 def find(analysis: Analysis) -> Iterator[Finding]:
@@ -41,9 +41,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         view = analysis.view(side)
         swizzle = run_time_swizzle(view)
         if swizzle is not None:
-            yield Finding(
-                RULE.code,
-                RULE.severity,
+            yield RULE.finding(
                 "the swizzle was not distributed: every instruction goes to one address",
                 f"{view} is still composed with {swizzle} at a run-time offset. The lowering drops the layout, and all "
                 "instructions of a thread use the address of its first element.",
@@ -59,19 +57,12 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": _SRC,
-            "dst": '!cute.memref<f32, smem, align<1024>, "S<4,0,4> o ? o ((4,1),(4,2)):((1,0),(64,512))">',
-            "atom": "cp.async",
-            "bits": 128,
-        },
-        clean={
-            "src": _SRC,
-            "dst": '!cute.memref<f32, smem, align<1024>, S<3,4,3>, "((4,1),(4,2)):((1,0),(64,512))">',
-            "atom": "cp.async",
-            "bits": 128,
-        },
-    ),
+    flagged={
+        "src": _SRC,
+        "dst": '!cute.memref<f32, smem, align<1024>, "S<4,0,4> o ? o ((4,1),(4,2)):((1,0),(64,512))">',
+        "atom": "cp.async",
+        "bits": 128,
+    },
+    twin={"dst": '!cute.memref<f32, smem, align<1024>, S<3,4,3>, "((4,1),(4,2)):((1,0),(64,512))">'},
     beyond="where the elements are depends on a run-time offset inside the layout, which is not modelled",
 )

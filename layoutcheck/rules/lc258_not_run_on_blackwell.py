@@ -29,7 +29,7 @@ from collections.abc import Iterator
 from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.bulk import BulkCopy
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 from layoutcheck.rules.tensor_memory import tmem_atom
 from layoutcheck.versions import MODELLED
 
@@ -42,9 +42,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     memory = tmem_atom(analysis)
     name = "this instruction" if memory is None else memory.title
     masked = isinstance(atom, BulkCopy) and atom.byte_mask
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         "compiler-verified only",
         f"No Blackwell GPU ran {name}: this verdict is based on DSL {MODELLED} and the PTX ISA."
         + " It assumes that all bytes of the mask are written." * masked,
@@ -59,20 +57,17 @@ RULE = make_rule(
     __doc__,
     "note",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<f32, tmem, align<16>, "(((32,32),1),1):(((1,65536),0),0)">',
-            "dst": _DST,
-            "atom": "tcgen05.ld.32x32b.x32",
-            "dtype": "f32",
-            "arch": "sm_100a",
-        },
-        clean={
-            "src": '!cute.memref<f32, gmem, align<16>, "((32,1),1):((1,0),0)">',
-            "dst": _DST,
-            "atom": "universal",
-            "bits": 128,
-            "dtype": "f32",
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<f32, tmem, align<16>, "(((32,32),1),1):(((1,65536),0),0)">',
+        "dst": _DST,
+        "atom": "tcgen05.ld.32x32b.x32",
+        "dtype": "f32",
+        "arch": "sm_100a",
+    },
+    twin={
+        "src": '!cute.memref<f32, gmem, align<16>, "((32,1),1):((1,0),0)">',
+        "atom": "universal",
+        "bits": 128,
+        "arch": None,
+    },
 )

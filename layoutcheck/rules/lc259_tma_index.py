@@ -31,7 +31,7 @@ from collections.abc import Iterator
 from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tma.descriptor import PTX
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 from layoutcheck.rules.tma import EFFECTS, WholeTma, evidence, tma_atom, whole_tma
 from layoutcheck.rules.tma_rows import names_rows, reach
 
@@ -47,9 +47,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     bad = _element(analysis) or (found and _place(analysis, found))
     if bad:
         title, message, field, value, demand, source = bad
-        yield Finding(
-            RULE.code,
-            RULE.severity,
+        yield RULE.finding(
             title,
             message,
             Where("index"),
@@ -133,21 +131,13 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
-            "dst": _SMEM,
-            "atom": "tma_gather4",
-            "index": '!cute.memref<i32, gmem, align<4>, "(256,256):(0,1)">',
-            "arch": "sm_100a",
-        },
-        clean={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
-            "dst": _SMEM,
-            "atom": "tma_gather4",
-            "index": '!cute.memref<i32, gmem, align<4>, "(256,256):(1,0)">',
-            "arch": "sm_100a",
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
+        "dst": _SMEM,
+        "atom": "tma_gather4",
+        "index": '!cute.memref<i32, gmem, align<4>, "(256,256):(0,1)">',
+        "arch": "sm_100a",
+    },
+    twin={"index": '!cute.memref<i32, gmem, align<4>, "(256,256):(1,0)">'},
     explains=EFFECTS,
 )

@@ -29,7 +29,7 @@ from layoutcheck.algebra.modes import dotted, leaves
 from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.vector import NAMES
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 
 def find(analysis: Analysis) -> Iterator[Finding]:
@@ -50,9 +50,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
             if isinstance(stride, Dynamic) and stride.divisor > 1:
                 promises.append(f"the stride of mode {dotted(path)} is a multiple of {stride.divisor}")
                 guards.append(f"tensor.stride({path[0] if path else 0}) % {stride.divisor} == 0")
-        yield Finding(
-            RULE.code,
-            RULE.severity,
+        yield RULE.finding(
             f"the verdict holds while the {NAMES[side]}'s promises do: {' and '.join(promises)}",
             f"Nothing checks it at run time: assert {' and '.join(guards)}.",
             Where(side),
@@ -64,18 +62,15 @@ RULE = make_rule(
     __doc__,
     "note",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(8,4):(1,?{div=8})">',
-            "dst": '!cute.memref<bf16, smem, align<128>, "(8,4):(1,8)">',
-            "atom": "cp.async",
-            "bits": 128,
-        },
-        clean={
-            "src": '!cute.memref<bf16, smem, align<16>, "(8):(1)">',
-            "dst": '!cute.memref<bf16, rmem, align<32>, "(8):(1)">',
-            "atom": "universal",
-            "bits": 128,
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<bf16, gmem, align<16>, "(8,4):(1,?{div=8})">',
+        "dst": '!cute.memref<bf16, smem, align<128>, "(8,4):(1,8)">',
+        "atom": "cp.async",
+        "bits": 128,
+    },
+    twin={
+        "src": '!cute.memref<bf16, smem, align<16>, "(8):(1)">',
+        "dst": '!cute.memref<bf16, rmem, align<32>, "(8):(1)">',
+        "atom": "universal",
+    },
 )

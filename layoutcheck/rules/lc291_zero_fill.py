@@ -26,15 +26,13 @@ from collections.abc import Iterator
 from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.cp_async import CpAsync
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 
 def find(analysis: Analysis) -> Iterator[Finding]:
     """Every predicated cp.async that works."""
     if analysis.accepted and analysis.copy.pred is not None and isinstance(analysis.copy.atom, CpAsync):
-        yield Finding(
-            RULE.code,
-            RULE.severity,
+        yield RULE.finding(
             "where the predicate is false, cp.async fills the destination with zeros",
             "Other atoms skip the copy and leave the destination unchanged.",
             Where("pred"),
@@ -45,19 +43,12 @@ RULE = make_rule(
     __doc__,
     "note",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<bf16, gmem, align<16>, "((8,1),2):((1,0),8)">',
-            "dst": '!cute.memref<bf16, smem, align<128>, "((8,1),2):((1,0),8)">',
-            "pred": '!cute.memref<i8, rmem, align<32>, "(1,2):(0,1)">',
-            "atom": "cp.async",
-            "bits": 128,
-        },
-        clean={
-            "src": '!cute.memref<bf16, gmem, align<16>, "((8,1),2):((1,0),8)">',
-            "dst": '!cute.memref<bf16, smem, align<128>, "((8,1),2):((1,0),8)">',
-            "atom": "cp.async",
-            "bits": 128,
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<bf16, gmem, align<16>, "((8,1),2):((1,0),8)">',
+        "dst": '!cute.memref<bf16, smem, align<128>, "((8,1),2):((1,0),8)">',
+        "pred": '!cute.memref<i8, rmem, align<32>, "(1,2):(0,1)">',
+        "atom": "cp.async",
+        "bits": 128,
+    },
+    twin={"pred": None},
 )

@@ -29,7 +29,7 @@ from collections.abc import Iterator
 from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.bulk import MEASURED
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 
 def find(analysis: Analysis) -> Iterator[Finding]:
@@ -38,9 +38,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     if waiting is None:
         return
     waits, to = waiting.asked, waiting.done
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         f"block {waits} waits for bytes that block {to}'s barrier counts",
         f"The copy writes to block {to}, and the barrier of that block counts its bytes, whichever block's mbar_ptr was given: the wait of block {waits} never ends.",
         Where("atom"),
@@ -57,21 +55,13 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<bf16, smem, align<128>, "(64):(1)">',
-            "dst": '!cute.memref<bf16, smem, align<128>, "(64):(1)">',
-            "atom": "bulk.s2s",
-            "cluster": 2,
-            "cta_rank": 1,
-            "waits_rank": 0,
-        },
-        clean={
-            "src": '!cute.memref<bf16, smem, align<128>, "(64):(1)">',
-            "dst": '!cute.memref<bf16, smem, align<128>, "(64):(1)">',
-            "atom": "bulk.s2s",
-            "cluster": 2,
-            "cta_rank": 1,
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<bf16, smem, align<128>, "(64):(1)">',
+        "dst": '!cute.memref<bf16, smem, align<128>, "(64):(1)">',
+        "atom": "bulk.s2s",
+        "cluster": 2,
+        "cta_rank": 1,
+        "waits_rank": 0,
+    },
+    twin={"waits_rank": None},
 )

@@ -35,7 +35,7 @@ from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.banks import CP_ASYNC, SharedCost, shared_wavefronts
 from layoutcheck.machine.best_swizzle import SwizzleResult
 from layoutcheck.rules.conflicts import conflicted, suggestion, swizzle_of, under
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 
 def find(analysis: Analysis) -> Iterator[Finding]:
@@ -61,9 +61,7 @@ def _blamed(analysis: Analysis) -> SideCost | None:
 def conflict(side: SideCost, better: SwizzleResult | None = None) -> Finding:
     """The finding about a side that conflicts; `better` is what would help."""
     worst = worst_access(side)
-    return Finding(
-        RULE.code,
-        RULE.severity,
+    return RULE.finding(
         f"{side.ways}-way bank conflict in the {NAMES[side.side]}: {side.wavefronts} wavefronts instead of {side.ideal_wavefronts}",
         f"{describe(side, worst)} {_advice(better)}".strip(),
         Where(side.side, None, worst.lanes[0] if worst.lanes else None, None, side.worst),
@@ -122,25 +120,15 @@ RULE = make_rule(
     __doc__,
     "slow",
     find,
-    Example(
-        flagged={
-            "src": "(64,64):(64,1)",
-            "dst": '!cute.memref<bf16, smem, align<1024>, "(64,64):(64,1)">',
-            "atom": "cp.async",
-            "bits": 128,
-            "dtype": "bf16",
-            "thr": "(64,2):(1,64)",
-            "val": "(1,8)",
-        },
-        clean={
-            "src": "(64,64):(64,1)",
-            "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,64):(64,1)">',
-            "atom": "cp.async",
-            "bits": 128,
-            "dtype": "bf16",
-            "thr": "(64,2):(1,64)",
-            "val": "(1,8)",
-        },
-    ),
+    flagged={
+        "src": "(64,64):(64,1)",
+        "dst": '!cute.memref<bf16, smem, align<1024>, "(64,64):(64,1)">',
+        "atom": "cp.async",
+        "bits": 128,
+        "dtype": "bf16",
+        "thr": "(64,2):(1,64)",
+        "val": "(1,8)",
+    },
+    twin={"dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,64):(64,1)">'},
     occurs=occurs,
 )

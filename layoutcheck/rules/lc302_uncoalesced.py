@@ -34,7 +34,7 @@ from layoutcheck.analysis.cost import SideCost
 from layoutcheck.analysis.vector import NAMES
 from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.arch import SECTOR_BYTES
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 LEAST = 2.0  # sectors over the ideal: below it, a ragged edge or a misaligned row may be all there is
 
@@ -58,9 +58,7 @@ def uncoalesced(side: SideCost) -> Finding:
     first = [int(at) for at in side.addresses[0] if at >= 0]
     step = abs(first[1] - first[0]) if len(first) > 1 else 0
     apart = f"Lanes 0 and 1 of the first are {step} B apart." if step else ""
-    return Finding(
-        RULE.code,
-        RULE.severity,
+    return RULE.finding(
         f"uncoalesced {side.op}: {side.sectors} sectors instead of {side.ideal_sectors}",
         f"{side.instructions} warp instructions of {side.width_bits} bits a lane use {side.bytes_used} "
         f"of the {moved} bytes that they move from or to the {NAMES[side.side]}, "
@@ -83,24 +81,14 @@ RULE = make_rule(
     __doc__,
     "slow",
     find,
-    Example(
-        flagged={
-            "src": "(128,64):(64,1)",
-            "dst": '!cute.memref<f32, rmem, align<16>, "(128,64):(64,1)">',
-            "atom": "universal",
-            "bits": 32,
-            "dtype": "f32",
-            "thr": "(32,4):(1,32)",
-            "val": "(1,1)",
-        },
-        clean={
-            "src": "(128,64):(64,1)",
-            "dst": '!cute.memref<f32, rmem, align<16>, "(128,64):(64,1)">',
-            "atom": "universal",
-            "bits": 32,
-            "dtype": "f32",
-            "thr": "(4,32):(32,1)",
-            "val": "(1,1)",
-        },
-    ),
+    flagged={
+        "src": "(128,64):(64,1)",
+        "dst": '!cute.memref<f32, rmem, align<16>, "(128,64):(64,1)">',
+        "atom": "universal",
+        "bits": 32,
+        "dtype": "f32",
+        "thr": "(32,4):(1,32)",
+        "val": "(1,1)",
+    },
+    twin={"thr": "(4,32):(32,1)"},
 )

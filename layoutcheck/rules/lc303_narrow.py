@@ -41,7 +41,7 @@ from layoutcheck.copies.tiled import threads
 from layoutcheck.copies.vectors import WIDEST_BITS, contiguous_mode, max_vector
 from layoutcheck.errors import InputError
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 
 def find(analysis: Analysis) -> Iterator[Finding]:
@@ -65,9 +65,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         narrowest = min((access.width_bytes * 8 for access in accesses), default=WIDEST_BITS)
         yield from _of_tiles(analysis, width or narrowest, done)
         return
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         f"{width}-bit accesses, although {provable} bits are proved",
         f"{done} instructions of {width} bits a thread; {max(1, done * width // provable)} of {provable} "
         f"bits move the same: the values are adjacent on both sides, and the alignment is proved.",
@@ -99,9 +97,7 @@ def _of_tiles(analysis: Analysis, width: int, done: int) -> Iterator[Finding]:
     count = tiling.block_threads or threads(tiling.tiled)
     if odd or vectors % count or provable < _MUCH * width:
         return
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         f"{width}-bit accesses, although {provable} bits are proved along mode {fast} of both tiles",
         f"{done} instructions of {width} bits a thread, and {max(1, done * width // provable)} of {provable} "
         f"bits would move the same tile: both tiles are contiguous along mode {fast}, but a thread's values run across it.",
@@ -129,18 +125,11 @@ RULE = make_rule(
     __doc__,
     "slow",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<bf16, gmem, align<16>, "((8,1),4):((1,0),64)">',
-            "dst": '!cute.memref<bf16, smem, align<16>, "((8,1),4):((1,0),64)">',
-            "atom": "universal",
-            "bits": 32,
-        },
-        clean={
-            "src": '!cute.memref<bf16, gmem, align<16>, "((8,1),4):((1,0),64)">',
-            "dst": '!cute.memref<bf16, smem, align<16>, "((8,1),4):((1,0),64)">',
-            "atom": "universal",
-            "bits": 128,
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<bf16, gmem, align<16>, "((8,1),4):((1,0),64)">',
+        "dst": '!cute.memref<bf16, smem, align<16>, "((8,1),4):((1,0),64)">',
+        "atom": "universal",
+        "bits": 32,
+    },
+    twin={"bits": 128},
 )

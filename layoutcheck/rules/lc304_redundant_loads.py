@@ -32,7 +32,7 @@ from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.instantiation import is_static
 from layoutcheck.copies.offsets import distinct
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 MEMORY = ("gmem", "smem", "generic")
 
@@ -54,9 +54,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     if loads.size < 2 * addresses:
         return
     path, extent = max(broadcast, key=lambda mode: mode[1])
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         f"{loads.size} loads a thread from {addresses} addresses",
         f"Mode {dotted(path)} of the source {copy.src.layout} has extent {extent} and "
         f"stride 0: every step along it loads the same bytes again.",
@@ -69,18 +67,11 @@ RULE = make_rule(
     __doc__,
     "slow",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<f32, gmem, align<16>, "(4,8):(1,0)">',
-            "dst": '!cute.memref<f32, rmem, align<16>, "(4,8):(1,4)">',
-            "atom": "universal",
-            "bits": 128,
-        },
-        clean={
-            "src": '!cute.memref<f32, gmem, align<16>, "(4,8):(1,4)">',
-            "dst": '!cute.memref<f32, rmem, align<16>, "(4,8):(1,4)">',
-            "atom": "universal",
-            "bits": 128,
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<f32, gmem, align<16>, "(4,8):(1,0)">',
+        "dst": '!cute.memref<f32, rmem, align<16>, "(4,8):(1,4)">',
+        "atom": "universal",
+        "bits": 128,
+    },
+    twin={"src": '!cute.memref<f32, gmem, align<16>, "(4,8):(1,4)">'},
 )

@@ -30,7 +30,7 @@ from layoutcheck.analysis.vector import NAMES
 from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.conflicts import conflicted, swizzle_of, under
 from layoutcheck.rules.lc301_bank_conflict import describe, worst_access
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 
 def find(analysis: Analysis) -> Iterator[Finding]:
@@ -43,9 +43,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     if bare is None or bare >= side.wavefronts:
         return
     worst = worst_access(side)
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         f"{swizzle} makes the {NAMES[side.side]} {side.ways}-way conflicted: {side.wavefronts} "
         f"wavefronts, {bare} without it",
         describe(side, worst),
@@ -65,24 +63,14 @@ RULE = make_rule(
     __doc__,
     "slow",
     find,
-    Example(
-        flagged={
-            "src": "(32,8):(1,32)",
-            "dst": '!cute.memref<f32, smem, align<1024>, S<1,4,3>, "(32,8):(1,36)">',
-            "atom": "cp.async",
-            "bits": 32,
-            "dtype": "f32",
-            "thr": "(4,8):(1,4)",
-            "val": "(1,1)",
-        },
-        clean={
-            "src": "(32,8):(1,32)",
-            "dst": '!cute.memref<f32, smem, align<1024>, "(32,8):(1,36)">',
-            "atom": "cp.async",
-            "bits": 32,
-            "dtype": "f32",
-            "thr": "(4,8):(1,4)",
-            "val": "(1,1)",
-        },
-    ),
+    flagged={
+        "src": "(32,8):(1,32)",
+        "dst": '!cute.memref<f32, smem, align<1024>, S<1,4,3>, "(32,8):(1,36)">',
+        "atom": "cp.async",
+        "bits": 32,
+        "dtype": "f32",
+        "thr": "(4,8):(1,4)",
+        "val": "(1,1)",
+    },
+    twin={"dst": '!cute.memref<f32, smem, align<1024>, "(32,8):(1,36)">'},
 )

@@ -33,7 +33,7 @@ from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.vector import NAMES
 from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.conflicts import conflicted, swizzle_of, under
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 
 def find(analysis: Analysis) -> Iterator[Finding]:
@@ -46,9 +46,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     for meant, what in readings(swizzle, bits):
         if under(analysis, side, meant) != side.ideal_wavefronts:
             continue
-        yield Finding(
-            RULE.code,
-            RULE.severity,
+        yield RULE.finding(
             f"{swizzle} on the {NAMES[side.side]}'s pointer counts bytes; in bytes it should be {meant}",
             f"A pointer's swizzle acts on byte addresses. {what}: {meant} takes {side.ideal_wavefronts} "
             f"wavefronts, conflict-free, {swizzle} takes {side.wavefronts}.",
@@ -90,24 +88,14 @@ RULE = make_rule(
     __doc__,
     "slow",
     find,
-    Example(
-        flagged={
-            "src": "(64,64):(64,1)",
-            "dst": '!cute.memref<f8E4M3FN, smem, align<1024>, S<2,4,4>, "(64,64):(64,1)">',
-            "atom": "cp.async",
-            "bits": 128,
-            "dtype": "f8E4M3FN",
-            "thr": "(64,4):(1,64)",
-            "val": "(1,16)",
-        },
-        clean={
-            "src": "(64,64):(64,1)",
-            "dst": '!cute.memref<f8E4M3FN, smem, align<1024>, S<2,4,3>, "(64,64):(64,1)">',
-            "atom": "cp.async",
-            "bits": 128,
-            "dtype": "f8E4M3FN",
-            "thr": "(64,4):(1,64)",
-            "val": "(1,16)",
-        },
-    ),
+    flagged={
+        "src": "(64,64):(64,1)",
+        "dst": '!cute.memref<f8E4M3FN, smem, align<1024>, S<2,4,4>, "(64,64):(64,1)">',
+        "atom": "cp.async",
+        "bits": 128,
+        "dtype": "f8E4M3FN",
+        "thr": "(64,4):(1,64)",
+        "val": "(1,16)",
+    },
+    twin={"dst": '!cute.memref<f8E4M3FN, smem, align<1024>, S<2,4,3>, "(64,64):(64,1)">'},
 )

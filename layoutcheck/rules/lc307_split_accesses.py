@@ -30,7 +30,7 @@ from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.vector import NAMES
 from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 WIDEST_BITS = 128  # of one access; wider atoms are several of them by nature
 
@@ -58,9 +58,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         if unit < 8
         else f"Only {access.width_bytes} B are proved for every slice of the views."
     )
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         f"{asked}-bit copies become accesses of {bits} bits",
         f"{access.addresses.shape[0]} {access.op} of {access.width_bytes} B a thread in the {NAMES[side]} "
         f"instead of {max(1, access.addresses.shape[0] * bits // asked)} of {asked // 8} B. {why}",
@@ -78,18 +76,11 @@ RULE = make_rule(
     __doc__,
     "slow",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(8,4):(1,12)">',
-            "dst": '!cute.memref<bf16, rmem, align<16>, "(8,4):(1,8)">',
-            "atom": "universal",
-            "bits": 128,
-        },
-        clean={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(8,4):(1,16)">',
-            "dst": '!cute.memref<bf16, rmem, align<16>, "(8,4):(1,8)">',
-            "atom": "universal",
-            "bits": 128,
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<bf16, gmem, align<16>, "(8,4):(1,12)">',
+        "dst": '!cute.memref<bf16, rmem, align<16>, "(8,4):(1,8)">',
+        "atom": "universal",
+        "bits": 128,
+    },
+    twin={"src": '!cute.memref<bf16, gmem, align<16>, "(8,4):(1,16)">'},
 )

@@ -34,7 +34,7 @@ from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.copies.vectors import WIDEST_BITS, max_vector
 from layoutcheck.errors import InputError
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 
 def find(analysis: Analysis) -> Iterator[Finding]:
@@ -55,9 +55,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         return
     if alone < 2 * together:
         return
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         f"{together}-bit accesses, although the {NAMES[side]} allows {alone} bits: the fragment's order differs",
         f"{memory.layout} in {memory.space} is contiguous and aligned for {alone} bits, the fragment "
         f"{registers.layout} shares a run of {max(1, together // memory.dtype.bits)} with it. A fragment in "
@@ -71,16 +69,10 @@ RULE = make_rule(
     __doc__,
     "slow",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<bf16, rmem, align<32>, "(8):(8)">',
-            "dst": '!cute.memref<bf16, gmem, align<16>, "(8):(1)">',
-            "atom": "autovec",
-        },
-        clean={
-            "src": '!cute.memref<bf16, rmem, align<32>, "(8):(1)">',
-            "dst": '!cute.memref<bf16, gmem, align<16>, "(8):(1)">',
-            "atom": "autovec",
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<bf16, rmem, align<32>, "(8):(8)">',
+        "dst": '!cute.memref<bf16, gmem, align<16>, "(8):(1)">',
+        "atom": "autovec",
+    },
+    twin={"src": '!cute.memref<bf16, rmem, align<32>, "(8):(1)">'},
 )

@@ -30,7 +30,7 @@ from collections.abc import Iterator
 from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tma.plan import fewest_boxes, smem_side
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 from layoutcheck.rules.tma import whole_tma
 
 
@@ -42,9 +42,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     made, ideal = found.plan.boxes, fewest_boxes(analysis.copy)
     if made <= ideal:
         return
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         f"{made} TMA instructions instead of {ideal}",
         f"Boxes of {found.map.box} follow shared memory {found.described.layout}; in atoms as wide as the "
         f"{'swizzle' if found.map.swizzle != 'none' else 'box'} allows the tile takes {ideal}.",
@@ -57,16 +55,10 @@ RULE = make_rule(
     __doc__,
     "slow",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
-            "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,128):(128,1)">',
-            "atom": "tma_load",
-        },
-        clean={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
-            "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,(64,2)):(64,(1,4096))">',
-            "atom": "tma_load",
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
+        "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,128):(128,1)">',
+        "atom": "tma_load",
+    },
+    twin={"dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,(64,2)):(64,(1,4096))">'},
 )

@@ -28,7 +28,7 @@ import numpy as np
 from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tmem import COLUMN_BITS, FORMS, columns
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 from layoutcheck.rules.tensor_memory import steps, warp_atom
 
 _SMALL = 4  # repetitions
@@ -50,9 +50,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     if run < _MANY:
         return
     better = min(most, atom.repeat << (run.bit_length() - 1))
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         f"{run} instructions in a row where x{better} takes {-(-run * atom.repeat // better)}",
         f"{atom.title} takes {columns(atom)} columns at a time, and {run} of them follow each other.",
         Where(atom.memory_side),
@@ -70,4 +68,4 @@ def _example(repeat: int, times: int) -> dict[str, str]:
     }
 
 
-RULE = make_rule(__doc__, "slow", find, Example(flagged=_example(1, 32), clean=_example(32, 1)))
+RULE = make_rule(__doc__, "slow", find, flagged=_example(1, 32), twin=_example(32, 1))

@@ -26,7 +26,7 @@ from layoutcheck.analysis import Analysis
 from layoutcheck.copies.offsets import CompilerFails, TooLarge
 from layoutcheck.copies.opaque import run_time_swizzle
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 
 def find(analysis: Analysis) -> Iterator[Finding]:
@@ -44,9 +44,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         reason = analysis.obstacle.message
     else:
         return
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         title,
         f"{reason[0].upper() + reason[1:]}. layoutcheck does not know what the machine does with it.",
         Where("atom"),
@@ -58,17 +56,15 @@ RULE = make_rule(
     __doc__,
     "unknown",
     find,
-    Example(
-        flagged={
-            "src": '!cute.memref<f32, tmem, align<16>, "(32):(1)">',
-            "dst": '!cute.memref<f32, rmem, align<32>, "(32):(1)">',
-            "atom": "!cute_nvgpu.atom.sm107_tmem_load_sp_compress<f32, 32 DP, 32 bit, x32>",
-        },
-        clean={
-            "src": '!cute.memref<f32, gmem, align<16>, "(4):(1)">',
-            "dst": '!cute.memref<f32, rmem, align<32>, "(4):(1)">',
-            "atom": "universal",
-            "bits": 128,
-        },
-    ),
+    flagged={
+        "src": '!cute.memref<f32, tmem, align<16>, "(32):(1)">',
+        "dst": '!cute.memref<f32, rmem, align<32>, "(32):(1)">',
+        "atom": "!cute_nvgpu.atom.sm107_tmem_load_sp_compress<f32, 32 DP, 32 bit, x32>",
+    },
+    twin={
+        "src": '!cute.memref<f32, gmem, align<16>, "(4):(1)">',
+        "dst": '!cute.memref<f32, rmem, align<32>, "(4):(1)">',
+        "atom": "universal",
+        "bits": 128,
+    },
 )

@@ -28,15 +28,13 @@ from collections.abc import Iterator
 from layoutcheck.analysis import Analysis
 from layoutcheck.copies.offsets import TooLarge
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.rule import make_rule
 
 
 def find(analysis: Analysis) -> Iterator[Finding]:
     """Copies past the limit of the enumeration, and those of which one period answers for the whole."""
     if isinstance(analysis.obstacle, TooLarge):
-        yield Finding(
-            RULE.code,
-            RULE.severity,
+        yield RULE.finding(
             "too large to compare byte by byte",
             f"{analysis.obstacle.message[0].upper() + analysis.obstacle.message[1:]}. Only the compiler's answer is known.",
             Where(),
@@ -57,24 +55,14 @@ RULE = make_rule(
     __doc__,
     "unknown",
     find,
-    Example(
-        flagged={
-            "src": "(1000000000,1000000000):(1,1000000000)",
-            "dst": "(1000000000,1000000000):(1,1000000000)",
-            "dtype": "bf16",
-            "src_space": "gmem",
-            "dst_space": "gmem",
-            "atom": "universal",
-            "bits": 16,
-        },
-        clean={
-            "src": "(8):(1)",
-            "dst": "(8):(1)",
-            "dtype": "bf16",
-            "src_space": "gmem",
-            "dst_space": "gmem",
-            "atom": "universal",
-            "bits": 16,
-        },
-    ),
+    flagged={
+        "src": "(1000000000,1000000000):(1,1000000000)",
+        "dst": "(1000000000,1000000000):(1,1000000000)",
+        "dtype": "bf16",
+        "src_space": "gmem",
+        "dst_space": "gmem",
+        "atom": "universal",
+        "bits": 16,
+    },
+    twin={"src": "(8):(1)", "dst": "(8):(1)"},
 )

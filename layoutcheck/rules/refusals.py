@@ -21,9 +21,7 @@ def refused(
 
     `operand` is where, if not at the operand that the compiler names.
     """
-    return Finding(
-        rule.code,
-        rule.severity,
+    return rule.finding(
         title,
         message or f"{said.message}.",
         Where(operand or said.operand),

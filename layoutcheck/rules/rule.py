@@ -7,11 +7,11 @@ Its examples are data, so that the tests run every one of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from layoutcheck.analysis import Analysis
-from layoutcheck.findings import Finding
+from layoutcheck.findings import Finding, Where
 from layoutcheck.markdown import heading, page
 
 
@@ -43,6 +43,12 @@ class Rule(NamedTuple):
     beyond: str = ""
     told: Callable[[Analysis], bool] | None = None
 
+    def finding(
+        self, title: str, message: str, where: Where | None = None, evidence: Mapping[str, Any] | None = None
+    ) -> Finding:
+        """A finding of this rule."""
+        return Finding(self.code, self.severity, title, message, where or Where(), dict(evidence or {}))
+
     def occurs(self, analysis: Analysis) -> bool:
         """Whether the rule has a finding about the copy."""
         if self.told is not None:
@@ -64,27 +70,23 @@ def make_rule(
     module_doc: str | None,
     severity: str,
     find: Callable[[Analysis], Iterable[Finding]],
-    example: Example,
     *,
+    flagged: dict[str, Any],
+    twin: dict[str, Any],
     explains: Iterable[str] = (),
     symptoms: Iterable[str] = (),
     beyond: str = "",
     occurs: Callable[[Analysis], bool] | None = None,
 ) -> Rule:
-    """The rule whose code, name, summary and documentation are in its module's docstring."""
+    """The rule whose code, name, summary and documentation are in its module's docstring.
+
+    `twin` is what differs from `flagged` in a copy that the rule leaves alone: None takes an argument away.
+    """
+    clean = {key: value for key, value in {**flagged, **twin}.items() if value is not None}
+    example, explained = Example(flagged, clean), frozenset(explains)
     code, name, summary, doc = heading(module_doc)
     return Rule(
-        code,
-        name,
-        severity,
-        summary,
-        doc,
-        find,
-        example,
-        frozenset(explains),
-        frozenset(symptoms),
-        beyond,
-        occurs,
+        code, name, severity, summary, doc, find, example, explained, frozenset(symptoms), beyond, occurs
     )
 
 
