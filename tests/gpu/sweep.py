@@ -13,7 +13,6 @@ tests/miscompiles.py.
 from __future__ import annotations
 
 import collections
-import json
 import pickle
 import platform
 import random
@@ -42,11 +41,18 @@ from layoutcheck.copies.tiled import make_tiled_copy_tv
 from layoutcheck.copies.tiling import tile
 from layoutcheck.errors import InputError
 from layoutcheck.gpu.confirm import run
-from layoutcheck.gpu.confirmation import Confirmation
 from layoutcheck.gpu.prepare import Prepared
 from layoutcheck.machine.dtypes import dtype
 from tests.conformance.emitted import random_copy
-from tests.gpu.sweeping import head, options, write_prepared
+from tests.gpu.sweeping import (
+    RIGHT_OR_WRONG,
+    evidence_of,
+    head,
+    options,
+    row_of_guards,
+    write,
+    write_prepared,
+)
 from tests.miscompiles import MISCOMPILES
 
 
@@ -193,7 +199,7 @@ def sample(count: int, seed: int, make: Callable[[random.Random], Copy]) -> list
                 continue  # a destination that overlaps itself is wrong on its face: a few are enough
         except InputError:
             continue
-        kind = {"wrong": "wrong", "legal": "right", "slow": "right"}.get(verdict)
+        kind = RIGHT_OR_WRONG.get(verdict)
         if kind is None or not wanted[kind]:
             continue
         wanted[kind] -= 1
@@ -223,23 +229,6 @@ def family(copy: Copy) -> str:
     return f"{name}, predicated" + (", with a tail" if tail else "")
 
 
-def table(found: list[Confirmation]) -> list[str]:
-    """A line for each combination of verdict, expectation and outcome."""
-    rows = collections.Counter(
-        (
-            c.verdict,
-            c.ran,
-            c.expected_fault or "no fault",
-            c.fault or "no fault",
-            {True: "as predicted", False: "NOT AS PREDICTED", None: "-"}[c.as_predicted],
-            {True: "as asked", False: "not as asked", None: "-"}[c.as_asked],
-            {True: "agrees", False: "DISAGREES", None: "-"}[c.agrees],
-        )
-        for c in found
-    )
-    return [f"{count:6d}  " + " | ".join(row) for row, count in sorted(rows.items(), key=lambda r: -r[1])]
-
-
 def main() -> None:
     given = options(__doc__, 2400, tuple(FAMILIES))
     if given.command == "prepare":
@@ -248,41 +237,18 @@ def main() -> None:
     start = time.time()
     prepared = [with_verdict(one) for one in pickle.loads(given.file.read_bytes())]
     found, machine = run(prepared, workers=given.workers)
-    copies = {p.name: p.copy for p in prepared}
+    parts = ("op", "atom", "src", "dst", "pred", "tiling")
+    about = {p.name: {part: str(getattr(p.copy, part)) for part in parts} for p in prepared}
+    ran = [c for c in found if c.ran != "nothing"]
     evidence = {
         **head(machine, "python -m tests.gpu.sweep " + " ".join(sys.argv[1:]), start),
         "python": platform.python_version(),
         "numpy": np.__version__,
         "families": dict(collections.Counter(family(p.copy) for p in prepared)),
         "counts": dict(collections.Counter(str(c.agrees) for c in found)),
-        "table": table(found),
-        "holes": [c.to_dict() for c in found if not c.name.startswith("random")],
-        "random": [
-            [c.name, c.verdict, c.expected_fault, c.fault, c.as_predicted, c.as_asked, c.guard_untouched]
-            for c in found
-            if c.name.startswith("random") and c.ran != "nothing"
-        ],
-        "disagreements": [
-            {
-                **c.to_dict(),
-                "op": copies[c.name].op,
-                "atom": str(copies[c.name].atom),
-                "src": str(copies[c.name].src),
-                "dst": str(copies[c.name].dst),
-                "pred": str(copies[c.name].pred),
-                "tiling": str(copies[c.name].tiling),
-            }
-            for c in found
-            if c.agrees is False
-        ],
-        "not_run": dict(collections.Counter(c.note[:80] for c in found if c.ran == "nothing")),
+        **evidence_of(found, ran, about, row_of_guards),
     }
-    given.out.parent.mkdir(parents=True, exist_ok=True)
-    given.out.write_text(json.dumps(evidence, indent=1) + "\n")
-    for d in evidence["disagreements"][:20]:
-        print(d)
-    print(*evidence["table"], sep="\n")
-    print(machine, f"{evidence['seconds']} s", evidence["not_run"])
+    write(evidence, given.out)
 
 
 if __name__ == "__main__":
