@@ -23,8 +23,8 @@ from layoutcheck.dsl.lowered import spaces
 from layoutcheck.dsl.lowered.allocations import Allocation, allocations
 from layoutcheck.dsl.lowered.evaluate import KERNELS
 from layoutcheck.dsl.lowered.instructions import is_memory
-from layoutcheck.dsl.lowered.members import Members, members
 from layoutcheck.dsl.lowered.types import GENERIC, SHARED, parse_type
+from layoutcheck.dsl.lowered.views import Members, SharedViews
 from layoutcheck.order.events import WatchedKernel
 from layoutcheck.order.meaning import Meaning, space_of
 from layoutcheck.order.problems import Party, Problem
@@ -162,7 +162,7 @@ class _Written:
 
     @cached_property
     def _members(self) -> Members:
-        return members(self.module.text)
+        return SharedViews(self.module.text).members
 
     @cached_property
     def _allocations(self) -> dict[Operation, Allocation]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 import numpy as np
 
@@ -21,10 +20,10 @@ from layoutcheck.dsl.lowered.costs import side_costs
 from layoutcheck.dsl.lowered.instructions import transfers
 from layoutcheck.dsl.lowered.judged_blocks import object_of
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp, access_parts
-from layoutcheck.dsl.lowered.members import claims, members
 from layoutcheck.dsl.lowered.races import contested, race, takes_turns
 from layoutcheck.dsl.lowered.record import Recorded
 from layoutcheck.dsl.lowered.shared_bounds import addressing, leaving
+from layoutcheck.dsl.lowered.views import SharedViews
 from layoutcheck.machine.arch import parse_arch
 from layoutcheck.sources.traced import Addresses, LoweredFault, LoweredSide
 
@@ -120,7 +119,7 @@ def outside(lowered: Lowered, arch: str, text: str, calls: Iterable[Call | None]
     numbers = numbers_of(calls, argument_types(text), [kernel.name for kernel in lowered.kernels])
     numbers = unwritten(numbers, {at for kernel in lowered.kernels for at in _written(kernel)})
     widest = parse_arch(arch).widest_access_bits // 8
-    boxes, structs = transfers(text), members(text)
+    boxes, views = transfers(text), SharedViews(text)
     for kernel in lowered.kernels:
         threads = kernel.launch.threads
         bounds = tensor_bounds(kernel, widest, numbers)
@@ -128,7 +127,7 @@ def outside(lowered: Lowered, arch: str, text: str, calls: Iterable[Call | None]
         found.unchecked.update(bounds.unchecked)
         found.conditions.update(conditions(bounds))
         found.inside.update(bounds.inside)
-        left = leaving(kernel, widest, boxes, structs, partial(claims, text))
+        left = leaving(kernel, widest, boxes, views)
         for tag, why in left.unchecked.items():
             found.unchecked.setdefault(tag, why)
         for tag, faults in left.faults.items():

@@ -1,8 +1,4 @@
-"""Members of a struct in shared memory, and accesses through the pointer of one that touch another.
-
-`SmemAllocator.allocate` gives a `cute.struct` one allocation; the DSL writes its members into the module. The
-lowered address no longer says of which member's pointer it was made: the chain of views in the traced module
-does.
+"""Accesses through the pointer of one member of a struct in shared memory that touch another member.
 
 One that leaves its member may be meant: an epilogue's tile over the space of several operands. So it is
 `wrong` only if a value gets lost between two members: what was written through the pointer of one is read
@@ -13,169 +9,13 @@ its allocation for another one, through a view whose own layout spans that far.
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from layoutcheck.algebra.measure import cosize
 from layoutcheck.copies.offsets import IntArray
-from layoutcheck.dsl.tagged import TAGGED
-from layoutcheck.errors import InputError
-from layoutcheck.sources.chains import MAX_STEPS
-from layoutcheck.sources.mlir import Block, Operation, Value, parse, without_locations
-from layoutcheck.sources.printed import COPIES
-from layoutcheck.sources.types import parse_memref
-
-_FIELDS = "smem.struct_fields"
-_FIELD = re.compile(r'"([^":]*):([0-9]+):([0-9]+)"')
-_BYTES = re.compile(r'"([0-9]+):1"')
-_OFFSET = re.compile(r'!cute\.int_tuple<"([0-9]+)">')
-_SHARED = re.compile(r'!cute\.(?:ptr|memref)<[^"]*\bsmem\b')
-_POINTER = re.compile(r"!llvm\.ptr<[37]>")
-_STORES = re.compile(r"store|mbarrier")
-
-
-class Member(NamedTuple):
-    """A struct's member: its name, its bytes, where it begins in the struct of `whole` bytes.
-
-    `room` are the bytes from its begin on that no other member has: its own, and the padding behind them.
-    """
-
-    name: str
-    size: int
-    start: int
-    whole: int
-    room: int = 0
-
-
-Members: TypeAlias = "Mapping[tuple[str, int], Member]"
-"""By tag and side (0 source, 1 destination): the member whose pointer an operation is given there."""
-
-
-def members(text: str) -> dict[tuple[str, int], Member]:
-    """Those of a traced module; none for a text that is no module, or of a DSL that does not write them."""
-    if _FIELDS not in text:
-        return {}
-    try:
-        module = parse(without_locations(text))
-    except InputError:
-        return {}
-    given = ((tag, side, _member(value)) for tag, side, value in _given(module.walk()))
-    return {(tag, side): member for tag, side, member in given if member is not None and member.size}
-
-
-def claims(text: str) -> dict[tuple[str, int], int]:
-    """By tag and side as in `Members`: the bytes that the widest view spans of those it is given there.
-
-    A view that was made of a pointer may span more than what was allocated at it.
-    """
-    module = parse(without_locations(text))
-    return {(tag, side): max(map(_span, _views(value))) for tag, side, value in _given(module.walk())}
-
-
-def _given(ops: Iterable[Operation]) -> Iterator[tuple[str, int, Value]]:
-    """What each tagged operation is given in shared memory, by tag and side."""
-    seen: Counter[str] = Counter()
-    for op in ops:
-        if TAGGED.match(op.name):
-            tag = f"{op.name}#{seen[op.name]}"
-            seen[op.name] += 1
-            yield from ((tag, side, value) for side, value in _sides(op))
-
-
-def _views(value: Value) -> Iterator[Value]:
-    """A view, and those that it is made of."""
-    at: Value | None = value
-    for _ in range(MAX_STEPS):
-        if at is None:
-            return
-        yield at
-        made = at.definition
-        at = _carried(at) if made is None or made.regions else _shared(made.operands)
-
-
-def _span(view: Value) -> int:
-    """The bytes that a view's layout spans; 0 for a pointer, and for extents of run time."""
-    if not view.type.startswith("!cute.memref"):
-        return 0
-    try:
-        memref = parse_memref(view.type)
-        end = cosize(memref.layout)
-    except InputError:
-        return 0
-    return -(-end * memref.dtype.bits // 8) if isinstance(end, int) else 0
-
-
-def _sides(op: Operation) -> Iterator[tuple[int, Value]]:
-    """The operands in shared memory that an operation moves data from (0) or to (1)."""
-    if op.name in COPIES:
-        yield from ((i, value) for i, value in enumerate(op.operands[1:3]) if _SHARED.match(value.type))
-        return
-    first = _shared(op.operands)
-    if first is not None:
-        yield (1 if _STORES.search(op.name) else 0), first
-
-
-def _member(value: Value) -> Member | None:
-    """The member that a chain of views begins at, one step after the whole struct."""
-    last: Operation | None = None
-    for _ in range(MAX_STEPS):
-        made = value.definition
-        if made is not None and made.name == "cute.memref.alloca":
-            return None if last is None else _at(made, last)
-        if made is not None and made.name == "scf.if":  # a view that both arms hand on
-            found = {
-                _member(region.blocks[0].operations[-1].operands[value.index]) for region in made.regions
-            }
-            return found.pop() if len(found) == 1 else None
-        outer = _carried(value) if made is None or made.regions else _shared(made.operands)
-        if outer is None:
-            return None
-        last = made if made is not None and made.name == "cute.add_offset" else last
-        value = outer
-    return None
-
-
-def _carried(value: Value) -> Value | None:
-    """What a loop's variable or result begins with."""
-    owner = value.owner
-    loop = owner.parent.parent if isinstance(owner, Block) else owner
-    if loop is None:
-        return None
-    if loop.name == "scf.while":
-        first = loop.regions[0].blocks[0]
-        if owner is first:
-            return loop.operands[value.index]
-        return first.operations[-1].operands[1 + value.index]  # behind the condition
-    if loop.name != "scf.for":
-        return None
-    number = value.index - 1 if isinstance(owner, Block) else value.index
-    return loop.operands[3 + number] if number >= 0 else None
-
-
-def _shared(values: Sequence[Value]) -> Value | None:
-    return next((v for v in values if _SHARED.match(v.type) or _POINTER.match(v.type)), None)
-
-
-def _at(struct: Operation, step: Operation) -> Member | None:
-    """The member of a struct that begins where a step from its beginning leads."""
-    offset = _OFFSET.fullmatch(step.operands[1].type)
-    fields = _FIELD.findall(struct.attributes.get(_FIELDS, ""))
-    if offset is None or not fields:
-        return None
-    allocated = _BYTES.search(struct.results[0].type)
-    whole = int(allocated[1]) if allocated else max(int(size) + int(start) for _, size, start in fields)
-    alike = [one for one in fields if one[2] == offset[1]]
-    name, size, start = max(alike, key=lambda one: int(one[1]), default=("", "0", "0"))
-    if not name:
-        return None
-    end = int(start) + int(size)
-    following = min((int(at) for _, bytes_, at in fields if int(bytes_) and int(at) >= end), default=whole)
-    return Member(name, int(size), int(start), whole, following - int(start))
+from layoutcheck.dsl.lowered.views import Member
 
 
 @dataclass(slots=True)

@@ -1,8 +1,7 @@
 """Accesses that leave their own allocation in shared memory.
 
-The kernel is evaluated again for its accesses to shared memory alone, with the allocations far apart and with
-every turn of its loops that differs: of a loop whose addresses follow a line the first and last turns, of one
-that carries a stage each stage once. Boxes of TMA and bulk copies count whole, an mbarrier's 8 bytes as well.
+The kernel is evaluated again (`shared_turns`), with the allocations far apart. Boxes of TMA and bulk copies
+count whole, an mbarrier's 8 bytes as well.
 A struct is one allocation: accesses that leave a member of it are told by `members`. Block 0 is evaluated;
 where an address is made of the block's index, or it decides how often an access happens, others are, too.
 """
@@ -12,32 +11,30 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from layoutcheck.copies.offsets import IntArray
 from layoutcheck.dsl.lowered import Kernel, spaces
 from layoutcheck.dsl.lowered.allocations import APART, PERIOD, Allocation, allocations, far_apart
-from layoutcheck.dsl.lowered.by_block import ByBlock
-from layoutcheck.dsl.lowered.corners import SHARED_SPACES, decided_by_corners
-from layoutcheck.dsl.lowered.evaluate import Launched, launch_of, tag
-from layoutcheck.dsl.lowered.flow import Flow
+from layoutcheck.dsl.lowered.evaluate import launch_of
 from layoutcheck.dsl.lowered.grid import BLOCK_THREADS, edges, every_block
-from layoutcheck.dsl.lowered.instructions import BULK, is_mbarrier, is_memory
+from layoutcheck.dsl.lowered.instructions import is_mbarrier
 from layoutcheck.dsl.lowered.judged_blocks import NOT_MET
-from layoutcheck.dsl.lowered.loops import CUT_SHORT
 from layoutcheck.dsl.lowered.lowered_op import access_parts
 from layoutcheck.dsl.lowered.machine import Machine
-from layoutcheck.dsl.lowered.members import Member, Members, Touch, mixed, overwritten
-from layoutcheck.dsl.lowered.needed import Needed
+from layoutcheck.dsl.lowered.members import Touch, mixed, overwritten
 from layoutcheck.dsl.lowered.record import BULK_COPY, Mask, Recorded
+from layoutcheck.dsl.lowered.shared_turns import TooLong, Turns
 from layoutcheck.dsl.lowered.steps.lanes import MAKERS as BETWEEN_LANES
-from layoutcheck.dsl.lowered.types import GENERIC, parse_type
+from layoutcheck.dsl.lowered.views import Member, Members, SharedViews
 from layoutcheck.machine.arch import WARP
-from layoutcheck.sources.mlir import Operation, Value
+from layoutcheck.sources.mlir import Operation
 from layoutcheck.sources.traced import LoweredFault
 
 IN_SHARED = "in shared memory: "  # so begins a reason that has nothing to do with tensors in global memory
@@ -50,9 +47,11 @@ MBARRIER_BYTES = 8  # PTX ISA, mbarrier: an opaque 64-bit object
 OTHER_BLOCKS = (
     f"{IN_SHARED}its address is made of the block's index, and other blocks take too long to evaluate"
 )
-_MOST_STEPS = 300_000  # operations of one evaluation
+_LATE = ("tma.load", "tma.store", BULK_COPY)  # what completes later
 _MOST_BLOCKS = 256  # of a grid that is evaluated whole for what few blocks do
-_MOST_ELSEWHERE = 60_000  # of that of other blocks than block 0
+_MOST_ELSEWHERE = 60_000  # operations of the evaluation of other blocks than block 0
+
+Blocks = tuple[tuple[int, int, int], ...]
 
 
 @dataclass(slots=True)
@@ -71,111 +70,265 @@ class Leaving:
     touched: dict[Allocation, list[Touch]] = field(default_factory=lambda: defaultdict(list))
     counted: set[tuple[str, str]] = field(default_factory=set)
 
+    def not_judged(self, names: Iterable[str], why: str) -> None:
+        """Unless there is another reason already."""
+        for name in names:
+            self.unchecked.setdefault(name, why)
 
-class _TooLong(Exception):
-    """The evaluation takes more steps than it may."""
+    def add_leaving(self, met: _Met, one: Allocation, guard: str, alone: bool) -> set[str]:
+        """An access that leaves its allocation: the side of the fault, if it is one.
+
+        What may be meant (an epilogue's tile over the allocations of several operands) is behind a loop over
+        tiles: with several it is not checked.
+        """
+        fault = met.fault("leaves", one.start, one.size, base=one.start % PERIOD, align=one.align)
+        if guard == "sized" or (guard != "static" and not alone):
+            self.unchecked.setdefault(met.name, _touches(fault, SIZED if guard == "sized" else TOGETHER))
+            return set()
+        if guard != "static":
+            self.counted.add((met.name, fault.side))
+        self.faults.setdefault(met.name, []).append(fault)
+        return {fault.side}
+
+    def add_stray(self, met: _Met, base: int, member: Member) -> None:
+        """An access that may leave a member of the struct that begins at `base`."""
+        start, key = base + member.start, (met.name, met.side)
+        rows = met.row[met.outside(start, member.size)] - start
+        if rows.size:
+            low, high, room = self.reach.get(key, (0, 0, member.room))
+            self.reach[key] = min(low, int(rows.min())), max(high, int(rows.max()) + met.width), room
+            self.strays.setdefault(key, met.fault("member", start, member.size, mode=member.name))
 
 
-def leaving(
-    kernel: Kernel, widest_bytes: int, boxes: Mapping[str, int], members: Members,
-    claimed: Callable[[], Mapping[tuple[str, int], int]],
-) -> Leaving:  # fmt: skip
-    """Of a kernel; `boxes` are the bytes that an instruction of a TMA copy moves, by tag.
+def leaving(kernel: Kernel, widest_bytes: int, boxes: Mapping[str, int], views: SharedViews) -> Leaving:
+    """Of a kernel; `boxes` are the bytes that an instruction of a TMA copy moves, by tag."""
+    known = {} if kernel.grid is None else allocations(kernel.grid.kernel)
+    if kernel.grid is None or not (known or kernel.shared_bytes):
+        return Leaving()
+    judged = _Judged(kernel, known, widest_bytes, boxes, views)
+    judged.block_0()
+    _mixed(judged.found)
+    if len(judged.alone) > 1 and any(judged.found.faults.values()):
+        judged.claimed()
+    judged.without_base()
+    judged.elsewhere()
+    judged.counted()
+    return judged.found
 
-    `claimed` gives the bytes that the views span, where something leaves an allocation.
+
+class _Judged:
+    """A kernel's accesses to shared memory, held against its allocations: `known`, by their operations.
+
+    `alone` are these as the kernel was evaluated, `places` those far apart where there are several, `at` the
+    places of the evaluation at hand.
     """
-    found = Leaving()
-    if kernel.grid is None:
-        return found
-    known = allocations(kernel.grid.kernel)
-    whole = [Allocation(kernel.shared_bytes, PERIOD)] if kernel.shared_bytes and not known else []
-    alone = list(known.values()) or whole  # at 0, as it was evaluated
-    turns = _Turns(kernel, mbarriers=True)
-    places: Mapping[Operation, Allocation] = {}
-    if len(alone) == 1 and not kernel.shortened and not any(map(is_mbarrier, kernel.grid.kernel.walk())):
-        for name, op in kernel.lowered_ops.items():
-            sure = [(one, guard) for one in op.accesses if (guard := _rests(op.kind_of, one))]
-            _add(found, name, sure, alone, op.threads, widest_bytes, boxes.get(name, 0), members)
-    elif alone:
-        places = far_apart(known) if len(alone) > 1 else {}
-        cut = _every(turns, places, list(places.values()) or alone, found, widest_bytes, boxes, members)
-        found.unchecked.update(dict.fromkeys(cut, LONG_LOOP))
-    else:
-        return found
-    _mixed(found)
-    if len(alone) > 1 and any(found.faults.values()):
-        _claimed(turns, known, places, found, widest_bytes, boxes, claimed())
-    _without_base(turns, known, found, widest_bytes, boxes)
-    _elsewhere(kernel, found, turns, places, list(places.values()) or alone, widest_bytes, boxes)
-    _counted(kernel, found, turns, alone, widest_bytes, boxes)
-    return found
 
+    def __init__(
+        self, kernel: Kernel, known: Mapping[Operation, Allocation], widest_bytes: int,
+        boxes: Mapping[str, int], views: SharedViews,
+    ) -> None:  # fmt: skip
+        self.kernel, self.known, self.views, self.found = kernel, known, views, Leaving()
+        self.widest_bytes, self.boxes = widest_bytes, boxes
+        self.turns = Turns(kernel, mbarriers=True)
+        self.alone = list(known.values()) or [Allocation(kernel.shared_bytes, PERIOD)]
+        self.places: Mapping[Operation, Allocation] = far_apart(known) if len(self.alone) > 1 else {}
+        self.at = list(self.places.values()) or self.alone
 
-def _every(
-    turns: _Turns, places: Mapping[Operation, Allocation], at: list[Allocation], found: Leaving,
-    widest_bytes: int, boxes: Mapping[str, int], members: Members,
-) -> frozenset[str]:  # fmt: skip
-    """What leaves its allocation with the allocations at these places; the tags of which turns lack."""
-    machine, cut = turns.evaluated(places)
-    for name, accesses in machine.accesses.items():
-        sure = [(one, guard) for one in accesses if (guard := _rests(machine.reasons.worst, one))]
-        _add(found, name, sure, at, machine.launch.threads, widest_bytes, boxes.get(name, 0), members)
-    return cut
+    def block_0(self) -> None:
+        """What leaves its allocation, or the member of a struct, in block 0."""
+        ops, members = self.turns.kernel.walk(), self.views.members
+        if len(self.alone) == 1 and not self.kernel.shortened and not any(map(is_mbarrier, ops)):
+            for name, op in self.kernel.lowered_ops.items():
+                self._add(self.found, name, op.accesses, op.kind_of, self.at, op.threads, members)
+            return
+        machine, cut = self.turns.evaluated(self.places)
+        self._add_all(self.found, machine, self.at, members=members)
+        self.found.unchecked.update(dict.fromkeys(cut, LONG_LOOP))
 
+    def claimed(self) -> None:
+        """What leaves its allocation as its view spans it is a fault only if a value gets lost by it."""
+        found, spans = self.found, self.views.spans
+        meant = {
+            (name, fault.side)
+            for name, faults in found.faults.items()
+            for fault in faults
+            if fault.kind == "leaves" and spans.get((name, SIDES.index(fault.side)), 0) > fault.other
+        }
+        if not meant:
+            return
+        touched = list(self._touched())
+        lost = {*mixed(touched), *overwritten(touched)}
+        for name, where in meant:
+            if (name, SIDES.index(where)) not in lost:
+                fault = next(one for one in found.faults[name] if one.side == where)
+                found.faults[name] = [one for one in found.faults[name] if one is not fault]
+                found.unchecked.setdefault(name, _touches(fault, TOGETHER))
 
-def _claimed(
-    turns: _Turns, known: Mapping[Operation, Allocation], places: Mapping[Operation, Allocation],
-    found: Leaving, widest_bytes: int, boxes: Mapping[str, int], claims: Mapping[tuple[str, int], int],
-) -> None:  # fmt: skip
-    """What leaves its allocation as its view's layout spans is a fault only if a value gets lost by it."""
-    meant = {
-        (name, fault.side)
-        for name, faults in found.faults.items()
-        for fault in faults
-        if fault.kind == "leaves" and claims.get((name, SIDES.index(fault.side)), 0) > fault.other
-    }
-    if not meant:
-        return
-    slots = {places[op].start // APART: (one, places[op].start - one.start) for op, one in known.items()}
-    touched: list[Touch] = []
-    machine, _ = turns.evaluated(places)
-    for name, accesses in machine.accesses.items():
-        for access in accesses:
-            active = addressing(access, machine.launch.threads)
-            if not access.reached or not active.any():
-                continue
-            for side, op, width, address in _in_shared(access, widest_bytes, boxes.get(name, 0)):
-                row = np.broadcast_to(np.asarray(address, np.int64), active.shape)
-                slot = int(row[active.argmax()]) // APART
-                if slot not in slots:
+    def _touched(self) -> Iterator[Touch]:
+        """What is done in all allocations, as if they were the members of one struct."""
+        slots = {self.places[op].start // APART: (op, one) for op, one in self.known.items()}
+        machine, _ = self.turns.evaluated(self.places)
+        for name, accesses in machine.accesses.items():
+            for met in (
+                one for access in accesses for one in self._met(name, access, machine.launch.threads)
+            ):
+                if met.slot in slots:
+                    op, one = slots[met.slot]
+                    member = Member(f"{met.slot}", one.size, one.start, one.size)
+                    yield met.touch(self.places[op].start - one.start, member)
+
+    def without_base(self) -> None:
+        """Where an allocation begins matters to a fault only if there is none at a multiple of `PERIOD`."""
+        if not any(one.base for faults in self.found.faults.values() for one in faults):
+            return
+        there = Leaving()
+        places = far_apart({op: replace(one, start=0) for op, one in self.known.items()})
+        self._add_all(there, self.turns.evaluated(places)[0], list(places.values()))
+        for name, faults in self.found.faults.items():
+            sides = {one.side for one in there.faults.get(name, ())}
+            self.found.faults[name] = [replace(one, base=0) if one.side in sides else one for one in faults]
+
+    def elsewhere(self) -> None:
+        """The same for other blocks than block 0, as far as the block's index matters."""
+        how, found = self.kernel.launch, self.found
+        if not how.known or math.prod(how.grid) == 1:
+            return
+        made, guarded = self.turns.by_block()
+        if not made and not guarded:
+            return
+        try:
+            machine, blocks = self._other_blocks(made, guarded)
+        except TooLong:
+            found.not_judged(made, OTHER_BLOCKS)
+            return
+        if len(blocks) < math.prod(how.grid):
+            found.not_judged((name for name in guarded if not machine.met([name])), f"{IN_SHARED}{NOT_MET}")
+        there = Leaving()
+        self._add_all(there, machine, self.at, how.threads * len(blocks))
+        for name, faults in there.faults.items():
+            known = {one.side for one in found.faults.get(name, ())}
+            for fault in (one for one in faults if one.side not in known):
+                number, thread = divmod(fault.thread, how.threads)
+                block = str(blocks[number]).replace(" ", "")
+                if how.rests == "static":
+                    told = replace(fault, thread=thread, block=block, base=0)
+                    found.faults.setdefault(name, []).append(told)
+                    found.counted.update({(name, fault.side)} & there.counted)
+                else:
+                    where = f"thread {thread} of block {block}, if the grid has one, leaves its allocation"
+                    found.unchecked.setdefault(name, f"{IN_SHARED}{where}")
+
+    def _other_blocks(self, made: set[str], guarded: set[str]) -> tuple[Machine, Blocks]:
+        """The blocks at the grid's edges evaluated, or all where these do not meet every access."""
+        how = self.kernel.launch
+        if self._between_lanes(how.threads) or how.threads > BLOCK_THREADS:
+            raise TooLong
+        ends = (sorted({0, n - 1}) for n in how.grid)
+        blocks: Blocks = edges(how) if made else tuple((x, y, z) for x, y, z in itertools.product(*ends))
+        machine, _ = self.turns.run(self.places, self.turns.lines, _MOST_ELSEWHERE, blocks)
+        met = all(machine.met([name]) for name in guarded)
+        if not met and len(blocks) < math.prod(how.grid) <= _MOST_BLOCKS:
+            blocks = every_block(how)
+            machine, _ = self.turns.run(self.places, self.turns.lines, _MOST_ELSEWHERE, blocks)
+        return machine, blocks
+
+    def _between_lanes(self, threads: int) -> bool:
+        """Whether blocks cannot stand side by side: lanes speak, and warps are not whole."""
+        return threads % WARP != 0 and any(op.name in BETWEEN_LANES for op in self.turns.kernel.walk())
+
+    def counted(self) -> None:
+        """Faults of accesses that run-time numbers decide upon are faults only with the least of these, too.
+
+        `if t < n` may keep a kernel inside, and a loop to the turns that have room: so the caller wants it.
+        """
+        grid, found, there = self.kernel.grid, self.found, Leaving()
+        least = grid.launch(1, 1) if found.counted and grid is not None else None
+        if least is not None:
+            how = launch_of(self.turns.kernel, least)
+            blocks = ((0, 0, 0),) if self._between_lanes(how.threads) else edges(how)
+            with suppress(TooLong):
+                machine, _ = self.turns.run({}, self.turns.lines, _MOST_ELSEWHERE, blocks, least)
+                self._add_all(there, machine, self.alone, how.threads * len(blocks))
+        for name, side in found.counted:
+            if all(one.side != side for one in there.faults.get(name, ())):
+                faults = found.faults.pop(name)
+                left = [one for one in faults if one.side != side or one.kind != "leaves"]
+                found.faults.update({name: left} if left else {})
+                fault = next(one for one in faults if one.side == side)
+                found.unchecked.setdefault(name, _touches(fault, SIZED))
+
+    def _add_all(
+        self, found: Leaving, machine: Machine, at: Sequence[Allocation], threads: int = 0,
+        members: Members = MappingProxyType({}),
+    ) -> None:  # fmt: skip
+        """Of an evaluation with the allocations at these places; of so many threads, or those of a block."""
+        for name, accesses in machine.accesses.items():
+            total = threads or machine.launch.threads
+            self._add(found, name, accesses, machine.reasons.worst, at, total, members)
+
+    def _add(
+        self, found: Leaving, name: str, accesses: Iterable[Recorded], kind_of: Callable[[int], str],
+        at: Sequence[Allocation], threads: int, members: Members,
+    ) -> None:  # fmt: skip
+        """The first access on each side that leaves its allocation, what is sure first."""
+        slots = {one.start // APART: one for one in at}
+        told = {fault.side for fault in found.faults.get(name, ())}
+        sure = [(guard, one) for one in accesses if (guard := _rests(kind_of, one))]
+        for guard, access in sorted(sure, key=lambda one: one[0] != "static"):
+            for met in self._met(name, access, threads):
+                one = at[0] if len(at) == 1 else slots.get(met.slot)
+                if one is None:
                     continue
-                one, apart = slots[slot]
-                member = Member(f"{slot}", one.size, one.start, one.size)
-                late = op in ("tma.load", "tma.store", BULK_COPY)
-                rows = np.unique(row[active]) - apart
-                touched.append(Touch(access.number, name, side, rows, width, member, late))
-    lost = {*mixed(touched), *overwritten(touched)}
-    for name, where in meant:
-        if (name, SIDES.index(where)) not in lost:
-            fault = next(one for one in found.faults[name] if one.side == where)
-            found.faults[name] = [one for one in found.faults[name] if one is not fault]
-            found.unchecked.setdefault(name, f"{IN_SHARED}{_touches(fault, TOGETHER)}")
+                member = members.get((name, 1 if "mbarrier" in met.op else met.side))
+                member = None if member is None or member.whole != one.size else member
+                if members and guard == "static":
+                    found.touched[one].append(met.touch(one.start, member))
+                if SIDES[met.side] in told:
+                    continue
+                if met.outside(one.start, one.size).any():
+                    told |= found.add_leaving(met, one, guard, alone=len(at) == 1)
+                elif member is not None and guard != "sized":
+                    found.add_stray(met, one.start, member)
+
+    def _met(self, name: str, access: Recorded, threads: int) -> Iterator[_Met]:
+        active = addressing(access, threads)
+        if not access.reached or not active.any():
+            return
+        for side, op, width, address in _in_shared(access, self.widest_bytes, self.boxes.get(name, 0)):
+            row = np.broadcast_to(np.asarray(address, np.int64), (threads,))
+            yield _Met(name, access.number, side, op, width, row, active)
 
 
-def _without_base(
-    turns: _Turns, known: Mapping[Operation, Allocation], found: Leaving, widest_bytes: int,
-    boxes: Mapping[str, int],
-) -> None:  # fmt: skip
-    """Where an allocation begins matters to a fault only if there is none at a multiple of `PERIOD`."""
-    based = [one for faults in found.faults.values() for one in faults if one.base]
-    if not based:
-        return
-    there = Leaving()
-    places = far_apart({op: replace(one, start=0) for op, one in known.items()})
-    _every(turns, places, list(places.values()), there, widest_bytes, boxes, {})
-    for name, faults in found.faults.items():
-        sides = {one.side for one in there.faults.get(name, ())}
-        found.faults[name] = [replace(one, base=0) if one.side in sides else one for one in faults]
+class _Met(NamedTuple):
+    """What an access does on one side in shared memory: `width` bytes at the addresses `row` of threads."""
+
+    name: str
+    number: int
+    side: int
+    op: str
+    width: int
+    row: IntArray
+    active: Mask
+
+    @property
+    def slot(self) -> int:
+        """The number of the place where its allocation is, of those far apart."""
+        return int(self.row[self.active.argmax()]) // APART
+
+    def touch(self, start: int, member: Member | None) -> Touch:
+        """The bytes, counted from an allocation's start."""
+        rows = np.unique(self.row[self.active]) - start
+        return Touch(self.number, self.name, self.side, rows, self.width, member, self.op in _LATE)
+
+    def outside(self, start: int, size: int) -> Mask:
+        """The threads that leave so many bytes."""
+        return self.active & ((self.row < start) | (self.row + self.width > start + size))
+
+    def fault(self, kind: str, start: int, size: int, **more: Any) -> LoweredFault:
+        """The first thread that leaves them."""
+        thread = int(self.outside(start, size).argmax())
+        at = int(self.row[thread]) - start
+        return LoweredFault(kind, SIDES[self.side], self.op, "smem", thread, at, self.width, size, **more)
 
 
 def _rests(kind_of: Callable[[int], str], access: Recorded) -> str:
@@ -190,87 +343,8 @@ def _rests(kind_of: Callable[[int], str], access: Recorded) -> str:
     return guard if place == "static" else "sized"
 
 
-def _elsewhere(
-    kernel: Kernel, found: Leaving, turns: _Turns, places: Mapping[Operation, Allocation],
-    at: list[Allocation], widest_bytes: int, boxes: Mapping[str, int],
-) -> None:  # fmt: skip
-    """The same for other blocks than block 0, as far as the block's index matters."""
-    how = kernel.launch
-    if not how.known or math.prod(how.grid) == 1:
-        return
-    made, guarded = turns.by_block()
-    if not made and not guarded:
-        return
-    ends = (sorted({0, n - 1}) for n in how.grid)
-    blocks = edges(how) if made else tuple((x, y, z) for x, y, z in itertools.product(*ends))
-    lanes = how.threads % WARP != 0 and any(op.name in BETWEEN_LANES for op in turns.kernel.walk())
-    count = math.prod(how.grid)
-    try:
-        if lanes or how.threads > BLOCK_THREADS:
-            raise _TooLong
-        machine, _ = turns.run(places, turns.lines, _MOST_ELSEWHERE, blocks)
-        left = {name for name in guarded if not machine.met([name])}
-        if left and len(blocks) < count <= _MOST_BLOCKS:
-            blocks = every_block(how)
-            machine, _ = turns.run(places, turns.lines, _MOST_ELSEWHERE, blocks)
-    except _TooLong:
-        for name in made:
-            found.unchecked.setdefault(name, OTHER_BLOCKS)
-        return
-    if len(blocks) < count:
-        found.unchecked.update(dict.fromkeys(left - found.unchecked.keys(), f"{IN_SHARED}{NOT_MET}"))
-    there = Leaving()
-    total = how.threads * len(blocks)
-    for name, accesses in machine.accesses.items():
-        sure = [(one, guard) for one in accesses if (guard := _rests(machine.reasons.worst, one))]
-        _add(there, name, sure, at, total, widest_bytes, boxes.get(name, 0), {})
-    for name, faults in there.faults.items():
-        known = {one.side for one in found.faults.get(name, ())}
-        for fault in (one for one in faults if one.side not in known):
-            number, thread = divmod(fault.thread, how.threads)
-            block = str(blocks[number]).replace(" ", "")
-            if how.rests == "static":
-                told = replace(fault, thread=thread, block=block, base=0)
-                found.faults.setdefault(name, []).append(told)
-                found.counted.update({(name, fault.side)} & there.counted)
-            else:
-                where = f"thread {thread} of block {block}, if the grid has one, leaves its allocation"
-                found.unchecked.setdefault(name, f"{IN_SHARED}{where}")
-
-
-def _counted(
-    kernel: Kernel, found: Leaving, turns: _Turns, at: list[Allocation], widest_bytes: int,
-    boxes: Mapping[str, int],
-) -> None:  # fmt: skip
-    """Faults of accesses that run-time numbers decide upon are faults only with the least of these, too.
-
-    `if t < n` may keep a kernel inside, and a loop to the turns that have room: the caller gives it no more.
-    """
-    if not found.counted:
-        return
-    there = Leaving()
-    least = kernel.grid.launch(1, 1) if kernel.grid is not None else None
-    if least is not None:
-        how = launch_of(turns.kernel, least)
-        lanes = how.threads % WARP != 0 and any(op.name in BETWEEN_LANES for op in turns.kernel.walk())
-        blocks = ((0, 0, 0),) if lanes else edges(how)
-        with suppress(_TooLong):
-            machine, _ = turns.run({}, turns.lines, _MOST_ELSEWHERE, blocks, least)
-            for name, accesses in machine.accesses.items():
-                sure = [(one, guard) for one in accesses if (guard := _rests(machine.reasons.worst, one))]
-                total = how.threads * len(blocks)
-                _add(there, name, sure, at, total, widest_bytes, boxes.get(name, 0), {})
-    for name, side in found.counted:
-        if all(one.side != side for one in there.faults.get(name, ())):
-            faults = found.faults.pop(name)
-            left = [one for one in faults if one.side != side or one.kind != "leaves"]
-            found.faults.update({name: left} if left else {})
-            fault = next(one for one in faults if one.side == side)
-            found.unchecked.setdefault(name, f"{IN_SHARED}{_touches(fault, SIZED)}")
-
-
 def _touches(fault: LoweredFault, if_: str) -> str:
-    return f"it touches byte {fault.address} of an allocation of {fault.other} B, {if_}"
+    return f"{IN_SHARED}it touches byte {fault.address} of an allocation of {fault.other} B, {if_}"
 
 
 def _mixed(found: Leaving) -> None:
@@ -291,151 +365,11 @@ def _mixed(found: Leaving) -> None:
         found.unchecked.setdefault(name, f"{IN_SHARED}it touches {what}, {MEANT}")
 
 
-def every_turn(kernel: Kernel) -> Machine | None:
-    """The kernel's accesses to shared memory in every turn of its loops; None if that takes too long."""
-    if kernel.grid is None or kernel.again is None:
-        return None
-    try:
-        machine, flow = _Turns(kernel).run({}, set(), _MOST_STEPS)
-    except _TooLong:
-        return None
-    return None if flow.shortened or machine.dropped else machine
-
-
-class _Turns:
-    """A kernel evaluated for its accesses to shared memory, with every turn of its loops that differs.
-
-    With `mbarriers` what works on these is one as well.
-    """
-
-    def __init__(self, kernel: Kernel, mbarriers: bool = False) -> None:
-        assert kernel.grid is not None and kernel.again is not None
-        self.again, op = kernel.again, kernel.grid.kernel
-        self.kernel = op
-        self.needed = needed = Needed(op, ())
-        self.roots = {one: found for one in op.walk() if (found := _pointers(one, needed, mbarriers))}
-        self.loops = {one for one in op.walk() if one.name in ("scf.for", "scf.while")}
-        self.lines = {one for one in self.loops if decided_by_corners(one, self.tag, needed, shared=True)}
-
-    def tag(self, op: Operation) -> str:
-        """The tag of what may reach shared memory, "" for other operations."""
-        return tag(op) if op in self.roots else ""
-
-    def evaluated(self, places: Mapping[Operation, Allocation]) -> tuple[Machine, frozenset[str]]:
-        """With the allocations at these places; the tags of which turns lack."""
-        try:
-            machine, flow = self.run(places, self.lines, _MOST_STEPS)
-        except _TooLong:
-            machine, flow = self.run(places, self.loops, None)
-        cut = [op for op in flow.shortened if op not in self.lines]
-        tags = (flow.tags_in(region) for op in cut for region in op.regions)
-        return machine, frozenset(machine.dropped).union(*tags)
-
-    def by_block(self) -> tuple[set[str], set[str]]:
-        """The tags whose addresses are made of the block's index, and those that it decides upon."""
-        by = ByBlock(self.kernel, self.needed)
-        made = {tag(op) for op, at in self.roots.items() if any(value in by.values for value in at)}
-        return made, {tag(op) for op in self.roots if by.guards(op)}
-
-    def run(
-        self, places: Mapping[Operation, Allocation], ends_only: set[Operation], most: int | None,
-        blocks: tuple[tuple[int, int, int], ...] = (), launched: Launched | None = None,
-    ) -> tuple[Machine, Flow]:  # fmt: skip
-        """Raises _TooLong after `most` operations, or where a loop is cut short."""
-
-        def ready(machine: Machine, flow: Flow) -> None:
-            def count() -> None:
-                if most is not None and (machine.steps > most or CUT_SHORT in machine.notes):
-                    raise _TooLong
-
-            machine.placed = places
-            flow.consecutive = flow.each_once = True
-            flow.ends_only, flow.tick = ends_only, count
-
-        return self.again([(op, at, []) for op, at in self.roots.items()], self.tag, ready, blocks, launched)
-
-
-def _pointers(op: Operation, needed: Needed, mbarriers: bool) -> list[Value]:
-    """An instruction's pointers that may point into shared memory, with the size of a bulk copy."""
-    if not tag(op) or not (is_memory(op) or (mbarriers and is_mbarrier(op))):
-        return []
-    pointers = [
-        value
-        for value in op.operands
-        if (kind := parse_type(value.type)).kind == "pointer"
-        and (kind.space in SHARED_SPACES or (kind.space == GENERIC and needed.base(value) is False))
-    ]
-    return [*pointers, op.operands[BULK[op.name]]] if pointers and op.name in BULK else pointers
-
-
-def _add(
-    found: Leaving, name: str, accesses: list[tuple[Recorded, str]], at: list[Allocation], threads: int,
-    widest_bytes: int, box_bytes: int, members: Members,
-) -> None:  # fmt: skip
-    """The first access on each side that leaves its allocation.
-
-    Beside each access stands how much is sure of it. What may be meant (an epilogue's tile over the
-    allocations of several operands) is behind a loop over tiles: with several it is not checked.
-    """
-    slots = {one.start // APART: one for one in at}
-    known = found.faults.get(name, [])
-    for access, guard in sorted(accesses, key=lambda one: one[1] != "static"):  # what is sure comes first
-        active = addressing(access, threads)
-        if not access.reached or not active.any():
-            continue
-        for side, op, width, address in _in_shared(access, widest_bytes, box_bytes):
-            row = np.broadcast_to(np.asarray(address, np.int64), (threads,))
-            one = at[0] if len(at) == 1 else slots.get(int(row[active.argmax()]) // APART)
-            if one is None:
-                continue
-            member = members.get((name, 1 if "mbarrier" in op else side))
-            if member is not None and member.whole != one.size:
-                member = None
-            if members and guard == "static":
-                late = op in ("tma.load", "tma.store", BULK_COPY)
-                rows = np.unique(row[active]) - one.start
-                found.touched[one].append(Touch(access.number, name, side, rows, width, member, late))
-            if SIDES[side] in {fault.side for fault in known}:
-                continue
-            wrong = active & ((row < one.start) | (row + width > one.start + one.size))
-            if wrong.any():
-                thread = int(wrong.argmax())
-                fault = LoweredFault(
-                    "leaves", SIDES[side], op, "smem", thread, int(row[thread]) - one.start, width,
-                    one.size, base=one.start % PERIOD, align=one.align,
-                )  # fmt: skip
-                if guard == "sized" or (guard != "static" and len(at) > 1):
-                    if_ = SIZED if guard == "sized" else TOGETHER
-                    found.unchecked.setdefault(name, f"{IN_SHARED}{_touches(fault, if_)}")
-                    continue
-                if guard != "static":
-                    found.counted.add((name, fault.side))
-                known = found.faults.setdefault(name, known)
-                known.append(fault)
-            elif member is not None and guard != "sized":
-                start = one.start + member.start
-                wrong = active & ((row < start) | (row + width > start + member.size))
-                if not wrong.any():
-                    continue
-                low, high, room = found.reach.get((name, side), (0, 0, member.room))
-                low, high = (
-                    min(low, int(row[wrong].min()) - start),
-                    max(high, int(row[wrong].max()) - start + width),
-                )
-                found.reach[name, side] = low, high, room
-                thread = int(wrong.argmax())
-                fault = LoweredFault(
-                    "member", SIDES[side], op, "smem", thread, int(row[thread]) - start, width,
-                    member.size, mode=member.name,
-                )  # fmt: skip
-                found.strays.setdefault((name, side), fault)
-
-
 def _in_shared(
     access: Recorded, widest_bytes: int, box_bytes: int
 ) -> Iterator[tuple[int, str, int, IntArray | int]]:
     """(side, op, bytes, address) of what an access does in the block's shared memory, or in a peer's."""
-    if access.op in ("tma.load", "tma.store", BULK_COPY):
+    if access.op in _LATE:
         size = access.size or box_bytes
         for side, space, address in (
             (1, access.space, access.address),

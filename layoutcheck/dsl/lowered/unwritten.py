@@ -15,7 +15,8 @@ from layoutcheck.copies.offsets import IntArray
 from layoutcheck.dsl.lowered import Kernel
 from layoutcheck.dsl.lowered.lowered_op import SINGLE, LoweredOp, access_parts
 from layoutcheck.dsl.lowered.record import Mask, Recorded
-from layoutcheck.dsl.lowered.shared_bounds import addressing, every_turn
+from layoutcheck.dsl.lowered.shared_bounds import addressing
+from layoutcheck.dsl.lowered.shared_turns import every_turn
 from layoutcheck.sources.traced import LoweredFault
 
 
