@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -69,16 +70,14 @@ def _checked(jsonl: str, compiler: bool, progress: Progress | None) -> Iterator[
     """The outcomes of all lines, some at a time. Raises InputError where there are none."""
     from layoutcheck.sources.records import read_lines
 
-    seen = total = 0
-    if progress:
-        with Path(jsonl).open("rb") as file:
-            total = sum(1 for _ in file)
+    seen = 0
     with open_bytes(jsonl, "Copies as JSON, one a line") as file:
         lines = read_lines(file)
         while batch := [_record(number, line) for number, line in islice(lines, 64 if compiler else 1)]:
             seen += len(batch)
             if progress:
-                progress("check", seen, total)
+                size = os.fstat(file.fileno()).st_size
+                progress("check", seen, max(seen, seen * size // file.tell()))  # as if lines were alike
             yield asked(batch) if compiler else batch
     if not seen:
         raise InputError("no copies to check", expected='JSON objects, one a line: {"src": ..., "dst": ...}')
