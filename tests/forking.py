@@ -139,6 +139,8 @@ def _run_script(path: str) -> None:
 
 
 if __name__ == "__main__":
+    import cutlass.cute  # noqa: F401 (half a second that no fork takes)
+
     from tests import forking
 
     forking._serve(socket.socket(fileno=int(sys.argv[1])))
