@@ -61,7 +61,11 @@ class Forked:
 
 @pytest.fixture(autouse=True)
 def traced_in_forks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Programs that a test traces are forks; for the `conftest.py` of a folder."""
+    """Programs that a test traces are forks; for the `conftest.py` of a folder.
+
+    Processes that the test forks ask the same one.
+    """
+    _server()
     monkeypatch.setattr("layoutcheck.dsl.trace._process", Forked)
 
 

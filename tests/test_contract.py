@@ -12,7 +12,10 @@ import pytest
 
 from layoutcheck.cli import run
 from layoutcheck.gate import CONDITIONS
+from tests.forking import traced_in_forks
 from tests.lowering import SharedLowering
+
+__all__ = ["traced_in_forks"]
 
 USES = "def unused():\n    from cutlass import cute\n    cute.compile()\n"  # by its text a program of kernels
 BUILD = """\
@@ -91,8 +94,8 @@ def trace(*words: str) -> tuple[str, ...]:
         (ci("rejected.py", "--fail-on", "none"), 1, "rejected[LC101]"),
         (ci("missing.py"), 2, "Install 'nothing_here'"),
         (ci("missing.py", "--fail-on", "none"), 0, "unknown[LC911]"),
-        (ci("hangs.py", "dies.py", "leaves.py", "arguments.py", "--timeout", "4"), 2,
-         "more than 4 s | SIGSEGV | status 3 | unrecognized arguments: --what | case-failed: 4 runs"),
+        (ci("hangs.py", "dies.py", "leaves.py", "arguments.py", "--timeout", "2"), 2,
+         "more than 2 s | SIGSEGV | status 3 | unrecognized arguments: --what | case-failed: 4 runs"),
         (ci("nothing.py"), 2, "no-kernels"),
         (ci("legal.py", "missing.py"), 2, "case-failed: 1 run"),
         (ci("legal.py", "nothing.py"), 0, "built no kernel"),
