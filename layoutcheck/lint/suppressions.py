@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import io
+import pkgutil
 import re
 import tokenize
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from layoutcheck.lint.finding import LintFinding
@@ -15,6 +18,7 @@ from layoutcheck.lint.finding import LintFinding
 _MARK = "layoutcheck:"
 _COMMENT = re.compile(r"#\s*layoutcheck:\s*ignore\b(?:\[([^\]]*)\])?[ \t]*(.*)")
 _CODE = re.compile(r"LC[0-9]{1,3}\Z")
+_RULES = ("rules", "order/rules", "operands/rules", "lint/rules")  # those of findings that have a line
 
 
 @dataclass(slots=True)
@@ -46,6 +50,7 @@ class Suppressions:
     def __init__(self, text: str) -> None:
         self.marks: list[Mark] = []
         self.unusable: list[tuple[int, int, str]] = []  # line, column, what is wrong
+        self.unheard: list[tuple[int, int, str]] = []  # line, column, codes that no rule has
         if _MARK not in text:
             return
         for number, column, line in _comments(text):
@@ -59,7 +64,10 @@ class Suppressions:
                 self.unusable.append((number, found.start() + 1, what))
                 continue
             lines = (number, number + 1) if line[: found.start()].strip() == "" else (number,)
-            self.marks.append(Mark(number, found.start() + 1, tuple(sorted(codes)), lines))
+            heard = {code for code in codes if any(known.startswith(code) for known in _known())}
+            if heard != codes:
+                self.unheard.append((number, found.start() + 1, ", ".join(sorted(codes - heard))))
+            self.marks.append(Mark(number, found.start() + 1, tuple(sorted(heard)), lines))
 
     def silences(self, finding: LintFinding) -> bool:
         """Whether a comment speaks of this finding; the comment is used then."""
@@ -73,17 +81,23 @@ class Suppressions:
         return found
 
     def complaints(self, path: str) -> Iterator[LintFinding]:
-        """LC914 for every comment that silences nothing."""
+        """LC914 for every comment that silences nothing, LC916 for codes that no rule has."""
         for line, column, what in self.unusable:
-            yield LintFinding(
-                "LC914",
-                "unknown",
-                path,
-                line,
-                column,
+            title, advice = (
                 f"this comment silences nothing: {what}",
                 "Write # layoutcheck: ignore[LC301] and why.",
             )
+            yield LintFinding("LC914", "unknown", path, line, column, title, advice)
+        for line, column, codes in self.unheard:
+            title, advice = f"no rule of lint has {codes}", "`layoutcheck rule` lists the codes."
+            yield LintFinding("LC916", "note", path, line, column, title, advice)
+
+
+@cache
+def _known() -> frozenset[str]:
+    """The codes of all rules that a comment can silence, by the names of their modules: none is loaded."""
+    folders = [str(Path(__file__).parents[1] / name) for name in _RULES]
+    return frozenset(m.name[:5].upper() for m in pkgutil.iter_modules(folders) if m.name.startswith("lc"))
 
 
 def _comments(text: str) -> Iterator[tuple[int, int, str]]:

@@ -12,7 +12,7 @@ from layoutcheck.lint.finding import LintFinding
 from layoutcheck.lint.run import Ran, Result
 from layoutcheck.regular import regular_lines
 from layoutcheck.reports.html import document
-from layoutcheck.reports.lint import summary
+from layoutcheck.reports.lint import severity_count, summary
 from layoutcheck.reports.pictures.svg import element, escape
 from layoutcheck.reports.style import Style
 
@@ -23,7 +23,10 @@ def render(result: Result, style: Style) -> str:
     """The page; it needs nothing else, and says the same without scripts."""
     counted = Counter(finding.severity for finding in result.findings)
     worst = next((each for each in SEVERITIES if counted[each]), "legal")
-    said = ", ".join(f"{counted[each]} {each}" for each in SEVERITIES if counted[each]) or "no findings"
+    said = (
+        ", ".join(severity_count(each, counted[each]) for each in SEVERITIES if counted[each])
+        or "no findings"
+    )
     heading = element(
         "h1", element("span", escape(worst), class_=f"badge {worst}"), element("span", escape(said))
     )

@@ -105,11 +105,16 @@ def summary(result: Result, style: Style) -> list[str]:
     left += [f"{counts.known} in the baseline"] * bool(counts.known)
     tail = f" ({', '.join(left)})" if left else ""
     severities = Counter(finding.severity for finding in result.findings)
-    found = ", ".join(f"{number} {severity}" for severity, number in severities.most_common())
+    found = ", ".join(severity_count(one, number) for one, number in severities.most_common())
     lines.append(
         style(f"{many(len(result.findings), 'finding')}{f': {found}' if found else ''}{tail}.", "bold")
     )
     return lines
+
+
+def severity_count(severity: str, number: int) -> str:
+    """How many findings of a severity: "2 wrong", but "2 notes"."""
+    return many(number, severity) if severity == "note" else f"{number} {severity}"
 
 
 def _checked(counts: Counts) -> str:

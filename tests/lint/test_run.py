@@ -401,13 +401,16 @@ def test_what_is_no_notebook_is_one_finding(repo, capsys, text):
 def test_a_comment_that_nothing_needs_any_more_is_a_note(repo, capsys):
     """Only codes that source alone shows: what a trace would show was not looked at."""
     wrong = FALSE.rstrip() + "  # layoutcheck: ignore[LC267,LC266]\n"
-    (repo / "a.py").write_text(wrong + "cute.copy(f, f)  # layoutcheck: ignore[LC301]\n")
+    unheard = "x = 1  # layoutcheck: ignore[LC301,LC999,LC88]\n"
+    (repo / "a.py").write_text(wrong + "cute.copy(f, f)  # layoutcheck: ignore[LC301]\n" + unheard)
+    assert "2 findings: 2 notes (1 silenced by comments)." in out(capsys, ".")[1]
     for _ in range(2):
         status, text = out(capsys, ".", "--format", "json")
         found = [f for f in json.loads(text)["findings"] if f["code"] == "LC916"]
         assert status == 0
         assert [(f["line"], f["severity"], f["title"]) for f in found] == [
-            (5, "note", "no finding here has LC266")
+            (5, "note", "no finding here has LC266"),
+            (7, "note", "no rule of lint has LC88, LC999"),
         ]
 
 

@@ -2,9 +2,10 @@
 
 ## What it means
 
-The comment names a code that no finding on its lines has. It would silence the next one.
+The comment names a code that no finding on its lines has, or that no rule has. The first would silence the next
+finding, the second silences nothing.
 
-It is only reported if the finding could have been seen: the code is one that source alone shows (LC260 to LC267), or
+The first is only reported if the finding could have been seen: the code is one that source alone shows (LC260 to LC267), or
 the copy on that line was traced in this run, and every case and program was seen to its end.
 
 ## Why
