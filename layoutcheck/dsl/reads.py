@@ -1,4 +1,4 @@
-"""What a traced process reads beside the modules that it imports: files of the project, and its environment.
+"""What a traced process reads beside its modules (files of the project, its environment), and what it lacks.
 
 What a program builds may hang on either, so a kept trace holds only while they are as they were.
 """
@@ -8,11 +8,13 @@ from __future__ import annotations
 import os
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from importlib.machinery import EXTENSION_SUFFIXES, SOURCE_SUFFIXES, PathFinder
 from typing import Any
 
 VARIABLE = "$"  # begins the name of an environment variable among names of files
 _CODE = (".py", ".pyc", ".so")  # imported, and told as such
+_SUFFIXES = ("", *SOURCE_SUFFIXES, *EXTENSION_SUFFIXES)
 _LIBRARY = sysconfig.get_path("stdlib") + os.sep
 _PACKAGES = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
@@ -44,7 +46,23 @@ def watch_reads() -> None:
                 _read[whole] = None
 
     sys.addaudithook(hear)
+    sys.meta_path.insert(sys.meta_path.index(PathFinder) + 1, _Missing(root))
     _watch_environment(type(os.environ))
+
+
+class _Missing:
+    """A finder behind Python's own: it hears of modules that are not there, and where they may come."""
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+
+    def find_spec(self, name: str, path: Sequence[str] | None = None, target: object = None) -> None:
+        """None; a module below the root would be a folder or a file of its name."""
+        last = name.rpartition(".")[2]
+        for folder in sys.path if path is None else path:
+            whole = os.path.join(os.path.realpath(folder), last)  # noqa: PTH118
+            if whole.startswith(self.root) and not any(each in whole for each in _PACKAGES):
+                _read.update(dict.fromkeys(whole + each for each in _SUFFIXES))
 
 
 def _watch_environment(environment: Any) -> None:
@@ -80,7 +98,7 @@ def _of_python(frame: Any) -> bool:
 
 
 def reads() -> list[str]:
-    """The files below the folder that the process started in, which it only read, and variables that it read.
+    """What it read and did not write, or looked for, below the folder that it started in; variables.
 
     Names of variables begin with `VARIABLE`.
     """

@@ -37,6 +37,7 @@ _ENDS = {
     "uncompiled": "does not compile",
     "unjudged": "was not judged",
 }
+_PACKAGE = re.compile(rb"^\s*\[(project|build-system|tool\.poetry)\]", re.MULTILINE)
 _NO_MODULE = re.compile(r"[Nn]o module (?:named )?'([\w.]+)'")
 _MOST_TITLE = 200  # characters of what kept kernels from being seen
 _MOST_NAME = 60  # of the kernel that it begins with, whose name the DSL makes of its arguments
@@ -222,12 +223,22 @@ def _missing(message: str, path: str) -> str:
         return ""
     top = found[1].partition(".")[0]
     for folder in Path(path).resolve().parents:
-        places = [folder / each / top for each in (".", *SOURCES)]
-        if any(place.is_dir() or place.with_suffix(".py").is_file() for place in places):
-            return f"'{top}' lies in {folder.name} and is not installed: pip install --editable that folder. "
+        for source in (folder, *(folder / each for each in SOURCES)):
+            if (source / top).is_dir() or (source / f"{top}.py").is_file():
+                if is_package(folder):
+                    return f"`pip install --editable {os.path.relpath(folder)}` installs '{top}'. "
+                return f"'{top}' is in {os.path.relpath(source)}: put that folder into PYTHONPATH. "
         if (folder / ".git").exists():
             break
     return f"Install '{top}' in the environment that layoutcheck runs in. "
+
+
+def is_package(root: Path) -> bool:
+    """Whether pip can install a folder: a pyproject.toml may hold settings of tools alone."""
+    with contextlib.suppress(OSError):
+        if _PACKAGE.search(read_regular(root / "pyproject.toml")):
+            return True
+    return (root / "setup.py").is_file()
 
 
 def unusable(case: RegisteredCase) -> LintFinding:

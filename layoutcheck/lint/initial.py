@@ -20,7 +20,7 @@ from urllib.parse import unquote, urlsplit
 from layoutcheck.errors import InputError
 from layoutcheck.lint import files
 from layoutcheck.lint.cache import Cache
-from layoutcheck.lint.cases import RegisteredCase
+from layoutcheck.lint.cases import RegisteredCase, is_package
 from layoutcheck.lint.programs import discover, projects
 from layoutcheck.regular import read_regular
 from layoutcheck.settings import TABLE, Settings, find, read, toml
@@ -36,7 +36,6 @@ _CUTE = re.compile(rb"\bcutlass\b")
 _TORCH = re.compile(rb"^\s*(import|from) torch\b", re.MULTILINE)
 _MAIN = ("sm_90a", "sm_100a")  # each architecture takes the whole time again: these, where there are any
 _LINE = 100
-_PACKAGE = re.compile(r"^\s*\[(project|build-system|tool\.poetry)\]", re.MULTILINE)
 _EXTRAS = ("test", "tests", "testing", "dev")
 _REQUIREMENTS = ("requirements.txt", "requirements-test.txt", "requirements-dev.txt")
 _TORCH_INDEX = "https://download.pytorch.org/whl/cpu"
@@ -193,11 +192,11 @@ def _workflow(root: Path, packages: Sequence[str], torch: bool, requirement: str
 
 def _packages(root: Path, below: Sequence[str]) -> list[str]:
     """The folders that pip installs: the root where it is a package, else the outermost packages below it."""
-    if _is_package(root):
+    if is_package(root):
         return ["."]
     found: list[str] = []
     for folder in below:
-        if _is_package(root / folder) and not any(folder.startswith(f"{each}/") for each in found):
+        if is_package(root / folder) and not any(folder.startswith(f"{each}/") for each in found):
             found.append(folder)
     return [f"./{folder}" for folder in found]
 
@@ -206,13 +205,6 @@ def _editable(root: Path, folder: str) -> str:
     """pip's words for a package of the repository, with what its tests need."""
     extra = _extra(root / folder)
     return f"--editable {shlex.quote(f'{folder}[{extra}]' if extra else folder)}"
-
-
-def _is_package(root: Path) -> bool:
-    """Whether pip can install the repository: a pyproject.toml may hold settings of tools alone."""
-    file = root / PYPROJECT
-    text = file.read_text(encoding="utf-8") if file.is_file() else ""
-    return (root / "setup.py").is_file() or bool(_PACKAGE.search(text))
 
 
 def _extra(root: Path) -> str:

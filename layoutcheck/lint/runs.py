@@ -7,10 +7,12 @@ everything that it imported.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import itertools
 import os
 import signal
+import stat
 import sys
 import tempfile
 import threading
@@ -41,6 +43,7 @@ _SKIP = (".", "__pycache__", "venv", "node_modules")
 _CONFIGURATION = (  # what pytest reads
     "pyproject.toml", "pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini", "setup.cfg", "tox.ini",
 )  # fmt: skip
+_PACKAGE = (".dist-info", ".egg-info", ".egg-link", ".pth")  # how pip marks one
 _MOST_LOG_BYTES = 64 << 20  # that a program may leave on the disk
 _LARGE_BYTES = 64 << 20  # of a file that is known by its size and time alone
 _LASTING = frozenset(("test", "refused", "uncompiled"))  # failures that the program has made itself
@@ -323,12 +326,22 @@ def _keys(cases: Sequence[RegisteredCase], settings: Settings) -> Iterator[str]:
         f" order {settings.order_seconds}" if settings.order else ""
     )
     project = "" if all(case.command for case in cases) else _project(settings.root)
-    python = f"{sys.version} {sys.prefix} {os.environ.get('PYTHONPATH', '')}"
+    python = f"{sys.version} {sys.prefix} {os.environ.get('PYTHONPATH', '')} {_installed()}"
     dsl = installed()
     for case in cases:
         what = " ".join(case.command) or f"{project} {case.function}"
         arch = f"{case.arch} or another" if case.free else case.arch
         yield digest(tool_version(), dsl, python, case.path, what, arch, tiers)
+
+
+def _installed() -> str:
+    """The names of the packages that are there: a program may take another way once one is installed."""
+    found: set[str] = set()
+    for folder in sys.path:
+        if folder.endswith(("site-packages", "dist-packages")):
+            with contextlib.suppress(OSError):
+                found.update(name for name in os.listdir(folder) if name.endswith(_PACKAGE))  # noqa: PTH208
+    return " ".join(sorted(found))
 
 
 def _configuration(case: RegisteredCase, settings: Settings) -> list[str]:
@@ -369,6 +382,8 @@ def _content(file: str) -> str:
         return "unset" if value is None else digest("variable", value)
     try:
         found = os.stat(file)  # noqa: PTH116 (there are thousands)
+        if stat.S_ISDIR(found.st_mode):
+            return "folder"
         if found.st_size > _LARGE_BYTES:
             return f"{found.st_size} {found.st_mtime_ns}"
         key = file, found.st_size, found.st_mtime_ns

@@ -124,6 +124,9 @@ def test_a_program_is_run_again_when_something_that_it_imports_has_other_content
     (tmp_path / "later.py").write_text("")
     assert not unchanged(kept, store)
     (tmp_path / "later.py").unlink()
+    (tmp_path / "later.py").mkdir()
+    assert not unchanged(kept, store)
+    (tmp_path / "later.py").rmdir()
     module.write_text("a = 2")
     assert not unchanged(kept, store)
 
@@ -350,11 +353,15 @@ def test_a_copy_of_the_environment_does_not_hang_on_the_run(
     (tmp_path / "s.py").write_text(
         f"import os\n{how}\nos.environ['GITHUB_REF']\n'BUILD_NUMBER' in os.environ\n"
     )
+    with (tmp_path / "s.py").open("a") as script:
+        script.write("try:\n    import own_or_none.part\nexcept ImportError:\n    pass\n")
     found = trace_script(
         "s.py", launch=False, network=False, cwd=str(tmp_path), output=subprocess.DEVNULL, timeout_s=60
     )
     read = {name for name in found.imported if name.startswith(("$GITHUB", "$BUILD", "$MINE"))}
     assert read == {"$GITHUB_REF", "$MINE"} and "$PATH" in found.imported
+    lacked = {Path(name).name for name in found.imported if "own_or_none" in name}
+    assert lacked >= {"own_or_none", "own_or_none.py"}  # the run is not taken again once there is one
 
 
 def test_a_kept_run_hangs_on_variables_configuration_and_interpreter(
@@ -374,6 +381,9 @@ def test_a_kept_run_hangs_on_variables_configuration_and_interpreter(
 
     monkeypatch.setattr("layoutcheck.lint.runs._pool", pool)
     store, settings = Cache(repository / "kept", "traces"), Settings(root=repository)
+    packages = repository / "site-packages"
+    packages.mkdir()
+    monkeypatch.syspath_prepend(str(packages))
 
     def kept() -> bool:
         trace([case], settings, store)
@@ -387,6 +397,7 @@ def test_a_kept_run_hangs_on_variables_configuration_and_interpreter(
         lambda: monkeypatch.setenv("MINE", "1"),
         lambda: monkeypatch.setenv("PYTHONPATH", "/elsewhere"),
         lambda: monkeypatch.setattr(sys, "prefix", "/another"),
+        lambda: (packages / "__editable__.other-1.pth").touch(),
         lambda: (repository / "conftest.py").write_text(""),
         lambda: (repository / "tests" / "conftest.py").write_text(""),
         lambda: (repository / "tests" / "pytest.ini").write_text(""),

@@ -279,18 +279,24 @@ def test_a_test_file_that_python_refuses_is_run_and_fails(path: str, run: bool, 
     [
         (
             "ModuleNotFoundError: No module named 'ours.kernels'",
-            "'ours' lies in {} and is not installed: pip",
+            "'ours' is in b/src: put that folder into PY",
         ),
-        ("no module 'pytest'", "Install 'pytest' in the environment that layoutcheck runs in. Seen in it."),
-        ("ValueError: no module", "Seen in it."),
+        ("ModuleNotFoundError: No module named 'theirs'", "`pip install --editable .` installs 'theirs'. "),
+        ("no module 'pytest'", "Install 'pytest' in the environment that layoutcheck runs in. Seen in "),
+        ("ValueError: no module", "Seen in "),
     ],
 )
-def test_a_missing_module_is_told_with_what_to_install(tmp_path: Path, message: str, told: str) -> None:
-    (tmp_path / "ours").mkdir()
-    script = tmp_path / "examples" / "it.py"
-    case = RegisteredCase(str(script), "", 1, "it", "sm_90a", command=(str(script),))
+def test_a_missing_module_is_told_with_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, message: str, told: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "b" / "src" / "ours").mkdir(parents=True)
+    (tmp_path / "b" / "pyproject.toml").write_text("[tool.layoutcheck]\n")
+    (tmp_path / "theirs.py").touch()
+    (tmp_path / "setup.py").touch()
+    case = RegisteredCase("b/examples/it.py", "", 1, "it", "sm_90a", command=("b/examples/it.py",))
     (found,) = failures(CaseRun(case, Trace(failures=(TraceFailure("raised", message),))))
-    assert found.message.startswith(told.format(tmp_path.name)) and found.message.endswith("Seen in it.")
+    assert found.message.startswith(told) and found.message.endswith("Seen in it.")
 
 
 def test_a_program_that_cannot_be_started_is_not_our_failure(tmp_path: Path) -> None:
