@@ -12,7 +12,7 @@ import re
 TAGGED = re.compile(
     r"cute\.(?:copy|copy_atom_call|gemm|mma_atom_call|mma\.make_fragment|prefetch|atomic\w*|"
     r"memref\.(?:load|store|load_vec|store_vec))\Z"
-    r"|cute_nvgpu\.(?:copy|bulk|.*tma|arch\.sm100\.\w*tmem)\w*"
+    r"|cute_nvgpu\.(?:copy|bulk|.*tma|arch\.sm100\.\w*tmem|arch\.make_warp_uniform)\w*"
     r"|llvm\.(?:inline_asm|load|store|atomicrmw|cmpxchg|fence)\Z"
     r"|nvvm\.(?:ldmatrix|stmatrix|cp\.|tcgen05|st\.|ld\.|red|load|store|atomic|bar|mbarrier|fence|membar|memory|"
     r"cluster\.|elect|wgmma|setmaxregister|inline_ptx|(?:shfl|vote|match)\.sync)"

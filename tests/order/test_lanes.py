@@ -72,6 +72,8 @@ def votes(given: cute.Tensor, out: cute.Tensor, n: Int32, how: Constexpr):
     if thread % 32 < (32 if const_expr(how == 0) else 8):
         if const_expr(how == 2):
             value = arch.warp_redux_sync(value, "add")  # waits
+        elif const_expr(how == 3):
+            value = value + arch.warp_idx()  # waits
         else:
             value = value + arch.vote_ballot_sync(value > 0)  # waits
     arch.sync_warp()  # elsewhere
@@ -97,7 +99,7 @@ def run(given: cute.Tensor, out: cute.Tensor, n: Int32, name: Constexpr, how: Co
     globals()[name](given, out, n, how).launch(grid=(1, 1, 1), block=(64, 1, 1))
 def made():
     return make_fake_tensor(Int32, (64,), (1,), assumed_align=16)
-for name, count in (("near", 7), ("far", 5), ("votes", 3), ("matrices", 4)):
+for name, count in (("near", 7), ("far", 5), ("votes", 4), ("matrices", 4)):
     for how in range(count):
         cute.compile(run, made(), made(), Int32(16), name, how)
 """
@@ -105,7 +107,7 @@ for name, count in (("near", 7), ("far", 5), ("votes", 3), ("matrices", 4)):
 
 @pytest.fixture(scope="module")
 def orders(tmp_path_factory: pytest.TempPathFactory) -> tuple[OrderReport, ...]:
-    return orders_of(KERNELS, tmp_path_factory.mktemp("lanes"), 19)
+    return orders_of(KERNELS, tmp_path_factory.mktemp("lanes"), 20)
 
 
 def ends(finding: KernelFinding) -> list[str]:
@@ -139,16 +141,16 @@ def test_lane_that_is_not_there(orders: tuple[OrderReport, ...]) -> None:
 
 
 def test_votes(orders: tuple[OrderReport, ...]) -> None:
-    """All lanes vote, 8 do, 8 reduce."""
-    right, voted, reduced = (order.findings for order in orders[12:15])
+    """All lanes vote, 8 do, 8 reduce, 8 ask for their warp: `warp_idx` shuffles it."""
+    right, voted, reduced, asked = (order.findings for order in orders[12:16])
     assert right == ()
-    assert [ends(one) for one in (*voted, *reduced)] == [["wrong", "LC517", "waits", "elsewhere"]] * 2
+    assert [ends(one) for one in (*voted, *reduced, *asked)] == [["wrong", "LC517", "waits", "elsewhere"]] * 3
     assert ["votes" in voted[0].message, "reduces over its warp" in reduced[0].message] == [True, True]
 
 
 def test_ldmatrix_is_one_instruction_of_all_lanes(orders: tuple[OrderReport, ...]) -> None:
     """In no branch; in one; in both, which are two instructions; in one with nothing behind it."""
-    right, one, both, last = (order.findings for order in orders[15:19])
+    right, one, both, last = (order.findings for order in orders[16:20])
     assert (right, last) == ((), ())
     assert [ends(finding) for finding in one] == [["wrong", "LC517", "waits", "elsewhere"]]
     assert [ends(finding) for finding in both] == [["wrong", "LC517", "waits", "waits"]]
