@@ -177,6 +177,8 @@ def lint(
             notes.append(f"expected to be slow, which types alone do not show: {names}")
     wanted = [finding for finding in found if settings.selected(finding.code, finding.path)]
     traced, never = _coverage(read, reached, runs is not None)
+    if part is not None and never:
+        never = {}  # the programs of other parts may reach them
     uncalled = untaken = dict[str, tuple[int, ...]]()
     because = dict[str, dict[str, tuple[int, ...]]]()
     if runs is not None and programs and never:
@@ -185,7 +187,7 @@ def lint(
         seen = settings.lowered and not any(run.trace.failures for run in runs.traced)
         why = reasons(never, built, programs, _single(read, seen), listed, runs.traced)
         uncalled, untaken, because = why.uncalled, why.untaken, why.because
-    if runs is not None and part is None:
+    if runs is not None:
         wanted += [f for f in _never_traced(never, bool(programs)) if settings.selected(f.code, f.path)]
     complete = part is None and runs is not None and not any(run.trace.failures for run in runs.traced)
     unused = leftovers.unused(read, texts.suppressions, reached if complete else {})

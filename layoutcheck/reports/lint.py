@@ -135,8 +135,9 @@ def _ran(result: Result) -> str:
 
 def _sites(counts: Counts) -> str:
     never = sum(len(lines) for lines in counts.never.values())
-    parts = [f"{counts.traced} traced"] * bool(counts.cases)
-    parts.append(f"{never} never traced")
+    others = counts.sites - counts.traced - never  # left to other parts of a run
+    parts = [f"{counts.traced} traced"] * bool(counts.cases or others)
+    parts += [f"{never} never traced"] * (not others)
     return ", ".join(parts)
 
 

@@ -581,7 +581,8 @@ def test_an_empty_part_asks_for_nothing(repository: Path, capsys: pytest.Capture
     """One of a repository without programs does, as the whole."""
     pytest.importorskip("cutlass")
     assert run(["ci", "--yes", "--shard", "3/3", *FAST]) == 0
-    assert "no program is in part 3 of 3" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "no program is in part 3 of 3" in said and "never traced" not in said  # others may reach them
     for name in ("test_kernels.py", "half.py"):
         (repository / name).unlink()
     assert run(["ci", "--yes", "--shard", "3/3", *FAST]) == 2
