@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from layoutcheck.errors import InputError
 
@@ -15,10 +19,25 @@ def read_regular(path: str | Path) -> bytes:
 
     Raises OSError for a device, which may never end, and for a pipe.
     """
+    with _regular(path) as opened:
+        return opened.read()
+
+
+def digest_regular(path: str | Path) -> str:
+    """The SHA-256 of a regular file, likewise; it is not held in memory as a whole."""
+    found = hashlib.sha256()
+    with _regular(path) as opened:
+        while part := opened.read(1 << 20):
+            found.update(part)
+    return found.hexdigest()
+
+
+@contextmanager
+def _regular(path: str | Path) -> Iterator[BinaryIO]:
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as opened:
         if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
             raise OSError(0, "not a regular file")
-        return opened.read()
+        yield opened
 
 
 def source_lines(text: str) -> list[str]:

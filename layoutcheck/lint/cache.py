@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 from functools import cache
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +31,14 @@ def digest(*parts: str | bytes) -> str:
 
 @cache
 def tool_version() -> str:
-    """The tool itself: its files' names, sizes and times, so that a changed rule is heard at once."""
+    """The tool itself, so that a changed rule is heard at once: its files' digests as pip recorded them.
+
+    Of one that runs from its source, the files' names, sizes and times.
+    """
     root = Path(__file__).parents[1]
-    parts = []
+    parts = _recorded(root)
+    if parts:
+        return digest("\n".join(parts))
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(name for name in folders if name != "__pycache__")
         for name in sorted(files):
@@ -40,6 +46,16 @@ def tool_version() -> str:
                 stat = os.stat(os.path.join(folder, name))  # noqa: PTH116, PTH118 (twice as fast as Path)
                 parts.append(f"{name} {stat.st_size} {stat.st_mtime_ns}")
     return digest("\n".join(parts))
+
+
+def _recorded(root: Path) -> list[str]:
+    """The lines of pip's record on the files of the package in `root`; [] where it is not installed there."""
+    with contextlib.suppress(metadata.PackageNotFoundError):
+        found = metadata.distribution(root.name)
+        if Path(str(found.locate_file(root.name))).resolve() == root.resolve():
+            lines = (found.read_text("RECORD") or "").splitlines()
+            return sorted(line for line in lines if line.startswith(f"{root.name}/") and "sha256=" in line)
+    return []
 
 
 class Cache:

@@ -8,7 +8,6 @@ everything that it imported.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import itertools
 import os
 import signal
@@ -31,7 +30,7 @@ from layoutcheck.errors import InputError
 from layoutcheck.lint.cache import Cache, digest, tool_version
 from layoutcheck.lint.cases import CaseRun, Progress, RegisteredCase
 from layoutcheck.processors import processors
-from layoutcheck.regular import read_regular
+from layoutcheck.regular import digest_regular, read_regular
 from layoutcheck.settings import Settings
 from layoutcheck.versions import installed
 
@@ -45,7 +44,7 @@ _CONFIGURATION = (  # what pytest reads
 )  # fmt: skip
 _PACKAGE = (".dist-info", ".egg-info", ".egg-link", ".pth")  # how pip marks one
 _MOST_LOG_BYTES = 64 << 20  # that a program may leave on the disk
-_LARGE_BYTES = 64 << 20  # of a file that is known by its size and time alone
+_LARGE_BYTES = 16 << 20  # of a file whose digest is kept, under its size and time
 _LASTING = frozenset(("test", "refused", "uncompiled"))  # failures that the program has made itself
 _NO_ARGUMENTS = "the following arguments are required"  # argparse's words
 _ENDED = "SIGTERM came before it had ended"
@@ -359,23 +358,23 @@ def imports_of(files: Sequence[str], cache: Cache) -> dict[str, str]:
     """What a stored trace holds of the modules that it imported: where their names are, and their state."""
     names = digest("imported", *files)
     cache.put(names, list(files))
-    return {"imported": names, "state": _state(files)}
+    return {"imported": names, "state": _state(files, cache)}
 
 
 def unchanged(stored: Any, cache: Cache) -> bool:
     """Whether every module that a stored trace imported is as it was: a dependency may be upgraded."""
     files = cache.get(stored["imported"]) if isinstance(stored, dict) else None
-    return files is not None and _state(files) == stored["state"]
+    return files is not None and _state(files, cache) == stored["state"]
 
 
-def _state(files: Sequence[str]) -> str:
-    return digest(*map(_content, files))
+def _state(files: Sequence[str], cache: Cache) -> str:
+    return digest(*(_content(file, cache) for file in files))
 
 
-_contents: dict[tuple[str, int, int], str] = {}  # of files read in this process
+_contents: dict[str, str] = {}  # of files read in this process
 
 
-def _content(file: str) -> str:
+def _content(file: str, cache: Cache) -> str:
     """A digest of a file's content, since a fresh checkout has other times, or of a variable's value."""
     if file.startswith(VARIABLE):
         value = os.environ.get(file.removeprefix(VARIABLE))
@@ -384,13 +383,13 @@ def _content(file: str) -> str:
         found = os.stat(file)  # noqa: PTH116 (there are thousands)
         if stat.S_ISDIR(found.st_mode):
             return "folder"
-        if found.st_size > _LARGE_BYTES:
-            return f"{found.st_size} {found.st_mtime_ns}"
-        key = file, found.st_size, found.st_mtime_ns
+        key = digest(f"{file} {found.st_size} {found.st_mtime_ns}")
         if key not in _contents:
-            _contents[key] = hashlib.sha256(read_regular(file)).hexdigest()
+            _contents[key] = (found.st_size > _LARGE_BYTES and cache.get(key)) or digest_regular(file)
     except OSError:
         return "gone"
+    if found.st_size > _LARGE_BYTES and cache.get(key) is None:
+        cache.put(key, _contents[key])
     return _contents[key]
 
 

@@ -24,7 +24,7 @@ from layoutcheck.cli import run
 from layoutcheck.dsl import spool
 from layoutcheck.dsl.observe import Built
 from layoutcheck.dsl.trace import trace_script
-from layoutcheck.lint.cache import Cache
+from layoutcheck.lint.cache import Cache, tool_version
 from layoutcheck.lint.cases import CaseRun, RegisteredCase, failures
 from layoutcheck.lint.run import _silent, _skipped
 from layoutcheck.lint.runs import imports_of, shorten, trace, unchanged
@@ -115,12 +115,41 @@ def test_a_repository_is_checked(repository: Path, capsys: pytest.CaptureFixture
     assert again["findings"] == found["findings"]
 
 
-def test_a_program_is_run_again_when_something_that_it_imports_has_other_content(tmp_path: Path) -> None:
+def test_a_kept_run_outlives_an_installation_of_the_same_tool(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each job of a CI service installs it anew, with other times; another rule has another digest."""
+    package, info = tmp_path / "other_name", tmp_path / "other_name-1.dist-info"
+    (package / "lint").mkdir(parents=True)
+    info.mkdir()
+    (info / "METADATA").write_text("Name: other_name\nVersion: 1\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr("layoutcheck.lint.cache.__file__", str(package / "lint" / "cache.py"))
+    version = tool_version.__wrapped__
+    seen = []
+    for recorded, at in (("a", 1), ("a", 2), ("b", 2), ("", 2), ("", 3)):
+        for each in (package / "lint" / "cache.py", package / "x.py"):
+            each.touch()
+            os.utime(each, (at, at))
+        lines = f"other_name/x.py,sha256={recorded},9\nother_name/x.pyc,,\n" * bool(recorded)
+        (info / "RECORD").write_text(f"{lines}../bin/x,sha256={at},9\n")
+        seen.append(version())
+    assert seen[0] == seen[1] and len(set(seen)) == 4
+
+
+@pytest.mark.parametrize("large", [0, 1 << 20])
+def test_a_program_is_run_again_when_something_that_it_imports_has_other_content(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: int
+) -> None:
+    monkeypatch.setattr("layoutcheck.lint.runs._LARGE_BYTES", large)
     module, store = tmp_path / "m.py", Cache(tmp_path / "kept", "traces")
     module.write_text("a = 1")
     kept = imports_of([str(module), str(tmp_path / "later.py")], store)
     os.utime(module, (1, 1))  # as in a fresh checkout
     assert unchanged(kept, store)
+    store.save()
+    monkeypatch.setattr("layoutcheck.lint.runs._contents", {})
+    assert unchanged(kept, Cache(tmp_path / "kept", "traces"))
     (tmp_path / "later.py").write_text("")
     assert not unchanged(kept, store)
     (tmp_path / "later.py").unlink()
