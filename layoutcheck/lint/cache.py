@@ -9,11 +9,13 @@ import contextlib
 import hashlib
 import json
 import os
+from collections.abc import Callable
 from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from layoutcheck.errors import InputError
 from layoutcheck.regular import read_regular
 from layoutcheck.whole import write_whole
 
@@ -72,9 +74,11 @@ class Cache:
                 if stored["tool"] == tool_version():
                     self._entries = dict(stored["entries"])
 
-    def get(self, key: str) -> Any:
-        """What is stored under the key; None where nothing is."""
-        return self._entries.get(key)
+    def get(self, key: str, read: Callable[[Any], Any] = lambda stored: stored) -> Any:
+        """What `read` makes of what is stored under the key; None where nothing is that it can read."""
+        with contextlib.suppress(InputError, KeyError, TypeError, ValueError, AttributeError):
+            return read(self._entries[key])
+        return None
 
     def put(self, key: str, value: Any) -> None:
         """Store a value that JSON can hold."""

@@ -97,9 +97,9 @@ def read(paths: Sequence[str], cache: Cache, workers: int, progress: Progress | 
             done[path] = Reading((finding,))
             continue
         key = digest(version, raw)
-        stored = cache.get(key)
-        if stored is not None:
-            done[path] = from_cache(stored, path)
+        known = cache.get(key, lambda stored, path=path: from_cache(stored, path))
+        if known is not None:
+            done[path] = known
         else:
             todo.append((path, key, raw))
     with _without_gc():

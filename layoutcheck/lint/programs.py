@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 from layoutcheck import regular
 from layoutcheck.errors import InputError
@@ -394,12 +394,14 @@ def _outline(path: str, cache: Cache) -> Outline:
     except OSError:
         return Outline()
     key = digest("outline", tool_version(), raw)
-    stored = cache.get(key)
-    if stored is not None:
-        return Outline(
-            tuple(stored["names"]), tuple((a, b) for a, b in stored["exports"]), stored["kernels"],
-            stored["tests"], stored["main"], tuple(stored["calls"]),
-        )  # fmt: skip
-    made = outline(raw)
-    cache.put(key, asdict(made))
+    made: Outline | None = cache.get(key, _stored)
+    if made is None:
+        made = outline(raw)
+        cache.put(key, asdict(made))
     return made
+
+
+def _stored(of: dict[str, Any]) -> Outline:
+    """The outline that the cache has as a dictionary."""
+    exports = tuple((a, b) for a, b in of["exports"])
+    return Outline(tuple(of["names"]), exports, of["kernels"], of["tests"], of["main"], tuple(of["calls"]))

@@ -74,9 +74,9 @@ def trace(
     runs: dict[RegisteredCase, CaseRun] = {}
     for case, key in keys.items():
         stored = cache.get(key)
-        if stored is not None and unchanged(stored, cache):
+        if unchanged(stored, cache) and (kept := cache.get(key, lambda it: from_lines(it["lines"]))):
             files = tuple(cache.get(stored["imported"]))
-            runs[case] = CaseRun(case, replace(from_lines(stored["lines"]), imported=files), cached=True)
+            runs[case] = CaseRun(case, replace(kept, imported=files), cached=True)
     todo = [case for case in callable_ if case not in runs]
     if progress:
         progress("trace", len(runs), len(callable_))
@@ -363,8 +363,8 @@ def imports_of(files: Sequence[str], cache: Cache) -> dict[str, str]:
 
 def unchanged(stored: Any, cache: Cache) -> bool:
     """Whether every module that a stored trace imported is as it was: a dependency may be upgraded."""
-    files = cache.get(stored["imported"]) if isinstance(stored, dict) else None
-    return files is not None and _state(files, cache) == stored["state"]
+    files = cache.get(stored.get("imported"), list) if isinstance(stored, dict) else None
+    return files is not None and _state(files, cache) == stored.get("state")
 
 
 def _state(files: Sequence[str], cache: Cache) -> str:

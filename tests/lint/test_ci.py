@@ -434,6 +434,18 @@ def test_a_kept_run_hangs_on_variables_configuration_and_interpreter(
         change()
         assert not again()
         assert again()
+    key = [key for key, kept in store._entries.items() if isinstance(kept, dict)][-1]
+    whole = store.get(key)
+    for broken in (
+        3,
+        [whole],
+        {},
+        {"imported": [], "state": 0},
+        *({**whole, "lines": x} for x in (["{"], [1], 0)),
+    ):
+        store.put(key, broken)
+        assert not again()
+        assert again()
 
 
 def test_long_output_does_not_stay_on_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:

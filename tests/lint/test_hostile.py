@@ -12,7 +12,10 @@ from pathlib import Path
 import pytest
 
 from layoutcheck.cli import run
+from layoutcheck.lint.cache import Cache
+from layoutcheck.lint.programs import discover
 from layoutcheck.regular import read_regular
+from layoutcheck.settings import Settings
 
 LINT, CI, CONFIRM = ["lint", "."], ["ci", "--yes"], ["confirm", "."]
 
@@ -121,6 +124,28 @@ def test_what_stands_in_for_a_file_of_the_cache_is_replaced(
     assert run(LINT) == 0
     assert outside.read_text() == "precious" and file.is_file() and not file.is_symlink()
     assert (repo / ".layoutcheck_cache" / "source.json").read_text().startswith('{"tool"')
+
+
+@pytest.mark.parametrize("entry", [3, [], {}, {"findings": [1]}, {"names": 1, "exports": [1]}, "x"])
+def test_a_broken_entry_of_the_cache_is_none(
+    repo: Path, capsys: pytest.CaptureFixture[str], entry: object
+) -> None:
+    (repo / "k.py").write_text(
+        "from cutlass import cute\ndef f(row):\n    cute.assume(row * 8 + 4, divby=8)\n"
+    )
+
+    def found() -> tuple[int, str, object]:
+        outlines = Cache(repo / ".layoutcheck_cache", "outlines")
+        return run(LINT), capsys.readouterr().out, discover(["."], Settings(root=repo), outlines)
+
+    first = found()
+    assert first[0] == 1
+    for kind in ("source", "outlines"):
+        file = repo / ".layoutcheck_cache" / f"{kind}.json"
+        kept = json.loads(file.read_text())
+        assert kept["entries"]
+        file.write_text(json.dumps({**kept, "entries": dict.fromkeys(kept["entries"], entry)}))
+    assert found() == first
 
 
 def test_a_cache_inside_is_written(repo: Path) -> None:
