@@ -363,7 +363,7 @@ def imports_of(files: Sequence[str], cache: Cache) -> dict[str, str]:
 
 def unchanged(stored: Any, cache: Cache) -> bool:
     """Whether every module that a stored trace imported is as it was: a dependency may be upgraded."""
-    files = cache.get(stored.get("imported"), list) if isinstance(stored, dict) else None
+    files = cache.get(stored.get("imported", ""), list) if isinstance(stored, dict) else None
     return files is not None and _state(files, cache) == stored.get("state")
 
 
