@@ -22,6 +22,8 @@ from layoutcheck.settings import Settings
 
 Progress = Callable[[str, int, int], None]
 _MOST_NAMED = 3
+_NO_ORDER = "the order of accesses was not checked (--no-order, or `order` in the settings)"
+_NO_LOWERED = "the compiler's lowering was not looked at (--no-lowered, or `lowered` in the settings)"
 _FAILING = frozenset(("rejected", "wrong"))
 _CASE_FAILED = ("LC911", "LC915")
 _FAILING_STRICT = _FAILING | {"slow", "unknown"}
@@ -51,6 +53,7 @@ class Counts:
     kernels: int = 0
     silenced: int = 0
     known: int = 0
+    unselected: int = 0
     as_meant: int = 0
     unknown: dict[str, int] = field(default_factory=dict)
     address_sources: dict[str, int] = field(default_factory=dict)
@@ -172,10 +175,10 @@ def lint(
         counts["cases"] = len(runs.traced)
         counts["kernels"] = sum(len(run.trace.kernels) for run in runs.traced)
         known_by = address_sources(judged.address_sources.elements())
+        notes += [_NO_ORDER] * (not settings.order) + [_NO_LOWERED] * (not settings.lowered)
         if judged.undecided:
             names = ", ".join(judged.undecided)
             notes.append(f"expected to be slow, which types alone do not show: {names}")
-    wanted = [finding for finding in found if settings.selected(finding.code, finding.path)]
     traced, never = _coverage(read, reached, runs is not None)
     if part is not None and never:
         never = {}  # the programs of other parts may reach them
@@ -188,11 +191,11 @@ def lint(
         why = reasons(never, built, programs, _single(read, seen), listed, runs.traced)
         uncalled, untaken, because = why.uncalled, why.untaken, why.because
     if runs is not None:
-        wanted += [f for f in _never_traced(never, bool(programs)) if settings.selected(f.code, f.path)]
+        found += _never_traced(never, bool(programs))
     complete = part is None and runs is not None and not any(run.trace.failures for run in runs.traced)
-    unused = leftovers.unused(read, texts.suppressions, reached if complete else {})
-    wanted += [f for f in unused if settings.selected(f.code, f.path)]
-    wanted.sort(key=lambda finding: finding.order)
+    found += leftovers.unused(read, texts.suppressions, reached if complete else {})
+    wanted = sorted((f for f in found if settings.selected(f.code, f.path)), key=lambda f: f.order)
+    counts["unselected"] = len(found) - len(wanted)
 
     def place(finding: LintFinding) -> tuple[str, str]:
         return settings.inside(finding.path), texts.line(finding)

@@ -67,6 +67,7 @@ KEYS = {
     "Counts.kernels": "kernels that they built",
     "Counts.silenced": "findings silenced by comments",
     "Counts.known": "findings in the baseline",
+    "Counts.unselected": "findings that the settings or --select and --ignore leave out",
     "Counts.as_meant": "findings that a case expects",
     "Counts.unknown": "copies without a verdict, by reason",
     "Counts.address_sources": "copies by how they are known",

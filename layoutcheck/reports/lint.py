@@ -103,6 +103,7 @@ def summary(result: Result, style: Style) -> list[str]:
     lines += [f"note: {note}" for note in result.notes]
     left = [f"{counts.silenced} silenced by comments"] * bool(counts.silenced)
     left += [f"{counts.known} in the baseline"] * bool(counts.known)
+    left += [f"{counts.unselected} not selected"] * bool(counts.unselected)
     tail = f" ({', '.join(left)})" if left else ""
     severities = Counter(finding.severity for finding in result.findings)
     found = ", ".join(severity_count(one, number) for one, number in severities.most_common())

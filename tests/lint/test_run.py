@@ -84,13 +84,16 @@ def test_order_does_not_depend_on_workers_or_on_what_was_asked_first(repo):
 def test_settings(repo, capsys, text, count):
     table(repo, text)
     status, shown = out(capsys, "--format", "json", ".")
-    assert len(json.loads(shown)["findings"]) == count
+    found = json.loads(shown)
+    assert len(found["findings"]) == count
+    assert found["counts"]["unselected"] == 1 - count - ("exclude" in text and not count)
     assert status == count
 
 
 def test_the_command_line_wins(repo, capsys):
     table(repo, 'ignore = ["LC267"]')
-    assert out(capsys, ".")[0] == 0
+    status, text = out(capsys, ".")
+    assert status == 0 and "0 findings (1 not selected)." in text
     table(repo, 'select = ["LC1"]')
     assert out(capsys, ".", "--select", "LC267,LC1")[0] == 1
     assert out(capsys, ".", "--select", "ALL", "--ignore", "LC2")[0] == 0
