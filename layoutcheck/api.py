@@ -76,6 +76,10 @@ def check_copy(copy: Copy, *, assumptions: tuple[str, ...] = (), subject: str | 
     place to print. Never raises for a valid Copy; raises InputError for anything else.
     """
     must_be(Copy, "a Copy; check takes text and tensors", copy=copy)
+    must_be((str, type(None)), "text or None", subject=subject)
+    must_be((tuple, list), "a tuple of texts", assumptions=assumptions)
+    for number, each in enumerate(assumptions):
+        must_be(str, "text", **{f"assumptions[{number}]": each})
     return judge(copy, assumptions=assumptions, subject=subject)
 
 

@@ -6,6 +6,7 @@ import ast
 import importlib
 import inspect
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -167,3 +168,46 @@ def test_text_has_no_size() -> None:
             measure("(4,8)")
     with pytest.raises(lc.InputError, match="'dtype' is the text 'bf16'; expected a DType"):
         lc.Memref("bf16", "gmem", lc.Layout(8))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("atoms", "tiles", "said"),
+    [
+        ((2, np.int64(2), 1), (32, 32, 16), None),
+        (lc.Layout((2, 2, 1)), (32, lc.Layout(32), lc.Layout(16)), None),
+        (np.array([2, 2, 1]), None, "'atom_layout' is an object of type ndarray; expected a text"),
+        ((2, 2, 1), 32, "'permutation' is the int 32"),
+        ((2, 2, 1), (32, 1.5, 16), "'permutation' is the tuple"),
+        ((-2, 2, 1), None, "every extent of a shape is at least 1"),
+        ((), None, "an empty tuple"),
+    ],
+)
+def test_check_mma_takes_what_make_tiled_mma_does(atoms: object, tiles: object, said: str | None) -> None:
+    def asked(atoms: Any, tiles: Any) -> str:
+        read = "ldmatrix (32,32):(1,32)"
+        found = lc.check_mma("mma.m16n8k16.f32.bf16", b=read, atom_layout=atoms, permutation=tiles)
+        return str(found)
+
+    if said is None:
+        assert asked(atoms, tiles) == asked("(2,2,1)", "(32,32,16)") != asked("(2,2,1)", None)
+    else:
+        with pytest.raises(lc.InputError, match=re.escape(said)):
+            asked(atoms, tiles)
+
+
+@pytest.mark.parametrize("bits", [0, -8, 4, 24, 2**70])
+def test_elements_without_an_address_are_refused(bits: int) -> None:
+    tile = lc.Layout((32, 32), (32, 1))
+    with pytest.raises(lc.InputError, match=f"elements of {bits} bits have no byte addresses"):
+        lc.matrix_access(tile, bits)
+    with pytest.raises(lc.InputError, match=f"elements of {bits} bits have no byte addresses"):
+        lc.analyse_tile(tile, bits, [])
+
+
+def test_a_report_is_carried_only_with_texts() -> None:
+    copy = lc.check("(8):(1)", "(8):(1)", "cp.async", dtype="bf16", bits=128).copy
+    assert lc.check_copy(copy, assumptions=("so",), subject="here").assumptions == ("so",)
+    with pytest.raises(lc.InputError, match="'subject' is the int 3; expected text or None"):
+        lc.check_copy(copy, subject=3)  # type: ignore[arg-type]
+    with pytest.raises(lc.InputError, match=r"'assumptions\[0\]' is None; expected text"):
+        lc.check_copy(copy, assumptions=[None])  # type: ignore[arg-type]

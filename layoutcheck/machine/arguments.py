@@ -13,9 +13,12 @@ R = TypeVar("R")
 
 
 def _addresses(value: Any) -> list[Any]:
-    if isinstance(value, (str, bytes)) or not hasattr(value, "__len__") or not hasattr(value, "__iter__"):
+    try:
+        return (
+            refuse(value) if isinstance(value, (str, bytes)) or not hasattr(value, "__len__") else list(value)
+        )
+    except TypeError:  # an array of no dimension has a length and no elements
         refuse(value)
-    return list(value)
 
 
 def _accesses(value: Any) -> list[Any]:

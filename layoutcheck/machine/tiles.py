@@ -102,14 +102,19 @@ def analyse_tile(
 
 def tile_addresses(tile: Layout | ComposedLayout, element_bits: int) -> IntArray:
     """The byte address of every element of the tile, int64[index], before a pointer's swizzle."""
-    if element_bits % 8 or element_bits < 8:
-        raise InputError(
-            f"elements of {element_bits} bits have no byte addresses", expected="8, 16, 32 or 64"
-        )
     offsets = image(tile)
     if offsets.size and int(offsets.min()) < 0:
         raise InputError(f"{tile} reaches below its base")
-    return offsets * (element_bits // 8)
+    return offsets * _whole_bytes(element_bits)
+
+
+def _whole_bytes(element_bits: int) -> int:
+    """The bytes of an element. Raises InputError where it has no address of its own."""
+    if element_bits not in (8, 16, 32, 64, 128):
+        raise InputError(
+            f"elements of {element_bits} bits have no byte addresses", expected="8, 16, 32 or 64"
+        )
+    return element_bits // 8
 
 
 def addresses_of(access: TileAccess, addresses: IntArray, swizzle: Swizzle | None) -> IntArray:
@@ -167,7 +172,7 @@ def matrix_access(
     rows, columns, along = _plane(tile)
     across = 1 - along
     extent = (rows, columns)
-    elements = ROW_BYTES * 8 // element_bits
+    elements = ROW_BYTES // _whole_bytes(element_bits)
     tall = 8 * min(matrices, 2)
     wide = elements * max(1, matrices // 2)
     if matrices not in (1, 2, 4) or extent[across] % tall or extent[along] % wide:

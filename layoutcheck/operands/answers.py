@@ -8,10 +8,12 @@ changes no product and is no fault.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
+from layoutcheck.algebra.inttuple import shown
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.notation import parse_any_layout
 from layoutcheck.algebra.swizzle import ComposedLayout, Swizzle
@@ -107,15 +109,15 @@ def check_mma(
     b: str | Layout | ComposedLayout | Memref | None = None,
     c: str | Layout | ComposedLayout | Memref | None = None,
     *,
-    atom_layout: str | None = None,
-    permutation: str | None = None,
+    atom_layout: str | Layout | tuple[int, ...] | None = None,
+    permutation: str | tuple[int | Layout | None, ...] | None = None,
 ) -> MmaReport:
     """Whether what was copied into the operands of an MMA is what the MMA reads.
 
     - `mma`: the MMA as code (`"warp.MmaF16BF16Op(cutlass.BFloat16, cutlass.Float32, (16, 8, 16))"`,
       `"cute.make_tiled_mma(...)"`), as the DSL prints it, or an instruction's name
-      (`"mma.m16n8k16.f32.bf16"`, `"wgmma.m64n128k16.f32.f16.rs.k.mn"`); `atom_layout` ("(2,2,1)") and
-      `permutation` ("(32,32,16)") of an atom
+      (`"mma.m16n8k16.f32.bf16"`, `"wgmma.m64n128k16.f32.f16.rs.k.mn"`); `atom_layout`, (2,2,1), and
+      `permutation`, (32,32,16), of an atom, as text or as tuples
     - `a`, `b`, `c` of an operand in registers: a thread-value layout over the MMA's tile, a printed tiled
       copy, `"make_tiled_copy_A"` (also `_B`, `_C`, of another MMA in brackets),
       `"make_tiled_copy_tv(THR, VAL)"`, or `"ldmatrix LAYOUT"` and `"ldmatrix.trans LAYOUT"` of a shared tile
@@ -127,13 +129,26 @@ def check_mma(
     for name, value in (("a", a), ("b", b), ("c", c)):
         if not isinstance(value, str | Layout | ComposedLayout | Memref | None):
             raise InputError(f"{name}: an object of type {type(value).__name__} is not an operand")
+    atoms, tiles = _text("atom_layout", atom_layout, ","), _text("permutation", permutation, ";")
     try:
         return answered(
             mma, *(None if one is None else str(one) for one in (a, b, c)),
-            atom_layout=atom_layout, permutation=permutation,
+            atom_layout=atoms, permutation=tiles,
         )  # fmt: skip
     except InputError as error:
         raise error.in_python() from None
+
+
+def _text(name: str, value: object, between: str) -> str | None:
+    """A layout or a tuple as the text that `answered` reads. Raises InputError for another object."""
+    if isinstance(value, tuple) and all(isinstance(one, Integral | Layout | None) for one in value):
+        modes = between.join("_" if one is None else str(one) for one in value)
+        return f"({modes})" if between == "," else f"[{modes}]"
+    if isinstance(value, str | Layout | None):
+        return None if value is None else str(value)
+    raise InputError(
+        f"'{name}' is {shown(value)}", expected="a text, such as '(2,2,1)', or a tuple of integers"
+    )
 
 
 def answered(
