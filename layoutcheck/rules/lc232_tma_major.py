@@ -32,13 +32,14 @@ from layoutcheck.atoms.tma.descriptor import DRIVER
 from layoutcheck.atoms.tma.plan import gmem_side
 from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.rule import make_rule
-from layoutcheck.rules.tma import EFFECTS, evidence, whole_tma
+from layoutcheck.rules.tma import EFFECTS, evidence, step_of_view, whole_tma
 
 
 def find(analysis: Analysis) -> Iterator[Finding]:
     """A first dimension whose stride is not one element."""
     found = whole_tma(analysis)
     if found is None:
+        yield from _of_tiles(analysis)
         return
     mode, typed, value = found.mode_of(0)
     if value == 1 or found.map.dims[0] == 1:
@@ -50,6 +51,22 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         f"{found.map.box[0]} adjacent elements where the layout asks for elements {value} apart.",
         Where(gmem_side(analysis.copy)),
         evidence("stride of dimension 0", value, "1 element", DRIVER, mode=mode),
+    )
+
+
+def _of_tiles(analysis: Analysis) -> Iterator[Finding]:
+    """The same of coordinates: neighbours of a box, along dimension 0, whose coordinates are not neighbours."""
+    step = step_of_view(analysis)
+    if step is None:
+        return
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        f"dimension 0 of the tensor map has stride {step} in global memory, but a box reads it with stride 1",
+        f"The elements that are adjacent in shared memory are {step} coordinates apart in dimension 0 of the tensor map. "
+        "A box takes adjacent ones: a tensor map has no stride for its first dimension.",
+        Where(gmem_side(analysis.copy)),
+        evidence("stride of dimension 0", str(step), "1 element", DRIVER),
     )
 
 

@@ -35,7 +35,7 @@ from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.offsets import v_mode
 from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.rule import make_rule
-from layoutcheck.rules.tma import EFFECTS, box_of, evidence, same_pattern, tma_atom
+from layoutcheck.rules.tma import EFFECTS, box_of, evidence, same_pattern, step_of_view, tma_atom
 
 
 def _named(smem: Memref) -> str:
@@ -63,8 +63,8 @@ def find(analysis: Analysis) -> Iterator[Finding]:
             evidence("swizzle", told, own, PTX),
         )
         return
-    if tile is None and analysis.copy.map_past:
-        return  # LC230
+    if tile is None and (analysis.copy.map_past or step_of_view(analysis) is not None):
+        return  # LC230, LC232
     if tile is None:
         box = box_of(analysis)
         v = v_mode(smem.layout)

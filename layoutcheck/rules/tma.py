@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from layoutcheck.algebra.basis import Basis
+from layoutcheck.algebra.integers import Int, divisor
 from layoutcheck.algebra.inttuple import flatten, wrap
 from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tma import ROWS, TmaCopy
 from layoutcheck.atoms.tma.descriptor import DRIVER, DRIVER_IM2COL, Descriptor, dsl_kind, machine_swizzle
 from layoutcheck.atoms.tma.internal import as_moved
 from layoutcheck.atoms.tma.plan import TmaPlan, gmem_side, plan, smem_side
+from layoutcheck.atoms.tma.views import first_step
 from layoutcheck.atoms.tma.words import decode, encode
 from layoutcheck.copies.memref import Memref
 from layoutcheck.errors import InputError
@@ -69,6 +71,17 @@ def _whole_tma(analysis: Analysis) -> WholeTma | None:
     smem = copy.side(smem_side(copy))
     typed, static = (as_moved(one).side(side) for one in (copy, run.instance))
     return WholeTma(made, typed, static, smem, copy.tma.described or smem)
+
+
+def step_of_view(analysis: Analysis) -> Int | None:
+    """The step of a box's neighbours in the coordinates of a copy of tiles, if it cannot be 1; else None."""
+    copy = analysis.copy
+    if tma_atom(analysis) is None or copy.tma is not None or copy.index is not None:
+        return None
+    if analysis.effect is None or not analysis.effect["wrong"]:
+        return None
+    step = first_step(copy)
+    return None if step is None or divisor(step) == 1 else step
 
 
 def mapped_tensor(analysis: Analysis) -> Memref | None:

@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from layoutcheck.algebra.basis import Basis
+from layoutcheck.algebra.integers import Dynamic, Int, divisor
 from layoutcheck.algebra.inttuple import flatten, wrap
 from layoutcheck.atoms.tma import TmaCopy
 from layoutcheck.atoms.tma.descriptor import dsl_kind
@@ -98,22 +99,14 @@ def _elements(copy: Copy) -> tuple[int, int]:
 def _positions(copy: Copy) -> tuple[IntArray, tuple[int, ...]]:
     """A number for the coordinate of every element of the view, and what a step along each dimension adds.
 
-    Where the coordinates are not plain (fractions, run-time steps) the elements are numbered as they come,
+    Where the coordinates are not plain (fractions, joined dimensions) the elements are numbered as they come,
     which is to say that their order is taken to be the box's.
     """
     there, _, count = _view(copy)
     box = _boxes(copy)
-    strides = flatten(there.layout.stride)
     v, rest = _elements(copy)
-    plain = (
-        there.exact
-        and math.prod(box) == count
-        and all(
-            not isinstance(d, Basis) or (type(d.value) is int and len(d.path) == 1 and d.path[0] < len(box))
-            for d in strides
-        )
-    )
-    if not plain or not all(isinstance(d, Basis) or d == 0 for d in strides):
+    strides = _steps_along(there, len(box), count) if math.prod(box) == count else None
+    if strides is None:
         steps, step = [], 1
         for extent in box:
             steps.append(step)
@@ -123,14 +116,56 @@ def _positions(copy: Copy) -> tuple[IntArray, tuple[int, ...]]:
     at = np.zeros(v * rest, dtype=np.int64)
     steps, step = [], 1
     for dimension, extent in enumerate(box):
-        along = there.layout.trusted(
-            shape, tuple(d.value if isinstance(d, Basis) and d.path == (dimension,) else 0 for d in strides)
-        )
+        along = there.layout.trusted(shape, tuple(n if of == dimension else 0 for of, n in strides))
         coordinate = offsets(along)
         at += coordinate * step
         steps.append(step)
         step *= int(coordinate.max()) + extent
     return at, tuple(steps)
+
+
+def _steps_along(there: CoordTensor, rank: int, count: int) -> list[tuple[int, int]] | None:
+    """(dimension, step) of every leaf of the coordinates, `count` of which are a box; None for other ones.
+
+    A run-time step gets a number that it may have: within a box the least, beyond it one that leads past all
+    that other leaves reach.
+    """
+    if not there.exact:
+        return None
+    shape = flatten(there.layout.shape)
+    found: list[tuple[int, int]] = []
+    reached, beyond, elements = [1] * rank, [], 1
+    for leaf, (extent, stride) in enumerate(zip(shape, flatten(there.layout.stride), strict=True)):
+        of, step = (stride.path[0], stride.value) if isinstance(stride, Basis) else (0, stride)
+        if (len(stride.path) > 1 or of >= rank) if isinstance(stride, Basis) else stride != 0:
+            return None
+        if isinstance(step, Dynamic) and elements < count and (of or reached[0] > 1):
+            return None  # modes that are one dimension
+        if isinstance(step, Dynamic) and elements >= count:
+            beyond.append(leaf)
+        else:
+            reached[of] += divisor(step) * (extent - 1)
+        found.append((of, divisor(step)))
+        elements *= extent
+    for leaf in beyond:
+        of, least = found[leaf]
+        step = -(-reached[of] // least) * least
+        found[leaf] = of, step
+        reached[of] += step * (shape[leaf] - 1)
+    return found
+
+
+def first_step(copy: Copy) -> Int | None:
+    """The step of a box's elements along dimension 0 of the tensor map; None where that is not known."""
+    there, _, count = _view(copy)
+    if not there.exact or math.prod(_boxes(copy)) != count:
+        return None
+    elements = 1
+    for extent, stride in zip(flatten(there.layout.shape), flatten(there.layout.stride), strict=True):
+        if extent != 1 and elements < count and isinstance(stride, Basis) and stride.path == (0,):
+            return stride.value
+        elements *= extent
+    return None
 
 
 def _view_units(here: Memref) -> tuple[int, int]:
