@@ -83,7 +83,7 @@ class Bare:
         self.loads: list[Operation] = []
         self._found: dict[Operation, Cells] = {}  # where a load last found nothing
         self.bare = np.zeros((self.blocks, _SPAN), np.int64)  # labels that stores put into shared memory
-        self.known = np.zeros((self.blocks, _SPAN), bool)  # bytes of shared memory that are written well
+        self.written = np.zeros((self.blocks, _SPAN), bool)  # bytes of shared memory that something has written
         self._arrays: dict[int, Cells] = {}
         self._lost: set[Any] = set(suspects.escaped)
         self._inner, self.flow.translate = self.flow.translate, self._step
@@ -112,15 +112,17 @@ class Bare:
             slots, machine = flow.slots_of(values), self.machine
 
             def run() -> None:
-                notes, cut = len(machine.notes), len(flow.cut)
+                notes, machine.notes, cut = machine.notes, set(), len(flow.cut)
                 step()
                 bits = 0
                 for slot in slots:
                     bits |= machine.provenance[slot]
-                if not self.sure(bits) or (notes, cut) != (len(machine.notes), len(flow.cut)):
+                limited = machine.notes or len(flow.cut) != cut
+                machine.notes |= notes
+                if not self.sure(bits) or limited:
                     written = self.slice.stored_in(op)
                     self._lost |= written
-                    self.known[:] |= False in written  # in shared memory, or global
+                    self.written[:] |= False in written  # in shared memory, or global
 
             return run
 
@@ -216,7 +218,7 @@ class Bare:
                 if not sure:
                     self._lost.add(cells and cells.op)
             elif where == "dsmem":
-                self.known[:] = True
+                self.written[:] = True
             elif where == "smem" or bare or self.stores:
                 rows = np.arange(self.launch.threads) if mask is None else np.flatnonzero(mask)
                 labels = np.broadcast_to(labels_of(held, width), (self.launch.threads, width))
@@ -230,7 +232,7 @@ class Bare:
 
     def _shared(self, address: Number, labels: Array, rows: Array, sure: bool) -> None:
         if not sure:
-            self.known[:] = True
+            self.written[:] = True
             return
         block, at = (
             np.broadcast_to(self._block(), labels.shape)[rows],
@@ -238,7 +240,7 @@ class Bare:
         )
         bare = labels[rows] != 0
         self.bare[block[bare], at[bare]] = labels[rows][bare]
-        self.known[block[~bare], at[~bare]] = True
+        self.written[block[~bare], at[~bare]] = True
 
     def _note(self, op: Operation, address: Number, labels: Array, rows: Array) -> None:
         bare = labels[rows] != 0

@@ -9,12 +9,37 @@ from typing import Any
 import numpy as np
 
 from layoutcheck.dsl.lowered.types import parse_type
-from layoutcheck.provenance.carry import Carry, carry
+from layoutcheck.provenance.carry import Carry, carry, is_lanewise
 from layoutcheck.provenance.refs import UNKNOWN, Array, Refs, refs_of
 from layoutcheck.sources.mlir import Operation, integers
 
 NOTHING = -1  # in an array of registers: no store has been here
 CLEAN = Refs(np.zeros((1, 1), np.int64))  # of any size
+# Operations that move bytes, and arithmetic of floating point: what is computed of any bits may be anything.
+_FOLLOWED = re.compile(
+    r"vector\.(?:extract|insert|bitcast|shape_cast|to_elements|from_elements|shuffle|(?:extract|insert)_strided_slice"
+    r"|broadcast|splat|reduction|multi_reduction)"
+    r"|(?:arith|llvm)\.(?:select|bitcast)|llvm\.(?:extract|insert)value|llvm\.freeze|builtin\.unrealized_conversion_cast"
+    r"|arith\.(?:add|sub|mul|div|rem|neg|max(?:imum|num)|min(?:imum|num)|ext|trunc)f"
+    r"|llvm\.f(?:add|sub|mul|div|neg|pext|ptrunc)|llvm\.intr\.(?:fma|fabs|sqrt|exp2?|log2?|(?:max|min)(?:num|imum))"
+    r"|(?:arith|llvm)\.(?:addi?|subi?|extsi|extui|sext|zext|[su]itofp|fpto[su]i)|math\.(?!abs[i]|ct[lp]|cttz|ipowi)\w+"
+    r"|nvvm\.(?:shfl\.sync|f(?:max|min|ma)|(?:add|sub|mul|fma)\.packed\.f32x2|(?:rcp|rsqrt|sqrt|ex2|lg2|tanh)\.[\w.]+)"
+)
+
+
+def hands_on(op: Operation) -> bool:
+    """Whether the results of an operation may be bytes that nothing has written if its operands are.
+
+    All others count as written: products, what reaches memory, bits that are put together, parts of a byte. A
+    product of integers may be one with a mask of 0.
+    """
+    kinds = [parse_type(value.type) for value in (*op.operands, *op.results)]
+    if any(part.bits < 8 for kind in kinds if kind.kind == "vector" for part in kind.parts if part.bits != 1):
+        return False
+    if op.name != "llvm.inline_asm":
+        return _FOLLOWED.fullmatch(op.name) is not None
+    sizes = {kind.size_bytes for kind in kinds}  # several in one register are no lanes of it
+    return is_lanewise(op) and (len(kinds) == 2 or len(sizes) == 1)
 
 
 def is_bare(value: Any) -> bool:

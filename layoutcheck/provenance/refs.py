@@ -63,7 +63,8 @@ class Refs(Data):  # pyrefly: ignore[bad-class-definition]
     def among(self, mask: Any, other: Value) -> Refs:
         """These bytes in the threads of `mask`, another value's in the rest."""
         chosen = np.asarray(mask).astype(bool).reshape(-1, 1)
-        return Refs(np.where(chosen, self.at, refs_of(other, self.size)))
+        size = max(self.size, other.size if isinstance(other, Refs) else 0)
+        return Refs(np.where(chosen, refs_of(self, size), refs_of(other, size)))
 
 
 def refs_of(value: Value, size: int) -> Array:

@@ -6,8 +6,9 @@ from typing import Any
 
 from layoutcheck.dsl.lowered.needed import DATA, NUMBER, Needed
 from layoutcheck.dsl.lowered.types import SHARED, parse_type
+from layoutcheck.provenance.labels import hands_on
 from layoutcheck.provenance.matrix import accumulator_count, is_wgmma, scale_of
-from layoutcheck.provenance.suspects import Suspects, from_elsewhere
+from layoutcheck.provenance.suspects import Suspects
 from layoutcheck.sources.mlir import Operation, integers
 from layoutcheck.sources.mlir import Value as SsaValue
 
@@ -33,7 +34,7 @@ class Slice(Needed):
                 self._mark(op.operands[0], NUMBER)
             for array in self._stores if base is None else () if base is False else (base,):
                 self._follow(array)
-        elif not from_elsewhere(op):
+        elif hands_on(op):
             self._keep(op)
             apart = _apart(op)
             for operand in op.operands:

@@ -16,19 +16,13 @@ from collections.abc import Callable
 from layoutcheck.dsl.lowered.instructions import in_shared_by_ptx, is_memory
 from layoutcheck.dsl.lowered.needed import terminator
 from layoutcheck.dsl.lowered.types import GLOBAL, SHARED, TENSOR, parse_type
-from layoutcheck.provenance.carry import is_lanewise
+from layoutcheck.provenance.labels import hands_on
 from layoutcheck.provenance.matrix import accumulator_count, is_product, is_wgmma, scale_of
 from layoutcheck.sources.mlir import Block, Operation, Value, integer, integers
 
 _POINTER = "!llvm.ptr"
 _READS = ("llvm.load", "llvm.store", "llvm.alloca", "nvvm.ldmatrix")
 _OPERAND = -(1 << 31)  # in rawConstantIndices: the index is an operand
-_BITWISE = re.compile(
-    r"(?:arith|llvm)\.(?:andi?|x?ori?|shli?|shr[us]i|[la]shr|muli?|trunci?|cmp[if]|[if]cmp)\Z"
-)
-_ELSEWHERE = re.compile(
-    r"nvvm\.(?:ldmatrix|tcgen05|wgmma|redux|vote|match|read|load|atomic|cvt\.pack)|llvm\.(?:call|atomic)"
-)
 _LOOPS = ("scf.for", "scf.while")
 _MOST_STEPS = 4096  # operations of a loop that is gone through turn by turn
 _ARITHMETIC: dict[str, Callable[..., int]] = {
@@ -36,18 +30,6 @@ _ARITHMETIC: dict[str, Callable[..., int]] = {
     "arith.index_cast": operator.pos, "arith.extsi": operator.pos, "arith.trunci": operator.pos,
 }  # fmt: skip
 Bytes = int  # a bit for each byte of an array
-
-
-def from_elsewhere(op: Operation) -> bool:
-    """Whether the results of an operation are taken for written, whatever its operands are.
-
-    Products, what reaches memory other than registers, and bits that are put together. A product of integers
-    may be one with a mask of 0.
-    """
-    asm = op.name == "llvm.inline_asm" and not is_lanewise(op)
-    return (
-        asm or is_product(op) or _BITWISE.match(op.name) is not None or _ELSEWHERE.match(op.name) is not None
-    )
 
 
 class Suspects:
@@ -74,9 +56,9 @@ class Suspects:
 
     def _place(self, pointer: Value) -> tuple[Operation, int | None] | None:
         """The array that a pointer points into, and the offset in bytes, None where it is not a number."""
-        known = self._places.get(pointer)
-        if pointer in self._places and not (self._turns and known is not None and known[1] is None):
-            return known
+        before = self._places.get(pointer)
+        if pointer in self._places and not (self._turns and before is not None and before[1] is None):
+            return before
         found = self._found(pointer)
         if not self._turns:
             self._places[pointer] = found
@@ -106,7 +88,7 @@ class Suspects:
         parts = [self._number(operand) for operand in made.operands]
         return None if None in parts else int(_ARITHMETIC[made.name](*parts))
 
-    def _written(self, block: Block, known: dict[Operation, Bytes]) -> None:
+    def _written(self, block: Block, written: dict[Operation, Bytes]) -> None:
         """Go through a block with the bytes that are surely written before it; add those of its own."""
         for op in block.operations:
             if op.name in ("llvm.store", "llvm.load"):
@@ -117,27 +99,27 @@ class Suspects:
                 array, offset = place
                 size = parse_type((op.operands if store else op.results)[0].type).size_bytes
                 if offset is not None and store:
-                    known[array] = known.get(array, 0) | ((1 << size) - 1) << offset
+                    written[array] = written.get(array, 0) | ((1 << size) - 1) << offset
                 elif not store:
                     read = ((1 << size) - 1) << offset if offset is not None else (1 << _size(array)) - 1
-                    if read & ~known.get(array, 0):
+                    if read & ~written.get(array, 0):
                         self.loads.add(op)
             elif op.regions:
-                self._branched(op, known)
+                self._branched(op, written)
 
-    def _branched(self, op: Operation, known: dict[Operation, Bytes]) -> None:
+    def _branched(self, op: Operation, written: dict[Operation, Bytes]) -> None:
         """Go through the regions of a branch or loop; only what all branches write is surely written."""
         turns = self._counted(op)
         if turns:
             block = op.regions[0].blocks[0]
             for turn in turns:
                 self._turns[block.arguments[0]] = turn
-                self._written(block, known)
+                self._written(block, written)
             del self._turns[block.arguments[0]]
             return
         ends = []
         for region in op.regions:
-            end = dict(known)
+            end = dict(written)
             for block in region.blocks:
                 self._written(block, end)
             ends.append(end)
@@ -145,7 +127,7 @@ class Suspects:
             both = ends[0][array]
             for end in ends[1:]:
                 both &= end[array]
-            known[array] = both
+            written[array] = both
 
     def _counted(self, op: Operation) -> range:
         """The turns of a short loop that is counted by numbers; none of another."""
@@ -199,7 +181,7 @@ class Suspects:
             elif op.name == "llvm.store" or (is_product(op) and not _begins(op)):
                 self.readers[op] = None
                 self.in_shared |= op.name == "llvm.store" and _space(op.operands[1]) == SHARED
-            elif not from_elsewhere(op):
+            elif hands_on(op):
                 values.update(op.results)
 
 
@@ -239,8 +221,9 @@ def _space(pointer: Value) -> int:
 
 def _constant(value: Value) -> int | None:
     made = value.definition
-    known = made is not None and made.name in ("arith.constant", "llvm.mlir.constant")
-    return integer(made.attributes.get("value", "")) if known and made is not None else None
+    if made is None or made.name not in ("arith.constant", "llvm.mlir.constant"):
+        return None
+    return integer(made.attributes.get("value", ""))
 
 
 def _size(array: Operation) -> int:

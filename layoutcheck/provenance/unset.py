@@ -76,7 +76,7 @@ def _with(grid: Grid, suspects: Suspects, extent: Extent, budget: Budget) -> lis
     x, y, z = (n - 1 for n in how.grid)
     at = ((0, 0, 0), (x, y, z)) if x + y + z and how.threads % WARP == 0 else ((x, y, z),)
     how = replace(how, blocks=at) if len(at) > 1 else replace(how, index=at[0])
-    run = _run(grid, suspects, how, launched, called, budget)
+    run = _run(grid, suspects, how, launched, budget)
     sizes = grid.spans(how, launched, run.machine, run.flow, called)
     found = [Found(one.op, one.letter, threads=(one.thread, one.thread)) for one in run.products.values()]
     for one in run.stores.values():
@@ -97,14 +97,11 @@ def _stored(one: Stored, kept: Bools, each: int, at: Sequence[tuple[int, ...]], 
     return Found(one.op, "", one.load, one.writers, at[int(blocks[mine][0])], span, int(mine.sum()), told)
 
 
-def _run(
-    grid: Grid, suspects: Suspects, how: Launch, launched: Launched, called: bool, budget: Budget
-) -> Bare:  # fmt: skip
+def _run(grid: Grid, suspects: Suspects, how: Launch, launched: Launched, budget: Budget) -> Bare:
     """The last of several evaluations: in each, shared memory holds what the one before has stored there."""
 
     def rely(reasons: Reasons, bits: int) -> bool:
-        kinds = reasons.read(bits)
-        return all(one == ("arguments", EXTENTS) or (called and one[0] == "arguments") for one in kinds)
+        return all(one == ("arguments", EXTENTS) for one in reasons.read(bits))
 
     shared = None
     while True:
@@ -112,7 +109,7 @@ def _run(
         run.flow.tick = budget.check
         run.flow.most_turns = {op: _MOST_TURNS for op in grid.kernel.walk() if op.name == "scf.while"}
         run.go(launched, grid.types.get(name_of(grid.kernel), []))
-        again = np.where(run.known, 0, run.bare)
+        again = np.where(run.written, 0, run.bare)
         if suspects.shared_elsewhere or not again.any() or (shared is not None and (again == shared).all()):
             return run
         shared = again
