@@ -63,13 +63,14 @@ def told_unset(every: Sequence[Found], module: TracedModule) -> list[KernelFindi
         else:
             written = [_place(module, op, "they are written") for op in one.writers]
             evidence |= {"threads": list(one.threads), "block": list(one.block), "bytes": one.bytes,
-                         "written": bool(written), "called": one.called}  # fmt: skip
+                         "written": bool(written), "called": one.called, "extent": one.extent,
+                         "multiple": one.multiple}  # fmt: skip
             places = [_place(module, one.op, "they are stored", one.threads[0])]
             places += [_place(module, one.load, "the registers are read")] if one.load is not None else []
             places += written[:1]
             rule, (title, message) = lc610.RULE, lc610.tell(evidence)
         found.setdefault((rule.code, one.letter, places[0].where), KernelFinding(
-            rule.code, rule.severity, title, message, _different(places), evidence
+            rule.code, "note" if one.extent else rule.severity, title, message, _different(places), evidence
         ))  # fmt: skip
     return list(found.values())
 

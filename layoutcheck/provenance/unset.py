@@ -1,13 +1,15 @@
 """Registers that are stored or multiplied although nothing has written them: `unset_values(kernel, ...)`.
 
 Only what a run shows is told: with the numbers of a call that the program makes, or, where there is none,
-with two numbers for all dynamic extents. What is stored has to arrive inside a tensor, under the predicate of
-the store.
+with several numbers for all dynamic extents. What they all show is so for every caller. What only tails show, or
+only extents of no call, rests on the caller and is a note. What is stored has to arrive inside a tensor, under the
+predicate of the store.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,13 +21,17 @@ from layoutcheck.dsl.lowered.machine import Launch
 from layoutcheck.dsl.lowered.spaces import in_object
 from layoutcheck.dsl.lowered.values import Reasons
 from layoutcheck.machine.arch import WARP
-from layoutcheck.order.budget import Budget
+from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.provenance.bare import Bare, Bools, Stored
 from layoutcheck.provenance.suspects import Suspects
 from layoutcheck.sources.mlir import Operation
 
 _MOST_CALLS = 2
 _MOST_TURNS = 2  # of a loop without a count: one over tiles
+_LARGER = (1, 2, 8)  # multiples of an extent of whole tiles: a kernel may have larger tiles
+_SMALL = 16  # the part of such an extent that may be less than a tile
+_MOST_MULTIPLE = 1024
+Uses = dict[tuple[Operation, str], "Found"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +39,8 @@ class Found:
     """A product of registers that nothing has written (`letter`), or a store of `bytes` of them by a block.
 
     They come from `load`; `writers` write these registers in other threads, or others of them. `threads` are
-    the first and the last. `called` is the call with which they do, "" for any.
+    the first and the last. `called` is the call with which they do, "" for any. If `extent` is given it is
+    what all dynamic extents have to be; if they are multiples of `multiple`, it does not happen.
     """
 
     op: Operation
@@ -44,6 +51,12 @@ class Found:
     threads: tuple[int, int] = (0, 0)
     bytes: int = 0
     called: str = ""
+    extent: int = 0
+    multiple: int = 0
+
+    def with_other_extents(self, extent: int) -> Found:
+        """The same, which no call of the program does, but which happens with this extent."""
+        return self if self.extent else replace(self, extent=extent)
 
 
 def unset_values(
@@ -54,24 +67,59 @@ def unset_values(
     if not suspects.readers:
         return []
     grid = Grid(kernel, types)
-    known = [replace(call, contents=()) for call in calls if call is not None][:_MOST_CALLS]
-    found: dict[tuple[Operation, str], Found] = {}
-    for call in known:
-        for one in _with(grid, suspects, call, budget):
-            found.setdefault((one.op, one.letter), one)
-    if not known:
-        promise = grid.promise()
-        sizes: tuple[Extent, ...] = (None,) if promise is None else (promise[1], 2 * promise[1])
-        runs = [{(one.op, one.letter): one for one in _with(grid, suspects, n, budget)} for n in sizes]
-        found = {key: one for key, one in runs[0].items() if key in runs[-1]}
+    given = [replace(call, contents=()) for call in calls if call is not None][:_MOST_CALLS]
+    if not given:
+        return list(_for_any(grid, suspects, budget).values())
+    found: Uses = {}
+    for call in given:
+        for key, one in _with(grid, suspects, call, budget).items():
+            found.setdefault(key, one)
+    promise = grid.promise()
+    if promise is not None:
+        with suppress(OutOfTime):
+            others = _for_any(grid, suspects, budget)
+            found = {**{key: one.with_other_extents(promise[1]) for key, one in others.items()}, **found}
     return list(found.values())
 
 
-def _with(grid: Grid, suspects: Suspects, extent: Extent, budget: Budget) -> list[Found]:
+def _for_any(grid: Grid, suspects: Suspects, budget: Budget) -> Uses:
+    """What a kernel does for every caller, with dynamic extents if it has any."""
+    promise = grid.promise()
+    if promise is None:
+        return _with(grid, suspects, None, budget)
+    quantum, whole = promise
+    found = _with(grid, suspects, whole, budget)
+    for times in _LARGER[1:] if found else ():
+        again = _with(grid, suspects, times * whole, budget)
+        found = {key: one for key, one in found.items() if key in again}
+    with suppress(OutOfTime):
+        found |= _with_tails(grid, suspects, quantum, whole, found, budget)
+    return found
+
+
+def _with_tails(
+    grid: Grid, suspects: Suspects, quantum: int, whole: int, always: Uses, budget: Budget
+) -> Uses:
+    """What it does besides if the dynamic extents are not multiples of a number."""
+    tails: Uses = {}
+    for extent in (whole - quantum, whole + quantum, whole // _SMALL + quantum):
+        for key, one in _with(grid, suspects, extent, budget).items():
+            if key not in always:
+                tails.setdefault(key, replace(one, extent=extent))
+    multiple = 2 * quantum
+    while tails and multiple <= min(whole, _MOST_MULTIPLE):
+        again = [_with(grid, suspects, extent, budget) for extent in (multiple, whole + multiple)]
+        if all(one.keys() <= always.keys() for one in again):
+            return {key: replace(one, multiple=multiple) for key, one in tails.items()}
+        multiple *= 2
+    return {}
+
+
+def _with(grid: Grid, suspects: Suspects, extent: Extent, budget: Budget) -> Uses:
     """What the first and the last block do with these extents."""
     launched, called = grid.launch(extent), isinstance(extent, Numbers)
     if launched is None or (launched[0].rests == "arguments" and not called):
-        return []
+        return {}
     how = launch_of(grid.kernel, launched)
     x, y, z = (n - 1 for n in how.grid)
     at = ((0, 0, 0), (x, y, z)) if x + y + z and how.threads % WARP == 0 else ((x, y, z),)
@@ -86,7 +134,7 @@ def _with(grid: Grid, suspects: Suspects, extent: Extent, budget: Budget) -> lis
         if kept.any():
             told = extent.told if isinstance(extent, Numbers) else ""
             found.append(_stored(one, kept, run.each, at, told))
-    return found
+    return {(one.op, one.letter): one for one in found}
 
 
 def _stored(one: Stored, kept: Bools, each: int, at: Sequence[tuple[int, ...]], told: str) -> Found:

@@ -94,18 +94,25 @@ def test_what_is_stored_of_what_nothing_has_written(modules: list[Seen], number:
 
 @needs_dsl
 def test_a_tail_is_told_for_the_call_that_has_it(modules: list[Seen]) -> None:
-    """Of no call only what whole tiles of two sizes show is known."""
+    """Else it is a condition: extents that are multiples of 128 have no tail here."""
     seen = modules[1]
 
     def call(columns: int, sums: int = 5) -> Numbers:
         return Numbers(((5, columns, columns), (sums,)), (5, columns, sums), f"(5,{columns}), ({sums})")
 
-    assert _found(seen, "tail") == _found(seen, "tail", 0, (call(128),)) == []
+    (one,) = _found(seen, "tail")
+    assert (one.extent, one.multiple, one.block, one.bytes) == (65, 128, (64, 0, 0), 4)
+    assert _found(seen, "tail", 0, (call(128),)) == [one]
     (one,) = _found(seen, "tail", 0, (call(128), call(100)))
-    assert (one.block, one.threads, one.bytes) == ((4, 0, 0), (0, 0), 4)
+    assert (one.block, one.threads, one.bytes, one.extent) == ((4, 0, 0), (0, 0), 4, 0)
     assert one.called == "(5,100), (5)"
     (one,) = _found(seen, "tail", 0, (call(100, 4),))
     assert one.block == (0, 0, 0)  # the last block's is outside of the tensor
+
+
+@needs_dsl
+def test_a_kernel_may_have_tiles_that_are_larger_than_the_extents_that_are_tried(modules: list[Seen]) -> None:
+    assert _found(modules[1], "far", 1) == []
 
 
 @needs_dsl
@@ -125,7 +132,9 @@ def test_the_line_that_stores_is_told_with_its_repair(modules: list[Seen]) -> No
     assert "Thread 0 stores 4 B in block (7,0,0)" in total.message and "`fragment.fill(0.0)`" in total.message
     bare = told["cute.copy(atom, a, target, pred=narrow if how == 3 else usual)"]
     assert "No line writes them. Copy into the fragment first." in bare.message
-    assert modules[1].report.findings == ()
+    (tail,) = modules[1].report.findings
+    assert (tail.code, tail.severity, tail.evidence["extent"]) == ("LC610", "note", 65)
+    assert "if all dynamic extents are 65; it is not so if they are multiples of 128." in tail.message
 
 
 def _kernel(*lines: str, array: str = "f32") -> Operation:

@@ -14,8 +14,9 @@ Reference, "Undefined Values"): the register holds what the thread computed befo
 kernels of this kind wrote wrong numbers in every run on an H200; in others the compiler chose a value that happened to be
 right, which its next version need not (`docs/evidence/values_unset.json`).
 
-It is told for a call that the program makes, or, if it makes none, for all dynamic extents that are tried, which are
-whole tiles: a tail that only other extents have is not looked at. Nothing is said where a value in memory decides whether
+It is told for a call that the program makes, or, if it makes none, for all dynamic extents that are tried. What only
+other extents show is a note, as the caller may never give them: those that are not multiples of a tile, say. The
+message has the extents, and of which multiples it is not so. Nothing is said where a value in memory decides whether
 something is written, where inline PTX or bits put a value together, of what a product multiplies with others, or of
 products of integers: 0 times any of them is 0.
 
@@ -48,6 +49,12 @@ def tell(facts: dict[str, Any]) -> tuple[str, str]:
     if not facts["written"]:
         repair = "Copy into the fragment first."
     called = f" This is so in the program's call with {facts['called']}." if facts["called"] else ""
+    if facts["extent"]:
+        called = f" This is so if all dynamic extents are {facts['extent']:,}; "
+        called += (
+            f"it is not so if they are multiples of {facts['multiple']:,}." if facts["multiple"]
+            else "it is not so in the program's calls."
+        )  # fmt: skip
     return "a store writes what registers hold that nothing has written", (
         f"{who} {facts['bytes']} B in block {block} that are, or are computed from, registers that nothing has written. "
         f"{some}{called} {repair}"
