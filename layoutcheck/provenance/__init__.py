@@ -41,7 +41,7 @@ from layoutcheck.provenance.replay import Replay
 from layoutcheck.provenance.schedule import schedule
 from layoutcheck.provenance.tell import told, told_unset
 from layoutcheck.provenance.tensors import tensors
-from layoutcheck.provenance.unset import unset_values
+from layoutcheck.provenance.unset import Found, unset_values
 from layoutcheck.sources.mlir import Operation, without_locations
 from layoutcheck.sources.traced import Frame, KernelFinding, OperandReport
 from layoutcheck.sources.traced_module import TracedModule
@@ -55,20 +55,31 @@ def check_products(
 ) -> OperandReport:
     """The products and registers of a traced module. Raises nothing: what cannot be checked says so."""
     report = _products_of(module, lowered, problem, seconds)
-    unset = [] if problem else _unset(module, lowered, seconds)
-    return replace(report, findings=(*report.findings, *unset)) if unset else report
+    findings, left = ([], []) if problem else _unset(module, lowered, seconds)
+    return replace(
+        report, findings=(*report.findings, *findings),
+        unchecked=(*report.unchecked, *(f"registers that nothing may have written: {why}" for why in left)),
+    )  # fmt: skip
 
 
-def _unset(module: TracedModule, lowered: str, seconds: float) -> list[KernelFinding]:
-    """Registers that nothing has written; none where that cannot be followed."""
-    with suppress(InputError, OutOfTime, *_SURPRISES):
+def _unset(module: TracedModule, lowered: str, seconds: float) -> tuple[list[KernelFinding], list[str]]:
+    """Registers that nothing has written, and what is not known of them."""
+    found, left = list[Found](), dict[str, None]()
+    try:
         types = argument_types(without_locations(module.text))
         every = [op for op in parse_once(lowered).walk() if op.name in KERNELS and op.regions]
         calls = numbers_of(module.calls, types, [name_of(op) for op in every])
-        return told_unset(
-            [one for op in every for one in unset_values(op, types, calls, Budget(seconds))], module
-        )
-    return []
+        for op in every:
+            one = unset_values(op, types, calls, Budget(seconds))
+            found += one.found
+            left |= dict.fromkeys(one.left)
+    except OutOfTime:
+        left[f"the time budget of {seconds:g} s was used up"] = None
+    except InputError as error:
+        left[f"the lowered module cannot be read: {error.message}"] = None
+    except _SURPRISES as error:
+        left[f"the lowered module is not as expected: {type(error).__name__}: {error}"] = None
+    return told_unset(found, module), list(left)
 
 
 def _products_of(module: TracedModule, lowered: str, problem: str, seconds: float) -> OperandReport:

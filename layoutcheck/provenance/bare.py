@@ -2,7 +2,7 @@
 
     run = Bare(kernel, suspects, launch, rely)
     run.go(launched, types)
-    run.stores, run.products
+    run.stores, run.products, run.left
 
 A kernel's blocks are evaluated side by side, and of them only what the readers of suspects (`suspects`) need:
 addresses, conditions, and what is stored in the registers that they come from. A register holds labels, one a
@@ -27,14 +27,17 @@ from layoutcheck.dsl.lowered.needed import NUMBER, terminator
 from layoutcheck.dsl.lowered.record import Number
 from layoutcheck.dsl.lowered.types import parse_type
 from layoutcheck.dsl.lowered.values import Reasons, number
-from layoutcheck.provenance.labels import CLEAN, NOTHING, Cells, is_bare, labelled, labels_of
-from layoutcheck.provenance.matrix import is_wgmma, scale_of
+from layoutcheck.provenance.handed import UNSURE, Multiplied, carried, ends, product
+from layoutcheck.provenance.labels import CLEAN, NOTHING, Cells, is_bare, labels_of
+from layoutcheck.provenance.matrix import is_product
 from layoutcheck.provenance.refs import FIRST, FLAGS, Array, Refs
-from layoutcheck.provenance.sliced import Slice, parts_of
-from layoutcheck.provenance.suspects import Suspects
+from layoutcheck.provenance.sliced import Slice
+from layoutcheck.provenance.suspects import Suspects, stored_by
 from layoutcheck.sources.mlir import Operation
 
 _SPAN = 256 * 1024  # bytes of shared memory of a block
+IN_SHARED = "what other instructions than loads and stores make of them in shared memory"
+IN_CLUSTER = "they are stored in another block's shared memory"
 Bools = NDArray[np.bool_]
 
 
@@ -51,15 +54,6 @@ class Stored:
     writers: tuple[Operation, ...]
     threads: Array
     at: Array
-
-
-@dataclass(eq=False, slots=True)
-class Multiplied:
-    """A product of which nothing has written any register of operand `letter`, in any of the threads."""
-
-    op: Operation
-    letter: str
-    thread: int
 
 
 class Bare:
@@ -80,13 +74,17 @@ class Bare:
         self.each = launch.threads // self.blocks
         self.stores: dict[Operation, Stored] = {}
         self.products: dict[tuple[Operation, str], Multiplied] = {}
+        self.left: dict[str, None] = {}  # what such bytes may have reached unnoticed
         self.loads: list[Operation] = []
         self._found: dict[Operation, Cells] = {}  # where a load last found nothing
         self.bare = np.zeros((self.blocks, _SPAN), np.int64)  # labels that stores put into shared memory
-        self.written = np.zeros((self.blocks, _SPAN), bool)  # bytes of shared memory that something has written
+        self.written = np.zeros(
+            (self.blocks, _SPAN), bool
+        )  # bytes of shared memory that something has written
         self._arrays: dict[int, Cells] = {}
+        self._met, self._unsure = set[Operation](), set[Operation]()  # readers, branches and loops
         self._lost: set[Any] = set(suspects.escaped)
-        self._inner, self.flow.translate = self.flow.translate, self._step
+        self.inner, self.flow.translate = self.flow.translate, self._step
         self.flow.control = {name: self._guarded(maker) for name, maker in self.flow.control.items()}
         self.flow.consecutive = True
         for value, slot in self.slots.items():
@@ -96,6 +94,14 @@ class Bare:
     def go(self, launched: Launched, types: list[str]) -> None:
         """Run it."""
         run_kernel(self.kernel, self.machine, self.flow, launched, types)
+        if any(self._may_run(op) for op in self.suspects.readers.keys() - self._met):
+            self.left[UNSURE] = None
+
+    def _may_run(self, op: Operation | None) -> bool:
+        """Whether an operation stands in a branch or loop whose condition only a run knows."""
+        while op is not None and op not in self._unsure:
+            op = op.parent_operation
+        return op is not None
 
     def sure(self, bits: int) -> bool:
         """Whether what rests on this, and that it happens at all, can be relied on."""
@@ -119,6 +125,8 @@ class Bare:
                     bits |= machine.provenance[slot]
                 limited = machine.notes or len(flow.cut) != cut
                 machine.notes |= notes
+                if not self.sure(bits):
+                    self._unsure.add(op)
                 if not self.sure(bits) or limited:
                     written = self.slice.stored_in(op)
                     self._lost |= written
@@ -132,18 +140,27 @@ class Bare:
         """The step of an operation."""
         if op.name == "llvm.alloca":
             return self._alloca(op)
-        if op.name == "llvm.store":
-            return self._store(op)
-        if op in self.suspects.readers:
-            return self._product(op)
+        if op.name == "llvm.store" or op in self.suspects.readers:
+            stored = stored_by(op)
+            if stored is not None:
+                return self._reader(op, self._store(op, *stored))
+            return self._reader(op, product(self, op) if is_product(op) else ends(self, op))
         if not op.results or any(self.slice.levels.get(v) == NUMBER for v in op.results):
-            return self._inner(op)
+            return self.inner(op)
         if op.name == "llvm.load":
             return self._load(op)
-        return self._carried(op)
+        return carried(self, op)
+
+    def _reader(self, op: Operation, step: Step) -> Step:
+        def run() -> None:
+            if self.machine.reached:
+                self._met.add(op)
+            step()
+
+        return run
 
     def _alloca(self, op: Operation) -> Step:
-        inner, out = self._inner(op), self.slots[op.results[0]]
+        inner, out = self.inner(op), self.slots[op.results[0]]
 
         def run() -> None:
             inner()
@@ -175,10 +192,13 @@ class Bare:
             where = spaces.space_of(space, address)
             if where == "rmem":
                 cells, offset = self._place(address)
-                if cells is not None and not self._lost & {cells.op, None}:
+                if cells is not None:
                     found, rests = cells.load(offset, width, machine.mask, label), cells.rests
-                    if found is not CLEAN:
-                        self._found[op] = cells
+                if found is not CLEAN and self._lost & {cells and cells.op, None}:
+                    self.left[UNSURE] = None
+                    found = CLEAN
+                elif found is not CLEAN and cells is not None:
+                    self._found[op] = cells
             elif where == "smem" and self.shared is not None:
                 found = Refs(self.shared[self._block(), self._bytes(address, width)])
             values[out], provenance[out] = found, rests | provenance[pointer] if found is not CLEAN else 0
@@ -194,19 +214,21 @@ class Bare:
         found: Array = np.minimum(at[:, None] + np.arange(width), _SPAN - 1)
         return found
 
-    def _store(self, op: Operation) -> Step:
-        machine, values = self.machine, self.machine.values
-        value, pointer = self.slots[op.operands[0]], self.slots[op.operands[1]]
-        kind = parse_type(op.operands[0].type)
-        space, width, inner = parse_type(op.operands[1].type).space, kind.size_bytes, self._inner(op)
-        numeric = self.slice.levels.get(op.operands[0]) == NUMBER
+    def _store(self, op: Operation, at: int, given: int) -> Step:
+        """A store, or an atomic operation, which leaves what others have stored: see `stored_by`."""
+        machine, values, inner = self.machine, self.machine.values, self.inner(op)
+        value, pointer = self.slots[op.operands[given]], self.slots[op.operands[at]]
+        space = parse_type(op.operands[at].type).space
+        width, whole = parse_type(op.operands[given].type).size_bytes, op.name == "llvm.store"
+        numeric = any(self.slice.levels.get(v) == NUMBER for v in (op.operands[given], *op.results))
 
         def run() -> None:
             address = number(values[pointer])
             where = spaces.space_of(space, address)
+            held = values[value]
             if numeric:
                 inner()
-            mask, held = machine.mask, values[value]
+            mask = machine.mask
             if not machine.reached or (mask is not None and not mask.any()):
                 return
             sure, bare = self.sure(machine.provenance[pointer]), is_bare(held)
@@ -217,18 +239,32 @@ class Bare:
                     cells.store(op, offset, width, mask, labels_of(held, width) if bare else None, rests)
                 if not sure:
                     self._lost.add(cells and cells.op)
-            elif where == "dsmem":
+                return
+            told = sure and self.sure(rests)
+            if where == "dsmem":
                 self.written[:] = True
-            elif where == "smem" or bare or self.stores:
-                rows = np.arange(self.launch.threads) if mask is None else np.flatnonzero(mask)
-                labels = np.broadcast_to(labels_of(held, width), (self.launch.threads, width))
-                if where == "smem":
-                    self._shared(address, labels if self.sure(rests) else labels * 0, rows, sure)
-                elif where == "gmem":
-                    told = bare and sure and self.sure(rests)
-                    self._note(op, address, labels if told else labels * 0, rows)
+            if where not in ("smem", "gmem") or not (where == "smem" or bare or self.stores):
+                return
+            rows = np.arange(self.launch.threads) if mask is None else np.flatnonzero(mask)
+            labels = np.broadcast_to(labels_of(held, width), (self.launch.threads, width))
+            if bare and labels[rows].any():
+                self._leave(where, told)
+            labels = labels if told else labels * 0
+            if where == "smem":
+                self._shared(address, labels, rows, sure)
+            else:
+                self._note(op, address, labels, rows, whole)
 
         return run
+
+    def _leave(self, where: str, told: bool) -> None:
+        """Bytes that nothing has written are stored: say what is not followed."""
+        if not told:
+            self.left[UNSURE] = None
+        if where == "dsmem":
+            self.left[IN_CLUSTER] = None
+        elif where == "smem" and self.suspects.shared_elsewhere:
+            self.left[IN_SHARED] = None
 
     def _shared(self, address: Number, labels: Array, rows: Array, sure: bool) -> None:
         if not sure:
@@ -242,11 +278,12 @@ class Bare:
         self.bare[block[bare], at[bare]] = labels[rows][bare]
         self.written[block[~bare], at[~bare]] = True
 
-    def _note(self, op: Operation, address: Number, labels: Array, rows: Array) -> None:
+    def _note(self, op: Operation, address: Number, labels: Array, rows: Array, whole: bool) -> None:
+        """What a store puts into global memory; if it is `whole`, in the place of what was there."""
         bare = labels[rows] != 0
         at = np.broadcast_to(np.asarray(address, np.int64), (self.launch.threads,))[rows, None]
         at = at + np.arange(labels.shape[1])
-        for one in list(self.stores.values()):
+        for one in list(self.stores.values()) if whole else ():
             kept = ~np.isin(one.at, at[~bare])
             one.threads, one.at = one.threads[kept], one.at[kept]
             if not kept.any():
@@ -258,86 +295,3 @@ class Bare:
         writers = tuple(self._found[load].writers) if load in self._found else ()
         threads = np.broadcast_to(rows[:, None], bare.shape)
         self.stores[op] = Stored(op, load, writers, threads[bare], at[bare])
-
-    def _product(self, op: Operation) -> Step:
-        machine, values = self.machine, self.machine.values
-        parts = {
-            letter: [(self.slots[v], parse_type(v.type).size_bytes) for v in part]
-            for letter, part in parts_of(op).items()
-        }
-        scale = [self.slots[v] for v in scale_of(op)] if is_wgmma(op) else []
-
-        def run() -> None:
-            threads = np.ones(self.launch.threads, bool) if machine.mask is None else machine.mask
-            for letter, part in parts.items():
-                active = threads
-                bits = 0
-                if letter == "C" and scale:
-                    active = active & (np.asarray(number(values[scale[0]])) != 0)
-                    bits = machine.provenance[scale[0]]
-                rows = np.flatnonzero(active)
-                if not rows.size or not part or not machine.reached or (op, letter) in self.products:
-                    continue
-                every = all(is_bare(values[s]) for s, _ in part) and all(
-                    (np.broadcast_to(labels_of(values[s], n), (len(active), n))[rows] != 0).all()
-                    for s, n in part
-                )
-                for slot, _ in part if every else ():
-                    bits |= machine.provenance[slot]
-                if every and self.sure(bits):
-                    self.products[op, letter] = Multiplied(op, letter, int(rows[0]))
-
-        return run
-
-    def _carried(self, op: Operation) -> Step:
-        """An operation on registers: what `carry` does to labels; a choice and a shuffle by their numbers."""
-        values, provenance = self.machine.values, self.machine.provenance
-        if op.name == "nvvm.shfl.sync":
-            return self._shuffle(op)
-        chosen, function = op.name.endswith(".select"), labelled(op)
-        sources = [(self.slots[v], max(1, parse_type(v.type).size_bytes)) for v in op.operands]
-        outs = [self.slots[v] for v in op.results]
-
-        def run() -> None:
-            bare = [slot for slot, _ in sources if is_bare(values[slot])]
-            if not bare:
-                for slot in outs:
-                    values[slot], provenance[slot] = CLEAN, 0
-                return
-            taken = [labels_of(values[s], n) for s, n in sources]
-            bits = 0
-            for slot in (*bare, sources[0][0]) if chosen else bare:
-                bits |= provenance[slot]
-            found = [self._chosen(values[sources[0][0]], *taken[1:])] if chosen else function(taken)
-            for slot, at in zip(outs, found, strict=True):
-                values[slot], provenance[slot] = Refs(at), bits
-
-        return run
-
-    @staticmethod
-    def _chosen(condition: Any, yes: Array, no: Array) -> Array:
-        parts = [
-            np.asarray(number(one)).reshape(-1, 1)
-            for one in (condition if isinstance(condition, tuple) else (condition,))
-        ]
-        mask = np.concatenate(np.broadcast_arrays(*parts), 1) & 1 != 0
-        found: Array = np.where(np.repeat(mask, yes.shape[1] // mask.shape[1], 1), yes, no)
-        return found
-
-    def _shuffle(self, op: Operation) -> Step:
-        values, provenance = self.machine.values, self.machine.provenance
-        a, out = self.slots[op.operands[1]], self.slots[op.results[0]]
-        inner, width = self._inner(op), parse_type(op.results[0].type).size_bytes
-        own = np.arange(self.launch.threads, dtype=np.int64)
-
-        def run() -> None:
-            kept, rests = values[a], provenance[a]
-            at = labels_of(kept, width)
-            values[a], provenance[a] = own, 0
-            inner()
-            source, bits = np.broadcast_to(np.asarray(number(values[out])), own.shape), provenance[out]
-            values[a], provenance[a] = kept, rests
-            values[out] = Refs(np.broadcast_to(at, (len(own), width))[source])
-            provenance[out] = rests | bits if at.any() else 0
-
-        return run

@@ -7,8 +7,8 @@ from typing import Any
 from layoutcheck.dsl.lowered.needed import DATA, NUMBER, Needed
 from layoutcheck.dsl.lowered.types import SHARED, parse_type
 from layoutcheck.provenance.labels import hands_on
-from layoutcheck.provenance.matrix import accumulator_count, is_wgmma, scale_of
-from layoutcheck.provenance.suspects import Suspects
+from layoutcheck.provenance.matrix import accumulator_count, is_product, is_wgmma, scale_of
+from layoutcheck.provenance.suspects import Suspects, stored_by
 from layoutcheck.sources.mlir import Operation, integers
 from layoutcheck.sources.mlir import Value as SsaValue
 
@@ -52,9 +52,12 @@ class Slice(Needed):
 
 def _operands(op: Operation) -> tuple[list[SsaValue], list[SsaValue]]:
     """The operands of a store or product that must be known as numbers, and those that are followed."""
-    if op.name == "llvm.store":
-        return op.operands[1:2], op.operands[:1]
-    return scale_of(op) if is_wgmma(op) else [], [v for part in parts_of(op).values() for v in part]
+    stored = stored_by(op)
+    if stored is not None:
+        return [op.operands[stored[0]]], [op.operands[stored[1]]]
+    if is_product(op):
+        return scale_of(op) if is_wgmma(op) else [], [v for part in parts_of(op).values() for v in part]
+    return [], op.operands
 
 
 def parts_of(product: Operation) -> dict[str, list[SsaValue]]:

@@ -10,7 +10,6 @@ not evaluated again (`bare`). Nothing is claimed here.
 from __future__ import annotations
 
 import operator
-import re
 from collections.abc import Callable
 
 from layoutcheck.dsl.lowered.instructions import in_shared_by_ptx, is_memory
@@ -23,6 +22,10 @@ from layoutcheck.sources.mlir import Block, Operation, Value, integer, integers
 _POINTER = "!llvm.ptr"
 _READS = ("llvm.load", "llvm.store", "llvm.alloca", "nvvm.ldmatrix")
 _OPERAND = -(1 << 31)  # in rawConstantIndices: the index is an operand
+_STORES = {
+    "llvm.store": (1, 0), "nvvm.store.ext": (1, 0), "nvvm.red": (0, 1), "nvvm.atomicrmw": (0, 1),
+    "llvm.atomicrmw": (0, 1),
+}  # fmt: skip
 _LOOPS = ("scf.for", "scf.while")
 _MOST_STEPS = 4096  # operations of a loop that is gone through turn by turn
 _ARITHMETIC: dict[str, Callable[..., int]] = {
@@ -32,10 +35,15 @@ _ARITHMETIC: dict[str, Callable[..., int]] = {
 Bytes = int  # a bit for each byte of an array
 
 
+def stored_by(op: Operation) -> tuple[int, int] | None:
+    """Which operand of a store, or of an atomic operation, is the address, and which is stored."""
+    return _STORES.get(op.name)
+
+
 class Suspects:
     """Whom bytes that nothing has written may reach: `loads` may find some, `values` may hold some.
 
-    `readers` are the stores and products that may take some.
+    `readers` are the stores and products that may take some, and all else that does not hand them on.
     """
 
     def __init__(self, kernel: Operation) -> None:
@@ -47,10 +55,7 @@ class Suspects:
         self.shared_elsewhere = False  # whether more than stores writes shared memory
         self._places: dict[Value, tuple[Operation, int | None] | None] = {}
         self._turns: dict[Value, int] = {}  # the numbers of the loops that are gone through turn by turn
-        first, *others = kernel.regions[0].blocks
-        if others:  # only the first is evaluated
-            return
-        self._written(first, {})
+        self._written(kernel.regions[0].blocks[0], {})
         if self.loads:
             self._reached(kernel)
 
@@ -152,7 +157,8 @@ class Suspects:
             size = len(arrays) + len(values) + self.in_shared
             for op in every:
                 self._follow(op, arrays, values)
-        spaces = {_space(op.operands[1]) for op in self.readers if op.name == "llvm.store"}
+        kinds = ((op, stored_by(op)) for op in self.readers)
+        spaces = {_space(op.operands[at[0]]) for op, at in kinds if at is not None}
         stores = (op for op in every if op.name == "llvm.store" and _space(op.operands[1]) in spaces)
         self.readers.update(dict.fromkeys(stores))  # what else is stored there counts
 
@@ -178,11 +184,11 @@ class Suspects:
             place = self._place(op.operands[1]) if op.name == "llvm.store" else None
             if place is not None:
                 arrays.add(place[0])
-            elif op.name == "llvm.store" or (is_product(op) and not _begins(op)):
-                self.readers[op] = None
-                self.in_shared |= op.name == "llvm.store" and _space(op.operands[1]) == SHARED
             elif hands_on(op):
                 values.update(op.results)
+            elif not op.name.startswith("scf.") and not (is_product(op) and _begins(op)):
+                self.readers[op] = None
+                self.in_shared |= op.name == "llvm.store" and _space(op.operands[1]) == SHARED
 
 
 def _begins(product: Operation) -> bool:

@@ -1,9 +1,9 @@
 """Registers that are stored or multiplied although nothing has written them: `unset_values(kernel, ...)`.
 
 Only what a run shows is told: with the numbers of a call that the program makes, or, where there is none,
-with several numbers for all dynamic extents. What they all show is so for every caller. What only tails show, or
-only extents of no call, rests on the caller and is a note. What is stored has to arrive inside a tensor, under the
-predicate of the store.
+with several numbers for all dynamic extents. What they all show is so for every caller. What only tails
+show, or only extents of no call, rests on the caller and is a note. What is stored has to arrive inside a
+tensor, under the predicate of the store.
 """
 
 from __future__ import annotations
@@ -31,6 +31,9 @@ _MOST_TURNS = 2  # of a loop without a count: one over tiles
 _LARGER = (1, 2, 8)  # multiples of an extent of whole tiles: a kernel may have larger tiles
 _SMALL = 16  # the part of such an extent that may be less than a tile
 _MOST_MULTIPLE = 1024
+BRANCHES = "what follows the first of several basic blocks"
+OTHERS = "extents other than those of the program's calls"
+GRID = "extents or a grid that only a run knows"
 Uses = dict[tuple[Operation, str], "Found"]
 
 
@@ -59,82 +62,122 @@ class Found:
         return self if self.extent else replace(self, extent=extent)
 
 
+@dataclass(frozen=True, slots=True)
+class Unset:
+    """What a kernel does with registers that nothing has written, and what of that is not known."""
+
+    found: tuple[Found, ...] = ()
+    left: tuple[str, ...] = ()
+
+
 def unset_values(
     kernel: Operation, types: dict[str, list[str]], calls: Sequence[Numbers | None], budget: Budget
-) -> list[Found]:
+) -> Unset:
     """What a kernel does with registers that nothing has written. Raises OutOfTime."""
+    if len(kernel.regions[0].blocks) > 1:
+        return Unset(left=(BRANCHES,))
     suspects = Suspects(kernel)
     if not suspects.readers:
-        return []
-    grid = Grid(kernel, types)
+        return Unset()
+    runs = _Runs(Grid(kernel, types), suspects, budget)
     given = [replace(call, contents=()) for call in calls if call is not None][:_MOST_CALLS]
-    if not given:
-        return list(_for_any(grid, suspects, budget).values())
     found: Uses = {}
     for call in given:
-        for key, one in _with(grid, suspects, call, budget).items():
+        for key, one in runs.uses(call).items():
             found.setdefault(key, one)
-    promise = grid.promise()
-    if promise is not None:
+    promise = runs.grid.promise()
+    if not given:
+        found = runs.for_any() if promise else runs.uses(None)
+    elif promise is not None:
+        found = {key: one.with_other_extents(promise[1]) for key, one in runs.besides().items()} | found
+    return Unset(tuple(found.values()), tuple(runs.left))
+
+
+class _Runs:
+    """Evaluations of a kernel; `left` is what they do not know."""
+
+    def __init__(self, grid: Grid, suspects: Suspects, budget: Budget) -> None:
+        self.grid, self.suspects, self.budget = grid, suspects, budget
+        self.left: dict[str, None] = {}
+
+    def for_any(self) -> Uses:
+        """What a kernel does for every caller, and what it does with some extents."""
+        quantum, whole = self.grid.promise() or (1, 1)
+        found = self.uses(whole)
+        for times in _LARGER[1:] if found else ():
+            again = self.uses(times * whole)
+            found = {key: one for key, one in found.items() if key in again}
         with suppress(OutOfTime):
-            others = _for_any(grid, suspects, budget)
-            found = {**{key: one.with_other_extents(promise[1]) for key, one in others.items()}, **found}
-    return list(found.values())
+            found |= self._tails(quantum, whole, found)
+        return found
 
+    def besides(self) -> Uses:
+        """The same for a kernel whose calls are known already: what stops it is told as other extents."""
+        known, self.left = self.left, {}
+        try:
+            return self.for_any()
+        except OutOfTime:
+            self.left[GRID] = None
+            return {}
+        finally:
+            self.left = known | {OTHERS if why == GRID else why: None for why in self.left}
 
-def _for_any(grid: Grid, suspects: Suspects, budget: Budget) -> Uses:
-    """What a kernel does for every caller, with dynamic extents if it has any."""
-    promise = grid.promise()
-    if promise is None:
-        return _with(grid, suspects, None, budget)
-    quantum, whole = promise
-    found = _with(grid, suspects, whole, budget)
-    for times in _LARGER[1:] if found else ():
-        again = _with(grid, suspects, times * whole, budget)
-        found = {key: one for key, one in found.items() if key in again}
-    with suppress(OutOfTime):
-        found |= _with_tails(grid, suspects, quantum, whole, found, budget)
-    return found
-
-
-def _with_tails(
-    grid: Grid, suspects: Suspects, quantum: int, whole: int, always: Uses, budget: Budget
-) -> Uses:
-    """What it does besides if the dynamic extents are not multiples of a number."""
-    tails: Uses = {}
-    for extent in (whole - quantum, whole + quantum, whole // _SMALL + quantum):
-        for key, one in _with(grid, suspects, extent, budget).items():
-            if key not in always:
-                tails.setdefault(key, replace(one, extent=extent))
-    multiple = 2 * quantum
-    while tails and multiple <= min(whole, _MOST_MULTIPLE):
-        again = [_with(grid, suspects, extent, budget) for extent in (multiple, whole + multiple)]
-        if all(one.keys() <= always.keys() for one in again):
-            return {key: replace(one, multiple=multiple) for key, one in tails.items()}
-        multiple *= 2
-    return {}
-
-
-def _with(grid: Grid, suspects: Suspects, extent: Extent, budget: Budget) -> Uses:
-    """What the first and the last block do with these extents."""
-    launched, called = grid.launch(extent), isinstance(extent, Numbers)
-    if launched is None or (launched[0].rests == "arguments" and not called):
+    def _tails(self, quantum: int, whole: int, always: Uses) -> Uses:
+        """What it does besides if the dynamic extents are not multiples of a number."""
+        tails: Uses = {}
+        for extent in (whole - quantum, whole + quantum, whole // _SMALL + quantum):
+            for key, one in self.uses(extent).items():
+                if key not in always:
+                    tails.setdefault(key, replace(one, extent=extent))
+        multiple = 2 * quantum
+        while tails and multiple <= min(whole, _MOST_MULTIPLE):
+            again = [self.uses(extent) for extent in (multiple, whole + multiple)]
+            if all(one.keys() <= always.keys() for one in again):
+                return {key: replace(one, multiple=multiple) for key, one in tails.items()}
+            multiple *= 2
         return {}
-    how = launch_of(grid.kernel, launched)
-    x, y, z = (n - 1 for n in how.grid)
-    at = ((0, 0, 0), (x, y, z)) if x + y + z and how.threads % WARP == 0 else ((x, y, z),)
-    how = replace(how, blocks=at) if len(at) > 1 else replace(how, index=at[0])
-    run = _run(grid, suspects, how, launched, budget)
-    sizes = grid.spans(how, launched, run.machine, run.flow, called)
-    found = [Found(one.op, one.letter, threads=(one.thread, one.thread)) for one in run.products.values()]
-    for one in run.stores.values():
-        base, offset = in_object("gmem", one.at)
-        kept: Bools = np.asarray((offset >= 0) & (offset < sizes.get(base, 0)))
-        kept &= ~grid.apart(run.machine, run.flow, one.at)
-        if kept.any():
-            told = extent.told if isinstance(extent, Numbers) else ""
-            found.append(_stored(one, kept, run.each, at, told))
-    return {(one.op, one.letter): one for one in found}
+
+    def uses(self, extent: Extent) -> Uses:
+        """What the first and the last block do with these extents."""
+        grid = self.grid
+        launched, called = grid.launch(extent), isinstance(extent, Numbers)
+        if launched is None or (launched[0].rests == "arguments" and not called):
+            self.left[GRID] = None
+            return {}
+        how = launch_of(grid.kernel, launched)
+        x, y, z = (n - 1 for n in how.grid)
+        at = ((0, 0, 0), (x, y, z)) if x + y + z and how.threads % WARP == 0 else ((x, y, z),)
+        how = replace(how, blocks=at) if len(at) > 1 else replace(how, index=at[0])
+        run = self._run(how, launched)
+        self.left |= run.left
+        sizes = grid.spans(how, launched, run.machine, run.flow, called)
+        found = [Found(one.op, one.letter, threads=(one.thread,) * 2) for one in run.products.values()]
+        for one in run.stores.values():
+            base, offset = in_object("gmem", one.at)
+            kept: Bools = np.asarray((offset >= 0) & (offset < sizes.get(base, 0)))
+            kept &= ~grid.apart(run.machine, run.flow, one.at)
+            if kept.any():
+                told = extent.told if isinstance(extent, Numbers) else ""
+                found.append(_stored(one, kept, run.each, at, told))
+        return {(one.op, one.letter): one for one in found}
+
+    def _run(self, how: Launch, launched: Launched) -> Bare:
+        """The last of several evaluations: in each, shared memory holds what the one before stored there."""
+
+        def rely(reasons: Reasons, bits: int) -> bool:
+            return all(one == ("arguments", EXTENTS) for one in reasons.read(bits))
+
+        grid, shared = self.grid, None
+        while True:
+            run = Bare(grid.kernel, self.suspects, how, rely, shared)
+            run.flow.tick = self.budget.check
+            run.flow.most_turns = {op: _MOST_TURNS for op in grid.kernel.walk() if op.name == "scf.while"}
+            run.go(launched, grid.types.get(name_of(grid.kernel), []))
+            again = np.where(run.written, 0, run.bare)
+            same = shared is not None and (again == shared).all()
+            if self.suspects.shared_elsewhere or not again.any() or same:
+                return run
+            shared = again
 
 
 def _stored(one: Stored, kept: Bools, each: int, at: Sequence[tuple[int, ...]], told: str) -> Found:
@@ -143,21 +186,3 @@ def _stored(one: Stored, kept: Bools, each: int, at: Sequence[tuple[int, ...]], 
     mine = kept & (blocks == blocks[kept][-1])
     span = int(own[mine][0]), int(own[mine][-1])
     return Found(one.op, "", one.load, one.writers, at[int(blocks[mine][0])], span, int(mine.sum()), told)
-
-
-def _run(grid: Grid, suspects: Suspects, how: Launch, launched: Launched, budget: Budget) -> Bare:
-    """The last of several evaluations: in each, shared memory holds what the one before has stored there."""
-
-    def rely(reasons: Reasons, bits: int) -> bool:
-        return all(one == ("arguments", EXTENTS) for one in reasons.read(bits))
-
-    shared = None
-    while True:
-        run = Bare(grid.kernel, suspects, how, rely, shared)
-        run.flow.tick = budget.check
-        run.flow.most_turns = {op: _MOST_TURNS for op in grid.kernel.walk() if op.name == "scf.while"}
-        run.go(launched, grid.types.get(name_of(grid.kernel), []))
-        again = np.where(run.written, 0, run.bare)
-        if suspects.shared_elsewhere or not again.any() or (shared is not None and (again == shared).all()):
-            return run
-        shared = again

@@ -154,7 +154,8 @@ def operand_counts(reports: Sequence[OperandReport], style: Style) -> Iterator[s
     wrong = sum(finding.severity in FAILING for finding, _ in found)
     notes = sum(finding.severity == "note" for finding, _ in found)
     followed = sum(one.followed for one in reports)
-    said = f"operands: {followed} of {total} products followed: {wrong} wrong"
+    what = f"operands: {followed} of {total} products followed" if total else "registers"
+    said = f"{what}: {wrong} wrong"
     said += f", {notes} notes (--all)" if notes else ""
     yield from style.wrap(said, "    ", "  ")
     yield from _sentences("not checked", (s for one in reports for s in one.unchecked), style)

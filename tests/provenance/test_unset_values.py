@@ -16,8 +16,11 @@ from layoutcheck.dsl.trace import trace_script
 from layoutcheck.order.budget import Budget
 from layoutcheck.provenance import check_products
 from layoutcheck.provenance.bare import Bare
+from layoutcheck.provenance.handed import UNSURE
 from layoutcheck.provenance.suspects import Suspects
-from layoutcheck.provenance.unset import Found, unset_values
+from layoutcheck.provenance.unset import BRANCHES, Found, unset_values
+from layoutcheck.reports.order import operand_counts
+from layoutcheck.reports.style import Style
 from layoutcheck.sources.mlir import Operation, parse, without_locations
 from layoutcheck.sources.traced import OperandReport
 from layoutcheck.sources.traced_module import TracedModule
@@ -72,7 +75,7 @@ STORED = {
 
 def _found(seen: Seen, name: str, number: int = 0, calls: tuple[Numbers, ...] = ()) -> list[Found]:
     (kernel,) = (op for one, op in seen.kernels.items() if f"_{name}_" in one and one.endswith(f"_{number}"))
-    return unset_values(kernel, seen.types, calls, Budget(20))
+    return list(unset_values(kernel, seen.types, calls, Budget(20)).found)
 
 
 @needs_dsl
@@ -132,6 +135,10 @@ def test_the_line_that_stores_is_told_with_its_repair(modules: list[Seen]) -> No
     assert "Thread 0 stores 4 B in block (7,0,0)" in total.message and "`fragment.fill(0.0)`" in total.message
     bare = told["cute.copy(atom, a, target, pred=narrow if how == 3 else usual)"]
     assert "No line writes them. Copy into the fragment first." in bare.message
+    left = [one.removeprefix("registers that nothing may have written: ") for one in modules[0].report.unchecked]
+    assert sorted(left) == ["what arith.muli makes of them", UNSURE]
+    head, *rest = operand_counts([modules[0].report], Style(width=200))
+    assert head.strip() == "registers: 12 wrong" and rest[0].strip().startswith("not checked: registers that")
     (tail,) = modules[1].report.findings
     assert (tail.code, tail.severity, tail.evidence["extent"]) == ("LC610", "note", 65)
     assert "if all dynamic extents are 65; it is not so if they are multiples of 128." in tail.message
@@ -164,16 +171,19 @@ LOAD = '%value = "llvm.load"(%array) : (!llvm.ptr) -> f32'
 STORE = '"llvm.store"(%value, %given) : (f32, !llvm.ptr<1>) -> ()'
 FILL = '"llvm.store"(%zero, %array) : (f32, !llvm.ptr) -> ()'
 FLAGGED = f'"scf.if"(%flag) ({{\n  {FILL}\n  "scf.yield"() : () -> ()\n}}, {{\n}}) : (i1) -> ()'
+RED = '"nvvm.red"(%given, %value) : (!llvm.ptr<1>, f32) -> ()'
+STMATRIX = '"nvvm.stmatrix"(%given, %value) : (!llvm.ptr<1>, f32) -> ()'
+PTX = '"nvvm.inline_ptx"(%value) <{ptxCode = "st.async [{$r0}];"}> : (f32) -> ()'
 FIRST = '%few = "arith.cmpi"(%tid, %n) <{predicate = 2 : i64}> : (i32, i32) -> i1'
 BY_FEW = FLAGGED.replace("%flag", "%few")
 
 
-def _threads(kernel: Operation) -> list[int]:
-    """The threads that store what nothing has written, if only the flag is not to be relied on."""
+def _run(kernel: Operation) -> Bare:
+    """Four threads of a kernel, of which only the flag is not to be relied on."""
     suspects = Suspects(kernel)
     run = Bare(kernel, suspects, Launch((4, 1, 1), (1, 1, 1)), lambda reasons, bits: not reasons.read(bits))
     run.go(None, ["!cute.ptr<f32, gmem>", "i1"])
-    return [int(thread) for one in run.stores.values() for thread in one.threads]
+    return run
 
 
 @pytest.mark.parametrize(
@@ -194,7 +204,34 @@ def _threads(kernel: Operation) -> list[int]:
     ],
 )  # fmt: skip
 def test_bytes_are_followed_from_a_load_to_a_store(lines: tuple[str, ...], threads: list[int]) -> None:
-    assert list(dict.fromkeys(_threads(_kernel(*lines)))) == threads
+    stores = _run(_kernel(*lines)).stores.values()
+    assert list(dict.fromkeys(int(thread) for one in stores for thread in one.threads)) == threads
+
+
+@pytest.mark.parametrize(
+    ("lines", "left"),
+    [
+        ((FILL, LOAD, STMATRIX), []),
+        ((LOAD, STMATRIX), ["what stmatrix makes of them"]),
+        ((LOAD, PTX), ["what inline PTX makes of them"]),
+        ((FIRST, BY_FEW, LOAD, STORE), []),  # told
+        ((FLAGGED, LOAD, STORE), [UNSURE]),
+        ((LOAD, FLAGGED.replace(FILL, STORE)), [UNSURE]),
+        ((FIRST, LOAD, CHOICE.replace("%few", "%flag"), STORE.replace("%value", "%one")), [UNSURE]),
+    ],
+)  # fmt: skip
+def test_what_is_not_followed_is_said(lines: tuple[str, ...], left: list[str]) -> None:
+    run = _run(_kernel(*lines))
+    assert list(run.left) == left
+
+
+def test_an_atomic_operation_adds_to_what_is_there() -> None:
+    """It stores what nothing has written, and takes nothing away of it."""
+    assert [len(one.threads) for one in _run(_kernel(LOAD, RED)).stores.values()] == [16]
+    both = _run(_kernel(FIRST, BY_FEW, LOAD, STORE, RED))
+    assert len(both.stores) == 2
+    over = _run(_kernel(LOAD, RED, STORE.replace("%value", "%zero")))
+    assert not over.stores
 
 
 def test_a_kernel_that_fills_its_registers_is_not_evaluated_again() -> None:
@@ -202,7 +239,8 @@ def test_a_kernel_that_fills_its_registers_is_not_evaluated_again() -> None:
     assert not Suspects(_kernel(FILL, LOAD, STORE)).readers
     assert not Suspects(_kernel(LOAD)).readers
     jump = ('"llvm.br"()[^next] : () -> ()', "^next:", '"cuda.return"() : () -> ()')
-    assert not Suspects(_kernel(LOAD, STORE, *jump)).readers  # only its first block would be evaluated
+    only_first = unset_values(_kernel(LOAD, STORE, *jump), {}, (), Budget(20))
+    assert only_first.found == () and only_first.left == (BRANCHES,)
 
 
 @pytest.mark.parametrize("second", [0, 1])

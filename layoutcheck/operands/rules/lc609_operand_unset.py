@@ -10,8 +10,9 @@ the compiler chose. The same is said of an operand in registers if no thread has
 
 D = A B + C reads C (PTX ISA, mma.sync; wgmma.mma_async with scale-d; tcgen05.mma with enable-input-d). Neither registers nor
 tensor memory are set to 0 for a block. A fragment in registers is a variable, and what is read of a variable before it
-is written is undefined (LLVM Language Reference, "Undefined Values"), so that the compiler may also drop the product. On an H200 a quarter of the elements of C is wrong for mma.sync without
-the fill, and two fifths for a wgmma that adds at first (`docs/evidence/operands_unset.json`).
+is written is undefined (LLVM Language Reference, "Undefined Values"), so that the compiler may also drop the product. On
+an H200 a quarter of the elements of C is wrong for mma.sync without the fill, and two fifths for a wgmma that adds at
+first (`docs/evidence/operands_unset.json`).
 
 It is not said where some threads have written theirs (rows past the end of a tensor may be left out), where a branch that
 only a run knows may have written the registers, or where their address is given to something other than a load or a store.

@@ -16,9 +16,22 @@ right, which its next version need not (`docs/evidence/values_unset.json`).
 
 It is told for a call that the program makes, or, if it makes none, for all dynamic extents that are tried. What only
 other extents show is a note, as the caller may never give them: those that are not multiples of a tile, say. The
-message has the extents, and of which multiples it is not so. Nothing is said where a value in memory decides whether
-something is written, where inline PTX or bits put a value together, of what a product multiplies with others, or of
-products of integers: 0 times any of them is 0.
+message has the extents, and of which multiples it is not so.
+
+The first and the last block of the grid are followed. A `while` loop is followed for two turns; if it goes on, or if only
+a run knows when it ends, what it writes counts as written. `elect_one` is taken for the lowest active lane of each warp.
+These end what is followed, and the report has a line for each that is met ("not checked: registers that nothing may have
+written: ..."):
+
+- a branch or loop that a value in memory, or a floating-point argument, decides
+- bit operations, comparisons, products of integers (0 times any of them is 0), parts of a byte, and inline PTX other than
+  lane-wise arithmetic
+- `stmatrix`, masked and asynchronous stores. In a kernel in which anything but loads and stores reaches shared memory
+  (`ldmatrix`, TMA, `cp.async`, atomics), what is stored there
+- extents or a grid that the host computes from its arguments, if no call gives them
+
+Of what a product of the tensor cores multiplies, LC609 says what no thread has written at all: rows beyond a tensor's end
+may be left unset. A store to elements that neither a later kernel nor the host reads (a padded workspace) is told, too.
 
 ## How to fix it
 
