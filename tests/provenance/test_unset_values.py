@@ -135,7 +135,9 @@ def test_the_line_that_stores_is_told_with_its_repair(modules: list[Seen]) -> No
     assert "Thread 0 stores 4 B in block (7,0,0)" in total.message and "`fragment.fill(0.0)`" in total.message
     bare = told["cute.copy(atom, a, target, pred=narrow if how == 3 else usual)"]
     assert "No line writes them. Copy into the fragment first." in bare.message
-    left = [one.removeprefix("registers that nothing may have written: ") for one in modules[0].report.unchecked]
+    left = [
+        one.removeprefix("registers that nothing may have written: ") for one in modules[0].report.unchecked
+    ]
     assert sorted(left) == ["what arith.muli makes of them", UNSURE]
     head, *rest = operand_counts([modules[0].report], Style(width=200))
     assert head.strip() == "registers: 12 wrong" and rest[0].strip().startswith("not checked: registers that")
