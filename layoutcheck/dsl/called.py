@@ -21,7 +21,13 @@ from layoutcheck.dsl.true_integers import address_of, integers, launched
 MOST = 16
 _INTEGER = re.compile(r"U?[Ii]nt(?:8|16|32|64)")  # the DSL's types, which hold a number outside of a kernel
 only_calls: ContextVar[bool] = ContextVar("layoutcheck_only_calls", default=False)
-"""Whether functions are called for their calls alone: nothing is built that was not built before."""
+"""Whether functions are called by a benchmark: few are built that were not built before (`MOST_MEASURED`)."""
+MOST_MEASURED = 4  # modules of one host function that benchmarks may be the first to build
+
+
+class NotMeasured(Exception):
+    """Ends a benchmark's call that would build one module more."""
+
 
 Elements: TypeAlias = "tuple[int, ...] | None"
 Given: TypeAlias = "tuple[tuple[int, ...], tuple[int, ...], Elements] | tuple[Elements] | int"

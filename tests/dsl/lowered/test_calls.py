@@ -175,6 +175,10 @@ def host(m: cute.Tensor, rows: cutlass.Int32, kind: cutlass.Constexpr):
     grid = cute.ceil_div(m.shape[0], 4) if cutlass.const_expr(kind % 2 == 0) else cute.ceil_div(rows, 4)
     kernel(m, rows, kind).launch(grid=(grid, 1, 1), block=(32, 1, 1))
 
+@cute.jit
+def empty(kind: cutlass.Constexpr):
+    pass
+
 def tensor(rows, columns=128):
     made = from_dlpack(on_gpu(np.zeros((rows, columns), np.float16)), assumed_align=16)
     return made.mark_layout_dynamic().mark_compact_shape_dynamic(mode=1, divisibility=8)
@@ -190,11 +194,17 @@ only_measured = cute.compile(host, tensor(40), 40, 8)
 given = cute.testing.JitArguments(tensor(46), 46)
 cute.testing.benchmark(only_measured, kernel_arguments=given, iterations=5)
 tuned = []
-def tune():
-    tuned.append(cute.compile(host, tensor(47), 47, 10))  # not built: there may be a hundred of them
+def tune(*functions):
+    for kind in range(10):  # few are built: there may be a hundred of them
+        for function in functions:
+            tuned.append(function(kind))
     return given
-cute.testing.benchmark(only_measured, workspace_generator=tune)
+built = lambda kind: cute.compile(host, tensor(47), 47, kind)  # enough of it were built before
+cute.testing.benchmark(only_measured, workspace_generator=lambda: tune(built))
 assert not tuned
+first = lambda kind: cute.compile(empty, kind)
+cute.testing.benchmark(only_measured, workspace_generator=lambda: tune(first))
+assert len(tuned) == 4, tuned
 cute.testing.benchmark(only_measured, workspace_generator=lambda: cute.testing.JitArguments(tensor(48), 48))
 """
 )
