@@ -20,6 +20,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from layoutcheck.dsl import fake_distributed
 from layoutcheck.dsl.called import only_calls
 from layoutcheck.dsl.imports import when_imported
 from layoutcheck.dsl.observe import NotLaunched
@@ -57,6 +58,7 @@ def install(arch: str | None) -> None:
     if has_gpu():
         return
     capability = capability_of(arch or "sm_90a")
+    fake_distributed.install()
     when_imported("torch", lambda module: _torch(module, capability))
     for name, prefix in (("driver", "cu"), ("runtime", "cuda")):
         when_imported(f"cuda.bindings.{name}", partial(_bindings, prefix=prefix, capability=capability))
@@ -133,11 +135,12 @@ def _measured(
     return_mode: str = "mean",
     **named: Any,
 ) -> float | list[float]:
-    """A benchmark: it calls once what it measures, so that the program's calls are heard.
+    """A benchmark: it calls once what it measures.
 
     A program may have no other call of its kernel. The DSL's benchmark is given the arguments, or what makes
-    them; Triton's is given none, and may be asked for quantiles or all times. Nothing is built: an autotuner
-    would build its kernel for every configuration. What goes wrong within is of a result that nothing uses.
+    them; Triton's is given none, and may be asked for quantiles or all times. Few modules of one function are
+    built: an autotuner would build its kernel for every configuration. What goes wrong within is of a result
+    that nothing uses.
     """
     function: Any = args[0] if args else named.get("fn", named.get("callable"))
     before = only_calls.set(True)

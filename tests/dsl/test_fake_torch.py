@@ -146,6 +146,29 @@ try: torch._masked_scale(given.float().to_sparse(), mask, 2.0)
 except NotImplementedError as error: print("Sparse" in str(error), NotLaunched.left_out)
 """
 
+DISTRIBUTED = """
+import os, torch, torch.distributed as dist, torch.distributed._symmetric_memory as symmetric
+from layoutcheck.dsl import fake_distributed
+from layoutcheck.dsl.fake_torch import pretend
+pretend(torch, (9, 0), 132)
+for name in ("RANK", "WORLD_SIZE"): os.environ.pop(name, None)
+try: os.environ["RANK"]
+except KeyError: fake_distributed.install()
+print(os.environ["RANK"], os.environ.get("RANK"), os.getenv("WORLD_SIZE", "none"), "RANK" in os.environ)
+try: os.environ["NO_SUCH_NAME"]
+except KeyError: print(os.environ.setdefault("WORLD_SIZE", "2"))
+dist.init_process_group("nccl", device_id=torch.device("cuda", int(os.environ["LOCAL_RANK"])))
+tensor = torch.ones(3, device="cuda")
+dist.all_reduce(tensor)
+dist.barrier(group=dist.new_group([0], backend="nccl"))
+print(dist.get_rank(), dist.get_world_size(), tensor.tolist())
+handle = symmetric.rendezvous(symmetric.empty(4, 8, dtype=torch.float16, device="cuda"), dist.group.WORLD)
+print(len(handle.buffer_ptrs), handle.get_buffer(1, (4, 8), torch.float16).device, handle.barrier(channel=0))
+dist.destroy_process_group()
+dist.init_process_group("nccl", rank=3, world_size=4)
+print(dist.get_rank(), dist.get_world_size())
+"""
+
 
 @pytest.mark.parametrize("names", [(), ("__dlpack_c_exchange_api__",), ("__c_dlpack_exchange_api__",)])
 def test_a_tensor_has_no_way_past_its_dlpack(names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,3 +239,11 @@ def test_what_is_left_out_has_a_gradient() -> None:
 def test_an_operator_that_torch_has_for_a_gpu_alone_gives_a_tensor() -> None:
     out, errors = printed(OF_A_GPU)
     assert out.splitlines() == ["torch.float16 8 (4, 1) cuda:0 1", "True 2", "True 2"], errors
+
+
+def test_a_script_for_torchrun_is_one_rank_of_as_many_as_it_says() -> None:
+    """A launcher's variables are there for a script that cannot do without them, and for no other."""
+    out, errors = printed(DISTRIBUTED)
+    assert out.splitlines() == [
+        "0 None none False", "2", "0 2 [1.0, 1.0, 1.0]", "2 cuda:0 None", "3 4",
+    ], errors  # fmt: skip
