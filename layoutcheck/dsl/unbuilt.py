@@ -63,7 +63,9 @@ class _Unbuilt(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """A module of nothing, if the project declares the name and the importer is not ready to miss it."""
         del target
         own = path is None or any(Path(one).resolve().is_relative_to(self.root) for one in path)
-        if not own or not _declares(self.root, name) or _missed(sys._getframe(1)):
+        folders = tuple(Path(one).resolve() for one in path or ())
+        known = _declares(self.root, name) or any(_generates(self.root, folder, name) for folder in folders)
+        if not own or not known or _missed(sys._getframe(1)):
             return None
         return importlib.machinery.ModuleSpec(name, self)
 
@@ -77,18 +79,19 @@ class _Unbuilt(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 class _Nothing(ModuleType):
-    """Whatever is asked of it is a function that does nothing."""
+    """Whatever is asked of it is a function that does nothing, and so is what is asked of that."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
+        made = _LeftOut(name)
+        setattr(self, name, made)
+        return made
 
-        def left_out(*_args: Any, **_named: Any) -> None:
-            NotLaunched.left_out += 1
 
-        left_out.__name__ = name
-        setattr(self, name, left_out)
-        return left_out
+class _LeftOut(_Nothing):
+    def __call__(self, *_args: Any, **_named: Any) -> None:
+        NotLaunched.left_out += 1
 
 
 @lru_cache(maxsize=256)
@@ -103,6 +106,17 @@ def _declares(root: Path, name: str) -> bool:
             if re.search(pattern.format(re.escape(last), **words), _COMMENT.sub("", text)):
                 return True
     return False
+
+
+@lru_cache(maxsize=256)
+def _generates(root: Path, folder: Path, name: str) -> bool:
+    """Whether the build of a kernel for the Hub makes a module: `_ops`, in the package of `torch-ext`.
+
+    See https://huggingface.co/docs/kernels/builder/writing-kernels.
+    """
+    if name.rpartition(".")[2] != "_ops" or folder.parent.name != "torch-ext":
+        return False
+    return folder.is_relative_to(root) and (folder.parents[1] / "build.toml").is_file()
 
 
 def _missed(frame: FrameType | None) -> bool:

@@ -75,7 +75,7 @@ def run(project: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> list[str
     path = project / "s.py"
     path.write_text(script)
     with contextlib.ExitStack() as after:
-        for name in ("pkg", "pkg.native", "pkg.inner"):
+        for name in ("pkg", "pkg.native", "pkg.inner", "pkg._ops"):
             after.callback(sys.modules.pop, name, None)
         exec(compile(script, str(path), "exec"), {})
     return told
@@ -114,6 +114,24 @@ def test_what_builds_a_project_names_its_extensions(
 ) -> None:
     (tmp_path / file).write_text(text)
     assert _declares(tmp_path, name) is there
+
+
+@pytest.mark.parametrize("built", [False, True])
+def test_a_kernel_for_the_hub_has_the_operators_of_its_build(
+    tmp_path: Path, built: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`torch-ext/pkg/_ops.py`, where the kernel's folder, of this project, has a `build.toml`."""
+    package = tmp_path / "one" / "torch-ext" / "pkg"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    if built:
+        (tmp_path / "one" / "build.toml").touch()
+    monkeypatch.syspath_prepend(str(package.parent))
+    script = "from pkg._ops import ops, prefix\nassert ops.inner.sums(1) is prefix('f') is None\n"
+    before = NotLaunched.left_out
+    with contextlib.nullcontext() if built else pytest.raises(ModuleNotFoundError):
+        assert run(tmp_path, script, monkeypatch) == [TOLD.replace("native", "_ops")]
+    assert NotLaunched.left_out - before == 2 * built
 
 
 def test_a_library_of_operators_has_none(tmp_path: Path) -> None:
