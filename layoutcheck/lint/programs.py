@@ -33,6 +33,7 @@ _WORD = b"import"
 _FROM = re.compile(r"^\s*from\s+([\w.]+)\s+import\b", re.MULTILINE)
 _IMPORTS = re.compile(r"^\s*import\s+(.+)$", re.MULTILINE)
 _DOTTED = re.compile(r"(?:^|,)\s*([\w.]+)")
+_IMPORTERS = ("importlib.import_module", "__import__", "pytest.importorskip")
 _OF_OTHERS = ("__init__.py", "conftest.py", "setup.py", "conf.py")  # run by an import, pytest, pip and Sphinx
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
@@ -84,6 +85,8 @@ def outline(raw: bytes) -> Outline:
             dotted = _chain(node, exports)
             if dotted:
                 names.add(dotted)
+        elif isinstance(node, ast.Call):
+            names.update(_by_function(node, exports))
     kernels = any(name.startswith("cutlass.") and name.rpartition(".")[2] in _BUILDERS for name in names)
     tests = any(map(_is_tests, tree.body))
     for node in tree.body:
@@ -141,6 +144,15 @@ def _calls(node: ast.stmt, exports: dict[str, str], compiling: Collection[str] =
             yield from {_chain(each.func, exports)} & {_COMPILE}
         elif isinstance(each, ast.Call) and isinstance(each.func, ast.Name) and each.func.id in compiling:
             yield _COMPILE
+
+
+def _by_function(call: ast.Call, exports: dict[str, str]) -> Iterator[str]:
+    """The module that a call imports by a name in its text."""
+    function = call.func
+    named = function.id if isinstance(function, ast.Name) else ""
+    full = _chain(function, exports) if isinstance(function, ast.Attribute) else exports.get(named, named)
+    if full in _IMPORTERS and call.args and isinstance(call.args[0], ast.Constant):
+        yield str(call.args[0].value)
 
 
 def _chain(node: ast.Attribute, imported: dict[str, str]) -> str:

@@ -33,6 +33,10 @@ REPOSITORY = {
     "tests/test_star.py": "from pkg import starred\nclass TestIt: ...\n",
     "tests/test_beside.py": "import helpers\ndef test_it(): helpers.run()\n",
     "tests/helpers.py": "def run():\n    import pkg.ops as ops\n    ops.gemm()\n",
+    "tests/test_by_name.py": "import importlib\ndef test_it(): importlib.import_module('pkg.ops').gemm()\n",
+    "tests/test_asked.py": "import pytest\nops = pytest.importorskip('pkg.ops')\ndef test_it(): ops.gemm()\n",
+    "tests/test_of_a_name.py": "from importlib import import_module as get\nNAME = 'pkg.ops'\n"
+    "def test_it(): get(NAME), print('pkg.ops')\n",
     "tests/test_plain.py": "from pkg import plain\nfrom pkg.plain import add\ndef test_it(): add()\n",
     "tests/test_bare.py": "import pkg\ndef test_it(): ...\n",
     "src/pkg/late/__init__.py": "from ..ops import gemm\ndef run(): gemm()\nNOTHING = 1\n",
@@ -52,11 +56,13 @@ REPOSITORY = {
 }
 TESTS = [
     "tests/late_test.py",
+    "tests/test_asked.py",
     "tests/test_attribute.py",
     "tests/test_beside.py",
     "tests/test_broken.py",
     "tests/test_broken_bytes.py",
     "tests/test_broken_import.py",
+    "tests/test_by_name.py",
     "tests/test_gemm.py",
     "tests/test_same.py",
     "tests/test_star.py",
