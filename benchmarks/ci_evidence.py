@@ -42,6 +42,8 @@ _KINDS = (  # of the reasons that `ci` gives, by a word of each
     ("the file itself was run", "no kernel that was seen uses it"),
     (" failed: ", "its program fails"),
 )
+BEYOND = (UNCALLED, NOTEBOOK, UNTAKEN, "no kernel that was seen uses it")
+"""Causes of sites that no program reaches, all of them having come to their ends."""
 _PATH = re.compile(r" \(/[^)\s]*\)?")  # where a module lies
 _INSTALLED = re.compile(r"/\S*/(?:site|dist)-packages/")
 REPORTED = ("rejected", "wrong", "slow")
@@ -98,13 +100,15 @@ def summary(
             said = looked_at.get(f"{name.partition('@')[0]} {place} {one['code']}", {})
             told = {key: _INSTALLED.sub("", one[key]) for key in ("code", "severity", "title")}
             findings.append({"place": place, **told, **said})
+    missed = not_reached(counts, causes)
     ended = Counter(_PATH.sub("", run["failures"][0])[:160] for run in runs if run["failures"])
     return {
         **({"dsl": dsl} if dsl else {}),
         "programs": len(runs),
         "built_kernels": sum(run["kernels"] > 0 for run in runs),
         **{key: counts[key] for key in ("kernels", "copies", "checked", "sites", "traced")},
-        "not_reached": not_reached(counts, causes),
+        "not_reached": missed,
+        "beyond": sum(missed.get(cause, 0) for cause in BEYOND),
         "address_sources": counts["address_sources"],
         "findings": findings,
         "not_seen": dict(ended.most_common()),

@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import os
+import sys
 from typing import Any
 
 from layoutcheck.dsl.imports import when_imported
@@ -24,37 +25,31 @@ _SIGNALS = 1024  # words of a signal pad
 
 def install() -> None:
     """Be one rank of one, as soon as somebody asks."""
-    os.environ.__class__ = _Launched  # type: ignore[assignment]
+    _variables(type(os.environ))
     when_imported("torch.distributed", _groups)
     when_imported("torch.distributed._symmetric_memory", _symmetric)
 
 
-class _Launched(type(os.environ)):  # type: ignore[misc]
-    """The environment, with a launcher's variables for who cannot do without (`os.environ["RANK"]`)."""
+def _variables(environment: Any) -> None:
+    """Give a launcher's variables to who cannot do without (`os.environ["RANK"]`)."""
+    get = environment.__getitem__
 
-    def __getitem__(self, key: str) -> str:
+    def __getitem__(self: Any, name: str) -> Any:  # noqa: N807
         try:
-            return str(super().__getitem__(key))
+            return get(self, name)
         except KeyError:
-            if key in _LAUNCHED:
-                return _LAUNCHED[key]
-            raise
+            if name not in _LAUNCHED or _may_be_missing(sys._getframe(1)):
+                raise
+            return _LAUNCHED[name]
 
-    def __contains__(self, key: object) -> bool:
-        return key in list(self)
+    environment.__getitem__ = __getitem__
 
-    def get(self, key: str, default: Any = None) -> Any:
-        """What is really there."""
-        try:
-            return super().__getitem__(key)
-        except KeyError:
-            return default
 
-    def setdefault(self, key: str, value: str) -> str:  # type: ignore[override]
-        """What is really there."""
-        if key not in self:
-            self[key] = value
-        return self[key]
+def _may_be_missing(frame: Any) -> bool:
+    """Whether a variable is asked for by `get`, `in` or `setdefault`, which the mapping's base class has."""
+    while frame.f_code.co_name == "__getitem__":  # somebody listens in
+        frame = frame.f_back
+    return str(frame.f_code.co_filename).endswith(("abc>", "abc.py"))
 
 
 def _groups(module: Any) -> None:

@@ -1,9 +1,11 @@
 """Which functions of a repository its programs may call, by the names that they use.
 
-A function counts as called if code that may run uses its name: as a name, an attribute, or a string such as
-"op" or "library::op". So does one with a decorator that may keep it for later. A class that is used brings
-its special methods, and all methods if a class outside of the repository is among its bases. So nothing calls
-what does not count, as far as names tell; what counts may stand behind a condition that no program meets.
+A file counts as imported if code that may run has its name: in an import, as a name or in a string. If a name
+may be made while a program runs (`import_module(name)`), all files do. A function counts as called if code
+that may run uses its name: as a name, an attribute, or a string such as "op" or "library::op". So does one
+with a decorator that may keep it for later. A class that is used brings its special methods, and all methods
+if a class outside of the repository is among its bases. So nothing calls what does not count, as far as names
+tell; what counts may stand behind a condition that no program meets.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import PurePath
 
 from layoutcheck.lint.text import Unreadable, decode, parsed
 
@@ -27,6 +30,12 @@ _PLAIN = frozenset(  # the first or last word of decorators that keep nothing
      "jit", "lru_cache", "no_grad", "overload", "override", "property", "pytest", "staticmethod", "torch",
      "typing", "wraps")
 )  # fmt: skip
+_IMPORTING = (  # functions that run a file; its name may be made while the program runs
+    "import_module", "__import__", "spec_from_file_location", "iter_modules", "walk_packages", "run_path",
+    "run_module", "load_source",
+)  # fmt: skip
+_ANY = "*"  # such a name
+_MOST_WORDS = 200  # characters of a string that may name files
 _REGISTERING = ("library", "custom_op", "register")  # words of torch's that keep a function
 
 
@@ -41,6 +50,7 @@ class _Scope:
     parent: _Scope | None = None
     children: list[_Scope] = field(default_factory=list)
     uses: set[str] = field(default_factory=set)
+    imports: set[str] = field(default_factory=set)  # the last words of files' names
     bases: tuple[str, ...] | None = None  # of a class
     entry: bool = False  # pytest calls it
     kept: bool = False  # by a decorator
@@ -70,9 +80,12 @@ class Called:
         for scope in self._files.values():
             for each in _below(scope):
                 self._named.setdefault(each.name, []).append(each)
+        self._modules: dict[str, list[str]] = {_ANY: list(self._files)}
+        for path in self._files:
+            self._modules.setdefault(_stem(path), []).append(path)
         self._used: set[str] = set()
         self._runs: set[int] = set()
-        self._follow()
+        self._follow(path for path in self._files if path in run | asked or _of_all(path))
 
     def uncalled(self, path: str, line: int) -> str:
         """The outermost function around a line that nothing calls; "" for none, or where it is not known."""
@@ -96,9 +109,8 @@ class Called:
                 found.append(at)
         return found
 
-    def _follow(self) -> None:
-        waiting = list(self._files.values())
-        waiting += [one for scope in self._files.values() for one in _below(scope) if one.entry]
+    def _follow(self, programs: Iterable[str]) -> None:
+        waiting, known = [self._files[path] for path in programs], set[str]()
         while waiting:
             scope = waiting.pop()
             if id(scope) in self._runs:
@@ -108,6 +120,12 @@ class Called:
             for name in scope.uses - self._used:
                 self._used.add(name)
                 waiting += [one for one in self._named.get(name, ()) if self._begins(one)]
+            for name in (scope.uses | scope.imports) - known:
+                known.add(name)
+                waiting += [self._files[path] for path in self._modules.get(name, ())]
+            if scope.parent is None:  # the packages that it is in come first
+                inits = (str(folder / "__init__.py") for folder in PurePath(scope.path).parents)
+                waiting += [self._files[path] for path in inits if path in self._files]
 
     def _begins(self, scope: _Scope) -> bool:
         """Whether code that runs calls it."""
@@ -150,7 +168,9 @@ def _take(node: ast.AST, scope: _Scope, aliases: dict[str, str], pytest: bool) -
         _define(node, scope, aliases, pytest)
         return
     if isinstance(node, (ast.Import, ast.ImportFrom)):
+        scope.imports.update((getattr(node, "module", None) or "").split("."))
         for each in node.names:
+            scope.imports.update(set(each.name.split(".")) - {_ANY})
             if each.asname:
                 aliases[each.asname] = each.name.rpartition(".")[2]
         return
@@ -165,8 +185,23 @@ def _take(node: ast.AST, scope: _Scope, aliases: dict[str, str], pytest: bool) -
         scope.uses.add(node.attr)
     elif isinstance(node, ast.Constant) and isinstance(node.value, str) and _WORDS.match(node.value):
         scope.uses.update(re.split(r"[.:]+", node.value))
+    if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) <= _MOST_WORDS:
+        scope.imports.update(re.findall(r"\w+", node.value))
+    elif isinstance(node, ast.Call) and _last(node.func) in _IMPORTING:
+        scope.imports.update({_ANY} if not isinstance((node.args or [None])[0], ast.Constant) else ())
     for child in ast.iter_child_nodes(node):
         _take(child, scope, aliases, pytest)
+
+
+def _stem(path: str) -> str:
+    """The last word of a module's dotted name."""
+    at = PurePath(path)
+    return at.parent.name if at.name == "__init__.py" else at.stem
+
+
+def _of_all(path: str) -> bool:
+    """Whether a file runs before any program of its folder."""
+    return path.rpartition("/")[2] in ("conftest.py", "sitecustomize.py")
 
 
 def _define(

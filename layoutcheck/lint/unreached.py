@@ -21,6 +21,10 @@ from layoutcheck.sources.traced import UNCOMPILED, TraceFailure
 
 Sites = dict[str, tuple[int, ...]]
 _MOST = 140  # characters of a program's words
+_TO_THE_END = (  # of programs of which nothing is left
+    "the file itself was run, to its end, and did not build its kernel",
+    "no program that imports its file built its kernel",
+)
 _LATE = ("timeout", "ended")
 _ARCH = re.compile(r"(?<![a-z])sm_?(8|9|10|11|12)[0-9](?![0-9])|(ampere)|(hopper)|(blackwell)")
 _MISSING = (
@@ -49,8 +53,8 @@ def reasons(
 ) -> Reasons:
     """The reasons of sites that were never traced.
 
-    A site is not taken if other lines of its function are in a kernel, and it is not one of those that may be
-    in it `unseen`.
+    A site is not taken if other lines of its function are in a kernel, it is not one of those that may be in
+    it `unseen`, and all programs that import its file came to their ends.
     """
     out, sources = Reasons(), {}
     for path in listed:
@@ -64,10 +68,14 @@ def reasons(
             name = known.uncalled(path, line)
             if name or path not in sources:
                 _add(out.uncalled, f"{path}:{name}" if name else path, line)
-            elif (path, line) not in unseen and any((path, one) in built for one in known.span(path, line)):
-                _add(out.untaken, path, line)
-            else:
-                _add(out.because.setdefault(path, {}), told.why(path, known.around(path, line)), line)
+                continue
+            why = told.why(path, known.around(path, line))
+            if (path, line) not in unseen and any((path, one) in built for one in known.span(path, line)):
+                if why in _TO_THE_END:
+                    _add(out.untaken, path, line)
+                    continue
+                why = f"behind a condition that no kernel met; {why}"
+            _add(out.because.setdefault(path, {}), why, line)
     return out
 
 
@@ -108,12 +116,12 @@ class _Runs:
             if run.trace.failures:
                 return f"{run.case.name} failed: {_words(run.trace.failures[0])}"
             if run.case.path == path and not run.trace.skipped:
-                return "the file itself was run, to its end, and did not build its kernel"
+                return _TO_THE_END[0]
         skipped = Counter(reason for run in importing for _, reason in run.trace.skipped)
         if skipped:
             reason, number = skipped.most_common(1)[0]
             return f"{number} tests that may reach it are skipped: {cut(reason, _MOST)}"
-        return "no program that imports its file built its kernel"
+        return _TO_THE_END[1]
 
     def _not_imported(self) -> str:
         early = [

@@ -77,13 +77,39 @@ def test_a_function_is_called_by_its_name(line: int) -> None:
     assert Called(sources, ["test_kernels.py"], []).uncalled("kernels.py", line) == SITES[line]
 
 
-def test_without_a_program_nothing_calls_what_no_file_calls_as_it_is_imported() -> None:
-    sources = {"kernels.py": KERNELS.encode(), "test_kernels.py": TEST.encode()}
-    known = Called(sources, [], [])
+def test_an_import_calls_what_the_file_calls_and_what_a_decorator_keeps() -> None:
+    sources = {"kernels.py": KERNELS.encode(), "test_kernels.py": TEST.encode(), "use.py": b"import kernels"}
+    known = Called(sources, [], ["use.py"])
     assert {line: known.uncalled("kernels.py", line) for line in SITES} == {
         7: "Base", 10: "Base", 14: "Derived", 17: "Module", 20: "", 23: "renamed", 26: "by_text",
         29: "argument", 34: "exported",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "imported"),
+    [
+        ("import pkg.deep.kernels as other", True),
+        ("from pkg.deep import kernels", True),
+        ("def test_it():\n    from .deep import *", False),  # of the package's own names
+        ("def test_it(): run(['python', 'pkg/deep/kernels.py'])", True),
+        ("import pkg.more", True),  # the package's `__init__` runs, and imports it
+        ("import importlib\nimportlib.import_module('pkg.deep')", False),
+        ("import importlib\nimportlib.import_module(f'pkg.deep.{name}')", True),
+        ("def never():\n    import pkg.deep.kernels", False),
+        ("import pkg.deep", False),
+    ],
+)
+def test_a_file_that_no_program_imports_calls_nothing(text: str, imported: bool) -> None:
+    files = {"pkg/__init__.py": "", "pkg/deep/__init__.py": "", "pkg/deep/kernels.py": KERNELS}
+    more = {
+        "pkg/more/__init__.py": "from pkg.more.one import f",
+        "pkg/more/one.py": "import pkg.deep.kernels",
+    }
+    known = Called(
+        {path: raw.encode() for path, raw in {**files, **more, "t.py": text}.items()}, ["t.py"], []
+    )
+    assert known.uncalled("pkg/deep/kernels.py", 20) == ("" if imported else "registered")
 
 
 def test_a_script_runs_what_stands_below_its_main() -> None:

@@ -65,6 +65,22 @@ def test_each_reason(folder: Path) -> None:
     assert told(skipped) == "2 tests that may reach it are skipped: no B200"
 
 
+@pytest.mark.parametrize("late", [False, True])
+def test_a_condition_is_met_by_no_kernel_of_programs_that_came_to_their_ends(
+    folder: Path, late: bool
+) -> None:
+    failures = (TraceFailure("timeout", "more than 60 s"),) if late else ()
+    case = RegisteredCase(
+        "test_it.py", "", 1, "test_it.py", "sm_100a", command=("-m", "pytest", "test_it.py")
+    )
+    run = CaseRun(case, Trace(failures=failures, imported=(str(folder / "kernels.py"),)))
+    listed = ["kernels.py", "test_it.py"]
+    found = reasons({"kernels.py": [3]}, {("kernels.py", 2)}, [case], set(), listed, [run])
+    said = "behind a condition that no kernel met; the time limit ended test_it.py"
+    assert found.because == ({"kernels.py": {said: (3,)}} if late else {})
+    assert found.untaken == ({} if late else {"kernels.py": (3,)})
+
+
 def test_a_name_of_another_architecture(folder: Path) -> None:
     runs = Trace(imported=(str(folder / "kernels.py"),))
     assert told(runs, line=8) == "its name says sm_90, and programs ran for sm_100a"
