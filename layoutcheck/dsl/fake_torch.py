@@ -46,7 +46,10 @@ _FILLS = {"random_", "normal_", "uniform_", "bernoulli_", "exponential_"}
 _RANDOM = {"randn", "rand", "randint", "normal", "bernoulli", "rand_like", "randn_like", "randint_like"}
 _COMPARISONS = {"allclose", "equal", "isclose"}
 _DEVICE_KEYS = ("CPU", "CUDA", "CompositeExplicitAutograd")  # what an operator does, and not how it differs
-_NOT_OF_CPU = re.compile(r"Could not run 'aten::\w+(\.\w+)?' with arguments from the 'CPU' backend")
+_NOT_OF_CPU = re.compile(
+    r"Could not run 'aten::\w+(\.\w+)?' with arguments from the 'CPU' backend"
+    r"|expected scalar type \w+ but found \w+|mixed dtype \(CPU\)"  # a GPU takes two types of floats
+)
 _REGISTERING = ("torch.library", "torch._library.custom_ops", "functools")
 
 
@@ -312,7 +315,7 @@ def _mode(torch: Any) -> None:
             before = NotLaunched.calls + NotLaunched.left_out
             try:
                 made = func(*args, **named)
-            except NotImplementedError as error:  # torch has it for a GPU alone
+            except RuntimeError as error:  # torch has it for a GPU alone
                 if not _NOT_OF_CPU.match(str(error)):
                     raise
                 with contextlib.suppress(Exception):

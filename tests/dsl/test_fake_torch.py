@@ -144,6 +144,12 @@ print(made.dtype, made.numel(), made.stride(), made.device, NotLaunched.left_out
 print(torch.ops.aten._masked_scale.out(given, mask, 2.0, out=into) is into, NotLaunched.left_out)
 try: torch._masked_scale(given.float().to_sparse(), mask, 2.0)
 except NotImplementedError as error: print("Sparse" in str(error), NotLaunched.left_out)
+tall = torch.ones(4, 4, device="cuda").bfloat16()
+means, norm = torch.zeros(4, 1), torch.ops.aten.native_layer_norm_backward
+made = norm(tall, tall, [4], means, means, tall[0], None, [True, True, False])
+print(made[0].dtype, made[0].device, made[1].dtype, NotLaunched.left_out)
+try: torch.zeros(2, 2) @ torch.zeros(3, 3)
+except RuntimeError as error: print("cannot be multiplied" in str(error))
 """
 
 DISTRIBUTED = """
@@ -238,7 +244,10 @@ def test_what_is_left_out_has_a_gradient() -> None:
 
 def test_an_operator_that_torch_has_for_a_gpu_alone_gives_a_tensor() -> None:
     out, errors = printed(OF_A_GPU)
-    assert out.splitlines() == ["torch.float16 8 (4, 1) cuda:0 1", "True 2", "True 2"], errors
+    assert out.splitlines() == [
+        "torch.float16 8 (4, 1) cuda:0 1", "True 2", "True 2", "torch.bfloat16 cuda:0 torch.bfloat16 3",
+        "True",
+    ], errors  # fmt: skip
 
 
 def test_a_script_for_torchrun_is_one_rank_of_as_many_as_it_says() -> None:
