@@ -13,7 +13,15 @@ import cutlass
 from cutlass import cute
 from cutlass.cute.nvgpu import CopyUniversalOp
 
-from kernels.transpose.common import Kernel, fake_args, matrices, matrix_of, short_view
+from kernels.transpose.common import (
+    Kernel,
+    fake_args,
+    let_others_start,
+    matrices,
+    matrix_of,
+    short_view,
+    wait_at,
+)
 
 
 class Blocks(NamedTuple):
@@ -38,8 +46,7 @@ class Blocks(NamedTuple):
 @cute.kernel
 def transpose_vectors(xt: cute.Tensor, yt: cute.Tensor, plan: cutlass.Constexpr, early: cutlass.Constexpr):
     """`xt` (N,M):(1,ldx), `yt` (M,N):(1,ldy), both of whole blocks."""
-    if cutlass.const_expr(early):
-        cute.arch.griddepcontrol_launch_dependents()
+    let_others_start(early)
     xt, yt = matrix_of(xt), matrix_of(yt)
     tid, _, _ = cute.arch.thread_idx()
     bx, by, _ = cute.arch.block_idx()
@@ -48,15 +55,15 @@ def transpose_vectors(xt: cute.Tensor, yt: cute.Tensor, plan: cutlass.Constexpr,
     n1 = by * (plan.tile[0] // size_n) + warp_n * plan.lanes[0] + lane_n
     m1 = bx * (plan.tile[1] // size_m) + warp_m * plan.lanes[1] + lane_m
     n, m = xt.shape
-    if cutlass.const_expr(early):
-        cute.arch.griddepcontrol_wait()
     if n1 * size_n < n and m1 * size_m < m:
         dtype = xt.element_type
         read = cute.make_copy_atom(CopyUniversalOp(), dtype, num_bits_per_copy=size_n * dtype.width)
         write = cute.make_copy_atom(CopyUniversalOp(), dtype, num_bits_per_copy=size_m * dtype.width)
         rows = cute.make_rmem_tensor((size_n, size_m), dtype)
         columns = cute.make_rmem_tensor((size_m, size_n), dtype)
-        cute.copy(read, cute.local_tile(xt, plan.block, (n1, m1)), rows)
+        source = cute.local_tile(xt, plan.block, (n1, m1))
+        wait_at(early, source.iterator.toint())
+        cute.copy(read, source, rows)
         for i in cutlass.range_constexpr(size_n):
             for j in cutlass.range_constexpr(size_m):
                 columns[j, i] = rows[i, j]

@@ -83,10 +83,8 @@ def launched(kernel: Any, arguments: Callable[..., Any], plan: Any, early: bool)
 
 
 @cute.jit
-def aligned(
-    t: cute.Tensor, start: cutlass.Int64, to: cutlass.Constexpr, chunk: cutlass.Constexpr = 0
-) -> cute.Tensor:
-    """The whole of `t` in chunks, of `chunk` elements or of 16 bytes (0).
+def aligned(t: cute.Tensor, start: cutlass.Int64, to: cutlass.Constexpr) -> cute.Tensor:
+    """The whole of `t` in chunks.
 
     They begin at the boundary, of `to` elements, that is `start` elements before its first.
     """
@@ -97,7 +95,7 @@ def aligned(
         cute.AddressSpace.gmem,
         assumed_align=to * bytes_each,
     )
-    chunk = cutlass.const_expr(chunk or 128 // t.element_type.width)
+    chunk = cutlass.const_expr(128 // t.element_type.width)
     chunks = (start + reach(t) + chunk - 1) // chunk
     return cute.make_tensor(base, cute.make_layout((chunk, chunks), stride=(1, chunk)))
 
@@ -109,6 +107,12 @@ def reach(t: cute.Tensor) -> cutlass.Int64:
     if cutlass.const_expr(cute.rank(t) == 3):
         last += (t.shape[2] - 1) * t.stride[2]
     return cutlass.Int64(last)
+
+
+def room_for(plan: Any, dtype: Any) -> cute.Tensor:
+    """The shared memory of a block: `plan.room` chunks of elements."""
+    layout = cute.make_layout(plan.chunk * plan.room)
+    return cutlass.memory.SmemAllocator().allocate_tensor(dtype, layout, byte_alignment=128)
 
 
 def in_slots(smem):

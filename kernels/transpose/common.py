@@ -94,6 +94,26 @@ def enter(early: cutlass.Constexpr):
 
 
 @cute.jit
+def let_others_start(early: cutlass.Constexpr):
+    """The first thing a kernel does that waits later: those that come after it may start."""
+    if cutlass.const_expr(early):
+        cute.arch.griddepcontrol_launch_dependents()
+
+
+@cute.jit
+def wait_at(early: cutlass.Constexpr, place: cutlass.Int32 | cutlass.Int64):
+    """What is left of `enter` after `let_others_start`, when `place` has been worked out.
+
+    The wait hangs on it: otherwise the compiler puts behind the wait what the loads need, each instruction of
+    which is time in which nothing is on its way. `place` is not the least number of its type.
+    """
+    if cutlass.const_expr(early):
+        least = cutlass.const_expr(-(1 << (place.width - 1)))
+        if place != least:
+            cute.arch.griddepcontrol_wait()
+
+
+@cute.jit
 def enter_fetching(
     early: cutlass.Constexpr,
     residents: cutlass.Constexpr,

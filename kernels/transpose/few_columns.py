@@ -26,6 +26,7 @@ from kernels.transpose.chunks import (
     launched,
     load_chunk,
     reach,
+    room_for,
     suffices,
 )
 from kernels.transpose.common import (
@@ -134,9 +135,7 @@ def transpose_few_columns(
     size = plan.chunk
     tid, _, _ = cute.arch.thread_idx()
     block, _, _ = cute.arch.block_idx()
-    smem = cutlass.memory.SmemAllocator().allocate_tensor(
-        x.element_type, cute.make_layout(plan.chunk * plan.room), byte_alignment=128
-    )
+    smem = room_for(plan, x.element_type)
     m0 = block * plan.rows
     low, high = max(m0 - plan.align, 0), min(m0 + plan.rows, m)
     if cutlass.const_expr(plan.fetch):

@@ -27,6 +27,7 @@ from kernels.transpose.chunks import (
     launched,
     load_chunk,
     reach,
+    room_for,
     rotated,
     suffices,
 )
@@ -149,9 +150,7 @@ def transpose_few_rows(
     size = plan.chunk
     tid, _, _ = cute.arch.thread_idx()
     block, item, _ = cute.arch.block_idx()
-    smem = cutlass.memory.SmemAllocator().allocate_tensor(
-        x.element_type, cute.make_layout(plan.chunk * plan.room), byte_alignment=128
-    )
+    smem = room_for(plan, x.element_type)
     n0 = block * plan.columns
     left = n - n0
     start, begin, late = starts[0] + item * apart[0], starts[1] + item * apart[1], 0

@@ -7,7 +7,18 @@ from typing import NamedTuple
 import cutlass
 from cutlass import cute
 
-from kernels.transpose.common import Kernel, enter, fake_args, fetch_ends, matrix_of, short_view, strips
+from kernels.transpose.common import (
+    Kernel,
+    enter,
+    fake_args,
+    fetch_ends,
+    let_others_start,
+    matrix_of,
+    short_view,
+    strips,
+    wait_at,
+    worked_out,
+)
 
 LANES = 32
 
@@ -30,7 +41,7 @@ class Small(NamedTuple):
     """
 
     tile: tuple[int, int] = (32, 32)
-    warps: int = 4
+    warps: int = 8
 
 
 def spare(dtype) -> int:
@@ -92,8 +103,7 @@ def transpose_small(xt: cute.Tensor, y: cute.Tensor, plan: cutlass.Constexpr, ea
 
     A batch is one matrix: `xt` ((N,batch),M), `y` (N*batch,M).
     """
-    if cutlass.const_expr(early):
-        cute.arch.griddepcontrol_launch_dependents()
+    let_others_start(early)
     tile_n, tile_m = plan.tile
     tid, _, _ = cute.arch.thread_idx()
     bx, by, _ = cute.arch.block_idx()
@@ -103,17 +113,17 @@ def transpose_small(xt: cute.Tensor, y: cute.Tensor, plan: cutlass.Constexpr, ea
     dtype = xt.element_type
     layout = cute.make_layout(plan.tile, stride=(1, tile_n + spare(dtype)))
     smem = cutlass.memory.SmemAllocator().allocate_tensor(dtype, layout, byte_alignment=16)
+    sources = worked_out(sources_of(xt, (n0, m0), (n, m), plan))
+    wait_at(early, sources[0])
     loaded = cute.make_rmem_tensor((tile_m // plan.warps, tile_n // LANES), dtype)
     stored = cute.make_rmem_tensor((tile_n // plan.warps, tile_m // LANES), dtype)
-    if cutlass.const_expr(early):
-        cute.arch.griddepcontrol_wait()
-    for i in cutlass.range_constexpr(tile_m // plan.warps):
-        for j in cutlass.range_constexpr(tile_n // LANES):
-            n1, m1 = n0 + lane + LANES * j, m0 + warp + plan.warps * i
-            loaded[i, j] = xt[min(n1, n - 1), min(m1, m - 1)]
+    flat_x, flat_y = (cute.make_tensor(t.iterator, cute.make_layout(1 << 30)) for t in (xt, y))
+    for k in cutlass.range_constexpr(len(sources)):
+        loaded[k] = flat_x[sources[k]]
     if m0 + tile_m >= m and cutlass.Int32(y.stride[0]) != m:
         pitch = cutlass.Int64(y.stride[0])
         fetch_ends(y, n0 * pitch, pitch, min(n - n0, tile_n), cutlass.Int32(m))
+    targets = worked_out(targets_of(y, (n0, m0), (n, m), plan))  # while the loads are on their way
     for i in cutlass.range_constexpr(tile_m // plan.warps):
         for j in cutlass.range_constexpr(tile_n // LANES):
             smem[lane + LANES * j, warp + plan.warps * i] = loaded[i, j]
@@ -121,13 +131,41 @@ def transpose_small(xt: cute.Tensor, y: cute.Tensor, plan: cutlass.Constexpr, ea
     for i in cutlass.range_constexpr(tile_n // plan.warps):
         for j in cutlass.range_constexpr(tile_m // LANES):
             stored[i, j] = smem[warp + plan.warps * i, lane + LANES * j]
-    for j in cutlass.range_constexpr(tile_m // LANES):
-        m1 = m0 + lane + LANES * j
-        if m1 < m:
-            for i in cutlass.range_constexpr(tile_n // plan.warps):
-                n1 = n0 + warp + plan.warps * i
-                if n1 < n:
-                    y[n1, m1] = stored[i, j]
+    for k in cutlass.range_constexpr(len(targets)):
+        if targets[k] >= 0:
+            flat_y[targets[k]] = stored[k]
+
+
+def sources_of(xt, tile, shape, plan: Small):
+    """Where the elements lie that a thread loads."""
+    tid, _, _ = cute.arch.thread_idx()
+    n1, m1 = tile[0] + tid % LANES, tile[1] + tid // LANES
+    return [
+        cute.crd2idx(
+            (
+                cutlass.min(n1 + LANES * j, shape[0] - 1),
+                cutlass.min(m1 + plan.warps * i, shape[1] - 1),
+            ),
+            xt.layout,
+        )
+        for j in range(plan.tile[0] // LANES)
+        for i in range(plan.tile[1] // plan.warps)
+    ]
+
+
+def targets_of(y, tile, shape, plan: Small):
+    """Where the elements go that a thread stores; -1 for those that are outside."""
+    tid, _, _ = cute.arch.thread_idx()
+    n1, m1 = tile[0] + tid // LANES, tile[1] + tid % LANES
+    return [
+        cutlass.select_(
+            cutlass.Boolean(n1 + plan.warps * i < shape[0]) & cutlass.Boolean(m1 + LANES * j < shape[1]),
+            cute.crd2idx((n1 + plan.warps * i, m1 + LANES * j), y.layout),
+            -1,
+        )
+        for j in range(plan.tile[1] // LANES)
+        for i in range(plan.tile[0] // plan.warps)
+    ]
 
 
 def build_small(plan: Small, early: bool = False) -> Kernel:

@@ -16,7 +16,17 @@ from typing import Any, NamedTuple
 import cutlass
 from cutlass import cute
 
-from kernels.transpose.chunks import Chunks, aligned, cells_at, gathered, in_slots, launched, reach, suffices
+from kernels.transpose.chunks import (
+    Chunks,
+    aligned,
+    cells_at,
+    gathered,
+    in_slots,
+    launched,
+    reach,
+    room_for,
+    suffices,
+)
 from kernels.transpose.common import (
     Kernel,
     enter_fetching,
@@ -90,9 +100,7 @@ def transpose_padded(
     """
     tid, _, _ = cute.arch.thread_idx()
     block, item, _ = cute.arch.block_idx()
-    smem = cutlass.memory.SmemAllocator().allocate_tensor(
-        x.element_type, cute.make_layout(plan.chunk * plan.room), byte_alignment=128
-    )
+    smem = room_for(plan, x.element_type)
     n0 = block * plan.columns
     wide = min(n - n0, plan.columns)
     corner = starts[0] + item * apart[0] + n0
@@ -148,7 +156,6 @@ def store_rest(
     tid, _, _ = cute.arch.thread_idx()
     size = plan.sector
     at_once, k, low = plan.threads // size, tid % size, cutlass.Int32(begin & (size - 1))
-    flat = cute.make_tensor(smem.iterator, cute.make_layout(cute.cosize(smem.layout)))
     rows = cute.make_tensor(y.iterator + begin, cute.make_layout(1 << 30))
     for apart in cutlass.range_constexpr(2):
         for i in cutlass.range_constexpr(-(-(plan.columns + 1) // at_once)):
@@ -164,7 +171,7 @@ def store_rest(
                 begins, ends = begins and start - into_start != end - into_end, False
             if begins or ends:
                 row, across = (place - start, column) if begins else (place - start + ldy, column - 1)
-                rows[place] = flat[in_piece(row, shift, slope, plan) + across]
+                rows[place] = smem[in_piece(row, shift, slope, plan) + across]
 
 
 def in_piece(row, shift, slope, plan: Padded):

@@ -15,12 +15,12 @@ from kernels.transpose.exchange import Exchange, build_exchange
 from kernels.transpose.few_columns import FewColumns, build_few_columns
 from kernels.transpose.few_rows import FewRows, build_few_rows
 from kernels.transpose.flat import Flat, build_flat
-from kernels.transpose.fours import Fours, build_fours
 from kernels.transpose.narrow import Narrow, Small, build_narrow, build_small
 from kernels.transpose.padded import Padded, build_padded
 from kernels.transpose.registers import BLOCK, Plan, build_registers
 from kernels.transpose.shifted import Shifted, build_shifted
 from kernels.transpose.slim import Slim, build_slim
+from kernels.transpose.spliced import Spliced, build_spliced
 from kernels.transpose.whole import Whole, build_whole
 
 CHUNK_BYTES = 2 * BLOCK
@@ -32,15 +32,14 @@ SIZES = (1, 2, 4, 8)
 ANY_SIZE = (Direct, Small, Narrow, Flat)
 """Those whose kernels take elements of any size."""
 
-Thin = FewRows | FewColumns | Slim
-AnyPlan = Plan | Exchange | Shifted | Thin | Padded | Whole | Blocks | Flat | Direct | Narrow | Small | Fours
+Thin = FewRows | FewColumns | Slim | Spliced
+AnyPlan = Plan | Exchange | Shifted | Thin | Padded | Whole | Blocks | Flat | Direct | Narrow | Small
 
 PLANS: dict[str, AnyPlan] = {
     "flat": Flat(2, 256),
     "exchange 128x128 bulk, 768": Exchange((128, 128), 0, "evict_last", "bulk", 768),
     "exchange 128x128 last, 768": Exchange((128, 128), 0, "evict_last", "plain", 768),
     "exchange 64x128": Exchange((64, 128), 0, "no_allocate", "streaming"),
-    "exchange 128x128": Exchange((128, 128), 0, "no_allocate", "streaming"),
     "exchange 256x128 async, 1 bytes": Exchange((256, 128), 0, "async", "plain", 512, 1),
     **{
         f"exchange {tile[0]}x{tile[1]} {store}, {size} bytes": Exchange(
@@ -55,6 +54,7 @@ PLANS: dict[str, AnyPlan] = {
     "shifted 120x128, 3": Shifted((120, 128), 8, 16, most=3),
     "shifted 56x64": Shifted((56, 64), 4, 16, most=8),
     "shifted 48x128, 1 bytes": Shifted((48, 128), 4, 16, most=8, size=1),
+    "shifted 112x128 fetched, 1 bytes": Shifted((112, 128), 8, 32, most=4, fetch=True, size=1),
     "shifted 128x256 edges": Shifted((128, 256), 16, 32, fetch=True, edges=True),
     **{
         f"shifted {tile[0]}x{tile[1]}, {size} bytes": Shifted(
@@ -67,13 +67,10 @@ PLANS: dict[str, AnyPlan] = {
             (8, (30, 64), 8, 5),
         )
     },
-    "blocks 8x1": Blocks((8, 1), (2, 16)),
     "blocks 4x4": Blocks((4, 4), (4, 8)),
-    "direct m": Direct("m"),
-    "direct m, 1": Direct("m", 1, 8),
-    "direct n": Direct("n"),
-    "fours 16, 32": Fours(16, 32),
+    "direct": Direct(),
     "small 32x32": Small((32, 32)),
+    "small 64x32": Small((64, 32)),
     "narrow": Narrow(),
 }
 """The plans, as the evidence calls them. The first that fits serves where nothing can be timed."""
@@ -87,7 +84,10 @@ PADDED = ((384, 1, False), (384, 1, True), (128, 4, True), (512, 2, False), (256
 SLIM = {"rows": 8, "columns": 16}
 """Rows and columns, at most, for which Slim is."""
 
-WHOLE, SEVERAL = 24 << 10, ((3 << 10, 3), (6 << 10, 2), (6 << 10, 3), (6 << 10, 4))
+SPLICED = 8
+"""Words of a thread of Spliced, about."""
+
+WHOLE, SEVERAL = 24 << 10, ((3 << 10, 3), (6 << 10, 2), (6 << 10, 3), (12 << 10, 2), (12 << 10, 3))
 """Bytes of a matrix that has a block for itself, at most; of those that share one, about, and how often its
 threads store."""
 
@@ -109,13 +109,13 @@ BUILDERS: dict[type, Callable[..., Kernel]] = {
     Exchange: build_exchange,
     Shifted: build_shifted,
     Slim: build_slim,
+    Spliced: build_spliced,
     Whole: build_whole,
     Blocks: build_blocks,
     Flat: build_flat,
     Direct: build_direct,
     Narrow: build_narrow,
     Small: build_small,
-    Fours: build_fours,
     Padded: build_padded,
     FewRows: build_few_rows,
     FewColumns: build_few_columns,
@@ -143,6 +143,9 @@ def slims(x: Any) -> dict[str, AnyPlan]:
                 plan = Slim(few, count, vector, wide, each, size)
                 if not wide or plan.run > vector:
                     found[f"slim, {count} {few}, {vector}{' each' * (each > 1)}{' wide' * wide}"] = plan
+        for each in (1, 2, 4) if size < 4 and 0 < count <= most else ():
+            if each == 1 or each * count <= SPLICED:
+                found[f"spliced, {count} {few}{f', {each}' * (each > 1)}"] = Spliced(few, count, each, size)
     return found
 
 
@@ -277,17 +280,18 @@ def fits(plan: AnyPlan, x: Any, y: Any) -> bool:
     if isinstance(plan, Flat):
         bases = x.data_ptr() % CHUNK_BYTES == 0 == y.data_ptr() % CHUNK_BYTES
         return bases and x.numel() < 2**31 and without_gaps(y) and same_order(x)
-    columns = x.stride(-2) == 1 and plan == PLANS["direct m"]  # its lanes lie along them
+    columns = x.stride(-2) == 1 and isinstance(plan, Direct)  # its lanes lie along them
     if y.stride(-1) != 1 or not (x.stride(-1) == 1 or columns):
         return False
     if isinstance(plan, Direct):
-        most = GRID_Y if plan.along == "n" else GRID_Y * plan.each * plan.warps
-        return x.numel() <= SMALL and x.shape[-2 if plan.along == "n" else -1] <= most
+        return x.numel() <= SMALL and x.shape[-1] <= GRID_Y * plan.each * plan.warps
     if isinstance(plan, Shifted):
         return x.shape[-1] <= GRID_Y * plan.tile[0]
-    if isinstance(plan, Slim):
+    if isinstance(plan, Slim | Spliced):
         thin, whole, other = (x.shape[-2], y, x) if plan.few == "rows" else (x.shape[-1], x, y)
         fit = x.dim() == 2 and thin == plan.count and without_gaps(whole) and x.numel() < 2**31
+        if isinstance(plan, Spliced):
+            return fit
         size = plan.size
         bases = whole.data_ptr() % (size * plan.run) == 0 == other.data_ptr() % (size * plan.vector)
         return fit and bases and other.stride(0) % plan.vector == 0
@@ -299,9 +303,6 @@ def fits(plan: AnyPlan, x: Any, y: Any) -> bool:
         return x.dim() == 2 and x.stride(-2) == plan.pitch and span(x) < 2**31
     if isinstance(plan, Whole):
         return plan.items == 1 or plan.apart == (x.stride(0), y.stride(0))
-    if isinstance(plan, Fours):
-        short = all(span(t) < 2**31 for t in (x, y))
-        return short and x.shape[-1] <= GRID_Y * plan.tile[0] and x.numel() <= SMALL
     if isinstance(plan, Blocks | Small):
         items = x.shape[0] if isinstance(plan, Small) and x.dim() == 3 else 1
         tiles = -(-items * x.shape[-1] // plan.tile[0])

@@ -26,6 +26,7 @@ from kernels.transpose.chunks import (
     launched,
     load_chunk,
     reach,
+    room_for,
 )
 from kernels.transpose.common import (
     GRID_Y,
@@ -63,6 +64,7 @@ class Shifted(NamedTuple):
     edges: bool = False
 
     chunk, bits, word, limits = Chunks.chunk, Chunks.bits, Chunks.word, Chunks.limits
+    smem_bytes = Chunks.smem_bytes
 
     @property
     def stage_rows(self) -> int:
@@ -113,9 +115,9 @@ class Shifted(NamedTuple):
         return rows * self.pitch // self.chunk + rows // self.chunk
 
     @property
-    def smem_bytes(self) -> int:
-        """Shared memory of a block, the KiB included that every block takes more than it asks for."""
-        return self.size * self.rows * (self.pitch + 1) + 1024
+    def room(self) -> int:
+        """Chunks in shared memory: rows lie `pitch` apart, and a chunk of them one chunk more."""
+        return self.chunks_of(-(-self.rows // self.chunk) * self.chunk)
 
     @property
     def residents(self) -> int:
@@ -146,12 +148,7 @@ def transpose_chunks(
     bm, bn, item = cute.arch.block_idx()
     starts = (starts[0] + item * apart[0], starts[1] + item * apart[1])
     chunk = plan.chunk
-    # Rows lie `pitch` apart, and a chunk of them one chunk more.
-    layout = cute.make_layout(
-        (chunk, plan.pitch // chunk, (chunk, -(-plan.rows // chunk))),
-        stride=(1, chunk, (plan.pitch, chunk * plan.pitch + chunk)),
-    )
-    smem = cutlass.memory.SmemAllocator().allocate_tensor(x.element_type, layout, byte_alignment=128)
+    smem = room_for(plan, x.element_type)
     n0, m0 = bn * columns, bm * plan.tile[1]
     first = m0 - (plan.align - 1)
     if cutlass.const_expr(plan.fetch):

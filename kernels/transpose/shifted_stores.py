@@ -30,14 +30,13 @@ def store_chunks(
     `every`: all of them do.
     """
     n1, ahead, chunk, m1, places = where
-    flat = cute.make_tensor(smem.iterator, cute.make_layout(cute.cosize(smem.layout)))
     at_once = LANES_N * plan.warps
     row = m1 + stage * plan.stage_rows
     for i in cutlass.range_constexpr(-(-plan.tile[0] // at_once)):
         taken = cute.make_rmem_tensor((plan.chunk,), y.element_type)
         further = i * at_once + plan.chunk * stage * plan.chunks_of(plan.stage_rows)
         for k in cutlass.range_constexpr(plan.chunk):
-            taken[k] = flat[places[k] + further]
+            taken[k] = smem[places[k] + further]
         turned = rotated(taken, ahead * max(plan.size // 4, 1))
         here = chunk + i * (at_once // plan.chunk) * ldy + stage * LANES_M
         inside = n1 + i * at_once < columns
@@ -61,7 +60,6 @@ def store_ends(
     (m, _), (ldx, ldy), starts, _ = lay
     (n0, last, first, m0), at_once = tile, LANES_N * plan.warps
     n1 = LANES_N * warp + lane_n
-    flat = cute.make_tensor(smem.iterator, cute.make_layout(cute.cosize(smem.layout)))
     begin = starts[1] + (n0 + n1) * ldy
     # Elements before the first whole chunk of the row, and after the last.
     before = cutlass.Int32(-begin & (plan.chunk - 1))
@@ -83,7 +81,7 @@ def store_ends(
                 taken = cute.make_rmem_tensor((passes,), y.element_type)
                 for i in cutlass.range_constexpr(passes):
                     if n1 + i * at_once < last - n0:
-                        taken[i] = flat[place + n1 + i * at_once]
+                        taken[i] = smem[place + n1 + i * at_once]
                 # Rows of `y` so many apart start as far into a chunk.
                 there, below = begin + row, at_once // plan.chunk * ldy
                 for i in cutlass.range_constexpr(passes):

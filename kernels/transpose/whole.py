@@ -19,9 +19,11 @@ from kernels.transpose.chunks import (
     aligned,
     cells_at,
     gathered,
+    in_slots,
     launched,
     load_chunk,
     reach,
+    room_for,
     suffices,
 )
 from kernels.transpose.common import (
@@ -147,9 +149,8 @@ def transpose_matrices(
         enter(early)
     first_x, first_y = start_x // size, start_y // size
     origin, late = cutlass.Int32(start_x & (size - 1)), cutlass.Int32(start_y & (size - 1))
-    smem = cutlass.memory.SmemAllocator().allocate_tensor(
-        x.element_type, cute.make_layout((size, plan.room), stride=(1, size)), byte_alignment=128
-    )
+    smem = room_for(plan, x.element_type)
+    slots = in_slots(smem)
     count = (origin + total + size - 1) // size
     safe = size * first_x >= whole[0] and size * (first_x + count) <= whole[1]
     held = cute.make_rmem_tensor((size, plan.held), x.element_type)
@@ -162,22 +163,20 @@ def transpose_matrices(
         fetch_ends(y, start_y, cutlass.Int64(plan.pitches[1]), rows, cutlass.Int32(plan.shape[0]))
     # While the loads are on their way.
     begin, end = plan.stored * tid - (0 if plan.singly else late), here * plan.apart[1]
-    rows, places = places_of(begin, plan)
-    places = [origin + place for place in places]
+    rows, places = places_of(begin, origin, plan)
     if cutlass.const_expr(plan.items > 1):
         places = worked_out(places)
     if safe:
         write = cute.make_copy_atom(CopyUniversalOp(), x.element_type, num_bits_per_copy=128)
         for i in cutlass.range_constexpr(plan.held):
             if tid + i * plan.threads < count:
-                cute.copy(write, held[None, i], smem[None, tid + i * plan.threads])
+                cute.copy(write, held[None, i], slots[None, tid + i * plan.threads])
     else:
         for i in cutlass.range(tid, count, plan.threads, unroll=1):
-            load_chunk(x, first_x + i, smem[None, i], whole)
+            load_chunk(x, first_x + i, slots[None, i], whole)
     cute.arch.cp_async_commit_group()
 
-    flat = cute.make_tensor(smem.iterator, cute.make_layout(size * plan.room))
-    cells = [cells_at(flat, place) for place in places]
+    cells = [cells_at(smem, place) for place in places]
     cute.arch.cp_async_wait_group(0)
     cute.arch.sync_threads()
     run = cute.make_tensor(y.iterator + start_y, cute.make_layout(1 << 30))
@@ -186,8 +185,8 @@ def transpose_matrices(
             first, chunk = begin + plan.stored * i * plan.beside, first_y + tid + i * plan.beside
             further = i * plan.further
             if cutlass.const_expr(i > 0 and plan.further == 0):
-                rows, places = places_of(first, plan)
-                cells = [cells_at(flat, origin + place) for place in places]
+                rows, places = places_of(first, origin, plan)
+                cells = [cells_at(smem, place) for place in places]
             inside = first >= 0 and first + plan.stored <= end
             if cutlass.const_expr(plan.pads[1] > 0):
                 inside = inside and rows[0] + plan.stored <= plan.shape[0]
@@ -197,15 +196,16 @@ def transpose_matrices(
             elif inside:
                 store_wide(gathered(cells, further), y[None, chunk], "plain")
             else:
+                target = y[None, chunk]
                 for k in cutlass.range_constexpr(size):
                     inside = first + k >= 0 and first + k < end
                     if cutlass.const_expr(plan.pads[1] > 0):
                         inside = inside and rows[k] < plan.shape[0]
                     if inside:
-                        y[k, chunk] = cells[k][further]
+                        target[k] = cells[k][further]
 
 
-def places_of(begin, plan):
+def places_of(begin, origin, plan):
     """The rows of `x`, pads of `y` among them, and the places in the block's elements of `x`, of a chunk.
 
     `begin`: the first element of the chunk, counted from the block's first of `y`.
@@ -218,7 +218,15 @@ def places_of(begin, plan):
         begin -= item * apart_y
     n1 = (begin + plan.chunk * ldy) // ldy - plan.chunk
     m1 = begin - n1 * ldy
-    place = item * apart_x + m1 * ldx + n1
+    place = origin + item * apart_x + m1 * ldx + n1
+    if plan.stored <= ldy:  # the chunk ends in the row of `y` that it starts in, or in the next
+        next_row = place + 1 - ldy * ldx
+        if plan.items > 1:
+            next_row += (apart_x - n) * cutlass.Int32(n1 == n - 1)
+        inside = [m1 < ldy - k for k in range(plan.stored)]
+        rows = [m1 + k - ldy * (1 - cutlass.Int32(inside[k])) for k in range(plan.stored)]
+        places = [cutlass.select_(inside[k], place, next_row) + k * ldx for k in range(plan.stored)]
+        return rows, places
     rows, places = [], []
     for _ in range(plan.stored):
         rows.append(m1)

@@ -5,10 +5,11 @@ from functools import partial
 from kernels.transpose.exchange import Exchange, build_exchange
 from kernels.transpose.few_columns import FewColumns, build_few_columns
 from kernels.transpose.few_rows import FewRows, build_few_rows
-from kernels.transpose.fours import Fours, build_fours
+from kernels.transpose.narrow import Small, build_small
 from kernels.transpose.padded import Padded, build_padded
 from kernels.transpose.shifted import Shifted, build_shifted
 from kernels.transpose.slim import Slim, build_slim
+from kernels.transpose.spliced import Spliced, build_spliced
 from kernels.transpose.whole import Whole, build_whole
 
 THIN = {
@@ -73,7 +74,11 @@ EXCHANGES = {
     f"exchange, {size}": Exchange(tile, 0, "evict_last", "bulk", 256, size)
     for size, tile in ((2, (128, 32)), (8, (32, 32)))
 }
-FOURS = {f"fours {plan.words}, {plan.warps}": plan for plan in (Fours(16, 32), Fours(16, 8))}
+SPLICED = {
+    f"spliced, {plan.few}, {plan.size}": plan
+    for plan in (Spliced("rows", 3, 2, 2, 64), Spliced("columns", 5, 1, 1), Spliced("columns", 2, 4, 2, 128))
+}
+SMALL = {"small": Small((64, 32))}
 
 BUILDERS = {
     **{name: partial(build_few_rows, plan) for name, plan in THIN.items() if isinstance(plan, FewRows)},
@@ -82,6 +87,7 @@ BUILDERS = {
     **{name: partial(build_whole, plan) for name, plan in WHOLE.items()},
     **{name: partial(build_padded, plan) for name, plan in PADDED.items()},
     **{name: partial(build_slim, plan) for name, plan in SLIM.items()},
-    **{name: partial(build_fours, plan) for name, plan in FOURS.items()},
+    **{name: partial(build_spliced, plan) for name, plan in SPLICED.items()},
+    **{name: partial(build_small, plan) for name, plan in SMALL.items()},
     **{name: partial(build_exchange, plan) for name, plan in EXCHANGES.items()},
 }

@@ -167,6 +167,8 @@ class Program:
         if kind == "bfi":
             field, base, start, length = sources
             return [f"{target} = inserted({field}, {base}, {start}, {length})"]
+        if kind == "shf":
+            return [f"{target} = shifted({', '.join(sources)}, {words[1]!r})"]
         if kind == "not":
             return [f"{target} = ~{sources[0]} & {mask}"]
         if kind == "neg":
@@ -259,6 +261,12 @@ def permuted(low: int, high: int, selector: int) -> int:
     return int.from_bytes(bytes(held[selector >> 4 * i & 7] for i in range(4)), "little")
 
 
+def shifted(low: int, high: int, by: int, way: str) -> int:
+    """The word that 64 bits have below, or above, when they are shifted to the right, or left."""
+    both = (low & 0xFFFFFFFF | (high & 0xFFFFFFFF) << 32) << 32
+    return (both >> (by & 31) >> 32 if way == "r" else both << (by & 31) >> 64) & 0xFFFFFFFF
+
+
 def inserted(field: int, base: int, start: int, length: int) -> int:
     """`base` with the low bits of `field` from a bit on."""
     mask = (1 << length) - 1 << start
@@ -292,5 +300,6 @@ def bulk(shared: Memory, memory: Memory, target: int, source: int, size: int) ->
 
 
 HELPERS = {
-    one.__name__: one for one in (signed, div, rem, parameter, permuted, inserted, load, store, copy, bulk)
+    one.__name__: one
+    for one in (signed, div, rem, parameter, permuted, shifted, inserted, load, store, copy, bulk)
 }

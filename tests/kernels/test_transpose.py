@@ -18,10 +18,9 @@ from tests.kernels.ptx_run import Memory, Program
 pytest.importorskip("cutlass", reason="kernels/ needs nvidia-cutlass-dsl")
 
 
-from kernels.transpose.fours import EACH, ROWS, evenly
 from kernels.transpose.shifted import Shifted
 from kernels.transpose.whole import Whole
-from tests.kernels.more_plans import BUILDERS, EXCHANGES, FOURS, PADDED, SHIFTED, SLIM, THIN, WHOLE
+from tests.kernels.more_plans import BUILDERS, EXCHANGES, PADDED, SHIFTED, SLIM, SMALL, SPLICED, THIN, WHOLE
 
 REPAIRED = [
     "match_layout",
@@ -448,42 +447,54 @@ def test_exchanges_move_every_bit_whatever_the_size_of_an_element(hopper, name, 
     assert (found == right).all()
 
 
-@pytest.mark.parametrize("name", FOURS)
+@pytest.mark.parametrize("name", SPLICED)
 @pytest.mark.parametrize(
-    ("m", "n", "pitches", "offs"),
-    [
-        (130, 35, (35, 130), (0, 0)),  # tiles along both; rows of both start on words or not
-        (62, 31, (32, 63), (1, 1)),  # the last word of a row of y is one more
-        (62, 31, (31, 62), (0, 0)),
-        (259, 67, (69, 262), (3, 2)),
-        (1, 1, (1, 1), (1, 0)),
-        (3, 70, (71, 4), (0, 1)),
-    ],
+    ("long", "pad", "offs"), [(5003, 0, (0, 0)), (2500, 3, (1, 2)), (6, 1, (3, 3)), (1, 0, (0, 1))]
 )
-def test_fours_move_every_bit(hopper, name, m, n, pitches, offs):
-    plan = FOURS[name]
-    starts = offs[0] % EACH, offs[1] % EACH
-    more = EACH - 1 if (starts[1] | pitches[1]) % EACH else 0
-    (tiles_m, tile_m), (tiles_n, tile_n) = (
-        evenly(m + more, plan.tile[1], EACH),
-        evenly(n, plan.tile[0], 1),
+def test_spliced_words_move_every_bit_wherever_they_start(hopper, name, long, pad, offs):
+    plan, pitch = SPLICED[name], long + pad
+    flat, pitched = X + plan.size * offs[0], Y + plan.size * offs[1]
+    shape, pitches = (long, plan.count), (plan.count, pitch)
+    if plan.few == "rows":
+        flat, pitched = Y + plan.size * offs[1], X + plan.size * offs[0]
+        shape, pitches = (plan.count, long), (pitch, plan.count)
+    words, dtype = long // plan.vector + 2, np.dtype(f"u{plan.size}").type
+    grid = (-(-words // (plan.long - 1)), 1, 1)
+    found, right = moved(
+        hopper[name]["ptx"], grid, (flat, pitched, long, pitch), *shape, pitches, offs, dtype
     )
-    bases = X + offs[0] - starts[0], Y + offs[1] - starts[1]
-    args = (*bases, m, n, tile_n, tile_m, *pitches, 0, 0, *starts, starts[0] + (m - 1) * pitches[0] + n)
-    ptx, grid = hopper[name]["ptx"], (tiles_m, tiles_n, 1)
-    found, right = moved(ptx, grid, args, m, n, pitches, offs, np.uint8, asks=True)
     assert (found == right).all()
 
 
-def test_fours_move_words(hopper):
-    """Single bytes are those of the first and the last word of the tensor, and of rows of y."""
-    ops, plan = memory_ops(hopper["fours 16, 8"]["ptx"]), FOURS["fours 16, 8"]
-    loads, stores = ROWS // plan.step, -(-plan.tile[0] // plan.warps)
-    assert ops["ld.global.b32"] == ops["st.shared.b32"] == loads
-    assert ops["st.global.b32"] == stores
-    assert ops["ld.shared.b8"] == ops["st.global.b8"] == EACH * stores
-    assert ops["ld.global.b8"] == EACH * loads
-    assert sum(ops.values()) == (loads + EACH * stores) * 2 + stores + EACH * loads
+def test_spliced_loads_and_stores_words(hopper):
+    """Single elements are those of the ends; a word more is loaded of each run, where it starts in one."""
+    for name, plan in SPLICED.items():
+        ops, bits = memory_ops(hopper[name]["ptx"]), 8 * plan.size
+        words = plan.count * plan.each
+        assert ops["ld.global.b32"] == words + (plan.each if plan.few == "columns" else words)
+        assert ops["st.global.b32"] == words and ops["ld.shared.b32"] == 2 * words
+        assert ops[f"ld.global.b{bits}"] == ops[f"st.global.b{bits}"] == plan.vector * words
+
+
+@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize(
+    ("m", "n", "pitches", "offs"),
+    [
+        (70, 65, (66, 73), (1, 0)),
+        (32, 64, (64, 32), (0, 0)),
+        (1, 1, (1, 1), (1, 3)),
+        (33, 3, (5, 33), (2, 1)),
+    ],
+)
+def test_small_tiles_move_every_bit(hopper, name, m, n, pitches, offs):
+    plan = SMALL[name]
+    args = (
+        struct.pack("<qiii", X + 2 * offs[0], n, m, pitches[0]),
+        struct.pack("<qiii", Y + 2 * offs[1], n, m, pitches[1]),
+    )
+    grid = (-(-m // plan.tile[1]), -(-n // plan.tile[0]), 1)
+    found, right = moved(hopper[name]["ptx"], grid, args, m, n, pitches, offs, asks=True)
+    assert (found == right).all()
 
 
 def test_what_runs_kernels_sees_a_wrong_bit_and_a_wrong_access(built):
