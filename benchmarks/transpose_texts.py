@@ -29,9 +29,9 @@ the result of the search (`kernels/transpose/synthesised.py`). {chosen}
 
 These are written by hand: the cache hints, the order of the tiles and the number of blocks that share a
 multiprocessor, which the search does not model, and the plans that the search cannot find: rows that one
-instruction stores ("bulk"), pitches and bases without a promise (`shifted`, `fours`), thin sides
-(`few rows`, `padded`, `few columns`, `slim`, `flat`), matrices that fit in a block (`whole`), tiny ones
-(`blocks`, `direct`), any strides (`narrow`).
+instruction stores ("bulk"), pitches and bases without a promise (`shifted`), thin sides
+(`few rows`, `padded`, `few columns`, `slim`, `spliced`, `flat`), matrices that fit in a block (`whole`),
+tiny ones (`blocks`, `direct`), any strides (`narrow`).
 `registers` bypasses shared memory; the search returns this kind, too, with other places for the lanes.
 
 The plan is chosen on the device: the first call with a shape compiles and times all plans that fit.
@@ -189,11 +189,10 @@ TAIL = """
 - The run on the H100 chose from other plans than the tree has now: `shifted` gathers its tiles in stages
   since ([transpose_stages.json](evidence/transpose_stages.json), read in `kernels/NOTES.md`, 21), and thin
   matrices and batches of tiny ones have plans for every size of an element (22). The H100 has not run them.
-- Since the runs on the H200, `padded` works out where it stores after its loads, which takes fewer registers
-  and was so in the exploration before them: {name} took {before:.2f} us there, and {since:.2f} us by the same
-  plan in the run of pads. It has a fifth tile, 256 threads that store seven times, as before those runs.
-- [transpose_small.json](evidence/transpose_small.json) is an exploration without torch.compile, read in
-  `kernels/NOTES.md`, 23.
+- Since these runs and those of other types on the H200, four plans are gone: {names_gone}.
+  At no row of theirs is the best of the others more than {lost:.1f} % slower than the best of all.
+- [transpose_small.json](evidence/transpose_small.json) is an exploration without torch.compile, and so is
+  [transpose_words.json](evidence/transpose_words.json), read in `kernels/NOTES.md`, 23 and 26.
 - The runs ended by the clock: shapes that a table lacks were checked and not timed.
 - The plan is chosen on buffers that rotate, as in the table. If a matrix is already in the L2, another
   plan may be faster.
