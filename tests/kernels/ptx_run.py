@@ -19,7 +19,7 @@ SHARED_BYTES = 227 * 1024
 COMPARE = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 BINARY = {"add": "+", "sub": "-", "mul": "*", "and": "&", "or": "|", "xor": "^"}
 IGNORED = (
-    *("griddepcontrol", "cp.async.commit_group", "cp.async.wait_group"),
+    *("griddepcontrol.launch", "cp.async.commit_group", "cp.async.wait_group"),
     *("cp.async.bulk.prefetch", "cp.async.bulk.commit_group", "cp.async.bulk.wait_group"),
     *("bar.warp", "fence.proxy"),
 )
@@ -54,6 +54,8 @@ class Program:
         self.names = re.findall(r"\.param [^,]*?(\w+)(?:\[\d+\])?\s*[,)]", head.replace("\n", " "))
         self.threads = int(re.search(r"\.reqntid (\d+)", head)[1])
         self.index: dict[str, int] = {}
+        # A kernel that may start early has to wait before it touches global memory.
+        self.waits = "griddepcontrol.launch_dependents" in body
         blocks: list[list[tuple[str, str, str, list[str]]]] = [[]]
         self.labels: dict[str, int] = {}
         for line in body.splitlines():
@@ -102,6 +104,8 @@ class Program:
         signed = words[-1].startswith("s")
         if name.startswith(IGNORED):
             return ["pass"]
+        if name == "griddepcontrol.wait":
+            return ["special['waited'] = 1"]
         if kind == "bra":
             return [f"return {self.labels[operands[0]]}"]
         if name == "ret":
@@ -115,7 +119,7 @@ class Program:
         if name == "prefetch.global.L2":
             return [f"g.asked.add({self.address(operands[0])} // 32)"]
         if name.startswith("cp.async.c"):
-            return [f"copy(s, g, {self.address(operands[0])}, {self.address(operands[1])})"]
+            return [f"copy(s, ahead(special, g), {self.address(operands[0])}, {self.address(operands[1])})"]
         if name.startswith("cp.async.bulk.global.shared"):
             target, source = (self.address(one) for one in operands[:2])
             return [f"bulk(s, g, {target}, {source}, {self.value(operands[2])})"]
@@ -123,7 +127,8 @@ class Program:
             operands = operands[:2]  # the third is an L2 policy
             regs, where = operands if kind == "ld" else reversed(operands)
             each = [self.value(one.strip()) for one in regs.strip("{}").split(",")]
-            call = f"(s if {'shared' in words} else g, {self.address(where)}, {bits // 8}, {len(each)}"
+            memory = "s" if "shared" in words else "ahead(special, g)"
+            call = f"({memory}, {self.address(where)}, {bits // 8}, {len(each)}"
             if kind == "ld":
                 return [f"{', '.join(each)}{',' * (len(each) == 1)} = load{call})"]
             return [f"store{call}, ({', '.join(each)},))"]
@@ -218,6 +223,7 @@ class Program:
         """Stops at every barrier."""
         registers = [0] * len(self.index)
         special = {
+            "waited": int(not self.waits),
             "%tid.x": tid,
             "%tid.y": 0,
             "%tid.z": 0,
@@ -273,6 +279,12 @@ def inserted(field: int, base: int, start: int, length: int) -> int:
     return (base & ~mask | field << start & mask) & 0xFFFFFFFF
 
 
+def ahead(special: dict[str, int], memory: Memory) -> Memory:
+    """Global memory, which the kernel ahead may still write until the thread has waited for it."""
+    assert special["waited"], "global memory is touched before the wait for the kernel ahead"
+    return memory
+
+
 def load(memory: Memory, address: int, each: int, count: int) -> list[int]:
     run, at = memory.find(address, each * count)
     return [int.from_bytes(run[at + i * each : at + (i + 1) * each], "little") for i in range(count)]
@@ -301,5 +313,5 @@ def bulk(shared: Memory, memory: Memory, target: int, source: int, size: int) ->
 
 HELPERS = {
     one.__name__: one
-    for one in (signed, div, rem, parameter, permuted, shifted, inserted, load, store, copy, bulk)
+    for one in (ahead, signed, div, rem, parameter, permuted, shifted, inserted, load, store, copy, bulk)
 }

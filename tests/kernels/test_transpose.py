@@ -508,3 +508,7 @@ def test_what_runs_kernels_sees_a_wrong_bit_and_a_wrong_access(built):
     assert (found != right).any()
     with pytest.raises(AssertionError, match="are nobody's"):
         moved(ptx, (1, 2, 1), (*args[:-2], m * n + 8, 56), m, n, (n, m))
+    if "90" in built[0]:
+        hasty = ptx.replace("griddepcontrol.wait", "griddepcontrol.launch_dependents")
+        with pytest.raises(AssertionError, match="before the wait"):
+            moved(hasty, (1, 2, 1), args, m, n, (n, m))
