@@ -189,8 +189,9 @@ TAIL = """
 - The run on the H100 chose from other plans than the tree has now: `shifted` gathers its tiles in stages
   since ([transpose_stages.json](evidence/transpose_stages.json), read in `kernels/NOTES.md`, 21), and thin
   matrices and batches of tiny ones have plans for every size of an element (22). The H100 has not run them.
-- Since these runs and those of other types on the H200, four plans are gone: {names_gone}.
-  At no row of theirs is the best of the others more than {lost:.1f} % slower than the best of all.
+- Since these runs and those of other types on the H200, four plans are gone: {names_gone};
+  and `slim` in wider accesses than its vectors. At no row of these runs is the best of the others more than
+  {lost:.1f} % slower than the best of all.
 - [transpose_small.json](evidence/transpose_small.json) is an exploration without torch.compile, and so is
   [transpose_words.json](evidence/transpose_words.json), read in `kernels/NOTES.md`, 23 and 26.
 - The runs ended by the clock: shapes that a table lacks were checked and not timed.

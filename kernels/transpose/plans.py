@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import product
 from typing import Any
 
 from cuda.bindings import runtime as cuda
@@ -139,10 +138,9 @@ def slims(x: Any) -> dict[str, AnyPlan]:
     widest = CHUNK_BYTES // size
     for (few, most), count in zip(SLIM.items(), x.shape[-2:], strict=True):
         for vector in dict.fromkeys((widest, 2, 1)) if 0 < count <= most else ():
-            for each, wide in product((1,) if vector == widest else (1, 4), (False, True)):
-                plan = Slim(few, count, vector, wide, each, size)
-                if not wide or plan.run > vector:
-                    found[f"slim, {count} {few}, {vector}{' each' * (each > 1)}{' wide' * wide}"] = plan
+            for each in (1,) if vector == widest else (1, 4):
+                plan = Slim(few, count, vector, each, size)
+                found[f"slim, {count} {few}, {vector}{' each' * (each > 1)}"] = plan
         for each in (1, 2, 4) if size < 4 and 0 < count <= most else ():
             if each == 1 or each * count <= SPLICED:
                 found[f"spliced, {count} {few}{f', {each}' * (each > 1)}"] = Spliced(few, count, each, size)
@@ -293,7 +291,7 @@ def fits(plan: AnyPlan, x: Any, y: Any) -> bool:
         if isinstance(plan, Spliced):
             return fit
         size = plan.size
-        bases = whole.data_ptr() % (size * plan.run) == 0 == other.data_ptr() % (size * plan.vector)
+        bases = all(t.data_ptr() % (size * plan.vector) == 0 for t in (whole, other))
         return fit and bases and other.stride(0) % plan.vector == 0
     if isinstance(plan, Padded):
         return y.stride(-2) * plan.columns < 2**31

@@ -1,13 +1,11 @@
 """The transpose of a few rows or columns in registers: a thread turns vectors of each of them.
 
 The side without gaps is then as many vectors as there are rows or columns, one after the other, and the
-other side one vector of each. Bases and the pitch are whole vectors: a vector of one element takes any. What
-a thread has of the side without gaps is one run, which may move in fewer and wider accesses than its vectors.
+other side one vector of each. Bases and the pitch are whole vectors: a vector of one element takes any.
 """
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import cutlass
@@ -20,43 +18,27 @@ from kernels.transpose.common import TYPES, Kernel, enter, fake_args, transpose_
 class Slim(NamedTuple):
     """`few`: "rows" or "columns", which of `x` are `count`; `threads` of a block; elements of a `vector`.
 
-    `wide`: the side without gaps moves in the widest accesses that divide what a thread has of it; `each`:
-    vectors of a thread and row, a block's width apart; `size`: bytes of an element.
+    `each`: vectors of a thread and row, a block's width apart; `size`: bytes of an element.
     """
 
     few: str
     count: int
     vector: int = 8
-    wide: bool = False
     each: int = 1
     size: int = 2
     threads: int = 128
 
-    @property
-    def run(self) -> int:
-        """Elements of an access to the side without gaps, whose base is a multiple of them."""
-        return math.gcd(16 // self.size, self.count * self.vector) if self.wide else self.vector
-
-    @property
-    def runs(self) -> int:
-        """Such accesses for a vector of each row or column."""
-        return self.vector * self.count // self.run
-
 
 @cute.kernel
 def turn_few(flat: cute.Tensor, pitched: cute.Tensor, plan: cutlass.Constexpr, early: cutlass.Constexpr):
-    """`flat` (run,runs):(1,run), `pitched` (long,count):(1,ld); rows go to `flat`, columns come from it."""
+    """`flat` (vector,vectors), `pitched` (long,count):(1,ld); rows go to `flat`, columns come from it."""
     enter(early)
     tid, _, _ = cute.arch.thread_idx()
     block, _, _ = cute.arch.block_idx()
     first = block * plan.each * plan.threads + tid
-    wide, widest = (
-        cute.make_copy_atom(
-            CopyUniversalOp(), flat.element_type, num_bits_per_copy=flat.element_type.width * elements
-        )
-        for elements in (plan.vector, plan.run)
-    )
-    mixed = cute.make_rmem_tensor((plan.run, plan.runs, plan.each), flat.element_type)
+    bits = flat.element_type.width * plan.vector
+    wide = cute.make_copy_atom(CopyUniversalOp(), flat.element_type, num_bits_per_copy=bits)
+    mixed = cute.make_rmem_tensor((plan.vector, plan.count, plan.each), flat.element_type)
     sorted_ = cute.make_rmem_tensor((plan.vector, plan.count, plan.each), flat.element_type)
     long = pitched.shape[0]
     for e in cutlass.range_constexpr(plan.each):
@@ -64,8 +46,8 @@ def turn_few(flat: cute.Tensor, pitched: cute.Tensor, plan: cutlass.Constexpr, e
         vectors = cute.local_tile(pitched, (plan.vector, plan.count), (mine, 0))
         if plan.vector * (mine + 1) <= long:
             if cutlass.const_expr(plan.few == "columns"):
-                for j in cutlass.range_constexpr(plan.runs):
-                    cute.copy(widest, flat[None, mine * plan.runs + j], mixed[None, j, e])
+                for j in cutlass.range_constexpr(plan.count):
+                    cute.copy(wide, flat[None, mine * plan.count + j], mixed[None, j, e])
             else:
                 cute.copy(wide, vectors, sorted_[None, None, e])
     for e in cutlass.range_constexpr(plan.each):
@@ -76,8 +58,8 @@ def turn_few(flat: cute.Tensor, pitched: cute.Tensor, plan: cutlass.Constexpr, e
             if cutlass.const_expr(plan.few == "columns"):
                 cute.copy(wide, sorted_[None, None, e], vectors)
             else:
-                for j in cutlass.range_constexpr(plan.runs):
-                    cute.copy(widest, mixed[None, j, e], flat[None, mine * plan.runs + j])
+                for j in cutlass.range_constexpr(plan.count):
+                    cute.copy(wide, mixed[None, j, e], flat[None, mine * plan.count + j])
         else:
             for i in cutlass.range(max(long - plan.vector * mine, 0), unroll=1):
                 for j in cutlass.range_constexpr(plan.count):
@@ -110,14 +92,14 @@ def build_slim(plan: Slim, early: bool = False) -> Kernel:
         pitched = cute.make_tensor(pitched.iterator, cute.make_layout(shape, stride=pitched.stride))
         of_block = plan.vector * plan.threads * plan.each
         blocks = (shape[0] + of_block - 1) // of_block
-        runs = (cute.size(whole) + plan.run - 1) // plan.run
+        vectors = (cute.size(whole) + plan.vector - 1) // plan.vector
         base = cute.make_ptr(
             whole.element_type,
             whole.iterator.toint(),
             cute.AddressSpace.gmem,
-            assumed_align=plan.run * plan.size,
+            assumed_align=plan.vector * plan.size,
         )
-        flat = cute.make_tensor(base, cute.make_layout((plan.run, runs), stride=(1, plan.run)))
+        flat = cute.make_tensor(base, cute.make_layout((plan.vector, vectors), stride=(1, plan.vector)))
         turn_few(flat, pitched, plan, early).launch(
             grid=(blocks, 1, 1), block=(plan.threads, 1, 1), stream=stream, use_pdl=early
         )

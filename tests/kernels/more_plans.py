@@ -59,13 +59,13 @@ PADDED = {
     )
 }
 SLIM = {
-    f"slim, {few}, {size}, {vector}{' wide' * wide}": Slim(few, count, vector, wide, 2, size)
-    for few, count, size, vector, wide in (
-        ("rows", 3, 1, 16, False),
-        ("columns", 5, 1, 1, False),
-        ("rows", 2, 2, 1, True),
-        ("columns", 3, 4, 4, False),
-        ("columns", 2, 8, 1, True),
+    f"slim, {few}, {size}, {vector}": Slim(few, count, vector, 2, size)
+    for few, count, size, vector in (
+        ("rows", 3, 1, 16),
+        ("columns", 5, 1, 1),
+        ("rows", 2, 2, 1),
+        ("columns", 3, 4, 4),
+        ("columns", 2, 8, 1),
     )
 }
 

@@ -253,15 +253,6 @@ def test_vectors_of_thin_matrices_fit_their_pitch_and_base(pad: int, address: in
     assert {align_bytes(plan, 2) for plan in found if isinstance(plan, Slim)} == {2 * one for one in vectors}
 
 
-@pytest.mark.parametrize(("address", "widest"), [(0, 8), (8, 4), (4, 2), (2, 0)])
-def test_the_side_without_gaps_moves_in_accesses_that_its_base_allows(address: int, widest: int) -> None:
-    """A thread has 2, 4 or 8 elements of it here: one access, if the base is a multiple of that."""
-    for count in (2, 4, 8):
-        found = candidates(Tensor(count, 20001), Tensor(20001, count, address=address)).values()
-        wide = {plan.run for plan in found if isinstance(plan, Slim) and plan.wide}
-        assert wide == ({count} if count <= widest else set())
-
-
 def test_a_choice_serves_elements_of_its_size_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"captured": False, "call": None, "copies": []}.items():
         monkeypatch.setattr(fastest, name, lambda *_, value=value: value)
