@@ -301,15 +301,15 @@ def fits(plan: AnyPlan, x: Any, y: Any) -> bool:
         return x.dim() == 2 and x.stride(-2) == plan.pitch and span(x) < 2**31
     if isinstance(plan, Whole):
         return plan.items == 1 or plan.apart == (x.stride(0), y.stride(0))
-    if isinstance(plan, Blocks | Small):
-        items = x.shape[0] if isinstance(plan, Small) and x.dim() == 3 else 1
-        tiles = -(-items * x.shape[-1] // plan.tile[0])
-        short = tiles <= GRID_Y and x.stride(-2) * x.shape[-2] < 2**31 > y.stride(-2) * y.shape[-2]
-        if isinstance(plan, Small):
-            one = items == 1 or (x.stride(0) * items < 2**31 and y.stride(0) == y.shape[1] * y.stride(1))
-            return short and one and x.numel() <= 4 * SMALL
+    if isinstance(plan, Small):
+        items = x.shape[0] if x.dim() == 3 else 1
+        one = items == 1 or y.stride(0) == y.shape[1] * y.stride(1)
+        short = items * x.shape[-1] <= GRID_Y * plan.tile[0] and span(x) < 2**31 > span(y)
+        return one and short and x.numel() <= 4 * SMALL
+    if isinstance(plan, Blocks):
         vectors = in_vectors(x, plan.block[0]) and in_vectors(y, plan.block[1])
-        return short and vectors and x.numel() <= SMALL
+        short = x.stride(-2) * x.shape[-2] < 2**31 > y.stride(-2) * y.shape[-2]
+        return vectors and short and x.shape[-1] <= GRID_Y * plan.tile[0] and x.numel() <= SMALL
     if isinstance(plan, Exchange) and (plan.store == "bulk" and not overlaps()):
         return False
     return whole_chunks(x) and whole_chunks(y) and x.shape[-1] <= GRID_Y * plan.tile[0]

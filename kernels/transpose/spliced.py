@@ -95,7 +95,7 @@ def splice_few(
 
 def in_words(t, first, bytes_each: int):
     """The words of memory from the one on that element `first` starts in, and the bytes of it before that."""
-    at = t.iterator.toint() + first * bytes_each
+    at = t.iterator.toint() + cutlass.Int64(first) * bytes_each
     base = cute.make_ptr(cutlass.Int32, at & ~(WORD - 1), cute.AddressSpace.gmem, assumed_align=WORD)
     return cute.make_tensor(base, cute.make_layout(1 << 20)), cutlass.Int32(at & (WORD - 1))
 
@@ -117,7 +117,7 @@ def load_runs(
     """
     elements = cutlass.const_expr(cute.size(held) // (runs[0] * runs[1]))
     words = cutlass.const_expr(elements // vector)
-    if first > 0 and first + (runs[1] - 1) * apart[1] + elements + vector <= total:
+    if first > 0 and first <= total - ((runs[1] - 1) * apart[1] + elements + vector):
         own = cute.make_tensor(
             cute.recast_ptr(held.iterator, dtype=cutlass.Int32), cute.make_layout((words, *runs))
         )
@@ -152,12 +152,12 @@ def store_word(
     vector: cutlass.Constexpr,
 ):
     """The word in which element `first` of `t` starts: `own` has it, and `before` the bytes ahead of it."""
-    words, late = in_words(t, cutlass.Int64(first), WORD // vector)
+    words, late = in_words(t, first, WORD // vector)
     taken = cute.make_rmem_tensor((vector,), t.element_type)
     word = cute.recast_tensor(taken, cutlass.Int32)
     word[0] = spliced("l", before, own, 8 * late)
     begin = first - late // (WORD // vector)
-    if begin >= 0 and begin + vector <= total:
+    if begin >= 0 and begin <= total - vector:
         words[0] = word[0]
     else:
         for k in cutlass.range_constexpr(vector):

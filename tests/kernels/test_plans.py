@@ -101,6 +101,7 @@ WHOLE = {Plan, Exchange, Blocks, *ANY}
         (Tensor(1, 99999, address=2), Tensor(99999, 1), {Slim, Spliced, *ANY}),
         (Tensor(9, 77, 129), Tensor(9, 129, 77), {Whole, FewRows, *ANY}),
         (Tensor(9, 200, 130), Tensor(9, 130, 200), {FewRows, *ANY}),
+        (Tensor(500, 60, 96), Tensor(500, 96, 60, pad=44800), {Blocks, Shifted, Direct, Narrow, Padded}),
         (Tensor(9, 77, 129, pad=1), Tensor(9, 129, 77, pad=1), {Whole, Padded, *ANY}),
         (Tensor(9, 77, 129, pad=65), Tensor(9, 129, 77), {FewRows, *ANY}),
         (Tensor(3, 20001, pad=5), Tensor(20001, 3), {Slim, Spliced, FewRows, *ANY}),
