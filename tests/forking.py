@@ -1,6 +1,7 @@
-"""Traced programs as forks of one process that has imported the DSL: half a second less for each.
+"""Programs as forks of one process that has imported the DSL: half a second less for each.
 
-`traced_in_forks` puts them in the place of plain processes. The tests of the trace itself do without.
+`traced_in_forks` puts them in the place of plain processes where a test traces them; the tests of the trace
+itself do without. `printed` runs one that is not traced.
 """
 
 from __future__ import annotations
@@ -16,11 +17,13 @@ import sys
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import IO, Any
 
 import pytest
 
 from layoutcheck.dsl.spool import OPTIONS, begin
+from layoutcheck.dsl.trace import CACHES
 
 _MOST = 1 << 20  # bytes of a request
 
@@ -29,15 +32,17 @@ class Forked:
     """A process as `subprocess.Popen` has it; its keeper, which is its parent, tells when it has ended."""
 
     def __init__(
-        self, command: list[str], output: IO[Any] | int | None, env: Mapping[str, str], cwd: str | None
-    ):
+        self, command: list[str], output: IO[Any] | int | None, env: Mapping[str, str], cwd: str | None,
+        given: IO[Any] | None = None, errors: IO[Any] | None = None,
+    ):  # fmt: skip
         self.returncode: int | None = None
         self._keeper = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._keeper.connect(_server())
         with open(os.devnull, "w") as null:  # noqa: PTH123 (as a file descriptor)
             out = sys.stdout if output is None else null if output == subprocess.DEVNULL else output
             asked = json.dumps({"command": command[1:], "env": dict(env), "cwd": cwd or str(Path.cwd())})
-            socket.send_fds(self._keeper, [asked.encode()], [out.fileno()])  # type: ignore[union-attr]
+            files = [out, errors or out, *([given] if given else [])]
+            socket.send_fds(self._keeper, [asked.encode()], [one.fileno() for one in files])  # type: ignore[union-attr]
         self.pid = int(self._keeper.recv(16))
 
     def wait(self, timeout: float | None = None) -> int:
@@ -69,6 +74,19 @@ def traced_in_forks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("layoutcheck.dsl.trace._process", Forked)
 
 
+def printed(*command: str, arch: str, given: str = "") -> str:
+    """What `python COMMAND` prints, which may read `given`. Raises AssertionError if its status is not 0."""
+    with TemporaryFile("w+") as out, TemporaryFile("w+") as errors, TemporaryFile("w+") as into:
+        into.write(given)
+        into.seek(0)
+        env = {**os.environ, **CACHES, "CUTE_DSL_ARCH": arch}
+        status = Forked([sys.executable, *command], out, env, None, into, errors).wait(300)
+        for file in (out, errors):
+            file.seek(0)
+        assert status == 0, errors.read()[-2000:]
+        return out.read()
+
+
 @cache
 def _server() -> str:
     """The address of the process that forks; it ends with the tests."""
@@ -78,7 +96,8 @@ def _server() -> str:
         listening.listen()
         number = listening.fileno()
         command = [sys.executable, "-m", "tests.forking", str(number)]
-        process = subprocess.Popen(command, pass_fds=[number], cwd=Path(__file__).parents[1])
+        env = {**os.environ, **CACHES}
+        process = subprocess.Popen(command, pass_fds=[number], cwd=Path(__file__).parents[1], env=env)
     atexit.register(process.kill)
     return address
 
@@ -96,11 +115,15 @@ def _serve(listening: socket.socket) -> None:
 
 
 def _keep(asking: socket.socket) -> None:
-    text, (out, *_), *_ = socket.recv_fds(asking, _MOST, 1)
+    text, (out, errors, *given), *_ = socket.recv_fds(asking, _MOST, 3)
     pid = os.fork()
     if pid == 0:
         asking.close()
-        _begin(json.loads(text), out)
+        os.dup2(out, 1)
+        os.dup2(errors, 2)
+        if given:
+            os.dup2(given[0], 0)
+        _begin(json.loads(text))
         return
     asking.send(str(pid).encode())
     status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
@@ -108,19 +131,20 @@ def _keep(asking: socket.socket) -> None:
     os._exit(0)
 
 
-def _begin(asked: dict[str, Any], out: int) -> None:
+def _begin(asked: dict[str, Any]) -> None:
     """Become the program: what a new process would have, and then its script."""
     os.setsid()
-    os.dup2(out, 1)
-    os.dup2(out, 2)
     os.chdir(asked["cwd"])
-    options = json.loads(asked["env"][OPTIONS])
     os.environ.clear()
-    os.environ.update(asked["env"], **{OPTIONS: json.dumps({**options, "parent": os.getppid()})})
+    os.environ.update(asked["env"])
+    _read_environment()
     sys.argv = asked["command"]
-    added = os.environ.get("PYTHONPATH", "").split(os.pathsep)[1:]  # without our own sitecustomize
-    sys.path[:] = [*added, *sys.path[1:]]
-    begin()
+    if OPTIONS in os.environ:  # traced
+        options = json.loads(os.environ[OPTIONS])
+        os.environ[OPTIONS] = json.dumps({**options, "parent": os.getppid()})
+        added = os.environ.get("PYTHONPATH", "").split(os.pathsep)[1:]  # without our own sitecustomize
+        sys.path[:] = [*added, *sys.path[1:]]
+        begin()
     if sys.argv[0] == "-m":
         name = sys.argv.pop(1)
         sys.path.insert(0, asked["cwd"])
@@ -129,6 +153,18 @@ def _begin(asked: dict[str, Any], out: int) -> None:
         sys.path.insert(0, str(Path(sys.argv[0]).resolve().parent))
         _run_script(sys.argv[0])
     raise SystemExit(0)
+
+
+def _read_environment() -> None:
+    """The DSL read another one while it was imported, and keeps what it read."""
+    from cutlass.base_dsl import env_manager
+    from cutlass.base_dsl.dsl import DSLSingletonMeta
+
+    for one in vars(env_manager).values():
+        if hasattr(one, "cache_clear"):
+            one.cache_clear()
+    for compiler in DSLSingletonMeta._instances.values():
+        compiler.envar = compiler._env_class(compiler.name)
 
 
 def _run_script(path: str) -> None:

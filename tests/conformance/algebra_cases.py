@@ -15,7 +15,7 @@ from layoutcheck import algebra
 from layoutcheck.algebra import Dynamic, Layout
 from layoutcheck.algebra.inttuple import flatten, product, unflatten
 from layoutcheck.algebra.layout import text
-from tests.conformance.dsl_algebra import Question
+from tests.conformance.dsl_types import Question
 
 EXTENTS = (1, 2, 2, 2, 3, 4, 4, 5, 6, 8, 8, 12, 16)
 

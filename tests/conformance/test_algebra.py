@@ -28,7 +28,7 @@ from tests.algebra.reference import (
 )
 from tests.algebra.test_differences import ROWS, Row
 from tests.conformance.algebra_cases import Case, layout_type, random_case, regrouping_case, shape_type
-from tests.conformance.dsl_algebra import Aborts, Question, Refuses, answers
+from tests.conformance.dsl_types import Aborts, Question, Refuses, answers
 
 pytest.importorskip("cutlass", reason="the DSL is not installed: pip install nvidia-cutlass-dsl")
 

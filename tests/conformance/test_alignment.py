@@ -13,19 +13,12 @@ from layoutcheck.copies import alignment
 from layoutcheck.copies.memref import Memref
 from layoutcheck.errors import InputError
 from layoutcheck.machine.dtypes import dtype
-from tests.conformance.dsl_types import INT_TUPLE, LAYOUT, POINTER, Aborts, Compiler, Refuses
+from tests.conformance.dsl_types import INT_TUPLE, LAYOUT, POINTER, Aborts, Refuses, infer
 
 cutlass = pytest.importorskip("cutlass", reason="compares with CuTe DSL: pip install 'layoutcheck[dsl]'")
 
 DTYPES = ["bf16", "bf16", "f32", "i8", "f64", "f8E4M3FN", "f4E2M1FN", "i4", "i1", "f6E2M3FN", "i128", "i12"]
 STRIDES = [0, 1, 2, 3, 4, 6, 8, 9, 12, 16, 24, 60, 64, 65, 68, 128, -1, -8, -9]
-
-
-@pytest.fixture(scope="module")
-def dsl():
-    compiler = Compiler()
-    yield compiler
-    compiler.close()
 
 
 class Expressions:
@@ -94,18 +87,18 @@ def agree(ours, theirs, what):
     return True
 
 
-def slices(dsl, seed, count):
+def slices(seed, count):
     make, done = Expressions(seed), 0
     while done < count:
         m = make.memref()
         coord = tuple(make.coord(s, 0.4) for s in m.layout.shape)
         if None not in flat(coord):
             continue
-        theirs = dsl.infer("cute.slice", str(m), f'!cute.coord<"{text(coord)}">')
+        theirs = infer("cute.slice", str(m), f'!cute.coord<"{text(coord)}">')
         done += agree(lambda m=m, c=coord: alignment.slice_(m, c), theirs, f"{m}[{text(coord)}]")
 
 
-def tiles(dsl, seed, count):
+def tiles(seed, count):
     make, done = Expressions(seed), 0
     while done < count:
         m = make.memref(make.rng.randint(1, 3))
@@ -114,26 +107,26 @@ def tiles(dsl, seed, count):
             for _ in range(make.rng.randint(1, len(m.layout)))
         )
         coord = tuple(make.coord(1, 0.3) for _ in range(len(m.layout)))
-        theirs = dsl.infer(
+        theirs = infer(
             "cute.local_tile", str(m), f'!cute.tile<"{print_tiler(tiler)}">', f'!cute.coord<"{text(coord)}">'
         )
         what = f"local_tile({m}, {print_tiler(tiler)}, {text(coord)})"
         done += agree(lambda m=m, t=tiler, c=coord: alignment.local_tile(m, t, c), theirs, what)
 
 
-def offsets(dsl, seed, count):
+def offsets(seed, count):
     """domain_offset is crd2idx, then pointer arithmetic."""
     make, done = Expressions(seed), 0
     while done < count:
         m = make.memref()
         coord = tuple(make.coord(s, 0) for s in m.layout.shape)
-        index = dsl.infer(
+        index = infer(
             "cute.crd2idx", f'!cute.coord<"{text(coord)}">', f'!cute.layout<"{m.layout}">', wrong=INT_TUPLE
         )
         what = f"domain_offset({text(coord)}, {m})"
         if agree(lambda m=m, c=coord: f'!cute.int_tuple<"{alignment.offset(m.layout, c)}">', index, what):
             pointer = re.sub(r'memref(.*), ".*">', r"ptr\1>", str(m))
-            moved = dsl.infer("cute.add_offset", pointer, index, wrong=POINTER)
+            moved = infer("cute.add_offset", pointer, index, wrong=POINTER)
             ours = re.sub(
                 r'memref(.*), ".*">', r"ptr\1>", str(alignment.shifted(m, alignment.offset(m.layout, coord)))
             )
@@ -145,24 +138,24 @@ def flat(t):
     return [x for s in t for x in flat(s)] if type(t) is tuple else [t]
 
 
-def test_slices(dsl):
-    slices(dsl, 1, 400)
+def test_slices():
+    slices(1, 400)
 
 
-def test_local_tiles(dsl):
-    tiles(dsl, 2, 150)
+def test_local_tiles():
+    tiles(2, 150)
 
 
-def test_domain_offsets(dsl):
-    offsets(dsl, 3, 150)
+def test_domain_offsets():
+    offsets(3, 150)
 
 
-def test_recast(dsl):
+def test_recast():
     make = Expressions(4)
     for _ in range(60):
         m, new = make.memref(), dtype(make.rng.choice(["bf16", "f32", "i8", "f64", "i4", "i128"]))
         old = alignment.storage_bits(m.dtype)
-        theirs = dsl.infer(
+        theirs = infer(
             "cute.recast_layout",
             f'!cute.layout<"{m.layout}">',
             attributes=f"{{new_type_bits = {new.bits} : i32, old_type_bits = {old} : i32}}",
@@ -175,7 +168,7 @@ def test_recast(dsl):
 
 @pytest.mark.sweep
 @pytest.mark.parametrize("seed", range(10, 20))
-def test_sweep(dsl, seed):
-    slices(dsl, seed, 500)
-    tiles(dsl, seed, 300)
-    offsets(dsl, seed, 300)
+def test_sweep(seed):
+    slices(seed, 500)
+    tiles(seed, 300)
+    offsets(seed, 300)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 
 import pytest
 
@@ -18,6 +16,7 @@ from layoutcheck.atoms.register import RegisterCopy  # noqa: E402
 from layoutcheck.atoms.universal import UniversalCopy  # noqa: E402
 from layoutcheck.copies.copy import Copy  # noqa: E402
 from layoutcheck.machine.dtypes import dtype  # noqa: E402
+from tests.forking import printed  # noqa: E402
 from tests.miscompiles import memref  # noqa: E402
 
 BF16 = dtype("bf16")
@@ -62,14 +61,8 @@ COPIES = {
 
 @pytest.fixture(scope="module")
 def said() -> dict[str, str | None]:
-    run = subprocess.run(
-        [sys.executable, "-m", "tests.conformance.compiled_kernels"],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=True,
-    )
-    return dict(json.loads(line) for line in run.stdout.splitlines())
+    lines = printed("-m", "tests.conformance.compiled_kernels", arch="sm_90a").splitlines()
+    return dict(json.loads(line) for line in lines)
 
 
 def test_every_kernel_has_its_copy(said: dict[str, str | None]) -> None:

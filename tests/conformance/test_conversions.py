@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Sequence
 
 import pytest
@@ -13,6 +11,7 @@ from layoutcheck.fixes.code import _DSL_TYPES
 from layoutcheck.machine.arch import parse_arch
 from layoutcheck.machine.conversions import converts
 from layoutcheck.machine.dtypes import dtype
+from tests.forking import printed
 
 pytest.importorskip("cutlass", reason="needs nvidia-cutlass-dsl, the judge of these tests")
 
@@ -23,12 +22,9 @@ INTEGERS = ("ui8", "i16", "i32", "i64", "ui32")
 
 def disagreements(arch: str, pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """The pairs of which the DSL says something else."""
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.conformance.conversions", arch],
-        input=json.dumps([[_DSL_TYPES[name] for name in pair] for pair in pairs]),
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    asked = json.dumps([[_DSL_TYPES[name] for name in pair] for pair in pairs])
+    told = printed("-m", "tests.conformance.conversions", arch, arch=arch, given=asked)
+    answers = [json.loads(line) for line in told.splitlines()]
     assert len(answers) == len(pairs)
     return [
         (a, b)

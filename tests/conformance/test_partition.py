@@ -26,16 +26,9 @@ from layoutcheck.copies.tiled import (
 )
 from layoutcheck.errors import InputError
 from layoutcheck.machine.dtypes import dtype
-from tests.conformance.dsl_types import LAYOUT, Aborts, Compiler
+from tests.conformance.dsl_types import LAYOUT, Aborts, infer
 
 cutlass = pytest.importorskip("cutlass", reason="compares with CuTe DSL: pip install 'layoutcheck[dsl]'")
-
-
-@pytest.fixture(scope="module")
-def dsl():
-    compiler = Compiler()
-    yield compiler
-    compiler.close()
 
 
 class Tilings:
@@ -137,15 +130,15 @@ def layout_of(answer):
     return re.search('"(.*)"', answer)[1] if isinstance(answer, str) else None
 
 
-def dsl_tiled_copy(dsl, atom, thr, val):
+def dsl_tiled_copy(atom, thr, val):
     """make_layout_tv, step by step; None with the failing answer where a step fails."""
     layouts = [f'!cute.layout<"{thr}">', f'!cute.layout<"{val}">']
-    product = dsl.infer("cute.raked_product", *layouts, wrong=LAYOUT)
+    product = infer("cute.raked_product", *layouts, wrong=LAYOUT)
     if layout_of(product) is None:
         return None, product
-    inverse = dsl.infer("cute.right_inverse", product, wrong=LAYOUT)
+    inverse = infer("cute.right_inverse", product, wrong=LAYOUT)
     counts = Layout((inttuple.product(thr.shape), inttuple.product(val.shape)))
-    layout_tv = dsl.infer("cute.composition", inverse, f'!cute.layout<"{counts}">', wrong=LAYOUT)
+    layout_tv = infer("cute.composition", inverse, f'!cute.layout<"{counts}">', wrong=LAYOUT)
     if layout_of(layout_tv) is None:
         return None, layout_tv
     modes = parse_layout(layout_of(product)).modes
@@ -153,9 +146,9 @@ def dsl_tiled_copy(dsl, atom, thr, val):
     return TiledCopy(atom, parse_layout(layout_of(layout_tv)), tiler), None
 
 
-def agree_on_partition(dsl, tiled, side, memref, tid=Dynamic()):  # noqa: B008
+def agree_on_partition(tiled, side, memref, tid=Dynamic()):  # noqa: B008
     op = f"cute.tiled.copy.partition_{'S' if side == 'src' else 'D'}"
-    theirs = dsl.infer(op, str(tiled), str(memref), f'!cute.coord<"{tid}">')
+    theirs = infer(op, str(tiled), str(memref), f'!cute.coord<"{tid}">')
     what = f"{tiled}\n{side} {memref} thread {tid}"
     try:
         ours = str(partition(tiled, side, memref, tid).view)
@@ -166,14 +159,14 @@ def agree_on_partition(dsl, tiled, side, memref, tid=Dynamic()):  # noqa: B008
     return 1
 
 
-def compare(dsl, seed, count, *, wild):
+def compare(seed, count, *, wild):
     """`count` partitions that the DSL makes, three tensors a tiled copy."""
     make, done = Tilings(seed, wild=wild), 0
     while done < count:
         kind = dtype(make.rng.choice(["bf16", "bf16", "f32", "i8", "f64", "f8E4M3FN", "f4E2M1FN"]))
         atom = make.atom(kind)
         thr, val = make.thread_value(atom)
-        theirs, failure = dsl_tiled_copy(dsl, atom, thr, val)
+        theirs, failure = dsl_tiled_copy(atom, thr, val)
         if theirs is None:
             with pytest.raises(InputError) as raised:
                 make_tiled_copy_tv(atom, thr, val)
@@ -183,21 +176,21 @@ def compare(dsl, seed, count, *, wild):
         for _ in range(3):
             side = make.rng.choice(["src", "dst"])
             tid = Dynamic() if make.chance(0.8) else make.rng.randrange(64)
-            done += agree_on_partition(dsl, theirs, side, make.tensor(kind, theirs.tiler), tid)
+            done += agree_on_partition(theirs, side, make.tensor(kind, theirs.tiler), tid)
 
 
-def test_partitions(dsl):
-    compare(dsl, 1, 250, wild=False)
+def test_partitions():
+    compare(1, 250, wild=False)
 
 
-def test_wild_partitions(dsl):
-    compare(dsl, 4, 30, wild=True)
+def test_wild_partitions():
+    compare(4, 30, wild=True)
 
 
 @pytest.mark.sweep
 @pytest.mark.parametrize("seed", range(10, 20))
-def test_sweep(dsl, seed):
-    compare(dsl, seed, 400, wild=True)
+def test_sweep(seed):
+    compare(seed, 400, wild=True)
 
 
 # Cases that were wrong once, and the odd ones of the measured facts.
@@ -242,11 +235,11 @@ ATOMS = {
 
 
 @pytest.mark.parametrize(("atom", "layout_tv", "tiler", "tensor"), CASES)
-def test_cases(dsl, atom, layout_tv, tiler, tensor):
+def test_cases(atom, layout_tv, tiler, tensor):
     tiled = TiledCopy(ATOMS[atom], parse_layout(layout_tv), parse_tiler(tiler))
     memref = Memref(dtype("bf16"), "gmem", parse_layout(tensor), 16)
     for side in ("src", "dst"):
-        agree_on_partition(dsl, tiled, side, memref)
+        agree_on_partition(tiled, side, memref)
 
 
 @pytest.mark.parametrize(
@@ -257,9 +250,9 @@ def test_cases(dsl, atom, layout_tv, tiler, tensor):
         pytest.param("(2,3):(2,1)", "(2,2):(2,1)", marks=pytest.mark.sweep),
     ],
 )
-def test_overlapping_threads_abort(dsl, thr, val):
+def test_overlapping_threads_abort(thr, val):
     atom = ATOMS["u"]
-    assert isinstance(dsl_tiled_copy(dsl, atom, parse_layout(thr), parse_layout(val))[1], Aborts)
+    assert isinstance(dsl_tiled_copy(atom, parse_layout(thr), parse_layout(val))[1], Aborts)
     with pytest.raises(TiledCopyAborts, match="overlaps itself"):
         make_tiled_copy_tv(atom, parse_layout(thr), parse_layout(val))
 
@@ -273,9 +266,9 @@ def test_overlapping_threads_abort(dsl, thr, val):
         ("32:1", "(1,4):(0,1)"), ("(4,8):(8,1)", "8:1"), ("(1,1):(5,7)", "(2,2):(1,2)"),
     ],
 )  # fmt: skip
-def test_careless_tiled_copies(dsl, thr, val):
+def test_careless_tiled_copies(thr, val):
     thr, val = parse_layout(thr), parse_layout(val)
-    theirs, _ = dsl_tiled_copy(dsl, ATOMS["u"], thr, val)
+    theirs, _ = dsl_tiled_copy(ATOMS["u"], thr, val)
     if theirs is None:
         with pytest.raises(InputError):
             make_tiled_copy_tv(ATOMS["u"], thr, val)
@@ -283,7 +276,7 @@ def test_careless_tiled_copies(dsl, thr, val):
         assert make_tiled_copy_tv(ATOMS["u"], thr, val) == theirs
 
 
-def test_traits_are_the_dsl_s(dsl):
+def test_traits_are_the_dsl_s():
     """layout_src_tv and layout_dst_tv of every atom and type, read from the DSL's own types."""
     from cutlass._mlir import ir
 

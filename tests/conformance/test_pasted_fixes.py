@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from itertools import repeat
 from typing import Any
 
@@ -15,6 +13,7 @@ from layoutcheck.check import Fix
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.fixes import code
+from tests.forking import printed
 
 pytest.importorskip("cutlass", reason="needs nvidia-cutlass-dsl, the judge of these tests")
 
@@ -82,10 +81,9 @@ def test_the_code_of_fixes_compiles() -> None:
             for fix in report.fixes
             if fix.strategy != "tma"  # half of it is host code, for which this kernel has no place
         ]
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.conformance.pasted_fixes"],
-        input=json.dumps(kernels), capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    said = dict(json.loads(line) for line in done.stdout.splitlines() if line.startswith("["))
+    lines = printed(
+        "-m", "tests.conformance.pasted_fixes", arch="sm_90a", given=json.dumps(kernels)
+    ).splitlines()
+    said = dict(json.loads(line) for line in lines if line.startswith("["))
     assert len(said) == len(kernels) >= 10
     assert {name: error for name, error in said.items() if error is not None} == {}

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -12,6 +10,7 @@ import pytest
 import layoutcheck as lc
 from layoutcheck.atoms.tma.plan import gmem_side
 from layoutcheck.fixes.code import dtype_code, layout_code
+from tests.forking import printed
 from tests.im2col_miscompiles import IM2COL_MISCOMPILES
 from tests.rules.test_tma_rows import MISCOMPILES as ROW_MISCOMPILES
 from tests.tma_miscompiles import TMA_MISCOMPILES
@@ -51,10 +50,9 @@ def kernels(requests: list[tuple[str, dict[str, Any]]]) -> list[list[str]]:
 )
 def test_the_code_compiles(arch: str, requests: list[tuple[str, dict[str, Any]]]) -> None:
     pasted = kernels(requests)
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.conformance.pasted_tma", arch],
-        input=json.dumps(pasted), capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    said = dict(json.loads(line) for line in done.stdout.splitlines() if line.startswith("["))
+    lines = printed(
+        "-m", "tests.conformance.pasted_tma", arch, arch=arch, given=json.dumps(pasted)
+    ).splitlines()
+    said = dict(json.loads(line) for line in lines if line.startswith("["))
     assert len(said) == len(pasted) >= len(requests)
     assert {name: error for name, error in said.items() if error is not None} == {}

@@ -96,7 +96,7 @@ def _python(session: Any, count: int) -> tuple[int, int, list[str]]:
 def _algebra(_: Any, count: int) -> tuple[int, int, list[str]]:
     """Random questions to the layout algebra."""
     from tests.conformance.algebra_cases import random_case, regrouping_case
-    from tests.conformance.dsl_algebra import Refuses, answers
+    from tests.conformance.dsl_types import Refuses, answers
     from tests.conformance.test_algebra import ours, read
 
     rng = Random(SEED)
@@ -119,29 +119,26 @@ def _partition(_: Any, count: int) -> tuple[int, int, list[str]]:
     from layoutcheck.copies.tiled import partition
     from layoutcheck.errors import InputError
     from layoutcheck.machine.dtypes import dtype
-    from tests.conformance.dsl_types import Compiler
+    from tests.conformance.dsl_types import infer
     from tests.conformance.test_partition import Tilings, dsl_tiled_copy
 
-    make, compiler, done, found = Tilings(SEED, wild=False), Compiler(), 0, []
-    try:
-        while done < count // 2:
-            kind = dtype(make.rng.choice(["bf16", "f32", "i8", "f64"]))
-            atom = make.atom(kind)
-            tiled, _ = dsl_tiled_copy(compiler, atom, *make.thread_value(atom))
-            done += 1
-            if tiled is None:
-                continue
-            side, tensor = make.rng.choice(["src", "dst"]), make.tensor(kind, tiled.tiler)
-            op = f"cute.tiled.copy.partition_{'S' if side == 'src' else 'D'}"
-            theirs = compiler.infer(op, str(tiled), str(tensor), '!cute.coord<"?">')
-            try:
-                mine = str(partition(tiled, side, tensor).view)
-            except InputError:
-                mine = ""
-            if mine != (theirs if isinstance(theirs, str) else ""):
-                found.append(f"partition: {'another view' if isinstance(theirs, str) else 'refused'}")
-    finally:
-        compiler.close()
+    make, done, found = Tilings(SEED, wild=False), 0, []
+    while done < count // 2:
+        kind = dtype(make.rng.choice(["bf16", "f32", "i8", "f64"]))
+        atom = make.atom(kind)
+        tiled, _ = dsl_tiled_copy(atom, *make.thread_value(atom))
+        done += 1
+        if tiled is None:
+            continue
+        side, tensor = make.rng.choice(["src", "dst"]), make.tensor(kind, tiled.tiler)
+        op = f"cute.tiled.copy.partition_{'S' if side == 'src' else 'D'}"
+        theirs = infer(op, str(tiled), str(tensor), '!cute.coord<"?">')
+        try:
+            mine = str(partition(tiled, side, tensor).view)
+        except InputError:
+            mine = ""
+        if mine != (theirs if isinstance(theirs, str) else ""):
+            found.append(f"partition: {'another view' if isinstance(theirs, str) else 'refused'}")
     return done - len(found), done, found
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from functools import cache, lru_cache
 from typing import Any
 
@@ -22,6 +20,7 @@ from layoutcheck.synthesis.search import Found, Space, search, space_of
 from layoutcheck.synthesis.shared import Shared
 from layoutcheck.synthesis.threads import Threads
 from layoutcheck.synthesis.wanted import TURNED_BY_WGMMA
+from tests.forking import printed
 
 MOST = 227 * 1024
 NAMES = {value: key for key, value in _DSL_TYPES.items()}
@@ -30,10 +29,10 @@ NAMES = {value: key for key, value in _DSL_TYPES.items()}
 @lru_cache(maxsize=1)
 def rows() -> list[dict[str, Any]]:
     pytest.importorskip("cutlass")
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.synthesis.nvidia_layouts"], capture_output=True, text=True, check=True
-    )
-    found = [json.loads(line) for line in done.stdout.splitlines()]
+    found = [
+        json.loads(line)
+        for line in printed("-m", "tests.synthesis.nvidia_layouts", arch="sm_90a").splitlines()
+    ]
     unique = {json.dumps([v for k, v in row.items() if k != "helper"]): row for row in found}
     return list(unique.values())
 
