@@ -36,9 +36,10 @@ def plans_of(request: Row, first: int) -> list[Row]:
     from layoutcheck.fixes.code import dtype_code
     from layoutcheck.synthesis.compiled import items, made_of
     from layoutcheck.synthesis.demand import demand
+    from layoutcheck.synthesis.moved import Ending
     from layoutcheck.synthesis.pace import pace
     from layoutcheck.synthesis.plans import synthesize
-    from layoutcheck.synthesis.program import Ending, program, takes_keep
+    from layoutcheck.synthesis.program import program, takes_keep
     from layoutcheck.synthesis.reading import read
     from layoutcheck.synthesis.request import TileRequest
 

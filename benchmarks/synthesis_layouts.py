@@ -88,7 +88,8 @@ def better(row: Row) -> list[Row]:
 def made(pair: Row) -> Row:
     """With the programs and what is predicted of them."""
     from layoutcheck.fixes.code import dtype_code
-    from layoutcheck.synthesis.program import Ending, program, takes_keep
+    from layoutcheck.synthesis.moved import Ending
+    from layoutcheck.synthesis.program import program, takes_keep
 
     rows: list[Row] = []
     for which, plan in pair["plans"]:

@@ -94,8 +94,9 @@ def plans_of(request: dict[str, Any], first: int) -> list[dict[str, Any]]:
     from layoutcheck.errors import InputError
     from layoutcheck.fixes.code import dtype_code
     from layoutcheck.machine.cost import CLOCK_GHZ, SMS
+    from layoutcheck.synthesis.moved import Ending
     from layoutcheck.synthesis.plans import synthesize
-    from layoutcheck.synthesis.program import Ending, program, takes_keep
+    from layoutcheck.synthesis.program import program, takes_keep
     from layoutcheck.synthesis.reading import read
     from layoutcheck.synthesis.request import TileRequest
 

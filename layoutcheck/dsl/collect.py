@@ -15,7 +15,8 @@ from layoutcheck.dsl.called import MOST
 from layoutcheck.dsl.judges import Here, Judges
 from layoutcheck.dsl.lowered.calls import Call
 from layoutcheck.dsl.lowered.refusals import Refusal
-from layoutcheck.dsl.lowered.resolve import Lowering, placed
+from layoutcheck.dsl.lowered.resolve import Lowering
+from layoutcheck.dsl.lowered.resolved import placed
 from layoutcheck.dsl.outcomes import Outcomes
 from layoutcheck.dsl.shared_out import SharedOut
 from layoutcheck.dsl.shares import OTHERS

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from layoutcheck.errors import InputError
 from layoutcheck.fixes.code import dtype_code
 from layoutcheck.synthesis.copies import Step
-from layoutcheck.synthesis.program import Ending, program, takes_keep
+from layoutcheck.synthesis.moved import Ending
+from layoutcheck.synthesis.program import program, takes_keep
 from layoutcheck.synthesis.search import Found
 from layoutcheck.synthesis.wanted import Wanted
 

@@ -17,18 +17,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
 from layoutcheck.dsl.lowered import Kernel
 from layoutcheck.dsl.lowered.arguments import Extent, Numbers, Unequal
+from layoutcheck.dsl.lowered.conditions import Bounds, leaves_by
 from layoutcheck.dsl.lowered.grid import IN_GRID, LONG_LOOP, RUN_TIME, TOO_LONG, Grid
 from layoutcheck.dsl.lowered.judged_blocks import LOADED, NOT_MET, Judged
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp, global_parts
 from layoutcheck.dsl.lowered.modes import judged_in_modes
 from layoutcheck.dsl.lowered.overflows import least_extent, least_integer, overflowing
-from layoutcheck.sources.traced import KEPT, SMALLER, TOO_MANY, LoweredFault
+from layoutcheck.sources.traced import KEPT, LoweredFault
 
 UNUSED = "whether it uses what it reads of another coordinate"
 RELATED = "how the dynamic extents relate is not known"
@@ -44,35 +45,6 @@ WRAPS = (
     "its 32-bit offset overflows if all integer arguments are {} or more; with cutlass.Int64 for them and "
     "for its coordinates it does not"
 )
-REPAIR = "with a dynamic pitch of 64 bits (cute.sym_int64), or coordinates of cutlass.Int64, they are not"
-
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """Accesses to tensors, by tag. `judged` are all but those whose addresses only a run knows.
-
-    `faults` leave one; `unchecked` are not judged, for the reason given. Those in `multiple` stay inside if
-    every dynamic extent is a multiple of that number (0: no such number was found), and not with the fault.
-    The 32-bit offsets of those in `overflows` overflow if every dynamic extent is that number, or larger.
-    `modes` are the multiples of those in `multiple` mode by mode, where that is known, `tried` the extents by
-    mode with which these left their tensor, where they were not alike. Those in `unequal` leave a tensor of
-    these extents, by mode, with the fault. Those in `others` leave a tensor of the first extents while all
-    others have the second. Those in `kept` stay inside in all calls that the program makes.
-    `inside` counts the bytes of accesses that stay in their tensor, all and different ones, by tag and by
-    what was evaluated.
-    """
-
-    judged: set[str] = field(default_factory=set)
-    faults: dict[str, list[LoweredFault]] = field(default_factory=dict)
-    unchecked: dict[str, str] = field(default_factory=dict)
-    multiple: dict[str, tuple[int, LoweredFault]] = field(default_factory=dict)
-    overflows: dict[str, int] = field(default_factory=dict)
-    modes: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    tried: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    unequal: dict[str, tuple[tuple[int, ...], LoweredFault]] = field(default_factory=dict)
-    others: dict[str, tuple[int, int]] = field(default_factory=dict)
-    kept: set[str] = field(default_factory=set)
-    inside: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)
 
 
 def tensor_bounds(kernel: Kernel, widest_bytes: int, calls: Sequence[Numbers | None] = ()) -> Bounds:
@@ -187,7 +159,7 @@ def _with_any_extents(kernel: Kernel, widest_bytes: int) -> Bounds:
         if one.sure:
             found.faults[tag] = one.faults
         elif one.faults:
-            found.unchecked[tag] = f"{RELATED}: {_what(one.faults[0])}"
+            found.unchecked[tag] = f"{RELATED}: {leaves_by(one.faults[0])}"
     always = _always(kernel, first, promise, widest_bytes) if promise else {}
     for tag in always:
         found.faults[tag] = always[tag]
@@ -200,7 +172,7 @@ def _with_any_extents(kernel: Kernel, widest_bytes: int) -> Bounds:
     if promise is not None and open_:
         _with_tails(kernel, found, open_, strays, promise, widest_bytes)
     for tag, stray in strays.items():
-        found.unchecked.setdefault(tag, f"{UNUSED}: {_what(stray)}")
+        found.unchecked.setdefault(tag, f"{UNUSED}: {leaves_by(stray)}")
     return found
 
 
@@ -409,44 +381,6 @@ def _smaller(kernel: Kernel, tags: Collection[str], whole: int, widest: int) -> 
                 continue
             found[tag] = whole, 2 * whole
     return found
-
-
-def conditions(found: Bounds) -> dict[str, str]:
-    """What the caller has to keep so that accesses stay in their tensors, by tag, and what happens if not."""
-    told = {
-        tag: _tail(*one, found.modes.get(tag, ()), found.tried.get(tag, ()))
-        for tag, one in found.multiple.items()
-    }
-    for tag, (extents, fault) in found.unequal.items():
-        told[tag] = f"the dynamic extents have to be equal: {_what(fault, ' x '.join(map(str, extents)))}"
-    for tag, (own, others) in found.others.items():
-        told[tag] = f"{SMALLER}: with {own} beside {others} it is left"
-    for tag, extent in found.overflows.items():
-        few = (
-            f"{TOO_MANY} more than 2^31 elements (all dynamic extents below {extent}): offsets are "
-            f"computed in 32 bits; {REPAIR}"
-        )
-        told[tag] = f"{told[tag]}; {few}" if tag in told else few
-    return {tag: f"{text}; {KEPT}" if tag in found.kept else text for tag, text in told.items()}
-
-
-def _tail(multiple: int, fault: LoweredFault, modes: tuple[int, ...], tried: tuple[int, ...]) -> str:
-    what = f"a multiple of {multiple}" if multiple else f"other than {fault.extent}"
-    needed = f"every dynamic extent has to be {what}"
-    if max(modes, default=1) > 1:
-        parts = [f"of {number} in mode {i}" for i, number in enumerate(modes) if number > 1]
-        needed = f"the dynamic extents have to be multiples {' and '.join(parts)}"
-    return f"{needed}: {_what(fault, ' x '.join(map(str, tried)))}"
-
-
-def _what(fault: LoweredFault, extents: str = "") -> str:
-    verb = {"src": "reads", "dst": "writes"}[fault.side]
-    where = f"at byte {fault.address} of {fault.other}"
-    if fault.kind == "mode":
-        where = f"at index {fault.coordinate} of mode {fault.mode}, which has {fault.other}"
-    who = f"thread {fault.thread} of block {fault.block}"
-    given = extents or (str(fault.extent) if fault.extent else "")
-    return f"{f'with {given} ' if given else ''}{who} {verb} {fault.width_bytes} B {where}"
 
 
 def _rests(op: LoweredOp, widest_bytes: int) -> str:

@@ -14,8 +14,9 @@ import numpy as np
 from layoutcheck.analysis.cost import SideCost
 from layoutcheck.copies.copy import Copy
 from layoutcheck.dsl.lowered import Kernel, Lowered, argument_types
-from layoutcheck.dsl.lowered.bounds import conditions, tensor_bounds
+from layoutcheck.dsl.lowered.bounds import tensor_bounds
 from layoutcheck.dsl.lowered.calls import Call, numbers_of, unwritten
+from layoutcheck.dsl.lowered.conditions import conditions
 from layoutcheck.dsl.lowered.costs import side_costs
 from layoutcheck.dsl.lowered.instructions import transfers
 from layoutcheck.dsl.lowered.judged_blocks import object_of

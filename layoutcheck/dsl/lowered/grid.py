@@ -16,9 +16,9 @@ from __future__ import annotations
 import itertools
 import math
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -28,6 +28,18 @@ from numpy.typing import NDArray
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import flatten
 from layoutcheck.dsl.lowered.arguments import Extent, Numbers, TooLarge, dynamic_layout
+from layoutcheck.dsl.lowered.blocks import (
+    Blocks,
+    Index,
+    all_of,
+    edge_axes,
+    edges,
+    every_block,
+    has_gaps,
+    jumps_of,
+    period_ends,
+    spread,
+)
 from layoutcheck.dsl.lowered.corners import decided_by_corners, divisors
 from layoutcheck.dsl.lowered.evaluate import (
     Launched,
@@ -43,15 +55,13 @@ from layoutcheck.dsl.lowered.instructions import is_access, numbers_and_data
 from layoutcheck.dsl.lowered.loops import CUT_SHORT
 from layoutcheck.dsl.lowered.machine import Launch, Machine
 from layoutcheck.dsl.lowered.needed import Needed
-from layoutcheck.dsl.lowered.record import Recorded
 from layoutcheck.dsl.lowered.steps.lanes import MAKERS as BETWEEN_LANES
 from layoutcheck.dsl.lowered.tensors import Tensor, apart, between, sizes
-from layoutcheck.dsl.lowered.values import Reasons, Value, number
+from layoutcheck.dsl.lowered.values import Value, number
 from layoutcheck.machine.arch import WARP
 from layoutcheck.sources.mlir import Operation
 from layoutcheck.sources.mlir import Value as SsaValue
 
-SMALL = 32  # blocks of a grid that is evaluated whole
 RUN_TIME = "extents or grid known at run time"
 TOO_LONG = "the blocks at the edges of the grid take too long to evaluate"
 LONG_LOOP = "a loop around it has more turns than are evaluated, and its addresses do not follow a line"
@@ -65,27 +75,6 @@ _MOST_TURNING = 256  # blocks that are evaluated besides those at the edges
 _MOST_NUMBERS = 1 << 25  # addresses that are kept, of all threads together
 OVERFLOW = ("static", "32-bit arithmetic that overflows")
 _MOST_ELEMENTS = 1 << 30  # of a tensor, all of whose dynamic extents get one number: int32 offsets hold it
-Index = tuple[int, int, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Blocks:
-    """Blocks `at` of a grid: thread i of block n is number n * threads + i of every access.
-
-    `sizes` are the bytes of each tensor in global memory, by object; `rests` is what the grid rests on;
-    `overflow` the bit, in the provenance of an address, of 32-bit arithmetic that overflowed; `whole` says
-    that these are all blocks. `unfinished` are the tags whose accesses are not all here, with the reason.
-    """
-
-    at: tuple[Index, ...]
-    threads: int
-    accesses: dict[str, list[Recorded]]
-    reasons: Reasons
-    sizes: dict[int, int]
-    rests: str
-    overflow: int = 0
-    whole: bool = False
-    unfinished: Mapping[str, str] = field(default_factory=dict)
 
 
 class _TooLong(Exception):
@@ -194,26 +183,26 @@ class Grid:
         known = [one for one in turning.values() if one is not None]
         axes = [sorted(set(axis).union(*more)) for axis, *more in zip(edge_axes(how), *known, strict=True)]
         if math.prod(map(len, axes)) > len(at):
-            again = self._evaluated(tags, how, launched, _product(axes), called)
+            again = self._evaluated(tags, how, launched, all_of(axes), called)
             if isinstance(again, str) or math.prod(map(len, axes)) > _MOST_TURNING:
                 turning = dict.fromkeys(tags)
             else:
                 found = again
-        jumps = {name: _jumps(found, found.accesses.get(name, ())) for name in tags}
-        while any(map(_gaps, jumps.values())):  # the first or last that accesses something may lie between
+        jumps = {name: jumps_of(found, found.accesses.get(name, ())) for name in tags}
+        while any(map(has_gaps, jumps.values())):  # the first or last that accesses something may lie between
             near = set().union(*jumps.values())
             full = [
-                sorted(set(axis).union(*(_split(low, high) for at, low, high in near if at == i)))
+                sorted(set(axis).union(*(spread(low, high) for at, low, high in near if at == i)))
                 for i, axis in enumerate(axes)
             ]
             if math.prod(map(len, full)) > _MOST_TURNING:
                 break
-            again = self._evaluated(tags, how, launched, _product(full), called)
+            again = self._evaluated(tags, how, launched, all_of(full), called)
             if isinstance(again, str):
                 break
             found = again
-            jumps = {name: _jumps(found, found.accesses.get(name, ())) for name in tags}
-        open_ = {name for name in tags if turning[name] is None or _gaps(jumps[name])}
+            jumps = {name: jumps_of(found, found.accesses.get(name, ())) for name in tags}
+        open_ = {name for name in tags if turning[name] is None or has_gaps(jumps[name])}
         if open_ and math.prod(how.grid) * how.threads <= _MOST_THREADS:
             again = self._evaluated(tags, how, launched, every_block(how), called)
             if not isinstance(again, str):
@@ -264,7 +253,7 @@ class Grid:
                 if any(len(values) != 1 or values[0] < 1 for values in found):
                     return None
                 numbers.update(int(values[0]) for values in found)
-            axes.append(_ends(n, numbers))
+            axes.append(period_ends(n, numbers))
         return axes
 
     def _evaluated(
@@ -360,50 +349,6 @@ class Grid:
         return known
 
 
-def _ends(n: int, numbers: set[int]) -> list[int]:
-    """Of 0 to n - 1: where quotients and remainders by these numbers, or by two in turn, begin or end."""
-    found = {0, n - 1}
-    inner = {1, *numbers}
-    for small, large in itertools.product(inner, inner):
-        period = small * large
-        last = n // period * period
-        for base in (0, last - period, last):
-            found.update(base + i for i in (0, small - 1, period - small, period - 1))
-    return sorted(i for i in found if 0 <= i < n) if numbers else []
-
-
-def _gaps(jumps: set[tuple[int, int, int]]) -> bool:
-    """Whether some of these blocks are no neighbours in the grid."""
-    return any(high - low > 1 for _, low, high in jumps)
-
-
-def _split(low: int, high: int) -> range:
-    """Blocks from one to another: all of a few, some of many."""
-    return range(low, high + 1, max(1, (high - low) // 8))
-
-
-def _jumps(blocks: Blocks, accesses: Iterable[Recorded]) -> set[tuple[int, int, int]]:
-    """(axis, index, index) of two evaluated blocks in a row, one of which accesses something."""
-    on = np.zeros(len(blocks.at), bool)
-    for access in (one for one in accesses if one.reached):
-        each = np.ones(len(on) * blocks.threads, bool) if access.active is None else access.active
-        if access.op.startswith("cp.async") and access.coordinates:  # how many bytes it reads
-            each = each & (np.asarray(access.coordinates[0]) > 0)
-        on |= each.reshape(len(on), -1).any(axis=1)
-    if bool(on.all()) or not on.any():
-        return set()
-    found = set()
-    active = dict(zip(blocks.at, on.tolist(), strict=True))
-    for axis in range(3):
-        after = dict(itertools.pairwise(sorted({index[axis] for index in active})))
-        for index, here in active.items():
-            there = after.get(index[axis], index[axis])
-            other = active[(*index[:axis], there, *index[axis + 1 :])]  # type: ignore[index]
-            if here != other:
-                found.add((axis, index[axis], there))
-    return found
-
-
 def _dynamic(types: Iterable[str]) -> Iterator[tuple[int, int]]:
     """Of each tensor with dynamic extents: the product of the others, and the number of these."""
     for layout in filter(None, map(dynamic_layout, types)):
@@ -418,23 +363,3 @@ def _times(fixed: int, count: int, whole: int) -> int:
     """The least n for which fixed (n whole)^count is more than 2^31."""
     tried = range(1, (1 << 31) + 2)
     return tried[bisect_left(tried, True, key=lambda n: fixed * (n * whole) ** count > 1 << 31)]
-
-
-def edges(how: Launch) -> tuple[Index, ...]:
-    """The blocks that are evaluated, block 0 first and the last one last."""
-    return every_block(how) if math.prod(how.grid) <= SMALL else _product(edge_axes(how))
-
-
-def edge_axes(how: Launch) -> list[list[int]]:
-    """The same along each axis of a larger grid."""
-    return [sorted({0, n // 2, max(0, n - 2), n - 1}) for n in how.grid]
-
-
-def every_block(how: Launch) -> tuple[Index, ...]:
-    """All blocks of a grid, x running fastest."""
-    return _product([list(range(n)) for n in how.grid])
-
-
-def _product(axes: Sequence[Sequence[int]]) -> tuple[Index, ...]:
-    x, y, z = axes
-    return tuple((i, j, k) for k, j, i in itertools.product(z, y, x))

@@ -10,7 +10,8 @@ import numpy as np
 
 from layoutcheck.copies.offsets import IntArray
 from layoutcheck.dsl.lowered.arguments import EXTENTS
-from layoutcheck.dsl.lowered.grid import OVERFLOW, RUN_TIME, Blocks
+from layoutcheck.dsl.lowered.blocks import Blocks
+from layoutcheck.dsl.lowered.grid import OVERFLOW, RUN_TIME
 from layoutcheck.dsl.lowered.lowered_op import global_parts
 from layoutcheck.dsl.lowered.record import BULK_COPY, Mask, Recorded
 from layoutcheck.dsl.lowered.spaces import GLOBAL_STEP

@@ -25,7 +25,7 @@ import numpy as np
 from layoutcheck.copies.offsets import IntArray
 from layoutcheck.dsl.lowered import Kernel
 from layoutcheck.dsl.lowered.arguments import Extent, Numbers, Spread
-from layoutcheck.dsl.lowered.grid import Blocks
+from layoutcheck.dsl.lowered.blocks import Blocks
 from layoutcheck.dsl.lowered.judged_blocks import Judged, judge_all, object_of, spans
 from layoutcheck.dsl.lowered.lowered_op import access_parts
 from layoutcheck.dsl.lowered.record import Mask, Recorded

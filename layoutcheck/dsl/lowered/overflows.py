@@ -8,7 +8,7 @@ from collections.abc import Collection
 import numpy as np
 
 from layoutcheck.dsl.lowered import Kernel
-from layoutcheck.dsl.lowered.grid import Blocks
+from layoutcheck.dsl.lowered.blocks import Blocks
 from layoutcheck.dsl.lowered.judged_blocks import Judged, judge_all
 from layoutcheck.dsl.lowered.lowered_op import global_parts
 from layoutcheck.dsl.lowered.record import Recorded

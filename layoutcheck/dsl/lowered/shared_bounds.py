@@ -22,8 +22,9 @@ import numpy as np
 from layoutcheck.copies.offsets import IntArray
 from layoutcheck.dsl.lowered import Kernel, spaces
 from layoutcheck.dsl.lowered.allocations import APART, PERIOD, Allocation, allocations, far_apart
+from layoutcheck.dsl.lowered.blocks import edges, every_block
 from layoutcheck.dsl.lowered.evaluate import launch_of
-from layoutcheck.dsl.lowered.grid import BLOCK_THREADS, edges, every_block
+from layoutcheck.dsl.lowered.grid import BLOCK_THREADS
 from layoutcheck.dsl.lowered.instructions import is_mbarrier
 from layoutcheck.dsl.lowered.judged_blocks import NOT_MET
 from layoutcheck.dsl.lowered.lowered_op import access_parts

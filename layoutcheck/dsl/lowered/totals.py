@@ -19,9 +19,10 @@ import numpy as np
 
 from layoutcheck.copies.offsets import IntArray
 from layoutcheck.dsl.lowered import Kernel, Lowered, read
+from layoutcheck.dsl.lowered.blocks import edges
 from layoutcheck.dsl.lowered.costs import NOWHERE
 from layoutcheck.dsl.lowered.evaluate import Launched, launch_of, name_of, prepare, run_kernel, tag
-from layoutcheck.dsl.lowered.grid import RUN_TIME, Grid, edges
+from layoutcheck.dsl.lowered.grid import RUN_TIME, Grid
 from layoutcheck.dsl.lowered.instructions import is_memory
 from layoutcheck.dsl.lowered.loops import CUT_SHORT
 from layoutcheck.dsl.lowered.lowered_op import access_parts

@@ -1,0 +1,187 @@
+"""The copies of a lowered module with their addresses, or with the reason why they have none."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from layoutcheck.atoms.tma.landing import SMEM_ALIGN_BYTES
+from layoutcheck.copies.atom import ThreadAtom
+from layoutcheck.copies.tiled import threads
+from layoutcheck.dsl.lowered import Lowered
+from layoutcheck.dsl.lowered.faults import KNOWN, SURE, Outside, addresses, with_faults, written
+from layoutcheck.dsl.lowered.judged_blocks import spans
+from layoutcheck.dsl.lowered.lowered_op import LoweredOp, active, global_parts
+from layoutcheck.dsl.lowered.record import BULK_COPY, Recorded
+from layoutcheck.dsl.lowered.spaces import in_object
+from layoutcheck.dsl.lowered.tensors import tensor
+from layoutcheck.dsl.lowered.unwritten import unwritten
+from layoutcheck.errors import InputError
+from layoutcheck.machine.arch import WARP, parse_arch
+from layoutcheck.sources.threads import told_by
+from layoutcheck.sources.traced import (
+    Addresses,
+    LoweredFault,
+    TracedCopy,
+)
+
+
+def resolved_all(
+    copies: Sequence[TracedCopy], lowered: Lowered, beyond: Outside, arch: str
+) -> list[TracedCopy]:
+    """Each copy of a module with its addresses, or the reason why it has none."""
+    seen: Counter[str] = Counter()
+    tags = []
+    for one in copies:
+        name = one.operation.split('"')[1]
+        tags.append(f"{name}#{seen[name]}")
+        seen[name] += 1
+    stored = written(lowered, {t: one.copy for t, one in zip(tags, copies, strict=True) if wanting(one)})
+    found = [
+        resolved(one, lowered, tag, arch, stored.get(tag, ())) if wanting(one) else one
+        for one, tag in zip(copies, tags, strict=True)
+    ]
+    left = [_left(one, lowered, tag, arch) for one, tag in zip(found, tags, strict=True)]
+    found = [
+        _with_faults(one, *faults) if faults[1] else one for one, faults in zip(found, left, strict=True)
+    ]
+    return [
+        replace(
+            _with_faults(one, *beyond.faults[tag]) if tag in beyond.faults else one,
+            unbounded=beyond.unchecked.get(tag, one.unbounded),
+            bounded_if=beyond.conditions.get(tag, ""),
+            inside=tuple((run, *counts) for run, counts in beyond.inside.get(tag, {}).items()),
+            box_align=_shared_align(one, lowered, tag) or _bulk_align(lowered, tag),
+        )
+        for one, tag in zip(found, tags, strict=True)
+    ]
+
+
+def _shared_align(traced: TracedCopy, lowered: Lowered, tag: str) -> int:
+    """What the addresses in shared memory are multiples of, in bytes, up to 128; 0 where that is not known.
+
+    Of the boxes of a TMA copy, and of a copy whose type promises less than its width.
+    """
+    op, copy = lowered.op(tag), traced.copy
+    width = 0 if copy is None or not isinstance(copy.atom, ThreadAtom) else copy.atom.width_bits // 8
+    sides = () if copy is None or not width else (copy.src, copy.dst)
+    short = any(one.space == "smem" and one.proved_align_bytes % width for one in sides)
+    wanted = ("tma.load", "tma.store")
+    taken = [
+        one for one in (op.accesses if op else ()) if one.op in wanted or (short and one.space == "smem")
+    ]
+    if op is None or not taken or any(op.kind_of(one.provenance) not in SURE for one in taken):
+        return 0
+    met = SMEM_ALIGN_BYTES
+    for one in taken:
+        at = np.broadcast_to(np.asarray(in_object(one.space, one.address)[1], np.int64), (op.threads,))
+        met |= int(np.bitwise_or.reduce(at if one.active is None else at[one.active], initial=0))
+    return met & -met
+
+
+def _bulk_align(lowered: Lowered, tag: str) -> int:
+    """What a bulk copy's addresses in global memory are multiples of in all blocks, in bytes, up to 128.
+
+    The tensors begin where their types promise. 0 where addresses rest on what only a run knows.
+    """
+    kernel = next((k for k in lowered.kernels if tag in k.lowered_ops), None)
+    if kernel is None or kernel.grid is None:
+        return 0
+    if not any(one.op == BULK_COPY for one in kernel.lowered_ops[tag].accesses):
+        return 0
+    blocks = kernel.grid.blocks([tag])
+    given = [
+        memref for kind in kernel.grid.types.get(kernel.name, []) if (memref := tensor(kind)) is not None
+    ]
+    if isinstance(blocks, str) or tag in blocks.unfinished or not given:
+        return 0
+    met = SMEM_ALIGN_BYTES
+    for memref in given:
+        met |= memref.proved_align_bytes
+    for access in blocks.accesses.get(tag, ()):
+        for side, _, _, width, address in global_parts(access, 0):
+            own = access.second_provenance if side == 0 else access.provenance
+            row, moved = spans(blocks, access, width, address)
+            if blocks.reasons.worst(own) != "static":
+                return 0
+            met |= int(np.bitwise_or.reduce(row[moved > 0], initial=0))
+    return met & -met
+
+
+def _with_faults(one: TracedCopy, threads: int, faults: list[LoweredFault]) -> TracedCopy:
+    return replace(one, addresses=with_faults(one.addresses or Addresses(threads), faults))
+
+
+def placed(one: TracedCopy) -> bool:
+    """Whether a copy has an operand in memory, which it may leave."""
+    return any(space in one.operation for space in ("gmem", "smem", "generic"))
+
+
+def wanting(one: TracedCopy) -> bool:
+    """Whether a copy is known by its types alone."""
+    return one.address_source == "types" and one.copy is not None and one.refused is None
+
+
+def resolved(
+    one: TracedCopy, lowered: Lowered, tag: str, arch: str, written: Sequence[Recorded] = ()
+) -> TracedCopy:
+    """The copy with its addresses, or with what kept them from being known; `written` as `races` takes it."""
+    kernel = next((k for k in lowered.kernels if tag in k.lowered_ops), None)
+    op = kernel.lowered_ops[tag] if kernel is not None else None
+    if kernel is None or op is None:
+        unmet = any(tag in k.unmet for k in lowered.kernels)
+        why = lowered.problem or ("its branch is not run by block 0" if unmet else "the compiler removes it")
+        if tag in lowered.refused:
+            why = "the verifier refuses it"
+    elif op.kind not in KNOWN:
+        why = op.reasons[-1] if op.reasons else "its addresses are not known"
+    else:
+        partitioned = _by_threads(one, op)
+        if partitioned is not None:
+            return partitioned
+        try:
+            found = addresses(one.copy, kernel, op, arch, written)
+            return replace(one, address_source="lowered", addresses=found)
+        except InputError as error:
+            why = error.message
+    return replace(one, missing=f"{one.missing}; lowered: {why}")
+
+
+def _left(one: TracedCopy, lowered: Lowered, tag: str, arch: str) -> tuple[int, list[LoweredFault]]:
+    """The threads of the block, and what those of the tiled copy that do not come by leave unwritten."""
+    copy = one.partitioned.copy if one.partitioned is not None else one.copy
+    kernel = next((k for k in lowered.kernels if tag in k.lowered_ops), None)
+    if copy is None or copy.tiling is None or kernel is None:
+        return 0, []
+    op = kernel.lowered_ops[tag]
+    if op.kind != "static" or not op.reached:
+        return op.threads, []
+    by_warp = [first + lane if first >= 0 else -1 for first in one.warps or () for lane in range(WARP)]
+    index = by_warp if one.partitioned is None else one.partitioned.index
+    found = unwritten(kernel, op, index, threads(copy.tiling.tiled), parse_arch(arch).widest_access_bits // 8)
+    return op.threads, [] if found is None else [found]
+
+
+def _by_threads(one: TracedCopy, op: LoweredOp) -> TracedCopy | None:
+    """The copy as its tiled copy partitions it, for the threads that come by; None where these do not fit.
+
+    Where only a part of the tiled copy's threads come by, the rest of the tile is not meant: one row of a
+    tile of four, which the first warp stores. Such a copy is known by its addresses.
+    """
+    given = one.partitioned
+    if given is None or given.copy.tiling is None or len(given.index) != op.threads or not op.reached:
+        return None
+    guard = 0
+    for access in op.once:
+        guard |= access.guard
+    if op.kind_of(guard) not in KNOWN:
+        return None
+    found = told_by(np.array(given.index), active(op.once, op.threads), given.threads)
+    if isinstance(found, str) or found.doubt or (found.block or 0) < given.threads:
+        return None
+    tiling = replace(given.copy.tiling, block_threads=found.block)
+    full = replace(given.copy, tiling=tiling)
+    return replace(one, copy=full, address_source="threads", missing="", warps=found.warps)
