@@ -10,7 +10,6 @@ emit operations of their own, which corrupts the heap (measured).
 from __future__ import annotations
 
 import contextlib
-import importlib
 import inspect
 import itertools
 import sys
@@ -21,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from layoutcheck.dsl.built import COPIES, locations_of, plain, refusals_of, sites_of
 from layoutcheck.dsl.called import MOST_MEASURED, Called, Calls, Compiled, NotMeasured, only_calls
 from layoutcheck.dsl.imports import uncollected, when_imported
 from layoutcheck.dsl.tagged import TAGGED
@@ -37,10 +37,8 @@ OTHER_DEPTH = (
     1  # with any other operation: the user's line; its whole stack would be half of what watching costs
 )
 FEW_FRAMES = 8  # with accesses of single elements: a helper and who calls it
-COPIES = ("cute.copy", "cute.copy_atom_call")
 PRODUCTS = ("cute.gemm", "cute.mma_atom_call")
 _DYNAMIC = ("funcBody", "args", "kwonlyargs", "sig")  # what the DSL tells dynamic arguments by
-EXPERIMENTAL = "builtin.module(lir-to-cute-dsl)"
 INTERNAL = "<layoutcheck>"  # the DSL (4.8) takes files of such names for no user's
 
 
@@ -334,50 +332,20 @@ def _hide_library_frames(module: Any) -> None:
 
 def _observe(dsl: Any, built: Any, kernel: str, record: Record) -> bool:
     """Record a module; whether the verifier refuses operations of it, which are recorded too."""
-    operation = _plain(built.operation)
+    operation = plain(built.operation)
     text = operation.get_asm(print_generic_op_form=True, use_local_scope=True)
     arch = str(getattr(dsl.envar, "arch", "") or "sm_90a")
     number = next(_numbers)
     _building.set((number, writes_integers(text)))
-    locations = _locations(operation) if COPIES[0] in text else ()
-    record(Built(number, kernel, arch, text, locations, *_sites(operation), caller=_caller()))
+    locations = locations_of(operation) if COPIES[0] in text else ()
+    record(Built(number, kernel, arch, text, locations, *sites_of(operation), caller=_caller()))
     try:
         operation.verify()
     except Exception:
-        copies, others = _refusals(operation)
+        copies, others = refusals_of(operation)
         record(Built(number, kernel, arch, "", refused=copies, others=others))
         return bool(copies or others)
     return False
-
-
-def _plain(operation: Any) -> Any:
-    """The module without operations of `cute.experimental`: what its own passes, which run first, make of it.
-
-    Where it does not verify, or they fail, the module as it is: the compile that follows says why.
-    """
-    if not _holds_experimental(operation):
-        return operation
-    ir = sys.modules["cutlass._mlir.ir"]
-    manager = importlib.import_module("cutlass._mlir.passmanager").PassManager
-    plain = operation.clone()
-    try:
-        operation.verify()
-        with operation.context:
-            passes = manager.parse(EXPERIMENTAL)
-        passes.enable_verifier(False)  # as the DSL has it
-        passes.run(plain)
-    except (ValueError, ir.MLIRError):  # a DSL without the passes, or a module that they refuse
-        return operation
-    return plain
-
-
-def _holds_experimental(operation: Any) -> bool:
-    """Whether a kernel is one of `cute.experimental`, whose function is of its dialect."""
-    inner = [op for region in operation.regions for block in region for op in block.operations]
-    kernels = [op.operation for op in inner if op.operation.name == "gpu.module"]
-    return any(
-        op.operation.name == "lir.func" for one in kernels for op in one.regions[0].blocks[0].operations
-    )
 
 
 def _caller() -> tuple[str, int] | None:
@@ -390,61 +358,3 @@ def _caller() -> tuple[str, int] | None:
         inside = inside and (code.co_name, code.co_filename) != ("generate_mlir", INTERNAL)
         frame = frame.f_back
     return None
-
-
-def _locations(operation: Any) -> tuple[str, ...]:
-    """Where each copy stands, in the order of the text. Printing all locations takes longer than the rest."""
-    ir = sys.modules["cutlass._mlir.ir"]
-    found: list[str] = []
-
-    def visit(op: Any) -> Any:
-        if op.name in COPIES:
-            found.append(str(op.location))
-        return ir.WalkResult.ADVANCE
-
-    operation.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return tuple(found)
-
-
-def _sites(operation: Any) -> tuple[dict[str, tuple[int, ...]], tuple[str, ...]]:
-    """Where everything that moves or orders memory stands: by name, in the order of the text."""
-    ir = sys.modules["cutlass._mlir.ir"]
-    sites: dict[str, list[int]] = {}
-    places: dict[str, int] = {}
-
-    def visit(op: Any) -> Any:
-        name = op.name
-        if TAGGED.match(name):
-            sites.setdefault(name, []).append(places.setdefault(str(op.location), len(places)))
-        return ir.WalkResult.ADVANCE
-
-    operation.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return {name: tuple(found) for name, found in sites.items()}, tuple(places)
-
-
-def _refusals(
-    operation: Any,
-) -> tuple[tuple[tuple[int, str], ...], tuple[tuple[str, str, str], ...]]:
-    """What the verifier says of each operation by itself, in the order of the text."""
-    ir = sys.modules["cutlass._mlir.ir"]
-    copies: list[tuple[int, str]] = []
-    others: list[tuple[str, str, str]] = []
-    seen = itertools.count()
-
-    def visit(op: Any) -> Any:
-        copy = op.name in COPIES
-        index = next(seen) if copy else -1
-        if copy or not len(op.regions):
-            try:
-                op.verify()
-            except ir.MLIRError as error:
-                found = error.error_diagnostics
-                message = str(found[0].message if found else error)
-                if copy:
-                    copies.append((index, message))
-                else:
-                    others.append((op.name, message, str(op.location)))
-        return ir.WalkResult.ADVANCE
-
-    operation.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return tuple(copies), tuple(others)

@@ -11,14 +11,13 @@ are predicates that compare an operand with 0. What orders or reaches memory, an
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import NamedTuple
 
 from layoutcheck.brackets import split
-from layoutcheck.dsl.lowered import spaces
-from layoutcheck.dsl.lowered.record import Number
 from layoutcheck.errors import InputError
+from layoutcheck.order.linear import Inline, Linear, operand
 
 _ORDERS = re.compile(
     r"(?:bar|barrier|mbarrier|fence|membar|cp|wgmma|tcgen05|red|atom|multimem|st|ld|ldmatrix|stmatrix|elect|"
@@ -39,59 +38,6 @@ _WAITS = re.compile(r"mbarrier\.try_wait\.parity\.shared::cta\.b64\s+\w+,\s*\[\$
 _TENSOR_MAP_BYTES = 128  # that tensormap.cp_fenceproxy copies to global memory
 _GLOBAL = re.compile(r"(?:red|atom)\.(?:[\w:]+\.)*global\b")
 _STRONG = re.compile(r"\.(?:acquire|release|acq_rel|relaxed|volatile|mmio)\b")  # a flag, or its like
-
-
-class Linear(NamedTuple):
-    """What a register holds: operands of the operation, each with its factor, and a constant.
-
-    `rank`: the address in the shared memory of that block of the cluster (`mapa`).
-    """
-
-    terms: tuple[tuple[int, int], ...] = ()
-    constant: int = 0
-    rank: tuple[tuple[int, int], ...] = ()
-
-    def over(self, places: Mapping[int, int]) -> Linear:
-        """The same of operands with other numbers."""
-        terms, rank = (tuple((places[one], n) for one, n in some) for some in (self.terms, self.rank))
-        return Linear(terms, self.constant, rank)
-
-    def of(self, numbers: Sequence[Number]) -> Number:
-        """The sum, for the numbers of the operands."""
-        found: Number = self.constant
-        for one, factor in self.terms:
-            found = found + factor * numbers[one]
-        for one, _ in self.rank:
-            found = spaces.of_rank(found, numbers[one])
-        return found
-
-    def plus(self, other: Linear) -> Linear | None:
-        """Both together; None where the other is an address of another block."""
-        if other.rank:
-            return None if self.rank else other.plus(self)
-        return Linear(self.terms + other.terms, self.constant + other.constant, self.rank)
-
-    def times(self, other: Linear) -> Linear | None:
-        """The product with a constant; None where there is none."""
-        if other.terms or other.rank or self.rank:
-            return other.times(self) if not self.terms and not self.rank and other.terms else None
-        factor = other.constant
-        return Linear(tuple((one, n * factor) for one, n in self.terms), self.constant * factor)
-
-
-def operand(number: int) -> Linear:
-    """An operand as it is."""
-    return Linear(((number, 1),))
-
-
-class Inline(NamedTuple):
-    """`operands` are its numbers, `size` is in bytes; `guard`: it happens where this operand is not 0."""
-
-    kind: str
-    operands: tuple[Linear, ...] = ()
-    size: int = 0
-    facts: tuple[tuple[str, str], ...] = ()
-    guard: int = -1
 
 
 class _Statement(NamedTuple):

@@ -33,9 +33,10 @@ from dataclasses import dataclass, field
 from layoutcheck.dsl.lowered.inline_ptx import unescaped
 from layoutcheck.dsl.lowered.instructions import BULK, TENSOR_LOAD, TENSOR_STORES
 from layoutcheck.dsl.lowered.types import CLUSTER, GENERIC, GLOBAL, SHARED, TENSOR, parse_type
-from layoutcheck.order.inline import Inline, Linear, read_inline
-from layoutcheck.order.inline import operand as of_operand
+from layoutcheck.order.inline import read_inline
 from layoutcheck.order.inline_mma import Multiplication, multiplications
+from layoutcheck.order.linear import Inline, Linear
+from layoutcheck.order.linear import operand as of_operand
 from layoutcheck.sources.mlir import Operation, Value, integer, integers
 
 _WORD = re.compile(r"<(?:\w+\s+)?([\w.]+)>")
