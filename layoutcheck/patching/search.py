@@ -90,14 +90,9 @@ class Search:
             edited = Edited(texts, state, changed, State(self.trace(changed)))
             if more := self.further(edited, place):
                 edited, title = more[0], f"{title}; then {more[1]}"
-            now = edited.rank(place)
-            if now is None or now > RANKS[wanted]:
-                verdict = next((name for name, rank in RANKS.items() if rank == now), "gone")
-                why = f"the copy is {verdict}"
-            elif why := edited.objection() or self.unkept(edited, place, bare):
+            why = self.shortfall(edited, place, RANKS[wanted], bare, others)
+            if why:
                 pass
-            elif set(map(place_of, others)) - set(edited.repaired()):
-                why = f"{short(place_of(others[0]))} is not repaired"
             elif harmed := edited.harmed(slow_too=self.by is None):
                 why = f"{short(harmed[0])} is worse"
                 (harmful if edited.harmed(slow_too=False) else slowing).append((edited, title, edits))
@@ -123,6 +118,19 @@ class Search:
                     return made, ""
         also = f"what may be its cause is not edited: {held[0]}" if held else ""
         return None, "; ".join(filter(None, (also, told(refused))))
+
+    def shortfall(
+        self, edited: Edited, place: Place, wanted: int, bare: Candidate | None, others: Sequence[Distinct]
+    ) -> str:
+        """Why an edit does not repair the copy, and those with the same cause; "" where it does."""
+        now = edited.rank(place)
+        if now is None or now > wanted:
+            return f"the copy is {next((name for name, rank in RANKS.items() if rank == now), 'gone')}"
+        if why := edited.objection() or self.unkept(edited, place, bare):
+            return why
+        if set(map(place_of, others)) - set(edited.repaired()):
+            return f"{short(place_of(others[0]))} is not repaired"
+        return ""
 
     def further(self, edited: Edited, place: Place) -> tuple[Edited, str] | None:
         """The edit with one more, and what that does: a copy that was refused leaves its tensor now."""

@@ -55,72 +55,91 @@ def check_elements(module: TracedModule, lowered: Lowered, beyond: Outside) -> E
     """What is wrong with, or slow about, the element accesses of a lowered module. Raises nothing."""
     if lowered.problem:
         return ElementReport(module.kernel, module.arch, problem=lowered.problem)
-    seen, known = 0, 0
-    unchecked: Counter[str] = Counter()
-    where: defaultdict[str, list[Frame]] = defaultdict(list)  # whose bounds are not known
-
-    def leave(why: str, tag: str) -> None:
-        unchecked[why] += 1
-        where[why] += module.frames(tag)[:1]
-
-    found: dict[object, KernelFinding] = {}
-    verdicts: Counter[str] = Counter()
-    lines: dict[tuple[str, int], None] = {}
-
-    def tell(told: Iterable[Finding], kernel: Kernel, tag: str) -> None:
-        for one in told:
-            placed = _placed(one, module, kernel, tag)
-            place = placed.places[0].where
-            same = found.setdefault((one.code, one.severity, place.file, place.line), placed)
-            same.evidence["operations"] += 1
-
+    judged = _Elements(module, lowered, beyond)
     for tag, access in registers_beyond(module.text) if lowered.kernels else ():
-        tell([beyond_registers(access)], lowered.kernels[0], tag)
+        judged.tell([beyond_registers(access)], lowered.kernels[0], tag)
     for tag, why in beyond.unchecked.items():
         if tag.startswith(_MBARRIER) and why.endswith(MEANT):
-            leave(f"bounds {why}", tag)
-    for kernel in lowered.kernels:
-        left = {tag for tag in beyond.faults if tag.startswith(_MBARRIER)}
-        for tag in left & {tag_of(op) for op in kernel.grid.kernel.walk()} if left and kernel.grid else ():
-            threads, faults = beyond.faults[tag]
+            judged.leave(f"bounds {why}", tag)
+    try:
+        for kernel in lowered.kernels:
+            judged.beside(kernel)
+            judged.accesses(kernel)
+    except InputError as error:
+        return ElementReport(module.kernel, module.arch, problem=error.message)
+    return judged.report()
+
+
+class _Elements:
+    """What is said of a module: `where` are the lines of accesses whose bounds are not known."""
+
+    def __init__(self, module: TracedModule, lowered: Lowered, beyond: Outside) -> None:
+        self.module, self.lowered, self.beyond = module, lowered, beyond
+        self.seen, self.known = 0, 0
+        self.unchecked: Counter[str] = Counter()
+        self.where: defaultdict[str, list[Frame]] = defaultdict(list)
+        self.found: dict[object, KernelFinding] = {}
+        self.verdicts: Counter[str] = Counter()
+        self.lines: dict[tuple[str, int], None] = {}
+
+    def leave(self, why: str, tag: str) -> None:
+        """An access that is not checked."""
+        self.unchecked[why] += 1
+        self.where[why] += self.module.frames(tag)[:1]
+
+    def tell(self, told: Iterable[Finding], kernel: Kernel, tag: str) -> None:
+        """Findings about an access; those of one line are one."""
+        for one in told:
+            placed = _placed(one, self.module, kernel, tag)
+            place = placed.places[0].where
+            same = self.found.setdefault((one.code, one.severity, place.file, place.line), placed)
+            same.evidence["operations"] += 1
+
+    def beside(self, kernel: Kernel) -> None:
+        """Work on mbarriers, and inline PTX."""
+        operations = list(kernel.grid.kernel.walk()) if kernel.grid else []
+        left = {tag for tag in self.beyond.faults if tag.startswith(_MBARRIER)}
+        for tag in left & set(map(tag_of, operations)) if left else ():
+            threads, faults = self.beyond.faults[tag]
             last = tuple([one for one in faults if one.side == "dst"] or faults)
-            tell(findings(Addresses(threads, (), last), "work on an mbarrier"), kernel, tag)
-        for asm in kernel.grid.kernel.walk() if kernel.grid else ():
-            unread = written_in_ptx(asm) == UNREAD
-            if unread:
-                leave(f"bounds in global memory: {UNREAD}", tag_of(asm))
+            self.tell(findings(Addresses(threads, (), last), "work on an mbarrier"), kernel, tag)
+        for asm in operations:
+            if written_in_ptx(asm) == UNREAD:
+                self.leave(f"bounds in global memory: {UNREAD}", tag_of(asm))
+                self.seen += 1
             elif in_shared_by_ptx(asm):
-                leave(f"bounds {IN_SHARED}{NOT_HELD}", tag_of(asm))
-            seen += unread
+                self.leave(f"bounds {IN_SHARED}{NOT_HELD}", tag_of(asm))
+
+    def accesses(self, kernel: Kernel) -> None:
+        """Loads and stores. Raises InputError."""
         ops = {tag: op for tag, op in kernel.lowered_ops.items() if _is_element(op)}
-        stored = written(lowered, dict.fromkeys(ops))
+        stored = written(self.lowered, dict.fromkeys(ops))
         for tag, op in ops.items():
-            seen += 1
-            lines.update(((frame.file, frame.line), None) for frame in module.frames(tag)[:1])
-            threads, faults = beyond.faults.get(tag, (0, []))
+            self.seen += 1
+            self.lines.update(((frame.file, frame.line), None) for frame in self.module.frames(tag)[:1])
+            threads, faults = self.beyond.faults.get(tag, (0, []))
             if op.kind not in KNOWN and not faults:
-                unchecked[op.reasons[-1] if op.reasons else "its addresses are not known"] += 1
+                self.unchecked[op.reasons[-1] if op.reasons else "its addresses are not known"] += 1
                 continue
-            if tag in beyond.unchecked:
-                why = beyond.unchecked[tag]
-                leave(f"bounds {'' if why.startswith(IN_SHARED) else 'in global memory: '}{why}", tag)
-            if tag in beyond.conditions:
-                leave(f"bounds rest on the caller: {beyond.conditions[tag]}", tag)
-            known += 1
+            if why := self.beyond.unchecked.get(tag, ""):
+                self.leave(f"bounds {'' if why.startswith(IN_SHARED) else 'in global memory: '}{why}", tag)
+            if why := self.beyond.conditions.get(tag, ""):
+                self.leave(f"bounds rest on the caller: {why}", tag)
+            self.known += 1
             at = Addresses(threads)
-            try:
-                if op.kind in KNOWN:
-                    at = addresses(None, kernel, op, module.arch, stored.get(tag, ()))
-            except InputError as error:
-                return ElementReport(module.kernel, module.arch, problem=error.message)
+            if op.kind in KNOWN:
+                at = addresses(None, kernel, op, self.module.arch, stored.get(tag, ()))
             told = list(findings(with_faults(at, faults), "access"))
-            verdicts[verdict(told)] += 1
-            tell(told, kernel, tag)
-    return ElementReport(
-        module.kernel, module.arch, tuple(found.values()), "", seen, known,
-        tuple(sorted((f"{why}{in_lines(where[why])}", n) for why, n in unchecked.items())),
-        tuple(sorted(verdicts.items())), tuple(lines),
-    )  # fmt: skip
+            self.verdicts[verdict(told)] += 1
+            self.tell(told, kernel, tag)
+
+    def report(self) -> ElementReport:
+        """All of it."""
+        unchecked = ((f"{why}{in_lines(self.where[why])}", n) for why, n in self.unchecked.items())
+        return ElementReport(
+            self.module.kernel, self.module.arch, tuple(self.found.values()), "", self.seen, self.known,
+            tuple(sorted(unchecked)), tuple(sorted(self.verdicts.items())), tuple(self.lines),
+        )  # fmt: skip
 
 
 def beyond_registers(access: Beyond) -> Finding:
