@@ -83,11 +83,7 @@ class InputError(LayoutcheckError, ValueError):
     def within(self, text: str, offset: int) -> InputError:
         """The same error, placed inside a larger `text` in which the inner one begins at `offset`."""
         return InputError(
-            self.message,
-            text=text,
-            start=self.start + offset,
-            end=self.end + offset,
-            expected=self.expected,
+            self.message, text=text, start=self.start + offset, end=self.end + offset, expected=self.expected
         )
 
 

@@ -21,12 +21,7 @@ if TYPE_CHECKING:
 NEEDY = ("rejected", "wrong", "slow")  # verdicts that fixes are proposed for
 
 
-def judge(
-    copy: Copy | Analysis,
-    *,
-    assumptions: tuple[str, ...] = (),
-    subject: str | None = None,
-) -> Report:
+def judge(copy: Copy | Analysis, *, assumptions: tuple[str, ...] = (), subject: str | None = None) -> Report:
     """The report on a copy, with fixes, each of them checked again. Never raises for a valid Copy."""
     report = check(copy)
     found = Repairs(lambda: with_synthesized(report, propose(report)))

@@ -180,8 +180,7 @@ def test_a_picture_that_leaves_something_out_says_so(capsys: Captured) -> None:
 
 
 @pytest.mark.parametrize(
-    "words",
-    [["ci", ".", "--yes", "--require-coverage", "much"], ["explain", "8:1", "8:1", "--bits", "x"]],
+    "words", [["ci", ".", "--yes", "--require-coverage", "much"], ["explain", "8:1", "8:1", "--bits", "x"]]
 )
 def test_a_number_that_is_none_is_one_error(words: list[str], capsys: Captured) -> None:
     assert run(words) == 2

@@ -103,11 +103,7 @@ def test_unknown_wavefronts_are_no_success() -> None:
     [
         (("(8):(1)",), {}, "missing a required argument: 'dst'"),
         (("(8):(1)", "(8):(1)"), {"dtpe": "f16"}, r"no argument 'dtpe' \(did you mean dtype"),
-        (
-            ("(8):(1)", "(8):(1)", "cp.async", 16),
-            {},
-            "too many positional arguments; expected src, dst",
-        ),
+        (("(8):(1)", "(8):(1)", "cp.async", 16), {}, "too many positional arguments; expected src, dst"),
         (("(8):(1)", "(8):(1)"), {"thr": "(4,1)", "dtype": "f16"}, "both thr= and val="),
         (("(8):(1)", "(8):(1)", "cp.async"), {"dtype": "f16", "bits": "x"}, "'bits' is a whole number"),
     ],

@@ -44,8 +44,7 @@ CODE = re.compile(r"^ {4,}(\w.*[(=]|.*\),?$|# |\w+, \w+\.)")
 
 
 @pytest.mark.parametrize(
-    ("columns", "words"),
-    [(columns, words) for columns in (COLUMNS, 40) for words in LINES],
+    ("columns", "words"), [(columns, words) for columns in (COLUMNS, 40) for words in LINES]
 )
 def test_every_line_fits_the_terminal(
     columns: int, words: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

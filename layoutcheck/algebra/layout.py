@@ -193,8 +193,7 @@ def crd2idx(coord: Coord, shape: Sized, stride: Stride = None) -> Any:
         shape = shape.shape
     if not inttuple.congruent(shape, stride):
         raise InputError(
-            f"shape {text(shape)} and stride {text(stride)} do not match",
-            expected="the same nesting in both",
+            f"shape {text(shape)} and stride {text(stride)} do not match", expected="the same nesting in both"
         )
     return _offset(coord, shape, stride)
 

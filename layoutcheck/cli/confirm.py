@@ -16,8 +16,7 @@ def confirm(
     source: Annotated[
         str,
         Option(
-            "a named case, a JSONL file ('-' is stdin), or a kernel repo; --order: a program",
-            positional=True,
+            "a named case, a JSONL file ('-' is stdin), or a kernel repo; --order: a program", positional=True
         ),
     ],
     format_: Annotated[str | None, format_of("confirm", "; default text")] = None,

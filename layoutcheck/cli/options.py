@@ -21,8 +21,7 @@ FailOn = Annotated[
 ]
 Coverage = Annotated[float | None, Option("exit 2 if less than this percentage of the copies is seen")]
 NoLowered = Annotated[
-    bool,
-    Option("judge copies of unknown layouts by their types, without lowering", "--no-lowered"),
+    bool, Option("judge copies of unknown layouts by their types, without lowering", "--no-lowered")
 ]
 NoOrder = Annotated[
     bool, Option("leave the order of accesses (waits, barriers, fences, phases) unchecked", "--no-order")

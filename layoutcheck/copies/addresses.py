@@ -15,12 +15,7 @@ from layoutcheck.algebra.layout import Layout
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.moves import Places, each_unit
-from layoutcheck.copies.offsets import (
-    IntArray,
-    offsets,
-    offsets_at,
-    size,
-)
+from layoutcheck.copies.offsets import IntArray, offsets, offsets_at, size
 from layoutcheck.copies.tiled import partition, tile_indices
 from layoutcheck.errors import InputError
 from layoutcheck.machine.dtypes import dtype

@@ -77,9 +77,7 @@ def sites_of(operation: Any) -> tuple[dict[str, tuple[int, ...]], tuple[str, ...
     return {name: tuple(found) for name, found in sites.items()}, tuple(places)
 
 
-def refusals_of(
-    operation: Any,
-) -> tuple[tuple[tuple[int, str], ...], tuple[tuple[str, str, str], ...]]:
+def refusals_of(operation: Any) -> tuple[tuple[tuple[int, str], ...], tuple[tuple[str, str, str], ...]]:
     """What the verifier says of each operation by itself, in the order of the text."""
     ir = sys.modules["cutlass._mlir.ir"]
     copies: list[tuple[int, str]] = []

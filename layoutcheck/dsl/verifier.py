@@ -16,10 +16,7 @@ from layoutcheck.sources.traced import VERIFIER_PREFIX
 
 
 def verify(
-    copies: Sequence[Copy],
-    timeout: float | None = None,
-    session: Session | None = None,
-    bare: bool = False,
+    copies: Sequence[Copy], timeout: float | None = None, session: Session | None = None, bare: bool = False
 ) -> list[Prediction]:
     """The DSL's verdict on each copy, through the Python function that `copy.op` names (5 ms a copy).
 

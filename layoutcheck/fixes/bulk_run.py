@@ -64,11 +64,7 @@ def _issue_lines(issued: Copy, copy: Copy) -> list[str]:
 
 def _told(copy: Copy, atom: BulkCopy) -> Iterator[Draft]:
     """The tensors' element type; no width, or 16 bytes."""
-    for element, width in (
-        (copy.src.dtype, atom.width_bits),
-        (copy.src.dtype, 0),
-        (copy.src.dtype, 128),
-    ):
+    for element, width in ((copy.src.dtype, atom.width_bits), (copy.src.dtype, 0), (copy.src.dtype, 128)):
         new = replace(atom, dtype=element, width_bits=width)
         if new == atom:
             continue

@@ -44,9 +44,4 @@ def propose(analysis: Analysis) -> Iterator[Draft]:
             made = made.with_side(side, view)
         if len(memory) == 1:
             made = made.with_side(OTHER[memory[0]], fragment(made.side(memory[0])))
-    yield edited(
-        STRATEGY,
-        "by elements, synchronous" if asynchronous else "by elements",
-        copy,
-        made,
-    )
+    yield edited(STRATEGY, "by elements, synchronous" if asynchronous else "by elements", copy, made)

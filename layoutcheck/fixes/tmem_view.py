@@ -9,15 +9,7 @@ from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import flatten, product, unflatten
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.analysis import Analysis
-from layoutcheck.atoms.tmem import (
-    COLUMN_BITS,
-    COLUMNS,
-    LANE_STEP,
-    TmemCopy,
-    columns,
-    exists,
-    registers,
-)
+from layoutcheck.atoms.tmem import COLUMN_BITS, COLUMNS, LANE_STEP, TmemCopy, columns, exists, registers
 from layoutcheck.copies.memref import Memref
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft

@@ -140,11 +140,7 @@ DONE:
 
 
 def _harness(
-    name: str,
-    declared: list[tuple[int, int]],
-    completion: str,
-    cluster: Cluster | None,
-    mapped: Mapped,
+    name: str, declared: list[tuple[int, int]], completion: str, cluster: Cluster | None, mapped: Mapped
 ) -> str:
     """records: the threads' parameters, 4-byte words; image: the shared memory's contents, in and out."""
     lines, size = passed(declared, mapped=mapped)

@@ -27,13 +27,7 @@ _LOOKED_AT = 64  # outputs outside that an explanation is sought for
 
 
 def assert_within(
-    actual: Any,
-    a: Any,
-    b: Any,
-    *,
-    path: str | None = None,
-    arch: str = "sm_90a",
-    order: str = "any",
+    actual: Any, a: Any, b: Any, *, path: str | None = None, arch: str = "sm_90a", order: str = "any"
 ) -> None:
     """Fail unless each `actual` (M, N) is within its bound of the exact a (M, K) times b (K, N).
 

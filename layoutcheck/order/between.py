@@ -78,11 +78,7 @@ def between_blocks(kernel: WatchedKernel, teller: Teller, budget: Budget) -> Bet
 
 
 def _compare(
-    kernel: WatchedKernel,
-    others: list[tuple[int, int, int]],
-    teller: Teller,
-    budget: Budget,
-    found: Between,
+    kernel: WatchedKernel, others: list[tuple[int, int, int]], teller: Teller, budget: Budget, found: Between
 ) -> None:
     first = _Block(kernel.watch((0, 0, 0), 0, budget), found)
     for index in others:

@@ -146,7 +146,4 @@ def _in_order(trace: Trace) -> int:
 
 def _counted(trace: Trace) -> tuple[int, int]:
     """Products that are followed, and reasons that are not given."""
-    return (
-        sum(one.followed for one in trace.operands),
-        -sum(len(one.unchecked) for one in trace.operands),
-    )
+    return (sum(one.followed for one in trace.operands), -sum(len(one.unchecked) for one in trace.operands))

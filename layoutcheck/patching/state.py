@@ -176,9 +176,7 @@ class Edited:
         if failed := self.failed():
             return failed
         if registers and torn(
-            held(one for one, _ in self.before.reports),
-            held(one for one, _ in self.after.reports),
-            self.line,
+            held(one for one, _ in self.before.reports), held(one for one, _ in self.after.reports), self.line
         ):
             return "threads would hand on other elements in their registers"
         disorder = self.disorder()

@@ -9,11 +9,7 @@ from layoutcheck.formats import check_format
 from layoutcheck.machine.canonical import Canonical
 from layoutcheck.reports.style import Style
 
-_SAID = {
-    "legal": "canonical",
-    "rejected": "not canonical",
-    "wrong": "accepted, and not what the layout says",
-}
+_SAID = {"legal": "canonical", "rejected": "not canonical", "wrong": "accepted, and not what the layout says"}
 _MEASURED = {
     "wgmma": "the compiler's own answer, predicted",
     "tcgen05": "the compiler's own answer, predicted; no Blackwell GPU ran it",

@@ -20,14 +20,7 @@ from layoutcheck.reports.alike import alike
 from layoutcheck.reports.located import Located
 from layoutcheck.reports.style import Style
 from layoutcheck.sources.callers import callers, shown
-from layoutcheck.sources.traced import (
-    UNCOMPILED,
-    Distinct,
-    Trace,
-    TraceFailure,
-    address_sources,
-    in_lines,
-)
+from layoutcheck.sources.traced import UNCOMPILED, Distinct, Trace, TraceFailure, address_sources, in_lines
 
 SHOWN = ("rejected", "wrong", "slow")
 _COMPILED = ("legal", "slow")  # what only holds for copies of kernels that compile

@@ -33,11 +33,7 @@ from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tmem import COLUMN_BITS
 from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.rule import make_rule
-from layoutcheck.rules.tensor_memory import (
-    EVERYTHING,
-    steps,
-    tmem_atom,
-)
+from layoutcheck.rules.tensor_memory import EVERYTHING, steps, tmem_atom
 
 
 def find(analysis: Analysis) -> Iterator[Finding]:

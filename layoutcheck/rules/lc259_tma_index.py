@@ -47,12 +47,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     bad = _element(analysis) or (found and _place(analysis, found))
     if bad:
         title, message, field, value, demand, source = bad
-        yield RULE.finding(
-            title,
-            message,
-            Where("index"),
-            evidence(field, value, demand, source),
-        )
+        yield RULE.finding(title, message, Where("index"), evidence(field, value, demand, source))
 
 
 _Bad = tuple[str, str, str, object, str, str]

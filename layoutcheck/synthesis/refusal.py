@@ -45,8 +45,7 @@ def lack(space: Space, wanted: Wanted) -> Lack:
         if consumer.unit == "ldmatrix":
             row = ROW_BYTES // wanted.element_bytes
             return Lack(
-                f"the tile is not made of whole matrices for {consumer}",
-                f"extents that 8 and {row} divide",
+                f"the tile is not made of whole matrices for {consumer}", f"extents that 8 and {row} divide"
             )
         assert wanted.dst is not None
         return Lack(

@@ -286,11 +286,7 @@ class Search:
         self._combine(found, fronts, shared, kind)
 
     def _combine(
-        self,
-        best: dict[str, Found],
-        fronts: Sequence[list[tuple[Counts, Move]]],
-        shared: Shared,
-        kind: str,
+        self, best: dict[str, Found], fronts: Sequence[list[tuple[Counts, Move]]], shared: Shared, kind: str
     ) -> None:
         for ways in product(*fronts):
             counts = sum((counts for counts, _ in ways), NOTHING)

@@ -114,10 +114,7 @@ def test_slices_by_hand() -> None:
     whole = ComposedLayout(Swizzle(3, 4, 3), 8, L("(8,64):(64,1)"))
     assert str(slice_(whole, (1, None))) == "S<3,4,3> o 72 o (64):(1)"
     assert slice_and_offset(whole, (1, None))[1] == 0
-    for coord, why in (
-        ((0, 1, None), r"\(0,1,_\) does not fit"),
-        ((0, (None,)), "does not fit"),
-    ):
+    for coord, why in (((0, 1, None), r"\(0,1,_\) does not fit"), ((0, (None,)), "does not fit")):
         with pytest.raises(InputError, match=why):
             slice_(a, coord)
     assert str(slice_(a, 0)) == str(slice_(a, (1, (2, (3, 4))))) == "():()"

@@ -63,8 +63,4 @@ def random_atom(rng: Random, element: DType) -> tuple[Atom, tuple[str, str], int
     if rng.random() < 0.02:
         width = rng.choice((8, 64, 96, 136, 192))
     flag = rng.random() < 0.2
-    return (
-        BulkCopy(kind, named, width, flag and kind == "g2s", flag and kind == "s2g"),
-        SPACES[kind],
-        n,
-    )
+    return (BulkCopy(kind, named, width, flag and kind == "g2s", flag and kind == "s2g"), SPACES[kind], n)

@@ -18,12 +18,7 @@ from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.copies import alignment
 from layoutcheck.copies.atom import traits
 from layoutcheck.copies.memref import Memref
-from layoutcheck.copies.tiled import (
-    TiledCopy,
-    TiledCopyAborts,
-    make_tiled_copy_tv,
-    partition,
-)
+from layoutcheck.copies.tiled import TiledCopy, TiledCopyAborts, make_tiled_copy_tv, partition
 from layoutcheck.errors import InputError
 from layoutcheck.machine.dtypes import dtype
 from tests.conformance.dsl_types import LAYOUT, Aborts, infer

@@ -252,9 +252,6 @@ def test_a_short_cp_async_writes_four_bytes_and_wants_their_alignment():
 )
 def test_v_is_atom_and_rest_where_it_is_on_both_sides(src: str, dst: str, verdict: str) -> None:
     """As PTX of DSL 4.8.1 shows: a flat source takes all of both, and the compiler dies of a source alone."""
-    sides = (
-        f'!cute.memref<f16, smem, align<16>, "{src}">',
-        f'!cute.memref<f16, rmem, align<32>, "{dst}">',
-    )
+    sides = (f'!cute.memref<f16, smem, align<16>, "{src}">', f'!cute.memref<f16, rmem, align<32>, "{dst}">')
     report = layoutcheck.check(*sides, "ldmatrix.x4")
     assert report.verdict == verdict

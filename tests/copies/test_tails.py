@@ -28,9 +28,7 @@ def predicated(rows: int, columns: int, pitch: int, thread_rows: int, thread_col
     assert isinstance(f32.atom, UniversalCopy)
     gmem = replace(f32.src, space="gmem", layout=Layout((rows, columns), (pitch, 1)), align_bytes=16)
     tiled = make_tiled_copy_tv(
-        f32.atom,
-        Layout((thread_rows, thread_columns), (thread_columns, 1)),
-        Layout((1, VECTOR), (0, 1)),
+        f32.atom, Layout((thread_rows, thread_columns), (thread_columns, 1)), Layout((1, VECTOR), (0, 1))
     )
     view = partition(tiled, "src", gmem).view
     _, down, across = (mode.shape for mode in view.layout.modes)

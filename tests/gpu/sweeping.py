@@ -88,12 +88,7 @@ def fits(copy: Copy, most_bytes: int) -> bool:
 
 
 def draw_tma(
-    count: int,
-    seed: int,
-    draw: Callable[[random.Random], Copy],
-    most_bytes: int,
-    alike: int,
-    stores: int,
+    count: int, seed: int, draw: Callable[[random.Random], Copy], most_bytes: int, alike: int, stores: int
 ) -> list[tuple[str, Copy]]:
     """Two thirds right, of them `stores` at most; one third wrong, `alike` at most with the same findings."""
     rng = random.Random(seed)

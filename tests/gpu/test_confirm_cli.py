@@ -95,10 +95,7 @@ def test_a_reproducer_makes_its_copy_again(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "said"),
     [
-        (
-            "no-such-case",
-            "no case or file 'no-such-case'; expected a file, or a name that",
-        ),
+        ("no-such-case", "no case or file 'no-such-case'; expected a file, or a name that"),
         ("nowhere.jsonl", "cannot read 'nowhere.jsonl'"),
         (".", "'.' registers no cases"),
         ("kernel.py", "no file or folder 'kernel.py'"),

@@ -73,7 +73,7 @@ TESTS += [
 ]
 NOT_BY_TESTS = "tests/rules/test_rules.py::test_the_pages_are_up_to_date"  # any changed word fails it
 TIMED = {  # they fail on a busy machine: no judges
-    "tests/lint/test_cases.py::test_a_case_that_misbehaves_costs_itself",
+    "tests/lint/test_cases.py::test_a_case_that_misbehaves_costs_itself"
 }
 FIRST_S = 4.0  # seconds of tests: the likeliest; a mutant that they miss meets the others
 

@@ -139,9 +139,7 @@ def test_the_product_is_wrong_exactly_where_its_orders_part(
     assert b.evidence["operand"] == "A" and b.evidence["held"] != b.evidence["taken"]
 
 
-def test_a_trace_has_them_whatever_else_is_checked(
-    traced: tuple[list[str], list[dict[str, str]]],
-) -> None:
+def test_a_trace_has_them_whatever_else_is_checked(traced: tuple[list[str], list[dict[str, str]]]) -> None:
     (trace,) = TRACED
     assert trace.orders == ()
     assert [f.code for one in trace.operands for f in one.findings] == ["LC601"] * 3 + ["LC607"]

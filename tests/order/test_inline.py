@@ -126,10 +126,7 @@ def test_facts_and_several_instructions_of_one_text() -> None:
     ]
     assert [
         kind for kind, *_ in brief("mbarrier.init.shared.b64 [$0], 1; fence.proxy.async.shared::cta;")
-    ] == [
-        "mbar_init",
-        "fence_proxy",
-    ]
+    ] == ["mbar_init", "fence_proxy"]
 
 
 def test_a_register_that_changes_under_a_predicate_or_in_a_loop_is_not_known() -> None:

@@ -186,10 +186,7 @@ def test_what_only_code_generation_refuses(index: str) -> None:
 
 @pytest.mark.parametrize(
     ("gmem", "index"),
-    [
-        (g(), i("((16,16),256):((1,16),0)")),
-        (g("((16,16),256):((4096,256),1)"), i("(256,256):(1,0)")),
-    ],
+    [(g(), i("((16,16),256):((1,16),0)")), (g("((16,16),256):((4096,256),1)"), i("(256,256):(1,0)"))],
 )
 def test_rows_of_nested_modes_are_not_modelled(gmem: str, index: str) -> None:
     report = checked(gather(gmem, sw(), index))

@@ -287,14 +287,8 @@ RAISED = """Traceback (most recent call last):
     ("message", "code"),
     [
         ("Expected source and destination tensors to have the same rank, but got 2 and 3", "LC105"),
-        (
-            "Expected source and destination tensors to have the same size in mode-1, but got 4 and 8",
-            "LC105",
-        ),
-        (
-            "`copy` currently only supports equal source and destination element type bit width",
-            "LC106",
-        ),
+        ("Expected source and destination tensors to have the same size in mode-1, but got 4 and 8", "LC105"),
+        ("`copy` currently only supports equal source and destination element type bit width", "LC106"),
         (
             "expects smem and gmem have the same size in the first rank, but got smemShape: "
             "(((8,8),(64,1))) and gmemShape: ((64,32))",

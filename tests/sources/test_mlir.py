@@ -11,22 +11,8 @@ from hypothesis import strategies as st
 
 from layoutcheck.brackets import split
 from layoutcheck.errors import InputError
-from layoutcheck.sources.mlir import (
-    Module,
-    Operation,
-    integer,
-    integers,
-    parse,
-)
-from tests.sources.locations import (
-    CallSite,
-    FileLine,
-    Fused,
-    Location,
-    Named,
-    Unknown,
-    parse_location,
-)
+from layoutcheck.sources.mlir import Module, Operation, integer, integers, parse
+from tests.sources.locations import CallSite, FileLine, Fused, Location, Named, Unknown, parse_location
 
 TRACED = Path(__file__).parents[1] / "data" / "traced.mlir"
 

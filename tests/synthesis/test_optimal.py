@@ -136,8 +136,7 @@ def test_deals_are_counted_as_partitions_are() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tile", "src", "dtype"),
-    [((128, 64), "(?,?):(4104,1)", "f32"), ((32, 16), "(32,16):(8,1)", "bf16")],
+    ("tile", "src", "dtype"), [((128, 64), "(?,?):(4104,1)", "f32"), ((32, 16), "(32,16):(8,1)", "bf16")]
 )
 def test_rows_that_begin_within_a_line_or_overlap_are_counted_as_partitions_are(
     tile: tuple[int, int], src: str, dtype: str

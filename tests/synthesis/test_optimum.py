@@ -83,12 +83,7 @@ def test_advised_statements_compile() -> None:
         tile = f"dst = {allocation_code(shared.memref, layout_code(shared.layout))}"
         lines = [*([] if found.keeps else [tile]), *found.code.splitlines()]
         body = "\n".join(f"    {line}" for line in lines)
-        jobs.append(
-            {
-                "arguments": [["BFloat16", 1, ["?", 8]]] * 2,
-                "code": KERNEL % (stride, body),
-            }
-        )
+        jobs.append({"arguments": [["BFloat16", 1, ["?", 8]]] * 2, "code": KERNEL % (stride, body)})
     assert compiled_by_dsl(jobs) == [None, None]
 
 

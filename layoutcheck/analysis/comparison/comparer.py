@@ -161,13 +161,7 @@ class Comparer:
         return int(np.count_nonzero(twice & ~differ)) * self.grain
 
     def contents(
-        self,
-        index: IntArray,
-        at: IntArray,
-        want: IntArray,
-        final: IntArray,
-        writer: IntArray,
-        torn: IntArray,
+        self, index: IntArray, at: IntArray, want: IntArray, final: IntArray, writer: IntArray, torn: IntArray
     ) -> None:
         """Units that were written: with what, and under which predicate."""
         wrong = final != want

@@ -24,14 +24,7 @@ from layoutcheck.copies.atom import traits
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.lanes import atom_parts, lane_offsets, matrix_iterations, offsets_of_lanes, where_bits
 from layoutcheck.copies.moves import Access, Execution, Places
-from layoutcheck.copies.offsets import (
-    CompilerFails,
-    IntArray,
-    limit,
-    offsets_at,
-    size,
-    v_mode,
-)
+from layoutcheck.copies.offsets import CompilerFails, IntArray, limit, offsets_at, size, v_mode
 from layoutcheck.copies.pairs import refuse_source_v
 from layoutcheck.copies.plan import slip
 from layoutcheck.errors import InputError

@@ -10,12 +10,7 @@ from layoutcheck.copies.atom import traits
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.lanes import atom_parts, lane_offsets, matrix_iterations, offsets_of_lanes, where_bits
 from layoutcheck.copies.moves import NOTHING, Intent, Places
-from layoutcheck.copies.offsets import (
-    IntArray,
-    limit,
-    offsets_at,
-    size,
-)
+from layoutcheck.copies.offsets import IntArray, limit, offsets_at, size
 from layoutcheck.errors import InputError
 
 
@@ -42,14 +37,7 @@ def intent(copy: Copy, atom: LdMatrix | StMatrix, src_base: int, dst_base: int) 
     src_lanes, dst_lanes = lane_offsets(copy, "src"), lane_offsets(copy, "dst")
     out: list[IntArray] = []
     for memref, base, per_lane, elements, within, index in (
-        (
-            copy.src,
-            src_base,
-            src_lanes[:, src_lane],
-            src_elements,
-            src_bit % src_bits // unit,
-            iterations[0],
-        ),
+        (copy.src, src_base, src_lanes[:, src_lane], src_elements, src_bit % src_bits // unit, iterations[0]),
         (copy.dst, dst_base, dst_lanes[:, :, None], dst_elements, bits % dst_bits // unit, iterations[1]),
     ):
         # [warp, lane, unit] then [iteration, warp, lane, unit]

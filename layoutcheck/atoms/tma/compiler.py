@@ -14,12 +14,7 @@ from layoutcheck.atoms.tma import TmaCopy
 from layoutcheck.atoms.tma.basis import NoCommonRun, box_basis
 from layoutcheck.atoms.tma.compiler_im2col import predict_im2col
 from layoutcheck.atoms.tma.compiler_override import predict_override
-from layoutcheck.atoms.tma.compiler_rows import (
-    predict_basis,
-    predict_index,
-    predict_partition,
-    predict_views,
-)
+from layoutcheck.atoms.tma.compiler_rows import predict_basis, predict_index, predict_partition, predict_views
 from layoutcheck.atoms.tma.internal import as_moved
 from layoutcheck.atoms.tma.plan import SplitsByte, gmem_side, plan, smem_side, tile_of
 from layoutcheck.copies.compiler.operands import check_shapes

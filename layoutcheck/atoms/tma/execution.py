@@ -22,11 +22,7 @@ from dataclasses import replace
 import numpy as np
 
 from layoutcheck.atoms.tma import ROWS, TmaCopy
-from layoutcheck.atoms.tma.descriptor import (
-    PIECE_BYTES,
-    Descriptor,
-    gapped,
-)
+from layoutcheck.atoms.tma.descriptor import PIECE_BYTES, Descriptor, gapped
 from layoutcheck.atoms.tma.im2col import begins_outside, pixel_box, static_place, traversed
 from layoutcheck.atoms.tma.landing import execution_of, landed
 from layoutcheck.atoms.tma.limits import ILLEGAL, box_fault

@@ -10,14 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from layoutcheck.atoms.tma.descriptor import (
-    CORNER_BITS,
-    FORMATS,
-    MOST_PIXELS,
-    MOST_RANK,
-    Corners,
-    Descriptor,
-)
+from layoutcheck.atoms.tma.descriptor import CORNER_BITS, FORMATS, MOST_PIXELS, MOST_RANK, Corners, Descriptor
 from layoutcheck.errors import InputError
 
 WORDS = 8  # of 64 bits, in the 16 that a CUtensorMap has room for

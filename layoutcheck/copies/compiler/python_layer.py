@@ -30,8 +30,7 @@ def grouped(view: Memref) -> Memref:
 def through_copy(copy: Copy) -> Prediction | Copy:
     """`cute.copy`: its own checks, or the copy as the verifier gets it."""
     stopped = differing_widths(
-        copy,
-        "`copy` currently only supports equal source and destination element type bit width",
+        copy, "`copy` currently only supports equal source and destination element type bit width"
     )
     if stopped:
         return stopped

@@ -235,10 +235,7 @@ def _recorded(op: Operation) -> str:
 
 
 def launches_of(
-    module: Module | Operation,
-    types: dict[str, list[str]],
-    extent: Extent = None,
-    integer: int | None = None,
+    module: Module | Operation, types: dict[str, list[str]], extent: Extent = None, integer: int | None = None
 ) -> dict[str, Launched]:
     """What the host's functions launch: kernel's name -> (launch, arguments); numbers as in `arguments`."""
     return Hosts(module, types).launches(extent, integer)

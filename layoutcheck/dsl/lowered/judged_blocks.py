@@ -88,10 +88,7 @@ def _judge(
                 found.faults.append(fault)
     counts = sum(int((one & _WIDTHS).sum()) for one in moved)
     partly = found.faults or any(access.active is not None for access in reached)
-    found.inside = (
-        counts,
-        _distinct(np.concatenate(moved)) if partly and moved and counted else -1,
-    )
+    found.inside = (counts, _distinct(np.concatenate(moved)) if partly and moved and counted else -1)
     return found
 
 

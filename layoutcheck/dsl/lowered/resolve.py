@@ -33,12 +33,7 @@ from layoutcheck.dsl.lowered.room import roomier
 from layoutcheck.dsl.session import DslUnavailable, Session
 from layoutcheck.operands import check_operands, has_fragments, multiplies, rearranges
 from layoutcheck.sources.mlir import parse, without_locations
-from layoutcheck.sources.traced import (
-    ElementReport,
-    OperandReport,
-    OrderReport,
-    TracedCopy,
-)
+from layoutcheck.sources.traced import ElementReport, OperandReport, OrderReport, TracedCopy
 from layoutcheck.sources.traced_module import TracedModule
 
 MODULE_SECONDS = 60.0

@@ -22,11 +22,7 @@ from layoutcheck.dsl.lowered.unwritten import unwritten
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import WARP, parse_arch
 from layoutcheck.sources.threads import told_by
-from layoutcheck.sources.traced import (
-    Addresses,
-    LoweredFault,
-    TracedCopy,
-)
+from layoutcheck.sources.traced import Addresses, LoweredFault, TracedCopy
 
 
 def resolved_all(

@@ -24,9 +24,5 @@ def copy_pictures(analysis: Analysis) -> list[Picture]:
     looked_at = vector(run)
     boxes = tma_picture(run)
     who = [strip_picture(run, looked_at), *tv_pictures(run, looked_at)] if boxes is None else [boxes]
-    found = [
-        *who,
-        coverage_picture(run),
-        bank_picture(analysis),
-    ]
+    found = [*who, coverage_picture(run), bank_picture(analysis)]
     return [picture for picture in found if picture is not None]

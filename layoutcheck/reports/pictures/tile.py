@@ -17,14 +17,7 @@ from layoutcheck.copies.offsets import IntArray
 from layoutcheck.copies.tiled import TiledCopy, tile_shape
 from layoutcheck.reports.pictures import svg
 from layoutcheck.reports.pictures.memory import Map, joined
-from layoutcheck.reports.pictures.panel import (
-    CELL_HIGH,
-    SMALLEST,
-    detail,
-    label_rows,
-    panel,
-    window,
-)
+from layoutcheck.reports.pictures.panel import CELL_HIGH, SMALLEST, detail, label_rows, panel, window
 from layoutcheck.reports.pictures.svg import WIDTH, Picture
 from layoutcheck.reports.pictures.tv import NAMES
 

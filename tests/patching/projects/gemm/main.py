@@ -46,8 +46,7 @@ class Gemm:
             permutation_mnk=(32, 32, 16),
         )
         self.kernel(mA, mB, mC, self.sA_layout, self.sB_layout, load_a, load_b, mma).launch(
-            grid=[mA.shape[0] // c.bm, mB.shape[0] // c.bn, 1],
-            block=[self.num_threads, 1, 1],
+            grid=[mA.shape[0] // c.bm, mB.shape[0] // c.bn, 1], block=[self.num_threads, 1, 1]
         )
 
     @cute.kernel
