@@ -74,7 +74,7 @@ def linted(
         order=order and reading.wants_order(settings),
         order_seconds=reading.order_seconds(settings),
         run_timeout=settings.run_timeout if timeout_s is None else reading.seconds(timeout_s, "--timeout"),
-        run_arch=settings.run_arch if arch is None else reading.architectures(arch, "--arch"),
+        run_arch=settings.run_arch if arch is None else reading.architectures(arch),
     )
     if baseline is None and settings.baseline is not None and write_baseline is None:
         baseline = inside(settings.root, settings.baseline, "baseline")

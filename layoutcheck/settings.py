@@ -135,9 +135,9 @@ def seconds(given: int, option: str) -> int:
     return _value("run-timeout", given, option)  # type: ignore[no-any-return]
 
 
-def architectures(given: str, option: str) -> tuple[str, ...]:
-    """Architectures that an option gives, with commas between them. Raises InputError."""
-    return _value("run-arch", [each.strip() for each in given.split(",")], option)  # type: ignore[no-any-return]
+def architectures(given: str) -> tuple[str, ...]:
+    """Architectures that --arch gives, with commas between them. Raises InputError."""
+    return _value("run-arch", [each.strip() for each in given.split(",")], "--arch")  # type: ignore[no-any-return]
 
 
 def _switch(variable: str, otherwise: bool) -> bool:

@@ -155,7 +155,7 @@ def _listed(paths: Sequence[str], config: Path | None, arch: str | None, part: P
 
     settings = settings_for(paths, config, None, None)
     if arch is not None:
-        settings = replace(settings, run_arch=architectures(arch, "--arch"))
+        settings = replace(settings, run_arch=architectures(arch))
     found = discover(paths, settings, Cache(None, "outlines"))
     return [f"{' '.join(case.command)}  ({case.arch})" for case in (part.of(found) if part else found)]
 

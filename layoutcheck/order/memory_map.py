@@ -106,7 +106,7 @@ class MemoryMap:
         return max((use.high - start for use in self.uses if use.region == region), default=0)
 
 
-def memory_maps(module: TracedModule, lowered: str, problem: str = "") -> list[MemoryMap]:
+def memory_maps(module: TracedModule, lowered: str, problem: str) -> list[MemoryMap]:
     """The map of every kernel of a lowered module. Raises nothing: what has no map says why."""
     if problem:
         return [MemoryMap(module.kernel, module.arch, problem=problem)]

@@ -62,6 +62,6 @@ def lanes_in_words(lanes: int) -> str:
 class Undecided(Exception):
     """The kernel does something whose order cannot be followed; the message says what, `event` where."""
 
-    def __init__(self, message: str, event: Event | None = None) -> None:
+    def __init__(self, message: str, event: Event | None) -> None:
         super().__init__(message)
         self.event = event

@@ -33,7 +33,7 @@ from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tmem import TmemCopy
 from layoutcheck.copies.offsets import distinct
 from layoutcheck.findings import Finding
-from layoutcheck.rules.effects import MISPLACED, evidence, first_of, occurred, sentence, where
+from layoutcheck.rules.effects import MISPLACED, evidence, misplaced, occurred, sentence, where
 from layoutcheck.rules.rule import make_rule
 
 
@@ -62,7 +62,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         "the thread-value layout is not one to one onto its tiler",
         f"{tiled.layout_tv} names {pairs} places of a tile of {tile}: {tile - covered} elements belong to no thread, {repeated} are named more than once, {past} are past the tile. "
         f"{sentence(analysis, 'missing', 'outside_dst', 'wrong')}",
-        where(analysis, first_of(analysis, MISPLACED), "tiled"),
+        where(analysis, misplaced(analysis), "tiled"),
         {
             "tile": tile,
             "named": pairs,

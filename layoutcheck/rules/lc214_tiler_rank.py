@@ -28,7 +28,7 @@ from layoutcheck.algebra import inttuple
 from layoutcheck.analysis import Analysis
 from layoutcheck.copies.copy import Tiling
 from layoutcheck.findings import Finding
-from layoutcheck.rules.effects import MISPLACED, evidence, first_of, occurred, sentence, where
+from layoutcheck.rules.effects import MISPLACED, evidence, misplaced, occurred, sentence, where
 from layoutcheck.rules.rule import make_rule
 
 
@@ -44,7 +44,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         f"a tiled copy of {rank} mode{'s' if rank > 1 else ''} over a tensor of {needed}",
         f"The values of a thread run along mode 0 of {tiling.src.layout}, stride {tiling.src.layout.modes[0].stride}. "
         f"{sentence(analysis, 'wrong', 'misaligned_src', 'outside_src')}",
-        where(analysis, first_of(analysis, MISPLACED), "tiled"),
+        where(analysis, misplaced(analysis), "tiled"),
         {"tiler_rank": rank, "tensor_rank": needed, **evidence(analysis, *MISPLACED)},
     )
 

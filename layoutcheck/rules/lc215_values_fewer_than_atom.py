@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from layoutcheck.algebra import inttuple
 from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding
-from layoutcheck.rules.effects import MISPLACED, evidence, first_of, occurred, sentence, where
+from layoutcheck.rules.effects import MISPLACED, evidence, misplaced, occurred, sentence, where
 from layoutcheck.rules.rule import make_rule
 
 
@@ -43,7 +43,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         f"a thread has {values} values, but one instruction moves {n}",
         f"The DSL widens V to whole {analysis.width_bits}-bit instructions, so slices overlap. "
         f"{sentence(analysis, 'misaligned_src', 'race', 'outside_dst')}",
-        where(analysis, first_of(analysis, MISPLACED), "tiled"),
+        where(analysis, misplaced(analysis), "tiled"),
         {"values": values, "elements": n, **evidence(analysis, *MISPLACED)},
     )
 

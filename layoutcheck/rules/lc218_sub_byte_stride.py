@@ -28,7 +28,7 @@ from collections.abc import Iterator
 from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.vector import NAMES, find_break
 from layoutcheck.findings import Finding
-from layoutcheck.rules.effects import MISPLACED, evidence, first_of, occurred, sentence, where
+from layoutcheck.rules.effects import MISPLACED, evidence, misplaced, occurred, sentence, where
 from layoutcheck.rules.rule import make_rule
 
 
@@ -40,7 +40,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     if bits == 1:
         if not occurred(analysis) & {"missing", "wrong"} or analysis.resolved.src.dtype.bits != 1:
             return
-        kind = first_of(analysis, MISPLACED)
+        kind = misplaced(analysis)
         text = f"A boolean is stored as a byte, and a vector moves one bit of each. {sentence(analysis, *MISPLACED)}"
         title = "booleans are stored in bytes and moved as bits"
         yield RULE.finding(title, text, where(analysis, kind), evidence(analysis, *MISPLACED))

@@ -135,7 +135,7 @@ def dynamic_layout(cute_type: str) -> Layout | None:
     return layout
 
 
-def dynamic_leaves(layout: Layout, extent: int | tuple[int, ...] | None = None, room: int = 1) -> list[int]:
+def dynamic_leaves(layout: Layout, extent: int | tuple[int, ...] | None, room: int) -> list[int]:
     """Numbers for the `?` of a layout, extents before strides, left to right; these `room` times compact."""
     shape, stride = flatten(layout.shape), flatten(layout.stride)
     given = iter(_by_leaf(layout, extent))

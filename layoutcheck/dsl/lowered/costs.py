@@ -94,7 +94,7 @@ def merged(costs: Iterable[LineCost]) -> list[LineCost]:
     return sorted(groups.values(), key=lambda c: (c.where.file, c.where.line, -c.side.ways, c.side.op))
 
 
-def side_costs(op: LoweredOp, arch: str = "sm_90a") -> Iterator[SideCost]:
+def side_costs(op: LoweredOp, arch: str) -> Iterator[SideCost]:
     """The sides of one execution of an operation that lie in shared or global memory, with their counts."""
     widest = parse_arch(arch).widest_access_bits // 8
     bypass = any(access.op == "cp.async.cg" for access in op.accesses)
@@ -112,7 +112,7 @@ def side_costs(op: LoweredOp, arch: str = "sm_90a") -> Iterator[SideCost]:
             yield side
 
 
-def tag_places(text: str, copies: Sequence[Frame] = ()) -> dict[str, Frame]:
+def tag_places(text: str, copies: Sequence[Frame]) -> dict[str, Frame]:
     """Where in the user's source each tagged operation of a traced module stands."""
     seen: Counter[str] = Counter()
     found: dict[str, Frame] = {}

@@ -53,7 +53,7 @@ def takes_turns(kernel: Operation) -> bool:
 
 
 def race(
-    copy: Copy | None, op: LoweredOp, written: Sequence[Recorded] = (), turns: bool = False
+    copy: Copy | None, op: LoweredOp, written: Sequence[Recorded], turns: bool = False
 ) -> LoweredFault | None:
     """Two threads that write other data to one byte. `written` are the stores with what they write.
 
