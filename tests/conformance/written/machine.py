@@ -64,7 +64,7 @@ def run(
     ptx: str, arguments: list[bytes], images: dict[int, Any], shared: Any, threads: int, grid_id: int = 0
 ) -> Run:
     """Execute; `images` maps a global base address to its bytes (changed in place), as `shared` is."""
-    machine = _Machine(ptx, arguments, images, shared, threads)
+    machine = Machine(ptx, arguments, images, shared, threads)
     try:
         machine.execute()
     except Fault as fault:
@@ -81,7 +81,9 @@ def _signed(value: Any, width: int) -> Any:
     return (value << shift).astype(np.int64) >> np.int64(64 - width)
 
 
-class _Machine:
+class Machine:
+    """Registers by name; `Machine(...).execute()` runs the kernel to its end."""
+
     def __init__(
         self, ptx: str, arguments: list[bytes], images: dict[int, Any], shared: Any, threads: int
     ) -> None:

@@ -93,8 +93,8 @@ def by_ptx(specs: list[Spec], listed: Path, folder: Path) -> Iterator[Outside]:
             moved.append((one, "gmem", (BASE, OTHER)[which], size_bytes(spec, which)))
         for one, space, base, size in moved:
             for lane, address, width in np.column_stack([one.lanes, one.address - base, one.width]).tolist():
-                block = lane // run.threads
-                place = f"({block % gx},{block // gx % gy},{block // (gx * gy)})", lane % run.threads
+                block = lane // run.block
+                place = f"({block % gx},{block // gx % gy},{block // (gx * gy)})", lane % run.block
                 bytes_ = {at for at in range(address, address + width) if not 0 <= at < size}
                 if bytes_:
                     found[space, "writes" if one.write else "reads"] |= {(*place, at) for at in bytes_}
