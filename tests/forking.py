@@ -74,16 +74,18 @@ def traced_in_forks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("layoutcheck.dsl.trace._process", Forked)
 
 
-def printed(*command: str, arch: str, given: str = "") -> str:
+def printed(
+    *command: str, arch: str, given: str = "", env: Mapping[str, str] | None = None, cwd: str | None = None
+) -> str:
     """What `python COMMAND` prints, which may read `given`. Raises AssertionError if its status is not 0."""
     with TemporaryFile("w+") as out, TemporaryFile("w+") as errors, TemporaryFile("w+") as into:
         into.write(given)
         into.seek(0)
-        env = {**os.environ, **CACHES, "CUTE_DSL_ARCH": arch}
-        status = Forked([sys.executable, *command], out, env, None, into, errors).wait(300)
+        told = {**os.environ, **CACHES, "CUTE_DSL_ARCH": arch, **(env or {})}
+        status = Forked([sys.executable, *command], out, told, cwd, into, errors).wait(300)
         for file in (out, errors):
             file.seek(0)
-        assert status == 0, errors.read()[-2000:]
+        assert status == 0, errors.read().strip()[-2000:]
         return out.read()
 
 

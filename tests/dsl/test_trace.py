@@ -25,6 +25,7 @@ from layoutcheck.sources.trace_lines import from_lines, to_lines
 from layoutcheck.sources.traced import Trace, TracedCopy, distinct
 from tests.dsl.lowered.compare import disagreement
 from tests.environment import interruptible
+from tests.forking import Forked
 
 pytest.importorskip("cutlass", reason="scripts are traced through the installed DSL")
 
@@ -102,6 +103,12 @@ def run():
 """
 
 
+@pytest.fixture
+def forked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is traced is a fork: where nothing is asked of its process."""
+    monkeypatch.setattr("layoutcheck.dsl.trace._process", Forked)
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("traced")
@@ -171,6 +178,7 @@ def test_a_script_that_raises_says_where(raising: Trace, folder: Path) -> None:
     assert any(f"{kernel}:{line}" in note and "on purpose" in note for note in raising.notes)
 
 
+@pytest.mark.usefixtures("forked")
 def test_an_argument_that_the_dsl_refuses_stands_at_the_users_call(folder: Path) -> None:
     """The DSL takes the first frame that is not its own for the user's: ours lie between."""
     (failure,) = traced(folder, "argument").failures
@@ -199,6 +207,7 @@ def test_a_process_that_dies_loses_nothing_seen_before(folder: Path) -> None:
     assert sum(one.refused is not None for one in found.copies) == 3
 
 
+@pytest.mark.usefixtures("forked")
 def test_kernels_that_come_from_a_cache_are_said_to_be_missing(folder: Path) -> None:
     (note,) = traced(folder, "load").notes
     assert note.startswith("1 compiled file, such as cached/kernel.o, not traced")
@@ -217,6 +226,7 @@ def test_processes_that_the_script_starts_take_part(folder: Path) -> None:
     assert any("(4,(4))" in one.operation for one in found.copies)
 
 
+@pytest.mark.usefixtures("forked")
 def test_a_registered_function_is_called_and_what_it_returns_compiled(folder: Path) -> None:
     found = trace_callable(str(folder / "kernel.py"), "case", arch="sm_80", timeout_s=100)
     assert not found.failures
@@ -357,6 +367,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.usefixtures("forked")
 def test_the_addresses_of_all_threads_are_those_of_the_compilers_own_lowering(folder: Path) -> None:
     script = folder / "partitioned.py"
     script.write_text(PARTITIONED)
@@ -478,6 +489,7 @@ def test_both_compilers_of_the_dsl_take_the_target_that_was_asked_for(
     assert int(compilers) >= 2
 
 
+@pytest.mark.usefixtures("forked")
 def test_a_layout_of_the_host_in_a_kernel_is_refused_as_the_dsl_does(tmp_path: Path) -> None:
     """Each operation verifies, the module does not: a run that launches nothing must not take it as built."""
     script = tmp_path / "layout_of_the_host.py"

@@ -8,10 +8,7 @@ matrix j; lane n gets elements 2 (n % 4) and the next of row n / 4, of column n 
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -20,6 +17,7 @@ from tempfile import TemporaryDirectory
 from layoutcheck.dsl.ptx.bits import Bits, of_int
 from layoutcheck.dsl.ptx.text import registers_in
 from layoutcheck.dsl.ptx.thread import Thread
+from tests.forking import printed
 
 ARCH = "sm_90a"
 SHARED = 1024  # where shared memory begins
@@ -140,17 +138,12 @@ def compiled(text: str) -> str:
     with TemporaryDirectory() as folder:
         script = Path(folder) / "kernel.py"
         script.write_text(text, encoding="utf-8")
-        told = {"CUTE_DSL_ARCH": ARCH, "CUTE_DSL_KEEP": "ptx", "CUTE_DSL_DUMP_DIR": folder}
-        done = subprocess.run(
-            [sys.executable, script.name],
-            cwd=folder,
-            env={**os.environ, **told, "CUTE_DSL_DISABLE_FILE_CACHING": "1"},
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        kept = {"CUTE_DSL_KEEP": "ptx", "CUTE_DSL_DUMP_DIR": folder}
+        try:
+            printed(script.name, arch=ARCH, env=kept, cwd=folder)
+        except AssertionError as error:
+            raise Broken(f"the compiler refuses it: {str(error)[-300:]}") from None
         texts = [path.read_text(encoding="utf-8") for path in Path(folder).glob("*.ptx")]
-        if done.returncode or len(texts) != 1:
-            raise Broken(f"the compiler refuses it: {done.stderr.strip()[-300:]}")
+        if len(texts) != 1:
+            raise Broken(f"the compiler keeps {len(texts)} texts of it")
         return texts[0]
