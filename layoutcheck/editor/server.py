@@ -7,20 +7,27 @@ edited program proves. No program is run for anything else.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 import threading
-from contextlib import redirect_stdout
+import uuid
+from collections.abc import Iterator
+from concurrent import futures
+from contextlib import contextmanager, redirect_stdout
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlparse
 
 from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
+from pygls.workspace import TextDocument
 
 from layoutcheck import tracing
 from layoutcheck.cells import SUFFIX
+from layoutcheck.digits import many
 from layoutcheck.dsl.trace import Ended
 from layoutcheck.editor.moved import Moved
 from layoutcheck.editor.seen import Lines, lines_of
@@ -33,6 +40,8 @@ from layoutcheck.regular import source_lines
 from layoutcheck.settings import Settings, find
 
 TRACE, REPAIR = "layoutcheck.trace", "layoutcheck.repair"
+_REPLY_SECONDS = 10.0
+_PAUSE_SECONDS = 0.005
 _SEVERITY = {
     "rejected": lsp.DiagnosticSeverity.Error,
     "wrong": lsp.DiagnosticSeverity.Error,
@@ -50,6 +59,7 @@ class Server(LanguageServer):
         self.traced: dict[str, Lines] = {}  # by path
         self.scripts: dict[str, frozenset[str]] = {}  # a traced script -> the files that it imported
         self.read: dict[str, tuple[LintFinding, ...]] = {}  # by uri
+        self.changed: set[str] = set()  # uris that are shown soon
         self.running = threading.Lock()
         self.ending = threading.Event()
 
@@ -61,9 +71,30 @@ class Server(LanguageServer):
             self._say(str(error), lsp.MessageType.Error)
             return Settings()
 
+    def show_soon(self, uri: str) -> None:
+        """Show a document, once for all changes that wait to be read: some machines are slower than keys."""
+        if uri not in self.changed:
+            self.changed.add(uri)
+            asyncio.get_running_loop().call_later(_PAUSE_SECONDS, self._show_changed, uri)
+
+    def _show_changed(self, uri: str) -> None:
+        self.changed.discard(uri)
+        if uri in self.opened():
+            self.show(uri)
+
+    def opened(self) -> dict[str, TextDocument]:
+        """The open documents by their addresses; the workspace names them with `%20` undone."""
+        return {one.uri: one for one in self.workspace.text_documents.values()}
+
+    def lines(self, uri: str) -> list[str]:
+        """The lines of a document; of one that is not open, none."""
+        document = self.opened().get(uri)
+        return [] if document is None else source_lines(document.source)
+
     def show(self, uri: str) -> None:
         """Send what is known of a document."""
-        path, source = path_of(uri), self.workspace.get_text_document(uri).source
+        document = self.workspace.get_text_document(uri)
+        path, source = path_of(uri), document.source
         settings = self.settings_of(path)
         reading = analyse(*_python(path, source))
         self.read[uri] = tuple(one for one in reading.findings if settings.selected(one.code, path))
@@ -78,7 +109,9 @@ class Server(LanguageServer):
                 if line is None or (line, said.code) in static or not settings.selected(said.code, path):
                     continue
                 found.append(_diagnostic(line, said.column, lines, said.severity, said.code, said.message))
-        self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, found))
+        self.text_document_publish_diagnostics(
+            lsp.PublishDiagnosticsParams(uri, found, version=document.version)
+        )
 
     def shutdown(self) -> None:
         """End the script that is run; the thread that reads the input is not waited for."""
@@ -86,21 +119,47 @@ class Server(LanguageServer):
         with self.running:
             self.thread_pool.shutdown(wait=False)
 
-    def script(self, path: str) -> tracing.Script:
-        """What is run of a file; it ends with the server."""
+    @contextmanager
+    def working(self, title: str, path: str) -> Iterator[tracing.Script]:
+        """What is run of a file, its progress shown. It ends with the server, or if the editor cancels it."""
+        token, editor = str(uuid.uuid4()), self.work_done_progress
+        window = self.client_capabilities.window
+        shown = bool(window and window.work_done_progress)
+        if shown:
+            try:
+                editor.create(token).result(_REPLY_SECONDS)
+            except (JsonRpcException, futures.TimeoutError):
+                shown = False
+        if shown:
+            editor.begin(token, lsp.WorkDoneProgressBegin(f"{title} {Path(path).name}", cancellable=True))
+        told = ""
 
-        def halt(*_: int) -> None:
+        def progress(kernels: int, copies: int) -> None:
+            nonlocal told
             if self.ending.is_set():
                 raise Ended("the server ended")
+            if not shown:
+                return
+            if editor.tokens[token].cancelled():
+                raise Ended("the editor cancelled it")
+            said = f"{many(kernels, 'kernel')}, {many(copies, 'copy', 'copies')}"
+            if said != told:
+                told = said
+                editor.report(token, lsp.WorkDoneProgressReport(message=said))
 
-        return tracing.Script(path, launch=False, progress=halt)
+        try:
+            yield tracing.Script(path, launch=False, progress=progress)
+        finally:
+            if shown:
+                editor.end(token, lsp.WorkDoneProgressEnd())
 
     def trace(self, path: str) -> None:
         """Run a script without a launch and show what its kernels' copies are. One at a time."""
         with self.running:
             self._say(f"tracing {path}", lsp.MessageType.Log)
             try:
-                judged = tracing.traced(self.script(path))
+                with self.working("tracing", path) as script:
+                    judged = tracing.traced(script)
             except InputError as error:
                 self._say(str(error), lsp.MessageType.Error)
                 return
@@ -125,14 +184,15 @@ class Server(LanguageServer):
         """Find edits, each proven by tracing the program with it, and have the editor make them."""
         with self.running:
             try:
-                found = tracing.repaired(self.script(path))
+                with self.working("repairing", path) as script:
+                    found = tracing.repaired(script)
             except InputError as error:
                 self._say(str(error), lsp.MessageType.Error)
                 return
         if self.ending.is_set():
             return
         changes = {}
-        open_ = {path_of(uri): uri for uri in self.workspace.text_documents}
+        open_ = {path_of(uri): uri for uri in self.opened()}
         for name, text in found.after.items():
             if text == found.before[name]:
                 continue
@@ -185,7 +245,7 @@ def made(watched: str | None = None) -> Server:
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
     def changed(params: lsp.DidChangeTextDocumentParams) -> None:
-        server.show(params.text_document.uri)
+        server.show_soon(params.text_document.uri)
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_SAVE)
     def saved(params: lsp.DidSaveTextDocumentParams) -> None:
@@ -215,7 +275,7 @@ def made(watched: str | None = None) -> Server:
     def hints(params: lsp.InlayHintParams) -> list[lsp.InlayHint]:
         uri = params.text_document.uri
         seen, moved = _seen(server, uri)
-        lines = source_lines(server.workspace.get_text_document(uri).source)
+        lines = server.lines(uri)
         found = []
         for line, text in seen.hints.items() if seen else ():
             now = moved.line(line)
@@ -244,6 +304,8 @@ def made(watched: str | None = None) -> Server:
 def _actions(server: Server, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
     """The static repairs that reading the changed text again proves, a trace, and the traced repairs."""
     uri = params.text_document.uri
+    if uri not in server.opened():
+        return []
     path, source = path_of(uri), server.workspace.get_text_document(uri).source
     first, last = params.range.start.line + 1, params.range.end.line + 1
     found = []
@@ -267,7 +329,7 @@ def _actions(server: Server, params: lsp.CodeActionParams) -> list[lsp.CodeActio
 
 def _seen(server: Server, uri: str) -> tuple[Lines | None, Moved]:
     seen = server.traced.get(path_of(uri))
-    lines = source_lines(server.workspace.get_text_document(uri).source)
+    lines = server.lines(uri)
     return seen, Moved(seen.before if seen else lines, lines)
 
 

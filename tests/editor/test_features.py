@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from lsprotocol import types as lsp
 from pygls.workspace import Workspace
 
 from layoutcheck import tracing
+from layoutcheck.dsl.trace import Ended
 from layoutcheck.editor.seen import Lines, Said
 from layoutcheck.editor.server import REPAIR, TRACE, Server, made, whole
 from layoutcheck.lint.analyse import analyse
@@ -26,7 +29,7 @@ COPY = 3
 @pytest.fixture
 def server(tmp_path: Path) -> tuple[Server, str, Path]:
     """A server with one open file, whose last trace has a rejected copy in its third line."""
-    file = tmp_path / "kernel.py"
+    file = tmp_path / "my kernel.py"  # a space is %20 in its address
     file.write_text(TEXT)
     found = made(str(file))
     found.protocol._workspace = Workspace(None)
@@ -35,6 +38,7 @@ def server(tmp_path: Path) -> tuple[Server, str, Path]:
     seen.hints[COPY] = "rejected, 128 bits"
     seen.reports[COPY].append("rejected[LC102]: the whole report")
     found.traced[str(file)] = seen
+    found.protocol.client_capabilities = lsp.ClientCapabilities()
     return found, file.as_uri(), file
 
 
@@ -170,8 +174,8 @@ def test_the_range_of_a_document_ends_where_the_editor_ends_it(text: str, end: t
 @pytest.mark.parametrize(
     ("failures", "told", "codes"),
     [
-        (("raised", "KeyError: 'a'"), ["kernel.py: raised: KeyError: 'a'"], ["LC911"]),
-        ((), ["kernel.py compiled no kernel"], []),
+        (("raised", "KeyError: 'a'"), ["my kernel.py: raised: KeyError: 'a'"], ["LC911"]),
+        ((), ["my kernel.py compiled no kernel"], []),
     ],
 )
 def test_a_trace_that_shows_nothing_says_why(
@@ -187,7 +191,6 @@ def test_a_trace_that_shows_nothing_says_why(
     monkeypatch.setattr(found, "window_show_message", lambda params: said.append(params.message))
     monkeypatch.setattr(found, "window_log_message", lambda _: None)
     monkeypatch.setattr(found, "text_document_publish_diagnostics", published.append)
-    monkeypatch.setattr(found.protocol, "client_capabilities", lsp.ClientCapabilities(), raising=False)
     found.traced.clear()
     found.trace(str(file))
     assert [one.removeprefix("layoutcheck: ") for one in said] == told
@@ -195,3 +198,65 @@ def test_a_trace_that_shows_nothing_says_why(
     assert [(one.code, one.range.start.line) for one in published[-1].diagnostics if one.code != "LC912"] == [
         (code, 1) for code in codes
     ]
+
+
+@pytest.mark.parametrize("shown", [True, False])
+def test_work_shows_how_far_it_is_and_can_be_cancelled(
+    server: tuple[Server, str, Path], monkeypatch: pytest.MonkeyPatch, shown: bool
+) -> None:
+    found, _, file = server
+    window = lsp.WindowClientCapabilities(work_done_progress=shown)
+    found.protocol.client_capabilities = lsp.ClientCapabilities(window=window)
+    created: Future[None] = Future()
+    created.set_result(None)
+    sent: list[Any] = []
+    monkeypatch.setattr(found.work_done_progress, "create", lambda _: created)
+    monkeypatch.setattr(found.protocol, "notify", lambda _, params: sent.append(params.value))
+    with found.working("tracing", str(file)) as script:
+        assert script.progress is not None
+        for _ in range(2):
+            script.progress(1, 2)
+        if shown:
+            (token,) = found.work_done_progress.tokens.values()
+            token.cancel()
+        else:
+            found.ending.set()
+        with pytest.raises(Ended):
+            script.progress(2, 2)
+    told = [(one.kind, getattr(one, "title", None) or one.message) for one in sent]
+    wanted = [("begin", "tracing my kernel.py"), ("report", "1 kernel, 2 copies"), ("end", None)]
+    assert told == wanted * shown
+
+
+def test_changes_that_wait_are_shown_once(
+    server: tuple[Server, str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And not at all if the document was closed meanwhile."""
+    found, uri, _ = server
+    shown: list[str] = []
+    monkeypatch.setattr(found, "show", shown.append)
+    change = lsp.DidChangeTextDocumentParams(lsp.VersionedTextDocumentIdentifier(2, uri), [])
+
+    async def typed() -> None:
+        for _ in range(5):
+            ask(found, lsp.TEXT_DOCUMENT_DID_CHANGE, change)
+        await asyncio.sleep(0.05)
+
+    for wanted in ([uri], [uri] * 2):
+        asyncio.run(typed())
+        assert shown == wanted
+    found.workspace.remove_text_document(uri)
+    asyncio.run(typed())
+    assert shown == [uri] * 2
+
+
+def test_a_document_that_is_not_open_has_nothing(server: tuple[Server, str, Path]) -> None:
+    """Not even a file: editors ask for a tab that is being closed, or was deleted."""
+    found, uri, file = server
+    gone = lsp.TextDocumentIdentifier(uri.replace("my", "no"))
+    whole = lsp.Range(lsp.Position(0, 0), lsp.Position(9, 0))
+    found.traced[str(file).replace("my", "no")] = found.traced[str(file)]
+    assert ask(found, lsp.TEXT_DOCUMENT_HOVER, lsp.HoverParams(gone, lsp.Position(COPY - 1, 4))) is None
+    assert ask(found, lsp.TEXT_DOCUMENT_INLAY_HINT, lsp.InlayHintParams(gone, whole)) == []
+    asked = lsp.CodeActionParams(gone, whole, lsp.CodeActionContext([]))
+    assert ask(found, lsp.TEXT_DOCUMENT_CODE_ACTION, asked) == []

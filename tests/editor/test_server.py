@@ -138,6 +138,9 @@ async def test_a_trace_is_shown_and_its_repair_is_applied(tmp_path: Path, editor
         assert await editor.opened(file) == []
         assert await hints(editor, file) == {}
         await editor.told("layoutcheck.trace", file)
+        (shown,) = editor.client.progress_reports.values()
+        kinds = [one.kind for one in shown]
+        assert kinds[0] == "begin" and kinds[-1] == "end" and shown[-2].message == "1 kernel, 1 copy"
         found = await editor.until_one(file, "LC102")
         assert {one.range.start.line + 1 for one in found} == {COPY}
         pointed = lsp.HoverParams(at(file), lsp.Position(COPY - 1, 6))
