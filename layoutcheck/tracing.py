@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from layoutcheck.cells import SUFFIX
 from layoutcheck.check import Report
 from layoutcheck.copies.copy import Copy
+from layoutcheck.digits import many
 from layoutcheck.dsl.fake_cuda import has_gpu
 from layoutcheck.dsl.judges import Judges
 from layoutcheck.dsl.lowered import Lowered, read
@@ -335,6 +336,8 @@ def _shown() -> Iterator[Progress | None]:
         task = bar.add_task("tracing", total=None)
 
         def progress(kernels: int, copies: int) -> None:
-            bar.update(task, description=f"tracing: {kernels} kernels, {copies} copies")
+            bar.update(
+                task, description=f"tracing: {many(kernels, 'kernel')}, {many(copies, 'copy', 'copies')}"
+            )
 
         yield progress

@@ -20,6 +20,7 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import IO, Any
 
+from layoutcheck.digits import many
 from layoutcheck.dsl import spool
 from layoutcheck.dsl.collect import Collector, Observe
 from layoutcheck.dsl.helpers import Helpers
@@ -257,7 +258,7 @@ def _run(
         endings = (_ending(one, limit, collector, folder, suite) for one in ran)
         ending = next(filter(None, endings), None)
         if ending is None and helpers.processes and helpers.left:
-            ending = TraceFailure("exited", f"{helpers.left} tests were not run")
+            ending = TraceFailure("exited", f"not run: {many(helpers.left, 'test')}")
         return collector.trace(ending)
 
 

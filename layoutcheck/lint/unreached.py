@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from layoutcheck.digits import many
 from layoutcheck.lint.called import Called
 from layoutcheck.lint.cases import CaseRun, RegisteredCase, shown
 from layoutcheck.regular import read_regular
@@ -120,7 +121,7 @@ class _Runs:
         skipped = Counter(reason for run in importing for _, reason in run.trace.skipped)
         if skipped:
             reason, number = skipped.most_common(1)[0]
-            return f"{number} tests that may reach it are skipped: {cut(reason, _MOST)}"
+            return f"{many(number, 'skipped test')} may reach it: {cut(reason, _MOST)}"
         return _TO_THE_END[1]
 
     def _not_imported(self) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from layoutcheck.digits import many
 from layoutcheck.findings import Finding, verdict
 from layoutcheck.numerics.block_unit import Unit
 from layoutcheck.numerics.confirm import Confirmation, has_dot
@@ -239,8 +240,8 @@ def resources_report(counted: dict[str, Any]) -> Report:
 
 
 def _occupancy_lines(counted: dict[str, Any]) -> list[str]:
-    resident = f"{counted['ctas_per_multiprocessor']} CTAs a multiprocessor"
-    waves = f"{counted['ctas']} CTAs = "
+    resident = f"{many(counted['ctas_per_multiprocessor'], 'CTA')} a multiprocessor"
+    waves = f"{many(counted['ctas'], 'CTA')} = "
     if counted["exact"]:
         return [f"  {resident}, limited by {counted['limited_by']}", f"  {waves}{counted['waves']:.2f} waves"]
     return [

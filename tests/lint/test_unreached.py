@@ -62,7 +62,8 @@ def test_each_reason(folder: Path) -> None:
     assert told(trace("raised", gone)).startswith(f"{name} failed: {gone}; {had}")
     assert told(trace("timeout", "more than 60 s")) == f"the time limit ended {name}"
     skipped = trace(skipped=(("a", "no B200"), ("b", "no B200"), ("c", "slow")))
-    assert told(skipped) == "2 tests that may reach it are skipped: no B200"
+    assert told(skipped) == "2 skipped tests may reach it: no B200"
+    assert told(trace(skipped=(("c", "slow"),))) == "1 skipped test may reach it: slow"
 
 
 @pytest.mark.parametrize("late", [False, True])
