@@ -9,7 +9,7 @@ from docs.confirmations import row
 from docs.figures import EVIDENCE, read
 from layoutcheck.catalogue import dsl_names
 
-# What the runs of a name show, and the page that tables them. A run not named here is listed all the same.
+# What each run shows, and the page that speaks of it.
 _PAGES = {
     "cluster": (
         "copies between the blocks of a cluster: bytes in every block, faults, waits without end",
@@ -73,6 +73,23 @@ _PAGES = {
     "numerics_bounds": ("inputs built to break the error bounds: how near they came", "numerics.md"),
     "transpose_counters": ("the transpose kernels: the cost model beside time and counters", "kernels.md"),
     "transpose": ("the transpose kernels: results and speed", "kernels.md"),
+    "transpose_earlier": ("the same on another H200, earlier", "kernels.md"),
+    "transpose_shapes": ("forty shapes, beside their quickest peers", "kernels.md"),
+    "transpose_shapes_h100": ("the same on an H100", "kernels.md"),
+    "transpose_fresh": ("shapes drawn for this run, beside their quickest peers", "kernels.md"),
+    "transpose_fresh_h100": ("the same on an H100", "kernels.md"),
+    "transpose_fresh_small": ("the same of small matrices", "kernels.md"),
+    "transpose_types": ("types of 1 to 16 bytes", "kernels.md"),
+    "transpose_plans_counted": ("plans: counters beside the predicted cost", "kernels.md"),
+    "transpose_pads": ("what pads in the output's pitch cost", "kernels.md"),
+    "transpose_placement": ("one plan in buffers allocated anew", "kernels.md"),
+    "transpose_order": ("what the order check says of the kernels, and how fast", "kernels.md"),
+    "transpose_asked": ("plans tried for two shapes that users asked for", "kernels.md"),
+    "transpose_stages": ("plans with stages, hints and prefetches", "kernels.md"),
+    "transpose_small": ("plans for small matrices", "kernels.md"),
+    "transpose_tiles": ("plans for few rows, several matrices, slim ones", "kernels.md"),
+    "transpose_words": ("plans for few rows and columns of 1- and 2-byte elements", "kernels.md"),
+    **{f"transpose_note{n}": ("a sweep that the kernels' notes name", "kernels.md") for n in (1, 3, 4, 5)},
     "synthesis": ("random synthesised plans: bits, counters, times beside the predicted", "synthesis.md"),
     "synthesis_kinds": ("plans with tails, conversions, 4-bit elements, epilogues: bits", "synthesis.md"),
     "synthesis_pace": (
@@ -104,18 +121,37 @@ _PAGES = {
     "quack_suite": ("quack's own suite by `layoutcheck ci`, from end to end", "public-code.md"),
 }
 
+_PAGES |= {
+    "tma_probes": ("single TMA instructions: boxes, alignments, maps that fault", "guides/tma.md"),
+    "mutation": ("changes to this code, one at a time: which test notices", "regressions.md"),
+    "operands": ("products of random kernels on a GPU: elements as followed", "operands.md"),
+    "operands_h100": ("the same on an H100, another seed", "operands.md"),
+    "operands_wide": ("the same, further kinds", "operands.md"),
+    "operand_coverage": ("products of real kernels that are followed", "operands.md"),
+    "operand_mutants": ("changes to the lowered arithmetic of real kernels: which are told", "operands.md"),
+    "operand_source_mutants": ("changes to the source of CUTLASS's kernels, likewise", "operands.md"),
+    "operands_cost": ("what following elements adds to a trace", "operands.md"),
+    "operands_unset": ("operands that nothing has written: what a GPU computes", "rules/lc609.md"),
+    "values_unset": ("values that nothing has written: what a GPU computes", "rules/lc610.md"),
+    "order_confirm": ("faults of public reports run with delays, beside racecheck", "order.md"),
+    "order_mutants": ("synchronisations of real kernels deleted or changed: which are told", "order.md"),
+    "order_mutants_more": ("the same of more kernels, by an earlier version", "order.md"),
+    "order_mutants_flash_attention": ("the same of FlashAttention 4", "order.md"),
+    "order_real_kernels": ("scripts of CUTLASS: findings of order, by an earlier version", "order.md"),
+    "order_sweep": ("the order check's time on 230 modules, and its findings", "order.md"),
+    "server": ("the language server: a keystroke's diagnostics, on an idle machine", "editor.md"),
+    "server_busy": ("the same on a busy machine", "editor.md"),
+}
+
+_LONG = 90  # of a device's words, of which the file has the rest
 _RUNS = """# All runs
 
-Every measured number of this project is in a JSON file of `docs/evidence/`, with the command that wrote it.
-The pages read them, so no figure is typed by hand. This table is made from the same files.
+Each measured number of this project is in a JSON file of `docs/evidence/`; most name the command that wrote
+them. The tables of the pages are made from these files, and so is this one.
 
 | run | what it shows | where and when | versions |
 | --- | --- | --- | --- |
 {rows}
-
-## The commands
-
-{commands}
 """
 
 
@@ -143,22 +179,19 @@ def _read_if(stem: str) -> dict[str, Any] | None:
 
 
 def _runs() -> str:
-    rows, commands = [], []
+    rows = []
     for path in sorted(EVIDENCE.glob("*.json")):
         run = read(path.stem)
         about = {**run, **run.get("host", {}), **run.get("environment", {})}
-        what, page = _PAGES.get(path.stem) or _PAGES.get(path.stem.split("_")[0], ("", f"{path.stem}.md"))
-        if page == "confirmed.md" or (EVIDENCE.parent / page).exists():
-            what = f"[{what or page.removesuffix('.md')}]({page})"
+        what, page = _PAGES[path.stem]
         device = about.get("device", "")
         device = device.get("name", "") if isinstance(device, dict) else device
+        device = device if len(device) < _LONG else f"{device[:_LONG].rpartition(',')[0]} ..."
         driver = f"driver {about['driver']}" if about.get("driver") else ""
         date = str(about.get("date", "")).split("T")[0]
         where = ", ".join(part for part in (device, driver, date) if part)
-        rows.append(row(f"[{path.stem}](evidence/{path.name})", what, where, _versions(about)))
-        if "command" in about:
-            commands.append(f"{path.stem}:\n\n```sh\n{about['command']}\n```\n")
-    return _RUNS.format(rows="\n".join(rows), commands="\n".join(commands))
+        rows.append(row(f"[{path.stem}](evidence/{path.name})", f"[{what}]({page})", where, _versions(about)))
+    return _RUNS.format(rows="\n".join(rows))
 
 
 def _versions(about: dict[str, Any]) -> str:
