@@ -31,7 +31,6 @@ NOT_RUN = {
     "PYTHONPATH=torch-ext layoutcheck trace": "of such a clone",
     "python -m": "a run of this repository's own, of minutes to hours; its result is in docs/evidence",
     "PYTHONPATH=. .venv/bin/python docs/generate.py": "the pages are held against it elsewhere",
-    "QUACK_CACHE_ENABLED=0 pytest": "quack's own suite, on a GPU; its result is in docs/evidence/quack.json",
     "ncu ": "a GPU's counters; its result is in docs/evidence",
     "layoutcheck confirm --order": "needs a GPU",
 }
