@@ -10,7 +10,6 @@ import re
 import shlex
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import metadata
@@ -134,7 +133,8 @@ def _array(key: str, entries: Sequence[str]) -> list[str]:
 def _entries(paths: Sequence[str], programs: Sequence[RegisteredCase]) -> tuple[list[str], list[str]]:
     """The entries of `run`, tests by their top folder, then examples; and the folders of scripts left out.
 
-    A top folder of which every program is wanted stands for them, and for those that it will have.
+    A top folder of which every program is wanted stands for them, and for those that it will have. So does
+    the root of a repository of scripts.
     """
     tests = [p for p, case in zip(paths, programs, strict=True) if case.command[1:2] == ("pytest",)]
     scripts = [p for p, case in zip(paths, programs, strict=True) if case.command[1:2] != ("pytest",)]
@@ -142,9 +142,10 @@ def _entries(paths: Sequence[str], programs: Sequence[RegisteredCase]) -> tuple[
     wanted = [p for p in scripts if not tests or "example" in p.partition("/")[0]]
     wanted = [p for p in wanted if p.partition("/")[0] not in folders]
     left = [p for p in scripts if p not in wanted and p.partition("/")[0] not in folders]
-    tops = Counter(p.partition("/")[0] for p in wanted if "/" in p)
+    if not (tests or left) and any("/" not in p for p in wanted):
+        return ["."], []
     mixed = {p.partition("/")[0] for p in left}
-    whole = {top for top, count in tops.items() if count > 1 and top not in mixed}
+    whole = {p.partition("/")[0] for p in wanted if "/" in p} - mixed
     alone = [p for p in wanted if p.partition("/")[0] not in whole]
     return [*sorted(folders), *sorted({*whole, *alone})], sorted(mixed)
 

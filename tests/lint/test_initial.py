@@ -35,7 +35,7 @@ def test_what_is_written_is_read_again(repository: Path, capsys: pytest.CaptureF
     assert run(["init", "--yes", "--requirement", "layoutcheck==1"]) == 0
     settings = read(repository / "pyproject.toml")
     assert settings is not None
-    assert settings.run == ("tests", "examples/one.py")
+    assert settings.run == ("tests", "examples")
     assert settings.run_arch == ("sm_90a", "sm_100a")
     assert "# Scripts in bench compile kernels too." in (repository / "pyproject.toml").read_text()
     assert (
@@ -55,6 +55,25 @@ def test_what_is_written_is_read_again(repository: Path, capsys: pytest.CaptureF
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("gone", "written"),
+    [
+        (("tests/test_a.py",), ["bench", "examples"]),
+        (("tests/test_a.py", "bench/two.py", "examples/one.py"), ["."]),
+        (("bench/two.py", "examples/one.py"), ["tests"]),
+    ],
+)
+def test_programs_to_come_are_run(repository: Path, gone: tuple[str, ...], written: list[str]) -> None:
+    """What `run` names are folders, where all in them is wanted."""
+    for name in gone:
+        (repository / name).unlink()
+    if written == ["."]:
+        (repository / "one.py").write_text("import pkg\nif __name__ == '__main__': pkg.f(1)\n")
+    assert run(["init", "--yes", "--requirement", "layoutcheck==1"]) == 0
+    settings = read(repository / "pyproject.toml")
+    assert settings is not None and list(settings.run or ()) == written
+
+
 def test_what_exists_stays(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (repository / FILES[1]).parent.mkdir(parents=True)
     before = {FILES[0]: "[tool.layoutcheck]\n", FILES[1]: "mine\n", FILES[2]: "repos: []\n"}
@@ -71,7 +90,7 @@ def test_nothing_is_written_unasked(
     repository: Path, option: list[str], status: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["init", *option]) == status
-    assert '+run = ["tests", "examples/one.py"]' in capsys.readouterr().out
+    assert '+run = ["tests", "examples"]' in capsys.readouterr().out
     assert (repository / "pyproject.toml").read_text() == '[project]\nname = "pkg"'
     assert not (repository / FILES[1]).exists() and not (repository / FILES[2]).exists()
 
@@ -134,17 +153,15 @@ def test_the_job_installs_what_there_is(repository: Path, files: dict[str, str],
     assert [line for line in lines if "pytest" in line] == [f"      - run: pip install {installed}"]
 
 
-def test_a_folder_of_scripts_stands_for_those_that_it_will_have(repository: Path) -> None:
-    """Without tests every script is wanted; a long list has a line for each entry."""
+def test_a_long_list_has_a_line_for_each_entry(repository: Path) -> None:
     (repository / "tests/test_a.py").unlink()
-    script = "import pkg\nif __name__ == '__main__': pkg.f(1)\n"
-    (repository / "bench/three.py").write_text(script)
-    alone = [f"a_script_of_a_long_name_{number}.py" for number in range(5)]
-    for name in alone:
-        (repository / name).write_text(script)
+    folders = [f"a_folder_of_a_long_name_{number}" for number in range(5)]
+    for name in folders:
+        (repository / name).mkdir()
+        (repository / name / "one.py").write_text("import pkg\nif __name__ == '__main__': pkg.f(1)\n")
     assert run(["init", "--yes"]) == 0
     settings = read(repository / "pyproject.toml")
-    assert settings is not None and settings.run == (*alone, "bench", "examples/one.py")
+    assert settings is not None and settings.run == (*folders, "bench", "examples")
     assert max(map(len, (repository / "pyproject.toml").read_text().splitlines())) < 100
 
 
