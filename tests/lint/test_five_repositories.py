@@ -49,7 +49,7 @@ LAYOUTS = {
     "examples": (
         {"examples/gemm/kernels.py": KERNELS, "examples/gemm/gemm.py": SCRIPT.format("kernels"),
          "requirements.txt": "numpy\n"},
-        ["examples/gemm/gemm.py"], "--requirement requirements.txt pytest", [], 1,
+        ["examples"], "--requirement requirements.txt pytest", [], 1,
     ),
     "notebooks": ({"one.ipynb": json.dumps({"cells": [CELL], "nbformat": 4})}, None, "pytest", [], 1),
 }  # fmt: skip
