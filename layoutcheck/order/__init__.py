@@ -184,9 +184,9 @@ def _all_runs(kernel: WatchedKernel, module: TracedModule, replays: Replays, ass
         if run.first:
             assumed |= {sentence for block in run.blocks for sentence in block.assumed}
             replays.take(run)
+            replays.tell(tensor_memory(kernel, run.blocks[0]))
             if not replays.trips:
                 replays.tell(lost_stores(run.blocks[0], module))
-                replays.tell(tensor_memory(kernel, run.blocks[0]))
                 replays.tell(register_limits(run.blocks[0]))
                 replays.tell(begins_early(kernel, run.blocks[0]))
                 replays.tell(loaded_again(run.blocks[0]))
@@ -201,6 +201,7 @@ def _all_runs(kernel: WatchedKernel, module: TracedModule, replays: Replays, ass
         replays.trips.append(trips(run.blocks))
         with contextlib.suppress(*SURPRISES, ArithmeticError):  # numbers that no caller would give
             replays.take(run)
+            replays.tell(tensor_memory(kernel, run.blocks[0]))
 
 
 def _called_runs(kernel: WatchedKernel, calls: Calls, replays: Replays) -> None:

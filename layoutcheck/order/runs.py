@@ -8,14 +8,23 @@ themselves, and with other trip counts (`trips`).
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 from layoutcheck.dsl.lowered.arguments import EXTENT, INNER_EXTENT, INTEGER, Extent
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.contents import Contents, followed
 from layoutcheck.order.events import MOST_TILES, WatchedKernel
-from layoutcheck.order.trips import MOST_TURNS, ending, persistent, trips, variations, with_integers
+from layoutcheck.order.trips import (
+    MOST_TURNS,
+    ending,
+    fewer_blocks,
+    persistent,
+    trips,
+    variations,
+    with_integers,
+)
 from layoutcheck.order.watched import Watched
 
 # Another version's operations may have other shapes than those of the modelled one.
@@ -110,6 +119,10 @@ def runs(kernel: WatchedKernel, budget: Budget) -> Iterator[Run]:
     with contextlib.suppress(*SURPRISES, ArithmeticError):
         if (other := _ending(usual, found[-1].blocks)) is not None:
             yield from _varied(replace(usual, kernel=other, tiles=MOST_TURNS))
+    with contextlib.suppress(*SURPRISES, ArithmeticError):
+        fewer = _within(budget, partial(fewer_blocks, kernel, found[0].blocks[0]))
+        for run in _varied(replace(usual, kernel=fewer)) if fewer is not None else ():
+            yield replace(run, alike=False)
     for numbers in variations(kernel, found[0].blocks[0], budget):
         with contextlib.suppress(*SURPRISES, ArithmeticError):  # numbers that no caller would give
             if (varied := kernel.with_numbers(*numbers)) is not None:
@@ -135,16 +148,23 @@ def _shorter(usual: Cluster) -> list[Run]:
 
 def _ending(usual: Cluster, blocks: list[Watched]) -> WatchedKernel | None:
     """`ending`, within a time of its own."""
-    within = Budget(min(SEARCH_SECONDS, usual.budget.left()))
-    try:
-        return ending(
+    return _within(
+        usual.budget,
+        lambda time: ending(
             usual.kernel,
             blocks,
-            lambda other: replace(usual, kernel=other, tiles=MOST_TURNS, budget=within).sure(),
-            within,
-        )
+            lambda other: replace(usual, kernel=other, tiles=MOST_TURNS, budget=time).sure(),
+            time,
+        ),
+    )
+
+
+def _within(budget: Budget, search: Callable[[Budget], WatchedKernel | None]) -> WatchedKernel | None:
+    """What is found within a part of the time; None after it. Raises OutOfTime where nothing is left."""
+    try:
+        return search(Budget(min(SEARCH_SECONDS, budget.left())))
     except OutOfTime:
-        if usual.budget.left() <= 0:
+        if budget.left() <= 0:
             raise
         return None
 

@@ -30,6 +30,8 @@ MOST_TURNS = 20  # of a loop over tiles: what drifts by one arrival in each phas
 _TRIALS = 6  # of grids
 _SHARE = 4  # turns of a loop that goes on by the size of the grid: two stages, used twice
 _TRIED = 3  # smaller grids
+_FEW_TILES = (256, 512)  # extents of a problem of few tiles, which often has few k, too
+GRID = "sreg.nctaid"
 
 
 def with_integers(kernel: WatchedKernel) -> bool:
@@ -106,6 +108,34 @@ def persistent(kernel: WatchedKernel, block: Watched, budget: Budget) -> Iterato
             return
 
 
+def fewer_blocks(kernel: WatchedKernel, block: Watched, budget: Budget) -> WatchedKernel | None:
+    """The kernel on a smaller grid, where the grid is a number, and a loop that goes on by its size.
+
+    There are few tiles then, and the loop turns up to `_SHARE` times; None where no loop turns more often
+    than in `block`. Raises OutOfTime.
+    """
+    if kernel.tiles() or not any(GRID in op.name for op in kernel.operation.walk()):
+        return None
+    index = block.launch.index
+    for extent in _FEW_TILES:
+        small = kernel.with_numbers(extent, extent)
+        if small is None:
+            return None
+        alone = _turns(on_grid(small, 1).watch(index, block.token, budget))
+        fewer = on_grid(small, -(-alone // _SHARE))
+        if _turns(fewer.watch(index, block.token, budget)) > _turns(block):
+            return fewer
+    return None
+
+
+def on_grid(kernel: WatchedKernel, clusters: int) -> WatchedKernel:
+    """The kernel on a grid of so many clusters along its longest axis."""
+    grid, each = list(kernel.launch.grid), kernel.launch.cluster
+    axis = max(range(3), key=lambda i: grid[i])
+    grid[axis] = clusters * each[axis]
+    return replace(kernel, launch=replace(kernel.launch, grid=(grid[0], grid[1], grid[2])))
+
+
 def _looping(op: Operation) -> bool:
     """Whether an operation is in a loop with a count."""
     around = op.parent_operation
@@ -151,12 +181,14 @@ def _on_some_grid(
 ) -> WatchedKernel | None:
     """The kernel on a grid on which it ends; itself where none is found, None for one turn on every grid."""
     axis = max(range(3), key=lambda i: kernel.launch.grid[i])
-    each = kernel.launch.cluster[axis]
-    many, low, high = max(1, kernel.launch.grid[axis] // each), 0, 0  # clusters; cut with low, not with high
+    many, low, high = (
+        max(1, kernel.launch.grid[axis] // kernel.launch.cluster[axis]),
+        0,
+        0,
+    )  # clusters; cut with low, not with high
     best, turns = kernel, 0
     for _ in range(_TRIALS):
-        x, y, z = (many * each if i == axis else n for i, n in enumerate(kernel.launch.grid))
-        found = replace(kernel, launch=replace(kernel.launch, grid=(x, y, z)))
+        found = on_grid(kernel, many)
         ran = watch(found)
         if ran is None or not all(block.complete for block in ran):
             return None
