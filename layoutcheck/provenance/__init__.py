@@ -29,6 +29,7 @@ from layoutcheck.order import Undecided
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.events import WatchedKernel, kernels
 from layoutcheck.order.tensor_maps import tensor_maps
+from layoutcheck.order.trips import GRID
 from layoutcheck.provenance.contract import judge
 from layoutcheck.provenance.follow import follow, products_of
 from layoutcheck.provenance.instances import OTHERS, USUAL, Instance, unequal
@@ -41,6 +42,7 @@ from layoutcheck.provenance.replay import Replay
 from layoutcheck.provenance.schedule import schedule
 from layoutcheck.provenance.tell import told, told_unset
 from layoutcheck.provenance.tensors import tensors
+from layoutcheck.provenance.tiles import place_tiles
 from layoutcheck.provenance.unset import Found, unset_values
 from layoutcheck.sources.mlir import Operation, without_locations
 from layoutcheck.sources.traced import Frame, KernelFinding, OperandReport
@@ -228,7 +230,33 @@ def _instances(kernel: WatchedKernel, text: str, budget: Budget) -> tuple[Judged
         left = [op for op in every if op not in judged.followed]
         if judged.breaches or not any(judged.reasons.get(op, NOT_MET) in NEUTRAL for op in left):
             break
+    if judged.followed and not judged.breaches:
+        judged.breaches += _of_tiles(kernel, text, budget)
     return judged, lost, problem
+
+
+def _of_tiles(kernel: WatchedKernel, text: str, budget: Budget) -> list[Breach]:
+    """What is wrong from one tile of results to another, of one block or of several; while there is time."""
+    with suppress(OutOfTime, Undecided, *_SURPRISES):
+        several = any(GRID in op.name for op in kernel.operation.walk())
+        tiles = _tiles_of_one if several else _tiles_of_several
+        found = tiles(kernel, text, budget, USUAL)
+        again = tiles(kernel, text, Budget(budget.seconds), USUAL.larger()) if found else []
+        return [one for one in found if any(map(one.like, again))]
+    return []
+
+
+def _tiles_of_one(kernel: WatchedKernel, text: str, budget: Budget, instance: Instance) -> list[Breach]:
+    """The same of a block that goes over all tiles. Raises OutOfTime and Undecided."""
+    _, judged = examine(kernel, text, budget, instance._replace(alone=True))
+    return [one for one in judged.breaches if one.kind != "tensor"]
+
+
+def _tiles_of_several(kernel: WatchedKernel, text: str, budget: Budget, instance: Instance) -> list[Breach]:
+    """The same of the first blocks along the grid. Raises OutOfTime and Undecided."""
+    clusters = list(instance.neighbours(instance.of(kernel)))
+    every = [_followed(kernel, text, budget, one) for one in clusters] if len(clusters) > 1 else []
+    return place_tiles(every, every[0].names) if every else []
 
 
 def _products(kernel: WatchedKernel) -> list[Operation]:
@@ -328,7 +356,7 @@ def _prepared(
     """A kernel's blocks followed, to be replayed in that order. Raises OutOfTime and Undecided."""
     guesses = instance.guesses
     small = products_of(instance.of(kernel))
-    blocks = [follow(small, index, budget) for index in instance.cluster(small)]
+    blocks = [follow(small, index, budget, instance.tiles) for index in instance.cluster(small)]
     given = small.given[1] if small.given else []
     maps = tensor_maps(given)
     replay = Replay(blocks, maps, moves, guesses)

@@ -21,6 +21,7 @@ from layoutcheck.provenance.judged import Breach, Judged, Names
 from layoutcheck.provenance.origins import left_over, of_one_tensor
 from layoutcheck.provenance.place import place_results
 from layoutcheck.provenance.products import Execution, Products
+from layoutcheck.provenance.refs import GLOBAL, Array
 from layoutcheck.provenance.sides import COMPUTED, Side
 from layoutcheck.sources.mlir import Operation
 
@@ -49,7 +50,7 @@ def judge(products: Products, names: Names) -> Judged:
         elif op not in found.reasons:
             found.followed[op] = None
     depths.finish()
-    found.breaches += _mixed(products, names)
+    found.breaches += [*_mixed(products, names)] or [*_gone_on(products, names)]
     found.breaches += [Breach("unset", op, "C", (("thread", 0),)) for op in products.unset]
     place_results(products, names, found)
     left_over(products, names, found)
@@ -65,6 +66,41 @@ def _mixed(products: Products, names: Names) -> Iterator[Breach]:
             facts = (("row", row), ("k", 0), ("held", given), ("taken", taken), ("group", 0), ("bits", bits),
                      ("sum", True))  # fmt: skip
             yield Breach("scrambled", op, letter, facts)
+
+
+def _gone_on(products: Products, names: Names) -> Iterator[Breach]:
+    """Sums that go on with the rows of another tile: accumulators that were not begun anew."""
+    for one in products.executions:
+        before = products.row_of[one.block][one.sums][:, :, 0], products.column_of[one.block][one.sums][:, 0]
+        for letter, side, first in (("A", one.a, before[0]), ("B", one.b, before[1])):
+            found = _other_tile(one, side, first, names)
+            if found is not None:
+                yield Breach("scrambled", one.op, letter, found)
+                return
+
+
+def _other_tile(
+    one: Execution, side: Side, first: Array, names: Names
+) -> tuple[tuple[str, object], ...] | None:
+    """The facts of the first row of an operand that lies a whole tile beyond the row its sum began with."""
+    plain = not side.reason and side.scrambled is None and not side.computed
+    if not plain or (side.rows == first).all() or min(side.rows.min(), first.min()) < GLOBAL:
+        return None
+    tensor = names.tensor(np.concatenate([side.rows.ravel(), first.ravel()]))
+    now, then = (None, None) if tensor is None else map(tensor.coordinates, (side.rows, first))
+    if now is None or then is None:
+        return None
+    modes = np.flatnonzero((now != now[:, :1]).any((0, 1)))
+    if len(modes) != 1:
+        return None
+    own, begun = (x[..., int(modes[0])] for x in (now, then))
+    apart = own - begun
+    if np.ptp(apart) or abs(int(apart.flat[0])) <= int(np.ptp(own, axis=1).max()):
+        return None
+    return (
+        ("row", 0), ("k", 0), ("held", tuple(map(int, now[0, 0]))), ("taken", tuple(map(int, then[0, 0]))),
+        ("group", int(one.groups[0])), ("bits", one.bits), ("sum", True), ("tile", True),
+    )  # fmt: skip
 
 
 def broadcast(sides: list[Side], names: Names) -> bool | None:

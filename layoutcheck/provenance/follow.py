@@ -76,8 +76,8 @@ def products_of(kernel: WatchedKernel) -> WatchedKernel:
     return replace(kernel, meanings=found)
 
 
-def follow(kernel: WatchedKernel, block: tuple[int, int, int], budget: Budget) -> Followed:
-    """Evaluate one block. Raises OutOfTime."""
+def follow(kernel: WatchedKernel, block: tuple[int, int, int], budget: Budget, tiles: int = 1) -> Followed:
+    """Evaluate one block, loops over tiles for so many turns. Raises OutOfTime."""
     launch = replace(kernel.launch, index=block)
     addresses = _addresses(kernel)
     roots: Any = [(op, op.operands, []) for op in kernel.operation.walk() if _matters(op)]
@@ -85,7 +85,7 @@ def follow(kernel: WatchedKernel, block: tuple[int, int, int], budget: Budget) -
     machine, run = prepare(kernel.operation, launch, roots, recorded=lambda _op: "")
     watched = Watched(launch)
     run.consecutive, run.tick = True, budget.check
-    run.most_turns = dict.fromkeys(kernel.tiles(), 1)
+    run.most_turns = dict.fromkeys(kernel.tiles(), tiles)
     tracker = Tracker(machine, run.slots, run.translate, addresses, watched, kernel.meanings)
     run.translate = partial(_step, tracker)
     run.translate = Recorder(machine, run, kernel.meanings, watched, 1).step

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from layoutcheck.dsl.lowered import argument_types
 from layoutcheck.dsl.lowered.arguments import Unequal, dynamic_layout
-from layoutcheck.order.events import WatchedKernel
+from layoutcheck.order.events import MOST_TILES, WatchedKernel
+from layoutcheck.order.trips import on_grid
 from layoutcheck.sources.mlir import without_locations
 
 EXTENT = 256  # of every dynamic mode
@@ -22,12 +23,20 @@ _MOST_UNEQUAL = 2  # arguments that are given extents of their own
 class Instance(NamedTuple):
     """Every dynamic extent and integer is `extent`; where the host's `argument` is named, it alone has these.
 
-    All other tensors then have extents that are `_MORE` more. `share` says which cluster is followed.
+    All other tensors then have extents that are `_MORE` more. `share` says which cluster is followed, `first`
+    its first block. One that is `alone` is all of the grid's longest axis: its loops go over all tiles.
     """
 
     extent: int = EXTENT
     share: float = 0.0
     argument: int = -1
+    alone: bool = False
+    first: tuple[int, int, int] | None = None
+
+    @property
+    def tiles(self) -> int:
+        """The turns for which loops over tiles are followed."""
+        return MOST_TILES if self.alone else 1
 
     @property
     def guesses(self) -> frozenset[int]:
@@ -45,17 +54,27 @@ class Instance(NamedTuple):
     def of(self, kernel: WatchedKernel) -> WatchedKernel:
         """The kernel launched so; as it is, where no host function does."""
         extents = self.extent if self.argument < 0 else Unequal(self.argument, self.extent, self._others)
-        return kernel.with_numbers(extents, self.extent) or kernel
+        found = kernel.with_numbers(extents, self.extent) or kernel
+        return on_grid(found, 1) if self.alone else found
 
     def cluster(self, kernel: WatchedKernel) -> list[tuple[int, int, int]]:
         """The blocks of a cluster: along x at `share` of the grid; along y and z the first, or the second."""
         size, share = kernel.launch.cluster, self.share
-        x, y, z = (
+        x, y, z = self.first or (
             int(n * part) // c * c if part < 1 else min(c, n - c)
             for n, c, part in zip(kernel.launch.grid, size, (share, *([share and 1.0] * 2)), strict=True)
         )
         steps = [(i, j, k) for k in range(size[2]) for j in range(size[1]) for i in range(size[0])]
         return [(x + i, y + j, z + k) for i, j, k in steps]
+
+    def neighbours(self, kernel: WatchedKernel) -> Iterator[Instance]:
+        """One for the first cluster of the grid, and for the next one along x and along y."""
+        yield self._replace(first=(0, 0, 0))
+        (x, y, _), (n, m, _) = kernel.launch.cluster, kernel.launch.grid
+        if n > x:
+            yield self._replace(first=(x, 0, 0))
+        if m > y:
+            yield self._replace(first=(0, y, 0))
 
 
 USUAL = Instance()

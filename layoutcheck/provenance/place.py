@@ -23,7 +23,7 @@ _FEW = 1 / 8  # of the elements of a tile: where more stray, the order may be me
 
 
 @dataclass(slots=True)
-class _Stores:
+class Stores:
     """Bytes of results that one block stores in one global object; which of `ops` stored each."""
 
     at: Array
@@ -35,9 +35,9 @@ class _Stores:
 
 def place_results(products: Products, names: Names, found: Judged) -> None:
     """Compare the places of all results. What cannot be compared is in `found.unplaced`."""
-    for stores in _by_object(products):
+    for stores in by_object(products):
         found.stored += stores.at.size
-        why = _placed(stores, products, names, found)
+        why = placed(stores, products, names, found)
         if why:
             found.unplaced[why] = None
     if products.replay.bare and not any(one.kind == "place" for one in found.breaches):
@@ -57,7 +57,8 @@ def _bare(products: Products, names: Names) -> Breach | None:
     return Breach("place", next(iter(products.met)), "", facts, first.op)
 
 
-def _by_object(products: Products) -> Iterator[_Stores]:
+def by_object(products: Products) -> Iterator[Stores]:
+    """The bytes of results, by block and global object."""
     groups: dict[tuple[int, int], list[Stored]] = {}
     for one in products.replay.stored:
         groups.setdefault((int(one.at[0]) // GLOBAL_STEP, one.block), []).append(one)
@@ -68,11 +69,11 @@ def _by_object(products: Products) -> Iterator[_Stores]:
         at = np.concatenate([x.at for x in members])
         rows = np.concatenate([products.row_of[x.block][x.labels] for x in members])
         columns = np.concatenate([products.column_of[x.block][x.labels] for x in members])
-        yield _Stores(at, rows, columns, which, ops)
+        yield Stores(at, rows, columns, which, ops)
 
 
-def _placed(stores: _Stores, products: Products, names: Names, found: Judged) -> str:
-    """Compare the places of elements; why that cannot be done, else ""."""
+def placed(stores: Stores, products: Products, names: Names, found: Judged, strays: bool = True) -> str:
+    """Compare the places of elements, also of a few that stray; why that cannot be done, else ""."""
     target = names.tensor(stores.at)
     if target is None:
         return NO_TENSOR
@@ -89,20 +90,22 @@ def _placed(stores: _Stores, products: Products, names: Names, found: Judged) ->
     varying = np.flatnonzero((places != places[:1]).any(0)).tolist()
     if len(varying) != 2:
         return SEVERAL
-    wrong: tuple[str, int, Array] | None = None
+    tried: list[list[tuple[str, int, Array]]] = []
     for modes in (varying, varying[::-1]):
         pairs = [(letter, mode, one) for letter, mode, one in zip("AB", modes, (row, column), strict=True)]
         if not all(_alike(places[:, mode], x) for _, mode, x in pairs):
             continue
-        off = [(letter, mode, x) for letter, mode, x in pairs if np.ptp(places[:, mode] - x)]
+        off: list[tuple[str, int, Array]] = [one for one in pairs if np.ptp(places[:, one[1]] - one[2])]
         if not off:
             found.placed += int(named.sum()) * target.bytes
             whole_tile = np.prod([len(np.unique(places[:, mode])) for mode in modes])
             missing = int(whole_tile) - len(np.unique(at))
             found.stored += missing * target.bytes
             return NO_NAME if not named.all() else NO_RESULT if missing else ""
-        wrong = wrong or off[0]
-    wrong = wrong or _strays(places, varying, row, column)
+        tried.append(off)
+    wrong = min(tried, key=lambda off: sum(_apart(places, one) for one in off))[0] if tried else None
+    if wrong is None and strays:
+        wrong = _strays(places, varying, row, column)
     if wrong is None:
         return OTHERS
     found.breaches.append(_breach(*wrong, places, which, stores.ops, products))
@@ -120,6 +123,12 @@ def _strays(places: Array, modes: list[int], row: Array, column: Array) -> tuple
         if float((off[0] | off[1]).mean()) <= _FEW:
             return next(one for one, strays in zip(apart, off, strict=True) if strays.any())
     return None
+
+
+def _apart(places: Array, one: tuple[str, int, Array]) -> int:
+    """How many elements have another distance than most along a mode."""
+    apart = places[:, one[1]] - one[2]
+    return int((apart != _usual(apart)).sum())
 
 
 def _usual(apart: Array) -> int:

@@ -21,7 +21,7 @@ from layoutcheck.provenance.depth import Depths
 from layoutcheck.provenance.judged import Judged, Names
 from layoutcheck.provenance.origins import left_over, of_one_tensor
 from layoutcheck.provenance.pairs import Pairs
-from layoutcheck.provenance.place import NO_RESULT, OTHERS, _bare, _placed, _Stores
+from layoutcheck.provenance.place import NO_RESULT, OTHERS, Stores, _bare, placed
 from layoutcheck.provenance.products import Execution, Products
 from layoutcheck.provenance.refs import PRODUCT
 from layoutcheck.provenance.replay import Replay, Stored
@@ -179,13 +179,13 @@ def _stores(apart: Any, kept: Any) -> tuple[Judged, str]:
     rows, columns = (x.reshape(-1) for x in np.meshgrid(np.arange(32), np.arange(32), indexing="ij"))
     given = columns + np.broadcast_to(apart, (32, 32)).reshape(-1)
     rows, columns, given = (x[np.broadcast_to(kept, (32, 32)).reshape(-1)] for x in (rows, columns, given))
-    stores = _Stores(
+    stores = Stores(
         object_at(3) + 128 * rows + 2 * columns, object_at(1) + 128 * rows, object_at(2) + 128 * given,
         np.zeros(len(rows), np.int64), [Operation("llvm.store")],
     )  # fmt: skip
     products, found = Products(_blocks()), Judged(stored=2 * len(rows))
     products.met[Operation("nvvm.mma.sync")] = None
-    return found, _placed(stores, products, NAMES, found)
+    return found, placed(stores, products, NAMES, found)
 
 
 def test_few_results_that_stray_are_told_and_another_order_is_not() -> None:

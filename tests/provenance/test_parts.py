@@ -33,7 +33,7 @@ from layoutcheck.provenance.fragments import (
 from layoutcheck.provenance.instances import USUAL, unequal
 from layoutcheck.provenance.judged import NOT_MET, Breach, Judged, Names
 from layoutcheck.provenance.pairs import Pairs
-from layoutcheck.provenance.place import _placed, _Stores
+from layoutcheck.provenance.place import Stores, placed
 from layoutcheck.provenance.products import Execution, Products, _other_row
 from layoutcheck.provenance.refs import (
     FIRST,
@@ -474,12 +474,12 @@ def test_a_tile_of_results_with_a_hole_says_so() -> None:
     names = Names({n: [replace(target, base=object_at(n))] for n in (1, 2, 3)})
     for kept, missing in ((np.ones(32, bool), 0), (np.arange(32) % 8 != 5, 0), (np.arange(32) != 5, 2)):
         at, row, column = (x[kept] for x in (rows, columns, columns))
-        stores = _Stores(
+        stores = Stores(
             object_at(3) + 128 * at + 2 * row, object_at(1) + 128 * at, object_at(2) + 128 * column,
             np.zeros(int(kept.sum()), np.int64), [Operation("llvm.store")],
         )  # fmt: skip
         found = Judged(stored=2 * int(kept.sum()))
-        why = _placed(stores, Products(SimpleNamespace(blocks=[SimpleNamespace(references=8)])), names, found)  # type: ignore[arg-type]
+        why = placed(stores, Products(SimpleNamespace(blocks=[SimpleNamespace(references=8)])), names, found)  # type: ignore[arg-type]
         assert found.stored - found.placed == missing and bool(why) == bool(missing)
 
 

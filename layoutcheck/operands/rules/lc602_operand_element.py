@@ -10,6 +10,7 @@ to another row or another k than their neighbours. There are four usual causes:
 - ldmatrix transposes although it should not, or the reverse.
 - The registers are filled in another order than the MMA's.
 - A sum continues in other registers of C than it began in, so that one row is added to another.
+- A sum continues with the next tile: ACCUMULATE is not set to False, or the accumulators are not cleared.
 
 ## Why
 
@@ -41,10 +42,12 @@ def tell(letter: str, facts: dict[str, Any]) -> tuple[str, str]:
         return _of_product(letter, facts)
     held, taken = (f"{letter}{list(facts[key])}" for key in ("held", "taken"))
     if facts.get("sum"):
-        message = (
-            f"row {facts['row']} of the instruction is that of {held}, and its sum began with the row of {taken}. The "
-            f"accumulator's registers change places between two instructions: give all products of a sum one fragment of C."
+        why = (
+            "The accumulators go on from one tile to the next: set ACCUMULATE to False for a tile's first k-block, or clear them."
+            if facts.get("tile")
+            else "The accumulator's registers change places between two instructions: give all products of a sum one fragment of C."
         )
+        message = f"row {facts['row']} of the instruction is that of {held}, and its sum began with the row of {taken}. {why}"
         return f"rows of {letter} are added to sums of other rows", message
     title = f"{letter} of a product holds elements of other rows or of another k"
     expected = f"; the other elements of its row and of its k make it {taken}" if facts["taken"] else ""

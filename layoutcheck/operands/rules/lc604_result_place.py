@@ -5,7 +5,8 @@
 An accumulator is the sum of a row of A times a column of B. layoutcheck followed both from global memory,
 and the accumulator to its store. Along one mode the coordinate of C is not that of the row of A (or of the column of B), up
 to one distance for the whole tile, although both run over the same coordinates, or nearly all of them. Rows or columns of C
-change places. Or C is stored from a tile in shared memory that only partly holds results, and the rest was never written.
+change places. So may whole tiles, which layoutcheck compares from one tile to the next of the first blocks: where C is
+stored at the tile (n, m), or one coordinate of a tile of A or B is that of the other. Or C is stored from a tile in shared memory that only partly holds results, and the rest was never written.
 
 ## Why
 
@@ -16,7 +17,7 @@ is copied out through a fragment of another layout, every copy is legal and C is
 ## How to fix it
 
 Partition C with the tiled MMA that multiplies, and make the copies of A, B and C from it: `make_tiled_copy_A`,
-`make_tiled_copy_B`, `make_tiled_copy_C`, each with `retile`.
+`make_tiled_copy_B`, `make_tiled_copy_C`, each with `retile`. Cut the tiles of A, B and C by one coordinate (m, n, k), with `proj`.
 
 ## How to silence it
 
@@ -38,8 +39,18 @@ def tell(letter: str, facts: dict[str, Any]) -> tuple[str, str]:
             f"elements. The tile of results is written and stored through different layouts or swizzles."
         )
         return "a part of C that no result comes to is stored", message
+    if "again" in facts:
+        message = (
+            f"Two blocks store the same row of A times the same column of B, one at C{list(facts['at'])}, one at C{list(facts['again'])}. "
+            "The coordinates of a tile of A or B are not those of the tile of C."
+        )
+        return "one result is stored at two places of C", message
     what = "row of A" if letter == "A" else "column of B"
     name = "m" if letter == "A" else "n"
+    if "over" in facts:
+        one, other = facts["over"]
+        message = f"Two blocks store at C{list(facts['at'])}: one for the {what} with {name} = {one}, one for {name} = {other}."
+        return "two results are stored at one place of C", message
     first = facts["first"]
     message = (
         f"C{list(facts['at'])} gets the sum of the {what} with {name} = {facts['coordinate']}, although C's coordinate "

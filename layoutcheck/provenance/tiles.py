@@ -1,0 +1,124 @@
+"""From one tile of results to the next: of several blocks, or of one that goes over all tiles.
+
+Within a tile any distance between C and its operands may be meant. Between tiles it may not: a row of A times
+a column of B belongs to one place (`_twice`), a place to one row and one column (`_over`), and tiles do not
+change places.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from layoutcheck.dsl.lowered.spaces import GLOBAL_STEP
+from layoutcheck.provenance.judged import Breach, Judged, Names
+from layoutcheck.provenance.place import Stores, by_object, placed
+from layoutcheck.provenance.products import Products
+from layoutcheck.provenance.refs import GLOBAL, PRODUCT, Array
+from layoutcheck.sources.mlir import Operation
+
+
+def place_tiles(every: list[Products], names: Names) -> list[Breach]:
+    """Compare the places of the results of several blocks with one another."""
+    if not any(products.met for products in every):
+        return []
+    groups: dict[int, list[Stores]] = {}
+    for products in every:
+        for stores in by_object(products):
+            groups.setdefault(int(stores.at[0]) // GLOBAL_STEP, []).append(_named(stores))
+    found = Judged()
+    op = next(op for products in every for op in products.met)
+    for group in groups.values():
+        pairs = [(group[0], one) for one in group[1:] if group[0].at.size and one.at.size]
+        for first, second in pairs:
+            breach = _twice(op, first, second, names) or _over(op, first, second, names)
+            if breach is not None:
+                return [breach]
+        if pairs:
+            placed(_joined(group), every[0], names, found, strays=False)
+    return found.breaches
+
+
+def _named(stores: Stores) -> Stores:
+    """The bytes of which row and column are known."""
+    known = np.ones(stores.at.size, bool)
+    for part in (stores.rows, stores.columns):
+        known &= (part >= GLOBAL) & (part < PRODUCT)
+    at, rows, columns, which = (x[known] for x in (stores.at, stores.rows, stores.columns, stores.which))
+    return Stores(at, rows, columns, which, stores.ops)
+
+
+def _joined(group: list[Stores]) -> Stores:
+    ops = list(dict.fromkeys(op for one in group for op in one.ops))
+    which = [np.array([ops.index(op) for op in one.ops])[one.which] for one in group]
+    at, rows, columns = (
+        np.concatenate(parts)
+        for parts in zip(*((one.at, one.rows, one.columns) for one in group), strict=True)
+    )
+    return Stores(at, rows, columns, np.concatenate(which), ops)
+
+
+def _twice(op: Operation, first: Stores, second: Stores, names: Names) -> Breach | None:
+    """A row of A, from one k on, times a column of B that two blocks store by one statement at two places."""
+    ids = [
+        np.unique(np.concatenate(parts), return_inverse=True)[1]
+        for parts in ((first.rows, second.rows), (first.columns, second.columns))
+    ]
+    keys = ids[0] * (int(ids[1].max()) + 1) + ids[1]
+    _, ours, theirs = np.intersect1d(keys[: first.at.size], keys[first.at.size :], return_indices=True)
+    if not ours.size:
+        return None
+    both = _coordinates(names, first.at[ours], second.at[theirs])
+    if both is None:
+        return None
+    here, there = both
+    own = (here != here[:1]).any(0)  # the modes of a tile: along others copies of it may be meant
+    for i in np.flatnonzero((here != there).any(1) & ~(here != there)[:, ~own].any(1))[:1].tolist():
+        store = first.ops[int(first.which[ours[i]])]
+        if store is second.ops[int(second.which[theirs[i]])]:
+            return Breach("place", op, "", (("at", _numbers(here[i])), ("again", _numbers(there[i]))), store)
+    return None
+
+
+def _over(op: Operation, first: Stores, second: Stores, names: Names) -> Breach | None:
+    """A place to which two blocks store sums of two rows of A, or of two columns of B."""
+    _, ours, theirs = np.intersect1d(first.at, second.at, return_indices=True)
+    target = names.tensor(first.at[ours])
+    if target is None:
+        return None
+    for letter, one, other in (("A", first.rows, second.rows), ("B", first.columns, second.columns)):
+        both = names.along_one_mode(np.concatenate([one[ours], other[theirs]]))
+        if both is None:
+            continue
+        for i in np.flatnonzero(both[: ours.size] != both[ours.size :])[:1].tolist():
+            places = target.coordinates(first.at[ours[i : i + 1]])
+            if places is not None:
+                facts = (
+                    ("at", _numbers(places[0])),
+                    ("over", (int(both[i]), int(both[ours.size + i]))),
+                )  # fmt: skip
+                return Breach("place", op, letter, facts, first.ops[int(first.which[ours[i]])])
+    return None
+
+
+def _coordinates(names: Names, one: Array, other: Array) -> tuple[Array, Array] | None:
+    """The coordinates of both, if all are of one tensor."""
+    tensor = names.tensor(np.concatenate([one.ravel(), other.ravel()]))
+    found = [] if tensor is None else [tensor.coordinates(x) for x in (one, other)]
+    first, second = found or (None, None)
+    return None if first is None or second is None else (first, second)
+
+
+def _numbers(coordinates: Array) -> tuple[int, ...]:
+    return tuple(int(c) for c in coordinates)
+
+
+def _coordinates(names: Names, one: Array, other: Array) -> tuple[Array, Array] | None:
+    """The coordinates of both, if all are of one tensor."""
+    tensor = names.tensor(np.concatenate([one.ravel(), other.ravel()]))
+    found = [] if tensor is None else [tensor.coordinates(x) for x in (one, other)]
+    first, second = found or (None, None)
+    return None if first is None or second is None else (first, second)
+
+
+def _numbers(coordinates: Array) -> tuple[int, ...]:
+    return tuple(int(c) for c in coordinates)

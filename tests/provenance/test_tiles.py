@@ -1,0 +1,96 @@
+"""Tiles of C that are those of other rows of A or columns of B, and sums that go on with the next tile."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from layoutcheck.dsl.trace import trace_script
+from layoutcheck.provenance import check_products
+from tests.lowering import SharedLowering
+
+# A tile of 16 x 8 a warp, and the same C in each batch. `how`: 0 right, 1 the coordinate of A's tile for B's,
+# 2 C at (n, m), 3 one row of tiles of C for all, 4 accumulators that are cleared once.
+KERNELS = """
+import cutlass
+from cutlass import BFloat16, Constexpr, Float32, Int32, const_expr, cute
+from cutlass.cute import arch
+from cutlass.cute.nvgpu import warp
+from cutlass.cute.runtime import make_fake_tensor
+
+@cute.jit
+def one(mma, a, b, c, acc, m, n, clear: Constexpr):
+    thr = mma.get_slice(arch.thread_idx()[0])
+    left = thr.partition_A(cute.local_tile(a, (16, 16), (m[0], None)))
+    right = thr.partition_B(cute.local_tile(b, (8, 16), (n[0], None)))
+    ra = mma.make_fragment_A(left[None, None, None, 0])
+    rb = mma.make_fragment_B(right[None, None, None, 0])
+    if const_expr(clear):
+        acc.fill(0.0)
+    for k in cutlass.range_constexpr(2):
+        cute.autovec_copy(left[None, None, None, k], ra)
+        cute.autovec_copy(right[None, None, None, k], rb)
+        cute.gemm(mma, acc, ra[None, None, 0], rb[None, None, 0], acc)
+    cute.autovec_copy(acc, thr.partition_C(cute.local_tile(c, (16, 8), (m[1], n[1]))))
+
+@cute.kernel
+def tile(mma: cute.TiledMma, a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, how: Constexpr):
+    m, n, l = arch.block_idx()
+    acc = cute.make_rmem_tensor(mma.partition_shape_C((16, 8)), Float32)
+    to = (m, n)
+    if const_expr(how == 2):
+        to = (n, m)
+    elif const_expr(how == 3):
+        to = (0, n)
+    one(mma, a, b, c[None, None, l], acc, (m, to[0]), (m if const_expr(how == 1) else n, to[1]), True)
+
+@cute.kernel
+def all_tiles(mma: cute.TiledMma, a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, how: Constexpr):
+    many = cute.ceil_div(c.shape[1], 8)
+    acc = cute.make_rmem_tensor(mma.partition_shape_C((16, 8)), Float32)
+    acc.fill(0.0)
+    tiles = cute.ceil_div(c.shape[0], 16) * many
+    for i in cutlass.range(arch.block_idx()[0], tiles, arch.grid_dim()[0], unroll=1):
+        m, n = i // many, i % many
+        one(mma, a, b, c[None, None, 0], acc, (m, m), (n, n), how != 4)
+
+@cute.jit
+def run(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, how: Constexpr, several: Constexpr):
+    mma = cute.make_tiled_mma(warp.MmaF16BF16Op(BFloat16, Float32, (16, 8, 16)))
+    if const_expr(several):
+        all_tiles(mma, a, b, c, how).launch(grid=(64, 1, 1), block=(32, 1, 1))
+    else:
+        tiles = (*cute.ceil_div((c.shape[0], c.shape[1]), (16, 8)), c.shape[2])
+        tile(mma, a, b, c, how).launch(grid=tiles, block=(32, 1, 1))
+
+m, n, l = (cute.sym_int(divisibility=32) for _ in range(3))
+a = make_fake_tensor(BFloat16, (m, 32), (32, 1), assumed_align=16)
+b = make_fake_tensor(BFloat16, (n, 32), (32, 1), assumed_align=16)
+strides = cute.sym_int64(divisibility=8), 1, cute.sym_int64(divisibility=8)
+c = make_fake_tensor(Float32, (m, n, l), strides, assumed_align=16)
+for how, several in ((0, False), (1, False), (2, False), (3, False), (0, True), (4, True)):
+    cute.compile(run, a, b, c, how, several)
+"""
+TOLD = [
+    [],
+    ["LC604 one result is stored at two places of C"],
+    ["LC604 C is stored under another m than its row of A"],
+    ["LC604 two results are stored at one place of C"],
+    [],
+    ["LC602 rows of A are added to sums of other rows"],
+]
+
+
+def test_tiles_are_compared_with_one_another(tmp_path: Path) -> None:
+    """Each block's, or each turn's, own tile is right in all of them."""
+    pytest.importorskip("cutlass", reason="kernels are traced through the installed DSL")
+    script = tmp_path / "kernels.py"
+    script.write_text(KERNELS)
+    with SharedLowering(copies=False, products=check_products) as lowering:
+        traced = trace_script(str(script), launch=False, arch="sm_80", lowering=lowering)
+    found = traced.operands
+    assert not traced.failures, traced.failures
+    assert [one.unchecked for one in found[:5]] == [()] * 5
+    assert [[f"{x.code} {x.title}" for x in one.findings] for one in found] == TOLD
+    assert "set ACCUMULATE to False" in found[5].findings[0].message
