@@ -49,6 +49,7 @@ from layoutcheck.sources.traced import Frame, KernelFinding, OperandReport
 from layoutcheck.sources.traced_module import TracedModule
 
 SECONDS = 10.0  # of processor time that a kernel may take
+TILES_SECONDS = 3.0  # of it, for other tiles than the first
 _SURPRISES = (IndexError, KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
 
 
@@ -213,6 +214,7 @@ def _instances(kernel: WatchedKernel, text: str, budget: Budget) -> tuple[Judged
     Raises OutOfTime and Undecided of the first.
     """
     judged, lost, problem = Judged(), set[str](), ""
+    usual: Products | None = None
     every = _products(kernel)
     for number, instance in enumerate(chain((USUAL, *OTHERS), unequal(kernel, text))):
         if instance.argument >= 0 and all(map(judged.knows, every)):
@@ -223,6 +225,7 @@ def _instances(kernel: WatchedKernel, text: str, budget: Budget) -> tuple[Judged
             if number:
                 break
             raise
+        usual = usual or products
         one = _confirmed(kernel, text, budget.seconds, instance, products, one)
         judged.add(one if instance.argument < 0 else one.of([op for op in every if not judged.knows(op)]))
         lost |= set(products.replay.lost)
@@ -230,32 +233,40 @@ def _instances(kernel: WatchedKernel, text: str, budget: Budget) -> tuple[Judged
         left = [op for op in every if op not in judged.followed]
         if judged.breaches or not any(judged.reasons.get(op, NOT_MET) in NEUTRAL for op in left):
             break
-    if judged.followed and not judged.breaches:
-        judged.breaches += _of_tiles(kernel, text, budget)
+    if usual is not None and judged.followed and not judged.breaches:
+        judged.breaches += _of_tiles(kernel, text, budget, usual)
     return judged, lost, problem
 
 
-def _of_tiles(kernel: WatchedKernel, text: str, budget: Budget) -> list[Breach]:
-    """What is wrong from one tile of results to another, of one block or of several; while there is time."""
+def _of_tiles(kernel: WatchedKernel, text: str, budget: Budget, first: Products) -> list[Breach]:
+    """What is wrong from one tile of results to another, of one block or of several; while there is time.
+
+    `first` is the first cluster, as usual.
+    """
     with suppress(OutOfTime, Undecided, *_SURPRISES):
         several = any(GRID in op.name for op in kernel.operation.walk())
         tiles = _tiles_of_one if several else _tiles_of_several
-        found = tiles(kernel, text, budget, USUAL)
-        again = tiles(kernel, text, Budget(budget.seconds), USUAL.larger()) if found else []
+        found = tiles(kernel, text, Budget(min(TILES_SECONDS, budget.left())), USUAL, [first])
+        again = tiles(kernel, text, Budget(budget.seconds), USUAL.larger(), []) if found else []
         return [one for one in found if any(map(one.like, again))]
     return []
 
 
-def _tiles_of_one(kernel: WatchedKernel, text: str, budget: Budget, instance: Instance) -> list[Breach]:
+def _tiles_of_one(
+    kernel: WatchedKernel, text: str, budget: Budget, instance: Instance, _known: list[Products]
+) -> list[Breach]:
     """The same of a block that goes over all tiles. Raises OutOfTime and Undecided."""
     _, judged = examine(kernel, text, budget, instance._replace(alone=True))
     return [one for one in judged.breaches if one.kind != "tensor"]
 
 
-def _tiles_of_several(kernel: WatchedKernel, text: str, budget: Budget, instance: Instance) -> list[Breach]:
-    """The same of the first blocks along the grid. Raises OutOfTime and Undecided."""
+def _tiles_of_several(
+    kernel: WatchedKernel, text: str, budget: Budget, instance: Instance, known: list[Products]
+) -> list[Breach]:
+    """The same of the first blocks along the grid, the first of which may be known. Raises as above."""
     clusters = list(instance.neighbours(instance.of(kernel)))
-    every = [_followed(kernel, text, budget, one) for one in clusters] if len(clusters) > 1 else []
+    left = clusters[len(known) :]
+    every = [*known, *(_followed(kernel, text, budget, one) for one in left)] if len(clusters) > 1 else []
     return place_tiles(every, every[0].names) if every else []
 
 
