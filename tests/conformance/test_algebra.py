@@ -6,6 +6,7 @@ happens to be usable although the operation it is made of has no answer: then we
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from random import Random
 from typing import Any
@@ -16,6 +17,7 @@ import pytest
 from layoutcheck import algebra
 from layoutcheck.algebra import Layout
 from layoutcheck.algebra.layout import text
+from layoutcheck.algebra.notation import parse_layout
 from layoutcheck.errors import InputError
 from tests.algebra.reference import (
     count,
@@ -106,6 +108,18 @@ def undefined(case: Case) -> bool:
     return not product_holds(a, algebra.make_ordered_layout(copies, order))
 
 
+def corrected(case: Case, mine: str, dsl: str) -> bool:
+    """Whether ours is A(B(c)) and the DSL's is not, with a number for each run-time value."""
+    if case.op != "composition":
+        return False
+    a, b, ours_, theirs = (with_numbers(text) for text in (*map(str, case.operands), mine, dsl))
+    return is_composition(ours_, a, b) and not is_composition(theirs, a, b)
+
+
+def with_numbers(text: str) -> Layout:
+    return parse_layout(re.sub(r"\?(?:{[^}]*?(?:div=([0-9]+))?})?", lambda m: str(8 * int(m[1] or 1)), text))
+
+
 def division_holds(a: Layout, tiler: Layout) -> bool:
     """A o (T, T*), T* being the DSL's, and T* being a complement."""
     try:
@@ -141,8 +155,10 @@ def compare(cases: list[Case]) -> Counter[str]:
             assert fits, f"{case}: {mine.message}"
         if dsl is None:
             tally["neither" if isinstance(mine, InputError) else f"ours alone: {case.op}"] += 1
+        elif isinstance(mine, str) and mine != dsl:
+            assert corrected(case, mine, dsl), f"{case}: ours {mine}, the DSL's {dsl}"
+            tally["the DSL's is wrong"] += 1
         elif isinstance(mine, str):
-            assert mine == dsl, f"{case}: ours {mine}, the DSL's {dsl}"
             tally["equal"] += 1
             tally["equal, of two operands"] += len(case.operands) > 1
         elif static(*case.operands):
