@@ -56,18 +56,20 @@ def labels_of(value: Any, size: int) -> Array:
 
 
 def labelled(op: Operation) -> Carry:
-    """What an operation does to labels: as `carry`, and a reduction of some modes of a vector."""
-    if op.name != "vector.multi_reduction":
+    """What an operation does to labels: as `carry`; a reduction may have a number that it begins with."""
+    if op.name not in ("vector.reduction", "vector.multi_reduction"):
         return carry(op)
     source, out = op.operands[0].type, parse_type(op.results[0].type).size_bytes
     shape = [int(one) for one in re.findall(r"([0-9]+)x", source)]
-    modes = tuple(1 + mode for mode in integers(op.attributes.get("reduction_dims", "")) or ())
+    reduced = integers(op.attributes.get("reduction_dims", "")) or range(len(shape))
+    modes = tuple(1 + mode for mode in reduced)
     size = parse_type(source).size_bytes // math.prod(shape)
 
     def run(given: list[Array]) -> list[Array]:
         each = np.broadcast_to(given[0], (len(given[0]), size * math.prod(shape)))
         most = each.reshape(-1, *shape, size).max((*modes, -1)).reshape(len(each), -1)
-        return [np.maximum(np.repeat(most, out // most.shape[1], 1), given[1])]
+        most = np.repeat(most, out // most.shape[1], 1)
+        return [np.maximum(most, given[1]) if len(given) > 1 else most]
 
     return run
 

@@ -16,12 +16,13 @@ import torch
 from cutlass import Float32, Int32
 
 from benchmarks.evidence import head, write
-from tests.provenance.unset_values import COLUMNS, KERNELS, ROWS, run
+from tests.provenance.unset_values import COLUMNS, KERNELS, ROWS, SHORT, run
 
 RUNS, BEFORE = 5, -7.0
 _OTHERS = (("choice", 2), ("transpose", 2))  # a flag decides what they store
+_ALL = KERNELS | SHORT
 VARIANTS = [
-    (name, how) for name, (_, count) in KERNELS.items() for how in range(count) if (name, how) not in _OTHERS
+    (name, how) for name, (_, count) in _ALL.items() for how in range(count) if (name, how) not in _OTHERS
 ]
 
 
@@ -61,7 +62,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--out", type=Path)
     out = parser.parse_args().out
-    rights = {name: written(name, 0) for name in KERNELS}
+    rights = {name: written(name, 0) for name in _ALL}
     rows = [row(name, how, rights[name]) for name, how in VARIANTS]
     for one in rows:
         print(one)

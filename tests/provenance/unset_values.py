@@ -11,6 +11,7 @@ from cutlass import Boolean, Constexpr, Float32, Int32, const_expr
 from cutlass.memory import SmemAllocator
 
 from tests.provenance.first_sums import pointer
+from tests.provenance.unset_twins import TWINS
 
 arch = cute.arch
 ROWS, COLUMNS, USED = 8, 128, 100
@@ -242,12 +243,10 @@ KERNELS = {
     "row_sum": (row_sum, 2), "soft_max": (soft_max, 2), "add": (add, 4), "epilogue": (epilogue, 3),
     "transpose": (transpose, 3), "choice": (choice, 3), "turns": (turns, 3), "halves": (halves, 3),
 }  # fmt: skip
-SPARING = {
-    "overwritten": (overwritten, 3),
-    "padded": (padded, 2),
-    "counts": (counts, 2),
-    "row_sums": (row_sums, 2),
-}  # no device ran them
+KERNELS |= TWINS
+SHORT = {  # their rows end at USED
+    "overwritten": (overwritten, 3), "padded": (padded, 2), "counts": (counts, 2), "row_sums": (row_sums, 2),
+}  # fmt: skip
 
 
 @cute.jit
@@ -255,16 +254,14 @@ def run(x: cute.Pointer, y: cute.Pointer, flag: cute.Pointer, name: Constexpr, h
     """One kernel, or all of them."""
     rows = cute.make_layout((ROWS, COLUMNS), stride=(COLUMNS, 1))
     given = cute.make_tensor(x, rows), cute.make_tensor(y, rows), cute.make_tensor(flag, cute.make_layout(1))
-    for one, (kernel, count) in KERNELS.items():
+    short = given[0], cute.make_tensor(y, cute.make_layout((ROWS, USED), stride=(COLUMNS, 1))), given[2]
+    for one, (kernel, count) in (KERNELS | SHORT).items():
         for variant in cutlass.range_constexpr(count):
             if const_expr(name in ("", one) and how in (-1, variant)):
                 threads = 64 if one == "soft_max" else 32
-                kernel(*given, variant).launch(grid=(ROWS, 1, 1), block=(threads, 1, 1))
-    if const_expr(name == ""):
-        short = cute.make_tensor(y, cute.make_layout((ROWS, USED), stride=(COLUMNS, 1)))
-        for kernel, count in SPARING.values():
-            for variant in cutlass.range_constexpr(count):
-                kernel(given[0], short, given[2], variant).launch(grid=(ROWS, 1, 1), block=(32, 1, 1))
+                kernel(*(short if one in SHORT else given), variant).launch(
+                    grid=(ROWS, 1, 1), block=(threads, 1, 1)
+                )
 
 
 @cute.kernel
