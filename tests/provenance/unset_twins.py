@@ -3,8 +3,6 @@
 They are run by `tests.provenance.unset_values`.
 """
 
-# ruff: noqa: SIM102 - what is known while tracing stands apart from what a run decides
-
 import cutlass
 import cutlass.cute as cute
 from cutlass import BFloat16, Constexpr, Float32, Int32, Int64, const_expr
@@ -18,7 +16,7 @@ USED = 100
 
 @cute.kernel
 def online(x: cute.Tensor, y: cute.Tensor, flag: cute.Tensor, how: Constexpr):
-    """A softmax over tiles, with minus infinity where a row has ended. 1 maximum and sum begin with nothing."""
+    """A softmax over tiles, -inf where a row has ended. 1 maximum and sum begin with nothing."""
     thread, _, _ = arch.thread_idx()
     row, _, _ = arch.block_idx()
     most, total = cute.make_rmem_tensor((1,), Float32), cute.make_rmem_tensor((1,), Float32)
@@ -54,7 +52,7 @@ def residue(x: cute.Tensor, y: cute.Tensor, flag: cute.Tensor, how: Constexpr):
     for i in cutlass.range_constexpr(2):
         if 64 + thread * 2 + i < USED:
             held[i] = x[row, 64 + thread * 2 + i]
-    for k in cutlass.range(2, unroll=1):
+    for _ in cutlass.range(2, unroll=1):
         total += held[0] + held[1]
         for i in cutlass.range_constexpr(2):
             held[i] = x[row, thread * 2 + i]
