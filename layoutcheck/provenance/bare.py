@@ -46,12 +46,13 @@ class Stored:
     """A store to global memory of bytes that nothing has written, and that no later store overwrites.
 
     Their addresses `at`, each with its thread of all blocks side by side. `load` found nothing in registers,
-    others of which `writers` write.
+    others of which `writers` write, `elsewhere` in other threads.
     """
 
     op: Operation
     load: Operation
     writers: tuple[Operation, ...]
+    elsewhere: bool
     threads: Array
     at: Array
 
@@ -76,7 +77,7 @@ class Bare:
         self.products: dict[tuple[Operation, str], Multiplied] = {}
         self.left: dict[str, None] = {}  # what such bytes may have reached unnoticed
         self.loads: list[Operation] = []
-        self._found: dict[Operation, Cells] = {}  # where a load last found nothing
+        self._found: dict[Operation, tuple[Cells, bool]] = {}  # where a load last found nothing
         self.bare = np.zeros((self.blocks, _SPAN), np.int64)  # labels that stores put into shared memory
         self.written = np.zeros(
             (self.blocks, _SPAN), bool
@@ -198,7 +199,7 @@ class Bare:
                     self.left[UNSURE] = None
                     found = CLEAN
                 elif found is not CLEAN and cells is not None:
-                    self._found[op] = cells
+                    self._found[op] = cells, cells.elsewhere(offset, width)
             elif where == "smem" and self.shared is not None:
                 found = Refs(self.shared[self._block(), self._bytes(address, width)])
             values[out], provenance[out] = found, rests | provenance[pointer] if found is not CLEAN else 0
@@ -292,6 +293,7 @@ class Bare:
             return
         first = int(labels[rows][bare][0]) & ~FLAGS
         load = self.loads[first - FIRST]
-        writers = tuple(self._found[load].writers) if load in self._found else ()
+        cells, elsewhere = self._found.get(load, (None, False))
+        writers = () if cells is None else tuple(cells.writers)
         threads = np.broadcast_to(rows[:, None], bare.shape)
-        self.stores[op] = Stored(op, load, writers, threads[bare], at[bare])
+        self.stores[op] = Stored(op, load, writers, elsewhere, threads[bare], at[bare])

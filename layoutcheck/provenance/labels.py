@@ -119,6 +119,13 @@ class Cells:
         self._known(bits, mask)
         return CLEAN
 
+    def elsewhere(self, offset: Any, width: int) -> bool:
+        """Whether another thread has written bytes that are unset in some: a predicate decides who does."""
+        if not isinstance(offset, int):
+            return False
+        unset = self.at[:, offset : offset + width] != 0
+        return bool((unset.any(0) & ~unset.all(0)).any())
+
     def store(
         self, op: Operation, offset: Any, width: int, mask: Any, labels: Array | None, rests: int
     ) -> None:

@@ -10,7 +10,8 @@ not evaluated again (`bare`). Nothing is claimed here.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
+from copy import copy
 
 from layoutcheck.dsl.lowered.instructions import in_shared_by_ptx, is_memory
 from layoutcheck.dsl.lowered.needed import terminator
@@ -147,20 +148,34 @@ class Suspects:
 
     def _reached(self, kernel: Operation) -> None:
         """Follow the suspects forwards, through arrays, until nothing is new."""
-        arrays, values = set[Operation](), self.values
-        values.update(value for op in self.loads for value in op.results)
         every = list(kernel.walk())
         for op in every:
             self._others(op)
+        self._spread(every, self.loads)
+        kinds = ((op, stored_by(op)) for op in self.readers)
+        spaces = {_space(op.operands[at[0]]) for op, at in kinds if at is not None}
+        stores = (op for op in every if op.name == "llvm.store" and _space(op.operands[1]) in spaces)
+        self.readers.update(dict.fromkeys(stores))  # what else is stored there counts
+
+    def _spread(self, every: Sequence[Operation], loads: Collection[Operation]) -> None:
+        arrays, values = set[Operation](), self.values
+        values.update(value for op in loads for value in op.results)
         size = -1
         while size != len(arrays) + len(values) + self.in_shared:
             size = len(arrays) + len(values) + self.in_shared
             for op in every:
                 self._follow(op, arrays, values)
-        kinds = ((op, stored_by(op)) for op in self.readers)
-        spaces = {_space(op.operands[at[0]]) for op, at in kinds if at is not None}
-        stores = (op for op in every if op.name == "llvm.store" and _space(op.operands[1]) in spaces)
-        self.readers.update(dict.fromkeys(stores))  # what else is stored there counts
+
+    def through(self, kernel: Operation, load: Operation) -> list[Operation]:
+        """The operations that what a load finds goes through, with the readers, and those of its array."""
+        place = self._place(load.operands[0])
+        where = ((op, self._place(op.operands[0])) for op in self.loads)
+        loads = [op for op, at in where if at is not None and place is not None and at[0] is place[0]]
+        alone, every = copy(self), list(kernel.walk())
+        alone.values, alone.readers, alone.in_shared = set(), {}, False
+        alone._spread(every, loads)
+        handed = (op for op in every if hands_on(op) and not alone.values.isdisjoint(op.operands))
+        return [*handed, *alone.readers]
 
     def _others(self, op: Operation) -> None:
         """Note what an operation does with arrays and shared memory that is no load and no store."""

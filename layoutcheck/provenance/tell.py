@@ -57,14 +57,18 @@ def told_unset(every: Sequence[Found], module: TracedModule) -> list[KernelFindi
     for one in every:
         evidence: dict[str, Any] = {"kernel": module.kernel, "arch": module.arch}
         if one.letter:
-            evidence |= {"operand": one.letter, "thread": one.threads[0]}
+            evidence |= {
+                "operand": one.letter,
+                "thread": one.threads[0],
+                "fill": one.fill * (one.letter == "C"),
+            }
             places = [_place(module, one.op, "the product", one.threads[0])]
             rule, (title, message) = lc609.RULE, lc609.tell(one.letter, instruction_of(one.op))
         else:
             written = [_place(module, op, "they are written") for op in one.writers]
             evidence |= {"threads": list(one.threads), "block": list(one.block), "bytes": one.bytes,
                          "written": bool(written), "called": one.called, "extent": one.extent,
-                         "multiple": one.multiple}  # fmt: skip
+                         "multiple": one.multiple, "fill": one.fill}  # fmt: skip
             places = [_place(module, one.op, "they are stored", one.threads[0])]
             places += [_place(module, one.load, "the registers are read")] if one.load is not None else []
             places += written[:1]

@@ -23,6 +23,7 @@ from layoutcheck.dsl.lowered.values import Reasons
 from layoutcheck.machine.arch import WARP
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.provenance.bare import Bare, Bools, Stored
+from layoutcheck.provenance.neutral import ZERO, neutral
 from layoutcheck.provenance.suspects import Suspects
 from layoutcheck.sources.mlir import Operation
 
@@ -43,7 +44,8 @@ class Found:
 
     They come from `load`; `writers` write these registers in other threads, or others of them. `threads` are
     the first and the last. `called` is the call with which they do, "" for any. If `extent` is given it is
-    what all dynamic extents have to be; if they are multiples of `multiple`, it does not happen.
+    what all dynamic extents have to be; if they are multiples of `multiple`, it does not happen. `fill` is what
+    the registers may be filled with, in Python; "" if that is not known, or if no thread writes them.
     """
 
     op: Operation
@@ -56,6 +58,7 @@ class Found:
     called: str = ""
     extent: int = 0
     multiple: int = 0
+    fill: str = ""
 
     def with_other_extents(self, extent: int) -> Found:
         """The same, which no call of the program does, but which happens with this extent."""
@@ -151,14 +154,18 @@ class _Runs:
         run = self._run(how, launched)
         self.left |= run.left
         sizes = grid.spans(how, launched, run.machine, run.flow, called)
-        found = [Found(one.op, one.letter, threads=(one.thread,) * 2) for one in run.products.values()]
+        found = [
+            Found(one.op, one.letter, threads=(one.thread,) * 2, fill=ZERO if one.letter == "C" else "")
+            for one in run.products.values()
+        ]
         for one in run.stores.values():
             base, offset = in_object("gmem", one.at)
             kept: Bools = np.asarray((offset >= 0) & (offset < sizes.get(base, 0)))
             kept &= ~grid.apart(run.machine, run.flow, one.at)
             if kept.any():
                 told = extent.told if isinstance(extent, Numbers) else ""
-                found.append(_stored(one, kept, run.each, at, told))
+                fill = neutral(self.suspects.through(grid.kernel, one.load)) if one.elsewhere else ""
+                found.append(replace(_stored(one, kept, run.each, at, told), fill=fill))
         return {(one.op, one.letter): one for one in found}
 
     def _run(self, how: Launch, launched: Launched) -> Bare:

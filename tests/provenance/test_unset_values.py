@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 from pathlib import Path
 from typing import NamedTuple
 
@@ -98,6 +99,15 @@ def test_what_is_stored_of_what_nothing_has_written(modules: list[Seen], number:
         sum(one.bytes for one in found),
     ) == expected
     assert {one.block for one in found} == {LAST} and not any(one.letter or one.called for one in found)
+
+
+def test_what_a_gpu_found_wrong_is_told() -> None:
+    """It compared each variant with the right one, after a kernel that left other numbers in registers."""
+    rows = json.loads((Path(ROOT) / "docs/evidence/values_unset.json").read_text())["rows"]
+    wrong = {(row["kernel"], row["how"]) for row in rows if any(row["wrong"])}
+    told = {key for key, expected in STORED.items() if expected}
+    assert {(row["kernel"], row["how"]) for row in rows} | {("choice", 2), ("transpose", 2)} == STORED.keys()
+    assert wrong < told and len(wrong) > 2 * len(told - wrong)
 
 
 @needs_dsl

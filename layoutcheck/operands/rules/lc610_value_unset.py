@@ -11,8 +11,8 @@ does, and is then added up, or stored, without it.
 
 A fragment in registers is a variable. What is read of a variable before it is written is undefined (LLVM Language
 Reference, "Undefined Values"): the register holds what the thread computed before, or the compiler drops the store. Most
-kernels of this kind wrote wrong numbers in every run on an H200; in others the compiler chose a value that happened to be
-right, which its next version need not (`docs/evidence/values_unset.json`).
+kernels of this kind wrote wrong numbers in every run on an H200, also where they were multiplied by 0; in others the
+compiler chose a value that happened to be right, which its next version need not (`docs/evidence/values_unset.json`).
 
 It is told for a call that the program makes, or, if it makes none, for all dynamic extents that are tried. What only
 other extents show is a note, as the caller may never give them: those that are not multiples of a tile, say. The
@@ -58,7 +58,10 @@ def tell(facts: dict[str, Any]) -> tuple[str, str]:
     some = "The line that writes them does so in other threads, or for other elements." if facts["written"] else (
         "No line writes them."
     )  # fmt: skip
-    repair = "Fill the fragment first (`fragment.fill(0.0)`), or store under the predicate of the load."
+    fill = (
+        f"`fragment.fill({facts['fill']})`" if facts["fill"] else "with what its sum or maximum begins with"
+    )
+    repair = f"Fill the fragment first ({fill}), or store under the predicate of the load."
     if not facts["written"]:
         repair = "Copy into the fragment first."
     called = f" This is so in the program's call with {facts['called']}." if facts["called"] else ""
