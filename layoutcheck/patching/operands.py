@@ -1,8 +1,9 @@
 """Edits for a product whose operands do not fit (LC601 to LC605, LC607): one word of the program at a time.
 
 The tiled copy of another operand or of another tiled MMA, ldmatrix that transposes or does not, one view of a
-tile for another (`views`), a layout atom or a descriptor of the other major. What is proposed need not be
-right: `objection` holds the trace of the edited program against the first one.
+tile for another (`views`), a layout atom or a descriptor of the other major; for registers that nothing
+has written a fill (`fills`). What is proposed need not be right: `objection` holds the trace of the edited
+program against the first one.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
+from layoutcheck.patching import fills
 from layoutcheck.patching.edit import Candidate, Edit, span_of
 from layoutcheck.patching.source import Source
 from layoutcheck.patching.views import views
@@ -20,7 +22,7 @@ from layoutcheck.patching.words import turned
 from layoutcheck.sources.traced import KernelFinding, Trace
 from layoutcheck.syntax import argument_of, name_of
 
-CODES = ("LC601", "LC602", "LC603", "LC604", "LC605", "LC607")
+CODES = ("LC601", "LC602", "LC603", "LC604", "LC605", "LC607", *fills.CODES)
 _SEEN_OTHERWISE = ("LC602", "LC603", "LC605", "LC607")  # what different views of a tile lead to
 _BAD = ("rejected", "wrong")
 _COPY = re.compile(r"make_tiled_copy_([ABC])")
@@ -49,6 +51,9 @@ def ways(texts: dict[str, str], finding: KernelFinding) -> Iterator[tuple[str, C
     for path in dict.fromkeys(frame.file for frame in frames):
         if path in texts:
             source = Source(path, texts[path])
+            if finding.code in fills.CODES:
+                yield from fills.fills(source, finding)
+                continue
             if finding.code in _SEEN_OTHERWISE:
                 yield from views(source)
             if finding.code not in ("LC605", "LC607"):
@@ -128,11 +133,6 @@ def objection(before: Trace, after: Trace, finding: KernelFinding) -> str:
     if finding.code == "LC605" and _in_order(after) <= _in_order(before):
         return "the tile's elements are not seen to arrive in order"
     return ""
-
-
-def remains(finding: KernelFinding, trace: Trace) -> bool:
-    """Whether a trace has such a finding."""
-    return _kind(finding) in map(_kind, findings(trace))
 
 
 def _kind(finding: KernelFinding) -> tuple[str, str]:

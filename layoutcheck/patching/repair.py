@@ -138,20 +138,24 @@ def _products(
     search: Search, state: State, found: Repaired, progress: Progress
 ) -> tuple[State, list[Sketch]]:
     """The program after the edits for what its products multiply, and a sketch where there is none."""
-    products: list[Sketch] = []
-    for finding in operands.findings(state.trace):
+    given_up: dict[proof.Key, Sketch] = {}
+    for _ in range(MOST_REPAIRS):
+        left = (one for one in operands.findings(state.trace) if proof.key(one) not in given_up)
+        finding = next(left, None)
+        if finding is None:
+            break
         where = finding.places[0].where
-        if not operands.remains(finding, state.trace):
-            continue
         if progress is not None:
             progress(f"repairing {where}")
         made, why = whole.product(search, state, finding, found.after)
         if made is None:
-            products.append(Sketch(where, search.locked.get(where.file) or why))
+            line = moved(found.after, found.before, where.file, where.line)[0]
+            reason = search.locked.get(where.file) or why
+            given_up[proof.key(finding)] = Sketch(replace(where, line=line), reason)
             continue
         found.repairs.append(_as_given(found, made.repair))
-        found.after, state = made.edited.changed, made.edited.after
-    return state, products
+        found.after, state, given_up = made.edited.changed, made.edited.after, {}
+    return state, list(given_up.values())
 
 
 def _compiled(search: Search, state: State, found: Repaired, progress: Progress) -> State:

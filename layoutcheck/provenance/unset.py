@@ -44,8 +44,8 @@ class Found:
 
     They come from `load`; `writers` write these registers in other threads, or others of them. `threads` are
     the first and the last. `called` is the call with which they do, "" for any. If `extent` is given it is
-    what all dynamic extents have to be; if they are multiples of `multiple`, it does not happen. `fill` is what
-    the registers may be filled with, in Python; "" if that is not known, or if no thread writes them.
+    what all dynamic extents have to be; if they are multiples of `multiple`, it does not happen. `fill` is
+    what the registers may be filled with, in Python; "" if that is not known, or if no thread writes them.
     """
 
     op: Operation

@@ -36,7 +36,8 @@ may be left unset. A store to elements that neither a later kernel nor the host 
 ## How to fix it
 
 Fill the fragment before it is loaded: `fragment.fill(0.0)` for a sum, `fragment.fill(-cutlass.Float32.inf)` for a maximum.
-Or store under the predicate of the load. If no line writes the fragment, copy into it.
+Or store under the predicate of the load. If no line writes the fragment, copy into it. `layoutcheck trace --fix` fills a
+fragment that a predicate leaves unset in some threads, if only sums or only maxima follow.
 
 ## How to silence it
 
