@@ -192,6 +192,7 @@ FLAGGED = f'"scf.if"(%flag) ({{\n  {FILL}\n  "scf.yield"() : () -> ()\n}}, {{\n}
 RED = '"nvvm.red"(%given, %value) : (!llvm.ptr<1>, f32) -> ()'
 STMATRIX = '"nvvm.stmatrix"(%given, %value) : (!llvm.ptr<1>, f32) -> ()'
 PTX = '"nvvm.inline_ptx"(%value) <{ptxCode = "st.async [{$r0}];"}> : (f32) -> ()'
+PACK = '%pair = "llvm.inline_asm"(%value, %zero) <{asm_string = "mov.b64 $0, {$1, $2};"}> : (f32, f32) -> i64'
 FIRST = '%few = "arith.cmpi"(%tid, %n) <{predicate = 2 : i64}> : (i32, i32) -> i1'
 BY_FEW = FLAGGED.replace("%flag", "%few")
 
@@ -218,6 +219,7 @@ def _run(kernel: Operation) -> Bare:
         ((LOAD, SUM, STORE.replace("%value", "%one")), [0, 1, 2, 3]),
         ((FIRST, LOAD, CHOICE, STORE.replace("%value", "%one")), [1, 2, 3]),
         ((LOAD, CHOICE.replace("%few", "%flag"), STORE.replace("%value", "%one")), []),
+        ((LOAD, PACK, STORE.replace("%value", "%pair").replace("f32", "i64")), []),  # no lanes of it
         ((BEYOND, LOAD.replace("%array", "%beyond"), STORE), []),  # LC204's
     ],
 )  # fmt: skip
