@@ -30,6 +30,7 @@ from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.events import WatchedKernel, kernels
 from layoutcheck.order.tensor_maps import tensor_maps
 from layoutcheck.order.trips import GRID
+from layoutcheck.provenance.bare import Beyond
 from layoutcheck.provenance.contract import judge
 from layoutcheck.provenance.follow import follow, products_of
 from layoutcheck.provenance.instances import OTHERS, USUAL, Instance, unequal
@@ -40,7 +41,7 @@ from layoutcheck.provenance.opaque import opaque
 from layoutcheck.provenance.products import Products
 from layoutcheck.provenance.replay import Replay
 from layoutcheck.provenance.schedule import schedule
-from layoutcheck.provenance.tell import told, told_unset
+from layoutcheck.provenance.tell import told, told_beyond, told_unset
 from layoutcheck.provenance.tensors import tensors
 from layoutcheck.provenance.tiles import place_tiles
 from layoutcheck.provenance.unset import Found, unset_values
@@ -68,6 +69,7 @@ def check_products(
 def _unset(module: TracedModule, lowered: str, seconds: float) -> tuple[list[KernelFinding], list[str]]:
     """Registers that nothing has written, and what is not known of them."""
     found, left = list[Found](), dict[str, None]()
+    beyond: list[Beyond] = []
     try:
         types = argument_types(without_locations(module.text))
         every = [op for op in parse_once(lowered).walk() if op.name in KERNELS and op.regions]
@@ -75,6 +77,7 @@ def _unset(module: TracedModule, lowered: str, seconds: float) -> tuple[list[Ker
         for op in every:
             one = unset_values(op, types, calls, Budget(seconds))
             found += one.found
+            beyond += one.beyond
             left |= dict.fromkeys(one.left)
     except OutOfTime:
         left[f"the time budget of {seconds:g} s was used up"] = None
@@ -82,7 +85,8 @@ def _unset(module: TracedModule, lowered: str, seconds: float) -> tuple[list[Ker
         left[f"the lowered module cannot be read: {error.message}"] = None
     except _SURPRISES as error:
         left[f"the lowered module is not as expected: {type(error).__name__}: {error}"] = None
-    return told_unset(found, module), list(left)
+    notes = [told_beyond(one, module) for one in beyond]
+    return [*told_unset(found, module), *notes], list(left)
 
 
 def _products_of(module: TracedModule, lowered: str, problem: str, seconds: float) -> OperandReport:

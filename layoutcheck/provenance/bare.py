@@ -13,7 +13,7 @@ bytes gives such bytes, `select` those of its choice. Whatever is not followed c
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -57,6 +57,16 @@ class Stored:
     at: Array
 
 
+@dataclass(eq=False, slots=True)
+class Beyond:
+    """A load of `width` bytes at offsets `at` that are not in its array of registers, of `size` bytes."""
+
+    op: Operation
+    width: int
+    size: int
+    at: set[int] = field(default_factory=set)
+
+
 class Bare:
     """One evaluation of a kernel's blocks. `rely` says of provenance whether it can be relied on.
 
@@ -75,6 +85,7 @@ class Bare:
         self.each = launch.threads // self.blocks
         self.stores: dict[Operation, Stored] = {}
         self.products: dict[tuple[Operation, str], Multiplied] = {}
+        self.beyond: dict[Operation, Beyond] = {}
         self.left: dict[str, None] = {}  # what such bytes may have reached unnoticed
         self.loads: list[Operation] = []
         self._found: dict[Operation, tuple[Cells, bool]] = {}  # where a load last found nothing
@@ -194,6 +205,7 @@ class Bare:
             if where == "rmem":
                 cells, offset = self._place(address)
                 if cells is not None:
+                    self._outside(op, cells, offset, width, machine.provenance[pointer])
                     found, rests = cells.load(offset, width, machine.mask, label), cells.rests
                 if found is not CLEAN and self._lost & {cells and cells.op, None}:
                     self.left[UNSURE] = None
@@ -205,6 +217,16 @@ class Bare:
             values[out], provenance[out] = found, rests | provenance[pointer] if found is not CLEAN else 0
 
         return run
+
+    def _outside(self, op: Operation, cells: Cells, offset: Any, width: int, bits: int) -> None:
+        """Note a load that leaves its array, if the text does not have the offset: LC204 has those."""
+        machine = self.machine
+        at = cells.outside(offset, width, machine.mask)
+        if not at.size or not machine.reached or machine.reasons.read(bits | machine.guard):
+            return
+        place = self.suspects.place(op.operands[0])
+        if place is not None and place[1] is None:
+            self.beyond.setdefault(op, Beyond(op, width, cells.at.shape[1])).at.update(map(int, at))
 
     def _block(self) -> Any:
         return (np.arange(self.launch.threads) // self.each)[:, None]

@@ -107,7 +107,7 @@ class Cells:
             and self.clean >> offset & (1 << width) - 1 == (1 << width) - 1
         ):
             return CLEAN
-        if int(np.min(offset)) < 0 or int(np.max(offset)) + width > self.at.shape[1]:
+        if self.outside(offset, width, mask).size:
             return CLEAN  # no element of the array
         cells, bits = self._cells(offset, width, mask)
         found = np.zeros((len(self.at), width), np.int64)
@@ -118,6 +118,14 @@ class Cells:
             return Refs(found)
         self._known(bits, mask)
         return CLEAN
+
+    def outside(self, offset: Any, width: int, mask: Any) -> Array:
+        """The offsets of accesses that do not lie in the array."""
+        if isinstance(offset, int):
+            return np.array([offset] * (offset < 0 or offset + width > self.at.shape[1]), np.int64)
+        at = offset if mask is None else offset[mask]
+        found: Array = np.unique(at[(at < 0) | (at + width > self.at.shape[1])])
+        return found
 
     def elsewhere(self, offset: Any, width: int) -> bool:
         """Whether another thread has written bytes that are unset in some: a predicate decides who does."""

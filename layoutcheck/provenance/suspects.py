@@ -60,7 +60,7 @@ class Suspects:
         if self.loads:
             self._reached(kernel)
 
-    def _place(self, pointer: Value) -> tuple[Operation, int | None] | None:
+    def place(self, pointer: Value) -> tuple[Operation, int | None] | None:
         """The array that a pointer points into, and the offset in bytes, None where it is not a number."""
         before = self._places.get(pointer)
         if pointer in self._places and not (self._turns and before is not None and before[1] is None):
@@ -76,7 +76,7 @@ class Suspects:
             return None
         if op.name == "llvm.alloca":
             return op, 0
-        base = self._place(op.operands[0])
+        base = self.place(op.operands[0])
         indices = integers(op.attributes.get("rawConstantIndices", "")) or ()
         if base is None or base[1] is None or len(indices) != 1:
             return None if base is None else (base[0], None)
@@ -99,7 +99,7 @@ class Suspects:
         for op in block.operations:
             if op.name in ("llvm.store", "llvm.load"):
                 store = op.name == "llvm.store"
-                place = self._place(op.operands[store])
+                place = self.place(op.operands[store])
                 if place is None:
                     continue
                 array, offset = place
@@ -168,8 +168,8 @@ class Suspects:
 
     def through(self, kernel: Operation, load: Operation) -> list[Operation]:
         """The operations that what a load finds goes through, with the readers, and those of its array."""
-        place = self._place(load.operands[0])
-        where = ((op, self._place(op.operands[0])) for op in self.loads)
+        place = self.place(load.operands[0])
+        where = ((op, self.place(op.operands[0])) for op in self.loads)
         loads = [op for op, at in where if at is not None and place is not None and at[0] is place[0]]
         alone, every = copy(self), list(kernel.walk())
         alone.values, alone.readers, alone.in_shared = set(), {}, False
@@ -181,7 +181,7 @@ class Suspects:
         """Note what an operation does with arrays and shared memory that is no load and no store."""
         if op.name not in ("llvm.load", "llvm.getelementptr"):
             given = op.operands[:1] if op.name == "llvm.store" else op.operands
-            places = (self._place(v) for v in given if v.type == _POINTER)
+            places = (self.place(v) for v in given if v.type == _POINTER)
             self.escaped.update(place[0] for place in places if place is not None)
         if (is_memory(op) and op.name not in _READS) or in_shared_by_ptx(op):
             spaces = {_space(v) for v in op.operands if v.type.startswith(_POINTER)}
@@ -189,14 +189,14 @@ class Suspects:
 
     def _follow(self, op: Operation, arrays: set[Operation], values: set[Value]) -> None:
         if op.name == "llvm.load":
-            place = self._place(op.operands[0])
+            place = self.place(op.operands[0])
             shared = self.in_shared and _space(op.operands[0]) == SHARED
             if shared or (place is not None and place[0] in arrays):
                 values.update(op.results)
         elif op.regions:
             values.update(_carried(op, values))
         elif not values.isdisjoint(op.operands):
-            place = self._place(op.operands[1]) if op.name == "llvm.store" else None
+            place = self.place(op.operands[1]) if op.name == "llvm.store" else None
             if place is not None:
                 arrays.add(place[0])
             elif hands_on(op):

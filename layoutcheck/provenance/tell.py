@@ -16,6 +16,7 @@ from layoutcheck.operands.rules import lc606_blocks_transposed as lc606
 from layoutcheck.operands.rules import lc608_operand_tensor as lc608
 from layoutcheck.operands.rules import lc609_operand_unset as lc609
 from layoutcheck.operands.rules import lc610_value_unset as lc610
+from layoutcheck.provenance.bare import Beyond
 from layoutcheck.provenance.fragments import operand_registers
 from layoutcheck.provenance.judged import Breach
 from layoutcheck.provenance.matrix import instruction_of
@@ -23,6 +24,8 @@ from layoutcheck.provenance.unset import Found
 from layoutcheck.sources.mlir import Operation
 from layoutcheck.sources.traced import Frame, KernelFinding, KernelPlace
 from layoutcheck.sources.traced_module import TracedModule
+
+BEYOND = "a load reads registers that its fragment does not have"
 
 
 def told(breach: Breach, module: TracedModule) -> KernelFinding:
@@ -77,6 +80,19 @@ def told_unset(every: Sequence[Found], module: TracedModule) -> list[KernelFindi
             rule.code, "note" if one.extent else rule.severity, title, message, _different(places), evidence
         ))  # fmt: skip
     return list(found.values())
+
+
+def told_beyond(one: Beyond, module: TracedModule) -> KernelFinding:
+    """The note on a load that leaves its registers (LC204)."""
+    at, count = sorted(one.at), len(one.at)
+    where = f"offset {at[0]} B" if count == 1 else f"{count} offsets from {at[0]} to {at[-1]} B"
+    message = (
+        f"It reads {one.width} B at {where} of a fragment that has {one.size} B. What lies there is "
+        "undefined (LLVM): the compiler drops the stores of it, or takes any register. Count the fragment's own mode."
+    )
+    evidence: dict[str, Any] = {"kernel": module.kernel, "arch": module.arch, "offsets": at}
+    places = (_place(module, one.op, "the registers are read"),)
+    return KernelFinding("LC204", "note", BEYOND, message, places, evidence)
 
 
 def _different(places: Sequence[KernelPlace]) -> tuple[KernelPlace, ...]:

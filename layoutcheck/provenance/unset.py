@@ -22,7 +22,7 @@ from layoutcheck.dsl.lowered.spaces import in_object
 from layoutcheck.dsl.lowered.values import Reasons
 from layoutcheck.machine.arch import WARP
 from layoutcheck.order.budget import Budget, OutOfTime
-from layoutcheck.provenance.bare import Bare, Bools, Stored
+from layoutcheck.provenance.bare import Bare, Beyond, Bools, Stored
 from layoutcheck.provenance.neutral import ZERO, neutral
 from layoutcheck.provenance.suspects import Suspects
 from layoutcheck.sources.mlir import Operation
@@ -67,10 +67,14 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Unset:
-    """What a kernel does with registers that nothing has written, and what of that is not known."""
+    """What a kernel does with registers that nothing has written, and what of that is not known.
+
+    `beyond` are loads that leave their registers, whatever the extents are.
+    """
 
     found: tuple[Found, ...] = ()
     left: tuple[str, ...] = ()
+    beyond: tuple[Beyond, ...] = ()
 
 
 def unset_values(
@@ -93,15 +97,16 @@ def unset_values(
         found = runs.for_any() if promise else runs.uses(None)
     elif promise is not None:
         found = {key: one.with_other_extents(promise[1]) for key, one in runs.besides().items()} | found
-    return Unset(tuple(found.values()), tuple(runs.left))
+    return Unset(tuple(found.values()), tuple(runs.left), tuple(runs.beyond.values()))
 
 
 class _Runs:
-    """Evaluations of a kernel; `left` is what they do not know."""
+    """Evaluations of a kernel; `left` is what they do not know, `beyond` what leaves its registers."""
 
     def __init__(self, grid: Grid, suspects: Suspects, budget: Budget) -> None:
         self.grid, self.suspects, self.budget = grid, suspects, budget
         self.left: dict[str, None] = {}
+        self.beyond: dict[Operation, Beyond] = {}
 
     def for_any(self) -> Uses:
         """What a kernel does for every caller, and what it does with some extents."""
@@ -153,6 +158,7 @@ class _Runs:
         how = replace(how, blocks=at) if len(at) > 1 else replace(how, index=at[0])
         run = self._run(how, launched)
         self.left |= run.left
+        self.beyond |= run.beyond
         sizes = grid.spans(how, launched, run.machine, run.flow, called)
         found = [
             Found(one.op, one.letter, threads=(one.thread,) * 2, fill=ZERO if one.letter == "C" else "")

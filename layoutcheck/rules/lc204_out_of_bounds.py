@@ -11,7 +11,8 @@ vectors are inside, or one does so in another mode. Where the strides of the hos
 that leaves one mode of it and stays in its memory. Where extents are dynamic, those of the program's own calls count,
 and without a GPU what their small tensors of integers hold.
 In shared memory an access that leaves its allocation, or its member of a struct; one that reaches padding behind the
-member, and no other member, is a note. So is an element of a tensor in registers at an index that it does not have.
+member, and no other member, is a note. So is an element of a tensor in registers at an index that it does not have, if the
+index is a number in the traced module, or if registers that may be unset are followed there (LC610).
 
 ## Why
 

@@ -19,6 +19,7 @@ from layoutcheck.provenance import check_products
 from layoutcheck.provenance.bare import Bare
 from layoutcheck.provenance.handed import UNSURE
 from layoutcheck.provenance.suspects import Suspects
+from layoutcheck.provenance.tell import told_beyond
 from layoutcheck.provenance.unset import BRANCHES, Found, unset_values
 from layoutcheck.reports.order import operand_counts
 from layoutcheck.reports.style import Style
@@ -252,6 +253,22 @@ def test_an_atomic_operation_adds_to_what_is_there() -> None:
     assert len(both.stores) == 2
     over = _run(_kernel(LOAD, RED, STORE.replace("%value", "%zero")))
     assert not over.stores
+
+
+@pytest.mark.parametrize(("size", "outside"), [(4, []), (2, [8, 12])])
+def test_a_load_in_a_loop_may_leave_its_registers(size: int, outside: list[int]) -> None:
+    """The compiler drops these stores: of four that a DSL kernel makes of a fragment of two, two are left."""
+    constant = '%{} = "arith.constant"() <{{value = {} : i32}}> : () -> i32'
+    lines = [constant.format("a", 0), constant.format("b", 4)]
+    body = "\n  ".join((BEYOND.replace("%n)", "%k)"), LOAD.replace("%array", "%beyond"), STORE))
+    head, types = '"scf.for"(%a, %b, %n) ({\n^bb1(%k: i32):\n  ', "(i32, i32, i32) -> ()"
+    loop = f'{head}{body}\n  "scf.yield"() : () -> ()\n}}) : {types}'
+    run = _run(_kernel(*lines, loop, array=f"!llvm.array<{size} x f32>"))
+    assert [sorted(one.at) for one in run.beyond.values()] == [outside] * bool(outside)
+    for one in run.beyond.values():
+        note = told_beyond(one, TracedModule("", "k", "sm_90a", {}, {}, ()))
+        assert (note.code, note.severity) == ("LC204", "note")
+        assert "reads 4 B at 2 offsets from 8 to 12 B of a fragment that has 8 B" in note.message
 
 
 def test_a_kernel_that_fills_its_registers_is_not_evaluated_again() -> None:
