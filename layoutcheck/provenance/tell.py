@@ -88,7 +88,8 @@ def told_beyond(one: Beyond, module: TracedModule) -> KernelFinding:
     where = f"offset {at[0]} B" if count == 1 else f"{count} offsets from {at[0]} to {at[-1]} B"
     message = (
         f"It reads {one.width} B at {where} of a fragment that has {one.size} B. What lies there is "
-        "undefined (LLVM): the compiler drops the stores of it, or takes any register. Count the fragment's own mode."
+        "undefined (LLVM): the compiler drops the stores of it, or takes any register. Count the "
+        "fragment's own mode."
     )
     evidence: dict[str, Any] = {"kernel": module.kernel, "arch": module.arch, "offsets": at}
     places = (_place(module, one.op, "the registers are read"),)
