@@ -243,8 +243,9 @@ def _mode(torch: Any) -> None:
 
     def from_meta(value: Any, given: list[Any]) -> Any:
         if isinstance(value, torch.Tensor) and value.is_meta:
-            made = torch.empty_like(value, device="cpu", requires_grad=False)
-            return LeftOut.apply(made, *differentiated(given)) if value.requires_grad else made
+            if value.requires_grad:
+                return LeftOut.apply(value.detach(), *differentiated(given))
+            return torch.empty_like(value, device="cpu")
         if type(value) in (tuple, list):
             return type(value)(from_meta(one, given) for one in value)
         return value
@@ -267,9 +268,9 @@ def _mode(torch: Any) -> None:
         """What was left out, for whose gradients a program asks: those of what it was made of are zeros."""
 
         @staticmethod
-        def forward(context: Any, made: Any, *given: Any) -> Any:
+        def forward(context: Any, meta: Any, *given: Any) -> Any:
             context.zeros = [torch.zeros((), dtype=one.dtype).expand(one.shape) for one in given]
-            return made
+            return torch.empty_like(meta, device="cpu")  # new here: one that was given is a view afterwards
 
         @staticmethod
         def backward(context: Any, *_gradients: Any) -> Any:
@@ -485,6 +486,10 @@ def _cuda(torch: Any, capability: tuple[int, int], sms: int) -> None:
     for module in (cuda, cuda.memory):
         _answer(module, answers)
     _accelerator(torch)
+    answers = {"getDevice": 0, "getDeviceCount": 1, "exchangeDevice": 0, "maybeExchangeDevice": 0}
+    _answer(torch._C, {f"_cuda_{name}": answer for name, answer in answers.items()})
+    _answer(torch._C, dict.fromkeys(("_cuda_init", "_cuda_setDevice", "_cuda_synchronize")))
+    _answer(cuda, {"_exchange_device": 0, "_maybe_exchange_device": 0})
     for name in (
         "init", "_lazy_init", "synchronize", "empty_cache", "set_device", "manual_seed", "manual_seed_all",
         "set_stream", "set_rng_state", "reset_peak_memory_stats", "ipc_collect", "cudart",

@@ -126,7 +126,8 @@ from layoutcheck.dsl.observe import NotLaunched
 pretend(torch, (10, 0), 132)
 one, two = (torch.ones(BIG, size, device="cuda", requires_grad=size == 2) for size in (2, 3))
 made = torch.einsum("ij,ik->jk", one, two) + torch.mm(one.T, two)
-print(NotLaunched.left_out, made.requires_grad, torch.mm(two.T, two).requires_grad)
+torch.mm(one.T, two)[0].mul_(2)  # it is no view, which could not be changed
+print(NotLaunched.left_out - 1, made.requires_grad, torch.mm(two.T, two).requires_grad)
 made.sum().backward()
 print(one.grad.shape == one.shape, one.grad.any().item(), two.grad)
 with torch.no_grad(): print(torch.mm(one.T, two).requires_grad)
