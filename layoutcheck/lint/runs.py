@@ -121,14 +121,17 @@ class _Terminated(BaseException):
 def _sigterm_raises() -> Iterator[None]:
     """The first SIGTERM raises `_Terminated` here, in the main thread; a later one ends the process.
 
-    One within a second is the first again: `timeout` sends its signal to the process and to its group.
+    One within a second is the first again: `timeout` sends its signal to the process and to its group. The
+    first one that comes later, in a process that hears of it, is let pass: the report is nearly there.
     """
-    first = 0.0
+    first, traced = 0.0, False
 
     def end(*_: object) -> None:
         nonlocal first
         if not first:
             first = time.monotonic()
+            if traced:
+                return
             raise _Terminated
         if time.monotonic() - first > _SAME_SIGNAL_SECONDS:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -141,7 +144,8 @@ def _sigterm_raises() -> Iterator[None]:
     try:
         yield
     finally:
-        if not first:  # else it stays until the report is written
+        traced = True
+        if not (first or callable(before)):  # else it stays until the report is written
             signal.signal(signal.SIGTERM, before)
 
 

@@ -27,7 +27,7 @@ from layoutcheck.dsl.trace import trace_script
 from layoutcheck.lint.cache import Cache, tool_version
 from layoutcheck.lint.cases import CaseRun, RegisteredCase, failures
 from layoutcheck.lint.run import _silent, _skipped
-from layoutcheck.lint.runs import imports_of, shorten, trace, unchanged
+from layoutcheck.lint.runs import _sigterm_raises, imports_of, shorten, trace, unchanged
 from layoutcheck.settings import Settings
 from layoutcheck.sources.traced import Trace
 from tests.thinned import thinned
@@ -610,6 +610,23 @@ def test_sigterm_leaves_a_report_of_what_was_seen(repository: Path, group: bool)
     assert [(f["code"], f["path"]) for f in found["findings"]] == [
         ("LC911", "half.py"), ("LC101", "kernels.py"), ("LC911", "test_kernels.py"),
     ]  # fmt: skip
+
+
+def test_sigterm_behind_the_last_run_lets_the_report_be_written() -> None:
+    """Where the command line hears of signals; elsewhere they are as they were."""
+    heard: list[int] = []
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        with _sigterm_raises():
+            pass
+        assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+        signal.signal(signal.SIGTERM, lambda number, _: heard.append(number))
+        with _sigterm_raises():
+            pass
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert not heard and callable(signal.getsignal(signal.SIGTERM))
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def test_parts_share_the_programs(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
