@@ -36,6 +36,7 @@ _KINDS = (  # of the reasons that `ci` gives, by a word of each
     (" failed in it", "its program fails"),
     ("its name says", "for another architecture than that of the run"),
     ("the time limit ended", "the time limit ended its program"),
+    ("import it did not end", "another program that imports its file did not end well"),
     ("are skipped", "its tests are skipped"),
     ("no program imported", "no program imports its file"),
     ("no program that imports", "no kernel that was seen uses it"),

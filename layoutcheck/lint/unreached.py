@@ -117,7 +117,8 @@ class _Runs:
             if run.trace.failures:
                 return f"{run.case.name} failed: {_words(run.trace.failures[0])}"
             if run.case.path == path and not run.trace.skipped:
-                return _TO_THE_END[0]
+                ended = not any(one.trace.failures or one.trace.skipped for one in importing)
+                return _TO_THE_END[0] if ended else f"{_TO_THE_END[0]}; others that import it did not end"
         skipped = Counter(reason for run in importing for _, reason in run.trace.skipped)
         if skipped:
             reason, number = skipped.most_common(1)[0]

@@ -101,6 +101,9 @@ def test_the_nearest_program_has_the_word(folder: Path) -> None:
     near, own = run("near.py", TraceFailure("raised", "it")), run("kernels.py")
     assert _Runs([far, near]).why("kernels.py", []) == "near.py failed: it"
     assert _Runs([far, near, own]).why("kernels.py", []).startswith("the file itself was run, to its end")
+    ended = "the file itself was run, to its end, and did not build its kernel"
+    assert _Runs([own]).why("kernels.py", []) == ended
+    assert _Runs([far, own]).why("kernels.py", []) == f"{ended}; others that import it did not end"
     assert _Runs([far]).why("kernels.py", []) == "the time limit ended other/deep/far.py"
     late = run("late.py", TraceFailure("test", "one of many"), TraceFailure("timeout", "late"))
     assert _Runs([near, late]).why("kernels.py", []) == "the time limit ended late.py"  # as near
