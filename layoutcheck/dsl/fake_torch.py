@@ -286,6 +286,8 @@ def _mode(torch: Any) -> None:
                 return True
             if name == "__get__" and func == device_of and func(*args).type == "cpu":
                 return device
+            if name == "get_device" and args[0].device.type == "cpu":
+                return 0
             if name == "cuda":
                 return args[0]
             if name == "pin_memory":

@@ -54,6 +54,7 @@ many, two = torch.randn(BIG + 1, device=0), torch.zeros(2)
 print(*(one.device for one in (torch.zeros(2, device=0), two.to(0), two.to(device=0), many)))
 print(two.to(0, torch.float16).dtype, many.isfinite().all().item())
 two.record_stream(torch.cuda.current_stream())
+assert two.get_device() == 0 and two.to("meta").get_device() == -1
 assert torch.cuda.get_device_name() == "NVIDIA H200"  # benchmarks divide by the peak rate of a name
 assert str(torch.cuda.current_stream().device) == "cuda:0"  # tvm_ffi.use_torch_stream reads it
 from concurrent.futures import ThreadPoolExecutor
