@@ -18,6 +18,7 @@ _EXCERPT = re.compile(r"^ *(?:--> .*|[0-9]* *\|.*)\n?", re.MULTILINE)
 _PLACED = re.compile(
     r'"[^"\n]{1,400}"\("[^"\n]{1,400}":[0-9:]+(?: to [0-9:]+)?\): '
 )  # MLIR's, before its words
+ENDED_AT, FOR_WANT = "the script ended", "for want of what a kernel computes"  # in notes: more would have run
 _MOST = 200  # characters of a message
 _PRINTS = ("cute.print_view", "cute.print")  # what host code may print is a tensor of the CPU's
 _NOT_OF_RESULTS = (  # that a kernel would have computed
@@ -117,7 +118,7 @@ class Outcomes:
         elif _for_want_of_results(event):
             at = f" at {where}" if where else ""
             self.note(
-                f"the script ended{at}, {event['launches_skipped']} launches into a run that launches "
+                f"{ENDED_AT}{at}, {event['launches_skipped']} launches into a run that launches "
                 f"nothing: {cut(_first_line(message), _MOST)}"
             )
         else:
@@ -145,7 +146,7 @@ class Outcomes:
             (_, _, message), (test, *_) = next(iter(unlaunched.items()))
             count = sum(map(len, unlaunched.values()))
             many = f"{count} tests failed" if count > 1 else "1 test failed"
-            yield f"{many} for want of what a kernel computes, such as {test}: {message}"
+            yield f"{many} {FOR_WANT}, such as {test}: {message}"
         if self._loaded:
             count, first = len(self._loaded), min(self._loaded, key=lambda path: self._loaded[path])
             files = f"{count} compiled file{'s' * (count != 1)}, such as {first}, not traced: "

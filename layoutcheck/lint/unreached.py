@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from layoutcheck.digits import many
+from layoutcheck.dsl.outcomes import ENDED_AT, FOR_WANT
 from layoutcheck.lint.called import Called
 from layoutcheck.lint.cases import CaseRun, RegisteredCase, shown
 from layoutcheck.regular import read_regular
@@ -26,6 +27,7 @@ _TO_THE_END = (  # of programs of which nothing is left
     "the file itself was run, to its end, and did not build its kernel",
     "no program that imports its file built its kernel",
 )
+_OTHERS = "; others that import it did not end"
 _LATE = ("timeout", "ended")
 _ARCH = re.compile(r"(?<![a-z])sm_?(8|9|10|11|12)[0-9](?![0-9])|(ampere)|(hopper)|(blackwell)")
 _MISSING = (
@@ -117,13 +119,12 @@ class _Runs:
             if run.trace.failures:
                 return f"{run.case.name} failed: {_words(run.trace.failures[0])}"
             if run.case.path == path and not run.trace.skipped:
-                ended = not any(one.trace.failures or one.trace.skipped for one in importing)
-                return _TO_THE_END[0] if ended else f"{_TO_THE_END[0]}; others that import it did not end"
+                return _TO_THE_END[0] if all(map(_whole, importing)) else f"{_TO_THE_END[0]}{_OTHERS}"
         skipped = Counter(reason for run in importing for _, reason in run.trace.skipped)
         if skipped:
             reason, number = skipped.most_common(1)[0]
             return f"{many(number, 'skipped test')} may reach it: {cut(reason, _MOST)}"
-        return _TO_THE_END[1]
+        return _TO_THE_END[1] if all(map(_whole, importing)) else f"{_TO_THE_END[1]}{_OTHERS}"
 
     def _not_imported(self) -> str:
         early = [
@@ -139,6 +140,12 @@ class _Runs:
 def _late(run: CaseRun) -> bool:
     """Whether time ended the program: it left more unseen than one whose tests failed."""
     return any(one.kind in _LATE for one in run.trace.failures)
+
+
+def _whole(run: CaseRun) -> bool:
+    """Whether nothing is left of the program that a GPU would run."""
+    wanting = any(note.startswith(ENDED_AT) or FOR_WANT in note for note in run.trace.notes)
+    return not (wanting or run.trace.failures or run.trace.skipped)
 
 
 def _apart(path: str, program: str) -> int:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from layoutcheck.dsl.outcomes import FOR_WANT
 from layoutcheck.lint.cases import CaseRun, RegisteredCase
 from layoutcheck.lint.unreached import _other_arch, _Runs, reasons
 from layoutcheck.sources.traced import Frame, Kernel, Trace, TraceFailure
@@ -53,6 +54,11 @@ def test_each_reason(folder: Path) -> None:
 
     name = "test_it.py"
     assert told(trace()) == "no program that imports its file built its kernel"
+    for note in (
+        "the script ended at k.py:1, 2 launches into a run",
+        f"2 tests failed {FOR_WANT}, such as it",
+    ):
+        assert told(trace(notes=(note,))).endswith("; others that import it did not end")
     refused = trace("uncompiled", "no such atom", at=5)
     assert told(refused) == "the DSL refuses its kernel: no such atom (line 5)"  # of its class
     assert told(refused, line=8, arch="sm_90a") == f"{name} failed: no such atom"
