@@ -7,7 +7,9 @@ What the output holds of other repositories stays. With `--checkout owner/name@c
 that no program calls are looked up there, for reports that were written before `ci` named them.
 `benchmarks/looked_at.json` holds what a person said of a finding, by repository, place and code: whether it
 is so, and why. `benchmarks/site_causes.json` says, by repository and the beginning of a path, why copy sites
-there were not reached, where an older report does not say it; the sites are counted here.
+there were not reached, where an older report does not say it; the sites are counted here. NAME=JSON+JSON is
+one row of several runs of the same paths, for other architectures or with other versions of the DSL: a site
+that one of them reached is reached, and what is left has the first run's reason.
 """
 
 from __future__ import annotations
@@ -69,6 +71,40 @@ def not_reached(counts: dict[str, Any], causes: dict[str, str]) -> dict[str, int
     return {cause: number for cause, number in found.most_common() if number}
 
 
+def merged(reports: list[dict[str, Any]]) -> dict[str, Any]:
+    """One report of several of the same files. Raises ValueError where they hold other sites."""
+    first, *others = reports
+    if any(other["counts"]["sites"] != first["counts"]["sites"] for other in others):
+        raise ValueError("reports of other copy sites cannot be one")
+    if not others:
+        return first
+    left = {(path, line) for path, lines in first["counts"]["never"].items() for line in lines}
+    for other in others:
+        left &= {(path, line) for path, lines in other["counts"]["never"].items() for line in lines}
+    counts = dict(first["counts"])
+    for key in ("uncalled", "untaken"):
+        counts[key] = {
+            place: [line for line in lines if (place.partition(":")[0], line) in left]
+            for place, lines in counts[key].items()
+        }
+    counts["because"] = {
+        path: {why: [line for line in lines if (path, line) in left] for why, lines in reasons.items()}
+        for path, reasons in counts["because"].items()
+    }
+    for key in ("kernels", "copies", "checked"):
+        counts[key] = sum(each["counts"][key] for each in reports)
+    sources = (Counter(each["counts"]["address_sources"]) for each in reports)
+    counts["address_sources"] = dict(sum(sources, Counter[str]()))
+    counts["traced"] = counts["sites"] - len(left)
+    seen = {
+        (one["path"], one["line"], one["code"], one["title"]): one
+        for each in reports
+        for one in each["findings"]
+    }
+    runs = [run for each in reports for run in each["runs"]]
+    return {"counts": counts, "runs": runs, "findings": sorted(seen.values(), key=lambda one: one["path"])}
+
+
 def uncalled(folder: Path, never: dict[str, list[int]]) -> dict[str, list[int]]:
     """Of sites that were not reached, those in functions that no program calls, and those in notebooks."""
     with contextlib.chdir(folder):
@@ -118,7 +154,7 @@ def summary(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("reports", nargs="+", metavar="NAME=JSON")
+    parser.add_argument("reports", nargs="+", metavar="NAME=JSON[+JSON]")
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--checkout", action="append", default=[], metavar="NAME=FOLDER")
     parser.add_argument("--dsl", help="the version that the programs ran with, if it is not this one's")
@@ -129,7 +165,7 @@ def main() -> None:
     folders = dict(word.rsplit("=", 1) for word in given.checkout)
     for word in given.reports:
         name, _, file = word.rpartition("=")
-        found = json.loads(Path(file).read_text())
+        found = merged([json.loads(Path(one).read_text()) for one in file.split("+")])
         if name in folders:
             found["counts"]["uncalled"] = uncalled(Path(folders[name]), found["counts"]["never"])
         mine = causes.get(name.partition(" ")[0].partition("@")[0], {})
