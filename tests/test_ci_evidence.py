@@ -1,0 +1,37 @@
+"""Several reports of one repository as one row of evidence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from benchmarks.ci_evidence import BEYOND, merged, summary
+
+
+def report(sites: int = 4, **counts: Any) -> dict[str, Any]:
+    whole = {
+        "sites": sites, "traced": 0, "kernels": 1, "copies": 2, "checked": 2, "uncalled": {}, "untaken": {},
+        "because": {}, "address_sources": {"types": 1},
+    }  # fmt: skip
+    finding = {"path": "a.py", "line": 3, "code": "LC301", "severity": "slow", "title": "a conflict"}
+    return {"counts": {**whole, **counts}, "findings": [finding], "runs": [{"kernels": 1, "failures": []}]}
+
+
+def test_a_site_that_one_run_reaches_is_reached() -> None:
+    first = report(
+        never={"a.py": [1, 2, 3], "b.py": [7]}, uncalled={"a.py:f": [1]}, untaken={"a.py": [2]},
+        because={"a.py": {"its name says sm_90, and programs ran for sm_80": [3]},
+                 "b.py": {"the time limit ended b.py": [7]}},
+    )  # fmt: skip
+    second = report(never={"a.py": [1, 2], "b.py": [7]}, traced=1)
+    row = summary("o/r@1", merged([first, second]), {}, {})
+    assert (row["sites"], row["traced"], row["copies"], row["programs"]) == (4, 1, 4, 2)
+    assert len(row["findings"]) == 1 and row["address_sources"] == {"types": 2}
+    assert row["not_reached"] == {BEYOND[0]: 1, BEYOND[2]: 1, "the time limit ended its program": 1}
+    assert row["beyond"] == 2
+
+
+def test_reports_of_other_sites_are_not_one() -> None:
+    with pytest.raises(ValueError, match="other copy sites"):
+        merged([report(never={}), report(5, never={})])
