@@ -22,6 +22,7 @@ from layoutcheck.catalogue import (
     folding,
     frames,
     installed,
+    laws,
     libraries,
     literals,
     origin,
@@ -140,7 +141,7 @@ def _answers(text: str, folded: str, place: str | None) -> list[Answer]:
         answering.of_entry(entry, match, folded, place, text) for entry, match in ordered[:MOST_ANSWERS]
     ]
     note = (first.entry in _OPEN or first.entry.name in whose.FAULTS) and symptoms.is_prose(folded)
-    about = (*symptoms.read(folded), *symptoms.laws(symptoms.topics(folded))) if note else ()
+    about = (*symptoms.read(folded), *laws.told(text, first.entry)) if note else ()
     return [replace(first, facts=(*first.facts, *about)), *rest]
 
 
@@ -300,7 +301,7 @@ def _of_words(text: str, folded: str, place: str | None) -> list[Answer]:
     about = [] if warns else symptoms.topics(folded)
     prose = symptoms.is_prose(folded)
     printed = symptoms.of_layouts(folded)
-    if about and prose and (symptom or not printed or folding.WRONG.search(folded)):
+    if about and prose:
         return [_of_prose(symptom, about, text, folded, place)]
     owner = where.owner
     if owner and owner.name in owners.CALLED and owners.of_words(telling.line(text) or folded) is not owner:
@@ -320,8 +321,9 @@ def _of_words(text: str, folded: str, place: str | None) -> list[Answer]:
         parts = {**(owner or _UNNAMED)._asdict(), "kind": "an error", "said": said}
         parts |= {"cause": found.cause, "help": found.helps, "project": where.project or _UNNAMED.project}
         return [answering.of_parts(elsewhere.NAMED, parts, said, folded, place)]
-    if symptom:
-        return [_of_prose(symptom, about, text, folded, place)]
+    noted = prose and symptoms.is_of_gpu(folded) and laws.find(text, laws.kind(None))
+    if symptom or (noted and not warns):
+        return [_of_prose(symptom, about or symptoms.of_kernel(folded), text, folded, place)]
     note = prose and not said and owner is not None and owner.name not in owners.CALLED
     said = " ".join(folded.split()[:_MOST_WORDS]) if note else said
     if said and owner:
@@ -330,8 +332,7 @@ def _of_words(text: str, folded: str, place: str | None) -> list[Answer]:
         return [answering.of_parts(elsewhere.NAMED, parts, said, folded, place)]
     if printed:
         entry, parts, layouts = printed
-        facts = (*layouts, *symptoms.laws(about))
-        return [replace(answering.of_parts(entry, parts, layouts[0], folded, place), facts=facts)]
+        return [replace(answering.of_parts(entry, parts, layouts[0], folded, place), facts=layouts)]
     return (
         [_of_prose(None, about, text, folded, place)] if about and (prose or wrong or "? " in folded) else []
     )
@@ -345,16 +346,16 @@ def _of_prose(
     place: str | None,
 ) -> Answer:
     """The answer to a text that tells a symptom or is about something of a kernel: with the laws of what it names, and its layouts."""
-    about = [one for one in about if symptom is None or one[0] is not symptom[0]]
-    first, *others = [symptom, *about] if symptom else about
+    first = symptom or about[0]
     answer = answering.of_entry(*first, folded, place, text)
     owner = None if symptom else origin.find(folded).owner
     whose = (f"the text names {owner.name}: of its own kernels {owner.project} answers",) if owner else ()
+    told = laws.told(text, first[0])
     facts = (
         *answer.facts,
         *symptoms.read(folded, symptom is not None),
         *whose,
-        *symptoms.laws(others),
+        *told,
         *symptoms.layouts(folded),
     )
     return replace(answer, facts=facts)

@@ -31,7 +31,7 @@ AMD = "AMD's ROCm"  # which words its errors as CUDA does
 AMD_TRITON = "Triton's back end for AMD's GPUs"
 # In order: a compiler or library stands before those that it is built on.
 _COMPILERS = (
-    _owner(r"\bT\.(?:Parallel|copy|tma_copy|gemm|Pipelined|Kernel|alloc_\w+|atomic_\w+)\b|[Tt]ile-?[Ll]ang|\bk[MN]PerWarp\b|suitable instruction for tcgen05|Check your layout\.|no available layout found|LayoutInference|CanProve\w+|[Gg]et different layout for|\bFragment\(\(|\banalyzer_\b|\blocal\.fragment\b|ProducerConsumerWS|LowerBulk|MakePackedAPI|\bkernel \w+ input \w+ \w+ expected", "TileLang", "tile-ai/tilelang"),
+    _owner(r"(?<![.\w])T\.(?:[a-z]\w{3,}|Parallel|Pipelined|Kernel)\b|[Tt]ile-?[Ll]ang|\bk[MN]PerWarp\b|suitable instruction for tcgen05|Check your layout\.|no available layout found|LayoutInference|CanProve\w+|[Gg]et different layout for|\bFragment\(\(|\banalyzer_\b|\blocal\.fragment\b|ProducerConsumerWS|LowerBulk|MakePackedAPI|\bkernel \w+ input \w+ \w+ expected", "TileLang", "tile-ai/tilelang"),
     _owner(r"\btvm\b(?!-ffi|\.error\.\w+: \[)|\bTVM\b(?!.?FFI)|tvm::|\bvm\.builtin\.|Module\[\w+\] does not|tvm_ffi\.(?!core)", "TVM", "apache/tvm (tile-ai/tilelang where TileLang makes the kernel, which raises TVM's errors)"),
     _owner(r"cuda\.tile|cuda/tile|cu[Tt]ile|tileiras|Dimension #[0-9]+ of shape .{1,40} is not a power of two|\bTile<[a-z]\w*, ?\{", "cuTile", "NVIDIA/cutile-python"),
     _owner(r"\bmojo\b|\bmodular\b", "Mojo", "modular/modular"),

@@ -18,7 +18,6 @@ _SEVERITY = 60  # characters before a message in which its severity stands
 _FAILED = re.compile(r"(?i)\berrors?\b|\bundefined\b|\bfatal\b|\bfailed\b|Traceback")
 _RACE = called("symptom.race")
 _LAYOUTS = called("symptom.layouts")
-_MOST_TOPICS = 2
 _ERROR = re.compile(
     r"^\W*(?:Failed to|Cannot|Can't|Unable|Unsupported|Invalid|Could not|Expected|Unknown|Illegal|Missing|No \w+ \w+ (?:found|available))\b|\w(?:Error|Exception|NotImplemented): |\b(?:fatal )?error(?: C?[0-9]+)? ?: |[):] ?error\b|\[ERROR\]|Check failed|_STATUS_|Assertion.{0,200}failed|\bfatal\b|Traceback|\bat::|={5,}|returned (?:[-0-9]+|status)|\bFAILED\b|\bfailed: |\[rank[0-9]"
 )  # as programs print one, and no one writes
@@ -26,6 +25,10 @@ _OF_GPU = re.compile(
     r"(?i)cuda|\bgpus?\b|kernel|\bwarps?\b|\blanes?\b|smem|shared[- ]memory|\bcute|cutlass|::|\btma\b|u?tma\w+|\bmbarrier|tensor|__\w+|sanitizer|racecheck|gemm|mma|\bsm_?[0-9]{2,3}|cp\.async|cp_async|tile|swizzl|layout|\bptxas|\bjit\b|head_?dim|attention|_(?:divide|product|inverse|copy|maxnreg|fence)|copy_|setmax|quantiz"
 )
 _PERSON = re.compile(r"\b(?:I|[Ww]e|[Mm]y|[Hh]ow|[Ww]hy)\b")
+_DOUBT = re.compile(
+    r"(?i)(?:what(?:'s| is| am I| did I| went| could be| might be)?(?: \w+){0,4}|(?:some|any)thing(?: \w+)?|correct me if|am I|if I(?:'m| am)|maybe I(?:'m| am)) wrong\b"
+)  # of the writer's own understanding
+_CHINESE = re.compile(r"[\u4e00-\u9fff]{4}")
 _SENTENCE = re.compile(r"(?:\b[A-Za-z][\w'-]*\b[ ,:;(`*]+){5}")
 _LITTLE_WORD = re.compile(
     r"\b(?![A-Z]{2})(?i:the|an?|is|are|was|it|to|when|with|why|how|what|do(?:es)?|of|in|on|for|and|but|i|we|my|not|can|this|that|these)\b"
@@ -50,7 +53,8 @@ _PLAIN = re.compile(r"[0-9(),?_{} ]*")
 
 def find(folded: str) -> tuple[Known, re.Match[str]] | None:
     """The symptom that the text's words tell, and where; None where they tell none."""
-    found = ((entry, entry.pattern.search(folded)) for entry in SYMPTOMS)
+    told = _DOUBT.sub(" ", folded)
+    found = ((entry, entry.pattern.search(told)) for entry in SYMPTOMS)
     if not is_of_gpu(folded):
         found = (one for one in found if one[0] is not _RACE)
     return next(((entry, match) for entry, match in found if match), None)
@@ -61,8 +65,8 @@ def is_prose(folded: str) -> bool:
     return (
         _ERROR.search(folded) is None
         and ("not divisible by" not in folded or _PERSON.search(folded) is not None)
-        and _SENTENCE.search(folded) is not None
-        and _LITTLE_WORD.search(folded) is not None
+        and (_SENTENCE.search(folded) or _PERSON.search(folded) or _CHINESE.search(folded)) is not None
+        and (_LITTLE_WORD.search(folded) or _CHINESE.search(folded)) is not None
     )
 
 
@@ -106,13 +110,14 @@ def topics(folded: str) -> list[tuple[Known, re.Match[str]]]:
     """What the text is about, the more particular first."""
     if not is_of_gpu(folded):
         return []
-    found = ((entry, entry.pattern.search(folded)) for entry in (_RACE, *TOPICS))
-    return [(entry, match) for entry, match in found if match][:_MOST_TOPICS]
+    found = ((entry, entry.pattern.search(folded)) for entry in (_RACE, *TOPICS[:-1]))
+    return [(entry, match) for entry, match in found if match]
 
 
-def laws(about: list[tuple[Known, re.Match[str]]]) -> tuple[str, ...]:
-    """The laws of what a text is about, each with the word that it stands for."""
-    return tuple(f"{match['said']}: {entry.cause}" for entry, match in about)
+def of_kernel(folded: str) -> list[tuple[Known, re.Match[str]]]:
+    """The topic of a text that has none of the others."""
+    match = TOPICS[-1].pattern.search(folded)
+    return [(TOPICS[-1], match)] if match else []
 
 
 def layouts(folded: str) -> tuple[str, ...]:

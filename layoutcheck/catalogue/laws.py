@@ -1,0 +1,197 @@
+"""Which laws a person's report calls for: of what it is about, with the details and the symptom that it tells.
+
+No report says which law is broken; its words make some likelier. A word that few laws have says more than one that many have,
+and what the report itself says of its cause or repair says most.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from layoutcheck.catalogue import whose
+from layoutcheck.catalogue.entry import ELSEWHERE, UNKNOWN, Known
+from layoutcheck.catalogue.law import Law, normal
+from layoutcheck.catalogue.tables.laws import LAWS
+
+MOST = 3
+_LONGEST = 6000  # characters of a text that are read
+_FEWEST = 1.5  # weight of a law that is told
+_DETAILED = 0.5  # weight of the details that it needs
+_NEAREST = 2
+_SHARE = 0.5  # of the best one's weight that another law needs
+_EXPLAINS, _OTHER = 1.25, 0.6  # times, for a law that explains the symptom, and for one that explains others
+_MOST_NOUNS = 1.2  # of its weight, however many are named
+_CLAIMED = 2  # times that a word of the report's own cause counts
+_NONE = "ask"  # the symptom of a text that tells none
+_KINDS = {
+    "wrong": ("symptom.wrong", "results-differ"),
+    "race": ("symptom.race",),
+    "hang": ("symptom.hang", "kernel-hangs", "symptom.barrier"),
+    "fault": whose.FAULTS,
+    "slow": ("symptom.slow", "symptom.conflicts", "symptom.spills"),
+    "build": ("symptom.compiler", "symptom.resources"),
+}
+_EVERYDAY = frozenset(
+    f" {word} " if len(word) <= 3 else f" {word}"
+    for word in [
+        "a",
+        "c",
+        "d",
+        "p",
+        "s",
+        "v",
+        "both",
+        "only",
+        "does",
+        "example",
+        "max",
+        "bug",
+        "state",
+        "target",
+        "error",
+        "kernel",
+        "with",
+        "failed",
+        "not",
+        "0",
+        "for",
+        "file",
+        "runtime",
+        "assert",
+        "call",
+        "type",
+        "tensor",
+        "python",
+        "size",
+        "tile",
+        "value",
+        "memory",
+        "function",
+        "shared",
+        "block",
+        "work",
+        "shape",
+        "argument",
+        "launch",
+        "thread",
+        "when",
+        "k",
+        "m",
+        "n",
+        "4",
+        "8",
+        "first",
+        "all",
+        "if",
+        "one",
+        "same",
+        "how",
+        "why",
+        "second",
+        "more",
+        "output",
+        "local",
+        "device",
+        "element",
+        "number",
+        "load",
+        "large",
+        "small",
+        "copy",
+        "use",
+        "wrong",
+        "result",
+        "test",
+        "compile",
+        "16",
+        "32",
+        "64",
+        "128",
+        "sm",
+        "each",
+        "what",
+        "stage",
+        "expect",
+        "must",
+        "different",
+    ]
+)  # which say little of what a text is about
+_LITTLE = 0.3  # of another word's weight
+_NOUNS = Counter(word for law in LAWS for word in law.nouns)
+_DETAILS = Counter(word for law in LAWS for word in law.details)
+
+# What a report says of its own cause or repair; a guess is told where nothing firmer stands.
+_CLAIM = re.compile(
+    r"(?i)\b(?:root[- ]cause\w*|the (?:cause|reason|culprit|(?:actual |real )?(?:problem|issue|bug)) (?:is|was|seems|appears|might be|may be)|caused by|because|due to|bisect\w*|introduced (?:in|by|with)|regress\w+|turns? out"
+    r"|(?:I|we) (?:suspect|tracked|narrowed)\w*|suspect\w*|work-?arounds?|hypothesis|traced to"
+    r"|(?:works?|fixed|fixes|solved|resolved|right|correct|passes|fine|helps|disappears?|goes away|gone|expect)\b[^.]{0,40}\b(?:if|when|after|by|with|without|once|only|unless)\b"
+    r"|(?:if|when|after|once) (?:I|we) (?:\w+ )?(?:chang|remov|add|replac|insert|set|us|switch|disabl|revert|permut|adjust|comment|increas|reduc|decreas)\w*"
+    r"|(?:remov|add|replac|insert|chang|disabl|switch|set|us|permut)ing\b[^.]{1,60}\b(?:help|fix|work|solve|make|give|resolve|avoid)s?)"
+)
+_GUESS = re.compile(r"\b(?:I|[Ww]e) (?:think|guess|believe|found|noticed)\b")
+_SENTENCES = re.compile(r"(?<=[.!?;])\s+|\n+")
+_LONG = 220
+_MOST_CLAIMS = 2
+
+
+def claims(text: str) -> tuple[str, ...]:
+    """The sentences in which a report says what causes or repairs its fault."""
+    sentences = [" ".join(one.split()) for one in _SENTENCES.split(text[:_LONGEST])]
+    firm = [one for one in sentences if _CLAIM.search(one)]
+    found = firm[:_MOST_CLAIMS] or [one for one in sentences if _GUESS.search(one)][:1]
+    return tuple(one if len(one) <= _LONG else f"{one[:_LONG].rpartition(' ')[0]} ..." for one in found)
+
+
+def kind(entry: Known | None) -> str:
+    """The kind of symptom that an entry tells; "ask" where it tells none."""
+    return next((name for name, entries in _KINDS.items() if entry and entry.name in entries), _NONE)
+
+
+def told(text: str, entry: Known | None = None) -> tuple[str, ...]:
+    """What is told of a person's text beside the symptom of its entry: what it says of the cause itself, and the laws."""
+    said = (f"the text itself says: {one}" for one in claims(text))
+    found = [] if entry and entry.level == ELSEWHERE else find(text, kind(entry))
+    if not found and entry and entry.level == UNKNOWN:
+        found = nearest(text)
+    return (*said, *(law.says for law in found))
+
+
+def find(text: str, symptom: str) -> list[Law]:
+    """The laws that a text calls for, the likeliest first; none where its words fit none well enough."""
+    words, claimed = normal(text[:_LONGEST]), normal(" ".join(claims(text)))
+    fits: dict[Law, float] = {}
+    for law in LAWS:
+        nouns, details = _weights(law, words, claimed)
+        fits[law] = (nouns + details) * _times(law, symptom) if nouns and details >= _DETAILED else 0.0
+    least = max(_FEWEST, _SHARE * max(fits.values()))
+    return [law for law in sorted(LAWS, key=lambda law: -fits[law])[:MOST] if fits[law] >= least]
+
+
+def nearest(text: str) -> list[Law]:
+    """The laws that a text's nouns are of, where its words fit none well enough: first those that answer a question."""
+    words = normal(text[:_LONGEST])
+    every = ((law, _weights(law, words, "")) for law in LAWS)
+    fits = {
+        law: sum(found) * (_EXPLAINS if _NONE in law.fails else _OTHER) for law, found in every if found[0]
+    }
+    return sorted(fits, key=lambda law: -fits[law])[:_NEAREST]
+
+
+def _times(law: Law, symptom: str) -> float:
+    """What the symptom adds to a law that explains it, and takes from one that explains others."""
+    return 1.0 if symptom == _NONE else _EXPLAINS if symptom in law.fails else _OTHER
+
+
+def _weights(law: Law, words: str, claimed: str) -> tuple[float, float]:
+    """How much a text's words speak for a law: those of what it is about, and its details."""
+    nouns = sum(_told(_NOUNS, word, claimed) for word in law.nouns if word in words)
+    return min(nouns, _MOST_NOUNS), sum(
+        _told(_DETAILS, word, claimed) for word in law.details if word in words
+    )
+
+
+def _told(of: Counter[str], word: str, claimed: str) -> float:
+    """What one word of a text weighs: the less, the more laws have it, and the more where the report's own cause has it."""
+    often = _LITTLE if word in _EVERYDAY else 1.0
+    return often * (_CLAIMED if word in claimed else 1) / of[word] ** 0.5
