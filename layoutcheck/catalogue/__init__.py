@@ -349,6 +349,8 @@ def _of_prose(
     first = symptom or about[0]
     answer = answering.of_entry(*first, folded, place, text)
     owner = None if symptom else origin.find(folded).owner
+    if owner and owners.compiles(owner) and folding.OF_DSL.search(folded):
+        owner = None  # which the writer compares the DSL with
     whose = (f"the text names {owner.name}: of its own kernels {owner.project} answers",) if owner else ()
     told = laws.told(text, first[0])
     facts = (

@@ -35,7 +35,7 @@ DEMANDS = (
         "Find the smallest shape that does it, and try the next release and another back end; the library's own log names the call that it was in",
     ),
     _demand(
-        r"(?i)truncated \w+(?:-\w+)? (?:stream|file|data|archive)|(?:unexpected|premature) end of (?:file|stream|data|archive|input)|is not a zip file|\bzstd\b.*(?:error|corrupt|stream)|incomplete (?:download|file|metadata)|checksum mismatch",
+        r"(?i)truncated \w+(?:-\w+)? (?:stream|file|data|archive)|(?:unexpected|premature) end of (?:file|stream|data|archive|input)|is not a zip file|\bzstd\b.{0,200}(?:error|corrupt|stream)|incomplete (?:download|file|metadata)|checksum mismatch",
         "A file ends before its data does: a checkpoint, a wheel or an archive of compiled kernels was not downloaded or written to its end. No kernel has run.",
         "Look above for the file's name, delete it (also in the cache: ~/.cache/huggingface, ~/.cache/flashinfer, the package's own) and fetch it again; look at free disk space",
     ),
@@ -60,12 +60,12 @@ DEMANDS = (
         "nvidia-smi --query-gpu=compute_cap --format=csv names this GPU's; take the version or back end of the library that has it (FlashAttention 3 is for sm_90, 4 for sm_90 and sm_100, 2 for the others from sm_80 on)",
     ),
     _demand(
-        rf"(?i)(?=.*(?:{_BEYOND}|over\b)).*?(?:\btmem|tensor memory)",
+        rf"(?i)^(?=.*(?:{_BEYOND}|over\b)).*?(?:\btmem|tensor memory)",
         "Tensor memory has 512 columns of 32 bits and 128 lanes in an SM (sm_100, sm_103): accumulators (their N of f32 in each stage), scale factors and operands that are kept there share them, and alloc takes powers of two from 32 on.",
         "Add up the columns of all that the kernel keeps there; take a narrower N, fewer accumulator stages, or let two that never live together share columns",
     ),
     _demand(
-        rf"(?i)(?=.*(?:{_BEYOND})).*?(?:\bsmem|shared[_ ]?(?:mem\w*|storage))",
+        rf"(?i)^(?=.*(?:{_BEYOND})).*?(?:\bsmem|shared[_ ]?(?:mem\w*|storage))",
         "A block has at most 99 KiB (sm_86, sm_89, sm_120), 163 KiB (sm_80) or 227 KiB (sm_90, sm_100) of shared memory. All stages of all tiles, the epilogue's tile and the barriers share it. What a kernel declares with a fixed size (__shared__ T a[N]) has 48 KiB at most on each GPU; more is dynamic, and asked for.",
         "Take fewer stages, a smaller tile or a narrower type, or let the epilogue's tile take the place of operands that are used up; `layoutcheck resources` counts a tile",
     ),
@@ -172,7 +172,7 @@ DEMANDS = (
         "Pad the extent, or take a tile or group size that divides it",
     ),
     _demand(
-        r"(?i)\bout of (?:range|bounds)|\bindex\b.*\b(?:range|bounds)|capacity|\bexceeds?\b|too (?:large|big|many|long|small|few)|at (?:most|least)\b|greater than|less than|must be (?:>|<|positive|non-?negative)|between \S+ and|\bin \[|\blimit\b|[Mm]aximum allowed|>= ?[0-9]|<= ?[0-9]",
+        r"(?i)\bout of (?:range|bounds)|\bindex\b.{0,200}\b(?:range|bounds)|capacity|\bexceeds?\b|too (?:large|big|many|long|small|few)|at (?:most|least)\b|greater than|less than|must be (?:>|<|positive|non-?negative)|between \S+ and|\bin \[|\blimit\b|[Mm]aximum allowed|>= ?[0-9]|<= ?[0-9]",
         "A size, a count or an index is beyond what the kernel takes.",
         "Print the value before the call; the message or the function's documentation has the range",
     ),
@@ -197,12 +197,12 @@ DEMANDS = (
         "Read the first CUDA error of the log, with CUDA_LAUNCH_BLOCKING=1; nvidia-smi shows what is free",
     ),
     _demand(
-        r"(?i)\bexpected\b.*\b(?:got|but|found|actual)\b|\bassert .{1,60} == |failed to collect|(?-i:^FAILED\b)",
+        r"(?i)\bexpected\b.{0,300}\b(?:got|but|found|actual)\b|\bassert .{1,60} == |failed to collect|(?-i:^FAILED\b)",
         "A check of the program compares what came out with what it expects, and they differ. The message has both.",
         "Read the check: the program's own logic computes that value, unless it comes out of a kernel",
     ),
     _demand(
-        r"(?i)time(?:d)? ?out|watchdog|\bhang|heartbeat|(?=.*(?:\brank|nccl|kernel|\bgpu|cuda|barrier|collective|\bblock\b|\bwarp)).*deadlock",
+        r"(?i)time(?:d)? ?out|watchdog|\bhang|heartbeat|^(?=.*(?:\brank|nccl|kernel|\bgpu|cuda|barrier|collective|\bblock\b|\bwarp)).*deadlock",
         "One process waits for another, or for a kernel, longer than it may. The process that failed first has another message, in its own log.",
         "Read the logs of all ranks for the first error; a kernel that never returns waits for an mbarrier or for another block",
     ),

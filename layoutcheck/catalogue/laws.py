@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from layoutcheck.catalogue import whose
+from layoutcheck.catalogue import snippets, whose
 from layoutcheck.catalogue.entry import ELSEWHERE, UNKNOWN, Known
 from layoutcheck.catalogue.law import Law, normal
 from layoutcheck.catalogue.tables.laws import LAWS
@@ -149,12 +149,12 @@ def kind(entry: Known | None) -> str:
 
 
 def told(text: str, entry: Known | None = None) -> tuple[str, ...]:
-    """What is told of a person's text beside the symptom of its entry: what it says of the cause itself, and the laws."""
+    """What is told of a person's text beside the symptom of its entry: what it says of the cause itself, what its code decides, and the laws."""
     said = (f"the text itself says: {one}" for one in claims(text))
     found = [] if entry and entry.level == ELSEWHERE else find(text, kind(entry))
     if not found and entry and entry.level == UNKNOWN:
         found = nearest(text)
-    return (*said, *(law.says for law in found))
+    return (*said, *snippets.facts(text), *(law.says for law in found))
 
 
 def find(text: str, symptom: str) -> list[Law]:

@@ -102,6 +102,12 @@ _UNLINKED = re.compile(
 _SPACE = re.compile(
     r"(?<![\w:.])(?!(?:std|cuda|cute|cutlass|thrust|cub|cg|detail|impl|internal|mlir|llvm|c10|at|torch|caffe2|nvcuda|boost|testing|__\w+|_\w*)::)(?P<space>[a-z]\w{2,40})::(?:\w+::)*~?[A-Za-z_]\w*[(<]"
 )
+_BLAMED = re.compile(
+    r"(?i)\b(?:traced to|located (?:in|at)|comes? from|happens in|(?:bug|fault|crash|race|error) (?:is )?in)\W{1,4}(?P<file>(?P<tree>[a-z][\w-]{2,40})/(?:[\w-]{1,40}/){1,8}\w{1,60}\.(?:py|cuh?|hpp|h|cc|cpp)\b)"
+)
+_COMPARED = re.compile(
+    r"(?i)\b(?:(?:slower|faster|worse|better|more|less) than|vs\.?|versus|compared (?:to|with)|against|gap to|[0-9.]x (?:of|over)|match(?:es)?|mirrors?|existing|like|baselines?:?)(?: the| an?| existing| our| its)* (?:triton|cublas\w*|cudnn|flash-?attention\S*|cutlass|tilelang|pytorch|torch)\b"
+)
 _LISTED = re.compile(
     r"[{\[(]'[^{}\[\]()]{1,300}'[}\])]|\b\w*backend ?= ?\w+"
 )  # choices, which say nothing of whose message it is
@@ -363,7 +369,8 @@ def _of_namespace(folded: str) -> Origin | None:
 
 
 def _of_names(folded: str, below: bool = True) -> Origin | None:
-    """By the compiler or library that the text names, which may be another than prints it."""
+    """By the compiler or library that the text names, which may be another than prints it; not what it only compares with."""
+    folded = _COMPARED.sub(" ", folded)
     compiler = owners.another_compiler(folded)
     library = owners.library(folded)
     owner = library if library and library.name not in owners.CALLED else compiler or library
@@ -375,6 +382,13 @@ def _of_names(folded: str, below: bool = True) -> Origin | None:
     return Origin(world, owner, _WORDS)
 
 
+def _of_claim(folded: str) -> Origin | None:
+    """By the file in which a report says that the fault lies."""
+    found = _BLAMED.search(folded)
+    owner = found and (owners.of_path(found["file"]) or _named(found["tree"]))
+    return Origin(OPEN, owner, f"{found['file']} is blamed") if found and owner else None
+
+
 _TRAITS = (
     _of_program,
     _of_dialect,
@@ -384,6 +398,7 @@ _TRAITS = (
     _of_log,
     _of_installed,
     _of_backtrace,
+    _of_claim,
     _of_names,
     _of_namespace,
 )

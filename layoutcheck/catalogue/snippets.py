@@ -1,0 +1,150 @@
+"""What the code in a report decides: the layouts that it writes, what its tiled copies cover, what its swizzles keep together.
+
+Only what stands in numbers is read: a layout of names is left out, and so is a copy whose layouts or element type are not given.
+"""
+
+from __future__ import annotations
+
+import re
+from math import prod
+from typing import NamedTuple
+
+from layoutcheck.algebra import Layout, parse_layout, size
+from layoutcheck.brackets import closing, split
+from layoutcheck.catalogue import cpp_types
+from layoutcheck.errors import InputError
+
+_LONGEST = 6000  # characters of a text that are read
+_MOST = 4  # facts
+_MADE = re.compile(
+    r"(?:\b(?P<name>\w+) ?= ?)?(?:cute(?:::|\.))?(?:make_layout ?(?=\()|\bLayout ?(?=<(?:cute::)?Shape))"
+)
+_TILED = re.compile(r"\bmake_tiled_copy(?:_tv)? ?(?=\()")
+_STATIC = re.compile(
+    r"(?:cute(?:::|\.))?(?:make_(?:shape|stride|coord)|Shape|Stride|tuple) ?(?=[(<])|Int<(?P<int>[0-9]+)> ?\{\}|C<(?P<c>[0-9]+)>|\b_(?P<static>[0-9]+)(?: ?\{\})?"
+)
+_SWIZZLE = re.compile(
+    r"\b(?:Swizzle ?<|make_swizzle ?\() ?(?P<bits>[0-9]), ?(?P<base>[0-9]), ?(?P<shift>[0-9]) ?[>)]"
+)
+_WIDTH = re.compile(
+    r"num_bits_per_copy ?= ?(?P<bits>[0-9]{1,4})|(?:UniversalCopy|CP_ASYNC\w*|Copy|VectorizingCopy\w*) ?< ?(?:cute::)?u?int(?P<word>[0-9]{1,3})_t"
+)
+_TYPES = {"Float16": "half_t", "BFloat16": "bfloat16_t", "Float32": "float", "TFloat32": "tfloat32_t", "Int8": "int8_t", "Float8E4M3FN": "float_e4m3_t", "half": "half_t", "Int32": "int"}  # fmt: skip
+_TYPE = re.compile(
+    r"(?:\b_t, ?|Copy_Atom<.{1,60}?>, ?(?:cute::|cutlass::)?|cutlass\.|cute::|cutlass::|cute\.)(?P<type>Float16|BFloat16|Float32|TFloat32|Int8|Int32|Float8E4M3FN|half_t|bfloat16_t|tfloat32_t|float_e4m3_t|float|int8_t|half)\b"
+)
+
+
+class Code(NamedTuple):
+    """`layouts` by name, "" for those without; `bits` of one instruction and of one element, 0 where the code does not tell."""
+
+    layouts: dict[str, Layout]
+    bits: int
+    element: int
+
+
+def facts(text: str) -> tuple[str, ...]:
+    """What the numbers of the code in a text decide; none where it has no code with numbers."""
+    code = text[:_LONGEST]
+    read = Code(_layouts(code), _instruction(code), _element(code))
+    return (*_copies(code, read), *_swizzles(code, read))[:_MOST]
+
+
+def _layouts(code: str) -> dict[str, Layout]:
+    found: dict[str, Layout] = {}
+    for match in _MADE.finditer(code):
+        layout = _layout(code, match.end())
+        if layout is not None and match["name"]:
+            found[match["name"]] = layout
+    return found
+
+
+def _layout(code: str, start: int) -> Layout | None:
+    """The layout whose arguments begin with the bracket at `start`, column-major where it has no strides; None for one of names."""
+    try:
+        inside = code[start + 1 : closing(code, start) - 1]
+    except InputError:
+        return None
+    plain = _STATIC.sub(lambda one: one["int"] or one["c"] or one["static"] or "", inside)
+    parts = [one.strip() for one in split(plain.translate(str.maketrans("<>{}", "()()")))]
+    shape, stride = parts[0], parts[1].partition("=")[2].strip() or parts[1] if len(parts) > 1 else ""
+    if not re.fullmatch(r"[0-9(), ]+", shape + stride):
+        return None
+    try:
+        return parse_layout(f"{shape}:{stride}" if stride else shape)
+    except InputError:
+        return None
+
+
+def _instruction(code: str) -> int:
+    found = _WIDTH.search(code)
+    return int(found["bits"] or found["word"]) if found else 0
+
+
+def _element(code: str) -> int:
+    """The bits of an element, where all types that the code gives have as many."""
+    each = {cpp_types.bits_of(_TYPES.get(one["type"], one["type"])) for one in _TYPE.finditer(code)}
+    return each.pop() if len(each) == 1 else 0
+
+
+def _copies(code: str, read: Code) -> list[str]:
+    """What each tiled copy covers, and whether its values are whole instructions."""
+    told: dict[str, None] = {}
+    for match in _TILED.finditer(code):
+        try:
+            given = split(code[match.end() + 1 : closing(code, match.end()) - 1])
+        except InputError:
+            continue
+        pair = [_named(one.strip(), read) for one in given[-2:]]
+        if len(given) == 3 and pair[0] is not None and pair[1] is not None:
+            told.setdefault(_covered(pair[0], pair[1], read))
+    return list(told)
+
+
+def _named(argument: str, read: Code) -> Layout | None:
+    """The layout of an argument: `thr`, `thr{}`, `thr_layout=thr`, or one that is made in place."""
+    value = argument.rpartition("=")[2].strip().removesuffix("{}")
+    made = _MADE.search(argument)
+    return read.layouts.get(value) or (_layout(argument, made.end()) if made else None)
+
+
+def _covered(threads: Layout, values: Layout, read: Code) -> str:
+    each = [_extents(threads), _extents(values)]
+    rank = max(map(len, each))
+    tile = [prod(one[at] for one in each if at < len(one)) for at in range(rank)]
+    said = f"the tiled copy has {size(threads)} threads x {size(values)} values: it covers ({','.join(map(str, tile))})"
+    if not (read.bits and read.element):
+        return said
+    moved, have = read.bits // read.element, int(size(values))
+    if have < moved:
+        return f"{said}; one instruction moves {moved} elements ({read.bits} bits), and a thread has only {have} values (LC215)"
+    left = f", of which the {have} values of a thread are no whole number" if have % moved else ""
+    return f"{said}; one instruction moves {moved} elements{left}"
+
+
+def _extents(layout: Layout) -> list[int]:
+    """The size of each top-level mode."""
+    shape = layout.shape if isinstance(layout.shape, tuple) else (layout.shape,)
+    return [int(prod(leaf for leaf in _flat(mode))) for mode in shape]
+
+
+def _flat(mode: object) -> list[int]:
+    return [leaf for one in mode for leaf in _flat(one)] if isinstance(mode, tuple) else [int(str(mode))]
+
+
+def _swizzles(code: str, read: Code) -> list[str]:
+    """What each swizzle keeps together, beside what one instruction of the text moves."""
+    told: dict[str, None] = {}
+    for match in _SWIZZLE.finditer(code):
+        bits, base, shift = (int(match[name]) for name in ("bits", "base", "shift"))
+        name = f"Swizzle<{bits},{base},{shift}>"
+        said = f"{name} keeps {1 << base} elements together and repeats after {1 << (base + bits + shift)}"
+        if read.element:
+            said += (
+                f" ({(read.element << base) // 8} and {(read.element << (base + bits + shift)) // 8} bytes)"
+            )
+        moved = read.bits // read.element if read.bits and read.element else 0
+        if moved > 1 << base and bits:
+            said += f"; one instruction moves {moved} elements: the swizzle splits it (LC205), M has to be {moved.bit_length() - 1} or more"
+        told.setdefault(said)
+    return list(told)
