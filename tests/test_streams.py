@@ -126,11 +126,14 @@ def test_the_server_ends_the_script_that_it_runs(tmp_path: Path) -> None:
         pytest.skip("kernels are traced on Linux only")
     from threading import Thread
 
+    from lsprotocol.types import ClientCapabilities
+
     from layoutcheck.editor.server import Server
 
     script, file = tmp_path / "s.py", tmp_path / "started"
     script.write_text(SCRIPT.replace('"started"', repr(str(file))))
     server = Server()
+    server.protocol.client_capabilities = ClientCapabilities()
     tracing = Thread(target=server.trace, args=(str(script),))
     tracing.start()
     assert until(lambda: file.exists() and file.read_text())

@@ -13,7 +13,6 @@ import sys
 import threading
 import uuid
 from collections.abc import Iterator
-from concurrent import futures
 from contextlib import contextmanager, redirect_stdout
 from importlib import metadata
 from pathlib import Path
@@ -21,7 +20,6 @@ from typing import Any
 from urllib.parse import unquote, urlparse
 
 from lsprotocol import types as lsp
-from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 from pygls.workspace import TextDocument
 
@@ -40,7 +38,6 @@ from layoutcheck.regular import source_lines
 from layoutcheck.settings import Settings, find
 
 TRACE, REPAIR = "layoutcheck.trace", "layoutcheck.repair"
-_REPLY_SECONDS = 10.0
 _PAUSE_SECONDS = 0.005
 _SEVERITY = {
     "rejected": lsp.DiagnosticSeverity.Error,
@@ -124,33 +121,28 @@ class Server(LanguageServer):
         """What is run of a file, its progress shown. It ends with the server, or if the editor cancels it."""
         token, editor = str(uuid.uuid4()), self.work_done_progress
         window = self.client_capabilities.window
-        shown = bool(window and window.work_done_progress)
-        if shown:
-            try:
-                editor.create(token).result(_REPLY_SECONDS)
-            except (JsonRpcException, futures.TimeoutError):
-                shown = False
-        if shown:
-            editor.begin(token, lsp.WorkDoneProgressBegin(f"{title} {Path(path).name}", cancellable=True))
-        told = ""
+        asked = editor.create(token) if window and window.work_done_progress else None
+        told: list[str] = []
 
         def progress(kernels: int, copies: int) -> None:
-            nonlocal told
             if self.ending.is_set():
                 raise Ended("the server ended")
-            if not shown:
+            if asked is None or not asked.done() or asked.exception() is not None:  # it has not agreed
                 return
+            if not told:
+                begin = lsp.WorkDoneProgressBegin(f"{title} {Path(path).name}", cancellable=True)
+                editor.begin(token, begin)
             if editor.tokens[token].cancelled():
                 raise Ended("the editor cancelled it")
             said = f"{many(kernels, 'kernel')}, {many(copies, 'copy', 'copies')}"
-            if said != told:
-                told = said
+            if said not in told[-1:]:
+                told.append(said)
                 editor.report(token, lsp.WorkDoneProgressReport(message=said))
 
         try:
             yield tracing.Script(path, launch=False, progress=progress)
         finally:
-            if shown:
+            if told and not self.ending.is_set():
                 editor.end(token, lsp.WorkDoneProgressEnd())
 
     def trace(self, path: str) -> None:

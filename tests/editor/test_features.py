@@ -226,6 +226,9 @@ def test_work_shows_how_far_it_is_and_can_be_cancelled(
     told = [(one.kind, getattr(one, "title", None) or one.message) for one in sent]
     wanted = [("begin", "tracing my kernel.py"), ("report", "1 kernel, 2 copies"), ("end", None)]
     assert told == wanted * shown
+    with found.working("tracing", str(file)):  # an editor that is slow to agree is not waited for
+        pass
+    assert len(sent) == len(told)
 
 
 def test_changes_that_wait_are_shown_once(
