@@ -3,15 +3,13 @@ broken."""
 
 from __future__ import annotations
 
-import sys
-
 import cutlass
 import cutlass.cute as cute
 from cutlass import Constexpr, Int32, const_expr
 from cutlass.cute.nvgpu import cpasync
 
 from tests.order.kernels import barriers, buffer, cp
-from tests.order.reported import THREADS, TURNS, WORDS, flat, get, load, pointers, quads
+from tests.order.reported import THREADS, TURNS, WORDS, flat, get, load, program, quads
 
 arch = cute.arch
 
@@ -308,6 +306,4 @@ def run(source: cute.Pointer, target: cute.Pointer, name: Constexpr, how: Conste
 
 
 if __name__ == "__main__":
-    for name in [word for word in sys.argv[1:] if word in TOLD] or TOLD:
-        for how in (0, 1):
-            cute.compile(run, *pointers(), name, how)
+    program(run, dict.fromkeys(TOLD, 2))

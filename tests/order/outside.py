@@ -9,8 +9,6 @@ right, 1, 2, ... broken. `TOLD` says what each broken variant is told, with word
 
 from __future__ import annotations
 
-import sys
-
 import cutlass
 import cutlass.cute as cute
 from cutlass import BFloat16, Constexpr, Float32, Int32, const_expr
@@ -19,7 +17,7 @@ from cutlass.memory import SmemAllocator
 
 from tests.order.kernels import buffer, cp, put
 from tests.order.pipelines import TURNS, rows
-from tests.order.reported import THREADS, WORDS, get, on_gpu, pointers, quads
+from tests.order.reported import THREADS, WORDS, get, program, quads
 
 arch = cute.arch
 K = 6
@@ -485,9 +483,4 @@ def run(source: cute.Pointer, target: cute.Pointer, name: Constexpr, how: Conste
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 3 and sys.argv[2].isdecimal():
-        on_gpu(sys.argv[1], int(sys.argv[2]), run)
-    else:
-        for name in [word for word in sys.argv[1:] if word in TOLD] or TOLD:
-            for how in range(len(TOLD[name][0]) + 1):
-                cute.compile(run, *pointers(), name, how)
+    program(run, {name: len(told[0]) + 1 for name, told in TOLD.items()})

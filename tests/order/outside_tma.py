@@ -9,8 +9,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import cutlass
 import cutlass.cute as cute
 from cutlass import BFloat16, Constexpr, Float32, Int32, const_expr, pipeline
@@ -21,7 +19,7 @@ from cutlass.utils import LayoutEnum, hopper_helpers
 from tests.order.fresh import consuming, group, producing, tma_pipeline
 from tests.order.kernels import barriers, buffer
 from tests.order.pipelines import TURNS, copy_in, rows, staged
-from tests.order.reported import THREADS, WORDS, on_gpu, pointers
+from tests.order.reported import THREADS, WORDS, program
 
 arch = cute.arch
 WARPS = THREADS // 32
@@ -595,9 +593,4 @@ def run(source: cute.Pointer, target: cute.Pointer, name: Constexpr, how: Conste
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 3 and sys.argv[2].isdecimal():
-        on_gpu(sys.argv[1], int(sys.argv[2]), run)
-    else:
-        for name in [word for word in sys.argv[1:] if word in TOLD] or TOLD:
-            for how in range(len(TOLD[name][0]) + 1):
-                cute.compile(run, *pointers(), name, how)
+    program(run, {name: len(told[0]) + 1 for name, told in TOLD.items()})

@@ -7,8 +7,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import cutlass
 import cutlass.cute as cute
 from cutlass import Constexpr, Int32, const_expr, pipeline
@@ -17,7 +15,7 @@ from cutlass.cute.nvgpu import cpasync
 from cutlass.cutlass_dsl import dsl_user_op
 
 from tests.order.kernels import barriers, buffer, cp
-from tests.order.reported import THREADS, WORDS, load, pointers, quads, store
+from tests.order.reported import THREADS, WORDS, load, program, quads, store
 
 arch = cute.arch
 TURNS = 12
@@ -333,6 +331,4 @@ def run(source: cute.Pointer, target: cute.Pointer, name: Constexpr, how: Conste
 
 
 if __name__ == "__main__":
-    for name in [word for word in sys.argv[1:] if word in TOLD] or TOLD:
-        for how in range(len(TOLD[name][0]) + 1):
-            cute.compile(run, *pointers(), name, how)
+    program(run, {name: len(told[0]) + 1 for name, told in TOLD.items()})

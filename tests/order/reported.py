@@ -545,9 +545,8 @@ def pointers():
     return [make_ptr(Int32, 1 << 24, cute.AddressSpace.gmem, assumed_align=128) for _ in range(2)]
 
 
-def on_gpu(name: str, how: int, run=None) -> None:
+def on_gpu(name: str, how: int, run) -> None:
     """Run the fixed kernel once and the asked variant twenty times; fails where they differ."""
-    run = run or globals()["run"]
     from cuda.bindings import driver
 
     def call(name, *arguments):
@@ -578,10 +577,15 @@ def on_gpu(name: str, how: int, run=None) -> None:
         sys.exit(f"{sum(map(bool, wrong))} of {len(wrong)} runs differ, by up to {max(wrong)} words")
 
 
-if __name__ == "__main__":
+def program(run, variants) -> None:
+    """Compile the named kernels, or all, each in its variants; `NAME HOW` runs one on a GPU."""
     if len(sys.argv) == 3 and sys.argv[2].isdecimal():
-        on_gpu(sys.argv[1], int(sys.argv[2]))
-    else:
-        for name in [word for word in sys.argv[1:] if word in REPORTS] or REPORTS:
-            for how in (0, 1):
-                cute.compile(run, *pointers(), name, how)
+        on_gpu(sys.argv[1], int(sys.argv[2]), run)
+        return
+    for name in [word for word in sys.argv[1:] if word in variants] or variants:
+        for how in range(variants[name]):
+            cute.compile(run, *pointers(), name, how)
+
+
+if __name__ == "__main__":
+    program(run, dict.fromkeys(REPORTS, 2))
