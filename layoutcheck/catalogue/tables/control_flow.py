@@ -33,6 +33,15 @@ ENTRIES = (
         level=ELSEWHERE,
     ),
     known(
+        "dsl.conditional-index",
+        r"expected some sort of expr, but got <ast\.FunctionDef",
+        "a conditional expression stands in an index on the left of an assignment",
+        "The DSL turns `a if c else b` into a function of its own, which Python does not take as part of `x[...] = value`.",
+        "Name the index before: i = a if c else b, then x[i] = value",
+        ("TypeError: expected some sort of expr, but got <ast.FunctionDef object at 0x7f530768f370>", DSL),
+        level=ELSEWHERE,
+    ),
+    known(
         "dsl.loop-not-unrolled",
         r"The loop was previously unrolled in Python, but now it may not unroll in IR",
         "a warning: `range` makes a loop of the running kernel, where it was unrolled before",
