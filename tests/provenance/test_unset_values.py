@@ -18,6 +18,7 @@ from layoutcheck.order.budget import Budget
 from layoutcheck.provenance import check_products
 from layoutcheck.provenance.bare import Bare
 from layoutcheck.provenance.handed import UNSURE
+from layoutcheck.provenance.neutral import neutral
 from layoutcheck.provenance.suspects import Suspects
 from layoutcheck.provenance.tell import told_beyond
 from layoutcheck.provenance.unset import BRANCHES, Found, unset_values
@@ -253,6 +254,27 @@ def test_an_atomic_operation_adds_to_what_is_there() -> None:
     assert len(both.stores) == 2
     over = _run(_kernel(LOAD, RED, STORE.replace("%value", "%zero")))
     assert not over.stores
+
+
+@pytest.mark.parametrize(
+    ("lines", "fill"),
+    [
+        ((LOAD, STORE), "0.0"),
+        ((LOAD, SUM, STORE.replace("%value", "%one")), "0.0"),
+        ((LOAD, SUM.replace("addf", "maxnumf"), STORE.replace("%value", "%one")), 'float("-inf")'),
+        ((LOAD, SUM, SUM.replace("addf", "maxnumf").replace("%one", "%two"), STORE), ""),
+        ((LOAD, SUM.replace("addf", "subf"), STORE.replace("%value", "%one")), ""),
+        ((LOAD, RED), ""),
+    ],
+)
+def test_a_sum_begins_with_0_and_a_maximum_with_minus_infinity(lines: tuple[str, ...], fill: str) -> None:
+    """Thread 0 fills the register; where no thread does, the program forgot it."""
+    suspects = Suspects(kernel := _kernel(FIRST, BY_FEW, *lines))
+    (load,) = suspects.loads
+    assert neutral(suspects.through(kernel, load)) == fill
+    (partly,) = (one.elsewhere for one in _run(kernel).stores.values())
+    none = _run(_kernel(*lines)).stores.values()
+    assert partly and not any(one.elsewhere for one in none)
 
 
 @pytest.mark.parametrize(("size", "outside"), [(4, []), (2, [8, 12])])
