@@ -23,6 +23,7 @@ _INTEGER = re.compile(r"U?[Ii]nt(?:8|16|32|64)")  # the DSL's types, which hold 
 only_calls: ContextVar[bool] = ContextVar("layoutcheck_only_calls", default=False)
 """Whether functions are called by a benchmark: few are built that were not built before (`MOST_MEASURED`)."""
 MOST_MEASURED = 4  # modules of one host function that benchmarks may be the first to build
+MEASURED = "what a benchmark calls"  # begins a note: more would be built on a GPU
 
 
 class NotMeasured(Exception):

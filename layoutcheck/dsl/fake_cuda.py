@@ -21,7 +21,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from layoutcheck.dsl import fake_distributed
-from layoutcheck.dsl.called import only_calls
+from layoutcheck.dsl.called import MEASURED, MOST_MEASURED, NotMeasured, only_calls
 from layoutcheck.dsl.imports import when_imported
 from layoutcheck.dsl.observe import NotLaunched
 from layoutcheck.dsl.true_integers import GIVEN, launched
@@ -35,8 +35,11 @@ _ENTRY = re.compile(r"^\S", re.MULTILINE)
 _OBJECT = re.compile(r":\s*:py:obj:`~?\.?(\w+)`")
 _ADDRESS = re.compile(r"(\w*ptr\w*|pp|pbase|pHost|pDevice)\s*:", re.IGNORECASE)
 _HOST = re.compile(r"cu\w*(HostAlloc|[Aa]lloc(Host|Managed))$")  # what it gives, a program may write
+_MOST_WORDS = 120  # characters of an error
 _addresses = itertools.count(1 << 40, 1 << 32)  # of memory that nobody may read, as aligned as CUDA's
 _memory: list[mmap.mmap] = []
+
+Tell = Callable[[str], None]
 
 
 def has_gpu() -> bool:
@@ -49,8 +52,8 @@ def has_gpu() -> bool:
     return any(Path("/dev").glob("nvidia[0-9]*"))
 
 
-def install(arch: str | None) -> None:
-    """Pretend, as soon as the modules concerned are imported.
+def install(arch: str | None, tell: Tell) -> None:
+    """Pretend, as soon as the modules concerned are imported; `tell` hears what was left out of benchmarks.
 
     Where there is a GPU only what asks it about a compiled kernel: nothing is compiled.
     """
@@ -64,11 +67,11 @@ def install(arch: str | None) -> None:
         when_imported(f"cuda.bindings.{name}", partial(_bindings, prefix=prefix, capability=capability))
     when_imported("cutlass.utils.hardware_info", _hardware_info)
     when_imported("cutlass.cute.runtime", _runtime)
-    when_imported("cutlass.base_dsl.utils.testing", _testing)
-    when_imported("cutlass.testing", _testing)
-    when_imported("cutlass.cute.testing", _testing)
+    when_imported("cutlass.base_dsl.utils.testing", partial(_testing, tell=tell))
+    when_imported("cutlass.testing", partial(_testing, tell=tell))
+    when_imported("cutlass.cute.testing", partial(_testing, tell=tell))
     when_imported("cudnn", _cudnn)
-    when_imported("triton.testing", _testing)
+    when_imported("triton.testing", partial(_testing, tell=tell))
     when_imported("triton.runtime.driver", partial(_triton_driver, capability=capability))
     when_imported("triton.runtime.jit", _triton_kernels)
 
@@ -118,16 +121,17 @@ def _hardware_info(module: Any) -> None:
     owner.get_device_multiprocessor_count = lambda _self: SMS
 
 
-def _testing(module: Any) -> None:
+def _testing(module: Any, tell: Tell) -> None:
     """A benchmark that runs nothing takes a millisecond."""
     for name in ("benchmark", "do_bench", "do_bench_cudagraph"):
         if hasattr(module, name):
-            setattr(module, name, _measured)
+            setattr(module, name, partial(_measured, tell))
     if hasattr(module, "get_workspace_count"):
         module.get_workspace_count = lambda *_args, **_named: 1
 
 
 def _measured(
+    tell: Tell,
     *args: Any,
     kernel_arguments: Any = None,
     workspace_generator: Any = None,
@@ -145,9 +149,12 @@ def _measured(
     function: Any = args[0] if args else named.get("fn", named.get("callable"))
     before = only_calls.set(True)
     try:
-        with contextlib.suppress(Exception):
-            given = kernel_arguments if workspace_generator is None else workspace_generator()
-            function(*getattr(given, "args", ()), **getattr(given, "kwargs", {}))
+        given = kernel_arguments if workspace_generator is None else workspace_generator()
+        function(*getattr(given, "args", ()), **getattr(given, "kwargs", {}))
+    except NotMeasured:
+        tell(f"{MEASURED} builds {MOST_MEASURED} modules of one function here, and would build more")
+    except Exception as error:
+        tell(f"{MEASURED} fails here: {type(error).__name__}: {' '.join(str(error).split())[:_MOST_WORDS]}")
     finally:
         only_calls.reset(before)
     if quantiles is not None:

@@ -21,6 +21,7 @@ import sys
 import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,11 @@ def begin() -> None:
     folder = os.environ[FOLDER]
     options = json.loads(os.environ.get(OPTIONS, "{}"))
     first = os.getppid() == options.get("parent")
+
+    @cache
+    def tell(message: str) -> None:
+        write(folder, {"kind": "note", "message": message})
+
     if first and not options.get("network", True):
         from layoutcheck.dsl import network
 
@@ -83,8 +89,8 @@ def begin() -> None:
 
         # The last one called. What would be collected later costs 0.15 s, and nobody wants what it leaves.
         atexit.register(gc.freeze)
-        install(options.get("arch"))
-        stand_in(Path.cwd().resolve(), lambda message: write(folder, {"kind": "note", "message": message}))
+        install(options.get("arch"), tell)
+        stand_in(Path.cwd().resolve(), tell)
     if not options.get("network", True):
         watch_reads()
     _hear_of_the_end(folder)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from layoutcheck.dsl import fake_cuda
-from layoutcheck.dsl.called import only_calls
+from layoutcheck.dsl.called import NotMeasured, only_calls
 
 
 def test_triton_finds_a_driver_and_launches_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,7 +51,8 @@ def test_cudnn_gives_a_handle_where_it_has_such_functions() -> None:
 def test_a_benchmark_calls_once_what_it_measures() -> None:
     """With the arguments that it is given or that a function makes; what goes wrong there ends nothing."""
     module = SimpleNamespace(benchmark=None, do_bench=None, other=None, get_workspace_count=None)
-    fake_cuda._testing(module)
+    told: list[str] = []
+    fake_cuda._testing(module, told.append)
     assert module.other is None and module.get_workspace_count() == 1
     called: list[object] = []
 
@@ -70,6 +71,16 @@ def test_a_benchmark_calls_once_what_it_measures() -> None:
     assert module.do_bench(measured, return_mode="all") == [1.0]
     assert module.benchmark(callable=measured, kernel_arguments=given) == 1.0 and called[-1] == called[1]
     assert not only_calls.get()
+
+    def more() -> None:
+        raise NotMeasured
+
+    assert module.do_bench(more) == 1.0
+    assert set(told) == {
+        "what a benchmark calls fails here: ValueError: ",
+        "what a benchmark calls fails here: ZeroDivisionError: division by zero",
+        "what a benchmark calls builds 4 modules of one function here, and would build more",
+    }
 
 
 def test_allocations_have_addresses_and_host_memory_is_there() -> None:

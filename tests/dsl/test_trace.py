@@ -461,7 +461,10 @@ def test_no_compiled_kernel_is_asked_how_many_clusters_are_active(
     hooks: dict[str, list[Callable[[Any], None]]] = {}
     monkeypatch.setattr(fake_cuda, "has_gpu", lambda: gpu)
     monkeypatch.setattr(fake_cuda, "when_imported", lambda name, do: hooks.setdefault(name, []).append(do))
-    fake_cuda.install("sm_90a")
+    monkeypatch.setattr(
+        fake_cuda.fake_distributed, "install", lambda: None
+    )  # this process keeps its variables
+    fake_cuda.install("sm_90a", print)
     assert gpu == (list(hooks) == ["cutlass.utils.hardware_info"])  # all else is the GPU's own
     for hook in hooks["cutlass.utils.hardware_info"]:
         hook(SimpleNamespace(HardwareInfo=HardwareInfo))
