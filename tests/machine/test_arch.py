@@ -58,7 +58,7 @@ def test_every_reader_takes_the_same_spellings(tmp_path):
     file = tmp_path / "pyproject.toml"
     for given in ("sm90a", "90a", "9.0a", "SM_90A", "compute_90a"):
         assert check("(8):(1)", "(8):(1)", "universal", dtype="bf16", arch=given).copy.arch == "sm_90a"
-        assert architecture(given) == 90 and architectures(given, "--arch") == ("sm_90a",)
+        assert architecture(given) == 90 and architectures(given) == ("sm_90a",)
         file.write_text(f'[tool.layoutcheck]\narch = "{given}"\n')
         assert read(file).arch == "sm_90a"
         (case,) = find(
@@ -67,7 +67,7 @@ def test_every_reader_takes_the_same_spellings(tmp_path):
         assert (case.arch, case.problem) == ("sm_90a", "")
     (case,) = find(b'import layoutcheck\n@layoutcheck.case(arch="h100")\ndef f(): ...\n', "", "")
     assert case.problem == "unknown architecture 'h100'; expected sm_90a"
-    for reader in (architecture, lambda arch: architectures(arch, "--arch")):
+    for reader in (architecture, architectures):
         with pytest.raises(InputError, match="unknown architecture 'H100'; expected sm_90a"):
             reader("H100")
 

@@ -86,8 +86,24 @@ def _between_boxes(copy: Copy, here: Memref) -> Prediction | None:
 
 def _whole(copy: Copy) -> Prediction:
     tile = tile_of(copy)
-    gmem, smem = copy.side(gmem_side(copy)), copy.side(smem_side(copy))
-    described = tile.described or smem
+    described = tile.described or copy.side(smem_side(copy))
+    refused = _ranks(copy, described)
+    if refused is not None:
+        return refused
+    sizes = [product(mode) for mode in wrap(described.layout.shape)]
+    if tile.im2col is not None:
+        error = _other_shape(copy, described) if sizes != list(tile.tiler) else None
+        return predict_im2col(copy, error) or ACCEPTED
+    if sizes != list(tile.tiler):
+        return _other_shape(copy, described)
+    if not is_static(described.layout.shape):
+        return Prediction("unknown", "a shared layout of run-time shape is not modelled", "tma_smem")
+    return _boxes(copy)
+
+
+def _ranks(copy: Copy, described: Memref) -> Prediction | None:
+    """Modes of the shared layout, of the tiler and of the tensor that do not pair."""
+    tile, modes = tile_of(copy), wrap(copy.side(gmem_side(copy)).layout.shape)
     ranks = len(wrap(described.layout.shape)), len(tile.tiler)
     if ranks[0] not in (ranks[1], ranks[1] + 1):
         return rejected(
@@ -98,7 +114,6 @@ def _whole(copy: Copy) -> Prediction:
             smem_rank=ranks[0],
             tiler_rank=ranks[1],
         )
-    modes = wrap(gmem.layout.shape)
     if ranks[1] > len(modes):
         printed = ";".join(f"{n}:{int(n > 1)}" for n in tile.tiler)
         return rejected(
@@ -111,14 +126,13 @@ def _whole(copy: Copy) -> Prediction:
         )
     if ranks[1] != len(modes):
         return Prediction("unknown", "tilers of another rank than the tensor are not modelled", "tma_tiler")
-    sizes = [product(mode) for mode in wrap(described.layout.shape)]
-    if tile.im2col is not None:
-        error = _other_shape(copy, described) if sizes != list(tile.tiler) else None
-        return predict_im2col(copy, error) or ACCEPTED
-    if sizes != list(tile.tiler):
-        return _other_shape(copy, described)
-    if not is_static(described.layout.shape):
-        return Prediction("unknown", "a shared layout of run-time shape is not modelled", "tma_smem")
+    return None
+
+
+def _boxes(copy: Copy) -> Prediction:
+    """What is said of the boxes of a tile whose modes pair."""
+    tile, gmem, smem = tile_of(copy), copy.side(gmem_side(copy)), copy.side(smem_side(copy))
+    sizes = product(smem.layout.shape), product(tile.tiler)
     try:
         moved = as_moved(copy)
         there, here = moved.side(gmem_side(copy)), moved.side(smem_side(copy))
@@ -128,7 +142,7 @@ def _whole(copy: Copy) -> Prediction:
         refused = predict_basis(sides) if copy.index is not None else None
         if refused is not None:
             return refused
-        fits = product(smem.layout.shape) == product(tile.tiler)  # if not, that is refused below
+        fits = sizes[0] == sizes[1]  # if not, that is refused below
         if smem.dtype.bits < 8 and gmem.layout.is_static and smem.layout.is_static and fits:
             plan(copy)
     except SplitsByte:
@@ -140,14 +154,9 @@ def _whole(copy: Copy) -> Prediction:
         if tile.internal is not None and tile.internal.bits == 6 != gmem.dtype.bits:
             return rejected("tma_size", "unable to partition input tensors for TMA", "atom")
         return Prediction("unknown", error.message, "tma_layouts")
-    if product(smem.layout.shape) != product(tile.tiler):
-        return rejected(
-            "tma_size",
-            "expects smem and gmem have the same size in the first rank",
-            smem_side(copy),
-            smem_size=product(smem.layout.shape),
-            tile_size=product(tile.tiler),
-        )
+    if sizes[0] != sizes[1]:
+        text = "expects smem and gmem have the same size in the first rank"
+        return rejected("tma_size", text, smem_side(copy), smem_size=sizes[0], tile_size=sizes[1])
     if copy.index is not None:
         return predict_partition(smem.layout, tile.tiler, sides) or ACCEPTED
     return ACCEPTED
