@@ -115,7 +115,7 @@ def _covered(threads: Layout, values: Layout, read: Code) -> str:
     said = f"the tiled copy has {size(threads)} threads x {size(values)} values: it covers ({','.join(map(str, tile))})"
     if not (read.bits and read.element):
         return said
-    moved, have = read.bits // read.element, int(size(values))
+    moved, have = read.bits // read.element, prod(each[1])
     if have < moved:
         return f"{said}; one instruction moves {moved} elements ({read.bits} bits), and a thread has only {have} values (LC215)"
     left = f", of which the {have} values of a thread are no whole number" if have % moved else ""

@@ -75,8 +75,8 @@ def test_the_code_of_a_report_is_read() -> None:
     )
     (covered,) = snippets.facts(dsl)
     assert (
-        "128 threads x 4 values: it covers (4,128); one instruction moves 2 elements"
-        == covered.removeprefix("the tiled copy has ")
+        covered.removeprefix("the tiled copy has ")
+        == "128 threads x 4 values: it covers (4,128); one instruction moves 2 elements"
     )
     assert snippets.facts("make_tiled_copy(atom, thr, val) make_layout(M, N) Layout<Shape<_4") == ()
 
