@@ -6,7 +6,8 @@ a copy does wrong for one admissible value it does wrong; what no instance shows
 Instances are hostile on purpose: every dynamic stride is an *odd* multiple of its divisor (so that an
 access which needs more alignment than was promised faults), and the strides grow so fast that distinct
 coordinates do not meet by accident. A second instance has the smallest such strides, near those of a
-compact tensor. Base addresses are hostile too: as aligned as `align<>` says and no more, and, where a
+compact tensor. The global strides of a TMA copy are multiples of 16 bytes as well, as tensor maps have no others:
+LC231 states that condition. Base addresses are hostile too: as aligned as `align<>` says and no more, and, where a
 pointer swizzle leaves the choice, with all the bits set that it XORs onto others. Tensor memory is addressed
 by lane and column; its base is column 0 of a lane.
 """
@@ -14,6 +15,7 @@ by lane and column; its base is column 0 of a lane.
 from __future__ import annotations
 
 from dataclasses import replace
+from math import lcm
 from typing import Any
 
 from layoutcheck.algebra.basis import Basis
@@ -53,7 +55,7 @@ def instantiations(copy: Copy) -> tuple[Copy, ...]:
             return (copy,)  # coordinates have no place in memory and need none
         if any(isinstance(leaf, Basis) for leaf in flatten(memref.layout.stride)):
             raise InputError(f"{memref.layout} maps to coordinates, not to memory")
-    copy = as_stored(copy)
+    copy = _of_whole_pieces(as_stored(copy))
     if is_static(copy):
         return (copy,)
     found: list[Copy] = []
@@ -62,6 +64,22 @@ def instantiations(copy: Copy) -> tuple[Copy, ...]:
         if instance not in found:
             found.append(instance)
     return tuple(found)
+
+
+def _of_whole_pieces(copy: Copy) -> Copy:
+    """With a tensor map, whose strides count 16 bytes: the run-time strides in global memory as multiples of that."""
+    if copy.tma is None:
+        return copy
+    sides = {side: copy.side(side) for side in ("src", "dst") if copy.side(side).space == "gmem"}
+    for side, memref in sides.items():
+        piece = lcm(128, memref.dtype.bits) // memref.dtype.bits
+        stride = [
+            replace(leaf, divisor=lcm(leaf.divisor, piece)) if isinstance(leaf, Dynamic) else leaf
+            for leaf in flatten(memref.layout.stride)
+        ]
+        layout = Layout(memref.layout.shape, unflatten(iter(stride), memref.layout.stride))
+        copy = replace(copy, **{side: replace(memref, layout=layout)})
+    return copy
 
 
 def _instantiate(copy: Copy, grow: bool) -> Copy:

@@ -31,6 +31,7 @@ from layoutcheck.findings import versioned
 from layoutcheck.formats import check_format
 from layoutcheck.machine.banks import IntArray
 from layoutcheck.machine.best_swizzle import SwizzleResult, best_swizzle
+from layoutcheck.machine.canonical.modes import mode_of
 from layoutcheck.machine.dtypes import dtype as read_dtype
 from layoutcheck.machine.tiles import TileAccess, TileCost, analyse_tile, in_bytes, matrix_access, vectors
 from layoutcheck.reports.style import Style
@@ -124,7 +125,10 @@ def read_as(layout: str, dtype: str, swizzle: str | None) -> str:
     tile = parse_any_layout(layout)
     if isinstance(tile, ComposedLayout) and isinstance(tile.inner, Swizzle):
         pointer = in_bytes(tile.inner, read_dtype(dtype).bits)
-        return f"a composed layout: {tile.inner} counts elements, {pointer} on the pointer, in bytes"
+        said = f"a composed layout: {tile.inner} counts elements, {pointer} on the pointer, in bytes"
+        if mode_of(pointer) is None and mode_of(tile.inner) is not None:
+            said += f". The DSL's make_smem_layout_atom prints bytes in this form: then give --swizzle '{tile.inner}'"
+        return said
     return f"{swizzle} on the pointer, in bytes" if swizzle else ""
 
 
