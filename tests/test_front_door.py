@@ -50,10 +50,35 @@ def test_banks_and_canonical_read_a_swizzle_alike(
     status, banks = said(["banks", layout, *TILE, "--access", "ldmatrix.x4", *more], capsys)
     assert status == 0 and read in banks
     status, canonical = said(["canonical", layout, *TILE, *more], capsys)
-    assert read in canonical
-    assert status == (1 if layout == SWIZZLED else 0)
-    # The verdicts agree: what tensor cores read is free of conflicts, what they refuse is not.
-    assert ("conflict-free" in banks) == (status == 0)
+    assert status == 0
+    if layout == SWIZZLED:  # make_smem_layout_atom prints bytes so: one command reads it, the other names it
+        assert "make_smem_layout_atom prints bytes in this form: then give --swizzle 'S<3,4,3>'" in banks
+        assert "make_smem_layout_atom prints it: S<3,4,3> on the pointer, in bytes" in canonical
+    else:
+        assert read in canonical and "conflict-free" in banks
+
+
+TILED = ["--atom", "cp.async", "--bits", "128", "--dtype", "bf16"]
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "told"),
+    [
+        (["explain", "(128,64):(64,1)", "(128,64):(64,1)", *TILED], 1,
+         "scattered no --thr and --val: src and dst are taken as the views of one thread"),
+        (["explain", "(?,?):(?,1)", "(128,64):(64,1)", "--atom", "tma_load", "--dtype", "bf16"], 0,
+         "note[LC231]: legal if the stride of the tensor map is a multiple of 8 elements"),
+        (["explain", "(64,64):(64,1)", "(64,64):(64,1)", "--atom", "tma_load", "--dtype", "bf16"], 0,
+         "1 x cp.async.bulk.tensor g2s 8192 B, issued by one thread"),
+        (["explain", "(1024,1024):(1024,1)", "(1024,1024):(1024,1)", *TILED, "--thr", "(16,8):(8,1)",
+          "--val", "(1,8)"], 2, "dst takes 2,097,152 B of shared memory; expected at most 232,448 B"),
+        (["resources", "gemm", "--tile", "128x256x64", "--stages", "4", "--threads", "384"], 0,
+         "C, over all 384 threads: 86 registers"),
+    ],
+)  # fmt: skip
+def test_what_a_command_says(words: list[str], status: int, told: str, capsys: Captured) -> None:
+    found, text = said(words, capsys)
+    assert (found, told in text) == (status, True), text
 
 
 def test_a_static_layout_does_not_depend_on_run_time_strides() -> None:

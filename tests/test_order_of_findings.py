@@ -1,4 +1,4 @@
-"""Findings are listed by place, then by rule, everywhere: worst first, causes before consequences."""
+"""Findings are listed worst first (those of a lint by place), causes before consequences."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ def finding(line: int, column: int, code: str, severity: str) -> Any:
     return KernelFinding(code, severity, "title", "message", (place, place))
 
 
-def test_kernels_findings_are_listed_by_place() -> None:
+def test_kernels_findings_are_listed_worst_first_then_by_place() -> None:
     wanted = [
-        (3, 1, "LC301", "slow"),
         (3, 9, "LC504", "wrong"),
         (3, 9, "LC506", "wrong"),
         (7, 1, "LC501", "wrong"),
+        (3, 1, "LC301", "slow"),
     ]
     found = [finding(*one) for one in wanted]
     SHUFFLED.shuffle(found)

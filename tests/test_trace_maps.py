@@ -53,8 +53,9 @@ def test_values_that_it_does_not_take(
     (Trace((), KERNELS), "the passes fail", 2),
 ])  # fmt: skip
 def test_what_is_not_mapped_is_no_success(
-    trace: Trace, problem: str, status: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+    trace: Trace, problem: str, status: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
     """No kernel, one that is refused, or one that cannot be lowered."""
     script = tmp_path / "script.py"
     script.write_text("")
@@ -64,3 +65,4 @@ def test_what_is_not_mapped_is_no_success(
     monkeypatch.setattr(tracing, "lines", lambda *_: (trace, rows))
     assert run(["trace", "--memory", str(script)]) == status
     assert run(["trace", "--lines", str(script)]) == status
+    assert capsys.readouterr().err.count("not seen: ") == 2 * len(trace.failures)

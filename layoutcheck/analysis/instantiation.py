@@ -6,10 +6,10 @@ a copy does wrong for one admissible value it does wrong; what no instance shows
 Instances are hostile on purpose: every dynamic stride is an *odd* multiple of its divisor (so that an
 access which needs more alignment than was promised faults), and the strides grow so fast that distinct
 coordinates do not meet by accident. A second instance has the smallest such strides, near those of a
-compact tensor. The global strides of a TMA copy are multiples of 16 bytes as well, as tensor maps have no others:
-LC231 states that condition. Base addresses are hostile too: as aligned as `align<>` says and no more, and, where a
-pointer swizzle leaves the choice, with all the bits set that it XORs onto others. Tensor memory is addressed
-by lane and column; its base is column 0 of a lane.
+compact tensor. The global strides of a TMA copy are multiples of 16 bytes as well, as tensor maps have no
+others: LC231 states that condition. Base addresses are hostile too: as aligned as `align<>` says and no more,
+and, where a pointer swizzle leaves the choice, with all the bits set that it XORs onto others. Tensor memory
+is addressed by lane and column; its base is column 0 of a lane.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def instantiations(copy: Copy) -> tuple[Copy, ...]:
 
 
 def _of_whole_pieces(copy: Copy) -> Copy:
-    """With a tensor map, whose strides count 16 bytes: the run-time strides in global memory as multiples of that."""
+    """With a tensor map, whose strides count 16 bytes: run-time strides as multiples of that."""
     if copy.tma is None:
         return copy
     sides = {side: copy.side(side) for side in ("src", "dst") if copy.side(side).space == "gmem"}

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from layoutcheck.patching.repaired import Repaired
     from layoutcheck.reports.style import Style
     from layoutcheck.reports.trace import JudgedTrace
+    from layoutcheck.sources.traced import Trace
     from layoutcheck.tracing import Script
 
 
@@ -124,6 +125,13 @@ def _tell_passed_on(options: Sequence[str], script: str) -> None:
         )
 
 
+def _tell_failures(seen: Trace) -> None:
+    """Say on standard error what kept kernels from being seen: these reports are of kernels alone."""
+    from layoutcheck.reports.trace import failed
+
+    sys.stderr.writelines(f"not seen: {failed(one)}\n" for one in seen.failures)
+
+
 def _memory(what: Script, format_: str, output: Path | None) -> int:
     """The maps of shared and tensor memory; the exit status, 2 if one is missing."""
     from layoutcheck import tracing
@@ -132,6 +140,7 @@ def _memory(what: Script, format_: str, output: Path | None) -> int:
     check_format("trace --memory", format_)
     sink = Sink(output)
     seen, maps = tracing.memory(what)
+    _tell_failures(seen)
     sink.put(memory_map.render(maps, format_, sink.style))
     return 2 if seen.failures or any(one.problem for one in maps) or not seen.kernels else 0
 
@@ -144,6 +153,7 @@ def _lines(what: Script, extent: int | None, format_: str, output: Path | None) 
     check_format("trace --lines", format_)
     sink = Sink(output)
     seen, kernels = tracing.lines(what, extent)
+    _tell_failures(seen)
     sink.put(line_totals.render(kernels, format_))
     return 2 if seen.failures or any(one.problem for one in kernels) or not seen.kernels else 0
 
@@ -154,6 +164,7 @@ def _banks(what: Script, format_: str, sink: Sink) -> int:
     from layoutcheck.reports.lowered_banks import bank_table
 
     seen, costs, problems = tracing.banks(what)
+    _tell_failures(seen)
     sink.put(bank_table(costs, format_, sink.style.everything))
     sys.stderr.writelines(f"{problem}\n" for problem in problems)
     return 2 if seen.failures or problems or not seen.kernels else 0

@@ -124,7 +124,7 @@ def gemm(
     return Kernel(
         f"gemm {m}x{n}x{k} of {fmt(inputs)}",
         threads,
-        (Fragment("C", m * n, "f32", threads),),
+        (Fragment(f"C, over all {threads} threads", m * n, "f32", threads),),
         (Buffer("A", (m, k), bits, stages), Buffer("B", (n, k), bits, stages)),
         ctas,
         registers,

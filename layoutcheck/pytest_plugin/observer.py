@@ -120,7 +120,7 @@ class Observer:
             for one, where in self.told
             if where == test
         ]
-        told = "\n".join(order.render(wrong, Style()))
+        told = "\n".join(line for _, lines in order.render(wrong, Style()) for line in lines)
         return [*blocks, *([told] if told else [])]
 
     @pytest.hookimpl(wrapper=True)

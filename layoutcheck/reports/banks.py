@@ -127,7 +127,10 @@ def read_as(layout: str, dtype: str, swizzle: str | None) -> str:
         pointer = in_bytes(tile.inner, read_dtype(dtype).bits)
         said = f"a composed layout: {tile.inner} counts elements, {pointer} on the pointer, in bytes"
         if mode_of(pointer) is None and mode_of(tile.inner) is not None:
-            said += f". The DSL's make_smem_layout_atom prints bytes in this form: then give --swizzle '{tile.inner}'"
+            said += (
+                ". The DSL's make_smem_layout_atom prints bytes in this form: "
+                f"then give --swizzle '{tile.inner}'"
+            )
         return said
     return f"{swizzle} on the pointer, in bytes" if swizzle else ""
 

@@ -83,8 +83,9 @@ def _finding(finding: LintFinding, style: Style) -> list[str]:
 def summary(result: Result, style: Style) -> list[str]:
     """What was looked at and what was not, a line each; last the number of findings."""
     counts = result.counts
+    unread = "; the others are not parsed" if counts.relevant < counts.files else ""
     lines = [
-        f"{many(counts.files, 'file')} ({counts.relevant} with CuTe, {many(counts.lines, 'line')}), "
+        f"{many(counts.files, 'file')} ({counts.relevant} with CuTe, {many(counts.lines, 'line')}{unread}), "
         f"{many(counts.sites, 'copy site')}: {_sites(counts)}."
     ]
     if counts.cases:

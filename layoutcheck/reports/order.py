@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from layoutcheck.digits import many
-from layoutcheck.findings import rank
+from layoutcheck.findings import SEVERITIES, rank
 from layoutcheck.reports.alike import alike
 from layoutcheck.reports.located import Located
 from layoutcheck.reports.pictures.order import drawn_text
@@ -36,7 +36,7 @@ _COLOURS = {"wrong": "red", "slow": "yellow", "note": "blue"}
 
 
 def distinct(orders: Iterable[Told]) -> list[tuple[KernelFinding, list[str]]]:
-    """Each finding once, with the kernels that have it, by place."""
+    """Each finding once, with the kernels that have it: worst first, then by place."""
     found: dict[Any, tuple[KernelFinding, list[str]]] = {}
     for order in orders:
         for finding in order.findings:
@@ -49,7 +49,8 @@ def distinct(orders: Iterable[Told]) -> list[tuple[KernelFinding, list[str]]]:
 
 def _order(finding: KernelFinding) -> tuple[Any, ...]:
     where = main(finding).where
-    return where.file, where.line, where.column, *rank(finding.code, finding.severity)
+    worst = SEVERITIES.index(finding.severity)
+    return worst, where.file, where.line, where.column, *rank(finding.code, finding.severity)
 
 
 def main(finding: KernelFinding) -> KernelPlace:
@@ -57,12 +58,11 @@ def main(finding: KernelFinding) -> KernelPlace:
     return finding.places[min(1, len(finding.places) - 1)]
 
 
-def render(orders: Sequence[Told], style: Style) -> Iterator[str]:
-    """The findings, notes among them only where everything is asked for, as lines."""
+def render(orders: Sequence[Told], style: Style) -> Iterator[tuple[str, list[str]]]:
+    """The findings, notes among them only where everything is asked for: severity and lines."""
     for finding, kernels in distinct(orders):
         if finding.severity in SHOWN or style.everything:
-            yield from _finding(finding, kernels, style)
-            yield ""
+            yield finding.severity, [*_finding(finding, kernels, style), ""]
 
 
 def _finding(finding: KernelFinding, kernels: list[str], style: Style) -> Iterator[str]:

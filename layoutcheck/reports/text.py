@@ -19,6 +19,7 @@ from layoutcheck.reports.outcome import Explained, Failure, Message, Outcome
 from layoutcheck.reports.pointing import mode_spans, underline
 from layoutcheck.reports.style import Style
 from layoutcheck.reports.told import answers, facts, headline, instructions, main_finding, operands
+from layoutcheck.sources.request import ONE_THREAD
 
 _MOST_EVIDENCE = 2  # lines
 _LONGEST_FACT = 40  # characters of one piece of evidence; the compiler's message has a line of its own
@@ -81,6 +82,9 @@ def _report(report: Report, style: Style) -> list[str]:
     lines = _headline(report.verdict, main, headline(report), style)
     if report.subject:
         lines += [style(line, "blue") for line in style.wrap(report.subject, "      ", "  --> ")]
+    if ONE_THREAD in report.assumptions and report.verdict != "legal":
+        said = "no --thr and --val: src and dst are taken as the views of one thread. Whole tiles need both"
+        lines += style.wrap(said, "      ", "  ")
     lines += ["", *_copy(report.copy, main, style)]
     if main:
         lines += ["", *style.wrap(main.message, "  "), *_evidence(main, style)]

@@ -108,7 +108,8 @@ def _cost(report: Report) -> str:
     if not parts:
         count = execution.get("instructions_per_thread")
         parts = [f"{many(int(count or 0), 'instruction')} of {execution.get('width_bits')} bits"]
-    text = " + ".join(parts) + " a thread"
+    alone = report.copy.atom is not None and report.copy.atom.by_engine
+    text = " + ".join(parts) + (", issued by one thread" if alone else " a thread")
     ideal = execution.get("ideal_instructions_per_thread")
     if ideal is not None and ideal != execution.get("instructions_per_thread"):
         text += f" (ideal: {ideal})"

@@ -12,7 +12,7 @@ from typing import Any
 
 from layoutcheck.check import Report
 from layoutcheck.digits import many
-from layoutcheck.findings import SCHEMA_VERSION, rank
+from layoutcheck.findings import SCHEMA_VERSION, SEVERITIES, rank
 from layoutcheck.gate import NO_GATE, Gate
 from layoutcheck.patching.causes import Cause, others
 from layoutcheck.reports import order, text
@@ -23,6 +23,7 @@ from layoutcheck.sources.callers import callers, shown
 from layoutcheck.sources.traced import UNCOMPILED, Distinct, Trace, TraceFailure, address_sources, in_lines
 
 SHOWN = ("rejected", "wrong", "slow")
+_WORST_FIRST = (*SEVERITIES, "legal")
 _COMPILED = ("legal", "slow")  # what only holds for copies of kernels that compile
 _MOST_CALLERS = 3
 _MOST_REASONS = 8
@@ -67,21 +68,23 @@ class JudgedTrace:
 
 
 def render(judged: JudgedTrace, style: Style, gate: Gate = NO_GATE) -> str:
-    """The findings by file and line, then the counts, and what the `gate` misses."""
-    blocks = ["\n".join(_refused(one, style)) + "\n" for one in judged.uncompiled]
+    """The findings, worst first and then by file and line, the counts, and what the `gate` misses."""
+    blocks = [("rejected", "\n".join(_refused(one, style)) + "\n") for one in judged.uncompiled]
     firsts = {cause.copies[0]: cause for cause in judged.causes}
     suffering = {} if style.everything else others(judged.causes)
     for n, (one, report) in enumerate(judged.reports):
         if n in firsts:
-            blocks.append("\n".join(_cause(firsts[n], judged, style)) + "\n")
+            blocks.append(
+                (report.verdict if report else "unknown", "\n".join(_cause(firsts[n], judged, style)) + "\n")
+            )
         if n not in suffering and report is not None and (report.verdict in SHOWN or style.everything):
-            blocks.append(text.render([replace(report, subject=subject(one))], style))
-    told = "\n".join(order.render(judged.trace.told, style))
-    blocks += [told] if told else []
+            blocks.append((report.verdict, text.render([replace(report, subject=subject(one))], style)))
+    blocks += [(severity, "\n".join(lines)) for severity, lines in order.render(judged.trace.told, style)]
+    blocks.sort(key=lambda one: _WORST_FIRST.index(one[0]))
     missed = [
         line for reason in judged.unseen(gate) for line in style.wrap(f"not seen: {reason}", "    ", "  ")
     ]
-    return "\n".join([*blocks, "\n".join([*_counts(judged, style), *missed]) + "\n"])
+    return "\n".join([*(block for _, block in blocks), "\n".join([*_counts(judged, style), *missed]) + "\n"])
 
 
 def _cause(cause: Cause, judged: JudgedTrace, style: Style) -> Iterator[str]:
@@ -105,6 +108,13 @@ def _refused(one: TraceFailure, style: Style) -> Iterator[str]:
         yield f"  --> {finding.path}:{finding.line}{f':{finding.column}' if finding.column else ''}"
     yield ""
     yield from style.wrap(finding.message, "  ")
+
+
+def failed(failure: TraceFailure) -> str:
+    """What kept kernels from being seen, in a line."""
+    lines = failure.message.strip().splitlines() or [""]
+    place = f"{failure.where}: " if failure.where else ""
+    return f"{failure.kind}: {place}{lines[0]}"
 
 
 def refusal(one: TraceFailure) -> Located:
@@ -167,7 +177,12 @@ def located(judged: JudgedTrace) -> list[Located]:
                 place = (path, where.line, max(1, where.column))
                 found.append(Located(finding.code, finding.severity, finding.title, finding.message, *place))
     found += order.located(judged.trace.told)
-    return sorted(found, key=lambda one: (one.path, one.line, one.column, *rank(one.code, one.severity)))
+    return sorted(
+        found,
+        key=lambda one: (
+            SEVERITIES.index(one.severity), one.path, one.line, one.column, *rank(one.code, one.severity),
+        ),
+    )  # fmt: skip
 
 
 def summary(judged: JudgedTrace) -> dict[str, Any]:
@@ -271,8 +286,6 @@ def _counts(judged: JudgedTrace, style: Style) -> Iterator[str]:
         )
     yield from order.all_counts(judged.trace, style)
     for failure in judged.broken:
-        lines = failure.message.strip().splitlines() or [""]
-        place = f"{failure.where}: " if failure.where else ""
-        yield from style.wrap(f"{failure.kind}: {place}{lines[0]}", "    ", "  ")
+        yield from style.wrap(failed(failure), "    ", "  ")
     for note in judged.trace.notes:
         yield from style.wrap(note, "    ", "  ")

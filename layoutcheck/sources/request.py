@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from layoutcheck.algebra.inttuple import product
+from layoutcheck.algebra.measure import cosize
 from layoutcheck.copies.atom import Atom, ThreadAtom
 from layoutcheck.copies.cluster import Cluster
 from layoutcheck.copies.copy import OPS, Copy, Issue, Tiling
@@ -35,6 +36,7 @@ _FUNCTIONS = {
     "basic": "basic_copy",
     "basic_copy": "basic_copy",
 }
+ONE_THREAD = "src and dst are one thread's views: thr and val would make them whole tiles"
 DEFAULT_ARCH = "sm_90a"
 NARROW_ARCH = "sm_100a"  # 4- and 6-bit elements in a tensor map: PTX ISA, cp.async.bulk.tensor (LC242)
 
@@ -69,6 +71,7 @@ def read(given: Request) -> tuple[Copy, tuple[str, ...]]:
     pointer = swizzle_of(given.swizzle)
     source = operand("src", given.src, element, spaces[0], given.src_space, given.src_align, pointer, assumed)
     target = operand("dst", given.dst, element, spaces[1], given.dst_space, given.dst_align, pointer, assumed)
+    _in_shared_memory(arch, src=source, dst=target)
     guard = predicate(given.pred)
     named = tma_index(moved, source, target, given.index, assumed)
     second = second_destination(moved, target, given.aux, assumed)
@@ -92,7 +95,7 @@ def read(given: Request) -> tuple[Copy, tuple[str, ...]]:
         )
     elif given.tiled is None:
         if whole is None and _like_a_tile(moved, source) and all(map(_is_bare, (given.src, given.dst))):
-            assumed.append("src and dst are one thread's views: thr and val would make them whole tiles")
+            assumed.append(ONE_THREAD)
         copy = Copy(moved, source, target, guard, whole, None, op, arch, evict, issue, tma, named, second)
         refuse_unused(given, element, copy)
         return copy, tuple(assumed)
@@ -105,6 +108,20 @@ def read(given: Request) -> tuple[Copy, tuple[str, ...]]:
     copy = Copy(whole.atom, *views, guard, whole, tiling, op, arch, evict, aux=second)
     refuse_unused(given, element, copy)
     return copy, tuple(assumed)
+
+
+def _in_shared_memory(arch: str, **operands: Memref) -> None:
+    """Raises InputError for a tensor that is larger than the shared memory of a block."""
+    most = parse_arch(arch).smem_per_block_bytes
+    for name, memref in operands.items():
+        if memref.space != "smem" or isinstance(memref, OtherOperand) or not memref.layout.is_static:
+            continue
+        taken = cosize(memref.layout)
+        if isinstance(taken, int) and taken * memref.dtype.bits > 8 * most:
+            raise InputError(
+                f"{name} takes {taken * memref.dtype.bits // 8:,} B of shared memory",
+                expected=f"at most {most:,} B, which a block of {arch} can have",
+            )
 
 
 def _tiled_by(atom: Atom | None, thr: Any, val: Any) -> TiledCopy:
