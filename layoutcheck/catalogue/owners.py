@@ -44,7 +44,7 @@ _COMPILERS = (
     _owner(r"TritonAscend\w*|[Tt]riton[-_][Aa]scend|triton[\\/]backends[\\/]ascend|[Bb]i[Ss]heng\w*|['\"`]?h(?:ivm|fusion)\.\w|\b[Uu][Bb] overflow|libtriton_adapter", "Triton's back end for Ascend's NPUs", "triton-lang/triton-ascend"),
     _owner(r"TritonSDNN\w*|\b(?:uni_)?sram\b.{0,40}Hardware limit|\btriton_xpu\b|triton[\\/]backends[\\/](?!nvidia|cuda)\w+", "a vendor's back end of Triton", "the vendor of that back end, whose passes and limits are its own"),
     _owner(r"'cir\.\w", "Clang (ClangIR)", "llvm/llvm-project"),
-    _owner(r"(?<![a-z])[Tt]riton(?!build|[Bb]ench|-inference|server)|\b[0-9] active drivers \(|Failed to find C compiler|\bgluon\b|Failed to find a valid layout|Proton\w{0,80}Pass\b|PassManager::run failed|'constexpr' object|(?:Mma|Blocked|DotOperand|Slice)(?:Layout|Encoding)\b|\bwarpsPerCTA\b|\btt(?:n?g)?\.\w|MMAv[235]\b", "Triton", "triton-lang/triton"),
+    _owner(r"\btl\.(?:range|load|store|dot|arange|program_id)\b|(?<![a-z])[Tt]riton(?!build|[Bb]ench|-inference|server)|\b[0-9] active drivers \(|Failed to find C compiler|\bgluon\b|Failed to find a valid layout|Proton\w{0,80}Pass\b|PassManager::run failed|'constexpr' object|(?:Mma|Blocked|DotOperand|Slice)(?:Layout|Encoding)\b|\bwarpsPerCTA\b|\btt(?:n?g)?\.\w|MMAv[235]\b", "Triton", "triton-lang/triton"),
     _owner(r"\.julia/|\bCUDA\.jl\b|\bjulia_\w+", "CUDA.jl", "JuliaGPU/CUDA.jl"),
     _owner(r"\blibmathdx\b|\bwp::\w|\bwarp\.so\b|\bwarp/native/|\bwarp\.(?:build|codegen|context|fem|sim)\b", "Warp", "NVIDIA/warp"),
     _owner(r"\bnumba\b", "Numba", "numba/numba"),

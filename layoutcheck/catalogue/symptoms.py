@@ -14,6 +14,7 @@ from layoutcheck.errors import InputError
 
 WARNING, SLOW = called("symptom.warning"), called("symptom.slow")
 _WARNED = re.compile(r"(?i)[):] ?warning(?: ?#?[\w-]+)? ?: $")  # of a compiler, before its message
+_LONG_MESSAGE = 160  # characters, longer than any message
 _SEVERITY = 60  # characters before a message in which its severity stands
 _FAILED = re.compile(r"(?i)\berrors?\b|\bundefined\b|\bfatal\b|\bfailed\b|Traceback")
 _RACE = called("symptom.race")
@@ -22,7 +23,7 @@ _ERROR = re.compile(
     r"^\W*(?:Failed to|Cannot|Can't|Unable|Unsupported|Invalid|Could not|Expected|Unknown|Illegal|Missing|No \w+ \w+ (?:found|available))\b|\w(?:Error|Exception|NotImplemented): |\b(?:fatal )?error(?: C?[0-9]+)? ?: |[):] ?error\b|\[ERROR\]|Check failed|_STATUS_|Assertion.{0,200}failed|\bfatal\b|Traceback|\bat::|={5,}|returned (?:[-0-9]+|status)|\bFAILED\b|\bfailed: |\[rank[0-9]"
 )  # as programs print one, and no one writes
 _OF_GPU = re.compile(
-    r"(?i)cuda|\bgpus?\b|kernel|\bwarps?\b|\blanes?\b|smem|shared[- ]memory|\bcute|cutlass|::|\btma\b|u?tma\w+|\bmbarrier|tensor|__\w+|sanitizer|racecheck|gemm|mma|\bsm_?[0-9]{2,3}|cp\.async|cp_async|tile|swizzl|layout|\bptxas|\bjit\b|head_?dim|attention|_(?:divide|product|inverse|copy|maxnreg|fence)|copy_|setmax|quantiz"
+    r"(?i)cuda|\bgpus?\b|kernel|\bwarps?\b|\blanes?\b|smem|shared[- ]memory|\bcute|cutlass|::|\btma\b|u?tma\w+|\bmbarrier|tensor|__\w+|sanitizer|racecheck|gemm|mma|\bsm_?[0-9]{2,3}|cp\.async|cp_async|tile|swizzl|layout|\bptxas|\bjit\b|\bfp[48]\b|\bbf16\b|\bcublas|head_?dim|attention|_(?:divide|product|inverse|copy|maxnreg|fence)|copy_|setmax|quantiz"
 )
 _PERSON = re.compile(r"\b(?:I|[Ww]e|[Mm]y|[Hh]ow|[Ww]hy)\b")
 _DOUBT = re.compile(
@@ -64,7 +65,11 @@ def is_prose(folded: str) -> bool:
     """Whether the text is what a person writes, a question or a note: sentences, and no line as a program prints its error."""
     return (
         _ERROR.search(folded) is None
-        and ("not divisible by" not in folded or _PERSON.search(folded) is not None)
+        and (
+            "not divisible by" not in folded
+            or _PERSON.search(folded) is not None
+            or len(folded) > _LONG_MESSAGE
+        )
         and (_SENTENCE.search(folded) or _PERSON.search(folded) or _CHINESE.search(folded)) is not None
         and (_LITTLE_WORD.search(folded) or _CHINESE.search(folded)) is not None
     )

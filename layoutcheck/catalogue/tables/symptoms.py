@@ -133,7 +133,7 @@ ENTRIES = (
     ),
     known(
         "symptom.slow",
-        r"(?i)\b(?P<said>slow(?:er|down|s)?\b|(?:poor|low|bad|worse) (?:performance|throughput|utili[sz]ation|occupancy)|(?:performance|throughput|speed) (?:is|was|are|were) (?:\w+ ){0,2}(?:worse|poor|bad|low\w*|limited)|(?:substantial|significant|large|high) overhead|(?:performance|perf) (?:regression|drop|gap|issue)|[0-9.]+ ?[x%] (?:slower|of peak|of (?:the )?(?:peak|roofline|cublas|sol))|[0-9.]+ ?T(?:FLOPS?|FLOP/s)\b|[0-9.]+ ?[GT]B/s|[+-][0-9.]+ ?% (?:\w+ )?(?:time|latency|runtime)|[0-9,]{4,} cycles|roofline|same performance|worse than|(?:cache )?hit rate|\bL2 cache\b|throughput)",
+        r"(?i)\b(?P<said>slow(?:er|down|s)?\b|(?:poor|low|bad|worse) (?:performance|throughput|utili[sz]ation|occupancy)|(?:performance|throughput|speed) (?:is|was|are|were) (?:\w+ ){0,2}(?:worse|poor|bad|low\w*|limited)|(?:substantial|significant|large|high) overhead|far from (?:satisf\w+|optimal|the peak)|\bms,? (?:while|whereas|vs|against|compared)|(?:performance|perf) (?:regression|drop|gap|issue)|[0-9.]+ ?[x%] (?:slower|of peak|of (?:the )?(?:peak|roofline|cublas|sol))|[0-9.]+ ?T(?:FLOPS?|FLOP/s)\b|[0-9.]+ ?[GT]B/s|[+-][0-9.]+ ?% (?:\w+ )?(?:time|latency|runtime)|[0-9,]{4,} cycles|roofline|same performance|worse than|(?:cache )?hit rate|\bL2 cache\b|throughput)",
         "speed is told, and no counter that says what costs it: {said}",
         _OPEN
         + "Time alone does not tell memory, bank conflicts, registers, occupancy or waits apart; clocks, warm-up and the L2 cache change it as well.",
