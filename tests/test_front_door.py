@@ -74,6 +74,10 @@ TILED = ["--atom", "cp.async", "--bits", "128", "--dtype", "bf16"]
           "--val", "(1,8)"], 2, "dst takes 2,097,152 B of shared memory; expected at most 232,448 B"),
         (["resources", "gemm", "--tile", "128x256x64", "--stages", "4", "--threads", "384"], 0,
          "C, over all 384 threads: 86 registers"),
+        (["banks", "Sw<3,4,3> o smem_ptr[16b](unset) o (_64,_64):(_64,_1)", "--access", "ldmatrix.x4"], 0,
+         "read as S<3,4,3> on the pointer, in bytes conflict-free"),
+        (["canonical", "Sw<3,4,3> o smem_ptr[16b](unset) o (_64,_64):(_64,_1)"], 0, "K_SW128"),
+        (["canonical", "smem_ptr[8b](0x0) o (_64,_64):(_64,_1)"], 2, "the pointer has elements of 8 bits"),
     ],
 )  # fmt: skip
 def test_what_a_command_says(words: list[str], status: int, told: str, capsys: Captured) -> None:

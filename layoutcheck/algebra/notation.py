@@ -3,6 +3,7 @@
     (8,4):(1,?{div=8})          a layout           S<3,4,3> o 0 o (8,8):(8,1)    a composed layout
     ((4,2),8)                   a tree of integers  (8,8):(1@0,1@1)               basis strides
     [16:1;64:1]                 a tiler: one layout a mode
+    Sw<3,3,3> o _0 o (_8,_8):(_8,_1)    as C++ prints static integers and swizzles
 
 All functions raise `InputError` with the place in the text.
 """
@@ -23,7 +24,9 @@ MAX_LEAVES = 4096
 MAX_DIGITS = 19  # every 64-bit integer
 
 _SPACE = re.compile(r"\s*")
-_INTEGER = re.compile(r"-?[0-9]+")
+_INTEGER = re.compile(r"_?(-?[0-9]+)")  # C++ prints a static one as _8
+_SWIZZLE = re.compile(r"S(?:w(?:izzle)?)?\s*<")
+_NO_MODE = re.compile(r"_(?![0-9-])")
 _DYNAMIC_FACT = re.compile(r"\s*(i32|i64|div\s*=\s*([0-9]+))")
 
 
@@ -114,7 +117,7 @@ def parse_tree(text: str) -> Any:
 
 
 def parse_swizzle(text: str) -> Swizzle:
-    """`S<b,m,s>` (also `Sw<b,m,s>`). Raises InputError as `parse_layout` does."""
+    """`S<b,m,s>` (also `Sw<b,m,s>`, `Swizzle<b,m,s>`). Raises InputError as `parse_layout` does."""
     scan = Scanner(text)
     swizzle = read_swizzle(scan)
     scan.finish("the swizzle")
@@ -192,8 +195,8 @@ def read_swizzle(scan: Scanner) -> Swizzle:
     """A swizzle at the scanner's place."""
     scan.skip()
     start = scan.pos
-    if not (scan.accept("Sw<") or scan.accept("S<")):
-        raise scan.error("not a swizzle", "S<bits,base,shift>")
+    if scan.match(_SWIZZLE) is None:
+        raise scan.error("not a swizzle", "S<bits,base,shift>, such as S<3,4,3>")
     numbers = [_read_int(scan, "the swizzle's bits")]
     scan.expect(",")
     numbers.append(_read_int(scan, "the swizzle's base"))
@@ -219,7 +222,7 @@ def read_tiler(scan: Scanner) -> tuple[Layout, ...]:
 
 
 def _read_tile(scan: Scanner, depth: int) -> Any:
-    if scan.accept("_"):
+    if scan.match(_NO_MODE):
         return None
     if not scan.accept("["):
         return read_layout(scan)
@@ -295,6 +298,6 @@ def _read_int(scan: Scanner, what: str) -> int:
     if found is None:
         message = "unexpected end" if scan.at_end() else "unexpected text"
         raise scan.error(message, what)
-    if len(found[0].lstrip("-")) > MAX_DIGITS:
+    if len(found[1].lstrip("-")) > MAX_DIGITS:
         raise scan.error("an integer of more than 64 bits", what, start=start)
-    return int(found[0])
+    return int(found[1])

@@ -68,18 +68,20 @@ def instantiations(copy: Copy) -> tuple[Copy, ...]:
 
 def _of_whole_pieces(copy: Copy) -> Copy:
     """With a tensor map, whose strides count 16 bytes: run-time strides as multiples of that."""
-    if copy.tma is None:
-        return copy
-    sides = {side: copy.side(side) for side in ("src", "dst") if copy.side(side).space == "gmem"}
-    for side, memref in sides.items():
-        piece = lcm(128, memref.dtype.bits) // memref.dtype.bits
-        stride = [
-            replace(leaf, divisor=lcm(leaf.divisor, piece)) if isinstance(leaf, Dynamic) else leaf
-            for leaf in flatten(memref.layout.stride)
-        ]
-        layout = Layout(memref.layout.shape, unflatten(iter(stride), memref.layout.stride))
-        copy = replace(copy, **{side: replace(memref, layout=layout)})
-    return copy
+    return replace(copy, src=_pitched(copy.src), dst=_pitched(copy.dst)) if copy.tma is not None else copy
+
+
+def _pitched(memref: Memref) -> Memref:
+    """A global tensor with run-time strides of whole 16 bytes; any other as it is."""
+    if memref.space != "gmem":
+        return memref
+    piece = lcm(128, memref.dtype.bits) // memref.dtype.bits
+    stride = [
+        replace(leaf, divisor=lcm(leaf.divisor, piece)) if isinstance(leaf, Dynamic) else leaf
+        for leaf in flatten(memref.layout.stride)
+    ]
+    layout = Layout(memref.layout.shape, unflatten(iter(stride), memref.layout.stride))
+    return replace(memref, layout=layout)
 
 
 def _instantiate(copy: Copy, grow: bool) -> Copy:

@@ -15,12 +15,12 @@ import numpy as np
 
 from layoutcheck.algebra.inttuple import shown
 from layoutcheck.algebra.layout import Layout
-from layoutcheck.algebra.notation import parse_any_layout
 from layoutcheck.algebra.swizzle import ComposedLayout, Swizzle
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.errors import InputError, said_of
 from layoutcheck.machine.canonical import Canonical, canonical
+from layoutcheck.machine.pointers import parse_tile
 from layoutcheck.operands.atoms import LETTERS
 from layoutcheck.operands.fragments import Ints, TiledMma
 from layoutcheck.operands.given import Held, Unfit, held
@@ -301,7 +301,7 @@ def in_memory(mma: TiledMma, letter: str, text: str, whole: Layout | None = None
     index = "AB".index(letter)
     major, element, unit = atom.majors[index], atom.types[index], _UNITS[atom.level]
     layout, swizzle = _operand(text)
-    shown = parse_any_layout(layout) if isinstance(layout, str) else layout
+    shown = parse_tile(layout, element.bits)[0] if isinstance(layout, str) else layout
     found = canonical(layout, element, major, swizzle, unit)
     if unit == "wgmma" and major == "MN" and element.bits != 16:
         title = f"{letter}: wgmma reads {element} along K alone"

@@ -21,7 +21,7 @@ import numpy as np
 from layoutcheck.algebra import inttuple
 from layoutcheck.algebra.image import image
 from layoutcheck.algebra.layout import Layout
-from layoutcheck.algebra.notation import parse_any_layout, parse_layout, parse_swizzle
+from layoutcheck.algebra.notation import parse_layout, parse_swizzle
 from layoutcheck.algebra.swizzle import ComposedLayout, Swizzle
 from layoutcheck.atoms.cp_async import CpAsync
 from layoutcheck.copies.tiled import make_tiled_copy_tv
@@ -33,6 +33,7 @@ from layoutcheck.machine.banks import IntArray
 from layoutcheck.machine.best_swizzle import SwizzleResult, best_swizzle
 from layoutcheck.machine.canonical.modes import mode_of
 from layoutcheck.machine.dtypes import dtype as read_dtype
+from layoutcheck.machine.pointers import parse_tile
 from layoutcheck.machine.tiles import TileAccess, TileCost, analyse_tile, in_bytes, matrix_access, vectors
 from layoutcheck.reports.style import Style
 
@@ -49,9 +50,9 @@ def analyse(
     layout: str, accesses: str, dtype: str = "bf16", swizzle: str | None = None, arch: str = "sm_90"
 ) -> tuple[list[TileCost], SwizzleResult]:
     """The table's rows as the tile is, and the best swizzle for them. Raises InputError for unusable text."""
-    tile = parse_any_layout(layout)
     element = read_dtype(dtype)
-    pointer = None if swizzle is None else parse_swizzle(swizzle)
+    tile, pointer = parse_tile(layout, element.bits)
+    pointer = pointer if swizzle is None else parse_swizzle(swizzle)
     outer = tile
     if isinstance(tile, ComposedLayout):
         if pointer is not None or not isinstance(tile.inner, Swizzle) or tile.offset != 0:
@@ -122,7 +123,7 @@ def _elements(tile: Layout, thr: Layout, val: Layout) -> IntArray:
 
 def read_as(layout: str, dtype: str, swizzle: str | None) -> str:
     """Which swizzle was read, in which unit; "" where there is none."""
-    tile = parse_any_layout(layout)
+    tile, printed = parse_tile(layout, read_dtype(dtype).bits)
     if isinstance(tile, ComposedLayout) and isinstance(tile.inner, Swizzle):
         pointer = in_bytes(tile.inner, read_dtype(dtype).bits)
         said = f"a composed layout: {tile.inner} counts elements, {pointer} on the pointer, in bytes"
@@ -132,7 +133,8 @@ def read_as(layout: str, dtype: str, swizzle: str | None) -> str:
                 f"then give --swizzle '{tile.inner}'"
             )
         return said
-    return f"{swizzle} on the pointer, in bytes" if swizzle else ""
+    of_pointer = swizzle or printed
+    return f"{of_pointer} on the pointer, in bytes" if of_pointer else ""
 
 
 def render(

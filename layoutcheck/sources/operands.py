@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from layoutcheck.algebra.inttuple import is_static, wrap
@@ -13,13 +14,17 @@ from layoutcheck.copies.memref import SPACES, Memref
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.digits import is_number
 from layoutcheck.errors import InputError, option_of, said_of
+from layoutcheck.machine.canonical.modes import mode_of
 from layoutcheck.machine.dtypes import DType, dtype
+from layoutcheck.machine.tiles import in_elements
 from layoutcheck.sources.live import to_memref
 from layoutcheck.sources.pointers import Defaults
 
 # What tensors are taken to be aligned to when only a layout is given: torch and the DSL's runtime promise 16
 # bytes of global tensors, SmemAllocator's default for swizzled tiles is 128 or more, fragments have 32.
 ALIGN_BYTES = {"gmem": 16, "smem": 128, "dsmem": 128, "rmem": 32}
+
+_NO_ALIGN = re.compile(rf"\s*(?:(?:{'|'.join(SPACES)})\b|\w+\s+\w|.*ptr\[)")  # may leave the alignment open
 
 
 def spaces_of(atom: Atom | None, src: str | None, dst: str | None) -> tuple[str, str]:
@@ -60,7 +65,15 @@ def operand(
     pointer = swizzle if space == "smem" else None
     memref = _read(side, value, Defaults(element, space, taken, pointer, side))
     if states_its_pointer(value):
+        if isinstance(value, str) and _NO_ALIGN.match(value) and "align" not in value and taken is not None:
+            assumed.append(f"{side} is aligned to {memref.align_bytes} bytes")
         return memref
+    if isinstance(value, str) and value.lstrip()[:1] == "S" and memref.swizzle is not None:
+        own = in_elements(memref.swizzle, memref.dtype.bits)
+        said = f"{side} is swizzled by {memref.swizzle} in bytes: in a composed layout {own} counts elements"
+        if mode_of(memref.swizzle) is None and mode_of(own) is not None:
+            said += f" (if make_smem_layout_atom printed it, it counts bytes: then --swizzle '{own}')"
+        assumed.append(said)
     if given_space is None or align is None:
         facts = [] if given_space else [f"in {memref.space}"]
         if align is None and memref.align_bytes is not None:
@@ -73,7 +86,8 @@ def operand(
 def states_its_pointer(value: Any) -> bool:
     """Whether the operand says itself where it is and how it is aligned."""
     if isinstance(value, str):
-        return value.lstrip()[:1] not in ("(", "?") and not is_number(value.lstrip()[:1])
+        first = value.lstrip()[:1]
+        return "ptr[" in value or not (first in ("(", "?", "_", "S") or is_number(first))
     return hasattr(value, "dtype") or isinstance(value, Memref)
 
 

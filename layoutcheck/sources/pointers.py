@@ -12,12 +12,13 @@ from layoutcheck.algebra.notation import Scanner, read_any_layout, read_swizzle
 from layoutcheck.algebra.swizzle import ComposedLayout, Swizzle
 from layoutcheck.copies.memref import SPACES, Memref
 from layoutcheck.errors import InputError
-from layoutcheck.machine.dtypes import KNOWN, DType
+from layoutcheck.machine.dtypes import KNOWN, DType, dtype
 
 _Facts: TypeAlias = "tuple[str | None, int | None, Swizzle | None]"  # space, alignment in bytes, swizzle
 
 OPERAND = "a layout '(128,64):(1,128)', a '!cute.memref<...>' or a 'tensor<ptr<...> o ...>'"
-_ALIGN = re.compile(r"align\s*<\s*([0-9]{1,12})\s*>")
+_ALIGN = re.compile(r"align(?:\s*<\s*([0-9]{1,12})\s*>|\s+([0-9]{1,12})\b)")
+_TYPE = re.compile(r"[A-RT-Za-z]\w*")
 _LAYOUT_START = re.compile(r'["(?0-9S]')
 SPACE_NAME = re.compile(rf"(?:{'|'.join(SPACES)})\b")
 _COMPOSED = (
@@ -50,7 +51,7 @@ def pointer_facts(scan: Scanner, *, memref: bool = False) -> _Facts:
         if found := scan.match(SPACE_NAME):
             space = found[0]
         elif found := scan.match(_ALIGN):
-            align = int(found[1])
+            align = int(found[1] or found[2])
             if align < 1:
                 raise scan.error("an alignment of 0 bytes", "align<N> with N at least 1", start=at)
         elif scan.peek("S<") and not _is_composed(scan):
@@ -65,6 +66,28 @@ def pointer_facts(scan: Scanner, *, memref: bool = False) -> _Facts:
             expected = f"a space ({', '.join(SPACES)}), align<N> or S<b,m,s>"
             raise scan.error("unknown fact about a pointer", expected, start=at)
     return space, align, swizzle
+
+
+def read_facts(scan: Scanner, defaults: Defaults) -> Defaults:
+    """`defaults` with what stands before a layout as reports print it: `bf16 gmem align 16 S<3,4,3>`."""
+    while True:
+        scan.skip()
+        at = scan.pos
+        if found := scan.match(SPACE_NAME):
+            swizzle = defaults.swizzle if found[0] == defaults.space else None
+            defaults = defaults._replace(space=found[0], swizzle=swizzle)
+        elif found := scan.match(_ALIGN):
+            defaults = defaults._replace(align_bytes=int(found[1] or found[2]))
+        elif scan.peek("S") and not _is_composed(scan):
+            defaults = defaults._replace(swizzle=read_swizzle(scan))
+        elif found := scan.match(_TYPE):
+            try:
+                defaults = defaults._replace(dtype=dtype(found[0]))
+            except InputError:
+                scan.pos = at
+                return defaults
+        else:
+            return defaults
 
 
 def _is_composed(scan: Scanner) -> bool:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import re
 
 from layoutcheck.algebra.layout import Layout
-from layoutcheck.algebra.notation import Scanner, read_tree
+from layoutcheck.algebra.notation import Scanner, read_any_layout, read_tree
+from layoutcheck.algebra.swizzle import ComposedLayout
 from layoutcheck.atoms.reading import read_dtype
 from layoutcheck.brackets import type_end
 from layoutcheck.copies.memref import SPACES, Memref
 from layoutcheck.copies.opaque import other_operand
 from layoutcheck.errors import InputError
 from layoutcheck.sources.pointers import (
+    OPERAND,
     SPACE_NAME,
     Defaults,
+    has_basis,
     layout_after_o,
     memref_of,
     pointer_facts,
@@ -30,8 +33,15 @@ def _read_tensor(scan: Scanner, defaults: Defaults) -> Memref:
         element = read_dtype(scan)
         space, align, swizzle = pointer_facts(scan)
         scan.expect(">", "',' or the '>' of the pointer")
-        layout = layout_after_o(scan)
+        scan.expect("o", "'o' and the layout")
+        start = scan.pos
+        layout = read_any_layout(scan)
         scan.expect(">", "the '>' of the tensor")
+        if isinstance(layout, ComposedLayout):  # as the compiler's type of it
+            facts = [element.name, space or "generic", *([f"align<{align}>"] if align else [])]
+            return other_operand("cute.memref", f'!cute.memref<{", ".join(facts)}, "{layout}">')
+        if has_basis(layout):
+            raise scan.error("this layout maps to coordinates, not to memory", OPERAND, start=start)
         return memref_of(scan, opening, element, space or "generic", layout, align, swizzle)
     if scan.match(_ADDRESS):
         scan.expect("@", "'@' and a memory space")

@@ -5,6 +5,8 @@
     raw_ptr(0x00007f1c2be00000: bf16, gmem, align<16>) o (128,64):(1,128)           cute.print_tensor
     FakeTensor<BFloat16, (128, 64), (1, 128)>                                       print of a fake tensor
     (128,64):(1,128)                                                                a layout alone
+    bf16 gmem align 16 (128,64):(1,128)                                             as reports print it
+    Sw<3,4,3>_smem_ptr[16b](0x7f1c2be00000) o (_64,_64):(_64,_1)                    C++ CuTe's print
     recast<f32>(TENSOR)                                                             cute.recast_tensor
 
 What a text leaves open (type, space, alignment) is taken from a `Defaults`. Types that are not tensors in
@@ -17,18 +19,21 @@ import re
 from collections.abc import Callable
 from typing import TypeVar
 
+from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.notation import Scanner, read_any_layout, read_layout, read_tiler
-from layoutcheck.algebra.swizzle import ComposedLayout
+from layoutcheck.algebra.swizzle import ComposedLayout, Swizzle
 from layoutcheck.atoms.reading import read_dtype
 from layoutcheck.brackets import MAX_TYPE, type_end
 from layoutcheck.copies.alignment import recast as recast_tensor
 from layoutcheck.copies.descriptor import descriptor_view
-from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.memref import SPACES, Memref
 from layoutcheck.copies.opaque import OtherOperand, coord_tensor, other_operand
 from layoutcheck.copies.tiled import TiledCopy
 from layoutcheck.digits import is_number
 from layoutcheck.errors import InputError
-from layoutcheck.machine.dtypes import DType
+from layoutcheck.machine.dtypes import DType, dtype
+from layoutcheck.machine.pointers import Pointer, read_pointer
+from layoutcheck.machine.tiles import in_bytes
 from layoutcheck.sources.atoms import read_atom
 from layoutcheck.sources.pointers import (
     OPERAND,
@@ -37,6 +42,7 @@ from layoutcheck.sources.pointers import (
     memref_of,
     plain_layout,
     pointer_facts,
+    read_facts,
     with_defaults,
 )
 from layoutcheck.sources.printed_tensors import READERS
@@ -88,10 +94,37 @@ def read_operand(scan: Scanner, defaults: Defaults) -> Memref:
             return reader(scan, defaults)
     if scan.peek("ptr<"):
         raise scan.error("a pointer without a layout", OPERAND)
+    pointer = read_pointer(scan)
+    if pointer is not None:
+        return _of_pointer(plain_layout(scan), pointer, defaults)
+    defaults = read_facts(scan, defaults)
     start = scan.pos
-    if not (scan.peek("(") or scan.peek("?") or scan.peek("S") or is_number(scan.text[start : start + 1])):
+    if not (any(map(scan.peek, "(?S_")) or is_number(scan.text[start : start + 1])):
         raise scan.error("not a tensor" if not scan.at_end() else "nothing to read", OPERAND)
+    if scan.peek("S") and defaults.space == "smem" and defaults.dtype is not None:
+        layout, swizzle = _composed(scan, defaults.dtype)
+        return with_defaults(layout, defaults._replace(swizzle=swizzle))
     return with_defaults(plain_layout(scan), defaults)
+
+
+def _of_pointer(layout: Layout, pointer: Pointer, defaults: Defaults) -> Memref:
+    """The tensor of a pointer that C++ printed: of its element type it says the width alone."""
+    element = defaults.dtype or dtype(f"i{pointer.bits}")
+    pointer.must_hold(element.bits)
+    space = pointer.space if pointer.space in SPACES else defaults.space
+    align = defaults.align_bytes if space == defaults.space else None
+    return Memref(element, space, layout, align, pointer.swizzle)
+
+
+def _composed(scan: Scanner, element: DType) -> tuple[Layout, Swizzle]:
+    """The layout of `S<3,3,3> o 0 o LAYOUT`, whose swizzle counts elements, and that swizzle in bytes."""
+    start = scan.pos
+    found = read_any_layout(scan)
+    if not isinstance(found, ComposedLayout) or not isinstance(found.inner, Swizzle) or found.offset != 0:
+        raise scan.error("not a swizzled tile", "S<3,3,3> o 0 o (64,64):(64,1)", start=start)
+    if not isinstance(found.outer, Layout) or has_basis(found.outer):
+        raise scan.error("this layout maps to coordinates, not to memory", OPERAND, start=start)
+    return found.outer, in_bytes(found.inner, element.bits)
 
 
 def _bounded(text: str) -> None:

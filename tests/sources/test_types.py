@@ -81,6 +81,21 @@ def test_real_kernels_hold_every_kind_of_operand() -> None:
             "FakeTensor<Float16, (?, 64), (64, 1)>",
             '!cute.memref<f16, smem, align<128>, S<3,4,3>, "(?,64):(64,1)">',
         ),
+        ("(_64,_64):(_64,_1)", '!cute.memref<bf16, smem, align<128>, S<3,4,3>, "(64,64):(64,1)">'),
+        *(
+            (f"{text} o (_8,_64):(_64,_1)", '!cute.memref<bf16, smem, align<128>, S<2,4,3>, "(8,64):(64,1)">')
+            for text in (
+                "Sw<2,4,3>_smem_ptr[16b](0x7f1c2be00000)",
+                "Sw<2,4,3> o smem_ptr[16b](unset)",
+                "Swizzle<2,3,3> o _0",  # counts elements
+            )
+        ),
+        ("gmem_ptr[16b](0x7f1c2be00000) o (8,4):(4,_1)", '!cute.memref<bf16, gmem, "(8,4):(4,1)">'),
+        ("f32 gmem align 16 (8,4):(4,1)", '!cute.memref<f32, gmem, align<16>, "(8,4):(4,1)">'),
+        (
+            "tensor<ptr<f16, smem, align<1024>> o S<3,3,3> o 0 o (8,64):(64,1)>",
+            '!cute.memref<f16, smem, align<1024>, "S<3,3,3> o 0 o (8,64):(64,1)">',
+        ),
         ('!cute.memref<bf16, "(8):(1)">', '!cute.memref<bf16, generic, "(8):(1)">'),
         ('!cute.memref<bf16, smem, "S<2,4,3>", "(8):(1)">', '!cute.memref<bf16, smem, S<2,4,3>, "(8):(1)">'),
         (
@@ -124,7 +139,7 @@ def test_operands_that_are_no_plain_tensor_keep_their_text(text: str) -> None:
         ("(8,-1)", "at least 1, not -1", "(8,-1)"),
         ("(8):(1@0)", "maps to coordinates", "(8):(1@0)"),
         ("(8,4):(1@0,0)", "maps to coordinates", "(8,4):(1@0,0)"),
-        ("S<3,4,3> o 0 o (8,8):(8,1)", "no composed layout", "S<3,4,3> o 0 o (8,8):(8,1)"),
+        ("S<3,4,3> o 8 o (8,8):(8,1)", "not a swizzled tile", "S<3,4,3> o 8 o (8,8):(8,1)"),
         ("hello", "not a tensor", "h"),
         ("", "nothing to read", ""),
         ("(" * 5000, "nested more than 32 deep", "("),

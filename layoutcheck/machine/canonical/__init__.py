@@ -25,7 +25,7 @@ from typing import Any
 
 from layoutcheck.algebra.inttuple import flatten, must_be
 from layoutcheck.algebra.layout import Layout
-from layoutcheck.algebra.notation import parse_any_layout, parse_swizzle
+from layoutcheck.algebra.notation import parse_swizzle
 from layoutcheck.algebra.swizzle import ComposedLayout, Swizzle
 from layoutcheck.errors import InputError
 from layoutcheck.machine.canonical.decide import GMMA_TYPES, Decision, decide, first_step
@@ -34,6 +34,7 @@ from layoutcheck.machine.canonical.modes import K_BITS, NONE, UNIT_BITS, UNITS, 
 from layoutcheck.machine.canonical.nearest import nearest
 from layoutcheck.machine.dtypes import DType
 from layoutcheck.machine.dtypes import dtype as read_dtype
+from layoutcheck.machine.pointers import parse_tile
 from layoutcheck.machine.tiles import in_bytes
 
 __all__ = ["Canonical", "Decision", "canonical"]
@@ -137,8 +138,11 @@ def _operand(
     layout: str | Layout | ComposedLayout, swizzle: str | Swizzle | None, element: DType
 ) -> tuple[Layout, Swizzle, str]:
     """The (MN, K) layout, its swizzle in bytes, and how it was read."""
-    found: Any = parse_any_layout(layout) if isinstance(layout, str) else layout
+    found: Any = layout
     pointer = parse_swizzle(swizzle) if isinstance(swizzle, str) else swizzle
+    if isinstance(layout, str):
+        found, printed = parse_tile(layout, element.bits)
+        pointer = pointer or printed
     must_be((Swizzle, NoneType), "a Swizzle, its text or None", swizzle=pointer)
     read_as = ""
     if isinstance(found, ComposedLayout):
