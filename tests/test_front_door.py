@@ -78,6 +78,7 @@ TILED = ["--atom", "cp.async", "--bits", "128", "--dtype", "bf16"]
          "read as S<3,4,3> on the pointer, in bytes conflict-free"),
         (["canonical", "Sw<3,4,3> o smem_ptr[16b](unset) o (_64,_64):(_64,_1)"], 0, "K_SW128"),
         (["canonical", "smem_ptr[8b](0x0) o (_64,_64):(_64,_1)"], 2, "the pointer has elements of 8 bits"),
+        (["banks", "(8,64):(64,1)", "--access", "ld.global 128 (8,4):(4,1) (1,8)"], 2, "st.shared 128"),
     ],
 )  # fmt: skip
 def test_what_a_command_says(words: list[str], status: int, told: str, capsys: Captured) -> None:

@@ -6,7 +6,8 @@ the thread and value layouts of its tiled copy; several are separated by semicol
     ldmatrix.x4                              a warp walks the tile, 16-byte rows along the contiguous mode
     stmatrix.x2.trans
     cp.async 128 (16,8):(8,1) (1,8)          through L1; cp.async.cg goes past it and has no bank conflicts
-    st 32 (32,4):(4,1) (1,2)                 ld and st likewise
+    st 32 (32,4):(4,1) (1,2)                 ld and st likewise; also as ld.shared, r2s, or an atom of C++
+    universal 128 (16,8):(8,1) (1,8)         read and written
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from layoutcheck.machine.dtypes import dtype as read_dtype
 from layoutcheck.machine.pointers import parse_tile
 from layoutcheck.machine.tiles import TileAccess, TileCost, analyse_tile, in_bytes, matrix_access, vectors
 from layoutcheck.reports.style import Style
+from layoutcheck.sources.atom_names import short_name
 
 DEFAULT = "sm_90a"
 MAX_TILE = 1 << 20
@@ -43,7 +45,10 @@ MAX_TILE = 1 << 20
 
 _MATRIX = re.compile(r"(ld|st)matrix\.x([124])(\.trans)?\Z")
 _OPS = ("ld", "st", "cp.async", "cp.async.cg")
-EXPECTED = "ldmatrix.x4, stmatrix.x2.trans, or with width and layouts: cp.async 128 (16,8):(8,1) (1,8)"
+_COPIES = {
+    "s2r": ("ld",), "r2s": ("st",), "universal": ("ld", "st"), "autovec": ("ld", "st"), "auto": ("ld", "st"),
+}  # fmt: skip
+EXPECTED = "ldmatrix.x4, stmatrix.x2.trans, or with width and layouts: st.shared 128 (16,8):(8,1) (1,8)"
 
 
 def analyse(
@@ -76,7 +81,7 @@ def read_accesses(text: str, tile: Layout, element_bits: int) -> list[TileAccess
     for part in text.split(";"):
         if part.strip():
             try:
-                found.append(_read(part.strip(), tile, element_bits))
+                found += _read(part.strip(), tile, element_bits)
             except InputError as error:
                 if error.text is not None:
                     raise
@@ -89,16 +94,21 @@ def read_accesses(text: str, tile: Layout, element_bits: int) -> list[TileAccess
     return found
 
 
-def _read(text: str, tile: Layout, element_bits: int) -> TileAccess:
-    words = text.split()
-    matrix = _MATRIX.match(words[0])
-    if matrix and len(words) == 1:
-        return matrix_access(tile, element_bits, int(matrix[2]), matrix[1] == "st", bool(matrix[3]))
-    if words[0] not in _OPS or len(words) != 4 or not is_number(words[1]) or len(words[1]) > 4:
+def _read(text: str, tile: Layout, element_bits: int) -> list[TileAccess]:
+    """The access; of a copy that does not say whether it reads or writes the tile, both."""
+    first, *rest = text.split()
+    name = short_name(first)
+    matrix = _MATRIX.match(name)
+    if matrix and not rest:
+        return [matrix_access(tile, element_bits, int(matrix[2]), matrix[1] == "st", bool(matrix[3]))]
+    plain, _, width = name.rpartition(".")
+    if is_number(width) and len(rest) == 2:  # st.shared.v4.b32 says its own
+        name, rest = plain, [width, *rest]
+    ops = _COPIES.get(name, (name,))
+    if any(op not in _OPS for op in ops) or len(rest) != 3 or not is_number(rest[0]) or len(rest[0]) > 4:
         raise InputError(f"cannot read the access '{text[:60]}'", expected=EXPECTED)
-    thr, val = parse_layout(words[2]), parse_layout(words[3])
-    index = _elements(tile, thr, val)
-    return vectors(tile, element_bits, f"{words[0]} {words[1]} b", words[0], int(words[1]), index)
+    index = _elements(tile, parse_layout(rest[1]), parse_layout(rest[2]))
+    return [vectors(tile, element_bits, f"{op} {rest[0]} b", op, int(rest[0]), index) for op in ops]
 
 
 def _elements(tile: Layout, thr: Layout, val: Layout) -> IntArray:

@@ -24,6 +24,7 @@ from layoutcheck.copies.atom import Atom
 from layoutcheck.digits import is_number
 from layoutcheck.errors import InputError, meant
 from layoutcheck.machine.dtypes import DType
+from layoutcheck.sources.atom_names import short_name
 
 PREFIX = "!cute_nvgpu.atom."
 
@@ -107,7 +108,7 @@ def read_atom(scan: Scanner) -> Atom:
 
 def named_atom(text: str, element: DType | None = None, bits: int | None = None) -> Atom:
     """The atom of a short name: a family, then options after dots (`cp.async.cg`, `ldmatrix.x4.trans`)."""
-    name = text.strip().lower()
+    name = short_name(text)
     folders = (folder for folder in folder_names() if f"{name}.".startswith(f"{folder.replace('_', '.')}."))
     near = [one.reading for one in map(family, folders) if one.reading is not None]
     found = _fitting(name, near)  # `cp.async.cg` is in `cp_async`: no other folder is loaded

@@ -22,6 +22,7 @@ from layoutcheck.errors import InputError, option_of
 from layoutcheck.machine.arch import first_arch, has_atom, parse_arch
 from layoutcheck.machine.dtypes import DType, dtype
 from layoutcheck.request import Request, takes_request
+from layoutcheck.sources.atom_names import short_name
 from layoutcheck.sources.cluster import read_cluster
 from layoutcheck.sources.live import to_atom, to_layout, to_memref
 from layoutcheck.sources.operands import operand, predicate, second_destination, spaces_of, swizzle_of
@@ -218,8 +219,8 @@ def _atom(
             assumed.append("no atom given: taken as cute.autovec_copy(src, dst)")
             op = "autovec_copy"
         return None, None, op
-    if isinstance(atom, str) and atom.strip().lower() in _FUNCTIONS:
-        function = _FUNCTIONS[atom.strip().lower()]
+    if isinstance(atom, str) and short_name(atom) in _FUNCTIONS:
+        function = _FUNCTIONS[short_name(atom)]
         if op not in ("copy", function):
             raise InputError(
                 f"the atom '{atom.strip()}' names a function, and --op another one", expected="one of the two"

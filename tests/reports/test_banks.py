@@ -46,6 +46,22 @@ def test_a_tiled_copy_repeats_over_the_tile() -> None:
     assert sorted((access.index.ravel()[:, None] + [0, 32, 64, 96]).ravel()) == list(range(1024))
 
 
+@pytest.mark.parametrize(
+    ("said", "ops"),
+    [
+        ("ld.shared 128 (16,8):(8,1) (1,8)", ["ld"]),
+        ("st.shared.v4.b32 (16,8):(8,1) (1,8)", ["st"]),
+        ("r2s 128 (16,8):(8,1) (1,8)", ["st"]),
+        ("universal 128 (16,8):(8,1) (1,8)", ["ld", "st"]),
+        ("SM80_CP_ASYNC_CACHEALWAYS<uint128_t> (16,8):(8,1) (1,8)", ["cp.async"]),
+        ("SM75_U32x4_LDSM_N", ["matrix"]),
+    ],
+)
+def test_ordinary_loads_and_stores_by_any_name(said: str, ops: list[str]) -> None:
+    rows, _ = analyse("(64,64):(64,1)", said)
+    assert [(row.op, row.width_bits) for row in rows] == [(op, 128) for op in ops]
+
+
 def test_json() -> None:
     found = json.loads(render(*analyse("(64,64):(64,1)", "ldmatrix.x4"), "json"))
     assert found["accesses"][0]["ways"] == 8

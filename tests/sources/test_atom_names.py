@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+import layoutcheck as lc
 from layoutcheck.atoms.cp_async import CpAsync
 from layoutcheck.atoms.family import family, folder_names
 from layoutcheck.atoms.s2t import S2TCopy
@@ -151,3 +152,34 @@ def test_a_shape_that_tcgen05_cp_does_not_have_is_refused(broadcast: str, word: 
     refused = check_type(S2TCopy(dtype("f32"), 64, 128, 1, broadcast))
     assert refused is not None and refused.evidence["broadcast"] == word
     assert f"broadcast {word} is unsupported" in refused.message
+
+
+@pytest.mark.parametrize(
+    ("elsewhere", "ours"),
+    [
+        ("SM80_CP_ASYNC_CACHEGLOBAL<cute::uint128_t>", "cp.async.cg.128"),
+        ("SM80_CP_ASYNC_CACHEALWAYS_ZFILL<uint64_t>", "cp.async.64"),
+        ("SM75_U32x4_LDSM_N", "ldmatrix.x4"),
+        ("SM75_U16x8_LDSM_T", "ldmatrix.x4.trans"),
+        ("SM90_U16x2_STSM_T", "stmatrix.x1.trans"),
+        ("UniversalCopy<float>", "universal.32"),
+        ("SM90_TMA_LOAD_MULTICAST", "tma_load.multicast"),
+        ("SM90_BULK_COPY_S2G", "bulk.s2g"),
+        ("LdMatrix8x8x16bOp", "ldmatrix.x1"),
+        ("cute.nvgpu.warp.StMatrix8x8x16bOp(transpose=True, num_matrices=4)", "stmatrix.x4.trans"),
+        ("ld.global.L1::no_allocate.v2.u64", "g2r.128"),
+        ("st.shared.b32", "r2s.32"),
+        ("cp.async.cg.shared.global", "cp.async.cg"),
+        ("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16", "ldmatrix.x2.trans"),
+    ],
+)
+def test_an_atom_goes_by_the_names_of_cpp_the_dsl_and_ptx(elsewhere: str, ours: str) -> None:
+    bf16 = dtype("bf16")
+    assert parse_atom(elsewhere, bf16) == parse_atom(ours, bf16)
+
+
+@pytest.mark.parametrize(
+    "name", ["AutoVectorizingCopy", "AutoVectorizingCopyWithAssumedAlignment<128>", "DefaultCopy"]
+)
+def test_a_vectorizing_copy_of_cpp_is_the_dsls_function(name: str) -> None:
+    assert lc.check("(8):(1)", "(8):(1)", name, dtype="bf16").copy.op == "autovec_copy"
