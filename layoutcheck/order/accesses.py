@@ -8,6 +8,7 @@ import numpy as np
 
 from layoutcheck.dsl.lowered import spaces
 from layoutcheck.order.clashes import report
+from layoutcheck.order.clocks import earlier
 from layoutcheck.order.problems import Party, Problem
 from layoutcheck.order.replay import FULL, Warp, World
 from layoutcheck.order.shadow import Access
@@ -51,14 +52,24 @@ class Accesses:
         if not chosen.any():
             return
         picked = mine[chosen]
-        world, each = self.world, self.world.span // self.world.cell
-        if len(world.blocks) > 1 and int(picked[0, 0]) // each != warp.block:
-            lane = int(np.flatnonzero(chosen)[0])
-            who = world.party(warp, index, lane, world.address_of(int(picked[0, 0])), event.meaning.size)
-            step = world.clocks.now(warp.number)
-            world.remote[int(picked[0, 0]) // each, warp.number] = (step, who)
+        if len(self.world.blocks) > 1:
+            self._of_peers(warp, index, picked[:, 0], np.flatnonzero(chosen))
         records = np.repeat(own[chosen] | (index << 10), picked.shape[1])
         self.kept.setdefault(warp.number, []).append((write, picked.ravel(), records))
+
+    def _of_peers(self, warp: Warp, index: int, cells: Any, lanes: Any) -> None:
+        """Accesses of other blocks' shared memory: each block must have begun, and must not be over."""
+        world = self.world
+        targets = cells // (world.span // world.cell)
+        for block in np.unique(targets[targets != warp.block]).tolist():
+            at = int(np.flatnonzero(targets == block)[0])
+            size = world.events[index].meaning.size
+            who = world.party(warp, index, int(lanes[at]), world.address_of(int(cells[at])), size)
+            world.remote[block, warp.number] = (world.clocks.now(warp.number), who)
+            first = block * world.warps_each
+            heard_of = earlier(world.clocks.known[warp.number])[first : first + world.warps_each]
+            if not heard_of.any():
+                world.tell(Problem("peer-not-begun", None, who, [], {"block": block}))
 
     def flush(self, warp: Warp) -> None:
         """Check and keep what was gathered."""

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from layoutcheck.order.clocks import HAPPENED, Clock, merged
+import numpy as np
+
+from layoutcheck.order.clocks import EARLIER, HAPPENED, Clock, earlier, merged
 from layoutcheck.order.problems import Party, Problem, of_lanes
 from layoutcheck.order.replay import Warp, World
 from layoutcheck.order.waiting import NamedBarrier
@@ -127,12 +129,12 @@ class Rendezvous:
         )
 
     def cluster_arrive(self, warp: Warp, index: int, event: Event, _lanes: int) -> bool:
-        """barrier.cluster.arrive: a release, unless relaxed."""
-        clock: Clock | None = self.world.clocks.snapshot(warp.number)
+        """barrier.cluster.arrive: a release; relaxed, it says what came before in time."""
+        clock: Clock = self.world.clocks.snapshot(warp.number)
         if "relaxed" in (event.meaning.op.name if event.meaning.op is not None else ""):
-            clock = self.world.fenced.get(warp.number)
-        if clock is not None:
-            self.cluster.append(clock)
+            done, clock = earlier(clock), self.world.fenced.get(warp.number, np.zeros_like(clock)).copy()
+            clock[EARLIER] = done[: clock.shape[1]]
+        self.cluster.append(clock)
         self.cluster_came.add(warp.number)
         self.cluster_steps[warp.number] = self.world.clocks.now(warp.number)
         self.cluster_waits[warp.number] = self.cluster_phase + 1

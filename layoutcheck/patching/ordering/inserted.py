@@ -154,8 +154,9 @@ class Missing:
             yield from self.put(slot, fence, *self.meeting(slot))
 
     def peers(self) -> Iterator[Way]:
-        """The blocks of a cluster wait for one another behind the last access of a peer's memory."""
-        for slot in slots.behind(self.program, self.first):
+        """The blocks of a cluster wait for one another behind the last access of a peer's memory, or before."""
+        begins = self.facts.get("kind") == "peer-not-begun"
+        for slot in (slots.before if begins else slots.behind)(self.program, self.first):
             yield from self.put(slot, *self.cluster(slot))
 
     def registers(self) -> Iterator[Way]:
@@ -367,6 +368,7 @@ _KINDS = {
     "elect-in-divergence": (Missing.moved_out,),
     "barrier-in-divergence": (Missing.moved_out,),
     "peer-gone": (Missing.peers,),
+    "peer-not-begun": (Missing.peers,),
     "exit-while-copied": (Missing.left_sources,),
     "registers-not-fenced": (Missing.registers,),
     "accumulator-before-wait": (Missing.registers,),
