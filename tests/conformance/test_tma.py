@@ -238,6 +238,23 @@ def test_narrow_elements_and_internal_types(dsl: Session) -> None:
     assert sweep(25, 1, dsl, typed_copy) == []
 
 
+def test_a_wider_internal_type_cuts_stores_as_loads(dsl: Session) -> None:
+    """The swizzle's span counts bytes; a run of 10 elements, cut from 40, is rounded up to 3 internal ones."""
+    copies = []
+    for kind, internal, rows in (("store", "i64", 24), ("store", "i32", 128), ("load", "i64", 24)):
+        gmem, smem = "(512,96):(1,512)", f"({rows},8):(1,{rows})"
+        sides = (gmem, smem) if kind == "load" else (smem, gmem)
+        copy, _ = build(*sides, f"tma_{kind}", dtype="bf16", swizzle="S<1,4,3>", arch="sm_100a")
+        assert copy.tma is not None
+        copies.append(replace(copy, tma=replace(copy.tma, internal=dtype(internal))))
+    assert [plan(copy).boxes for copy in copies] == [16, 64, 16]
+    assert differences(copies, dsl, compare) == []
+    odd, _ = build("(512,96):(1,512)", "(40,8):(1,40)", "tma_load", dtype="bf16", swizzle="S<1,4,3>")
+    assert odd.tma is not None
+    with pytest.raises(InputError, match="no whole number of 64 bits"):
+        plan(replace(odd, tma=replace(odd.tma, internal=dtype("i64"))))
+
+
 @pytest.mark.sweep
 @pytest.mark.parametrize("seed", range(2, 8))
 def test_many_narrow_elements_and_internal_types(dsl: Session, seed: int) -> None:

@@ -160,10 +160,11 @@ def plan(copy: Copy, instance: Copy | None = None, gmem_base: int = 0) -> TmaPla
     typed = copy.side(gmem_side(copy)).layout
     gmem, smem = (instance.side(side) for side in (gmem_side(copy), smem_side(copy)))
     described = tile.described or smem
+    if tile is not plain.tma:
+        _whole_internal(plain, gmem.dtype.bits)
     map_ = descriptor(gmem, described, tile.tiler, gmem_base, typed, tile.internal)
     stored = gmem_side(copy) == "dst" and tile_of(plain).internal is not None
-    bits = gmem.dtype.bits  # a store's boxes are no narrower for a wider internal type
-    bits = min(bits, plain.side("dst").dtype.bits) if stored else bits
+    bits = gmem.dtype.bits
     sides = box_basis(typed, described.layout, tile.tiler, described.swizzle, bits)
     if copy.index is not None:
         if tile is not plain.tma:
@@ -197,6 +198,15 @@ def plan(copy: Copy, instance: Copy | None = None, gmem_base: int = 0) -> TmaPla
     if rows is not None:
         written = one_row(written)
     return TmaPlan(map_, written, sides, steps, coords, at, rows=rows)
+
+
+def _whole_internal(plain: Copy, bits: int) -> None:
+    """The DSL cuts boxes of the tensor's own elements, and then counts them as internal ones, rounded up."""
+    gmem, smem, tile = plain.side(gmem_side(plain)), plain.side(smem_side(plain)), tile_of(plain)
+    described = tile.described or smem
+    first = box_basis(gmem.layout, described.layout, tile.tiler, described.swizzle, gmem.dtype.bits)[0]
+    if first.extent * gmem.dtype.bits % bits:
+        raise InputError(f"a box of {first.extent} {gmem.dtype} is no whole number of {bits} bits: not modelled")
 
 
 def _im2col_plan(copy: Copy, instance: Copy, gmem_base: int) -> TmaPlan:
