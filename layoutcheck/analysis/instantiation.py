@@ -6,16 +6,14 @@ a copy does wrong for one admissible value it does wrong; what no instance shows
 Instances are hostile on purpose: every dynamic stride is an *odd* multiple of its divisor (so that an
 access which needs more alignment than was promised faults), and the strides grow so fast that distinct
 coordinates do not meet by accident. A second instance has the smallest such strides, near those of a
-compact tensor. The global strides of a TMA copy are multiples of 16 bytes as well, as tensor maps have no
-others: LC231 states that condition. Base addresses are hostile too: as aligned as `align<>` says and no more,
-and, where a pointer swizzle leaves the choice, with all the bits set that it XORs onto others. Tensor memory
-is addressed by lane and column; its base is column 0 of a lane.
+compact tensor. Base addresses are hostile too: as aligned as `align<>` says and no more, and, where a
+pointer swizzle leaves the choice, with all the bits set that it XORs onto others. Tensor memory is addressed
+by lane and column; its base is column 0 of a lane.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from math import lcm
 from typing import Any
 
 from layoutcheck.algebra.basis import Basis
@@ -55,7 +53,7 @@ def instantiations(copy: Copy) -> tuple[Copy, ...]:
             return (copy,)  # coordinates have no place in memory and need none
         if any(isinstance(leaf, Basis) for leaf in flatten(memref.layout.stride)):
             raise InputError(f"{memref.layout} maps to coordinates, not to memory")
-    copy = _of_whole_pieces(as_stored(copy))
+    copy = as_stored(copy)
     if is_static(copy):
         return (copy,)
     found: list[Copy] = []
@@ -64,24 +62,6 @@ def instantiations(copy: Copy) -> tuple[Copy, ...]:
         if instance not in found:
             found.append(instance)
     return tuple(found)
-
-
-def _of_whole_pieces(copy: Copy) -> Copy:
-    """With a tensor map, whose strides count 16 bytes: run-time strides as multiples of that."""
-    return replace(copy, src=_pitched(copy.src), dst=_pitched(copy.dst)) if copy.tma is not None else copy
-
-
-def _pitched(memref: Memref) -> Memref:
-    """A global tensor with run-time strides of whole 16 bytes; any other as it is."""
-    if memref.space != "gmem":
-        return memref
-    piece = lcm(128, memref.dtype.bits) // memref.dtype.bits
-    stride = [
-        replace(leaf, divisor=lcm(leaf.divisor, piece)) if isinstance(leaf, Dynamic) else leaf
-        for leaf in flatten(memref.layout.stride)
-    ]
-    layout = Layout(memref.layout.shape, unflatten(iter(stride), memref.layout.stride))
-    return replace(memref, layout=layout)
 
 
 def _instantiate(copy: Copy, grow: bool) -> Copy:

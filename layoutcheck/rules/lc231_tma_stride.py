@@ -19,8 +19,7 @@ with an atom as wide as the pitch allows.
 
 ## How to silence it
 
-Promise the divisibility of a run-time stride where it is made: without a promise the rule is a note, the condition
-under which the copy is right.
+Promise the divisibility of a run-time stride where it is made.
 """
 
 from __future__ import annotations
@@ -28,21 +27,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import lcm
 
-from layoutcheck.algebra.integers import Dynamic, Int, divisor
+from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tma.descriptor import DRIVER, PIECE_BYTES, WHOLE_PIECES
 from layoutcheck.atoms.tma.plan import gmem_side
-from layoutcheck.copies.memref import Memref
 from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.rule import make_rule
-from layoutcheck.rules.tma import EFFECTS, WholeTma, evidence, mapped_strides, mapped_tensor, whole_tma
+from layoutcheck.rules.tma import EFFECTS, evidence, mapped_strides, mapped_tensor, whole_tma
 
 
 def find(analysis: Analysis) -> Iterator[Finding]:
     """Every stride of the tensor map that is cut off."""
     yield from _of_coordinates(analysis)
     found = whole_tma(analysis)
-    yield from _known_at_run_time(analysis, found)
     if found is None or (analysis.effect is None and analysis.copy.tma and analysis.copy.tma.coord):
         return  # that very tile does not meet the stride
     if found.mode_of(0)[2] != 1 and found.map.dims[0] != 1:
@@ -55,14 +52,23 @@ def find(analysis: Analysis) -> Iterator[Finding]:
             continue
         mode, typed, value = found.mode_of(dimension)
         kept = found.stored.strides_bytes[dimension - 1]
+        run_time = isinstance(typed, Dynamic)
+        named = f"stride {typed}, {value} for instance," if run_time else f"stride {typed},"
         yield RULE.finding(
-            f"the tensor map stores a stride of {stride} B as {kept} B",
-            f"Mode {mode} of the global tensor {found.gmem.layout} has stride {typed}, which is "
-            f"{value * width / 8:g} B: globalStrides must be multiples of 16 B, and the DSL drops the remainder, so that row i is read from {stride - kept} * i B before its address.",
+            f"the tensor map stores a stride of {stride} B as {kept} B{', for instance' * run_time}",
+            f"Mode {mode} of the global tensor {found.gmem.layout} has {named} which is "
+            f"{value * width / 8:g} B: globalStrides must be multiples of 16 B, and the DSL drops the remainder, so that row i is read from {stride - kept} * i B before its address."
+            + f" With a stride that is a multiple of {_piece(width)} elements the copy is right: promise it, and check it on the host."
+            * run_time,
             Where(gmem_side(analysis.copy)),
             evidence("globalStrides", stride, WHOLE_PIECES, DRIVER, stored=kept, mode=mode),
         )
         return
+
+
+def _piece(bits: int) -> int:
+    """How many elements of `bits` are the least whole number of 16 bytes."""
+    return lcm(8 * PIECE_BYTES, bits) // bits
 
 
 def _of_coordinates(analysis: Analysis) -> Iterator[Finding]:
@@ -70,49 +76,29 @@ def _of_coordinates(analysis: Analysis) -> Iterator[Finding]:
     gmem = mapped_tensor(analysis)
     for mode, stride in mapped_strides(analysis):
         assert gmem is not None
-        if _whole(stride, gmem):
+        known = stride.divisor if isinstance(stride, Dynamic) else stride
+        bits = known * gmem.dtype.bits
+        if bits % 128 == 0:
             continue
+        named = f"Mode {mode} of the global tensor {gmem.layout} has stride {stride}"
         if isinstance(stride, Dynamic):
-            yield _condition(analysis, gmem, mode, stride)
+            yield Finding(
+                RULE.code,
+                "note",
+                "a stride of the tensor map is only known at run time",
+                f"{named}: the DSL drops the remainder of a division by 16 B, without a check. Promise the divisibility where the tensor is made, and check it on the host.",
+                Where(gmem_side(analysis.copy)),
+                evidence("globalStrides", str(stride), WHOLE_PIECES, DRIVER, mode=mode),
+            )
             return
-        bits = stride * gmem.dtype.bits
         kept = bits // 8 // PIECE_BYTES * PIECE_BYTES
         yield RULE.finding(
             f"the tensor map stores a stride of {bits / 8:g} B as {kept} B",
-            f"Mode {mode} of the global tensor {gmem.layout} has stride {stride}, which is {bits / 8:g} B: globalStrides must be multiples of 16 B, and the DSL drops the remainder.",
+            f"{named}, which is {bits / 8:g} B: globalStrides must be multiples of 16 B, and the DSL drops the remainder.",
             Where(gmem_side(analysis.copy)),
             evidence("globalStrides", bits // 8, WHOLE_PIECES, DRIVER, stored=kept, mode=mode),
         )
         return
-
-
-def _known_at_run_time(analysis: Analysis, found: WholeTma | None) -> Iterator[Finding]:
-    """Of whole tensors: the condition on a stride that only the run knows."""
-    for dimension in range(1, len(found.map.dims) if found is not None else 0):
-        assert found is not None
-        mode, typed, _ = found.mode_of(dimension)
-        if isinstance(typed, Dynamic) and not _whole(typed, found.gmem):
-            yield _condition(analysis, found.gmem, mode, typed)
-            return
-
-
-def _whole(stride: Int, gmem: Memref) -> bool:
-    """Whether the stride is known to be a multiple of 16 bytes."""
-    return divisor(stride) * gmem.dtype.bits % (8 * PIECE_BYTES) == 0
-
-
-def _condition(analysis: Analysis, gmem: Memref, mode: int, stride: Dynamic) -> Finding:
-    """A note: what has to hold of a run-time stride."""
-    bits = gmem.dtype.bits
-    piece = lcm(8 * PIECE_BYTES, bits) // bits
-    return Finding(
-        RULE.code,
-        "note",
-        f"legal if the stride of the tensor map is a multiple of {piece} elements: it is only known at run time",
-        f"Mode {mode} of the global tensor {gmem.layout} has stride {stride}: the DSL drops the remainder of a division by 16 B, without a check. Promise the divisibility where the tensor is made, cute.assume(stride, divby={piece}), and check it on the host.",
-        Where(gmem_side(analysis.copy)),
-        evidence("globalStrides", str(stride), WHOLE_PIECES, DRIVER, mode=mode),
-    )
 
 
 RULE = make_rule(

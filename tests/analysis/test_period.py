@@ -15,6 +15,7 @@ from layoutcheck.copies.offsets import TooLarge
 from layoutcheck.errors import InputError
 from layoutcheck.reports import renderer
 from layoutcheck.reports.style import Style
+from layoutcheck.sources import request
 from layoutcheck.sources.request import build
 
 ATOMS = (("universal", 128), ("universal", 64), ("universal", 16), ("cp.async", 128), ("cp.async", 32))
@@ -92,8 +93,9 @@ def test_a_large_tile_is_answered_and_counted_whole(n: int) -> None:
     assert note.severity == "note" and note.evidence["times"] == (n // 64) * (n // 512)
 
 
-def test_a_large_tile_that_goes_wrong_is_told() -> None:
+def test_a_large_tile_that_goes_wrong_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """A swizzle finer than the vector (miscompile h08), and a finding's numbers are those of one period."""
+    monkeypatch.setattr(request, "_in_shared_memory", lambda *_, **__: None)  # more than a block has
     report = lc.check("(4096,4096):(4096,1)", "(4096,4096):(4096,1)", "cp.async", bits=128, dtype="bf16",
                       src_space="gmem", dst_space="smem", thr="(16,16):(16,1)", val="(1,8)",
                       swizzle="S<3,2,3>")  # fmt: skip

@@ -217,10 +217,14 @@ def test_the_summary_says_what_was_not_checked(traced: Trace) -> None:
 def test_reports_and_lines_keep_them(traced: Trace) -> None:
     again = from_lines(to_lines(traced))
     assert again.orders == traced.orders
-    text = "\n".join(render(traced.orders, Style()))
+
+    def shown_by(style: Style) -> str:
+        return "\n".join(line for _, lines in render(traced.orders, style) for line in lines)
+
+    text = shown_by(Style())
     shown = os.path.relpath(SCRIPT)
     assert text.count("wrong[LC505]") == 4 and f"{shown}:" in text
-    assert "note[" not in text and "note[LC522]" in "\n".join(render(traced.orders, Style(everything=True)))
+    assert "note[" not in text and "note[LC522]" in shown_by(Style(everything=True))
 
 
 CASE = """

@@ -206,7 +206,9 @@ def _whole_internal(plain: Copy, bits: int) -> None:
     described = tile.described or smem
     first = box_basis(gmem.layout, described.layout, tile.tiler, described.swizzle, gmem.dtype.bits)[0]
     if first.extent * gmem.dtype.bits % bits:
-        raise InputError(f"a box of {first.extent} {gmem.dtype} is no whole number of {bits} bits: not modelled")
+        raise InputError(
+            f"a box of {first.extent} {gmem.dtype} is no whole number of {bits} bits: not modelled"
+        )
 
 
 def _im2col_plan(copy: Copy, instance: Copy, gmem_base: int) -> TmaPlan:
