@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from layoutcheck import rules as copies
 from layoutcheck.errors import InputError, meant
 from layoutcheck.lint import rules as source
@@ -14,6 +16,7 @@ from layoutcheck.order import rules as order
 from layoutcheck.order.rules.rule import OrderRule
 from layoutcheck.rules.rule import Rule
 
+_CODE = re.compile("LC[0-9]{3}")
 AnyRule = Rule | SourceRule | NumericsRule | OrderRule | OperandRule
 
 
@@ -24,13 +27,19 @@ def rules() -> dict[str, AnyRule]:
     return dict(sorted(every.items()))
 
 
+def named(word: str) -> dict[str, AnyRule]:
+    """The rules whose name or summary has `word` in it, by their codes."""
+    wanted = word.strip().lower()
+    words = {code: f"{each.name} {each.summary}".lower() for code, each in rules().items()}
+    return {code: each for code, each in rules().items() if wanted and wanted in words[code]}
+
+
 def rule(code: str) -> AnyRule:
     """The rule of that code, in any case, with or without its letters; raises InputError for another."""
     every = rules()
     wanted = code.strip().upper()
     found = every.get(wanted) or every.get(f"LC{wanted}")
     if found is None:
-        raise InputError(
-            f"no rule '{code[:40]}'{meant(wanted, every)}", expected="a code that `layoutcheck rule` lists"
-        )
+        near = "" if _CODE.fullmatch(wanted) else meant(wanted, every)  # the codes beside it say other things
+        raise InputError(f"no rule '{code[:40]}'{near}", expected="a code that `layoutcheck rule` lists")
     return found

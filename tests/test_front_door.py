@@ -79,6 +79,15 @@ TILED = ["--atom", "cp.async", "--bits", "128", "--dtype", "bf16"]
         (["canonical", "Sw<3,4,3> o smem_ptr[16b](unset) o (_64,_64):(_64,_1)"], 0, "K_SW128"),
         (["canonical", "smem_ptr[8b](0x0) o (_64,_64):(_64,_1)"], 2, "the pointer has elements of 8 bits"),
         (["banks", "(8,64):(64,1)", "--access", "ld.global 128 (8,4):(4,1) (1,8)"], 2, "st.shared 128"),
+        (["draw", "(8,8):(8,1)", "--output", "x.png"], 2, "pictures are SVG or text; expected"),
+        (["draw", "Tiled Copy Tiler MN: (8:1,8:1) TV Layout tiled: ((2,4),8):((32,1),4) Copy Atom"], 0,
+         "both sides: threads 0 0 0 0 0 1 1 1 1"),
+        (["banks", "(64,64):(64,1)", "--access", "ldmatrix.x4", "--swizzle", "3,4,3"], 2, "such as S<3,4,3>"),
+        (["synth", "--tile", "128x64", "--src", "gmem (128,64):(64,1)", "--to", "smem", "--dtype", "bf16"], 2,
+         "unknown consumer 'smem'; expected what reads the tile: ldmatrix"),
+        (["rule", "uncoalesced"], 0, "LC302 uncoalesced"),
+        (["rule", "bank"], 0, "LC301 slow bank-conflict"),
+        (["rule", "LC999"], 2, "no rule 'LC999'; expected"),
     ],
 )  # fmt: skip
 def test_what_a_command_says(words: list[str], status: int, told: str, capsys: Captured) -> None:
@@ -196,8 +205,10 @@ def completions(lines: Sequence[str], shell: str) -> list[list[str]]:
     return [re.findall(r"[\w-]+", one) for one in made.stdout.split("\0")[:-1]]
 
 
-def test_draw_on_a_pipe_is_one_picture(capsys: Captured) -> None:
+def test_draw_is_text_and_svg_where_that_is_asked_for(capsys: Captured) -> None:
     assert run(["draw", "(4,8):(8,1)"]) == 0
+    assert "1  8  9 10 11" in capsys.readouterr().out
+    assert run(["draw", "(4,8):(8,1)", "--format", "svg"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("<svg ") and out.rstrip().endswith("</svg>")
     assert run(["draw", "(4,8):(8,1)", "--format", "text"]) == 0
@@ -205,7 +216,7 @@ def test_draw_on_a_pipe_is_one_picture(capsys: Captured) -> None:
 
 
 def test_a_picture_that_leaves_something_out_says_so(capsys: Captured) -> None:
-    assert run(["draw", "(512,512):(512,1)"]) == 0
+    assert run(["draw", "(512,512):(512,1)", "--format", "svg"]) == 0
     assert re.search(r"of 512|left out|first \d+|not drawn", capsys.readouterr().out)
 
 

@@ -14,13 +14,15 @@ from layoutcheck.cli.output import Sink, file_of, style_of
 from layoutcheck.errors import InputError, refuse_beside
 from layoutcheck.formats import check_format
 
+_OTHERS = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf", ".html")
+
 
 def draw(
     target: Annotated[str | None, Option("a layout, or a printed tiled copy", positional=True)] = None,
     thr: Annotated[str | None, Option("thread layout: colours a layout by thread")] = None,
     val: Annotated[str | None, Option("value layout")] = None,
     case: Annotated[str | None, Option("a named case; '--case' alone lists them")] = None,
-    format_: Annotated[str | None, format_of("draw", "; default: text on a terminal")] = None,
+    format_: Annotated[str | None, format_of("draw", "; default: text, and svg with --output")] = None,
     output: Annotated[Path | None, Option("write the pictures to this file; '-' is stdout")] = None,
     mma: Mma = None,
     a: OperandA = None,
@@ -45,7 +47,9 @@ def draw(
     if target is None:
         what = "a case" if found is None else "an MMA"
         refuse_beside(f"{what} has its own thread and value layouts", thr=thr, val=val)
-    as_text = format_ == "text" or (format_ is None and output is None and sys.stdout.isatty())
+    if output is not None and output.suffix.lower() in _OTHERS:
+        raise InputError(f"--output {output}: pictures are SVG or text", expected="--output FILE.svg")
+    as_text = format_ == "text" or (format_ is None and output is None)
     style = style_of(sys.stdout, plain=output is not None)
     if found is not None:
         from layoutcheck.reports.mma import pictures, text_pictures

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -86,6 +87,8 @@ def explain(
         return int(found.verdict in ("rejected", "wrong") or (strict and found.verdict == "unknown"))
     render = renderer(format_)
     sink = Sink(output, everything)
+    if case is None and found is None and given.get("src") is None and _is_piped():
+        given = {**given, "src": "-"}
     src = given.get("src")
     if case is not None:
         outcomes = outcomes_of_case(case)
@@ -125,6 +128,15 @@ def explain(
         outcomes = asked(outcomes)
     sink.put(render(outcomes, sink.style))
     return exit_status(outcomes, strict)
+
+
+def _is_piped() -> bool:
+    """Whether standard input is a file or a pipe: a text that was meant to be explained."""
+    try:
+        mode = os.fstat(sys.stdin.fileno()).st_mode
+    except (AttributeError, OSError, ValueError):
+        return False
+    return stat.S_ISREG(mode) or stat.S_ISFIFO(mode)
 
 
 def _judged(given: dict[str, Any]) -> Outcome:

@@ -9,17 +9,21 @@ from layoutcheck.cli.arguments import Option
 from layoutcheck.cli.output import style_of
 
 
-def rule(code: Annotated[str | None, Option("a rule's code, such as LC201", positional=True)] = None) -> int:
-    """Print a rule's page; without a code, the list of rules."""
+def rule(
+    code: Annotated[str | None, Option("a rule's code, such as LC201, or a word", positional=True)] = None,
+) -> int:
+    """Print a rule's page; without a code, the list of rules; of a word, those that have it."""
     from layoutcheck.markdown import wrapped
+    from layoutcheck.rulebook import named, rules
     from layoutcheck.rulebook import rule as find
-    from layoutcheck.rulebook import rules
 
     style = style_of(sys.stdout)
-    if code is not None:
-        text = wrapped(find(code).page(), style.width)
+    listed = rules() if code is None else named(code)
+    if code is not None and (len(listed) < 2 or code.upper() in rules()):
+        found = next(iter(listed.values())) if len(listed) == 1 else find(code)
+        text = wrapped(found.page(), style.width)
     else:
-        heads = ((each, f"{each.code}  {each.severity:8}  ") for each in rules().values())
+        heads = ((each, f"{each.code}  {each.severity:8}  ") for each in listed.values())
         lines = (style.wrap(f"{each.name}: {each.summary}", " " * len(head), head) for each, head in heads)
         text = "\n".join(line for entry in lines for line in entry)
     sys.stdout.write(text.rstrip("\n") + "\n")

@@ -83,15 +83,18 @@ def _lines(block: Block, width: int) -> Iterator[Text]:
     widest = max((len(cell.label) for row in block.cells for cell in row), default=1)
     columns = max((len(row) for row in block.cells), default=0)
     each = widest + 1
-    if margin + columns * each > width:
+    beyond = 0
+    if margin + columns * each > width and _lettered(block):
         each = 1
-    if margin + columns > width:
+    elif margin + columns * each > width:
+        beyond = columns - (width - margin) // each
+    if margin + columns > width and not beyond:
         yield Text(f"  {columns} cells a row do not fit {width} columns:")
         yield Text(f"  {_ELSEWHERE}")
         return
     for label, row in zip(block.left, block.cells, strict=True):
         line = Text(label.rjust(margin - 1) + " ")
-        for cell in row:
+        for cell in row[: columns - beyond]:
             shown = cell.label
             if each == 1:
                 shown = "." if cell.hue is None else _LETTERS[cell.hue % len(_LETTERS)]
@@ -99,9 +102,18 @@ def _lines(block: Block, width: int) -> Iterator[Text]:
             line.append(shown.rjust(max(1, each - 1)) + " " * (each > 1), style=style)
         yield line
     if each == 1 and widest > 1:
-        yield Text("  a letter for each number: 0 to 9, then a to z for 10 to 35, then 0 again")
+        yield Text("  a letter for each number: 0 to 9, then a to z for 10 to 35")
+    if beyond:
+        yield Text(f"  {beyond} more columns: {_ELSEWHERE}")
     if block.total > len(block.cells):
         yield Text(f"  {block.total - len(block.cells)} more rows: {_ELSEWHERE}")
+
+
+def _lettered(block: Block) -> bool:
+    """Whether one letter says as much as the number of each cell."""
+    letters = {str(n) for n in range(len(_LETTERS))}
+    cells = (cell for row in block.cells for cell in row if cell.hue is not None)
+    return all(cell.label == str(cell.hue) and cell.label in letters for cell in cells)
 
 
 def layout_blocks(layout: Layout | ComposedLayout, tiled: TiledCopy | None = None) -> list[Block]:

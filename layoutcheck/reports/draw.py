@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from layoutcheck.algebra.layout import Layout
@@ -9,6 +10,7 @@ from layoutcheck.algebra.notation import parse_any_layout, parse_layout
 from layoutcheck.algebra.swizzle import ComposedLayout
 from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.universal import UniversalCopy
+from layoutcheck.brackets import split
 from layoutcheck.check import Report
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.copies.tiled import TiledCopy, make_tiled_copy_tv
@@ -24,6 +26,9 @@ from layoutcheck.reports.pictures.tile import tile_picture
 from layoutcheck.reports.pictures.tv import NAMES
 from layoutcheck.reports.style import Style
 from layoutcheck.sources.types import parse_tiled_copy
+
+# A tiled copy as the DSL and C++ print it: its tiler, then its thread-value layout.
+_TILED = re.compile(r"Tiler[ _]MN:\s*(\([^:]*?(?::[^:]*?)*\))\s+(?:TV Layout tiled|TiledLayout_TV):\s*(\S+)")
 
 
 def drawn(target: str, thr: str | None = None, val: str | None = None) -> list[Picture]:
@@ -53,6 +58,10 @@ def _target(
                 "a tiled copy has thread and value layouts of its own", expected="one or the other"
             )
         return parse_tiled_copy(target), None
+    printed = _TILED.search(target)
+    if printed is not None and thr is None:
+        tiler = [parse_layout(mode) for mode in split(printed[1][1:-1])]
+        return TiledCopy(UniversalCopy(dtype("i8"), 8), parse_layout(printed[2]), tuple(tiler)), None
     return parse_any_layout(target), None if thr is None or val is None else by_threads(thr, val)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import pair, shown
 from layoutcheck.algebra.notation import parse_tree
-from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.memref import SPACES, Memref
 from layoutcheck.errors import InputError, meant, option_of, said_of
 from layoutcheck.fixes.code import dtype_code
 from layoutcheck.machine.arch import WARP, Arch, parse_arch
@@ -170,6 +170,8 @@ def _epilogue(consumers: tuple[Consumer, ...], element: DType, arch: Arch) -> No
 
 
 def _tile(given: Any) -> tuple[int, int]:
+    if isinstance(given, str) and re.fullmatch(r"\s*[0-9]+x[0-9]+\s*", given):  # as `resources` has it
+        given = f"({given.strip().replace('x', ',')})"
     found = pair(parse_tree(given) if isinstance(given, str) else given)
     if found is None or not all(1 <= n <= MOST_EXTENT for n in found):
         text = given if isinstance(given, str) else None
@@ -192,11 +194,11 @@ def _consumers(given: Any) -> tuple[Consumer, ...]:
         target = {"tcgen05": "tcgen05.A", "wgmma": "wgmma.A"}.get(plain, plain)
         if target not in TARGETS:
             raise InputError(
-                f"unknown consumer '{name[:40]}'{meant(plain, TARGETS)}",
+                f"unknown consumer '{name[:40]}'{'' if plain in SPACES else meant(plain, TARGETS)}",
                 text=given if isinstance(given, str) else None,
                 start=max(0, given.find(name)) if isinstance(given, str) else 0,
                 end=max(0, given.find(name)) + len(name) if isinstance(given, str) else None,
-                expected=", ".join(TARGETS),
+                expected=f"what reads the tile: {', '.join(TARGETS)}",
             )
         found.append(Consumer(target, name.endswith("^T")))
     for one in found:
