@@ -131,8 +131,9 @@ def test_pasted_errors(path: Path, capsys: Captured) -> None:
     assert capsys.readouterr().out.startswith("rejected[LC1")
 
 
-def test_a_paste_on_stdin() -> None:
-    done = start("explain", "-", stdin=(DATA / "4.3.5_cp_async_alignment.txt").read_bytes())
+@pytest.mark.parametrize("words", [["explain", "-"], ["explain"]])
+def test_a_paste_on_stdin(words: list[str]) -> None:
+    done = start(*words, stdin=(DATA / "4.3.5_cp_async_alignment.txt").read_bytes())
     assert done.returncode == 1 and done.stderr == b""
     assert "--> /home/me/kernels/load.py:29" in done.stdout.decode()
 

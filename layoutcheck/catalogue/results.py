@@ -12,6 +12,10 @@ _DIFFERING = re.compile(r"Mismatched elements: (?P<some>[0-9]+) ?/ ?(?P<all>[0-9
 _GREATEST = re.compile(
     r"[Gg]reatest absolute difference: (?P<have>[0-9.]+(?:e[-+]?[0-9]+)?) .{0,80}?\(up to (?P<allowed>[0-9.]+(?:e[-+]?[0-9]+)?) allowed"
 )
+_SOMETIMES = re.compile(
+    r"(?i)\b(?:sometimes|occasional\w*|intermittent\w*|flak[ey]\w*|non-?determin\w*|not every (?:run|time)|"
+    r"every ~?\d+\w* (?:run|time|call)|once in|(?:one|\d+) (?:in|of|out of) \d+ (?:runs|times))\b"
+)
 _FEW_DIFFER, _MANY_DIFFER = 0.01, 0.3  # of the elements
 _NEAR, _FAR = 10, 1000  # times what is allowed
 
@@ -29,7 +33,12 @@ def rounding(folded: str) -> tuple[str, ...]:
     times = float(size["have"]) / float(size["allowed"])
     told = f"{count['some']} of {count['all']} elements differ, the worst by {times:.2g} times of what is allowed: "
     if part < _FEW_DIFFER and times < _NEAR:
-        return (f"{told}rounding against a tolerance that is too tight for the type, and no wrong layout",)
+        if _SOMETIMES.search(folded):
+            return (f"{told}few and small, and not in every run: a race, since rounding repeats itself",)
+        return (
+            f"{told}rounding against a tolerance that is too tight for the type, if every run gives the same; "
+            "a race, if runs differ",
+        )
     return (f"{told}not rounding",) if part > _MANY_DIFFER or times > _FAR else ()
 
 

@@ -87,7 +87,7 @@ def explain(
         return int(found.verdict in ("rejected", "wrong") or (strict and found.verdict == "unknown"))
     render = renderer(format_)
     sink = Sink(output, everything)
-    if case is None and found is None and given.get("src") is None and _is_piped():
+    if case is None and found is None and not given.keys() - {"arch"} and _is_piped():
         given = {**given, "src": "-"}
     src = given.get("src")
     if case is not None:

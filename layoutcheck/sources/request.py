@@ -16,14 +16,15 @@ from layoutcheck.copies.atom import Atom, ThreadAtom
 from layoutcheck.copies.cluster import Cluster
 from layoutcheck.copies.copy import OPS, Copy, Issue, Tiling
 from layoutcheck.copies.memref import Memref
-from layoutcheck.copies.opaque import OtherOperand
+from layoutcheck.copies.opaque import OtherOperand, is_composed
 from layoutcheck.copies.tiled import TiledCopy, make_tiled_copy_tv, partition
-from layoutcheck.errors import InputError, option_of
+from layoutcheck.errors import InputError, option_of, said_of
 from layoutcheck.machine.arch import first_arch, has_atom, parse_arch
 from layoutcheck.machine.dtypes import DType, dtype
 from layoutcheck.request import Request, takes_request
 from layoutcheck.sources.atom_names import short_name
 from layoutcheck.sources.cluster import read_cluster
+from layoutcheck.sources.composed import unswizzled
 from layoutcheck.sources.live import to_atom, to_layout, to_memref
 from layoutcheck.sources.operands import operand, predicate, second_destination, spaces_of, swizzle_of
 from layoutcheck.sources.pointers import Defaults
@@ -183,11 +184,16 @@ def _element(given: Any, atom: Any, operands: tuple[Any, Any]) -> DType | None:
     """The element type for what does not state its own: as given, else another operand's or the atom's."""
     if given is not None:
         return dtype(given)
-    for value in operands:
+    for name, value in zip(("src", "dst"), operands, strict=True):
         try:
-            memref = to_memref(value, Defaults())
-        except InputError:
+            with said_of(name):
+                memref = to_memref(value, Defaults(space="smem"))
+        except InputError as error:
+            if error.text is not None:  # no operand, whatever its type
+                raise
             continue
+        if is_composed(memref) and (made := unswizzled(str(memref))) is not None:
+            return made.dtype
         if not isinstance(memref, OtherOperand):
             return memref.dtype
     try:

@@ -117,7 +117,7 @@ def plain_smem(
         assumed.append(
             f"the shared tensor begins at a multiple of {swizzle.period} bytes, its swizzle's repeat"
         )
-    if described is None:
+    if described is None and not isinstance(src if smem is dst else dst, OtherOperand):
         found = _COMPOSED.search(str(smem))
         assert found is not None
         described = found[1]

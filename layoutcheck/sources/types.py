@@ -101,7 +101,7 @@ def read_operand(scan: Scanner, defaults: Defaults) -> Memref:
     start = scan.pos
     if not (any(map(scan.peek, "(?S_")) or is_number(scan.text[start : start + 1])):
         raise scan.error("not a tensor" if not scan.at_end() else "nothing to read", OPERAND)
-    if scan.peek("S") and defaults.space == "smem" and defaults.dtype is not None:
+    if scan.peek("S") and defaults.space == "smem":
         layout, swizzle = _composed(scan, defaults.dtype)
         return with_defaults(layout, defaults._replace(swizzle=swizzle))
     return with_defaults(plain_layout(scan), defaults)
@@ -116,7 +116,7 @@ def _of_pointer(layout: Layout, pointer: Pointer, defaults: Defaults) -> Memref:
     return Memref(element, space, layout, align, pointer.swizzle)
 
 
-def _composed(scan: Scanner, element: DType) -> tuple[Layout, Swizzle]:
+def _composed(scan: Scanner, element: DType | None) -> tuple[Layout, Swizzle]:
     """The layout of `S<3,3,3> o 0 o LAYOUT`, whose swizzle counts elements, and that swizzle in bytes."""
     start = scan.pos
     found = read_any_layout(scan)
@@ -124,7 +124,7 @@ def _composed(scan: Scanner, element: DType) -> tuple[Layout, Swizzle]:
         raise scan.error("not a swizzled tile", "S<3,3,3> o 0 o (64,64):(64,1)", start=start)
     if not isinstance(found.outer, Layout) or has_basis(found.outer):
         raise scan.error("this layout maps to coordinates, not to memory", OPERAND, start=start)
-    return found.outer, in_bytes(found.inner, element.bits)
+    return found.outer, in_bytes(found.inner, 8 if element is None else element.bits)
 
 
 def _bounded(text: str) -> None:
