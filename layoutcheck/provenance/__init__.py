@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
+from typing import cast
 
 from layoutcheck.copies.cluster import MOST_BLOCKS
 from layoutcheck.dsl.lowered import argument_types
@@ -32,6 +33,7 @@ from layoutcheck.order.tensor_maps import tensor_maps
 from layoutcheck.order.trips import GRID
 from layoutcheck.provenance.bare import Beyond
 from layoutcheck.provenance.contract import judge
+from layoutcheck.provenance.extents import Mode, no_more
 from layoutcheck.provenance.follow import follow, products_of
 from layoutcheck.provenance.instances import OTHERS, USUAL, Instance, unequal
 from layoutcheck.provenance.judged import NEUTRAL, NOT_MET, Breach, Judged, Names
@@ -50,6 +52,7 @@ from layoutcheck.sources.traced import Frame, KernelFinding, OperandReport
 from layoutcheck.sources.traced_module import TracedModule
 
 SECONDS = 10.0  # of processor time that a kernel may take
+AGAIN = "two blocks store one result at two places of C: if that is meant"
 TILES_SECONDS = 3.0  # of it, for other tiles than the first
 _SURPRISES = (IndexError, KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
 
@@ -160,7 +163,7 @@ def _checked(
     if size > MOST_BLOCKS:
         why = f"a cluster of {size} blocks; up to {MOST_BLOCKS} are followed"
         return replace(made, unchecked=(f"elements of products: {why}",))
-    judged, lost, problem = _instances(kernel, module.text, budget)
+    judged, lost, problem = _instances(kernel, module, budget)
     one_row |= _one_row(kernel, module, judged)
     reasons: dict[str, str] = {}
     for op in kernel.operation.walk():
@@ -212,12 +215,12 @@ def _one_row(kernel: WatchedKernel, module: TracedModule, judged: Judged) -> set
     return {key for key, all_of_them in found.items() if all_of_them}
 
 
-def _instances(kernel: WatchedKernel, text: str, budget: Budget) -> tuple[Judged, set[str], str]:
+def _instances(kernel: WatchedKernel, module: TracedModule, budget: Budget) -> tuple[Judged, set[str], str]:
     """What several blocks and sizes say of one kernel; why copies were not followed; what stopped it.
 
     Raises OutOfTime and Undecided of the first.
     """
-    judged, lost, problem = Judged(), set[str](), ""
+    judged, lost, problem, text = Judged(), set[str](), "", module.text
     usual: Products | None = None
     every = _products(kernel)
     for number, instance in enumerate(chain((USUAL, *OTHERS), unequal(kernel, text))):
@@ -238,8 +241,19 @@ def _instances(kernel: WatchedKernel, text: str, budget: Budget) -> tuple[Judged
         if judged.breaches or not any(judged.reasons.get(op, NOT_MET) in NEUTRAL for op in left):
             break
     if usual is not None and judged.followed and not judged.breaches:
-        judged.breaches += _of_tiles(kernel, text, budget, usual)
+        judged.breaches += (found := _of_tiles(kernel, text, budget, usual))
+        if any("modes" in dict(one.facts) and not _no_more(kernel, module, one) for one in found):
+            judged.breaches = [one for one in judged.breaches if one not in found]
+            problem = problem or AGAIN
     return judged, lost, problem
+
+
+def _no_more(kernel: WatchedKernel, module: TracedModule, breach: Breach) -> bool:
+    """Whether C is known to have no tiles for copies of a result that two blocks store."""
+    one, other = cast("tuple[Mode | None, Mode | None]", breach["modes"])
+    types = argument_types(without_locations(module.text))
+    calls = numbers_of(module.calls, types, [kernel.name])
+    return bool(one and other and no_more(kernel, calls, one, other))
 
 
 def _of_tiles(kernel: WatchedKernel, text: str, budget: Budget, first: Products) -> list[Breach]:
@@ -331,7 +345,7 @@ def examine(
     `blank` is the label of shared memory that was never written. Raises OutOfTime and Undecided.
     """
     products = _followed(kernel, text, budget, instance, blank)
-    return products, judge(products, products.names)
+    return products, judge(products, products.names, instance.alone)
 
 
 def _followed(

@@ -22,12 +22,15 @@ from layoutcheck.provenance.origins import left_over, of_one_tensor
 from layoutcheck.provenance.place import place_results
 from layoutcheck.provenance.products import Execution, Products
 from layoutcheck.provenance.refs import GLOBAL, Array
+from layoutcheck.provenance.replay import Stored
 from layoutcheck.provenance.sides import COMPUTED, Side
 from layoutcheck.sources.mlir import Operation
 
+_WIDEST = 8  # bytes of an element
 
-def judge(products: Products, names: Names) -> Judged:
-    """Hold every execution against the contract."""
+
+def judge(products: Products, names: Names, tiles: bool = False) -> Judged:
+    """Hold every execution against the contract; `tiles`: a block's results are those of several tiles."""
     found = Judged(met=bool(products.met))
     found.reasons.update(products.unknown)
     by_op: dict[Operation, list[Execution]] = {}
@@ -52,7 +55,7 @@ def judge(products: Products, names: Names) -> Judged:
     depths.finish()
     found.breaches += [*_mixed(products, names)] or [*_gone_on(products, names)]
     found.breaches += [Breach("unset", op, "C", (("thread", 0),)) for op in products.unset]
-    place_results(products, names, found)
+    place_results(products, names, found, tiles)
     left_over(products, names, found)
     return found
 
@@ -74,9 +77,24 @@ def _gone_on(products: Products, names: Names) -> Iterator[Breach]:
         before = products.row_of[one.block][one.sums][:, :, 0], products.column_of[one.block][one.sums][:, 0]
         for letter, side, first in (("A", one.a, before[0]), ("B", one.b, before[1])):
             found = _other_tile(one, side, first, names)
-            if found is not None:
+            if found is not None and _stored_apart(products, one):
                 yield Breach("scrambled", one.op, letter, found)
                 return
+
+
+def _stored_apart(products: Products, one: Execution) -> bool:
+    """Whether a statement stores a sum at two places: else it may be meant as one over several tiles."""
+    by_op: dict[Operation, list[Stored]] = {}
+    for stored in products.replay.stored:
+        if stored.block == one.block:
+            by_op.setdefault(stored.op, []).append(stored)
+    for every in by_op.values():
+        at, labels = (np.concatenate(parts) for parts in zip(*((x.at, x.labels) for x in every), strict=True))
+        own = np.isin(labels, one.sums)
+        _, first, which = np.unique(labels[own], return_index=True, return_inverse=True)
+        if (abs(at[own] - at[own][first][which]) >= _WIDEST).any():
+            return True
+    return False
 
 
 def _other_tile(

@@ -18,6 +18,7 @@ NO_TENSOR = "they are stored in no tensor that the kernel's arguments tell"
 NO_NAME = "their products are not followed"
 SEVERAL = "rows or columns lie along several modes of a tensor"
 NO_RESULT = "no result was seen to reach them"
+ORDER = "tiles of C are in another order than those of A or B: if that is meant"
 OTHERS = "C has other rows or columns than A and B have"
 _FEW = 1 / 8  # of the elements of a tile: where more stray, the order may be meant
 
@@ -33,11 +34,11 @@ class Stores:
     ops: list[Operation]
 
 
-def place_results(products: Products, names: Names, found: Judged) -> None:
-    """Compare the places of all results. What cannot be compared is in `found.unplaced`."""
+def place_results(products: Products, names: Names, found: Judged, tiles: bool) -> None:
+    """Compare the places of all results; `tiles`: of several tiles. `found.unplaced` is what cannot be."""
     for stores in by_object(products):
         found.stored += stores.at.size
-        why = placed(stores, products, names, found)
+        why = placed(stores, products, names, found, tiles)
         if why:
             found.unplaced[why] = None
     if products.replay.bare and not any(one.kind == "place" for one in found.breaches):
@@ -72,8 +73,11 @@ def by_object(products: Products) -> Iterator[Stores]:
         yield Stores(at, rows, columns, which, ops)
 
 
-def placed(stores: Stores, products: Products, names: Names, found: Judged, strays: bool = True) -> str:
-    """Compare the places of elements, also of a few that stray; why that cannot be done, else ""."""
+def placed(stores: Stores, products: Products, names: Names, found: Judged, tiles: bool = False) -> str:
+    """Compare the places of elements, in one tile also of a few that stray; why that cannot be done, else "".
+
+    Of several tiles the order may be meant: only that of rows and columns that have one place each.
+    """
     target = names.tensor(stores.at)
     if target is None:
         return NO_TENSOR
@@ -102,9 +106,11 @@ def placed(stores: Stores, products: Products, names: Names, found: Judged, stra
             missing = int(whole_tile) - len(np.unique(at))
             found.stored += missing * target.bytes
             return NO_NAME if not named.all() else NO_RESULT if missing else ""
+        if tiles and all(of_one(one, places[:, mode]) for _, mode, one in off):
+            return ORDER
         tried.append(off)
     wrong = min(tried, key=lambda off: sum(_apart(places, one) for one in off))[0] if tried else None
-    if wrong is None and strays:
+    if wrong is None and not tiles:
         wrong = _strays(places, varying, row, column)
     if wrong is None:
         return OTHERS
@@ -133,6 +139,11 @@ def _apart(places: Array, one: tuple[str, int, Array]) -> int:
 
 def _usual(apart: Array) -> int:
     return int(np.bincount(apart - apart.min()).argmax()) + int(apart.min())
+
+
+def of_one(given: Array, places: Array) -> bool:
+    """Whether each row or column has one place along a mode."""
+    return len(np.unique(np.stack([given, places]), axis=1).T) == len(np.unique(given))
 
 
 def _alike(places: Array, given: Array) -> bool:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from layoutcheck.dsl.lowered.spaces import GLOBAL_STEP
+from layoutcheck.provenance.extents import Mode
 from layoutcheck.provenance.judged import Breach, Judged, Names
-from layoutcheck.provenance.place import Stores, by_object, placed
+from layoutcheck.provenance.place import Stores, by_object, of_one, placed
 from layoutcheck.provenance.products import Products
 from layoutcheck.provenance.refs import GLOBAL, PRODUCT, Array
 from layoutcheck.sources.mlir import Operation
@@ -30,11 +31,11 @@ def place_tiles(every: list[Products], names: Names) -> list[Breach]:
     for group in groups.values():
         pairs = [(group[0], one) for one in group[1:] if group[0].at.size and one.at.size]
         for first, second in pairs:
-            breach = _twice(op, first, second, names) or _over(op, first, second, names)
+            breach = _twice(op, first, second, names) or _over(op, first, second, every, names)
             if breach is not None:
                 return [breach]
         if pairs:
-            placed(_joined(group), every[0], names, found, strays=False)
+            placed(_joined(group), every[0], names, found, tiles=True)
     return found.breaches
 
 
@@ -57,6 +58,11 @@ def _joined(group: list[Stores]) -> Stores:
     return Stores(at, rows, columns, np.concatenate(which), ops)
 
 
+def _numbered(first: Stores, other: Stores) -> Array:
+    """The numbers that the statements of `other` have among those of the first; -1 for none of them."""
+    return np.array([first.ops.index(op) if op in first.ops else -1 for op in other.ops])
+
+
 def _twice(op: Operation, first: Stores, second: Stores, names: Names) -> Breach | None:
     """A row of A, from one k on, times a column of B that two blocks store by one statement at two places."""
     ids = [
@@ -75,15 +81,46 @@ def _twice(op: Operation, first: Stores, second: Stores, names: Names) -> Breach
     for i in np.flatnonzero((here != there).any(1) & ~(here != there)[:, ~own].any(1))[:1].tolist():
         store = first.ops[int(first.which[ours[i]])]
         if store is second.ops[int(second.which[theirs[i]])]:
-            return Breach("place", op, "", (("at", _numbers(here[i])), ("again", _numbers(there[i]))), store)
+            mode = int(np.flatnonzero(here[i] != there[i])[0])
+            every = np.concatenate([first.at[ours], second.at[theirs]])
+            modes = _mode(names, every, mode), _mode_of(here[:, mode], first, ours, names)
+            facts = (("at", _numbers(here[i])), ("again", _numbers(there[i])), ("modes", modes))
+            return Breach("place", op, "", facts, store)
     return None
 
 
-def _over(op: Operation, first: Stores, second: Stores, names: Names) -> Breach | None:
-    """A place to which two blocks store sums of two rows of A, or of two columns of B."""
+def _mode(names: Names, at: Array, place: int) -> Mode | None:
+    tensor = names.tensor(at)
+    number = int(at[0]) // GLOBAL_STEP
+    return None if tensor is None else (number, names.known[number].index(tensor), place)
+
+
+def _mode_of(along: Array, stores: Stores, which: Array, names: Names) -> Mode | None:
+    """That of the rows or columns that go along a mode of C; None for several modes."""
+    for part in (stores.rows[which], stores.columns[which]):
+        tensor = names.tensor(part)
+        coordinates = None if tensor is None else tensor.coordinates(part)
+        if coordinates is None or not of_one(part, along):
+            continue
+        varying = np.flatnonzero((coordinates != coordinates[:1]).any(0))
+        return _mode(names, part, int(varying[0])) if len(varying) == 1 else None
+    return None
+
+
+def _over(op: Operation, first: Stores, second: Stores, every: list[Products], names: Names) -> Breach | None:
+    """A place to which two blocks store sums of two rows of A, or of two columns of B, by one statement.
+
+    Not in a tensor that the kernel reads, or adds to: it may hold sums over several tiles.
+    """
     _, ours, theirs = np.intersect1d(first.at, second.at, return_indices=True)
     target = names.tensor(first.at[ours])
-    if target is None:
+    blocks = [block for products in every for block in products.replay.blocks]
+    read = target is None or any(int(first.at[0]) // GLOBAL_STEP in block.touched for block in blocks)
+    if target is None or read or any("reduce" in store.name for store in (*first.ops, *second.ops)):
+        return None
+    by_one = _numbered(first, first)[first.which[ours]] == _numbered(first, second)[second.which[theirs]]
+    ours, theirs = ours[by_one], theirs[by_one]
+    if not ours.size:
         return None
     for letter, one, other in (("A", first.rows, second.rows), ("B", first.columns, second.columns)):
         both = names.along_one_mode(np.concatenate([one[ours], other[theirs]]))
@@ -98,18 +135,6 @@ def _over(op: Operation, first: Stores, second: Stores, names: Names) -> Breach 
                 )  # fmt: skip
                 return Breach("place", op, letter, facts, first.ops[int(first.which[ours[i]])])
     return None
-
-
-def _coordinates(names: Names, one: Array, other: Array) -> tuple[Array, Array] | None:
-    """The coordinates of both, if all are of one tensor."""
-    tensor = names.tensor(np.concatenate([one.ravel(), other.ravel()]))
-    found = [] if tensor is None else [tensor.coordinates(x) for x in (one, other)]
-    first, second = found or (None, None)
-    return None if first is None or second is None else (first, second)
-
-
-def _numbers(coordinates: Array) -> tuple[int, ...]:
-    return tuple(int(c) for c in coordinates)
 
 
 def _coordinates(names: Names, one: Array, other: Array) -> tuple[Array, Array] | None:

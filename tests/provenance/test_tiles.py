@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 
 from layoutcheck.dsl.trace import trace_script
-from layoutcheck.provenance import check_products
+from layoutcheck.provenance import AGAIN, check_products
 from tests.lowering import SharedLowering
 
 # A tile of 16 x 8 a warp, and the same C in each batch. `how`: 0 right, 1 the coordinate of A's tile for B's,
-# 2 C at (n, m), 3 one row of tiles of C for all, 4 accumulators that are cleared once.
+# 2 C at (n, m), 3 one row of tiles of C for all, 4 accumulators that are cleared once. Right as well: 5 a sum
+# over tiles of A, 6 C and its mirror image, 7 a sum that each block adds to C, 8 two tiles of C for one of B,
+# 9 every other tile of C in its second half.
 KERNELS = """
 import cutlass
 from cutlass import BFloat16, Constexpr, Float32, Int32, const_expr, cute
@@ -34,6 +36,12 @@ def one(mma, a, b, c, acc, m, n, clear: Constexpr):
         cute.gemm(mma, acc, ra[None, None, 0], rb[None, None, 0], acc)
     cute.autovec_copy(acc, thr.partition_C(cute.local_tile(c, (16, 8), (m[1], n[1]))))
 
+@cute.jit
+def sums(mma, a, b, c, acc, m, n):
+    acc.fill(0.0)
+    for i in cutlass.range_constexpr(2):
+        one(mma, a, b, c, acc, (m + 2 * i, m), (n, n), False)
+
 @cute.kernel
 def tile(mma: cute.TiledMma, a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, how: Constexpr):
     m, n, l = arch.block_idx()
@@ -41,9 +49,23 @@ def tile(mma: cute.TiledMma, a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, how
     to = (m, n)
     if const_expr(how == 2):
         to = (n, m)
-    elif const_expr(how == 3):
+    elif const_expr(how == 3 or how == 7):
         to = (0, n)
-    one(mma, a, b, c[None, None, l], acc, (m, to[0]), (m if const_expr(how == 1) else n, to[1]), True)
+    if const_expr(how == 5):
+        sums(mma, a, b, c[None, None, l], acc, m, n)
+    elif const_expr(how == 7):
+        old = cute.make_fragment_like(acc)
+        thr = mma.get_slice(arch.thread_idx()[0])
+        cute.autovec_copy(thr.partition_C(cute.local_tile(c[None, None, l], (16, 8), to)), old)
+        acc.store(old.load())
+        one(mma, a, b, c[None, None, l], acc, (m, to[0]), (n, to[1]), False)
+    else:
+        right = m if const_expr(how == 1) else n // 2 if const_expr(how == 8) else n
+        one(mma, a, b, c[None, None, l], acc, (m, to[0]), (right, to[1]), True)
+    if const_expr(how == 6):
+        thr = mma.get_slice(arch.thread_idx()[0])
+        mirrored = cute.make_tensor(c.iterator, cute.select(c.layout, mode=[1, 0]))
+        cute.autovec_copy(acc, thr.partition_C(cute.local_tile(mirrored, (16, 8), (m, n))))
 
 @cute.kernel
 def all_tiles(mma: cute.TiledMma, a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, how: Constexpr):
@@ -53,7 +75,8 @@ def all_tiles(mma: cute.TiledMma, a: cute.Tensor, b: cute.Tensor, c: cute.Tensor
     tiles = cute.ceil_div(c.shape[0], 16) * many
     for i in cutlass.range(arch.block_idx()[0], tiles, arch.grid_dim()[0], unroll=1):
         m, n = i // many, i % many
-        one(mma, a, b, c[None, None, 0], acc, (m, m), (n, n), how != 4)
+        to = n // 2 + n % 2 * (many // 2) if const_expr(how == 9) else n
+        one(mma, a, b, c[None, None, 0], acc, (m, m), (n, to), how != 4)
 
 @cute.jit
 def run(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, how: Constexpr, several: Constexpr):
@@ -64,13 +87,19 @@ def run(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, how: Constexpr, several:
         tiles = (*cute.ceil_div((c.shape[0], c.shape[1]), (16, 8)), c.shape[2])
         tile(mma, a, b, c, how).launch(grid=tiles, block=(32, 1, 1))
 
-m, n, l = (cute.sym_int(divisibility=32) for _ in range(3))
-a = make_fake_tensor(BFloat16, (m, 32), (32, 1), assumed_align=16)
-b = make_fake_tensor(BFloat16, (n, 32), (32, 1), assumed_align=16)
-strides = cute.sym_int64(divisibility=8), 1, cute.sym_int64(divisibility=8)
-c = make_fake_tensor(Float32, (m, n, l), strides, assumed_align=16)
-for how, several in ((0, False), (1, False), (2, False), (3, False), (0, True), (4, True)):
+def compile(how, several, shape):
+    m, n, l = shape
+    a = make_fake_tensor(BFloat16, (m, 32), (32, 1), assumed_align=16)
+    b = make_fake_tensor(BFloat16, (n // 2 if how == 8 else n, 32), (32, 1), assumed_align=16)
+    row, batch = (cute.sym_int64(divisibility=8) if l != 2 else n * one for one in (1, 64))
+    c = make_fake_tensor(Float32, (m, n, l), (row, 1, batch), assumed_align=16)
     cute.compile(run, a, b, c, how, several)
+
+for how, several in ((0, False), (1, False), (2, False), (3, False), (0, True), (4, True)):
+    compile(how, several, (64, 64, 2))
+for how, several in ((5, False), (6, False), (7, False), (8, False), (9, True)):
+    compile(how, several, (64, 64 if how != 9 else 32, 2))
+compile(1, False, [cute.sym_int(divisibility=32) for _ in range(3)])
 """
 TOLD = [
     [],
@@ -78,7 +107,7 @@ TOLD = [
     ["LC604 C is stored under another m than its row of A"],
     ["LC604 two results are stored at one place of C"],
     [],
-    ["LC602 rows of A are added to sums of other rows"],
+    ["LC602 rows of B are added to sums of other rows"],
 ]
 
 
@@ -91,6 +120,8 @@ def test_tiles_are_compared_with_one_another(tmp_path: Path) -> None:
         traced = trace_script(str(script), launch=False, arch="sm_80", lowering=lowering)
     found = traced.operands
     assert not traced.failures, traced.failures
+    told = [[f"{x.code} {x.title}" for x in one.findings] for one in found]
+    assert told == TOLD + [[]] * 6
     assert [one.unchecked for one in found[:5]] == [()] * 5
-    assert [[f"{x.code} {x.title}" for x in one.findings] for one in found] == TOLD
     assert "set ACCUMULATE to False" in found[5].findings[0].message
+    assert [AGAIN in "".join(one.unchecked) for one in found[6:]] == [False, False, False, True, False, True]
