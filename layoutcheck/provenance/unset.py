@@ -9,7 +9,6 @@ tensor, under the predicate of the store.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -34,6 +33,7 @@ _SMALL = 16  # the part of such an extent that may be less than a tile
 _MOST_MULTIPLE = 1024
 BRANCHES = "what follows the first of several basic blocks"
 OTHERS = "extents other than those of the program's calls"
+_OTHERS_SECONDS = 3.0  # of processor time that these may take
 GRID = "extents or a grid that only a run knows"
 Uses = dict[tuple[Operation, str], "Found"]
 
@@ -115,13 +115,16 @@ class _Runs:
         for times in _LARGER[1:] if found else ():
             again = self.uses(times * whole)
             found = {key: one for key, one in found.items() if key in again}
-        with suppress(OutOfTime):
+        try:
             found |= self._tails(quantum, whole, found)
+        except OutOfTime:
+            self.left[GRID] = None
         return found
 
     def besides(self) -> Uses:
         """The same for a kernel whose calls are known already: what stops it is told as other extents."""
         known, self.left = self.left, {}
+        self.budget = Budget(min(_OTHERS_SECONDS, self.budget.left()))
         try:
             return self.for_any()
         except OutOfTime:
