@@ -27,7 +27,7 @@ from layoutcheck.copies.cluster import OUTSIDE
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.moves import NOTHING, Access, Execution, Places
 from layoutcheck.copies.offsets import CompilerFails, limit, size
-from layoutcheck.copies.plan import Plan
+from layoutcheck.copies.plan import Plan, kept
 from layoutcheck.errors import InputError
 
 
@@ -54,8 +54,10 @@ def _executed(copy: Copy, instance: Copy, src_base: int, dst_base: int) -> Execu
         return own.execute(copy, instance, atom, src_base, dst_base)
     if own.plan is None:
         raise InputError(f"the execution of {atom} is not modelled")
-    unit = unit_bits(instance)
-    return _placed(copy, instance, own.plan(copy, instance, atom), src_base, dst_base, unit)
+    plan = own.plan(copy, instance, atom)
+    if copy.dst.fills:
+        plan = kept(plan, instance.dst)
+    return _placed(copy, instance, plan, src_base, dst_base, unit_bits(instance))
 
 
 def _refuse_unlowered(copy: Copy) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import NoneType
 from typing import Any
 
@@ -22,7 +22,8 @@ class Memref:
     `space` is one of "gmem", "smem", "rmem", "tmem", "dsmem", "generic". `align_bytes` is what the compiler
     has proved of the base address (before any swizzle); None is the DSL's own default, the element's size.
     `swizzle` belongs to the pointer and acts on byte addresses. `recast_from` is the tensor this one was
-    recast from, where that is known. Raises InputError for another space and for an alignment below 1.
+    recast from, where that is known. `fills` says of registers that their allocation ends with the layout's
+    last element. Raises InputError for another space and for an alignment below 1.
     """
 
     dtype: DType
@@ -31,6 +32,7 @@ class Memref:
     align_bytes: int | None = None
     swizzle: Swizzle | None = None
     recast_from: Memref | None = None
+    fills: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:
         must_be(DType, "a DType: dtype('bf16')", dtype=self.dtype)

@@ -27,9 +27,7 @@ class OtherOperand(Memref):
 
 def other_operand(name: str, text: str) -> OtherOperand:
     """The operand printed as `text`."""
-    return OtherOperand(
-        DType("index", 64, "index"), "generic", Layout.trusted(1, 0), None, None, None, name, text
-    )
+    return OtherOperand(DType("index", 64, "index"), "generic", Layout.trusted(1, 0), name=name, text=text)
 
 
 _RUN_TIME_SWIZZLE = re.compile(r'"(S<[0-9]+,[0-9]+,-?[0-9]+>) o \?')
@@ -79,4 +77,6 @@ def coord_tensor(text: str, origin: str, layout: Layout, denominators: tuple[int
     """The coordinate tensor printed as `text`."""
     none = DType("index", 64, "index")
     name = "cute.coord_tensor"
-    return CoordTensor(none, "generic", layout, None, None, None, name, text, origin, denominators)
+    return CoordTensor(
+        none, "generic", layout, name=name, text=text, origin=origin, denominators=denominators
+    )

@@ -57,6 +57,27 @@ class Plan(NamedTuple):
     threads: int | None = None  # that issue it without a tiling, where there may be several
 
 
+def kept(plan: Plan, registers: Memref) -> Plan:
+    """What is left of a plan into registers that end with this destination: vectors that lie whole in them.
+
+    The compiler stores no byte of another one, and does not load it (`dsl/lowered/removed.py`).
+    """
+    count = max(1, plan.bits // registers.dtype.bits)
+    inside = (plan.dst_at >= 0) & (plan.dst_at <= offsets(registers.layout).max(initial=-1) + 1 - count)
+    if inside.all():
+        return plan
+    pred, src_slip, dst_slip = (
+        None if each is None else each[inside] for each in (plan.pred, plan.src_slip, plan.dst_slip)
+    )
+    return plan._replace(
+        src_at=plan.src_at[inside],
+        dst_at=plan.dst_at[inside],
+        pred=pred,
+        src_slip=src_slip,
+        dst_slip=dst_slip,
+    )
+
+
 # How PTX names the window of each space in an instruction.
 WINDOW = {"gmem": "global", "smem": "shared", "dsmem": "shared", "generic": "generic", "rmem": "local"}
 

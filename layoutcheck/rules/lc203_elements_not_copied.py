@@ -3,7 +3,8 @@
 ## What it means
 
 The V mode holds more elements than the atom moves (16 elements, one `cp.async` of 8), or the atom parts of
-the two sides differ in size, which the compiler does not compare. The remaining elements keep their old
+the two sides differ in size, which the compiler does not compare. Or a vector leaves the registers that a
+kernel allocates for the destination: the compiler drops all of it, with the part that is inside. The remaining elements keep their old
 contents. A traced kernel can have another cause: not all threads of the tiled copy reach it. It is made for
 64 threads, for example, and stands under `if warp == 0`. Then the kernel reads what the other threads
 should have written.
@@ -37,7 +38,14 @@ TITLES = {"missing": "part of the destination is never written"}
 
 def find(analysis: Analysis) -> Iterator[Finding]:
     """What was seen, where no rule names the cause."""
-    return seen(RULE, analysis, TITLES, vector_against_v)
+    return seen(RULE, analysis, TITLES, _lead)
+
+
+def _lead(analysis: Analysis) -> str:
+    text = vector_against_v(analysis)
+    if text and analysis.resolved.dst.fills:
+        text += "The compiler drops each vector that is not all in the destination's registers. "
+    return text
 
 
 RULE = make_rule(

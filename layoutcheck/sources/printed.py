@@ -22,7 +22,7 @@ from layoutcheck.sources.chains import NoOrigin, origin, shifted, whole
 from layoutcheck.sources.diagnostics import copies_from_error
 from layoutcheck.sources.mlir import Operation, parse
 from layoutcheck.sources.mlir.scan import unescape
-from layoutcheck.sources.recasts import with_recasts
+from layoutcheck.sources.recasts import with_recasts, with_registers
 from layoutcheck.sources.shared_users import moved_through
 from layoutcheck.sources.tensor_maps import bytes_past, launches, map_of, mapped_tensor
 from layoutcheck.sources.threads import workers
@@ -67,7 +67,7 @@ def _traced(
     partitioned, unmapped = None, ""
     if copy is not None:
         copy, missing, warps, partitioned = with_threads(op, copy)
-        copy = with_recasts(op, copy)
+        copy = with_registers(op, with_recasts(op, copy))
         address_source = "types" if missing else "threads"
         if copy.needs_map:
             copy, unmapped = _with_map(op, copy, launched)

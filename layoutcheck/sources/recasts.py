@@ -1,4 +1,4 @@
-"""What a view was recast from: `cute.recast_tensor` found again in printed IR.
+"""What a view was made of, found again in printed IR: of which recast tensor, of all of which registers.
 
 The DSL recasts a tensor's pointer and its layout each by itself (measured): a pointer without
 the swizzle of the old one, strides rounded up, and of elements that are not adjacent only the first part of
@@ -12,6 +12,7 @@ from functools import partial
 
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.offsets import offsets
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.errors import InputError
 from layoutcheck.sources.mlir import Operation, Value
@@ -27,6 +28,11 @@ _VIEWS = frozenset(
      "cute.local_tile", "cute.local_partition", "cute.composition", "cute.domain_offset",
      "cute.make_view", "cute.select", "cute.tiled.copy.retile")
 )  # fmt: skip
+# Those whose result begins where it does, with all of its elements.
+_REGROUPED = frozenset(
+    ("cute.group_modes", "cute.get_iter", "cute.coalesce", "cute.filter_zeros", "cute.flatten",
+     "cute.append_to_rank", "cute.prepend_to_rank", "cute.make_view", "cute.tiled.copy.retile")
+)  # fmt: skip
 _PARTITIONS = {"cute.tiled.copy.partition_S", "cute.tiled.copy.partition_D"}
 
 
@@ -41,6 +47,31 @@ def with_recasts(op: Operation, copy: Copy) -> Copy:
             continue
         copy = copy.on_side(side, partial(replace, recast_from=found))
     return copy
+
+
+def with_registers(op: Operation, copy: Copy) -> Copy:
+    """The copy whose destination knows whether it is all of the registers that were allocated."""
+    if isinstance(copy.dst, OtherOperand) or copy.dst.space != "rmem" or copy.dst.dtype.bits % 8:
+        return copy
+    value = op.operands[2]
+    for _ in range(MAX_STEPS):
+        made = value.definition
+        if made is None or made.name not in _REGROUPED:
+            break
+        value = made.operands[0]
+    if made is None or made.name != "cute.memref.alloca":
+        return copy
+    try:
+        allocated = parse_memref(value.type)
+        sizes = {_bits(one) for one in (copy.dst, allocated) if not isinstance(one, OtherOperand)}
+    except InputError:
+        return copy
+    return replace(copy, dst=replace(copy.dst, fills=True)) if len(sizes) == 1 else copy
+
+
+def _bits(memref: Memref) -> int:
+    """From the begin to the end of the last element. Raises InputError for a layout that is not static."""
+    return int(offsets(memref.layout).max(initial=-1) + 1) * memref.dtype.bits
 
 
 def recast_from(value: Value) -> Memref | None:

@@ -192,6 +192,7 @@ def _copy_out(copy: Copy) -> dict[str, Any]:
             chain.append(str(memref))
             memref = memref.recast_from
         out[side]["recast_from"] = chain
+        out[side]["fills"] = copy.side(side).fills
     return out
 
 
@@ -222,7 +223,7 @@ def _copy_of(record: dict[str, Any]) -> Copy:
 
 
 def _memref(record: dict[str, Any]) -> Memref:
-    memref = parse_memref(record["text"])
+    memref = replace(parse_memref(record["text"]), fills=record.get("fills", False))
     if not record.get("recast_from"):
         return memref
     first, *rest = record["recast_from"]

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from layoutcheck.dsl.lowered.machine import Machine, Step
 from layoutcheck.dsl.lowered.needed import Needed, terminator
+from layoutcheck.dsl.lowered.removed import Removed
 from layoutcheck.sources.mlir import Block, Operation
 from layoutcheck.sources.mlir import Value as SsaValue
 
@@ -42,6 +43,7 @@ class Flow:
         self.full, self._fast = full, fast
         self.translate, self.tag, self.made_by, self.control = translate, tags, made_by, control
         self._translated: dict[Operation, Step] = {}
+        self._removed = Removed()
         self._tags: dict[Any, frozenset[str]] = {}  # in a region
         self.consecutive = self.each_once = False
         self.ends_only: Collection[Operation] = ()
@@ -80,8 +82,14 @@ class Flow:
                 return self._inline(op, fast)
         found = self._translated.get(op)
         if found is None:
-            self._translated[op] = found = self.translate(op)
+            self._translated[op] = found = self._kept(op, self.translate(op))
         return found
+
+    def _kept(self, op: Operation, step: Step) -> Step:
+        """The step of an operation that the compiler may remove in some turns of the loops around it."""
+        values, slots = self.machine.values, self.slots
+        gone = self._removed.when(op, lambda value: values[slots[value]])
+        return step if gone is None else lambda: None if gone() else step()
 
     def run(self, steps: list[Step]) -> None:
         """Run steps, and count them."""
