@@ -27,6 +27,7 @@ from layoutcheck.order.between import TITLE, between_blocks
 from layoutcheck.order.boxes import outside_boxes
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.called import called
+from layoutcheck.order.crowded import crowded
 from layoutcheck.order.early import begins_early
 from layoutcheck.order.events import TooManyEvents, WatchedKernel, kernels
 from layoutcheck.order.lanes import lanes_apart
@@ -126,7 +127,7 @@ def _kernel(
     try:
         _between(kernel, replays)
         _lanes(kernel, replays)
-        if _within(kernel):
+        if _within(kernel) or _crowded(kernel, budget):
             replays.unchecked |= set(_never(kernel))
             _all_runs(kernel, module, replays, assumed)
             if assumed and alone:
@@ -247,6 +248,15 @@ def _within(kernel: WatchedKernel) -> bool:
         for m in kernel.meanings.values()
         for one in m.all
     )
+
+
+def _crowded(kernel: WatchedKernel, budget: Budget) -> bool:
+    """Whether warps of a block meet in global memory. Raises OutOfTime."""
+    kinds = [m.kind for m in kernel.meanings.values() if m.space == "gmem"]
+    if len(kinds) < 2 or "write" not in kinds:
+        return False
+    crowd = crowded(kernel.watch(budget=budget))
+    return bool(crowd.cells.size or crowd.unsure)
 
 
 def _never(kernel: WatchedKernel) -> Iterator[str]:

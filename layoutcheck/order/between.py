@@ -11,7 +11,6 @@ has them is not checked, and says so.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -24,6 +23,7 @@ from layoutcheck.dsl.lowered.machine import Launch
 from layoutcheck.order.budget import Budget
 from layoutcheck.order.events import WatchedKernel
 from layoutcheck.order.meaning import Meaning
+from layoutcheck.order.ordering import FENCES, PAIRS, ordering
 from layoutcheck.order.problems import Party, Problem
 from layoutcheck.order.releases import key, uncovered
 from layoutcheck.order.replay import MOST_PROBLEMS
@@ -35,14 +35,7 @@ TITLE = "global memory between blocks"
 MOST_CELLS = 1 << 24  # of all accesses of one block
 _READS = ("read", "cp_async", "bulk_load")
 _WRITES = ("write", "bulk_store")
-_FENCE = re.compile(r"(?:nvvm|llvm)\.(?:membar|fence|memory\.barrier)")
-_NARROW = re.compile(r"proxy|mbarrier|cta|block|cluster")  # fences of less than the GPU
-_WORDS = re.compile(r"acquire|release|acq_rel|seq_cst|\bsc\b")
-_NUMBER = re.compile(r"^([0-9]+)\b")
-_INLINE = re.compile(r"\b(?:acquire|release|acq_rel|membar|fence\.(?:sc|acq)|volatile|mmio)\b")
-_FENCES, _PAIRS = "a fence", "release and acquire"
 _THREAD_BITS, _LANE_BITS = 10, 5  # of a record: the thread of a block, the lane of a warp
-_ORDERING = 4  # LLVM's atomic orderings from here on: acquire, release, acq_rel, seq_cst
 
 
 @dataclass(slots=True)
@@ -62,9 +55,9 @@ def between_blocks(kernel: WatchedKernel, teller: Teller, budget: Budget) -> Bet
     others = list(_others(kernel.launch))
     if not kernel.launch.known:
         found.unchecked.add(f"{TITLE}: the grid is not known")
-    elif ordering := _ordering(kernel):
-        found.unchecked.add(f"{TITLE}: {ordering} may order them")
-        if ordering in (_FENCES, _PAIRS) and others:
+    elif how := ordering(kernel.operation):
+        found.unchecked.add(f"{TITLE}: {how} may order them")
+        if how in (FENCES, PAIRS) and others:
             _not_released(kernel, meanings, others, teller, budget, found)
     elif others:
         if any(m.facts.get("tensor") for m in meanings.values()):
@@ -142,26 +135,6 @@ def _others(launch: Launch) -> Iterator[tuple[int, int, int]]:
             index = [0, 0, 0]
             index[axis] = launch.cluster[axis]
             yield (index[0], index[1], index[2])
-
-
-def _ordering(kernel: WatchedKernel) -> str:
-    """What may order blocks of the grid: release and acquire, or a wide fence; "" for nothing."""
-    words = set[str]()
-    for op in kernel.operation.walk():
-        if not op.name.startswith(("nvvm.", "llvm.")):
-            continue
-        if _INLINE.search(op.attributes.get("asm_string", "") or op.attributes.get("ptxCode", "")):
-            return "inline PTX"
-        if op.name == "llvm.load" and "volatile_" in op.attributes:
-            return "a volatile load"
-        given = " ".join(value for key, value in op.attributes.items() if "order" in key.lower())
-        if _FENCE.match(op.name) and not _NARROW.search(" ".join((op.name, *op.attributes.values()))):
-            return _FENCES
-        words.update(_WORDS.findall(given))
-        words.update("both" for number in _NUMBER.findall(given) if int(number) >= _ORDERING)
-    if words & {"acq_rel", "sc", "seq_cst", "both"} or {"acquire", "release"} <= words:
-        return _PAIRS
-    return ""
 
 
 class _Block:

@@ -1,6 +1,7 @@
-"""Global memory that bulk copies reach: whether what the block itself stored there can be seen.
+"""Global memory within one block: whether what the block itself stored there can be seen.
 
-Only ranges that a bulk copy without a tensor map reads or writes are followed, within one block.
+Followed are ranges that a bulk copy without a tensor map reads or writes, and what several warps access
+(`crowded`), unless the kernel has what may order threads beside barriers: that is not modelled.
 PTX ISA, "Async proxy": between ordinary accesses and cp.async.bulk of one place stands a proxy fence.
 PTX ISA, cp.async.bulk.wait_group: with `.read` it does not say that the destination is written.
 """
@@ -14,6 +15,9 @@ import numpy as np
 
 from layoutcheck.order.clashes import report
 from layoutcheck.order.clocks import GLOBAL
+from layoutcheck.order.crowded import TITLE, cells_of, crowded, plain
+from layoutcheck.order.ordering import ordering
+from layoutcheck.order.ranges import joined
 from layoutcheck.order.replay import Warp, World
 from layoutcheck.order.shadow import Access, Shadow
 
@@ -36,12 +40,47 @@ class GlobalMemory:
             ):
                 size, address = event.bulk
                 found.append((int(np.min(address)), int(np.max(address)) + int(np.max(size))))
-        for low, high in _joined(found):
+        for low, high in joined(found):
             if (high - low) // CELL <= MOST_CELLS:
                 self.ranges.append((low, high, Shadow((high - low) // CELL + 1, GLOBAL, None)))
+        self._crowd()
+
+    def _crowd(self) -> None:
+        """What several warps of a block access, in one shadow."""
+        found = [crowded(block) for block in self.world.blocks]
+        for crowd in found:
+            if crowd.unsure:
+                self.world.skip(crowd.unsure)
+        some = [crowd for crowd in found if crowd.cells.size]
+        ops = (event.meaning.op for event in self.world.events if plain(event))
+        how = ordering(op, block=True) if some and (op := next(ops)) is not None else ""
+        if how:
+            self.world.skip(f"{TITLE}: {how} may order them")
+        self.size = 0 if how else min((crowd.size for crowd in some), default=0)
+        parts = [crowd.in_cells(self.size) for crowd in some if self.size]
+        self.cells = np.unique(np.concatenate(parts)) if parts else np.zeros(0, np.int64)
+        self.shadow = Shadow(self.cells.size, GLOBAL, None)
+
+    def _plain(self, warp: Warp, index: int, lanes: int) -> None:
+        """An ordinary access of what other warps access, too."""
+        event = self.world.events[index]
+        if not self.size or not plain(event):
+            return
+        threads = np.array([warp.first + lane for lane in range(32) if lanes >> lane & 1], np.int64)
+        cells = cells_of(event, threads, self.size, self.world.threads)
+        at = np.searchsorted(self.cells, cells.ravel()).clip(max=self.cells.size - 1)
+        inside = self.cells[at] == cells.ravel()
+        if not inside.any():
+            return
+        records = (threads | index << 10).repeat(cells.shape[1])
+        clocks = self.world.clocks
+        access = Access(at[inside], records[inside], warp.number, clocks.now(warp.number), False)
+        check = self.shadow.write if event.meaning.kind == "write" else self.shadow.read
+        report(self.world, check(access, clocks.known[warp.number]), memory="global")
 
     def store(self, warp: Warp, index: int, lanes: int) -> None:
         """An ordinary store to global memory."""
+        self._plain(warp, index, lanes)
         event = self.world.events[index]
         if not self.ranges or event.doubt or event.guarded:
             return
@@ -52,7 +91,8 @@ class GlobalMemory:
                 pass  # stores among themselves are not looked at
 
     def read(self, warp: Warp, index: int, lanes: int) -> None:
-        """An ordinary load of global memory: only bulk stores before it are looked at."""
+        """An ordinary load of global memory; of bulk copies only stores before it are looked at."""
+        self._plain(warp, index, lanes)
         event = self.world.events[index]
         if not self.ranges or event.doubt or event.guarded:
             return
@@ -105,14 +145,3 @@ class GlobalMemory:
                 clocks = self.world.clocks
                 access = Access(cells, index << 10 | thread, clocks.bulk_reads(warp.number), 0, True)
                 report(self.world, shadow.read(access, clocks.known[warp.number]), memory="global")
-
-
-def _joined(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Overlapping ranges put together."""
-    out: list[tuple[int, int]] = []
-    for low, high in sorted(ranges):
-        if out and low <= out[-1][1]:
-            out[-1] = (out[-1][0], max(high, out[-1][1]))
-        else:
-            out.append((low, high))
-    return out

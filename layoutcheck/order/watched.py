@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from layoutcheck.dsl.lowered.record import Mask, Number
 from layoutcheck.dsl.lowered.values import Reasons
 from layoutcheck.order.meaning import Meaning
 from layoutcheck.sources.mlir import Operation
+
+if TYPE_CHECKING:
+    from layoutcheck.order.crowded import Crowd
 
 BULK_KINDS = ("bulk_load", "bulk_store", "bulk_peer")
 
@@ -86,6 +89,7 @@ class Watched:
     deciding: list[Event] = field(default_factory=list)  # loads of what branches and addresses rest on
     reasons: Reasons = field(default_factory=Reasons)
     maps: Mapping[int, Descriptor | None] = field(default_factory=dict)  # tensor maps, by address
+    crowd: Crowd | None = None  # kept by `crowded`
 
     def map_of(self, event: Event, thread: int = 0) -> Descriptor | None:
         """The tensor map of a thread's TMA copy; None where it is not known."""

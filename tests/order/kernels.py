@@ -67,6 +67,19 @@ def neighbours(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
 
 
 @cute.kernel
+def in_place(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
+    """Every thread overwrites what the next warp reads: 1 no barrier, 2 of another tensor, 3 with a fence."""
+    thread, _, _ = arch.thread_idx()
+    base = source if const_expr(how == 2) else target
+    other = (base + (thread + 32) % THREADS).load()  # of the next warp
+    if const_expr(how == 0):
+        arch.sync_threads()
+    if const_expr(how == 3):
+        arch.fence_acq_rel_cta()
+    (target + thread).store(other)  # over its own
+
+
+@cute.kernel
 def overlapped(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
     """Two tensors behind each other; in each other (1); one tensor under shifted indices (2)."""
     thread, _, _ = arch.thread_idx()
@@ -512,6 +525,11 @@ def run_neighbours(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
 
 
 @cute.jit
+def run_in_place(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
+    in_place(source, target, how).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
+@cute.jit
 def run_overlapped(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
     overlapped(source, target, how).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
 
@@ -571,7 +589,7 @@ def run_requests(source: cute.Tensor, target: cute.Tensor, how: Constexpr):
 
 VARIANTS = {"neighbours": 3, "stages": 5, "bulk": 9, "store": 4, "groups": 3, "multiply": 6,
             "workspace": 3, "peers": 3, "told": 2, "handover": 5, "sized": 2, "strided": 2, "signals": 3,
-            "turns": 2, "overlapped": 3, "scheduled": 5, "flags": 4, "requests": 1}  # fmt: skip
+            "turns": 2, "in_place": 4, "overlapped": 3, "scheduled": 5, "flags": 4, "requests": 1}  # fmt: skip
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or VARIANTS:

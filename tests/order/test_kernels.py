@@ -91,6 +91,7 @@ EXPECTED = {
             ("LC513", "llvm.store")],
     },
     "told": {0: [], 1: []},
+    "in_place": {0: [], 1: [("LC504", "# of the next", "# over its own")], 3: []},
     "turns": {
         0: [],
         1: [("LC510", "barrier_id=1 + tile", "barrier_id=5")],
@@ -209,6 +210,10 @@ def test_the_summary_says_what_was_not_checked(traced: Trace) -> None:
         ["global memory between blocks: release and acquire may order them"],
     ]  # fmt: skip
     assert not any("between blocks" in s for s in reports(traced, "neighbours")[0].unchecked)  # one block
+    assert not reports(traced, "in_place")[2].findings  # of two tensors
+    assert [[s for s in order.unchecked if "a block" in s] for order in reports(traced, "in_place")] == [
+        [], [], [], ["global memory between threads of a block: a fence may order them"],
+    ]  # fmt: skip
     assert not any("scopes" in s for s in reports(traced, "neighbours")[0].unchecked)
     assert any(s.startswith("scopes: ") for s in reports(traced, "peers")[0].unchecked)  # of a cluster
     assert "of block 1 of the grid writes" in reports(traced, "handover")[1].findings[0].message

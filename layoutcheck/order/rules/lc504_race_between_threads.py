@@ -1,12 +1,14 @@
-"""LC504 race-between-threads: two threads access the same shared memory, at least one writes, and no barrier orders them.
+"""LC504 race-between-threads: two threads of a block access the same memory, at least one writes, and no barrier orders them.
 
 ## What it means
 
-One thread writes bytes that a thread of another warp reads or writes, and no barrier, mbarrier or
-other synchronisation is between the two accesses. Their order is undefined.
+One thread writes bytes of shared memory that a thread of another warp reads or writes, and no barrier, mbarrier or
+other synchronisation is between the two accesses. Their order is undefined. The same holds in global memory, as in an
+update in place that reads what another thread of its block overwrites.
 
 Not reported: one statement by which several threads write the same address (usually with the same
-value), the same constant written twice, two atomics, and two lanes of one warp.
+value), the same constant written twice, two atomics, and two lanes of one warp. Of global memory, nothing is reported at
+addresses that depend on dynamic arguments or loaded values, nor in a kernel with fences, or with acquire and release.
 
 ## Why
 
