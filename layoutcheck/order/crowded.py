@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from layoutcheck.order.ranges import joined
 from layoutcheck.order.watched import Event, Watched, lanes_of
 
 TITLE = "global memory between threads of a block"
@@ -51,10 +50,8 @@ def _crowd(block: Watched) -> Crowd:
     events = [event for event in block.events if plain(event)]
     if block.launch.threads <= 32 or len(events) < 2:
         return nothing
-    spans = [(event, *_span(event, block.launch.threads)) for event in events]
-    stored = joined([(low, high) for event, low, high in spans if event.meaning.kind == "write"])
-    near = [event for event, low, high in spans if any(low < b and a < high for a, b in stored)]
-    if len(near) < 2:
+    near = _near(events, block.launch.threads)
+    if not near:
         return nothing
     size = _cell(near, block.launch.threads)
     if sum(block.launch.threads * event.meaning.size // size for event in near) > MOST_CELLS:
@@ -96,9 +93,33 @@ def cells_of(event: Event, threads: Any, size: int, launched: int) -> Any:
     return first[:, None] + np.arange(max(1, event.meaning.size // size), dtype=np.int64)
 
 
-def _span(event: Event, threads: int) -> tuple[int, int]:
-    at = event.numbers(0, threads)[lanes_of(event, threads)]
-    return int(at.min()), int(at.max()) + event.meaning.size
+def _near(events: list[Event], threads: int) -> list[Event]:
+    """The events whose statement may reach what another statement stores: by their ranges, masks aside.
+
+    What one statement stores twice is most often one value.
+    """
+    by_op: dict[object, list[Event]] = {}
+    for event in events:
+        by_op.setdefault(event.meaning.op, []).append(event)
+    spans = {op: _span(each, threads) for op, each in by_op.items()}
+    stores = [(op, *spans[op]) for op, each in by_op.items() if each[0].meaning.kind == "write"]
+    near: set[object] = set()
+    for op, (low, high) in spans.items():
+        met = [other for other, a, b in stores if other is not op and low < b and a < high]
+        near.update([op, *met] if met else ())
+    return [event for event in events if event.meaning.op in near]
+
+
+def _span(events: list[Event], threads: int) -> tuple[int, int]:
+    """The range that one statement reaches in all its turns."""
+    values = [event.values[0] for event in events]
+    numbers = [value for value in values if isinstance(value, int)]
+    arrays = [value for value in values if not isinstance(value, int)]
+    low, high = (min(numbers), max(numbers)) if numbers else (1 << 62, 0)
+    if arrays:
+        every = np.concatenate(arrays)
+        low, high = min(low, int(every.min())), max(high, int(every.max()))
+    return low, high + events[0].meaning.size
 
 
 def _cell(events: list[Event], threads: int) -> int:

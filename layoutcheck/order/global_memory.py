@@ -17,7 +17,6 @@ from layoutcheck.order.clashes import report
 from layoutcheck.order.clocks import GLOBAL
 from layoutcheck.order.crowded import TITLE, cells_of, crowded, plain
 from layoutcheck.order.ordering import ordering
-from layoutcheck.order.ranges import joined
 from layoutcheck.order.replay import Warp, World
 from layoutcheck.order.shadow import Access, Shadow
 
@@ -40,7 +39,7 @@ class GlobalMemory:
             ):
                 size, address = event.bulk
                 found.append((int(np.min(address)), int(np.max(address)) + int(np.max(size))))
-        for low, high in joined(found):
+        for low, high in _joined(found):
             if (high - low) // CELL <= MOST_CELLS:
                 self.ranges.append((low, high, Shadow((high - low) // CELL + 1, GLOBAL, None)))
         self._crowd()
@@ -145,3 +144,14 @@ class GlobalMemory:
                 clocks = self.world.clocks
                 access = Access(cells, index << 10 | thread, clocks.bulk_reads(warp.number), 0, True)
                 report(self.world, shadow.read(access, clocks.known[warp.number]), memory="global")
+
+
+def _joined(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Overlapping ranges put together."""
+    out: list[tuple[int, int]] = []
+    for low, high in sorted(ranges):
+        if out and low <= out[-1][1]:
+            out[-1] = (out[-1][0], max(high, out[-1][1]))
+        else:
+            out.append((low, high))
+    return out

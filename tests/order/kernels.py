@@ -589,7 +589,8 @@ def run_requests(source: cute.Tensor, target: cute.Tensor, how: Constexpr):
 
 VARIANTS = {"neighbours": 3, "stages": 5, "bulk": 9, "store": 4, "groups": 3, "multiply": 6,
             "workspace": 3, "peers": 3, "told": 2, "handover": 5, "sized": 2, "strided": 2, "signals": 3,
-            "turns": 2, "in_place": 4, "overlapped": 3, "scheduled": 5, "flags": 4, "requests": 1}  # fmt: skip
+            "turns": 2, "overlapped": 3, "scheduled": 5, "flags": 4, "requests": 1,
+            "in_place": 4}  # fmt: skip
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or VARIANTS:

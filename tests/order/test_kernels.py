@@ -86,7 +86,8 @@ EXPECTED = {
     },
     "peers": {
         0: [],
-        1: [("LC513", "llvm.store"), ("LC504", "Int32(0)", "llvm.store"), ("LC504", "llvm.store", "Int32(0)")],
+        1: [("LC513", "llvm.store"),
+            ("LC504", "Int32(0)", "llvm.store"), ("LC504", "llvm.store", "Int32(0)")],
         2: [("LC504", "llvm.store", "data[thread])"), ("LC504", "data[thread])", "llvm.store"),
             ("LC513", "llvm.store")],
     },
