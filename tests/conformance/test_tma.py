@@ -239,7 +239,7 @@ def test_narrow_elements_and_internal_types(dsl: Session) -> None:
 
 
 def test_a_wider_internal_type_cuts_stores_as_loads(dsl: Session) -> None:
-    """The swizzle's span counts bytes; a run of 10 elements, cut from 40, is rounded up to 3 internal ones."""
+    """The swizzle's span is bytes; a run of 10 elements, cut from 40, is rounded up to 3 internal ones."""
     copies = []
     for kind, internal, rows in (("store", "i64", 24), ("store", "i32", 128), ("load", "i64", 24)):
         gmem, smem = "(512,96):(1,512)", f"({rows},8):(1,{rows})"

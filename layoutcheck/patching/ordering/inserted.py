@@ -154,7 +154,7 @@ class Missing:
             yield from self.put(slot, fence, *self.meeting(slot))
 
     def peers(self) -> Iterator[Way]:
-        """The blocks of a cluster wait for one another behind the last access of a peer's memory, or before."""
+        """The blocks of a cluster wait for one another behind the last access of a peer's, or before."""
         begins = self.facts.get("kind") == "peer-not-begun"
         for slot in (slots.before if begins else slots.behind)(self.program, self.first):
             yield from self.put(slot, *self.cluster(slot))
