@@ -90,9 +90,7 @@ class Bare:
         self.loads: list[Operation] = []
         self._found: dict[Operation, tuple[Cells, bool]] = {}  # where a load last found nothing
         self.bare = np.zeros((self.blocks, _SPAN), np.int64)  # labels that stores put into shared memory
-        self.written = np.zeros(
-            (self.blocks, _SPAN), bool
-        )  # bytes of shared memory that something has written
+        self.written = np.zeros((self.blocks, _SPAN), bool)  # bytes of shared memory
         self._arrays: dict[int, Cells] = {}
         self._met, self._unsure = set[Operation](), set[Operation]()  # readers, branches and loops
         self._lost: set[Any] = set(suspects.escaped)
@@ -266,7 +264,7 @@ class Bare:
             told = sure and self.sure(rests)
             if where == "dsmem":
                 self.written[:] = True
-            if where not in ("smem", "gmem") or not (where == "smem" or bare or self.stores):
+            if where not in ("smem", "dsmem", "gmem") or not (where == "smem" or bare or self.stores):
                 return
             rows = np.arange(self.launch.threads) if mask is None else np.flatnonzero(mask)
             labels = np.broadcast_to(labels_of(held, width), (self.launch.threads, width))
@@ -275,7 +273,7 @@ class Bare:
             labels = labels if told else labels * 0
             if where == "smem":
                 self._shared(address, labels, rows, sure)
-            else:
+            elif where == "gmem":
                 self._note(op, address, labels, rows, whole)
 
         return run
