@@ -1,15 +1,16 @@
-"""`neutral(through)`: what a fragment may be filled with so that all that is made of it is right.
+"""`neutral(through, held)`: what a fragment may be filled with so that all that is made of it is right.
 
-A sum begins with 0, which copies, products and negations keep; a maximum begins with minus infinity. Anything
-else that registers go through (both of them, an exponential, a difference) gives no answer.
+A sum begins with 0, which copies, negations and products with other values keep; a maximum begins with minus
+infinity. Anything else that registers go through (both of them, an exponential, a difference, a product of
+two registers of the fragment) gives no answer.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
-from layoutcheck.sources.mlir import Operation
+from layoutcheck.sources.mlir import Operation, Value
 
 ZERO, LEAST = "0.0", 'float("-inf")'
 _MOVES = re.compile(
@@ -19,20 +20,26 @@ _MOVES = re.compile(
 _SUMS = re.compile(
     r"arith\.(?:addf|addi|mulf|negf|extsi|extui)|math\.(?:fma|absf)|nvvm\.(?:add|mul|fma)\.packed\.f32x2"
 )
+_PRODUCTS = re.compile(r"arith\.mulf|math\.fma|nvvm\.(?:mul|fma)\.packed\.f32x2")
 _MOST = re.compile(r"arith\.max(?:imum|num)f|nvvm\.fmax")
 _KIND = re.compile(r"<(\w+)>")
 
 
-def neutral(through: Iterable[Operation]) -> str:
-    """What to fill registers with that go through these operations, in Python; "" where it is not known."""
-    kinds = {kind for op in through if (kind := _kind(op)) != "move"}
+def neutral(through: Iterable[Operation], held: Collection[Value]) -> str:
+    """What to fill registers with, in Python; "" where it is not known.
+
+    They go `through` operations, and the values `held` hold them, or what is computed of them.
+    """
+    kinds = {kind for op in through if (kind := _kind(op, held)) != "move"}
     if kinds <= {"sum"}:
         return ZERO
     return LEAST if kinds == {"most"} else ""
 
 
-def _kind(op: Operation) -> str:
+def _kind(op: Operation, held: Collection[Value]) -> str:
     """Whether an operation is a "move", a step of a "sum", of the "most", or "other"."""
+    if _PRODUCTS.fullmatch(op.name) and len(set(op.operands[:2]) & set(held)) > 1:
+        return "other"
     if "reduction" in op.name:
         kind = _KIND.search(op.attributes.get("kind", ""))
         return {"add": "sum", "maximumf": "most", "maxnumf": "most"}.get(kind[1] if kind else "", "other")

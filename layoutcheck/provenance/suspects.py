@@ -166,8 +166,11 @@ class Suspects:
             for op in every:
                 self._follow(op, arrays, values)
 
-    def through(self, kernel: Operation, load: Operation) -> list[Operation]:
-        """The operations that what a load finds goes through, with the readers, and those of its array."""
+    def through(self, kernel: Operation, load: Operation) -> tuple[list[Operation], set[Value]]:
+        """The operations that what a load finds goes through, with the readers, and the values that hold it.
+
+        So with what other loads find in the same array.
+        """
         place = self.place(load.operands[0])
         where = ((op, self.place(op.operands[0])) for op in self.loads)
         loads = [op for op, at in where if at is not None and place is not None and at[0] is place[0]]
@@ -175,7 +178,7 @@ class Suspects:
         alone.values, alone.readers, alone.in_shared = set(), {}, False
         alone._spread(every, loads)
         handed = (op for op in every if hands_on(op) and not alone.values.isdisjoint(op.operands))
-        return [*handed, *alone.readers]
+        return [*handed, *alone.readers], alone.values
 
     def _others(self, op: Operation) -> None:
         """Note what an operation does with arrays and shared memory that is no load and no store."""

@@ -173,7 +173,7 @@ class _Runs:
             kept &= ~grid.apart(run.machine, run.flow, one.at)
             if kept.any():
                 told = extent.told if isinstance(extent, Numbers) else ""
-                fill = neutral(self.suspects.through(grid.kernel, one.load)) if one.elsewhere else ""
+                fill = neutral(*self.suspects.through(grid.kernel, one.load)) if one.elsewhere else ""
                 found.append(replace(_stored(one, kept, run.each, at, told), fill=fill))
         return {(one.op, one.letter): one for one in found}
 

@@ -16,7 +16,7 @@ from layoutcheck.dsl.lowered.machine import Launch
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.order.budget import Budget
 from layoutcheck.provenance import check_products
-from layoutcheck.provenance.bare import Bare
+from layoutcheck.provenance.bare import IN_CLUSTER, Bare
 from layoutcheck.provenance.handed import UNSURE
 from layoutcheck.provenance.neutral import neutral
 from layoutcheck.provenance.suspects import Suspects
@@ -186,9 +186,11 @@ BEYOND = (
     "array<i32: -2147483648>}> : (!llvm.ptr, i32) -> !llvm.ptr"
 )
 SUM = '%one = "arith.addf"(%value, %zero) : (f32, f32) -> f32'
+PRODUCT = SUM.replace("addf", "mulf")
 CHOICE = '%one = "arith.select"(%few, %zero, %value) : (i1, f32, f32) -> f32'
 LOAD = '%value = "llvm.load"(%array) : (!llvm.ptr) -> f32'
 STORE = '"llvm.store"(%value, %given) : (f32, !llvm.ptr<1>) -> ()'
+CLUSTER = '%peer = "llvm.inttoptr"(%n) : (i32) -> !llvm.ptr<7>'
 FILL = '"llvm.store"(%zero, %array) : (f32, !llvm.ptr) -> ()'
 FLAGGED = f'"scf.if"(%flag) ({{\n  {FILL}\n  "scf.yield"() : () -> ()\n}}, {{\n}}) : (i1) -> ()'
 RED = '"nvvm.red"(%given, %value) : (!llvm.ptr<1>, f32) -> ()'
@@ -236,6 +238,7 @@ def test_bytes_are_followed_from_a_load_to_a_store(lines: tuple[str, ...], threa
         ((FILL, LOAD, STMATRIX), []),
         ((LOAD, STMATRIX), ["what stmatrix makes of them"]),
         ((LOAD, PTX), ["what inline PTX makes of them"]),
+        ((LOAD, CLUSTER, STORE.replace("%given", "%peer").replace("ptr<1>", "ptr<7>")), [IN_CLUSTER]),
         ((FIRST, BY_FEW, LOAD, STORE), []),  # told
         ((FLAGGED, LOAD, STORE), [UNSURE]),
         ((LOAD, FLAGGED.replace(FILL, STORE)), [UNSURE]),
@@ -265,13 +268,15 @@ def test_an_atomic_operation_adds_to_what_is_there() -> None:
         ((LOAD, SUM, SUM.replace("addf", "maxnumf").replace("%one", "%two"), STORE), ""),
         ((LOAD, SUM.replace("addf", "subf"), STORE.replace("%value", "%one")), ""),
         ((LOAD, RED), ""),
+        ((LOAD, PRODUCT, STORE.replace("%value", "%one")), "0.0"),
+        ((LOAD, SUM, PRODUCT.replace("%one", "%two").replace("%zero", "%one"), STORE), ""),
     ],
 )
 def test_a_sum_begins_with_0_and_a_maximum_with_minus_infinity(lines: tuple[str, ...], fill: str) -> None:
     """Thread 0 fills the register; where no thread does, the program forgot it."""
     suspects = Suspects(kernel := _kernel(FIRST, BY_FEW, *lines))
     (load,) = suspects.loads
-    assert neutral(suspects.through(kernel, load)) == fill
+    assert neutral(*suspects.through(kernel, load)) == fill
     (partly,) = (one.elsewhere for one in _run(kernel).stores.values())
     none = _run(_kernel(*lines)).stores.values()
     assert partly and not any(one.elsewhere for one in none)
