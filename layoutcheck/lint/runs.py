@@ -375,6 +375,10 @@ def _state(files: Sequence[str], cache: Cache) -> str:
     return digest(*(_content(file, cache) for file in files))
 
 
+def _hexadecimal(stored: Any) -> str:
+    return bytes.fromhex(stored).hex()
+
+
 _contents: dict[str, str] = {}  # of files read in this process
 
 
@@ -389,10 +393,11 @@ def _content(file: str, cache: Cache) -> str:
             return "folder"
         key = digest(f"{file} {found.st_size} {found.st_mtime_ns}")
         if key not in _contents:
-            _contents[key] = (found.st_size > _LARGE_BYTES and cache.get(key)) or digest_regular(file)
+            kept = cache.get(key, _hexadecimal) if found.st_size > _LARGE_BYTES else None
+            _contents[key] = kept or digest_regular(file)
     except OSError:
         return "gone"
-    if found.st_size > _LARGE_BYTES and cache.get(key) is None:
+    if found.st_size > _LARGE_BYTES and cache.get(key) != _contents[key]:
         cache.put(key, _contents[key])
     return _contents[key]
 
