@@ -181,9 +181,8 @@ def build_spliced(plan: Spliced, early: bool = False) -> Kernel:
     def host(x: cute.Tensor, y: cute.Tensor, stream):
         whole, other = (y, x) if cutlass.const_expr(plan.few == "rows") else (x, y)
         long = cutlass.Int32(other.shape[1])
-        words = (
-            long // plan.vector + 2
-        )  # one more where the last is no whole one, and one where it is spliced
+        # Two more: the last may be no whole one, and where a run starts within a word it ends in another.
+        words = long // plan.vector + 2
         flat, pitched = (cute.make_tensor(t.iterator, cute.make_layout(1 << 30)) for t in (whole, other))
         splice_few(flat, pitched, long, cutlass.Int64(other.stride[0]), plan, early).launch(
             grid=((words + plan.long - 2) // (plan.long - 1), 1, 1),

@@ -181,11 +181,8 @@ def _on_some_grid(
 ) -> WatchedKernel | None:
     """The kernel on a grid on which it ends; itself where none is found, None for one turn on every grid."""
     axis = max(range(3), key=lambda i: kernel.launch.grid[i])
-    many, low, high = (
-        max(1, kernel.launch.grid[axis] // kernel.launch.cluster[axis]),
-        0,
-        0,
-    )  # clusters; cut with low, not with high
+    many = max(1, kernel.launch.grid[axis] // kernel.launch.cluster[axis])  # clusters
+    low = high = 0  # cut with low, not with high
     best, turns = kernel, 0
     for _ in range(_TRIALS):
         found = on_grid(kernel, many)
