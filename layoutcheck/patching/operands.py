@@ -16,6 +16,7 @@ from collections.abc import Iterator
 
 from layoutcheck.patching import fills
 from layoutcheck.patching.edit import Candidate, Edit, span_of
+from layoutcheck.patching.ordering import proof
 from layoutcheck.patching.source import Source
 from layoutcheck.patching.views import views
 from layoutcheck.patching.words import turned
@@ -133,6 +134,11 @@ def objection(before: Trace, after: Trace, finding: KernelFinding) -> str:
     if finding.code == "LC605" and _in_order(after) <= _in_order(before):
         return "the tile's elements are not seen to arrive in order"
     return ""
+
+
+def key(finding: KernelFinding) -> tuple[proof.Key, str]:
+    """Which finding it is: of the operands of one product, each has its own."""
+    return proof.key(finding), _kind(finding)[1]
 
 
 def _kind(finding: KernelFinding) -> tuple[str, str]:

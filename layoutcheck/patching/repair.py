@@ -138,9 +138,10 @@ def _products(
     search: Search, state: State, found: Repaired, progress: Progress
 ) -> tuple[State, list[Sketch]]:
     """The program after the edits for what its products multiply, and a sketch where there is none."""
-    given_up: dict[proof.Key, Sketch] = {}
-    for _ in range(MOST_REPAIRS):
-        left = (one for one in operands.findings(state.trace) if proof.key(one) not in given_up)
+    given_up: dict[tuple[proof.Key, str], Sketch] = {}
+    made_before = len(found.repairs)
+    while len(found.repairs) - made_before < MOST_REPAIRS:
+        left = (one for one in operands.findings(state.trace) if operands.key(one) not in given_up)
         finding = next(left, None)
         if finding is None:
             break
@@ -151,7 +152,7 @@ def _products(
         if made is None:
             line = moved(found.after, found.before, where.file, where.line)[0]
             reason = search.locked.get(where.file) or why
-            given_up[proof.key(finding)] = Sketch(replace(where, line=line), reason)
+            given_up[operands.key(finding)] = Sketch(replace(where, line=line), reason)
             continue
         found.repairs.append(_as_given(found, made.repair))
         found.after, state, given_up = made.edited.changed, made.edited.after, {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,18 @@ def test_fills_are_kept_one_after_the_other_where_each_ends_its_finding(tmp_path
     assert [one.where for one in found.repairs] == [Frame(str(path), line) for line in stores]
     assert found.after[str(path)].splitlines() == [*LINES[:MADE], FILLS[1], FILLS[0], *LINES[MADE:]]
     assert found.sketches == []
+
+
+def test_every_finding_without_an_edit_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The number of repairs is limited, and not that of findings that have none."""
+    monkeypatch.setattr("layoutcheck.patching.repair.MOST_REPAIRS", 1)
+    path = tmp_path / "p.py"
+    path.write_text(PROGRAM)
+    every = [finding(path, name, "") for name in ("total", "largest")]
+    every += [replace(every[0], evidence={"fill": "", "operand": letter}) for letter in "AC"]
+    trace = Trace(operands=(OperandReport("k", "sm_90a", tuple(every)),))
+    found = repair(str(path), trace, lambda *_: trace)
+    assert [one.where for one in found.sketches] == [one.places[0].where for one in every]
 
 
 @pytest.mark.sweep
