@@ -26,6 +26,7 @@ _STATIC = re.compile(
 _SWIZZLE = re.compile(
     r"\b(?:Swizzle ?<|make_swizzle ?\() ?(?P<bits>[0-9]), ?(?P<base>[0-9]), ?(?P<shift>[0-9]) ?[>)]"
 )
+_FLAG = re.compile(r"[ ,]*(?:cute::)?smem_ptr_flag")  # of a swizzle of addresses in bytes
 _WIDTH = re.compile(
     r"num_bits_per_copy ?= ?(?P<bits>[0-9]{1,4})|(?:UniversalCopy|CP_ASYNC\w*|Copy|VectorizingCopy\w*) ?< ?(?:cute::)?u?int(?P<word>[0-9]{1,3})_t"
 )
@@ -138,7 +139,11 @@ def _swizzles(code: str, read: Code) -> list[str]:
     for match in _SWIZZLE.finditer(code):
         bits, base, shift = (int(match[name]) for name in ("bits", "base", "shift"))
         name = f"Swizzle<{bits},{base},{shift}>"
-        said = f"{name} keeps {1 << base} elements together and repeats after {1 << (base + bits + shift)}"
+        kept, period = 1 << base, 1 << (base + bits + shift)
+        if _FLAG.match(code, match.end()):
+            told.setdefault(f"{name} of a pointer keeps {kept} bytes together and repeats after {period}")
+            continue
+        said = f"{name} keeps {kept} elements together and repeats after {period}"
         if read.element:
             said += (
                 f" ({(read.element << base) // 8} and {(read.element << (base + bits + shift)) // 8} bytes)"

@@ -78,6 +78,10 @@ def test_the_code_of_a_report_is_read() -> None:
         covered.removeprefix("the tiled copy has ")
         == "128 threads x 4 values: it covers (4,128); one instruction moves 2 elements"
     )
+    flagged = "ComposedLayout<Swizzle<3,4,3>, smem_ptr_flag_bits<16>, Layout<Shape<_8,_64>>> of half_t"
+    assert snippets.facts(flagged) == (
+        "Swizzle<3,4,3> of a pointer keeps 16 bytes together and repeats after 1024",
+    )
     assert snippets.facts("make_tiled_copy(atom, thr, val) make_layout(M, N) Layout<Shape<_4") == ()
 
 
