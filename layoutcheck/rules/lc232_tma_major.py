@@ -59,9 +59,7 @@ def _of_tiles(analysis: Analysis) -> Iterator[Finding]:
     step = step_of_view(analysis)
     if step is None:
         return
-    yield Finding(
-        RULE.code,
-        RULE.severity,
+    yield RULE.finding(
         f"dimension 0 of the tensor map has stride {step} in global memory, but a box reads it with stride 1",
         f"The elements that are adjacent in shared memory are {step} coordinates apart in dimension 0 of the tensor map. "
         "A box takes adjacent ones: a tensor map has no stride for its first dimension.",
