@@ -132,6 +132,8 @@ def test_a_kernel_for_the_hub_has_the_operators_of_its_build(
     with contextlib.nullcontext() if built else pytest.raises(ModuleNotFoundError):
         assert run(tmp_path, script, monkeypatch) == [TOLD.replace("native", "_ops")]
     assert NotLaunched.left_out - before == 2 * built
+    with pytest.raises(ModuleNotFoundError):
+        run(tmp_path, "import pkg._other", monkeypatch)
 
 
 def test_a_library_of_operators_has_none(tmp_path: Path) -> None:
