@@ -186,6 +186,10 @@ BEYOND = (
     "array<i32: -2147483648>}> : (!llvm.ptr, i32) -> !llvm.ptr"
 )
 SUM = '%one = "arith.addf"(%value, %zero) : (f32, f32) -> f32'
+MMA = (
+    '%sums = "nvvm.mma.sync"(%zero, %zero, %value) <{operandSegmentSizes = array<i32: 1, 1, 1>}> '
+    ": (f32, f32, f32) -> f32"
+)
 PRODUCT = SUM.replace("addf", "mulf")
 CHOICE = '%one = "arith.select"(%few, %zero, %value) : (i1, f32, f32) -> f32'
 LOAD = '%value = "llvm.load"(%array) : (!llvm.ptr) -> f32'
@@ -248,6 +252,14 @@ def test_bytes_are_followed_from_a_load_to_a_store(lines: tuple[str, ...], threa
 def test_what_is_not_followed_is_said(lines: tuple[str, ...], left: list[str]) -> None:
     run = _run(_kernel(*lines))
     assert list(run.left) == left
+
+
+def test_a_product_is_told_unless_only_a_run_knows_what_it_is_given() -> None:
+    assert [key[1] for key in _run(_kernel(LOAD, MMA)).products] == ["C"]
+    assert not _run(_kernel(FILL, LOAD, MMA)).products
+    chosen = CHOICE.replace("%few", "%flag").replace("%zero", "%value")
+    run = _run(_kernel(LOAD, chosen, MMA.replace("%value", "%one")))
+    assert not run.products and list(run.left) == [UNSURE]
 
 
 def test_an_atomic_operation_adds_to_what_is_there() -> None:
