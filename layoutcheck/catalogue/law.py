@@ -12,20 +12,27 @@ _SHORT = 3  # letters of a word that is looked for whole
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Law:
-    """`nouns`: what it is about; `details`: words that make it the likelier one; `fails`: the symptoms that follow; `says`: the law."""
+    """`nouns`: what it is about; `details`: words that make it the likelier one; `fails`: the symptoms that follow.
+
+    `says`: the law; `source`: what stands behind it, apart by "; ": rules, a page of docs/, a vendor's document with its
+    section, or the test that compiles it.
+    """
 
     nouns: tuple[str, ...]
     details: tuple[str, ...]
     fails: frozenset[str]
     says: str
+    source: str
+
+    def __str__(self) -> str:
+        return f"{self.says} ({self.source})"
 
 
-def law(nouns: str, details: str, fails: str, says: str) -> Law:
+def law(nouns: str, details: str, fails: str, says: str, source: str) -> Law:
     """A law whose words are given apart by spaces: each is how a word begins, `|` stands for a space, `-` or `_` in it."""
     about = _words(nouns)
-    return Law(
-        about, tuple(word for word in _words(details) if word not in about), frozenset(fails.split()), says
-    )
+    more = tuple(word for word in _words(details) if word not in about)
+    return Law(about, more, frozenset(fails.split()), says, source)
 
 
 def normal(text: str) -> str:

@@ -154,7 +154,7 @@ def told(text: str, entry: Known | None = None) -> tuple[str, ...]:
     found = [] if entry and entry.level == ELSEWHERE else find(text, kind(entry))
     if not found and entry and entry.level == UNKNOWN:
         found = nearest(text)
-    return (*said, *snippets.facts(text), *(law.says for law in found))
+    return (*said, *snippets.facts(text), *map(str, found))
 
 
 def find(text: str, symptom: str) -> list[Law]:

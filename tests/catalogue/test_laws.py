@@ -3,9 +3,18 @@
 
 from __future__ import annotations
 
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
 import pytest
+import typer
+from typer.core import TyperGroup
 
 from layoutcheck.catalogue import answers, laws, snippets
+from layoutcheck.catalogue.tables.laws import LAWS
+from layoutcheck.cli import app
 
 
 def told(text: str) -> str:
@@ -94,3 +103,108 @@ def test_what_is_only_compared_with_takes_no_report() -> None:
         "vLLM crashes with CUDA illegal memory access. It is traced to: flag_ops/ops/index.py"
     )
     assert "flag_ops" in blamed.remedy and "vllm" not in blamed.remedy
+
+
+# What stands behind a law: a rule, a page of docs/, a test of this file, or one of these documents with its section.
+DOCUMENTS = (
+    "PTX ISA", "CUDA Programming Guide", "CUDA Best Practices Guide", "CUDA Driver API", "CUTLASS", "CuTe DSL", "Nsight Compute",
+    "compute-sanitizer", "Triton", "OCP", "ISO C++", "IEEE 754",
+)  # fmt: skip
+ROOT = Path(__file__).parents[2]
+RULES = {path.stem.upper() for path in (ROOT / "docs" / "rules").glob("lc*.md")}
+
+
+def is_source(one: str) -> bool:
+    if one.startswith("test_"):
+        return one in globals()
+    if one.startswith("docs/"):
+        return (ROOT / one).is_file()
+    codes = one.split(", ")
+    return set(codes) <= RULES or codes[0] in DOCUMENTS and (len(codes) > 1 or one == "IEEE 754")
+
+
+@pytest.mark.parametrize("source", sorted({law.source for law in LAWS}))
+def test_every_law_has_a_source(source: str) -> None:
+    parts = re.sub(r"; (?=[a-z]\w*\.mma)", ", ", source).split("; ")
+    assert [one for one in parts if not is_source(one)] == []
+
+
+@pytest.mark.parametrize("source", ["", "a guess", "LC999", "PTX ISA", "docs/none.md", "test_none"])
+def test_what_is_no_source(source: str) -> None:
+    assert not is_source(source)
+
+
+def test_an_answer_shows_the_source_of_its_laws() -> None:
+    assert "(LC291; PTX ISA, cp.async)" in told("my predicated cp.async writes out of bounds, pred is false")
+
+
+_MMA = "mma.sync.aligned.m16n8k{}.row.col.f32.{}.{}.f32 {{%f1,%f1,%f1,%f1}},{{%r1,%r1,%r1,%r1}},{{%r1,%r1}},{{%f1,%f1,%f1,%f1}};"
+ASSEMBLED = [
+    ("wgmma.fence.sync.aligned;", "sm_90a", "sm_90 sm_100a sm_120a"),
+    ("setmaxnreg.inc.sync.aligned.u32 232;", "sm_90a sm_100a sm_103a sm_110a sm_120a", "sm_90 sm_100 sm_120"),
+    ("setmaxnreg.dec.sync.aligned.u32 36;", "", "sm_90a"),
+    ("tcgen05.fence::before_thread_sync;", "sm_100a sm_103a sm_110a", "sm_90a sm_100 sm_120a"),
+    ("cp.async.ca.shared.global [%r1], [%d1], 4;", "sm_80 sm_120", "sm_75"),
+    ("cp.async.ca.shared.global [%r1], [%d1], 2;", "", "sm_80"),
+    ("cp.async.cg.shared.global [%r1], [%d1], 8;", "", "sm_80"),
+    ("barrier.cluster.arrive;", "sm_90 sm_120", "sm_80"),
+    ("fence.proxy.async;", "sm_90 sm_120", "sm_80"),
+    ("barrier.sync 15, 64;", "sm_90", ""),
+    ("barrier.sync 16, 64;", "", "sm_90"),
+    ("barrier.sync 1, 48;", "", "sm_90"),
+    ("ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {%r1,%r2}, [%r1];", "sm_100a sm_120a", "sm_90a sm_100"),
+    (_MMA.format(16, "bf16", "bf16"), "sm_80 sm_120", "sm_75"),
+    (_MMA.format(32, "e4m3", "e4m3"), "sm_89 sm_120", "sm_80"),
+    ("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%r1], [%d1, {%r1,%r1}], [%r1], %h1;", "sm_90 sm_120", ""),
+]  # fmt: skip
+
+
+@pytest.mark.skipif(shutil.which("ptxas") is None, reason="needs ptxas")
+def test_ptxas_assembles_it(tmp_path: Path) -> None:
+    wrong = []
+    for instruction, takes, refuses in ASSEMBLED:
+        for target in (*takes.split(), *refuses.split()):
+            text = (
+                f".version 9.0\n.target {target}\n.address_size 64\n.visible .entry k() {{ .reg .b64 %d<2>; .reg .b32 %r<3>;\n"
+                f".reg .b16 %h<2>; .reg .f32 %f<2>; .shared .align 128 .b8 s[512]; mov.u32 %r1, s; mov.u64 %d1, 0;\n{instruction}\nret; }}"
+            )
+            (tmp_path / "k.ptx").write_text(text)
+            done = subprocess.run(
+                ["ptxas", f"-arch={target}", "k.ptx", "-o", "k.cubin"], cwd=tmp_path, capture_output=True
+            )
+            if (done.returncode == 0) != (target in takes.split()):
+                wrong.append((instruction, target, done.stdout + done.stderr))
+    assert wrong == []
+
+
+def test_the_dsl_has_it() -> None:
+    base = pytest.importorskip("cutlass.base_dsl.jit_executor")
+    made = base.JitCompiledFunction
+    assert all(hasattr(made, name) for name in ("__ptx__", "__cubin__", "export_to_c"))
+    compiler = pytest.importorskip("cutlass.base_dsl.compiler")
+    assert "enable-tvm-ffi" in {
+        getattr(one, "_cli_flag", "") for one in vars(compiler).values() if isinstance(one, type)
+    }
+
+
+CATALOGUE = ROOT / "layoutcheck" / "catalogue"
+SOURCES = [*CATALOGUE.rglob("*.py"), *(ROOT / "layoutcheck" / "sources").glob("*.py")]
+
+
+def test_every_command_and_rule_that_an_answer_names_exists() -> None:
+    commands = typer.main.get_command(app())
+    assert isinstance(commands, TyperGroup)
+    wrong = set[str]()
+    for path in SOURCES:
+        text = re.sub(r"[\"']\s*\n\s*f?[\"']", "", path.read_text(encoding="utf-8"))  # strings that go on
+        wrong |= {code for code in re.findall(r"\bLC[0-9]{3}\b", text) if code not in RULES}
+        for said in re.findall(r"`layoutcheck ([^`\n]+)`", text):
+            words = said.split()
+            found = commands.commands.get(words[0])
+            if isinstance(found, TyperGroup):
+                found = found.commands.get(words[1]) if len(words) > 1 else None
+            options = {option for one in found.params for option in one.opts} if found else set()
+            unknown = [word for word in words if word.startswith("--") and word not in options]
+            if found is None or unknown:
+                wrong.add(f"{path.name}: layoutcheck {said}")
+    assert wrong == set()

@@ -304,7 +304,7 @@ ENTRIES = (
         "cuda.other-generation",
         r"(?is)\A(?=.*?\bsm_?(?P<arch>(?!90)(?:[78][0-9]|1[0-2][0-9]))a?\b).*?/(?P<room>hopper)/[\w./]{1,100}\.(?:h|hpp|cuh?|inl|py)\b[:(][^\n]{0,40}?(?:invalid (?:argument|device function)|no kernel image|cudaErrorInvalid\w+)",
         "a kernel for Hopper (sm_90a) is started on sm_{arch}",
-        "The file lies in the library's folder of Hopper's kernels: they use wgmma and setmaxnreg, which sm_90a alone has, and more shared memory than most GPUs give a block.",
+        "The file lies in the library's folder of Hopper's kernels: they use wgmma, which sm_90a alone has, and more shared memory than most GPUs give a block.",
         "Take another kernel of the library: for FlashAttention version 2 in place of 3, or the attention back end that your framework has for sm_{arch}; report it to {project} where the choice was its own",
         ("sm_120: CUDA error (flash-attention/hopper/flash_fwd_launch_template.h:188): invalid argument", issue(1987, "Dao-AILab/flash-attention")),
         level=ELSEWHERE,

@@ -65,14 +65,15 @@ ENTRIES = (
         "tma",
         r"(?P<said>\bTMA\b|cp\.async\.bulk|\bUTMA(?:LDG|STG|REDG)[.\w]*|[Tt]ensor ?maps?\b|\btma_\w+|make_tma_\w+|CUtensorMap|cuTensorMap\w+)",
         "about TMA: {said}",
-        "`layoutcheck explain GMEM SMEM --atom tma_load` checks each field of the tensor map. " + TRACE + " (LC231 to LC259)",
+        "`layoutcheck synth --tile TILE --src GMEM --to registers --engine tma` prints a program of such a copy, `layoutcheck explain GMEM SMEM --atom tma_load` checks each field of the tensor map. " + TRACE + " (LC231 to LC259)",
         "UTMALDG.2D faults in our epilogue load",
     ),
     _topic(
         "cp-async",
         r"(?P<said>\bcp\.async\b|\bcp_async\w*|CP_ASYNC\w*|memcpy_async|CopyG2SOp)",
         "about cp.async: {said}",
-        _COPY + ", and counts its sectors and wavefronts. " + TRACE,
+        "`layoutcheck synth --tile TILE --src GMEM --to registers --engine cp.async` prints a program of such a copy; "
+        + _COPY + ", and counts its sectors and wavefronts. " + TRACE,
         "predicated cp.async leaves stale data in shared memory",
     ),
     _topic(
@@ -93,7 +94,7 @@ ENTRIES = (
         "swizzle",
         r"(?P<said>(?<![Gg]rid )(?<![Tt]ile )(?<![Bb]lock )[Ss]wizzl\w*|\bSw<[0-9,]+>|smem[_ ]?(?:layout )?atom|SmemLayoutAtom)",
         "about swizzles: {said}",
-        "`layoutcheck banks LAYOUT --access ldmatrix.x4` counts wavefronts with a swizzle and names one that has none; " + _COPY,
+        "`layoutcheck synth --tile TILE --src GMEM --to ldmatrix` names the swizzles that do, `layoutcheck banks LAYOUT --access ldmatrix.x4` counts wavefronts with one; " + _COPY,
         "which swizzle for a (64,32) tile of half?",
     ),
     _topic(
@@ -142,7 +143,7 @@ ENTRIES = (
         "mma",
         r"(?P<said>\b[Tt]iled_?[Mm]ma\b|TiledMMA|\bw?gmma\b|\bWGMMA\b|\bGMMA\b|\bUMMA\b|\btcgen05\b|\bmma\.sync\b|\bldmatrix\w*|\bstmatrix\b|make_fragment_\w+|partition_fragment_\w+|\bmma_atom\b|MMA_Atom)",
         "about MMAs and their operands: {said}",
-        "`layoutcheck mma --help` and `layoutcheck explain --mma OP --a A --b B` judge operands; `layoutcheck numerics units --arch ARCH` lists the instructions",
+        "`layoutcheck explain --mma OP --a A --b B` judges operands, `layoutcheck synth --tile (MN,K) --src GMEM --to ldmatrix` (or wgmma.A, tcgen05.B) prints a copy to them; `layoutcheck numerics units --arch ARCH` lists the instructions",
         "how does wgmma read sB that is MN-major?",
     ),
     _topic(
