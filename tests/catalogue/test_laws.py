@@ -120,7 +120,7 @@ def is_source(one: str) -> bool:
     if one.startswith("docs/"):
         return (ROOT / one).is_file()
     codes = one.split(", ")
-    return set(codes) <= RULES or codes[0] in DOCUMENTS and (len(codes) > 1 or one == "IEEE 754")
+    return set(codes) <= RULES or (codes[0] in DOCUMENTS and (len(codes) > 1 or one == "IEEE 754"))
 
 
 @pytest.mark.parametrize("source", sorted({law.source for law in LAWS}))
