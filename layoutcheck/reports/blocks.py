@@ -103,10 +103,11 @@ def _lines(block: Block, width: int) -> Iterator[Text]:
         yield line
     if each == 1 and widest > 1:
         yield Text("  a letter for each number: 0 to 9, then a to z for 10 to 35")
-    if beyond:
-        yield Text(f"  {beyond} more columns: {_ELSEWHERE}")
-    if block.total > len(block.cells):
-        yield Text(f"  {block.total - len(block.cells)} more rows: {_ELSEWHERE}")
+    rows = block.total - len(block.cells)
+    left = [f"{many} more {what}" for many, what in ((beyond, "columns"), (rows, "rows")) if many > 0]
+    if left:
+        yield Text(f"  {' and '.join(left)}:")
+        yield Text(f"  {_ELSEWHERE}")
 
 
 def _lettered(block: Block) -> bool:
