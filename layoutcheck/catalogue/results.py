@@ -14,7 +14,7 @@ _GREATEST = re.compile(
 )
 _SOMETIMES = re.compile(
     r"(?i)\b(?:sometimes|occasional\w*|intermittent\w*|flak[ey]\w*|non-?determin\w*|not every (?:run|time)|"
-    r"every ~?\d+\w* (?:run|time|call)|once in|(?:one|\d+) (?:in|of|out of) \d+ (?:runs|times))\b"
+    r"every ~?[0-9]+\w* (?:run|time|call)|once in|(?:one|[0-9]+) (?:in|of|out of) [0-9]+ (?:runs|times))\b"
 )
 _FEW_DIFFER, _MANY_DIFFER = 0.01, 0.3  # of the elements
 _NEAR, _FAR = 10, 1000  # times what is allowed
