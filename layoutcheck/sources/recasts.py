@@ -7,6 +7,7 @@ each. The types of a copy do not show it; the operations that made its operands 
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import partial
 
@@ -19,6 +20,7 @@ from layoutcheck.sources.mlir import Operation, Value
 from layoutcheck.sources.types import parse_memref
 
 MAX_STEPS = 64
+_OFFSET = re.compile(r'!cute\.int_tuple<"([0-9]+)">')  # of elements, written in the module
 
 # Operations whose result is a view of their first operand.
 _VIEWS = frozenset(
@@ -50,23 +52,29 @@ def with_recasts(op: Operation, copy: Copy) -> Copy:
 
 
 def with_registers(op: Operation, copy: Copy) -> Copy:
-    """The copy whose destination knows whether it is all of the registers that were allocated."""
+    """The copy whose destination knows whether it ends where the registers that were allocated do."""
     if isinstance(copy.dst, OtherOperand) or copy.dst.space != "rmem" or copy.dst.dtype.bits % 8:
         return copy
-    value = op.operands[2]
+    value, before = op.operands[2], 0
     for _ in range(MAX_STEPS):
         made = value.definition
-        if made is None or made.name not in _REGROUPED:
+        if made is not None and made.name == "cute.add_offset":
+            offset = _OFFSET.fullmatch(made.operands[1].type)
+            if offset is None:
+                return copy
+            before += int(offset[1]) * copy.dst.dtype.bits
+        elif made is None or made.name not in _REGROUPED:
             break
         value = made.operands[0]
     if made is None or made.name != "cute.memref.alloca":
         return copy
     try:
         allocated = parse_memref(value.type)
-        sizes = {_bits(one) for one in (copy.dst, allocated) if not isinstance(one, OtherOperand)}
+        if isinstance(allocated, OtherOperand) or before + _bits(copy.dst) != _bits(allocated):
+            return copy
     except InputError:
         return copy
-    return replace(copy, dst=replace(copy.dst, fills=True)) if len(sizes) == 1 else copy
+    return replace(copy, dst=replace(copy.dst, fills=True))
 
 
 def _bits(memref: Memref) -> int:

@@ -23,11 +23,13 @@ import cutlass
 from cutlass import cute
 
 def view(where, tensor, layout):
-    """The whole of an allocation, or `part` of one of 64 elements."""
+    """The whole of an allocation, or the first part of one of 64 elements, or its last 8."""
     if where == "registers":
         return cute.make_rmem_tensor(layout, cutlass.BFloat16)
     if where == "part":
         return cute.make_tensor(cute.make_rmem_tensor(64, cutlass.BFloat16).iterator, layout)
+    if where == "last":
+        return cute.make_tensor(cute.make_rmem_tensor(64, cutlass.BFloat16).iterator + 56, layout)
     if where == "shared":
         made = cutlass.memory.SmemAllocator().allocate_tensor(cutlass.BFloat16, cute.make_layout(1024), 128)
         return cute.make_tensor(made.iterator, layout)
@@ -48,7 +50,7 @@ def kernel(given: cute.Tensor, out: cute.Tensor, case: cutlass.Constexpr):
         for i in cutlass.range_constexpr(8):
             src[i] = out[thread * 8 + i]
     cute.copy(atom, src, dst)
-    if cutlass.const_expr(target in ("registers", "part")):
+    if cutlass.const_expr(target in ("registers", "part", "last")):
         for i in cutlass.range_constexpr(v * rest):
             out[512 + thread * 64 + i] = dst[i]
 
@@ -68,7 +70,9 @@ print(json.dumps(found))
 CASES = {  # what the copy comes to, and whether threads meet each other's elements
     (128, 1, 8, "shared", "registers"): ("", False),
     (128, 1, 8, "shared", "part"): ("LC204", True),
+    (128, 1, 8, "shared", "last"): ("", False),
     (128, 1, 8, "global", "registers"): ("", False),
+    (128, 1, 8, "global", "last"): ("", False),
     (64, 2, 4, "global", "registers"): ("", False),
     (128, 12, 4, "global", "registers"): ("LC203", False),  # the last vector begins in the registers
     (128, 12, 1, "global", "registers"): ("LC203", False),
@@ -107,7 +111,7 @@ def test_what_is_read_is_what_the_ptx_reads(script: Path, trace: Trace, tmp_path
     cases = {case: one.copy for case, one in zip(CASES, trace.copies, strict=True) if case[3] == "global"}
     env = {"CUTE_DSL_KEEP": "ptx", "CUTE_DSL_DUMP_DIR": str(tmp_path)}
     texts = json.loads(printed(str(script), json.dumps(list(cases)), arch="sm_90a", env=env).split("\n")[-2])
-    assert len(texts) == len(cases) == 6
+    assert len(texts) == len(cases) == 7
     for text, copy in zip(texts, cases.values(), strict=True):
         assert copy is not None
         read = {
