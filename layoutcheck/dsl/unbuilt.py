@@ -1,4 +1,4 @@
-"""Extensions in C++ that a project builds itself, where they were not built: a stand-in that does nothing.
+"""Extensions in C++ that a project builds itself, where they were not built: stand-ins that compute nothing.
 
 Only in a run that launches nothing. A package that imports such a module unasked cannot be imported without
 it, nor can its kernels in Python be. Where the program is ready for the module to be missing (an import in a
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import dis
 import importlib.abc
 import importlib.machinery
 import re
@@ -16,7 +17,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from types import FrameType, ModuleType
+from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 from layoutcheck.dsl.imports import when_imported
@@ -30,6 +31,8 @@ _DECLARATIONS = {  # of a module, by the file that builds the project; {} is the
 }
 _READY = ("ImportError", "ModuleNotFoundError", "OSError", "RuntimeError", "Exception", "BaseException")
 _MOST_BYTES = 1 << 20
+_UNUSED = ("POP_TOP", "POP_JUMP", "TO_BOOL", "UNARY_NOT", "IS_OP")
+_FILLING = ("CACHE", "EXTENDED_ARG", "NOP")
 _COMMENT = re.compile(r"^\s*#.*$", re.MULTILINE)
 
 Tell = Callable[[str], None]
@@ -90,8 +93,39 @@ class _Nothing(ModuleType):
 
 
 class _LeftOut(_Nothing):
-    def __call__(self, *_args: Any, **_named: Any) -> None:
+    """Its result is like the first tensor that it is given: zeros, one for each name that takes them."""
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
         NotLaunched.left_out += 1
+        torch = sys.modules.get("torch")
+        given = [] if torch is None else [v for v in (*args, *named.values()) if isinstance(v, torch.Tensor)]
+        names = _taken_by(sys._getframe(1)) if given else 0
+        if not names:
+            return None
+        made = tuple(given[0].new_zeros(given[0].shape) for _ in range(names))
+        return made if names > 1 else made[0]
+
+
+def _taken_by(frame: FrameType | None) -> int:
+    """How many names take the result of the call that a frame is in, through functions that return it.
+
+    0 where it is not used, or only tested.
+    """
+    while frame is not None:
+        name, count = _behind(frame.f_code, frame.f_lasti)
+        if name.startswith("UNPACK"):
+            return (count & 0xFF) + (count >> 8)
+        if name != "RETURN_VALUE":
+            return 0 if name.startswith(_UNUSED) or "JUMP_IF" in name else 1
+        frame = frame.f_back
+    return 0
+
+
+@lru_cache(maxsize=1024)
+def _behind(code: CodeType, call: int) -> tuple[str, int]:
+    """The instruction behind a call, and its argument."""
+    found = (one for one in dis.get_instructions(code) if one.offset > call)
+    return next(((one.opname, one.arg or 0) for one in found if one.opname not in _FILLING), ("POP_TOP", 0))
 
 
 @lru_cache(maxsize=256)

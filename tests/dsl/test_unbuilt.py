@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -67,8 +69,10 @@ def test_a_package_of_the_checkout_needs_no_install_where_nothing_is_launched(tm
         trace_script("-m", ["own.main"], launch=True, cwd=str(tmp_path), timeout_s=60)
 
 
-def run(project: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Run a script with a stand-in in this process; what it told."""
+def run(
+    project: Path, script: str, monkeypatch: pytest.MonkeyPatch, names: dict[str, Any] | None = None
+) -> list[str]:
+    """Run a script with a stand-in in this process; what it told, and its `names`."""
     told: list[str] = []
     monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, _Unbuilt(project.resolve(), told.append)])
     monkeypatch.syspath_prepend(str(project))
@@ -77,7 +81,7 @@ def run(project: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> list[str
     with contextlib.ExitStack() as after:
         for name in ("pkg", "pkg.native", "pkg.inner", "pkg._ops"):
             after.callback(sys.modules.pop, name, None)
-        exec(compile(script, str(path), "exec"), {})
+        exec(compile(script, str(path), "exec"), {} if names is None else names)
     return told
 
 
@@ -165,3 +169,44 @@ def test_an_extension_with_code_for_a_gpu_is_not_compiled() -> None:
     assert module.load("c", sources=["c.cpp"], with_cuda=True).sums(1) is None
     assert (module.load("d", ["d.cpp"]), module.load_inline(name="e", cpp_sources="x")) == ("d", "e")
     assert built == ["d", "e"] and [one.partition(" ")[0] for one in told] == ["a", "b", "c"]
+
+
+RESULTS = """\
+import torch
+from pkg import native
+given = torch.Tensor((2, 3))
+def through():
+    return native.more(1, like=given)
+a, b, (c, *d) = native.some(given)
+one = native.one(0, given)
+first, second = through()
+native.into(given)
+assert not native.ready(given) and native.nothing(3) is None
+found = [a.shape, b.shape, c, one.shape, first.shape, second is not first]
+"""
+
+
+class Tensor:
+    """As much of torch's as is asked of one."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.shape = shape
+
+    def new_zeros(self, shape: tuple[int, ...]) -> Tensor:
+        """Another one."""
+        return Tensor(shape)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter((0, 0, 0))
+
+
+def test_a_result_is_like_a_tensor_that_was_given_one_for_each_name(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not where the result is left unused, or tested: see `_taken_by`."""
+    monkeypatch.setitem(sys.modules, "torch", cast("ModuleType", SimpleNamespace(Tensor=Tensor)))
+    before = NotLaunched.left_out
+    names = dict[str, Any]()
+    run(project, RESULTS, monkeypatch, names)
+    assert names["found"] == [(2, 3), (2, 3), 0, (2, 3), (2, 3), True]
+    assert NotLaunched.left_out - before == 6
