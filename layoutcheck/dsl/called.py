@@ -36,6 +36,12 @@ Given: TypeAlias = "tuple[tuple[int, ...], tuple[int, ...], Elements] | tuple[El
 points to, if that is known; or an integer."""
 
 
+class Guessed:
+    """Whether the program was given tensors of guessed shapes: numbers of its calls may come from them."""
+
+    any = False
+
+
 @dataclass(frozen=True, slots=True)
 class Called:
     """A call of the host function of the module `number`; None where not all that it gives has numbers."""
@@ -68,7 +74,7 @@ class Calls:
             return
         given = None
         with contextlib.suppress(Exception):  # an observer's trouble is no reason for a call to fail
-            given = tuple(_leaves((*arguments, *named.values())))
+            given = None if Guessed.any else tuple(_leaves((*arguments, *named.values())))
         if given not in self.seen:
             self.seen.add(given)
             self.tell(Called(self.number, given))

@@ -20,6 +20,7 @@ from pathlib import Path
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
+from layoutcheck.dsl.called import Guessed
 from layoutcheck.dsl.imports import when_imported
 from layoutcheck.dsl.observe import NotLaunched
 from layoutcheck.places import SOURCES
@@ -93,7 +94,10 @@ class _Nothing(ModuleType):
 
 
 class _LeftOut(_Nothing):
-    """Its result is like the first tensor that it is given: zeros, one for each name that takes them."""
+    """Its result is like the first tensor that it is given: zeros, one for each name that takes them.
+
+    What the program makes of them has no true extents, so that its calls are not known from there on.
+    """
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         NotLaunched.left_out += 1
@@ -102,6 +106,7 @@ class _LeftOut(_Nothing):
         names = _taken_by(sys._getframe(1)) if given else 0
         if not names:
             return None
+        Guessed.any = True
         made = tuple(given[0].new_zeros(given[0].shape) for _ in range(names))
         return made if names > 1 else made[0]
 

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import pytest
 
+from layoutcheck.dsl.called import Called, Calls, Guessed
 from layoutcheck.dsl.observe import NotLaunched
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.dsl.unbuilt import _compiled, _declares, _libraries, _Unbuilt
@@ -205,8 +206,11 @@ def test_a_result_is_like_a_tensor_that_was_given_one_for_each_name(
 ) -> None:
     """Not where the result is left unused, or tested: see `_taken_by`."""
     monkeypatch.setitem(sys.modules, "torch", cast("ModuleType", SimpleNamespace(Tensor=Tensor)))
-    before = NotLaunched.left_out
-    names = dict[str, Any]()
+    monkeypatch.setattr(Guessed, "any", False)
+    before, told, names = NotLaunched.left_out, list[Called](), dict[str, Any]()
+    Calls(1, told.append).take([3], {})
     run(project, RESULTS, monkeypatch, names)
+    Calls(1, told.append).take([3], {})  # a number that may be one of a result
+    assert [one.given for one in told] == [(3,), None]
     assert names["found"] == [(2, 3), (2, 3), 0, (2, 3), (2, 3), True]
     assert NotLaunched.left_out - before == 6
