@@ -102,10 +102,10 @@ def let_others_start(early: cutlass.Constexpr):
 
 @cute.jit
 def wait_at(early: cutlass.Constexpr, place: cutlass.Int32 | cutlass.Int64):
-    """What is left of `enter` after `let_others_start`, when `place` has been worked out.
+    """Wait for the kernel ahead once `place`, where the first load reads, has been worked out.
 
-    The wait hangs on it: otherwise the compiler puts behind the wait what the loads need, each instruction of
-    which is time in which nothing is on its way. `place` is not the least number of its type.
+    The wait depends on `place`: otherwise the compiler moves the address arithmetic behind the wait, where it
+    delays the loads. `place` is never the least number of its type, so all threads wait.
     """
     if cutlass.const_expr(early):
         least = cutlass.const_expr(-(1 << (place.width - 1)))

@@ -94,7 +94,7 @@ def splice_few(
 
 
 def in_words(t, first, bytes_each: int):
-    """The words of memory from the one on that element `first` starts in, and the bytes of it before that."""
+    """Aligned words from the one that element `first` of `t` starts in; its bytes before the element."""
     at = t.iterator.toint() + cutlass.Int64(first) * bytes_each
     base = cute.make_ptr(cutlass.Int32, at & ~(WORD - 1), cute.AddressSpace.gmem, assumed_align=WORD)
     return cute.make_tensor(base, cute.make_layout(1 << 20)), cutlass.Int32(at & (WORD - 1))
@@ -110,10 +110,11 @@ def load_runs(
     runs: cutlass.Constexpr,
     vector: cutlass.Constexpr,
 ):
-    """Runs of whole words of `t` to `held`, `runs`: how many rows, and runs of each; all loads come first.
+    """Load runs of elements of `t`, whole words each, into `held`: all loads, then what splices them.
 
-    The first run of a row begins at its element `first`, the next one `apart[1]` further. A row has `total`
-    elements and starts `apart[0]` from the one before; what is none of its elements is not loaded.
+    `runs`: rows, and runs of each row. The first run of a row begins at its element `first`, the next one
+    `apart[1]` further. A row has `total` elements and starts `apart[0]` from the one before; what is none of
+    its elements is not loaded.
     """
     elements = cutlass.const_expr(cute.size(held) // (runs[0] * runs[1]))
     words = cutlass.const_expr(elements // vector)
@@ -166,7 +167,7 @@ def store_word(
 
 
 def spliced(way: str, low: cutlass.Int32, high: cutlass.Int32, bits: cutlass.Int32) -> cutlass.Int32:
-    """Of both, 64 bits, shifted to the right ("r") the low word, or to the left ("l") the high one."""
+    """PTX's shf: the low word of `high:low >> bits` ("r"), or the high word of `high:low << bits` ("l")."""
     return cute.arch.inline_ptx(
         f"shf.{way}.wrap.b32 {{$w0}}, {{$r0}}, {{$r1}}, {{$r2}};",
         write_only_types=[cutlass.Int32],
