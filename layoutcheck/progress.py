@@ -22,7 +22,8 @@ def bar(stages: Sequence[str]) -> Iterator[Progress | None]:
     from rich.progress import Progress as Bars
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Bars(*columns, console=Console(stderr=True), transient=True) as shown:
+    console = Console(stderr=True)
+    with Bars(*columns, console=console, transient=True, redirect_stdout=False) as shown:
         tasks = {stage: shown.add_task(stage, total=None, visible=False) for stage in stages}
 
         def progress(stage: str, done: int, total: int) -> None:

@@ -332,7 +332,8 @@ def _shown() -> Iterator[Progress | None]:
     from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+    console = Console(stderr=True)
+    with Bar(*columns, console=console, transient=True, redirect_stdout=False) as bar:
         task = bar.add_task("tracing", total=None)
 
         def progress(kernels: int, copies: int) -> None:

@@ -635,3 +635,22 @@ def test_an_unknown_architecture_is_at_fault_and_not_the_pasted_message(
     assert run(["explain", str(pasted), "--arch", "junk"]) == 2
     told = capsys.readouterr()
     assert "unknown architecture 'junk'" in told.err and not told.out
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no pseudo terminals")
+def test_what_is_redirected_does_not_go_to_the_terminal_with_the_progress(tmp_path: Path) -> None:
+    import pty
+
+    (tmp_path / "copies.jsonl").write_text(json.dumps({"src": G, "dst": S, "atom": "cp.async"}))
+    parent, child = pty.openpty()
+    with (tmp_path / "out.jsonl").open("w") as out:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "layoutcheck", "check", "--jsonl", str(tmp_path / "copies.jsonl")],
+            stdout=out, stderr=child, cwd=ROOT, env={**ENVIRONMENT, "TERM": "xterm"},
+        )  # fmt: skip
+        assert process.wait(timeout=60) in (0, 1)
+    os.close(child)
+    shown = os.read(parent, 1 << 16)
+    os.close(parent)
+    assert b"1/1" in shown and b"subject" not in shown
+    assert "subject" in json.loads((tmp_path / "out.jsonl").read_text())
