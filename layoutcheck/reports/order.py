@@ -156,7 +156,7 @@ def operand_counts(reports: Sequence[OperandReport], style: Style) -> Iterator[s
     followed = sum(one.followed for one in reports)
     what = f"operands: {followed} of {total} products followed" if total else "registers"
     said = f"{what}: {wrong} wrong"
-    said += f", {notes} notes (--all)" if notes else ""
+    said += f", {many(notes, 'note')} (--all)" if notes else ""
     yield from style.wrap(said, "    ", "  ")
     yield from _sentences("not checked", (s for one in reports for s in one.unchecked), style)
 

@@ -236,5 +236,5 @@ def test_a_program_that_multiplies_b_by_b_is_told_so(tmp_path: Path) -> None:
     line = next(i for i, one in enumerate(fed.splitlines(), 1) if "cute.gemm" in one)
     assert finding.places[0].where.line == line and report.followed == report.products == 4
     said = " ".join(" ".join(operand_counts(trace.operands, Style())).split())
-    assert "4 of 4 products followed: 0 wrong, 1 notes (--all)" in said
+    assert "4 of 4 products followed: 0 wrong, 1 note (--all)" in said
     assert "are elements of one tensor, and nothing uses argument 1: if that is meant" in said
