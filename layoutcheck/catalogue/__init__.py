@@ -79,6 +79,8 @@ def answers(text: str, place: str | None = None) -> list[Answer]:
 
     Errors that another tool answers come only where nothing else is found.
     """
+    if folding.is_binary(text):
+        return []
     folded = folding.fold(text)
     found = _answers(text, folded, place)
     return [_addressed(found[0], folded), *found[1:]] if found else []

@@ -32,6 +32,7 @@ _PLAIN = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"")  # quotes as a web 
 
 # Where the user's own code is: a Python frame, MLIR's location, the DSL's arrow, nvcc's instantiation stack, compute-sanitizer's
 # "in FILE:LINE".
+_NO_TEXT = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f\ufffd]")
 _PLACES = (
     re.compile(r'File "(?P<file>[^"]{1,400})", line (?P<line>[0-9]+)'),
     re.compile(r'\("(?P<file>[^"\s]{1,400}\.py)":(?P<line>[0-9]+):[0-9]+'),
@@ -74,6 +75,11 @@ _LOGGED = re.compile(
     r"(?<=\n)[ \t]*(?:\((?:\w+ )?\w+ pid=[0-9]+[^)\n]*\)[ \t]*)+(?:(?:ERROR|WARNING|INFO|DEBUG) [0-9]{2}-[0-9]{2} [0-9:]{8} \[\w+\.py:[0-9]+\][ \t]?)?"
     r"|(?<=\n)[ \t]*\[rank[0-9]+\]:[ \t]?"
 )
+
+
+def is_binary(text: str) -> bool:
+    """Whether an eighth or more of the characters are none of a text: control codes, or bytes that are not UTF-8."""
+    return 8 * len(_NO_TEXT.findall(text)) > len(text)
 
 
 def fold(text: str) -> str:

@@ -208,3 +208,8 @@ def test_every_command_and_rule_that_an_answer_names_exists() -> None:
             if found is None or unknown:
                 wrong.add(f"{path.name}: layoutcheck {said}")
     assert wrong == set()
+
+
+def test_words_among_bytes_are_no_report() -> None:
+    said = "why does my GPU kernel with cp.async give a wrong result?"
+    assert answers(said) and not answers("\x00\x05\ufffd" * 20 + said)
