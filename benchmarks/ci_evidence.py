@@ -3,8 +3,9 @@
     layoutcheck ci --yes --no-cache --arch sm_90a,sm_100a --format json --output JSON --fail-on none
     python -m benchmarks.ci_evidence owner/name@commit=JSON ... --output docs/evidence/public_code.json
 
-What the output holds of other repositories stays. With `--checkout owner/name@commit=FOLDER` the functions
-that no program calls are looked up there, for reports that were written before `ci` named them.
+What the output holds of other repositories stays, with the commands that made it (`runs`). With
+`--checkout owner/name@commit=FOLDER` the functions that no program calls are looked up there, for reports
+that were written before `ci` named them.
 `benchmarks/looked_at.json` holds what a person said of a finding, by repository, place and code: whether it
 is so, and why. `benchmarks/site_causes.json` says, by repository and the beginning of a path, why copy sites
 there were not reached, where an older report does not say it; the sites are counted here. NAME=JSON+JSON is
@@ -48,7 +49,7 @@ _KINDS = (  # of the reasons that `ci` gives, by a word of each
 BEYOND = (UNCALLED, NOTEBOOK, UNTAKEN, "no kernel that was seen uses it")
 """Causes of sites that no program reaches, all of them having come to their ends."""
 _PATH = re.compile(r" \(/[^)\s]*\)?")  # where a module lies
-_INSTALLED = re.compile(r"/\S*/(?:site|dist)-packages/")
+_INSTALLED = re.compile(r"/\S*/(?:site|dist)-packages/|(?<!\S)/\S*/(?=[^/\s]+/[^/\s]+\.py)")
 REPORTED = ("rejected", "wrong", "slow")
 
 
@@ -152,6 +153,12 @@ def summary(
     }
 
 
+def commands(before: list[dict[str, Any]], run: dict[str, Any], names: list[str]) -> list[dict[str, Any]]:
+    """The runs that made what a file holds, with the names of their rows: those of `before` and this one."""
+    left = [{**one, "rows": [name for name in one["rows"] if name not in names]} for one in before]
+    return [*(one for one in left if one["rows"]), {**run, "rows": names}]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("reports", nargs="+", metavar="NAME=JSON[+JSON]")
@@ -161,8 +168,12 @@ def main() -> None:
     parser.add_argument("--device", help="where the programs ran, if not here, and for how long")
     given = parser.parse_args()
     looked_at, causes = json.loads(LOOKED_AT.read_text()), json.loads(CAUSES.read_text())
-    repositories = json.loads(given.output.read_text())["repositories"] if given.output.exists() else {}
+    before = json.loads(given.output.read_text()) if given.output.exists() else {}
+    repositories = before.get("repositories", {})
     folders = dict(word.rsplit("=", 1) for word in given.checkout)
+    made = head("benchmarks.ci_evidence", **({"device": given.device} if given.device else {}))
+    names = [word.rpartition("=")[0] for word in given.reports]
+    made["runs"] = commands(before.get("runs", []), {"date": made["date"], "command": made["command"]}, names)
     for word in given.reports:
         name, _, file = word.rpartition("=")
         found = merged([json.loads(Path(one).read_text()) for one in file.split("+")])
@@ -170,11 +181,7 @@ def main() -> None:
             found["counts"]["uncalled"] = uncalled(Path(folders[name]), found["counts"]["never"])
         mine = causes.get(name.partition(" ")[0].partition("@")[0], {})
         repositories[name] = summary(name, found, looked_at, mine, given.dsl)
-    made = {
-        **head("benchmarks.ci_evidence", **({"device": given.device} if given.device else {})),
-        "repositories": repositories,
-    }
-    write(made, given.output)
+    write({**made, "repositories": repositories}, given.output)
 
 
 if __name__ == "__main__":

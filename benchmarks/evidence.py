@@ -30,11 +30,12 @@ def head(module: str, *packages: str, **more: Any) -> dict[str, Any]:
 
 
 def command(module: str) -> str:
-    """The command that runs, without the folders of this machine: `NAME=/a/b` is `NAME=b`."""
+    """The command that runs, without the folders of this machine: `NAME=/a/b+/a/c` is `NAME=b+c`."""
     words = []
     for word in sys.argv[1:]:
         name, equals, value = word.rpartition("=")
-        words.append(f"{name}{equals}{Path(value).name}" if value.startswith("/") else word)
+        parts = "+".join(Path(part).name for part in value.split("+"))
+        words.append(f"{name}{equals}{parts}" if value.startswith("/") else word)
     return shlex.join(["python", "-m", module, *words])
 
 

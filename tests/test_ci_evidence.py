@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from benchmarks.ci_evidence import BEYOND, merged, summary
+from benchmarks.ci_evidence import BEYOND, main, merged, summary
 
 
 def report(sites: int = 4, **counts: Any) -> dict[str, Any]:
@@ -35,3 +38,21 @@ def test_a_site_that_one_run_reaches_is_reached() -> None:
 def test_reports_of_other_sites_are_not_one() -> None:
     with pytest.raises(ValueError, match="other copy sites"):
         merged([report(never={}), report(5, never={})])
+
+
+def test_every_command_that_made_a_row_is_kept_without_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, one, two = (tmp_path / name for name in ("out.json", "one.json", "two.json"))
+    for each in (one, two):
+        each.write_text(json.dumps(report(never={})))
+    for words in (["o/a@1", "o/b@1"], ["o/c@1"], ["o/b@1"]):
+        asked = [f"{word}={one}+{two}" for word in words]
+        monkeypatch.setattr(sys, "argv", ["ci_evidence", *asked, "--dsl", "4.5.2", "--output", str(out)])
+        main()
+    made = json.loads(out.read_text())
+    assert [run["rows"] for run in made["runs"]] == [["o/a@1"], ["o/c@1"], ["o/b@1"]]
+    assert sorted(made["repositories"]) == ["o/a@1", "o/b@1", "o/c@1"]
+    said = "python -m benchmarks.ci_evidence o/c@1=one.json+two.json --dsl 4.5.2 --output out.json"
+    assert made["runs"][1]["command"] == said and "o/a@1" in made["runs"][0]["command"]
+    assert made["command"] == made["runs"][-1]["command"] and str(tmp_path) not in out.read_text()
