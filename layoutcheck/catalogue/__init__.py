@@ -354,7 +354,7 @@ def _of_prose(
     if owner and owners.compiles(owner) and folding.OF_DSL.search(folded):
         owner = None  # which the writer compares the DSL with
     whose = (f"the text names {owner.name}: of its own kernels {owner.project} answers",) if owner else ()
-    told = laws.told(text, first[0])
+    told = laws.told(text, first[0], first[1].groupdict().get("said") or "")
     facts = (
         *answer.facts,
         *symptoms.read(folded, symptom is not None),

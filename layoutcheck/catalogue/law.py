@@ -30,8 +30,8 @@ class Law:
 
 def law(nouns: str, details: str, fails: str, says: str, source: str) -> Law:
     """A law whose words are given apart by spaces: each is how a word begins, `|` stands for a space, `-` or `_` in it."""
-    about = _words(nouns)
-    more = tuple(word for word in _words(details) if word not in about)
+    about = words_of(nouns)
+    more = tuple(word for word in words_of(details) if word not in about)
     return Law(about, more, frozenset(fails.split()), says, source)
 
 
@@ -40,7 +40,9 @@ def normal(text: str) -> str:
     return "".join(f" {_BETWEEN.sub(' ', one.lower())} " for one in (text, _CAMEL.sub(" ", text)))
 
 
-def _words(listed: str) -> tuple[str, ...]:
-    """Each word as it is looked for in a text that is `normal`: from the space before it on, a short one to the space behind it."""
+def words_of(listed: str) -> tuple[str, ...]:
+    """Each word as it is looked for in a text that is `normal`: from the space before it on, a short last one to the space behind it."""
     plain = (_BETWEEN.sub(" ", one.lower()).strip() for one in listed.split())
-    return tuple(dict.fromkeys(f" {one} " if len(one) <= _SHORT else f" {one}" for one in plain if one))
+    return tuple(
+        dict.fromkeys(f" {one} " if len(one.split()[-1]) <= _SHORT else f" {one}" for one in plain if one)
+    )

@@ -11,13 +11,14 @@ from collections import Counter
 
 from layoutcheck.catalogue import snippets, whose
 from layoutcheck.catalogue.entry import ELSEWHERE, UNKNOWN, Known
-from layoutcheck.catalogue.law import Law, normal
+from layoutcheck.catalogue.law import Law, normal, words_of
 from layoutcheck.catalogue.tables.laws import LAWS
 
 MOST = 3
 _LONGEST = 6000  # characters of a text that are read
 _FEWEST = 1.5  # weight of a law that is told
 _DETAILED = 0.5  # weight of the details that it needs
+_FEWEST_WORDS = 2  # of the text that speak for it, each for itself
 _NEAREST = 2
 _SHARE = 0.5  # of the best one's weight that another law needs
 _EXPLAINS, _OTHER = 1.25, 0.6  # times, for a law that explains the symptom, and for one that explains others
@@ -32,104 +33,30 @@ _KINDS = {
     "slow": ("symptom.slow", "symptom.conflicts", "symptom.spills"),
     "build": ("symptom.compiler", "symptom.resources"),
 }
-_EVERYDAY = frozenset(
-    f" {word} " if len(word) <= 3 else f" {word}"
-    for word in [
-        "a",
-        "c",
-        "d",
-        "p",
-        "s",
-        "v",
-        "both",
-        "only",
-        "does",
-        "example",
-        "max",
-        "bug",
-        "state",
-        "target",
-        "error",
-        "kernel",
-        "with",
-        "failed",
-        "not",
-        "0",
-        "for",
-        "file",
-        "runtime",
-        "assert",
-        "call",
-        "type",
-        "tensor",
-        "python",
-        "size",
-        "tile",
-        "value",
-        "memory",
-        "function",
-        "shared",
-        "block",
-        "work",
-        "shape",
-        "argument",
-        "launch",
-        "thread",
-        "when",
-        "k",
-        "m",
-        "n",
-        "4",
-        "8",
-        "first",
-        "all",
-        "if",
-        "one",
-        "same",
-        "how",
-        "why",
-        "second",
-        "more",
-        "output",
-        "local",
-        "device",
-        "element",
-        "number",
-        "load",
-        "large",
-        "small",
-        "copy",
-        "use",
-        "wrong",
-        "result",
-        "test",
-        "compile",
-        "16",
-        "32",
-        "64",
-        "128",
-        "sm",
-        "each",
-        "what",
-        "stage",
-        "expect",
-        "must",
-        "different",
-    ]
-)  # which say little of what a text is about
+_EVERYDAY = frozenset(words_of(
+    "a c d p s v both only does example max bug state target error kernel with failed not 0 for file "
+    "runtime assert call type tensor python size tile value memory function shared block work shape "
+    "argument launch thread when k m n 4 8 first all if one same how why second more output local device "
+    "element number load large small copy use wrong result test compile 16 32 64 128 sm each what stage "
+    "expect must different"
+))  # fmt: skip  # which say little of what a text is about
 _LITTLE = 0.3  # of another word's weight
 _NOUNS = Counter(word for law in LAWS for word in law.nouns)
 _DETAILS = Counter(word for law in LAWS for word in law.details)
 
 # What a report says of its own cause or repair; a guess is told where nothing firmer stands.
 _CLAIM = re.compile(
-    r"(?i)\b(?:root[- ]cause\w*|the (?:cause|reason|culprit|(?:actual |real )?(?:problem|issue|bug)) (?:is|was|seems|appears|might be|may be)|caused by|because|due to|bisect\w*|introduced (?:in|by|with)|regress\w+|turns? out"
+    r"(?i)\b(?:root[- ]cause\w*|the (?:cause|reason|culprit|(?:actual |real )?(?:problem|issue|bug)) (?:is|was|seems|appears|might be|may be)|caused by|bisect\w*|introduced (?:in|by|with)|regress\w+|turns? out"
     r"|(?:I|we) (?:suspect|tracked|narrowed)\w*|suspect\w*|work-?arounds?|hypothesis|traced to"
-    r"|(?:works?|fixed|fixes|solved|resolved|right|correct|passes|fine|helps|disappears?|goes away|gone|expect)\b[^.]{0,40}\b(?:if|when|after|by|with|without|once|only|unless)\b"
+    r"|(?:works?|fixed|fixes|solved|resolved|right|correct|passes|fine|helps|disappears?|goes away|gone)\b[^.]{0,40}\b(?:if|when|after|by|with|without|once|only|unless)\b"
     r"|(?:if|when|after|once) (?:I|we) (?:\w+ )?(?:chang|remov|add|replac|insert|set|us|switch|disabl|revert|permut|adjust|comment|increas|reduc|decreas)\w*"
     r"|(?:remov|add|replac|insert|chang|disabl|switch|set|us|permut)ing\b[^.]{1,60}\b(?:help|fix|work|solve|make|give|resolve|avoid)s?)"
 )
-_GUESS = re.compile(r"\b(?:I|[Ww]e) (?:think|guess|believe|found|noticed)\b")
+_GUESS = re.compile(r"\b(?:I|[Ww]e) (?:think|guess|believe)\b")
+_SINCE = re.compile(r"(?i)\b(?:because|due to)\b")
+_FAULT = re.compile(
+    r"(?i)\b(?:wrong|incorrect|fail\w*|crash\w*|hangs?|hung|dead-?lock\w*|slow\w*|error|corrupt\w*|race|conflict\w*|mismatch\w*|garbage|nans?|segfault\w*|illegal|mis-?align\w*|spill\w*|bug|issue|problem)\b"
+)  # which a sentence with "because" explains
 _SENTENCES = re.compile(r"(?<=[.!?;])\s+|\n+")
 _LONG = 220
 _MOST_CLAIMS = 2
@@ -138,7 +65,8 @@ _MOST_CLAIMS = 2
 def claims(text: str) -> tuple[str, ...]:
     """The sentences in which a report says what causes or repairs its fault."""
     sentences = [" ".join(one.split()) for one in _SENTENCES.split(text[:_LONGEST])]
-    firm = [one for one in sentences if _CLAIM.search(one)]
+    sentences = [one for one in sentences if not one.endswith("?")]
+    firm = [one for one in sentences if _CLAIM.search(one) or (_SINCE.search(one) and _FAULT.search(one))]
     found = firm[:_MOST_CLAIMS] or [one for one in sentences if _GUESS.search(one)][:1]
     return tuple(one if len(one) <= _LONG else f"{one[:_LONG].rpartition(' ')[0]} ..." for one in found)
 
@@ -148,12 +76,15 @@ def kind(entry: Known | None) -> str:
     return next((name for name, entries in _KINDS.items() if entry and entry.name in entries), _NONE)
 
 
-def told(text: str, entry: Known | None = None) -> tuple[str, ...]:
-    """What is told of a person's text beside the symptom of its entry: what it says of the cause itself, what its code decides, and the laws."""
+def told(text: str, entry: Known | None = None, about: str = "") -> tuple[str, ...]:
+    """What is told of a person's text beside the symptom of its entry: what it says of the cause itself, what its code decides, and the laws.
+
+    `about` are the words by which the entry was found.
+    """
     said = (f"the text itself says: {one}" for one in claims(text))
     found = [] if entry and entry.level == ELSEWHERE else find(text, kind(entry))
     if not found and entry and entry.level == UNKNOWN:
-        found = nearest(text)
+        found = nearest(text, about)
     return (*said, *snippets.facts(text), *map(str, found))
 
 
@@ -163,17 +94,21 @@ def find(text: str, symptom: str) -> list[Law]:
     fits: dict[Law, float] = {}
     for law in LAWS:
         nouns, details = _weights(law, words, claimed)
-        fits[law] = (nouns + details) * _times(law, symptom) if nouns and details >= _DETAILED else 0.0
+        enough = nouns and details >= _DETAILED and _apart(law, words) >= _FEWEST_WORDS
+        fits[law] = (nouns + details) * _times(law, symptom) if enough else 0.0
     least = max(_FEWEST, _SHARE * max(fits.values()))
     return [law for law in sorted(LAWS, key=lambda law: -fits[law])[:MOST] if fits[law] >= least]
 
 
-def nearest(text: str) -> list[Law]:
-    """The laws that a text's nouns are of, where its words fit none well enough: first those that answer a question."""
-    words = normal(text[:_LONGEST])
+def nearest(text: str, about: str) -> list[Law]:
+    """The laws with a noun in the words that a text is `about`, of those that answer questions."""
+    words, subject = normal(text[:_LONGEST]), normal(about)
     every = ((law, _weights(law, words, "")) for law in LAWS)
+    ours = ((law, found) for law, found in every if found[0] and _NONE in law.fails)
     fits = {
-        law: sum(found) * (_EXPLAINS if _NONE in law.fails else _OTHER) for law, found in every if found[0]
+        law: sum(found)
+        for law, found in ours
+        if any(one in subject and (found[1] or one not in _EVERYDAY) for one in law.nouns)
     }
     return sorted(fits, key=lambda law: -fits[law])[:_NEAREST]
 
@@ -181,6 +116,14 @@ def nearest(text: str) -> list[Law]:
 def _times(law: Law, symptom: str) -> float:
     """What the symptom adds to a law that explains it, and takes from one that explains others."""
     return 1.0 if symptom == _NONE else _EXPLAINS if symptom in law.fails else _OTHER
+
+
+def _apart(law: Law, words: str) -> int:
+    """How many words of a text speak for a law: "swizzle" is one, however many of the law's words begin it."""
+    told = [one for one in (*law.nouns, *law.details) if one in words]
+    if all(one in _EVERYDAY for one in told):
+        return 0
+    return len({words.count(" ", 0, words.find(one)) for one in told})
 
 
 def _weights(law: Law, words: str, claimed: str) -> tuple[float, float]:

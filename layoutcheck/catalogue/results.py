@@ -13,8 +13,9 @@ _GREATEST = re.compile(
     r"[Gg]reatest absolute difference: (?P<have>[0-9.]+(?:e[-+]?[0-9]+)?) .{0,80}?\(up to (?P<allowed>[0-9.]+(?:e[-+]?[0-9]+)?) allowed"
 )
 _SOMETIMES = re.compile(
-    r"(?i)\b(?:sometimes|occasional\w*|intermittent\w*|flak[ey]\w*|non-?determin\w*|not every (?:run|time)|"
-    r"every ~?[0-9]+\w* (?:run|time|call)|once in|(?:one|[0-9]+) (?:in|of|out of) [0-9]+ (?:runs|times))\b"
+    r"(?i)\b(?:sometimes|occasional\w*|intermittent\w*|flak[ey]\w*|non-?determin\w*|randomly|not every (?:run|time)|"
+    r"(?:every|once in|(?:one|[0-9]+) (?:in|of|out of)) \W?[0-9]+(?:st|nd|rd|th)? (?:runs?|times?|calls?)|"
+    r"(?:each|every|different|some|other) runs?|one run)\b"
 )
 _FEW_DIFFER, _MANY_DIFFER = 0.01, 0.3  # of the elements
 _NEAR, _FAR = 10, 1000  # times what is allowed
@@ -23,6 +24,10 @@ _NEAR, _FAR = 10, 1000  # times what is allowed
 def rounding(folded: str) -> tuple[str, ...]:
     """What the counts of a comparison of results decide: rounding, or data that is elsewhere."""
     count, size = _DIFFERING.search(folded), _GREATEST.search(folded)
+    if count and _SOMETIMES.search(folded):
+        return (
+            f"{count['some']} of {count['all']} elements differ, and not in every run: a race first (a missing wait, barrier or fence); rounding of one program is the same in each run unless atomics or split-K sum",
+        )
     part = int(count["some"]) / max(int(count["all"]), 1) if count else 1
     if count and size is None and part < _FEW_DIFFER / 100:
         return (
@@ -33,11 +38,9 @@ def rounding(folded: str) -> tuple[str, ...]:
     times = float(size["have"]) / float(size["allowed"])
     told = f"{count['some']} of {count['all']} elements differ, the worst by {times:.2g} times of what is allowed: "
     if part < _FEW_DIFFER and times < _NEAR:
-        if _SOMETIMES.search(folded):
-            return (f"{told}few and small, and not in every run: a race, since rounding repeats itself",)
         return (
             f"{told}rounding against a tolerance that is too tight for the type, if every run gives the same; "
-            "a race, if runs differ",
+            "a race, if runs differ; whole rows, vectors or tiles would be data in the wrong place",
         )
     return (f"{told}not rounding",) if part > _MANY_DIFFER or times > _FAR else ()
 

@@ -17,6 +17,7 @@ class Missing(NamedTuple):
 
 
 _TORCHS = "of PyTorch"
+_HIPS = "the device code that HIP's link embeds"
 # The library that defines a name, by the name's beginning. In order.
 _LIBRARIES = (
     (r"nvshmemi?x?_|nvshmem\w", "of NVSHMEM: device code needs -rdc=true and -lnvshmem_device, host code -lnvshmem_host, of the same NVSHMEM"),
@@ -29,6 +30,7 @@ _LIBRARIES = (
     (r"nvrtc[A-Z]", "of NVRTC: -lnvrtc"),
     (r"_*nvJitLink|nvPTX", "of the toolkit's compilers: -lnvJitLink, -lnvptxcompiler_static"),
     (r"(?:__)?cuda(?:CDP2|GetParameterBuffer|LaunchDevice|DeviceSynchronize)", "of launches from the device: -rdc=true, and -lcudadevrt at the device link"),
+    (r"__hip_(?:fatbin|gpubin)", _HIPS),
     (r"__cuda(?:Register|Unregister)LinkedBinary|__fatbinwrap", "made by the device link: nvcc -dlink of all objects that were compiled with -rdc=true"),
     (r"(?:__)?cuda[A-Z]", "of the CUDA run time: -lcudart (host), -lcudadevrt (device code with -rdc=true)"),
     (r"cu[A-Z]", "of the CUDA driver: -lcuda, on a machine without a driver with -L $CUDA_HOME/lib64/stubs"),
@@ -51,6 +53,10 @@ _DEVICE = (
 _DLINK = (
     "Objects that were compiled with -rdc=true (-dc) hold their device code apart, and a host's linker does not join it.",
     "Link with nvcc, or add the object that nvcc -dlink makes of all of them, with -lcudadevrt; CMake: CUDA_RESOLVE_DEVICE_SYMBOLS ON for the target that links last",
+)
+_HIP = (
+    "Its objects were compiled by HIP, with -fgpu-rdc, and the link that joins their device code was left out or done by another compiler.",
+    "Link all of them by the compiler that made them: hipcc (clang++) -fgpu-rdc --hip-link, and not nvcc or ld alone",
 )
 _TORCH = (
     "The extension was built for another torch, or for another C++ ABI of it.",
@@ -85,9 +91,8 @@ def name(symbol: str) -> str:
 def unlinked(symbol: str, device: bool) -> Missing:
     """Why a linker of host or device code does not find a symbol."""
     whose = _whose(name(symbol))
-    return Missing(
-        _told(symbol, whose), *(_DLINK if whose.startswith("made by") else _DEVICE if device else _HOST)
-    )
+    why = _HIP if whose is _HIPS else _DLINK if whose.startswith("made by") else _DEVICE if device else _HOST
+    return Missing(_told(symbol, whose), *why)
 
 
 def unloaded(symbol: str) -> Missing:

@@ -152,10 +152,20 @@ def _alone(text: str) -> Diagnostic | None:
     )
 
 
+_QUESTIONS = (
+    "this report names nothing that layoutcheck has a law for; expected what happens, and the text that tells it:\n"
+    "  does not compile, or raises: its output from the first error on, into `layoutcheck explain -`\n"
+    "  wrong or hangs: `layoutcheck trace --no-launch SCRIPT` judges its copies, their order and its barriers\n"
+    "  slow: ncu's details page into `layoutcheck explain -`; `layoutcheck banks LAYOUT` counts bank conflicts"
+)
+
+
 def _unknown(text: str) -> InputError:
     """What is said of a text that nothing is known of: its line that tells most, and what would tell more."""
-    from layoutcheck.catalogue import telling
+    from layoutcheck.catalogue import folding, symptoms, telling
 
+    if symptoms.is_prose(folding.fold(text)) and symptoms.is_of_gpu(text):
+        return InputError(_QUESTIONS)
     line = telling.line(text) or telling.of_few(text)
     if not line:
         return InputError(

@@ -15,6 +15,8 @@ from typer.core import TyperGroup
 from layoutcheck.catalogue import answers, laws, snippets
 from layoutcheck.catalogue.tables.laws import LAWS
 from layoutcheck.cli import app
+from layoutcheck.errors import InputError
+from layoutcheck.sources.diagnostics import read_errors
 
 
 def told(text: str) -> str:
@@ -35,6 +37,12 @@ def told(text: str) -> str:
         ("the fp8 output has a max diff of 448.0 against the reference", "E4M3 ends at 448"),
         ("racecheck is silent, but with printf the result is right and without it is wrong", "depends on timing"),
         ("what does retile_S do, I do not understand it", "move nothing"),
+        ("how do I use cp.async?", "4, 8 or 16 adjacent bytes"),
+        ("How do I copy a 128x64 bf16 tile from global to shared memory with TMA?", "one thread initialises an mbarrier"),
+        ("numba: cuda.syncthreads() does not work, other blocks race between the time steps", "not the blocks of a grid"),
+        ("kernel launch failed though the number of threads per block is smaller than 1024", "exceed 65,536"),
+        ("all tests fail verification, every result of the kernel is wrong on A100", "did not run"),
+        ("Why do we need a prologue mma before the mainloop of the dense gemm?", "runs without accumulation"),
     ],
 )  # fmt: skip
 def test_the_words_of_a_report_call_for_its_law(text: str, part: str) -> None:
@@ -132,6 +140,42 @@ def test_every_law_has_a_source(source: str) -> None:
 @pytest.mark.parametrize("source", ["", "a guess", "LC999", "PTX ISA", "docs/none.md", "test_none"])
 def test_what_is_no_source(source: str) -> None:
     assert not is_source(source)
+
+
+@pytest.mark.parametrize(
+    ("text", "never"),
+    [
+        ("a stream kernel of mine hangs while it waits", "lower index"),  # "stream k" is no stream-K
+        ("my swizzle is swizzled wrong", "Swizzle<3,4,3> in bytes"),  # one word, however often
+        ("Due to checkboarding, the arrays only hold even numbers. My kernel is wrong.", "the text itself says"),
+        ("My kernel is wrong. What is the root cause?", "the text itself says"),
+        ("CUTLASS 1.58x slower than cuBLAS, my gemm kernel", "CUTLASS 1.5"),
+    ],
+)  # fmt: skip
+def test_what_a_loose_word_does_not_call_for(text: str, never: str) -> None:
+    assert never not in told(text)
+
+
+def test_what_fails_in_some_runs_is_a_race_first() -> None:
+    text = "AssertionError: Tensor-likes are not close!\nMismatched elements: 64 / 1048576 (0.0%)\nGreatest absolute difference: 0.0234 at index (131, 64) (up to 0.01 allowed)"
+    assert "fits that" in told(text) and "a race first" not in told(text)
+    assert "a race first" in told(f"the test fails sometimes (every ~50th run)\n{text}")
+
+
+def test_hip_is_not_composable_kernel() -> None:
+    (found,) = answers("/usr/bin/ld: main.o:(.hipFatBinSegment+0x8): undefined reference to `__hip_fatbin'")
+    assert "--hip-link" in found.remedy and "composable_kernel" not in found.remedy
+
+
+def test_a_question_without_a_law_is_asked_what_happens() -> None:
+    with pytest.raises(InputError) as raised:
+        read_errors("What is the best way to use my gpu well?")
+    said = str(raised.value)
+    assert "does not know" not in said and said.count("\n") == 3
+    assert (
+        re.findall(r"layoutcheck (\w+)", said)
+        == ["layoutcheck", "explain", "trace", "explain", "explain", "banks", "resources"][1:]
+    )
 
 
 def test_an_answer_shows_the_source_of_its_laws() -> None:

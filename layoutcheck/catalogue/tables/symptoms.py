@@ -108,7 +108,7 @@ ENTRIES = (
     ),
     known(
         "symptom.conflicts",
-        r"(?i)\b(?P<said>bank[ -]conflicts?)\b(?!\*{0,2} ?\|)",
+        r"(?i)\b(?P<said>bank[ -]conf(?:lict(?:ion)?|ict)s?)\b(?!\*{0,2} ?\|)",
         "{said} are told, and no counter that says where",
         _OPEN
         + "A warp's access to shared memory takes one wavefront where its addresses lie in different banks (or are the same): layout, swizzle, element width and instruction decide it together. ldmatrix reads 8 rows of 16 bytes at a time, which must lie in 8 different groups of 16 bytes. "
