@@ -153,10 +153,10 @@ def _alone(text: str) -> Diagnostic | None:
 
 
 _QUESTIONS = (
-    "this report names nothing that layoutcheck has a law for; expected what happens, and the text that tells it:\n"
+    "this report names nothing that has a law here; expected what happens, and the text that tells it:\n"
     "  does not compile, or raises: its output from the first error on, into `layoutcheck explain -`\n"
-    "  wrong or hangs: `layoutcheck trace --no-launch SCRIPT` judges its copies, their order and its barriers\n"
-    "  slow: ncu's details page into `layoutcheck explain -`; `layoutcheck banks LAYOUT` counts bank conflicts"
+    "  wrong or hangs: `layoutcheck trace --no-launch SCRIPT` judges copies, order and barriers\n"
+    "  slow: ncu's details page into `layoutcheck explain -`; `layoutcheck banks LAYOUT` counts conflicts"
 )
 
 
