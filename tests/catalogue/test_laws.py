@@ -158,7 +158,7 @@ def test_what_a_loose_word_does_not_call_for(text: str, never: str) -> None:
 
 def test_what_fails_in_some_runs_is_a_race_first() -> None:
     text = "AssertionError: Tensor-likes are not close!\nMismatched elements: 64 / 1048576 (0.0%)\nGreatest absolute difference: 0.0234 at index (131, 64) (up to 0.01 allowed)"
-    assert "fits that" in told(text) and "a race first" not in told(text)
+    assert "if every run gives the same" in told(text) and "a race first" not in told(text)
     assert "a race first" in told(f"the test fails sometimes (every ~50th run)\n{text}")
 
 
