@@ -152,6 +152,7 @@ def _alone(text: str) -> Diagnostic | None:
     )
 
 
+_REPORT = 6000  # characters, more than a person writes
 _QUESTIONS = (
     "this report names nothing that has a law here; expected what happens, and the text that tells it:\n"
     "  does not compile, or raises: its output from the first error on, into `layoutcheck explain -`\n"
@@ -164,7 +165,7 @@ def _unknown(text: str) -> InputError:
     """What is said of a text that nothing is known of: its line that tells most, and what would tell more."""
     from layoutcheck.catalogue import folding, symptoms, telling
 
-    if symptoms.is_prose(folding.fold(text)) and symptoms.is_of_gpu(text):
+    if len(text) < _REPORT and symptoms.is_prose(folding.fold(text)) and symptoms.is_of_gpu(text):
         return InputError(_QUESTIONS)
     line = telling.line(text) or telling.of_few(text)
     if not line:
