@@ -54,6 +54,7 @@ from layoutcheck.sources.traced_module import TracedModule
 SECONDS = 10.0  # of processor time that a kernel may take
 AGAIN = "two blocks store one result at two places of C: if that is meant"
 TILES_SECONDS = 3.0  # of it, for other tiles than the first
+_TILES = "tiles of C beside the first"
 _SURPRISES = (IndexError, KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
 
 
@@ -241,7 +242,9 @@ def _instances(kernel: WatchedKernel, module: TracedModule, budget: Budget) -> t
         if judged.breaches or not any(judged.reasons.get(op, NOT_MET) in NEUTRAL for op in left):
             break
     if usual is not None and judged.followed and not judged.breaches:
-        judged.breaches += (found := _of_tiles(kernel, text, budget, usual))
+        found, why = _of_tiles(kernel, text, budget, usual)
+        judged.breaches += found
+        problem = problem or why
         if any("modes" in dict(one.facts) and not _no_more(kernel, module, one) for one in found):
             judged.breaches = [one for one in judged.breaches if one not in found]
             problem = problem or AGAIN
@@ -256,18 +259,21 @@ def _no_more(kernel: WatchedKernel, module: TracedModule, breach: Breach) -> boo
     return bool(one and other and no_more(kernel, calls, one, other))
 
 
-def _of_tiles(kernel: WatchedKernel, text: str, budget: Budget, first: Products) -> list[Breach]:
-    """What is wrong from one tile of results to another, of one block or of several; while there is time.
+def _of_tiles(kernel: WatchedKernel, text: str, budget: Budget, first: Products) -> tuple[list[Breach], str]:
+    """What is wrong from one tile of results to another, of one block or of several; why that is not known.
 
     `first` is the first cluster, as usual.
     """
-    with suppress(OutOfTime, Undecided, *_SURPRISES):
+    try:
         several = any(GRID in op.name for op in kernel.operation.walk())
         tiles = _tiles_of_one if several else _tiles_of_several
         found = tiles(kernel, text, Budget(min(TILES_SECONDS, budget.left())), USUAL, [first])
         again = tiles(kernel, text, Budget(budget.seconds), USUAL.larger(), []) if found else []
-        return [one for one in found if any(map(one.like, again))]
-    return []
+    except OutOfTime:
+        return [], f"{_TILES} could not be compared in {TILES_SECONDS:g} s"
+    except (Undecided, *_SURPRISES):
+        return [], f"{_TILES} could not be followed"
+    return [one for one in found if any(map(one.like, again))], ""
 
 
 def _tiles_of_one(
