@@ -94,9 +94,8 @@ def canonical(
     """Whether shared memory of `layout`, modes (MN, K), can be an operand of `unit`; if not, what is nearest.
 
     `swizzle` acts on byte addresses, as a pointer's does; that of a composed layout `S<3,3,3> o 0 o ...`
-    acts on elements, as everywhere. But the DSL's `make_smem_layout_atom` prints bytes in that form, for
-    `allocate_tensor(layout.outer, swizzle=layout.inner)`: a swizzle that a descriptor has as one of bytes,
-    and not as one of elements, is read so, and `read_as` says it.
+    acts on elements, as everywhere. The DSL's `make_smem_layout_atom` prints bytes in that form, for
+    `allocate_tensor(layout.outer, swizzle=layout.inner)`: give the two apart.
 
     `major` is "K" or "MN", `unit` "wgmma" or "tcgen05". Further modes (stages) are ignored. Raises
     InputError for anything else.
@@ -107,7 +106,7 @@ def canonical(
     element = read_dtype(dtype)
     must_be(str, "text", major=major, unit=unit)
     unit = unit.strip().lower()
-    outer, pointer, read_as = _operand(layout, swizzle, element)
+    outer, pointer, read_as, other = _operand(layout, swizzle, element)
     kind = major.strip().upper()
     if kind not in ("K", "MN"):
         raise InputError(f"an operand has no major '{major[:40]}'", expected="K or MN")
@@ -130,33 +129,33 @@ def canonical(
     else:
         reason, evidence = _why(one, element, kind, pointer, decision), {}
         verdict = "rejected"
+    if other is not None and canonical(outer, element, kind, other, unit).verdict == "legal":
+        reason += (
+            f". With {other} on the pointer, in bytes, it is canonical: the DSL's make_smem_layout_atom "
+            f"prints that in the form of a composed layout. Give the layout alone, and {other} as the "
+            "pointer's swizzle (--swizzle, or in a printed memref)"
+        )
     near = nearest(outer, element, kind, pointer, unit)
     return Canonical(verdict, "", reason, decision, align, str(pointer), read_as, *near, evidence)
 
 
 def _operand(
     layout: str | Layout | ComposedLayout, swizzle: str | Swizzle | None, element: DType
-) -> tuple[Layout, Swizzle, str]:
-    """The (MN, K) layout, its swizzle in bytes, and how it was read."""
+) -> tuple[Layout, Swizzle, str, Swizzle | None]:
+    """The (MN, K) layout, its swizzle in bytes, how it was read, and a composed layout's own swizzle."""
     found: Any = layout
     pointer = parse_swizzle(swizzle) if isinstance(swizzle, str) else swizzle
     if isinstance(layout, str):
         found, printed = parse_tile(layout, element.bits)
-        pointer = pointer or printed
+        pointer = printed if pointer is None else pointer
     must_be((Swizzle, NoneType), "a Swizzle, its text or None", swizzle=pointer)
-    read_as = ""
+    read_as, own = "", None
     if isinstance(found, ComposedLayout):
         if pointer is not None or not isinstance(found.inner, Swizzle) or found.offset != 0:
             raise InputError(f"{found}: one swizzle, at offset 0, is what an operand can have")
         own = found.inner
         found, pointer = found.outer, in_bytes(own, element.bits)
         read_as = f"a composed layout: {own} counts elements, {pointer} on the pointer, in bytes"
-        if mode_of(pointer) is None and mode_of(own) is not None:
-            read_as = (
-                f"the DSL's make_smem_layout_atom prints it: {own} on the pointer, in bytes. "
-                f"If {own} counts elements, as in every other composed layout, no descriptor has it"
-            )
-            pointer = own
     elif pointer is not None:
         read_as = f"{pointer} on the pointer, in bytes"
     must_be(Layout, "(MN,K) such as (64,128):(128,1)", layout=found)
@@ -168,7 +167,7 @@ def _operand(
         raise InputError(f"{found} does not map to memory")
     pointer = pointer if pointer is not None and pointer.bits else NONE
     operand = Layout((found[0].shape, found[1].shape), (found[0].stride, found[1].stride))
-    return operand, pointer, read_as
+    return operand, pointer, read_as, own if own != pointer else None
 
 
 def _why(layout: Layout, element: DType, major: str, swizzle: Swizzle, decision: Decision) -> str:
