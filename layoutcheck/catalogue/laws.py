@@ -17,7 +17,7 @@ from layoutcheck.catalogue.tables.laws import LAWS
 MOST = 3
 _LONGEST = 6000  # characters of a text that are read
 _FEWEST = 1.5  # weight of a law that is told
-_DETAILED = 0.5  # weight of the details that it needs
+_DETAILED = 0.5  # weight of the details that it needs, where any law has some
 _FEWEST_WORDS = 2  # of the text that speak for it, each for itself
 _NEAREST = 2
 _SHARE = 0.5  # of the best one's weight that another law needs
@@ -89,12 +89,20 @@ def told(text: str, entry: Known | None = None, about: str = "") -> tuple[str, .
 
 
 def find(text: str, symptom: str) -> list[Law]:
-    """The laws that a text calls for, the likeliest first; none where its words fit none well enough."""
+    """The laws that a text calls for, the likeliest first; none where its words fit none well enough.
+
+    A text without details of any law, but with what one is about, calls for that one.
+    """
+    return _found(text, symptom, _DETAILED) or _found(text, symptom, 0.0)
+
+
+def _found(text: str, symptom: str, least_details: float) -> list[Law]:
     words, claimed = normal(text[:_LONGEST]), normal(" ".join(claims(text)))
     fits: dict[Law, float] = {}
     for law in LAWS:
         nouns, details = _weights(law, words, claimed)
-        enough = nouns and details >= _DETAILED and _apart(law, words) >= _FEWEST_WORDS
+        about = details >= least_details if least_details else nouns >= _MOST_NOUNS
+        enough = nouns and about and _apart(law, words) >= _FEWEST_WORDS
         fits[law] = (nouns + details) * _times(law, symptom) if enough else 0.0
     least = max(_FEWEST, _SHARE * max(fits.values()))
     return [law for law in sorted(LAWS, key=lambda law: -fits[law])[:MOST] if fits[law] >= least]

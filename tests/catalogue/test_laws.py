@@ -254,3 +254,14 @@ def test_every_command_and_rule_that_an_answer_names_exists() -> None:
 def test_words_among_bytes_are_no_report() -> None:
     said = "why does my GPU kernel with cp.async give a wrong result?"
     assert answers(said) and not answers("\x00\x05\ufffd" * 20 + said)
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("my kernel with wgmma gives wrong results for M=100 but right for M=128, no tail predicate", "whole tiles"),
+        ("my kernel hangs when there are 3 stages in the pipeline and K has only 2 tiles", "same number of turns"),
+    ],
+)  # fmt: skip
+def test_what_a_short_report_is_about_calls_for_its_law(text: str, part: str) -> None:
+    assert part in told(text)
