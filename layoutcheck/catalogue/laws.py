@@ -93,19 +93,24 @@ def find(text: str, symptom: str) -> list[Law]:
 
     A text without details of any law, but with what one is about, calls for that one.
     """
-    return _found(text, symptom, _DETAILED) or _found(text, symptom, 0.0)
-
-
-def _found(text: str, symptom: str, least_details: float) -> list[Law]:
     words, claimed = normal(text[:_LONGEST]), normal(" ".join(claims(text)))
-    fits: dict[Law, float] = {}
+    detailed: dict[Law, float] = {}
+    named: dict[Law, float] = {}
     for law in LAWS:
         nouns, details = _weights(law, words, claimed)
-        about = details >= least_details if least_details else nouns >= _MOST_NOUNS
-        enough = nouns and about and _apart(law, words) >= _FEWEST_WORDS
-        fits[law] = (nouns + details) * _times(law, symptom) if enough else 0.0
-    least = max(_FEWEST, _SHARE * max(fits.values()))
-    return [law for law in sorted(LAWS, key=lambda law: -fits[law])[:MOST] if fits[law] >= least]
+        if nouns and _apart(law, words) >= _FEWEST_WORDS:
+            fit = (nouns + details) * _times(law, symptom)
+            if details >= _DETAILED:
+                detailed[law] = fit
+            if nouns >= _MOST_NOUNS:
+                named[law] = fit
+    return _best(detailed) or _best(named)
+
+
+def _best(fits: dict[Law, float]) -> list[Law]:
+    """The laws that fit best, if well enough, the likeliest first."""
+    least = max(_FEWEST, _SHARE * max(fits.values(), default=0.0))
+    return [law for law in sorted(fits, key=lambda law: -fits[law])[:MOST] if fits[law] >= least]
 
 
 def nearest(text: str, about: str) -> list[Law]:

@@ -24,6 +24,7 @@ from layoutcheck.dsl.lowered.record import Data
 from layoutcheck.dsl.lowered.types import Type, parse_type
 from layoutcheck.dsl.lowered.values import Value, flat, number, wrap
 from layoutcheck.order.meaning import Meaning
+from layoutcheck.order.problems import lanes_in
 from layoutcheck.order.watched import Event, Rests, Watched
 from layoutcheck.sources.mlir import Operation
 from layoutcheck.sources.mlir import Value as SsaValue
@@ -146,7 +147,7 @@ class Words:
 
     def see(self, event: Event, first: int, lanes: int) -> bool:
         """A store, or a load, by lanes of the warp whose first thread is given; whether that agrees."""
-        agree, threads = True, [first + lane for lane in range(32) if lanes >> lane & 1]
+        agree, threads = True, [first + lane for lane in lanes_in(lanes)]
         for place, words in said(event, threads):
             for i, word in enumerate(words):
                 if event.meaning.kind != "read":

@@ -50,7 +50,7 @@ def _crowd(block: Watched) -> Crowd:
     events = [event for event in block.events if plain(event)]
     if block.launch.threads <= 32 or len(events) < 2:
         return nothing
-    near = _near(events, block.launch.threads)
+    near = _near(events)
     if not near:
         return nothing
     size = _cell(near, block.launch.threads)
@@ -93,7 +93,7 @@ def cells_of(event: Event, threads: Any, size: int, launched: int) -> Any:
     return first[:, None] + np.arange(max(1, event.meaning.size // size), dtype=np.int64)
 
 
-def _near(events: list[Event], threads: int) -> list[Event]:
+def _near(events: list[Event]) -> list[Event]:
     """The events whose statement may reach what another statement stores: by their ranges, masks aside.
 
     What one statement stores twice is most often one value.
@@ -101,7 +101,7 @@ def _near(events: list[Event], threads: int) -> list[Event]:
     by_op: dict[object, list[Event]] = {}
     for event in events:
         by_op.setdefault(event.meaning.op, []).append(event)
-    spans = {op: _span(each, threads) for op, each in by_op.items()}
+    spans = {op: _span(each) for op, each in by_op.items()}
     stores = [(op, *spans[op]) for op, each in by_op.items() if each[0].meaning.kind == "write"]
     near: set[object] = set()
     for op, (low, high) in spans.items():
@@ -110,7 +110,7 @@ def _near(events: list[Event], threads: int) -> list[Event]:
     return [event for event in events if event.meaning.op in near]
 
 
-def _span(events: list[Event], threads: int) -> tuple[int, int]:
+def _span(events: list[Event]) -> tuple[int, int]:
     """The range that one statement reaches in all its turns."""
     values = [event.values[0] for event in events]
     numbers = [value for value in values if isinstance(value, int)]

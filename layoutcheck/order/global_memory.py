@@ -17,6 +17,7 @@ from layoutcheck.order.clashes import report
 from layoutcheck.order.clocks import GLOBAL
 from layoutcheck.order.crowded import TITLE, cells_of, crowded, plain
 from layoutcheck.order.ordering import ordering
+from layoutcheck.order.problems import lanes_in
 from layoutcheck.order.replay import Warp, World
 from layoutcheck.order.shadow import Access, Shadow
 
@@ -65,7 +66,7 @@ class GlobalMemory:
         event = self.world.events[index]
         if not self.size or not plain(event):
             return
-        threads = np.array([warp.first + lane for lane in range(32) if lanes >> lane & 1], np.int64)
+        threads = warp.first + np.array(lanes_in(lanes), np.int64)
         cells = cells_of(event, threads, self.size, self.world.threads)
         at = np.searchsorted(self.cells, cells.ravel()).clip(max=self.cells.size - 1)
         inside = self.cells[at] == cells.ravel()
@@ -122,7 +123,7 @@ class GlobalMemory:
 
     def _ordinary(self, warp: Warp, index: int, lanes: int) -> Iterator[tuple[Shadow, Any, Any]]:
         """The shadows that the lanes of a warp reach, with (cells, records)."""
-        threads = np.array([warp.first + lane for lane in range(32) if lanes >> lane & 1], np.int64)
+        threads = warp.first + np.array(lanes_in(lanes), np.int64)
         value = self.world.events[index].values[0]
         addresses = np.broadcast_to(
             value if isinstance(value, int) else np.asarray(value)[threads], threads.shape

@@ -15,7 +15,7 @@ from layoutcheck.order.clocks import HAPPENED
 from layoutcheck.order.global_memory import GlobalMemory
 from layoutcheck.order.mbarriers import Mbarriers
 from layoutcheck.order.meaning import space_of
-from layoutcheck.order.problems import Party, Problem, Undecided
+from layoutcheck.order.problems import Party, Problem, Undecided, lanes_in
 from layoutcheck.order.replay import Warp, World
 from layoutcheck.order.shadow import Access
 from layoutcheck.order.waiting import Groups
@@ -47,7 +47,7 @@ class AsyncCopies:
         groups = self.cp.setdefault(warp.number, Groups())
         groups.pending = True
         cells, records = [], []
-        for lane in _lanes(lanes):
+        for lane in lanes_in(lanes):
             address = event.number_of(0, warp.first + lane)
             place = world.place(address, event.meaning.space, warp.block)
             if place is None:
@@ -145,7 +145,7 @@ class AsyncCopies:
     def send(self, warp: Warp, index: int, event: Event, lanes: int) -> bool:
         """st.async: each lane writes to a block of the cluster, and completes on that block's mbarrier."""
         world, size = self.world, event.meaning.size
-        for lane in _lanes(lanes):
+        for lane in lanes_in(lanes):
             thread = warp.first + lane
             destination, place = (
                 world.place(event.number_of(i, thread), event.meaning.space, warp.block) for i in range(2)
@@ -163,7 +163,7 @@ class AsyncCopies:
 
     def _issuing(self, warp: Warp, index: int, event: Event, lanes: int) -> list[int]:
         """The lanes that start a copy: all that execute it in PTX, one for a TMA copy of the DSL's."""
-        chosen = _lanes(lanes)
+        chosen = lanes_in(lanes)
         if event.meaning.facts.get("tensor") and not event.meaning.facts.get("each"):
             return chosen[:1]
         places = {event.number_of(0, warp.first + lane) for lane in chosen}
@@ -271,10 +271,6 @@ class AsyncCopies:
             component = self.world.clocks.bulk_reads(warp.number)
             if self.world.clocks.known[warp.number, HAPPENED, component] < last:
                 self.world.tell(Problem("exit-while-copied", None, self.sources[warp.number]))
-
-
-def _lanes(lanes: int) -> list[int]:
-    return [lane for lane in range(32) if lanes >> lane & 1]
 
 
 def _said(attribute: str) -> bool:

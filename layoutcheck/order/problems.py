@@ -51,9 +51,14 @@ def of_lanes(
     return Problem(kind, first, second, facts=facts)
 
 
+def lanes_in(lanes: int) -> list[int]:
+    """The lanes of a mask, in order."""
+    return [lane for lane in range(32) if lanes >> lane & 1]
+
+
 def lanes_in_words(lanes: int) -> str:
     """`16 to 31`, or the lanes one by one."""
-    found = [lane for lane in range(32) if lanes >> lane & 1]
+    found = lanes_in(lanes)
     if len(found) > 2 and found[-1] - found[0] + 1 == len(found):
         return f"{found[0]} to {found[-1]}"
     return ", ".join(map(str, found))
