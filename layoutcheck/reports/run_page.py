@@ -8,7 +8,7 @@ pictures the first are shown.
 from __future__ import annotations
 
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -27,13 +27,14 @@ from layoutcheck.reports.pictures.svg import Picture, element, escape
 from layoutcheck.reports.sharing import Shared
 from layoutcheck.reports.style import Style
 from layoutcheck.reports.told import headline, main_finding
-from layoutcheck.reports.trace import JudgedTrace, refusal, subject, summary, tiers
+from layoutcheck.reports.trace import JudgedTrace, counted, refusal, subject
 from layoutcheck.sources.callers import shown
 from layoutcheck.sources.traced import Distinct
 
 MOST_PICTURES = 6_000_000  # bytes of pictures on one page; what is left out is said
 _MOST_OPEN = 60  # failing cards that are open at first; of more, none: the page would be slow
 _AROUND = 6  # lines of source before and behind a line with a copy
+_UNWRAPPED = 1_000_000  # columns: the browser breaks lines
 _FAILING = ("rejected", "wrong")
 _NO_SCRIPTS = (
     "This viewer runs no scripts: search and filters do nothing, what the page has shown already is a link "
@@ -61,21 +62,17 @@ class Entry(NamedTuple):
 def render(judged: JudgedTrace, style: Style, gate: Gate = NO_GATE) -> str:
     """The page of a run."""
     entries = [*_refusals(judged), *_orders(judged), *_copies(judged)]
-    numbers = summary(judged)
     open_ = sum(entry.verdict in _FAILING for entry in entries) <= _MOST_OPEN
     worst = max((entry.verdict for entry in entries), key=_rank, default="legal")
-    counts = ", ".join(f"{count} {name}" for name, count in numbers["verdicts"].items()) or "no copies"
-    told = (
-        f"{many(numbers['copies'], 'copy', 'copies')} at {many(numbers['places'], 'place')}, "
-        f"{numbers['distinct']} distinct. {tiers(numbers['pictures'])}."
-    )
+    counts = ", ".join(f"{count} {name}" for name, count in _by_verdict(entries)) or "no copies"
+    told = "\n".join(counted(judged, Style(width=_UNWRAPPED)))
     missed = [element("p", escape(f"not seen: {reason}"), class_="quiet") for reason in judged.unseen(gate)]
     return html.document(
         f"{worst}: {counts}",
         _controls(entries),
         [
             element("h1", element("span", worst, class_=f"badge {worst}"), element("span", escape(counts))),
-            element("p", escape(told), class_="quiet"),
+            element("pre", escape(told), class_="counts quiet"),
             element("noscript", element("p", _NO_SCRIPTS, class_="quiet")),
             *missed,
             _kernels(judged, entries),
@@ -85,6 +82,12 @@ def render(judged: JudgedTrace, style: Style, gate: Gate = NO_GATE) -> str:
         "run_page.css",
         "run_page.js",
     )  # fmt: skip
+
+
+def _by_verdict(entries: Sequence[Entry]) -> list[tuple[str, int]]:
+    """The entries of each verdict that occurs, the worst first."""
+    counts = Counter(entry.verdict for entry in entries)
+    return sorted(counts.items(), key=lambda one: -_rank(one[0]))
 
 
 def _rank(verdict: str) -> int:
@@ -188,11 +191,10 @@ def _by_file(entries: Sequence[Entry]) -> list[tuple[str, list[Entry]]]:
 
 def _controls(entries: Sequence[Entry]) -> str:
     """The search, a button for each verdict that occurs, and the kernels."""
-    verdicts = sorted({entry.verdict for entry in entries}, key=lambda name: -_rank(name))
     buttons = [
-        element("button", escape(f"{name} {sum(entry.verdict == name for entry in entries)}"), type="button",
+        element("button", escape(f"{name} {count}"), type="button",
                 class_="filter", data_filter=name, aria_pressed="true")
-        for name in verdicts
+        for name, count in _by_verdict(entries)
     ]  # fmt: skip
     names = sorted({kernel for entry in entries for kernel in entry.kernels})
     options = [element("option", "all kernels", value="")] + [
@@ -225,7 +227,7 @@ def _kernels(judged: JudgedTrace, entries: Sequence[Entry]) -> str:
                 element("td", element("span", worst, class_=f"badge small {worst}")),
                 element("td", element("code", escape(kernel.name))),
                 element("td", escape(kernel.arch)),
-                element("td", f"{kernel.copies} copies{again}"),
+                element("td", f"{many(kernel.copies, 'copy', 'copies')}{again}"),
             )
         )  # fmt: skip
     return (

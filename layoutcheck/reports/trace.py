@@ -84,7 +84,7 @@ def render(judged: JudgedTrace, style: Style, gate: Gate = NO_GATE) -> str:
     missed = [
         line for reason in judged.unseen(gate) for line in style.wrap(f"not seen: {reason}", "    ", "  ")
     ]
-    return "\n".join([*(block for _, block in blocks), "\n".join([*_counts(judged, style), *missed]) + "\n"])
+    return "\n".join([*(block for _, block in blocks), "\n".join([*counted(judged, style), *missed]) + "\n"])
 
 
 def _cause(cause: Cause, judged: JudgedTrace, style: Style) -> Iterator[str]:
@@ -257,7 +257,8 @@ def _weak_bases(judged: JudgedTrace) -> dict[str, int]:
     return dict(found.most_common())
 
 
-def _counts(judged: JudgedTrace, style: Style) -> Iterator[str]:
+def counted(judged: JudgedTrace, style: Style) -> Iterator[str]:
+    """What was looked at and what was found, in numbers; what was not checked, with the reason."""
     found = summary(judged)
     verdicts = ", ".join(f"{count} {name}" for name, count in found["verdicts"].items()) or "none"
     copies = many(found["copies"], "copy", "copies")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import gzip
+import html
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -17,7 +18,7 @@ from layoutcheck.linting import linted
 from layoutcheck.reports import ci_page, run_page, sharing
 from layoutcheck.reports.pictures import copy_pictures
 from layoutcheck.reports.style import Style
-from layoutcheck.reports.trace import JudgedTrace
+from layoutcheck.reports.trace import JudgedTrace, render
 from layoutcheck.sources.request import build
 from layoutcheck.sources.traced import (
     Frame,
@@ -73,6 +74,20 @@ def cards(page: str) -> list[tuple[str, str]]:
     return re.findall(r'class="badge small (\w+)">\w+</span><span class="at">line (\d+)', page)
 
 
+def test_it_says_what_was_looked_at_as_the_text_does(page_file: Path, tmp_path: Path) -> None:
+    """Every line of the text's counts is in the page, whole; what was not checked, too."""
+    judged = a_run(tmp_path)
+    unfollowed = replace(
+        judged.trace, orders=(*judged.trace.orders, OrderReport("second", "sm_90a", problem="too large"))
+    )
+    page = run_page.render(replace(judged, trace=unfollowed), Style())
+    told = html.unescape(re.findall(r'<pre class="counts quiet">(.*?)</pre>', page, re.S)[0])
+    said = render(replace(judged, trace=unfollowed), Style(width=1000)).rstrip("\n").split("\n")
+    assert told.split("\n") == said[-len(told.split("\n")) :]
+    assert "order: 1 of 2 kernels followed" in told and "too large" in told
+    assert "1 rejected, 1 wrong, 1 legal</span></h1>" in page_file.read_text()
+
+
 def test_every_place_has_a_card_and_a_mark_in_the_source(page_file: Path) -> None:
     page = page_file.read_text()
     assert cards(page) == [("legal", "10"), ("wrong", "21"), ("rejected", "50")]
@@ -91,7 +106,8 @@ def test_a_viewer_without_scripts_is_told_what_it_lacks(page_file: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("copies", "said"), [(1, "1 copy at 1 place, 1 distinct."), (2, "2 copies at 2 places, 2")]
+    ("copies", "said"),
+    [(1, "2 kernels, 1 copy at 1 place, 1 distinct:"), (2, "2 kernels, 2 copies at 2 places, 2")],
 )
 def test_its_counts_have_their_number(tmp_path: Path, copies: int, said: str) -> None:
     judged = a_run(tmp_path)
