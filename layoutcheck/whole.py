@@ -4,11 +4,42 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
+
+MARK = "\nlayoutcheck wrote this report\n"  # the end of a file of text, which nothing else tells from others
+WRITABLE = "a new file, or an earlier one of its kind, in a folder that exists"
+_NOT_OURS = "it holds something else, which would be lost"
+_REPORT = re.compile(
+    rb"""::(?:error|warning|notice)\s
+    |\{\s*"schema_version":
+    |\{\s*"\$schema":[^{]*\{\s*"tool":\s*\{\s*"driver":\s*\{\s*"name":\s*"layoutcheck"
+    |<svg\s[^>]*\sclass="lc-
+    |<!doctype\ html>\s*<html\s[^>]*\sclass="lc-
+    |<\?xml[^>]*>\s*<testsuites\ name="layoutcheck"
+    |\Z""",
+    re.VERBOSE,
+)
+_HEAD_BYTES = 1024
+Ours = Callable[[Path], bool]
+
+
+def told_by_its_beginning(head: bytes) -> bool:
+    """Whether a file that begins so is a report of layoutcheck's, in any format but text; or empty."""
+    return _REPORT.match(head) is not None
+
+
+def is_report(file: Path) -> bool:
+    """Whether a regular file is a report that layoutcheck wrote, or empty: it may be replaced."""
+    with file.open("rb") as stream:
+        if told_by_its_beginning(stream.read(_HEAD_BYTES)):
+            return True
+        stream.seek(max(0, stream.seek(0, os.SEEK_END) - len(MARK)))
+        return stream.read() == MARK.encode()
 
 
 @contextmanager
@@ -22,8 +53,7 @@ def whole(path: Path) -> Iterator[BinaryIO]:
     there = Path(os.path.realpath(path))
     if path.is_file() and not os.access(path, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
-    is_stream = path.parts[:2] in (("/", "dev"), ("/", "proc")) or (path.exists() and not path.is_file())
-    if is_stream or (path.is_file() and not os.access(there.parent, os.W_OK)):
+    if is_stream(path) or (path.is_file() and not os.access(there.parent, os.W_OK)):
         with path.open("wb") as stream:
             yield stream
         return
@@ -42,8 +72,13 @@ def whole(path: Path) -> Iterator[BinaryIO]:
         beside.unlink(missing_ok=True)
 
 
-def why_unwritable(file: Path) -> str:
-    """Why the file cannot be written, in the system's words; empty where it can be."""
+def is_stream(path: Path) -> bool:
+    """Whether what is written to a path goes on to somebody else: a device, a pipe, an open stream."""
+    return path.parts[:2] in (("/", "dev"), ("/", "proc")) or (path.exists() and not path.is_file())
+
+
+def why_unwritable(file: Path, ours: Ours = is_report) -> str:
+    """Why a file cannot be written, in words mostly of the system; empty where it can be."""
     why = 0
     if file.is_dir():
         why = errno.EISDIR
@@ -51,6 +86,11 @@ def why_unwritable(file: Path) -> str:
         why = errno.ENOENT
     elif not os.access(file if file.exists() else file.parent, os.W_OK):
         why = errno.EACCES
+    elif file.is_file() and not is_stream(file):
+        try:
+            return "" if ours(file) else _NOT_OURS
+        except OSError as error:
+            why = error.errno or errno.EIO
     return os.strerror(why) if why else ""
 
 

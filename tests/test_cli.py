@@ -20,6 +20,7 @@ from layoutcheck import rulebook
 from layoutcheck.cli import run
 from layoutcheck.markdown import wrapped
 from layoutcheck.reports.json import schema
+from layoutcheck.whole import MARK
 
 ROOT = Path(__file__).parents[1]
 DATA = Path(__file__).parent / "data" / "errors"
@@ -613,10 +614,11 @@ def test_ci_runs_nothing_if_a_report_could_not_be_written(
         assert f"cannot write {file}: {why}" in error
     pytest.importorskip("cutlass")
     file = tmp_path / "earlier"
-    file.write_text("an earlier report")
+    earlier = '{"layoutcheck_baseline": 1}' if "baseline" in option else MARK
+    file.write_text(earlier)
     with pytest.raises(pytest.fail.Exception, match="it was run"):
         run(["ci", str(tmp_path), "--yes", option, str(file)])
-    assert file.read_text() == "an earlier report"
+    assert file.read_text() == earlier
 
 
 @pytest.mark.parametrize("option", ["--no-lowered", "--no-order"])

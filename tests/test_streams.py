@@ -20,10 +20,12 @@ import pytest
 
 from layoutcheck import confirming
 from layoutcheck.cli import run
-from layoutcheck.whole import write_whole
+from layoutcheck.formats import FORMATS
+from layoutcheck.whole import MARK, write_whole
 from tests.gpu.test_confirm_cli import GPU, SURPRISE
 
 ROOT = Path(__file__).parents[1]
+EARLIER = f"an earlier report{MARK}"
 SCRIPT = """import subprocess, sys, time
 child = subprocess.Popen(["sleep", "60"])
 open("started", "w").write(str(child.pid))
@@ -68,7 +70,7 @@ def sent(process: subprocess.Popen[bytes], number: int) -> tuple[bytes, str]:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_trace_ends_with_the_scripts_processes(number: signal.Signals, tmp_path: Path) -> None:
     (tmp_path / "s.py").write_text(SCRIPT)
-    (tmp_path / "out.json").write_text("an earlier report")
+    (tmp_path / "out.json").write_text(EARLIER)
     process = started("trace", "--no-launch", "--output", "out.json", "s.py", cwd=tmp_path)
     file = tmp_path / "started"
     assert until(lambda: file.exists() and file.read_text())
@@ -76,7 +78,7 @@ def test_a_trace_ends_with_the_scripts_processes(number: signal.Signals, tmp_pat
     assert lives(child)
     assert sent(process, number) == (b"", f"error: ended by {number.name}\n")
     assert until(lambda: not lives(child), 5)
-    assert (tmp_path / "out.json").read_text() == "an earlier report"
+    assert (tmp_path / "out.json").read_text() == EARLIER
 
 
 def test_the_server_ends_while_its_input_is_open(tmp_path: Path) -> None:
@@ -110,14 +112,14 @@ def test_lines_of_a_check_that_is_ended_are_whole(number: signal.Signals, tmp_pa
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_check_that_is_ended_leaves_the_earlier_report(number: signal.Signals, tmp_path: Path) -> None:
     file = tmp_path / "out.jsonl"
-    file.write_text("an earlier report")
+    file.write_text(EARLIER)
     process = started("check", "--jsonl", "-", "--output", "out.jsonl", cwd=tmp_path)
     assert process.stdin is not None
     process.stdin.write(f"{LINE}\n".encode())
     process.stdin.flush()
     assert until(lambda: len(list(tmp_path.iterdir())) == 2)  # the new one, beside it
     assert sent(process, number)[1] == f"error: ended by {number.name}\n"
-    assert file.read_text() == "an earlier report" and list(tmp_path.iterdir()) == [file]
+    assert file.read_text() == EARLIER and list(tmp_path.iterdir()) == [file]
 
 
 def test_the_server_ends_the_script_that_it_runs(tmp_path: Path) -> None:
@@ -143,7 +145,7 @@ def test_the_server_ends_the_script_that_it_runs(tmp_path: Path) -> None:
     assert server.traced == {}
 
 
-@pytest.mark.parametrize("there", ["an earlier report", None])
+@pytest.mark.parametrize("there", [EARLIER, None])
 def test_a_command_without_a_report_leaves_its_file(
     there: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -162,11 +164,6 @@ def test_a_command_without_a_report_leaves_its_file(
         ["check", "--jsonl", "a", "--output", "./a"],
         ["check", "--jsonl", "b", "--compare", "a", "--output", "a"],
         ["explain", "a", "--output", "a"],
-        ["confirm", "a", "--output", "a"],
-        ["trace", "--output", "a", "a"],
-        ["lint", "a", "--output", "a"],
-        ["lint", ".", "--baseline", "a", "--output", "a"],
-        ["ci", ".", "--yes", "--config", "a", "--junit", "a"],
     ],
 )
 def test_a_file_that_is_read_is_not_written(
@@ -174,12 +171,85 @@ def test_a_file_that_is_read_is_not_written(
 ) -> None:
     """`check` would read its own reports, and never end."""
     monkeypatch.chdir(tmp_path)
-    line = '{"src": "(8):(1)", "dst": "(8):(1)", "dtype": "f16"}\n'
+    line = '{"src": "(8):(1)", "dst": "(8):(1)", "dtype": "f16"}' + MARK
     for name in ("a", "b"):
         Path(name).write_text(line)
     assert run(words) == 2
     assert capsys.readouterr().err == "error: 'a' is read and written; expected two files\n"
     assert Path("a").read_text() == line
+
+
+_WRITERS = {
+    "explain": ["explain", "--case", "issue-2320"],
+    "explain --mma": ["explain", "--mma", "mma.m16n8k16.f32.f16"],
+    "lint": ["lint", "k.py"],
+    "check": ["check", "--jsonl", "copies.txt"],
+    "draw": ["draw", "(8,8):(8,1)"],
+    "ci": ["ci", "--yes", "--workers", "1", "k.py"],
+}
+
+
+@pytest.fixture
+def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with settings, a finding and a copy; what is there is traced by nobody."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("layoutcheck.lint.cases.require_dsl", lambda: None)
+    (tmp_path / "pyproject.toml").write_text("[tool.layoutcheck]\n")
+    (tmp_path / "k.py").write_text("from cutlass import cute\ncute.assume(row * 8 + 4, divby=8)\n")
+    (tmp_path / "copies.txt").write_text('{"src": "(8):(1)", "dst": "(8):(1)", "dtype": "f16"}\n')
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("command", "format_"),
+    [(command, format_) for command in _WRITERS for format_ in FORMATS[command]],
+)
+def test_a_report_of_any_format_may_be_replaced(
+    kernels: Path, capsys: pytest.CaptureFixture[str], command: str, format_: str
+) -> None:
+    words = [*_WRITERS[command], "--format", format_, "--output", "out"]
+    first, said = run(words), (kernels / "out").read_bytes()
+    assert said, capsys.readouterr()
+    assert run(words) == first
+    assert (kernels / "out").read_bytes() == said
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *([*words, "--output", "{}"] for words in _WRITERS.values()),
+        ["numerics", "tol", "-K", "64", "--in", "f16", "--out", "f16", "--output", "{}"],
+        ["confirm", "issue-2320", "--output", "{}"],
+        ["trace", "--no-launch", "--output", "{}", "k.py"],
+        ["lint", "k.py", "--write-baseline", "{}"],
+        *(["ci", "--yes", option, "{}"] for option in ("--html", "--sarif", "--junit", "--write-baseline")),
+    ],
+)
+@pytest.mark.parametrize("there", ["pyproject.toml", "k.py"])
+def test_what_layoutcheck_did_not_write_is_not_replaced(
+    kernels: Path, capsys: pytest.CaptureFixture[str], words: list[str], there: str
+) -> None:
+    before = (kernels / there).read_bytes()
+    assert run([word.format(there) for word in words]) == 2
+    assert capsys.readouterr().err == (
+        f"error: cannot write {there}: it holds something else, which would be lost; expected a new file, or "
+        "an earlier one of its kind, in a folder that exists\n"
+    )
+    assert (kernels / there).read_bytes() == before
+
+
+def test_a_report_does_not_replace_a_baseline_nor_a_baseline_a_report(
+    kernels: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["lint", "k.py", "--write-baseline", "base"]) == 0
+    assert run(["lint", "k.py", "--write-baseline", "base"]) == 0
+    assert run(["lint", "k.py", "--format", "json", "--output", "report"]) == 1
+    assert run(["lint", "k.py", "--format", "sarif", "--output", "report"]) == 1
+    for option, file in (("--output", "base"), ("--write-baseline", "report")):
+        before = (kernels / file).read_bytes()
+        assert run(["lint", "k.py", option, file]) == 2
+        assert "it holds something else" in capsys.readouterr().err
+        assert (kernels / file).read_bytes() == before
 
 
 @pytest.mark.parametrize("format_", ["text", "json"])
@@ -276,7 +346,7 @@ def test_ci_tells_what_it_saw_though_a_page_cannot_be_written(
         ),
         (
             ["--layoutcheck=lint", "--layoutcheck-output", "."],
-            "cannot write .: Is a directory; expected a file",
+            "cannot write .: Is a directory; expected a new file",
         ),
     ],
 )
@@ -331,7 +401,7 @@ def small_files() -> None:
 def test_a_full_disk_leaves_the_earlier_file(words: list[str], tmp_path: Path) -> None:
     (tmp_path / "copies.jsonl").write_text(f"{LINE}\n")
     (tmp_path / "kernel.py").write_text("from cutlass import cute\n")
-    earlier = "an earlier report"
+    earlier = '{"layoutcheck_baseline": 1}' if "--write-baseline" in words else EARLIER
     if "--fix" in words:
         words[-1], earlier = "kernel.py", REPAIRABLE
     file = tmp_path / words[-1]

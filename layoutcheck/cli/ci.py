@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 from layoutcheck.cli.arguments import Option
 from layoutcheck.cli.lint import SUCCEEDS, check_selected, told
 from layoutcheck.cli.options import Coverage, FailOn, NoLowered, NoOrder, Output, Strict, format_of
-from layoutcheck.cli.output import Sink, complain, must_be_files, must_be_others, must_be_writable, writable
+from layoutcheck.cli.output import Sink, complain, must_be_files, must_be_writable, writable
 from layoutcheck.digits import is_number
 from layoutcheck.errors import InputError, option_of, refuse_beside
 from layoutcheck.gate import Part, gate
@@ -58,6 +58,7 @@ def ci(
     After SIGTERM the report says what was seen until then. Exit status: 0 all was seen and nothing is wrong,
     1 something is wrong, 2 something was not seen.
     """
+    from layoutcheck.lint.baseline import is_baseline
     from layoutcheck.lint.cases import require_dsl
     from layoutcheck.linting import NO_PROGRAM, linted
     from layoutcheck.reports import ci_page, junit_xml
@@ -74,9 +75,8 @@ def ci(
         )  # fmt: skip
     check_selected(select)
     must_be_files(html=html, sarif=sarif, junit=junit, write_baseline=write_baseline)
-    must_be_writable(output, html, sarif, junit, write_baseline)
-    must_be_others((*(paths or ()), config), output, html, sarif, junit, write_baseline)
-    must_be_others((baseline,), output, html, sarif, junit)
+    must_be_writable(output, html, sarif, junit)
+    must_be_writable(write_baseline, ours=is_baseline)
     _refuse_twice(output=output, html=html, sarif=sarif, junit=junit, write_baseline=write_baseline)
     render = reports.renderer(format_, "ci")
     if list_:

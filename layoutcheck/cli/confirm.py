@@ -7,7 +7,7 @@ from typing import Annotated
 
 from layoutcheck.cli.arguments import Option
 from layoutcheck.cli.options import Output, format_of
-from layoutcheck.cli.output import Sink, must_be_others
+from layoutcheck.cli.output import Sink
 from layoutcheck.errors import InputError, refuse_beside
 from layoutcheck.formats import check_format
 
@@ -52,7 +52,6 @@ def confirm(
     if as_json and format_ == "text":
         raise InputError("--json and --format text contradict each other", expected="one of the two")
     as_json = as_json or format_ == "json"
-    must_be_others((source,), output)
     sink = Sink(output)
     if order:
         refuse_beside("--order has a seed that replays each run", reproducers=reproducers)

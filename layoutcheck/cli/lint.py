@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from layoutcheck.cli.arguments import Option
 from layoutcheck.cli.options import Coverage, FailOn, NoLowered, NoOrder, Output, Strict, format_of
-from layoutcheck.cli.output import Sink, must_be_files, must_be_others, must_be_writable
+from layoutcheck.cli.output import Sink, must_be_files, must_be_writable
 from layoutcheck.errors import InputError, refuse_beside
 from layoutcheck.formats import check_format
 from layoutcheck.gate import gate
@@ -50,6 +50,7 @@ def lint(
     Cases that the project registers (`@layoutcheck.case`, under [tool.layoutcheck] paths) are run in child
     processes, without network, to see their copies; --static leaves that out.
     """
+    from layoutcheck.lint.baseline import is_baseline
     from layoutcheck.linting import linted
     from layoutcheck.reports.lint import renderer
     from layoutcheck.reports.lint import statistics as counted
@@ -57,9 +58,8 @@ def lint(
     if write_baseline is not None:
         refuse_beside(SUCCEEDS, strict=strict, fail_on=fail_on, require_coverage=require_coverage)
     must_be_files(write_baseline=write_baseline)
-    must_be_writable(output, write_baseline)
-    must_be_others((*paths, config), output, write_baseline)
-    must_be_others((baseline,), output)
+    must_be_writable(output)
+    must_be_writable(write_baseline, ours=is_baseline)
     if static:
         refuse_beside("--static traces nothing", no_lowered=no_lowered, no_order=no_order)
     asked = gate(fail_on, require_coverage)

@@ -11,7 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from layoutcheck.errors import InputError, option_of
-from layoutcheck.whole import whole, why_unwritable
+from layoutcheck.whole import (
+    MARK,
+    WRITABLE,
+    Ours,
+    is_report,
+    is_stream,
+    told_by_its_beginning,
+    whole,
+    why_unwritable,
+)
 
 if TYPE_CHECKING:
     from layoutcheck.reports.style import Style
@@ -40,9 +49,13 @@ class Sink:
             for text in texts:
                 sys.stdout.write(writable(text))
             return
+        head = b""
         with whole(self._path) as file:
             for text in texts:
-                file.write(writable(text).encode("utf-8"))
+                file.write(raw := writable(text).encode("utf-8"))
+                head = head or raw
+            if not (is_stream(self._path) or told_by_its_beginning(head)):
+                file.write(MARK.encode())
 
 
 def file_of(output: Path | None) -> Path | None:
@@ -58,14 +71,15 @@ def must_be_files(**files: Path | None) -> None:
             raise InputError(f"{this} -: the report goes to standard output", expected=f"{this} FILE")
 
 
-def must_be_writable(*files: Path | None) -> None:
-    """Raises InputError for a file that cannot be written, before work whose report would be lost."""
+def must_be_writable(*files: Path | None, ours: Ours = is_report) -> None:
+    """Raises InputError for a file that cannot be written, before work whose report would be lost.
+
+    `ours` says whether a file that is there is an earlier one of ours, which may be replaced.
+    """
     for file in filter(None, map(file_of, files)):
-        why = why_unwritable(file)
+        why = why_unwritable(file, ours)
         if why:
-            raise InputError(
-                f"cannot write {str(file)[:200]}: {why}", expected="a file in a folder that exists"
-            )
+            raise InputError(f"cannot write {str(file)[:200]}: {why}", expected=WRITABLE)
 
 
 def must_be_others(reads: Sequence[str | Path | None], *files: Path | None) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from layoutcheck.cli.arguments import Option, misplaced
 from layoutcheck.cli.options import Coverage, FailOn, NoLowered, NoOrder, Output, Strict, format_of
-from layoutcheck.cli.output import Sink, must_be_others
+from layoutcheck.cli.output import Sink
 from layoutcheck.errors import InputError, refuse_beside
 from layoutcheck.formats import check_format
 from layoutcheck.gate import Gate, gate
@@ -62,7 +62,6 @@ def trace(
     """
     from layoutcheck import tracing
 
-    must_be_others((script,), output)
     words = args or []
     _tell_passed_on(misplaced(trace, words), script)
     path, given = ("-m", [script, *words]) if module else (script, words)

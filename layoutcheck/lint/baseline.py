@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -19,6 +20,8 @@ from layoutcheck.request import once, typed
 from layoutcheck.whole import write_whole
 
 VERSION = 1
+_BEGINNING = re.compile(rb'\s*(?:\{\s*"layoutcheck_baseline":|\Z)')
+_HEAD_BYTES = 1024
 _MAX_BYTES = 1 << 26
 _WHOLE = ("layoutcheck_baseline", "findings")
 _KEYS = {"path": str, "code": str, "line": str, "count": int}
@@ -42,6 +45,12 @@ def write(file: Path, findings: Sequence[LintFinding], place: Place) -> None:
         write_whole(file, text.encode("utf-8"))
     except OSError as error:
         raise InputError(f"cannot write the baseline '{file}': {error.strerror}") from None
+
+
+def is_baseline(file: Path) -> bool:
+    """Whether a regular file is a baseline, or empty: another may replace it."""
+    with file.open("rb") as stream:
+        return _BEGINNING.match(stream.read(_HEAD_BYTES)) is not None
 
 
 def read(file: Path) -> Counter[Key]:

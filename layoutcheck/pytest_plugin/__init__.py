@@ -94,11 +94,11 @@ def pytest_configure(config: pytest.Config) -> None:
     if output is not None and mode == "off":
         raise pytest.UsageError("--layoutcheck-output is not used; expected it with --layoutcheck")
     if mode != "off":
-        from layoutcheck.whole import why_unwritable
+        from layoutcheck.whole import WRITABLE, why_unwritable
 
         why = "" if output is None else why_unwritable(output)
         if why:
-            raise pytest.UsageError(f"cannot write {output}: {why}; expected a file in a folder that exists")
+            raise pytest.UsageError(f"cannot write {output}: {why}; expected {WRITABLE}")
         from layoutcheck.pytest_plugin.observer import Observer
 
         config.pluginmanager.register(Observer(config, mode), "layoutcheck-observer")

@@ -30,6 +30,7 @@ from layoutcheck.lint.run import _silent, _skipped
 from layoutcheck.lint.runs import _sigterm_raises, imports_of, shorten, trace, unchanged
 from layoutcheck.settings import Settings
 from layoutcheck.sources.traced import Trace
+from layoutcheck.whole import MARK
 from tests.thinned import thinned
 
 KERNEL = """\
@@ -558,7 +559,7 @@ def test_who_interrupts_it_keeps_the_earlier_reports(repository: Path, number: s
     )
     kept = {"--output": "found.json", "--html": "page.html", "--sarif": "log.sarif", "--junit": "junit.xml"}
     for name in kept.values():
-        (repository / name).write_text("an earlier report")
+        (repository / name).write_text(MARK)
     command = [sys.executable, "-m", "layoutcheck", "ci", "--yes", "--workers", "2", "--no-cache"]
     options = [word for pair in kept.items() for word in pair]
     process = subprocess.Popen(
@@ -571,7 +572,7 @@ def test_who_interrupts_it_keeps_the_earlier_reports(repository: Path, number: s
     process.send_signal(number)
     said = process.communicate(timeout=20)[1]
     assert process.returncode == 128 + number and said.splitlines()[-1] == f"error: ended by {number.name}"
-    assert {(repository / name).read_text() for name in kept.values()} == {"an earlier report"}
+    assert {(repository / name).read_text() for name in kept.values()} == {MARK}
     assert list(repository.glob(".layoutcheck-*")) == []
     while Path("/proc", (repository / "pid").read_text()).exists():
         assert time.monotonic() < deadline, "the program still runs"
