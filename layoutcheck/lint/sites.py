@@ -8,7 +8,7 @@ from typing import Any
 from layoutcheck.lint.scopes import Call
 from layoutcheck.lint.source import Module
 
-_PLAIN = frozenset(("autovec_copy", "basic_copy", "basic_copy_if", "copy_atom_call"))  # after a star import
+_STAR = "cutlass.cute.*"  # the alias that a star import leaves
 COPIES = ("copy", "autovec_copy", "basic_copy", "basic_copy_if", "copy_atom_call")
 
 
@@ -28,8 +28,11 @@ class Site:
 
 
 def is_cute(module: Module, call: Call) -> bool:
-    """Whether a call named `copy` is CuTe's, not a dictionary's."""
-    return call.name.startswith(("cutlass.cute.", "cute.")) or call.name in _PLAIN
+    """Whether a call named `copy` is CuTe's, not a dictionary's: also where another module hands `cute` on."""
+    *owner, name = call.name.split(".")
+    if owner or not name:
+        return "cute" in owner
+    return name != "copy" or (module.aliases.get("*") == _STAR and name not in module.scopes[0].values)
 
 
 def sites(module: Module) -> list[Site]:

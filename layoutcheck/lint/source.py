@@ -147,6 +147,9 @@ class Module:
         elif isinstance(node, ast.Assign):
             for target in node.targets:
                 assign(scope, target, node.value)
+                name = self.dotted(node.value) if scope is self.scopes[0] else ""
+                if isinstance(target, ast.Name) and name.startswith("cutlass."):
+                    self.aliases[target.id] = name
         elif isinstance(node, ast.AnnAssign):
             if node.value is not None:
                 assign(scope, node.target, node.value)

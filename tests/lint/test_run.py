@@ -12,6 +12,8 @@ import pytest
 from layoutcheck import settings
 from layoutcheck.cli import run
 from layoutcheck.lint.run import lint
+from layoutcheck.lint.sites import sites
+from layoutcheck.lint.source import Module
 
 ROOT = Path(__file__).parents[2]
 # LC267, which is wrong, and LC266, a note.
@@ -248,6 +250,24 @@ def test_the_cache_answers_as_reading_does(repo, capsys):
     entries["tool"] = "another"
     store.write_text(json.dumps(entries))
     assert "from the cache" not in out(capsys, ".")[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("import cutlass.cute as c\nc.copy(a, s, d)\n", [2]),
+        ("from cutlass.cute import *\ncopy(a, s, d)\nautovec_copy(s, d)\n", [2, 3]),
+        ("from cutlass.cute import *\nfrom copy import copy\ncopy(a)\n", []),
+        ("from cutlass.cute import *\ncopy = dict.copy\ncopy(a)\n", []),
+        ("import cutlass\ncopy(a)\na.copy()\nf().copy()\n", []),
+        ("from cutlass.cute import copy as cp\ncp(a, s, d)\n", [2]),
+        ("from .prelude import cute as c\nc.copy(a, s, d)\n", [2]),
+        ("from cutlass import *\ncute.copy(a, s, d)\n", [2]),
+        ("from cutlass import cute as ct\nc = ct\ncp = c.copy\ndef f(): cp(a, s, d)\n", [4]),
+    ],
+)
+def test_a_copy_site_is_known_by_whatever_name_the_file_gives_it(text, lines):
+    assert [site.line for site in sites(Module(text))] == lines
 
 
 def test_statistics(repo, capsys):
