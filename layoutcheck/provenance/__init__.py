@@ -12,7 +12,6 @@ docs/operands.md says what is followed and what is not.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
@@ -22,29 +21,21 @@ from layoutcheck.copies.cluster import MOST_BLOCKS
 from layoutcheck.dsl.lowered import argument_types
 from layoutcheck.dsl.lowered.calls import numbers_of
 from layoutcheck.dsl.lowered.evaluate import KERNELS, name_of, parse_once, tag
-from layoutcheck.dsl.lowered.instructions import tma_transfers
-from layoutcheck.dsl.lowered.record import Mask
 from layoutcheck.errors import InputError
 from layoutcheck.operands import check_operands, multiplies, rearranges
 from layoutcheck.order import Undecided
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.events import WatchedKernel, kernels
-from layoutcheck.order.tensor_maps import tensor_maps
 from layoutcheck.order.trips import GRID
 from layoutcheck.provenance.bare import Beyond
-from layoutcheck.provenance.contract import judge
+from layoutcheck.provenance.examine import SURPRISES, confirmed, examine, followed, prepared
 from layoutcheck.provenance.extents import Mode, no_more
-from layoutcheck.provenance.follow import follow, products_of
 from layoutcheck.provenance.instances import OTHERS, USUAL, Instance, unequal
 from layoutcheck.provenance.judged import NEUTRAL, NOT_MET, Breach, Judged, Names
 from layoutcheck.provenance.matrix import is_product
 from layoutcheck.provenance.moved import Moves, misplaced
-from layoutcheck.provenance.opaque import opaque
 from layoutcheck.provenance.products import Products
-from layoutcheck.provenance.replay import Replay
-from layoutcheck.provenance.schedule import schedule
 from layoutcheck.provenance.tell import told, told_beyond, told_unset
-from layoutcheck.provenance.tensors import tensors
 from layoutcheck.provenance.tiles import place_tiles
 from layoutcheck.provenance.unset import Found, unset_values
 from layoutcheck.sources.mlir import Operation, without_locations
@@ -52,10 +43,10 @@ from layoutcheck.sources.traced import Frame, KernelFinding, OperandReport
 from layoutcheck.sources.traced_module import TracedModule
 
 SECONDS = 10.0  # of processor time that a kernel may take
+RUNNING = "sums of products go on from tile to tile of one operand: if running sums are meant"
 AGAIN = "two blocks store one result at two places of C: if that is meant"
 TILES_SECONDS = 3.0  # of it, for other tiles than the first
 _TILES = "tiles of C beside the first"
-_SURPRISES = (IndexError, KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
 
 
 def check_products(
@@ -87,7 +78,7 @@ def _unset(module: TracedModule, lowered: str, seconds: float) -> tuple[list[Ker
         left[f"the time budget of {seconds:g} s was used up"] = None
     except InputError as error:
         left[f"the lowered module cannot be read: {error.message}"] = None
-    except _SURPRISES as error:
+    except SURPRISES as error:
         left[f"the lowered module is not as expected: {type(error).__name__}: {error}"] = None
     notes = [told_beyond(one, module) for one in beyond]
     return [*told_unset(found, module), *notes], list(left)
@@ -123,7 +114,7 @@ def _tried(
         reason = f"the time budget of {budget.seconds:g} s was used up"
     except Undecided as error:
         reason = f"the order of warps is not known: {error}"
-    except _SURPRISES as error:
+    except SURPRISES as error:
         reason = f"the lowered module is not as expected: {type(error).__name__}: {error}"
     count = len({_site(op) for op in kernel.operation.walk() if is_product(op)})
     unchecked = (f"elements of products: {reason}",)
@@ -229,12 +220,13 @@ def _instances(kernel: WatchedKernel, module: TracedModule, budget: Budget) -> t
             break
         try:
             products, one = examine(kernel, text, budget, instance)
-        except (OutOfTime, Undecided, *_SURPRISES):
+        except (OutOfTime, Undecided, *SURPRISES):
             if number:
                 break
             raise
         usual = usual or products
-        one = _confirmed(kernel, text, budget.seconds, instance, products, one)
+        problem = problem or (RUNNING if products.running else "")
+        one = confirmed(kernel, text, budget.seconds, instance, products, one)
         judged.add(one if instance.argument < 0 else one.of([op for op in every if not judged.knows(op)]))
         lost |= set(products.replay.lost)
         problem = problem or next((b.problem for b in products.replay.blocks if b.problem), "")
@@ -267,31 +259,32 @@ def _of_tiles(kernel: WatchedKernel, text: str, budget: Budget, first: Products)
     try:
         several = any(GRID in op.name for op in kernel.operation.walk())
         tiles = _tiles_of_one if several else _tiles_of_several
-        found = tiles(kernel, text, Budget(min(TILES_SECONDS, budget.left())), USUAL, [first])
-        again = tiles(kernel, text, Budget(budget.seconds), USUAL.larger(), []) if found else []
+        found, why = tiles(kernel, text, Budget(min(TILES_SECONDS, budget.left())), USUAL, [first])
+        again = tiles(kernel, text, Budget(budget.seconds), USUAL.larger(), [])[0] if found else []
     except OutOfTime:
         return [], f"{_TILES} could not be compared in {TILES_SECONDS:g} s"
-    except (Undecided, *_SURPRISES):
+    except (Undecided, *SURPRISES):
         return [], f"{_TILES} could not be followed"
-    return [one for one in found if any(map(one.like, again))], ""
+    return [one for one in found if any(map(one.like, again))], why
 
 
 def _tiles_of_one(
     kernel: WatchedKernel, text: str, budget: Budget, instance: Instance, _known: list[Products]
-) -> list[Breach]:
+) -> tuple[list[Breach], str]:
     """The same of a block that goes over all tiles. Raises OutOfTime and Undecided."""
-    _, judged = examine(kernel, text, budget, instance._replace(alone=True))
-    return [one for one in judged.breaches if one.kind != "tensor"]
+    products, judged = examine(kernel, text, budget, instance._replace(clusters=1))
+    found = [one for one in judged.breaches if one.kind != "tensor"]
+    return found, RUNNING if products.running else ""
 
 
 def _tiles_of_several(
     kernel: WatchedKernel, text: str, budget: Budget, instance: Instance, known: list[Products]
-) -> list[Breach]:
+) -> tuple[list[Breach], str]:
     """The same of the first blocks along the grid, the first of which may be known. Raises as above."""
     clusters = list(instance.neighbours(instance.of(kernel)))
     left = clusters[len(known) :]
-    every = [*known, *(_followed(kernel, text, budget, one) for one in left)] if len(clusters) > 1 else []
-    return place_tiles(every, every[0].names) if every else []
+    every = [*known, *(followed(kernel, text, budget, one) for one in left)] if len(clusters) > 1 else []
+    return (place_tiles(every, every[0].names) if every else []), ""
 
 
 def _products(kernel: WatchedKernel) -> list[Operation]:
@@ -306,7 +299,7 @@ def _moved(module: TracedModule, lowered: str, seconds: float) -> tuple[list[Ker
     """
     found: list[KernelFinding] = []
     in_order = 0
-    with suppress(InputError, OutOfTime, Undecided, *_SURPRISES):
+    with suppress(InputError, OutOfTime, Undecided, *SURPRISES):
         for kernel in kernels_of(module, lowered):
             if _blocks(kernel) > MOST_BLOCKS:
                 continue
@@ -324,7 +317,7 @@ def _arrived(
 ) -> tuple[list[Breach], Moves, Names]:
     """What arrives elsewhere in one kernel. Raises OutOfTime and Undecided."""
     moves = Moves()
-    replay, order, names = _prepared(kernel, text, Budget(seconds), moves, instance)
+    replay, order, names = prepared(kernel, text, Budget(seconds), moves, instance)
     for step in order:
         replay.run(*step)
     return ([] if replay.lost else misplaced(moves, names, text)), moves, names
@@ -337,66 +330,6 @@ def _blocks(kernel: WatchedKernel) -> int:
 
 def _site(op: Operation) -> str:
     return tag(op) or f"#{op.start}"
-
-
-def examine(
-    kernel: WatchedKernel,
-    text: str,
-    budget: Budget,
-    instance: Instance = USUAL,
-    blank: int = 0,
-) -> tuple[Products, Judged]:
-    """Follow the elements of one cluster of a kernel of the traced module `text`, and judge its products.
-
-    `blank` is the label of shared memory that was never written. Raises OutOfTime and Undecided.
-    """
-    products = _followed(kernel, text, budget, instance, blank)
-    return products, judge(products, products.names, instance.alone)
-
-
-def _followed(
-    kernel: WatchedKernel, text: str, budget: Budget, instance: Instance, blank: int = 0
-) -> Products:
-    replay, order, names = _prepared(kernel, text, budget, None, instance)
-    for memory in replay.shared:
-        memory[:] = blank
-    products = Products(replay, names)
-    for block, number, mask in order:
-        budget.check()
-        deed = replay.run(block, number, mask)
-        if deed is not None:
-            products.take(block, deed, mask)
-    return products
-
-
-def _confirmed(
-    kernel: WatchedKernel, text: str, seconds: float, instance: Instance, products: Products, judged: Judged
-) -> Judged:
-    """What is left without the tensors in which made-up extents say what is broken."""
-    hidden = products.names.guessed() if any(one.kind != "tensor" for one in judged.breaches) else frozenset()
-    if not hidden:
-        return judged
-    with suppress(OutOfTime, Undecided, *_SURPRISES):
-        hidden = opaque(products, _followed(kernel, text, Budget(seconds), instance.larger()))
-    return judge(products, products.names.without(hidden)) if hidden else judged
-
-
-def _prepared(
-    kernel: WatchedKernel,
-    text: str,
-    budget: Budget,
-    moves: Moves | None,
-    instance: Instance = USUAL,
-) -> tuple[Replay, Iterator[tuple[int, int, Mask | None]], Names]:
-    """A kernel's blocks followed, to be replayed in that order. Raises OutOfTime and Undecided."""
-    guesses = instance.guesses
-    small = products_of(instance.of(kernel))
-    blocks = [follow(small, index, budget, instance.tiles) for index in instance.cluster(small)]
-    given = small.given[1] if small.given else []
-    maps = tensor_maps(given)
-    replay = Replay(blocks, maps, moves, guesses)
-    order = schedule([one.watched for one in blocks], tma_transfers(text), budget)
-    return replay, order, Names(tensors(given, small.types, maps, guesses))
 
 
 def kernels_of(module: TracedModule, lowered: str) -> list[WatchedKernel]:

@@ -12,6 +12,7 @@ what several modes share, or what has no tensor, is not judged.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeAlias
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from layoutcheck.provenance.replay import Stored
 from layoutcheck.provenance.sides import COMPUTED, Side
 from layoutcheck.sources.mlir import Operation
 
+Facts: TypeAlias = "tuple[tuple[str, object], ...]"
 _WIDEST = 8  # bytes of an element
 
 
@@ -73,13 +75,19 @@ def _mixed(products: Products, names: Names) -> Iterator[Breach]:
 
 def _gone_on(products: Products, names: Names) -> Iterator[Breach]:
     """Sums that go on with the rows of another tile: accumulators that were not begun anew."""
-    for one in products.executions:
+    first: tuple[Execution, str, Facts] | None = None
+    moving = set[str]()
+    for one in () if products.running else products.executions:
         before = products.row_of[one.block][one.sums][:, :, 0], products.column_of[one.block][one.sums][:, 0]
-        for letter, side, first in (("A", one.a, before[0]), ("B", one.b, before[1])):
-            found = _other_tile(one, side, first, names)
-            if found is not None and _stored_apart(products, one):
-                yield Breach("scrambled", one.op, letter, found)
-                return
+        for letter, side, begun in (("A", one.a, before[0]), ("B", one.b, before[1])):
+            facts = _other_tile(one, side, begun, names)
+            if facts is not None and (first is not None or _stored_apart(products, one)):
+                first = first or (one, letter, facts)
+                moving.add(letter)
+    if first is not None:
+        one, letter, facts = first
+        alone = len(moving) == 1  # if both operands move, it is no running sum
+        yield Breach("scrambled", one.op, letter, facts if alone else facts[:-1])
 
 
 def _stored_apart(products: Products, one: Execution) -> bool:
@@ -97,9 +105,7 @@ def _stored_apart(products: Products, one: Execution) -> bool:
     return False
 
 
-def _other_tile(
-    one: Execution, side: Side, first: Array, names: Names
-) -> tuple[tuple[str, object], ...] | None:
+def _other_tile(one: Execution, side: Side, first: Array, names: Names) -> Facts | None:
     """The facts of the first row of an operand that lies a whole tile beyond the row its sum began with."""
     plain = not side.reason and side.scrambled is None and not side.computed
     if not plain or (side.rows == first).all() or min(side.rows.min(), first.min()) < GLOBAL:
@@ -117,7 +123,7 @@ def _other_tile(
         return None
     return (
         ("row", 0), ("k", 0), ("held", tuple(map(int, now[0, 0]))), ("taken", tuple(map(int, then[0, 0]))),
-        ("group", int(one.groups[0])), ("bits", one.bits), ("sum", True), ("tile", True),
+        ("group", int(one.groups[0])), ("bits", one.bits), ("sum", True), ("tile", True), ("step", int(apart.flat[0])),
     )  # fmt: skip
 
 

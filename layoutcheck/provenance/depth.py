@@ -44,7 +44,7 @@ class Depths:
 
     def take(self, op: Operation, executions: list[Execution]) -> str:
         """Compare the k of A with that of B; why that cannot be done, or what is wrong, else ""."""
-        sums = np.concatenate([one.sums[:, 0, 0] + (one.block << 48) for one in executions])
+        sums = np.concatenate([one.names for one in executions])
         a = _along([one.a for one in executions], sums, self.names)
         b = _along([one.b for one in executions], sums, self.names)
         if isinstance(a, str) or isinstance(b, str):

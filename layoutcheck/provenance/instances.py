@@ -24,19 +24,19 @@ class Instance(NamedTuple):
     """Every dynamic extent and integer is `extent`; where the host's `argument` is named, it alone has these.
 
     All other tensors then have extents that are `_MORE` more. `share` says which cluster is followed, `first`
-    its first block. One that is `alone` is all of the grid's longest axis: its loops go over all tiles.
+    its first block. A grid of so many `clusters` along its longest axis, if not 0: loops go over all tiles then.
     """
 
     extent: int = EXTENT
     share: float = 0.0
     argument: int = -1
-    alone: bool = False
+    clusters: int = 0
     first: tuple[int, int, int] | None = None
 
     @property
     def tiles(self) -> int:
         """The turns for which loops over tiles are followed."""
-        return MOST_TILES if self.alone else 1
+        return MOST_TILES if self.clusters else 1
 
     @property
     def guesses(self) -> frozenset[int]:
@@ -55,7 +55,7 @@ class Instance(NamedTuple):
         """The kernel launched so; as it is, where no host function does."""
         extents = self.extent if self.argument < 0 else Unequal(self.argument, self.extent, self._others)
         found = kernel.with_numbers(extents, self.extent) or kernel
-        return on_grid(found, 1) if self.alone else found
+        return on_grid(found, self.clusters) if self.clusters else found
 
     def cluster(self, kernel: WatchedKernel) -> list[tuple[int, int, int]]:
         """The blocks of a cluster: along x at `share` of the grid; along y and z the first, or the second."""

@@ -35,6 +35,11 @@ class Breach:
     def __getitem__(self, key: str) -> object:
         return dict(self.facts)[key]
 
+    @property
+    def steps(self) -> bool:
+        """Whether a sum goes on along one operand: a running sum, if the kernel alone decides how far."""
+        return "step" in dict(self.facts)
+
     def like(self, other: Breach) -> bool:
         """Whether the other one is of the same instructions."""
         ours, theirs = ((b.kind, b.op, b.letter, b.store, b.writer) for b in (self, other))
@@ -48,7 +53,7 @@ class Judged:
     Of `stored` bytes of results `placed` were compared; `unplaced` says why others were not. `broadcast` says
     of operands of instructions that have elements whether their rows are all one row. `one_tensor` are the
     instructions whose A and B are elements of one tensor, with its number. `sources` are the tensors of A and
-    of B, 0 for one that is computed or of several; `halves` those of each sum (block, first result) with one
+    of B, 0 for one that is computed or of several; `halves` those of each sum with one
     computed operand, and their instructions; `serving` are the instructions of a product that shares
     a tensor with another product. `left` are the tensors of its type, then, that nothing is used of.
     """
@@ -63,7 +68,7 @@ class Judged:
     broadcast: dict[tuple[Operation, str], bool] = field(default_factory=dict)
     one_tensor: dict[Operation, int] = field(default_factory=dict)
     sources: dict[Operation, tuple[int, int]] = field(default_factory=dict)
-    halves: dict[tuple[int, int], dict[tuple[int, int], Operation]] = field(default_factory=dict)
+    halves: dict[int, dict[tuple[int, int], Operation]] = field(default_factory=dict)
     serving: dict[Operation, int] = field(default_factory=dict)
     left: dict[Operation, frozenset[int]] = field(default_factory=dict)
 

@@ -28,9 +28,9 @@ def of_one_tensor(op: Operation, executions: list[Execution], found: Judged) -> 
         found.one_tensor[op] = pairs[0][0]
     if len(set(pairs)) == 1:
         found.sources[op] = pairs[0]
-    first: dict[tuple[int, int], tuple[int, int]] = {}
+    first: dict[int, tuple[int, int]] = {}
     for one, pair in zip(executions, pairs, strict=True):
-        key = one.block, int(one.sums.flat[0])
+        key = int(one.names[0])
         if 0 in pair:
             if any(pair):
                 found.halves.setdefault(key, {}).setdefault(pair, op)

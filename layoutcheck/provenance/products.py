@@ -22,7 +22,7 @@ from layoutcheck.provenance.fragments import (
     read_instruction,
 )
 from layoutcheck.provenance.judged import Names
-from layoutcheck.provenance.refs import FLAGS, GLOBAL, JOINED, MIXED, PRODUCT, Array
+from layoutcheck.provenance.refs import FLAGS, GLOBAL, JOINED, MIXED, PRODUCT, UNKNOWN, Array
 from layoutcheck.provenance.replay import Replay
 from layoutcheck.provenance.sides import Named, Side, side
 from layoutcheck.sources.mlir import Operation
@@ -37,7 +37,8 @@ _BITS = {"f16": 16, "bf16": 16, "tf32": 32, "e4m3": 8, "e5m2": 8, "s8": 8, "u8":
 class Execution:
     """One execution of an instruction by warps, or warpgroups (`groups`): its operands, and its sums.
 
-    `sums` (groups, rows, columns) are the numbers of its accumulators.
+    `sums` (groups, rows, columns) are the numbers of its accumulators, `turns` (groups,) how often these were
+    stored before: what is stored is one sum, what goes on from there is another.
     """
 
     op: Operation
@@ -47,6 +48,13 @@ class Execution:
     sums: Array
     groups: Array
     bits: int
+    turns: Array
+
+    @property
+    def names(self) -> Array:
+        """One number for each sum, (groups,)."""
+        named: Array = self.sums[:, 0, 0] + (self.block << 48) + (self.turns << 52)
+        return named
 
 
 @dataclass(slots=True)
@@ -54,7 +62,7 @@ class Products:
     """`met` is every instruction that was executed; `unknown` says why some executions could not be read.
 
     `mixed` are those that add a row of an operand to sums that began with another: the letter, the row, its
-    address, that of the other, and the bits of an element.
+    address, that of the other, and the bits of an element. `running`: sums may go on from tile to tile.
     """
 
     replay: Replay
@@ -63,6 +71,7 @@ class Products:
     row_of: list[Array] = field(init=False)
     column_of: list[Array] = field(init=False)
     _at: list[Array] = field(init=False)  # the shape and the place in it where each sum was met first
+    _turns: list[Array] = field(init=False)  # how often each sum was stored, and went on
     executions: list[Execution] = field(default_factory=list)
     met: dict[Operation, None] = field(default_factory=dict)
     unknown: dict[Operation, str] = field(default_factory=dict)
@@ -70,6 +79,7 @@ class Products:
     unset: dict[Operation, None] = field(
         default_factory=dict
     )  # add to tensor memory that nothing has written
+    running: bool = False
     _waiting: dict[Deed, Mask] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -78,6 +88,7 @@ class Products:
         self.row_of = [np.zeros(2 * self.own, np.int64) for _ in self.replay.blocks]
         self.column_of = [np.zeros(2 * self.own, np.int64) for _ in self.replay.blocks]
         self._at = [np.zeros(2 * self.own, np.int64) for _ in self.replay.blocks]
+        self._turns = [np.zeros(2 * self.own, np.int64) for _ in self.replay.blocks]
 
     def take(self, block: int, deed: Deed, mask: Mask | None) -> None:
         """One execution by the threads of `mask`."""
@@ -280,28 +291,37 @@ class Products:
         a, b = (self._side(block, labels) for labels in (left, right))
         index = sums & ~(PRODUCT | FLAGS)
         known_a, known_b = not a.reason and a.scrambled is None, not b.reason and b.scrambled is None
-        rows = np.broadcast_to(a.rows[:, :, None] if known_a else np.int64(1), index.shape)
-        columns = np.broadcast_to(b.rows[:, None, :] if known_b else np.int64(1), index.shape)
+        rows = np.broadcast_to(a.rows[:, :, None] if known_a else np.int64(UNKNOWN), index.shape)
+        columns = np.broadcast_to(b.rows[:, None, :] if known_b else np.int64(UNKNOWN), index.shape)
         new = row_of[index] == 0
         row_of[index] = np.where(new, rows, row_of[index])
         column_of[index] = np.where(new, columns, column_of[index])
-        if self._moved(block, index):
+        left, turns = self.replay.left[block], self._turns[block]
+        turns[index] += left[index]
+        left[index] = False
+        moved = self._moved(block, index)
+        carried = index[
+            moved & (turns[index] > 0)
+        ]  # handed on to other rows once it was stored, as in a scan
+        row_of[carried] = column_of[carried] = UNKNOWN
+        if (moved & (turns[index] == 0)).any():
             self.unknown.setdefault(op, _MOVED)
             for letter, one, before in (("A", a, row_of[index]), ("B", b, column_of[index].swapaxes(1, 2))):
                 other = _other_row(one, before)
                 if other is not None:
                     self.mixed.setdefault(op, (letter, *other, bits))
-        self.executions.append(Execution(op, block, a, b, index, groups, bits))
+        self.executions.append(Execution(op, block, a, b, index, groups, bits, turns[index].max((1, 2))))
 
-    def _moved(self, block: int, index: Array) -> bool:
-        """Whether sums stand elsewhere than an instruction of the same shape had them."""
+    def _moved(self, block: int, index: Array) -> Array:
+        """Which sums stand elsewhere than an instruction of the same shape had them."""
         _, rows, columns = index.shape
         place = np.arange(rows)[:, None] * _MOST_COLUMNS + np.arange(columns) + 1
         here, known = place + (rows * _MOST_COLUMNS + columns) * _MOST_COLUMNS**2, self._at[block]
         before = known[index]
         known[index] = np.where(before == 0, here, before)
         alike = before // _MOST_COLUMNS**2 == here // _MOST_COLUMNS**2
-        return bool((alike & (before != here)).any())
+        moved: Array = alike & (before != here)
+        return moved
 
 
 def _other_row(one: Side, before: Array) -> tuple[int, int, int] | None:

@@ -57,6 +57,7 @@ class Replay:
     stored: list[Stored] = field(default_factory=list)
     lost: dict[str, int] = field(default_factory=dict)
     bare: list[Stored] = field(default_factory=list)  # bytes beside results that nothing wrote, as stored
+    left: list[NDArray[np.bool_]] = field(init=False)  # the elements of products that were stored
     _written: list[NDArray[np.bool_]] = field(init=False)  # whether anything wrote each shared byte
     _writers: list[Array] = field(init=False)  # the number of the operation that wrote each shared byte
     _through: list[Array] = field(init=False)  # of each reference: the operations that wrote and read it
@@ -67,6 +68,8 @@ class Replay:
         self.shared = [np.zeros(_SPAN, np.int64) for _ in self.blocks]
         self.tensor = [np.zeros((LANES, COLUMN_BYTES), np.int64) for _ in self.blocks]
         self.begun = [np.full((LANES, COLUMN_BYTES), one.begun) for one in self.blocks]
+        own = max(one.references for one in self.blocks)  # behind them those of a pair's other block
+        self.left = [np.zeros(2 * own, bool) for _ in self.blocks]
         self.labels = [np.zeros(one.references, np.int64) for one in self.blocks]
         self._written = [np.full(_SPAN, one.opaque) for one in self.blocks]
         watched = self.moves is not None
@@ -171,6 +174,7 @@ class Replay:
         inside = bytes_ < _SPAN
         self.shared[where][bytes_[inside]] = labels[inside]
         self._written[where][bytes_[inside]] = True
+        self._leave(where, labels)
         if self.moves is not None:
             self._writers[where][bytes_[inside]] = self._number
 
@@ -207,9 +211,15 @@ class Replay:
         mixed = np.where((given & PRODUCT != 0) & (given & MASKED == 0), given | MIXED, UNKNOWN)
         self._write(where, at[rows, None] + np.arange(deed.width), mixed)
 
+    def _leave(self, block: int, labels: Array) -> None:
+        """Elements of products go to memory: what is added to them from now on begins another sum."""
+        gone = labels[(labels & PRODUCT != 0) & (labels & FLAGS == 0)]
+        self.left[block][gone & ~PRODUCT] = True
+
     def _keep(self, block: int, op: Operation, at: Array, labels: Array) -> None:
         kept = ((labels & PRODUCT) != 0) & ((labels & FLAGS) == 0)
         if kept.any():
+            self._leave(block, labels)
             self.stored.append(Stored(op, at[kept], labels[kept] & ~PRODUCT, block))
 
     def _stmatrix(self, block: int, deed: Deed, active: Mask) -> None:

@@ -10,7 +10,8 @@ import numpy as np
 
 from layoutcheck.dsl.lowered.spaces import GLOBAL_STEP, object_at
 from layoutcheck.order.budget import Budget
-from layoutcheck.provenance import examine, kernels_of
+from layoutcheck.provenance import kernels_of
+from layoutcheck.provenance.examine import examine
 from layoutcheck.provenance.products import Products
 from layoutcheck.provenance.refs import GLOBAL, PRODUCT, UNKNOWN
 from layoutcheck.sources.traced_module import TracedModule

@@ -42,7 +42,7 @@ def _side(tensor: int, at: int = 0, labels: Any = TILE) -> Side:
 
 def _execution(a: Side, b: Side, first: int = 10, op: Operation | None = None) -> Execution:
     sums = first + np.arange(16).reshape(1, 4, 4)
-    return Execution(op or Operation("nvvm.mma.sync"), 0, a, b, sums, np.array([0]), 16)
+    return Execution(op or Operation("nvvm.mma.sync"), 0, a, b, sums, np.array([0]), 16, np.array([0]))
 
 
 def _blocks(**named: Any) -> Any:

@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 
 from layoutcheck.dsl.trace import trace_script
-from layoutcheck.provenance import AGAIN, check_products
+from layoutcheck.provenance import AGAIN, RUNNING, check_products
 from tests.lowering import SharedLowering
 
 # A tile of 16 x 8 a warp, and the same C in each batch. `how`: 0 right, 1 the coordinate of A's tile for B's,
 # 2 C at (n, m), 3 one row of tiles of C for all, 4 accumulators that are cleared once. Right as well: 5 a sum
 # over tiles of A, 6 C and its mirror image, 7 a sum that each block adds to C, 8 two tiles of C for one of B,
-# 9 every other tile of C in its second half.
+# 9 every other tile of C in its second half. `scan` adds tile after tile up and stores each sum: 0 rows of A run,
+# by the kernel's own steps, and 1 by the grid's, which nobody means; 2 a triangle for A, whose last row goes on.
 KERNELS = """
 import cutlass
 from cutlass import BFloat16, Constexpr, Float32, Int32, const_expr, cute
@@ -78,10 +79,37 @@ def all_tiles(mma: cute.TiledMma, a: cute.Tensor, b: cute.Tensor, c: cute.Tensor
         to = n // 2 + n % 2 * (many // 2) if const_expr(how == 9) else n
         one(mma, a, b, c[None, None, 0], acc, (m, m), (n, to), how != 4)
 
+@cute.kernel
+def scan(mma: cute.TiledMma, a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, how: Constexpr):
+    x, lane = arch.block_idx()[0], arch.thread_idx()[0]
+    acc = cute.make_rmem_tensor(mma.partition_shape_C((16, 8)), Float32)
+    acc.fill(0.0)
+    if const_expr(how == 0):
+        for t in cutlass.range(c.shape[0] // 16, unroll=1):
+            one(mma, a, b, c, acc, (t, t), (x, x), False)
+    elif const_expr(how == 1):
+        for t in cutlass.range(x, c.shape[0] // 16, arch.grid_dim()[0], unroll=1):
+            one(mma, a, b, c, acc, (t, t), (0, 0), False)
+    else:
+        thr = mma.get_slice(lane)
+        left = thr.partition_A(cute.local_tile(a, (16, 16), (0, 0)))
+        ra = mma.make_fragment_A(left)
+        cute.autovec_copy(left, ra)
+        for t in cutlass.range(b.shape[1] // 16, unroll=1):
+            right = thr.partition_B(cute.local_tile(b, (8, 16), (x, t)))
+            rb = mma.make_fragment_B(right)
+            cute.autovec_copy(right, rb)
+            cute.gemm(mma, acc, ra[None, None, 0], rb[None, None, 0], acc)
+            cute.autovec_copy(acc, thr.partition_C(cute.local_tile(c, (16, 8), (t, x))))
+            for j in cutlass.range_constexpr(2):
+                acc[j] = acc[2 + j] = arch.shuffle_sync(acc[2 + j], 28 + lane % 4)
+
 @cute.jit
 def run(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, how: Constexpr, several: Constexpr):
     mma = cute.make_tiled_mma(warp.MmaF16BF16Op(BFloat16, Float32, (16, 8, 16)))
-    if const_expr(several):
+    if const_expr(several is None):
+        scan(mma, a, b, c[None, None, 0], how).launch(grid=(2, 1, 1), block=(32, 1, 1))
+    elif const_expr(several):
         all_tiles(mma, a, b, c, how).launch(grid=(64, 1, 1), block=(32, 1, 1))
     else:
         tiles = (*cute.ceil_div((c.shape[0], c.shape[1]), (16, 8)), c.shape[2])
@@ -100,6 +128,8 @@ for how, several in ((0, False), (1, False), (2, False), (3, False), (0, True), 
 for how, several in ((5, False), (6, False), (7, False), (8, False), (9, True)):
     compile(how, several, (64, 64 if how != 9 else 32, 2))
 compile(1, False, [cute.sym_int(divisibility=32) for _ in range(3)])
+for how in range(3):
+    compile(how, None, (64, 16, 2))
 """
 TOLD = [
     [],
@@ -121,7 +151,16 @@ def test_tiles_are_compared_with_one_another(tmp_path: Path) -> None:
     found = traced.operands
     assert not traced.failures, traced.failures
     told = [[f"{x.code} {x.title}" for x in one.findings] for one in found]
-    assert told == TOLD + [[]] * 6
+    assert told == TOLD + [[]] * 7 + [["LC602 rows of A are added to sums of other rows"], []]
     assert [one.unchecked for one in found[:5]] == [()] * 5
     assert "set ACCUMULATE to False" in found[5].findings[0].message
-    assert [AGAIN in "".join(one.unchecked) for one in found[6:]] == [False, False, False, True, False, True]
+    assert [AGAIN in "".join(one.unchecked) for one in found[6:12]] == [
+        False,
+        False,
+        False,
+        True,
+        False,
+        True,
+    ]
+    assert [RUNNING in "".join(one.unchecked) for one in found] == [False] * 12 + [True, False, False]
+    assert found[-1].followed == found[-1].products == 1

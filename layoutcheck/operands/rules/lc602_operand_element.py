@@ -10,7 +10,9 @@ to another row or another k than their neighbours. There are four usual causes:
 - ldmatrix transposes although it should not, or the reverse.
 - The registers are filled in another order than the MMA's.
 - A sum continues in other registers of C than it began in, so that one row is added to another.
-- A sum continues with the next tile: ACCUMULATE is not set to False, or the accumulators are not cleared.
+- A sum continues with the next tile: ACCUMULATE is not set to False, or the accumulators are not cleared. Running sums that
+  are stored after each tile are meant if one operand moves, and neither the grid nor the hardware deals out its tiles: the
+  summary mentions them.
 
 ## Why
 

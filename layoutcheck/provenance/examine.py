@@ -1,0 +1,116 @@
+"""`examine`: the products of one cluster of a kernel, followed and judged.
+
+A sum that goes on with the rows of another tile is a fault, or a running sum (of a scan, of what came before
+a chunk) that is meant. A running sum goes along one operand, by steps of the kernel's own: if both operands
+move, or if the next tile depends on the grid or on what the hardware hands out, no one can mean it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+
+from layoutcheck.dsl.lowered.instructions import tma_transfers
+from layoutcheck.dsl.lowered.record import Mask
+from layoutcheck.order import Undecided
+from layoutcheck.order.budget import Budget, OutOfTime
+from layoutcheck.order.events import HANDED_OUT, WatchedKernel
+from layoutcheck.order.tensor_maps import tensor_maps
+from layoutcheck.provenance.contract import judge
+from layoutcheck.provenance.follow import follow, products_of
+from layoutcheck.provenance.instances import USUAL, Instance
+from layoutcheck.provenance.judged import Breach, Judged, Names
+from layoutcheck.provenance.moved import Moves
+from layoutcheck.provenance.opaque import opaque
+from layoutcheck.provenance.products import Products
+from layoutcheck.provenance.replay import Replay
+from layoutcheck.provenance.schedule import schedule
+from layoutcheck.provenance.tensors import tensors
+
+SURPRISES = (IndexError, KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
+
+
+def examine(
+    kernel: WatchedKernel,
+    text: str,
+    budget: Budget,
+    instance: Instance = USUAL,
+    blank: int = 0,
+) -> tuple[Products, Judged]:
+    """Follow the elements of one cluster of a kernel of the traced module `text`, and judge its products.
+
+    `blank` is the label of shared memory that was never written. Raises OutOfTime and Undecided.
+    """
+    products = followed(kernel, text, budget, instance, blank)
+    judged = judge(products, products.names, bool(instance.clusters))
+    steps = [one for one in judged.breaches if one.steps]
+    if steps and not _dealt_out(kernel, text, budget, instance, products, steps):
+        products.running = True
+        judged = judge(products, products.names, bool(instance.clusters))
+    return products, judged
+
+
+def _dealt_out(
+    kernel: WatchedKernel,
+    text: str,
+    budget: Budget,
+    instance: Instance,
+    products: Products,
+    steps: list[Breach],
+) -> bool:
+    """Whether the grid, or the hardware, decides which tile a sum goes on with."""
+    if any(why.startswith(HANDED_OUT) for block in products.replay.blocks for why in block.watched.assumed):
+        return True
+    here = instance.of(kernel).launch
+    clusters = max(n // c for n, c in zip(here.grid, here.cluster, strict=True))
+    with suppress(OutOfTime, Undecided, *SURPRISES):
+        other = followed(kernel, text, budget, instance._replace(clusters=2 if clusters == 1 else 1))
+        there = judge(other, other.names, True).breaches
+        return any(one not in there for one in steps)
+    return False
+
+
+def followed(
+    kernel: WatchedKernel, text: str, budget: Budget, instance: Instance, blank: int = 0
+) -> Products:
+    """The products of one cluster with what their operands hold. Raises OutOfTime and Undecided."""
+    replay, order, names = prepared(kernel, text, budget, None, instance)
+    for memory in replay.shared:
+        memory[:] = blank
+    products = Products(replay, names)
+    for block, number, mask in order:
+        budget.check()
+        deed = replay.run(block, number, mask)
+        if deed is not None:
+            products.take(block, deed, mask)
+    return products
+
+
+def confirmed(
+    kernel: WatchedKernel, text: str, seconds: float, instance: Instance, products: Products, judged: Judged
+) -> Judged:
+    """What is left without the tensors in which made-up extents say what is broken."""
+    hidden = products.names.guessed() if any(one.kind != "tensor" for one in judged.breaches) else frozenset()
+    if not hidden:
+        return judged
+    with suppress(OutOfTime, Undecided, *SURPRISES):
+        hidden = opaque(products, followed(kernel, text, Budget(seconds), instance.larger()))
+    return judge(products, products.names.without(hidden)) if hidden else judged
+
+
+def prepared(
+    kernel: WatchedKernel,
+    text: str,
+    budget: Budget,
+    moves: Moves | None,
+    instance: Instance = USUAL,
+) -> tuple[Replay, Iterator[tuple[int, int, Mask | None]], Names]:
+    """A kernel's blocks followed, to be replayed in that order. Raises OutOfTime and Undecided."""
+    guesses = instance.guesses
+    small = products_of(instance.of(kernel))
+    blocks = [follow(small, index, budget, instance.tiles) for index in instance.cluster(small)]
+    given = small.given[1] if small.given else []
+    maps = tensor_maps(given)
+    replay = Replay(blocks, maps, moves, guesses)
+    order = schedule([one.watched for one in blocks], tma_transfers(text), budget)
+    return replay, order, Names(tensors(given, small.types, maps, guesses))
