@@ -123,7 +123,8 @@ def _other_tile(one: Execution, side: Side, first: Array, names: Names) -> Facts
         return None
     return (
         ("row", 0), ("k", 0), ("held", tuple(map(int, now[0, 0]))), ("taken", tuple(map(int, then[0, 0]))),
-        ("group", int(one.groups[0])), ("bits", one.bits), ("sum", True), ("tile", True), ("step", int(apart.flat[0])),
+        ("group", int(one.groups[0])), ("bits", one.bits), ("sum", True), ("tile", True),
+        ("step", int(apart.flat[0])),
     )  # fmt: skip
 
 

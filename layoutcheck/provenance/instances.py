@@ -24,7 +24,7 @@ class Instance(NamedTuple):
     """Every dynamic extent and integer is `extent`; where the host's `argument` is named, it alone has these.
 
     All other tensors then have extents that are `_MORE` more. `share` says which cluster is followed, `first`
-    its first block. A grid of so many `clusters` along its longest axis, if not 0: loops go over all tiles then.
+    its first block. `clusters`, if not 0, is the grid's longest axis: loops over tiles are then followed.
     """
 
     extent: int = EXTENT

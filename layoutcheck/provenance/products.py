@@ -296,9 +296,9 @@ class Products:
         new = row_of[index] == 0
         row_of[index] = np.where(new, rows, row_of[index])
         column_of[index] = np.where(new, columns, column_of[index])
-        left, turns = self.replay.left[block], self._turns[block]
-        turns[index] += left[index]
-        left[index] = False
+        gone, turns = self.replay.left[block], self._turns[block]
+        turns[index] += gone[index]
+        gone[index] = False
         moved = self._moved(block, index)
         carried = index[
             moved & (turns[index] > 0)
