@@ -13,8 +13,8 @@ from tests.lowering import SharedLowering
 # A tile of 16 x 8 a warp, and the same C in each batch. `how`: 0 right, 1 the coordinate of A's tile for B's,
 # 2 C at (n, m), 3 one row of tiles of C for all, 4 accumulators that are cleared once. Right as well: 5 a sum
 # over tiles of A, 6 C and its mirror image, 7 a sum that each block adds to C, 8 two tiles of C for one of B,
-# 9 every other tile of C in its second half. `scan` adds tile after tile up and stores each sum: 0 rows of A run,
-# by the kernel's own steps, and 1 by the grid's, which nobody means; 2 a triangle for A, whose last row goes on.
+# 9 every other tile of C in its second half. `scan` adds tile after tile up and stores each sum: 0 rows of A,
+# by steps of its own, and 1 by the grid's, which is a fault; 2 a triangle for A, whose last row goes on.
 KERNELS = """
 import cutlass
 from cutlass import BFloat16, Constexpr, Float32, Int32, const_expr, cute
