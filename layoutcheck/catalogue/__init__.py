@@ -25,6 +25,7 @@ from layoutcheck.catalogue import (
     laws,
     libraries,
     literals,
+    named,
     origin,
     owners,
     raised,
@@ -71,6 +72,9 @@ _WORDS = re.compile(
 )  # of CuTe's compiler
 _STATED = "The message is all that the text says of the cause; it is none of CuTe's, CUDA's or their tools'."
 _NO_ERROR = "The text tells no error. Which types, sizes and GPUs the library has kernels for, and which it compiles at the first call, its own documentation lists."
+_LAWLESS = "No law here fits its words: the commands below look at what it is about."
+_ROW = re.compile(r"\|[^|]{0,60}\|")  # of a table
+_NOTE = 400  # characters of a note that is no whole sentence
 _UNNAMED = owners.Owner("no project", "the project whose file, command or process name stands before it")
 
 
@@ -142,7 +146,7 @@ def _answers(text: str, folded: str, place: str | None) -> list[Answer]:
     first, *rest = [
         answering.of_entry(entry, match, folded, place, text) for entry, match in ordered[:MOST_ANSWERS]
     ]
-    note = (first.entry in _OPEN or first.entry.name in whose.FAULTS) and symptoms.is_prose(folded)
+    note = (first.entry in (*_OPEN, _DIED) or first.entry.name in whose.FAULTS) and symptoms.is_prose(folded)
     about = (*symptoms.read(folded), *laws.told(text, first.entry)) if note else ()
     return [replace(first, facts=(*first.facts, *about)), *rest]
 
@@ -310,6 +314,8 @@ def _of_words(text: str, folded: str, place: str | None) -> list[Answer]:
         owner = None  # a program that is compared with it, or calls it
     wrong = folding.WRONG.search(clean.without_zeros(folded))
     plain = not (wrong or prose or printed) and (symptom is None or symptom[0] is symptoms.SLOW)
+    if plain and symptoms.is_empty(text):
+        return [answering.of_parts(symptoms.NOTHING_RAN, {}, folded[: answering.MOST_QUOTED], folded, place)]
     if plain and symptoms.is_table(text):
         return [answering.of_parts(clean.TABLE, {}, folded[: answering.MOST_QUOTED], folded, place)]
     said = (telling.line(text) or (folded[: answering.MOST_QUOTED] if owner else "")) if wrong else ""
@@ -323,21 +329,25 @@ def _of_words(text: str, folded: str, place: str | None) -> list[Answer]:
         parts = {**(owner or _UNNAMED)._asdict(), "kind": "an error", "said": said}
         parts |= {"cause": found.cause, "help": found.helps, "project": where.project or _UNNAMED.project}
         return [answering.of_parts(elsewhere.NAMED, parts, said, folded, place)]
-    noted = prose and symptoms.is_of_gpu(folded) and laws.find(text, laws.kind(None))
+    note = prose or (not wrong and len(folded) < _NOTE and _ROW.search(folded) is None)
+    noted = (
+        note
+        and symptoms.is_of_gpu(folded)
+        and (laws.find(text, laws.kind(None, folded)) or named.documented(text))
+    )
     if symptom or (noted and not warns):
         return [_of_prose(symptom, about or symptoms.of_kernel(folded), text, folded, place)]
-    note = prose and not said and owner is not None and owner.name not in owners.CALLED
-    said = " ".join(folded.split()[:_MOST_WORDS]) if note else said
+    mild = prose and not said and owner is not None and owner.name not in owners.CALLED
+    said = " ".join(folded.split()[:_MOST_WORDS]) if mild else said
     if said and owner:
-        kind, why = ("a note", _NO_ERROR) if note else ("an error", _STATED)
+        kind, why = ("a note", _NO_ERROR) if mild else ("an error", _STATED)
         parts = {"name": owner.name, "project": where.project, "kind": kind, "said": said, "cause": why}
         return [answering.of_parts(elsewhere.NAMED, parts, said, folded, place)]
     if printed:
         entry, parts, layouts = printed
         return [replace(answering.of_parts(entry, parts, layouts[0], folded, place), facts=layouts)]
-    return (
-        [_of_prose(None, about, text, folded, place)] if about and (prose or wrong or "? " in folded) else []
-    )
+    note = note or wrong or "? " in folded
+    return [_of_prose(None, about, text, folded, place)] if about and note else []
 
 
 def _of_prose(
@@ -354,15 +364,21 @@ def _of_prose(
     if owner and owners.compiles(owner) and folding.OF_DSL.search(folded):
         owner = None  # which the writer compares the DSL with
     whose = (f"the text names {owner.name}: of its own kernels {owner.project} answers",) if owner else ()
-    told = laws.told(text, first[0], first[1].groupdict().get("said") or "")
+    told = (
+        ()
+        if first[0] is symptoms.DEBUGGER
+        else laws.told(text, first[0], first[1].groupdict().get("said") or "")
+    )
     facts = (
         *answer.facts,
         *symptoms.read(folded, symptom is not None),
         *whose,
         *told,
+        *(named.documented(text) if first[0] in tables.TOPICS else ()),
         *symptoms.layouts(folded),
     )
-    return replace(answer, facts=facts)
+    lawless = first[0] in tables.TOPICS and not facts
+    return replace(answer, facts=facts, cause=_LAWLESS if lawless else answer.cause)
 
 
 def _matches(folded: str) -> Iterator[tuple[Known, re.Match[str]]]:

@@ -25,6 +25,11 @@ _BEYOND = r"exceed|too (?:large|big|much)|\blimit| [<>]=? |at most|\bfit|more th
 # In order: what is missing or elsewhere before what is asked of a value, and the more particular demand first.
 DEMANDS = (
     _demand(
+        r"could not get source code|source code (?:is )?not available|Failed to (?:get|find) source",
+        "A compiler of Python functions reads their source text (inspect.getsource), which Python keeps for a file or a notebook's cell, and not for a REPL, exec() or python -c.",
+        "Put the decorated functions into a file and run or import that",
+    ),
+    _demand(
         r"no kernel image|kernel image is invalid|invalid device function|\bCode: 209\b",
         "The program has no code for this GPU: it was built for others.",
         "Build it for the one at hand, or install a build that lists it: PYTORCH_ROCM_ARCH or --offload-arch with the gfx name that rocminfo prints, TORCH_CUDA_ARCH_LIST with the compute capability of NVIDIA's",

@@ -17,6 +17,12 @@ _MOST_MEMBERS = 40
 _MOST_LISTED = 120  # characters of a constant's members
 _IMPLICIT = ("loc", "ip")  # places in the IR, which no user gives
 _FIRST = re.compile(r".{0,160}?(?:[.;] |$)|.{0,160}(?= )|.{0,160}")
+_PUBLIC = re.compile(r"/cutlass/(?:cute|pipeline|memory|utils)/")  # whose names a kernel's author uses
+_PLAIN = re.compile(
+    r"``?|\*\*|:(?:param|type|return|returns|rtype|ivar|class|func)\b.*|\.\. .*"
+)  # marks, and what follows the prose
+_SENTENCES = re.compile(r"(?:.{0,220}\. (?=[A-Z])|.{0,220}\.$|.{0,220}(?= )|.{0,220})")
+_FEWEST_TOLD = 30  # characters of a sentence that says something
 _FIELD = re.compile(r"`\{\w+\}`|\{\w+\}")
 
 
@@ -68,6 +74,25 @@ def defined(name: str) -> tuple[str, ...]:
             for owner, node in _definitions(parsed(path, text), name):
                 found.setdefault(f"{owner}{name}{_parameters(node)} in {short(path)}")
     return tuple(found)[:_MOST_FOUND]
+
+
+@lru_cache(maxsize=64)
+def documented(name: str) -> str:
+    """What the DSL's documentation says first of a public function or class, behind its call; "" where it says nothing."""
+    for path, text in sorted(_defining().get(name, ()), key=lambda one: not _PUBLIC.search(one[0])):
+        if not _PUBLIC.search(path):
+            break
+        for owner, node in _definitions(parsed(path, text), name):
+            told = _PLAIN.sub("", " ".join((ast.get_docstring(node) or "").split())).strip()  # type: ignore[arg-type]
+            said = _SENTENCES.match(told)[0].rstrip(". ;")  # type: ignore[index]
+            if len(said) >= _FEWEST_TOLD and said[0].isalpha() and not said.startswith("Implemented by"):
+                call = (
+                    f"{owner}{name}"
+                    if isinstance(node, ast.ClassDef)
+                    else f"{owner}{name}{_parameters(node)}"
+                )
+                return f"{call}: {said}"
+    return ""
 
 
 def _definitions(tree: ast.AST, name: str, owner: str = "") -> Iterator[tuple[str, ast.stmt]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 _BETWEEN = re.compile(r"[^a-z0-9.@<>+%]+|\.(?=\s|$)")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_SHORT = 3  # letters of a word that is looked for whole
+SHORT = 3  # letters of a word that is looked for whole
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,5 +44,5 @@ def words_of(listed: str) -> tuple[str, ...]:
     """Each word as it is looked for in a text that is `normal`: from the space before it on, a short last one to the space behind it."""
     plain = (_BETWEEN.sub(" ", one.lower()).strip() for one in listed.split())
     return tuple(
-        dict.fromkeys(f" {one} " if len(one.split()[-1]) <= _SHORT else f" {one}" for one in plain if one)
+        dict.fromkeys(f" {one} " if len(one.split()[-1]) <= SHORT else f" {one}" for one in plain if one)
     )

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import chain
+from typing import NamedTuple
 
 from layoutcheck.catalogue import snippets, whose
 from layoutcheck.catalogue.entry import ELSEWHERE, UNKNOWN, Known
-from layoutcheck.catalogue.law import Law, normal, words_of
+from layoutcheck.catalogue.law import SHORT, Law, normal, words_of
 from layoutcheck.catalogue.tables.laws import LAWS
 
 MOST = 3
@@ -20,11 +22,18 @@ _FEWEST = 1.5  # weight of a law that is told
 _DETAILED = 0.5  # weight of the details that it needs, where any law has some
 _FEWEST_WORDS = 2  # of the text that speak for it, each for itself
 _NEAREST = 2
-_SHARE = 0.5  # of the best one's weight that another law needs
+_SHARE = 0.6  # of the best one's weight that another law needs
 _EXPLAINS, _OTHER = 1.25, 0.6  # times, for a law that explains the symptom, and for one that explains others
 _MOST_NOUNS = 1.2  # of its weight, however many are named
-_CLAIMED = 2  # times that a word of the report's own cause counts
-_NONE = "ask"  # the symptom of a text that tells none
+_CLAIMED, _TITLED = 2, 1.5  # times that a word of the report's own cause, or of its first line, counts
+_SAYS, _MOST_SAYS, _RARE = 0.3, 1.0, 3  # of a word of the law itself, of all of them, and laws that have it
+_NONE, _REFUSED = (
+    "ask",
+    "build",
+)  # the symptom of a text that tells none, of one in which something is refused
+_REFUSES = re.compile(
+    r"(?i)\b(?:fail(?:s|ed|ing)?|refus\w+|reject\w+|error|asserts?|assertion|unsupported|cannot|can't|(?:does|do|did|will|would)(?: not|n't) (?:compile|build|work|accept|support)\w*|not (?:supported|allowed|possible))\b"
+)
 _KINDS = {
     "wrong": ("symptom.wrong", "results-differ"),
     "race": ("symptom.race",),
@@ -38,7 +47,8 @@ _EVERYDAY = frozenset(words_of(
     "runtime assert call type tensor python size tile value memory function shared block work shape "
     "argument launch thread when k m n 4 8 first all if one same how why second more output local device "
     "element number load large small copy use wrong result test compile 16 32 64 128 sm each what stage "
-    "expect must different"
+    "expect must different cutlass cute gemm layout conv stride store matmul attention fix add after norm "
+    "synchronize version constexpr int CuTe|DSL CuTeDSL cutlass.cute cute.jit cute.kernel"
 ))  # fmt: skip  # which say little of what a text is about
 _LITTLE = 0.3  # of another word's weight
 _NOUNS = Counter(word for law in LAWS for word in law.nouns)
@@ -71,9 +81,10 @@ def claims(text: str) -> tuple[str, ...]:
     return tuple(one if len(one) <= _LONG else f"{one[:_LONG].rpartition(' ')[0]} ..." for one in found)
 
 
-def kind(entry: Known | None) -> str:
-    """The kind of symptom that an entry tells; "ask" where it tells none."""
-    return next((name for name, entries in _KINDS.items() if entry and entry.name in entries), _NONE)
+def kind(entry: Known | None, text: str = "") -> str:
+    """The kind of symptom that an entry tells, or a text that says something is refused; "ask" where neither does."""
+    told = (name for name, entries in _KINDS.items() if entry and entry.name in entries)
+    return next(told, _REFUSED if _REFUSES.search(text) else _NONE)
 
 
 def told(text: str, entry: Known | None = None, about: str = "") -> tuple[str, ...]:
@@ -82,10 +93,30 @@ def told(text: str, entry: Known | None = None, about: str = "") -> tuple[str, .
     `about` are the words by which the entry was found.
     """
     said = (f"the text itself says: {one}" for one in claims(text))
-    found = [] if entry and entry.level == ELSEWHERE else find(text, kind(entry))
+    found = [] if entry and entry.level == ELSEWHERE else find(text, kind(entry, text))
     if not found and entry and entry.level == UNKNOWN:
         found = nearest(text, about)
     return (*said, *snippets.facts(text), *map(str, found))
+
+
+class Said(NamedTuple):
+    """The words of a text, `normal`: all, those of its own cause, those of its first line; and each by itself, without its ending."""
+
+    words: str
+    claimed: str
+    titled: str
+    each: frozenset[str]
+
+
+def _said(text: str) -> Said:
+    lines = [one for one in text[:_LONGEST].splitlines() if one.strip()]
+    words = normal(text[:_LONGEST])
+    return Said(
+        words,
+        normal(" ".join(claims(text))),
+        normal(lines[0]) if len(lines) > 1 else "",
+        frozenset(map(_stem, words.split())),
+    )
 
 
 def find(text: str, symptom: str) -> list[Law]:
@@ -93,12 +124,12 @@ def find(text: str, symptom: str) -> list[Law]:
 
     A text without details of any law, but with what one is about, calls for that one.
     """
-    words, claimed = normal(text[:_LONGEST]), normal(" ".join(claims(text)))
+    said = _said(text)
     detailed: dict[Law, float] = {}
     named: dict[Law, float] = {}
     for law in LAWS:
-        nouns, details = _weights(law, words, claimed)
-        if nouns and _apart(law, words) >= _FEWEST_WORDS:
+        nouns, details = _weights(law, said)
+        if nouns and _apart(law, said.words) >= _FEWEST_WORDS:
             fit = (nouns + details) * _times(law, symptom)
             if details >= _DETAILED:
                 detailed[law] = fit
@@ -115,12 +146,11 @@ def _best(fits: dict[Law, float]) -> list[Law]:
 
 def nearest(text: str, about: str) -> list[Law]:
     """The laws with a noun in the words that a text is `about`, of those that answer questions."""
-    words, subject = normal(text[:_LONGEST]), normal(about)
-    every = ((law, _weights(law, words, "")) for law in LAWS)
-    ours = ((law, found) for law, found in every if found[0] and _NONE in law.fails)
+    said, subject = _said(text), normal(about)
+    every = ((law, _weights(law, said)) for law in LAWS if _NONE in law.fails)
     fits = {
         law: sum(found)
-        for law, found in ours
+        for law, found in every
         if any(one in subject and (found[1] or one not in _EVERYDAY) for one in law.nouns)
     }
     return sorted(fits, key=lambda law: -fits[law])[:_NEAREST]
@@ -128,7 +158,8 @@ def nearest(text: str, about: str) -> list[Law]:
 
 def _times(law: Law, symptom: str) -> float:
     """What the symptom adds to a law that explains it, and takes from one that explains others."""
-    return 1.0 if symptom == _NONE else _EXPLAINS if symptom in law.fails else _OTHER
+    asked = symptom == _NONE or (symptom == _REFUSED and _NONE in law.fails)
+    return _EXPLAINS if symptom in law.fails and symptom != _NONE else 1.0 if asked else _OTHER
 
 
 def _apart(law: Law, words: str) -> int:
@@ -139,15 +170,28 @@ def _apart(law: Law, words: str) -> int:
     return len({words.count(" ", 0, words.find(one)) for one in told})
 
 
-def _weights(law: Law, words: str, claimed: str) -> tuple[float, float]:
-    """How much a text's words speak for a law: those of what it is about, and its details."""
-    nouns = sum(_told(_NOUNS, word, claimed) for word in law.nouns if word in words)
-    return min(nouns, _MOST_NOUNS), sum(
-        _told(_DETAILS, word, claimed) for word in law.details if word in words
-    )
+def _weights(law: Law, said: Said) -> tuple[float, float]:
+    """How much a text's words speak for a law: those of what it is about; its details, and rare words of its own sentence."""
+    nouns = sum(_told(_NOUNS, word, said) for word in law.nouns if word in said.words)
+    details = sum(_told(_DETAILS, word, said) for word in law.details if word in said.words)
+    own = sum(_SAYS / _OWN_IN[word] ** 0.5 for word in _OWN[law] & said.each)
+    return min(nouns, _MOST_NOUNS), details + min(own, _MOST_SAYS)
 
 
-def _told(of: Counter[str], word: str, claimed: str) -> float:
+def _told(of: Counter[str], word: str, said: Said) -> float:
     """What one word of a text weighs: the less, the more laws have it, and the more where the report's own cause has it."""
     often = _LITTLE if word in _EVERYDAY else 1.0
-    return often * (_CLAIMED if word in claimed else 1) / of[word] ** 0.5
+    stands = _CLAIMED if word in said.claimed else _TITLED if word in said.titled else 1
+    return often * stands / of[word] ** 0.5
+
+
+def _stem(word: str) -> str:
+    return _ENDING.sub("", word) if len(word) > _SHORTEST_STEM else word
+
+
+_ENDING, _SHORTEST_STEM = re.compile(r"(?:ing|ed|es|s)$"), 5
+_EVERY = {
+    law: frozenset(_stem(word) for word in normal(law.says).split() if len(word) > SHORT) for law in LAWS
+}
+_OWN_IN = Counter(chain.from_iterable(_EVERY.values()))
+_OWN = {law: frozenset(word for word in words if _OWN_IN[word] <= _RARE) for law, words in _EVERY.items()}

@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 from layoutcheck.catalogue import dsl_names, installed, tables
 from layoutcheck.catalogue.entry import Known
 from layoutcheck.catalogue.tables import calls
 
 _MOST_SIGNATURES = 3
+_MOST_DOCUMENTED = 2
+_NAME = re.compile(
+    r"(?<![\w/])(?:(?:cute|cutlass|arch|utils|pipeline|nvgpu)(?:\.|::))*(?P<name>[A-Za-z]\w*_\w{2,}|[A-Z][a-z]\w*[A-Z]\w+|(?<=cute[.:])[a-z]\w{3,}|(?<=cute::)[a-z]\w{3,})"
+)
+_WELL_KNOWN = frozenset(
+    "make_layout make_tensor make_shape make_stride make_coord make_tile thread_idx block_idx compile kernel printf size shape copy gemm print jit".split()
+)
+
+
+def documented(text: str) -> tuple[str, ...]:
+    """What the installed DSL documents of the names in a text, those of its first line first."""
+    found = dict.fromkeys(match["name"] for match in _NAME.finditer(text))
+    told = (installed.documented(name) for name in found if name not in _WELL_KNOWN)
+    said = (f"the DSL documents {one}" for one in told if one)
+    return tuple(islice(said, _MOST_DOCUMENTED))
 
 
 def of_names(entry: Known, groups: dict[str, str]) -> tuple[str, ...]:

@@ -143,7 +143,7 @@ _MEANINGS = (
     ),
     _meaning(
         r"(?i)\bub overflow|uni_sram|out of resource|memory.{0,30}(?:exceed|overflow)|exceeds? .{0,30}memory",
-        "The blocks that the kernel keeps on the chip do not fit the memory of this processor, which is another than an NVIDIA GPU's.",
+        "The blocks that the kernel keeps on the chip do not fit the memory of this processor.",
         "Take smaller blocks, fewer stages or a split of the loop; the numbers of the message say by how much",
     ),
     _meaning(

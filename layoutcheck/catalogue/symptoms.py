@@ -12,6 +12,7 @@ from layoutcheck.catalogue.folding import WRONG
 from layoutcheck.catalogue.tables import SYMPTOMS, TOPICS, called
 from layoutcheck.errors import InputError
 
+DEBUGGER, NOTHING_RAN = called("symptom.debugger"), called("symptom.nothing-ran")
 WARNING, SLOW = called("symptom.warning"), called("symptom.slow")
 _WARNED = re.compile(r"(?i)[):] ?warning(?: ?#?[\w-]+)? ?: $")  # of a compiler, before its message
 _LONG_MESSAGE = 160  # characters, longer than any message
@@ -23,7 +24,7 @@ _ERROR = re.compile(
     r"^\W*(?:Failed to|Cannot|Can't|Unable|Unsupported|Invalid|Could not|Expected|Unknown|Illegal|Missing|No \w+ \w+ (?:found|available))\b|\w(?:Error|Exception|NotImplemented): |\b(?:fatal )?error(?: C?[0-9]+)? ?: |[):] ?error\b|\[ERROR\]|Check failed|_STATUS_|Assertion.{0,200}failed|\bfatal\b|Traceback|\bat::|={5,}|returned (?:[-0-9]+|status)|\bFAILED\b|\bfailed: |\[rank[0-9]"
 )  # as programs print one, and no one writes
 _OF_GPU = re.compile(
-    r"(?i)cuda|\bgpus?\b|kernel|\bwarps?\b|\blanes?\b|smem|shared[- ]memory|\bcute|cutlass|::|\btma\b|u?tma\w+|\bmbarrier|tensor|__\w+|sanitizer|racecheck|gemm|mma|\bsm_?[0-9]{2,3}|cp\.async|cp_async|[ls][dt]matrix|tile|swizzl|layout|\bptxas|\bjit\b|\bfp[48]\b|\bbf16\b|\bcublas|head_?dim|attention|coalesc|nsight|main ?loop|bank conf|_(?:divide|product|inverse|copy|maxnreg|fence)|copy_|setmax|quantiz"
+    r"(?i)cuda|\bgpus?\b|kernel|\bwarps?\b|\blanes?\b|smem|shared[- ]memory|\bcute|cutlass|::|\btma\b|u?tma\w+|\bmbarrier|tensor|__\w+|sanitizer|racecheck|gemm|mma|\bsm_?[0-9]{2,3}|cp\.async|cp_async|[ls][dt]matrix|tile|swizzl|layout|\bptxas|\bjit\b|\bfp[48]\b|\bbf16\b|\bcublas|head_?dim|attention|coalesc|nsight|\bncu\b|tcgen05|tmem\b|epilogue|\bcta\b|\bptx\b|cubin|hopper|blackwell|main ?loop|bank conf|_(?:divide|product|inverse|copy|maxnreg|fence)|copy_|setmax|quantiz"
 )
 _PERSON = re.compile(r"\b(?:I|[Ww]e|[Mm]y|[Hh]ow|[Ww]hy)\b")
 _DOUBT = re.compile(
@@ -43,6 +44,8 @@ _RELEASE = re.compile(
 )
 _NUMBER = re.compile(r"(?<![0-9.])[0-9.]+ ?(?:us|ms|ns|s|TFLOPS|GB/s|%|x)?\b")
 _PASSED = re.compile(r"\W{0,4}(?:PASS|OK)\b")
+_CELL = re.compile(r"(?i)(?<![\w.])(?:inf|nan|[0-9]+(?:\.[0-9]+)?)(?![\w.])")
+_EMPTY = re.compile(r"(?i)inf|nan|0+\.0+")  # a cell of what nobody wrote
 _FEWEST_NUMBERS = 3  # of a row
 _FEWEST_ROWS = 2
 _MOST = 6  # layouts
@@ -89,6 +92,13 @@ def is_table(text: str) -> bool:
         if _PASSED.match(line) or len(_NUMBER.findall(line)) >= _FEWEST_NUMBERS
     )
     return sum(1 for _ in rows) >= _FEWEST_ROWS
+
+
+def is_empty(text: str) -> bool:
+    """Whether the rows of a table of results hold inf, NaN or 0.0 alone; a row of whole numbers is its head."""
+    cells = (_CELL.findall(line) for line in text.splitlines())
+    rows = [row for row in cells if len(row) >= _FEWEST_NUMBERS and not all(map(str.isdigit, row))]
+    return len(rows) >= _FEWEST_ROWS and all(_EMPTY.fullmatch(cell) for row in rows for cell in row)
 
 
 def read(folded: str, fails: bool = True) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ FAULTS = (
 )
 ECHO = "Before it the text says: {earlier}. That comes first, and the fault may only follow: a kernel that waits in vain stops itself by a trap, and after an allocation that failed a pointer leads nowhere. Else:"
 _OF_CPP = re.compile(
-    r"\b(?:cutlass|cute)::|\b(?:const )?(?:float|int|half|double|void|char|u?int[0-9]+_t|__half|__nv_bfloat16) ?\*|\w\*[,)]|\.(?:cuh?|hpp|h)\b|terminate called|\bwhat\(\): |panicked at|\.rs\b|\bthrust::|\bNVRM:"
+    r"\b(?:cutlass|cute)::|\b(?:const )?(?:float|int|half|double|void|char|u?int[0-9]+_t|__half|__nv_bfloat16) ?\*|\w\*[,)]|\.(?:cuh?|hpp|h|cpp|cc)\b|terminate called|\bwhat\(\): |panicked at|\.rs\b|\bthrust::|\bNVRM:"
 )
 _CAPACITY = tables.called("cuda.shared-capacity")
 _RUN = ("sanitizer.", "cuda.", "driver.", "symptom.", "topic.", "kernel-hangs", "results-differ")
@@ -33,6 +33,9 @@ _BROUGHT = (
     (re.compile(r"cudnn"), "cuDNN"),
     (re.compile(r"cublas|nvjet_|sm[0-9]+_xmma_|(?:volta|turing|ampere|hopper)_\w*gemm"), "cuBLAS"),
 )  # by how the names of their kernels begin
+_AT_FILE = re.compile(
+    r"(?s)(?:Uninitialized|Invalid) __\w+__ .{0,300}?\b(?:in|at) (?P<file>/\S{3,300}\.\w{1,4}):[0-9]+"
+)
 _INDUCTOR = re.compile(r"(?is)inductor.{0,400}?\bcutlass|max_autotune_gemm_backends.{0,60}?cutlass")
 _WAITED = re.compile(
     r"Program hit \w+[^=]{0,120} on CUDA API call|asynchronously reported|failed to synchronize|thrust::\w*(?:::\w+)*system_error|cuda(?:Device|Stream|Event)Synchronize"
@@ -46,7 +49,7 @@ _SENTENCES = re.compile(r"(?<=[.;]) (?=[A-Z`])")
 _CUTE_ONLY = re.compile(
     r"layoutcheck|\bcute\b|\bCuTe\b|CUTLASS|\bLC[0-9]{3}|mbarrier|setmaxnreg|assumed_align|swizzle|tcgen05"
 )
-_OF_OURS = re.compile(r"layoutcheck")
+_OF_OURS, _OF_SCRIPTS = re.compile(r"layoutcheck"), re.compile(r"layoutcheck trace")
 # Entries whose cause is one of several that the text does not tell apart.
 _GUESSED = (*FAULTS, "symptom.", "cuda.other", "sanitizer.invalid-access", "sanitizer.out-of-bounds", "sanitizer.misaligned", "sanitizer.race", "sanitizer.shared", "kernel-hangs", "results-differ", "cuda.invalid-launch")  # fmt: skip
 _CITED = re.compile(r" \([\w-]+/[\w-]+#[0-9]+\)|; NVIDIA/cutlass#[0-9]+(?=\))")
@@ -105,7 +108,8 @@ def without_cute(entry: Known, told: str, folded: str) -> str:
         or not _is_others(folded)
     ):
         return told
-    of_cute = _CUTE_ONLY if entry.name.startswith(_GUESSED) else _OF_OURS
+    slow = entry.level == "slow"  # whose commands count from a layout alone
+    of_cute = _OF_SCRIPTS if slow else _CUTE_ONLY if entry.name.startswith(_GUESSED) else _OF_OURS
     kept = [one for one in _SENTENCES.split(_CITED.sub("", told)) if not of_cute.search(one)]
     plain = " ".join(f"{one[:-1]}." if one.endswith(";") else one for one in kept)
     return plain.rstrip(". ") + "." if plain else _ANYONES if _OF_OURS.search(told) else told
@@ -168,6 +172,12 @@ def of_owner(entry: Known, folded: str) -> tuple[str, ...]:
         )
     if entry in tables.DSL:
         return _of_line(folded)
+    read = _AT_FILE.search(folded) if entry.name.startswith("sanitizer.") else None
+    library = read and owners.of_path(read["file"])
+    if read and library:
+        return (
+            f"the access is {library.name}'s own ({read['file'].rpartition('/')[2]}): {library.project} answers for it",
+        )
     if entry in ptxas.ENTRIES and where.world == origin.COMPILER and owner:
         return (f"the code is made by {owner.name}: {owner.project} answers for it",)
     return ()

@@ -7,6 +7,7 @@ first; whoever looks for something in them keeps the version in which most of it
 from __future__ import annotations
 
 import html
+import itertools
 import re
 from collections.abc import Iterator
 
@@ -73,11 +74,18 @@ _PREFIXES = (
     re.compile(rf"{_LOGGER}:? [0-9]{{2}}-[0-9]{{2}} [0-9:.]{{8,15}} \[[\w./]{{1,60}}:[0-9]+\] ?"),  # vLLM
     re.compile(rf"-? ?[\w.]{{1,60}} - {_LOGGER} - ?|{_LOGGER}:[\w.]{{1,60}}:"),  # Python's logging
     re.compile(r"std(?:err|out) [FP] "),  # Kubernetes
-    re.compile(r"#[0-9]+ [0-9]+\.[0-9]+ "),  # docker build
     re.compile(r"E\s{2,}(?=\S)|E\s+$"),  # pytest
     re.compile(r"##\[error\]|::error::"),  # GitHub, Azure
-    re.compile(r"[\w.-]{1,40}\s*\|\s(?!\s*\^)"),  # docker compose
 )
+# What all lines begin with alike, but for its digits: "worker-1  | ", "#12 103.4 ", "[1,0]<stderr>: ", a line's number, a "+".
+_DIGITS, _BLANKS = re.compile(r"[0-9]+"), re.compile(r" +")
+_LEAD = re.compile(r"(?:(?=.*[#\[|>:])(?=.*\w).*(?:[\]|>):]|0 )|[+*-]| ?0\t) ?")
+_MESSAGE = re.compile(
+    r"(?i)error|fail|fatal|warning|\bfile\b|traceback|ptxas|nvcc|\.(?:py|cuh?|cpp|hpp|h|ptx)\b|cute|tensor|layout"
+)
+_LONGEST_LEAD, _FEWEST_WORDS = 70, 5  # characters; letters behind it
+_MOST_LINES = 0.8  # of them have it
+_BOLD = re.compile(r"\*\*(.*)\*\*$")
 _SUFFIX = re.compile(r"\s*[│┃║]\s*$")
 _FRESH = re.compile(
     r"\s*(?:error\b|note:|suggestion:|Traceback|File \"|During handling|Caused exception|-->|=====)"
@@ -96,7 +104,7 @@ def readings(text: str) -> Iterator[str]:
     lines = [line.rstrip("\r") for line in _unescaped(_interesting(text)).split("\n")]
     lines = _unquoted([line.replace("\xa0", " ") for line in lines])
     widths = [len(plain(line)) for line in lines]
-    cleaned = [_strip(line) for line in lines]
+    cleaned = _unled([_strip(line) for line in lines])
     yield "\n".join(cleaned)
     if len(text) > _LONG:
         return
@@ -140,6 +148,25 @@ def _unquoted(lines: list[str]) -> list[str]:
     if not marked or marked < 0.8 * len(filled):
         return lines
     return [_QUOTE.sub("", line, count=1) if line.startswith(">") else line for line in lines]
+
+
+def _unled(lines: list[str]) -> list[str]:
+    """The lines without what nearly all of them begin with, where that is no part of a message."""
+    shapes = [_DIGITS.sub("0", _BLANKS.sub(" ", line)) for line in lines if line.strip()]
+    if len(shapes) < 2:
+        return lines
+    same = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(*shapes[:2], strict=False))
+    alike = "".join(letter for letter, _ in same)[:_LONGEST_LEAD]
+    told = _MESSAGE.search(alike)
+    found = _LEAD.match(alike[: told.start()] if told else alike)
+    if found is None or set(found[0]) <= set("= "):
+        return lines
+    behind = [shape[found.end() :] for shape in shapes if shape.startswith(found[0])]
+    speak = sum(sum(map(str.isalpha, rest)) >= _FEWEST_WORDS for rest in behind)
+    if speak < _MOST_LINES * len(shapes):
+        return lines
+    lead = re.compile(re.escape(found[0]).replace("0", "[0-9]+").replace("\\ ", " +"))
+    return [lead.sub("", line, count=1) if lead.match(line) else line for line in lines]
 
 
 def _interesting(text: str) -> str:
@@ -190,7 +217,7 @@ def _strip(line: str) -> str:
                 line = line[found.end() :]
                 break
         else:
-            return _SUFFIX.sub("", line)
+            return _BOLD.sub(r"\1", _SUFFIX.sub("", line))
 
 
 def _joined(lines: list[str], full: list[bool]) -> str:

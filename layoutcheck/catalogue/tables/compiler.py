@@ -55,13 +55,13 @@ ENTRIES = (
         r"Segfault encountered|[Ss]egmentation fault|[Ss]egfaults?\b|Aborted \(core dumped\)|SIGABRT|SIGSEGV"
         r"|terminated by signal|stack smashing detected",
         "the compiler died without a message",
-        "The DSL's native code aborts on some layouts instead of refusing them: a slice of a swizzled composed layout "
+        "The DSL's native code ends the process instead of refusing what it is given. Layouts for which it is known to: a slice of a swizzled composed layout "
         "whose extents are not powers of two (NVIDIA/cutlass#3454) or whose strides are dynamic (#3255), crd2idx with its "
         "arguments swapped (#2323), a thread-value layout that leaves its tile (#2319), printf of a swizzled tensor "
         "(#2695), a gemm of operands of other layouts (#2332).",
         "Find the statement with CUTE_DSL_KEEP=ir-debug (before 4.8 CUTE_DSL_KEEP_IR=1). "
         + TRACE
-        + " and names the copies on which the compiler dies",
+        + " and names the copies on which the compiler dies. Report the smallest program to NVIDIA/cutlass where the text is of the DSL",
         ("Aborted (core dumped)", issue(3454)),
         general=True,
     ),

@@ -6,11 +6,33 @@ what finds out. They are looked for where nothing else answers, in this order.
 
 from __future__ import annotations
 
-from layoutcheck.catalogue.entry import CLEAN, ELSEWHERE, TRACE, issue, known
+from layoutcheck.catalogue.entry import CLEAN, ELSEWHERE, TRACE, UNKNOWN, issue, known
 
 _OPEN = "The text does not say why. "
 
 ENTRIES = (
+    known(
+        "symptom.debugger",
+        r"(?P<said>\[Switching focus to CUDA kernel[^\n\]]{0,80}|\b(?:error)?pc +(?:0x[0-9a-f]+|<unavailable>)(?: +<[A-Za-z_]\w{3,80})?|\(cuda-gdb\) ?\w*)",
+        "a debugger shows where threads stand, and no error of its own: {said}",
+        "cuda-gdb lists positions: who is stopped where, not why. The kind of the fault is the line 'CUDA Exception: ...' when it stops, or when it opens a core file. Without one the kernel waits: "
+        "warps of one block that stand at a barrier while others are gone, or at another line, are a barrier that not all threads reach.",
+        "Paste what it prints first (`target cudacore FILE` for a core file), `info cuda kernels`, `info cuda warps` (who is still there) and `x/4i $pc` ($errorpc where it has one). Report it to {project}",
+        ("pc 0x70705b682050 <RadixTopKRenormProbKernel_MultiCTA+6992>", "cuda-gdb"),
+        level=UNKNOWN,
+        general=True,
+    ),
+    known(
+        "symptom.nothing-ran",
+        r"(?!)",  # found by catalogue.symptoms, by its rows
+        "results that no kernel wrote: every row is inf, NaN or 0",
+        "A rate of inf is a time of 0, and results that are all 0 or NaN are memory that nobody wrote: the kernels did not run, and no call's status was looked at. "
+        "Often there is no code for this GPU in the program, or the launch was refused (threads, registers, shared memory); an event that was never recorded gives a time of 0 as well.",
+        "Check cudaGetLastError behind each launch, and cudaDeviceSynchronize; `cuobjdump --list-elf FILE` prints the targets, to compare with nvidia-smi --query-gpu=compute_cap; compute-sanitizer PROGRAM names a call that fails",
+        ("cublas | inf| inf| inf|\nmine | inf| inf| inf|", "a benchmark"),
+        level="wrong",
+        general=True,
+    ),
     known(
         "symptom.warning",
         r"(?s)^(?!.*(?:Traceback|(?i:\berror\b|exception|\bfail|abort|crash|\bhang|stuck|wrong))).*?(?:\bWARN(?:ING)?\b|(?P<python>\b[A-Z]\w+Warning)|\b\w*[Ww]arning)(?:\[\w+\])?\W{1,3} ?(?P<said>[^\n]{5,200}?)(?=[.] |$)",
@@ -91,10 +113,10 @@ ENTRIES = (
     ),
     known(
         "symptom.wrong",
-        r"(?i)\b(?P<said>(?:\w+ly )?(?:wrong|incorrect)(?:ly)?(?! (?:version|way|path|folder|branch|repo\w*|python|driver|type|number of|place)\b)(?: (?:\w+ ){0,2}?(?:gradients?|results?|outputs?|values?|data|answers?|elements?|layouts?|tiles?|rows?|C|when \w+|for \w+|if \w+))?|garbage(?!.?collect)(?: \w+){0,4}|(?:corrupt\w*|unexpected|bad|diverging|garbled|unwritten|stale|old|random|duplicated|swapped) (?:\w+ ){0,2}(?:gradients?|results?|outputs?|values?|numbers?|data|answers?|elements?|layouts?|strides?|tiles?|shapes?|tokens?|text|in \w+)|behaves? unexpectedly"
+        r"(?i)\b(?P<said>(?:\w+ly )?(?:wrong|incorrect)(?:ly)?(?! (?:version|way|path|folder|branch|repo\w*|python|driver|type|number of|place)\b)(?: (?:\w+ ){0,2}?(?:gradients?|results?|outputs?|values?|data|answers?|elements?|layouts?|tiles?|rows?|(?-i:C\b)|when \w+|for \w+|if \w+)\b)?|garbage(?!.?collect)(?: \w+){0,4}|(?:corrupt\w*|unexpected|bad|diverging|garbled|unwritten|stale|old|random|duplicated|swapped) (?:\w+ ){0,2}(?:gradients?|results?|outputs?|values?|numbers?|data|answers?|elements?|layouts?|strides?|tiles?|shapes?|tokens?|text|in \w+)|behaves? unexpectedly"
         r"|different (?:results?|outputs?|answers?|layouts?|values?)|(?:results?|outputs?|gradients?|answers?|elements?|values?|precision)(?: of \w+)? (?:(?:is|are|was|becomes?|looks?|seems?) (?:\w+ ){0,2}(?:different|bad|off|zeros?|infs?|NaNs?|not|rounded|lost|missing|swapped|duplicated|garbled|never written|not written)|differs?|diverges?)|(?:gives|returns|produces|gave|returned|is|are)(?: all| only)? (?:zeros|infs?)\b"
-        r"|rounded (?:down|up|to)|(?:becom\w+|turns?(?: in?to)?|goes(?: to)?|went(?: to)?|gets?|contains?|gives?|produces?|of|are) NaNs?\b|\bNaNs? (?:in|for|when|with)\b|(?:rows?|columns?|tiles?|elements?|region) (?:(?:is|are|was|were|get|gets|left) )?(?:\w+ )?(?:swapped|duplicated|garbled|unwritten|untouched|(?:never|not) written)|(?:half|every (?:second|other|third|fourth|[0-9]+th)) [\w ]{0,20}(?:is|are) (?:all )?zeros?|all[- ]zeros?|silently \w+|cosine similarity|not equal|(?:does|do|did|should|is|are|were)(?: not|n't) (?:match\w*|agree|equal|1s|0s|what (?:I|we) expect\w*|as expected|close)|differs? from|mismatch\w*|inconsistent|(?:lossy|loses|lost) (?:precision|accuracy)|precision issues?|accuracy (?:issue|drop|problem)s?"
-        r"|non-?deterministic|(?:gives?|prints?|shows?|returns?|observed) (?:(?:me |a )?\w+ ){0,3}(?:but|instead of|rather than)|(?:should|would|I) (?:say|get|be|expect)\b.{1,80}? but\b|but (?:I|it|we) (?:only )?(?:gets?|gives?|got|am only getting|reads?|prints?)|expected (?!arguments?\b|types?\b|an? \w+ (?:object|instance)).{0,80}\b(?:got|but|actual|observed)|\boff by\b[\w ]{0,20}|drops? (?:the |some )?(?:\w+[- ]){0,3}(?:tail|tiles?|rows?|elements?))|(?P<word>误差|结果不|不正确|不一致|错误的结果)",
+        r"|rounded (?:down|up|to)|(?:becom\w+|turns?(?: in?to)?|goes(?: to)?|went(?: to)?|gets?|contains?|gives?|produces?|of|are) NaNs?\b|\bNaNs? (?:in|for|when|with)\b|(?:rows?|columns?|tiles?|elements?|region) (?:(?:is|are|was|were|get|gets|left) )?(?:\w+ )?(?:swapped|duplicated|garbled|unwritten|untouched|(?:never|not) written)|(?:half|every (?:second|other|third|fourth|[0-9]+th)) [\w ]{0,20}(?:is|are) (?:all )?zeros?|all[- ]zeros?|silently \w+|cosine similarity|not equal|(?:does|do|did|should|is|are|were)(?: not|n't) (?:match\w*|agree|equal|1s|0s|what (?:I|we) expect\w*|as expected|close)|differs? from|(?<!rank )(?<!type )(?<!shape )(?<!version )(?<!kernel )(?<!size )mismatch\w*|inconsistent|(?:lossy|loses|lost) (?:precision|accuracy)|precision issues?|accuracy (?:issue|drop|problem)s?"
+        r"|non-?deterministic|(?<!why )(?<!does )(?:gives|prints|shows|returns|observed) (?:(?:me |a )?\w+ ){0,3}(?:but|instead of|rather than)|(?:should|would|I) (?:say|get|be|expect)\b.{1,80}? but\b|but (?:I|it|we) (?:only )?(?:gets?|gives?|got|am only getting|reads?|prints?)|expected (?!arguments?\b|types?\b|an? \w+ (?:object|instance)).{0,80}\b(?:got|but|actual|observed)|\boff by\b[\w ]{0,20}|drops? (?:the |some )?(?:\w+[- ]){0,3}(?:tail|tiles?|rows?|elements?))|(?P<word>误差|结果不|不正确|不一致|错误的结果)",
         "values are not what is expected: {said}{word}",
         _OPEN
         + "Where they differ tells: whole rows, vectors or tiles are data in the wrong place (a tile's index or offset, a partition, a permutation on one side only); other elements in each run are a read before the data is there (a barrier, a fence, a wait); all of them by a factor or a little are "
@@ -152,7 +174,7 @@ ENTRIES = (
         + "A block has at most 99 KiB of shared memory on sm_86, sm_89 and sm_120, 163 KiB on sm_80, 64 KiB on sm_75, 227 KiB on sm_90 and sm_100; above 48 KiB it is dynamic, and asked for by cudaFuncSetAttribute. A launch that asks for more is refused, most often with 'invalid argument' or 'invalid value'.",
         "Print the bytes that the launch asks for beside cudaDevAttrMaxSharedMemoryPerBlockOptin; `layoutcheck resources` counts a tile's shared memory and registers, and the blocks that fit. Report it to {project}",
         ("dynamic shared memory is sized by every tile", "a report"),
-        level=ELSEWHERE,
+        level=UNKNOWN,
         general=True,
     ),
     known(
