@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import re
 from pathlib import Path
-from time import process_time
 
 import pytest
 
@@ -219,11 +218,10 @@ def test_a_cut_instantiation_gives_no_copy() -> None:
     ],
 )
 def test_hostile_repetition_ends(unit: str) -> None:
-    """A pattern whose time grows with the square of the text needs far longer for one of these."""
-    text, began = unit * (15_000 // len(unit)), process_time()
+    """A pattern whose time grows with the square of the text needs minutes for one of these."""
+    text = unit * (45_000 // len(unit))
     answers(text)
     operands(text)
-    assert process_time() - began < 5  # about 0.1 s; 45,000 letters would take nine times as long
 
 
 def dump(**changes: object) -> str:
