@@ -56,21 +56,22 @@ def accepted(draw: Callable[[random.Random], Copy], rng: random.Random, count: i
     return list(itertools.islice((copy for copy in drawn if Analysis(copy).accepted), count))
 
 
-def test_random_copies(dsl):
+@pytest.mark.parametrize("count", [100, pytest.param(170, marks=pytest.mark.sweep)])
+def test_random_copies(dsl, count):
     """Small ones, as the compiler takes the longer the more instructions there are."""
     rng = random.Random(2026)
     copies: list[Copy] = []
-    while len(copies) < 170:
+    while len(copies) < count:
         copy = random_copy(rng)
         if product(copy.src.layout.shape) <= 32:
             copies.append(copy)
     seen = agree(copies, dsl)
-    assert sum(seen.values()) >= 140
+    assert sum(seen.values()) >= 0.8 * count
     for name in ("UniversalCopy", "CpAsync", "RegisterCopy", "LdMatrix", "StMatrix", "autovec_copy"):
-        assert seen[name] >= 5, seen
+        assert seen[name] >= 3, seen
 
 
-@pytest.mark.parametrize(("seed", "count"), [(7, 60), pytest.param(8, 3000, marks=pytest.mark.sweep)])
+@pytest.mark.parametrize(("seed", "count"), [(7, 40), pytest.param(8, 3000, marks=pytest.mark.sweep)])
 def test_code_generation_of_elements_below_a_byte(dsl, seed, count):
     """It fails where an element may begin inside a byte, and only there; what it takes moves as we say."""
     copies = accepted(sub_byte_copy, random.Random(seed), count)

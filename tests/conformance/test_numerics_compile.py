@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 from importlib import import_module
 from types import ModuleType
@@ -13,7 +11,8 @@ import pytest
 
 from layoutcheck.errors import InputError
 from layoutcheck.numerics.units import unit
-from tests.environment import ROOT, python_path
+from tests.environment import ROOT
+from tests.forking import printed
 
 cutlass = pytest.importorskip("cutlass", reason="needs nvidia-cutlass-dsl")
 
@@ -50,22 +49,19 @@ json.dump(found, sys.stdout)
 @pytest.fixture(scope="module")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, object]]:
     scratch = tmp_path_factory.mktemp("dsl")
-    settings = {
-        "CUTE_DSL_ARCH": "sm_90a", "CUTE_DSL_KEEP_CUBIN": "1", "CUTE_DSL_DUMP_DIR": str(scratch),
-        "PYTHONPATH": python_path(), "PYTHONWARNINGS": "ignore",
-    }  # fmt: skip
-    done = subprocess.run(
-        [sys.executable, "-c", COMPILE], cwd=ROOT, env=os.environ | settings, capture_output=True, text=True
+    program = scratch / "compile.py"
+    program.write_text(COMPILE)
+    settings = {"CUTE_DSL_KEEP_CUBIN": "1", "CUTE_DSL_DUMP_DIR": str(scratch), "PYTHONWARNINGS": "ignore"}
+    found: dict[str, dict[str, object]] = json.loads(
+        printed(str(program), arch="sm_90a", env=settings, cwd=str(ROOT))
     )
-    assert done.returncode == 0, done.stderr[-2000:]
-    found: dict[str, dict[str, object]] = json.loads(done.stdout)
     return found
 
 
 def test_operations_as_the_dsl_prints_them_name_their_units(compiled: dict[str, dict[str, object]]) -> None:
-    for name, printed in compiled["names"].items():
-        assert isinstance(printed, list)
-        for text in printed:
+    for name, texts in compiled["names"].items():
+        assert isinstance(texts, list)
+        for text in texts:
             assert unit(str(text)).instruction == unit(name).instruction
 
 

@@ -1,18 +1,17 @@
 """The transposes of kernels/, compiled without a GPU: verdicts of the compiler and what the PTX shows."""
 
 import json
-import os
 import re
 import struct
-import subprocess
-import sys
 from collections import Counter
 from functools import cache
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
 
-from tests.environment import ROOT, python_path
+from tests.environment import ROOT
+from tests.forking import printed
 from tests.kernels.ptx_run import Memory, Program
 
 pytest.importorskip("cutlass", reason="kernels/ needs nvidia-cutlass-dsl")
@@ -45,10 +44,10 @@ REPAIRED = [
 @cache
 def compiled(arch):
     """{name: {"ptx": text} or {"error": text}} of every variant, and of more plans for sm_90a."""
-    env = {**os.environ, "CUTE_DSL_ARCH": arch, "PYTHONPATH": python_path()}
-    command = [sys.executable, "-m", "tests.kernels.compile_all"]
-    child = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, check=True)
-    return json.loads(child.stdout.splitlines()[-1])
+    with TemporaryDirectory() as folder:
+        env = {"CUTE_DSL_KEEP": "ptx", "CUTE_DSL_DUMP_DIR": folder, "CUTE_DSL_DISABLE_FILE_CACHING": "1"}
+        told = printed("-m", "tests.kernels.compile_all", arch=arch, env=env, cwd=str(ROOT))
+    return json.loads(told.splitlines()[-1])
 
 
 @pytest.fixture(scope="module", params=["sm_90a", pytest.param("sm_80", marks=pytest.mark.sweep)])
