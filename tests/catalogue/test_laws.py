@@ -131,10 +131,10 @@ def is_source(one: str) -> bool:
     return set(codes) <= RULES or (codes[0] in DOCUMENTS and (len(codes) > 1 or one == "IEEE 754"))
 
 
-@pytest.mark.parametrize("source", sorted({law.source for law in LAWS}))
-def test_every_law_has_a_source(source: str) -> None:
-    parts = re.sub(r"; (?=[a-z]\w*\.mma)", ", ", source).split("; ")
-    assert [one for one in parts if not is_source(one)] == []
+def test_every_law_has_a_source() -> None:
+    for law in LAWS:
+        parts = re.sub(r"; (?=[a-z]\w*\.mma)", ", ", law.source).split("; ")
+        assert [one for one in parts if not is_source(one)] == []
 
 
 @pytest.mark.parametrize("source", ["", "a guess", "LC999", "PTX ISA", "docs/none.md", "test_none"])
