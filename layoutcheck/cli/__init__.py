@@ -58,8 +58,13 @@ class Interrupted(BaseException):
     """A signal ended the command. It is no KeyboardInterrupt, which typer and pygls would keep."""
 
 
-def _interrupt(number: int, _: object) -> None:
-    raise Interrupted(number)
+class _Interrupt:
+    """What a signal does in the command line's own process, which ends with its report."""
+
+    ends_the_process = True
+
+    def __call__(self, number: int, _: object) -> None:
+        raise Interrupted(number)
 
 
 def run(words: Sequence[str] | None = None) -> int:
@@ -176,7 +181,7 @@ def main() -> None:
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # Windows has no SIGHUP; nohup ignores it
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
-            signal.signal(number, _interrupt)
+            signal.signal(number, _Interrupt())
     status = run()
     if status > _SIGNALLED:
         os._exit(status)  # no thread is waited for: that of the server which reads its input may never end

@@ -134,7 +134,7 @@ def _entries(paths: Sequence[str], programs: Sequence[RegisteredCase]) -> tuple[
     """The entries of `run`, tests by their top folder, then examples; and the folders of scripts left out.
 
     A top folder of which every program is wanted stands for them, and for those that it will have. So does
-    the root of a repository of scripts.
+    the root, if a program lies in it.
     """
     tests = [p for p, case in zip(paths, programs, strict=True) if case.command[1:2] == ("pytest",)]
     scripts = [p for p, case in zip(paths, programs, strict=True) if case.command[1:2] != ("pytest",)]
@@ -142,7 +142,7 @@ def _entries(paths: Sequence[str], programs: Sequence[RegisteredCase]) -> tuple[
     wanted = [p for p in scripts if not tests or "example" in p.partition("/")[0]]
     wanted = [p for p in wanted if p.partition("/")[0] not in folders]
     left = [p for p in scripts if p not in wanted and p.partition("/")[0] not in folders]
-    if not (tests or left) and any("/" not in p for p in wanted):
+    if not left and any("/" not in p for p in (*tests, *wanted)):
         return ["."], []
     mixed = {p.partition("/")[0] for p in left}
     whole = {p.partition("/")[0] for p in wanted if "/" in p} - mixed

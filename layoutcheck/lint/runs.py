@@ -121,8 +121,9 @@ class _Terminated(BaseException):
 def _sigterm_raises() -> Iterator[None]:
     """The first SIGTERM raises `_Terminated` here, in the main thread; a later one ends the process.
 
-    One within a second is the first again: `timeout` sends its signal to the process and to its group. The
-    first one that comes later, in a process that hears of it, is let pass: the report is nearly there.
+    One within a second is the first again: `timeout` sends its signal to the process and to its group. In the
+    command line's own process the first one that comes later is let pass: the report is nearly there. In
+    others the handler that was there is there again.
     """
     first, traced = 0.0, False
 
@@ -145,7 +146,7 @@ def _sigterm_raises() -> Iterator[None]:
         yield
     finally:
         traced = True
-        if not (first or callable(before)):  # else it stays until the report is written
+        if not getattr(before, "ends_the_process", False):
             signal.signal(signal.SIGTERM, before)
 
 

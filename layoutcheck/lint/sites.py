@@ -28,7 +28,7 @@ class Site:
 
 
 def is_cute(module: Module, call: Call) -> bool:
-    """Whether a call named `copy` is CuTe's, not a dictionary's: also where another module hands `cute` on."""
+    """Whether a call named `copy` is CuTe's, not a dictionary's; also if another module hands `cute` on."""
     *owner, name = call.name.split(".")
     if owner or not name:
         return "cute" in owner

@@ -20,14 +20,14 @@ from xml.etree import ElementTree as Xml
 
 import pytest
 
-from layoutcheck.cli import run
+from layoutcheck.cli import _Interrupt, run
 from layoutcheck.dsl import spool
 from layoutcheck.dsl.observe import Built
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.lint.cache import Cache, tool_version
 from layoutcheck.lint.cases import CaseRun, RegisteredCase, failures
 from layoutcheck.lint.run import _silent, _skipped
-from layoutcheck.lint.runs import _sigterm_raises, imports_of, shorten, trace, unchanged
+from layoutcheck.lint.runs import _sigterm_raises, _Terminated, imports_of, shorten, trace, unchanged
 from layoutcheck.settings import Settings
 from layoutcheck.sources.traced import Trace
 from layoutcheck.whole import MARK
@@ -618,18 +618,23 @@ def test_sigterm_leaves_a_report_of_what_was_seen(repository: Path, group: bool)
 
 
 def test_sigterm_behind_the_last_run_lets_the_report_be_written() -> None:
-    """Where the command line hears of signals; elsewhere they are as they were."""
-    heard: list[int] = []
-    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    """In the command line's own process; elsewhere the handler is the one that was there."""
+    before, heard = signal.getsignal(signal.SIGTERM), list[int]()
     try:
-        with _sigterm_raises():
-            pass
-        assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
-        signal.signal(signal.SIGTERM, lambda number, _: heard.append(number))
-        with _sigterm_raises():
-            pass
+        for theirs in (signal.SIG_DFL, lambda number, _: heard.append(number)):
+            signal.signal(signal.SIGTERM, theirs)
+            with _sigterm_raises():
+                pass
+            assert signal.getsignal(signal.SIGTERM) == theirs
+            with pytest.raises(_Terminated), _sigterm_raises():
+                os.kill(os.getpid(), signal.SIGTERM)
+            assert signal.getsignal(signal.SIGTERM) == theirs
         os.kill(os.getpid(), signal.SIGTERM)
-        assert not heard and callable(signal.getsignal(signal.SIGTERM))
+        assert heard == [signal.SIGTERM]
+        signal.signal(signal.SIGTERM, _Interrupt())
+        with _sigterm_raises():
+            pass
+        os.kill(os.getpid(), signal.SIGTERM)  # would raise Interrupted
     finally:
         signal.signal(signal.SIGTERM, before)
 

@@ -61,13 +61,17 @@ def test_what_is_written_is_read_again(repository: Path, capsys: pytest.CaptureF
         (("tests/test_a.py",), ["bench", "examples"]),
         (("tests/test_a.py", "bench/two.py", "examples/one.py"), ["."]),
         (("bench/two.py", "examples/one.py"), ["tests"]),
+        (("bench/two.py", "test_root.py"), ["."]),
+        (("test_root.py",), ["test_root.py", "tests", "examples"]),
     ],
 )
 def test_programs_to_come_are_run(repository: Path, gone: tuple[str, ...], written: list[str]) -> None:
-    """What `run` names are folders, where all in them is wanted."""
+    """What `run` names are folders, where all in them is wanted, and the root, if a program lies in it."""
     for name in gone:
-        (repository / name).unlink()
-    if written == ["."]:
+        (repository / name).unlink(missing_ok=True)
+    if "test_root.py" in gone:
+        (repository / "test_root.py").write_text("import pkg\ndef test_b(): pkg.f(2)\n")
+    elif written == ["."]:
         (repository / "one.py").write_text("import pkg\nif __name__ == '__main__': pkg.f(1)\n")
     assert run(["init", "--yes", "--requirement", "layoutcheck==1"]) == 0
     settings = read(repository / "pyproject.toml")
