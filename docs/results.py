@@ -133,6 +133,7 @@ _PAGES |= {
     "operands_cost": ("what following elements adds to a trace", "operands.md"),
     "operands_unset": ("operands that nothing has written: what a GPU computes", "rules/lc609.md"),
     "values_unset": ("values that nothing has written: what a GPU computes", "rules/lc610.md"),
+    "peer_begun": ("accesses of a peer's shared memory before the peer has begun", "rules/lc513.md"),
     "order_confirm": ("faults of public reports run with delays, beside racecheck", "order.md"),
     "order_mutants": ("synchronisations of real kernels deleted or changed: which are told", "order.md"),
     "order_mutants_more": ("the same of more kernels, by an earlier version", "order.md"),

@@ -33,6 +33,7 @@ from layoutcheck.order.events import TooManyEvents, WatchedKernel, kernels
 from layoutcheck.order.lanes import lanes_apart
 from layoutcheck.order.last_block import last_blocks
 from layoutcheck.order.loaded_again import loaded_again
+from layoutcheck.order.never_read import never_read
 from layoutcheck.order.never_written import never_written
 from layoutcheck.order.overlap import lost_stores
 from layoutcheck.order.problems import Undecided
@@ -192,6 +193,7 @@ def _all_runs(kernel: WatchedKernel, module: TracedModule, replays: Replays, ass
                 replays.tell(begins_early(kernel, run.blocks[0]))
                 replays.tell(loaded_again(run.blocks[0]))
                 replays.tell(read_swizzled(run.blocks[0], module))
+                replays.tell(never_read(kernel, run.blocks))
                 replays.tell(never_written(kernel, run.blocks, module, replays.transfers))
                 replays.trips.append(trips(run.blocks))
             continue

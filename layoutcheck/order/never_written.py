@@ -52,7 +52,7 @@ def never_written(
         for op, m in kernel.meanings.items()
         if all(one.kind in _READS and one.space in _SHARED for one in m.all)
     }
-    if not reads or _unseen(kernel):
+    if not reads or unseen(kernel):
         return []
     written = _Written(kernel, blocks, module, transfers)
     found = dict(_unwritten(reads, blocks, written.bytes_))
@@ -62,7 +62,7 @@ def never_written(
     return list(found.values())
 
 
-def _unseen(kernel: WatchedKernel) -> bool:
+def unseen(kernel: WatchedKernel) -> bool:
     """Whether something of the kernel may write shared memory in a way that is not followed."""
     if any(m.kind == "unknown" for m in kernel.meanings.values()):
         return True
@@ -235,7 +235,7 @@ def _unwritten(
             op = event.meaning.op
             if op not in reads or op in right:
                 continue
-            at, who = _read(event, threads)
+            at, who = reached(event, threads)
             if event.doubt or event.guarded or at is None or written[at].any():
                 right.add(op)
             elif at.size and op is not None:
@@ -249,7 +249,7 @@ def _unwritten(
             yield op, problem
 
 
-def _read(event: Event, threads: int) -> tuple[IntArray | None, int]:
+def reached(event: Event, threads: int) -> tuple[IntArray | None, int]:
     """The bytes that an event reads of its own block, and its first thread; None where it reads elsewhere."""
     meaning = event.meaning
     active = lanes_of(event, threads)

@@ -10,7 +10,7 @@ import sys
 import cutlass
 import cutlass.cute as cute
 from cutlass import BFloat16, Constexpr, Float32, Int32, Int64, const_expr
-from cutlass._mlir.dialects import llvm
+from cutlass._mlir.dialects import llvm, nvvm
 from cutlass.cute.nvgpu import cpasync, warpgroup
 from cutlass.cute.runtime import make_fake_tensor, make_ptr
 from cutlass.cutlass_dsl import dsl_user_op
@@ -118,6 +118,58 @@ def stages(source: cute.Tensor, target: cute.Pointer, how: Constexpr):
         cute.copy(cp(), source[(thread, None)], data[(thread, None, there % 3)])
         if const_expr(how != 4):
             arch.cp_async_commit_group()
+
+
+@cute.kernel
+def arrives(source: cute.Tensor, target: cute.Pointer, how: Constexpr):
+    """cp.async arrives at an mbarrier, as one of its count (noinc: 0, 3) or not. 2: nothing else arrives."""
+    thread, _, _ = arch.thread_idx()
+    data, bar = buffer(4 * THREADS), barriers(1)
+    if thread == 0:
+        arch.mbarrier_init(bar, THREADS)
+    arch.mbarrier_init_fence()
+    arch.sync_threads()
+    copied = cute.make_tensor(data.iterator, cute.make_layout((THREADS, 4), stride=(4, 1)))
+    cute.copy(cp(), source[(thread, None)], copied[(thread, None)])
+    nvvm.cp_async_mbarrier_arrive(bar.to_llvm_ptr(), noinc=how in (0, 3))
+    if const_expr(how in (1, 3)):
+        arch.mbarrier_arrive(bar)
+    arch.mbarrier_wait(bar, 0)
+    (target + thread).store(data[4 * (THREADS - 1 - thread)])
+
+
+@cute.jit
+def run_arrives(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
+    tile = cute.make_tensor(source, cute.make_layout((THREADS, 4), stride=(4, 1)))
+    arrives(tile, target, how).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def partial(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
+    """A sum over the warps: 1 and 3 leave one out. 2 reads by lanes, 4 is an exclusive scan."""
+    thread, lane, warp = arch.thread_idx()[0], arch.lane_idx(), arch.warp_idx()
+    data = buffer(THREADS // 32)
+    found = arch.warp_redux_sync((source + thread).load(), kind="add")
+    if lane == 0:
+        data[warp] = found  # of a warp
+    arch.sync_threads()
+    total = Int32(0)
+    if const_expr(how < 2):
+        for i in cutlass.range_constexpr(THREADS // 32 - how):
+            total += data[i]  # of all
+    elif const_expr(how < 4):
+        if lane < THREADS // 32 - how + 2:
+            total = data[lane]  # by lanes
+        total = arch.warp_redux_sync(total, kind="add")
+    else:
+        for i in cutlass.range(warp, unroll=1):
+            total += data[i]
+    (target + thread).store(total)
+
+
+@cute.jit
+def run_partial(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
+    partial(source, target, how).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
 
 
 @cute.kernel
@@ -401,8 +453,9 @@ def signals(target: cute.Pointer, how: Constexpr):
     if thread == 0:
         arch.mbarrier_init(bar, 1)
     arch.mbarrier_init_fence()
-    arch.cluster_arrive()
-    arch.cluster_wait()
+    if const_expr(how != 3):
+        arch.cluster_arrive()
+        arch.cluster_wait()
     if thread == 0:
         arch.mbarrier_arrive_and_expect_tx(bar, 4 * THREADS + (4 if const_expr(how == 2) else 0))
     peer = arch.block_idx_in_cluster() ^ 1
@@ -588,9 +641,9 @@ def run_requests(source: cute.Tensor, target: cute.Tensor, how: Constexpr):
 
 
 VARIANTS = {"neighbours": 3, "stages": 5, "bulk": 9, "store": 4, "groups": 3, "multiply": 6,
-            "workspace": 3, "peers": 3, "told": 2, "handover": 5, "sized": 2, "strided": 2, "signals": 3,
+            "workspace": 3, "peers": 3, "told": 2, "handover": 5, "sized": 2, "strided": 2, "signals": 4,
             "turns": 2, "overlapped": 3, "scheduled": 5, "flags": 4, "requests": 1,
-            "in_place": 4}  # fmt: skip
+            "in_place": 4, "arrives": 4, "partial": 5}  # fmt: skip
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or VARIANTS:

@@ -108,7 +108,15 @@ EXPECTED = {
         0: [],
         1: [("LC503", "data[thread]", "llvm.inline_asm"), ("LC501", "llvm.inline_asm", "data[thread]")],
         2: [("LC507", "expect_tx", "mbarrier_wait")],
+        3: [("LC506", "llvm.inline_asm")],  # the peer may not have begun
     },
+    "arrives": {
+        0: [],
+        1: [],
+        2: [("LC510", "mbarrier_wait(bar, 0)")],
+        3: [("LC510", "mbarrier_wait(bar, 0)")],
+    },
+    "partial": {0: [], 2: [], 4: []},
     "handover": {
         0: [],
         1: [("LC514", "(work + thread + block", "after * THREADS)")],
@@ -131,6 +139,16 @@ EXPECTED = {
 def traced() -> Trace:
     with SharedLowering(copies=False, order=check_module) as lowering:
         return trace_script(str(SCRIPT), launch=False, arch="sm_90a", timeout_s=120, lowering=lowering)
+
+
+@pytest.mark.parametrize(("how", "read"), [(0, ""), (1, "# of all"), (2, ""), (3, "# by lanes"), (4, "")])
+def test_a_warp_whose_part_of_a_sum_is_left_out_is_a_note(traced: Trace, how: int, read: str) -> None:
+    notes = [f for f in reports(traced, "partial")[how].findings if f.code == "LC535"]
+    text = SCRIPT.read_text().splitlines()
+    told = [[text[place.where.line - 1].rpartition("  # ")[2] for place in one.places] for one in notes]
+    assert told == ([["of a warp", read[2:]]] if read else [])
+    assert all("thread 64" in one.message.lower() and "of warp 2" in one.message for one in notes)
+    assert [(one.evidence["read"], one.evidence["of"]) for one in notes] == [(2, 3)] * len(notes)
 
 
 def reports(trace: Trace, name: str) -> list[OrderReport]:

@@ -1,0 +1,63 @@
+"""LC535 never-read: each warp stores a number, and what reads these numbers leaves some out.
+
+## What it means
+
+One lane of each warp stores a number to shared memory, as its part of a sum or a maximum over the block. Every thread that
+reads these numbers reads the same ones, and not those of the warps that are named: their part is lost.
+
+## Why
+
+A reduction over the block has one partial result for each warp (CUDA C++ Programming Guide, Warp Shuffle Functions: a warp
+reduces by itself, warps meet in shared memory). A loop over one warp too few, as over the warps of another block size, gives a
+result that is right where the last part is 0, and nearly right otherwise.
+
+It is a note, because a kernel may store what it does not need, as of a warp that has nothing to add. Nothing is said where
+threads read different numbers, as in an exclusive scan over the warps.
+
+## How to fix it
+
+Read the numbers of all warps: let the loop's count and the size of the array come from one constant.
+
+## How to silence it
+
+`# layoutcheck: ignore[LC535] reason` at the line, `ignore = ["LC535"]` in the settings, or `--no-order`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from layoutcheck.order.problems import Problem
+from layoutcheck.order.rules.rule import make_rule
+from layoutcheck.order.rules.words import does, line
+from layoutcheck.sources.traced import KernelPlace
+
+
+def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
+    """The warp whose number is left out, and a thread that reads the others."""
+    store, read = places[0], places[1]
+    count, of = problem.facts["read"], problem.facts["of"]
+    first = problem.first
+    assert first is not None
+    return f"{line(read)} reads the numbers of {count} of {of} warps that {line(store)} stores", (
+        f"{does(store).capitalize()} the number of warp {problem.facts['warp']} to byte {first.address} of shared memory, and "
+        f"nothing reads it. {does(read).capitalize()} those of {count} other warps."
+    )
+
+
+FLAGGED = """
+if lane == 0:
+    partial[warp] = total
+cute.arch.sync_threads()
+for i in cutlass.range_constexpr(WARPS - 1):
+    result = result + partial[i]
+"""
+CLEAN = """
+if lane == 0:
+    partial[warp] = total
+cute.arch.sync_threads()
+for i in cutlass.range_constexpr(WARPS):
+    result = result + partial[i]
+"""
+
+RULE = make_rule(__doc__, "note", ("never-read",), tell, FLAGGED, CLEAN)
