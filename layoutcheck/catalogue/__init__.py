@@ -59,6 +59,12 @@ _OF_THE_DSL = (
     _VERIFIER,
 )  # which no library raises
 _OPEN = (tables.called("kernel-hangs"), tables.called("results-differ"))  # which name no cause of their own
+_OF_LAWS = (*whose.FAULTS, "cpp.copy-does-not-vectorize")  # which have many causes
+_OF_PEOPLE = (
+    tables.called("symptom.wrong"),
+    tables.called("symptom.hang"),
+)  # as they tell a fault, without its error
+_OF_CLAIMS = ("dsl.compiler-died", "dsl.launcher-died")  # in which no law is broken
 _OF_PARSER = re.compile(
     r"error(?: C[0-9]+)?: (?:expected (?:an?|unqualified|primary|initializer)\b|this declaration has no|syntax error)"
 )  # what follows from a name that is not known
@@ -70,6 +76,10 @@ _WORDS = re.compile(
     r"(?i)\b(?:[tsgr]mem|tma|im2col|gather4|scatter4|k-major|num_cta|vec_size|sf_?\w*|shape_?[mnk]|s2t|[ug]?mma\w*|ldsm|stsm|utccp|memref|copy_bits|swizzle|coord\w*|tiler|layouts?|fragments?|cluster"
     r"|multimem\S*|mbarrier\S*|tcgen05\S*|pred|smem_desc\w*|atom|composition|scale|rank)\b|\[C[0-9]+\]|[A-D] to have rank|expects A/B"
 )  # of CuTe's compiler
+_OUT_OF_MEMORY = re.compile(
+    r"(?i)\b(?:CUDA (?:error|warning): )?out of memory\b|\bcudaErrorMemoryAllocation\b|OutOfMemoryError"
+)
+_MEMORY_FIRST = "the text says '{said}' as well: memory ran out, and what else fails may only follow: free some first (a smaller batch or gpu_memory_utilization, other processes on the GPU)"
 _STATED = "The message is all that the text says of the cause; it is none of CuTe's, CUDA's or their tools'."
 _NO_ERROR = "The text tells no error. Which types, sizes and GPUs the library has kernels for, and which it compiles at the first call, its own documentation lists."
 _LAWLESS = "No law here fits its words: the commands below look at what it is about."
@@ -91,7 +101,10 @@ def answers(text: str, place: str | None = None) -> list[Answer]:
 
 
 def _addressed(answer: Answer, folded: str) -> Answer:
-    """The answer with whose program the text is of, where it is another's than CuTe's and no sentence names it."""
+    """The answer with what comes first, memory that ran out, and whose program the text is of, where no sentence names it."""
+    out = _OUT_OF_MEMORY.search(folded)
+    if out and answer.entry.level != CLEAN and not _OUT_OF_MEMORY.search(f"{answer.title} {answer.quote}"):
+        answer = replace(answer, facts=(_MEMORY_FIRST.format(said=out[0]), *answer.facts))
     where = origin.find(folded)
     said = " ".join((answer.title, answer.cause, answer.remedy, *answer.facts))
     if answer.entry.level == CLEAN or where.maker is None or where.maker.project in said:
@@ -146,9 +159,13 @@ def _answers(text: str, folded: str, place: str | None) -> list[Answer]:
     first, *rest = [
         answering.of_entry(entry, match, folded, place, text) for entry, match in ordered[:MOST_ANSWERS]
     ]
-    note = (first.entry in (*_OPEN, _DIED) or first.entry.name in whose.FAULTS) and symptoms.is_prose(folded)
-    about = (*symptoms.read(folded), *laws.told(text, first.entry)) if note else ()
-    return [replace(first, facts=(*first.facts, *about)), *rest]
+    if first.entry not in _OPEN and first.entry.name not in (*_OF_LAWS, *_OF_CLAIMS):
+        return [first, *rest]
+    prose, lawless = symptoms.is_prose(folded), first.entry.name in _OF_CLAIMS
+    about = laws.told(text, first.entry, lawless=lawless) if prose else laws.beside(text, first.entry)
+    about = () if lawless and not prose else about
+    read = symptoms.read(folded) if prose else ()
+    return [replace(first, facts=(*first.facts, *read, *about)), *rest]
 
 
 def _apart(ordered: list[tuple[Known, re.Match[str]]]) -> list[tuple[Known, re.Match[str]]]:
@@ -325,11 +342,12 @@ def _of_words(text: str, folded: str, place: str | None) -> list[Answer]:
         else demands.of_lines(said, telling.beside(text, said))
     )
     ours = owner or found is demands.DIFFERS or (not prose and symptoms.is_of_gpu(folded))
-    if said and found and not warns and ours:
+    told = prose and symptom is not None and symptom[0] in _OF_PEOPLE
+    if said and found and not warns and ours and not told:
         parts = {**(owner or _UNNAMED)._asdict(), "kind": "an error", "said": said}
         parts |= {"cause": found.cause, "help": found.helps, "project": where.project or _UNNAMED.project}
         return [answering.of_parts(elsewhere.NAMED, parts, said, folded, place)]
-    note = prose or (not wrong and len(folded) < _NOTE and _ROW.search(folded) is None)
+    note = prose or not (wrong or printed or len(folded) > _NOTE or _ROW.search(folded))
     noted = (
         note
         and symptoms.is_of_gpu(folded)
@@ -361,6 +379,8 @@ def _of_prose(
     first = symptom or about[0]
     answer = answering.of_entry(*first, folded, place, text)
     owner = None if symptom else origin.find(folded).owner
+    if owner and owner.name in owners.CALLED:
+        owner = None  # which it is compared with, or calls
     if owner and owners.compiles(owner) and folding.OF_DSL.search(folded):
         owner = None  # which the writer compares the DSL with
     whose = (f"the text names {owner.name}: of its own kernels {owner.project} answers",) if owner else ()
@@ -386,7 +406,7 @@ def _matches(folded: str) -> Iterator[tuple[Known, re.Match[str]]]:
     for entry in ENTRIES:
         if not literals.may_match(entry.pattern, lowered):
             continue
-        match = entry.pattern.search(folded)
+        match = entry.pattern.search(symptoms.unsettled(folded) if entry in (*_OPEN, _DIED) else folded)
         if match and entry.name in answering.OF_COMPILERS and _OF_PARSER.search(match[0]):
             every = itertools.islice(entry.pattern.finditer(folded), _MOST_ERRORS)
             match = next((one for one in every if not _OF_PARSER.search(one[0])), match)

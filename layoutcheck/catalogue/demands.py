@@ -25,6 +25,11 @@ _BEYOND = r"exceed|too (?:large|big|much)|\blimit| [<>]=? |at most|\bfit|more th
 # In order: what is missing or elsewhere before what is asked of a value, and the more particular demand first.
 DEMANDS = (
     _demand(
+        r"requires? the default `?\w+|only (?:supports?|with) the default|(?:non-default|custom) \w+ (?:is|are) not (?:yet )?supported",
+        "This back end has code for the default of that argument alone, and for no other value yet.",
+        "Leave it at its default, or take another back end (of flex attention kernel_options={'BACKEND': 'TRITON'}, or no BACKEND), or a newer release",
+    ),
+    _demand(
         r"could not get source code|source code (?:is )?not available|Failed to (?:get|find) source",
         "A compiler of Python functions reads their source text (inspect.getsource), which Python keeps for a file or a notebook's cell, and not for a REPL, exec() or python -c.",
         "Put the decorated functions into a file and run or import that",
@@ -60,7 +65,7 @@ DEMANDS = (
         "Clear the tuner's cache or switch tuning off, choose another tactic or back end (of vLLM and SGLang the MoE back end), or take a newer release",
     ),
     _demand(
-        r"(?i)devices? (?:with|of) compute capability|compute capability (?:>=?|<=?|[0-9])|only supported on (?:devices|GPUs|SM)",
+        r"\b(?:[Oo]nly (?:supported )?(?:on |for )?|[Rr]equires? (?:a |an )?)(?:NVIDIA )?(?:Hopper|Blackwell|Ampere|Ada|Turing|Volta|H[12]00|B[23]00)\b|(?i:devices? (?:with|of) compute capability|compute capability (?:>=?|<=?|[0-9])|only supported on (?:devices|GPUs|SM))",
         "The library has this kernel for certain GPUs only, which the message names, and this one is not among them.",
         "nvidia-smi --query-gpu=compute_cap --format=csv names this GPU's; take the version or back end of the library that has it (FlashAttention 3 is for sm_90, 4 for sm_90 and sm_100, 2 for the others from sm_80 on)",
     ),
@@ -222,6 +227,11 @@ INNER = _demand(
 
 # What a C++ compiler says of code that is not CuTe's.
 COMPILED = (
+    _demand(
+        r"attribute does not apply to any entity|attribute (?:is )?(?:ignored|not allowed) (?:here|in)|cannot be used (?:before|here) .{0,20}alignas",
+        "An attribute or alignas stands at a place of the line where it belongs to no declaration: alignas(N) before `extern`, for instance.",
+        "Write it behind the storage words: extern __shared__ __align__(1024) uint8_t smem[]; (1024 bytes for tiles of TMA's 128-byte swizzle, 128 for others)",
+    ),
     _demand(
         r"\bNV_(?:IF_(?:ELSE_)?TARGET|DISPATCH_TARGET|PROVIDES_\w+|IS_(?:HOST|DEVICE))",
         "The macro is of <nv/target>, a header of CCCL, which CUDA's own headers read: the folder that holds it is not among those that are searched, or another copy of it stands first. NVRTC searches no folder by itself.",

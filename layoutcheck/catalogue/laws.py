@@ -19,6 +19,7 @@ from layoutcheck.catalogue.tables.laws import LAWS
 MOST = 3
 _LONGEST = 6000  # characters of a text that are read
 _FEWEST = 1.5  # weight of a law that is told
+_PLAIN, _NOTE = 3.5, 1200  # weight of one that is told beside a printed error; characters of a short text
 _DETAILED = 0.5  # weight of the details that it needs, where any law has some
 _FEWEST_WORDS = 2  # of the text that speak for it, each for itself
 _NEAREST = 2
@@ -35,7 +36,7 @@ _REFUSES = re.compile(
     r"(?i)\b(?:fail(?:s|ed|ing)?|refus\w+|reject\w+|error|asserts?|assertion|unsupported|cannot|can't|(?:does|do|did|will|would)(?: not|n't) (?:compile|build|work|accept|support)\w*|not (?:supported|allowed|possible))\b"
 )
 _KINDS = {
-    "wrong": ("symptom.wrong", "results-differ"),
+    "wrong": ("symptom.wrong", "results-differ", "symptom.nothing-ran"),
     "race": ("symptom.race",),
     "hang": ("symptom.hang", "kernel-hangs", "symptom.barrier"),
     "fault": whose.FAULTS,
@@ -68,6 +69,7 @@ _FAULT = re.compile(
     r"(?i)\b(?:wrong|incorrect|fail\w*|crash\w*|hangs?|hung|dead-?lock\w*|slow\w*|error|corrupt\w*|race|conflict\w*|mismatch\w*|garbage|nans?|segfault\w*|illegal|mis-?align\w*|spill\w*|bug|issue|problem)\b"
 )  # which a sentence with "because" explains
 _SENTENCES = re.compile(r"(?<=[.!?;])\s+|\n+")
+_FILES = re.compile(r"[\w./~-]+\.(?:hpp|cuh?|inl|cpp|cc|h|py|md)\b")  # whose names are of what the file holds
 _LONG = 220
 _MOST_CLAIMS = 2
 
@@ -87,13 +89,13 @@ def kind(entry: Known | None, text: str = "") -> str:
     return next(told, _REFUSED if _REFUSES.search(text) else _NONE)
 
 
-def told(text: str, entry: Known | None = None, about: str = "") -> tuple[str, ...]:
+def told(text: str, entry: Known | None = None, about: str = "", *, lawless: bool = False) -> tuple[str, ...]:
     """What is told of a person's text beside the symptom of its entry: what it says of the cause itself, what its code decides, and the laws.
 
-    `about` are the words by which the entry was found.
+    `about` are the words by which the entry was found; no law is told of one that is `lawless`.
     """
     said = (f"the text itself says: {one}" for one in claims(text))
-    found = [] if entry and entry.level == ELSEWHERE else find(text, kind(entry, text))
+    found = [] if lawless or (entry and entry.level == ELSEWHERE) else find(text, kind(entry, text))
     if not found and entry and entry.level == UNKNOWN:
         found = nearest(text, about)
     return (*said, *snippets.facts(text), *map(str, found))
@@ -109,8 +111,9 @@ class Said(NamedTuple):
 
 
 def _said(text: str) -> Said:
-    lines = [one for one in text[:_LONGEST].splitlines() if one.strip()]
-    words = normal(text[:_LONGEST])
+    plain = _FILES.sub(" ", text[:_LONGEST])
+    lines = [one for one in plain.splitlines() if one.strip()]
+    words = normal(plain)
     return Said(
         words,
         normal(" ".join(claims(text))),
@@ -119,7 +122,14 @@ def _said(text: str) -> Said:
     )
 
 
-def find(text: str, symptom: str) -> list[Law]:
+def beside(text: str, entry: Known) -> tuple[str, ...]:
+    """What a short text with a printed error says beside it: what its code decides, and the law of its other words, if they are plain."""
+    if len(text) > _NOTE:
+        return ()
+    return (*snippets.facts(text), *map(str, find(text, kind(entry, text), _PLAIN)[:1]))
+
+
+def find(text: str, symptom: str, fewest: float = _FEWEST) -> list[Law]:
     """The laws that a text calls for, the likeliest first; none where its words fit none well enough.
 
     A text without details of any law, but with what one is about, calls for that one.
@@ -135,12 +145,12 @@ def find(text: str, symptom: str) -> list[Law]:
                 detailed[law] = fit
             if nouns >= _MOST_NOUNS:
                 named[law] = fit
-    return _best(detailed) or _best(named)
+    return _best(detailed, fewest) or _best(named, fewest)
 
 
-def _best(fits: dict[Law, float]) -> list[Law]:
+def _best(fits: dict[Law, float], fewest: float) -> list[Law]:
     """The laws that fit best, if well enough, the likeliest first."""
-    least = max(_FEWEST, _SHARE * max(fits.values(), default=0.0))
+    least = max(fewest, _SHARE * max(fits.values(), default=0.0))
     return [law for law in sorted(fits, key=lambda law: -fits[law])[:MOST] if fits[law] >= least]
 
 

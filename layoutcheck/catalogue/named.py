@@ -14,15 +14,15 @@ _MOST_DOCUMENTED = 2
 _NAME = re.compile(
     r"(?<![\w/])(?:(?:cute|cutlass|arch|utils|pipeline|nvgpu)(?:\.|::))*(?P<name>[A-Za-z]\w*_\w{2,}|[A-Z][a-z]\w*[A-Z]\w+|(?<=cute[.:])[a-z]\w{3,}|(?<=cute::)[a-z]\w{3,})"
 )
-_WELL_KNOWN = frozenset(
-    "make_layout make_tensor make_shape make_stride make_coord make_tile thread_idx block_idx compile kernel printf size shape copy gemm print jit".split()
+_WELL_KNOWN = re.compile(
+    "make_(?:layout|tensor|shape|stride|coord|tile)|(?:thread|block)_idx|compile|kernel|printf?|size|shape|copy|gemm|jit"
 )
 
 
 def documented(text: str) -> tuple[str, ...]:
     """What the installed DSL documents of the names in a text, those of its first line first."""
     found = dict.fromkeys(match["name"] for match in _NAME.finditer(text))
-    told = (installed.documented(name) for name in found if name not in _WELL_KNOWN)
+    told = (installed.documented(name) for name in found if not _WELL_KNOWN.fullmatch(name))
     said = (f"the DSL documents {one}" for one in told if one)
     return tuple(islice(said, _MOST_DOCUMENTED))
 

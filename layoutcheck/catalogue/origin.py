@@ -55,10 +55,10 @@ RAISED = re.compile(
     r"(?:^|[ (\"'>`\[])(?P<kind>[A-Za-z_][\w.]*(?:Error|Exception|Interrupt)|(?:[a-z_]\w*\.)+(?:exc|exceptions?|errors?)\.[A-Z]\w+): (?:(?P=kind): )?(?P<said>\S.{0,160})"
 )
 _PACKAGE = re.compile(
-    r"(?:site|dist)-packages/(?:[\w.+-]+\.egg/)?(\w+)|python/(\w+)/cython/|[Ll]ib\\\\?site-packages\\\\?(\w+)"
+    r"(?:site|dist)-packages/(?:[\w.+-]+\.egg/)?(\w+)|/CuTeDSL/(cutlass)/|python/(\w+)/cython/|[Ll]ib\\\\?site-packages\\\\?(\w+)"
 )
 OF_DSL = re.compile(
-    r"(?:nvidia_cutlass_dsl|(?:site|dist)-packages)/(?:\w+/)?cutlass/([\w/]+\.py)"
+    r"(?:(?:nvidia_cutlass_dsl|(?:site|dist)-packages)/(?:\w+/)?|CuTeDSL/)cutlass/([\w/]+\.py)"
 )  # the part of the path that every version has
 _DSL_PACKAGES = ("nvidia_cutlass_dsl", "cutlass")
 _DSL_CLASS = re.compile(r"(?:^|\.)(?:DSL\w*|Op|MLIR|CUDADialect)Error$")
@@ -106,7 +106,7 @@ _BLAMED = re.compile(
     r"(?i)\b(?:traced to|located (?:in|at)|comes? from|happens in|(?:bug|fault|crash|race|error) (?:is )?in)\W{1,4}(?P<file>(?P<tree>[a-z][\w-]{2,40})/(?:[\w-]{1,40}/){1,8}\w{1,60}\.(?:py|cuh?|hpp|h|cc|cpp)\b)"
 )
 _COMPARED = re.compile(
-    r"(?i)\b(?:(?:slower|faster|worse|better|more|less) than|vs\.?|versus|compared (?:to|with)|against|gap to|[0-9.]x (?:of|over)|match(?:es)?|mirrors?|existing|like|baselines?:?)(?: the| an?| existing| our| its)* (?:triton|cublas\w*|cudnn|flash-?attention\S*|cutlass|tilelang|pytorch|torch)\b"
+    r"(?i)\b(?:(?:slower|faster|worse|better|more|less|[a-z]+) than|vs\.?|versus|compared (?:to|with)|against|gap to|[0-9.]x (?:of|over)|match(?:es)?|mirrors?|existing|like|baselines?:?)(?: the| an?| existing| our| its)* (?:triton|cublas\w*|cudnn|flash-?attention\S*|cutlass|tilelang|pytorch|torch)\b"
 )
 _LISTED = re.compile(
     r"[{\[(]'[^{}\[\]()]{1,300}'[}\])]|\b\w*backend ?= ?\w+"
@@ -303,7 +303,7 @@ def _of_traceback(folded: str) -> Origin | None:
     if found.owner is None:
         found = _of_names(folded) or found
     innermost = matches and deciding(every) is every[-1] and not OF_DSL.search(matches[-1][0])
-    itself = innermost and _ITSELF.match(folded, behind)
+    itself = innermost and _ITSELF.match(folded, behind) and not _DSL_CLASS.search(kind)
     if found.world == COMPILER:
         return found
     return found._replace(world=LIBRARY if itself else DSL if found.world == DSL else OPEN)

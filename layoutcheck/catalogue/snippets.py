@@ -32,7 +32,7 @@ _WIDTH = re.compile(
 )
 _TYPES = {"Float16": "half_t", "BFloat16": "bfloat16_t", "Float32": "float", "TFloat32": "tfloat32_t", "Int8": "int8_t", "Float8E4M3FN": "float_e4m3_t", "half": "half_t", "Int32": "int"}  # fmt: skip
 _TYPE = re.compile(
-    r"(?:\b_t, ?|Copy_Atom<.{1,60}?>, ?(?:cute::|cutlass::)?|cutlass\.|cute::|cutlass::|cute\.)(?P<type>Float16|BFloat16|Float32|TFloat32|Int8|Int32|Float8E4M3FN|half_t|bfloat16_t|tfloat32_t|float_e4m3_t|float|int8_t|half)\b"
+    r"(?:\b_t, ?|\b(?:over|of) |Copy_Atom<.{1,60}?>, ?(?:cute::|cutlass::)?|cutlass\.|cute::|cutlass::|cute\.)(?P<type>Float16|BFloat16|Float32|TFloat32|Int8|Int32|Float8E4M3FN|half_t|bfloat16_t|tfloat32_t|float_e4m3_t|float|int8_t|half)\b"
 )
 
 

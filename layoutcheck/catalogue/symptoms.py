@@ -30,6 +30,12 @@ _PERSON = re.compile(r"\b(?:I|[Ww]e|[Mm]y|[Hh]ow|[Ww]hy)\b")
 _DOUBT = re.compile(
     r"(?i)(?:what(?:'s| is| am I| did I| went| could be| might be)?(?: \w+){0,4}|(?:some|any)thing(?: \w+)?|correct me if|am I|if I(?:'m| am)|maybe I(?:'m| am)) wrong\b"
 )  # of the writer's own understanding
+_TROUBLES = r"(?:hangs?|hang|dead-?locks?|crash\w*|seg\w*faults?|races?|errors?|faults?|nans?|problem|issue)"
+_SETTLED = re.compile(
+    rf"(?i)\b(?:with|after|once|now that|since) (?:the |that |this |its )?(?:\w+ )?{_TROUBLES} (?:is |was |has been |being )?(?:fixed|resolved|solved|gone)\b"
+    rf"|\b(?:no longer|never|not|n't|without|instead of) (?:a |the |any )?{_TROUBLES}(?:ing|ed)?\b|\b(?:fixed|resolved|solved) (?:the|a|this|that) (?:\w+ )?{_TROUBLES}\b|\b(?:the|that|this) (?:\w+ )?{_TROUBLES} (?:is|was|are|were|has been) (?:fixed|gone|resolved|solved)\b"
+    r"|\b(?:stuck|freezes?|stall\w*) (?:at|around|below|near) (?:about |only |~)?[0-9]"
+)  # a trouble that is told to be over, or to be none
 _CHINESE = re.compile(r"[\u4e00-\u9fff]{4}")
 _SENTENCE = re.compile(r"(?:\b[A-Za-z][\w'-]*\b[ ,:;(`*]+){5}")
 _LITTLE_WORD = re.compile(
@@ -57,11 +63,16 @@ _PLAIN = re.compile(r"[0-9(),?_{} ]*")
 
 def find(folded: str) -> tuple[Known, re.Match[str]] | None:
     """The symptom that the text's words tell, and where; None where they tell none."""
-    told = _DOUBT.sub(" ", folded)
+    told = _DOUBT.sub(" ", unsettled(folded))
     found = ((entry, entry.pattern.search(told)) for entry in SYMPTOMS)
     if not is_of_gpu(folded):
         found = (one for one in found if one[0] is not _RACE)
     return next(((entry, match) for entry, match in found if match), None)
+
+
+def unsettled(folded: str) -> str:
+    """The text without the troubles that it tells to be over."""
+    return _SETTLED.sub(" ", folded)
 
 
 def is_prose(folded: str) -> bool:

@@ -77,7 +77,7 @@ _PREFIXES = (
     re.compile(r"E\s{2,}(?=\S)|E\s+$"),  # pytest
     re.compile(r"##\[error\]|::error::"),  # GitHub, Azure
 )
-# What all lines begin with alike, but for its digits: "worker-1  | ", "#12 103.4 ", "[1,0]<stderr>: ", a line's number, a "+".
+# What all lines begin with alike, but for its digits: "worker-1  | ", "#12 103.4 ", "[1,0]<stderr>: ".
 _DIGITS, _BLANKS = re.compile(r"[0-9]+"), re.compile(r" +")
 _LEAD = re.compile(r"(?:(?=.*[#\[|>:])(?=.*\w).*(?:[\]|>):]|0 )|[+*-]| ?0\t) ?")
 _MESSAGE = re.compile(
@@ -161,11 +161,12 @@ def _unled(lines: list[str]) -> list[str]:
     found = _LEAD.match(alike[: told.start()] if told else alike)
     if found is None or set(found[0]) <= set("= "):
         return lines
-    behind = [shape[found.end() :] for shape in shapes if shape.startswith(found[0])]
-    speak = sum(sum(map(str.isalpha, rest)) >= _FEWEST_WORDS for rest in behind)
-    if speak < _MOST_LINES * len(shapes):
+    mark = found[0].rstrip()
+    behind = [shape[len(mark) :] for shape in shapes if shape.startswith(mark)]
+    speaking = sum(sum(map(str.isalpha, rest)) >= _FEWEST_WORDS for rest in behind)
+    if len(behind) < _MOST_LINES * len(shapes) or speaking < len(shapes) / 2:
         return lines
-    lead = re.compile(re.escape(found[0]).replace("0", "[0-9]+").replace("\\ ", " +"))
+    lead = re.compile(re.escape(mark).replace("0", "[0-9]+").replace("\\ ", " +") + " ?")
     return [lead.sub("", line, count=1) if lead.match(line) else line for line in lines]
 
 

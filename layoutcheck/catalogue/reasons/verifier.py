@@ -35,8 +35,14 @@ REASONS = (
         + _UNITS,
     ),
     reason(
+        "expects memref for operand D, but gets D: '!cute.memref<f32, rmem, align<32>, \"((128,128),1,1):((1,128),0,0)\">'",
+        r"expects memref for operand [CD]\b",
+        "The accumulator of tcgen05 lies in tensor memory, that of mma.sync and wgmma in registers. This operand D (or C) is of the other place.",
+        "For tcgen05: tiled_mma.make_fragment_C(shape) gives the layout, TmemAllocator the columns, cute.make_tensor(tmem_ptr, layout) the operand; the epilogue reads it by tcgen05 loads. Else: registers of tiled_mma.make_fragment_C",
+    ),
+    reason(
         "expects rmem for input operands, but got A: '!cute.memref<f16, smem, align<16>, \"((2,2),1):((1,2),0)\">'",
-        r"expects (?:rmem for input operands|memref/smem_desc_view for operand A|smem_desc_view for operand B|memref for operand [A-D]|operand (?:sfa/sfb|lutb) to be tmem)|SM120 SF[AB] must be in rmem|operand '(?:cd|sf_[ab])' must be a CutePtrType|sf_a\(operand 3\) and sf_b",
+        r"expects (?:rmem for input operands|memref/smem_desc_view for operand A|smem_desc_view for operand B|memref for operand [AB]|operand (?:sfa/sfb|lutb) to be tmem)|SM120 SF[AB] must be in rmem|operand '(?:cd|sf_[ab])' must be a CutePtrType|sf_a\(operand 3\) and sf_b",
         "Each MMA reads its operands from one place: mma.sync from registers; wgmma A from registers or shared memory and B from shared memory, both as descriptors; tcgen05 A from shared or tensor memory, B from shared memory, scale factors and accumulator from tensor memory (scale factors of sm_120 from registers).",
         "Copy the operand there first (ldmatrix into make_fragment_A's registers), or make the descriptor fragments from the shared tensor: tiled_mma.make_fragment_A(sA)",
     ),

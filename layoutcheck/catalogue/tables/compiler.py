@@ -51,6 +51,20 @@ ENTRIES = (
         ("error: unknown attribute `atom_copy_field_tmareduce` in dialect `cute_nvgpu`", issue(2656)),
     ),
     known(
+        "dsl.launcher-died",
+        r"(?i)(?:\bseg\w* ?fault\w*|SIGSEGV|\bcrash\w*|\babort\w*)(?:[^\n]{0,200}|.{0,120})(?:(?:CPU|host)[- ]side|(?:during|at|on|in) (?:the )?(?:first |each )?(?:kernel )?launch|after (?:`?cute\.)?compil\w+|JIT[- ]compiled code)",
+        "the process dies in host code that launches a compiled kernel",
+        "The kernel was compiled, and no layout decides this: what dies is the host function that packs the arguments and launches it, in the JIT's memory. Its arguments or the compiled function are freed while it runs (keep the result of cute.compile, its tensors and the stream), "
+        "the -libs packages are of another version, or this release's JIT is at fault, which differs by CPU (x86_64, aarch64).",
+        "python -X faulthandler and gdb's `bt` name the call; pip list shows the versions of nvidia-cutlass-dsl*. Compare a newer release, the option --enable-tvm-ffi and an object of export_to_c, which launch by other code; report it with the CPU's architecture to NVIDIA/cutlass, or to the library whose kernel it is",
+        (
+            "it segfaults during the first kernel launch after cute.compile(); the crash is CPU-side",
+            issue(2281, "Dao-AILab/flash-attention"),
+        ),
+        general=True,
+        instead_of=("dsl.compiler-died",),
+    ),
+    known(
         "dsl.compiler-died",
         r"Segfault encountered|[Ss]egmentation fault|[Ss]egfaults?\b|Aborted \(core dumped\)|SIGABRT|SIGSEGV"
         r"|terminated by signal|stack smashing detected",
