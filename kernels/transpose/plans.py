@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -53,6 +54,7 @@ PLANS: dict[str, AnyPlan] = {
     "shifted 120x128, 3": Shifted((120, 128), 8, 16, most=3),
     "shifted 56x64": Shifted((56, 64), 4, 16, most=8),
     "shifted 48x128, 1 bytes": Shifted((48, 128), 4, 16, most=8, size=1),
+    "shifted 112x128, 4, 1 bytes": Shifted((112, 128), 8, 32, most=4, size=1),
     "shifted 112x128 fetched, 1 bytes": Shifted((112, 128), 8, 32, most=4, fetch=True, size=1),
     "shifted 128x256 edges": Shifted((128, 256), 16, 32, fetch=True, edges=True),
     **{
@@ -89,6 +91,9 @@ SPLICED = 8
 WHOLE, SEVERAL = 24 << 10, ((3 << 10, 3), (6 << 10, 2), (6 << 10, 3), (12 << 10, 2), (12 << 10, 3))
 """Bytes of a matrix that has a block for itself, at most; of those that share one, about, and how often its
 threads store."""
+
+IN_LINES, LINE = (12 << 10, 16 << 10), 128
+"""Bytes, at most, of matrices that share a block and are whole lines together; of a line."""
 
 MOST_THREADS, MOST_SINGLY = 640, 512
 """Of such a block; about as many if each stores one element at a time."""
@@ -230,6 +235,10 @@ def wholes(x: Any, y: Any) -> dict[str, AnyPlan]:
             # As many to a block as give each multiprocessor as many blocks.
             waves = multiprocessors() * -(-x.shape[0] // (about // held * multiprocessors()))
             plans.append(shared(one, -(-x.shape[0] // waves), passes))
+    for most in IN_LINES:
+        lines = LINE // math.gcd(held, LINE)
+        if (items := most // held // lines * lines) > 1:
+            plans.append(shared(one, items, 2))
     # Rows with pads in between start and end in chunks of which parts stay as they are.
     singly = one._replace(singly=True)
     items = {plan.items for plan in plans if pads[1]}

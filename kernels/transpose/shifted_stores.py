@@ -12,6 +12,9 @@ from cutlass import cute
 from kernels.transpose.chunks import LANES_M, LANES_N, ahead_by, column, rotated
 from kernels.transpose.registers import store_wide
 
+BYTES = 0x01010101
+"""A number times this has the number in each of four bytes."""
+
 
 @cute.jit
 def store_chunks(
@@ -36,7 +39,7 @@ def store_chunks(
         taken = cute.make_rmem_tensor((plan.chunk,), y.element_type)
         further = i * at_once + plan.chunk * stage * plan.chunks_of(plan.stage_rows)
         for k in cutlass.range_constexpr(plan.chunk):
-            taken[k] = smem[places[k] + further]
+            taken[k] = smem[places[k] + (k * plan.pitch + further)]
         turned = rotated(taken, ahead * max(plan.size // 4, 1))
         here = chunk + i * (at_once // plan.chunk) * ldy + stage * LANES_M
         inside = n1 + i * at_once < columns
@@ -107,10 +110,19 @@ def gathering(lay, tile, plan):
     chunk = ((place - late + m0) >> plan.bits) + lane_m
     # Rows and shifts repeat every chunk of rows, and every pass along N.
     corner = cutlass.Int32((starts[0] + first * pitches[0] + n0) & (plan.chunk - 1))
+    # Rows k + `turned` of a chunk of them, those past its end from its start on.
+    last, turned = plan.chunk - 1, plan.word * ahead & (plan.chunk - 1)
+    base = plan.align - 1 - late + plan.chunk * lane_m
+    run = (base + turned) * plan.pitch + (base & ~last) + n1
     places = []
     for k in range(plan.chunk):
-        row = plan.align - 1 - late + ((k + plan.word * ahead) & (plan.chunk - 1)) + plan.chunk * lane_m
-        places.append(in_smem(row, corner + row * ldx, plan) + n1)
+        if k % 4 == 0:  # four at a time, a byte each
+            rows = (0x03020100 + k * BYTES + turned * BYTES) & (last * BYTES)
+            shifts = (((corner + base * ldx) & last) * BYTES + ldx * rows) & (last * BYTES)
+            beyond = ((base & last) * BYTES + rows) & (plan.chunk * BYTES)
+        starts_anew = cutlass.Int32(k // plan.word * plan.word + turned >= plan.chunk)
+        further = (shifts + beyond) >> 8 * (k % 4) & 255
+        places.append(run + further - plan.chunk * plan.pitch * starts_anew)
     return n1, ahead, chunk, m0 - late + plan.chunk * lane_m, places
 
 

@@ -22,7 +22,7 @@ from kernels.transpose.few_rows import FewRows
 from kernels.transpose.flat import Flat
 from kernels.transpose.narrow import Narrow, Small
 from kernels.transpose.padded import Padded
-from kernels.transpose.plans import MOST_THREADS, SEVERAL, align_bytes, candidates, takes
+from kernels.transpose.plans import IN_LINES, LINE, MOST_THREADS, SEVERAL, align_bytes, candidates, takes
 from kernels.transpose.plans import WHOLE as MOST
 from kernels.transpose.registers import Plan
 from kernels.transpose.shifted import Shifted
@@ -196,7 +196,9 @@ def test_matrices_that_share_a_block_fill_it(
     assert any(plan.items > 1 for plan in plans) == (2 * held <= most)
     assert {plan.singly for plan in plans} == ({False, True} if pads[1] else {False})
     for plan in plans:
-        assert plan.items == 1 or held * plan.items <= most
+        # As many as share it evenly, or whole lines.
+        whole_lines = held * plan.items % LINE == 0 and held * plan.items <= max(IN_LINES)
+        assert plan.items == 1 or held * plan.items <= most or whole_lines
         assert held <= MOST and plan.pads == pads and 32 <= plan.threads <= MOST_THREADS
         chunks = plan.items * n * (m + pads[1]) / plan.stored
         assert chunks <= plan.beside * plan.passes < chunks + plan.beside + 3
