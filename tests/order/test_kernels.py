@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from layoutcheck.cli import run as command
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.order import check_module
 from layoutcheck.reports.order import counts, render
@@ -281,18 +282,19 @@ def run(*command: str, cwd: Path, **environment: str) -> subprocess.CompletedPro
     )
 
 
-def test_lint_tells_it_of_a_registered_case(tmp_path: Path) -> None:
+def test_lint_tells_it_of_a_registered_case(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "cases.py").write_text(CASE.format(folder=str(SCRIPT.parent)))
     (tmp_path / "pyproject.toml").write_text('[tool.layoutcheck]\npaths = ["cases.py"]\n')
-    told = run("-m", "layoutcheck", "lint", "cases.py", cwd=tmp_path)
-    later = next(
-        n for n, line in enumerate(SCRIPT.read_text().splitlines(), 1) if "data[(thread + 32)" in line
-    )
-    assert f"kernels.py:{later}:29: wrong[LC504]" in told.stdout and told.returncode == 1, (
-        told.stdout + told.stderr
-    )
-    silent = run("-m", "layoutcheck", "lint", "--no-order", "cases.py", cwd=tmp_path)
-    assert "LC504" not in silent.stdout and silent.returncode == 0, silent.stdout + silent.stderr
+    monkeypatch.chdir(tmp_path)
+    status = command(["lint", "cases.py"])
+    later = next(n for n, line in enumerate(LINES, 1) if "data[(thread + 32)" in line)
+    told = capsys.readouterr()
+    assert f"kernels.py:{later}:29: wrong[LC504]" in told.out and status == 1, told
+    status = command(["lint", "--no-order", "cases.py"])
+    silent = capsys.readouterr()
+    assert "LC504" not in silent.out and status == 0, silent
 
 
 @pytest.mark.sweep
