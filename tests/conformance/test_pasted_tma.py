@@ -43,8 +43,13 @@ def kernels(requests: list[tuple[str, dict[str, Any]]]) -> list[list[str]]:
 @pytest.mark.parametrize(
     ("arch", "requests"),
     [
-        ("sm_90a", [(name, TMA_MISCOMPILES[name][0]) for name in TILES]),
-        ("sm_90a", [(name, IM2COL_MISCOMPILES[name][0]) for name in CONVOLUTIONS]),
+        (
+            "sm_90a",
+            [
+                *((name, TMA_MISCOMPILES[name][0]) for name in TILES),
+                *((name, IM2COL_MISCOMPILES[name][0]) for name in CONVOLUTIONS),
+            ],
+        ),
         ("sm_100a", [(name, ROW_MISCOMPILES[name][0]) for name in ROWS]),
     ],
 )
