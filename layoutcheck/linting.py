@@ -11,7 +11,8 @@ from layoutcheck.errors import InputError, check_workers
 from layoutcheck.gate import Part
 from layoutcheck.lint.cache import Cache
 from layoutcheck.lint.cases import RegisteredCase, shown
-from layoutcheck.lint.run import Result, cache_folder, lint
+from layoutcheck.lint.result import Result
+from layoutcheck.lint.run import cache_folder, lint
 from layoutcheck.progress import bar
 from layoutcheck.regular import inside
 from layoutcheck.settings import Settings

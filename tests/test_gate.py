@@ -13,7 +13,7 @@ from layoutcheck.dsl.trace import trace_script
 from layoutcheck.errors import InputError
 from layoutcheck.gate import DEFAULT, NO_GATE, Gate, gate
 from layoutcheck.lint.finding import LintFinding
-from layoutcheck.lint.run import Counts, Ran, Result
+from layoutcheck.lint.result import Counts, Ran, Result
 from layoutcheck.reports.trace import JudgedTrace, refusal
 from layoutcheck.sources.traced import (
     UNCOMPILED,

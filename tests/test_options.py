@@ -29,7 +29,7 @@ from layoutcheck.errors import InputError
 from layoutcheck.gpu.races import Races
 from layoutcheck.judge import judge
 from layoutcheck.lint.finding import LintFinding
-from layoutcheck.lint.run import Counts, Result
+from layoutcheck.lint.result import Counts, Result
 from layoutcheck.patching.repaired import Repaired
 from layoutcheck.reports.confirmation import Confirmed
 from layoutcheck.reports.trace import JudgedTrace

@@ -16,7 +16,7 @@ from layoutcheck.gate import gate
 
 if TYPE_CHECKING:
     from layoutcheck.gate import Gate
-    from layoutcheck.lint.run import Result
+    from layoutcheck.lint.result import Result
     from layoutcheck.reports.style import Style
 
 SUCCEEDS = "--write-baseline always exits with 0"

@@ -6,15 +6,16 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from layoutcheck import cells
 from layoutcheck.digits import many
-from layoutcheck.gate import NO_GATE, Gate, Part
+from layoutcheck.gate import Part
 from layoutcheck.lint import baseline, cases, files, leftovers, notebook
 from layoutcheck.lint import runs as running
-from layoutcheck.lint.analyse import UNREADABLE
 from layoutcheck.lint.cache import Cache
 from layoutcheck.lint.finding import LintFinding
+from layoutcheck.lint.result import Counts, Ran, Result, Sites
 from layoutcheck.lint.suppressions import Suppressions
 from layoutcheck.processors import processors
 from layoutcheck.regular import inside, read_regular, source_lines
@@ -24,106 +25,6 @@ Progress = Callable[[str, int, int], None]
 _MOST_NAMED = 3
 _NO_ORDER = "the order of accesses was not checked (--no-order, or `order` in the settings)"
 _NO_LOWERED = "the compiler's lowering was not looked at (--no-lowered, or `lowered` in the settings)"
-_FAILING = frozenset(("rejected", "wrong"))
-_CASE_FAILED = ("LC911", "LC915")
-_FAILING_STRICT = _FAILING | {"slow", "unknown"}
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """What a run looked at.
-
-    `unknown` are reasons with numbers of copies, `address_sources` numbers of copies by how they are known,
-    `never` the sites that no case reached, `untraced` registered cases that could not be run here, `skipped`
-    reasons with numbers of tests that were skipped in every run. Of those sites, `uncalled` are in functions
-    that no program calls (`path:function` -> lines), and `untaken` in functions of kernels that were built;
-    `because` has the others by file and reason.
-    `accesses` of single elements are checked beside copies, `accesses_known` of them.
-    """
-
-    files: int = 0
-    relevant: int = 0
-    lines: int = 0
-    sites: int = 0
-    traced: int = 0
-    copies: int = 0
-    checked: int = 0
-    cases: int = 0
-    untraced: int = 0
-    kernels: int = 0
-    silenced: int = 0
-    known: int = 0
-    unselected: int = 0
-    as_meant: int = 0
-    unknown: dict[str, int] = field(default_factory=dict)
-    address_sources: dict[str, int] = field(default_factory=dict)
-    never: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    uncalled: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    untaken: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    because: dict[str, dict[str, tuple[int, ...]]] = field(default_factory=dict)
-    accesses: int = 0
-    accesses_known: int = 0
-    skipped: dict[str, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Ran:
-    """A case or program that was run: `failures` are what kept kernels of it from being seen.
-
-    `skipped` is the number of its tests that did not run.
-    """
-
-    name: str
-    path: str
-    arch: str
-    kernels: int
-    copies: int
-    seconds: float
-    cached: bool
-    failures: tuple[str, ...] = ()
-    program: bool = False
-    skipped: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """Findings in the order of files and lines; `notes` say what was not done, and why.
-
-    `runs` are the cases and programs that were run.
-    """
-
-    findings: tuple[LintFinding, ...]
-    counts: Counts
-    notes: tuple[str, ...] = ()
-    runs: tuple[Ran, ...] = ()
-    wanted: bool = False  # programs were looked for, and there may be none
-
-    @property
-    def ended(self) -> int:
-        """The number of runs that SIGTERM ended."""
-        return sum(any(one.startswith("ended: ") for one in run.failures) for run in self.runs)
-
-    def status(self, strict: bool = False, gate: Gate = NO_GATE) -> int:
-        """The exit status, as `gate.py` has it."""
-        failing = _FAILING_STRICT if strict else _FAILING
-        if strict and self.counts.unknown:
-            return 1
-        if any(finding.severity in failing for finding in self.findings):
-            return 1
-        return 2 if self.unseen(gate) else 0
-
-    def unseen(self, gate: Gate) -> list[str]:
-        """What the gate asks for and was not seen; a case's findings may be silenced or in the baseline."""
-        counts = self.counts
-        failed = counts.untraced + len(
-            {finding.origin for finding in self.findings if finding.code in _CASE_FAILED}
-        )
-        types = counts.address_sources.get("types", 0)
-        kernels = counts.kernels if counts.cases or self.wanted else None
-        ended = [f"SIGTERM came before {self.ended} of {len(self.runs)} runs had ended"] if self.ended else []
-        skipped = sum(counts.skipped.values())
-        unreadable = len({finding.path for finding in self.findings if finding.code == UNREADABLE})
-        return ended + gate.unseen(failed, kernels, types, counts.traced, counts.sites, skipped, unreadable)
 
 
 def lint(
@@ -151,88 +52,45 @@ def lint(
     listed = files.collect(paths, settings)
     read = files.read(listed, store, workers, progress)
     store.save()
-    found = [finding for file in read for finding in file.reading.findings]
     runs, notes, untraced = _trace(listed, settings, static, workers, folder, progress, programs, part)
-    untold = tuple(notes)  # why cases were not traced, where that is so
-    reached: dict[tuple[str, int], str] = {}
-    built: set[tuple[str, int]] = set()
-    counts = {"silenced": sum(file.reading.silenced for file in read), "untraced": untraced}
-    unknown: dict[str, int] = {}
-    known_by: dict[str, int] = {}
     texts = _Texts()
-    if runs is not None:
-        from layoutcheck.lint.judged import judge  # loads the model, which reading does not need
-        from layoutcheck.sources.traced import address_sources
-
-        judged = judge(runs.traced)
-        reached, unknown = judged.reached, dict(judged.unknown.most_common())
-        built = judged.built
-        loud = [f for f in judged.findings + runs.unusable if not texts.suppressions(f.path).silences(f)]
-        counts["silenced"] += len(judged.findings) + len(runs.unusable) - len(loud)
-        found += loud
-        counts.update(copies=judged.copies, checked=judged.checked, as_meant=judged.as_meant)
-        counts.update(accesses=judged.accesses, accesses_known=judged.accesses_known)
-        counts["cases"] = len(runs.traced)
-        counts["kernels"] = sum(len(run.trace.kernels) for run in runs.traced)
-        known_by = address_sources(judged.address_sources.elements())
-        notes += [_NO_ORDER] * (not settings.order) + [_NO_LOWERED] * (not settings.lowered)
-        if judged.undecided:
-            names = ", ".join(judged.undecided)
-            notes.append(f"expected to be slow, which types alone do not show: {names}")
-    traced, never = _coverage(read, reached, runs is not None)
-    if part is not None and never:
+    seen = _Seen() if runs is None else _judged(runs, settings, texts)
+    complete = runs is not None and runs.complete and part is None
+    traced, never = _coverage(read, seen.reached, runs is not None)
+    if part is not None:
         never = {}  # the programs of other parts may reach them
-    uncalled = untaken = dict[str, tuple[int, ...]]()
-    because = dict[str, dict[str, tuple[int, ...]]]()
-    if runs is not None and programs and never:
-        from layoutcheck.lint.unreached import reasons  # loads what a trace is, which reading does not need
+    told = _why_never(never, seen.built, programs, read, listed, runs, settings) if never and runs else {}
 
-        seen = settings.lowered and not any(run.trace.failures for run in runs.traced)
-        why = reasons(never, built, programs, _single(read, seen), listed, runs.traced)
-        uncalled, untaken, because = why.uncalled, why.untaken, why.because
-    if runs is not None:
-        found += _never_traced(never, bool(programs))
-    complete = part is None and runs is not None and not any(run.trace.failures for run in runs.traced)
-    found += leftovers.unused(read, texts.suppressions, reached if complete else {})
+    found = [finding for file in read for finding in file.reading.findings] + seen.findings
+    found += _never_traced(never, bool(programs)) if runs is not None else []
+    found += leftovers.unused(read, texts.suppressions, seen.reached if complete else {})
     wanted = sorted((f for f in found if settings.selected(f.code, f.path)), key=lambda f: f.order)
-    counts["unselected"] = len(found) - len(wanted)
 
     def place(finding: LintFinding) -> tuple[str, str]:
         return settings.inside(finding.path), texts.line(finding)
 
     if write_baseline is not None:
         baseline.write(write_baseline, wanted, place)
-    new = wanted
-    moved: dict[baseline.Key, str] = {}
-    if known:
-        new, moved = baseline.new(wanted, known, place, lambda path: not (settings.root / path).exists())
-        known = Counter({entry: count for entry, count in known.items() if entry not in moved})
-        notes += leftovers.moved(moved)
-    if known and part is None and (runs is not None or not untold):
-        looked = {settings.inside(path) for path in listed}
-        notes += leftovers.stale(baseline.stale(wanted, known, place), looked, settings)
-    return Result(
-        tuple(new),
-        Counts(
-            files=len(read),
-            relevant=sum(file.reading.relevant for file in read),
-            lines=sum(file.reading.lines for file in read),
-            sites=sum(len(file.reading.sites) for file in read),
-            traced=traced,
-            known=len(wanted) - len(new),
-            unknown=unknown,
-            address_sources=known_by,
-            never=never,
-            uncalled=uncalled,
-            untaken=untaken,
-            because=because,
-            skipped=_skipped(() if runs is None else runs.traced),
-            **counts,
-        ),
-        tuple(notes),
-        () if runs is None else tuple(map(_ran, runs.traced)),
-        programs is not None,
+    # Entries of a baseline that nothing has may be of what was not run.
+    looked = listed if part is None and (runs is not None or not notes) else None
+    new, of_baseline = _new(wanted, known, place, settings, looked) if known else (wanted, [])
+    silenced = seen.silenced + sum(file.reading.silenced for file in read)
+    counts = Counts(
+        files=len(read),
+        relevant=sum(file.reading.relevant for file in read),
+        lines=sum(file.reading.lines for file in read),
+        sites=sum(len(file.reading.sites) for file in read),
+        traced=traced,
+        untraced=untraced,
+        silenced=silenced,
+        unselected=len(found) - len(wanted),
+        known=len(wanted) - len(new),
+        never=never,
+        **seen.counts,
+        **told,
     )
+    ran = () if runs is None else tuple(map(Ran.of, runs.traced))
+    return Result(tuple(new), counts, (*notes, *seen.notes, *of_baseline), ran, programs is not None)
 
 
 def cache_folder(settings: Settings) -> Path | None:
@@ -244,6 +102,11 @@ def cache_folder(settings: Settings) -> Path | None:
 class _Runs:
     traced: list[cases.CaseRun]
     unusable: list[LintFinding]
+
+    @property
+    def complete(self) -> bool:
+        """Whether every run came to its end."""
+        return not any(run.trace.failures for run in self.traced)
 
 
 def _trace(
@@ -309,13 +172,43 @@ def _skipped(traced: Sequence[cases.CaseRun]) -> dict[str, int]:
     return dict(Counter(reason for tests in always.values() for reason in tests.values()).most_common())
 
 
-def _ran(run: cases.CaseRun) -> Ran:
-    case, trace = run.case, run.trace
-    failures = tuple(f"{one.kind}: {' '.join(one.message.split())}" for one in trace.failures)
-    return Ran(
-        case.name, case.path, case.arch, len(trace.kernels), len(trace.copies), round(run.seconds, 1),
-        run.cached, failures, bool(case.command), len(trace.skipped),
-    )  # fmt: skip
+@dataclass(slots=True)
+class _Seen:
+    """What runs showed: `reached` and `built` of `JudgedCases`, and `counts` by the names of `Counts`."""
+
+    findings: list[LintFinding] = field(default_factory=list)
+    silenced: int = 0
+    reached: dict[tuple[str, int], str] = field(default_factory=dict)
+    built: set[tuple[str, int]] = field(default_factory=set)
+    counts: dict[str, Any] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+def _judged(runs: _Runs, settings: Settings, texts: _Texts) -> _Seen:
+    """The findings that no comment silences, and the counts of what was run."""
+    from layoutcheck.lint.judged import judge  # loads the model, which reading does not need
+    from layoutcheck.sources.traced import address_sources
+
+    judged = judge(runs.traced)
+    every = judged.findings + runs.unusable
+    loud = [finding for finding in every if not texts.suppressions(finding.path).silences(finding)]
+    notes = [_NO_ORDER] * (not settings.order) + [_NO_LOWERED] * (not settings.lowered)
+    if judged.undecided:
+        names = ", ".join(judged.undecided)
+        notes.append(f"expected to be slow, which types alone do not show: {names}")
+    counts = {
+        "copies": judged.copies,
+        "checked": judged.checked,
+        "as_meant": judged.as_meant,
+        "accesses": judged.accesses,
+        "accesses_known": judged.accesses_known,
+        "cases": len(runs.traced),
+        "kernels": sum(len(run.trace.kernels) for run in runs.traced),
+        "unknown": dict(judged.unknown.most_common()),
+        "address_sources": address_sources(judged.address_sources.elements()),
+        "skipped": _skipped(runs.traced),
+    }
+    return _Seen(loud, len(every) - len(loud), judged.reached, judged.built, counts, notes)
 
 
 class _Texts:
@@ -349,10 +242,10 @@ class _Texts:
 
 def _coverage(
     read: Sequence[files.File], reached: dict[tuple[str, int], str], traced: bool
-) -> tuple[int, dict[str, tuple[int, ...]]]:
+) -> tuple[int, Sites]:
     """How many sites a trace reached, and the lines of the others."""
     hit = 0
-    never: dict[str, tuple[int, ...]] = {}
+    never: Sites = {}
     for file in read:
         for site in file.reading.sites:
             seen = traced and any(
@@ -365,6 +258,25 @@ def _coverage(
     return hit, never
 
 
+def _why_never(
+    never: Sites,
+    built: set[tuple[str, int]],
+    programs: Sequence[cases.RegisteredCase] | None,
+    read: Sequence[files.File],
+    listed: Sequence[str],
+    runs: _Runs,
+    settings: Settings,
+) -> dict[str, Any]:
+    """Why sites were never traced, by names of `Counts`; nothing where no programs were looked for."""
+    if not programs:
+        return {}
+    from layoutcheck.lint.unreached import reasons  # loads what a trace is, which reading does not need
+
+    single = _single(read, settings.lowered and runs.complete)
+    why = reasons(never, built, programs, single, listed, runs.traced)
+    return {"uncalled": why.uncalled, "untaken": why.untaken, "because": why.because}
+
+
 def _single(read: Sequence[files.File], seen: bool) -> set[tuple[str, int]]:
     """The sites that a kernel may hold unseen: copies by single elements, if not all kernels were lowered."""
     return set() if seen else {
@@ -375,7 +287,7 @@ def _single(read: Sequence[files.File], seen: bool) -> set[tuple[str, int]]:
     }  # fmt: skip
 
 
-def _never_traced(never: dict[str, tuple[int, ...]], program: bool) -> list[LintFinding]:
+def _never_traced(never: Sites, program: bool) -> list[LintFinding]:
     """LC912, one a file; `program` says whether programs of the repository were run."""
     found = []
     what_runs, advice = "case", "Register a case that builds this kernel with the options that lead there."
@@ -388,3 +300,20 @@ def _never_traced(never: dict[str, tuple[int, ...]], program: bool) -> list[Lint
         evidence = {"lines": list(lines)}
         found.append(LintFinding("LC912", "note", path, lines[0], 1, title, advice, evidence=evidence))
     return found
+
+
+def _new(
+    wanted: Sequence[LintFinding],
+    known: Counter[baseline.Key],
+    place: Callable[[LintFinding], tuple[str, str]],
+    settings: Settings,
+    looked: Sequence[str] | None,
+) -> tuple[Sequence[LintFinding], list[str]]:
+    """The findings that the baseline lacks, and notes on its entries; those of `looked` files may go."""
+    new, moved = baseline.new(wanted, known, place, lambda path: not (settings.root / path).exists())
+    notes = leftovers.moved(moved)
+    if looked is not None:
+        kept = Counter({entry: count for entry, count in known.items() if entry not in moved})
+        left = baseline.stale(wanted, kept, place)
+        notes += leftovers.stale(left, {settings.inside(path) for path in looked}, settings)
+    return new, notes

@@ -18,11 +18,11 @@ from layoutcheck.dsl.called import MEASURED
 from layoutcheck.dsl.outcomes import ENDED_AT, FOR_WANT
 from layoutcheck.lint.called import Called
 from layoutcheck.lint.cases import CaseRun, RegisteredCase, shown
+from layoutcheck.lint.result import Sites
 from layoutcheck.regular import read_regular
 from layoutcheck.sources.pasted import cut
 from layoutcheck.sources.traced import UNCOMPILED, TraceFailure
 
-Sites = dict[str, tuple[int, ...]]
 _MOST = 140  # characters of a program's words
 _TO_THE_END = (  # of programs of which nothing is left
     "the file itself was run, to its end, and did not build its kernel",

@@ -9,7 +9,7 @@ from itertools import groupby
 from layoutcheck.digits import many
 from layoutcheck.findings import SEVERITIES
 from layoutcheck.lint.finding import LintFinding
-from layoutcheck.lint.run import Ran, Result
+from layoutcheck.lint.result import Ran, Result
 from layoutcheck.regular import regular_lines
 from layoutcheck.reports.html import document
 from layoutcheck.reports.lint import severity_count, summary

@@ -10,7 +10,7 @@ from xml.etree import ElementTree as Xml
 
 from layoutcheck.digits import many
 from layoutcheck.lint.finding import LintFinding
-from layoutcheck.lint.run import Ran, Result
+from layoutcheck.lint.result import Ran, Result
 from layoutcheck.reports.pictures.svg import legal_text
 from layoutcheck.reports.style import Style
 

@@ -11,7 +11,7 @@ from layoutcheck.digits import many
 from layoutcheck.findings import SCHEMA_VERSION
 from layoutcheck.formats import check_format
 from layoutcheck.lint.finding import LintFinding
-from layoutcheck.lint.run import Counts, Result
+from layoutcheck.lint.result import Counts, Result
 from layoutcheck.reports.style import VERDICT_COLOUR, Style
 
 _NEVER_SHOWN = 5  # files or functions

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from layoutcheck.findings import SCHEMA_VERSION
 from layoutcheck.gpu.races import RaceRun
 from layoutcheck.lint.finding import LintFinding
-from layoutcheck.lint.run import Counts, Ran
+from layoutcheck.lint.result import Counts, Ran
 from layoutcheck.order.memory_map import MemoryMap
 from layoutcheck.reports.json import schema as report_schema
 from layoutcheck.reports.keys import describe

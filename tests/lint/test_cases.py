@@ -14,7 +14,7 @@ from layoutcheck.cli import run
 from layoutcheck.lint import cases
 from layoutcheck.lint.finding import LintFinding
 from layoutcheck.lint.judged import judge
-from layoutcheck.lint.run import Counts, Result
+from layoutcheck.lint.result import Counts, Result
 from layoutcheck.reports import lint as reports
 from layoutcheck.reports.style import Style
 from layoutcheck.sources.request import build

@@ -11,7 +11,7 @@ import pytest
 
 from layoutcheck.findings import SCHEMA_VERSION
 from layoutcheck.lint.finding import LintFinding
-from layoutcheck.lint.run import Counts, Ran, Result
+from layoutcheck.lint.result import Counts, Ran, Result
 from layoutcheck.reports.json import schema
 from layoutcheck.reports.junit_xml import render
 from layoutcheck.reports.style import Style

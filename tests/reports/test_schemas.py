@@ -16,7 +16,7 @@ from layoutcheck.cli import run
 from layoutcheck.formats import FORMATS
 from layoutcheck.gpu.races import Delay, RaceRun, Races, Tried
 from layoutcheck.lint.finding import Edit, LintFinding
-from layoutcheck.lint.run import Counts, Ran, Result
+from layoutcheck.lint.result import Counts, Ran, Result
 from layoutcheck.reports import keys
 from layoutcheck.reports import lint as lint_report
 from layoutcheck.reports import races as races_report
