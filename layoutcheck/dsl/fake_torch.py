@@ -1,8 +1,7 @@
 """torch without a GPU, made to believe in one: see `fake_cuda`.
 
-A `TorchFunctionMode` sends every "cuda" to the CPU and lets tensors say that they are on the device. Work on
-big tensors that only a result needs is left out (products, random numbers, arithmetic of huge ones): it is
-for a reference that is compared with what was never launched.
+A `TorchFunctionMode` sends every "cuda" to the CPU and lets tensors say that they are on the device. What is
+computed there, `torch_work` decides.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ import ctypes
 import functools
 import importlib
 import os
-import re
 import sys
 import threading
 from collections.abc import Iterator
@@ -20,36 +18,16 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 from layoutcheck.dsl.imports import when_imported
-from layoutcheck.dsl.observe import NotLaunched
+from layoutcheck.dsl.torch_work import Work
 from layoutcheck.dsl.true_integers import addressed
-from layoutcheck.dsl.true_integers import made as made_of
 
-BIG = 1 << 18  # elements; what is smaller may hold sizes and indices, and is really computed
-HUGE = 1 << 22  # elements; arithmetic with fewer takes less time than its test
 CUDA = "13.0"  # torch.version.cuda, of a torch that was built without
 ALIGN_BYTES = 256  # what CUDA's allocator gives, and scripts promise
 _NAMES = {  # as torch gives them: scripts look up peak rates by them
     (8, 0): "NVIDIA A100-SXM4-80GB", (8, 9): "NVIDIA L40S", (9, 0): "NVIDIA H200", (10, 0): "NVIDIA B200",
     (10, 3): "NVIDIA B300", (12, 0): "NVIDIA GeForce RTX 5090",
 }  # fmt: skip
-_PRODUCTS = {
-    "matmul", "__matmul__", "__rmatmul__", "mm", "bmm", "addmm", "baddbmm", "einsum", "linear", "tensordot",
-    "scaled_dot_product_attention", "softmax", "log_softmax", "_scaled_mm", "_grouped_mm",
-    "_scaled_grouped_mm", "cross_entropy", "conv2d", "conv3d", "rms_norm", "layer_norm", "logsumexp",
-    "cumsum", "sort", "topk",
-}  # fmt: skip
-_ARITHMETIC = {
-    "add", "sub", "rsub", "mul", "div", "abs", "neg", "pow", "square", "sqrt", "rsqrt", "exp", "log", "tanh",
-    "sigmoid", "relu", "silu", "gelu", "clamp", "float", "half", "bfloat16", "clone",
-}  # fmt: skip
-_FILLS = {"random_", "normal_", "uniform_", "bernoulli_", "exponential_"}
-_RANDOM = {"randn", "rand", "randint", "normal", "bernoulli", "rand_like", "randn_like", "randint_like"}
-_COMPARISONS = {"allclose", "equal", "isclose"}
 _DEVICE_KEYS = ("CPU", "CUDA", "CompositeExplicitAutograd")  # what an operator does, and not how it differs
-_NOT_OF_CPU = re.compile(
-    r"Could not run 'aten::\w+(\.\w+)?' with arguments from the 'CPU' backend"
-    r"|expected scalar type \w+ but found \w+|mixed dtype \(CPU\)"  # a GPU takes two types of floats
-)
 _REGISTERING = ("torch.library", "torch._library.custom_ops", "functools")
 
 
@@ -202,136 +180,38 @@ def _place(torch: Any, value: Any) -> Any:
 def _mode(torch: Any) -> None:
     from torch.overrides import TorchFunctionMode
 
-    place = functools.partial(_place, torch)
+    place, work = functools.partial(_place, torch), Work(torch)
+    is_cuda, device_of = torch.Tensor.is_cuda.__get__, torch.Tensor.device.__get__
+    device = torch.device("cuda", 0)
 
-    def big(values: Any, least: int = BIG) -> bool:
-        return any(
-            (isinstance(v, torch.Tensor) and v.numel() > least)
-            or (isinstance(v, (tuple, list)) and big(v, least))
-            for v in values
-        )  # fmt: skip
-
-    def of_results(values: Any) -> bool:
-        """Whether what is compared may be what a kernel would have computed."""
-        tensors = [value for value in values if isinstance(value, torch.Tensor)]
-        return NotLaunched.calls + NotLaunched.left_out > 0 and any(
-            one.is_floating_point() for one in tensors
-        )
-
-    def of_their_own(values: Any) -> bool:
-        """Whether a tensor is of a class that says itself what is computed, perhaps by a kernel."""
-        return any(
-            (isinstance(v, torch.Tensor) and type(v) not in (torch.Tensor, torch.nn.Parameter))
-            or (isinstance(v, (tuple, list)) and of_their_own(v))
-            for v in values
-        )
-
-    def left_out(name: str, args: Any, named: Any) -> bool:
-        if of_their_own((*args, *named.values())):
-            return False
-        if name in _PRODUCTS:
-            return big((*args, *named.values()))
-        if name not in _ARITHMETIC or "out" in named or not big(args, HUGE):
-            return False
-        tensors = [value for value in (*args, *named.values()) if isinstance(value, torch.Tensor)]
-        return all(one.is_floating_point() and not one.requires_grad for one in tensors)
-
-    def to_meta(value: Any) -> Any:
-        if isinstance(value, torch.Tensor):
-            return value.to("meta")
-        return type(value)(map(to_meta, value)) if type(value) in (tuple, list) else value
-
-    def from_meta(value: Any, given: list[Any]) -> Any:
-        if isinstance(value, torch.Tensor) and value.is_meta:
-            if value.requires_grad:
-                return LeftOut.apply(value.detach(), *differentiated(given))
-            return torch.empty_like(value, device="cpu")
-        if type(value) in (tuple, list):
-            return type(value)(from_meta(one, given) for one in value)
-        return value
-
-    def differentiated(values: Any) -> list[Any]:
-        parts = (
-            differentiated(v) if isinstance(v, (tuple, list)) else [v] * getattr(v, "requires_grad", False)
-            for v in values
-        )
-        return [one for part in parts for one in part]
-
-    def not_computed(func: Any, args: Any, named: Any) -> Any:
-        """The result in its shape and type alone."""
-        with torch._C.DisableTorchFunction():
-            made = func(*map(to_meta, args), **{k: to_meta(v) for k, v in named.items()})
-            into = named.get("out")
-            return from_meta(made, [*args, *named.values()]) if into is None else into
-
-    class LeftOut(torch.autograd.Function):  # type: ignore[misc]
-        """What was left out, for whose gradients a program asks: those of what it was made of are zeros."""
-
-        @staticmethod
-        def forward(context: Any, meta: Any, *given: Any) -> Any:
-            context.zeros = [torch.zeros((), dtype=one.dtype).expand(one.shape) for one in given]
-            return torch.empty_like(meta, device="cpu")  # new here: one that was given is a view afterwards
-
-        @staticmethod
-        def backward(context: Any, *_gradients: Any) -> Any:
-            return None, *context.zeros
+    def where(func: Any, name: str, args: Any) -> Any:
+        """What a tensor says of its device; None where something else is asked."""
+        if name == "__get__" and func == is_cuda:
+            return True
+        if name == "__get__" and func == device_of and func(*args).type == "cpu":
+            return device
+        if name == "get_device" and args[0].device.type == "cpu":
+            return 0
+        return args[0] if name in ("cuda", "pin_memory") else None
 
     class Pretended(TorchFunctionMode):
         def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             if func is torch.device:  # made to be looked at; where it is used, it is the CPU
                 return func(*args, **(kwargs or {}))
-            named = {key: place(value) for key, value in (kwargs or {}).items()}
             name = getattr(func, "__name__", "")
-            if name == "__get__" and func == is_cuda:
-                return True
-            if name == "__get__" and func == device_of and func(*args).type == "cpu":
-                return device
-            if name == "get_device" and args[0].device.type == "cpu":
-                return 0
-            if name == "cuda":
-                return args[0]
-            if name == "pin_memory":
-                return args[0]
-            if name in _COMPARISONS and (big(args) or of_results(args)):
-                return torch.ones((), dtype=torch.bool) if name == "isclose" else True
-            if name in _FILLS and big(args):
-                made_of(name, args, args[0], sure=False)
-                return args[0]
-            args = tuple(place(a) for a in args)
-            if name == "to" and len(args) > 1 and type(args[1]) is int:
+            if (said := where(func, name, args)) is not None:
+                return said
+            args, named = (
+                tuple(map(place, args)),
+                {key: place(value) for key, value in (kwargs or {}).items()},
+            )
+            if name == "to" and len(args) > 1 and type(args[1]) is int:  # the index of a GPU
                 args = (args[0], "cpu", *args[2:])
-            if type(named.get("device")) is int:  # the index of a GPU
+            if type(named.get("device")) is int:
                 named["device"] = "cpu"
             named.pop("pin_memory", None)
-            if name in _RANDOM and name in ("randn", "rand", "randint"):
-                size = named.get("size", args)
-                if _numel(size) > BIG:  # zeros are numbers, at the price of writing them
-                    NotLaunched.left_out += 1
-                    make = torch.zeros if _numel(size) <= HUGE else torch.empty
-                    if name == "randint":
-                        named.setdefault("dtype", torch.int64)
-                    return make(*_shape(name, args, named), **_factory(named))
-            if left_out(name, args, named):
-                NotLaunched.left_out += 1
-                with contextlib.suppress(Exception):
-                    return not_computed(func, args, named)
-            before = NotLaunched.calls + NotLaunched.left_out
-            try:
-                made = func(*args, **named)
-            except RuntimeError as error:  # torch has it for a GPU alone
-                if not _NOT_OF_CPU.match(str(error)):
-                    raise
-                with contextlib.suppress(Exception):
-                    made = not_computed(func, args, named)
-                    NotLaunched.left_out += 1
-                    return made
-                raise
-            really = before == NotLaunched.calls + NotLaunched.left_out
-            made_of(name, (*args, *named.values()), made, sure=really)
-            return made
+            return work.do(func, name, args, named)
 
-    is_cuda, device_of = torch.Tensor.is_cuda.__get__, torch.Tensor.device.__get__
-    device = torch.device("cuda", 0)
     Pretended().__enter__()
     _threads(Pretended)
     _autograd(torch, Pretended)
@@ -399,28 +279,6 @@ def _autograd(torch: Any, mode: Any) -> None:
 
     hook: Any = __init_subclass__
     torch.autograd.Function.__init_subclass__ = classmethod(hook)
-
-
-def _numel(size: Any) -> int:
-    count = 1
-    for one in size:
-        if isinstance(one, (tuple, list)):
-            return _numel(one)
-        if isinstance(one, int):
-            count *= one
-    return count
-
-
-def _shape(name: str, args: Any, named: Any) -> tuple[Any, ...]:
-    if "size" in named:
-        return (named["size"],)
-    if name == "randint":
-        return (next(a for a in args if isinstance(a, (tuple, list))),)
-    return tuple(args)
-
-
-def _factory(named: Any) -> dict[str, Any]:
-    return {key: named[key] for key in ("dtype", "device", "requires_grad", "layout") if key in named}
 
 
 class _Anything:

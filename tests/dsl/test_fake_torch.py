@@ -13,7 +13,8 @@ from tests.environment import python_path
 
 HUGE = """
 import torch
-from layoutcheck.dsl.fake_torch import HUGE, pretend
+from layoutcheck.dsl.fake_torch import pretend
+from layoutcheck.dsl.torch_work import HUGE
 pretend(torch, (9, 0), 132)
 def computed(size, **named):
     made = torch.zeros(size // 2, 2, **named).T + 1
@@ -48,7 +49,8 @@ print(*seen)
 
 DEVICES = """
 import torch
-from layoutcheck.dsl.fake_torch import BIG, pretend
+from layoutcheck.dsl.fake_torch import pretend
+from layoutcheck.dsl.torch_work import BIG
 pretend(torch, (9, 0), 132)
 many, two = torch.randn(BIG + 1, device=0), torch.zeros(2)
 print(*(one.device for one in (torch.zeros(2, device=0), two.to(0), two.to(device=0), many)))
@@ -87,7 +89,8 @@ print("aten::add " in seen.key_averages().table(sort_by="cuda_time_total", row_l
 
 CLASSES = """
 import torch
-from layoutcheck.dsl.fake_torch import BIG, pretend
+from layoutcheck.dsl.fake_torch import pretend
+from layoutcheck.dsl.torch_work import BIG
 pretend(torch, (10, 0), 132)
 seen = []
 class Wrapped(torch.Tensor):
@@ -122,7 +125,8 @@ print(Unwrapped.apply(Wrapped(torch.ones(2, device="cuda", requires_grad=True)))
 
 GRADIENTS = """
 import torch
-from layoutcheck.dsl.fake_torch import BIG, pretend
+from layoutcheck.dsl.fake_torch import pretend
+from layoutcheck.dsl.torch_work import BIG
 from layoutcheck.dsl.observe import NotLaunched
 pretend(torch, (10, 0), 132)
 one, two = (torch.ones(BIG, size, device="cuda", requires_grad=size == 2) for size in (2, 3))

@@ -207,7 +207,8 @@ def test_a_module_that_may_write_integers(line: str, writes: bool) -> None:
 
 TORCH = """
 import torch
-from layoutcheck.dsl.fake_torch import BIG, pretend
+from layoutcheck.dsl.fake_torch import pretend
+from layoutcheck.dsl.torch_work import BIG
 from layoutcheck.dsl.true_integers import integers, launched
 pretend(torch, (9, 0), 132)
 lengths = torch.tensor([3, 4], device="cuda", dtype=torch.int32)
