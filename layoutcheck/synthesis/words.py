@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from layoutcheck.synthesis.candidates import widest_bytes
+from layoutcheck.synthesis.pace import H200, pipes
 from layoutcheck.synthesis.refusal import unserved
 from layoutcheck.synthesis.search import Space
 from layoutcheck.synthesis.shared import pattern_bytes
@@ -59,8 +60,16 @@ def _compared(best: Plan, other: Plan) -> str:
     asked = [f"{count:+,} {words}" for words, count in more.items() if count]
     if other.demand.blocks != best.demand.blocks:
         asked.append(f"{other.demand.blocks} blocks on an SM in place of {best.demand.blocks}")
+    if other.demand.streams != best.demand.streams and other.demand.streams > H200.pages:
+        rows = f"{other.demand.streams:,.0f} rows in place of {best.demand.streams:,.0f}"
+        asked.append(f"{rows} that all blocks write at once")
     longer = f"{other.cycles / best.cycles - 1:.1%}"
-    takes = "takes as long" if longer == "0.0%" else f"takes {longer} longer"
+    takes = "takes as long"
+    if longer != "0.0%":
+        busy, before = pipes(other.demand), pipes(best.demand)
+        pipe = max(busy, key=lambda name: busy[name] - before[name])
+        more_cycles = busy[pipe] - before[pipe]
+        takes = f"takes {longer} longer, {more_cycles:,.0f} cycles more in its {PIPES[pipe]}"
     if other.cycles < NEAR * best.cycles:
         takes += ", by a prediction that does not tell them apart"
     asks = ", ".join(asked) or "the same counts, and is less simple"

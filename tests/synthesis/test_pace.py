@@ -123,7 +123,21 @@ def test_the_reason_names_what_is_not_told_apart_and_the_blocks_of_an_sm(plans: 
     assert "takes as long, by a prediction that does not tell them apart: the same counts" in same
     fewer = replace(best, made=Compiled(255, 5000))
     why = replace(plans, plans=(best, fewer)).why
-    assert f"% longer: {fewer.demand.blocks} blocks on an SM in place of {best.demand.blocks}." in why
+    busy, before = pipes(fewer.demand), pipes(best.demand)
+    assert max(busy, key=lambda pipe: busy[pipe] - before[pipe]) == "chain"
+    waits = f"{busy['chain'] - before['chain']:,.0f} cycles more in its waiting, which stages"
+    assert f"% longer, {waits}" in why
+    assert why.endswith(f": {fewer.demand.blocks} blocks on an SM in place of {best.demand.blocks}.")
+
+
+def test_the_reason_names_the_rows_that_all_blocks_write_at_once() -> None:
+    """Where more of them take longer than memory does without, and nothing else that is counted is more."""
+    found = lc.synthesize("(128,64)", K, "gmem", dst=K)
+    best, other = found.plans[:2]
+    assert other.demand.streams > best.demand.streams and other.counts.instructions < best.counts.instructions
+    assert "cycles more in its share of the memory bandwidth: " in found.why
+    rows = f"{other.demand.streams:,.0f} rows in place of {best.demand.streams:,.0f}"
+    assert found.why.endswith(f"{rows} that all blocks write at once.")
 
 
 def test_what_was_compiled_is_of_a_turn_and_asked_is_of_a_tile() -> None:
