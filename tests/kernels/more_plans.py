@@ -34,7 +34,7 @@ THIN = {
 }
 # Elements of every size, by each way of loading them; tiles of a width that is known when they are launched.
 SHIFTED = {
-    "shifted, 1": Shifted((48, 128), 4, 16, size=1),
+    "shifted, 1": Shifted((48, 128), 8, 32, size=1),
     "shifted, 2": Shifted((24, 64), 4, 16, most=1),
     "shifted, 4": Shifted((28, 32), 4, 8, most=2, fetch=True, size=4),
     "shifted, 8": Shifted((30, 16), 4, 4, size=8, edges=True),
@@ -51,7 +51,7 @@ WHOLE = {
 PADDED = {
     f"padded, {plan.size}, {plan.columns}": plan
     for plan in (
-        Padded(50, 64, 32, size=1),
+        Padded(50, 32, 32, size=1),
         Padded(21, 32, 16),
         Padded(41, 48, 16, soon=True),
         Padded(9, 16, 8, size=4),
