@@ -51,7 +51,7 @@ GONE = ("exchange 128x128", "blocks 8x1", "direct m, 1", "direct n")
 
 WIDE = " wide"
 
-GONE_SINCE = ("shapes", "fresh", "types")
+GONE_SINCE = ("shapes", "fresh")
 
 
 def main(path: Path) -> str:

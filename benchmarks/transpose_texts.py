@@ -189,11 +189,14 @@ TAIL = """
 - The run on the H100 chose from other plans than the tree has now: `shifted` gathers its tiles in stages
   since ([transpose_stages.json](evidence/transpose_stages.json), read in `kernels/NOTES.md`, 21), and thin
   matrices and batches of tiny ones have plans for every size of an element (22). The H100 has not run them.
-- Since these runs and those of other types on the H200, four plans are gone: {names_gone};
+- Since these runs on the H200 four plans are gone: {names_gone};
   and `slim` in wider accesses than its vectors. At no row of these runs is the best of the others more than
   {lost:.1f} % slower than the best of all.
 - [transpose_small.json](evidence/transpose_small.json) is an exploration without torch.compile, and so is
   [transpose_words.json](evidence/transpose_words.json), read in `kernels/NOTES.md`, 23 and 26.
+- Since the run of the forty shapes a thread of `shifted` works out its places in fewer instructions. For
+  elements of two bytes its times are those of before
+  ([transpose_gather.json](evidence/transpose_gather.json), read in `kernels/NOTES.md`, 27).
 - The runs ended by the clock: shapes that a table lacks were checked and not timed.
 - The plan is chosen on buffers that rotate, as in the table. If a matrix is already in the L2, another
   plan may be faster.

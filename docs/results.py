@@ -88,6 +88,7 @@ _PAGES = {
     "transpose_stages": ("plans with stages, hints and prefetches", "kernels.md"),
     "transpose_small": ("plans for small matrices", "kernels.md"),
     "transpose_tiles": ("plans for few rows, several matrices, slim ones", "kernels.md"),
+    "transpose_gather": ("what gathers of single bytes cost, in other ways", "kernels.md"),
     "transpose_words": ("plans for few rows and columns of 1- and 2-byte elements", "kernels.md"),
     **{f"transpose_note{n}": ("a sweep that the kernels' notes name", "kernels.md") for n in (1, 3, 4, 5)},
     "synthesis": ("random synthesised plans: bits, counters, times beside the predicted", "synthesis.md"),
