@@ -26,6 +26,15 @@ PIPES = {
     "chain": "waiting, which stages and other blocks do not hide",
     "lines": "lines of L1, which loads in flight hold",
 }
+SHORTLY = {
+    "issue": "issue",
+    "data": "shared memory and L1",
+    "fill": "L2",
+    "memory": "memory",
+    "engine": "the copy engine",
+    "chain": "waiting",
+    "lines": "lines of L1",
+}
 COUNTED = {
     "instructions": "instructions",
     "wavefronts": "wavefronts",
@@ -69,7 +78,7 @@ def _compared(best: Plan, other: Plan) -> str:
         busy, before = pipes(other.demand), pipes(best.demand)
         pipe = max(busy, key=lambda name: busy[name] - before[name])
         more_cycles = busy[pipe] - before[pipe]
-        takes = f"takes {longer} longer, {more_cycles:,.0f} cycles more in its {PIPES[pipe]}"
+        takes = f"takes {longer} longer ({SHORTLY[pipe]}: {more_cycles:,.0f} cycles more)"
     if other.cycles < NEAR * best.cycles:
         takes += ", by a prediction that does not tell them apart"
     asks = ", ".join(asked) or "the same counts, and is less simple"

@@ -125,8 +125,7 @@ def test_the_reason_names_what_is_not_told_apart_and_the_blocks_of_an_sm(plans: 
     why = replace(plans, plans=(best, fewer)).why
     busy, before = pipes(fewer.demand), pipes(best.demand)
     assert max(busy, key=lambda pipe: busy[pipe] - before[pipe]) == "chain"
-    waits = f"{busy['chain'] - before['chain']:,.0f} cycles more in its waiting, which stages"
-    assert f"% longer, {waits}" in why
+    assert f"% longer (waiting: {busy['chain'] - before['chain']:,.0f} cycles more): " in why
     assert why.endswith(f": {fewer.demand.blocks} blocks on an SM in place of {best.demand.blocks}.")
 
 
@@ -135,7 +134,7 @@ def test_the_reason_names_the_rows_that_all_blocks_write_at_once() -> None:
     found = lc.synthesize("(128,64)", K, "gmem", dst=K)
     best, other = found.plans[:2]
     assert other.demand.streams > best.demand.streams and other.counts.instructions < best.counts.instructions
-    assert "cycles more in its share of the memory bandwidth: " in found.why
+    assert "% longer (memory: 283 cycles more): " in found.why
     rows = f"{other.demand.streams:,.0f} rows in place of {best.demand.streams:,.0f}"
     assert found.why.endswith(f"{rows} that all blocks write at once.")
 
