@@ -39,7 +39,7 @@ def plans_of(request: Row, first: int) -> list[Row]:
     from layoutcheck.synthesis.moved import Ending
     from layoutcheck.synthesis.pace import pace
     from layoutcheck.synthesis.plans import synthesize
-    from layoutcheck.synthesis.program import program, takes_keep
+    from layoutcheck.synthesis.program import blocks_of, program, takes_keep
     from layoutcheck.synthesis.reading import read
     from layoutcheck.synthesis.request import TileRequest
 
@@ -69,7 +69,7 @@ def plans_of(request: Row, first: int) -> list[Row]:
                 {
                     "name": name, "bound": bound, "request": request, "kind": plan.kind, "rank": place,
                     "shared": None if plan.shared is None else str(plan.shared), "tiles": tiles,
-                    "blocks": m // request["tile"][0], "expected_us": _us(tiles, plan.cycles),
+                    "blocks": blocks_of(wanted, (m, k)), "expected_us": _us(tiles, plan.cycles),
                     "code": kept, "timed": looked, "counting": looked,
                     "dtype": dtype_code(wanted.dtype).removeprefix("cutlass."),
                     "keep": takes_keep(wanted, Ending.LOOK),

@@ -96,7 +96,7 @@ def plans_of(request: dict[str, Any], first: int) -> list[dict[str, Any]]:
     from layoutcheck.machine.cost import CLOCK_GHZ, SMS
     from layoutcheck.synthesis.moved import Ending
     from layoutcheck.synthesis.plans import synthesize
-    from layoutcheck.synthesis.program import program, takes_keep
+    from layoutcheck.synthesis.program import blocks_of, program, takes_keep
     from layoutcheck.synthesis.reading import read
     from layoutcheck.synthesis.request import TileRequest
 
@@ -135,7 +135,7 @@ def plans_of(request: dict[str, Any], first: int) -> list[dict[str, Any]]:
                 "predicted_us": tiles / SMS * plan.cycles / CLOCK_GHZ / 1000,
                 "expected_us": tiles / SMS * replace(plan, made=None).cycles / CLOCK_GHZ / 1000,
                 "tiles": tiles,
-                "blocks": m // request["tile"][0],
+                "blocks": blocks_of(plan.wanted, (m, k)),
                 "compiled": plan.made,
                 "demand": plan.demand._asdict(),
                 "predicted": {key: value * tiles for key, value in predicted(plan, (m, k)).items()},

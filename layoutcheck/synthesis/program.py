@@ -13,10 +13,29 @@ from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.modes import make_layout
 from layoutcheck.copies.memref import Memref
 from layoutcheck.fixes import code, tma_code
+from layoutcheck.machine.cost import SMS
 from layoutcheck.synthesis.copies import Step
 from layoutcheck.synthesis.moved import Ending, Moves, indented
 from layoutcheck.synthesis.search import Found
 from layoutcheck.synthesis.wanted import Wanted
+
+MOST_THREADS = 2048
+"""Of an SM (CUDA programming guide, compute capability 9.0)."""
+
+
+def divided(wanted: Wanted) -> bool:
+    """Whether blocks share the tiles along K of a row of tiles: a reader's MMAs would add them up."""
+    return wanted.dst is not None and all(one.target == "gmem" for one in wanted.consumers)
+
+
+def blocks_of(wanted: Wanted, extents: tuple[int, int]) -> int:
+    """Blocks of a launch for a tensor of these extents: a row of tiles each, or a part of one."""
+    rows, columns = (-(-extent // tile) for extent, tile in zip(extents, wanted.tile, strict=True))
+    return rows * (min(columns, -(-_most_blocks(wanted) // rows)) if divided(wanted) else 1)
+
+
+def _most_blocks(wanted: Wanted) -> int:
+    return SMS * MOST_THREADS // wanted.threads
 
 
 def program(found: Found, steps: list[list[Step]], wanted: Wanted, ending: Ending = Ending.WRITE) -> str:
@@ -51,6 +70,7 @@ class _Program(Moves):
         parameters = [f"{name}: cute.Tensor" for name in tensors] + [
             f"{name}: cute.CopyAtom" for name in atoms
         ]
+        parted = divided(self.wanted)
         extra = ["keep: cutlass.Int32"] if takes_keep(self.wanted, self.ending) else []
         return [
             "import cutlass",
@@ -59,6 +79,7 @@ class _Program(Moves):
             "",
             f"TILE = {self.wanted.tile}" + ("  # bytes, two elements each" if self.wanted.packed else ""),
             f"THREADS, STAGES = {self.wanted.threads}, {self.stages}",
+            *([f"BLOCKS = {_most_blocks(self.wanted)}  # that {SMS} SMs have threads for"] if parted else []),
             "",
             "",
             "@cute.kernel",
@@ -77,7 +98,13 @@ class _Program(Moves):
         lines += [_view(name, self.wanted.src, packed) for name in self.outs if packed]
         if self.wanted.dst is not None:
             lines.append(_view("dst", self.wanted.dst, packed))
-        lines.append("grid = (cute.ceil_div(cute.size(src, mode=[0]), TILE[0]), 1, 1)")
+        rows = "cute.ceil_div(cute.size(src, mode=[0]), TILE[0])"
+        if divided(self.wanted):
+            columns = "cute.ceil_div(cute.size(src, mode=[1]), TILE[1])"
+            lines += [f"rows = {rows}", f"columns = {columns}"]
+            lines.append("grid = (rows, min(columns, cute.ceil_div(BLOCKS, rows)), 1)")
+        else:
+            lines.append(f"grid = ({rows}, 1, 1)")
         if atoms:
             assert self.found.shared is not None
             shared = self.found.shared.memref
@@ -95,15 +122,24 @@ class _Program(Moves):
         return [*lines, f"kernel({given}).launch(grid=grid, block=(THREADS, 1, 1), stream=stream)"]
 
     def _kernel(self) -> list[str]:
+        part = "part" if divided(self.wanted) else "_"
         lines = [
             "tidx, _, _ = cute.arch.thread_idx()",
-            "row, _, _ = cute.arch.block_idx()",
+            f"row, {part}, _ = cute.arch.block_idx()",
             "tiles = cute.local_tile(src, TILE, (row, None))  # (MN, K, tiles along K)",
             "count = cute.size(tiles, mode=[2])",
             *(f"{name}_tiles = cute.local_tile({name}, TILE, (row, None))" for name in self._written()),
         ]
         if self.wanted.tails:
             lines.append("places = cute.local_tile(cute.make_identity_tensor(src.shape), TILE, (row, None))")
+        if divided(self.wanted):
+            moved = ["tiles", "dst_tiles", *(["places"] if self.wanted.tails else [])]
+            lines += [
+                "_, parts, _ = cute.arch.grid_dim()",
+                "each = cute.ceil_div(count, parts)  # tiles of this block: from part * each on",
+                "count = min(each, count - part * each)",
+                *(f"{name} = cute.domain_offset((0, 0, part * each), {name})" for name in moved),
+            ]
         if self.found.shared is None:
             return [*lines, *self.setup(), "for k in cutlass.range(count):", *indented(self._direct())]
         shared = self.found.shared

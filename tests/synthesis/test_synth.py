@@ -19,6 +19,7 @@ from layoutcheck.reports.synthesis import render
 from layoutcheck.synthesis.compiled import arguments
 from layoutcheck.synthesis.copies import keeps_elements
 from layoutcheck.synthesis.plans import NOT_JUDGED, Plan, Synthesis, synthesize
+from layoutcheck.synthesis.program import blocks_of
 from layoutcheck.synthesis.reading import read
 from layoutcheck.synthesis.request import TileRequest
 from layoutcheck.synthesis.search import Deadline
@@ -188,6 +189,17 @@ def test_bytes_are_turned_without_a_conflict_by_a_longer_swizzle() -> None:
     # 8 KiB: 64 lines of 128 bytes to load, to store and to read.
     assert (best.counts.wavefronts, best.counts.instructions) == (3 * 64, 16 + 16 + 16)
     assert "7 <= m+s <= 11-b" in found.space[0] and refused([best]) == []
+
+
+def test_blocks_share_the_tiles_of_a_row_where_no_reader_adds_them_up() -> None:
+    """As many as the SMs have threads for, if rows of tiles are fewer; all tensors start at the part."""
+    turned = "gmem (?{div=8},?):(1,?{div=8})"
+    [plan, *_] = lc.synthesize((64, 32), K, "gmem", dst=turned, tails=True, engine="universal").plans
+    assert blocks_of(plan.wanted, (8192, 8192)) == 128 * -(-132 * 16 // 128)
+    assert (blocks_of(plan.wanted, (64, 33)), blocks_of(plan.wanted, (1 << 20, 64))) == (2, 1 << 14)
+    assert plan.code.count("cute.domain_offset((0, 0, part * each), ") == 3  # tiles, dst_tiles, places
+    [both, *_] = lc.synthesize((64, 32), K, "ldmatrix,gmem", dst=turned, engine="universal").plans
+    assert blocks_of(both.wanted, (8192, 8192)) == 128 and "domain_offset" not in both.code
 
 
 def test_tails_are_guarded_access_by_access() -> None:
