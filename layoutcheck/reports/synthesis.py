@@ -55,9 +55,9 @@ def _table(found: Synthesis) -> list[str]:
                 f"{n}{'*' if plan in found.pareto else ''}",
                 f"{plan.cycles:,.0f}",
                 f"{plan.shared_bytes:,}",
-                str(counts.instructions),
-                str(counts.wavefronts),
-                str(counts.sectors),
+                f"{counts.instructions:,}",
+                f"{counts.wavefronts:,}",
+                f"{counts.sectors:,}",
                 plan.kind,
             )
         )
@@ -73,10 +73,11 @@ def _table(found: Synthesis) -> list[str]:
 def _layouts(plan: Plan, number: int) -> list[str]:
     """The plan's copies: shared memory, then each step with its verdict."""
     lines = [f"plan {number}, {plan.verdict}:"]
+    reports, steps = iter(plan.reports), [step for move in plan.steps for step in move]
+    width = max([9, *(len(step.role) for step in steps)])
     if plan.shared is not None:
-        lines.append(f"  shared    {plan.shared}")
-    reports = iter(plan.reports)
-    for step in (step for move in plan.steps for step in move):
+        lines.append(f"  {'shared':{width}} {plan.shared}")
+    for step in steps:
         report = next(reports)
         atom = "registers, element by element" if step.copy.atom is None else step.copy.atom.phrase
         text = f"{atom}, {report.verdict}"
@@ -84,5 +85,5 @@ def _layouts(plan: Plan, number: int) -> list[str]:
             text += f", threads {step.split[0]}, values {step.split[1]}"
         elif step.copy.tiling is not None:
             text += f", {step.copy.tiling.tiled.layout_tv}"
-        lines.append(f"  {step.role:9} {text}")
+        lines.append(f"  {step.role:{width}} {text}")
     return lines
