@@ -66,9 +66,9 @@ def test_random_copies(dsl, count):
         if product(copy.src.layout.shape) <= 32:
             copies.append(copy)
     seen = agree(copies, dsl)
-    assert sum(seen.values()) >= 0.8 * count
+    assert sum(seen.values()) >= 0.82 * count
     for name in ("UniversalCopy", "CpAsync", "RegisterCopy", "LdMatrix", "StMatrix", "autovec_copy"):
-        assert seen[name] >= 3, seen
+        assert seen[name] >= 5 * count / 170, seen
 
 
 @pytest.mark.parametrize(("seed", "count"), [(7, 40), pytest.param(8, 3000, marks=pytest.mark.sweep)])
