@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
@@ -13,14 +14,20 @@ from typing import BinaryIO
 
 from layoutcheck.errors import InputError
 
+MAX_BYTES = 8 << 20
+"""Larger files are data, not source; the parser would take minutes and gigabytes for them."""
 
-def read_regular(path: str | Path) -> bytes:
+
+def read_regular(path: str | Path, most: int = MAX_BYTES) -> bytes:
     """The bytes of a regular file, symbolic links followed.
 
-    Raises OSError for a device, which may never end, and for a pipe.
+    Raises OSError for a device, which may never end, for a pipe, and for a file of more than `most` bytes:
+    gigabytes of zeros are a small commit.
     """
     with _regular(path) as opened:
-        return opened.read()
+        if os.fstat(opened.fileno()).st_size > most:
+            raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+        return opened.read(most + 1)
 
 
 def digest_regular(path: str | Path) -> str:

@@ -82,7 +82,7 @@ def why_unwritable(file: Path, ours: Ours = is_report) -> str:
     why = 0
     if file.is_dir():
         why = errno.EISDIR
-    elif not file.parent.is_dir():
+    elif not file.parent.is_dir() or (file.is_symlink() and not file.exists()):
         why = errno.ENOENT
     elif not os.access(file if file.exists() else file.parent, os.W_OK):
         why = errno.EACCES

@@ -238,6 +238,14 @@ def test_what_layoutcheck_did_not_write_is_not_replaced(
     assert (kernels / there).read_bytes() == before
 
 
+def test_no_file_is_made_where_a_link_leads(kernels: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A repository can hold the link: what it names would be made with a report's words."""
+    (kernels / "report").symlink_to(kernels.parent / "outside")
+    assert run(["lint", "k.py", "--output", "report"]) == 2
+    assert "cannot write report: No such file" in capsys.readouterr().err
+    assert not (kernels.parent / "outside").exists()
+
+
 def test_a_report_does_not_replace_a_baseline_nor_a_baseline_a_report(
     kernels: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

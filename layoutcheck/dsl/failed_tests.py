@@ -23,6 +23,7 @@ REWRITER = "_pytest.assertion.rewrite"
 Tell = Callable[[str, BaseException, int], None]
 Skip = Callable[[str, str], None]
 
+_DESELECTED = "deselected by pytest's settings or by a conftest.py"
 _SKIPS = ("Skipped", "SkipTest")  # of pytest and of unittest
 _caught: list[BaseException] = []  # the last one, which pytest leaves in `sys.last_value`
 _unsettled: list[_Raised] = []
@@ -53,13 +54,14 @@ def caught(error: BaseException) -> bool:
 def watch_tests(tell: Tell, skip: Skip) -> None:
     """Call `tell(test, exception, launches skipped in it)` for every test that fails, from here on.
 
-    `skip(test, reason)` is called for one that is skipped or expected to fail; the test is "" where its whole
-    file is skipped.
+    `skip(test, reason)` is called for one that is skipped, deselected or expected to fail; the test is "" if
+    its whole file is skipped.
     """
     when_imported(REPORTS, lambda module: _watch_reports(module.TestReport, tell, skip))
     when_imported(RUNNER, lambda module: _watch_collection(module.CallInfo, tell, skip))
     when_imported(REWRITER, lambda module: _say_nothing_of_us(module.AssertionRewritingHook))
     when_imported(MAIN, lambda module: _around(module, lambda: _settle(tell, skip)))
+    when_imported(MAIN, lambda module: _watch_selection(module.Session, skip))
 
 
 def watch_session(tell: Callable[[bool], None], whole: bool) -> None:
@@ -145,6 +147,26 @@ def _watch_collection(info: Any, tell: Tell, skip: Skip) -> None:
         return made
 
     info.from_call = classmethod(from_call)
+
+
+def _watch_selection(session: Any, skip: Skip) -> None:
+    """Options and hooks take tests away that were collected."""
+    generate, collect = session.genitems, session.perform_collect
+    every: dict[str, None] = {}
+
+    def genitems(self: Any, node: Any) -> Any:
+        for item in generate(self, node):
+            every[item.nodeid] = None
+            yield item
+
+    def perform_collect(self: Any, *args: Any, **named: Any) -> Any:
+        every.clear()
+        made = collect(self, *args, **named)
+        for name in every.keys() - {item.nodeid for item in self.items}:
+            skip(name, _DESELECTED)
+        return made
+
+    session.genitems, session.perform_collect = genitems, perform_collect
 
 
 def _say_nothing_of_us(hook: Any) -> None:

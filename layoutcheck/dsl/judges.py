@@ -167,6 +167,7 @@ class _Judge:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
+                cwd=self._folder.name,  # `python -m` has it first on its path: not what a repository holds
                 env=environment(),
                 start_new_session=True,  # what a terminal sends to this program is not for it
             )

@@ -64,6 +64,15 @@ class Outcomes:
         """The process that `os._exit` ended."""
         self.left |= event["building"] and event["pid"] in self.mains
 
+    def leave_running(self, processes: dict[str, bool]) -> None:
+        """Processes that were ended behind the program, by command: whether they had loaded the DSL."""
+        for command, loaded in processes.items():
+            told = f"a process that it left running was ended: {command}"
+            if loaded:
+                self.fail(TraceFailure("exited", f"{told}: it may have built kernels"))
+            else:
+                self.note(told)
+
     def refuse(self, event: dict[str, Any]) -> None:
         """What the verifier refuses in a module: its copies are counted, all else is a failure of its own."""
         self._refused += len(event["refused"])

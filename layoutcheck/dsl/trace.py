@@ -25,6 +25,7 @@ from layoutcheck.dsl import spool
 from layoutcheck.dsl.collect import Collector, Observe
 from layoutcheck.dsl.helpers import Helpers
 from layoutcheck.dsl.judges import Judges, Spare
+from layoutcheck.dsl.left import end_left
 from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.shares import FOLDER as TAKEN
 from layoutcheck.dsl.shares import OTHERS, PRESENT
@@ -242,6 +243,7 @@ def _run(
             finally:
                 end(process, *helpers.processes)
                 helpers.stop()
+                collector.outcomes.leave_running(end_left(folder))
             collector.take(spool.read(Path(folder)))
             shown()
             if deadline is not None and timeout_s is not None:

@@ -56,9 +56,7 @@ def is_baseline(file: Path) -> bool:
 def read(file: Path) -> Counter[Key]:
     """What a baseline holds. Raises InputError where it cannot be used."""
     try:
-        if file.stat().st_size > _MAX_BYTES:
-            raise ValueError
-        data = json.loads(read_regular(file).decode("utf-8"), object_pairs_hook=once)
+        data = json.loads(read_regular(file, _MAX_BYTES).decode("utf-8"), object_pairs_hook=once)
         if data["layoutcheck_baseline"] != VERSION:
             raise InputError(f"the baseline '{file}' has another version", expected=f"version {VERSION}")
         entries = data["findings"]

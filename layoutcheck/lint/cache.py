@@ -19,6 +19,7 @@ from layoutcheck.errors import InputError
 from layoutcheck.regular import read_regular
 from layoutcheck.whole import write_whole
 
+_MAX_BYTES = 1 << 30
 _KEEP = 20_000  # entries; the oldest go first
 
 
@@ -70,7 +71,8 @@ class Cache:
         self._changed = False
         if self._file is not None:
             with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
-                stored = json.loads(read_regular(self._file) if not self._file.is_symlink() else b"")
+                raw = b"" if self._file.is_symlink() else read_regular(self._file, _MAX_BYTES)
+                stored = json.loads(raw)
                 if stored["tool"] == tool_version():
                     self._entries = dict(stored["entries"])
 

@@ -14,8 +14,7 @@ from layoutcheck.errors import InputError
 from layoutcheck.lint.analyse import Reading, analyse, from_cache
 from layoutcheck.lint.cache import Cache, digest, tool_version
 from layoutcheck.lint.finding import LintFinding
-from layoutcheck.lint.text import MAX_BYTES
-from layoutcheck.regular import read_regular
+from layoutcheck.regular import MAX_BYTES, read_regular
 from layoutcheck.settings import Settings
 
 _SKIP = frozenset(

@@ -375,12 +375,13 @@ def _programs(
 ) -> Iterator[RegisteredCase]:
     """A program for each architecture."""
     known = repository.outlines[inside]
+    word = f"./{inside}" if inside.startswith("-") else inside  # else Python and pytest read an option
     if known.tests and (repository.is_test(inside) or not known.main):
-        command: tuple[str, ...] = ("-m", "pytest", "-q", inside, *arguments)
+        command: tuple[str, ...] = ("-m", "pytest", "-q", word, *arguments)
     elif any(name.startswith(".") for name in known.names) and (module := _module(inside, settings.root)):
         command = ("-m", module, *arguments)  # it imports from its package by relative names
     else:
-        command = (inside, *arguments)
+        command = (word, *arguments)
     archs = settings.run_arch or (settings.arch,)
     title = " ".join([inside, *arguments])
     for arch in archs:

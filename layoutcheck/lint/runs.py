@@ -30,7 +30,7 @@ from layoutcheck.errors import InputError
 from layoutcheck.lint.cache import Cache, digest, tool_version
 from layoutcheck.lint.cases import CaseRun, Progress, RegisteredCase
 from layoutcheck.processors import processors
-from layoutcheck.regular import digest_regular, read_regular
+from layoutcheck.regular import digest_regular
 from layoutcheck.settings import Settings
 from layoutcheck.versions import installed
 
@@ -47,6 +47,7 @@ _MOST_LOG_BYTES = 64 << 20  # that a program may leave on the disk
 _LARGE_BYTES = 16 << 20  # of a file whose digest is kept, under its size and time
 _LASTING = frozenset(("test", "refused", "uncompiled"))  # failures that the program has made itself
 _NO_ARGUMENTS = "the following arguments are required"  # argparse's words
+_SAFE = "PYTHONSAFEPATH"
 _ENDED = "SIGTERM came before it had ended"
 _SAME_SIGNAL_SECONDS = 1.0
 _GRACE_SECONDS = 8.0  # between SIGTERM and the end of what still runs; an idle program ends within 5
@@ -182,16 +183,20 @@ def _pool(todo: Sequence[RegisteredCase], settings: Settings, slots: int) -> Ite
     """
     programs = any(case.command for case in todo)
     context = get_context("spawn")
-    stop: Any = context.Event() if programs else threading.Event()
     # Of this process, because a worker may be killed and remove nothing.
     folder = tempfile.TemporaryDirectory(prefix="layoutcheck-", ignore_cleanup_errors=True)
     workers = max(1, min(slots, len(todo)))
-    spare: Any = context.Semaphore(slots - workers)
+    with _safe_path():  # these start a process
+        stop: Any = context.Event() if programs else threading.Event()
+        spare: Any = context.Semaphore(slots - workers)
     done = itertools.count(1)
     pool: Executor
     if programs:
         pool = ProcessPoolExecutor(
-            workers, context, _begin, (settings, stop, workers, slots, spare, folder.name)
+            workers,
+            context,
+            _begin,
+            (settings, stop, workers, slots, spare, folder.name, os.environ.get(_SAFE)),
         )
     else:
         pool = ThreadPoolExecutor(workers)
@@ -204,7 +209,8 @@ def _pool(todo: Sequence[RegisteredCase], settings: Settings, slots: int) -> Ite
         def submit(case: RegisteredCase) -> Future[tuple[Trace, float]]:
             if not programs:
                 return pool.submit(_run, case, settings, lowering, stop)
-            future = pool.submit(_in_worker, case)
+            with _safe_path():
+                future = pool.submit(_in_worker, case)
             future.add_done_callback(free)
             return future
 
@@ -228,12 +234,35 @@ def _lowering(settings: Settings) -> Lowering:
 _worker: dict[str, Any] = {}  # of a worker process: what `_begin` was given
 
 
-def _begin(settings: Settings, stop: Any, workers: int, slots: int, spare: Any, folder: str) -> None:
-    """Make this process a worker; its programs share the machine's processors with the others'."""
+@contextmanager
+def _safe_path() -> Iterator[None]:
+    """Our processes start without the folder on their path, which may hold a `pickle.py` (Python 3.11)."""
+    before = os.environ.get(_SAFE)
+    os.environ[_SAFE] = "1"
+    try:
+        yield
+    finally:
+        _set_safe_path(before)
+
+
+def _set_safe_path(value: str | None) -> None:
+    os.environ.pop(_SAFE, None)
+    if value is not None:
+        os.environ[_SAFE] = value
+
+
+def _begin(
+    settings: Settings, stop: Any, workers: int, slots: int, spare: Any, folder: str, safe_path: str | None
+) -> None:
+    """Make this process a worker; its programs share the machine's processors with the others'.
+
+    For them the working directory is on the path as the user has it (`safe_path`).
+    """
     from layoutcheck.dsl.judges import Judges
     from layoutcheck.dsl.spool import end_with_parent
 
     end_with_parent()
+    _set_safe_path(safe_path)
     signal.signal(signal.SIGTERM, lambda *_: _worker.update(terminated=True))  # one for the whole group
     tempfile.tempdir = folder
     lowering = _lowering(settings)
@@ -412,7 +441,7 @@ def _project(root: Path) -> str:
             if name.endswith(".py"):
                 path = Path(at, name)
                 try:
-                    parts += [str(path.relative_to(root)), read_regular(path)]
+                    parts += [str(path.relative_to(root)), digest_regular(path)]
                 except OSError:
                     continue
     return digest(*parts)

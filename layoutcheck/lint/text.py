@@ -9,8 +9,7 @@ import ast
 import sys
 import warnings
 
-MAX_BYTES = 8 << 20
-"""Larger files are data, not kernels; the parser would take minutes and gigabytes for them."""
+from layoutcheck.regular import MAX_BYTES
 
 
 class Unreadable(Exception):

@@ -31,6 +31,7 @@ from layoutcheck.lint.runs import _sigterm_raises, _Terminated, imports_of, shor
 from layoutcheck.settings import Settings
 from layoutcheck.sources.traced import Trace
 from layoutcheck.whole import MARK
+from tests.test_streams import lives, until
 from tests.thinned import thinned
 
 KERNEL = """\
@@ -261,6 +262,74 @@ def test_tests_that_did_not_run_are_told(tmp_path: Path) -> None:
         "test_it.py::test_now": "xfail later", "test_it.py::test_never": "xfail [NOTRUN]",
     }  # fmt: skip
     assert [one.message for one in found.failures] == ["test_it.py::test_fails: ImportError: it: why"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("conftest.py", "def pytest_collection_modifyitems(items): del items[1:]"),
+        ("pytest.ini", "[pytest]\naddopts = -k test_a"),
+    ],
+)
+def test_tests_that_are_taken_away_are_told(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    found = suite(tmp_path, "def test_a(): ...\ndef test_b(): ...\nclass TestC:\n    def test_c(self): ...")
+    said = "deselected by pytest's settings or by a conftest.py"
+    assert dict(found.skipped) == {"test_it.py::test_b": said, "test_it.py::TestC::test_c": said}
+    assert not found.failures
+
+
+DAEMON = """\
+{imports}
+import os, time
+def test_it():
+    if os.fork():
+        return
+    os.setsid()
+    if os.fork():
+        os._exit(0)
+    open("pid", "w").write(str(os.getpid()))
+    time.sleep(100)
+"""
+
+
+@pytest.mark.parametrize("imports", ["", "import cutlass.cute"])
+def test_a_daemon_is_ended_and_told(tmp_path: Path, imports: str) -> None:
+    """One that has loaded the DSL may build kernels that nobody sees."""
+    if imports:
+        pytest.importorskip("cutlass")
+    found = suite(tmp_path, DAEMON.format(imports=imports))
+    told = [one.message for one in found.failures] if imports else list(found.notes)
+    assert len(told) == 1 and told[0].startswith("a process that it left running was ended: ")
+    assert bool(found.failures) == bool(imports)
+    assert until(lambda: not lives(int((tmp_path / "pid").read_text())), 5)
+
+
+def test_modules_of_a_repository_do_not_stand_before_those_of_our_processes(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its own programs import what they find first."""
+    pytest.importorskip("cutlass")
+    (repository / "half.py").unlink()
+    (repository / "layoutcheck").mkdir()
+    (repository / "layoutcheck" / "__init__.py").write_text("")
+    (repository / "mimetypes.py").write_text("raise SystemExit(0)\n")
+    (repository / "pickletools.py").write_text("raise SystemExit(0)\n")
+    command = [Path(sys.executable).with_name("layoutcheck"), "ci", "--yes", "--workers", "1", "--no-cache"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done
+    assert "1 kernel" in done.stdout and "PYTHONSAFEPATH" not in os.environ
+
+
+def test_a_file_whose_name_begins_with_a_dash_is_no_option(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (repository / "half.py").rename(repository / "-V.py")
+    (repository / "test_kernels.py").rename(repository / "-h_test.py")
+    assert run(["ci", "--list"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "./-V.py  (sm_90a)", "-m pytest -q ./-h_test.py  (sm_90a)",
+    ]  # fmt: skip
 
 
 def test_a_test_counts_as_skipped_that_ran_for_no_architecture() -> None:

@@ -56,6 +56,26 @@ def test_a_device_that_is_named_is_refused(
     assert "'.' registers no cases" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("test_large.py", "cannot be read: 8 MiB long; files of more than 8 MiB are not read"),
+        ("pytest.ini", "not seen: no-kernels"),
+        ("pyproject.toml", "pyproject.toml': File too large"),
+        (".layoutcheck_cache/outlines.json", "not seen: no-kernels"),
+    ],
+)
+def test_gigabytes_of_zeros_are_not_read(
+    repo: Path, capsys: pytest.CaptureFixture[str], name: str, told: str
+) -> None:
+    """They are a small commit."""
+    (repo / name).parent.mkdir(exist_ok=True)
+    with (repo / name).open("wb") as file:
+        file.truncate(1 << 40)
+    assert run(CI) == 2
+    assert told in "".join(capsys.readouterr())
+
+
 @pytest.mark.parametrize("words", [LINT, CI])
 def test_settings_and_baselines_that_are_a_pipe_or_a_device_are_refused(
     repo: Path, capsys: pytest.CaptureFixture[str], words: list[str]
