@@ -117,6 +117,7 @@ _PAGES = {
     "history": ("fixes of public repositories, before and after", "public-code.md"),
     "public_code": ("public repositories by `layoutcheck ci`", "public-code.md"),
     "script_sweep": ("scripts of CUTLASS, FlashAttention and flashinfer, one by one", "public-code.md"),
+    "script_sweep_again": ("a sample of these scripts again, with later code", "public-code.md"),
     "script_sweep_fresh": ("scripts of 17 more repositories, one by one", "public-code.md"),
     "fresh_suites": ("suites of repositories seen for the first time, by `ci`", "public-code.md"),
     "quack_suite": ("quack's own suite by `layoutcheck ci`, from end to end", "public-code.md"),
