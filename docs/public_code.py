@@ -104,8 +104,9 @@ Beside the repositories, scripts that ship with libraries were traced, one call 
 `python -m benchmarks.script_sweep` does: CUTLASS's examples of the CuTe DSL, 21 calls of
 FlashAttention for two architectures, and tests of flashinfer, of which most were ended by the time limit
 or lack what the host did not have (sources of C++, JAX on a GPU, NVSHMEM). What became of each is in
-`docs/evidence/script_sweep.json`; `docs/evidence/script_sweep_again.json` has a part of them again, with later code:
-what was wrongly called wrong is silent, all that was so is told, and kernels of more scripts are seen. Scripts of other repositories are in
+`docs/evidence/script_sweep.json`. `docs/evidence/script_sweep_again.json` has a part of them again, with
+later code: what was wrongly called wrong is silent, all that was so is told, and kernels of more scripts are
+seen. Scripts of other repositories are in
 `docs/evidence/script_sweep_fresh.json`: tutorials, libraries of kernels, submissions to competitions (whose
 function for compiling was called) and an older copy of CUTLASS's examples (with names of the DSL put back,
 `benchmarks/trace_drivers/older.py`). They ran on {scripts_device}.

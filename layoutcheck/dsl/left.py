@@ -12,6 +12,7 @@ import signal
 import time
 from pathlib import Path
 
+from layoutcheck.digits import is_number
 from layoutcheck.dsl.spool import FOLDER
 
 _PATIENCE_SECONDS = 1.0  # that a process may take to notice that its program has ended
@@ -43,7 +44,7 @@ def end_left(folder: str) -> dict[str, bool]:
 def _running(folder: str) -> list[int]:
     """The processes that were started for a run, and have not ended."""
     mark = f"{FOLDER}={folder}".encode()
-    pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208 (hundreds)
+    pids = [int(name) for name in os.listdir("/proc") if is_number(name)]  # noqa: PTH208 (hundreds)
     return [pid for pid in pids if mark in _read(pid, "environ").split(b"\0")]
 
 
