@@ -24,6 +24,7 @@ Tell = Callable[[str, BaseException, int], None]
 Skip = Callable[[str, str], None]
 
 _DESELECTED = "deselected by pytest's settings or by a conftest.py"
+_UNREPORTED = "a hook of pytest's took it, and nothing was reported of it"
 _SKIPS = ("Skipped", "SkipTest")  # of pytest and of unittest
 _caught: list[BaseException] = []  # the last one, which pytest leaves in `sys.last_value`
 _unsettled: list[_Raised] = []
@@ -62,6 +63,7 @@ def watch_tests(tell: Tell, skip: Skip) -> None:
     when_imported(REWRITER, lambda module: _say_nothing_of_us(module.AssertionRewritingHook))
     when_imported(MAIN, lambda module: _around(module, lambda: _settle(tell, skip)))
     when_imported(MAIN, lambda module: _watch_selection(module.Session, skip))
+    when_imported(MAIN, lambda module: _watch_loop(module, skip))
 
 
 def watch_session(tell: Callable[[bool], None], whole: bool) -> None:
@@ -167,6 +169,36 @@ def _watch_selection(session: Any, skip: Skip) -> None:
         return made
 
     session.genitems, session.perform_collect = genitems, perform_collect
+
+
+class _Reported:
+    """A plugin of pytest that keeps the names of the tests that have a report, whoever ran them."""
+
+    def __init__(self) -> None:
+        self.names = set[str]()
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        self.names.add(report.nodeid)
+
+
+def _watch_loop(module: Any, skip: Skip) -> None:
+    """A hook may say of a test that it has run it."""
+    run = module.pytest_runtestloop
+
+    def pytest_runtestloop(session: Any) -> Any:
+        seen = _Reported()
+        session.config.pluginmanager.register(seen)
+        try:
+            ended = run(session)
+        finally:
+            session.config.pluginmanager.unregister(seen)
+        if not session.config.option.collectonly:
+            for item in session.items[:]:  # those that this process took
+                if item.nodeid not in seen.names:
+                    skip(item.nodeid, _UNREPORTED)
+        return ended
+
+    module.pytest_runtestloop = pytest_runtestloop
 
 
 def _say_nothing_of_us(hook: Any) -> None:

@@ -279,6 +279,17 @@ def test_tests_that_are_taken_away_are_told(tmp_path: Path, name: str, text: str
     assert not found.failures
 
 
+def test_a_test_that_a_hook_says_it_has_run_is_told(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text(
+        "def pytest_runtest_protocol(item): return True if 'b' in item.name else None"
+    )
+    found = suite(tmp_path, "def test_a(): ...\ndef test_b(): ...\ndef test_c(): pytest.skip('why')")
+    assert dict(found.skipped) == {
+        "test_it.py::test_b": "a hook of pytest's took it, and nothing was reported of it",
+        "test_it.py::test_c": "why",
+    }  # fmt: skip
+
+
 DAEMON = """\
 {imports}
 import os, time
