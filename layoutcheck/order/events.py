@@ -140,7 +140,7 @@ class Program:
         self.machine, self.flow = prepare(kernel.operation, launch, roots, recorded=lambda _op: "")
         self.flow.consecutive = True
         self.recorder = Recorder(self.machine, self.flow, kernel.meanings, Watched(launch), sites=sites)
-        self.flow.translate = self.recorder.step
+        self.flow.translate, self.flow.either = self.recorder.step, self.recorder.doubt
         self.flow.control = {name: self._noticed(maker) for name, maker in self.flow.control.items()}
         self.steps = self.flow.steps(kernel.operation.regions[0].blocks[0], fast=False)
         self.known = dict(self.machine.reasons.known)

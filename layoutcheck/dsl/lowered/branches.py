@@ -107,9 +107,10 @@ def _take(flow: Flow, branch: Branch, mask: Any, bits: int) -> None:
 def _try(flow: Flow, branch: Branch, bits: int) -> None:
     """Run a branch that is not taken, if something in it was never met, and undo what it did."""
     machine = flow.machine
-    if not branch.tags or id(branch.steps) in machine.tried or machine.met(branch.tags):
-        return
-    machine.tried.add(id(branch.steps))
+    if not flow.either(bits):
+        if not branch.tags or id(branch.steps) in machine.tried or machine.met(branch.tags):
+            return
+        machine.tried.add(id(branch.steps))
     flow.pretend(lambda: flow.run(branch.steps), bits)
 
 

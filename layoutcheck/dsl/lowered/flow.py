@@ -25,7 +25,8 @@ class Flow:
     all loops in full, in order, but those of `ends_only`; a loop that ends by a loaded value is run once, and
     a loop of `most_turns` no more often than it says. With `each_once` besides, a loop whose turns
     repeat what they do runs in full until then. `shortened` are the loops some of whose turns were not run in
-    full. `tick` is called before every run of a block, and may raise.
+    full. `tick` is called before every run of a block, and may raise. Both arms of a branch are run wherever
+    `either` says so of what its condition rests on.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class Flow:
         self.consecutive = self.each_once = False
         self.ends_only: Collection[Operation] = ()
         self.tick: Callable[[], None] = _nothing
+        self.either: Callable[[int], bool] = _never
         self.most_turns: dict[Operation, int] = {}
         self.restart()
 
@@ -156,3 +158,8 @@ class Flow:
 
 def _nothing() -> None:
     """No time limit."""
+
+
+def _never(_bits: int) -> bool:
+    """A branch is run as its condition says."""
+    return False

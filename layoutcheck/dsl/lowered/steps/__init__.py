@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from layoutcheck.dsl.lowered.machine import Machine, Step
+from layoutcheck.dsl.lowered.record import Data
 from layoutcheck.dsl.lowered.types import parse_type
 from layoutcheck.dsl.lowered.values import Value, number, wrap
 from layoutcheck.sources.mlir import Operation
@@ -32,9 +33,13 @@ class Steps:
         reasons = self.machine.reasons
         bit = reasons.bit(kind, sentence)
 
+        def shared(slot: int) -> bool:
+            loaded = isinstance(values[slot], Data) and reasons.worst(provenance[slot]) == "uniform"
+            return loaded or values[slot].__class__ is int
+
         def run() -> None:
             bits = bit
-            if pure and all(values[slot].__class__ is int for slot in sources):
+            if pure and all(shared(slot) for slot in sources):
                 bits = reasons.bit("uniform", f"{sentence} on what all threads share is taken for 0")
             for slot in sources:
                 bits |= provenance[slot]
