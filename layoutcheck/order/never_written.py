@@ -3,7 +3,8 @@
     never_written(kernel, blocks, module, transfers) -> problems
 
 A load or ldmatrix is told if no byte that it reads, in any turn and by any thread, is written by anything:
-not by a store, a copy or an mbarrier, of any block of the cluster, whether its predicate holds or not. Bytes
+not by a store, a copy or an mbarrier, of any block of the cluster, whether its predicate holds or not. An
+atomic operation that makes its result of what is there (add, max) writes nothing in this sense. Bytes
 of which only some are missing are left alone (a tail that is read and never used is no fault). A
 value that nothing uses is not loaded: the DSL's passes remove the load.
 
@@ -13,6 +14,7 @@ knows), it is taken to write its whole member of a struct, its whole allocation,
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 
@@ -35,6 +37,7 @@ from layoutcheck.sources.traced_module import TracedModule
 KIND = "never-written"
 _READS = ("read", "matrix_read")
 _WRITES = ("write", "matrix_write", "atomic", "cp_async", "bulk_load", "bulk_peer", "st_async")
+_ADDS = re.compile(r"\b(?:f?add|f?sub|inc|dec|and|x?or|[fu]?min|[fu]?max)\b")  # of what is there
 _SHARED = ("smem", "dsmem", "generic")
 _MBARRIER_BYTES = 8  # PTX ISA, mbarrier: an opaque 64-bit object
 _MATRIX_ROW = 16
@@ -59,7 +62,19 @@ def never_written(
     if found:  # what was not seen of writes takes time, and matters now
         written.add_unsure()
         found = dict(_unwritten(set(found), blocks, written.bytes_))
+    for problem in found.values():
+        problem.facts["adds"] = any(_adds(one) for m in kernel.meanings.values() for one in m.all)
     return list(found.values())
+
+
+def _adds(meaning: Meaning) -> bool:
+    """Whether it is an atomic operation on shared memory that needs what is there."""
+    adds = meaning.kind == "atomic" and _ADDS.search(str(meaning.facts.get("op", "")))
+    return bool(adds) and meaning.space in _SHARED
+
+
+def _writes(meaning: Meaning) -> bool:
+    return meaning.kind in _WRITES and not _adds(meaning)
 
 
 def unseen(kernel: WatchedKernel) -> bool:
@@ -115,7 +130,7 @@ class _Written:
         meaning = event.meaning
         if meaning.kind.startswith("mbar"):
             return _MBARRIER_BYTES
-        if meaning.kind not in _WRITES:
+        if not _writes(meaning):
             return 0
         if meaning.facts.get("tensor"):
             return meaning.size or self.transfers.get(meaning.site, (len(self.bytes_), 0))[0]
@@ -141,7 +156,7 @@ class _Written:
         for op, meaning in self.kernel.meanings.items():
             unsure = op in self.partial or op not in self.met
             for one in meaning.all if unsure else ():
-                if one.kind in _WRITES and one.space in _SHARED:
+                if _writes(one) and one.space in _SHARED:
                     low, high = self._place(op, one)
                     self.bytes_[low:high] = True
 

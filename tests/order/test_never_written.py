@@ -20,6 +20,7 @@ LINES = SCRIPT.read_text().splitlines()
 TOLD = {
     "conditional_1": ((508, 512), 512),
     "parts_1": ((512, 516), 512),
+    "counted_1": ((0, 4), 512),
     "members_1": ((512, 516), 512),
     "turns_1": ((2560, 2564), 512),
     "scattered_1": ((512, 516), 512),
@@ -29,6 +30,8 @@ TOLD = {
 SILENT = (
     "conditional_2",
     "parts_2",
+    "counted_2",
+    "counted_3",
     "parts_3",
     "members_2",
     "turns_2",
@@ -61,6 +64,7 @@ def test_reads_of_what_nothing_writes_are_told(orders: dict[str, OrderReport], n
     assert LINES[place.where.line - 1].endswith("  # read")
     assert (tuple(found.evidence["shared_bytes"]), found.evidence["bytes"]) == TOLD[name]
     assert "Nothing in the kernel writes them" in found.message
+    assert ("Atomic operations" in found.message) is (name == "counted_1")
 
 
 @pytest.mark.parametrize("name", SILENT)

@@ -1,6 +1,6 @@
 """What stands behind a branch that no run takes is told as not checked.
 
-Where all threads share what decides it is told if it is most of a kernel; where each thread loads its own, always.
+Where all threads share what decides, it is told if it is most of a kernel; where each loads its own, always.
 """
 
 from __future__ import annotations

@@ -46,6 +46,23 @@ def parts(x: cute.Tensor, out: cute.Tensor, how: cutlass.Constexpr):
 
 
 @cute.kernel
+def counted(x: cute.Tensor, out: cute.Tensor, how: cutlass.Constexpr):
+    """Counters that atomics add to: 1: they are not cleared; 2: they are; 3: an exchange sets them."""
+    t = cute.arch.thread_idx()[0]
+    row = cutlass.memory.SmemAllocator().allocate_tensor(Int32, cute.make_layout(THREADS), 16)
+    if const_expr(how == 2):
+        row[t] = Int32(0)
+        cute.arch.sync_threads()
+    place = row.iterator + (Int32(x[t]) & (THREADS - 1))
+    if const_expr(how == 3):
+        cute.arch.atomic_exch(place, Int32(1), scope="cta")
+    else:
+        cute.arch.atomic_add(place, Int32(1), scope="cta")
+    cute.arch.sync_threads()
+    out[t] = Float32(row[t])  # read
+
+
+@cute.kernel
 def members(x: cute.Tensor, out: cute.Tensor, how: cutlass.Constexpr):
     """The store stands in a branch that memory decides on. 1: of the other member; 2: of the one read."""
     t = cute.arch.thread_idx()[0]
@@ -141,7 +158,7 @@ def peers(x: cute.Tensor, out: cute.Tensor, how: cutlass.Constexpr):
 
 
 VARIANTS = {
-    conditional: 2, parts: 3, members: 2, turns: 3, scattered: 2, copied: 2, peers: 2,
+    conditional: 2, parts: 3, counted: 3, members: 2, turns: 3, scattered: 2, copied: 2, peers: 2,
 }  # fmt: skip
 
 

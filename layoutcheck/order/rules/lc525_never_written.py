@@ -4,6 +4,7 @@
 
 No byte that this operation reads, in any turn of its loops and by any thread, is written by anything in the kernel:
 not by a store, a copy, a TMA load or an mbarrier, of any block of the cluster, whether its predicate holds or not.
+Atomic operations that add to what is there, or compare with it, do not count: a histogram that is not cleared is told.
 What it returns is what the block before left there.
 
 ## Why
@@ -39,9 +40,10 @@ from layoutcheck.sources.traced import KernelPlace
 def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
     """The reader, and how many bytes it reads."""
     place, count = places[0], problem.facts["bytes"]
+    adds = " Atomic operations that add to what is there do not count." if problem.facts.get("adds") else ""
     return f"{line(place)} {place.what} shared memory that nothing writes", (
         f"{who(place).capitalize()} {place.what} {where_bytes(problem)}. Nothing in the kernel writes them, nor any "
-        f"other of the {count} bytes that this operation reads at once."
+        f"other of the {count} bytes that this operation reads at once.{adds}"
     )
 
 
