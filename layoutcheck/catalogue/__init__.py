@@ -69,6 +69,8 @@ _OF_PARSER = re.compile(
     r"error(?: C[0-9]+)?: (?:expected (?:an?|unqualified|primary|initializer)\b|this declaration has no|syntax error)"
 )  # what follows from a name that is not known
 _MOST_ERRORS = 40  # of a compile that are looked at
+_QUOTED = re.compile(r"['\"`]([A-Z][^'\"`]{15,200})['\"`]")  # a message in a line of its reader
+_DEMANDS = re.compile(r"\b(?:must (?:be|have|not)|expect(?:s|ed)|should be)\b")
 _MOST_TOLD = 3  # lines of a log
 _MOST_WORDS = 24
 _SAID = re.compile(r"\b(?:error|warning): (?:unknown: )?|\bop ")
@@ -248,8 +250,12 @@ def _readings(folded: str) -> tuple[str, ...]:
 def _told(text: str) -> list[str]:
     """The last lines of a text that tell an error, each with its white space folded."""
     lines = text.splitlines() if len(text) < folding.HEAD else []
-    told = [folding.SPACE.sub(" ", line).strip() for line in lines if folding.WRONG.search(line)]
-    return told[-_MOST_TOLD:]
+    told = [
+        folding.SPACE.sub(" ", line).strip()
+        for line in lines
+        if folding.WRONG.search(line) or _DEMANDS.search(line)
+    ]
+    return [part for line in told[-_MOST_TOLD:] for part in (line, *_QUOTED.findall(line))]
 
 
 def _of_statement(statement: raised.Raised, folded: str, place: str | None) -> Answer:

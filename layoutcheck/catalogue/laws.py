@@ -23,9 +23,10 @@ _PLAIN, _NOTE = 3.5, 1200  # weight of one that is told beside a printed error; 
 _DETAILED = 0.5  # weight of the details that it needs, where any law has some
 _FEWEST_WORDS = 2  # of the text that speak for it, each for itself
 _NEAREST = 2
-_SHARE = 0.6  # of the best one's weight that another law needs
+_SHARE = 0.57  # of the best one's weight that another law needs
 _EXPLAINS, _OTHER = 1.25, 0.6  # times, for a law that explains the symptom, and for one that explains others
-_MOST_NOUNS = 1.2  # of its weight, however many are named
+_NAMED, _MOST_NOUNS = 1.4, 1.6  # of its weight: of a law that needs no detail, and however many are named
+_NEAR = 0.8  # weight of the nearest one
 _CLAIMED, _TITLED = 2, 1.5  # times that a word of the report's own cause, or of its first line, counts
 _SAYS, _MOST_SAYS, _RARE = 0.3, 1.0, 3  # of a word of the law itself, of all of them, and laws that have it
 _NONE, _REFUSED = (
@@ -69,6 +70,9 @@ _FAULT = re.compile(
     r"(?i)\b(?:wrong|incorrect|fail\w*|crash\w*|hangs?|hung|dead-?lock\w*|slow\w*|error|corrupt\w*|race|conflict\w*|mismatch\w*|garbage|nans?|segfault\w*|illegal|mis-?align\w*|spill\w*|bug|issue|problem)\b"
 )  # which a sentence with "because" explains
 _SENTENCES = re.compile(r"(?<=[.!?;])\s+|\n+")
+_DENIED = re.compile(
+    r"(?i)\bnot (?:caused )?(?:by|due to|because of|from) [^.;\n]{3,160}"
+)  # what is no cause
 _FILES = re.compile(r"[\w./~-]+\.(?:hpp|cuh?|inl|cpp|cc|h|py|md)\b")  # whose names are of what the file holds
 _LONG = 220
 _MOST_CLAIMS = 2
@@ -111,12 +115,12 @@ class Said(NamedTuple):
 
 
 def _said(text: str) -> Said:
-    plain = _FILES.sub(" ", text[:_LONGEST])
+    plain = _DENIED.sub(" ", _FILES.sub(" ", text[:_LONGEST]))
     lines = [one for one in plain.splitlines() if one.strip()]
     words = normal(plain)
     return Said(
         words,
-        normal(" ".join(claims(text))),
+        normal(_DENIED.sub(" ", " ".join(claims(text)))),
         normal(lines[0]) if len(lines) > 1 else "",
         frozenset(map(_stem, words.split())),
     )
@@ -143,7 +147,7 @@ def find(text: str, symptom: str, fewest: float = _FEWEST) -> list[Law]:
             fit = (nouns + details) * _times(law, symptom)
             if details >= _DETAILED:
                 detailed[law] = fit
-            if nouns >= _MOST_NOUNS:
+            if nouns >= _NAMED:
                 named[law] = fit
     return _best(detailed, fewest) or _best(named, fewest)
 
@@ -161,7 +165,7 @@ def nearest(text: str, about: str) -> list[Law]:
     fits = {
         law: sum(found)
         for law, found in every
-        if any(one in subject and (found[1] or one not in _EVERYDAY) for one in law.nouns)
+        if any(one in subject and (sum(found) >= _NEAR or one not in _EVERYDAY) for one in law.nouns)
     }
     return sorted(fits, key=lambda law: -fits[law])[:_NEAREST]
 

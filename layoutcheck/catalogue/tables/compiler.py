@@ -52,7 +52,7 @@ ENTRIES = (
     ),
     known(
         "dsl.launcher-died",
-        r"(?i)(?:\bseg\w* ?fault\w*|SIGSEGV|\bcrash\w*|\babort\w*)(?:[^\n]{0,200}|.{0,120})(?:(?:CPU|host)[- ]side|(?:during|at|on|in) (?:the )?(?:first |each )?(?:kernel )?launch|after (?:`?cute\.)?compil\w+|JIT[- ]compiled code)",
+        r"(?i)(?:\bseg\w* ?fault\w*|SIGSEGV)[^\n]{0,200}(?:(?:during|at|on|in) (?:the )?(?:first |each )?(?:kernel )?launch|after (?:`?cute\.)?compil\w+)|\b(?:seg\w* ?fault\w*|SIGSEGV|crash\w*|abort\w*)[^\n]{0,200}(?:(?:CPU|host)[- ]side|JIT[- ]compiled code)",
         "the process dies in host code that launches a compiled kernel",
         "The kernel was compiled, and no layout decides this: what dies is the host function that packs the arguments and launches it, in the JIT's memory. Its arguments or the compiled function are freed while it runs (keep the result of cute.compile, its tensors and the stream), "
         "the -libs packages are of another version, or this release's JIT is at fault, which differs by CPU (x86_64, aarch64).",
