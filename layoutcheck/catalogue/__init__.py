@@ -18,6 +18,7 @@ from layoutcheck.catalogue import (
     codes,
     conditions,
     demands,
+    devices,
     filling,
     folding,
     frames,
@@ -64,6 +65,10 @@ _OF_PEOPLE = (
     tables.called("symptom.wrong"),
     tables.called("symptom.hang"),
 )  # as they tell a fault, without its error
+_TOLD_BY_PEOPLE = (
+    *(entry.name for entry in (*_OPEN, _DIED)),
+    *whose.FAULTS,
+)  # whose words may say that it is over
 _OF_CLAIMS = ("dsl.compiler-died", "dsl.launcher-died")  # in which no law is broken
 _OF_PARSER = re.compile(
     r"error(?: C[0-9]+)?: (?:expected (?:an?|unqualified|primary|initializer)\b|this declaration has no|syntax error)"
@@ -107,6 +112,8 @@ def _addressed(answer: Answer, folded: str) -> Answer:
     out = _OUT_OF_MEMORY.search(folded)
     if out and answer.entry.level != CLEAN and not _OUT_OF_MEMORY.search(f"{answer.title} {answer.quote}"):
         answer = replace(answer, facts=(_MEMORY_FIRST.format(said=out[0]), *answer.facts))
+    staged = devices.staged(folded)
+    answer = replace(answer, facts=(*staged, *answer.facts)) if staged else answer
     where = origin.find(folded)
     said = " ".join((answer.title, answer.cause, answer.remedy, *answer.facts))
     if answer.entry.level == CLEAN or where.maker is None or where.maker.project in said:
@@ -409,10 +416,11 @@ def _of_prose(
 
 def _matches(folded: str) -> Iterator[tuple[Known, re.Match[str]]]:
     lowered = literals.where_to_look(folded)
+    told = symptoms.unsettled(folded) if symptoms.is_prose(folded) else folded
     for entry in ENTRIES:
         if not literals.may_match(entry.pattern, lowered):
             continue
-        match = entry.pattern.search(symptoms.unsettled(folded) if entry in (*_OPEN, _DIED) else folded)
+        match = entry.pattern.search(told if entry.name in _TOLD_BY_PEOPLE else folded)
         if match and entry.name in answering.OF_COMPILERS and _OF_PARSER.search(match[0]):
             every = itertools.islice(entry.pattern.finditer(folded), _MOST_ERRORS)
             match = next((one for one in every if not _OF_PARSER.search(one[0])), match)

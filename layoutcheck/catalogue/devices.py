@@ -27,6 +27,13 @@ _CAPABILITY = re.compile(
 _DEVICE = re.compile(
     r"(?<=NVIDIA )[TLA][0-9]{1,2}\b|(?<=Tesla )[TLA][0-9]{1,2}\b|(?<= on )[TL]4\b|(?<= on a )[TL]4\b|\b(?:[KMPVATHBL][0-9]{2,3}0?S?|GB?[0-9]{2,3}|(?:RTX )?[2345]0[6-9]0(?:(?= ?Ti)|\b)|RTX PRO [0-9]{4}|Jetson \w+)\b"
 )
+_TILE = re.compile(
+    r"\b(64|128|192|256) ?[x,] ?(8|16|32|64|96|128|160|192|224|256) ?[x,] ?(16|32|64|128|256)\b"
+)
+_STAGES = re.compile(r"(?i)\b(?:num_?|k)?stages? ?[=:]? ?([0-9]{1,2})\b|\b([0-9]{1,2})[- ]stages?\b")
+_BITS = {"fp4": 4, "nvfp4": 4, "int4": 4, "fp8": 8, "e4m3": 8, "e5m2": 8, "int8": 8, "bf16": 16, "bfloat16": 16, "fp16": 16, "half": 16, "float16": 16, "f16": 16, "tf32": 32, "fp32": 32, "float32": 32, "f32": 32}  # fmt: skip
+_TYPE = re.compile(rf"(?i)\b(?:{'|'.join(_BITS)})")
+_ARCH = re.compile(r"(?i)\bsm_?([0-9]{2,3})")
 _FIRST_OF_DSL = 80  # [CuTe DSL, supported architectures]
 _OLDER = {"P100": 60, "P40": 61, "P4": 61, "M60": 52, "M40": 52, "K80": 37, "K40": 35}  # before what CuTe runs on [developer.nvidia.com/cuda-gpus]  # fmt: skip
 _SHARED = re.compile(
@@ -53,6 +60,23 @@ def sizes(said: str) -> tuple[str, ...]:
     """The excess of shared memory, where a message has two sizes: what is asked for and what there is."""
     found = sorted({int(one) for one in _SIZE.findall(said)})
     return (excess(found[1], found[0]),) if len(found) == 2 and found[0] > _LEAST_SHARED else ()
+
+
+def staged(folded: str) -> tuple[str, ...]:
+    """What the stages of a GEMM's tile come to that the text names with its type and GPU, where they are more than a block has."""
+    tile, typed, (gpu, _) = _TILE.search(folded), _TYPE.search(folded), _gpu(folded)
+    number = _ARCH.search(folded)
+    most = arch.most_shared(gpu or (int(number[1]) if number else 0))
+    stages = {int(one[1] or one[2]) for one in _STAGES.finditer(folded)}
+    if not (tile and typed and most and stages):
+        return ()
+    m, n, k = map(int, tile.groups())
+    each = (m + n) * k * next(bits for name, bits in _BITS.items() if typed[0].lower().startswith(name)) // 8
+    over = [one for one in sorted(stages) if one * each > most]
+    return tuple(
+        f"{one} stages of A and B, ({m} + {n}) x {k} elements of {typed[0]}, are {one * each:,} B, above the {most:,} B of a block: {most // each} fit, without the epilogue's tile"
+        for one in over
+    )
 
 
 def _gpu(folded: str) -> tuple[int, str]:

@@ -24,16 +24,18 @@ _ERROR = re.compile(
     r"^\W*(?:Failed to|Cannot|Can't|Unable|Unsupported|Invalid|Could not|Expected|Unknown|Illegal|Missing|No \w+ \w+ (?:found|available))\b|\w(?:Error|Exception|NotImplemented): |\b(?:fatal )?error(?: C?[0-9]+)? ?: |[):] ?error\b|\[ERROR\]|Check failed|_STATUS_|Assertion.{0,200}failed|\bfatal\b|Traceback|\bat::|={5,}|returned (?:[-0-9]+|status)|\bFAILED\b|\bfailed: |\[rank[0-9]"
 )  # as programs print one, and no one writes
 _OF_GPU = re.compile(
-    r"(?i)cuda|\bgpus?\b|kernel|\bwarps?\b|\blanes?\b|smem|shared[- ]memory|\bcute|cutlass|::|\btma\b|u?tma\w+|\bmbarrier|tensor|__\w+|sanitizer|racecheck|gemm|mma|\bsm_?[0-9]{2,3}|cp\.async|cp_async|[ls][dt]matrix|tile|swizzl|layout|\bptxas|\bjit\b|\bfp[48]\b|\bbf16\b|\bcublas|head_?dim|attention|coalesc|predicat|vectori[sz]|nsight|\bncu\b|tcgen05|tmem\b|epilogue|\bcta\b|\bptx\b|cubin|hopper|blackwell|main ?loop|bank conf|_(?:divide|product|inverse|copy|maxnreg|fence)|copy_|setmax|quantiz"
+    r"(?i)cuda|\bgpus?\b|kernel|\bwarps?\b|\blanes?\b|smem|shared[- ]memory|\bcute|cutlass|::|\btma\b|u?tma\w+|\bmbarrier|tensor|__\w+|sanitizer|racecheck|gemm|mma|\bsm_?[0-9]{2,3}|cp\.async|cp_async|[ls][dt]matrix|tile|swizzl|layout|\bptxas|\bjit\b|\bfp[48]\b|\bbf16\b|\bcublas|head_?dim|attention|coalesc|predicat|(?:producer|consumer)_|vectori[sz]|nsight|\bncu\b|tcgen05|tmem\b|epilogue|\bcta\b|\bptx\b|cubin|hopper|blackwell|main ?loop|bank conf|_(?:divide|product|inverse|copy|maxnreg|fence)|copy_|setmax|quantiz"
 )
 _PERSON = re.compile(r"\b(?:I|[Ww]e|[Mm]y|[Hh]ow|[Ww]hy)\b")
 _DOUBT = re.compile(
     r"(?i)(?:what(?:'s| is| am I| did I| went| could be| might be)?(?: \w+){0,4}|(?:some|any)thing(?: \w+)?|correct me if|am I|if I(?:'m| am)|maybe I(?:'m| am)) wrong\b"
 )  # of the writer's own understanding
-_TROUBLES = r"(?:hangs?|hang|dead-?locks?|crash\w*|seg\w*faults?|races?|errors?|faults?|nans?|problem|issue)"
+_TROUBLES = r"(?:hang(?:s|ing)?|hung|dead-?lock\w*|(?:seg\w*)?(?:crash|fault)\w*|segfault\w*|(?:data |memory )?(?:races?|hazards?)|errors?|nans?|(?:illegal|invalid|misaligned|mis-aligned) (?:memory )?(?:access\w*|address\w*|instruction\w*|reads?|writes?)|misalignment|bank[ -]conflicts?|wrong results?|spills?|problem|issue)"
+_OVER = r"(?:fixed|resolved|solved|mended|gone|cured|no more|any ?more|vanish\w*|disappear\w*)"
 _SETTLED = re.compile(
-    rf"(?i)\b(?:with|after|once|now that|since) (?:the |that |this |its )?(?:\w+ )?{_TROUBLES} (?:is |was |has been |being )?(?:fixed|resolved|solved|gone)\b"
-    rf"|\b(?:no longer|never|not|n't|without|instead of) (?:a |the |any )?{_TROUBLES}(?:ing|ed)?\b|\b(?:fixed|resolved|solved) (?:the|a|this|that) (?:\w+ )?{_TROUBLES}\b|\b(?:the|that|this) (?:\w+ )?{_TROUBLES} (?:is|was|are|were|has been) (?:fixed|gone|resolved|solved)\b"
+    rf"(?i)\b(?:no longer|never|not?|n't|without(?! an?\b)|0|zero|free of|instead of|fix(?:es|ed)|mend(?:s|ed)|resolv(?:es|ed)|solv(?:es|ed)|avoid(?:s|ed)?)(?: (?:an?|the|this|that|any|more|further|such|shared|longer)){{0,2}} {_TROUBLES}(?! (?:message|code|is|text))\b"
+    rf"|\b{_TROUBLES}(?: (?:is|are|was|were|has been|have been|being|all|now|after that)){{0,2}} {_OVER}\b|\b(?:with|after|once|now that|since) (?:the |that |this |its )?(?:\w+ )?{_TROUBLES} {_OVER}\b"
+    r"|\b(?:\w*check|compute-sanitizer|memcheck) (?:reports?|finds?|shows?|is|sees?) (?:0|no|zero|clean|silent|nothing)(?: \w+)?\b"
     r"|\b(?:stuck|freezes?|stall\w*) (?:at|around|below|near) (?:about |only |~)?[0-9]"
 )  # a trouble that is told to be over, or to be none
 _CHINESE = re.compile(r"[\u4e00-\u9fff]{4}")
@@ -45,6 +47,12 @@ _BY_SIZE = re.compile(
     r"(?i)\b(?:when|if|for|with|at|only|once)\b (?P<said>[^.:;]{0,60}\b(?:[MNK]|sizes?|shapes?|extents?|dims?|dimensions?|tiles?|warps?|warp count|columns?|rows?|lengths?|tokens|m ?= ?[0-9]+)\b[^.:;]{0,40}?"
     r"\b(?:(?:is|are) (?:larger|greater|bigger|used)|larger than|more than|exceeds?|not (?:a )?multiples?|odd|non-?divisible|beyond|(?:does|do|is|are)(?: not|n't) (?:evenly )?divi\w+)\b)"
 )
+_FOR = r"(?: results?)? (?:for|with|at|when|if) (?:[\w ]{0,20}?(?:=|is|of))? ?(?P<size>[0-9]{1,6})\b"
+_RIGHT_FOR = re.compile(rf"(?i)\b(?:right|works?|working|correct(?:ly)?|fine|pass(?:es)?|ok){_FOR}")
+_WRONG_FOR = re.compile(
+    rf"(?i)\b(?:wrong|incorrect|fails?|broken|breaks?|garbage|crash(?:es)?|faults?|not){_FOR}"
+)
+_WHOLE = (8, 16, 32, 64, 128)
 _RELEASE = re.compile(
     r"(?i)(?P<said>(?:nvidia-cutlass-dsl|cute[- ]?dsl|cutlass[- ]dsl)\W{0,4}(?:version |v)?4\.[0-9]+(?:\.[0-9]+)?|\b(?:cuDNN|CUTLASS|Triton|NCCL|ptxas|nvcc)(?: Backend)? v?[0-9]+\.[0-9]+(?:\.[0-9]+)*(?![0-9.]*[0-9] ?(?:[x×%]|times|ms|us|TFLOPS)))(?!\w| ?(?:[x×%]|times\b|ms\b|us\b|TFLOPS))"
 )
@@ -64,7 +72,7 @@ _PLAIN = re.compile(r"[0-9(),?_{} ]*")
 def find(folded: str) -> tuple[Known, re.Match[str]] | None:
     """The symptom that the text's words tell, and where; None where they tell none."""
     told = _DOUBT.sub(" ", unsettled(folded))
-    found = ((entry, entry.pattern.search(told)) for entry in SYMPTOMS)
+    found = ((entry, entry.pattern.search(folded if entry is WARNING else told)) for entry in SYMPTOMS)
     if not is_of_gpu(folded):
         found = (one for one in found if one[0] is not _RACE)
     return next(((entry, match) for entry, match in found if match), None)
@@ -115,7 +123,7 @@ def is_empty(text: str) -> bool:
 def read(folded: str, fails: bool = True) -> tuple[str, ...]:
     """What the words of a report decide: the sizes at which it fails, the release of the DSL that it names."""
     size, release = fails and _BY_SIZE.search(folded), _RELEASE.search(folded)
-    told = []
+    told = list(_of_edge(folded)) if fails else []
     if size:
         told.append(
             f"it depends on a size ('{size['said']}'): where whole tiles are right, look at the offset of the second tile, at the tail's predicate, and at threads or warps that do not divide the extent"
@@ -125,6 +133,17 @@ def read(folded: str, fails: bool = True) -> tuple[str, ...]:
             f"the text names {release['said']}: run it with its newest release; where the release alone changes the result, the fault is its own, and its project takes the report (NVIDIA/cutlass for the DSL)"
         )
     return tuple(told)
+
+
+def _of_edge(folded: str) -> Iterator[str]:
+    """What two sizes say of which one is right and one is wrong: that only the second leaves a part of a tile."""
+    right, wrong = _RIGHT_FOR.search(folded), _WRONG_FOR.search(folded)
+    sizes = (int(right["size"]), int(wrong["size"])) if right and wrong else (0, 0)
+    whole = max((one for one in _WHOLE if sizes[0] and sizes[0] % one == 0), default=0)
+    if whole and sizes[1] % whole:
+        yield (
+            f"{sizes[0]} is a multiple of {whole}, and {sizes[1]} leaves {sizes[1] % whole}: the part of a tile or vector at the edge; its loads, stores and rows beyond it need predicates (TMA cuts off at the tensor's edge alone)"
+        )
 
 
 def is_of_gpu(folded: str) -> bool:

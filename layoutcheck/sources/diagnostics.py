@@ -27,6 +27,7 @@ from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.tiled import TiledCopy
 from layoutcheck.errors import InputError
 from layoutcheck.places import in_library
+from layoutcheck.sources import several
 from layoutcheck.sources.atoms import parse_atom
 from layoutcheck.sources.other_errors import python_errors
 from layoutcheck.sources.pasted import readings
@@ -114,23 +115,30 @@ def read_errors(text: str, arch: str = "sm_90a", sources: Sequence[Path] = ()) -
 
     Raises InputError where nothing is recognised, and where another tool answers the error: it says which.
     """
+    from layoutcheck.catalogue.entry import ELSEWHERE
+
+    found = several.read(text, _read(text, arch, sources), lambda part: _read(part, arch, sources))
+    if not found:
+        raise _unknown(text)
+    first = found[0]
+    if not isinstance(first, Diagnostic) and first.entry.level == ELSEWHERE:
+        raise InputError(_elsewhere(first))
+    return found
+
+
+def _read(text: str, arch: str, sources: Sequence[Path]) -> list[Diagnostic | Answer]:
+    """Every copy error of a text; where it holds none, what the catalogue knows of it. Raises InputError."""
     try:
         return list(read_diagnostics(text, arch))
     except InputError as error:
         if not text.strip() or "whose types cannot be read" in error.message:
             raise
-        from layoutcheck.catalogue import in_sources
-        from layoutcheck.catalogue.entry import ELSEWHERE
+    from layoutcheck.catalogue import in_sources
 
-        found = _catalogued(text)
-        if not _specific(found) and (alone := _alone(text)):
-            return [alone]
-        found = in_sources(found, text, sources)
-        if not found:
-            raise _unknown(text) from None
-        if found[0].entry.level == ELSEWHERE:
-            raise InputError(_elsewhere(found[0])) from None
-        return list(found)
+    found = _catalogued(text)
+    if not _specific(found) and (alone := _alone(text)):
+        return [alone]
+    return list(in_sources(found, text, sources))
 
 
 def _alone(text: str) -> Diagnostic | None:

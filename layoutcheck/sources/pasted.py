@@ -85,6 +85,13 @@ _MESSAGE = re.compile(
 )
 _LONGEST_LEAD, _FEWEST_WORDS = 70, 5  # characters; letters behind it
 _MOST_LINES = 0.8  # of them have it
+_PLAIN = str.maketrans(
+    "\xa0\u2018\u2019\u201c\u201d", " ''\"\""
+)  # as web pages and office programs print them
+_MARKED = re.compile(r"(?<!\\)\\([_*\[\]<>])")
+_PROGRESS = re.compile(r"[0-9]%\|.*\||[0-9]it/s\]|[0-9]s/it\]|%\s+Completed \|")
+_RANK = re.compile(r"\[(?:default|rank)?[0-9]+\]:")
+_TERMINALS = (72, 78, 79, 80, 100, 120, 132)  # columns
 _BOLD = re.compile(r"\*\*(.*)\*\*$")
 _SUFFIX = re.compile(r"\s*[│┃║]\s*$")
 _FRESH = re.compile(
@@ -101,16 +108,34 @@ def readings(text: str) -> Iterator[str]:
     """
     if len(text) > MAX_PASTE:
         raise InputError(f"{len(text)} characters are too many", expected="the part around the error")
-    lines = [line.rstrip("\r") for line in _unescaped(_interesting(text)).split("\n")]
-    lines = _unquoted([line.replace("\xa0", " ") for line in lines])
+    lines = [_shown(line) for line in _unescaped(_interesting(text)).split("\n")]
+    lines = _unquoted([line.translate(_PLAIN) for line in lines])
     widths = [len(plain(line)) for line in lines]
-    cleaned = _unled([_strip(line) for line in lines])
-    yield "\n".join(cleaned)
-    if len(text) > _LONG:
+    stripped = [_strip(line) for line in lines]
+    pairs = [one for one in zip(stripped, widths, strict=True) if not _PROGRESS.search(one[0])]
+    cleaned = _unled(_of_one_rank(lines, [line for line, _ in pairs]))
+    as_printed = "\n".join(cleaned)
+    if len(text) > _LONG or len(cleaned) != len(lines):
+        yield as_printed
         return
     widest = max(widths)
-    yield _joined(cleaned, [width >= widest - 2 for width in widths])
+    joined = _joined(cleaned, [width >= widest - 2 for width in widths])
+    wrapped = widest in _TERMINALS and widths.count(widest) > 1
+    yield from (joined, as_printed) if wrapped else (as_printed, joined)
     yield _joined(cleaned, [True] * len(cleaned))
+
+
+def _shown(line: str) -> str:
+    """What a terminal shows of a line that is written twice; without the backslashes of Markdown."""
+    kept = line.rstrip("\r").rpartition("\r")[2]
+    return _MARKED.sub(r"\1", kept) if _MARKED.search(kept) and not _DRIVE.search(kept) else kept
+
+
+def _of_one_rank(lines: list[str], stripped: list[str]) -> list[str]:
+    """The lines without those that another rank has printed just before."""
+    if sum(_RANK.match(line) is not None for line in lines) < _MOST_LINES * len(lines):
+        return stripped
+    return [line for at, line in enumerate(stripped) if not at or line != stripped[at - 1] or not line]
 
 
 def cut(text: str, most: int) -> str:
@@ -126,6 +151,8 @@ def plain(text: str) -> str:
 
 def _unescaped(text: str) -> str:
     """The text without the escapes of JSON and HTML, where it is written in them."""
+    if text.startswith('"') and '""' in text and "\\" not in text:  # a cell of CSV
+        text = text.strip()[1:-1].replace('""', '"')
     if len(_ESCAPED.findall(text)) > text.count("\n") // 4 and not _DRIVE.search(text):
         text = _ESCAPE.sub(_meant, text)
     if _ENTITY.search(text):

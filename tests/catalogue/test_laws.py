@@ -42,11 +42,48 @@ def told(text: str) -> str:
         ("numba: cuda.syncthreads() does not work, other blocks race between the time steps", "not the blocks of a grid"),
         ("kernel launch failed though the number of threads per block is smaller than 1024", "exceed 65,536"),
         ("all tests fail verification, every result of the kernel is wrong on A100", "did not run"),
+        ("what is the difference between producer_commit and producer_get_barrier of a pipeline?", "hands out the full barrier"),
+        ("which warps does the pingpong schedule use, and what is different in the cooperative one?", "share one tile"),
+        ("ncu: L1 hit rate is 81 %, L2 throughput 96 %, DRAM 34 %, slower than expected", "fetched in parts"),
+        ("a for loop over range(n) in my cute jit kernel: can I break early?", "nothing leaves them early"),
+        ("does tcgen05 want another value for the instruction descriptor than desc_a? I get a misaligned address", "32 bits of its own"),
+        ("cute.printf prints nothing", "fills a buffer"),
         ("Why do we need a prologue mma before the mainloop of the dense gemm?", "runs without accumulation"),
     ],
 )  # fmt: skip
 def test_the_words_of_a_report_call_for_its_law(text: str, part: str) -> None:
     assert part in told(text)
+
+
+def test_words_of_the_platform_alone_call_for_no_law() -> None:
+    assert (
+        laws.find("does CuTe DSL have a cute kernel for tensors, and how do I call it from python?", "ask")
+        == []
+    )
+
+
+def test_a_cause_that_is_denied_is_no_word_of_the_text() -> None:
+    denied = "The hang of the TMA load was caused by pointer misalignment, NOT by swizzle mode or descriptor."
+    assert not any("name one swizzle" in law.says for law in laws.find(denied, "hang"))
+
+
+def test_what_a_short_text_says_beside_its_error_calls_for_a_law() -> None:
+    fault = "CUDA error: an illegal instruction was encountered\n"
+    (found,) = answers(f"{fault}// CUtensorMap passed by value without __grid_constant__, alignas(16)")
+    assert any("__grid_constant__ const parameter" in one for one in found.facts)
+    (alone,) = answers(fault)
+    assert alone.facts == ()
+
+
+def test_a_topic_without_a_law_does_not_say_that_one_stands_below() -> None:
+    (found,) = answers("Where is the documentation of persistent kernels, please?")
+    assert found.facts == () and "stands below" not in found.cause
+
+
+def test_a_name_of_the_dsl_is_told_with_its_documentation() -> None:
+    pytest.importorskip("cutlass")
+    (found,) = answers("what is make_identity_tensor for in CuTe?")
+    assert any("the DSL documents make_identity_tensor(shape): " in one for one in found.facts)
 
 
 def test_the_symptom_decides_between_the_laws_of_one_thing() -> None:

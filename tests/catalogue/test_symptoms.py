@@ -218,3 +218,57 @@ def test_prose_makes_no_demand_of_an_unnamed_library() -> None:
 
 def test_a_library_that_is_only_compared_with_takes_no_report() -> None:
     assert "NVIDIA's forums" not in answer("our kernel is 10% slower than cublas on this tile").remedy
+
+
+@pytest.mark.parametrize(
+    ("text", "entry"),
+    [
+        ("The CuTe kernel no longer hangs, but it reaches only 40 % of cuBLAS.", "symptom.slow"),
+        ("Throughput of my CuTe GEMM is stuck at 300 TFLOPS, whatever tile I take.", "symptom.slow"),
+        ("No illegal memory access any more, but the results of the TMA kernel are wrong.", "symptom.wrong"),
+        ("This PR fixes the misaligned address in the epilogue. It is 3 % slower on H100.", "symptom.slow"),
+        ("With the hang fixed the tcgen05 kernel runs but produces wrong results.", "results-differ"),
+        (
+            "racecheck reports 0 hazards, still the output of the TMA kernel differs from run to run.",
+            "symptom.wrong",
+        ),
+        ("The cute kernel hangs, and not with an error message.", "kernel-hangs"),
+        ("Why does it not hang without the barrier? The kernel hangs with it.", "kernel-hangs"),
+    ],
+)
+def test_a_trouble_that_is_over_is_none(text: str, entry: str) -> None:
+    assert answers(text)[0].entry.name == entry
+
+
+def test_rows_of_inf_are_no_result() -> None:
+    (found,) = answers("M | 1024 | 2048 | 4096 |\ncublas | inf | inf | inf |\nmine | inf | inf | inf |")
+    assert found.entry.name == "symptom.nothing-ran"
+    (found,) = answers("M | 1024 | 2048 | 4096 |\ncublas | 3.1 | 3.2 | 3.3 |\nmine | 3.0 | inf | 2.0 |")
+    assert found.entry.name == "clean.table"
+
+
+def test_a_size_that_is_right_and_one_that_is_wrong_tell_the_edge() -> None:
+    told = answers("My cute results are right for M=128 but wrong for M=130.")[0].facts
+    assert any("130 leaves 2" in one for one in told)
+    told = answers("My cute results are right for M=128 but wrong for M=256.")[0].facts
+    assert not any("leaves" in one for one in told)
+
+
+def test_stages_are_multiplied_out() -> None:
+    text = "num_stages={} fails with invalid argument (cudaErrorInvalidValue), 128x256x64 bf16, sm_90"
+    assert "245,760 B, above the 232,448 B" in answers(text.format(5))[0].facts[0]
+    assert not any("stages" in one for one in answers(text.format(4))[0].facts)
+
+
+def test_memory_that_ran_out_comes_first() -> None:
+    text = (
+        "Error: Failed to initialize the TMA descriptor\nCUDA warning: out of memory (function destroyEvent)"
+    )
+    assert "memory ran out" in answers(text)[0].facts[0]
+
+
+def test_a_crash_in_the_launcher_is_none_of_the_compiler() -> None:
+    (found,) = answers("FA4 segfaults on GB200 during the first kernel launch after cute.compile()")
+    assert found.entry.name == "dsl.launcher-died"
+    (found,) = answers("cute.compile of my kernel ends with a segfault")
+    assert found.entry.name == "dsl.compiler-died"

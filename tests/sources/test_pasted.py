@@ -115,6 +115,53 @@ def test_a_form_changes_hardly_any_answer_of_all_reported_texts(name: str) -> No
     assert len(differing) <= 0.015 * len(TEXTS)
 
 
+RESHAPE = """  File "/home/me/kern/k09.py", line 7, in kernel
+    w = v.reshape((2,3))
+ValueError: expected reshaped size to be the same: (8,) -> (2, 3)
+"""
+PIP = "ERROR: Could not find a version that satisfies the requirement flash-attn-4 (from versions: none)\n"
+FAULT = "RuntimeError: CUDA error: an illegal memory access was encountered\n"
+
+
+@pytest.mark.parametrize("text", [f"{RESHAPE}\n{PIP}", f"{PIP}\n{RESHAPE}"])
+def test_of_two_errors_that_of_cute_comes_first_and_the_other_is_named(text: str) -> None:
+    pytest.importorskip("cutlass")
+    (found,) = read_errors(text)
+    assert isinstance(found, Answer) and "reshape" in found.title
+    assert "flash-attn-4" in found.facts[-1]
+
+
+def test_of_two_errors_of_gpus_both_are_answered() -> None:
+    pytest.importorskip("cutlass")
+    found = [one.entry.name for one in read_errors(f"{FAULT}\n{RESHAPE}") if isinstance(one, Answer)]
+    assert found == ["cuda.illegal-access", "dsl.raised"]
+    assert outcome(f"{PIP}\n\nsee also: undefined symbol: cuTensorMapEncodeTiled") == outcome(PIP)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\\_\\_global\\_\\_ read of sm\\_100a", "__global__ read of sm_100a"),
+        ("C:\\new\\_x is open", "C:\\new\\_x is open"),
+        ("[rank0]: error: a\n[rank1]: error: a\n[rank0]: b\n[rank1]: b", "error: a\nb"),
+        ("load: 50%|##   | 1/2 [00:01<00:01, 2.0it/s]\nerror: x", "error: x"),
+        ("\u2018cute.copy\u2019 op \u201cx\u201d", "'cute.copy' op \"x\""),
+        ("Compiling 1/10\rerror: x", "error: x"),
+        ("cublas | inf | inf |\nmine | inf | inf |", "cublas | inf | inf |\nmine | inf | inf |"),
+        ("8192 12.3 TFLOPS\n4096 11.2 TFLOPS", "8192 12.3 TFLOPS\n4096 11.2 TFLOPS"),
+        ("#12 103.4 hello there\n#12 103.9 nvcc fatal : x", "hello there\nnvcc fatal : x"),
+    ],
+)
+def test_what_stands_around_a_message_is_left_out(text: str, shown: str) -> None:
+    assert next(readings(text)) == shown
+
+
+def test_lines_that_end_at_the_width_of_a_terminal_are_joined_first() -> None:
+    long = "ValueError: expected reshaped size to be the same: (8,) -> (2, 3) in the function reshape of k"
+    text = "\n".join(f"{line[:80]}\n{line[80:]}" for line in (long, long.replace("k", "q")))
+    assert next(readings(text)).split("\n")[0] == long
+
+
 # What a program prints because of an error that stands above it.
 CONSEQUENCES = (
     "terminate called after throwing an instance of 'c10::Error'\nAborted (core dumped)",

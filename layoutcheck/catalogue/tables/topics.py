@@ -92,7 +92,7 @@ ENTRIES = (
     ),
     _topic(
         "swizzle",
-        r"(?P<said>(?<![Gg]rid )(?<![Tt]ile )(?<![Bb]lock )[Ss]wizzl\w*|\bSw<[0-9,]+>|smem[_ ]?(?:layout )?atom|SmemLayoutAtom)",
+        r"(?P<said>(?<![Gg]rid )(?<![Tt]ile )(?<![Bb]lock )[Ss]wizzl\w*|\bSw?<[0-9], ?[0-9], ?[0-9]>|\bSW(?:128|64|32)\b|smem[_ ]?(?:layout )?atom|SmemLayoutAtom)",
         "about swizzles: {said}",
         "`layoutcheck synth --tile TILE --src GMEM --to ldmatrix` names the swizzles that do, `layoutcheck banks LAYOUT --access ldmatrix.x4` counts wavefronts with one; " + _COPY,
         "which swizzle for a (64,32) tile of half?",

@@ -1,0 +1,91 @@
+"""Several errors in one paste: each is read alone as well, so that none hides another."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from layoutcheck.catalogue import Answer
+    from layoutcheck.sources.diagnostics import Diagnostic
+
+    Found = list[Diagnostic | Answer]
+
+_LONGEST, _MOST_BLOCKS, _MOST_NAMED = 12_000, 6, 3
+_BLANK = re.compile(r"\n[ \t]*\n(?=\S|[ \t]+(?:File \"|error))")
+# How the part of an error begins that a blank line sets apart from its head.
+_TELLS = re.compile(
+    r"(?m)\w(?:Error|Exception)\b[:\]]|\berror ?[:\[(]|ERROR\b|^=========|\bptxas\b|\bfatal\b|what\(\):"
+    r"|[Cc][Uu][Dd][Aa] ?[Ee]rror|static assertion"
+)
+_GOES_ON = re.compile(
+    r"[ \t]*(?:During handling|The above exception|[^\w\s\"'/(\[=-]|note:|suggestion:|-->|=+\s*$|-+\s*$|\^|Exception Origin|DSL Call Stack|what\(\):|Compile with|For debugging)"
+)
+
+
+def blocks(text: str) -> list[str]:
+    """The parts of a short paste that blank lines set apart, each with what goes on behind one; one for any other text."""
+    if len(text) > _LONGEST:
+        return [text]
+    parts: list[str] = []
+    for part in _BLANK.split(text):
+        if parts and (_GOES_ON.match(part) or parts[-1].rstrip().endswith(":")):
+            parts[-1] += f"\n\n{part}"
+        elif part.strip():
+            parts.append(part)
+    return parts if len(parts) <= _MOST_BLOCKS else [text]
+
+
+def read(text: str, found: Found, alone: Callable[[str], Found]) -> Found:
+    """What is found in the whole text, CuTe's errors first, with those that only one of its parts tells.
+
+    `alone` reads one part. What another layer answers is named in a sentence of the first answer.
+    """
+    from layoutcheck.catalogue import folding, symptoms
+    from layoutcheck.catalogue.entry import ELSEWHERE
+    from layoutcheck.sources.diagnostics import Diagnostic
+
+    parts = blocks(text)
+    if len(parts) < 2 or symptoms.is_prose(folding.fold(text)):
+        return found
+    known = {_name(one) for one in found}
+    each: Found = []
+    for part in parts:
+        first = alone(part)[:1] if _TELLS.search(part) else []
+        if first and _is_error(first[0]) and _name(first[0]) not in known:
+            known.add(_name(first[0]))
+            each += first
+    if not each:
+        return found
+    every = [*found, *each]
+    ours = [one for one in every if _level(one) != ELSEWHERE] or every[:1]
+    beside = (one for one in every if one not in ours and not isinstance(one, Diagnostic))
+    told = tuple(f"beside it the text has another error: {one.title}" for one in beside)[:_MOST_NAMED]
+    first, *rest = ours
+    return [first if isinstance(first, Diagnostic) else replace(first, facts=(*first.facts, *told)), *rest]
+
+
+def _name(one: Diagnostic | Answer) -> str:
+    from layoutcheck.sources.diagnostics import Diagnostic
+
+    return "".join(one.message.split()) if isinstance(one, Diagnostic) else one.entry.name
+
+
+def _level(one: Diagnostic | Answer) -> str:
+    from layoutcheck.sources.diagnostics import Diagnostic
+
+    return "rejected" if isinstance(one, Diagnostic) else one.entry.level
+
+
+def _is_error(one: Diagnostic | Answer) -> bool:
+    """Whether it is an error of its own: known by its words, and no symptom, no note and no part of a traceback."""
+    from layoutcheck.catalogue.entry import CLEAN
+    from layoutcheck.catalogue.tables import compiler
+    from layoutcheck.sources.diagnostics import Diagnostic
+
+    if isinstance(one, Diagnostic):
+        return True
+    known = not one.entry.general and one.entry.level != CLEAN
+    return known or one.entry in (compiler.RAISED, compiler.ASSERTED)
