@@ -15,18 +15,19 @@ if TYPE_CHECKING:
 
 _LONGEST, _MOST_BLOCKS, _MOST_NAMED = 12_000, 6, 3
 _BLANK = re.compile(r"\n[ \t]*\n(?=\S|[ \t]+(?:File \"|error))")
-# How the part of an error begins that a blank line sets apart from its head.
 _TELLS = re.compile(
     r"(?m)\w(?:Error|Exception)\b[:\]]|\berror ?[:\[(]|ERROR\b|^=========|\bptxas\b|\bfatal\b|what\(\):"
     r"|[Cc][Uu][Dd][Aa] ?[Ee]rror|static assertion"
 )
+# How the part of an error begins that a blank line sets apart from its head.
 _GOES_ON = re.compile(
-    r"[ \t]*(?:During handling|The above exception|[^\w\s\"'/(\[=-]|note:|suggestion:|-->|=+\s*$|-+\s*$|\^|Exception Origin|DSL Call Stack|what\(\):|Compile with|For debugging)"
+    r"[ \t]*(?:During handling|The above exception|[^\w\s\"'/(\[=-]|note:|suggestion:|-->|=+\s*$|-+\s*$|\^"
+    r"|Exception Origin|DSL Call Stack|what\(\):|Compile with|For debugging)"
 )
 
 
 def blocks(text: str) -> list[str]:
-    """The parts of a short paste that blank lines set apart, each with what goes on behind one; one for any other text."""
+    """The parts of a short paste that blank lines set apart, with what goes on behind one; else the text."""
     if len(text) > _LONGEST:
         return [text]
     parts: list[str] = []
