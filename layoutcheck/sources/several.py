@@ -81,7 +81,7 @@ def _level(one: Diagnostic | Answer) -> str:
 
 
 def _is_error(one: Diagnostic | Answer) -> bool:
-    """Whether it is an error of its own: known by its words, and no symptom, no note and no part of a traceback."""
+    """Whether it is an error of its own: known by its words, and no symptom, note or part of a traceback."""
     from layoutcheck.catalogue.entry import CLEAN
     from layoutcheck.catalogue.tables import compiler
     from layoutcheck.sources.diagnostics import Diagnostic
