@@ -172,7 +172,7 @@ def _answers(text: str, folded: str, place: str | None) -> list[Answer]:
         return [first, *rest]
     prose, lawless = symptoms.is_prose(folded), first.entry.name in _OF_CLAIMS
     about = laws.told(text, first.entry, lawless=lawless) if prose else laws.beside(text, first.entry)
-    about = () if lawless and not prose else about
+    about = () if not prose and (lawless or where.world == origin.COMPILER) else about
     read = symptoms.read(folded) if prose else ()
     return [replace(first, facts=(*first.facts, *read, *about)), *rest]
 
