@@ -42,17 +42,6 @@ ENTRIES = (
         ),
     ),
     known(
-        "dsl.signature",
-        r"[Ff]ailed to bind arguments to function `?(?P<function>\w+)`? with signature `(?P<signature>[^`\n]{2,600})`",
-        "the call of {function} does not fit its parameters",
-        "The arguments do not bind to ({signature}): their number or a name differs. A compiled function leaves out what was a Constexpr in cute.compile.",
-        "Compare the call with the signature: pass every parameter that has no default, by its name, and no more",
-        (
-            "DSLRuntimeError: Failed to bind arguments to function `fp8_gemm` with signature `(a: cutlass.cute.typing.Tensor, b: cutlass.cute.typing.Tensor)`",
-            DSL,
-        ),
-    ),
-    known(
         "dsl.no-context",
         r"An MLIR function requires a Context|requires an? (?:MLIR )?(?:Context|Location|InsertionPoint) but none|not entered (?:any )?(?:MLIR )?[Cc]ontext|No current (?:Context|Location|InsertionPoint)|no active MLIR [Cc]ontext",
         "a layout, atom, number or launch of the DSL is made outside of a compiled function",

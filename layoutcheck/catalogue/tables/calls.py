@@ -97,15 +97,6 @@ ENTRIES = (
         instead_of=("elsewhere.library-version", "dsl.no-member"),
     ),
     known(
-        "dsl.operation-no-atom",
-        r"'(?P<given>\w+Op)' object has no attribute '(?P<what>_\w+|partition_\w+|retile|get_slice|type|value)'",
-        "{given} is an operation where an atom is taken",
-        "An operation names the instruction; the atom adds the element type and the width.",
-        "Make it: cute.make_copy_atom(op, dtype, num_bits_per_copy=...), cute.make_mma_atom(op) or cute.make_tiled_mma(op)",
-        ("AttributeError: 'CopyUniversalOp' object has no attribute '_unpack'", DSL),
-        instead_of=("elsewhere.library-version", "dsl.no-member", "dsl.given-python"),
-    ),
-    known(
         "dsl.no-dlpack",
         r"'(?P<given>\w+)' object has no attribute '__(?:dlpack|c_pointers|get_mlir_types|dlpack_device)__'",
         "a {given} is passed where the DSL takes a tensor",
@@ -266,19 +257,6 @@ ENTRIES = (
         ("IndexError: tuple index out of range", "Python"),
     ),
     known(
-        "dsl.tensor-as-number",
-        r"unable to convert .{1,400}? in type <class 'cutlass\.cute\.[\w.]*?_?(?P<given>\w+)'> to Numeric",
-        "a {given} stands where one number is taken",
-        "A condition, a shuffle, an atomic or a DSL number takes the value of one element. A tensor is a view of memory, and TensorSSA "
-        "a vector.",
-        "Take an element, tensor[i, j], or all of them: tensor.load()",
-        (
-            "ValueError: unable to convert tensor<...> in type <class 'cutlass.cute.tensor._Tensor'> to Numeric",
-            DSL,
-        ),
-        instead_of=("dsl.not-numeric",),
-    ),
-    known(
         "dsl.type-unsupported",
         r"[Uu]nsupported (?:data |value |argument |element )?type:? <class '(?P<given>(?!cutlass)[\w.]+)'>|<class '(?P<other>[\w.]+)'> is not supported"
         r"|[Cc]annot convert (?:a )?<class '(?P<third>[\w.]+)'>",
@@ -315,16 +293,6 @@ ENTRIES = (
         ),
         level="elsewhere",
         instead_of=("elsewhere.library-version", "dsl.api-moved", "elsewhere.import"),
-    ),
-    known(
-        "dsl.companion-package",
-        r"No (?:such )?module(?: named)? ['`]?(?P<module>cutlass\.operators|cutlass_api)\b",
-        "{module} is in a package of its own, and not in the DSL's",
-        "nvidia-cutlass-operators brings cutlass.operators beside nvidia-cutlass-dsl; its preview was called cutlass_api.",
-        "python -m pip install nvidia-cutlass-operators, in the version that the program's requirements name",
-        ("ModuleNotFoundError: No module named 'cutlass.operators'", issue(191130, "pytorch/pytorch")),
-        level="elsewhere",
-        instead_of=("elsewhere.import", "dsl.module-moved"),
     ),
     known(
         "dsl.module-moved",

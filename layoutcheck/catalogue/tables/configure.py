@@ -89,22 +89,6 @@ ENTRIES = (
         ("-- Configuring cuDNN ... -- cuDNN not found. CMake Error at cuDNN.cmake:109 (message)", issue(43081, "microsoft/vcpkg")),
     ),
     _cmake(
-        "cmake.source",
-        r"does not appear to contain CMakeLists\.txt|[Ss]ource directory [\"']?(?P<path>[^\s\"']+)[\"']? does not exist|does not contain a CMakeLists\.txt file|Cannot find source file: (?P<file>\S+)|given source [\"'](?P<given>[^\"'\n]+)[\"'] which is not an existing directory|No CMAKE_\w+_COMPILER could be found|unable to find a build program corresponding to",
-        "CMake does not find what it shall build, or build with: {path}{file}{given}",
-        "A submodule was not checked out, the command runs in another folder than the project's root, or make, ninja or a compiler is not installed.",
-        "git submodule update --init --recursive; cmake -S SOURCE -B BUILD names both folders; install build-essential (or Ninja)",
-        ("CMake Error: The source directory \"/w/cutlass/build\" does not appear to contain CMakeLists.txt.", "CMake"),
-    ),
-    _cmake(
-        "cmake.cache",
-        r"CMakeCache\.txt directory \S+ is different|does not match the source \S+ used to generate cache|Does not match the generator used previously",
-        "the build folder is of another source folder or generator",
-        "CMake keeps paths and generator of the first run in the build folder, and refuses to mix them.",
-        "Delete the build folder, and configure anew",
-        ("CMake Error: The current CMakeCache.txt directory /a is different than the directory /b where it was created", "CMake"),
-    ),
-    _cmake(
         "cmake.other",
         r"CMake Error at (?P<file>[^\s:]{1,300}:[0-9]+) \((?P<command>\w+)\): (?P<said>[^\n]{2,200}?(?= Call Stack| CMake Error| -- |$)|[^\n]{2,160})|CMake Error: (?P<message>[^\n]{2,200}?)(?= CMake Error| -- |$)",
         "CMake stops: {said}{message}",

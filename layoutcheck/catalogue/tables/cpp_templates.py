@@ -90,17 +90,6 @@ def cause(message: str, path: str) -> str:
 
 ENTRIES = (
     known(
-        "cpp.narrow-types-only",
-        r"(?:only supports|supports only) F8F6F4|static_assert\((?:cutlass::)?(?:gemm::collective::)?detail::is_sm10x_f8f6f4_element",
-        "this builder takes operands of 8, 6 and 4 bits only",
-        "The element types are at fault, not the architecture: with OpClassTensorOp the builder of sm_120 has float_e4m3_t, float_e5m2_t, float_e3m2_t, float_e2m3_t and float_e2m1_t.",
-        "Take such operands, with scale factors OpClassBlockScaledTensorOp. A GEMM of 16-bit types is built for Sm80 on such GPUs (mma.sync, which sm_120 and sm_121 run), written in CuTe with warp-level MMAs, or left to cuBLAS",
-        (
-            'include/cutlass/gemm/collective/builders/sm120_mma_builder.inl(80): error: static assertion failed with "SM120 TmaWarpSpecialized builder currently only supports F8F6F4 MMA."',
-            HEADERS,
-        ),
-    ),
-    known(
         "cpp.not-sliced",
         r"(?:class|struct|type) [\"']cute::(?P<whole>TiledCopy|TiledMMA)<.{0,1500}?has no member[\w ]* [\"'](?P<what>(?:partition|retile|make_fragment)\w*)|no member named '(?P<named>(?:partition_[SDABC]|retile_[SD]))' in 'cute::(?P<of>TiledCopy|TiledMMA)<",
         "{whole}{of} has no {what}{named}: one thread partitions, not the whole",
@@ -111,19 +100,6 @@ ENTRIES = (
             "nvcc 13.0",
         ),
         instead_of=("cpp.undefined",),
-    ),
-    known(
-        "cpp.number-of-arguments",
-        r"no instance of (?:overloaded )?function(?: template)? \"(?P<what>cute::\w+)\" matches the argument list.{0,600}?number of parameters of function template",
-        "{what} is called with another number of arguments than it takes",
-        "It takes one tuple where the call gives its parts, or the reverse. Where the line is in CuTe's own header, a function that your line calls hands the arguments on as it got them.",
-        "Pass one tuple: make_coord(a, b) or make_tuple(a, b) instead of a, b (make_inttuple_iter(make_coord(a, b))); newer revisions of CUTLASS take both in some places",
-        (
-            'include/cute/numeric/arithmetic_tuple.hpp(212): error: no instance of overloaded function "cute::as_arithmetic_tuple" matches the argument list argument types are: (const int, const cute::C<2>) '
-            'note: number of parameters of function template "cute::as_arithmetic_tuple(const T &)" does not match the call',
-            "nvcc",
-        ),
-        instead_of=("cpp.no-overload",),
     ),
     known(
         "cpp.no-overload",
@@ -176,15 +152,6 @@ ENTRIES = (
             issue(1715, "Dao-AILab/flash-attention"),
         ),
         instead_of=("cpp.other-revision",),
-    ),
-    known(
-        "cpp.utility-header",
-        r"(?:namespace \"cutlass(?:::\w+)*\" has no (?:member|template) |'|identifier \"(?:cutlass::)?)\"?(?P<what>make_cute_packed_stride|HostTensor|DeviceAllocation|GpuTimer|GPU_Clock|Tensor(?:Fill|Equals|Copy|View)\w*|BlockFill\w+|BlockCompare\w+|allocate_block|CommandLine|print_error|device_memory)\"?'?(?=[^\n]{0,30}(?:undefined|declared|member|$)|$| )",
-        "{what} is of CUTLASS' utilities, whose header is not included",
-        "The utilities are not in CUTLASS' include folder: make_cute_packed_stride is in cutlass/util/packed_stride.hpp, HostTensor in cutlass/util/host_tensor.h, and their kin in the same folder.",
-        "Include cutlass/util/HEADER and give its folder, -I CUTLASS/tools/util/include, beside -I CUTLASS/include",
-        ('error: namespace "cutlass" has no member "make_cute_packed_stride"', "nvcc"),
-        instead_of=("cpp.undefined", "cpp.other-revision"),
     ),
     known(
         "cpp.other-revision",

@@ -12,17 +12,6 @@ def _said(message: str) -> tuple[str, str]:
 
 ENTRIES: tuple[Known, ...] = (
     known(
-        "cpp.shared-layout-pointer",
-        r"static.assert[^\n]{0,300}?[\"'](?:Expected smem\.|Expected (?:a )?B-bit pointer type\.?)[\"']",
-        "make_tensor of an MMA's shared layout takes a shared pointer to elements of the layout's width",
-        "The layouts of GMMA and UMMA (tile_to_shape of GMMA::Layout_K_SW128_Atom<T>) swizzle addresses and know the width of T. The pointer "
-        "has no shared tag, or points to elements of another width.",
-        "Write make_tensor(make_smem_ptr(p), layout) with p of T* and the layout atom of the same T; recast<U>(tensor) afterwards for another type",
-        _said("Expected smem."),
-        _said("Expected a B-bit pointer type."),
-        rule="LC104",
-    ),
-    known(
         "cpp.make-tensor",
         r"Expected (?:iterator iter|layout args\.\.\.) in make_tensor(?:<T>)?\((?:iter, )?args",
         "make_tensor has a pointer where a layout belongs, or the other way round",

@@ -20,19 +20,6 @@ ENTRIES = (
         level=ELSEWHERE,
     ),
     known(
-        "cudnn.refused",
-        r"(?P<said>[^\n.\]]{3,200})\. (?P<code>(?:ERROR_|error_)\w+|[A-Z]+(?:_[A-Z]+)+) because \((?P<condition>.{1,200}?)\) at (?P<file>\S+:[0-9]+)",
-        "cuDNN's front end refuses the graph: {said}",
-        "The front end tests a graph before it builds it. Here {condition} holds ({file}), which this operation, or the installed cuDNN, does not take.",
-        "Change what the condition names (types, dimensions, strides, options), or install a newer cuDNN where it compares a version; report it to NVIDIA/cudnn-frontend",
-        (
-            "[cudnn_frontend] ERROR: s_q and s_kv must be given. ATTRIBUTE_NOT_SET because (!q) at /x/scaled_dot_product_flash_attention.h:120",
-            "cudnn-frontend, RETURN_CUDNN_FRONTEND_ERROR_IF",
-        ),
-        level=ELSEWHERE,
-        instead_of=("cudnn.no-plan",),
-    ),
-    known(
         "cudnn.module",
         r"Reason: rtc->loadModule\(\)|cudnn[^\n]{0,200}(?:nvrtc|loadModule|cuModuleLoad)",
         "cuDNN cannot load a kernel that it compiles at run time",
@@ -50,17 +37,6 @@ ENTRIES = (
         "torch.backends.cuda.enable_cudnn_sdp(False), or sdpa_kernel([SDPBackend.FLASH_ATTENTION]), takes another kernel; CUDNN_LOGLEVEL_DBG=3 CUDNN_LOGDEST_DBG=stdout prints the reason. Report it to pytorch/pytorch",
         ("RuntimeError: Expected mha_graph.execute(...).is_good() to be true, but got false.", issue(122695, "pytorch/pytorch")),
         level=ELSEWHERE,
-    ),
-    known(
-        "cudnn.status",
-        r"CUDNN_STATUS_(?P<status>(?!NOT_SUPPORTED|SUCCESS)[A-Z_]+)|(?i:cudnn(?:_frontend)?)\W{1,3}(?:frontend )?error: (?P<said>[^\n]{5,160})",
-        "cuDNN refuses the call: {status}{said}",
-        "BAD_PARAM means that an attribute, a shape or a stride contradicts another one; NOT_INITIALIZED and ALLOC_FAILED that the handle was not made, most often for want of memory; EXECUTION_FAILED that a kernel faults, often one before it; "
-        "SUBLIBRARY_VERSION_MISMATCH and VERSION_MISMATCH that files of several cuDNN versions are loaded.",
-        "CUDNN_LOGLEVEL_DBG=3 CUDNN_LOGDEST_DBG=stdout prints the attribute or file; `python -m pip list | grep cudnn` and LD_LIBRARY_PATH show which are loaded. Report it to NVIDIA/cudnn-frontend",
-        ("RuntimeError: cuDNN error: CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH", "PyTorch"),
-        level=ELSEWHERE,
-        general=True,
     ),
     known(
         "cudnn.log",

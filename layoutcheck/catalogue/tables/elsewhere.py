@@ -183,16 +183,6 @@ ENTRIES = (
         level=ELSEWHERE,
     ),
     known(
-        "elsewhere.check-alone",
-        r"(?:RuntimeError|what\(\)): +(?P<function>[a-z]\w{5,80}), (?P<file>[\w./+-]{3,200}\.(?:cuh?|cc|cpp|h|hpp):[0-9]+)",
-        "a check in {function} fails, and has no words of its own ({file})",
-        "The message is a function and a place in the library's C++ (TORCH_CHECK without a text): a condition about types, shapes or the GPU is false there. A name with sm80 or sm90 is the kernel of that architecture: it takes the types of that generation (8-bit floats from sm_89 on).",
-        "Read that line of the library's source for the condition; print dtype and shape of the arguments, and compare the GPU with the kernel's name. Another back end avoids it; report it to {project}",
-        ("RuntimeError: cutlass_scaled_mm_sm80_epilogue, csrc/quantization/w8a8/cutlass/scaled_mm_c2x.cu:89", "vLLM"),
-        level=ELSEWHERE,
-        general=True,
-    ),
-    known(
         "elsewhere.inductor-cutlass",
         r"(?:[Ii]nductor|NoValidChoices|cutlass_utils)[^\n]{0,2000}?module 'cutlass[\w.]*' has no attribute '(?P<what>\w+)'",
         "PyTorch's Inductor finds the DSL where it takes CUTLASS' older Python package: cutlass has no {what}",
@@ -292,16 +282,6 @@ ENTRIES = (
         ("ModuleNotFoundError: No module named 'lit_gpt.model_all_replaced'", issue(295, "NVIDIA/TransformerEngine")),
         level=ELSEWHERE,
         general=True,
-    ),
-    known(
-        "elsewhere.nccl-device",
-        r"(?s)(?:nccl|NCCL).{0,600}?(?:Cuda failure|CUDA error|cudaError)[^\n]{0,20}(?P<said>invalid device ordinal)",
-        "a rank asks for a GPU that its process does not see: {said}",
-        "The device number of the rank is at least the number of devices that the process has: CUDA_VISIBLE_DEVICES, or the launcher's binding (--gpus-per-task, a container), leaves fewer than LOCAL_RANK counts.",
-        "Print torch.cuda.device_count(), LOCAL_RANK and CUDA_VISIBLE_DEVICES in each rank; with one GPU for each process the device is 0, with all of them LOCAL_RANK. It is a matter of the launcher, not of NCCL",
-        ("ncclUnhandledCudaError: Call to CUDA function failed. Last error: Cuda failure 101 'invalid device ordinal'", "NCCL 2"),
-        level=ELSEWHERE,
-        instead_of=("elsewhere.nccl", "elsewhere.nccl-cuda"),
     ),
     known(
         "elsewhere.nccl-cuda",

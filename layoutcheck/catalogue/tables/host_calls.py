@@ -30,18 +30,6 @@ ENTRIES = (
         ),
     ),
     known(
-        "dsl.struct-annotation",
-        r"Struct element only support struct/array/base_dsl scalar, but got (?P<got>'?(?:cute\.|cutlass\.)?(?:struct\.)?(?:MemRange|Align)\[[^\n]{2,80}?)(?=$| \w+Error| Traceback)",
-        "a @cute.struct does not recognise an annotation that it takes: {got}",
-        "MemRange and Align are what a @cute.struct holds, so that the annotation has come as a string: `from __future__ import annotations` at the top of the file makes strings of all annotations. Names of the function around it are not known to such a string either.",
-        "Take that import out of the file that defines the struct, and define the struct where its names (stages, types) are values",
-        (
-            "TypeError: Struct element only support struct/array/base_dsl scalar, but got cute.struct.MemRange[cutlass.Int64, _TMA_NUM_STAGES]",
-            "DSL 4.3",
-        ),
-        instead_of=("dsl.storage",),
-    ),
-    known(
         "dsl.ffi-stream",
         r"EnvStream cannot be detected in",
         "no argument of the compiled function says which stream it runs on",

@@ -126,14 +126,6 @@ ENTRIES = (
         ),
     ),
     known(
-        "dsl.result-list",
-        r"<?OpResultList>?(?: object[^\n]{0,80}?)? to (?P<type>integer|float|Float|[Bb]oolean) conversion is not\s+supported|unable to convert <?OpResultList\b",
-        "the DSL takes several results of one operation for one number",
-        "OpResultList is the compiler's list of the results of an operation. Your program does not make one: a dynamic if with several results (PipelineState.advance, a conditional expression) gives it, and builds such as 4.5.0.dev0 hand it on as one value.",
-        "Install a release of nvidia-cutlass-dsl after that build. Where you cannot, write one dynamic condition for each value, so that each has one result; report it to NVIDIA/cutlass",
-        ("DSLRuntimeError: <OpResultList> to integer conversion is not supported", "DSL 4.5.0.dev0"),
-    ),
-    known(
         "dsl.versions-listed",
         r"(?s)\b(?P<one>nvidia-cutlass-dsl(?:-[a-z0-9-]+)?)(?:\[\w+\])?[ =:|]{1,24}(?P<first>4\.[0-9]+\.[0-9]+)\b(?=.{1,600}?\b(?P<other>nvidia-cutlass-dsl(?:-[a-z0-9-]+)?)(?:\[\w+\])?[ =:|]{1,24}(?!(?P=first)\b)(?P<second>4\.[0-9]+\.[0-9]+)\b)",
         "the DSL's packages are of different versions: {one} {first}, {other} {second}",

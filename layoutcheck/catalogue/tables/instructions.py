@@ -35,28 +35,6 @@ ENTRIES = (
         ),
     ),
     known(
-        "dsl.arch-too-old",
-        r"expects arch to be at least (?P<first>sm_\w+), but got (?:Arch\.)?(?P<arch>sm_\w+)",
-        "{arch} does not have this operation; {first} is the first that has it",
-        "This architecture does not have the instruction.",
-        "Choose another operation, or set CUTE_DSL_ARCH to the GPU that will run the kernel",
-        ("OpError: expects arch to be at least sm_90, but got sm_80", DSL),
-        rule="LC108",
-    ),
-    known(
-        "dsl.mma-operand-mode",
-        r"Tensor (?P<operand>[ABC]) vector mode size does not match the atom vector mode size",
-        "the fragment of {operand} is not partitioned by this MMA",
-        "Mode 0 of a fragment holds the values that one MMA instruction takes from a thread. This tensor was "
-        "partitioned by another MMA or by a copy.",
-        "Make it with this MMA: thr_mma.partition_{operand} and make_fragment_{operand}; between a copy and the MMA, "
-        "tiled_copy.retile",
-        (
-            "error: 'cute.gemm' op Tensor A vector mode size does not match the atom vector mode size. Got: 4 vs 8",
-            DSL,
-        ),
-    ),
-    known(
         "dsl.gemm-layouts",
         r"'cute\.gemm' op invalid layout of A/B/D\.? ?(?P<said>[^\n]{0,160})",
         "cute.gemm refuses the layouts of its operands: {said}",

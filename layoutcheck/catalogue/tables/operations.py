@@ -46,16 +46,6 @@ ENTRIES = (
         instead_of=("dsl.mma-shape",),
     ),
     known(
-        "dsl.mma-shape-block-scaled",
-        r"expects the M-mode to be (?P<m>128), but got (?P<got>[0-9]+)",
-        "a block-scaled tcgen05.mma in one CTA has M 128, and not {got}",
-        "Only the operations with scale factors (MmaMXF8Op, MmaMXF4Op, MmaMXF4NVF4Op and their kin) word it so: with CtaGroup.ONE they have M 128, with a pair 128 or 256. M 64 is of the operations without scale factors.",
-        "Keep 128 rows (pad a smaller problem, or let the tile of N be smaller to have more blocks); for M 64 take an operation without scale factors. "
-        + _UNITS,
-        ("OpError: expects the M-mode to be 128, but got 64", "DSL 4.8.1, tcgen05/mma.py"),
-        instead_of=("dsl.mma-shape",),
-    ),
-    known(
         "dsl.mma-n",
         r"expects (?:the )?N-mode to satisfy (?P<least>8|16|32) <= N <= 256(?:,? and N % (?P=least) == 0)?(?:[.,]? ?but got (?P<got>[0-9]+))?",
         "one MMA instruction has N of {least} to 256, in steps of {least}{instead}",
@@ -122,14 +112,5 @@ ENTRIES = (
         "Every allocation has at least one element and one byte of alignment (a count of 0 often comes from a division). A @cute.struct holds DSL scalars, MemRange[dtype, count], Align[field, bytes] and other structs; counts and layouts are Python integers, known when the kernel is compiled, and an alignment is a power of two up to 1,024 bytes.",
         "cute.struct.Align[cute.struct.MemRange[dtype, cute.cosize(layout)], 1024], then storage.field.get_tensor(layout.outer, swizzle=layout.inner); or SmemAllocator.allocate_tensor(dtype, layout.outer, byte_alignment=1024, swizzle=layout.inner)",
         ("TypeError: Struct element only support struct/array/base_dsl scalar, but got <class 'int'>", DSL),
-    ),
-    known(
-        "dsl.epilogue-tile",
-        r"(?P<said>Cta tile and 2sm config does not generate correct num dp|Num dp must be [0-9]+|Can not pick tmem_rep based on cta tile shape|Can not handle acc/d type combination[^\n]{0,80}|CTA tile too small[^\n]{0,60})",
-        "no tensor-memory load fits this CTA tile, epilogue tile and types: {said}",
-        "The utilities choose the load by the tile of one CTA: its M is 64 or 128 (a pair of CTAs has 128 or 256 together, use_2cta_instrs), the epilogue tile divides it, and both are Python integers. Values of the run, "
-        "or annotations that are strings (from __future__ import annotations), make them unknown.",
-        "Pass the CTA's own tile (mma_tiler without the second CTA's half), the use_2cta of the tiled MMA, and an epilogue tile of compute_epilogue_tile_shape, all as Constexpr",
-        ("ValueError: Cta tile and 2sm config does not generate correct num dp.", DSL),
     ),
 )

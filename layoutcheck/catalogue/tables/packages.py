@@ -30,16 +30,6 @@ ENTRIES = (
         instead_of=("elsewhere.import", "elsewhere.torch-compile", "elsewhere.library-version", "dsl.module-moved"),
     ),
     known(
-        "elsewhere.flash-attn-3",
-        r"No module named '?(?P<module>flash_attn_(?:3(?:_cuda)?|interface|2_cuda))\b",
-        "the compiled module {module} of FlashAttention is not installed",
-        "flash_attn_interface and flash_attn_3 are FlashAttention 3, which is built from the repository's folder hopper and is no part of the package flash-attn; flash_attn_2_cuda is the compiled part of flash-attn 2.x.",
-        "For FlashAttention 3: cd hopper; python setup.py install, for sm_90 with CUDA 12.3 or newer. For 2.x: pip install flash-attn --no-build-isolation, against the torch at hand; report it to Dao-AILab/flash-attention",
-        ("ModuleNotFoundError: No module named 'flash_attn_interface'", "FlashAttention"),
-        level=ELSEWHERE,
-        instead_of=("elsewhere.import",),
-    ),
-    known(
         "packages.conflict",
         r"No solution found when resolving[^\n]{0,40}|ResolutionImpossible|conflicting dependencies|we can conclude that (?P<said>[^\n]{5,160}?)(?= And | hint|$|\.)|(?P<package>[\w.-]+) (?P<have>[\w.]+) (?:has requirement|requires) (?P<wanted>[\w.-]+(?:\[[\w,]+\])?[<>=!~][^\n,]{1,40}?), (?:but you(?:'ll)? have|which is not installed)"
         r"|LibMambaUnsatisfiableError|UnsatisfiableError|packages have incompatible requirements|dependency resolver does not currently take",

@@ -30,16 +30,6 @@ ENTRIES = (
         instead_of=("sanitizer.misaligned", "sanitizer.out-of-bounds", "cuda.illegal-access", "cuda.misaligned-address"),
     ),
     known(
-        "sanitizer.permission",
-        r"Address (?P<address>0x[0-9a-f]+) is not (?P<what>writable|readable)",
-        "memory at {address} is not {what} for this kernel",
-        "The address is allocated, and the program forbade this access to it: permissions of the NVTX memory API, memory that was mapped for reading only (cuMemSetAccess), or a peer's memory.",
-        "Look at where the program sets the permissions of that allocation; the frame behind 'at' is the access. No layout is at fault",
-        ("========= Address 0x7f6f67000000 is not writable", SANITIZER),
-        level="wrong",
-        instead_of=("cuda.illegal-access",),
-    ),
-    known(
         "sanitizer.misaligned",
         r"Invalid __(?P<space>\w+)__ (?P<access>read|write|\?) of size (?P<size>[0-9]+)(?: bytes)?(?:(?!Invalid __).){0,600}?"
         r"(?:Address|Access (?:to|at)) (?P<address>0x[0-9a-f]+) is misaligned",
@@ -89,16 +79,6 @@ ENTRIES = (
         instead_of=("sanitizer.uninitialized",),
     ),
     known(
-        "sanitizer.of-a-library-kernel",
-        r"(?:[Hh]azards? detected|Race reported between|Invalid __\w+__ \w+ of size|Uninitialized)[^\n]{0,200}?\b(?P<kernel>(?:[sdhczi]|fp16_|int8_)(?:gemm|gemv|syrk|trsm)_[0-9]\w+|(?:volta|turing|ampere|hopper|maxwell|pascal)_\w*(?:gemm|cudnn|scudnn|fp16|s884|s1688|s16816)\w*|sm[0-9]{2}_xmma_\w+|cutlass_[0-9]{2}_(?:tensorop|simt|wmma)\w+|cublasLt\w+|gemv2[TN]_kernel\w*|cudnn::\w[\w:]+|cublas\w*::\w+)",
-        "the report is about {kernel}, a kernel of NVIDIA's cuBLAS or cuDNN",
-        "The kernel came compiled with the library: it is not yours to repair. racecheck knows some of its forms of synchronisation not at all and reports what is no race; a real fault comes from what the library was given (sizes, leading dimensions, workspace, alignment).",
-        "Run the sanitizer on your own kernels alone (--kernel-name kns=NAME, --kernel-name-exclude), and check the arguments of the library's call; NVIDIA's forums take reports of a library kernel",
-        ("========= Error: Race reported between Write access at 0x68 in sgemm_32x32x32_NT_vec", SANITIZER),
-        level="wrong",
-        instead_of=("sanitizer.race", "sanitizer.uninitialized"),
-    ),
-    known(
         "sanitizer.shared-range",
         r"Out-of-range shared or local address",
         "an address outside of the block's shared memory is used",
@@ -131,18 +111,6 @@ ENTRIES = (
         "Put the wait and the barrier between the two lines. " + TRACE,
         ("========= Error: Race reported between Write access at k+0x1d0 and Read access at k+0x200", SANITIZER),
         level="wrong",
-    ),
-    known(
-        "sanitizer.named-barrier",
-        r"Barrier error detected\. Divergent thread\(s\) in (?P<of>block|warp)[^|]{0,400}?(?P<call>named_?[Bb]arrier\w*|NamedBarrier\w*|barrier_sync|bar_sync|arrive_and_wait)",
-        "threads wait at different named barriers ({call}): meant so in a warp-specialised kernel, else a deadlock",
-        "synccheck compares the barriers that the threads of a block wait at. Producer and consumer warps of one kernel use several on purpose, and the tool calls that divergence as well; such a kernel is right where each barrier is "
-        "reached by as many threads as its count says, in whole warps.",
-        "Count: for each barrier id the number given to bar.sync and bar.arrive is the number of threads that call it. If it is, and the kernel ends with right results, the report is noise of the tool. "
-        + TRACE,
-        ("========= Barrier error detected. Divergent thread(s) in block. ========= at flash::named_barrier_sync(unsigned int, unsigned int)+0x80", SANITIZER),
-        level="wrong",
-        instead_of=("sanitizer.barrier",),
     ),
     known(
         "sanitizer.barrier",
@@ -190,24 +158,6 @@ ENTRIES = (
         ("========= Invalid tensor memory access", SANITIZER),
         level="wrong",
         instead_of=("cuda.tensor-memory-leak",),
-    ),
-    known(
-        "sanitizer.tool",
-        r"={9} (?:Error: |Warning: )?(?P<said>Target application (?!returned an error)[\w ]{5,80}|No attachable process[^=\n]{0,60}|Internal (?:Memcheck|Sanitizer)[^=\n]{0,80}|Unable to [^=\n]{5,80}|Failed to [^=\n]{5,80}|Device not supported[^=\n]{0,60})",
-        "compute-sanitizer itself fails: {said}",
-        "The program ended before its first kernel, started another process that does not inherit the tool, or the tool does not know this GPU or driver.",
-        "Run it without the tool first, then with --target-processes all and the compute-sanitizer of the newest toolkit; NVIDIA's guide has its options",
-        ("========= Error: Target application terminated before first instrumented API call", SANITIZER),
-        level=ELSEWHERE,
-    ),
-    known(
-        "sanitizer.memory-state",
-        r"={9} (?:Warning: )?(?P<said>Leaked [0-9,]+ bytes|Unused memory in allocation|Malloc/Free Error encountered[^=\n]{0,40}|Double free|Fatal UVM GPU fault[^=\n]{0,80})",
-        "compute-sanitizer reports memory that is allocated, freed or left wrongly: {said}",
-        "It is about allocations, not about an access of the kernel: memory that is never freed (frameworks keep theirs), freed twice, never used, or managed memory that the GPU cannot reach.",
-        "The host backtrace below names the call that allocated it; run a small program without a framework's caching allocator (PYTORCH_NO_CUDA_MEMORY_CACHING=1)",
-        ("========= Leaked 1,024 bytes at 0x7f0c0c000000", SANITIZER),
-        level=ELSEWHERE,
     ),
     known(
         "sanitizer.api-call",

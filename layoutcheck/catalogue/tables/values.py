@@ -45,14 +45,6 @@ ENTRIES = (
         instead_of=("dsl.number-from-object", "dsl.not-numeric"),
     ),
     known(
-        "dsl.number-too-wide",
-        r"[Ii]nteger literal \S+ does not fit in (?P<type>\w+)|(?<![0-9])(?P<number>-?[0-9]{1,40}) is too large for a C integer|expects an exactly representable range, but got|[Cc]annot convert float (?P<float>NaN|infinity) to integer",
-        "a number does not fit its type {type}{number}{float}",
-        "A Python integer becomes an Int32 unless it is told otherwise, and 2^31 and above do not fit: a stride times an extent, a mask of all bits, an address.",
-        "cutlass.Int64(value) or Uint32(value); from_dlpack(..., use_32bit_stride=False) for large tensors; float('-inf') belongs into a Float32",
-        ("ValueError: Signed integer literal 4294967295 does not fit in i32", DSL),
-    ),
-    known(
         "dsl.number-from-object",
         r"Could not deduce Type\[Numeric\] from python value: (?P<value>[^\n]{1,60})|can't cast [^\n]{1,80} to [^\n]{1,60}\. Pass in concrete type|can't interpret (?P<other>[^\n]{1,60}) as data type|(?P<torch>[^\n ]{1,60}) is not supported by torch",
         "the DSL has no number type for {value}{other}{torch}",
