@@ -20,6 +20,8 @@ from layoutcheck.errors import InputError
 from layoutcheck.formats import FORMATS, check_format, listed
 from layoutcheck.reports.style import Style
 from layoutcheck.reports.text import render
+from layoutcheck.reports.trace import meaning
+from layoutcheck.sources.traced import TraceFailure
 
 Captured = pytest.CaptureFixture[str]
 ROOT = Path(__file__).parent.parent
@@ -390,3 +392,10 @@ def test_a_stream_that_the_shell_closed_is_one_error(
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == status and done.stdout == ""
     assert done.stderr.startswith(said) and done.stderr.count("\n") == (1 if said else 0)
+
+
+def test_an_exception_of_a_traced_script_is_explained_as_a_pasted_one_is() -> None:
+    strides = "RuntimeError: Expected strides[leading_dim] == 1, but got 8."
+    assert "the leading dimension has stride 8" in meaning(TraceFailure("raised", strides))
+    assert meaning(TraceFailure("raised", "ValueError: my own")) == ""
+    assert meaning(TraceFailure("uncompiled", strides)) == ""

@@ -117,6 +117,16 @@ def failed(failure: TraceFailure) -> str:
     return f"{failure.kind}: {place}{lines[0]}"
 
 
+def meaning(failure: TraceFailure) -> str:
+    """What an exception on the host means, as a pasted traceback is answered; "" where its message is not known."""
+    from layoutcheck.catalogue import answers
+    from layoutcheck.catalogue.entry import CLEAN, UNKNOWN
+
+    known = answers(failure.message) if failure.kind == "raised" else []
+    told = [one for one in known[:1] if not one.entry.general and one.entry.level not in (CLEAN, UNKNOWN)]
+    return "".join(f"{one.title}. {one.cause} What helps: {one.remedy}." for one in told)
+
+
 def refusal(one: TraceFailure) -> Located:
     """What the compiler says of a kernel, at its line."""
     from layoutcheck.catalogue import answers  # a fifth of a second, which a trace without an error is spared
@@ -288,5 +298,6 @@ def counted(judged: JudgedTrace, style: Style) -> Iterator[str]:
     yield from order.all_counts(judged.trace, style)
     for failure in judged.broken:
         yield from style.wrap(failed(failure), "    ", "  ")
+        yield from style.wrap(meaning(failure), "    ")
     for note in judged.trace.notes:
         yield from style.wrap(note, "    ", "  ")
