@@ -19,6 +19,7 @@ from layoutcheck.catalogue import (
     conditions,
     demands,
     devices,
+    figures,
     filling,
     folding,
     frames,
@@ -60,7 +61,7 @@ _OF_THE_DSL = (
     _VERIFIER,
 )  # which no library raises
 _OPEN = (tables.called("kernel-hangs"), tables.called("results-differ"))  # which name no cause of their own
-_OF_LAWS = (*whose.FAULTS, "cpp.copy-does-not-vectorize")  # which have many causes
+_OF_LAWS = (*whose.FAULTS, "cpp.copy-does-not-vectorize", "cpp.shape-div")  # which have many causes
 _OF_PEOPLE = (
     tables.called("symptom.wrong"),
     tables.called("symptom.hang"),
@@ -74,6 +75,7 @@ _OF_PARSER = re.compile(
     r"error(?: C[0-9]+)?: (?:expected (?:an?|unqualified|primary|initializer)\b|this declaration has no|syntax error)"
 )  # what follows from a name that is not known
 _MOST_ERRORS = 40  # of a compile that are looked at
+_IN_A_FUNCTION = re.compile(r"\bNameError in `\w+`")  # as the DSL alone words it
 _QUOTED = re.compile(r"['\"`]([A-Z][^'\"`]{15,200})['\"`]")  # a message in a line of its reader
 _DEMANDS = re.compile(r"\b(?:must (?:be|have|not)|expect(?:s|ed)|should be)\b")
 _MOST_TOLD = 3  # lines of a log
@@ -112,8 +114,8 @@ def _addressed(answer: Answer, folded: str) -> Answer:
     out = _OUT_OF_MEMORY.search(folded)
     if out and answer.entry.level != CLEAN and not _OUT_OF_MEMORY.search(f"{answer.title} {answer.quote}"):
         answer = replace(answer, facts=(_MEMORY_FIRST.format(said=out[0]), *answer.facts))
-    staged = devices.staged(folded)
-    answer = replace(answer, facts=(*staged, *answer.facts)) if staged else answer
+    figures_say = (*devices.staged(folded), *figures.told(folded)) if answer.entry.level != CLEAN else ()
+    answer = replace(answer, facts=(*figures_say, *answer.facts)) if figures_say else answer
     where = origin.find(folded)
     said = " ".join((answer.title, answer.cause, answer.remedy, *answer.facts))
     if answer.entry.level == CLEAN or where.maker is None or where.maker.project in said:
@@ -450,8 +452,8 @@ def _matches(folded: str) -> Iterator[tuple[Known, re.Match[str]]]:
 
 def _of_compiled(folded: str) -> bool:
     """Whether the text is about a function that the DSL compiles."""
-    where = origin.find(folded)
-    return where.world == origin.DSL or (where.owner is None and folding.OF_DSL.search(folded) is not None)
+    where, own = origin.find(folded), _IN_A_FUNCTION.search(folded) is not None
+    return own or where.world == origin.DSL or (where.owner is None and bool(folding.OF_DSL.search(folded)))
 
 
 def _is_known(entry: Known, match: re.Match[str], folded: str) -> bool:

@@ -87,7 +87,7 @@ _LIBRARIES = (
     _owner(r"(?<!-l)(?i:cublas)", "cuBLAS", "NVIDIA's forums (its cuBLAS guide lists cublasStatus_t)"),
     _owner(r"nvfuser|__tmp_kernel_|\bFuser\b", "nvFuser", "NVIDIA/Fuser"),
     _owner(r"\bgdr_\w+|(?i:gdrcopy)", "GDRCopy", "NVIDIA/gdrcopy"),
-    _owner(r"Disposition: \w+", "CUTLASS' profiler", "NVIDIA/cutlass"),
+    _owner(r"Disposition: \w+", "CUTLASS' profiler or one of its examples", "NVIDIA/cutlass"),
     _owner(r"\bcub::|\bthrust::|/cub/|/cccl/", "CUB and Thrust", "NVIDIA/cccl"),
 )  # fmt: skip
 # What every library builds on: named in a text, they do not say whose it is.

@@ -9,7 +9,7 @@ import re
 from math import prod
 from typing import NamedTuple
 
-from layoutcheck.algebra import Layout, parse_layout, size
+from layoutcheck.algebra import Layout, composition, cosize, parse_layout, size
 from layoutcheck.brackets import closing, split
 from layoutcheck.catalogue import cpp_types
 from layoutcheck.errors import InputError
@@ -30,6 +30,8 @@ _FLAG = re.compile(r"[ ,]*(?:cute::)?smem_ptr_flag")  # of a swizzle of addresse
 _WIDTH = re.compile(
     r"num_bits_per_copy ?= ?(?P<bits>[0-9]{1,4})|(?:UniversalCopy|CP_ASYNC\w*|Copy|VectorizingCopy\w*) ?< ?(?:cute::)?u?int(?P<word>[0-9]{1,3})_t"
 )
+_COMPOSITION = re.compile(r"\bcomposition\((?P<left>\w+)(?:\{\})?, ?(?P<right>\w+)(?:\{\})?\)")
+_OF_TRAITS = re.compile(r"(?:Src|Dst|Ref)Layout")
 _TYPES = {"Float16": "half_t", "BFloat16": "bfloat16_t", "Float32": "float", "TFloat32": "tfloat32_t", "Int8": "int8_t", "Float8E4M3FN": "float_e4m3_t", "half": "half_t", "Int32": "int"}  # fmt: skip
 _TYPE = re.compile(
     r"(?:\b_t, ?|\b(?:over|of) |Copy_Atom<.{1,60}?>, ?(?:cute::|cutlass::)?|cutlass\.|cute::|cutlass::|cute\.)(?P<type>Float16|BFloat16|Float32|TFloat32|Int8|Int32|Float8E4M3FN|half_t|bfloat16_t|tfloat32_t|float_e4m3_t|float|int8_t|half)\b"
@@ -48,7 +50,7 @@ def facts(text: str) -> tuple[str, ...]:
     """What the numbers of the code in a text decide; none where it has no code with numbers."""
     code = text[:_LONGEST]
     read = Code(_layouts(code), _instruction(code), _element(code))
-    return (*_copies(code, read), *_swizzles(code, read))[:_MOST]
+    return (*_composed(code, read), *_copies(code, read), *_swizzles(code, read), *_traits(read))[:_MOST]
 
 
 def _layouts(code: str) -> dict[str, Layout]:
@@ -100,6 +102,32 @@ def _copies(code: str, read: Code) -> list[str]:
         if len(given) == 3 and pair[0] is not None and pair[1] is not None:
             told.setdefault(_covered(pair[0], pair[1], read))
     return list(told)
+
+
+def _composed(code: str, read: Code) -> list[str]:
+    """What each composition of layouts that the code makes comes to, or why it has none."""
+    told: dict[str, None] = {}
+    for match in _COMPOSITION.finditer(code):
+        pair = [read.layouts.get(match[name]) for name in ("left", "right")]
+        if pair[0] is None or pair[1] is None:
+            continue
+        said = f"composition({pair[0]}, {pair[1]})"
+        try:
+            told.setdefault(
+                f"{said} is {composition(pair[0], pair[1])}: where a compiler refuses it, its CuTe is older, and asks that the strides of the second divide the first's extents from the left"
+            )
+        except InputError as error:
+            told.setdefault(f"{said} has no result: {error.message}")
+    return list(told)
+
+
+def _traits(read: Code) -> list[str]:
+    """The layouts of an instruction's traits: how many threads, values and bits each has."""
+    return [
+        f"{name} {layout}: {size(layout)} pairs of thread and value in {cosize(layout)} bits"
+        for name, layout in read.layouts.items()
+        if _OF_TRAITS.fullmatch(name)
+    ]
 
 
 def _named(argument: str, read: Code) -> Layout | None:

@@ -118,7 +118,7 @@ def failed(failure: TraceFailure) -> str:
 
 
 def meaning(failure: TraceFailure) -> str:
-    """What an exception on the host means, as a pasted traceback is answered; "" where its message is not known."""
+    """What an exception on the host means, as a pasted one is answered; "" where it is not known."""
     from layoutcheck.catalogue import answers
     from layoutcheck.catalogue.entry import CLEAN, UNKNOWN
 

@@ -48,6 +48,10 @@ def told(text: str) -> str:
         ("a for loop over range(n) in my cute jit kernel: can I break early?", "nothing leaves them early"),
         ("does tcgen05 want another value for the instruction descriptor than desc_a? I get a misaligned address", "32 bits of its own"),
         ("cute.printf prints nothing", "fills a buffer"),
+        ("a dynamic offset added to an iterator loses the alignment that ldmatrix requires, range_constexpr works", "cute.assume(offset"),
+        ("ncu: the top stall reason is short_scoreboard 31%", "waits for shared memory"),
+        ("I pass mask 0 to the multicast TMA and the consumer hangs", "names no block"),
+        ("low tensor core utilization of a SM90 warp-specialized kernel under separable compilation -dc", "build that file whole"),
         ("Why do we need a prologue mma before the mainloop of the dense gemm?", "runs without accumulation"),
     ],
 )  # fmt: skip
@@ -135,6 +139,11 @@ def test_the_code_of_a_report_is_read() -> None:
         covered.removeprefix("the tiled copy has ")
         == "128 threads x 4 values: it covers (4,128); one instruction moves 2 elements"
     )
+    made = "A = make_layout(make_shape(_4{}, _6{}, _8{}, _10{}), make_stride(_2{}, _3{}, _5{}, _7{})); B = make_layout(Int<6>{}, Int<12>{}); composition(A, B)"
+    assert snippets.facts(made)[0].startswith("composition((4,6,8,10):(2,3,5,7), 6:12) is (2,3):(9,5)")
+    assert "has no result" in snippets.facts(made.replace("Int<12>", "Int<5>"))[0]
+    (traits,) = snippets.facts("using SrcLayout = Layout<Shape<_64,_4>, Stride<_128,_32>>;")
+    assert traits == "SrcLayout (64,4):(128,32): 256 pairs of thread and value in 8161 bits"
     flagged = "ComposedLayout<Swizzle<3,4,3>, smem_ptr_flag_bits<16>, Layout<Shape<_8,_64>>> of half_t"
     assert snippets.facts(flagged) == (
         "Swizzle<3,4,3> of a pointer keeps 16 bytes together and repeats after 1024",

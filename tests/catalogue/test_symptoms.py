@@ -272,3 +272,49 @@ def test_a_crash_in_the_launcher_is_none_of_the_compiler() -> None:
     assert found.entry.name == "dsl.launcher-died"
     (found,) = answers("cute.compile of my kernel ends with a segfault")
     assert found.entry.name == "dsl.compiler-died"
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        (
+            "The outputs of two cute kernels don't match with 1e-4 tolerance, dtype = torch.bfloat16",
+            "up to 2^-8",
+        ),
+        ("My cute kernel is wrong: allclose with rtol=1e-4 fails for fp16", "up to 2^-11"),
+        ("ld.global.b16 is not vectorized in my kernel, K=777", "multiples of 2 B alone"),
+        ("ld.global.b16 is not vectorized in my kernel, K=772", "multiples of 8 B alone"),
+    ],
+)
+def test_figures_of_a_text_are_compared(text: str, part: str) -> None:
+    assert part in answers(text)[0].facts[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The outputs of two cute kernels don't match with 1e-2 tolerance, dtype = torch.bfloat16",
+        "ld.global.b16 is not vectorized in my kernel, K=776",
+        "My cute kernel is slow for K=777 in fp16",
+    ],
+)
+def test_figures_that_decide_nothing_are_not_told(text: str) -> None:
+    found = answers(text)[0]
+    assert not any("keeps" in one or "begin at multiples" in one for one in found.facts)
+
+
+def test_a_compiler_that_hangs_is_no_gpu_that_waits() -> None:
+    assert answers("The DSL compiler hangs with this copy atom")[0].entry.name == "symptom.compiler"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "error: NameError in `run`: name 'idx' is not defined\n --> k.py:7\n  = note: Caused exception: name 'idx'",
+        "DSLUserCodeError: NameError in `__call__`: cannot access local variable 'idx' where it is not associated"
+        " with a value\n --> flash_fwd_sm90.py:893",
+    ],
+)
+def test_a_name_of_a_staged_branch_is_told_as_one(text: str) -> None:
+    (found,) = answers(text)
+    assert found.entry.name == "dsl.name-undefined" and "before the dynamic if" in found.remedy

@@ -13,6 +13,12 @@ _UNITS = "`layoutcheck numerics units --arch ARCH` lists the instructions of an 
 
 REASONS = (
     reason(
+        "load_cache_modifier and eviction priority are not allowed together",
+        r"not allowed together|mutually exclusive|cannot (?:both )?be (?:combined|used together|given together)|exclusive with",
+        "Two parameters exclude one another, and the call gives both.",
+        "Leave one of the two out (of a load either the cache operator, cop, or an eviction priority)",
+    ),
+    reason(
         "'nvvm.load.ext' op Unsupported FP type for ExtLoadOp",
         r"Unsupported FP type for Ext(?:Load|Store)Op|[Uu]nsupported (?:FP|float\w*) type for \w*(?:[Ll]oad|[Ss]tore)",
         "cute.arch.load and cute.arch.store move integers and 32- and 64-bit floats; they have no form for 16-bit and narrower floats (bf16, f16, FP8), which the operation's result type is.",

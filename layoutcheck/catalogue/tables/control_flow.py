@@ -60,7 +60,7 @@ ENTRIES = (
         "the name {what} has no value where the function is compiled",
         "It is not imported, or it is first assigned inside a dynamic if or loop: the DSL compiles both paths, and on one of "
         "them the name has no value.",
-        "Import it, or assign it before the branch",
+        "Give it a value of its later type before the dynamic if, for or while, or import it; cutlass.const_expr and range_constexpr make the branch or loop Python's own",
         ("DSLUserCodeError: error: NameError in `kernel`: name 'v' is not defined", DSL),
         level=ELSEWHERE,
         instead_of=("dsl.dynamic-condition",),

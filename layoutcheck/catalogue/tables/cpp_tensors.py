@@ -86,10 +86,10 @@ ENTRIES: tuple[Known, ...] = (
     ),
     known(
         "cpp.printed-type",
-        r"static.assert[^\n]{0,300}?Printing type T",
-        "cute::print_type prints by failing: this error is its output",
-        "print_type(...) has no other effect than this static assertion; the compiler names the types in the instantiation under it.",
-        "Read the types behind `instantiation of ... print_type<...>`, then take the call out",
+        r"static.assert[^\n]{0,300}?Printing type T|implicit instantiation of undefined template '(?:TD|TypeDisplayer|Debug\w*|Show\w*|Print\w*)<|incomplete type [\"'](?:TD|TypeDisplayer|Debug\w*|Show\w*|Print\w*)<",
+        "a type is printed by failing to compile: this error is the output",
+        "cute::print_type has no other effect than its static assertion, and an undefined template such as TD<T> none but its error: the compiler names the type, and no layout is at fault.",
+        "Read the type behind print_type< or TD<, then take the line out; `layoutcheck draw LAYOUT` shows a layout of it",
         _said("Printing type T."),
     ),
     known(

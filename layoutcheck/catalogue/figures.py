@@ -1,0 +1,59 @@
+"""What figures of a text decide together: a tolerance beside its type, an extent beside the width of a vector."""
+
+from __future__ import annotations
+
+import math
+import re
+
+_TOLERANCE = re.compile(
+    r"(?i)(?:\b(?:toleran\w*|[ar]tol|within|atol|rtol)\W{0,4}(?:of |is |= ?)?(?P<before>[0-9.]*[1-9]e-[0-9]{1,2})|(?P<behind>[0-9.]*[1-9]e-[0-9]{1,2}) (?:\w+ )?toleran\w*)"
+)
+_ROUNDED = {"bf16": 8, "bfloat16": 8, "fp16": 11, "float16": 11, "half": 11, "tf32": 11, "e4m3": 4, "fp8": 4, "e5m2": 3}  # bits of a significand [IEEE 754; OCP, FP8]  # fmt: skip
+_TYPE = re.compile(rf"(?i)\b(?:torch\.)?(?P<type>{'|'.join(_ROUNDED)})\b")
+_EXTENT = re.compile(
+    r"\b(?P<name>[KNM]|lda|ldb|ldc|ld|head_?dim|hidden(?:_size)?) ?= ?(?P<extent>[0-9]{2,6})\b"
+)
+_WIDTH = re.compile(
+    r"\bb(16|32|8)\b|(?i:\b(?P<half>half|fp16|bf16|float16|bfloat16)\b)|\b(?P<full>fp32|float32|f32)\b"
+)
+_OF_VECTORS = re.compile(
+    r"(?i)vector|向量|\balign|num_bits_per_copy|128[- ]?bit|16[- ]byte|\bLDG|ld\.global|misalign|coalesc"
+)
+_VECTOR = 16  # bytes of the widest access
+
+
+def told(folded: str) -> tuple[str, ...]:
+    """What the figures of a text decide; none where it has not both of a pair."""
+    return (*_rounding(folded), *_rows(folded))
+
+
+def _rounding(folded: str) -> tuple[str, ...]:
+    """That a tolerance is below what one rounding to the text's type may change."""
+    asked, typed = _TOLERANCE.search(folded), _TYPE.search(folded)
+    if not (asked and typed):
+        return ()
+    bits = _ROUNDED[typed["type"].lower()]
+    said = asked["before"] or asked["behind"]
+    unit = 2.0**-bits
+    if float(said) >= unit:
+        return ()
+    return (
+        f"{typed['type']} keeps {bits} bits: one rounding changes a value by up to 2^-{bits} = {unit:.1g} of it, more than the tolerance {said}: two right results differ by more; "
+        "compare each with a result in float32, and by `layoutcheck numerics tol`",
+    )
+
+
+def _rows(folded: str) -> tuple[str, ...]:
+    """That rows of an extent begin at addresses which no 16-byte vector may have."""
+    extent, width = _EXTENT.search(folded), _WIDTH.search(folded)
+    if not (extent and width and _OF_VECTORS.search(folded)):
+        return ()
+    each = 2 if width["half"] else 4 if width["full"] else int(width[1]) // 8
+    row = int(extent["extent"]) * each
+    shared = math.gcd(row, _VECTOR)
+    if shared == _VECTOR:
+        return ()
+    return (
+        f"{extent['name']} = {extent['extent']} elements of {each} B are {row:,} B: where rows follow one another so, they begin at multiples of {shared} B alone, "
+        f"and no access may be wider; pad the pitch to a multiple of {_VECTOR} B, and give each vector one predicate",
+    )
