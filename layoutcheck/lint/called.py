@@ -2,8 +2,10 @@
 
 A file counts as imported if code that may run has its name: in an import, as a name or in a string. If a name
 may be made while a program runs (`import_module(name)`), all files do. A function counts as called if code
-that may run uses its name: as a name, an attribute, or a string such as "op" or "library::op". So does one
-with a decorator that may keep it for later. A class that is used brings its special methods, and all methods
+that may run uses its name: as a name, an attribute, or a string such as "op" or "library::op". As far as the
+files tell it, an attribute of an imported module is that module's, one of `self` is of a class of its family,
+and a variable of a function is no other function. What has a decorator that may keep it for later counts as
+called. A class that is used brings its special methods, and all methods
 if a class outside of the repository is among its bases. So nothing calls what does not count, as far as names
 tell; what counts may stand behind a condition that no program meets.
 """
@@ -50,6 +52,8 @@ class _Scope:
     parent: _Scope | None = None
     children: list[_Scope] = field(default_factory=list)
     uses: set[str] = field(default_factory=set)
+    attributes: set[tuple[str, str]] = field(default_factory=set)  # of what was imported: from where, name
+    own: set[tuple[str, str]] = field(default_factory=set)  # of `self`: its class, name
     imports: set[str] = field(default_factory=set)  # the last words of files' names
     bases: tuple[str, ...] | None = None  # of a class
     entry: bool = False  # pytest calls it
@@ -63,6 +67,34 @@ class _Scope:
             parts.append(at.name)
             at = at.parent
         return ".".join(reversed(parts))
+
+
+@dataclass(slots=True)
+class _Names:
+    """What names mean in a scope: `given` by an import, "" for variables; `modules` are what imports bind.
+
+    `owner` is the class whose object `self` is.
+    """
+
+    given: dict[str, str] = field(default_factory=dict)
+    modules: dict[str, str] = field(default_factory=dict)
+    self: str = ""
+    owner: str = ""
+
+    def inside(self, node: ast.AST, scope: _Scope) -> _Names:
+        """The names in a definition that stands in `scope`."""
+        inner = _Names(dict(self.given), dict(self.modules), self.self, self.owner)
+        if isinstance(node, _FUNCTIONS):
+            arguments = _arguments(node)
+            if scope.bases is not None and arguments:
+                inner.self, inner.owner = arguments[0], scope.name
+            elif inner.self in arguments:
+                inner.self = ""
+            bound = {*arguments, *_assigned(node)}
+            inner.given.update(dict.fromkeys(bound, ""))
+            for name in bound:
+                inner.modules.pop(name, None)
+        return inner
 
 
 class Called:
@@ -80,10 +112,18 @@ class Called:
         for scope in self._files.values():
             for each in _below(scope):
                 self._named.setdefault(each.name, []).append(each)
+        self._families: dict[str, set[str]] = {}
+        self._heirs: dict[str, set[str]] = {}
+        for scopes in self._named.values():
+            for one in scopes:
+                for base in one.bases or ():
+                    self._heirs.setdefault(base, set()).add(one.name)
         self._modules: dict[str, list[str]] = {_ANY: list(self._files)}
         for path in self._files:
             self._modules.setdefault(_stem(path), []).append(path)
+        self._words = {word for path in self._files for word in PurePath(path).with_suffix("").parts}
         self._used: set[str] = set()
+        self._meant: set[int] = set()  # functions and classes that are used as such, not by a name alone
         self._runs: set[int] = set()
         self._follow(path for path in self._files if path in run | asked or _of_all(path))
 
@@ -117,6 +157,8 @@ class Called:
                 continue
             self._runs.add(id(scope))
             waiting += [one for one in scope.children if self._begins(one)]
+            self._meant.update(map(id, meant := self._mean(scope)))
+            waiting += [one for one in meant if self._begins(one)]
             for name in scope.uses - self._used:
                 self._used.add(name)
                 waiting += [one for one in self._named.get(name, ()) if self._begins(one)]
@@ -132,10 +174,50 @@ class Called:
         parent = scope.parent
         if parent is None or id(parent) not in self._runs:
             return False
-        if scope.entry or scope.kept or scope.name in self._used:
+        if scope.entry or scope.kept or scope.name in self._used or id(scope) in self._meant:
             return True
         special = _SPECIAL.match(scope.name) is not None
         return parent.bases is not None and (special or self._derived(parent))
+
+    def _mean(self, scope: _Scope) -> list[_Scope]:
+        """What attributes of modules and of `self` in a scope are; others count by their names."""
+        found: list[_Scope] = []
+        for dotted, name in scope.attributes:
+            files = self._imported(dotted)
+            here = [one for path in files for one in self._files[path].children if one.name == name]
+            inside = bool(files) or dotted.startswith(".") or dotted.split(".")[0] in self._words
+            found += here
+            if not here and inside:
+                scope.uses.add(name)
+        for owner, name in scope.own:
+            family = self._family(owner)
+            here = [one for one in self._named.get(name, ()) if one.parent and one.parent.name in family]
+            found += here
+            if not here:
+                scope.uses.add(name)
+        return found
+
+    def _imported(self, dotted: str) -> list[str]:
+        """The files that a module's name may mean."""
+        parts = tuple(filter(None, dotted.split(".")))
+        return [
+            path
+            for path in self._modules.get(parts[-1] if parts else "", ())
+            if _module(path)[-len(parts) :] == parts
+        ]
+
+    def _family(self, owner: str) -> set[str]:
+        """The names of the classes that a class is derived from, or that are derived from these."""
+        if owner not in self._families:
+            found, waiting = {owner}, [owner]
+            while waiting:
+                name = waiting.pop()
+                near = {base for one in self._named.get(name, ()) for base in one.bases or ()}
+                near |= self._heirs.get(name, set())
+                waiting += near - found
+                found |= near
+            self._families.update(dict.fromkeys(found, found))
+        return self._families[owner]
 
     def _derived(self, scope: _Scope, depth: int = 8) -> bool:
         """Whether a class outside of the repository is among the bases of a class."""
@@ -152,37 +234,44 @@ def _read(raw: bytes, path: str, pytest: bool, script: bool) -> _Scope | None:
         tree = parsed(decode(raw))
     except Unreadable:
         return None
-    top, aliases = _Scope(path, ""), dict[str, str]()
+    top, names = _Scope(path, ""), _Names()
     for node in tree.body:
         if not (isinstance(node, ast.If) and "__main__" in ast.unparse(node.test)) or script:
-            _take(node, top, aliases, pytest)
+            _take(node, top, names, pytest)
     return top
 
 
-def _take(node: ast.AST, scope: _Scope, aliases: dict[str, str], pytest: bool) -> None:
-    """Put a statement or expression into the scope that it runs in, and definitions beside it.
-
-    `aliases` has the names that an import gave to something else, and arguments as "".
-    """
+def _take(node: ast.AST, scope: _Scope, names: _Names, pytest: bool) -> None:
+    """Put a statement or expression into the scope that it runs in, and definitions beside it."""
     if isinstance(node, _DEFINITIONS):
-        _define(node, scope, aliases, pytest)
+        _define(node, scope, names, pytest)
         return
     if isinstance(node, (ast.Import, ast.ImportFrom)):
-        scope.imports.update((getattr(node, "module", None) or "").split("."))
+        source = getattr(node, "module", None) or ""
+        scope.imports.update(source.split("."))
+        begin = "." * bool(getattr(node, "level", 0)) + source
         for each in node.names:
             scope.imports.update(set(each.name.split(".")) - {_ANY})
             if each.asname:
-                aliases[each.asname] = each.name.rpartition(".")[2]
+                names.given[each.asname] = each.name.rpartition(".")[2]
+            dotted = f"{begin}.{each.name}" if isinstance(node, ast.ImportFrom) else each.name
+            names.modules[each.asname or each.name] = dotted
         return
     if isinstance(node, ast.Assign) and any(
         isinstance(one, ast.Name) and one.id == "__all__" for one in node.targets
     ):
         return
     if isinstance(node, ast.Name):
-        name = aliases.get(node.id, node.id)
+        name = names.given.get(node.id, node.id)
         scope.uses.update((node.id, name) if name else ())
     elif isinstance(node, ast.Attribute):
-        scope.uses.add(node.attr)
+        before = _dotted(node.value)
+        if before in names.modules:
+            scope.attributes.add((names.modules[before], node.attr))
+        elif before and before == names.self:
+            scope.own.add((names.owner, node.attr))
+        else:
+            scope.uses.add(node.attr)
     elif isinstance(node, ast.Constant) and isinstance(node.value, str) and _WORDS.match(node.value):
         scope.uses.update(re.split(r"[.:]+", node.value))
     if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) <= _MOST_WORDS:
@@ -190,7 +279,21 @@ def _take(node: ast.AST, scope: _Scope, aliases: dict[str, str], pytest: bool) -
     elif isinstance(node, ast.Call) and _last(node.func) in _IMPORTING:
         scope.imports.update({_ANY} if not isinstance((node.args or [None])[0], ast.Constant) else ())
     for child in ast.iter_child_nodes(node):
-        _take(child, scope, aliases, pytest)
+        _take(child, scope, names, pytest)
+
+
+def _dotted(node: ast.expr) -> str:
+    """`a.b` of names alone; "" for another expression."""
+    if isinstance(node, ast.Name):
+        return node.id
+    before = _dotted(node.value) if isinstance(node, ast.Attribute) else ""
+    return f"{before}.{node.attr}" if before and isinstance(node, ast.Attribute) else ""
+
+
+def _module(path: str) -> tuple[str, ...]:
+    """The words of a module's dotted name, its folder's first."""
+    at = PurePath(path)
+    return at.parent.parts if at.name == "__init__.py" else at.with_suffix("").parts
 
 
 def _stem(path: str) -> str:
@@ -207,16 +310,16 @@ def _of_all(path: str) -> bool:
 def _define(
     node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef,
     scope: _Scope,
-    aliases: dict[str, str],
+    names: _Names,
     pytest: bool,
 ) -> None:
     first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
     made = _Scope(scope.path, node.name, first, node.end_lineno or node.lineno, scope)
     scope.children.append(made)
     for one in node.decorator_list:
-        _take(one, scope, aliases, pytest)
+        _take(one, scope, names, pytest)
     made.kept = any(map(_keeps, node.decorator_list))
-    inner = dict(aliases)
+    inner = names.inside(node, scope)
     if isinstance(node, ast.ClassDef):
         made.bases = tuple(filter(None, map(_last, node.bases)))
         made.entry = pytest and node.name.startswith("Test")
@@ -227,13 +330,34 @@ def _define(
     else:
         made.entry = pytest and (node.name.startswith("test") or _of_pytest(node))
         for each in _defaults(node.args):
-            _take(each, scope, aliases, pytest)
-        arguments = [one.arg for one in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+            _take(each, scope, names, pytest)
         if pytest:  # fixtures are called by the names of arguments
-            made.uses.update(arguments)
-        inner.update(dict.fromkeys(arguments, ""))
+            made.uses.update(_arguments(node))
     for child in node.body:
         _take(child, made, inner, pytest)
+
+
+def _arguments(node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
+    return [one.arg for one in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+
+
+def _assigned(node: ast.AST) -> set[str]:
+    """The variables of a function: names that it gives values to, and no definition of its own has."""
+    found, others = set[str](), set[str]()
+    waiting = list(ast.iter_child_nodes(node))
+    while waiting:
+        at = waiting.pop()
+        if isinstance(at, _DEFINITIONS):
+            others.add(at.name)
+            continue
+        if isinstance(at, (ast.Global, ast.Nonlocal)):
+            others.update(at.names)
+        elif isinstance(at, (ast.Import, ast.ImportFrom)):
+            others.update(one.asname or one.name for one in at.names)
+        elif isinstance(at, ast.Name) and isinstance(at.ctx, ast.Store):
+            found.add(at.id)
+        waiting += ast.iter_child_nodes(at)
+    return found - others
 
 
 def _of_pytest(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:

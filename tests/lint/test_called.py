@@ -112,6 +112,57 @@ def test_a_file_that_no_program_imports_calls_nothing(text: str, imported: bool)
     assert known.uncalled("pkg/deep/kernels.py", 20) == ("" if imported else "registered")
 
 
+VENDORED = """\
+from cutlass import cute
+def copy(a):
+    cute.copy(a)
+def partition(a):
+    cute.copy(a)
+def store(a):
+    cute.copy(a)
+class Pack:
+    def load(self):
+        cute.copy(a)
+    def both(self):
+        cute.copy(a)
+class Packed(Pack):
+    def used(self):
+        self.both()
+"""
+USER = """\
+from cutlass import cute
+from .mine import copy_utils
+from . import vendored
+class Kernel:
+    def run(self):
+        cute.copy(self.load(), vendored.name)
+        store = copy_utils.partition(1)
+        store()
+        vendored.Packed().used()
+    def load(self):
+        pass
+def test_it():
+    Kernel().run()
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        (3, "copy"),  # `cute.copy` is of another package
+        (5, "partition"),  # the other file's
+        (7, "store"),  # a variable of this name is another thing
+        (10, "Pack.load"),  # of `self`, which is of another family
+        (12, ""),
+    ],
+)
+def test_an_attribute_is_that_of_what_it_is_asked_of(line: int, name: str) -> None:
+    sources = {"p/vendored.py": VENDORED, "p/mine/copy_utils.py": VENDORED, "p/test_it.py": USER}
+    known = Called({path: text.encode() for path, text in sources.items()}, ["p/test_it.py"], [])
+    assert known.uncalled("p/vendored.py", line) == name
+    assert known.uncalled("p/mine/copy_utils.py", 5) == ""
+
+
 def test_a_script_runs_what_stands_below_its_main() -> None:
     known = Called({"kernels.py": KERNELS.encode()}, [], ["kernels.py"])
     assert known.uncalled("kernels.py", 34) == "" and known.uncalled("kernels.py", 29) == "argument"
