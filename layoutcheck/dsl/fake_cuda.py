@@ -26,7 +26,8 @@ from layoutcheck.dsl.imports import when_imported
 from layoutcheck.dsl.observe import NotLaunched
 from layoutcheck.dsl.true_integers import GIVEN, launched
 
-SMS = 132  # an H200's; scripts use it for the size of a persistent grid
+# Multiprocessors, as the device properties of each GPU give them; scripts size persistent grids by them.
+_SMS = {(8, 0): 108, (8, 9): 142, (9, 0): 132, (10, 0): 148, (10, 3): 152, (12, 0): 170}
 L2_BYTES = 50 << 20
 DRIVER_VERSION = 13000
 _SMEM_BYTES = {8: 166912, 9: 232448, 10: 232448, 11: 232448, 12: 101376}  # opt-in, a block, by major version
@@ -65,7 +66,7 @@ def install(arch: str | None, tell: Tell) -> None:
     when_imported("torch", lambda module: _torch(module, capability))
     for name, prefix in (("driver", "cu"), ("runtime", "cuda")):
         when_imported(f"cuda.bindings.{name}", partial(_bindings, prefix=prefix, capability=capability))
-    when_imported("cutlass.utils.hardware_info", _hardware_info)
+    when_imported("cutlass.utils.hardware_info", partial(_hardware_info, capability=capability))
     when_imported("cutlass.cute.runtime", _runtime)
     when_imported("cutlass.base_dsl.utils.testing", partial(_testing, tell=tell))
     when_imported("cutlass.testing", partial(_testing, tell=tell))
@@ -80,6 +81,11 @@ def capability_of(arch: str) -> tuple[int, int]:
     """(9, 0) of "sm_90a"."""
     found = re.search(r"([0-9]+)([0-9])", arch)
     return (int(found[1]), int(found[2])) if found else (9, 0)
+
+
+def multiprocessors(capability: tuple[int, int]) -> int:
+    """Of the pretended GPU; an H200's where the capability is none that is known."""
+    return _SMS.get(capability, _SMS[9, 0])
 
 
 def _runtime(module: Any) -> None:
@@ -97,7 +103,7 @@ def _runtime(module: Any) -> None:
 def _torch(module: Any, capability: tuple[int, int]) -> None:
     from layoutcheck.dsl.fake_torch import pretend
 
-    pretend(module, capability, SMS)
+    pretend(module, capability, multiprocessors(capability))
 
 
 def _clusters(module: Any) -> None:
@@ -109,7 +115,7 @@ def _clusters(module: Any) -> None:
     module.HardwareInfo.get_max_active_clusters = get_max_active_clusters
 
 
-def _hardware_info(module: Any) -> None:
+def _hardware_info(module: Any, capability: tuple[int, int]) -> None:
     owner = module.HardwareInfo
 
     def __init__(self: Any, device_id: int = 0) -> None:  # noqa: N807
@@ -118,7 +124,7 @@ def _hardware_info(module: Any) -> None:
 
     owner.__init__ = __init__
     owner.get_l2_cache_size_in_bytes = lambda _self: L2_BYTES
-    owner.get_device_multiprocessor_count = lambda _self: SMS
+    owner.get_device_multiprocessor_count = lambda _self: multiprocessors(capability)
 
 
 def _testing(module: Any, tell: Tell) -> None:
@@ -256,13 +262,13 @@ def _attributes(module: Any, prefix: str, capability: tuple[int, int]) -> dict[s
     return {
         "CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR": major,
         "CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR": minor,
-        "CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT": SMS,
+        "CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT": multiprocessors(capability),
         "CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN": smem,
         "CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR": smem + 1024,
         "CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE": L2_BYTES,
         "cudaDevAttrComputeCapabilityMajor": major,
         "cudaDevAttrComputeCapabilityMinor": minor,
-        "cudaDevAttrMultiProcessorCount": SMS,
+        "cudaDevAttrMultiProcessorCount": multiprocessors(capability),
         "cudaDevAttrMaxSharedMemoryPerBlockOptin": smem,
         "cudaDevAttrL2CacheSize": L2_BYTES,
     }

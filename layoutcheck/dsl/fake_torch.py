@@ -14,6 +14,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
@@ -25,7 +26,7 @@ CUDA = "13.0"  # torch.version.cuda, of a torch that was built without
 ALIGN_BYTES = 256  # what CUDA's allocator gives, and scripts promise
 _NAMES = {  # as torch gives them: scripts look up peak rates by them
     (8, 0): "NVIDIA A100-SXM4-80GB", (8, 9): "NVIDIA L40S", (9, 0): "NVIDIA H200", (10, 0): "NVIDIA B200",
-    (10, 3): "NVIDIA B300", (12, 0): "NVIDIA GeForce RTX 5090",
+    (10, 3): "NVIDIA GB300", (12, 0): "NVIDIA GeForce RTX 5090",
 }  # fmt: skip
 _DEVICE_KEYS = ("CPU", "CUDA", "CompositeExplicitAutograd")  # what an operator does, and not how it differs
 _REGISTERING = ("torch.library", "torch._library.custom_ops", "functools")
@@ -125,6 +126,7 @@ def _operators(mode: Any) -> None:
     """
     with contextlib.suppress(ImportError, AttributeError):
         library: Any = importlib.import_module("torch.library")
+        kernel: Any = getattr(library, "get_kernel", None)
         custom_op, impl, apart = library.custom_op, library.Library.impl, library.fallthrough_kernel
         for_cuda: set[tuple[str, str]] = set()  # what has an implementation for CUDA, by library and name
 
@@ -147,8 +149,22 @@ def _operators(mode: Any) -> None:
                 return None
             return impl(self, name, _within(mode, function), key, **named)
 
+        def kernel_of(operator: Any, key: Any) -> Any:  # torch's own for CUDA would ask the driver
+            if "CUDA" not in str(key):
+                return kernel(operator, key)
+            try:
+                return kernel(operator, "CPU")
+            except RuntimeError as error:  # there is none: it fails where it is called
+                return SimpleNamespace(call_boxed=partial(_fail, error))
+
+        if kernel is not None:
+            library.get_kernel = kernel_of
         library.custom_op = anywhere(custom_op)
         library.Library.impl = implement
+
+
+def _fail(error: Exception, *_args: Any, **_named: Any) -> Any:
+    raise error
 
 
 def _torch_registers() -> bool:

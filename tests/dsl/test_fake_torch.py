@@ -8,7 +8,9 @@ import sys
 
 import pytest
 
+from layoutcheck.dsl.fake_cuda import capability_of, multiprocessors
 from layoutcheck.dsl.fake_torch import no_shortcuts
+from layoutcheck.numerics.occupancy import DEVICES as REAL
 from tests.environment import python_path
 
 HUGE = """
@@ -44,6 +46,13 @@ library.define("e(Tensor x) -> Tensor")
 library.impl("e", never, "CPU")
 library.impl("e", look, "CUDA")
 for one in (own, cuda, late, torch.ops.n.d, torch.ops.m.e): one(torch.zeros(2, device="cuda"))
+get_kernel = getattr(torch.library, "get_kernel", None)  # to fall back to torch's own kernel for CUDA
+if get_kernel is not None:
+    assert "CPU" in str(get_kernel("aten::neg", "CUDA"))
+    try:
+        get_kernel("aten::_fused_rms_norm_backward", "CUDA").call_boxed(None)
+    except RuntimeError as error:  # the CPU has none, which is an error of its call
+        assert "no kernel" in str(error)
 print(*seen)
 """
 
@@ -262,3 +271,12 @@ def test_a_script_for_torchrun_is_one_rank_of_as_many_as_it_says() -> None:
     assert out.splitlines() == [
         "0 None none False", "2", "0 2 [1.0, 1.0, 1.0]", "2 cuda:0 None", "3 4",
     ], errors  # fmt: skip
+
+
+def test_a_pretended_gpu_has_as_many_multiprocessors_as_the_real_one() -> None:
+    """Programs choose kernels by them: one for a GB300 asks for its 152."""
+    known = {capability_of(one.arch): one.multiprocessors for one in REAL.values()}
+    assert multiprocessors((10, 3)) == 152 and multiprocessors((9, 9)) == 132
+    assert {each: multiprocessors(each) for each in known if each >= (8, 9)} == {
+        each: count for each, count in known.items() if each >= (8, 9)
+    }
