@@ -55,8 +55,8 @@ def _executed(copy: Copy, instance: Copy, src_base: int, dst_base: int) -> Execu
     if own.plan is None:
         raise InputError(f"the execution of {atom} is not modelled")
     plan = own.plan(copy, instance, atom)
-    if copy.dst.fills:
-        plan = kept(plan, instance.dst)
+    if copy.dst.spare is not None:
+        plan = kept(plan, instance.dst, copy.dst.spare)
     return _placed(copy, instance, plan, src_base, dst_base, unit_bits(instance))
 
 
@@ -94,6 +94,8 @@ def _placed(copy: Copy, instance: Copy, plan: Plan, src_base: int, dst_base: int
         if pieces > 1:
             cuts = np.arange(0, units, units // pieces, dtype=np.int64)
             first = (first[:, None, :] + cuts[:, None]).reshape(-1, thread.size)
+        if plan.pieces is not None:
+            first = first[plan.pieces]
         moves.append(Places(first, units // pieces))
         starts = first[:: max(1, width_bytes // step)]
         if unit != 8:
@@ -105,6 +107,8 @@ def _placed(copy: Copy, instance: Copy, plan: Plan, src_base: int, dst_base: int
         read[:, :, plan.data_bits // unit :] = NOTHING
         moves[0] = Places.of(read)
     pred = None if plan.pred is None else np.repeat(plan.pred, pieces)
+    if pred is not None and plan.pieces is not None:
+        pred = pred[plan.pieces]
     never = copy.pred is not None and copy.pred.dtype.kind == "float"
     return Execution(
         moves[0],

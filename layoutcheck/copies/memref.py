@@ -22,8 +22,9 @@ class Memref:
     `space` is one of "gmem", "smem", "rmem", "tmem", "dsmem", "generic". `align_bytes` is what the compiler
     has proved of the base address (before any swizzle); None is the DSL's own default, the element's size.
     `swizzle` belongs to the pointer and acts on byte addresses. `recast_from` is the tensor this one was
-    recast from, where that is known. `fills` says of registers that their allocation ends with the layout's
-    last element. Raises InputError for another space and for an alignment below 1.
+    recast from, where that is known. `spare` says of registers how many elements their allocation has behind
+    the layout's last one, none of which is read before it is written again; None where that is not known.
+    Raises InputError for another space and for an alignment below 1.
     """
 
     dtype: DType
@@ -32,7 +33,7 @@ class Memref:
     align_bytes: int | None = None
     swizzle: Swizzle | None = None
     recast_from: Memref | None = None
-    fills: bool = field(default=False, repr=False)
+    spare: int | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         must_be(DType, "a DType: dtype('bf16')", dtype=self.dtype)

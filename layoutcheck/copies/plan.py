@@ -12,11 +12,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import flatten, product
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.copies.alignment import storage_bits
+from layoutcheck.copies.atom import ThreadAtom
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.offsets import (
@@ -55,27 +57,49 @@ class Plan(NamedTuple):
     align_bytes: int = 0  # what an access must be aligned to; 0: to its own width
     linear: bool = False  # places are in bits, and no swizzle acts on them
     threads: int | None = None  # that issue it without a tiling, where there may be several
+    pieces: npt.NDArray[np.bool_] | None = None  # which accesses of each chunk there are; None: all
 
 
-def kept(plan: Plan, registers: Memref) -> Plan:
-    """What is left of a plan into registers that end with this destination: vectors that lie whole in them.
+def kept(plan: Plan, registers: Memref, spare: int) -> Plan:
+    """What is left of a plan into registers, `spare` of which are behind this destination and are not read.
 
-    The compiler stores no byte of another one, and does not load it (`dsl/lowered/removed.py`).
+    The compiler stores no byte of a vector that does not lie whole in them, and does not load it; of another
+    one it leaves out the accesses all of whose elements a later one writes, or nobody reads
+    (`dsl/lowered/removed.py`).
     """
     count = max(1, plan.bits // registers.dtype.bits)
-    inside = (plan.dst_at >= 0) & (plan.dst_at <= offsets(registers.layout).max(initial=-1) + 1 - count)
-    if inside.all():
+    end = int(offsets(registers.layout).max(initial=-1)) + 1
+    inside = (plan.dst_at >= 0) & (plan.dst_at <= end + spare - count)
+    if not inside.all():
+        pred, src_slip, dst_slip = (
+            None if each is None else each[inside] for each in (plan.pred, plan.src_slip, plan.dst_slip)
+        )
+        plan = plan._replace(
+            src_at=plan.src_at[inside],
+            dst_at=plan.dst_at[inside],
+            pred=pred,
+            src_slip=src_slip,
+            dst_slip=dst_slip,
+        )
+    each = plan.src_bytes * 8 // registers.dtype.bits  # elements of an access
+    if plan.src_bytes != plan.dst_bytes or not 0 < each < count or plan.data_bits != plan.bits:
         return plan
-    pred, src_slip, dst_slip = (
-        None if each is None else each[inside] for each in (plan.pred, plan.src_slip, plan.dst_slip)
-    )
-    return plan._replace(
-        src_at=plan.src_at[inside],
-        dst_at=plan.dst_at[inside],
-        pred=pred,
-        src_slip=src_slip,
-        dst_slip=dst_slip,
-    )
+    element = (plan.dst_at[:, None] + np.arange(count)).reshape(-1, each)
+    turn = np.arange(element.shape[0])[:, None]
+    last = np.zeros(end + spare, np.int64)
+    np.maximum.at(last, element, turn if plan.pred is None else 0)
+    read = (element < end) & (last[element] <= turn)
+    return plan._replace(pieces=np.any(read, axis=1))
+
+
+def surplus(copy: Copy) -> int:
+    """Elements behind its registers that the last vector of a thread's copy has; 0 for none."""
+    if not isinstance(copy.atom, ThreadAtom) or copy.dst.space != "rmem" or copy.dst.dtype.bits % 8:
+        return 0
+    try:
+        return -size(v_mode(copy.dst.layout)) % max(1, copy.atom.instruction_bits // copy.dst.dtype.bits)
+    except InputError:
+        return 0
 
 
 # How PTX names the window of each space in an instruction.

@@ -244,6 +244,7 @@ class Recorder:
         self.machine, self.slots, self.meanings, self.sites = machine, run.slots, meanings, sites
         self.levels = run.full.levels
         self.inner: Callable[[Operation], Step] = run.translate
+        self.left = run.left
         self.reasons: Reasons = machine.reasons
         self.hands_out = False  # an operation asks for the next tile
         self.restart(out, tiles)
@@ -295,6 +296,8 @@ class Recorder:
         guard = slots[meaning.guard] if meaning.guard >= 0 else None
         given, sums = slots[: meaning.guard] if guard is not None else slots, meaning.sums
         copied = [slots[0], *([] if guard is None else [guard])] if meaning.kind == "cp_async" else []
+        left = None if meaning.op is None or meaning.kind != "read" else self.left(meaning.op)
+        parts: dict[int, Meaning] = {}  # by their bytes
         parity = slots[1] if meaning.kind in ("mbar_wait", "mbar_token") and len(slots) > 1 else None
 
         def write() -> Event | None:
@@ -314,8 +317,13 @@ class Recorder:
             for slot in slots:
                 trust |= machine.provenance[slot]
             values = tuple(number(machine.values[slot]) for slot in given)
+            what = meaning
+            if left is not None:
+                first, end = left()
+                what = parts.setdefault(end - first, replace(meaning, size=end - first))
+                values = (values[0] + first, *values[1:])
             event = Event(
-                meaning, tuple(one.of(values) for one in sums) if sums else values, mask, machine.iterations,
+                what, tuple(one.of(values) for one in sums) if sums else values, mask, machine.iterations,
                 self.doubt(trust), self.doubt(machine.guard), len(events), trust | machine.guard,
             )  # fmt: skip
             if parity is not None and self._loaded(machine.provenance[parity]):

@@ -110,7 +110,7 @@ def _remainder(copy: Copy, given: dict[str, Any]) -> list[str]:
 def _memref(memref: Memref) -> str:
     """An expression for a tensor."""
     text = f"parse_memref({str(memref)!r})"
-    more = ", fills=True" if memref.fills else ""
+    more = "" if memref.spare is None else f", spare={memref.spare}"
     if memref.recast_from is not None:
         more += f", recast_from={_memref(memref.recast_from)}"
     return f"replace({text}{more})" if more else text

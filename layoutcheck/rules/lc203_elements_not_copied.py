@@ -43,7 +43,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
 
 def _lead(analysis: Analysis) -> str:
     text = vector_against_v(analysis)
-    if text and analysis.resolved.dst.fills:
+    if text and analysis.resolved.dst.spare is not None:
         text += "The compiler drops each vector that is not all in the destination's registers. "
     return text
 

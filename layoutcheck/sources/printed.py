@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 from layoutcheck.atoms.compiler import predict
@@ -15,6 +15,7 @@ from layoutcheck.copies.copy import Copy, Tiling
 from layoutcheck.copies.coverage import coverage, ragged
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand
+from layoutcheck.copies.plan import surplus
 from layoutcheck.copies.tiled import TiledCopy, threads
 from layoutcheck.errors import InputError
 from layoutcheck.places import in_library
@@ -22,7 +23,7 @@ from layoutcheck.sources.chains import NoOrigin, origin, shifted, whole
 from layoutcheck.sources.diagnostics import copies_from_error
 from layoutcheck.sources.mlir import Operation, parse
 from layoutcheck.sources.mlir.scan import unescape
-from layoutcheck.sources.recasts import with_recasts, with_registers
+from layoutcheck.sources.recasts import with_recasts
 from layoutcheck.sources.shared_users import moved_through
 from layoutcheck.sources.tensor_maps import bytes_past, launches, map_of, mapped_tensor
 from layoutcheck.sources.threads import workers
@@ -67,7 +68,10 @@ def _traced(
     partitioned, unmapped = None, ""
     if copy is not None:
         copy, missing, warps, partitioned = with_threads(op, copy)
-        copy = with_registers(op, with_recasts(op, copy))
+        copy = with_recasts(op, copy)
+        if behind := surplus(copy):  # until the lowered module says whether anything reads these registers
+            copy = copy.on_side("dst", partial(replace, spare=behind))
+            unmapped = "what reads the registers behind its destination is not known"
         address_source = "types" if missing else "threads"
         if copy.needs_map:
             copy, unmapped = _with_map(op, copy, launched)

@@ -1,4 +1,4 @@
-"""What a view was made of, found again in printed IR: of which recast tensor, of all of which registers.
+"""What a view was recast from: `cute.recast_tensor` found again in printed IR.
 
 The DSL recasts a tensor's pointer and its layout each by itself (measured): a pointer without
 the swizzle of the old one, strides rounded up, and of elements that are not adjacent only the first part of
@@ -7,20 +7,17 @@ each. The types of a copy do not show it; the operations that made its operands 
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from functools import partial
 
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
-from layoutcheck.copies.offsets import offsets
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.errors import InputError
 from layoutcheck.sources.mlir import Operation, Value
 from layoutcheck.sources.types import parse_memref
 
 MAX_STEPS = 64
-_OFFSET = re.compile(r'!cute\.int_tuple<"([0-9]+)">')  # of elements, written in the module
 
 # Operations whose result is a view of their first operand.
 _VIEWS = frozenset(
@@ -29,11 +26,6 @@ _VIEWS = frozenset(
      "cute.logical_divide", "cute.zipped_divide", "cute.tiled_divide", "cute.flat_divide",
      "cute.local_tile", "cute.local_partition", "cute.composition", "cute.domain_offset",
      "cute.make_view", "cute.select", "cute.tiled.copy.retile")
-)  # fmt: skip
-# Those whose result begins where it does, with all of its elements.
-_REGROUPED = frozenset(
-    ("cute.group_modes", "cute.get_iter", "cute.coalesce", "cute.filter_zeros", "cute.flatten",
-     "cute.append_to_rank", "cute.prepend_to_rank", "cute.make_view", "cute.tiled.copy.retile")
 )  # fmt: skip
 _PARTITIONS = {"cute.tiled.copy.partition_S", "cute.tiled.copy.partition_D"}
 
@@ -49,37 +41,6 @@ def with_recasts(op: Operation, copy: Copy) -> Copy:
             continue
         copy = copy.on_side(side, partial(replace, recast_from=found))
     return copy
-
-
-def with_registers(op: Operation, copy: Copy) -> Copy:
-    """The copy whose destination knows whether it ends where the registers that were allocated do."""
-    if isinstance(copy.dst, OtherOperand) or copy.dst.space != "rmem" or copy.dst.dtype.bits % 8:
-        return copy
-    value, before = op.operands[2], 0
-    for _ in range(MAX_STEPS):
-        made = value.definition
-        if made is not None and made.name == "cute.add_offset":
-            offset = _OFFSET.fullmatch(made.operands[1].type)
-            if offset is None:
-                return copy
-            before += int(offset[1]) * copy.dst.dtype.bits
-        elif made is None or made.name not in _REGROUPED:
-            break
-        value = made.operands[0]
-    if made is None or made.name != "cute.memref.alloca":
-        return copy
-    try:
-        allocated = parse_memref(value.type)
-        if isinstance(allocated, OtherOperand) or before + _bits(copy.dst) != _bits(allocated):
-            return copy
-    except InputError:
-        return copy
-    return replace(copy, dst=replace(copy.dst, fills=True))
-
-
-def _bits(memref: Memref) -> int:
-    """From the begin to the end of the last element. Raises InputError for a layout that is not static."""
-    return int(offsets(memref.layout).max(initial=-1) + 1) * memref.dtype.bits
 
 
 def recast_from(value: Value) -> Memref | None:

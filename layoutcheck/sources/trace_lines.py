@@ -192,7 +192,7 @@ def _copy_out(copy: Copy) -> dict[str, Any]:
             chain.append(str(memref))
             memref = memref.recast_from
         out[side]["recast_from"] = chain
-        out[side]["fills"] = copy.side(side).fills
+        out[side]["spare"] = copy.side(side).spare
     return out
 
 
@@ -223,7 +223,7 @@ def _copy_of(record: dict[str, Any]) -> Copy:
 
 
 def _memref(record: dict[str, Any]) -> Memref:
-    memref = replace(parse_memref(record["text"]), fills=record.get("fills", False))
+    memref = replace(parse_memref(record["text"]), spare=record.get("spare"))
     if not record.get("recast_from"):
         return memref
     first, *rest = record["recast_from"]

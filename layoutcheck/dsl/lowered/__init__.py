@@ -28,7 +28,7 @@ from layoutcheck.dsl.lowered.lowered_op import LoweredOp, lowered_ops
 from layoutcheck.dsl.lowered.machine import Launch
 from layoutcheck.dsl.session import Session
 from layoutcheck.errors import InputError
-from layoutcheck.sources.mlir import without_locations
+from layoutcheck.sources.mlir import Operation, without_locations
 
 __all__ = ["Kernel", "Launch", "Lowered", "LoweredOp", "lower", "read"]
 
@@ -57,6 +57,7 @@ class Kernel:
     again: Again | None = field(default=None, compare=False, repr=False)
     shortened: bool = False
     grid: Grid | None = field(default=None, compare=False, repr=False)
+    operation: Operation | None = field(default=None, compare=False, repr=False)
     roomy: Callable[[], Grid | None] = field(default=lambda: None, compare=False, repr=False)
 
 
@@ -147,6 +148,7 @@ def read(
             k.again,
             k.shortened,
             None if k.operation is None else Grid(k.operation, types),
+            operation=k.operation,
         )
         for k in evaluated
     )

@@ -25,6 +25,7 @@ from layoutcheck.dsl.lowered.matrices import matrix_register
 from layoutcheck.dsl.lowered.memory import Memory
 from layoutcheck.dsl.lowered.operations import Operations
 from layoutcheck.dsl.lowered.record import Number
+from layoutcheck.dsl.lowered.removed import Left
 from layoutcheck.dsl.lowered.types import Type, parse_type
 from layoutcheck.dsl.lowered.values import Value, flat, number, wrap
 from layoutcheck.sources.mlir import Operation, integer
@@ -223,8 +224,10 @@ class RandomOperations(Operations):
 class RandomMemory(Memory):
     """Memory of random bytes; `plain` are the loads that addresses rest on, which stay as they were."""
 
-    def __init__(self, operations: Operations, levels: Any, tag: Any, plain: Collection[Any]) -> None:
-        super().__init__(operations, levels, tag)
+    def __init__(
+        self, operations: Operations, levels: Any, tag: Any, left: Left, plain: Collection[Any]
+    ) -> None:
+        super().__init__(operations, levels, tag, left)
         self.plain = plain
 
     def step(self, op: Operation) -> Step | None:

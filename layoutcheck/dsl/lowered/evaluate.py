@@ -31,6 +31,7 @@ from layoutcheck.dsl.lowered.memory import Memory
 from layoutcheck.dsl.lowered.needed import NUMBER, Needed, fast_part
 from layoutcheck.dsl.lowered.operations import Operations
 from layoutcheck.dsl.lowered.record import Recorded
+from layoutcheck.dsl.lowered.removed import removed
 from layoutcheck.dsl.lowered.spaces import passed_at
 from layoutcheck.dsl.lowered.steps.maps import MAP_TYPE
 from layoutcheck.dsl.lowered.tensors import Tensor, by_object, sizes, static_tensor
@@ -213,20 +214,21 @@ def prepare(
     full = roots if isinstance(roots, Needed) else Needed(kernel, roots)
     operations = Operations(machine, slots)
     memory: Memory | None = None
+    left = partial(removed(kernel).left, turn=lambda number: machine.values[slots[number]])
     if contents:
         addresses = {value for value, level in full.levels.items() if level == NUMBER}
         writers = [op for op, _, _ in roots if tag(op) in contents and op.name in WRITERS]
         full = Needed(kernel, [(op, op.operands, []) for op in writers])
         operations = RandomOperations(machine, slots)
-        memory = RandomMemory(operations, full.levels, _recorded, addresses)
+        memory = RandomMemory(operations, full.levels, _recorded, left, addresses)
     tags = recorded or _recorded
-    memory = memory or Memory(operations, full.levels, tags)
+    memory = memory or Memory(operations, full.levels, tags, left)
 
     def translate(op: Operation) -> Step:
         return memory.step(op) or operations.step(op)
 
     fast = partial(fast_part, kernel, full)
-    return machine, Flow(machine, slots, full, fast, translate, tags, tag, {**BRANCHES, **LOOPS})
+    return machine, Flow(machine, slots, full, fast, translate, tags, tag, {**BRANCHES, **LOOPS}, left)
 
 
 def _recorded(op: Operation) -> str:

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from layoutcheck.dsl.lowered.machine import Machine, Step
 from layoutcheck.dsl.lowered.needed import Needed, terminator
-from layoutcheck.dsl.lowered.removed import Removed
+from layoutcheck.dsl.lowered.removed import Left
 from layoutcheck.sources.mlir import Block, Operation
 from layoutcheck.sources.mlir import Value as SsaValue
 
@@ -25,8 +25,8 @@ class Flow:
     all loops in full, in order, but those of `ends_only`; a loop that ends by a loaded value is run once, and
     a loop of `most_turns` no more often than it says. With `each_once` besides, a loop whose turns
     repeat what they do runs in full until then. `shortened` are the loops some of whose turns were not run in
-    full. `tick` is called before every run of a block, and may raise. Both arms of a branch are run wherever
-    `either` says so of what its condition rests on.
+    full. `left` says what the compiler leaves of a load or store. `tick` is called before every run of a
+    block, and may raise. Both arms of a branch are run wherever `either` says so of what its condition rests on.
     """
 
     def __init__(
@@ -39,12 +39,13 @@ class Flow:
         tags: Callable[[Operation], str],
         made_by: Callable[[Operation], str],
         control: Mapping[str, Maker],
+        left: Left,
     ) -> None:
         self.machine, self.slots = machine, slots
         self.full, self._fast = full, fast
         self.translate, self.tag, self.made_by, self.control = translate, tags, made_by, control
+        self.left = left
         self._translated: dict[Operation, Step] = {}
-        self._removed = Removed()
         self._tags: dict[Any, frozenset[str]] = {}  # in a region
         self.consecutive = self.each_once = False
         self.ends_only: Collection[Operation] = ()
@@ -89,9 +90,8 @@ class Flow:
 
     def _kept(self, op: Operation, step: Step) -> Step:
         """The step of an operation that the compiler may remove in some turns of the loops around it."""
-        values, slots = self.machine.values, self.slots
-        gone = self._removed.when(op, lambda value: values[slots[value]])
-        return step if gone is None else lambda: None if gone() else step()
+        left = self.left(op)
+        return step if left is None else lambda: step() if left()[1] else None
 
     def run(self, steps: list[Step]) -> None:
         """Run steps, and count them."""

@@ -15,6 +15,7 @@ import numpy as np
 from layoutcheck.dsl.lowered.flow import Flow, Maker
 from layoutcheck.dsl.lowered.machine import Step
 from layoutcheck.dsl.lowered.needed import terminator
+from layoutcheck.dsl.lowered.removed import unrolled
 from layoutcheck.dsl.lowered.values import flat, number, select
 from layoutcheck.sources.mlir import Operation
 
@@ -38,7 +39,7 @@ def _for(flow: Flow, op: Operation, fast: bool) -> Step:
     whole, quick = flow.steps(block, fast), flow.quick(block)
     tags = frozenset() if fast else flow.tags_in(op.regions[0])
     own = flow.made_by(op) != ""  # the copy's own loop over its instructions
-    most = UNROLLED if own or "full = true" in op.attributes.get("loop_annotation", "") else WHOLE
+    most = UNROLLED if own or unrolled(op) else WHOLE
 
     def once(k: int, steps: list[Step], start: Any, stride: Any, bits: int) -> None:
         values[induction], provenance[induction] = start + k * stride, bits

@@ -28,6 +28,7 @@ from layoutcheck.dsl.lowered.machine import Step
 from layoutcheck.dsl.lowered.needed import NUMBER
 from layoutcheck.dsl.lowered.operations import Operations
 from layoutcheck.dsl.lowered.record import BULK_COPY, Data, Number, Recorded
+from layoutcheck.dsl.lowered.removed import Left
 from layoutcheck.dsl.lowered.types import GENERIC, GLOBAL, Type, parse_type
 from layoutcheck.dsl.lowered.values import Value, number
 from layoutcheck.sources.mlir import Operation, integer, integers
@@ -38,13 +39,20 @@ _WORD = re.compile(r"<(?:\w+\s+)?(\w+)>")
 
 
 class Memory:
-    """Makes the steps of memory instructions; `levels` says which loaded values are needed as numbers."""
+    """Makes the steps of a kernel's memory instructions.
+
+    `levels` says which loaded values are needed as numbers, `left` as `Flow` has it.
+    """
 
     def __init__(
-        self, operations: Operations, levels: dict[SsaValue, int], tag: Callable[[Operation], str]
+        self,
+        operations: Operations,
+        levels: dict[SsaValue, int],
+        tag: Callable[[Operation], str],
+        left: Left,
     ) -> None:
         self.machine, self.slots = operations.machine, operations.slots
-        self.operations, self.levels, self.tag = operations, levels, tag
+        self.operations, self.levels, self.tag, self.left = operations, levels, tag, left
 
     def step(self, op: Operation) -> Step | None:
         """The step of a memory instruction; None for other operations."""
@@ -83,10 +91,14 @@ class Memory:
         align = integer(op.attributes.get("alignment", "")) or kind.align_bytes
         nibbles = _nibbles(kind)
         tag, numeric = self.tag(op), self.levels.get(op.results[0], 0) == NUMBER
+        left = self.left(op)
 
         def run() -> None:
+            first, end = (0, size) if left is None else left()
             address, provenance, name = self._place(pointer, space)
-            access = Recorded(tag, "ld", size, address, name, align, provenance=provenance, facts=nibbles)
+            access = Recorded(
+                tag, "ld", end - first, address + first, name, align, provenance=provenance, facts=nibbles
+            )
             if tag:
                 machine.record(access)
             if name == "rmem" and numeric:
@@ -102,7 +114,7 @@ class Memory:
                 machine.values[out], machine.provenance[out] = found, provenance
                 return
             guess, bit = self._guess(address, name, size)
-            machine.values[out], machine.provenance[out] = Data(access, 0, size, guess), provenance | bit
+            machine.values[out], machine.provenance[out] = Data(access, -first, size, guess), provenance | bit
 
         return run
 

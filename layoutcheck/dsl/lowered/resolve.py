@@ -102,7 +102,7 @@ class Lowering:
 
         `calls` are those that the program makes of the module's host function.
         """
-        if not self.copies or not any(wanting(one) or placed(one) for one in copies):
+        if not self.copies or not any(wanting(one) or placed(one) or one.unbounded for one in copies):
             return list(copies)
         digest = _digest(text, arch, calls)
         known = self._known.get(digest)
@@ -114,7 +114,7 @@ class Lowering:
         return [
             replace(one, **{name: getattr(was, name) for name in _FOUND})
             if wanting(one) or was.addresses is not None or was.unbounded or was.bounded_if or was.inside
-            else replace(one, box_align=was.box_align)
+            else replace(one, copy=was.copy, unbounded=was.unbounded, box_align=was.box_align)
             for one, was in zip(copies, known, strict=True)
         ]
 

@@ -10,12 +10,16 @@ import numpy as np
 
 from layoutcheck.atoms.tma.landing import SMEM_ALIGN_BYTES
 from layoutcheck.copies.atom import ThreadAtom
+from layoutcheck.copies.offsets import offsets
+from layoutcheck.copies.plan import surplus
 from layoutcheck.copies.tiled import threads
 from layoutcheck.dsl.lowered import Lowered
+from layoutcheck.dsl.lowered.evaluate import tag
 from layoutcheck.dsl.lowered.faults import KNOWN, SURE, Outside, addresses, with_faults, written
 from layoutcheck.dsl.lowered.judged_blocks import spans
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp, active, global_parts
 from layoutcheck.dsl.lowered.record import BULK_COPY, Recorded
+from layoutcheck.dsl.lowered.removed import removed
 from layoutcheck.dsl.lowered.spaces import in_object
 from layoutcheck.dsl.lowered.tensors import tensor
 from layoutcheck.dsl.lowered.unwritten import unwritten
@@ -35,6 +39,7 @@ def resolved_all(
         name = one.operation.split('"')[1]
         tags.append(f"{name}#{seen[name]}")
         seen[name] += 1
+    copies = [_with_spare(one, lowered, tag) for one, tag in zip(copies, tags, strict=True)]
     stored = written(lowered, {t: one.copy for t, one in zip(tags, copies, strict=True) if wanting(one)})
     found = [
         resolved(one, lowered, tag, arch, stored.get(tag, ())) if wanting(one) else one
@@ -54,6 +59,20 @@ def resolved_all(
         )
         for one, tag in zip(found, tags, strict=True)
     ]
+
+
+def _with_spare(traced: TracedCopy, lowered: Lowered, made_by: str) -> TracedCopy:
+    """The copy into registers, which knows how many there are behind its destination that nothing reads."""
+    copy = traced.copy
+    if copy is None or not lowered.kernels or not surplus(copy):
+        return traced
+    kernel = next((k.operation for k in lowered.kernels if made_by in (*k.lowered_ops, *k.unmet)), None)
+    at, each, spare = offsets(copy.dst.layout), copy.dst.dtype.bits // 8, None
+    if kernel is not None and at.min(initial=0) == 0:
+        stores = [op for op in kernel.walk() if op.name == "llvm.store" and tag(op) == made_by]
+        spare = removed(kernel).spare(stores)((int(at.max(initial=-1)) + 1) * each)
+    dst = replace(copy.dst, spare=None if spare is None else spare // each)
+    return replace(traced, copy=replace(copy, dst=dst), unbounded="")
 
 
 def _shared_align(traced: TracedCopy, lowered: Lowered, tag: str) -> int:

@@ -133,7 +133,7 @@ def compared(
 def _allocated(copy: Copy) -> Copy:
     """The copy as its module has it: registers are an allocation of their own."""
     own = copy.dst.space == "rmem" and copy.dst.layout.is_static and copy.dst.dtype.bits % 8 == 0
-    return replace(copy, dst=replace(copy.dst, fills=own))
+    return replace(copy, dst=replace(copy.dst, spare=0 if own else None))
 
 
 def agree(copies: list[Copy], session: Session, threads: int, group: int = 8) -> Counter[str]:
