@@ -26,7 +26,8 @@ class Flow:
     a loop of `most_turns` no more often than it says. With `each_once` besides, a loop whose turns
     repeat what they do runs in full until then. `shortened` are the loops some of whose turns were not run in
     full. `left` says what the compiler leaves of a load or store. `tick` is called before every run of a
-    block, and may raise. Both arms of a branch are run wherever `either` says so of what its condition rests on.
+    block, and may raise. Both arms of a branch are run wherever `either` says so of what its condition rests
+    on.
     """
 
     def __init__(
