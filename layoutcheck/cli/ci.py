@@ -63,6 +63,7 @@ def ci(
     from layoutcheck.linting import NO_PROGRAM, linted
     from layoutcheck.reports import ci_page, junit_xml
     from layoutcheck.reports import lint as reports
+    from layoutcheck.reports.style import one_line
 
     if write_baseline is not None:
         refuse_beside(SUCCEEDS, strict=strict, fail_on=fail_on, require_coverage=require_coverage)
@@ -88,7 +89,7 @@ def ci(
             no_lowered=no_lowered, no_order=no_order, workers=workers or None,
         )  # fmt: skip
         listed = _listed(paths or ["."], config, arch, part)
-        sys.stdout.writelines(writable(f"{line}\n") for line in listed)
+        sys.stdout.writelines(writable(f"{one_line(line)}\n") for line in listed)
         if not listed:
             sys.stderr.write(f"{NO_PROGRAM}\n")
         return 0
@@ -162,6 +163,8 @@ def _listed(paths: Sequence[str], config: Path | None, arch: str | None, part: P
 
 def _approve(programs: Sequence[RegisteredCase], settings: Settings, yes: bool) -> None:
     """Return where the programs may be run. Raises InputError where nobody says so."""
+    from layoutcheck.reports.style import one_line
+
     if yes or settings.run is not None or not programs:
         return
     count = f"{len(programs)} program{'s' * (len(programs) > 1)} of this repository"
@@ -171,7 +174,7 @@ def _approve(programs: Sequence[RegisteredCase], settings: Settings, yes: bool) 
             expected="--yes, or run = [...] in [tool.layoutcheck]",
         )
     for case in programs[:_MOST_ASKED]:
-        sys.stderr.write(writable(f"  python {' '.join(case.command)}  ({case.arch})\n"))
+        sys.stderr.write(writable(f"  python {one_line(' '.join(case.command))}  ({case.arch})\n"))
     if len(programs) > _MOST_ASKED:
         sys.stderr.write(f"  ... and {len(programs) - _MOST_ASKED} more (--list names all)\n")
     sys.stderr.write(f"Run {count}, without network, launching nothing? [y/N] ")

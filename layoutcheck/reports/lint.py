@@ -12,7 +12,7 @@ from layoutcheck.findings import SCHEMA_VERSION
 from layoutcheck.formats import check_format
 from layoutcheck.lint.finding import LintFinding
 from layoutcheck.lint.result import Counts, Result
-from layoutcheck.reports.style import VERDICT_COLOUR, Style
+from layoutcheck.reports.style import VERDICT_COLOUR, Style, one_line
 
 _NEVER_SHOWN = 5  # files or functions
 
@@ -67,7 +67,7 @@ def text(result: Result, style: Style) -> str:
     if lines:
         lines.append("")
     lines += summary(result, style)
-    return "\n".join(lines) + "\n"
+    return "\n".join(map(one_line, lines)) + "\n"
 
 
 def _finding(finding: LintFinding, style: Style) -> list[str]:

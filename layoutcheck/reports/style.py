@@ -35,6 +35,11 @@ class _Wrapper(textwrap.TextWrapper):
         return [piece for word in words for piece in (_PIECES.findall(word) if len(word) > room else [word])]
 
 
+def one_line(text: str) -> str:
+    """The text in one line: a file's name may hold ends of lines, and commands for GitHub behind them."""
+    return text.replace("\r", "\\r").replace("\n", "\\n")
+
+
 class Style(NamedTuple):
     """How to write: in `colour`, in `width` columns, in `ascii` alone; `everything`, or one screen."""
 

@@ -185,6 +185,18 @@ def test_a_name_that_is_not_utf_8_is_written_in_every_format(repo: Path, format_
         assert json.loads(said)["findings"][0]["path"] == name
 
 
+def test_the_end_of_a_line_in_a_name_ends_no_line(repo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """GitHub takes a line that begins with `::` for a command."""
+    (repo / "test_a\n::error::b.py").write_text(
+        "from cutlass import cute\n"
+        "def test_f(row):\n    cute.assume(row * 8 + 4, divby=8)\n    cute.compile(f)\n"
+    )
+    assert run(LINT) == 1
+    assert run(["ci", "--list"]) == 0
+    out = capsys.readouterr().out
+    assert out.count("test_a\\n::error::b.py") == 2 and "\n::" not in out
+
+
 def test_a_program_of_such_a_name_is_listed(repo: Path) -> None:
     (repo / os.fsdecode(b"test_\xff.py")).write_text(
         "from cutlass import cute\n@cute.jit\ndef f(): ...\ndef test_it(): f()\n"
