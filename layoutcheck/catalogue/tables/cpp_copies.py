@@ -40,7 +40,7 @@ ENTRIES = (
     ),
     known(
         "cpp.copy-does-not-vectorize",
-        r"Copy_Traits: (?P<operand>src|dst) failed to vectorize into registers"
+        r"(?:Copy_Traits: )?\b(?P<operand>src|dst) failed to vectorize into registers"
         r"|(?:In )?CopyAtom ?, (?P<side>src|dst)[ /dst]{0,8} layout doesn't vectorize into registers",
         "the {operand}{side} elements of one instruction are not adjacent, or their number differs from what it moves",
         "The atom moves a fixed number of adjacent elements. The value layout gives a thread fewer of them, or the "
