@@ -40,7 +40,7 @@ from layoutcheck.order.problems import Undecided
 from layoutcheck.order.read_swizzled import read_swizzled
 from layoutcheck.order.register_limits import register_limits
 from layoutcheck.order.replays import Replays
-from layoutcheck.order.runs import SURPRISES, Cluster, runs
+from layoutcheck.order.runs import SURPRISES, Cluster, Run, runs
 from layoutcheck.order.tell import Teller
 from layoutcheck.order.tensor_memory import tensor_memory
 from layoutcheck.order.trips import trips
@@ -185,8 +185,7 @@ def _all_runs(kernel: WatchedKernel, module: TracedModule, replays: Replays, ass
     for run in runs(kernel, replays.budget):
         if run.first:
             assumed |= {sentence for block in run.blocks for sentence in block.assumed}
-            replays.take(run)
-            replays.tell(tensor_memory(kernel, run.blocks[0]))
+            _replayed(kernel, replays, run)
             if not replays.trips:
                 replays.tell(lost_stores(run.blocks[0], module))
                 replays.tell(register_limits(run.blocks[0]))
@@ -203,8 +202,12 @@ def _all_runs(kernel: WatchedKernel, module: TracedModule, replays: Replays, ass
             return
         replays.trips.append(trips(run.blocks))
         with contextlib.suppress(*SURPRISES, ArithmeticError):  # numbers that no caller would give
-            replays.take(run)
-            replays.tell(tensor_memory(kernel, run.blocks[0]))
+            _replayed(kernel, replays, run)
+
+
+def _replayed(kernel: WatchedKernel, replays: Replays, run: Run) -> None:
+    replays.take(run)
+    replays.tell(tensor_memory(kernel, run.blocks[0]))
 
 
 def _called_runs(kernel: WatchedKernel, calls: Calls, replays: Replays) -> None:

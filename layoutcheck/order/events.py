@@ -68,7 +68,7 @@ class WatchedKernel:
     launches: Callable[[Extent, int | None], dict[str, Launched]]
     arguments: int = 0  # of the host function that has most of them
     whole: bool = False  # raise TooManyEvents where a block does more than is followed
-    programs: dict[Any, Program] = field(default_factory=dict)  # made for runs before, also of other launches
+    programs: dict[Any, Any] = field(default_factory=dict)  # made for runs before, also of other launches
 
     def with_numbers(self, extent: Extent, integer: int) -> WatchedKernel | None:
         """The kernel with other dynamic extents and integers; None where no host function launches it so."""

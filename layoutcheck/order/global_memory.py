@@ -124,10 +124,7 @@ class GlobalMemory:
     def _ordinary(self, warp: Warp, index: int, lanes: int) -> Iterator[tuple[Shadow, Any, Any]]:
         """The shadows that the lanes of a warp reach, with (cells, records)."""
         threads = warp.first + np.array(lanes_in(lanes), np.int64)
-        value = self.world.events[index].values[0]
-        addresses = np.broadcast_to(
-            value if isinstance(value, int) else np.asarray(value)[threads], threads.shape
-        )
+        addresses = self.world.events[index].numbers(0, self.world.threads)[threads]
         for low, high, shadow in self.ranges:
             inside = (addresses >= low) & (addresses < high)
             if inside.any():

@@ -2,7 +2,7 @@
 
 A sum that goes on with the rows of another tile is a fault, or a running sum (of a scan, of what came before
 a chunk) that is meant. A running sum goes along one operand, by steps of the kernel's own: if both operands
-move, or if the next tile depends on the grid or on what the hardware hands out, no one can mean it.
+move, or if the next tile depends on the grid, it cannot be meant.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from layoutcheck.dsl.lowered.instructions import tma_transfers
 from layoutcheck.dsl.lowered.record import Mask
 from layoutcheck.order import Undecided
 from layoutcheck.order.budget import Budget, OutOfTime
-from layoutcheck.order.events import HANDED_OUT, WatchedKernel
+from layoutcheck.order.events import WatchedKernel
 from layoutcheck.order.tensor_maps import tensor_maps
 from layoutcheck.provenance.contract import judge
 from layoutcheck.provenance.follow import follow, products_of
@@ -44,7 +44,7 @@ def examine(
     products = followed(kernel, text, budget, instance, blank)
     judged = judge(products, products.names, bool(instance.clusters))
     steps = [one for one in judged.breaches if one.steps]
-    if steps and not _dealt_out(kernel, text, budget, instance, products, steps):
+    if steps and not _dealt_out(kernel, text, budget, instance, steps):
         products.running = True
         judged = judge(products, products.names, bool(instance.clusters))
     return products, judged
@@ -55,12 +55,9 @@ def _dealt_out(
     text: str,
     budget: Budget,
     instance: Instance,
-    products: Products,
     steps: list[Breach],
 ) -> bool:
-    """Whether the grid, or the hardware, decides which tile a sum goes on with."""
-    if any(why.startswith(HANDED_OUT) for block in products.replay.blocks for why in block.watched.assumed):
-        return True
+    """Whether the grid decides which tile a sum goes on with."""
     here = instance.of(kernel).launch
     clusters = max(n // c for n, c in zip(here.grid, here.cluster, strict=True))
     with suppress(OutOfTime, Undecided, *SURPRISES):

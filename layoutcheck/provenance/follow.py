@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from layoutcheck.dsl.lowered.evaluate import prepare, run_kernel
+from layoutcheck.dsl.lowered.evaluate import enter, prepare
 from layoutcheck.dsl.lowered.instructions import BULK, TENSOR_LOAD, TENSOR_STORES, is_memory
-from layoutcheck.dsl.lowered.machine import Step
+from layoutcheck.dsl.lowered.machine import Launch, Step
 from layoutcheck.dsl.lowered.needed import NUMBER, Needed
 from layoutcheck.dsl.lowered.types import parse_type
 from layoutcheck.order.budget import Budget
@@ -77,31 +77,60 @@ def products_of(kernel: WatchedKernel) -> WatchedKernel:
 
 
 def follow(kernel: WatchedKernel, block: tuple[int, int, int], budget: Budget, tiles: int = 1) -> Followed:
-    """Evaluate one block, loops over tiles for so many turns. Raises OutOfTime."""
+    """Evaluate one block, loops over tiles for so many turns. Raises OutOfTime.
+
+    The steps are made once for all blocks of one shape, whatever the kernel's numbers are.
+    """
     launch = replace(kernel.launch, index=block)
-    addresses = _addresses(kernel)
-    roots: Any = [(op, op.operands, []) for op in kernel.operation.walk() if _matters(op)]
-    roots += [(op, m.needs, []) for op, m in kernel.meanings.items()]
-    machine, run = prepare(kernel.operation, launch, roots, recorded=lambda _op: "")
-    watched = Watched(launch)
-    run.consecutive, run.tick = True, budget.check
-    run.most_turns = dict.fromkeys(kernel.tiles(), tiles)
-    tracker = Tracker(machine, run.slots, run.translate, addresses, watched, kernel.meanings)
-    run.translate = partial(_step, tracker)
-    run.translate = Recorder(machine, run, kernel.meanings, watched, 1).step
-    problem = ""
-    try:
-        run_kernel(kernel.operation, machine, run, kernel.given, kernel.types)
-    except TooMuch:
-        problem = "the kernel has more data than is followed"
-    watched.shared_bytes = machine.all_shared_bytes
-    watched.cut, watched.reasons = frozenset(run.cut), machine.reasons
-    watched.complete = not any("cut short" in note for note in machine.notes)
-    met = np.concatenate([np.zeros((2, 0), np.int64), *tracker.met], 1)
-    pairs = np.concatenate([np.zeros((4, 0), np.int64), *tracker.pairs], 1)
-    touched, opaque = frozenset(tracker.touched), bool(problem) or _opaque(kernel)
-    begun = writes_tensor(kernel.operation.walk())
-    return Followed(watched, tracker.deeds, tracker.next, met, pairs, problem, touched, opaque, begun)
+    key = "products", launch.block
+    if key not in kernel.programs:
+        kernel.programs[key] = _Steps(kernel, launch)
+    return kernel.programs[key].run(kernel, launch, budget, tiles)
+
+
+class _Steps:
+    """A kernel's operations as steps on references; `run` starts them from the beginning."""
+
+    def __init__(self, kernel: WatchedKernel, launch: Launch) -> None:
+        every = list(kernel.operation.walk())
+        roots: Any = [(op, op.operands, []) for op in every if _matters(op)]
+        roots += [(op, m.needs, []) for op, m in kernel.meanings.items()]
+        machine, flow = prepare(kernel.operation, launch, roots, recorded=lambda _op: "")
+        self.machine, self.flow = machine, flow
+        flow.consecutive = True
+        self.tracker = Tracker(machine, flow.slots, flow.translate, _addresses(kernel), kernel.meanings)
+        flow.translate = partial(_step, self.tracker)
+        self.recorder = Recorder(machine, flow, kernel.meanings, Watched(launch), 1)
+        flow.translate = self.recorder.step
+        self.steps = flow.steps(kernel.operation.regions[0].blocks[0], fast=False)
+        self.known = dict(machine.reasons.known)
+        self.tiles = kernel.tiles()
+        self.opaque, self.begun = _opaque(kernel), writes_tensor(every)
+
+    def run(self, kernel: WatchedKernel, launch: Launch, budget: Budget, tiles: int) -> Followed:
+        """What one block does; `tiles` and what is raised are those of `follow`."""
+        machine, flow, tracker, watched = self.machine, self.flow, self.tracker, Watched(launch)
+        machine.restart(launch, self.known)
+        flow.restart()
+        flow.tick, flow.most_turns = budget.check, dict.fromkeys(self.tiles, tiles)
+        self.recorder.restart(watched, 1)
+        tracker.restart(watched)
+        enter(kernel.operation, machine, flow, kernel.given, kernel.types)
+        problem = ""
+        try:
+            with np.errstate(all="ignore"):
+                flow.run(self.steps)
+        except TooMuch:
+            problem = "the kernel has more data than is followed"
+        watched.shared_bytes = machine.all_shared_bytes
+        watched.cut, watched.reasons = frozenset(flow.cut), machine.reasons.copy()
+        watched.complete = not any("cut short" in note for note in machine.notes)
+        met = np.concatenate([np.zeros((2, 0), np.int64), *tracker.met], 1)
+        pairs = np.concatenate([np.zeros((4, 0), np.int64), *tracker.pairs], 1)
+        touched, opaque = frozenset(tracker.touched), bool(problem) or self.opaque
+        return Followed(
+            watched, tracker.deeds, tracker.next, met, pairs, problem, touched, opaque, self.begun
+        )
 
 
 def _matters(op: Operation) -> bool:

@@ -38,19 +38,23 @@ class Tracker:
 
     def __init__(
         self, machine: Machine, slots: dict[SsaValue, int], inner: Callable[[Operation], Step],
-        addresses: set[SsaValue], watched: Watched, meanings: dict[Operation, Meaning],
+        addresses: set[SsaValue], meanings: dict[Operation, Meaning],
     ) -> None:  # fmt: skip
         self.meanings = meanings
         self.machine, self.slots, self.inner = machine, slots, inner
-        self.addresses, self.events = addresses, watched.events
-        self.threads = machine.launch.threads
+        self.addresses, self.threads = addresses, machine.launch.threads
+        self.unsaid = machine.reasons.bit("data", "values that are followed as elements, not as numbers")
+        self.restart(Watched(machine.launch))
+
+    def restart(self, watched: Watched) -> None:
+        """As it was made, beside the events of another run of the same steps."""
+        self.events = watched.events
         self.arrays: dict[int, Array] = {}
         self.deeds: dict[int, Deed] = {}
         self.met: list[Array] = []
         self.pairs: list[Array] = []
         self.next = FIRST
         self.touched: set[int] = set()
-        self.unsaid = machine.reasons.bit("data", "values that are followed as elements, not as numbers")
 
     def numeric(self, value: SsaValue) -> bool:
         """Whether a value is followed as a number: an address rests on it, and it is an integer."""

@@ -107,6 +107,12 @@ class _Runs:
         self.grid, self.suspects, self.budget = grid, suspects, budget
         self.left: dict[str, None] = {}
         self.beyond: dict[Operation, Beyond] = {}
+        self._fills: dict[Operation, str] = {}  # what a load's registers may be filled with
+
+    def _fill(self, load: Operation) -> str:
+        if load not in self._fills:
+            self._fills[load] = neutral(*self.suspects.through(self.grid.kernel, load))
+        return self._fills[load]
 
     def for_any(self) -> Uses:
         """What a kernel does for every caller, and what it does with some extents."""
@@ -173,7 +179,7 @@ class _Runs:
             kept &= ~grid.apart(run.machine, run.flow, one.at)
             if kept.any():
                 told = extent.told if isinstance(extent, Numbers) else ""
-                fill = neutral(*self.suspects.through(grid.kernel, one.load)) if one.elsewhere else ""
+                fill = self._fill(one.load) if one.elsewhere else ""
                 found.append(replace(_stored(one, kept, run.each, at, told), fill=fill))
         return {(one.op, one.letter): one for one in found}
 

@@ -11,8 +11,8 @@ to another row or another k than their neighbours. There are four usual causes:
 - The registers are filled in another order than the MMA's.
 - A sum continues in other registers of C than it began in, so that one row is added to another.
 - A sum continues with the next tile: ACCUMULATE is not set to False, or the accumulators are not cleared. Running sums that
-  are stored after each tile are meant if one operand moves, and neither the grid nor the hardware deals out its tiles: the
-  summary mentions them.
+  are stored after each tile may be meant if only one operand moves, and the grid does not decide which tile is next: the summary
+  mentions them.
 
 ## Why
 
