@@ -21,6 +21,7 @@ from layoutcheck.provenance.blocks import exchanged
 from layoutcheck.provenance.carry import carry
 from layoutcheck.provenance.contract import _mixed, broadcast, of_product, summed
 from layoutcheck.provenance.depth import Depths
+from layoutcheck.provenance.extents import no_more
 from layoutcheck.provenance.fragments import (
     accumulator_cells,
     accumulator_registers,
@@ -481,6 +482,53 @@ def test_a_tile_of_results_with_a_hole_says_so() -> None:
         found = Judged(stored=2 * int(kept.sum()))
         why = placed(stores, Products(SimpleNamespace(blocks=[SimpleNamespace(references=8)])), names, found)  # type: ignore[arg-type]
         assert found.stored - found.placed == missing and bool(why) == bool(missing)
+
+
+@pytest.mark.parametrize("tiles", [False, True])
+def test_one_element_in_another_place_is_told_within_a_tile(tiles: bool) -> None:
+    """Between several tiles, the places of which may be meant, it is not compared."""
+    rows, columns = (x.reshape(-1) for x in np.meshgrid(np.arange(4), np.arange(8), indexing="ij"))
+    target = Tensor(object_at(3), 2, (Mode(0, 128, 64), Mode(1, 2, 64)), 2)
+    names = Names({n: [replace(target, base=object_at(n))] for n in (1, 2, 3)})
+    at = np.where(np.arange(32) == 5, 9, rows)
+    op = Operation("llvm.store")
+    stores = Stores(
+        object_at(3) + 128 * at + 2 * columns, object_at(1) + 128 * rows, object_at(2) + 128 * columns,
+        np.zeros(32, np.int64), [op],
+    )  # fmt: skip
+    replay: Any = SimpleNamespace(blocks=[SimpleNamespace(references=8)])
+    products, found = Products(replay, met={op: None}), Judged()
+    why = placed(stores, products, names, found, tiles)
+    told = [(one.letter, one["at"], one["coordinate"]) for one in found.breaches]
+    assert told == ([] if tiles else [("A", (9, 5), 0)]) and bool(why) == tiles
+
+
+@pytest.mark.parametrize(
+    ("calls", "expected"),
+    [
+        ([(64, 128)], True),
+        ([(128, 128)], True),
+        ([(128, 64)], False),
+        ([(64, 128), (256, 128)], False),
+        ([(64, 128), None], None),
+        ([], None),
+    ],
+)
+def test_c_has_no_more_tiles_than_its_operand_in_all_calls(calls: list[Any], expected: bool | None) -> None:
+    """The rows of C and of A in each call; without calls two made-up sizes do not say."""
+
+    def launched(rows: int, others: int) -> Any:
+        values = [(object_at(i + 1), ((n, 64), (64,))) for i, n in enumerate((rows, others))]
+        types = ['!cute.memref<bf16, gmem, align<16>, "(?,?):(?,1)">'] * 2
+        return SimpleNamespace(given=(None, [(value, "") for value in values]), types=types)
+
+    def with_numbers(call: Any, _integer: int) -> Any:
+        if isinstance(call, int):  # a made-up size
+            return launched(call, 3 * call // 2 - 128)
+        return None if call is None else launched(*call)
+
+    kernel: Any = SimpleNamespace(with_numbers=with_numbers)
+    assert no_more(kernel, calls, (1, 0, 0), (2, 0, 0)) is expected
 
 
 def test_a_sum_that_changes_its_place_is_not_followed() -> None:
