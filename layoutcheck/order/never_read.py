@@ -15,16 +15,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from layoutcheck.dsl.lowered import spaces
-from layoutcheck.dsl.lowered.record import Mask
 from layoutcheck.order.events import WatchedKernel
 from layoutcheck.order.never_written import reached, unseen
 from layoutcheck.order.problems import Party, Problem
 from layoutcheck.order.watched import Event, Watched, lanes_of
 
 KIND = "never-read"
-_READS = ("read", "matrix_read")
 # What reads shared memory, or writes it from where it is told by other means.
-_OTHERS = ("atomic", "bulk_store", "bulk_peer", "st_async", "wgmma", "tc_mma", "tc_copy")
+_OTHERS = ("matrix_read", "atomic", "bulk_store", "bulk_peer", "st_async", "wgmma", "tc_mma", "tc_copy")
 _WARP = 32
 
 
@@ -37,7 +35,7 @@ def never_read(kernel: WatchedKernel, blocks: list[Watched]) -> list[Problem]:
     if not stores or not kinds.isdisjoint(_OTHERS) or unseen(kernel):
         return []
     reads = [
-        event for event in block.events if event.meaning.kind in _READS and event.meaning.space != "gmem"
+        event for event in block.events if event.meaning.kind == "read" and event.meaning.space != "gmem"
     ]
     if any(event.doubt or event.guarded for event in reads):
         return []
@@ -67,7 +65,7 @@ def _left_out(event: Event, reads: list[Event], threads: int) -> Iterator[Proble
         bytes_, _ = reached(read, threads)
         if bytes_ is None:
             continue  # of global memory
-        who = np.flatnonzero(_reading(read, threads))
+        who = np.flatnonzero(lanes_of(read, threads))
         for number, place in enumerate(at):
             first, size = int(place), max(1, event.meaning.size)
             own = ((bytes_ >= first) & (bytes_ < first + size)).any(1) if bytes_.size else np.zeros(0, bool)
@@ -84,11 +82,3 @@ def _left_out(event: Event, reads: list[Event], threads: int) -> Iterator[Proble
     problem = Problem(KIND, party, Party(read, 0, thread, -1, read.meaning.size))
     problem.facts |= {"read": int(some[0].sum()), "of": len(lanes), "warp": left // _WARP}
     yield problem
-
-
-def _reading(event: Event, threads: int) -> Mask:
-    """The threads of which `reached` gives the bytes, as it does."""
-    active: Mask = lanes_of(event, threads)
-    if event.meaning.kind == "matrix_read":
-        active = active & (np.arange(threads) % _WARP < event.meaning.count)
-    return active

@@ -34,7 +34,7 @@ from layoutcheck.provenance.fragments import (
 from layoutcheck.provenance.instances import USUAL, unequal
 from layoutcheck.provenance.judged import NOT_MET, Breach, Judged, Names
 from layoutcheck.provenance.pairs import Pairs
-from layoutcheck.provenance.place import Stores, placed
+from layoutcheck.provenance.place import NO_NAME, Stores, placed
 from layoutcheck.provenance.products import Execution, Products, _other_row
 from layoutcheck.provenance.refs import (
     FIRST,
@@ -482,6 +482,14 @@ def test_a_tile_of_results_with_a_hole_says_so() -> None:
         found = Judged(stored=2 * int(kept.sum()))
         why = placed(stores, Products(SimpleNamespace(blocks=[SimpleNamespace(references=8)])), names, found)  # type: ignore[arg-type]
         assert found.stored - found.placed == missing and bool(why) == bool(missing)
+    rows = np.where(
+        np.arange(32) < 8, UNKNOWN, object_at(1) + 128 * rows
+    )  # the first row's product is not followed
+    at = object_at(3) + 128 * (np.arange(32) // 8) + 2 * columns
+    stores = Stores(at, rows, object_at(2) + 128 * columns, np.zeros(32, np.int64), [Operation("llvm.store")])
+    found = Judged(stored=64)
+    why = placed(stores, Products(SimpleNamespace(blocks=[SimpleNamespace(references=8)])), names, found)  # type: ignore[arg-type]
+    assert (found.placed, found.stored, why) == (48, 64, NO_NAME)
 
 
 @pytest.mark.parametrize("tiles", [False, True])
@@ -632,6 +640,8 @@ def test_a_broadcast_operand_has_one_row() -> None:
     assert broadcast([side(row, nothing), side(later, nothing)], Names(known))
     assert broadcast([side(row, nothing), side(row + 128, nothing)], Names(known)) is False  # another row
     assert broadcast([side(_tile(), nothing)], Names(known)) is False
+    shifted = _tile(pitch=2)  # rows that begin one element on, along the same mode
+    assert broadcast([side(shifted, nothing)], Names(known)) is False
     assert broadcast([side(0 * row, nothing)], Names(known)) is None
 
 
