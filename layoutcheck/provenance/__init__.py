@@ -30,7 +30,7 @@ from layoutcheck.order.trips import GRID
 from layoutcheck.provenance.bare import Beyond
 from layoutcheck.provenance.examine import SURPRISES, confirmed, examine, followed, prepared
 from layoutcheck.provenance.extents import Mode, no_more
-from layoutcheck.provenance.instances import OTHERS, USUAL, Instance, unequal
+from layoutcheck.provenance.instances import OTHERS, USUAL, Instance, by_block, unequal
 from layoutcheck.provenance.judged import NEUTRAL, NOT_MET, Breach, Judged, Names
 from layoutcheck.provenance.matrix import is_product
 from layoutcheck.provenance.moved import Moves, misplaced
@@ -233,6 +233,10 @@ def _instances(kernel: WatchedKernel, module: TracedModule, budget: Budget) -> t
         left = [op for op in every if op not in judged.followed]
         if judged.breaches or not any(judged.reasons.get(op, NOT_MET) in NEUTRAL for op in left):
             break
+    if judged.followed and not judged.breaches and not _persistent(kernel) and any(map(by_block, every)):
+        found, why = _of_last(kernel, text, budget)
+        judged.breaches += found
+        problem = problem or why
     if usual is not None and judged.followed and not judged.breaches:
         found, why = _of_tiles(kernel, text, budget, usual)
         judged.breaches += found
@@ -241,6 +245,24 @@ def _instances(kernel: WatchedKernel, module: TracedModule, budget: Budget) -> t
             judged.breaches = [one for one in judged.breaches if one not in found]
             problem = problem or AGAIN
     return judged, lost, problem
+
+
+def _persistent(kernel: WatchedKernel) -> bool:
+    """Whether a block goes over all tiles: its turns depend on the size of the grid."""
+    return any(GRID in op.name for op in kernel.operation.walk())
+
+
+def _of_last(kernel: WatchedKernel, text: str, budget: Budget) -> tuple[list[Breach], str]:
+    """What is wrong in the last cluster of the grid, whose sums have other turns; why that is not known."""
+    try:
+        last = USUAL.last(USUAL.of(kernel))
+        products, judged = examine(kernel, text, Budget(min(TILES_SECONDS, budget.left())), last)
+        judged = confirmed(kernel, text, budget.seconds, last, products, judged)
+    except OutOfTime:
+        return [], f"the sums of the last block take more than {TILES_SECONDS:g} s"
+    except (Undecided, *SURPRISES):
+        return [], "the sums of the last block could not be followed"
+    return [one for one in judged.breaches if one.kind != "tensor"], ""
 
 
 def _no_more(kernel: WatchedKernel, module: TracedModule, breach: Breach) -> bool:
@@ -257,8 +279,7 @@ def _of_tiles(kernel: WatchedKernel, text: str, budget: Budget, first: Products)
     `first` is the first cluster, as usual.
     """
     try:
-        several = any(GRID in op.name for op in kernel.operation.walk())
-        tiles = _tiles_of_one if several else _tiles_of_several
+        tiles = _tiles_of_one if _persistent(kernel) else _tiles_of_several
         found, why = tiles(kernel, text, Budget(min(TILES_SECONDS, budget.left())), USUAL, [first])
         again = tiles(kernel, text, Budget(budget.seconds), USUAL.larger(), [])[0] if found else []
     except OutOfTime:

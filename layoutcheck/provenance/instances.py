@@ -13,7 +13,7 @@ from layoutcheck.dsl.lowered import argument_types
 from layoutcheck.dsl.lowered.arguments import Unequal, dynamic_layout
 from layoutcheck.order.events import MOST_TILES, WatchedKernel
 from layoutcheck.order.trips import on_grid
-from layoutcheck.sources.mlir import without_locations
+from layoutcheck.sources.mlir import Operation, Value, without_locations
 
 EXTENT = 256  # of every dynamic mode
 _MORE = 128 - 8  # a whole tile but for 16 bytes: a masked tile then has some of all its columns left
@@ -67,6 +67,11 @@ class Instance(NamedTuple):
         steps = [(i, j, k) for k in range(size[2]) for j in range(size[1]) for i in range(size[0])]
         return [(x + i, y + j, z + k) for i, j, k in steps]
 
+    def last(self, kernel: WatchedKernel) -> Instance:
+        """One for the last cluster of the grid."""
+        x, y, z = (n - c for n, c in zip(kernel.launch.grid, kernel.launch.cluster, strict=True))
+        return self._replace(first=(x, y, z))
+
     def neighbours(self, kernel: WatchedKernel) -> Iterator[Instance]:
         """One for the first cluster of the grid, and for the next one along x and along y."""
         yield self._replace(first=(0, 0, 0))
@@ -88,3 +93,22 @@ def unequal(kernel: WatchedKernel, text: str) -> Iterator[Instance]:
     hosts = [kinds for name, kinds in types.items() if name != kernel.name]
     dynamic = {i for kinds in hosts for i, one in enumerate(kinds) if dynamic_layout(one) is not None}
     yield from (Instance(4 * EXTENT, argument=i) for i in sorted(dynamic)[:_MOST_UNEQUAL])
+
+
+def by_block(product: Operation) -> bool:
+    """Whether the block's index decides how often, or from where on, a loop around a product turns."""
+    around = product.parent_operation
+    while around is not None:
+        if around.name == "scf.for" and any(_of_block(bound, set()) for bound in around.operands[:2]):
+            return True
+        around = around.parent_operation
+    return False
+
+
+def _of_block(value: Value, seen: set[Value]) -> bool:
+    """Whether a number is made of the block's index."""
+    made = value.definition
+    if made is None or value in seen:
+        return False
+    seen.add(value)
+    return "ctaid" in made.name or any(_of_block(operand, seen) for operand in made.operands)

@@ -15,6 +15,7 @@ from tests.lowering import SharedLowering
 # over tiles of A, 6 C and its mirror image, 7 a sum that each block adds to C, 8 two tiles of C for one of B,
 # 9 every other tile of C in its second half. `scan` adds tile after tile up and stores each sum: 0 rows of A,
 # by steps of its own, and 1 by the grid's, which is a fault; 2 a triangle for A, whose last row goes on.
+# `windows`: a block's sum begins at its own k (0), B's part of it at the first block's (1).
 KERNELS = """
 import cutlass
 from cutlass import BFloat16, Constexpr, Float32, Int32, const_expr, cute
@@ -104,6 +105,28 @@ def scan(mma: cute.TiledMma, a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, how
             for j in cutlass.range_constexpr(2):
                 acc[j] = acc[2 + j] = arch.shuffle_sync(acc[2 + j], 28 + lane % 4)
 
+@cute.kernel
+def windows(mma: cute.TiledMma, a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, how: Constexpr):
+    m = arch.block_idx()[0]
+    thr = mma.get_slice(arch.thread_idx()[0])
+    left = thr.partition_A(cute.local_tile(a, (16, 16), (m, None)))
+    right = thr.partition_B(cute.local_tile(b, (8, 16), (0, None)))
+    ra = mma.make_fragment_A(left[None, None, None, 0])
+    rb = mma.make_fragment_B(right[None, None, None, 0])
+    acc = cute.make_rmem_tensor(mma.partition_shape_C((16, 8)), Float32)
+    acc.fill(0.0)
+    cute.autovec_copy(right[None, None, None, m if const_expr(how == 0) else 0], rb)
+    for k in cutlass.range(m, m + 2, unroll=1):
+        cute.autovec_copy(left[None, None, None, k], ra)
+        cute.gemm(mma, acc, ra[None, None, 0], rb[None, None, 0], acc)
+        cute.autovec_copy(right[None, None, None, m + 1], rb)
+    cute.autovec_copy(acc, thr.partition_C(cute.local_tile(c, (16, 8), (m, 0))))
+
+@cute.jit
+def run_windows(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, how: Constexpr):
+    mma = cute.make_tiled_mma(warp.MmaF16BF16Op(BFloat16, Float32, (16, 8, 16)))
+    windows(mma, a, b, c, how).launch(grid=(4, 1, 1), block=(32, 1, 1))
+
 @cute.jit
 def run(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, how: Constexpr, several: Constexpr):
     mma = cute.make_tiled_mma(warp.MmaF16BF16Op(BFloat16, Float32, (16, 8, 16)))
@@ -130,6 +153,9 @@ for how, several in ((5, False), (6, False), (7, False), (8, False), (9, True)):
 compile(1, False, [cute.sym_int(divisibility=32) for _ in range(3)])
 for how in range(3):
     compile(how, None, (64, 16, 2))
+a, b = (make_fake_tensor(BFloat16, (n, 128), (128, 1), assumed_align=16) for n in (64, 8))
+for how in range(2):
+    cute.compile(run_windows, a, b, make_fake_tensor(Float32, (64, 8), (8, 1), assumed_align=16), how)
 """
 TOLD = [
     [],
@@ -151,7 +177,8 @@ def test_tiles_are_compared_with_one_another(tmp_path: Path) -> None:
     found = traced.operands
     assert not traced.failures, traced.failures
     told = [[f"{x.code} {x.title}" for x in one.findings] for one in found]
-    assert told == TOLD + [[]] * 7 + [["LC602 rows of A are added to sums of other rows"], []]
+    scans = [[], ["LC602 rows of A are added to sums of other rows"], []]
+    assert told == [*TOLD, *[[]] * 6, *scans, [], ["LC603 a product pairs different k of A and B"]]
     assert [one.unchecked for one in found[:5]] == [()] * 5
     assert "set ACCUMULATE to False" in found[5].findings[0].message
     assert [AGAIN in "".join(one.unchecked) for one in found[6:12]] == [
@@ -162,5 +189,6 @@ def test_tiles_are_compared_with_one_another(tmp_path: Path) -> None:
         False,
         True,
     ]
-    assert [RUNNING in "".join(one.unchecked) for one in found] == [False] * 12 + [True, False, False]
-    assert found[-1].followed == found[-1].products == 1
+    running = [RUNNING in "".join(one.unchecked) for one in found]
+    assert running == [False] * 12 + [True, False, False] + [False] * 2
+    assert found[14].followed == found[14].products == 1
