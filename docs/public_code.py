@@ -76,11 +76,12 @@ names another: {fresh} (`docs/evidence/fresh_suites.json`). Their own suites and
 written for them. TransformerEngine, thunder, FBGEMM, xFormers, hpc-ops and flash-linear-attention were drawn
 too, and hold no file that imports the CuTe DSL. On the way six false alarms were met and mended: LC217 and
 LC204 of gn-kernels before its row was run, LC202 and LC204 of attention-gym and LC609 of ffpa-attn after
-theirs (ffpa-attn ran again). LC204 of three lines of
-transformer_nuggets, with LC501 and LC503 of the same loads, was mended after its row, and the row run again: the
-surplus goes to registers that the next copy writes, or that are not there. It passes `_name_prefix`, which DSL 4.5
-takes and 4.8 does not. Nine files of gn-kernels' kernels are imported by no program. KernelAgent's backward layer
-norm of its own ran for sm_103a: it takes it on a GB300 of 152 multiprocessors alone. Of the fork of FlashAttention two of 21 files of tests ran.
+theirs (ffpa-attn ran again). LC204 of three lines of transformer_nuggets, with LC501 and LC503 of the same
+loads, was mended after its
+row, and the row run again: the surplus goes to registers that the next copy writes, or that are not there.
+It passes `_name_prefix`, which DSL 4.5 takes and 4.8 does not. Nine files of gn-kernels' kernels are
+imported by no program. KernelAgent's backward layer norm of its own ran for sm_103a: it takes it on a GB300
+of 152 multiprocessors alone. Of the fork of FlashAttention two of 21 files of tests ran.
 
 {repositories}
 
