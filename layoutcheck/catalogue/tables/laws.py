@@ -3,10 +3,11 @@
 A law is no answer to one text. It says what must hold where a thing is used, and so which causes a fault of it can have:
 its nouns say what it is about, its details which texts it fits best, and its symptoms which faults follow where it is broken.
 
-Compared with the documents themselves on 2026-11-29 (CUTLASS of 2026-08-20): the laws that cite CUTLASS' efficient_gemm.md,
-dependent_kernel_launch.md, blackwell_cluster_launch_control.md, blackwell_functionality.md, pipeline.md, 0t_mma_atom.md,
-02_layout_algebra.md (divides) and example 55's README, and those that cite CuTe DSL's control flow, JIT caching, debugging,
-limitations and quick start. `test_ptxas_assembles_it` and `test_the_dsl_has_it` judge the laws that name them.
+Compared with the documents themselves on 2026-11-29 (CUTLASS of 2026-08-20): the laws that cite CUTLASS'
+dependent_kernel_launch.md, blackwell_cluster_launch_control.md and example 55's README, and CuTe DSL's control flow, JIT caching,
+debugging, limitations and quick start; in part efficient_gemm.md, blackwell_functionality.md, pipeline.md, 0t_mma_atom.md and
+02_layout_algebra.md (divides). Of the PTX ISA and of CUDA's guides a law names the section that speaks of it, and was not compared
+with it. `test_ptxas_assembles_it` and `test_the_dsl_has_it` judge the laws that name them.
 """
 
 from __future__ import annotations
