@@ -29,7 +29,7 @@ from layoutcheck.errors import InputError
 from layoutcheck.places import in_library
 from layoutcheck.sources import several
 from layoutcheck.sources.atoms import parse_atom
-from layoutcheck.sources.other_errors import python_errors
+from layoutcheck.sources.other_errors import place, python_errors
 from layoutcheck.sources.pasted import readings
 from layoutcheck.sources.types import parse_memref, parse_tiled_copy
 from layoutcheck.versions import printed_by
@@ -96,8 +96,8 @@ def read_diagnostics(text: str, arch: str = "sm_90a") -> list[Diagnostic]:
         if found and (not best or _score(found) > _score(best)):
             best = found
         raised = raised or [
-            Diagnostic(message, location=place, dsl=_dsl(reading, message), python=True)
-            for message, place in python_errors(reading)
+            Diagnostic(message, location=where, dsl=_dsl(reading, message), python=True)
+            for message, where in python_errors(reading)
         ]
     best = best or _unique(raised)
     usable = [found for found in best if found.message or found.copy is not None]
@@ -269,8 +269,8 @@ def _scan(text: str, arch: str) -> list[Diagnostic]:
     for index, match in enumerate(messages):
         stop = messages[index + 1].start() if index + 1 < len(messages) else len(text)
         message = _message(text, match.end(), stop)
-        place = _location(text, match.start(), stop)
-        diagnostic = Diagnostic(message, None, _named_atom(message), place, _dsl(text, message))
+        where = _location(text, match.start(), stop)
+        diagnostic = Diagnostic(message, None, _named_atom(message), where, _dsl(text, message))
         operation = next((o for o in operations if match.end() <= o.start() < stop), None)
         if operation is not None:
             taken.add(operation.start())
@@ -383,7 +383,7 @@ def _message(text: str, start: int, stop: int) -> str:
 
 
 def _location(text: str, at: int, stop: int) -> str | None:
-    """The user's "file:line" of the message at `at`."""
+    """The user's "file:line" of the message at `at`: what it names itself, or the traceback above it."""
     lead = text[max(0, at - 1500) : at]
     found = _LOCATION.search(lead)
     if found is None:
@@ -392,7 +392,7 @@ def _location(text: str, at: int, stop: int) -> str | None:
     if found is None:
         found = _CALL_STACK.search(text, at, min(stop, at + 5000))
     if found is None or in_library(found[1]):
-        return None
+        return place(text, at)
     return f"{found[1]}:{found[2]}"
 
 

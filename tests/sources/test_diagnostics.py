@@ -123,6 +123,20 @@ def test_the_source_line_is_found_where_the_compiler_prints_it() -> None:
         assert found.location is not None and re.fullmatch(r"/home/me/kernels/load\.py:\d+", found.location)
 
 
+@pytest.mark.parametrize("prefix", ["", "[rank0]: "])
+def test_the_traceback_tells_the_line_where_the_message_names_none(prefix: str) -> None:
+    """The innermost line of the user's own code, as of a log that keeps no location."""
+    lines = (
+        'Traceback (most recent call last):\n  File "/home/me/run.py", line 7, in main\n    load(a)\n'
+        '  File "/home/me/k.py", line 61, in load\n    cute.copy(tiled, a, s)\n'
+        '  File "/venv/lib/python3.12/site-packages/nvidia_cutlass_dsl/x.py", line 9, in f\n    raise e\n'
+        "error: 'cute.copy' op src ptr alignment (16 bits) does not meet requirement (128 bits) of atom "
+        "'!cute_nvgpu.atom.simt_async_copy<bf16, cache = global, 128 b>'\n"
+    )
+    (found,) = read_diagnostics("".join(prefix + line for line in lines.splitlines(keepends=True)))
+    assert found.location == "/home/me/k.py:61"
+
+
 def test_a_repeated_error_is_one_diagnostic() -> None:
     text = sample("4.8.1_cp_async_alignment_stacktrace")
     assert text.count("'cute.copy' op") == 2  # once with its types, once in the summary
