@@ -132,12 +132,13 @@ def _composed(folded: str) -> tuple[str, ...]:
 
 def vectors(folded: str) -> dict[str, str]:
     """What one instruction of the text moves, and the value layout that gives a thread as much."""
-    if _moved(folded) is None:
+    moved = _moved(folded)
+    if moved is None:
         return {
             "moves": "A 16-byte one takes 16 bytes over the element's: 8 of half_t, 4 of float",
             "values": "Layout<Shape<_1,_8>> for uint128_t of half_t",
         }
-    most, internal, bits = _moved(folded)  # type: ignore[misc]
+    most, internal, bits = moved
     side = f"Layout<Shape<_1,_{most}>> for uint{bits}_t of {internal}"
     return {"moves": f"uint{bits}_t takes {most} values of {internal}", "values": side}
 
