@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from layoutcheck.analysis import Analysis
@@ -32,9 +32,14 @@ def occurred(analysis: Analysis) -> frozenset[str]:
     return frozenset(analysis.effect.kinds) if analysis.effect else frozenset()
 
 
+def first_of(analysis: Analysis, kinds: Iterable[str]) -> str | None:
+    """The first of these kinds that occurs; None where none does."""
+    return next((kind for kind in kinds if kind in occurred(analysis)), None)
+
+
 def misplaced(analysis: Analysis) -> str:
     """The first of `MISPLACED` that occurs; "wrong" where none does."""
-    return next((kind for kind in MISPLACED if kind in occurred(analysis)), "wrong")
+    return first_of(analysis, MISPLACED) or "wrong"
 
 
 def where(

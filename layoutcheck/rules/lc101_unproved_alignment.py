@@ -31,18 +31,14 @@ A rejected copy does not compile; there is nothing to silence.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.vector import NAMES, find_break
 from layoutcheck.copies.vectors import missing_promises
-from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
 
 KINDS = ("src_alignment", "dst_alignment")
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """The compiler's own alignment complaint, with the facts that would satisfy it."""
     said = analysis.prediction
     if said.kind not in KINDS or said.outcome != "rejected":

@@ -29,18 +29,14 @@ A rejected copy does not compile; there is nothing to silence.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.vector import NAMES, describe, elements, find_break, vector_sides, width_bits
-from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
 
 KINDS = ("static_strides_one", "static_strides_match", "dynamic_strides")
 ALIGNMENT = ("src_alignment", "dst_alignment")
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """A refused copy whose values no single instruction could move, whatever the compiler named as the reason."""
     copy = analysis.copy
     if analysis.prediction.outcome != "rejected" or analysis.prediction.kind not in (*KINDS, *ALIGNMENT):

@@ -23,18 +23,14 @@ A rejected copy does not compile; there is nothing to silence.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.cp_async import CpAsync
-from layoutcheck.findings import Finding
 from layoutcheck.rules.refusals import refusal, refused
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, make_rule
 
 KINDS = ("width", "atom_width", "atom_form", "atom_options", "load_cache_mode", "mem_order")
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """The compiler's own refusal, in terms of the copy."""
     if said := refusal(analysis, *KINDS):
         form = f"the atom has no such variant: {said.message[:80]}"

@@ -24,12 +24,8 @@ A rejected copy does not compile; there is nothing to silence.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
-from layoutcheck.findings import Finding
 from layoutcheck.rules.refusals import refusal, refused
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, make_rule
 
 _LOST = (
     "generic is the memory of a pointer of which nothing says where it points. It is a host array that was given to "
@@ -38,7 +34,7 @@ _LOST = (
 )
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """The compiler's own refusal, in terms of the copy."""
     if said := refusal(analysis, "space"):
         title = f"the atom does not copy from {analysis.copy.src.space} to {analysis.copy.dst.space}"

@@ -22,13 +22,9 @@ A rejected copy does not compile; there is nothing to silence.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from layoutcheck.algebra.layout import text
-from layoutcheck.analysis import Analysis
-from layoutcheck.findings import Finding
 from layoutcheck.rules.refusals import refusal, refused
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, make_rule
 
 _TITLES = {
     "dynamic_shape": "a copy's extents must be known at compile time",
@@ -38,7 +34,7 @@ _TITLES = {
 }
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """The compiler's own refusal, in terms of the copy."""
     if said := refusal(analysis, *_TITLES):
         shapes = f"source {text(analysis.copy.src.layout.shape)} against destination {text(analysis.copy.dst.layout.shape)}"

@@ -22,15 +22,11 @@ A rejected copy does not compile; there is nothing to silence.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
-from layoutcheck.findings import Finding
 from layoutcheck.rules.refusals import refusal, refused
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, make_rule
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """The compiler's own refusal, in terms of the copy."""
     if said := refusal(analysis, "element_width", "npow2_sub_byte"):
         title = f"{analysis.copy.src.dtype} to {analysis.copy.dst.dtype}: this copy does not support these element types"

@@ -23,15 +23,11 @@ Check for the architecture you build for: `--arch sm_90a`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
-from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.arch import TARGETS, Arch, Needs, has, has_atom, parse_arch
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """An atom that is younger than the target, or needs its architecture-specific form."""
     atom = analysis.resolved.atom
     if atom is None or not atom.modelled:

@@ -32,13 +32,10 @@ A rejected copy does not compile; there is nothing to silence.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
 from layoutcheck.copies.compiler.prediction import Prediction
-from layoutcheck.findings import Finding, Where, plain
+from layoutcheck.findings import plain
 from layoutcheck.rules.refusals import refusal
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
 
 _SHAPE = "the shared tensor does not have the shape of the tile"
 _TITLES = {
@@ -64,7 +61,7 @@ def _why(said: Prediction) -> str:
     return f" {why[0].upper()}{why[1:]}." if why else ""
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """What the Python layer and the verifier refuse."""
     said = refusal(analysis, *_TITLES)
     if said is None:

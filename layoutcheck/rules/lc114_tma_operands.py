@@ -22,14 +22,10 @@ A rejected copy does not compile; there is nothing to silence.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tma import TmaCopy
 from layoutcheck.copies.atom import Atom
-from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.refusals import refusal
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
 
 
 def atom_kind(atom: Atom | None) -> str:
@@ -37,7 +33,7 @@ def atom_kind(atom: Atom | None) -> str:
     return f"a TMA {atom.kind}" if isinstance(atom, TmaCopy) else "a copy"
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """Operands of the wrong kind."""
     said = refusal(analysis, "tma_operands")
     if said is None:

@@ -25,15 +25,12 @@ A rejected copy does not compile; there is nothing to silence.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
-from layoutcheck.findings import Finding, Where, plain
+from layoutcheck.findings import plain
 from layoutcheck.rules.refusals import refusal
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """What the DSL refuses of the index tensor and of the rank."""
     said = refusal(analysis, "tma_index")
     if said is None:

@@ -20,15 +20,11 @@ A rejected copy does not compile; there is nothing to silence.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
-from layoutcheck.findings import Finding
 from layoutcheck.rules.refusals import refusal, refused
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, make_rule
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """The type's own refusal."""
     if said := refusal(analysis, "tcgen05_form"):
         why = f"{analysis.copy.atom}: {said.message.rstrip('.')}."

@@ -23,14 +23,11 @@ It cannot be: the process dies.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
-from layoutcheck.findings import Finding, Where, plain
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.findings import plain
+from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """The compiler's own refusal, in terms of the copy."""
     said = analysis.prediction
     if said.outcome != "aborts":

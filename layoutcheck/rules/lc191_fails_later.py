@@ -25,15 +25,11 @@ A rejected copy does not compile; there is nothing to silence.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
 from layoutcheck.copies.offsets import CompilerFails
-from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """Forms for which there is no instruction, found when the instructions are worked out."""
     if isinstance(analysis.obstacle, CompilerFails):
         reason = analysis.obstacle.message

@@ -24,17 +24,13 @@ Silence the line only if nothing reads the destination bytes that the report nam
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
-from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, make_rule
 
 KINDS = ("wrong", "missing", "outside_src", "outside_dst", "race", "overlap", "guard", "never", "unmatched")
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """Any difference that no other rule explained; `check` asks this rule last."""
     kinds = sorted(occurred(analysis), key=lambda kind: kind not in ("wrong", "missing"))
     if not kinds:

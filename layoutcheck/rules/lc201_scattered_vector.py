@@ -25,9 +25,6 @@ No working kernel depends on this.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.vector import (
     NAMES,
     atom_v,
@@ -37,14 +34,13 @@ from layoutcheck.analysis.vector import (
     vector_sides,
     width_bits,
 )
-from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, make_rule
 
 EXPLAINS = ("wrong", "missing", "outside_src", "outside_dst", "race")
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """An accepted copy that moves other bytes than asked because V is scattered, by static strides."""
     copy = analysis.resolved
     if copy.atom is not None and copy.atom.by_engine:  # LC221 and LC223

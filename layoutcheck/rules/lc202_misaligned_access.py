@@ -26,20 +26,16 @@ the finding disappears.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.modes import dotted, leaves
-from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.vector import NAMES, atom_v, elements
-from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, make_rule
 
 SYMPTOMS = ("misaligned_src", "misaligned_dst")
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """Each side on which an access is not aligned to its width."""
     for kind, side in (("misaligned_src", "src"), ("misaligned_dst", "dst")):
         if kind not in occurred(analysis):

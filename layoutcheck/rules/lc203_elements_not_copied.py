@@ -26,17 +26,13 @@ Silence the line if other code writes the rest of the destination on purpose.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
-from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import seen, vector_against_v
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, make_rule
 
 TITLES = {"missing": "part of the destination is never written"}
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """What was seen, where no rule names the cause."""
     return seen(RULE, analysis, TITLES, _lead)
 

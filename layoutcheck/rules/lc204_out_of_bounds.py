@@ -31,12 +31,8 @@ Silence the line if the bytes behind the view are padding that nothing else uses
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
-from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import seen, vector_against_v
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, make_rule
 
 TITLES = {
     "outside_src": "the copy reads outside the source",
@@ -44,7 +40,7 @@ TITLES = {
 }
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """What was seen, where no rule names the cause."""
     return seen(RULE, analysis, TITLES, vector_against_v)
 

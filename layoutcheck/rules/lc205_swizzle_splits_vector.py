@@ -24,27 +24,24 @@ No working kernel depends on this.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
 from layoutcheck.algebra.modes import leaves
 from layoutcheck.algebra.swizzle import Swizzle
-from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.comparison import compare
 from layoutcheck.analysis.vector import NAMES
 from layoutcheck.atoms.execution import execution
 from layoutcheck.atoms.intent import intent
 from layoutcheck.copies.copy import Copy
 from layoutcheck.errors import InputError
-from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import evidence, sentence, where
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, make_rule
 
 EXPLAINS = ("wrong", "missing", "outside_src", "outside_dst", "misaligned_src", "misaligned_dst", "race")
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """A swizzled side whose chunks are wider than the swizzle's granule, or straddle two granules."""
     run = analysis.worst
     if run is None or (analysis.copy.atom and analysis.copy.atom.by_engine):  # LC222, LC233, LC237

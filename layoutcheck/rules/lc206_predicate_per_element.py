@@ -21,17 +21,13 @@ Silence the line if the entries of each vector are equal by construction.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
-from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import evidence, occurred, where
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, make_rule
 
 EXPLAINS = ("guard",)
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """A predicate that guards elements by entries of other elements."""
     copy = analysis.copy
     if copy.pred is None or "guard" not in occurred(analysis):

@@ -21,17 +21,13 @@ No working kernel depends on this.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
-from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.effects import occurred
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
 
 EXPLAINS = ("never", "missing", "wrong", "guard")
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """A predicate whose type the compiler folds away."""
     pred = analysis.copy.pred
     if pred is None or "never" not in occurred(analysis):

@@ -21,15 +21,11 @@ Convert in registers: `dst_fragment.store(src_fragment.load().to(dst_type))`; to
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.comparison.observables import reinterpreted
-from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """Two types of one width where the same bits mean different values."""
     if not analysis.accepted or not reinterpreted(analysis.copy):
         return

@@ -28,22 +28,18 @@ Use `# layoutcheck: ignore[LC209]` if the writer and the reader of a tile recast
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from layoutcheck.algebra.modes import dotted, leaves
 from layoutcheck.algebra.recast import recast_is_exact
 from layoutcheck.algebra.swizzle import Swizzle
-from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.vector import NAMES
 from layoutcheck.copies.memref import Memref
-from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import evidence, sentence, where
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, make_rule
 
 EXPLAINS = ("wrong", "missing", "outside_src", "outside_dst")
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """A recast operand that names other bytes than before."""
     for side in ("src", "dst"):
         memref = analysis.whole(side)
@@ -87,7 +83,7 @@ def _seen(analysis: Analysis, side: str, swizzle: Swizzle) -> bool:
     )
 
 
-def _torn(analysis: Analysis, side: str, memref: Memref, original: Memref) -> Iterator[Finding]:
+def _torn(analysis: Analysis, side: str, memref: Memref, original: Memref) -> Findings:
     """Elements of which a narrower type sees only the first part."""
     if recast_is_exact(memref.dtype.bits, original.dtype.bits, original.layout) is not False:
         return

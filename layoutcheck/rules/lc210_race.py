@@ -31,12 +31,8 @@ reason.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
-from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import seen
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, make_rule
 
 TITLES = {
     "race": "several threads write different data to the same bytes",
@@ -44,7 +40,7 @@ TITLES = {
 }
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """Destination bytes that several threads write with different data."""
     return seen(RULE, analysis, TITLES)
 

@@ -23,16 +23,12 @@ tiled copy.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from layoutcheck.algebra import inttuple
-from layoutcheck.analysis import Analysis
-from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import MISPLACED, evidence, occurred, sentence, where
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, make_rule
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """Modes whose extent is not a multiple of the tiler's."""
     tiling = analysis.copy.tiling
     if tiling is None or not occurred(analysis):

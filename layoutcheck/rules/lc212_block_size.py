@@ -20,18 +20,14 @@ Leave `--block` out if the copy is guarded.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
 from layoutcheck.copies.tiled import threads as threads_of
-from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, make_rule
 
 EXPLAINS = ("missing", "outside_src", "outside_dst", "wrong", "race", "misaligned_src", "misaligned_dst")
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """A block of another size, and its effect."""
     tiling = analysis.copy.tiling
     if tiling is None or tiling.block_threads is None or not occurred(analysis):

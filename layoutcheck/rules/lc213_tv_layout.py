@@ -23,21 +23,17 @@ reason.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from layoutcheck.algebra import inttuple
 from layoutcheck.algebra.image import image
-from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tmem import TmemCopy
 from layoutcheck.copies.offsets import distinct
-from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import MISPLACED, evidence, misplaced, occurred, sentence, where
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, make_rule
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """What the thread-value layout leaves out, repeats or reaches past."""
     tiling = analysis.copy.tiling
     if tiling is None or not occurred(analysis) & set(MISPLACED):

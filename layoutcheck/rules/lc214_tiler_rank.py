@@ -22,17 +22,13 @@ If the leading mode is the contiguous one, the copy is right and nothing is repo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from layoutcheck.algebra import inttuple
-from layoutcheck.analysis import Analysis
 from layoutcheck.copies.copy import Tiling
-from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import MISPLACED, evidence, misplaced, occurred, sentence, where
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, make_rule
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """A tiler of smaller rank, where the copy goes wrong by it."""
     tiling = analysis.copy.tiling
     if tiling is None or not occurred(analysis):

@@ -21,16 +21,12 @@ No working kernel depends on this.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from layoutcheck.algebra import inttuple
-from layoutcheck.analysis import Analysis
-from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import MISPLACED, evidence, misplaced, occurred, sentence, where
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, make_rule
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """A tiled copy whose thread owns less than one instruction moves."""
     tiling = analysis.copy.tiling
     if tiling is None or not occurred(analysis):

@@ -21,21 +21,17 @@ No working kernel depends on this.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.matrix import LdMatrix, StMatrix
 from layoutcheck.atoms.s2t import S2TCopy
 from layoutcheck.atoms.tmem import TmemLoad, TmemStore
 from layoutcheck.digits import many
-from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import evidence, sentence, where
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, make_rule
 
 EXPLAINS = ("unmatched", "outside_pred", "missing", "outside_src", "outside_dst", "guard")
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """Elements without a partner, predicate entries past the end."""
     if analysis.effect is None or isinstance(
         analysis.copy.atom, (LdMatrix, StMatrix, TmemLoad, TmemStore, S2TCopy)

@@ -24,23 +24,19 @@ No working kernel depends on this.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.vector import NAMES, atom_v, find_break
 from layoutcheck.atoms.matrix import MatrixAtom
-from layoutcheck.findings import Finding
-from layoutcheck.rules.effects import evidence, occurred, sentence, where
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.effects import evidence, first_of, sentence, where
+from layoutcheck.rules.rule import Analysis, Findings, make_rule
 
 EXPLAINS = ("wrong", "missing", "outside_src", "outside_dst", "unmatched", "overlap", "race")
 _REGISTER_BITS = 32  # PTX ISA, ldmatrix and stmatrix: one 32-bit register a matrix and thread
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """A register V that is not what the instruction fills or empties."""
-    atom = analysis.copy.atom
-    if not isinstance(atom, MatrixAtom) or not occurred(analysis) & set(EXPLAINS):
+    atom, kind = analysis.copy.atom, first_of(analysis, EXPLAINS)
+    if not isinstance(atom, MatrixAtom) or kind is None:
         return
     side = atom.register_side
     registers = analysis.view(side)
@@ -59,7 +55,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     yield RULE.finding(
         f"the register fragment does not have the values that {name}.x{atom.num_matrices} moves",
         text + sentence(analysis, "outside_dst", "wrong", "missing"),
-        where(analysis, next(iter(k for k in EXPLAINS if k in occurred(analysis))), side, (0,)),
+        where(analysis, kind, side, (0,)),
         {"values": given, "moved": moved, **evidence(analysis, *EXPLAINS)},
     )
 

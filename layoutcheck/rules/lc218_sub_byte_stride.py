@@ -23,16 +23,12 @@ No working kernel depends on this.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.vector import NAMES, find_break
-from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import MISPLACED, evidence, misplaced, occurred, sentence, where
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, make_rule
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """Copies of elements narrower than a byte that go wrong."""
     bits = analysis.copy.src.dtype.bits
     if bits >= 8 or analysis.copy.needs_map or not occurred(analysis):

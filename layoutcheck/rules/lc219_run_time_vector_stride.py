@@ -23,18 +23,14 @@ If the stride is always 1, make it static.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.vector import NAMES, describe, elements, find_break, vector_sides
-from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, make_rule
 
 EXPLAINS = ("wrong", "missing", "outside_src", "outside_dst", "race")
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """A V whose first strides are dynamic, moved as if they were 1."""
     copy = analysis.resolved
     if not occurred(analysis) & set(EXPLAINS) or elements(copy) < 2:

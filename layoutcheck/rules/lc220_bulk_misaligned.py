@@ -23,22 +23,18 @@ Silence the line only if every caller's tensors are known to be aligned.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.modes import leaves
-from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.vector import NAMES
 from layoutcheck.atoms.bulk import GRAIN_BYTES
-from layoutcheck.findings import Finding
 from layoutcheck.rules.bulk import SOURCE, bulk_atom, instruction_bytes
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, demanded, make_rule
 
 EXPLAINS = ("misaligned_src", "misaligned_dst")
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """A bulk copy one of whose addresses is not a multiple of 16."""
     if bulk_atom(analysis) is None or instruction_bytes(analysis) % GRAIN_BYTES:  # an odd size: LC221
         return
@@ -51,13 +47,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
             f"the {NAMES[side]} address of a bulk copy is not a multiple of {GRAIN_BYTES} B",
             f"{cause} {sentence(analysis, kind)}",
             where(analysis, kind),
-            {
-                "field": field,
-                "value": value,
-                "demand": f"a multiple of {GRAIN_BYTES} B",
-                "source": SOURCE,
-                **evidence(analysis, kind),
-            },
+            demanded(field, value, f"a multiple of {GRAIN_BYTES} B", SOURCE, **evidence(analysis, kind)),
         )
 
 

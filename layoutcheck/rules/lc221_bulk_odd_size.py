@@ -23,19 +23,15 @@ No working kernel depends on this.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.bulk import GRAIN_BYTES
-from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.bulk import SOURCE, bulk_atom, instruction_bytes, instructions, run_of_v
 from layoutcheck.rules.effects import evidence
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
 
 EXPLAINS = ("misaligned_src", "misaligned_dst", "missing", "wrong")
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """Instructions whose size is not a multiple of 16."""
     if bulk_atom(analysis) is None or not instructions(analysis):
         return
@@ -48,14 +44,14 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         f"Mode 0 of {analysis.copy.src.layout} and {analysis.copy.dst.layout} keeps {run} "
         f"element{'s' if run != 1 else ''} together, and each such run becomes one instruction of {size} B.",
         Where("atom", (0,)),
-        {
-            "field": "size",
-            "value": f"{size} B",
-            "demand": f"a multiple of {GRAIN_BYTES} B",
-            "source": SOURCE,
-            "instructions": instructions(analysis),
+        demanded(
+            "size",
+            f"{size} B",
+            f"a multiple of {GRAIN_BYTES} B",
+            SOURCE,
+            instructions=instructions(analysis),
             **evidence(analysis, *EXPLAINS),
-        },
+        ),
     )
 
 

@@ -22,19 +22,15 @@ Silence the line if only bulk copies use the tile: they agree with each other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.vector import NAMES
-from layoutcheck.findings import Finding
 from layoutcheck.rules.bulk import bulk_atom
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, demanded, make_rule
 
 EXPLAINS = ("wrong", "missing", "outside_src", "outside_dst")
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """A bulk copy that goes wrong, with a swizzle on one of its pointers."""
     if bulk_atom(analysis) is None or not occurred(analysis) & set(EXPLAINS):
         return
@@ -47,13 +43,13 @@ def find(analysis: Analysis) -> Iterator[Finding]:
             f"It moves bytes one after another; {swizzle} keeps only {swizzle.granule} B together. "
             f"{sentence(analysis, 'wrong', 'missing')}",
             where(analysis, "wrong", side),
-            {
-                "field": f"{side} swizzle",
-                "value": str(swizzle),
-                "demand": "none: the copy is linear",
-                "source": "PTX ISA, cp.async.bulk; the DSL's PTX",
+            demanded(
+                f"{side} swizzle",
+                str(swizzle),
+                "none: the copy is linear",
+                "PTX ISA, cp.async.bulk; the DSL's PTX",
                 **evidence(analysis, *EXPLAINS),
-            },
+            ),
         )
 
 

@@ -24,17 +24,13 @@ No working kernel depends on this.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
-from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.bulk import asked_bytes, bulk_atom, instructions, run_of_v, stalls
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
 
 EXPLAINS = ("missing",)
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """An accepted bulk copy without instructions."""
     atom = bulk_atom(analysis)
     if atom is None or instructions(analysis):
@@ -46,13 +42,13 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         f"Mode 0 keeps {run} elements together, {bits} bits, which {atom.width_bits} does not divide: "
         f"none of {asked_bytes(analysis)} B is copied.{stalls(analysis)}",
         Where("atom", (0,)),
-        {
-            "field": "copy_bits",
-            "value": atom.width_bits,
-            "demand": f"a divisor of {bits}, the bits that mode 0 keeps together",
-            "source": "the DSL's PTX: no cp.async.bulk in it",
-            "asked_bytes": asked_bytes(analysis),
-        },
+        demanded(
+            "copy_bits",
+            atom.width_bits,
+            f"a divisor of {bits}, the bits that mode 0 keeps together",
+            "the DSL's PTX: no cp.async.bulk in it",
+            asked_bytes=asked_bytes(analysis),
+        ),
     )
 
 

@@ -21,37 +21,32 @@ No working kernel depends on this.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
-from layoutcheck.findings import Finding
 from layoutcheck.rules.bulk import bulk_atom, instruction_bytes, instructions, stalls
-from layoutcheck.rules.effects import evidence, occurred, sentence, where
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.effects import evidence, first_of, sentence, where
+from layoutcheck.rules.rule import Analysis, Findings, demanded, make_rule
 
 EXPLAINS = ("wrong", "missing", "outside_src", "outside_dst", "misaligned_src", "misaligned_dst", "race")
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """A bulk copy that goes wrong because its atom counts elements of another width."""
     atom = bulk_atom(analysis)
-    seen = occurred(analysis) & set(EXPLAINS)
+    kind = first_of(analysis, EXPLAINS)
     bits = analysis.copy.src.dtype.bits
-    if atom is None or atom.dtype.bits == bits or not seen or not instructions(analysis):
+    if atom is None or atom.dtype.bits == bits or kind is None or not instructions(analysis):
         return
-    kind = next(kind for kind in EXPLAINS if kind in seen)
     yield RULE.finding(
         f"an atom of {atom.dtype} counts the bytes of {analysis.copy.src.dtype} tensors",
         f"One instruction moves {instruction_bytes(analysis)} B: its elements at {atom.dtype.bits} bits each, where "
         f"the tensors' have {bits}. {sentence(analysis, kind)}{stalls(analysis)}",
         where(analysis, kind, "atom"),
-        {
-            "field": "atom element type",
-            "value": str(atom.dtype),
-            "demand": str(analysis.copy.src.dtype),
-            "source": "the DSL's PTX",
+        demanded(
+            "atom element type",
+            str(atom.dtype),
+            str(analysis.copy.src.dtype),
+            "the DSL's PTX",
             **evidence(analysis, *EXPLAINS),
-        },
+        ),
     )
 
 

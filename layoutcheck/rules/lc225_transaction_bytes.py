@@ -25,15 +25,11 @@ Silence the line if other copies complete on the same barrier in the same phase.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
-from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.bulk import arriving_bytes, asked_bytes
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """A stated expectation that differs from what arrives."""
     issue, barrier = analysis.copy.issue, analysis.observables.get("barrier")
     if issue is None or issue.expect_bytes is None or barrier is None:
@@ -46,12 +42,12 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         f"the barrier expects {expected} B and {arriving} B arrive{where}",
         f"The copy brings {arriving} B (its layouts hold {asked_bytes(analysis)}), the barrier was told to expect {expected}: {what}.",
         Where("atom"),
-        {
-            "field": "expected transaction bytes",
-            "value": expected,
-            "demand": arriving,
-            "source": "PTX ISA, mbarrier: a phase completes at a transaction count of zero",
-        },
+        demanded(
+            "expected transaction bytes",
+            expected,
+            arriving,
+            "PTX ISA, mbarrier: a phase completes at a transaction count of zero",
+        ),
     )
 
 

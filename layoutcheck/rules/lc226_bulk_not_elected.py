@@ -22,15 +22,11 @@ Silence the line if the threads copy different data.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
-from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.bulk import arriving_bytes, asked_bytes, bulk_atom
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """A bulk copy of one view, issued by more than one thread."""
     issue = analysis.copy.issue
     if bulk_atom(analysis) is None or issue is None or issue.threads == 1 or analysis.copy.tiling is not None:
@@ -42,18 +38,14 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         if counted
         else ""
     )
-    yield Finding(
-        RULE.code,
-        RULE.severity if counted else "slow",
+    yield RULE.finding(
         f"{threads} threads issue the same bulk copy",
         f"The compiler elects no thread: each of {threads} threads moves all of the bytes.{more}",
         Where("atom"),
-        {
-            "field": "issuing threads",
-            "value": threads,
-            "demand": 1,
-            "source": "DSL documentation, CopyBulkG2SOp; the DSL's PTX has no elect.sync",
-        },
+        demanded(
+            "issuing threads", threads, 1, "DSL documentation, CopyBulkG2SOp; the DSL's PTX has no elect.sync"
+        ),
+        severity=RULE.severity if counted else "slow",
     )
 
 

@@ -21,40 +21,32 @@ bytes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
-from layoutcheck.findings import Finding
 from layoutcheck.rules.bulk import bulk_atom, instruction_bytes, instructions
-from layoutcheck.rules.effects import evidence, occurred, sentence, where
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.effects import evidence, first_of, sentence, where
+from layoutcheck.rules.rule import Analysis, Findings, demanded, make_rule
 
 EXPLAINS = ("wrong", "missing", "outside_src", "outside_dst", "misaligned_src", "misaligned_dst", "race")
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """A bulk copy of 6-bit elements, of more than one instruction, that goes wrong."""
-    seen = occurred(analysis) & set(EXPLAINS)
-    if (
-        bulk_atom(analysis) is None
-        or analysis.copy.src.dtype.bits != 6
-        or not seen
-        or instructions(analysis) < 2
-    ):
+    kind = first_of(analysis, EXPLAINS)
+    if kind is None or bulk_atom(analysis) is None or analysis.copy.src.dtype.bits != 6:
         return
-    kind = next(kind for kind in EXPLAINS if kind in seen)
+    if instructions(analysis) < 2:
+        return
     yield RULE.finding(
         "rows of 6-bit elements begin where 8-bit ones would",
         f"Each of {instructions(analysis)} instructions moves {instruction_bytes(analysis)} B, 6 bits an element; their "
         f"addresses advance by 8 bits an element. {sentence(analysis, kind)}",
         where(analysis, kind),
-        {
-            "field": "address of an element",
-            "value": "8 bits an element",
-            "demand": "6 bits an element",
-            "source": "the DSL's PTX",
+        demanded(
+            "address of an element",
+            "8 bits an element",
+            "6 bits an element",
+            "the DSL's PTX",
             **evidence(analysis, *EXPLAINS),
-        },
+        ),
     )
 
 

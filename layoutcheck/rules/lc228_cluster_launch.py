@@ -29,14 +29,10 @@ A note changes no verdict and no exit status.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
-from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """Accepted copies between blocks."""
     atom = analysis.copy.atom
     if atom is None or not (atom.multicast or atom.to_rank):

@@ -24,15 +24,11 @@ Silence the line only if the kernel is launched with a larger cluster than `--cl
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
-from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.bulk import MEASURED
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """An accepted copy whose mask or rank names a block past the cluster's last, or an empty mask."""
     cluster = analysis.copy.cluster
     if cluster is None or not analysis.runs or (cluster.named and not cluster.outside):
@@ -50,12 +46,12 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         title,
         message,
         Where("atom"),
-        {
-            "field": "mcast_mask" if multicast else "cta_rank",
-            "value": value,
-            "demand": f"blocks of a cluster of {blocks}",
-            "source": f"PTX ISA, cp.async.bulk and mapa; {MEASURED}",
-        },
+        demanded(
+            "mcast_mask" if multicast else "cta_rank",
+            value,
+            f"blocks of a cluster of {blocks}",
+            f"PTX ISA, cp.async.bulk and mapa; {MEASURED}",
+        ),
     )
 
 

@@ -24,19 +24,16 @@ Promise the divisibility of a run-time stride where it is made.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from math import lcm
 
 from layoutcheck.algebra.integers import Dynamic
-from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tma.descriptor import DRIVER, PIECE_BYTES, WHOLE_PIECES
 from layoutcheck.atoms.tma.plan import gmem_side
-from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import make_rule
-from layoutcheck.rules.tma import EFFECTS, evidence, mapped_strides, mapped_tensor, whole_tma
+from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
+from layoutcheck.rules.tma import EFFECTS, mapped_strides, mapped_tensor, whole_tma
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """Every stride of the tensor map that is cut off."""
     yield from _of_coordinates(analysis)
     found = whole_tma(analysis)
@@ -61,7 +58,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
             + f" With a stride that is a multiple of {_piece(width)} elements the copy is right: promise it, and check it on the host."
             * run_time,
             Where(gmem_side(analysis.copy)),
-            evidence("globalStrides", stride, WHOLE_PIECES, DRIVER, stored=kept, mode=mode),
+            demanded("globalStrides", stride, WHOLE_PIECES, DRIVER, stored=kept, mode=mode),
         )
         return
 
@@ -71,7 +68,7 @@ def _piece(bits: int) -> int:
     return lcm(8 * PIECE_BYTES, bits) // bits
 
 
-def _of_coordinates(analysis: Analysis) -> Iterator[Finding]:
+def _of_coordinates(analysis: Analysis) -> Findings:
     """Of a traced copy: a stride that is cut off, or one that is only known at run time."""
     gmem = mapped_tensor(analysis)
     for mode, stride in mapped_strides(analysis):
@@ -82,13 +79,12 @@ def _of_coordinates(analysis: Analysis) -> Iterator[Finding]:
             continue
         named = f"Mode {mode} of the global tensor {gmem.layout} has stride {stride}"
         if isinstance(stride, Dynamic):
-            yield Finding(
-                RULE.code,
-                "note",
+            yield RULE.finding(
                 "a stride of the tensor map is only known at run time",
                 f"{named}: the DSL drops the remainder of a division by 16 B, without a check. Promise the divisibility where the tensor is made, and check it on the host.",
                 Where(gmem_side(analysis.copy)),
-                evidence("globalStrides", str(stride), WHOLE_PIECES, DRIVER, mode=mode),
+                demanded("globalStrides", str(stride), WHOLE_PIECES, DRIVER, mode=mode),
+                severity="note",
             )
             return
         kept = bits // 8 // PIECE_BYTES * PIECE_BYTES
@@ -96,7 +92,7 @@ def _of_coordinates(analysis: Analysis) -> Iterator[Finding]:
             f"the tensor map stores a stride of {bits / 8:g} B as {kept} B",
             f"{named}, which is {bits / 8:g} B: globalStrides must be multiples of 16 B, and the DSL drops the remainder.",
             Where(gmem_side(analysis.copy)),
-            evidence("globalStrides", bits // 8, WHOLE_PIECES, DRIVER, stored=kept, mode=mode),
+            demanded("globalStrides", bits // 8, WHOLE_PIECES, DRIVER, stored=kept, mode=mode),
         )
         return
 

@@ -25,17 +25,13 @@ There is nothing to silence: only stride 1 is right.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tma.descriptor import DRIVER
 from layoutcheck.atoms.tma.plan import gmem_side
-from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import make_rule
-from layoutcheck.rules.tma import EFFECTS, evidence, step_of_view, whole_tma
+from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
+from layoutcheck.rules.tma import EFFECTS, step_of_view, whole_tma
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """A first dimension whose stride is not one element."""
     found = whole_tma(analysis)
     if found is None:
@@ -50,11 +46,11 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         f"tensor {found.gmem.layout}. A tensor map has no stride for its first dimension: a box takes "
         f"{found.map.box[0]} adjacent elements where the layout asks for elements {value} apart.",
         Where(gmem_side(analysis.copy)),
-        evidence("stride of dimension 0", value, "1 element", DRIVER, mode=mode),
+        demanded("stride of dimension 0", value, "1 element", DRIVER, mode=mode),
     )
 
 
-def _of_tiles(analysis: Analysis) -> Iterator[Finding]:
+def _of_tiles(analysis: Analysis) -> Findings:
     """The same of coordinates: neighbours of a box, along dimension 0, whose coordinates are not neighbours."""
     step = step_of_view(analysis)
     if step is None:
@@ -64,7 +60,7 @@ def _of_tiles(analysis: Analysis) -> Iterator[Finding]:
         f"The elements that are adjacent in shared memory are {step} coordinates apart in dimension 0 of the tensor map. "
         "A box takes adjacent ones: a tensor map has no stride for its first dimension.",
         Where(gmem_side(analysis.copy)),
-        evidence("stride of dimension 0", str(step), "1 element", DRIVER),
+        demanded("stride of dimension 0", str(step), "1 element", DRIVER),
     )
 
 

@@ -25,20 +25,16 @@ There is nothing to silence: the patterns differ.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tma.descriptor import PTX, dsl_kind, machine_swizzle
 from layoutcheck.atoms.tma.plan import smem_side
-from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.arch import parse_arch
-from layoutcheck.rules.rule import make_rule
-from layoutcheck.rules.tma import EFFECTS, evidence, same_pattern, tma_atom
+from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
+from layoutcheck.rules.tma import EFFECTS, same_pattern, tma_atom
 
 KNOWN = "none, S<1,4,3>, S<2,4,3>, S<3,4,3>"
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """A swizzle that differs from the one in the tensor map, or that the target does not have."""
     if tma_atom(analysis) is None or analysis.effect is None:
         return  # a tile too small to meet the difference
@@ -54,7 +50,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         f"TMA does not have swizzle {described.swizzle}: the machine applies {made or 'none'}",
         f"For {described.swizzle} the DSL writes the swizzle {kind} into the tensor map, and {analysis.copy.arch} then permutes bytes by {made or 'none'}. A read through {described.swizzle} gets other elements.",
         Where(side),
-        evidence("swizzle", str(described.swizzle), f"one of {KNOWN}", PTX, stored=kind),
+        demanded("swizzle", str(described.swizzle), f"one of {KNOWN}", PTX, stored=kind),
     )
 
 

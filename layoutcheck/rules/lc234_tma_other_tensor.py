@@ -26,16 +26,12 @@ There is nothing to silence: one of the two layouts does not describe the data.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tma.descriptor import PTX, SPAN_BYTES
 from layoutcheck.atoms.tma.plan import smem_side
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.offsets import v_mode
-from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import make_rule
-from layoutcheck.rules.tma import EFFECTS, box_of, evidence, same_pattern, step_of_view, tma_atom
+from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
+from layoutcheck.rules.tma import EFFECTS, box_of, same_pattern, step_of_view, tma_atom
 
 
 def _named(smem: Memref) -> str:
@@ -43,7 +39,7 @@ def _named(smem: Memref) -> str:
     return f"{swizzle}{smem.layout}"
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """A tensor that differs from the described one, or coordinates that do not run as the box does."""
     if tma_atom(analysis) is None or analysis.effect is None:
         return
@@ -60,7 +56,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
             f"the tensor map has {told}, the shared tensor {own}",
             f"The host made the tensor map from a shared layout with {told}. The copy is given a shared tensor with {own}. The boxes follow the map; all others that use this memory in the kernel see it through another swizzle.",
             Where(side),
-            evidence("swizzle", told, own, PTX),
+            demanded("swizzle", told, own, PTX),
         )
         return
     if tile is None and (analysis.copy.map_past or step_of_view(analysis) is not None):
@@ -82,7 +78,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
             f"A box of {box[0]} arrives with its first extent fastest, in adjacent bytes; V of the shared tensor, "
             f"{v}, and of the coordinates names its elements in another order. The tensor map was made from another shared layout.",
             Where(side),
-            evidence("box", list(box[0]), "the order of the shared tensor", PTX),
+            demanded("box", list(box[0]), "the order of the shared tensor", PTX),
         )
         return
     described = tile.described
@@ -92,7 +88,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         "the tensor map was made from another shared layout than the copy uses",
         f"The tensor map was made from {_named(described)}, but the copy writes or reads {_named(smem)}. The boxes follow the first; all other accesses follow the second.",
         Where(side),
-        evidence("smem layout", _named(smem), _named(described), PTX),
+        demanded("smem layout", _named(smem), _named(described), PTX),
     )
 
 

@@ -25,18 +25,14 @@ Promise the alignment where the tensor is made, if the base is the cause.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tma.descriptor import PTX
 from layoutcheck.atoms.tma.landing import SMEM_ALIGN_BYTES
 from layoutcheck.atoms.tma.plan import smem_side
-from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import make_rule
-from layoutcheck.rules.tma import EFFECTS, evidence, tma_atom
+from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
+from layoutcheck.rules.tma import EFFECTS, tma_atom
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """Boxes at addresses that are not a multiple of 128."""
     if tma_atom(analysis) is None or analysis.effect is None:
         return
@@ -60,7 +56,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
             else f"{smem.layout} puts the boxes of this copy {offset} B apart."
         ),
         Where(side, instruction=first.instruction),
-        evidence("smem address", have if by_base else offset, "a multiple of 128 B", PTX),
+        demanded("smem address", have if by_base else offset, "a multiple of 128 B", PTX),
     )
 
 

@@ -23,17 +23,13 @@ There is nothing to silence: the kernel faults.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tma.descriptor import PIECE_BYTES, SPAN_BYTES, WHOLE_PIECES
 from layoutcheck.atoms.tma.plan import smem_side
-from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import make_rule
-from layoutcheck.rules.tma import EFFECTS, FAULT, box_of, evidence, row_field
+from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
+from layoutcheck.rules.tma import EFFECTS, FAULT, box_of, row_field
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """A first extent that the machine does not take."""
     box = box_of(analysis)
     if box is None:
@@ -49,7 +45,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         f"A box of {extents} is {inner} B along dimension 0, which must be {demand}. The DSL does not check it; "
         f"{FAULT}.",
         Where(smem_side(analysis.copy)),
-        evidence(field, inner, demand, source),
+        demanded(field, inner, demand, source),
     )
 
 

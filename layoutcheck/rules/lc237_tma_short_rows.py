@@ -24,18 +24,14 @@ There is nothing to silence: the bytes arrive elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tma import TmaCopy
 from layoutcheck.atoms.tma.descriptor import PIECE_BYTES, SPAN_BYTES
 from layoutcheck.atoms.tma.plan import smem_side
-from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import make_rule
-from layoutcheck.rules.tma import EFFECTS, box_of, evidence, row_field
+from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
+from layoutcheck.rules.tma import EFFECTS, box_of, row_field
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """A swizzled box of several rows that do not fill the span."""
     box = box_of(analysis)
     if box is None or analysis.effect is None:
@@ -56,7 +52,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         f"A box of {extents} has rows of {inner} B. Under the swizzle {kind} the machine puts them {span} B apart; "
         f"the shared layout {analysis.copy.side(smem_side(analysis.copy)).layout} has them at other addresses.",
         Where(smem_side(analysis.copy)),
-        evidence(row_field(analysis)[0], inner, f"{span} B, or rows {span} B apart", "measured on an H200"),
+        demanded(row_field(analysis)[0], inner, f"{span} B, or rows {span} B apart", "measured on an H200"),
     )
 
 

@@ -23,17 +23,13 @@ There is nothing to silence: the kernel faults.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tma.descriptor import PIECE_BYTES, WHOLE_PIECES
 from layoutcheck.atoms.tma.plan import gmem_side
-from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import make_rule
-from layoutcheck.rules.tma import EFFECTS, FAULT, evidence, whole_tma
+from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
+from layoutcheck.rules.tma import EFFECTS, FAULT, whole_tma
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """A first coordinate that is not a multiple of 16 bytes."""
     found = whole_tma(analysis)
     if found is None:
@@ -47,7 +43,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         f"Box {k} begins at coordinate {tuple(map(int, found.plan.coords[k]))}, {int(at[k])} B along the contiguous "
         f"dimension, which must be a multiple of 16 B; {FAULT}.",
         Where(gmem_side(analysis.copy), instruction=k),
-        evidence("coordinate 0", int(at[k]), WHOLE_PIECES, "measured on an H200"),
+        demanded("coordinate 0", int(at[k]), WHOLE_PIECES, "measured on an H200"),
     )
 
 

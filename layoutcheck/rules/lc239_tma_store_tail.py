@@ -25,17 +25,13 @@ nothing uses the padding.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tma.descriptor import PIECE_BYTES, WHOLE_PIECES
 from layoutcheck.atoms.tma.plan import gmem_side
-from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import make_rule
-from layoutcheck.rules.tma import evidence, whole_tma
+from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
+from layoutcheck.rules.tma import whole_tma
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """Bytes written outside of the tensor."""
     found = whole_tma(analysis)
     if (
@@ -53,7 +49,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         f"Rows of {found.map.dims[0]} elements are {row} B. A TMA store writes whole pieces of {PIECE_BYTES} B, so it "
         f"overwrites {-row % PIECE_BYTES} B after a row's last element with what is in shared memory.",
         Where("dst"),
-        evidence("globalDim[0]", row, WHOLE_PIECES, "measured on an H200"),
+        demanded("globalDim[0]", row, WHOLE_PIECES, "measured on an H200"),
     )
 
 

@@ -25,23 +25,19 @@ There is nothing to silence: rows land elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tma import ROWS, TmaCopy
 from layoutcheck.atoms.tma.descriptor import PTX, SPAN_BYTES
 from layoutcheck.atoms.tma.plan import gmem_side, smem_side, tile_of
 from layoutcheck.atoms.tma.rows import indexed_mode
 from layoutcheck.copies.offsets import v_mode
-from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import make_rule
-from layoutcheck.rules.tma import EFFECTS, WholeTma, box_of, evidence, same_pattern, whole_tma
+from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
+from layoutcheck.rules.tma import EFFECTS, WholeTma, box_of, same_pattern, whole_tma
 from layoutcheck.rules.tma_rows import Strayed, first_strayed, names_rows
 
 MODES = f"{PTX}: tile::gather4 and tile::scatter4"
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """The first row that an instruction does not bring where the tile has it."""
     if analysis.copy.tma is None and isinstance(analysis.copy.atom, TmaCopy):
         yield from _of_views(analysis)
@@ -66,11 +62,11 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         f"instruction {first.instruction} moves four rows that the tile has elsewhere",
         f"{field} is {value}, and must be {demand}. {_row(first)} {place}.",
         Where(smem_side(analysis.copy), instruction=first.instruction),
-        evidence(field, value, demand, MODES, index=first.brings[0], row=first.row),
+        demanded(field, value, demand, MODES, index=first.brings[0], row=first.row),
     )
 
 
-def _of_views(analysis: Analysis) -> Iterator[Finding]:
+def _of_views(analysis: Analysis) -> Findings:
     """Operands as `cute.copy` sees them whose V is not four rows of the box."""
     box = box_of(analysis)
     smem = analysis.copy.side(smem_side(analysis.copy))
@@ -85,7 +81,7 @@ def _of_views(analysis: Analysis) -> Iterator[Finding]:
         f"One instruction moves {ROWS} rows of {wide} elements, all from one column, one after the other. V of the "
         f"coordinates is {v}, V of the shared tensor {v_mode(smem.layout)}. The rows of the tile are not as long as the box, or their number is not a multiple of four.",
         Where(smem_side(analysis.copy)),
-        evidence("V", str(v), demand, MODES),
+        demanded("V", str(v), demand, MODES),
     )
 
 

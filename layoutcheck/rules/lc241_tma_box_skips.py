@@ -24,17 +24,13 @@ There is nothing to silence: elements arrive elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tma.descriptor import DRIVER, MOST_BOX
 from layoutcheck.atoms.tma.plan import smem_side
-from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import make_rule
-from layoutcheck.rules.tma import EFFECTS, evidence, whole_tma
+from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
+from layoutcheck.rules.tma import EFFECTS, whole_tma
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """A dimension that is cut before another one of several elements."""
     found = whole_tma(analysis)
     if found is None or analysis.effect is None:
@@ -47,7 +43,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
                 f"A box has at most {MOST_BOX} elements along a dimension, so dimension {j} ({side.of}) is cut to "
                 f"{side.extent}; the box {found.map.box} keeps the later dimensions whole, and so does not follow shared memory {found.described.layout}.",
                 Where(smem_side(analysis.copy)),
-                evidence(f"boxDim[{j}]", side.of, f"1 to {MOST_BOX}", DRIVER, box=list(found.map.box)),
+                demanded(f"boxDim[{j}]", side.of, f"1 to {MOST_BOX}", DRIVER, box=list(found.map.box)),
             )
             return
 

@@ -21,17 +21,13 @@ Check for the architecture you build for: `--arch sm_100a`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tma.descriptor import PTX
-from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.arch import parse_arch
-from layoutcheck.rules.rule import make_rule
-from layoutcheck.rules.tma import EFFECTS, FAULT, evidence, tma_atom
+from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
+from layoutcheck.rules.tma import EFFECTS, FAULT, tma_atom
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """Elements narrower than a byte before sm_100."""
     atom = tma_atom(analysis)
     arch = parse_arch(analysis.copy.arch)
@@ -41,7 +37,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         f"{arch} does not have tensor maps of {atom.dtype}: the kernel faults",
         f"Tensor maps of {atom.dtype.bits}-bit elements need sm_100 or later; {FAULT}.",
         Where("atom"),
-        evidence("tensorDataType", str(atom.dtype), "8 bits or more before sm_100", PTX),
+        demanded("tensorDataType", str(atom.dtype), "8 bits or more before sm_100", PTX),
     )
 
 

@@ -21,17 +21,13 @@ There is nothing to silence: the tensor map describes another tensor.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tma.limits import violations
 from layoutcheck.atoms.tma.plan import gmem_side
-from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import make_rule
-from layoutcheck.rules.tma import EFFECTS, evidence, whole_tma
+from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
+from layoutcheck.rules.tma import EFFECTS, whole_tma
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """Fields beyond their range."""
     found = whole_tma(analysis)
     if found is None:
@@ -42,7 +38,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
                 f"{bad.field} {bad.value} does not fit the tensor map",
                 f"{bad.field} is {bad.value}, and must be {bad.demand}; the DSL stores its low bits without a check.",
                 Where(gmem_side(analysis.copy)),
-                evidence(bad.field, bad.value, bad.demand, bad.source),
+                demanded(bad.field, bad.value, bad.demand, bad.source),
             )
             return
 

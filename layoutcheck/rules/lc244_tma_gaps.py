@@ -26,18 +26,14 @@ There is nothing to silence: the driver would refuse the map.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tma.descriptor import DRIVER, gapped
 from layoutcheck.atoms.tma.limits import Violation, format_violations
 from layoutcheck.atoms.tma.plan import gmem_side
-from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import make_rule
-from layoutcheck.rules.tma import EFFECTS, evidence, tma_atom, whole_tma
+from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
+from layoutcheck.rules.tma import EFFECTS, tma_atom, whole_tma
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """The first limit that is broken."""
     found, atom = whole_tma(analysis), tma_atom(analysis)
     if found is None or atom is None:
@@ -55,7 +51,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
             f"In the format {written.format}, {bad.field} must be {bad.demand}; here it is {bad.value}. "
             "The DSL writes the tensor map without asking the driver, which would refuse it.",
             Where(gmem_side(analysis.copy)),
-            evidence(bad.field, bad.value, bad.demand, bad.source),
+            demanded(bad.field, bad.value, bad.demand, bad.source),
         )
 
 

@@ -31,20 +31,16 @@ There is nothing to silence: the tensor map describes another tensor.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tma.im2col import pixel_range
 from layoutcheck.atoms.tma.limits import Violation, violations
 from layoutcheck.atoms.tma.plan import gmem_side
-from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import make_rule
-from layoutcheck.rules.tma import EFFECTS, WholeTma, evidence, whole_tma
+from layoutcheck.rules.rule import Analysis, Finding, Findings, Where, demanded, make_rule
+from layoutcheck.rules.tma import EFFECTS, WholeTma, whole_tma
 
 FAULT_IM2COL = "an H200 raises an illegal instruction (docs/evidence/tma_im2col.json)"
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """The first corner that is cut."""
     found = whole_tma(analysis)
     if found is None or found.stored.corners is None or found.map.corners is None:
@@ -67,7 +63,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
             f"{bad.field} is {list(given)} (W first), and each must be {bad.demand}. The DSL stores the low bits "
             f"without a check, {list(kept)}: " + _what(analysis),
             Where(gmem_side(analysis.copy)),
-            evidence(bad.field, given[i], bad.demand, bad.source, stored=kept[i], dimension="WHD"[i]),
+            demanded(bad.field, given[i], bad.demand, bad.source, stored=kept[i], dimension="WHD"[i]),
         )
         return
 
@@ -89,7 +85,7 @@ def _empty(analysis: Analysis, found: WholeTma, bad: Violation) -> Finding:
         f"Along {'WHD'[i]}, which has {found.map.dims[1 + i]} elements, the corners leave {ranges[i][0]} to "
         f"{ranges[i][1]} for the filter's first tap: it has no position in the padded tensor. The DSL counts one position, because it rounds towards zero; {FAULT_IM2COL}.",
         Where(gmem_side(analysis.copy)),
-        evidence(bad.field, bad.value, bad.demand, bad.source, dimension="WHD"[i]),
+        demanded(bad.field, bad.value, bad.demand, bad.source, dimension="WHD"[i]),
     )
 
 

@@ -24,22 +24,18 @@ There is nothing to silence: the copy loads other pixels.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
-from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tma.descriptor import CORNER_BITS
 from layoutcheck.atoms.tma.im2col import reached
 from layoutcheck.atoms.tma.plan import gmem_side
-from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import make_rule
-from layoutcheck.rules.tma import EFFECTS, evidence, whole_tma
+from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
+from layoutcheck.rules.tma import EFFECTS, whole_tma
 
 SOURCE = "PTX ISA, tensor im2col mode"
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """The first instruction with an offset that is negative or too large, where other pixels come of it."""
     found = whole_tma(analysis)
     if found is None or found.plan.filter_offsets is None or analysis.effect is None:
@@ -56,7 +52,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         f"Instruction {k} loads the tap at offsets {[int(n) for n in away[k]]} (W first); each must be {demand}. "
         f"The DSL passes them on without a check, and the machine uses {[int(n) for n in reached(away[k : k + 1])[0]]}.",
         Where(gmem_side(analysis.copy), instruction=k),
-        evidence(f"im2colOffsets[{i}]", value, demand, SOURCE),
+        demanded(f"im2colOffsets[{i}]", value, demand, SOURCE),
     )
 
 

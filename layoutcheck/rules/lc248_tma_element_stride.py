@@ -23,17 +23,13 @@ There is nothing to silence: the tensor map describes another tensor.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tma.limits import violations
 from layoutcheck.atoms.tma.plan import gmem_side
-from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import make_rule
-from layoutcheck.rules.tma import EFFECTS, evidence, whole_tma
+from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
+from layoutcheck.rules.tma import EFFECTS, whole_tma
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """A step above 8, where it is met."""
     found = whole_tma(analysis)
     if found is None or analysis.effect is None:
@@ -46,7 +42,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
             f"the stride of {bad.value} does not fit the tensor map",
             f"elementStrides are {given} (C first), and each must be {bad.demand}. The tensor map that the DSL stores has {kept}.",
             Where(gmem_side(analysis.copy)),
-            evidence(bad.field, bad.value, bad.demand, bad.source, stored=kept),
+            demanded(bad.field, bad.value, bad.demand, bad.source, stored=kept),
         )
         return
 

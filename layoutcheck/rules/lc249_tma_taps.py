@@ -24,16 +24,12 @@ There is nothing to silence: the columns of the next tap are zeros.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tma.plan import smem_side
-from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import make_rule
-from layoutcheck.rules.tma import EFFECTS, evidence, whole_tma
+from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
+from layoutcheck.rules.tma import EFFECTS, whole_tma
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """A box wider than the tensor has channels, whose other columns are missing."""
     found = whole_tma(analysis)
     if found is None or analysis.effect is None or found.map.corners is None:
@@ -46,7 +42,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         f"The shared layout {found.described.layout} has {channels} columns in a row, which are {channels // have} taps "
         f"of {have} channels. An instruction loads the channels of one tap, and zeros beyond the last channel.",
         Where(smem_side(analysis.copy)),
-        evidence(
+        demanded(
             "channelsPerPixel",
             channels,
             f"at most the tensor's {have} channels",

@@ -24,16 +24,12 @@ No working kernel depends on this.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tmem import WARP_LANES
-from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
 from layoutcheck.rules.tensor_memory import warp_atom, warp_of
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """The first instruction of the first warp that leaves its lanes."""
     atom, lanes = warp_atom(analysis), analysis.observables.get("lanes")
     if atom is None or lanes is None:

@@ -24,26 +24,21 @@ Silence the line only if the elements that the instruction moves are the ones th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
-from layoutcheck.findings import Finding
-from layoutcheck.rules.effects import evidence, occurred, sentence, where
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.effects import evidence, first_of, sentence, where
+from layoutcheck.rules.rule import Analysis, Findings, make_rule
 from layoutcheck.rules.tensor_memory import EVERYTHING, fragment_trouble, steps, warp_atom
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """A difference that neither the fragment nor the address nor packing accounts for."""
-    atom = warp_atom(analysis)
-    if atom is None or atom.packed or not occurred(analysis) & set(EVERYTHING):
+    atom, kind = warp_atom(analysis), first_of(analysis, EVERYTHING)
+    if atom is None or atom.packed or kind is None:
         return
     at = steps(analysis)
     if fragment_trouble(analysis, atom) or (at is not None and (at % 32).any()):
         return
     side = atom.memory_side
     view = analysis.view(side)
-    kind = next(kind for kind in EVERYTHING if kind in occurred(analysis))
     yield RULE.finding(
         "the view of tensor memory is not what the instruction moves",
         f"{atom.rectangle_phrase(view.dtype)}. V of {view.layout} names something else. {sentence(analysis, kind)}",

@@ -24,24 +24,19 @@ No working kernel depends on this.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
-from layoutcheck.findings import Finding
-from layoutcheck.rules.effects import evidence, occurred, sentence, where
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.effects import evidence, first_of, sentence, where
+from layoutcheck.rules.rule import Analysis, Findings, make_rule
 from layoutcheck.rules.tensor_memory import EVERYTHING, fragment_trouble, warp_atom
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """Another number of values, another type, or values that are not adjacent."""
-    atom = warp_atom(analysis)
-    if atom is None or not occurred(analysis) & set(EVERYTHING):
+    atom, kind = warp_atom(analysis), first_of(analysis, EVERYTHING)
+    if atom is None or kind is None:
         return
     trouble = fragment_trouble(analysis, atom)
     if trouble is None:
         return
-    kind = next(kind for kind in EVERYTHING if kind in occurred(analysis))
     registers = "src" if analysis.copy.src.space == "rmem" else "dst"
     yield RULE.finding(
         "the fragment does not have the registers that the repetition moves",

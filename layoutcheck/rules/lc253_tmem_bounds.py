@@ -24,16 +24,12 @@ No working kernel depends on this.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tmem import COLUMNS, LANES
-from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
 from layoutcheck.rules.tensor_memory import tmem_atom
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """The first instruction that leaves; run-time strides and addresses that are no whole column aside."""
     atom, bounds = tmem_atom(analysis), analysis.observables.get("bounds")
     if atom is None or bounds is None or not analysis.view(atom.memory_side).layout.is_static:

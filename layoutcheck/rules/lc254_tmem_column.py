@@ -25,18 +25,14 @@ No working kernel depends on this.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
-from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tmem import COLUMN_BITS
-from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
 from layoutcheck.rules.tensor_memory import EVERYTHING, steps, tmem_atom
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """The first instruction whose offset is no whole, or no even, column."""
     atom, at = tmem_atom(analysis), steps(analysis)
     if atom is None or at is None:

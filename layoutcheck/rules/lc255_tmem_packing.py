@@ -24,25 +24,18 @@ No working kernel depends on this.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
-from layoutcheck.findings import Finding
-from layoutcheck.rules.effects import evidence, occurred, sentence, where
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.effects import evidence, first_of, sentence, where
+from layoutcheck.rules.rule import Analysis, Findings, make_rule
 from layoutcheck.rules.tensor_memory import EVERYTHING, fragment_trouble, warp_atom
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """A difference of a packing copy that its fragment does not account for."""
-    atom = warp_atom(analysis)
-    if atom is None or not atom.packed:
-        return
-    if not occurred(analysis) & set(EVERYTHING) or fragment_trouble(analysis, atom):
+    atom, kind = warp_atom(analysis), first_of(analysis, EVERYTHING)
+    if atom is None or not atom.packed or kind is None or fragment_trouble(analysis, atom):
         return
     side = atom.memory_side
     view = analysis.view(side)
-    kind = next(kind for kind in EVERYTHING if kind in occurred(analysis))
     word = "pack" if side == "src" else "unpack"
     reason = (
         f"{atom.title}.{word}::16b moves the lower 16 bits of each column, {view.dtype} has {view.dtype.bits}"

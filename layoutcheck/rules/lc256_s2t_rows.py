@@ -24,24 +24,20 @@ No working kernel depends on this.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.s2t import S2TCopy
-from layoutcheck.findings import Finding
-from layoutcheck.rules.effects import evidence, occurred, where
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.effects import evidence, first_of, where
+from layoutcheck.rules.rule import Analysis, Findings, make_rule
 from layoutcheck.rules.tensor_memory import EVERYTHING, steps, tmem_atom
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """Any difference of tcgen05.cp at a whole column."""
     atom, at = tmem_atom(analysis), steps(analysis)
     if not isinstance(atom, S2TCopy) or at is None or (at % 32).any():
         return
-    if analysis.effect is None or not occurred(analysis) & set(EVERYTHING):
+    kind = first_of(analysis, EVERYTHING)
+    if analysis.effect is None or kind is None:
         return
-    kind = next(kind for kind in EVERYTHING if kind in occurred(analysis))
     counts = ", ".join(
         f"{analysis.effect[kind]} {text}"
         for kind, text in (

@@ -25,15 +25,11 @@ A copy of a single instruction at offset 0 is right; give it the plain layout.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
 from layoutcheck.copies.opaque import run_time_swizzle
-from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """A composed layout with a run-time offset under an atom that forgets it."""
     if analysis.copy.atom is None or not analysis.copy.atom.drops_composed:
         return

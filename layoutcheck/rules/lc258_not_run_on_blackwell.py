@@ -24,17 +24,13 @@ It is a note and does not change the verdict.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.bulk import BulkCopy
-from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
 from layoutcheck.rules.tensor_memory import tmem_atom
 from layoutcheck.versions import MODELLED
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """Every copy that reaches the machine with an instruction that begins with Blackwell."""
     atom = analysis.copy.atom
     if atom is None or not analysis.accepted or atom.needs.first.number < BLACKWELL:

@@ -26,19 +26,15 @@ Silence it if the tensor has fewer rows than its type says, or if more indices f
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tma.descriptor import PTX
-from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import make_rule
-from layoutcheck.rules.tma import EFFECTS, WholeTma, evidence, tma_atom, whole_tma
+from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
+from layoutcheck.rules.tma import EFFECTS, WholeTma, tma_atom, whole_tma
 from layoutcheck.rules.tma_rows import names_rows, reach
 
 _DSL = "measured on the DSL"
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """The first thing that keeps the index tensor from naming the rows."""
     index = analysis.copy.index
     if tma_atom(analysis) is None or index is None:
@@ -47,7 +43,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     bad = _element(analysis) or (found and _place(analysis, found))
     if bad:
         title, message, field, value, demand, source = bad
-        yield RULE.finding(title, message, Where("index"), evidence(field, value, demand, source))
+        yield RULE.finding(title, message, Where("index"), demanded(field, value, demand, source))
 
 
 _Bad = tuple[str, str, str, object, str, str]

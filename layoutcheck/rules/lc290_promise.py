@@ -22,17 +22,13 @@ It is a note and never fails a run.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.modes import dotted, leaves
-from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.vector import NAMES
-from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """The alignment and divisibility promises that a working copy of more than one element relies on."""
     if (
         not analysis.accepted

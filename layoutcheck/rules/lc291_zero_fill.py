@@ -21,15 +21,11 @@ It is a note and never fails a run.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.cp_async import CpAsync
-from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """Every predicated cp.async that works."""
     if analysis.accepted and analysis.copy.pred is not None and isinstance(analysis.copy.atom, CpAsync):
         yield RULE.finding(

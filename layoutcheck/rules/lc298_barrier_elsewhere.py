@@ -24,15 +24,11 @@ Silence the line if the receiving block's barrier expects the bytes as well.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
-from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.bulk import MEASURED
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """A copy to one block whose bytes another block waits for."""
     waiting = analysis.observables.get("waiting")
     if waiting is None:
@@ -42,12 +38,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         f"block {waits} waits for bytes that block {to}'s barrier counts",
         f"The copy writes to block {to}, and the barrier of that block counts its bytes, whichever block's mbar_ptr was given: the wait of block {waits} never ends.",
         Where("atom"),
-        {
-            "field": "the block that waits",
-            "value": waits,
-            "demand": to,
-            "source": f"PTX ISA, cp.async.bulk and st.async; {MEASURED}",
-        },
+        demanded("the block that waits", waits, to, f"PTX ISA, cp.async.bulk and st.async; {MEASURED}"),
     )
 
 

@@ -26,19 +26,15 @@ A tile that is read once may not be worth a swizzle. `slow` fails a run only wit
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.cost import SideCost
 from layoutcheck.analysis.vector import NAMES
-from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.banks import CP_ASYNC, SharedCost, shared_wavefronts
 from layoutcheck.machine.best_swizzle import SwizzleResult
 from layoutcheck.rules.conflicts import conflicted, suggestion, swizzle_of, under
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Finding, Findings, Where, make_rule
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """A side in shared memory with more wavefronts than phases, unless its swizzle is to blame (LC305)."""
     side = _blamed(analysis)
     if side is not None:

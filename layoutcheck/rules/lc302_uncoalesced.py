@@ -27,19 +27,15 @@ fails a run only with `--strict`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.cost import SideCost
 from layoutcheck.analysis.vector import NAMES
-from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.arch import SECTOR_BYTES
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Finding, Findings, Where, make_rule
 
 LEAST = 2.0  # sectors over the ideal: below it, a ragged edge or a misaligned row may be all there is
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """A side in global memory whose warps move at least twice the sectors that their bytes fill."""
     found = analysis.cost
     for side in found.sides if found else ():

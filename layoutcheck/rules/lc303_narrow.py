@@ -29,10 +29,7 @@ pieces. `slow` fails a run only with `--strict`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from layoutcheck.algebra.modes import make_layout
-from layoutcheck.analysis import Analysis
 from layoutcheck.copies.atom import ThreadAtom
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.offsets import size
@@ -40,11 +37,10 @@ from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.copies.tiled import threads
 from layoutcheck.copies.vectors import WIDEST_BITS, contiguous_mode, max_vector
 from layoutcheck.errors import InputError
-from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """A working copy of a stated width, at most half of what `max_vector` proves."""
     copy = analysis.copy
     width = analysis.width_bits
@@ -70,17 +66,21 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         f"{done} instructions of {width} bits a thread; {max(1, done * width // provable)} of {provable} "
         f"bits move the same: the values are adjacent on both sides, and the alignment is proved.",
         Where("atom"),
-        {
-            "width_bits": width,
-            "provable_bits": provable,
-            "instructions": done,
-            "ideal_instructions": max(1, done * width // provable),
-            "ratio": provable // width,
-        },
+        _evidence(width, provable, done),
     )
 
 
-def _of_tiles(analysis: Analysis, width: int, done: int) -> Iterator[Finding]:
+def _evidence(width: int, provable: int, done: int) -> dict[str, int]:
+    return {
+        "width_bits": width,
+        "provable_bits": provable,
+        "instructions": done,
+        "ideal_instructions": max(1, done * width // provable),
+        "ratio": provable // width,
+    }
+
+
+def _of_tiles(analysis: Analysis, width: int, done: int) -> Findings:
     """Tiles that the same threads could copy in an eighth of the instructions, each along the contiguous mode."""
     tiling = analysis.copy.tiling
     if tiling is None or "rmem" in (tiling.src.space, tiling.dst.space):
@@ -102,13 +102,7 @@ def _of_tiles(analysis: Analysis, width: int, done: int) -> Iterator[Finding]:
         f"{done} instructions of {width} bits a thread, and {max(1, done * width // provable)} of {provable} "
         f"bits would move the same tile: both tiles are contiguous along mode {fast}, but a thread's values run across it.",
         Where("atom"),
-        {
-            "width_bits": width,
-            "provable_bits": provable,
-            "instructions": done,
-            "ideal_instructions": max(1, done * width // provable),
-            "ratio": provable // width,
-        },
+        _evidence(width, provable, done),
     )
 
 

@@ -23,21 +23,17 @@ A few repeated scalars are harmless. `slow` fails a run only with `--strict`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from layoutcheck.algebra.modes import dotted, leaves
-from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.instantiation import is_static
 from layoutcheck.copies.offsets import distinct
-from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
 
 MEMORY = ("gmem", "smem", "generic")
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """A working copy from memory whose source view repeats itself, seen from its first thread."""
     copy = analysis.copy
     if copy.src.space not in MEMORY or not is_static(copy):

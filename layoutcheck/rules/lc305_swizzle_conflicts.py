@@ -23,17 +23,13 @@ with `--strict`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.vector import NAMES
-from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.conflicts import conflicted, swizzle_of, under
 from layoutcheck.rules.lc301_bank_conflict import describe, worst_access
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """A conflicting side whose swizzle takes more wavefronts than none would."""
     side = conflicted(analysis)
     swizzle = None if side is None else swizzle_of(analysis, side.side)

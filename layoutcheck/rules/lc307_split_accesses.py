@@ -24,18 +24,14 @@ Ask for the width that is emitted. `slow` fails a run only with `--strict`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.vector import NAMES
 from layoutcheck.atoms.universal import UniversalCopy
-from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
 
 WIDEST_BITS = 128  # of one access; wider atoms are several of them by nature
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """A working universal copy of a stated width, one of whose sides is accessed at less than that."""
     copy = analysis.copy
     if not isinstance(copy.atom, UniversalCopy) or not analysis.right:

@@ -26,18 +26,14 @@ be unavoidable. `slow` fails a run only with `--strict`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.vector import NAMES
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.copies.vectors import WIDEST_BITS, max_vector
 from layoutcheck.errors import InputError
-from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """A working autovec_copy between registers and memory, narrower than the memory side alone bears."""
     copy = analysis.copy
     if copy.op != "autovec_copy" or analysis.worst is not None or not analysis.runs:

@@ -25,16 +25,12 @@ Silence it if the tile is copied once and nothing waits for it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tma.plan import fewest_boxes, smem_side
-from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
 from layoutcheck.rules.tma import whole_tma
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """More boxes than the limits on boxes ask for."""
     found = whole_tma(analysis)
     if found is None or analysis.effect is not None:

@@ -21,21 +21,17 @@ If the kernel is short of registers, a small repetition is the right choice.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
-from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tmem import COLUMN_BITS, FORMS, columns
-from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
 from layoutcheck.rules.tensor_memory import steps, warp_atom
 
 _SMALL = 4  # repetitions
 _MANY = 8  # instructions in a row
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """At least eight instructions whose columns follow each other."""
     atom, at = warp_atom(analysis), steps(analysis)
     if atom is None or at is None or analysis.worst is not None:

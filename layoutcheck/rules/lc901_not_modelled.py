@@ -20,16 +20,12 @@ The verdict is `unknown`, which fails a run only with `--strict`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
 from layoutcheck.copies.offsets import CompilerFails, TooLarge
 from layoutcheck.copies.opaque import run_time_swizzle
-from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """Atoms and operands that are known by name only, and forms that the model refuses."""
     atom = analysis.copy.atom
     composed = run_time_swizzle(analysis.copy.src) or run_time_swizzle(analysis.copy.dst)

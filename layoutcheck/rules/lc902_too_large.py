@@ -23,15 +23,11 @@ The verdict is `unknown`, which fails a run only with `--strict`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
 from layoutcheck.copies.offsets import TooLarge
-from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.rule import make_rule
+from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
 
 
-def find(analysis: Analysis) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Findings:
     """Copies past the limit of the enumeration, and those of which one period answers for the whole."""
     if isinstance(analysis.obstacle, TooLarge):
         yield RULE.finding(
@@ -41,13 +37,12 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         )
     elif not analysis.agrees and analysis.runs and analysis.runs[-1].times > 1:
         times = analysis.runs[-1].times
-        yield Finding(
-            RULE.code,
-            "note",
+        yield RULE.finding(
             f"one period was compared byte by byte; the copy is {times} of them",
             "Every other iteration repeats one of these at another address. Findings count the bytes of one period.",
             Where(),
             {"times": times},
+            severity="note",
         )
 
 

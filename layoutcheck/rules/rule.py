@@ -2,17 +2,26 @@
 
 A rule's documentation is its module's docstring: a first line `CODE name: summary`, then the sections
 `## What it means`, `## Why` (with the source of each fact), `## How to fix it`, `## How to silence it`.
-Its examples are data, so that the tests run every one of them.
+Its examples are data, so that the tests run every one of them. All that most rules need they import from here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding, Where
 from layoutcheck.markdown import heading, page
+
+__all__ = ["Analysis", "Finding", "Findings", "Where", "demanded", "make_rule"]
+
+Findings = Iterator[Finding]
+
+
+def demanded(field: str, value: Any, demand: Any, source: str, **more: Any) -> dict[str, Any]:
+    """The evidence of a finding about a field of an instruction or of its tensor map: what it is, and must be."""
+    return {"field": field, "value": value, "demand": demand, "source": source, **more}
 
 
 class Example(NamedTuple):
@@ -44,10 +53,16 @@ class Rule(NamedTuple):
     told: Callable[[Analysis], bool] | None = None
 
     def finding(
-        self, title: str, message: str, where: Where | None = None, evidence: Mapping[str, Any] | None = None
+        self,
+        title: str,
+        message: str,
+        where: Where | None = None,
+        evidence: Mapping[str, Any] | None = None,
+        severity: str = "",
     ) -> Finding:
-        """A finding of this rule."""
-        return Finding(self.code, self.severity, title, message, where or Where(), dict(evidence or {}))
+        """A finding of this rule, of its own severity unless another is given."""
+        severity = severity or self.severity
+        return Finding(self.code, severity, title, message, where or Where(), dict(evidence or {}))
 
     def occurs(self, analysis: Analysis) -> bool:
         """Whether the rule has a finding about the copy."""

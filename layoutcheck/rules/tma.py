@@ -146,8 +146,3 @@ def same_pattern(analysis: Analysis, smem: Memref) -> bool:
     """Whether the machine swizzles as the shared tensor's own swizzle does."""
     mine = smem.swizzle if smem.swizzle is not None and smem.swizzle.bits else None
     return machine_swizzle(dsl_kind(smem.swizzle), parse_arch(analysis.copy.arch).number) == mine
-
-
-def evidence(field: str, value: Any, demand: str, source: str, **more: Any) -> dict[str, Any]:
-    """What every finding about a field has."""
-    return {"field": field, "value": value, "demand": demand, "source": source, **more}
