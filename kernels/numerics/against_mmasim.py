@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 import torch
 
+from kernels.numerics.vectors import KINDS, vectors
 from layoutcheck.errors import InputError
 from layoutcheck.numerics.scaled import scaled_unit
 from layoutcheck.numerics.units import decode, encode, unit
-from layoutcheck.numerics.vectors import KINDS, vectors
 
 ARCHS = {
     "Volta": "sm_70", "Turing": "sm_75", "Ampere": "sm_80", "Ada Lovelace": "sm_89", "Hopper": "sm_90",

@@ -26,13 +26,13 @@ from typing import Any
 
 import numpy as np
 
+from kernels.numerics.vectors import KINDS, vectors
 from layoutcheck.numerics import bounds
 from layoutcheck.numerics.block import Operand
 from layoutcheck.numerics.block_unit import Unit
 from layoutcheck.numerics.bounds import Rates, Step, Sums
 from layoutcheck.numerics.formats import Floats, Format
 from layoutcheck.numerics.units import unit
-from layoutcheck.numerics.vectors import KINDS, vectors
 
 Found = dict[str, dict[str, float | int]]  # by bound: vectors, over, largest
 BATCH = 20000

@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from kernels.numerics.vectors import KINDS, vectors
 from layoutcheck.gpu.tensor_cores import machine, run_matmul, run_vectors, to_device
 from layoutcheck.numerics import cubin
 from layoutcheck.numerics.block_unit import Unit
@@ -32,7 +33,6 @@ from layoutcheck.numerics.resources import decode_attention, resources
 from layoutcheck.numerics.sample import rms_error
 from layoutcheck.numerics.tolerance import derive
 from layoutcheck.numerics.units import decode, encode, unit
-from layoutcheck.numerics.vectors import KINDS, vectors
 
 from . import instructions
 from .decode import FORMS, GROUP, HEAD, compile_decode

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
+from kernels.numerics.vectors import KINDS, vectors
 from layoutcheck.numerics.block_unit import Unit
 from layoutcheck.numerics.units import decode, encode, unit
-from layoutcheck.numerics.vectors import KINDS, vectors
 
 COUNTS = {"near": 4000, "wide": 3000, "any": 4000, "cancel": 3000, "tiny": 3000, "special": 1000,
           "sticky": 2000, "floor": 4000}  # fmt: skip

@@ -44,11 +44,6 @@ class Dynamic:
 Int: TypeAlias = "int | Dynamic"
 
 
-def is_static(a: Int) -> bool:
-    """Whether the value is known before run time."""
-    return not isinstance(a, Dynamic)
-
-
 def divisor(a: Int) -> int:
     """The largest integer known to divide `a`; 0 for the static zero, which everything divides."""
     return a.divisor if isinstance(a, Dynamic) else abs(a)

@@ -19,10 +19,8 @@ from dataclasses import replace
 from typing import Any
 
 from layoutcheck.algebra import integers, inttuple
-from layoutcheck.algebra.divide import logical_divide
 from layoutcheck.algebra.integers import Dynamic, Int
 from layoutcheck.algebra.layout import Layout, text
-from layoutcheck.algebra.modes import make_layout
 from layoutcheck.algebra.recast import recast_layout
 from layoutcheck.copies.memref import Memref
 from layoutcheck.errors import InputError
@@ -51,36 +49,9 @@ def offset(layout: Layout, coord: Any) -> Int:
 
 def shifted(memref: Memref, elements: Int) -> Memref:
     """`make_tensor(iterator + elements, layout)`: the same layout on a moved base."""
-    return replace(memref, align_bytes=_align_after(memref, elements))
-
-
-def slice_(memref: Memref, coord: Any) -> Memref:
-    """`tensor[coord]`: the modes at None are kept. Raises InputError where none is or coord does not fit."""
-    kept = _kept(coord, memref.layout.shape, memref.layout.stride)
-    if not kept:
-        raise InputError(f"coordinate {_coord_text(coord)} keeps no mode of {memref.layout}")
-    if coord is None:
-        return memref
-    layout = Layout.trusted(tuple(s for s, _ in kept), tuple(d for _, d in kept))
-    moved = _align_after(memref, offset(memref.layout, coord))
-    return replace(memref, layout=layout, align_bytes=moved)
-
-
-def local_tile(memref: Memref, tiler: tuple[Any, ...], coord: Any) -> Memref:
-    """`cute.local_tile(tensor, tiler, coord)`: one tile; rest modes at None are kept behind the tile's.
-
-    Raises InputError where the tiler does not divide the layout or coord does not fit.
-    """
-    if len(tiler) > len(memref.layout):
-        raise InputError(
-            f"the tiler has {len(tiler)} modes, more than the {len(memref.layout)} of {memref.layout}"
-        )
-    divided = [logical_divide(memref.layout[i], t, strict=False) for i, t in enumerate(tiler)]
-    rest = make_layout(*(d[1] for d in divided), *memref.layout.modes[len(tiler) :])
-    kept = [(d[0].shape, d[0].stride) for d in divided] + _kept(coord, rest.shape, rest.stride)
-    layout = Layout.trusted(tuple(s for s, _ in kept), tuple(d for _, d in kept))
-    moved = _align_after(memref, offset(rest, coord))
-    return replace(memref, layout=layout, align_bytes=moved)
+    element = storage_bits(memref.dtype)
+    bits = math.gcd(align_bits(memref), integers.divisor(elements) * element)
+    return replace(memref, align_bytes=None if bits == element or bits % 8 else bits // 8)
 
 
 def recast(memref: Memref, dtype: DType) -> Memref:
@@ -93,13 +64,6 @@ def recast(memref: Memref, dtype: DType) -> Memref:
     bits = align_bits(memref)
     align = None if bits == storage_bits(dtype) or bits % 8 else bits // 8
     return replace(memref, dtype=dtype, layout=layout, align_bytes=align, swizzle=None, recast_from=memref)
-
-
-def _align_after(memref: Memref, elements: Int) -> int | None:
-    """align<> of the base moved by `elements`; None where the DSL prints none."""
-    element = storage_bits(memref.dtype)
-    bits = math.gcd(align_bits(memref), integers.divisor(elements) * element)
-    return None if bits == element or bits % 8 else bits // 8
 
 
 def _offset(coord: Any, shape: Any, stride: Any) -> Int:
@@ -120,17 +84,6 @@ def _offset(coord: Any, shape: Any, stride: Any) -> Int:
     if not isinstance(stride, (int, Dynamic)):
         raise InputError(f"stride {stride} steps through coordinates, not through memory")
     return integers.mul(coord, stride)
-
-
-def _kept(coord: Any, shape: Any, stride: Any) -> list[tuple[Any, Any]]:
-    """(shape, stride) of the modes at None."""
-    if coord is None:
-        return [(shape, stride)]
-    if type(coord) is not tuple:
-        return []
-    if type(shape) is not tuple or len(coord) != len(shape):
-        raise InputError(f"coordinate {_coord_text(coord)} does not fit shape {text(shape)}")
-    return [k for c, s, d in zip(coord, shape, stride, strict=True) for k in _kept(c, s, d)]
 
 
 def _split(index: Int, shape: tuple[Any, ...]) -> tuple[Int, ...]:

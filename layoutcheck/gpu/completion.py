@@ -15,7 +15,7 @@ UNSETTLED = "the barrier completes early or never"
 
 
 def completion(copy: Copy) -> str:
-    """How the end of the copy is waited for: one of `wrapper.COMPLETIONS`."""
+    """How the end of the copy is waited for: "", "barrier" or "group"."""
     return copy.atom.completion if copy.atom is not None and not copy.needs_map else ""
 
 

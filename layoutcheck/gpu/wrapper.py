@@ -33,7 +33,6 @@ _PARAMETER = re.compile(
 )
 
 Mapped: TypeAlias = "dict[int, int]"
-COMPLETIONS = ("", "barrier", "group")  # how the end of the copy is waited for
 WAIT_NS = 20_000_000  # a barrier that has not completed by then never will
 
 

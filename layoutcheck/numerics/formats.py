@@ -18,7 +18,6 @@ from layoutcheck.errors import InputError
 from layoutcheck.machine.dtypes import dtype
 
 Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Raw = NDArray[Any]
 
 ZERO_EXPONENT = -8000  # exponent given to a zero: twice it still fits int16, and it never wins a maximum

@@ -49,15 +49,11 @@ class Unfit(InputError):
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """`elements`, (threads, registers, 2), are there; the MMA takes them for `taken`. `how` says in words.
-
-    `order_only`: values counted in a copy's own order, which `retile` would change.
-    """
+    """`elements`, (threads, registers, 2), are there; the MMA takes them for `taken`. `how` says in words."""
 
     elements: Ints
     taken: Ints
     how: str
-    order_only: bool = False
 
 
 def held(mma: TiledMma, letter: str, text: str) -> Held:
@@ -101,7 +97,7 @@ def _by_layout(mma: TiledMma, letter: str, layout: Layout) -> Held:
             f"{layout} leaves the MMA's tile of {letter}", expected=f"indices below {rows} x {columns}"
         )
     _alike(taken, threads, values)
-    return Held(np.stack([index % rows, index // rows], 2), taken, "the thread-value layout", True)
+    return Held(np.stack([index % rows, index // rows], 2), taken, "the thread-value layout")
 
 
 def _alike(taken: Ints, threads: int, values: int) -> None:

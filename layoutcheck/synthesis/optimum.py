@@ -98,11 +98,6 @@ class Alone(NamedTuple):
     counts: Counts
 
 
-def optimum(copy: Copy) -> Optimum | None:
-    """The best way for a copy of whole tiles; None for others, and where nothing better works."""
-    return next(iter(optima(copy)), None)
-
-
 def optima(copy: Copy, alone: Alone | None = None) -> list[Optimum]:
     """The best way, then the best that keeps the shared tile, where that is another."""
     wanted = _wanted(copy, alone)
@@ -135,7 +130,7 @@ def optima(copy: Copy, alone: Alone | None = None) -> list[Optimum]:
 
 
 def kept(copy: Copy) -> Iterator[Optimum]:
-    """Simple ways into the shared tile as it lies, best first, not judged yet; none as for `optimum`.
+    """Simple ways into the shared tile as it lies, best first, not judged yet; none as for `optima`.
 
     Simple: threads take the tile row by row, as wide as fits. So few ways are counted within milliseconds.
     """

@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
 from itertools import islice, product
 from operator import attrgetter
@@ -370,18 +370,3 @@ def _keep(best: dict[str, Found], one: Found, kind: str = "") -> None:
     kind = kind or kind_of(one.shared, one.moves)
     if kind not in best or one.key < best[kind].key:
         best[kind] = one
-
-
-def every(space: Space, stages: int, most_shared: int) -> Iterator[Found]:
-    """Every plan of the space, counted one by one: what `search` is held against."""
-    for move in space.direct:
-        yield Found(None, (move,), move.least, key_of(move.least, None, (move,), stages))
-    for shared in space.layouts:
-        if shared.size * stages > most_shared:
-            continue
-        chosen: list[tuple[Counts, tuple[Move, ...]]] = [(NOTHING, ())]
-        for slot in (space.writers, *space.readers):
-            fitting = [(move, move.counts(shared)) for move in slot if move.fits(shared)]
-            chosen = [(counts + more, (*moves, move)) for counts, moves in chosen for move, more in fitting]
-        for counts, moves in chosen:
-            yield Found(shared, moves, counts, key_of(counts, shared, moves, stages))

@@ -14,6 +14,7 @@ from layoutcheck.copies.memref import Memref
 from layoutcheck.errors import InputError
 from layoutcheck.machine.dtypes import dtype
 from tests.conformance.dsl_types import INT_TUPLE, LAYOUT, POINTER, Aborts, Refuses, infer
+from tests.copies.slices import local_tile, slice_
 
 cutlass = pytest.importorskip("cutlass", reason="compares with CuTe DSL: pip install 'layoutcheck[dsl]'")
 
@@ -95,7 +96,7 @@ def slices(seed, count):
         if None not in flat(coord):
             continue
         theirs = infer("cute.slice", str(m), f'!cute.coord<"{text(coord)}">')
-        done += agree(lambda m=m, c=coord: alignment.slice_(m, c), theirs, f"{m}[{text(coord)}]")
+        done += agree(lambda m=m, c=coord: slice_(m, c), theirs, f"{m}[{text(coord)}]")
 
 
 def tiles(seed, count):
@@ -111,7 +112,7 @@ def tiles(seed, count):
             "cute.local_tile", str(m), f'!cute.tile<"{print_tiler(tiler)}">', f'!cute.coord<"{text(coord)}">'
         )
         what = f"local_tile({m}, {print_tiler(tiler)}, {text(coord)})"
-        done += agree(lambda m=m, t=tiler, c=coord: alignment.local_tile(m, t, c), theirs, what)
+        done += agree(lambda m=m, t=tiler, c=coord: local_tile(m, t, c), theirs, what)
 
 
 def offsets(seed, count):

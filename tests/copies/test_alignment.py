@@ -10,10 +10,11 @@ from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.notation import parse_layout
 from layoutcheck.algebra.swizzle import Swizzle
-from layoutcheck.copies.alignment import align_bits, local_tile, offset, recast, shifted, slice_
+from layoutcheck.copies.alignment import align_bits, offset, recast, shifted
 from layoutcheck.copies.memref import Memref
 from layoutcheck.errors import InputError
 from layoutcheck.machine.dtypes import dtype
+from tests.copies.slices import local_tile, slice_
 
 TID = Dynamic()
 

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kernels.numerics.vectors import KINDS, vectors
 from layoutcheck import numerics
 from layoutcheck.errors import InputError
 from layoutcheck.numerics import block_unit, decode, encode
@@ -24,7 +25,6 @@ from layoutcheck.numerics.formats import FORMATS
 from layoutcheck.numerics.names import instruction
 from layoutcheck.numerics.parameters import TABLE
 from layoutcheck.numerics.units import unit
-from layoutcheck.numerics.vectors import KINDS, vectors
 from tests.numerics import exact
 
 RECORDED = json.loads((Path(__file__).parent / "h200_answers.json").read_text())

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from layoutcheck.errors import InputError
+from layoutcheck.machine.cost import NOTHING, Counts
 from layoutcheck.synthesis.copies import counted_again, judged
+from layoutcheck.synthesis.moves import Move
 from layoutcheck.synthesis.reading import read
 from layoutcheck.synthesis.request import TileRequest
-from layoutcheck.synthesis.search import every, kind_of, search, space_of
+from layoutcheck.synthesis.search import Found, Space, key_of, kind_of, search, space_of
 from layoutcheck.synthesis.wanted import Wanted
 from tests.synthesis.stated import best
 
@@ -45,6 +48,21 @@ def small(seed: int) -> Wanted | None:
         return read(request)
     except InputError:
         return None
+
+
+def every(space: Space, stages: int, most_shared: int) -> Iterator[Found]:
+    """Every plan of the space, counted one by one: what `search` is held against."""
+    for move in space.direct:
+        yield Found(None, (move,), move.least, key_of(move.least, None, (move,), stages))
+    for shared in space.layouts:
+        if shared.size * stages > most_shared:
+            continue
+        chosen: list[tuple[Counts, tuple[Move, ...]]] = [(NOTHING, ())]
+        for slot in (space.writers, *space.readers):
+            fitting = [(move, move.counts(shared)) for move in slot if move.fits(shared)]
+            chosen = [(counts + more, (*moves, move)) for counts, moves in chosen for move, more in fitting]
+        for counts, moves in chosen:
+            yield Found(shared, moves, counts, key_of(counts, shared, moves, stages))
 
 
 def held_against_every(seed: int, most: int = SMALL) -> bool:
