@@ -73,5 +73,4 @@ def _evaluate(layout: Layout, indices: npt.NDArray[np.int64]) -> npt.NDArray[np.
             break
         out += rest % extent * step
         rest = rest // extent
-    result: npt.NDArray[np.int64] = (out + rest * stride[-1]) * np.sign(indices)
-    return result
+    return (out + rest * stride[-1]) * np.sign(indices)

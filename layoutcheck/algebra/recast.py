@@ -84,8 +84,7 @@ def _cast_tree(a: Layout, shape: Any, stride: Any, n: int, leaf: Any) -> tuple[A
         return tuple(p[0] for p in parts), tuple(p[1] for p in parts)
     if isinstance(stride, Basis):
         raise InputError(f"cannot recast {a}: its stride {stride} counts coordinates, not elements")
-    both: tuple[Any, Any] = leaf(shape, stride, n)
-    return both
+    return leaf(shape, stride, n)
 
 
 def _up(s: Any, d: Any, n: int) -> tuple[Any, Any]:

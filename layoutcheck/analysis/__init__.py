@@ -144,8 +144,7 @@ class Analysis:
         key = make, arguments
         if key not in self._derived:
             self._derived[key] = make(self, *arguments)
-        found: T = self._derived[key]
-        return found
+        return self._derived[key]
 
     # The compiler.
 

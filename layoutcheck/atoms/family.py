@@ -64,8 +64,7 @@ class Family:
     @cached_property
     def reading(self) -> Reading | None:
         """How its atoms are read; None where none is read under a name of its own."""
-        found: Reading | None = self._part("reading", "READING")
-        return found
+        return self._part("reading", "READING")
 
     @cached_property
     def compiler(self) -> Compiler:
@@ -76,20 +75,17 @@ class Family:
     @cached_property
     def plan(self) -> Callable[[Copy, Copy, Any], Plan] | None:
         """`plan(copy, instance, atom)`: the chunks that one thread moves."""
-        found: Callable[[Copy, Copy, Any], Plan] | None = self._part("execution", "plan")
-        return found
+        return self._part("execution", "plan")
 
     @cached_property
     def execute(self) -> Callable[[Copy, Copy, Any, int, int], Execution] | None:
         """`execute(copy, instance, atom, src_base, dst_base)`, where one thread's chunks do not tell it."""
-        found: Callable[[Copy, Copy, Any, int, int], Execution] | None = self._part("execution", "execute")
-        return found
+        return self._part("execution", "execute")
 
     @cached_property
     def intent(self) -> Callable[[Copy, Any, int, int], Intent] | None:
         """`intent(copy, atom, src_base, dst_base)`; None where element i of V goes to element i."""
-        found: Callable[[Copy, Any, int, int], Intent] | None = self._part("intent", "intent")
-        return found
+        return self._part("intent", "intent")
 
     def _part(self, module: str, name: str) -> Any:
         """What a module of the folder calls `name`; None where the folder has none, or no such module."""

@@ -60,8 +60,7 @@ def moved_sides(given: Copy, made: Copy) -> Iterator[str]:
 def _unpromised(layout: Layout) -> Layout:
     """The layout in fewest modes, without what is promised of its run-time strides."""
     strides = (Dynamic(1, d.bits) if isinstance(d, Dynamic) else d for d in flatten(wrap(layout.stride)))
-    found: Layout = coalesce(Layout(layout.shape, unflatten(strides, layout.shape)))
-    return found
+    return coalesce(Layout(layout.shape, unflatten(strides, layout.shape)))
 
 
 def _of_barriers(given: Copy, made: Copy) -> Iterator[Change]:

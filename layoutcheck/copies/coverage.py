@@ -220,5 +220,4 @@ def _at(layout: Layout, index: IntArray) -> IntArray:
 
 
 def _coord(index: int, shape: Coord) -> Coord:
-    coord: Coord = idx2crd(index, shape)
-    return coord
+    return idx2crd(index, shape)

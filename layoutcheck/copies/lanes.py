@@ -76,8 +76,7 @@ def lane_offsets(copy: Copy, side: str, count: int | None = None) -> IntArray:
 def offsets_of_lanes(tv: Layout, values: IntArray) -> IntArray:
     """A (thread, value) layout at 32 threads and the given values: [lane, value]."""
     lanes = offsets_at(tv[0], np.arange(32, dtype=np.int64))
-    out: IntArray = lanes[:, None] + offsets_at(tv[1], values)
-    return out
+    return lanes[:, None] + offsets_at(tv[1], values)
 
 
 def where_bits(tv: Layout) -> tuple[IntArray, IntArray]:

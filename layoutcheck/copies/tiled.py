@@ -153,8 +153,7 @@ def _overlapping_product(thr_layout: Layout, val_layout: Layout, overlap: tuple[
             )
     rank = max(len(thr_layout), len(val_layout))
     repeats = composition(rest, append(val_layout, up_to_rank=rank), strict=False)
-    product: Layout = coalesce(zip_modes(repeats, append(thr_layout, up_to_rank=rank)), (1,) * rank)
-    return product
+    return coalesce(zip_modes(repeats, append(thr_layout, up_to_rank=rank)), (1,) * rank)
 
 
 def _composes(a: Layout, b: Layout) -> bool:

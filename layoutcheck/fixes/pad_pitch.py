@@ -79,8 +79,7 @@ def _rest_padded(memref: Memref, vector: int) -> Memref:
 
 
 def _like(strides: list[int], layout: Layout) -> object:
-    stride: object = inttuple.unflatten(iter(strides), layout.shape)
-    return stride
+    return inttuple.unflatten(iter(strides), layout.shape)
 
 
 def _round(stride: int, vector: int) -> int:

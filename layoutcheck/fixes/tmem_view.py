@@ -70,5 +70,4 @@ def _spaced(shape: tuple[object, ...], first: int) -> tuple[object, ...]:
     for extent in flatten(shape):
         strides.append(0 if extent == 1 else at)
         at *= extent
-    found: tuple[object, ...] = unflatten(iter(strides), shape)
-    return found
+    return unflatten(iter(strides), shape)

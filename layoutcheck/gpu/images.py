@@ -71,8 +71,7 @@ class Arena:
         at = self.origin + local
         inside = (at >= 0) & (at < self.chunk_bytes) & (chunk >= 0) & (chunk < self.chunks)
         flat = (chunk * self.chunk_bytes + at) * per_byte + addresses % per_byte
-        placed: IntArray = np.where(inside, flat, OUTSIDE)
-        return placed
+        return np.where(inside, flat, OUTSIDE)
 
     def _split(self, addresses: IntArray) -> tuple[IntArray, IntArray]:
         """Chunk and byte within it, counted from the chunk's own base."""
@@ -119,8 +118,7 @@ def _up(n: int, step: int) -> int:
 def coded(contents: IntArray, turn: int, unit_bits: int, poison: IntArray) -> IntArray:
     """The values of units that hold source units, POISON or ZERO: digit `turn` of the source's number."""
     digit = (contents >> (turn * unit_bits)) & ((1 << unit_bits) - 1)
-    values: IntArray = np.where(contents >= 0, digit, np.where(contents == ZERO, 0, poison))
-    return values
+    return np.where(contents >= 0, digit, np.where(contents == ZERO, 0, poison))
 
 
 def turns(units: int, unit_bits: int) -> int:

@@ -38,8 +38,7 @@ class Predicate:
         """Which of the moves [move, thread, ...] happen, by [move, thread]; `pred` has the entry of each."""
         if never or pred is None:
             return np.full(moves.shape[:2], not never)
-        found: BoolArray = self.truth[: moves.shape[1], pred.reshape(-1)].T
-        return found
+        return self.truth[: moves.shape[1], pred.reshape(-1)].T
 
 
 def predicate_of(copy: Copy, instance: Copy, done: Execution, asked: Intent, mixed: bool) -> Predicate:

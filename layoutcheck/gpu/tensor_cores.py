@@ -53,8 +53,7 @@ def run_tiles(unit: Unit, a: Raw, b: Raw, c: Raw, n: int | None = None) -> Raw:
     dd = torch.full((c.nbytes,), 0xA5, dtype=torch.uint8, device="cuda")
     run(da.data_ptr(), db.data_ptr(), dc.data_ptr(), dd.data_ptr(), rows, columns, depth, entries)
     torch.cuda.synchronize()
-    result: Raw = dd.cpu().numpy().view(c.dtype).reshape(c.shape)
-    return result
+    return dd.cpu().numpy().view(c.dtype).reshape(c.shape)
 
 
 def run_vectors(unit: Unit, a: Raw, b: Raw, c: Raw) -> Raw:
@@ -67,14 +66,12 @@ def run_vectors(unit: Unit, a: Raw, b: Raw, c: Raw) -> Raw:
     big_b = np.zeros((entries, 8, unit.k), b.dtype)
     big_c = np.zeros((entries, rows, 8), c.dtype)
     big_a[at // 8, at % 8], big_b[at // 8, at % 8], big_c[at // 8, at % 8, at % 8] = a, b, c
-    result: Raw = run_tiles(unit, big_a, big_b, big_c)[at // 8, at % 8, at % 8]
-    return result
+    return run_tiles(unit, big_a, big_b, big_c)[at // 8, at % 8, at % 8]
 
 
 def run_matmul(unit: Unit, a: Raw, b: Raw, c: Raw, n: int | None = None) -> Raw:
     """D = A B + C for A (M, K), B (K, N), C (M, N)."""
-    result: Raw = run_tiles(unit, a[None], np.ascontiguousarray(b.T)[None], c[None], n)[0]
-    return result
+    return run_tiles(unit, a[None], np.ascontiguousarray(b.T)[None], c[None], n)[0]
 
 
 def machine() -> dict[str, str]:

@@ -86,5 +86,4 @@ def _distinct(rows: IntArray) -> IntArray:
     """How many distinct values that are not negative each sorted row has."""
     fresh = rows >= 0
     fresh[:, 1:] &= rows[:, 1:] != rows[:, :-1]
-    counts: IntArray = np.count_nonzero(fresh, axis=1).astype(np.int64)
-    return counts
+    return np.count_nonzero(fresh, axis=1).astype(np.int64)

@@ -164,8 +164,7 @@ def _heads(array: Any, what: str) -> Floats:
         raise InputError(f"{what} is not an array of numbers") from None
     if values.ndim < 2 or not values.size:
         raise InputError(f"{what} has shape {values.shape}", expected="a matrix, or one for each head")
-    found: Floats = values.reshape(-1, *values.shape[-2:])
-    return found
+    return values.reshape(-1, *values.shape[-2:])
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,8 +205,7 @@ def _values(array: Any, what: str) -> Floats:
     values = _heads(array, what)
     if len(values) != 1:
         raise InputError(f"{what} is {len(values)} matrices", expected="one")
-    matrix: Floats = values[0]
-    return matrix
+    return values[0]
 
 
 def _type(array: Any) -> str:

@@ -42,8 +42,7 @@ class Data:
         if self.kind == "uniform":
             return k * scale
         slopes = (_LOG_RARE - np.multiply.outer(k / 2, np.log1p(-(_T**2)))) / _T
-        found: Floats = scale * slopes.min(-1)
-        return found
+        return scale * slopes.min(-1)
 
     def size(self, k: int, a: Format, b: Format) -> float:
         """What S = sum |x y| does not exceed, as `reach`; normal: |A| |B|, by Cauchy and Schwarz."""

@@ -123,8 +123,7 @@ class Format:
             value = np.where(all_ones, np.where(fraction == 0, np.inf, np.nan), value)
         elif self.nans:
             value = np.where(all_ones & (fraction == (1 << self.fraction_bits) - 1), np.nan, value)
-        signed: Floats = np.where(code >> (self.bits - 1) == 1, -value, value)
-        return signed
+        return np.where(code >> (self.bits - 1) == 1, -value, value)
 
     def _table(self) -> Floats:
         return _decoded_table(self)
@@ -151,8 +150,7 @@ class Format:
             code = np.where(np.isinf(value), infinity if self.infinities else self.nan, code)
             code = np.where(np.isnan(value), self.nan, code)
         sign = np.signbit(value) & ~np.isnan(value)
-        raw: Raw = (code + (sign.astype(np.int64) << (self.bits - 1))).astype(self.raw_dtype)
-        return raw
+        return (code + (sign.astype(np.int64) << (self.bits - 1))).astype(self.raw_dtype)
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,8 +285,7 @@ def round_to(values: Floats, format_: Format, rounding: str = "RNE", precision: 
         return values
     if isinstance(format_, IntegerFormat):
         whole = np.rint(values) if rounding == "RNE" else np.trunc(values)
-        clamped: Floats = np.clip(whole, format_.least, format_.largest)
-        return clamped
+        return np.clip(whole, format_.least, format_.largest)
     bits = format_.precision if precision is None else precision
     result: Floats
     exponent = np.maximum(np.frexp(values)[1] - 1, format_.min_exponent)
@@ -307,5 +304,4 @@ def ulp(values: ArrayLike, format_: Format | str) -> Floats:
     format_ = fmt(format_)
     magnitude = np.abs(np.asarray(values, np.float64))
     exponent = np.clip(np.frexp(magnitude)[1] - 1, format_.min_exponent, format_.max_exponent)
-    step: Floats = np.ldexp(1.0, exponent - format_.fraction_bits)
-    return step
+    return np.ldexp(1.0, exponent - format_.fraction_bits)

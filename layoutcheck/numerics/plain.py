@@ -149,8 +149,7 @@ class PlainUnit(Unit):
         acc = self.rule.accumulator
         if self.instruction.saturate:
             return np.clip(exact, -acc.largest - 1, acc.largest)
-        wrapped: Floats = exact - _WRAP * np.floor((exact + _WRAP / 2) / _WRAP)
-        return wrapped
+        return exact - _WRAP * np.floor((exact + _WRAP / 2) / _WRAP)
 
 
 def _chained(a: Floats, b: Floats, c: Floats) -> Floats:

@@ -231,8 +231,7 @@ def _words(
 
 def _sorted(elements: Ints) -> Ints:
     """The elements of each thread, in one order."""
-    found: Ints = np.sort(elements[:, :, 0] * (1 << 24) + elements[:, :, 1], axis=1)
-    return found
+    return np.sort(elements[:, :, 0] * (1 << 24) + elements[:, :, 1], axis=1)
 
 
 def _shared(letter: str, every: dict[str, Held | Unfit]) -> str:

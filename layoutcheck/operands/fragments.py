@@ -111,8 +111,7 @@ class TiledMma:
         )
         modes = [self.permutation[i] or Layout(n) for i, n in ((first, rows), (second, columns))]
         scaled = composition(Layout(columns, rows), modes[1], strict=False)
-        found: Layout = composition(make_layout(modes[0], scaled), dealt, strict=False)
-        return found
+        return composition(make_layout(modes[0], scaled), dealt, strict=False)
 
     def _warp(self, index: int) -> tuple[int, int, int]:
         """The coordinates (m, n, k) of an atom."""
@@ -130,8 +129,7 @@ class TiledMma:
         inside = tile // across
         index = atom + own * (warp + size(self.warps.modes[mode]) * (rest % inside))
         chosen = self.permutation[mode]
-        placed: Ints = (index if chosen is None else offsets_at(chosen, index)) + rest // inside * tile
-        return placed
+        return (index if chosen is None else offsets_at(chosen, index)) + rest // inside * tile
 
 
 def tiled_mma(text: str) -> TiledMma:

@@ -177,8 +177,7 @@ def retiled(tv: Layout, tile: tuple[int, int], fragment: tuple[int, int, int], m
     block = order[value // own]
     first = (block % rows)[:, None, None] + rows * np.arange(more[0])[None, :, None]
     second = (block // rows)[:, None, None] + columns * np.arange(more[1])[None, None, :]
-    found: Ints = (value % own)[:, None, None] + own * (first + down * second)
-    return found
+    return (value % own)[:, None, None] + own * (first + down * second)
 
 
 def _loaded(mma: TiledMma, letter: str, text: str, trans: bool) -> Held:

@@ -240,5 +240,4 @@ def _number(
     )
     if left is None or right is None or (isinstance(node.op, ast.FloorDiv) and not right):
         return None
-    found: int = operation(left, right)
-    return found
+    return operation(left, right)

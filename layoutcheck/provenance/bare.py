@@ -232,8 +232,7 @@ class Bare:
     def _bytes(self, address: Number, width: int) -> Array:
         _, offset = spaces.in_object("smem", address)
         at = np.broadcast_to(np.asarray(offset, np.int64), (self.launch.threads,))
-        found: Array = np.minimum(at[:, None] + np.arange(width), _SPAN - 1)
-        return found
+        return np.minimum(at[:, None] + np.arange(width), _SPAN - 1)
 
     def _store(self, op: Operation, at: int, given: int) -> Step:
         """A store, or an atomic operation, which leaves what others have stored: see `stored_by`."""

@@ -29,8 +29,7 @@ def coordinate(tensor: Tensor, at: int) -> Array:
     """The coordinates of one address in a tensor."""
     found = tensor.coordinates(np.array([at]))
     assert found is not None
-    one: Array = found[0]
-    return one
+    return found[0]
 
 
 @dataclass(slots=True)

@@ -122,8 +122,7 @@ def _chosen(condition: Any, yes: Array, no: Array) -> Array:
         for one in (condition if isinstance(condition, tuple) else (condition,))
     ]
     mask = np.concatenate(np.broadcast_arrays(*parts), 1) & 1 != 0
-    found: Array = np.where(np.repeat(mask, yes.shape[1] // mask.shape[1], 1), yes, no)
-    return found
+    return np.where(np.repeat(mask, yes.shape[1] // mask.shape[1], 1), yes, no)
 
 
 def _shuffle(on: Bare, op: Operation) -> Step:

@@ -145,5 +145,4 @@ class Names:
         varying = np.flatnonzero((coordinates != coordinates[:1]).any(0))
         if len(varying) != 1:
             return None
-        found: Array = coordinates[:, int(varying[0])]
-        return found
+        return coordinates[:, int(varying[0])]

@@ -124,8 +124,7 @@ class Cells:
         if isinstance(offset, int):
             return np.array([offset] * (offset < 0 or offset + width > self.at.shape[1]), np.int64)
         at = offset if mask is None else offset[mask]
-        found: Array = np.unique(at[(at < 0) | (at + width > self.at.shape[1])])
-        return found
+        return np.unique(at[(at < 0) | (at + width > self.at.shape[1])])
 
     def elsewhere(self, offset: Any, width: int) -> bool:
         """Whether another thread has written bytes that are unset in some: a predicate decides who does."""

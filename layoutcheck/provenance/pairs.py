@@ -65,13 +65,11 @@ class Pairs:
 
 
 def _memory(at: Array) -> NDArray[np.bool_]:
-    found: NDArray[np.bool_] = (at >= GLOBAL) & (at < PRODUCT)
-    return found
+    return (at >= GLOBAL) & (at < PRODUCT)
 
 
 def _paired(at: Array) -> NDArray[np.bool_]:
-    found: NDArray[np.bool_] = ((at & PAIR) != 0) & (at & (PRODUCT | FLAGS) == 0)
-    return found
+    return ((at & PAIR) != 0) & (at & (PRODUCT | FLAGS) == 0)
 
 
 def _scattered(labels: Array) -> bool:

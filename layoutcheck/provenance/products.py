@@ -53,8 +53,7 @@ class Execution:
     @property
     def names(self) -> Array:
         """One number for each sum, (groups,)."""
-        named: Array = self.sums[:, 0, 0] + (self.block << 48) + (self.turns << 52)
-        return named
+        return self.sums[:, 0, 0] + (self.block << 48) + (self.turns << 52)
 
 
 @dataclass(slots=True)
@@ -320,8 +319,7 @@ class Products:
         before = known[index]
         known[index] = np.where(before == 0, here, before)
         alike = before // _MOST_COLUMNS**2 == here // _MOST_COLUMNS**2
-        moved: Array = alike & (before != here)
-        return moved
+        return alike & (before != here)
 
 
 def _other_row(one: Side, before: Array) -> tuple[int, int, int] | None:
@@ -348,5 +346,4 @@ def _renamed(names: Array, to: Array, of: Array) -> Array:
     if not old.size:
         return names
     at = np.minimum(np.searchsorted(old, names), len(old) - 1)
-    found: Array = np.where(old[at] == names, to[first][at], names)
-    return found
+    return np.where(old[at] == names, to[first][at], names)

@@ -152,5 +152,4 @@ def _rank(at: Array) -> Array:
     """Elements of products, masked ones, what is mixed of products, bytes of memory, mixed ones, unknown."""
     clean = (at & MIXED) == 0
     product = (at & PRODUCT) != 0
-    rank: Array = np.where(at == MASKED, 7, (at > UNKNOWN) * (2 + 2 * clean + 4 * product))
-    return rank
+    return np.where(at == MASKED, 7, (at > UNKNOWN) * (2 + 2 * clean + 4 * product))

@@ -156,8 +156,7 @@ class Replay:
         if deed.facts.get("wide"):
             row, byte = matrix_bytes(deed.facts["count"])
             thread = np.arange(len(at))
-            found: Array = at[(thread - thread % 32)[:, None] + row[thread % 32]] + byte[thread % 32]
-            return found
+            return at[(thread - thread % 32)[:, None] + row[thread % 32]] + byte[thread % 32]
         for i in range(deed.facts["count"]):
             if deed.facts["transposed"]:
                 parts += [transposed_register(at, i, half)[:, None] + np.arange(2) for half in (0, 1)]

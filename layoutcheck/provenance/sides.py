@@ -134,5 +134,4 @@ def _of_products(labels: Array, products: Array, named: Named) -> Side:
 def _shared(names: Array, there: Array, axis: int) -> Array:
     """The name of the first element that is there along an axis, 0 for none."""
     first = np.expand_dims(there.argmax(axis), axis)
-    found: Array = np.where(there.any(axis), np.take_along_axis(names, first, axis).squeeze(axis), 0)
-    return found
+    return np.where(there.any(axis), np.take_along_axis(names, first, axis).squeeze(axis), 0)

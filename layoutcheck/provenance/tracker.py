@@ -110,8 +110,7 @@ class Tracker:
     def register_load(self, address: Number, width: int) -> Array:
         """The references in an array of registers."""
         array, offset = self._array(address)
-        found: Array = array[self._cells(offset, width, array.shape[1], slice(None))].copy()
-        return found
+        return array[self._cells(offset, width, array.shape[1], slice(None))].copy()
 
     def register_store(self, address: Number, at: Array, width: int) -> None:
         """Put references into an array of registers, in the threads that run."""

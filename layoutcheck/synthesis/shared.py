@@ -107,8 +107,7 @@ class Shared(_Fields):
     @cached_property
     def plain(self) -> IntArray:
         """Byte addresses of all elements, colexicographic, before the swizzle."""
-        addresses: IntArray = image(self.layout) * (self.element.bits // 8)
-        return addresses
+        return image(self.layout) * (self.element.bits // 8)
 
     @cached_property
     def parted(self) -> tuple[Layout | None, ...]:

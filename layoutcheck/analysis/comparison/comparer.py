@@ -136,8 +136,7 @@ class Comparer:
             return np.zeros(max(0, index.size - 1), dtype=np.bool_)
         _, threads, units = self.asked_dst.shape
         entry, thread = self.intent.pred[self.elements(index)], index // units % threads
-        apart: npt.NDArray[np.bool_] = (entry[1:] != entry[:-1]) | (thread[1:] != thread[:-1])
-        return apart
+        return (entry[1:] != entry[:-1]) | (thread[1:] != thread[:-1])
 
     def races(
         self, order: IntArray, got_at: IntArray, got: IntArray, twice: npt.NDArray[np.bool_], chosen: IntArray
@@ -196,8 +195,7 @@ class Comparer:
     def threads(self, flat: IntArray) -> IntArray:
         """The threads of moves that happen."""
         _, threads, units = self.used_dst.shape
-        out: IntArray = flat // units % threads
-        return out
+        return flat // units % threads
 
     def place(self, flat: int) -> tuple[int, int]:
         """Thread and instruction of a move that happens."""
@@ -207,8 +205,7 @@ class Comparer:
     def elements(self, flat: IntArray) -> IntArray:
         """The elements of moves that are asked for."""
         _, threads, units = self.asked_dst.shape
-        out: IntArray = flat // units // threads
-        return out
+        return flat // units // threads
 
     def element(self, flat: int | np.int64) -> int:
         """The element of a move that is asked for."""
@@ -218,8 +215,7 @@ class Comparer:
 
 def _again(ordered: IntArray) -> npt.NDArray[np.bool_]:
     """Where a sorted array repeats its predecessor."""
-    repeats: npt.NDArray[np.bool_] = ordered[1:] == ordered[:-1]
-    return repeats
+    return ordered[1:] == ordered[:-1]
 
 
 def _among(values: IntArray, addresses: IntArray) -> npt.NDArray[np.bool_]:
@@ -234,5 +230,4 @@ def _is_in(values: IntArray, ordered: IntArray) -> npt.NDArray[np.bool_]:
         return np.zeros(values.shape, dtype=np.bool_)
     at = np.searchsorted(ordered, values)
     at[at == ordered.size] = 0
-    inside: npt.NDArray[np.bool_] = ordered[at] == values
-    return inside
+    return ordered[at] == values

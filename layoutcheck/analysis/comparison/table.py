@@ -49,5 +49,4 @@ def occurs(values: IntArray, among: IntArray) -> npt.NDArray[np.bool_] | None:
     (wanted, known), count = placed
     there = np.zeros(count, dtype=np.bool_)
     there[known] = True
-    found: npt.NDArray[np.bool_] = there[wanted]
-    return found
+    return there[wanted]

@@ -24,5 +24,4 @@ def rows_of(atom: S2TCopy) -> IntArray:
 
 def label(iteration: IntArray, row: IntArray, unit: IntArray, row_units: int) -> IntArray:
     """The source label of units of rows, of `row_units` each, as in `intent`."""
-    out: IntArray = iteration * LABEL + row * row_units + unit
-    return out
+    return iteration * LABEL + row * row_units + unit

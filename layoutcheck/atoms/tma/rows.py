@@ -56,8 +56,7 @@ def blocks(smem: Layout, count: int) -> Layout:
     if run != whole:
         rest = complement(inverse, whole)
         inverse = make_layout(inverse, rest)
-    walk: Layout = logical_divide(inverse, Layout(count, 1), strict=False)
-    return walk
+    return logical_divide(inverse, Layout(count, 1), strict=False)
 
 
 def starts_of(walk: Layout) -> IntArray:
@@ -128,8 +127,7 @@ def row_numbers(copy: Copy, index: IntArray) -> IntArray:
     reach = sum((n - 1) * abs(d) for n, d in zip(extents, strides, strict=False))
     most = max(*extents, reach + 1)
     step = next(n for n in range(max(1, most * 5 // 8), 2 * most + 2) if math.gcd(n, most) == 1)
-    numbers: IntArray = (index * step + 1) % most
-    return numbers
+    return (index * step + 1) % most
 
 
 def refuse_unlowered(index: Memref) -> None:

@@ -34,5 +34,4 @@ def touched(
 def offset_bits(copy: Copy, atom: TensorMemoryAtom) -> IntArray:
     """The offset in bits, from the base of the static copy's view, of every instruction of one warp."""
     both = matrix_iterations(copy)
-    out: IntArray = both[atom.memory_side == "dst"] * copy.side(atom.memory_side).dtype.bits
-    return out
+    return both[atom.memory_side == "dst"] * copy.side(atom.memory_side).dtype.bits

@@ -133,8 +133,7 @@ def rectangle(atom: TmemCopy, split_columns: int) -> IntArray:
         within = within % half + within // half * (split_columns * COLUMN_BYTES)
     if atom.packed:  # 16 bits from each column
         within = within // 2 * COLUMN_BYTES + within % 2
-    out: IntArray = lane * LANE_BYTES + within
-    return out
+    return lane * LANE_BYTES + within
 
 
 def tmem_address(elements: IntArray, bits: int) -> IntArray:
@@ -147,8 +146,7 @@ def tmem_address(elements: IntArray, bits: int) -> IntArray:
         return elements * (bits // 8)
     by = (32 // bits).bit_length() - 1
     number = elements % (1 << 32)
-    out: IntArray = (number >> by | number << (32 - by) & 0xFFFFFFFF) * COLUMN_BYTES
-    return out
+    return (number >> by | number << (32 - by) & 0xFFFFFFFF) * COLUMN_BYTES
 
 
 def steps_of(view: Memref, count: int) -> IntArray:
@@ -156,14 +154,12 @@ def steps_of(view: Memref, count: int) -> IntArray:
     bits = view.dtype.bits
     rest = tmem_address(offsets(rest_modes(view.layout)), bits)
     inner = v_mode(view.layout)[1] if has_inner_rest(view.layout) else Layout.trusted(1, 0)
-    found: IntArray = _added(rest[:, None], tmem_address(offsets(inner), bits), bits).reshape(-1)[:count]
-    return found
+    return _added(rest[:, None], tmem_address(offsets(inner), bits), bits).reshape(-1)[:count]
 
 
 def _added(a: IntArray, b: IntArray, bits: int) -> IntArray:
     """The sum of two addresses, which are 32-bit numbers of columns where elements are below 32 bits."""
-    out: IntArray = a + b if bits >= 32 else (a + b) % (COLUMN_BYTES << 32)
-    return out
+    return a + b if bits >= 32 else (a + b) % (COLUMN_BYTES << 32)
 
 
 def _per_thread(moves: IntArray, unit: int) -> IntArray:

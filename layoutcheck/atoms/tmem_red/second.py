@@ -19,11 +19,9 @@ def aux_base(dst_base: int) -> int:
 def labels(count: int, threads: int) -> IntArray:
     """[instruction, thread] -> the label that stands for its reduced value."""
     nth = np.arange(count * threads, dtype=np.int64).reshape(count, threads)
-    out: IntArray = LABELS + nth * WORD_BYTES
-    return out
+    return LABELS + nth * WORD_BYTES
 
 
 def bytes_of(words: IntArray) -> IntArray:
     """[..., byte] of words that begin there."""
-    out: IntArray = words[..., None] + np.arange(WORD_BYTES, dtype=np.int64)
-    return out
+    return words[..., None] + np.arange(WORD_BYTES, dtype=np.int64)
