@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from layoutcheck.patching.edit import Candidate, Edit, span_of
+from layoutcheck.patching.edit import Candidate, Edit, rewritten, span_of, text_of
 from layoutcheck.patching.program import Program, parameter
 from layoutcheck.patching.source import Site, Source
 from layoutcheck.syntax import argument_of, name_of
@@ -18,8 +18,7 @@ def argument(
 
     So a function that others call, too, stays as it is.
     """
-    call, function = place.node, place.function
-    assert isinstance(call, ast.Call)
+    call, function = place.call, place.function
     node = argument_of(call, keyword, position)
     if isinstance(node, ast.Name) and isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
         at = parameter(function, node.id)
@@ -35,7 +34,7 @@ def parts(source: Source, node: ast.expr) -> list[str]:
     if not isinstance(node, ast.BinOp):
         return []
     inner = [one for one in (node.left, node.right) if not isinstance(one, ast.Constant)]
-    found = [source.text[slice(*span_of(source, one))] for one in inner]
+    found = [text_of(source, one) for one in inner]
     return [*found, *(text for one in inner for text in parts(source, one))]
 
 
@@ -45,14 +44,12 @@ def with_keyword(
     """The call with an argument, by its name or its position, written so; nothing where it is."""
     for one in call.keywords:
         if one.arg == keyword:
-            start, end = span_of(source, one.value)
-            if source.text[start:end] != value:
-                yield (Edit(source.path, start, end, value),)
+            if text_of(source, one.value) != value:
+                yield (rewritten(source, one.value, value),)
             return
     if position is not None and len(call.args) > position:
-        start, end = span_of(source, call.args[position])
-        if source.text[start:end] != value:
-            yield (Edit(source.path, start, end, value),)
+        if text_of(source, call.args[position]) != value:
+            yield (rewritten(source, call.args[position], value),)
         return
     ends = [span_of(source, one)[1] for one in (*call.args, *(k.value for k in call.keywords))]
     text = f"{keyword}={value}"

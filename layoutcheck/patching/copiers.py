@@ -14,7 +14,7 @@ from layoutcheck.copies.atom import VectorAtom
 from layoutcheck.copies.copy import Copy
 from layoutcheck.fixes import code
 from layoutcheck.patching.arguments import argument, parts, with_keyword
-from layoutcheck.patching.edit import Candidate, Edit, span_of
+from layoutcheck.patching.edit import Candidate, Edit, rewritten, span_of, text_of
 from layoutcheck.patching.program import Program
 from layoutcheck.patching.source import Site, Source
 from layoutcheck.patching.stages import numbers, resized, said
@@ -90,7 +90,7 @@ def _layout(program: Program, old: Site, new: ast.expr) -> list[Edit]:
         else _spelt(wanted, said(program, made))
     )
     return [
-        Edit(one.path, *span_of(program.sources[one.path], one.node), text)
+        program.rewritten(one, text)
         for one, text in ((made, named), (old, named if old.node is made.node else plain))
     ]
 
@@ -129,8 +129,7 @@ def _plain(layout: Layout) -> Layout:
 
 def layout_of(program: Program, made: Site) -> Layout | None:
     """The layout of `make_layout` or `make_ordered_layout` of two flat modes, followed to numbers."""
-    call = made.node
-    assert isinstance(call, ast.Call)
+    call = made.call
     shape = numbers(program, made, next(iter(call.args), None))
     keyword = {"make_layout": "stride", "make_ordered_layout": "order"}.get(name_of(call))
     said_so = argument_of(call, keyword)
@@ -162,45 +161,42 @@ def atom_edits(program: Program, site: Site, copy: Copy, made: Copy) -> Iterator
         return
     earlier: list[Site] = []
     for place in program.reached(start):
-        call, source = place.node, program.sources[place.path]
-        assert isinstance(call, ast.Call)
+        call, source = place.call, program.sources[place.path]
         if name_of(call) == "make_copy_atom" and isinstance(atom, VectorAtom) and call.args:
             wide = list(_of_bits(program, place, atom.width_bits, earlier)) if atom.width_bits else []
             if given is None or atom.constructor == given.constructor:
                 yield from wide
                 continue
-            operation = Edit(place.path, *span_of(source, call.args[0]), atom.constructor)
+            operation = rewritten(source, call.args[0], atom.constructor)
             yield from ((operation, *edits) for edits in wide or [()])
         elif isinstance(atom, (LdMatrix, StMatrix)) and name_of(call).startswith(("LdMatrix", "StMatrix")):
             yield from turned(source, call, atom.transpose)
         earlier.append(place)
     if copy.tiling is None and isinstance(atom, VectorAtom) and atom.constructor:
-        yield (Edit(start.path, *span_of(program.sources[start.path], start.node), code.atom_code(atom)),)
+        yield (program.rewritten(start, code.atom_code(atom)),)
 
 
 def own_width(program: Program, start: Site) -> Iterator[Candidate]:
     """Part of what is written for `num_bits_per_copy`."""
     for place in program.reached(start):
-        call, source = place.node, program.sources[place.path]
-        assert isinstance(call, ast.Call)
+        call, source = place.call, program.sources[place.path]
         for one in call.keywords if name_of(call) == "make_copy_atom" else ():
             for text in parts(source, one.value) if one.arg == "num_bits_per_copy" else ():
-                yield (Edit(place.path, *span_of(source, one.value), text),)
+                yield (rewritten(source, one.value, text),)
 
 
 def width(program: Program, start: Site, bits: int) -> Iterator[Candidate]:
     """`num_bits_per_copy` of every atom behind an argument written so."""
     earlier: list[Site] = []
     for place in program.reached(start):
-        if name_of(place.node) == "make_copy_atom":  # type: ignore[arg-type]
+        if name_of(place.call) == "make_copy_atom":
             yield from _of_bits(program, place, bits, earlier)
         earlier.append(place)
 
 
 def _of_bits(program: Program, place: Site, bits: int, earlier: list[Site]) -> Iterator[Candidate]:
     """`num_bits_per_copy` written otherwise; an attribute's number first, from which others may follow."""
-    call = place.node
-    assert isinstance(call, ast.Call)
+    call = place.call
     given = argument_of(call, "num_bits_per_copy")
     if isinstance(given, ast.Attribute):
         yield from resized(program, replace(place, node=given), bits)
@@ -217,8 +213,7 @@ def flipped(program: Program, place: Site) -> Iterator[Candidate]:
 
     Of a name that is True or False in one place, that word first.
     """
-    call, source = place.node, program.sources[place.path]
-    assert isinstance(call, ast.Call)
+    call, source = place.call, program.sources[place.path]
     given = argument_of(call, "transpose", 0)
     if given is None or isinstance(given, ast.Constant):
         return
@@ -228,7 +223,7 @@ def flipped(program: Program, place: Site) -> Iterator[Candidate]:
         yield (Edit(word.path, *span, str(not word.node.value)),)
     negated = isinstance(given, ast.UnaryOp) and isinstance(given.op, ast.Not)
     kept = given.operand if isinstance(given, ast.UnaryOp) and negated else given
-    text = source.text[slice(*span_of(source, kept))]
+    text = text_of(source, kept)
     bare = negated or isinstance(kept, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
     yield (
         Edit(

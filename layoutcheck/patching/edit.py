@@ -34,6 +34,16 @@ def span_of(source: Source, node: ast.expr | ast.stmt | ast.arg) -> tuple[int, i
     return _offset(lines, node.lineno, node.col_offset), _offset(lines, node.end_lineno, node.end_col_offset)
 
 
+def text_of(source: Source, node: ast.expr) -> str:
+    """An expression as it is written."""
+    return source.text[slice(*span_of(source, node))]
+
+
+def rewritten(source: Source, node: ast.expr, new: str) -> Edit:
+    """The expression written otherwise."""
+    return Edit(source.path, *span_of(source, node), new)
+
+
 def _offset(lines: list[str], line: int, column: int) -> int:
     before = sum(len(one) + 1 for one in lines[: line - 1])
     return before + len(lines[line - 1].encode()[:column].decode())

@@ -16,7 +16,7 @@ from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.check import Fix
 from layoutcheck.copies.copy import Copy
 from layoutcheck.fixes.code import atom_code, dtype_code, folded
-from layoutcheck.patching.edit import Candidate, Edit, indent_of, span_of
+from layoutcheck.patching.edit import Candidate, Edit, indent_of, rewritten, span_of
 from layoutcheck.patching.program import Program
 from layoutcheck.patching.source import Site, Source
 from layoutcheck.syntax import name_of
@@ -134,8 +134,7 @@ def before_recast(program: Program, site: Site, copy: Copy) -> Iterator[Candidat
             atom_code(width),
         )
         yield tuple(
-            Edit(site.path, *span_of(source, one.node), text)
-            for one, text in zip((mine, theirs, atom), new, strict=True)
+            rewritten(source, one.node, text) for one, text in zip((mine, theirs, atom), new, strict=True)
         )
 
 

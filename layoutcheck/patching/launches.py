@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from layoutcheck.patching.arguments import parts, with_keyword
-from layoutcheck.patching.edit import Candidate, Edit, span_of
+from layoutcheck.patching.edit import Candidate, rewritten
 from layoutcheck.patching.program import Program, parameter
 from layoutcheck.patching.source import Site, Source
 from layoutcheck.patching.stages import resized
@@ -38,11 +38,11 @@ def _block(program: Program, source: Source, call: ast.Call, threads: str) -> It
         while function is not None and parameter(function, size.id) is None:
             function = source.owners.get(function)
         for place in program.given(function, size.id):
-            yield (Edit(place.path, *span_of(program.sources[place.path], place.node), threads),)
+            yield (program.rewritten(place, threads),)
     for text in parts(source, size):
-        yield (Edit(source.path, *span_of(source, size), text),)
+        yield (rewritten(source, size, text),)
     yield from resized(program, Site(source.path, size, source.owners.get(call)), int(threads))
-    yield (Edit(source.path, *span_of(source, size), threads),)
+    yield (rewritten(source, size, threads),)
 
 
 def expected(program: Program, site: Site, count: int | None) -> Iterator[Candidate]:
@@ -50,4 +50,4 @@ def expected(program: Program, site: Site, count: int | None) -> Iterator[Candid
     source = program.sources[site.path]
     for call in source.calls():
         if name_of(call) in ("mbarrier_arrive_and_expect_tx", "mbarrier_expect_tx") and len(call.args) > 1:
-            yield (Edit(site.path, *span_of(source, call.args[1]), str(count)),)
+            yield (rewritten(source, call.args[1], str(count)),)

@@ -15,7 +15,7 @@ from layoutcheck.copies.memref import Memref
 from layoutcheck.fixes import code
 from layoutcheck.patching.arguments import argument, with_keyword
 from layoutcheck.patching.copiers import literal
-from layoutcheck.patching.edit import Candidate, Edit, span_of
+from layoutcheck.patching.edit import Candidate, Edit, rewritten, span_of, text_of
 from layoutcheck.patching.program import Program
 from layoutcheck.patching.source import Site, Source
 from layoutcheck.patching.stages import may_be_of, said, solved, staged
@@ -39,7 +39,7 @@ def aligned(program: Program, start: Site, need: int) -> Iterator[Candidate]:
         if isinstance(call, ast.Subscript) and is_align(call):
             assert isinstance(call.slice, ast.Tuple)
             yield from _constant(program, replace(place, node=call.slice.elts[1]), need)
-            yield (Edit(place.path, *span_of(program.sources[place.path], call.slice.elts[1]), str(need)),)
+            yield (rewritten(program.sources[place.path], call.slice.elts[1], str(need)),)
         if not isinstance(call, ast.Call):
             continue
         name = name_of(call)
@@ -55,7 +55,7 @@ def _of_keyword(
     program: Program, place: Site, keyword: str, value: int, earlier: list[Site]
 ) -> Iterator[Candidate]:
     """A number that a call is given, where it comes from: an attribute, a module's constant, a parameter."""
-    call, position = place.node, _POSITIONS.get(name_of(place.node))  # type: ignore[arg-type]
+    call, position = place.node, _POSITIONS.get(name_of(place.call))
     assert isinstance(call, ast.Call)
     node = argument_of(call, keyword, position)
     if isinstance(node, ast.Attribute) or (isinstance(node, ast.Name) and node.id.isupper()):
@@ -92,8 +92,7 @@ def laid_out(program: Program, start: Site, old: Memref, new: Memref) -> Iterato
     ordered = _order(new)
     earlier: list[Site] = []
     for place in program.reached(start):
-        call = place.node
-        assert isinstance(call, ast.Call)
+        call = place.call
         source = program.sources[place.path]
         before, earlier = earlier, [*earlier, place]
         if moves and _is_of_a_view(source, call):
@@ -116,15 +115,14 @@ def laid_out(program: Program, start: Site, old: Memref, new: Memref) -> Iterato
             stride = "".join(parts)
             yield from argument(program, place, "stride", stride, None, before)
         elif name_of(call) == "make_ordered_layout" and call.args:
-            text = source.text[slice(*span_of(source, call.args[0]))]
+            text = text_of(source, call.args[0])
             made = f"cute.make_layout({text}, stride={stride})"
-            yield (Edit(place.path, *span_of(source, call), made),)
+            yield (rewritten(source, call, made),)
 
 
 def _stride_of(program: Program, place: Site, new: Memref) -> str | None:
     """The new strides, nested as the call's shape or its strides are written; None if it has other modes."""
-    call = place.node
-    assert isinstance(call, ast.Call)
+    call = place.call
     shape = program.definition(replace(place, node=call.args[0])).node if call.args else None
     given = argument_of(call, "stride")
     for seen in (shape, given):
@@ -171,8 +169,7 @@ def unswizzled(program: Program, start: Site) -> Iterator[Candidate]:
     """An allocation without the swizzle that it is given."""
     earlier: list[Site] = []
     for place in program.reached(start):
-        call = place.node
-        assert isinstance(call, ast.Call)
+        call = place.call
         if name_of(call) == "allocate_tensor" and any(one.arg == "swizzle" for one in call.keywords):
             yield from argument(program, place, "swizzle", "None", 3, earlier)
         earlier.append(place)
@@ -218,8 +215,7 @@ def _promised(program: Program, start: Site, old: Memref, new: Memref) -> Iterat
     divisor = divisors.pop()
     earlier: list[Site] = []
     for place in program.reached(start):
-        call = place.node
-        assert isinstance(call, ast.Call)
+        call = place.call
         keyword = _PROMISES.get(name_of(call))
         if keyword is not None:
             yield from _of_keyword(program, place, keyword, divisor, earlier)
@@ -240,7 +236,7 @@ def _marked(source: Source, call: ast.Call, new: Memref, divisor: int) -> Iterat
     given += call.args[:1] if name_of(call) == "mark_layout_dynamic" else []
     strides = flatten(wrap(new.layout.stride))
     near = strides.index(1) if strides.count(1) == 1 else len(strides) - 1
-    modes = [source.text[slice(*span_of(source, one))] for one in given] or [str(near), str(near + 1)]
+    modes = [text_of(source, one) for one in given] or [str(near), str(near + 1)]
     end = span_of(source, call)[1]
     for mode in modes:
         made = f".mark_compact_shape_dynamic(mode={mode}, divisibility={divisor})"
@@ -249,8 +245,7 @@ def _marked(source: Source, call: ast.Call, new: Memref, divisor: int) -> Iterat
 
 def _assumed(program: Program, place: Site, new: Memref, divisor: int) -> Iterator[Candidate]:
     """`cute.assume` around a run-time stride of a `make_layout` that has the tensor's modes."""
-    call, source = place.node, program.sources[place.path]
-    assert isinstance(call, ast.Call)
+    call, source = place.call, program.sources[place.path]
     given = argument_of(call, "stride")
     strides = flatten(wrap(new.layout.stride))
     if given is None or len(_written(given)) != len(strides):
@@ -281,12 +276,11 @@ def swizzled(program: Program, start: Site, new: Memref) -> Iterator[Candidate]:
     assert swizzle is not None
     element = max(1, new.dtype.bits // 8).bit_length() - 1
     for place in program.reached(start):
-        call = place.node
-        assert isinstance(call, ast.Call)
+        call = place.call
         if name_of(call) == "make_swizzle":
             for base in (swizzle.base - element, swizzle.base):
                 text = f"cute.make_swizzle({swizzle.bits}, {base}, {swizzle.shift})"
-                yield (Edit(place.path, *span_of(program.sources[place.path], call), text),)
+                yield (rewritten(program.sources[place.path], call, text),)
         elif name_of(call) == "allocate_tensor":
             source = program.sources[place.path]
             yield from with_keyword(source, call, "swizzle", code.swizzle_code(swizzle), 3)

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from layoutcheck.patching import fills
-from layoutcheck.patching.edit import Candidate, Edit, span_of
+from layoutcheck.patching.edit import Candidate, Edit, rewritten, span_of
 from layoutcheck.patching.ordering import proof
 from layoutcheck.patching.source import Source
 from layoutcheck.patching.views import views
@@ -100,7 +100,7 @@ def _transposed(source: Source) -> Iterator[tuple[str, Candidate]]:
         value = argument_of(call, "transpose", 0)
         if isinstance(value, ast.Constant) and isinstance(value.value, bool):
             new = str(not value.value)
-            edit = Edit(source.path, *span_of(source, value), new)
+            edit = rewritten(source, value, new)
             yield f"ldmatrix with transpose={new}", (edit,)
         elif value is None:
             _, end = span_of(source, call)

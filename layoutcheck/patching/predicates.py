@@ -14,7 +14,7 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.fixes.code import as_bits_code
 from layoutcheck.patching.arguments import with_keyword
 from layoutcheck.patching.cuts import coordinates, cut_of, free, put, tensor_of
-from layoutcheck.patching.edit import Candidate, Edit, indent_of, span_of
+from layoutcheck.patching.edit import Candidate, Edit, indent_of, rewritten, span_of
 from layoutcheck.patching.program import Program
 from layoutcheck.patching.source import Site, Source
 from layoutcheck.syntax import name_of
@@ -24,10 +24,9 @@ STRATEGY = "guard-tail"
 
 def guarded(program: Program, site: Site, copy: Copy) -> Iterator[tuple[Candidate, Candidate]]:
     """Edits that give the copy a predicate, each with those that take away the one that it has."""
-    source, call = program.sources[site.path], site.node
-    assert isinstance(call, ast.Call)
+    source, call = program.sources[site.path], site.call
     given = program.argument(site, "pred")
-    bare = () if given is None else (Edit(site.path, *span_of(source, given.node), "None"),)
+    bare = () if given is None else (rewritten(source, given.node, "None"),)
     taken = _names(source)
     for role in ("dst", "src"):
         v = copy.side(role).layout[0].shape
@@ -58,8 +57,7 @@ def guarded(program: Program, site: Site, copy: Copy) -> Iterator[tuple[Candidat
 
 def reused(program: Program, site: Site) -> Iterator[Candidate]:
     """The predicate of another copy of the same function, by its name."""
-    source, call = program.sources[site.path], site.node
-    assert isinstance(call, ast.Call)
+    source, call = program.sources[site.path], site.call
     if name_of(call) != "copy" or program.argument(site, "pred") is not None:
         return
     others = (one for one in source.calls() if source.owners.get(one) is site.function)
@@ -95,8 +93,7 @@ def _before_copy(
     last: Sequence[str] = (),
 ) -> Iterator[Candidate]:
     """Statements before that of the copy, which then takes the predicate; nothing if it shares its line."""
-    source, call = program.sources[site.path], site.node
-    assert isinstance(call, ast.Call)
+    source, call = program.sources[site.path], site.call
     statements = (node for node in ast.walk(source.tree) if isinstance(node, ast.Expr))
     statement = next((node for node in statements if node.value is call), None)
     indent = None if statement is None else indent_of(source, statement)

@@ -11,6 +11,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 
+from layoutcheck.patching.edit import Edit, rewritten
 from layoutcheck.patching.source import Function, Site, Source
 from layoutcheck.syntax import argument_of, name_of
 
@@ -61,8 +62,7 @@ class Program:
 
     def argument(self, site: Site, role: str) -> Site | None:
         """The expression of an operand ("src", "dst", "atom", "pred") of a copy's call."""
-        call = site.node
-        assert isinstance(call, ast.Call)
+        call = site.call
         for keyword in call.keywords:
             if keyword.arg == role:
                 return Site(site.path, keyword.value, site.function)
@@ -73,6 +73,10 @@ class Program:
         if role == "atom" and shift:
             return None
         return Site(site.path, call.args[at], site.function) if at < len(call.args) else None
+
+    def rewritten(self, site: Site, new: str) -> Edit:
+        """The expression of a site written otherwise."""
+        return rewritten(self.sources[site.path], site.node, new)
 
     def reached(self, start: Site) -> Iterator[Site]:
         """The calls that the value of an expression may come from, nearest first."""

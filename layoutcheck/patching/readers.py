@@ -121,6 +121,6 @@ def allocated_at(program: Program, one: Distinct, side: str) -> tuple[str, int, 
     site = program.copy_at(one.first.where.file, one.first.where.line)
     start: Site | None = None if site is None else program.argument(site, side)
     for place in program.reached(start) if start is not None else ():
-        if name_of(place.node) in _MADE_BY:  # type: ignore[arg-type]
+        if name_of(place.call) in _MADE_BY:
             return place.path, place.node.lineno, place.node.col_offset
     return None

@@ -21,6 +21,12 @@ class Site:
     node: ast.expr
     function: Function = field(compare=False, default=None)
 
+    @property
+    def call(self) -> ast.Call:
+        """The expression, which is a call."""
+        assert isinstance(self.node, ast.Call)
+        return self.node
+
 
 @dataclass(frozen=True)
 class Source:

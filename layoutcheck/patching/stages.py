@@ -15,7 +15,7 @@ from layoutcheck.algebra.inttuple import flatten, wrap
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.measure import cosize
 from layoutcheck.fixes.pad_pitch import padded
-from layoutcheck.patching.edit import Candidate, Edit, span_of
+from layoutcheck.patching.edit import Candidate, rewritten, text_of
 from layoutcheck.patching.program import Program
 from layoutcheck.patching.source import Site
 from layoutcheck.syntax import argument_of, name_of
@@ -66,10 +66,7 @@ def _written(program: Program, place: Site, leaves: list[Site], wanted: list[int
     yield from behind(program, place, leaves, wanted)
     if changed:
         source, words = program.sources[place.path], said(program, place)
-        yield tuple(
-            Edit(place.path, *span_of(source, leaf.node), words.get(value, str(value)))
-            for leaf, value in changed
-        )
+        yield tuple(rewritten(source, leaf.node, words.get(value, str(value))) for leaf, value in changed)
 
 
 def solved(program: Program, place: Site, wanted: list[int]) -> Iterator[Candidate]:
@@ -109,7 +106,7 @@ def _solutions(
             if [_number(program, one, given) for one in leaves] != wanted:
                 continue
             if [_number(program, one, given) for one in extents] == shape:
-                yield (Edit(site.path, *span_of(program.sources[site.path], site.node), str(new)),)
+                yield (program.rewritten(site, str(new)),)
 
 
 def may_be_of(program: Program, place: Site, tile: Layout) -> bool:
@@ -140,7 +137,7 @@ def said(program: Program, place: Site) -> dict[int, str]:
     """The extents of a `make_layout` that are names, by their numbers: strides are written with them."""
     source, here = program.sources[place.path], (place.path, place.function)
     return {
-        value: source.text[slice(*span_of(source, one.node))]
+        value: text_of(source, one.node)
         for one in reversed(_extent_sites(program, place))
         if (one.path, one.function) == here and not isinstance(one.node, ast.Constant)
         if (value := _number(program, one)) is not None
@@ -196,8 +193,7 @@ def _extents(program: Program, place: Site) -> list[int | None]:
 
 
 def _extent_sites(program: Program, place: Site) -> list[Site]:
-    call = place.node
-    assert isinstance(call, ast.Call)
+    call = place.call
     if not call.args:
         return []
     shape = program.definition(replace(place, node=call.args[0]))

@@ -12,7 +12,7 @@ import ast
 import itertools
 from collections.abc import Iterator
 
-from layoutcheck.patching.edit import Candidate, Edit, span_of
+from layoutcheck.patching.edit import Candidate, Edit, rewritten, span_of, text_of
 from layoutcheck.patching.layouts import uses_of
 from layoutcheck.patching.program import Program
 from layoutcheck.patching.source import Site, Source
@@ -25,8 +25,7 @@ _KEYWORDS = {"make_layout": "stride", "make_ordered_layout": "order"}
 def respelled(program: Program, start: Site) -> Iterator[tuple[str, Candidate]]:
     """Titles and edits for the layouts behind an expression, nearest first."""
     for place in program.reached(start):
-        call, source = place.node, program.sources[place.path]
-        assert isinstance(call, ast.Call)
+        call, source = place.call, program.sources[place.path]
         if not _is_of_a_tensor(source, call):
             yield from _respelled(source, call)
         elif clash := _sharing(source, call):
@@ -56,9 +55,7 @@ def _sharing(source: Source, call: ast.Call) -> str:
     stride = argument_of(call, "stride")
     if not isinstance(shape, ast.Tuple) or not isinstance(stride, ast.Tuple) or len(shape.elts) != 2:
         return ""
-    extents, strides = (
-        [source.text[slice(*span_of(source, e))] for e in one.elts] for one in (shape, stride)
-    )
+    extents, strides = ([text_of(source, e) for e in one.elts] for one in (shape, stride))
     pitched = {("1", extents[1]): 1, (extents[0], "1"): 0}.get((strides[0], strides[1]))
     if pitched is None or extents[0] == extents[1]:
         return ""
@@ -69,7 +66,7 @@ def _respelled(source: Source, call: ast.Call) -> list[tuple[str, Candidate]]:
     keyword = _KEYWORDS.get(name_of(call))
     given = argument_of(call, keyword)
     if keyword == "stride" and isinstance(given, ast.Constant) and isinstance(given.value, int):
-        one = Edit(source.path, *span_of(source, given), "1")
+        one = rewritten(source, given, "1")
         return [("stride: 1, as every element follows the one before", (one,))] if given.value > 1 else []
     if keyword is None or not isinstance(given, ast.Tuple) or not 2 <= len(given.elts) <= MOST_MODES:
         return []
@@ -102,5 +99,5 @@ def _compact(source: Source, call: ast.Call, written: list[str]) -> list[str]:
     if written.count("1") != 1:
         return written
     fast = written.index("1")
-    extent = source.text[slice(*span_of(source, shape.elts[fast]))]
+    extent = text_of(source, shape.elts[fast])
     return ["1", extent] if fast == 0 else [extent, "1"]

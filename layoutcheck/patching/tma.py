@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from layoutcheck.algebra.inttuple import wrap
 from layoutcheck.copies.copy import Copy
 from layoutcheck.fixes import code
-from layoutcheck.patching.edit import Candidate, Edit, span_of
+from layoutcheck.patching.edit import Candidate, Edit, rewritten, span_of
 from layoutcheck.patching.layouts import unswizzled
 from layoutcheck.patching.program import Program
 from layoutcheck.patching.source import Site
@@ -52,7 +52,7 @@ def _at(place: Site) -> tuple[str, int, int]:
 
 def _may_swizzle(place: Site) -> bool:
     """Whether a call makes a swizzle, or a layout that may have one."""
-    name = name_of(place.node)  # type: ignore[arg-type]
+    name = name_of(place.call)
     return name in ("make_swizzle", "make_composed_layout", "tile_to_shape") or "smem_layout" in name
 
 
@@ -79,7 +79,7 @@ def _laid(program: Program, place: Site, copy: Copy) -> Iterator[Edit]:
         at *= shape[mode]
     if tuple(compact) != stride:
         source = program.sources[place.path]
-        yield Edit(place.path, *span_of(source, given), code.tree_code(tuple(compact)))
+        yield rewritten(source, given, code.tree_code(tuple(compact)))
 
 
 def _tile_elements(copy: Copy) -> int:
@@ -88,8 +88,7 @@ def _tile_elements(copy: Copy) -> int:
 
 
 def _swizzled(program: Program, place: Site, bits: int) -> Iterator[Edit]:
-    call = place.node
-    assert isinstance(call, ast.Call)
+    call = place.call
     if name_of(call) == "make_swizzle" and len(call.args) == 3:
         made, source = f"cute.make_swizzle({bits}, 4, 3)", program.sources[place.path]
         start, end = span_of(source, call)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from layoutcheck.patching.edit import Candidate, Edit, span_of
+from layoutcheck.patching.edit import Candidate, Edit, rewritten, span_of
 from layoutcheck.patching.source import Source
 from layoutcheck.syntax import argument_of, name_of
 
@@ -32,7 +32,7 @@ def _tiles(source: Source) -> Iterator[tuple[str, Candidate]]:
     whole = {ast.unparse(call.args[0]) for call in partitions}
     found = [(call, tile) for call in partitions for tile in _viewed(source, call.args[0])]
     for call, tile in sorted(found, key=lambda one: one[1] not in whole):
-        edit = Edit(source.path, *span_of(source, call.args[0]), tile)
+        edit = rewritten(source, call.args[0], tile)
         yield f"{name_of(call)} of {tile} itself", (edit,)
 
 
@@ -79,7 +79,7 @@ def _inner(source: Source) -> Iterator[tuple[str, Candidate]]:
             _, end = span_of(source, call)
             yield f"the swizzle {inner}", (Edit(source.path, end - 1, end - 1, f", swizzle={inner}"),)
         elif ast.unparse(given) != inner:
-            yield f"the swizzle {inner}", (Edit(source.path, *span_of(source, given), inner),)
+            yield f"the swizzle {inner}", (rewritten(source, given, inner),)
 
 
 def _pointers(source: Source) -> Iterator[tuple[str, Candidate]]:
@@ -96,7 +96,7 @@ def _pointers(source: Source) -> Iterator[tuple[str, Candidate]]:
                 text = ast.unparse(node)
                 if text in (name, own):
                     new = own if text == name else name
-                    yield f"{new} for {text}", (Edit(source.path, *span_of(source, node), new),)
+                    yield f"{new} for {text}", (rewritten(source, node, new),)
 
 
 def _read(node: ast.expr) -> bool:

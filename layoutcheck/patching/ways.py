@@ -149,7 +149,7 @@ def _counted(program: Program, site: Site, report: Report) -> Iterator[Candidate
     bits = values * registers.dtype.bits if isinstance(values, int) else 0
     if bits in (32, 64, 128) and bits // 32 != atom.num_matrices:  # a register of 32 bits a matrix
         for place in program.reached(start):
-            if name_of(place.node).startswith(("LdMatrix8x8x16b", "StMatrix8x8x16b")):  # type: ignore[arg-type]
+            if name_of(place.call).startswith(("LdMatrix8x8x16b", "StMatrix8x8x16b")):
                 yield from counted(program.sources[place.path], place.node, bits // 32)  # type: ignore[arg-type]
 
 

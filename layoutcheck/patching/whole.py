@@ -7,13 +7,12 @@ rejected, wrong or out of order.
 
 from __future__ import annotations
 
-import ast
 import itertools
 import re
 from collections.abc import Iterator
 
 from layoutcheck.patching import operands, ordering
-from layoutcheck.patching.edit import Candidate, Edit, apply, span_of
+from layoutcheck.patching.edit import Candidate, apply, rewritten, text_of
 from layoutcheck.patching.layouts import aligned
 from layoutcheck.patching.ordering import proof
 from layoutcheck.patching.program import COPIES, Program
@@ -135,24 +134,23 @@ def _retiled(program: Program) -> Iterator[tuple[str, Candidate]]:
 
 def _other_operand(program: Program, call: Site) -> Iterator[tuple[str, Candidate]]:
     """`make_tiled_copy_B` for `make_tiled_copy_A` and the like, behind the atom of a copy."""
-    start = program.argument(call, "atom") if name_of(call.node) in COPIES else None  # type: ignore[arg-type]
+    start = program.argument(call, "atom") if name_of(call.call) in COPIES else None
     for place in program.reached(start) if start is not None else ():
         yield from operands.of_others(program.sources[place.path], place.node)  # type: ignore[arg-type]
 
 
 def _as_siblings(program: Program, place: Site) -> Iterator[tuple[str, Candidate]]:
     """One argument of a call as another call of the same function, in the same function, gives it."""
-    source, call = program.sources[place.path], place.node
-    assert isinstance(call, ast.Call)
+    source, call = program.sources[place.path], place.call
     for other in source.calls():
         alike = name_of(other) == name_of(call) and len(other.args) == len(call.args) > 1
         if other is call or not alike or source.owners.get(other) is not place.function:
             continue
         for mine, theirs in zip(call.args[1:], other.args[1:], strict=True):  # the first says which it is
-            old, new = (source.text[slice(*span_of(source, one))] for one in (mine, theirs))
+            old, new = (text_of(source, one) for one in (mine, theirs))
             if old != new:
                 title = f"argument: {new[:40]}, as the other {name_of(call)} has it"
-                yield title, (Edit(place.path, *span_of(source, mine), new),)
+                yield title, (rewritten(source, mine, new),)
 
 
 def failure(search: Search, state: State, failed: TraceFailure, texts: dict[str, str]) -> Proven | None:

@@ -53,8 +53,7 @@ def _others(owner: str, word: str) -> Iterator[str]:
 def flags(program: Program, start: Site) -> Iterator[tuple[str, Candidate]]:
     """The True and False that an expression's own helpers are given, the other way round."""
     for place in program.reached(start):
-        call = place.node
-        assert isinstance(call, ast.Call)
+        call = place.call
         if not program.defines(name_of(call)):
             continue
         for value in (*call.args, *(one.value for one in call.keywords)):

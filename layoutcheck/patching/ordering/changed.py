@@ -9,10 +9,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from layoutcheck.patching.edit import Candidate, Edit, span_of
+from layoutcheck.patching.edit import Candidate, rewritten, text_of
 from layoutcheck.patching.ordering import slots
 from layoutcheck.patching.ordering.slots import Slot
-from layoutcheck.patching.ordering.spelling import free_barrier, text_of, why
+from layoutcheck.patching.ordering.spelling import free_barrier, why
 from layoutcheck.patching.program import Program
 from layoutcheck.patching.source import Source
 from layoutcheck.sources.traced import Frame, KernelFinding
@@ -255,7 +255,7 @@ def _side(source: Source, call: ast.Call) -> str:
 
 
 def _way(said: str, source: Source, value: ast.expr, new: str) -> tuple[str, Candidate]:
-    return f"synchronise: {said}", (Edit(source.path, *span_of(source, value), new),)
+    return f"synchronise: {said}", (rewritten(source, value, new),)
 
 
 def _arguments(call: ast.Call, keyword: str, other: str, position: int) -> list[ast.expr]:

@@ -11,11 +11,11 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
-from layoutcheck.patching.edit import Candidate, Edit
+from layoutcheck.patching.edit import Candidate, Edit, text_of
 from layoutcheck.patching.ordering import slots
 from layoutcheck.patching.ordering.given_back import later
 from layoutcheck.patching.ordering.slots import Slot
-from layoutcheck.patching.ordering.spelling import Spelling, text_of, why
+from layoutcheck.patching.ordering.spelling import Spelling, why
 from layoutcheck.patching.program import Program
 from layoutcheck.patching.source import Source
 from layoutcheck.sources.traced import KernelFinding

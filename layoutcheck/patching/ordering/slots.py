@@ -65,9 +65,7 @@ def gaps(program: Program, first: KernelPlace, second: KernelPlace) -> list[Slot
     found: list[Slot] = []
     for one, other in _together(program, first, second):
         found += _between(program.sources[one.file], one.line, other.line)
-    unique = dict.fromkeys((slot.source.path, slot.stmt, slot.after, slot.branches) for slot in found)
-    slots = [Slot(program.sources[path], stmt, after, branches) for path, stmt, after, branches in unique]
-    return sorted(slots, key=lambda slot: slot.branches)
+    return sorted(dict.fromkeys(found), key=lambda slot: slot.branches)
 
 
 def passed(program: Program, first: KernelPlace, second: KernelPlace) -> list[Slot]:

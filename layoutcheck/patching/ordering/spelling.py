@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import itertools
 
-from layoutcheck.patching.edit import span_of
 from layoutcheck.patching.source import Source
 from layoutcheck.syntax import name_of
 
@@ -80,11 +79,6 @@ def free_barrier(source: Source) -> int:
         if one.arg == "barrier_id" and isinstance(one.value, ast.Constant)
     }
     return next(n for n in itertools.count(1) if n not in taken)
-
-
-def text_of(source: Source, node: ast.expr) -> str:
-    """An expression as it is written."""
-    return source.text[slice(*span_of(source, node))]
 
 
 def _owner(source: Source, names: tuple[str, ...], last: str) -> str:
