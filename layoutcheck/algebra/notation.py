@@ -69,6 +69,13 @@ class Scanner:
             self.pos = found.end()
         return found
 
+    def need(self, message: str, expected: str, *patterns: re.Pattern[str]) -> re.Match[str]:
+        """Move past a match of the first of these patterns that begins here, as one must."""
+        for pattern in patterns:
+            if found := self.match(pattern):
+                return found
+        raise self.error(message, expected)
+
     def at_end(self) -> bool:
         """Whether nothing but white space is left."""
         self.skip()

@@ -64,9 +64,7 @@ def read_dtype(scan: Scanner) -> DType:
     """The element type at the scanner's place."""
     scan.skip()
     start = scan.pos
-    name = scan.match(WORD)
-    if name is None:
-        raise scan.error("no element type", KNOWN)
+    name = scan.need("no element type", KNOWN, WORD)
     try:
         return dtype(name[0])
     except InputError as error:
@@ -84,9 +82,7 @@ def close(scan: Scanner) -> None:
 
 def width(scan: Scanner) -> int:
     """A width such as `128 b`, in bits."""
-    found = scan.match(WIDTH)
-    if found is None:
-        raise scan.error("not a width", "a width in bits such as '128 b'")
+    found = scan.need("not a width", "a width in bits such as '128 b'", WIDTH)
     return int(found[1])
 
 
@@ -102,7 +98,5 @@ def value(scan: Scanner, key: str) -> str:
     """The value of `key = value`, which must come next."""
     scan.expect(key, f"'{key} = ...'")
     scan.expect("=", f"'=' after {key}")
-    found = scan.match(WORD) or scan.match(NUMBER)
-    if found is None:
-        raise scan.error("no value", f"the value of {key}")
+    found = scan.need("no value", f"the value of {key}", WORD, NUMBER)
     return found[0]

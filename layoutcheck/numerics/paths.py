@@ -27,6 +27,7 @@ from layoutcheck.findings import Finding, verdict
 from layoutcheck.numerics.block_unit import Unit
 from layoutcheck.numerics.formats import FORMATS, Floats, Format, fmt, holds, round_to
 from layoutcheck.numerics.names import instruction
+from layoutcheck.numerics.plain import odd_sum
 from layoutcheck.numerics.units import on_arch, unit
 
 
@@ -170,7 +171,7 @@ def _product(step: Step, a: Floats, b: Floats, arch: str, dot: Dot) -> Floats:
         format_ = fmt(step.argument)
         total = np.zeros((a.shape[0], b.shape[1]))
         for k in range(a.shape[1]):  # float64 holds the product; one more rounding of the sum is the FMA's
-            total = round_to(_exact_sum(a[:, k : k + 1] * b[k : k + 1], total), format_)
+            total = round_to(odd_sum(a[:, k : k + 1] * b[k : k + 1], total), format_)
         return total
     u = unit(step.argument, arch)
     left, right = _read(a, u.instruction.a), _read(b, u.instruction.b)
@@ -188,18 +189,6 @@ def _product(step: Step, a: Floats, b: Floats, arch: str, dot: Dot) -> Floats:
 def _read(values: Floats, format_: Format) -> Floats:
     """`values` as a unit gets them: converted to its format, to nearest; tf32 is f32 with its end cut off."""
     return round_to(values, format_, "RZ" if format_.name == "tf32" else "RNE")
-
-
-def _exact_sum(x: Floats, y: Floats) -> Floats:
-    """x + y rounded to odd in float64, so that rounding it again to fewer bits is rounding once."""
-    total = x + y
-    back = total - x
-    error = (x - (total - back)) + (y - back)
-    inexact = error != 0
-    bits = total.view(np.int64)
-    # The neighbour on the error's side, unless the sum already is odd.
-    towards = np.where((error > 0) == (total > 0), 1, -1)
-    return np.where(inexact & (bits & 1 == 0), bits + towards, bits).view(np.float64)
 
 
 @dataclass(frozen=True, slots=True)

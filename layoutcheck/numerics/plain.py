@@ -36,7 +36,7 @@ def fma(a: Floats, b: Floats, c: Floats) -> Floats:
         low = (left[0] * right[0] - high) + left[0] * right[1] + left[1] * right[0] + left[1] * right[1]
         mid, rest = _two_sum(c, low)
         top, part = _two_sum(high, mid)
-        result = top + _odd(part, rest)
+        result = top + odd_sum(part, rest)
         sizes = [np.abs(x) for x in (a, b, high, c)]
         safe = np.logical_and.reduce([(x == 0) | ((x > _LEAST) & (x < _MOST)) for x in sizes])
         # A product of zero because it underflowed is not safe either.
@@ -73,8 +73,8 @@ def _two_sum(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     return total, (x - (total - back)) + (y - back)
 
 
-def _odd(x: Floats, y: Floats) -> Floats:
-    """x + y rounded to odd."""
+def odd_sum(x: Floats, y: Floats) -> Floats:
+    """x + y rounded to odd, so that rounding it again to fewer bits is rounding once."""
     total, error = _two_sum(x, y)
     bits = np.ascontiguousarray(total).view(np.int64)
     moved = bits + np.where((error > 0) == (total > 0), 1, -1)

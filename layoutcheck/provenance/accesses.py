@@ -12,7 +12,6 @@ from layoutcheck.dsl.lowered.instructions import BULK, TENSOR_LOAD
 from layoutcheck.dsl.lowered.machine import Step
 from layoutcheck.dsl.lowered.types import Type, parse_type
 from layoutcheck.dsl.lowered.values import number
-from layoutcheck.provenance.deeds import Deed
 from layoutcheck.provenance.refs import UNKNOWN, Refs, refs_of
 from layoutcheck.provenance.registers import lost
 from layoutcheck.provenance.tracker import KIND, Tracker
@@ -40,7 +39,7 @@ def load(on: Tracker, op: Operation) -> Step:
         else:
             base, refs = on.fresh(width)
             values[out] = refs
-            on.note(Deed("load", op, machine.mask, address, 0, width, base))
+            on.note("load", op, address, width=width, base=base)
         machine.provenance[out] = on.unsaid
 
     return run
@@ -68,7 +67,7 @@ def load_number(on: Tracker, op: Operation) -> Step:
 
 def store(on: Tracker, op: Operation) -> Step:
     """Stores to registers in memory, global and shared memory."""
-    machine, values = on.machine, on.machine.values
+    values = on.machine.values
     value, pointer = on.slots[op.operands[0]], on.slots[op.operands[1]]
     kind = parse_type(op.operands[0].type)
     space, width, inner = parse_type(op.operands[1].type).space, kind.size_bytes, on.inner(op)
@@ -87,14 +86,14 @@ def store(on: Tracker, op: Operation) -> Step:
         if where == "rmem":
             on.register_store(address, at, width)
         else:
-            on.note(Deed("store", op, machine.mask, address, 0, width, 0, (at,), lost=why))
+            on.note("store", op, address, width=width, refs=(at,), lost=why)
 
     return run
 
 
 def atomic(on: Tracker, op: Operation) -> Step:
     """An atomic in shared memory: what is there is then computed from several values."""
-    follows, machine, values = lost(on, op), on.machine, on.machine.values
+    follows, values = lost(on, op), on.machine.values
     pointer, value = on.slots[op.operands[0]], on.slots[op.operands[1]]
     space, width = parse_type(op.operands[0].type).space, parse_type(op.operands[1].type).size_bytes
 
@@ -103,7 +102,7 @@ def atomic(on: Tracker, op: Operation) -> Step:
         follows()
         if spaces.space_of(space, address) in ("smem", "dsmem"):
             why = on.unknown_why(pointer, guarded=False)
-            on.note(Deed("atomic", op, machine.mask, address, 0, width, 0, (at,), lost=why))
+            on.note("atomic", op, address, width=width, refs=(at,), lost=why)
 
     return run
 
@@ -122,26 +121,14 @@ def ldmatrix(on: Tracker, op: Operation) -> Step:
         base, refs = on.fresh(4 * count)
         values[out], machine.provenance[out] = refs, on.unsaid
         facts = {"count": count, "transposed": transposed, "wide": wide}
-        on.note(
-            Deed(
-                "ldmatrix",
-                op,
-                machine.mask,
-                number(values[pointer]),
-                0,
-                4 * count,
-                base,
-                facts=facts,
-                lost=lost,
-            )
-        )
+        on.note("ldmatrix", op, number(values[pointer]), width=4 * count, base=base, facts=facts, lost=lost)
 
     return run
 
 
 def stmatrix(on: Tracker, op: Operation) -> Step:
     """`stmatrix`, transposed or not."""
-    machine, values = on.machine, on.machine.values
+    values = on.machine.values
     pointer, sources = on.slots[op.operands[0]], [on.slots[v] for v in op.operands[1:]]
     plain = "m8n8" in op.attributes.get("shape", "m8n8")
 
@@ -149,27 +136,14 @@ def stmatrix(on: Tracker, op: Operation) -> Step:
         at = tuple(refs_of(values[slot], 4) for slot in sources)
         facts = {"count": len(sources), "transposed": "col" in op.attributes.get("layout", "")}
         lost = on.unknown_why(pointer) or ("" if plain else "a matrix store of another shape")
-        on.note(
-            Deed(
-                "stmatrix",
-                op,
-                machine.mask,
-                number(values[pointer]),
-                0,
-                16,
-                0,
-                at,
-                facts=facts,
-                lost=lost,
-            )
-        )
+        on.note("stmatrix", op, number(values[pointer]), width=16, refs=at, facts=facts, lost=lost)
 
     return run
 
 
 def cp_async(on: Tracker, op: Operation) -> Step:
     """`cp.async` of one thread, with the count of its bytes that are read."""
-    machine, values = on.machine, on.machine.values
+    values = on.machine.values
     slots = [on.slots[v] for v in op.operands]
     size = integer(op.attributes.get("size", "")) or 0
 
@@ -177,15 +151,16 @@ def cp_async(on: Tracker, op: Operation) -> Step:
         to, source = number(values[slots[0]]), number(values[slots[1]])
         given = (number(values[slots[2]]),) if len(slots) > 2 else ()
         lost = on.unknown_why(*slots)
-        on.note(Deed("copy", op, machine.mask, to, source, size, numbers=given, lost=lost))
+        on.note("copy", op, to, second=source, width=size, numbers=given, lost=lost)
 
     return run
 
 
 def tma(on: Tracker, op: Operation) -> Step:
     """TMA copies of tiles, in both directions."""
-    machine, values = on.machine, on.machine.values
+    values = on.machine.values
     load = op.name == TENSOR_LOAD
+    kind = "tma_load" if load else "tma_store"
     sizes = integers(op.attributes.get("operandSegmentSizes", "")) or (1, 1, len(op.operands) - 2)
     shared, map_ = (0, 1) if load else (1, 0)
     slots = [on.slots[op.operands[shared]], on.slots[op.operands[map_]]]
@@ -201,38 +176,23 @@ def tma(on: Tracker, op: Operation) -> Step:
 
     def run() -> None:
         facts = {"multicast": number(values[masks[0]]) if masks else None}
-        on.note(
-            Deed(
-                "tma_load" if load else "tma_store", op, machine.mask, number(values[slots[0]]),
-                number(values[slots[1]]), numbers=tuple(number(values[slot]) for slot in at), facts=facts,
-                lost=other or on.unknown_why(*slots, *at),
-            )
-        )  # fmt: skip
+        to, map_at = (number(values[slot]) for slot in slots)
+        place, why = tuple(number(values[slot]) for slot in at), other or on.unknown_why(*slots, *at)
+        on.note(kind, op, to, second=map_at, numbers=place, facts=facts, lost=why)
 
     return run
 
 
 def bulk(on: Tracker, op: Operation) -> Step:
     """Bulk copies without a tensor map."""
-    machine, values = on.machine, on.machine.values
+    values = on.machine.values
     to, source, size = (on.slots[op.operands[i]] for i in (0, 1, BULK[op.name]))
     kinds = [parse_type(v.type).space for v in op.operands[:2]]
 
     def run() -> None:
         a, b, n = (number(values[slot]) for slot in (to, source, size))
         facts = {"to": spaces.space_of(kinds[0], a), "from": spaces.space_of(kinds[1], b)}
-        on.note(
-            Deed(
-                "bulk",
-                op,
-                machine.mask,
-                a,
-                b,
-                numbers=(n,),
-                facts=facts,
-                lost=on.unknown_why(to, source, size),
-            )
-        )
+        on.note("bulk", op, a, second=b, numbers=(n,), facts=facts, lost=on.unknown_why(to, source, size))
 
     return run
 

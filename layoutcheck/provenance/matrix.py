@@ -10,7 +10,6 @@ from layoutcheck.dsl.lowered.machine import Step
 from layoutcheck.dsl.lowered.types import parse_type
 from layoutcheck.dsl.lowered.values import number
 from layoutcheck.order.meaning import WGMMA
-from layoutcheck.provenance.deeds import Deed
 from layoutcheck.provenance.fragments import tensor_cells
 from layoutcheck.provenance.refs import Refs, refs_of
 from layoutcheck.provenance.tracker import KIND, Tracker
@@ -80,14 +79,14 @@ def mma(on: Tracker, op: Operation) -> Step:
         result = on.accumulated(c, kind, np.ones(on.threads, bool))
         values[out], machine.provenance[out] = Refs(result), on.unsaid
         lost = "sparse" if sparse else ""
-        on.note(Deed("mma", op, machine.mask, refs=(a, b, result), facts=facts, lost=lost))
+        on.note("mma", op, refs=(a, b, result), facts=facts, lost=lost)
 
     return run
 
 
 def tcgen05(on: Tracker, op: Operation) -> Step:
     """tcgen05.mma: accumulators, A, B, the instruction's descriptor, whether the accumulators count."""
-    machine, values = on.machine, on.machine.values
+    values = on.machine.values
     slots = [on.slots[v] for v in op.operands[:5]]
     plain = op.name == "nvvm.tcgen05.mma" and len(slots) == 5 and op.operands[4].type == "i1"
     kind = KIND.search(op.attributes.get("kind", ""))
@@ -101,7 +100,7 @@ def tcgen05(on: Tracker, op: Operation) -> Step:
         base = on.next
         on.next += _MOST_SUMS
         numbers = tuple(number(values[slot]) for slot in slots)
-        on.note(Deed("tcgen05", op, machine.mask, 0, base=base, numbers=numbers, facts=facts, lost=lost))
+        on.note("tcgen05", op, base=base, numbers=numbers, facts=facts, lost=lost)
 
     return run
 
@@ -129,12 +128,10 @@ def tensor_memory(on: Tracker, op: Operation) -> Step:
         if load:
             base, refs = on.fresh(width)
             values[slot], machine.provenance[slot] = refs, on.unsaid
-            on.note(Deed("tensor_load", op, machine.mask, address, 0, width, base, facts=facts, lost=lost))
+            on.note("tensor_load", op, address, width=width, base=base, facts=facts, lost=lost)
         else:
             given = (refs_of(values[slot], width),)
-            on.note(
-                Deed("tensor_store", op, machine.mask, address, 0, width, 0, given, facts=facts, lost=lost)
-            )
+            on.note("tensor_store", op, address, width=width, refs=given, facts=facts, lost=lost)
 
     return run
 
@@ -159,11 +156,7 @@ def wgmma(on: Tracker, op: Operation) -> Step:
         result = on.accumulated(c, kind, keeps)
         values[out], machine.provenance[out] = Refs(result), on.unsaid
         a = tuple(refs_of(values[slot], 4) for slot in registers)
-        on.note(
-            Deed(
-                "wgmma", op, machine.mask, refs=(*a, result), facts=facts,
-                numbers=tuple(number(values[slot]) for slot in wide), lost=on.unknown_why(*wide, *scale),
-            )
-        )  # fmt: skip
+        descriptors, why = tuple(number(values[slot]) for slot in wide), on.unknown_why(*wide, *scale)
+        on.note("wgmma", op, refs=(*a, result), facts=facts, numbers=descriptors, lost=why)
 
     return run

@@ -60,14 +60,13 @@ class Tracker:
         """Whether a value is followed as a number: an address rests on it, and it is an integer."""
         return value in self.addresses and FLOAT.search(value.type) is None
 
-    def note(self, deed: Deed) -> Deed:
-        """Keep a deed beside the event that was written down just before."""
-        active = self.machine.mask is None or self.machine.mask.any()
-        if active and self.machine.reached and self.events:
-            self.deeds[len(self.events) - 1] = deed
+    def note(self, kind: str, op: Operation, at: Number = 0, **more: Any) -> None:
+        """Keep a deed of the threads that run beside the event that was written down just before."""
+        mask = self.machine.mask
+        if (mask is None or mask.any()) and self.machine.reached and self.events:
+            self.deeds[len(self.events) - 1] = Deed(kind, op, mask, at, **more)
         if self.next > _MOST_REFS:
             raise TooMuch
-        return deed
 
     def unknown_why(self, *slots: int, guarded: bool = True) -> str:
         """Why numbers, and if the operation is executed, cannot be relied on; "" where they can."""

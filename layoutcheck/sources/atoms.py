@@ -85,9 +85,7 @@ def read_atom(scan: Scanner) -> Atom:
     scan.skip()
     start = scan.pos
     scan.expect(PREFIX, f"a copy atom, '{PREFIX}...'")
-    name = scan.match(NAME)
-    if name is None:
-        raise scan.error("an atom without a name", "universal_copy, simt_async_copy, ldsm, ...")
+    name = scan.need("an atom without a name", "universal_copy, simt_async_copy, ldsm, ...", NAME)
     if not scan.peek("<"):
         raise scan.error("unexpected text after the atom's name", "'<'")
     end = type_end(scan.text, scan.pos)

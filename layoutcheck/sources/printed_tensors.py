@@ -45,9 +45,7 @@ def _read_tensor(scan: Scanner, defaults: Defaults) -> Memref:
         return memref_of(scan, opening, element, space or "generic", layout, align, swizzle)
     if scan.match(_ADDRESS):
         scan.expect("@", "'@' and a memory space")
-        found = scan.match(SPACE_NAME)
-        if found is None:
-            raise scan.error("unknown memory space", " or ".join(SPACES))
+        found = scan.need("unknown memory space", " or ".join(SPACES), SPACE_NAME)
         layout = layout_after_o(scan)
         scan.expect(">", "the '>' of the tensor")
         return with_defaults(layout, defaults, space=found[0])

@@ -19,9 +19,7 @@ def _read(scan: Scanner, name: str) -> Atom:
     scan.accept(",")
     if scan.accept("copy_bits"):
         scan.expect("=")
-        found = scan.match(NUMBER)
-        if found is None:
-            raise scan.error("not a width", "a number of bits")
+        found = scan.need("not a width", "a number of bits", NUMBER)
         width = int(found[0])
     kind = name.removeprefix(_PRINTED)
     flag, field = _FLAGS.get(kind, ("", ""))

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from layoutcheck.atoms.cp_async import WIDTHS_BITS, CpAsync
 from layoutcheck.atoms.family import Compiler
 from layoutcheck.copies.compiler.prediction import Prediction, rejected
-from layoutcheck.copies.compiler.shared import meets_requirement, npow2_sub_byte
+from layoutcheck.copies.compiler.shared import meets_requirement, npow2_sub_byte, one_element
 from layoutcheck.copies.copy import Copy
 
 
@@ -44,10 +42,5 @@ def pointers(atom: CpAsync, copy: Copy) -> Prediction | None:
     return None
 
 
-def default(atom: CpAsync) -> CpAsync:
-    """A width of 0 is one element."""
-    return atom if atom.width_bits else replace(atom, width_bits=atom.dtype.bits)
-
-
 # Its type takes any width: the verifier looks later.
-COMPILER = Compiler(checks=(space, width, npow2_sub_byte, pointers), default=default)
+COMPILER = Compiler(checks=(space, width, npow2_sub_byte, pointers), default=one_element)

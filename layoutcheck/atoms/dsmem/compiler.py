@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from layoutcheck.atoms.dsmem import WIDTHS_BITS, DsmemStore
 from layoutcheck.atoms.family import Compiler
 from layoutcheck.copies.compiler.prediction import Prediction, rejected
-from layoutcheck.copies.compiler.shared import alignment, is_npow2_sub_byte, same_width, unit_strides
+from layoutcheck.copies.compiler.shared import (
+    alignment,
+    npow2_sub_byte,
+    one_element,
+    same_width,
+    unit_strides,
+)
 from layoutcheck.copies.copy import Copy
 
 
@@ -21,15 +25,8 @@ def space(atom: DsmemStore, copy: Copy) -> Prediction | None:
 
 def element(atom: DsmemStore, copy: Copy) -> Prediction | None:
     """Nothing is converted, so widths agree; elements of 3, 5, 6 or 7 bits have no byte address."""
-    for operand, view in (("src", copy.src), ("dst", copy.dst)):
-        if is_npow2_sub_byte(view.dtype.bits):
-            return rejected(
-                "npow2_sub_byte",
-                f"'{atom}' doesn't support non-pow2 sub-byte type",
-                operand,
-                element_bits=view.dtype.bits,
-            )
-    return same_width(atom, copy)
+    message = f"'{atom}' doesn't support non-pow2 sub-byte type"
+    return npow2_sub_byte(atom, copy, message) or same_width(atom, copy)
 
 
 def width(atom: DsmemStore, copy: Copy) -> Prediction | None:
@@ -77,9 +74,4 @@ def check_type(atom: DsmemStore) -> Prediction | None:
     return None
 
 
-def default(atom: DsmemStore) -> DsmemStore:
-    """A width of 0 is one element."""
-    return atom if atom.width_bits else replace(atom, width_bits=atom.dtype.bits)
-
-
-COMPILER = Compiler((space, element, width, vector, pointer), check_type, default)
+COMPILER = Compiler((space, element, width, vector, pointer), check_type, one_element)

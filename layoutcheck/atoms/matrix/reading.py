@@ -15,18 +15,14 @@ _MODE = re.compile(r'<\s*"\s*\(\s*([0-9]{1,4})\s*,\s*([0-9]{1,4})\s*\)\s*"\s*>')
 def _mode(scan: Scanner) -> tuple[int, int]:
     scan.expect("mode", "'mode = <\"(8,8)\">'")
     scan.expect("=")
-    found = scan.match(_MODE)
-    if found is None:
-        raise scan.error("not a matrix shape", 'a shape such as <"(8,8)">')
+    found = scan.need("not a matrix shape", 'a shape such as <"(8,8)">', _MODE)
     return int(found[1]), int(found[2])
 
 
 def _matrices(scan: Scanner) -> tuple[int, bool]:
     scan.expect("num_matrices", "'num_matrices = N'")
     scan.expect("=")
-    count = scan.match(NUMBER)
-    if count is None:
-        raise scan.error("not a number of matrices", "1, 2 or 4")
+    count = scan.need("not a number of matrices", "1, 2 or 4", NUMBER)
     scan.expect(",")
     letter = scan.match(NAME)
     if letter is None or letter[0] not in ("n", "t"):

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from layoutcheck.atoms.family import Compiler
 from layoutcheck.atoms.register import RegisterCopy
 from layoutcheck.copies.compiler.prediction import Prediction, rejected
 from layoutcheck.copies.compiler.shared import (
     alignment,
-    is_npow2_sub_byte,
     is_power_of_two_bytes,
+    npow2_sub_byte,
+    one_element,
     unit_strides,
 )
 from layoutcheck.copies.copy import Copy
@@ -29,27 +28,16 @@ def space(atom: RegisterCopy, copy: Copy) -> Prediction | None:
     return None
 
 
-def element(_atom: RegisterCopy, copy: Copy) -> Prediction | None:
+def element(atom: RegisterCopy, copy: Copy) -> Prediction | None:
     """Nothing is converted, so widths agree; elements of 3, 5, 6 or 7 bits have no byte address."""
     bits = copy.src.dtype.bits
-    for operand, view in (("src", copy.src), ("dst", copy.dst)):
-        if is_npow2_sub_byte(view.dtype.bits):
-            return rejected(
-                "npow2_sub_byte",
-                "expects src and dst element not to be non-pow2 sub-byte type, but got "
-                f"{copy.src.dtype} and {copy.dst.dtype}",
-                operand,
-                element_bits=view.dtype.bits,
-            )
-    if copy.dst.dtype.bits != bits:
-        return rejected(
-            "element_width",
-            f"expects src and dst element to have size equal to {bits}, but got {copy.src.dtype} "
-            f"and {copy.dst.dtype}",
-            src_bits=bits,
-            dst_bits=copy.dst.dtype.bits,
-        )
-    return None
+    got = f"but got {copy.src.dtype} and {copy.dst.dtype}"
+    message = f"expects src and dst element not to be non-pow2 sub-byte type, {got}"
+    refused = npow2_sub_byte(atom, copy, message)
+    if refused or copy.dst.dtype.bits == bits:
+        return refused
+    message = f"expects src and dst element to have size equal to {bits}, {got}"
+    return rejected("element_width", message, src_bits=bits, dst_bits=copy.dst.dtype.bits)
 
 
 def width(atom: RegisterCopy, copy: Copy) -> Prediction | None:
@@ -121,11 +109,6 @@ def check_type(atom: RegisterCopy) -> Prediction | None:
     return None
 
 
-def default(atom: RegisterCopy) -> RegisterCopy:
-    """A width of 0 is one element."""
-    return atom if atom.width_bits else replace(atom, width_bits=atom.dtype.bits)
-
-
 def wants_strides(copy: Copy) -> bool:
     """Whether the side in memory is the one that is composed."""
     assert isinstance(copy.atom, RegisterCopy)
@@ -133,5 +116,5 @@ def wants_strides(copy: Copy) -> bool:
 
 
 COMPILER = Compiler(
-    (element, space, width, vector, pointers), check_type, default, wants_strides=wants_strides
+    (element, space, width, vector, pointers), check_type, one_element, wants_strides=wants_strides
 )

@@ -13,19 +13,13 @@ def _read(scan: Scanner, name: str) -> Atom:
     scan.accept(",")
     scan.expect("copy_bits", "'copy_bits = N'")
     scan.expect("=")
-    width = scan.match(NUMBER)
-    if width is None:
-        raise scan.error("not a width", "a number of bits")
+    width = scan.need("not a width", "a number of bits", NUMBER)
     options: list[tuple[str, str]] = []
     while not scan.accept(">"):
         scan.accept(",")
-        key = scan.match(NAME)
-        if key is None:
-            raise scan.error("unexpected text in the atom", "'key = value' or '>'")
+        key = scan.need("unexpected text in the atom", "'key = value' or '>'", NAME)
         scan.expect("=", f"'=' after {key[0]}")
-        value = scan.match(WORD) or scan.match(NUMBER)
-        if value is None:
-            raise scan.error("no value", f"the value of {key[0]}")
+        value = scan.need("no value", f"the value of {key[0]}", WORD, NUMBER)
         options.append((key[0], value[0]))
     return RegisterCopy(name, element, int(width[0]), tuple(options))
 

@@ -20,9 +20,7 @@ def _read(scan: Scanner, _name: str) -> Atom:
     element = read_dtype(scan)
     lanes, bits = shape(scan)
     scan.expect(",")
-    ctas = scan.match(_CTAS)
-    if ctas is None:
-        raise scan.error("no number of CTAs", "'1 cta' or '2 cta'")
+    ctas = scan.need("no number of CTAs", "'1 cta' or '2 cta'", _CTAS)
     found = scan.match(_BROADCAST)
     close(scan)
     broadcast = found[1] if found and found[1] != "none" else ""

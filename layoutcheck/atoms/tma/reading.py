@@ -39,9 +39,7 @@ def _read(scan: Scanner, name: str) -> Atom:
     bits, ctas = 0, 1
     while not scan.accept(">"):
         scan.accept(",")
-        key = scan.match(NAME)
-        if key is None:
-            raise scan.error("unexpected text in the atom", "'key = value' or '>'")
+        key = scan.need("unexpected text in the atom", "'key = value' or '>'", NAME)
         scan.expect("=", f"'=' after {key[0]}")
         if key[0] == "tma_gbasis":
             scan.expect("<")
@@ -50,9 +48,7 @@ def _read(scan: Scanner, name: str) -> Atom:
             scan.expect('"')
             scan.expect(">")
             continue
-        value = scan.match(_QUOTED) or scan.match(WORD) or scan.match(NUMBER)
-        if value is None:
-            raise scan.error("no value", f"the value of {key[0]}")
+        value = scan.need("no value", f"the value of {key[0]}", _QUOTED, WORD, NUMBER)
         text = value[0]
         if key[0] == "copy_bits" and is_number(text):
             bits = int(text)

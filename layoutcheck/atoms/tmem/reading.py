@@ -19,22 +19,16 @@ _SHAPE = re.compile(r"(16|32)x(32|64|128|256)b(x2)?\Z")
 def shape(scan: Scanner) -> tuple[int, int]:
     """`32 DP, 32 bit`, which comes next."""
     scan.expect(",")
-    lanes = scan.match(_LANES)
-    if lanes is None:
-        raise scan.error("no number of data paths", "such as '32 DP'")
+    lanes = scan.need("no number of data paths", "such as '32 DP'", _LANES)
     scan.expect(",")
-    bits = scan.match(_BITS)
-    if bits is None:
-        raise scan.error("no number of bits", "such as '32 bit'")
+    bits = scan.need("no number of bits", "such as '32 bit'", _BITS)
     return int(lanes[1]), int(bits[1])
 
 
 def read_repeat(scan: Scanner) -> int:
     """`, x8`, which comes next."""
     scan.expect(",")
-    found = scan.match(_REPEAT)
-    if found is None:
-        raise scan.error("no repetition", "x1, x2, ..., x128")
+    found = scan.need("no repetition", "x1, x2, ..., x128", _REPEAT)
     return int(found[1])
 
 

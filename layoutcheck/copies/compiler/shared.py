@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 from layoutcheck.copies.atom import Atom
 from layoutcheck.copies.compiler.prediction import Prediction, aborts, rejected
@@ -14,16 +16,17 @@ from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.machine.dtypes import DType
 
 
-def npow2_sub_byte(atom: Atom, copy: Copy) -> Prediction | None:
+def one_element(atom: Any) -> Any:
+    """The atom of vectors, where a width of 0 stands for one element."""
+    return atom if atom.width_bits else replace(atom, width_bits=atom.dtype.bits)
+
+
+def npow2_sub_byte(atom: Atom, copy: Copy, message: str = "") -> Prediction | None:
     """Elements of 3, 5, 6 or 7 bits have no byte address of their own."""
+    message = message or f"'{atom}' doesn't support npow2 sub-byte type"
     for operand, view in (("src", copy.src), ("dst", copy.dst)):
         if is_npow2_sub_byte(view.dtype.bits):
-            return rejected(
-                "npow2_sub_byte",
-                f"'{atom}' doesn't support npow2 sub-byte type",
-                operand,
-                element_bits=view.dtype.bits,
-            )
+            return rejected("npow2_sub_byte", message, operand, element_bits=view.dtype.bits)
     return None
 
 
