@@ -16,10 +16,6 @@ passes.
 
 Write the views without modes of extent 1 and stride 0 behind V, or as the DSL partitions them:
 `((4,1),...):((1,0),...)`.
-
-## How to silence it
-
-A rejected copy does not compile; there is nothing to silence.
 """
 
 from __future__ import annotations

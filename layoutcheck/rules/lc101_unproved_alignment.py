@@ -23,10 +23,6 @@ term)`; a term with a run-time coordinate counts with its stride times the coord
 If the address is aligned, state the missing fact: `assumed_align=16` on the tensor, `divby=8` on
 the stride that the report names, or a static layout. If it is not, copy fewer bits at a time, or
 pad the pitch.
-
-## How to silence it
-
-A rejected copy does not compile; there is nothing to silence.
 """
 
 from __future__ import annotations

@@ -21,10 +21,6 @@ have strides of product 1 on both sides; `cp.async`, `ldmatrix` and `stmatrix` h
 Give both sides the same fastest mode (`match-layout`), and transpose where the data is next read
 (`transpose-in-ldmatrix`), or copy element by element on one side (`narrow-copy`, `copy-elements`,
 `stage-through-registers`).
-
-## How to silence it
-
-A rejected copy does not compile; there is nothing to silence.
 """
 
 from __future__ import annotations

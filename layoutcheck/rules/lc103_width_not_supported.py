@@ -15,10 +15,6 @@ own type checks (measured).
 
 Use a width the atom has. A `cp.async` of elements narrower than 4 bytes must move several of them
 at once; if they are not adjacent, copy through registers.
-
-## How to silence it
-
-A rejected copy does not compile; there is nothing to silence.
 """
 
 from __future__ import annotations

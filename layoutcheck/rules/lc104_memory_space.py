@@ -16,10 +16,6 @@ verifier checks them (measured).
 Swap the operands if they are the wrong way round. Use the atom made for the two spaces. If a
 pointer lost its space, build it with
 `make_ptr(dtype, address, AddressSpace.gmem, assumed_align=16)`.
-
-## How to silence it
-
-A rejected copy does not compile; there is nothing to silence.
 """
 
 from __future__ import annotations

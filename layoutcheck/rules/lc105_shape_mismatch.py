@@ -14,10 +14,6 @@ Checked by the DSL in Python and by the MLIR verifier (measured): "`src.rank() =
 
 Partition both tensors with the same tiled copy, tile them alike first (`local_tile`), and make loop
 extents static or iterate over the dynamic mode yourself.
-
-## How to silence it
-
-A rejected copy does not compile; there is nothing to silence.
 """
 
 from __future__ import annotations

@@ -14,10 +14,6 @@ Checked in Python (`cute.copy`) and by the verifier: "src and dst need to have t
 
 Load in the source's type, convert in registers (`fragment.load().to(dtype)`), then store in the
 destination's; to copy raw bits between types of equal total size, `recast_tensor` one side first.
-
-## How to silence it
-
-A rejected copy does not compile; there is nothing to silence.
 """
 
 from __future__ import annotations

@@ -16,10 +16,6 @@ The verifier: "expects pred to have compatible shape with: ...", "expects pred's
 Build it from the partitioned coordinate tensor:
 `make_rmem_tensor((size(t, mode=[0, 1]), size(t, mode=[1]), ...), Boolean)`, one entry for each rest
 value.
-
-## How to silence it
-
-A rejected copy does not compile; there is nothing to silence.
 """
 
 from __future__ import annotations

@@ -16,10 +16,6 @@ whole layouts, rest modes included, in bits of the atom's element type (measured
 Give both sides the same order, pad rows to 16 bytes, or copy with ordinary instructions
 (`cute.autovec_copy`). A tile whose rows are not adjacent takes one bulk copy for each row: keep the
 row in mode 0.
-
-## How to silence it
-
-A rejected copy does not compile; there is nothing to silence.
 """
 
 from __future__ import annotations

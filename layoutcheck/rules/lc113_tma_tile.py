@@ -24,10 +24,6 @@ type", "failed to perform a valid division" and "unable to partition input tenso
 Give the shared layout the tiler's shape, with any nesting inside each mode:
 `cute.tile_to_shape(atom, tiler, order)`. Partition one stage at a time. Give `tma_partition` both tensors with
 the tile's modes grouped, `cute.group_modes(tensor, 0, 2)`, and copy what it returns.
-
-## How to silence it
-
-A rejected copy does not compile; there is nothing to silence.
 """
 
 from __future__ import annotations

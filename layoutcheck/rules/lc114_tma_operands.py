@@ -14,10 +14,6 @@ The DSL: "src and dst need be CoordTensorType and CuteMemRefType" (measured).
 
 Partition the tensor that `make_tiled_tma_atom` returns, not the global tensor, and check the
 direction of the atom.
-
-## How to silence it
-
-A rejected copy does not compile; there is nothing to silence.
 """
 
 from __future__ import annotations

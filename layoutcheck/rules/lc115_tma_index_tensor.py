@@ -17,10 +17,6 @@ tile::gather4 modes").
 Pass a tensor of rows and columns, and the index tensor `cute.make_layout((R, C), stride=(1, 0))`.
 If the rows of a narrow tensor follow each other without a gap, they become one dimension: pad the
 pitch, or copy the tile as it is.
-
-## How to silence it
-
-A rejected copy does not compile; there is nothing to silence.
 """
 
 from __future__ import annotations

@@ -12,10 +12,6 @@ PTX ISA, tcgen05.ld and tcgen05.cp. The DSL's types refuse all others (measured)
 ## How to fix it
 
 Choose a shape and repetition from the list; a larger copy is several instructions.
-
-## How to silence it
-
-A rejected copy does not compile; there is nothing to silence.
 """
 
 from __future__ import annotations

@@ -14,10 +14,6 @@ Measured on the DSL: "require tmem memref aligned at 2 cols (8B) at least, but g
 ## How to fix it
 
 State the alignment where the pointer is made: `cute.make_ptr(dtype, address, AddressSpace.tmem, assumed_align=16)`.
-
-## How to silence it
-
-A rejected copy does not compile; there is nothing to silence.
 """
 
 from __future__ import annotations

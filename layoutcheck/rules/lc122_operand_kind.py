@@ -13,10 +13,6 @@ smemDescView", "src and dst need be CuteMemRefType").
 ## How to fix it
 
 `tcgen05.get_s2t_smem_desc_tensor(atom, thr.partition_S(smem))` makes the descriptor view.
-
-## How to silence it
-
-A rejected copy does not compile; there is nothing to silence.
 """
 
 from __future__ import annotations

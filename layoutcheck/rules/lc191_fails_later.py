@@ -17,10 +17,6 @@ type(s)" of `cute.crd2idx`).
 ## How to fix it
 
 The report names the extent or the stride to change.
-
-## How to silence it
-
-A rejected copy does not compile; there is nothing to silence.
 """
 
 from __future__ import annotations

@@ -17,10 +17,6 @@ error.
 ## How to fix it
 
 As for LC102: use the same contiguous mode on both sides, or a copy as narrow as the contiguous run.
-
-## How to silence it
-
-No working kernel depends on this.
 """
 
 from __future__ import annotations

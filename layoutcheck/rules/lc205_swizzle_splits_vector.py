@@ -16,10 +16,6 @@ valid: the bug is the compiler's.
 ## How to fix it
 
 Copy at most 2^m bytes at a time from addresses aligned to that: m = 4 for 16-byte accesses.
-
-## How to silence it
-
-No working kernel depends on this.
 """
 
 from __future__ import annotations

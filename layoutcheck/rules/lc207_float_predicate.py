@@ -13,10 +13,6 @@ work.
 ## How to fix it
 
 Make the predicate `cutlass.Boolean`: store the result of a comparison, not a number.
-
-## How to silence it
-
-No working kernel depends on this.
 """
 
 from __future__ import annotations

@@ -13,10 +13,6 @@ Measured on the DSL: the number of values is never compared with the atom's; V i
 
 Use a value layout of at least one whole vector, or a narrower copy:
 `num_bits_per_copy = values * element bits`.
-
-## How to silence it
-
-No working kernel depends on this.
 """
 
 from __future__ import annotations

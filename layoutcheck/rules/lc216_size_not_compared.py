@@ -13,10 +13,6 @@ Measured on the DSL. The documentation of `basic_copy_if` promises a check that 
 ## How to fix it
 
 Make both views (and the predicate) the same size.
-
-## How to silence it
-
-No working kernel depends on this.
 """
 
 from __future__ import annotations

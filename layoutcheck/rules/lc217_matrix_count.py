@@ -16,10 +16,6 @@ stride between the two halves is ignored.
 
 Use a register V of exactly `2 * num_matrices` 16-bit values, contiguous in pairs: retile the fragment with
 `tiled_copy.retile(...)`.
-
-## How to silence it
-
-No working kernel depends on this.
 """
 
 from __future__ import annotations

@@ -15,10 +15,6 @@ move. Sixteen `i1` become `ld.global.b16`. A `cp.async` of 128 bits and 128 `i1`
 
 Copy whole bytes: make the 4-bit mode contiguous on both sides in runs of at least 2 (better 32), or
 recast to 8-bit. Make tensors of booleans of `cutlass.Uint8`.
-
-## How to silence it
-
-No working kernel depends on this.
 """
 
 from __future__ import annotations

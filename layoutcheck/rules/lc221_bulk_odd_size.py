@@ -15,10 +15,6 @@ lowering at mode 0 (measured).
 ## How to fix it
 
 Put the whole run in mode 0 (`cute.group_modes(t, 0, cute.rank(t))`), or make rows multiples of 16 bytes.
-
-## How to silence it
-
-No working kernel depends on this.
 """
 
 from __future__ import annotations

@@ -16,10 +16,6 @@ docs/evidence/bulk.json.
 
 Leave `num_bits_per_copy` out, so that each run of mode 0 is one copy; or give a width that divides it; or
 move the run into mode 0.
-
-## How to silence it
-
-No working kernel depends on this.
 """
 
 from __future__ import annotations

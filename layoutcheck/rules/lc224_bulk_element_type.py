@@ -13,10 +13,6 @@ times the atom's bits (other atoms count in the tensors' type and are right).
 ## How to fix it
 
 Make the atom with the tensors' element type: `cute.make_copy_atom(op, tensor.element_type)`.
-
-## How to silence it
-
-No working kernel depends on this.
 """
 
 from __future__ import annotations

@@ -16,10 +16,6 @@ accepts any stride). Compiler-verified only: no Blackwell GPU ran it.
 Give each warp the lanes it owns: partition with `tcgen05.make_tmem_copy(atom, tensor)` and
 `get_slice(tid)`, with all four warps of the warpgroup taking part. Move data that must change lanes
 through shared memory.
-
-## How to silence it
-
-No working kernel depends on this.
 """
 
 from __future__ import annotations

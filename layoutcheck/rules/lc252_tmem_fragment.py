@@ -16,10 +16,6 @@ tcgen05.ld: a fragment is a vector of adjacent 32-bit registers. Compiler-verifi
 
 Make the fragment with the partition's own shape (`cute.make_rmem_tensor(thr.partition_D(t).shape, dtype)`), or
 choose the repetition that fits it. Make the atom with the tensors' element type.
-
-## How to silence it
-
-No working kernel depends on this.
 """
 
 from __future__ import annotations

@@ -16,10 +16,6 @@ ran it.
 
 Use only allocated columns (`tcgen05.alloc`: 32, 64, 128, 256 or 512), and a stride of 65536 between
 lanes.
-
-## How to silence it
-
-No working kernel depends on this.
 """
 
 from __future__ import annotations

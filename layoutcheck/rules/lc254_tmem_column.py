@@ -17,10 +17,6 @@ memref aligned at 2 cols (8B) at least", checked for the base pointer only. PTX 
 
 Make the strides of rest modes whole columns (32 bits divided by the element's width), and even
 columns for the wide shapes.
-
-## How to silence it
-
-No working kernel depends on this.
 """
 
 from __future__ import annotations

@@ -16,10 +16,6 @@ Compiler-verified only: no Blackwell GPU ran it.
 ## How to fix it
 
 Leave packing out where two elements share a column; give V stride 2 where they do not.
-
-## How to silence it
-
-No working kernel depends on this.
 """
 
 from __future__ import annotations

@@ -16,10 +16,6 @@ V is, and does not compare the sizes of V's two sides. Compiler-verified only: n
 ## How to fix it
 
 Let `tcgen05.make_s2t_copy(atom, tensor)` and `partition_D` make the view of tensor memory.
-
-## How to silence it
-
-No working kernel depends on this.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """`Rule`: a stable code, what it looks for, and the text that `layoutcheck rule` and docs/rules/ print.
 
 A rule's documentation is its module's docstring: a first line `CODE name: summary`, then the sections
-`## What it means`, `## Why` (with the source of each fact), `## How to fix it`, `## How to silence it`.
-Its examples are data, so that the tests run every one of them. All that most rules need they import from here.
+`## What it means`, `## Why` (with the source of each fact), `## How to fix it`, `## How to silence it`; where
+the last is left out, it is what `SILENCED` says of the severity. Its examples are data, so that the tests run
+every one of them. All that most rules need they import from here.
 """
 
 from __future__ import annotations
@@ -22,6 +23,12 @@ Findings = Iterator[Finding]
 def demanded(field: str, value: Any, demand: Any, source: str, **more: Any) -> dict[str, Any]:
     """The evidence of a finding about a field of an instruction or of its tensor map: what it is, and must be."""
     return {"field": field, "value": value, "demand": demand, "source": source, **more}
+
+
+SILENCED = {
+    "rejected": "A rejected copy does not compile; there is nothing to silence.",
+    "wrong": "No working kernel depends on this.",
+}
 
 
 class Example(NamedTuple):
@@ -100,6 +107,8 @@ def make_rule(
     clean = {key: value for key, value in {**flagged, **twin}.items() if value is not None}
     example, explained = Example(flagged, clean), frozenset(explains)
     code, name, summary, doc = heading(module_doc)
+    if "## How to silence it" not in doc:
+        doc += f"\n\n## How to silence it\n\n{SILENCED[severity]}"
     return Rule(
         code, name, severity, summary, doc, find, example, explained, frozenset(symptoms), beyond, occurs
     )
