@@ -1,10 +1,13 @@
-"""The page of a rule: the one form that `layoutcheck rule` prints, wrapped, and docs/rules/ keeps."""
+"""How rules are found; and their pages, in the form that `layoutcheck rule` prints and docs/rules/ keeps."""
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 import shlex
 import textwrap
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 
 class Heading(NamedTuple):
@@ -22,6 +25,13 @@ def heading(module_doc: str | None) -> Heading:
     label, _, summary = first.partition(": ")
     code, _, name = label.partition(" ")
     return Heading(code, name, summary, body.strip())
+
+
+def rules_in(package: str, folder: Iterable[str]) -> dict[str, Any]:
+    """The `RULE` of each module `lcNNN_name` of a package, by its code; `folder` is its `__path__`."""
+    names = sorted(one.name for one in pkgutil.iter_modules(folder) if one.name.startswith("lc"))
+    found = [importlib.import_module(f"{package}.{name}").RULE for name in names]
+    return {rule.code: rule for rule in found}
 
 
 def page(code: str, name: str, severity: str, summary: str, doc: str, flagged: str, clean: str) -> str:

@@ -6,17 +6,15 @@ arrive), the views (all modes in V, no swizzle), and last ordinary copies, which
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from layoutcheck.algebra.layout import Layout
-from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.bulk import BulkCopy
 from layoutcheck.atoms.dsmem import DsmemStore
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.fixes import code
-from layoutcheck.fixes.draft import Draft
+from layoutcheck.fixes.draft import Analysis, Draft, Drafts
 from layoutcheck.fixes.edit import edited
 from layoutcheck.rules.bulk import asked_bytes
 
@@ -25,7 +23,7 @@ STRATEGY = "bulk-run"
 _PLAIN_NOTE = "every thread copies; no mbarrier is needed, sync_threads makes the tile visible"
 
 
-def propose(analysis: Analysis) -> Iterator[Draft]:
+def propose(analysis: Analysis) -> Drafts:
     """Repairs of bulk copies; of st.async only its expected bytes."""
     copy, atom = analysis.copy, analysis.copy.atom
     if copy.tiling is not None or not isinstance(atom, (BulkCopy, DsmemStore)):
@@ -62,7 +60,7 @@ def _issue_lines(issued: Copy, copy: Copy) -> list[str]:
     return lines
 
 
-def _told(copy: Copy, atom: BulkCopy) -> Iterator[Draft]:
+def _told(copy: Copy, atom: BulkCopy) -> Drafts:
     """The tensors' element type; no width, or 16 bytes."""
     for element, width in ((copy.src.dtype, atom.width_bits), (copy.src.dtype, 0), (copy.src.dtype, 128)):
         new = replace(atom, dtype=element, width_bits=width)
@@ -72,7 +70,7 @@ def _told(copy: Copy, atom: BulkCopy) -> Iterator[Draft]:
         yield Draft(STRATEGY, title, f"atom = {code.atom_code(new)}", (replace(copy, atom=new),))
 
 
-def _viewed(copy: Copy, atom: BulkCopy) -> Iterator[Draft]:
+def _viewed(copy: Copy, atom: BulkCopy) -> Drafts:
     """All modes in V; no swizzle."""
     atom = replace(atom, dtype=copy.src.dtype, width_bits=0)
     grouped = [_one_mode(view) for view in (copy.src, copy.dst)]
@@ -99,7 +97,7 @@ def _one_mode(view: Memref) -> Memref:
     return view.with_layout(Layout.trusted((layout.shape,), (layout.stride,)))
 
 
-def _ordinary(copy: Copy) -> Iterator[Draft]:
+def _ordinary(copy: Copy) -> Drafts:
     """`autovec_copy`, which takes any address."""
     if copy.cluster is not None:
         return  # they reach no other block

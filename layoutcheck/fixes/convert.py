@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from layoutcheck.algebra.layout import Layout
-from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.fixes import code
-from layoutcheck.fixes.draft import Draft, fragment
+from layoutcheck.fixes.draft import Analysis, Draft, Drafts, fragment
 from layoutcheck.machine.arch import parse_arch
 from layoutcheck.machine.conversions import converts
 from layoutcheck.machine.dtypes import DType
@@ -18,7 +16,7 @@ from layoutcheck.machine.dtypes import DType
 STRATEGY = "convert-in-registers"
 
 
-def propose(analysis: Analysis) -> Iterator[Draft]:
+def propose(analysis: Analysis) -> Drafts:
     """Two copies around one conversion, each as wide as its side allows; else element by element."""
     copy = analysis.copy
     src, dst = copy.src, copy.dst

@@ -6,21 +6,19 @@ no more than an element's alignment. So it transposes, at the price of an instru
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
-from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.copies.atom import ThreadAtom
 from layoutcheck.copies.tiled import partition
 from layoutcheck.copies.tiling import like
-from layoutcheck.fixes.draft import Draft, fragment
+from layoutcheck.fixes.draft import Analysis, Drafts, fragment
 from layoutcheck.fixes.edit import OTHER, edited, partitioned
 
 STRATEGY = "copy-elements"
 
 
-def propose(analysis: Analysis) -> Iterator[Draft]:
+def propose(analysis: Analysis) -> Drafts:
     """The universal atom of one element, where there is no narrower one; a tile's threads and values stay."""
     copy, atom = analysis.copy, analysis.copy.atom
     bits = copy.src.dtype.bits

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from layoutcheck.algebra import inttuple
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.layout import Layout
+from layoutcheck.analysis import Analysis
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
+
+__all__ = ["Analysis", "Draft", "Drafts", "compact_like", "fragment", "thread_value"]
 
 
 class Draft(NamedTuple):
@@ -24,6 +28,9 @@ class Draft(NamedTuple):
     copies: tuple[Copy, ...]
     note: str = ""
     readers: int = 0
+
+
+Drafts = Iterator[Draft]
 
 
 def compact_like(layout: Layout, shape: object = None) -> Layout | None:

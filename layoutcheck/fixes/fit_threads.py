@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from layoutcheck.analysis import Analysis
 from layoutcheck.copies.atom import ThreadAtom
 from layoutcheck.copies.vectors import contiguous_mode
-from layoutcheck.fixes.draft import Draft
+from layoutcheck.fixes.draft import Analysis, Drafts
 from layoutcheck.fixes.edit import block_of, edited, rewoven, vector_of
 
 STRATEGY = "fit-threads"
 
 
-def propose(analysis: Analysis) -> Iterator[Draft]:
+def propose(analysis: Analysis) -> Drafts:
     """The same atom and tensors, with values along the contiguous mode; the block's threads, or fewer."""
     copy, tiling = analysis.copy, analysis.copy.tiling
     if tiling is None or not isinstance(copy.atom, ThreadAtom):

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from layoutcheck.analysis import Analysis
 from layoutcheck.copies.cluster import Cluster
-from layoutcheck.fixes.draft import Draft
+from layoutcheck.fixes.draft import Analysis, Draft, Drafts
 
 STRATEGY = "in-cluster"
 PORTABLE_BLOCKS = 8  # CUDA C++ Programming Guide, thread block clusters
 
 
-def propose(analysis: Analysis) -> Iterator[Draft]:
+def propose(analysis: Analysis) -> Drafts:
     """The mask cut to the cluster, a cluster that is large enough, the barrier of the block that receives."""
     copy, cluster = analysis.copy, analysis.copy.cluster
     if cluster is None or copy.issue is None:

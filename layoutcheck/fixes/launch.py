@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
-from layoutcheck.analysis import Analysis
 from layoutcheck.copies.tiled import threads as threads_of
-from layoutcheck.fixes.draft import Draft
+from layoutcheck.fixes.draft import Analysis, Draft, Drafts
 
 STRATEGY = "launch"
 
 
-def propose(analysis: Analysis) -> Iterator[Draft]:
+def propose(analysis: Analysis) -> Drafts:
     """`block=(size(tiled_copy), 1, 1)`."""
     tiling = analysis.copy.tiling
     if tiling is None or tiling.block_threads in (None, threads_of(tiling.tiled)):

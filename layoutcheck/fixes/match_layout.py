@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.vector import NAMES
 from layoutcheck.copies.atom import ThreadAtom
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.vectors import contiguous_mode
-from layoutcheck.fixes.draft import Draft, compact_like
+from layoutcheck.fixes.draft import Analysis, Drafts, compact_like
 from layoutcheck.fixes.edit import OTHER, Woven, edited, rewoven, with_tensors
 
 STRATEGY = "match-layout"
 
 
-def propose(analysis: Analysis) -> Iterator[Draft]:
+def propose(analysis: Analysis) -> Drafts:
     """Relayout the side that the kernel itself allocates: shared memory or registers."""
     copy = analysis.copy
     side = own_side(copy)

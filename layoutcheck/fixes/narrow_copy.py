@@ -6,24 +6,22 @@ report's own second strategy is FP32 elements, 32-bit copies and one value a thr
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from layoutcheck.algebra.inttuple import wrap
 from layoutcheck.algebra.layout import Layout
-from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.cp_async import CpAsync
 from layoutcheck.copies.atom import ThreadAtom
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
-from layoutcheck.fixes.draft import Draft
+from layoutcheck.fixes.draft import Analysis, Drafts
 from layoutcheck.fixes.edit import Woven, edited, rewoven
 from layoutcheck.machine.dtypes import DType, dtype
 
 STRATEGY = "narrow-copy"
 
 
-def propose(analysis: Analysis) -> Iterator[Draft]:
+def propose(analysis: Analysis) -> Drafts:
     """Every narrower width the atom has, widest first; then the wider type."""
     copy = analysis.copy
     if not isinstance(copy.atom, ThreadAtom):
@@ -41,7 +39,7 @@ def propose(analysis: Analysis) -> Iterator[Draft]:
         yield from _in_fp32(copy)
 
 
-def _in_fp32(copy: Copy) -> Iterator[Draft]:
+def _in_fp32(copy: Copy) -> Drafts:
     wide = dtype("f32")
     atom = CpAsync(wide, 32, "always")
     made: Copy | Woven | None

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from layoutcheck.algebra.layout import Layout
-from layoutcheck.analysis import Analysis
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
-from layoutcheck.fixes.draft import Draft
+from layoutcheck.fixes.draft import Analysis, Drafts
 from layoutcheck.fixes.edit import edited
 from layoutcheck.machine.dtypes import dtype
 
 STRATEGY = "predicate-per-vector"
 
 
-def propose(analysis: Analysis) -> Iterator[Draft]:
+def propose(analysis: Analysis) -> Drafts:
     """The shape that the atom reads, in registers, of Booleans."""
     copy = analysis.copy
     if copy.pred is None:

@@ -9,18 +9,17 @@ from layoutcheck.algebra import inttuple
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.modes import dotted, leaves
-from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.vector import NAMES
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand
-from layoutcheck.fixes.draft import Draft
+from layoutcheck.fixes.draft import Analysis, Drafts
 from layoutcheck.fixes.edit import edited, partitioned, with_tensors
 from layoutcheck.fixes.swizzle import begin_bytes
 
 STRATEGY = "promise-alignment"
 
 
-def propose(analysis: Analysis) -> Iterator[Draft]:
+def propose(analysis: Analysis) -> Drafts:
     """`assumed_align` on every operand that lacks it and `divby` on every run-time pitch that lacks it."""
     copy = analysis.copy
     atom = analysis.resolved.atom

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from layoutcheck.algebra.recast import recast_is_exact, recast_layout
-from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.register import RegisterCopy
 from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.fixes import code
-from layoutcheck.fixes.draft import Draft
+from layoutcheck.fixes.draft import Analysis, Draft, Drafts
 from layoutcheck.machine.dtypes import dtype
 
 STRATEGY = "recast"
 _BYTE = dtype("i8")
 
 
-def propose(analysis: Analysis) -> Iterator[Draft]:
+def propose(analysis: Analysis) -> Drafts:
     """Both tensors of 4-bit elements as bytes, where every other stride is a whole number of bytes."""
     copy = analysis.copy
     if not isinstance(copy.atom, (UniversalCopy, RegisterCopy)) or copy.tiling is not None or copy.pred:

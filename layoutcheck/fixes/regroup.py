@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -10,18 +9,17 @@ from layoutcheck.algebra.inttuple import flatten
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.modes import leaves
 from layoutcheck.algebra.simplify import joined
-from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.matrix import MatrixAtom
 from layoutcheck.copies.atom import ThreadAtom
 from layoutcheck.copies.memref import Memref
 from layoutcheck.fixes import code
-from layoutcheck.fixes.draft import Draft
+from layoutcheck.fixes.draft import Analysis, Draft, Drafts
 from layoutcheck.machine.dtypes import dtype
 
 STRATEGY = "regroup"
 
 
-def propose(analysis: Analysis) -> Iterator[Draft]:
+def propose(analysis: Analysis) -> Drafts:
     """V = ((n, V/n), rest...) where the first n elements are one run; a nested V flattened; a predicate to fit."""
     copy = analysis.copy
     if copy.tiling is not None or copy.op == "autovec_copy":

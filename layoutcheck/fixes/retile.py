@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from layoutcheck.algebra.layout import Layout
-from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.matrix import MatrixAtom
-from layoutcheck.fixes.draft import Draft
+from layoutcheck.fixes.draft import Analysis, Drafts
 from layoutcheck.fixes.edit import edited
 
 STRATEGY = "retile-fragment"
@@ -15,7 +12,7 @@ STRATEGY = "retile-fragment"
 _REGISTER_BITS = 32  # PTX ISA, ldmatrix/stmatrix: one 32-bit register a matrix and thread
 
 
-def propose(analysis: Analysis) -> Iterator[Draft]:
+def propose(analysis: Analysis) -> Drafts:
     """The fragment that the atom fills or reads; shared memory stays as it is."""
     copy, atom = analysis.copy, analysis.copy.atom
     if not isinstance(atom, MatrixAtom) or atom.mode != (8, 8) or copy.tiling is not None:

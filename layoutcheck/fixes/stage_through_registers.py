@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
-from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.cp_async import CpAsync
 from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.copies.atom import ThreadAtom
@@ -14,13 +12,13 @@ from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.tiled import TiledCopy, make_tiled_copy_tv, partition
 from layoutcheck.copies.vectors import contiguous_mode
 from layoutcheck.fixes import code
-from layoutcheck.fixes.draft import Draft, fragment, thread_value
+from layoutcheck.fixes.draft import Analysis, Draft, Drafts, fragment, thread_value
 from layoutcheck.fixes.edit import block_of
 
 STRATEGY = "stage-through-registers"
 
 
-def propose(analysis: Analysis) -> Iterator[Draft]:
+def propose(analysis: Analysis) -> Drafts:
     """The widest load and the widest store that each side allows by itself, meeting in registers."""
     copy = analysis.copy
     if not isinstance(copy.atom, ThreadAtom):
@@ -39,7 +37,7 @@ def _widths(widest: int, element: int) -> list[int]:
     return [widest, max(8, element)] if widest > element else [max(8, element)]
 
 
-def _stage(copy: Copy, load_bits: int, store_bits: int) -> Iterator[Draft]:
+def _stage(copy: Copy, load_bits: int, store_bits: int) -> Drafts:
     load, store = (UniversalCopy(copy.src.dtype, bits) for bits in (load_bits, store_bits))
     views = _views(copy, load, max(load_bits, store_bits) // copy.src.dtype.bits, load_bits >= store_bits)
     if views is None:

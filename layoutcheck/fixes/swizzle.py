@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from layoutcheck.algebra.notation import parse_swizzle
 from layoutcheck.algebra.swizzle import Swizzle
-from layoutcheck.analysis import Analysis
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand, run_time_swizzle
 from layoutcheck.copies.tiling import of_tiles
 from layoutcheck.fixes import code
-from layoutcheck.fixes.draft import Draft
+from layoutcheck.fixes.draft import Analysis, Draft, Drafts
 from layoutcheck.fixes.edit import edited
 from layoutcheck.machine.best_swizzle import BANK_SPAN_BYTES
 from layoutcheck.rules.conflicts import conflicted, suggestion, under
@@ -27,14 +25,14 @@ MOST_ALIGN_BYTES = 1024
 _NOTE = "every access of the tile must use the same pointer swizzle"
 
 
-def propose(analysis: Analysis) -> Iterator[Draft]:
+def propose(analysis: Analysis) -> Drafts:
     """A swizzle that keeps vectors whole, for a copy that goes wrong; that ends conflicts, for one that works."""
     yield from _without_conflicts(analysis)
     yield from _above_the_vector(analysis)
     yield from _onto_the_pointer(analysis)
 
 
-def _without_conflicts(analysis: Analysis) -> Iterator[Draft]:
+def _without_conflicts(analysis: Analysis) -> Drafts:
     """What `best_swizzle` finds for this access; where the tile has other accesses, ask it about all of them."""
     side = conflicted(analysis)
     best = None if side is None else suggestion(analysis, side)
@@ -72,7 +70,7 @@ def begin_bytes(swizzle: Swizzle) -> int:
     return min(swizzle.period, MOST_ALIGN_BYTES)
 
 
-def _above_the_vector(analysis: Analysis) -> Iterator[Draft]:
+def _above_the_vector(analysis: Analysis) -> Drafts:
     """The same number of XORed bits, above the bytes of one access."""
     copy = analysis.copy
     if copy.tiling is not None:
@@ -88,7 +86,7 @@ def _above_the_vector(analysis: Analysis) -> Iterator[Draft]:
         yield _moved(copy, side, replace(old, swizzle=swizzle, align_bytes=align), 1 << base)
 
 
-def _onto_the_pointer(analysis: Analysis) -> Iterator[Draft]:
+def _onto_the_pointer(analysis: Analysis) -> Drafts:
     """The swizzle that stayed in a layout at a run-time offset, given to the pointer, which needs no offset.
 
     A layout's swizzle counts elements, a pointer's bytes; whole vectors have to stay together.

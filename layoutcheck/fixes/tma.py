@@ -8,13 +8,11 @@ contiguous in global memory contiguous in shared memory too, rows as wide as the
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import replace
 
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import flatten, unflatten, wrap
 from layoutcheck.algebra.layout import Layout
-from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tma import TmaCopy
 from layoutcheck.atoms.tma.descriptor import (
     MOST_BOX,
@@ -31,7 +29,7 @@ from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.copies.tma_tile import TmaTile
 from layoutcheck.fixes import code
-from layoutcheck.fixes.draft import Draft
+from layoutcheck.fixes.draft import Analysis, Draft, Drafts
 from layoutcheck.fixes.edit import edited
 from layoutcheck.fixes.tma_code import tile_code
 from layoutcheck.machine.arch import parse_arch
@@ -40,7 +38,7 @@ from layoutcheck.machine.dtypes import dtype
 STRATEGY = "tma"
 
 
-def propose(analysis: Analysis) -> Iterator[Draft]:
+def propose(analysis: Analysis) -> Drafts:
     """The same tile by TMA: as the tensors lie where that can be, else of a tensor that TMA can take."""
     copy = analysis.copy
     if copy.mapped is not None:
@@ -73,7 +71,7 @@ def propose(analysis: Analysis) -> Iterator[Draft]:
             yield _draft(copy, kind, better, laid, tile, asks)
 
 
-def _begun(copy: Copy) -> Iterator[Draft]:
+def _begun(copy: Copy) -> Drafts:
     """A traced copy by coordinates whose shared tile begins where the swizzle's pattern does."""
     side = smem_side(copy)
     smem = copy.side(side)

@@ -9,12 +9,10 @@ as the instruction packs them, in a multiple of four.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import replace
 
 from layoutcheck.algebra.inttuple import wrap
 from layoutcheck.algebra.layout import Layout
-from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tma import ROWS, TmaCopy
 from layoutcheck.atoms.tma.descriptor import MOST_BOX, REPEAT_BYTES, dsl_kind
 from layoutcheck.atoms.tma.plan import gmem_side, smem_side
@@ -22,7 +20,7 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.tma_tile import TmaTile
 from layoutcheck.fixes import code
-from layoutcheck.fixes.draft import Draft
+from layoutcheck.fixes.draft import Analysis, Draft, Drafts
 from layoutcheck.fixes.tma import STRATEGY, laid_out, takeable
 from layoutcheck.fixes.tma_code import allocate_code, issue_code, make_code, partition_code, transfer
 from layoutcheck.machine.dtypes import dtype
@@ -32,7 +30,7 @@ _MOST_STEP = 4  # elements between wanted ones that are worth bringing along
 _KINDS = ("128B", "64B", "32B", "none")
 
 
-def propose(analysis: Analysis) -> Iterator[Draft]:
+def propose(analysis: Analysis) -> Drafts:
     """Whichever of the three the copy asks for."""
     copy = analysis.copy
     if not isinstance(copy.atom, TmaCopy) or copy.tma is None or copy.atom.mode == "im2col":
@@ -50,7 +48,7 @@ def propose(analysis: Analysis) -> Iterator[Draft]:
     yield from _runs(copy, gmem, smem, tile)
 
 
-def _parts(copy: Copy, gmem: Memref, smem: Memref, tile: TmaTile) -> Iterator[Draft]:
+def _parts(copy: Copy, gmem: Memref, smem: Memref, tile: TmaTile) -> Drafts:
     """Copies of a part of the tile's long mode each, their parts one after the other in shared memory."""
     strides = wrap(gmem.layout.stride)
     long = [i for i, n in enumerate(tile.tiler) if n > MOST_BOX and strides[i] != 1]
@@ -111,7 +109,7 @@ def _parts_code(
     return "\n".join(lines)
 
 
-def _runs(copy: Copy, gmem: Memref, smem: Memref, tile: TmaTile) -> Iterator[Draft]:
+def _runs(copy: Copy, gmem: Memref, smem: Memref, tile: TmaTile) -> Drafts:
     """The tile with what lies between its elements, of a tensor that no mode runs through without gaps."""
     strides, shape = wrap(gmem.layout.stride), wrap(gmem.layout.shape)
     step = min((d for d in strides if d > 0), default=0)
@@ -151,7 +149,7 @@ def _runs(copy: Copy, gmem: Memref, smem: Memref, tile: TmaTile) -> Iterator[Dra
         return
 
 
-def _rows(copy: Copy, gmem: Memref, smem: Memref, tile: TmaTile) -> Iterator[Draft]:
+def _rows(copy: Copy, gmem: Memref, smem: Memref, tile: TmaTile) -> Drafts:
     """Rows as wide as the box, without gaps, a multiple of four of them, by an index tensor of Int32."""
     assert isinstance(copy.atom, TmaCopy) and copy.index is not None
     strides, shape = wrap(gmem.layout.stride), wrap(gmem.layout.shape)

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import flatten, product, unflatten
 from layoutcheck.algebra.layout import Layout
-from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tmem import COLUMN_BITS, COLUMNS, LANE_STEP, TmemCopy, columns, exists, registers
 from layoutcheck.copies.memref import Memref
 from layoutcheck.fixes import code
-from layoutcheck.fixes.draft import Draft
+from layoutcheck.fixes.draft import Analysis, Draft, Drafts
 
 STRATEGY = "match-repetition"
 
 
-def propose(analysis: Analysis) -> Iterator[Draft]:
+def propose(analysis: Analysis) -> Drafts:
     """Adjacent rectangles and adjacent fragments, as `make_tmem_copy` partitions a tensor of columns."""
     copy = analysis.copy
     atom = copy.atom

@@ -6,25 +6,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from layoutcheck.algebra.inttuple import product
 from layoutcheck.algebra.layout import Layout
-from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.matrix import LdMatrix
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.vectors import contiguous_mode
 from layoutcheck.fixes import code, match_layout
-from layoutcheck.fixes.draft import Draft
+from layoutcheck.fixes.draft import Analysis, Draft, Drafts
 
 STRATEGY = "transpose-in-ldmatrix"
 _ROWS = 8  # of a matrix, of as many 16-bit elements
 _ALONG, _ACROSS = 8, 16  # rows of matrices that are looked at: 128 bytes, and two matrices down
 
 
-def propose(analysis: Analysis) -> Iterator[Draft]:
+def propose(analysis: Analysis) -> Drafts:
     """`match-layout` for the copy where that turns the tile, then `ldmatrix.trans` for the tile's reader."""
     copy = analysis.copy
     if copy.src.space != "gmem" or copy.dst.space != "smem" or copy.src.dtype.bits != 16:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
-from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.matrix import LdMatrix, StMatrix
 from layoutcheck.copies.tiled import partition
 from layoutcheck.copies.tiling import like
-from layoutcheck.fixes.draft import Draft
+from layoutcheck.fixes.draft import Analysis, Drafts
 from layoutcheck.fixes.edit import edited, partitioned
 
 STRATEGY = "transpose"
 
 
-def propose(analysis: Analysis) -> Iterator[Draft]:
+def propose(analysis: Analysis) -> Drafts:
     """The same tiled copy of the atom with its `transpose` turned; a thread's registers stay."""
     copy, atom, tiling = analysis.copy, analysis.copy.atom, analysis.copy.tiling
     if not isinstance(atom, (LdMatrix, StMatrix)) or atom.mode != (8, 8) or tiling is None:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
-from layoutcheck.analysis import Analysis
 from layoutcheck.copies.atom import ThreadAtom
 from layoutcheck.copies.vectors import WIDEST_BITS
-from layoutcheck.fixes.draft import Draft
+from layoutcheck.fixes.draft import Analysis, Drafts
 from layoutcheck.fixes.edit import edited, rewoven
 
 STRATEGY = "widen-copy"
 
 
-def propose(analysis: Analysis) -> Iterator[Draft]:
+def propose(analysis: Analysis) -> Drafts:
     """The same atom, widest first; whole tiles are split anew, a whole vector a thread."""
     copy, atom = analysis.copy, analysis.copy.atom
     if not isinstance(atom, ThreadAtom) or not atom.width_bits:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from functools import cache
 
+from layoutcheck.markdown import rules_in
 from layoutcheck.order.rules.rule import OrderRule
 
 
 @cache
 def rules() -> dict[str, OrderRule]:
     """Every rule about order by its code."""
-    names = sorted(module.name for module in pkgutil.iter_modules(__path__) if module.name.startswith("lc"))
-    found: list[OrderRule] = [importlib.import_module(f"{__name__}.{name}").RULE for name in names]
-    return {rule.code: rule for rule in found}
+    return rules_in(__name__, __path__)
 
 
 @cache
