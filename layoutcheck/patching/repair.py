@@ -16,8 +16,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
+from layoutcheck.algebra.inttuple import flatten, wrap
+from layoutcheck.check import Report
 from layoutcheck.errors import InputError
-from layoutcheck.patching import operands, ordering, unsafe, whole
+from layoutcheck.patching import operands, ordering, whole
 from layoutcheck.patching.located import located
 from layoutcheck.patching.modules import imported
 from layoutcheck.patching.ordering import proof
@@ -124,7 +126,7 @@ def _copies(search: Search, state: State, found: Repaired, progress: Progress, s
             given_up.add(place_of(target[0]))
             report = target[1]
             first = report.fixes[0] if report.fixes else None
-            told = "; ".join(filter(None, (why, unsafe.reason(report)))) or report.obstacle
+            told = "; ".join(filter(None, (why, unsafe(report)))) or report.obstacle
             at = Program(found.after).copy_at(where.file, where.line)
             told = told or (whole.NO_COPY if at is None else whole.UNFOUND)
             found.sketches.append(Sketch(where, reason or told, first))
@@ -248,3 +250,24 @@ def _still(found: Repaired, where: Frame) -> set[tuple[str, int]]:
     """Where a place may be after all edits."""
     lines = {where.line, moved(found.before, found.after, where.file, where.line)[0]}
     return {(where.file, line) for line in lines}
+
+
+REASONS = {
+    "LC201": "the instruction takes adjacent elements: their writer would have to put them so",
+    "LC209": "rows of odd length do not begin at a wide element: copy narrow ones, and recast the tile",
+    "LC218": "no instruction moves less than a byte: unpack the elements in registers",
+    "LC231": "the pitch is that of the caller's memory: its rows must be multiples of 16 B long",
+    "LC234": "a tensor map takes adjacent elements, and the tensor has none: copy by threads",
+    "LC235": "another address overwrites what lies before the tile, or leaves its allocation",
+}
+"""Why no edit is safe for copies that fail so, by the finding's code; their facts are on the rules' pages."""
+
+
+def unsafe(report: Report) -> str:
+    """Why no edit is safe, of the first finding that has a reason; "" where none has."""
+    mapped = report.copy.mapped
+    adjacent = mapped is not None and 1 in flatten(wrap(mapped.layout.stride))
+    codes = [
+        one.code for one in report.findings if one.code in REASONS and not (one.code == "LC234" and adjacent)
+    ]
+    return REASONS[codes[0]] if codes else ""

@@ -10,7 +10,7 @@ import pytest
 from layoutcheck.algebra.integers import Dynamic, minimum
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.swizzle import Swizzle
-from layoutcheck.atoms.autovec.loops import _store
+from layoutcheck.atoms.autovec.compiler import _store
 from layoutcheck.atoms.bulk import BulkCopy
 from layoutcheck.atoms.bulk.execution import plan as bulk_plan
 from layoutcheck.atoms.intent import intent

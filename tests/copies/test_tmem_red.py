@@ -11,7 +11,7 @@ from layoutcheck.atoms.execution import execution
 from layoutcheck.atoms.intent import intent
 from layoutcheck.atoms.tmem.addresses import LABELS
 from layoutcheck.atoms.tmem_red import TmemLoadRed
-from layoutcheck.atoms.tmem_red.second import aux_base
+from layoutcheck.atoms.tmem_red.intent import aux_base
 from layoutcheck.copies.addresses import PRIVATE
 from layoutcheck.errors import InputError
 from layoutcheck.machine.dtypes import dtype

@@ -18,8 +18,7 @@ from layoutcheck.machine.dtypes import dtype
 from layoutcheck.patching.arguments import parts, with_keyword
 from layoutcheck.patching.copiers import flipped, own_width, turned
 from layoutcheck.patching.edit import Edit, apply, cute_of
-from layoutcheck.patching.edits import candidates
-from layoutcheck.patching.launches import launched
+from layoutcheck.patching.edits import candidates, launched
 from layoutcheck.patching.layouts import _stride_for as stride_for
 from layoutcheck.patching.program import Program
 from layoutcheck.patching.source import Site, Source

@@ -10,7 +10,7 @@ import pytest
 from layoutcheck.algebra.notation import parse_layout
 from layoutcheck.patching.copiers import along_the_other_mode
 from layoutcheck.patching.edit import Candidate, apply
-from layoutcheck.patching.launches import launched
+from layoutcheck.patching.edits import launched
 from layoutcheck.patching.layouts import aligned, coarser
 from layoutcheck.patching.modules import imported
 from layoutcheck.patching.program import Program

@@ -10,7 +10,7 @@ import layoutcheck as lc
 from layoutcheck.patching.edit import apply
 from layoutcheck.patching.edits import candidates
 from layoutcheck.patching.program import Program
-from layoutcheck.patching.unsafe import REASONS, reason
+from layoutcheck.patching.repair import REASONS, unsafe
 from layoutcheck.tracing import Script, repaired
 from tests.patching.broken import HEAD
 from tests.patching.odd import EDITS, ODD
@@ -76,9 +76,9 @@ def test_a_predicate_of_numbers_becomes_one_of_booleans() -> None:
 def test_a_fault_that_no_edit_repairs_has_its_reason() -> None:
     view = '!cute.memref<f4E2M1FN, gmem, align<16>, "(8):(2)">'
     given = lc.check(view, view.replace("(2)", "(1)"), "universal")
-    assert "LC218" in {one.code for one in given.findings} and reason(given) == REASONS["LC218"]
+    assert "LC218" in {one.code for one in given.findings} and unsafe(given) == REASONS["LC218"]
     right = lc.check(view.replace("(2)", "(1)"), view.replace("(2)", "(1)"), "universal")
-    assert reason(right) == ""
+    assert unsafe(right) == ""
 
 
 @pytest.mark.sweep

@@ -15,7 +15,7 @@ import numpy as np
 
 from layoutcheck.atoms.tmem.execution import instructions, refuse_mixed
 from layoutcheck.atoms.tmem_red import TmemLoadRed
-from layoutcheck.atoms.tmem_red.second import WORD_BYTES, aux_base, bytes_of, labels
+from layoutcheck.atoms.tmem_red.intent import WORD_BYTES, aux_base, bytes_of, labels
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.lanes import lane_offsets, matrix_iterations
 from layoutcheck.copies.moves import Execution, Places

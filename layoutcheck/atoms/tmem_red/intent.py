@@ -6,14 +6,33 @@ from dataclasses import replace
 
 import numpy as np
 
+from layoutcheck.atoms.tmem.addresses import LABELS
 from layoutcheck.atoms.tmem.intent import intent as load_intent
 from layoutcheck.atoms.tmem_red import TmemLoadRed
-from layoutcheck.atoms.tmem_red.second import WORD_BYTES, aux_base, bytes_of, labels
+from layoutcheck.copies.addresses import AUX_APART
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.lanes import atom_part, iterations_of, lane_offsets, matrix_iterations
 from layoutcheck.copies.moves import Intent, Places
-from layoutcheck.copies.offsets import size
+from layoutcheck.copies.offsets import IntArray, size
 from layoutcheck.errors import InputError
+
+WORD_BYTES = 4
+
+
+def aux_base(dst_base: int) -> int:
+    """Where a thread's registers of the second destination begin."""
+    return dst_base + AUX_APART
+
+
+def labels(count: int, threads: int) -> IntArray:
+    """[instruction, thread] -> the label that stands for its reduced value."""
+    nth = np.arange(count * threads, dtype=np.int64).reshape(count, threads)
+    return LABELS + nth * WORD_BYTES
+
+
+def bytes_of(words: IntArray) -> IntArray:
+    """[..., byte] of words that begin there."""
+    return words[..., None] + np.arange(WORD_BYTES, dtype=np.int64)
 
 
 def intent(copy: Copy, atom: TmemLoadRed, src_base: int, dst_base: int) -> Intent:
