@@ -26,7 +26,6 @@ from layoutcheck.catalogue import (
     installed,
     laws,
     libraries,
-    literals,
     named,
     origin,
     owners,
@@ -41,10 +40,15 @@ from layoutcheck.catalogue import (
 )
 from layoutcheck.catalogue.answering import Answer as Answer
 from layoutcheck.catalogue.entry import CLEAN, ELSEWHERE, Known
-from layoutcheck.catalogue.tables import ENTRIES, clean, compiler, elsewhere
+from layoutcheck.catalogue.tables import ENTRIES
 
 MOST_ANSWERS = 3
 _OTHER = tables.called("dsl.other-exception")
+_RAISED, _ASSERTED = tables.called("dsl.raised"), tables.called("dsl.asserted")
+_RAISED_BY_PYTHON = tables.called("elsewhere.raised")
+_PYTHON, _CUT = tables.called("elsewhere.python"), tables.called("elsewhere.cut-traceback")
+_NAMED, _FOREIGN = tables.called("elsewhere.named"), tables.called("elsewhere.other-program")
+_LIBRARY, _TABLE = tables.called("elsewhere.library-raises"), tables.called("clean.table")
 _SPOKEN = (tables.called("clean.verified"), tables.called("clean.success"))  # which a person's words may be
 _DIED = tables.called("dsl.compiler-died")
 _NAME = tables.called("dsl.name-undefined")
@@ -53,9 +57,9 @@ _NOTICED = 0.02  # of the wavefronts
 _NO_OVERLOAD = tables.called("cpp.no-overload")
 _ERROR_TYPE = tables.called("cpp.error-type")
 _OF_THE_DSL = (
-    compiler.RAISED,
-    compiler.ASSERTED,
-    elsewhere.RAISED,
+    _RAISED,
+    _ASSERTED,
+    _RAISED_BY_PYTHON,
     answering.CODED,
     answering.CODE_ALONE,
     _VERIFIER,
@@ -142,7 +146,7 @@ def _answers(text: str, folded: str, place: str | None) -> list[Answer]:
     if where.world == origin.FOREIGN and where.owner and not kept:
         said = telling.line(text) or folded[: answering.MOST_QUOTED]
         parts = {**where.owner._asdict(), "said": said}
-        return [answering.of_parts(elsewhere.FOREIGN, parts, said, folded, place)]
+        return [answering.of_parts(_FOREIGN, parts, said, folded, place)]
     if not kept and not any(entry is answering.CODED for entry, _ in found):
         others = where.world not in (origin.DSL, origin.OPEN)
         statement = None if others else raised.find(folded)
@@ -245,7 +249,7 @@ def _of_library(statement: libraries.Statement, library: str, folded: str) -> An
         if owner
         else calls.rstrip("; "),
     }
-    answer = answering.of_parts(elsewhere.LIBRARY, parts, said.said, folded, None)
+    answer = answering.of_parts(_LIBRARY, parts, said.said, folded, None)
     return replace(answer, facts=(*said.described, *answer.facts))
 
 
@@ -271,7 +275,7 @@ def _of_statement(statement: raised.Raised, folded: str, place: str | None) -> A
     """The answer to a message that a statement of the installed DSL raises."""
     said, where = refused.message(statement.said), f"{statement.place} {statement.function}"
     known = reasons.find(said, where)
-    entry = compiler.RAISED if statement.kernel or known else elsewhere.RAISED
+    entry = _RAISED if statement.kernel or known else _RAISED_BY_PYTHON
     parts = {"said": said, "function": statement.called, "place": statement.place}
     parts["when"] = _when(statement)
     parts["cause"], parts["help"] = refused.answer(said, where)
@@ -314,12 +318,10 @@ def _of_assertion(found: frames.Frames, folded: str, place: str | None) -> Answe
     parts = {"said": found.said, "function": found.function, "at": found.at, "place": found.place}
     where = f"{found.at} {found.function}"
     parts["cause"], parts["help"] = refused.answer(found.said, where)
-    return answering.of_parts(compiler.ASSERTED, parts, found.said, folded, place)
+    return answering.of_parts(_ASSERTED, parts, found.said, folded, place)
 
 
-def _of_traceback(
-    found: frames.Frames, folded: str, place: str | None, entry: Known = elsewhere.PYTHON
-) -> Answer:
+def _of_traceback(found: frames.Frames, folded: str, place: str | None, entry: Known = _PYTHON) -> Answer:
     """The answer to an exception of Python of which nothing else is known, or to a traceback without its end."""
     parts = found._asdict()
     if not found.place:
@@ -335,7 +337,7 @@ def _of_words(text: str, folded: str, place: str | None) -> list[Answer]:
     warns = symptom is not None and symptom[0] is symptoms.WARNING
     part = None if warns else frames.cut(folded)
     if part:
-        return [_of_traceback(part, folded, place, elsewhere.CUT)]
+        return [_of_traceback(part, folded, place, _CUT)]
     about = [] if warns else symptoms.topics(folded)
     prose = symptoms.is_prose(folded)
     printed = symptoms.of_layouts(folded)
@@ -344,12 +346,12 @@ def _of_words(text: str, folded: str, place: str | None) -> list[Answer]:
     owner = where.owner
     if owner and owner.name in owners.CALLED and owners.of_words(telling.line(text) or folded) is not owner:
         owner = None  # a program that is compared with it, or calls it
-    wrong = folding.WRONG.search(clean.without_zeros(folded))
+    wrong = folding.WRONG.search(folding.without_zeros(folded))
     plain = not (wrong or prose or printed) and (symptom is None or symptom[0] is symptoms.SLOW)
     if plain and symptoms.is_empty(text):
         return [answering.of_parts(symptoms.NOTHING_RAN, {}, folded[: answering.MOST_QUOTED], folded, place)]
     if plain and symptoms.is_table(text):
-        return [answering.of_parts(clean.TABLE, {}, folded[: answering.MOST_QUOTED], folded, place)]
+        return [answering.of_parts(_TABLE, {}, folded[: answering.MOST_QUOTED], folded, place)]
     said = (telling.line(text) or (folded[: answering.MOST_QUOTED] if owner else "")) if wrong else ""
     found = (
         steps.meaning(said)
@@ -361,7 +363,7 @@ def _of_words(text: str, folded: str, place: str | None) -> list[Answer]:
     if said and found and not warns and ours and not told:
         parts = {**(owner or _UNNAMED)._asdict(), "kind": "an error", "said": said}
         parts |= {"cause": found.cause, "help": found.helps, "project": where.project or _UNNAMED.project}
-        return [answering.of_parts(elsewhere.NAMED, parts, said, folded, place)]
+        return [answering.of_parts(_NAMED, parts, said, folded, place)]
     note = prose or not (wrong or printed or len(folded) > _NOTE or _ROW.search(folded))
     noted = (
         note
@@ -375,7 +377,7 @@ def _of_words(text: str, folded: str, place: str | None) -> list[Answer]:
     if said and owner:
         kind, why = ("a note", _NO_ERROR) if mild else ("an error", _STATED)
         parts = {"name": owner.name, "project": where.project, "kind": kind, "said": said, "cause": why}
-        return [answering.of_parts(elsewhere.NAMED, parts, said, folded, place)]
+        return [answering.of_parts(_NAMED, parts, said, folded, place)]
     if printed:
         entry, parts, layouts = printed
         return [replace(answering.of_parts(entry, parts, layouts[0], folded, place), facts=layouts)]
@@ -417,14 +419,12 @@ def _of_prose(
 
 
 def _matches(folded: str) -> Iterator[tuple[Known, re.Match[str]]]:
-    lowered = literals.where_to_look(folded)
+    lowered = folded.lower()
     told = symptoms.unsettled(folded) if symptoms.is_prose(folded) else folded
     for entry in ENTRIES:
-        if not literals.may_match(entry.pattern, lowered):
-            continue
-        match = entry.pattern.search(told if entry.name in _TOLD_BY_PEOPLE else folded)
+        match = entry.words.search(told if entry.name in _TOLD_BY_PEOPLE else folded, lowered)
         if match and entry.name in answering.OF_COMPILERS and _OF_PARSER.search(match[0]):
-            every = itertools.islice(entry.pattern.finditer(folded), _MOST_ERRORS)
+            every = itertools.islice(entry.words.pattern.finditer(folded), _MOST_ERRORS)
             match = next((one for one in every if not _OF_PARSER.search(one[0])), match)
         if not match or not _is_known(entry, match, folded):
             continue
@@ -435,7 +435,7 @@ def _matches(folded: str) -> Iterator[tuple[Known, re.Match[str]]]:
         if entry is answering.FEW_CONFLICTS and not 0 < answering.share(match) < _NOTICED:
             continue
         spoken = entry in _SPOKEN and symptoms.is_prose(folded)
-        wrong = spoken or symptoms.tells_wrong(clean.without_zeros(folded))
+        wrong = spoken or symptoms.tells_wrong(folding.without_zeros(folded))
         if entry.level == CLEAN and entry.general and wrong:
             continue  # lines of a text whose error is another one
         owner = origin.find(folded).owner if entry is _DIED else None

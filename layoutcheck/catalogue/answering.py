@@ -85,7 +85,7 @@ def share(match: re.Match[str]) -> float:
 
 def _of_shares(folded: str) -> tuple[str, ...]:
     """How many of the wavefronts that a text counts are bank conflicts."""
-    found = FEW_CONFLICTS.pattern.search(folded)
+    found = FEW_CONFLICTS.words.search(folded)
     part = share(found) if found else 0
     return (f"{part:.0%} of the wavefronts are bank conflicts",) if 0 < part <= 1 else ()
 

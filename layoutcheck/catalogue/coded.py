@@ -9,7 +9,8 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from layoutcheck.catalogue import installed, literals
+from layoutcheck.catalogue import installed
+from layoutcheck.catalogue.literals import Words
 
 _STAGED = "The body of a run-time loop or branch is read once, while the program is compiled, and runs many times on the GPU. "
 # By the first word of the code.
@@ -59,11 +60,11 @@ def cause(code: str) -> str:
 
 def find(folded: str) -> Coded | None:
     """The code whose message stands in the text without it; None where there is none."""
-    lowered = literals.where_to_look(folded)
+    lowered = folded.lower()
     found = [
         (weight, Coded(code, match[0], _filled(code, match.groupdict())))
-        for code, pattern, weight in _patterns()
-        if literals.may_match(pattern, lowered) and (match := pattern.search(folded))
+        for code, words, weight in _patterns()
+        if (match := words.search(folded, lowered))
     ]
     return max(found)[1] if found else None
 
@@ -77,7 +78,7 @@ def _filled(code: str, values: dict[str, str]) -> str:
 
 
 @lru_cache(maxsize=1)
-def _patterns() -> tuple[tuple[str, re.Pattern[str], int], ...]:
+def _patterns() -> tuple[tuple[str, Words, int], ...]:
     """(code, message as a pattern, its own letters) of every code with enough words of its own."""
     made = []
     for code, said in installed.coded().items():
@@ -96,5 +97,5 @@ def _patterns() -> tuple[tuple[str, re.Pattern[str], int], ...]:
                 else f"(?P<{part}>.{{0,{_FIELD_MOST}}}?)"
             )
             named |= {part} if at % 2 else set()
-        made.append((code, re.compile(pattern), weight))
+        made.append((code, Words(pattern), weight))
     return tuple(made)

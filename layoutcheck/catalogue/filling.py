@@ -15,8 +15,10 @@ from layoutcheck.catalogue import (
     context,
     cpp_conditions,
     cpp_types,
+    cutlass_parts,
     demands,
     dsl_names,
+    dsl_objects,
     folding,
     installed,
     origin,
@@ -28,7 +30,7 @@ from layoutcheck.catalogue import (
     tables,
 )
 from layoutcheck.catalogue.entry import ELSEWHERE, Known
-from layoutcheck.catalogue.tables import builds, calls, cpp_templates, cuda_codes, linking
+from layoutcheck.catalogue.rows import SENTENCES
 
 Groups = dict[str, str]
 _METHOD = re.compile(r"the installed DSL has [A-Z]\w*\.\w+\(")
@@ -79,18 +81,18 @@ def _moved(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
     """Why a name is not there: by what is known of it."""
     absent = any(one.startswith(dsl_names.NEVER) for one in facts)
     method = absent and any(_METHOD.match(one) for one in facts)
-    listed = any(calls.LISTED in one for one in facts)
+    listed = any(dsl_objects.LISTED in one for one in facts)
     package = any(one.startswith(dsl_names.CUDA13) for one in facts)
     why, do = (
-        calls.OTHER_PACKAGE
+        dsl_objects.OTHER_PACKAGE
         if package
-        else calls.OTHER_MODULE
+        else dsl_objects.OTHER_MODULE
         if listed
-        else calls.METHOD
+        else dsl_objects.METHOD
         if method
-        else calls.NO_VERSION
+        else dsl_objects.NO_VERSION
         if absent
-        else calls.OTHER_VERSION
+        else dsl_objects.OTHER_VERSION
     )
     return {"why": why, "do": do}
 
@@ -125,7 +127,7 @@ def _of_ptx(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
 def _of_tensor_map(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
     """What a code of CUDA means where a call about a tensor map returns it."""
     number = int(groups["number"])
-    meaning = cuda_codes.meaning(number)
+    meaning = tables.meaning(number)
     cause = "The call only reports the state of the context, or what an earlier kernel did to it."
     helps = "Restart the process, run it with CUDA_LAUNCH_BLOCKING=1 or under compute-sanitizer to see whether an earlier kernel faults, and look the number up in the CUDA driver API (CUresult)"
     if number == 999:
@@ -160,7 +162,7 @@ def _of_template(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
     return _pair(
         (
             "A template of CuTe or CUTLASS does not compile for its template arguments.",
-            f"{_INNERMOST}. {cpp_templates.CHECK}",
+            f"{_INNERMOST}. {SENTENCES['CHECK']}",
         )
     )
 
@@ -171,8 +173,8 @@ def _of_assertion(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups
     path = groups.get("op") or groups.get("room") or groups.get("plain", "")
     condition = _condition(folded)
     broken, repair = _broken(condition, folded)
-    told = cpp_templates.cause(said, path) if said or not broken else ""
-    found = {"help": ". ".join(filter(None, (repair, cpp_templates.helps(path))))}
+    told = cutlass_parts.cause(said, path) if said or not broken else ""
+    found = {"help": ". ".join(filter(None, (repair, cutlass_parts.helps(path))))}
     if not said:
         found["said"] = f"a static assertion without a message is false: {condition or path}"
     return {**found, "cause": " ".join(filter(None, (broken, told)))}
@@ -299,7 +301,7 @@ def _broken(condition: str, folded: str) -> tuple[str, str]:
 def _project(entry: Known, folded: str) -> owners.Owner:
     """Who takes a report of what the entry is about, with what says so."""
     found = origin.find(folded)
-    built = entry in (*builds.ENTRIES, *linking.ENTRIES)
+    built = entry in tables.of("builds", "linking")
     owner = found.maker if built else found.owner
     if owner and not (
         entry in tables.SYMPTOMS and owner.name in owners.CALLED

@@ -55,6 +55,24 @@ _LIBRARY = (
     "dist-packages",
     "<unknown>",
 )
+# Words of an error that tell of none: counts of zero, the names of tests that pass, what a result is compared with.
+_OF_NONE = re.compile(
+    r"\b(?:ERROR|RACECHECK|LEAK) SUMMARY: 0 \w+|\bcuda error: no error\b"
+    r"|\b0 (?:errors?|hazards?|tests? failed|failed|failures?|warnings?|mismatch\w*|invalid|races?)\b(?: detected| found| displayed)?"
+    r"|\b(?:no|without|zero) (?:\w+ )?(?:errors?|failures?|hazards?|mismatch\w*|issues?|exceptions?|races?)\b(?: (?:detected|found|reported))?"
+    r"|\b(?:errors?|failed|failures?|mismatch\w*|exceptions?|ERROR SUMMARY) ?[:=] ?0+(?:\.0+)?(?:%|\b)"
+    r"|(?<![\w./-])[\w./-]{0,200}\btest_\w{1,100}\.py(?= [.sxX]+ *\[)"
+    r"|(?<!\S)\S{1,200}::\S{1,200} (?:\[gw[0-9]+\] )?(?:PASSED|SKIPPED|XFAIL)|PASSED \S{1,200}::\S{1,200}|\b[0-9]+ xfailed"
+    r"|\[ (?:RUN|OK|PASSED) +\] ?[\w./<>, ]*(?:\([0-9]+ ms\))?|(?i:\b(?:max|mean|abs(?:olute)?|rel(?:ative)?|rms|l2)[\w ]{0,20}error\b ?[:=]? ?[0-9.e+-]*)"
+    r"|(?:nvcc |nvlink |[):] ?)warning(?: ?#?[\w-]+)? ?: .{5,600}?(?= \S+\.\w{1,4}[(:][0-9]|$)"
+    r"|cuda ?(?:Success|_success)\b|\bno error\b|[\"']errors?[\"']: ?(?:null|None|false|\[\]|\{\}|[\"']{2})",
+    re.IGNORECASE,
+)
+
+
+def without_zeros(folded: str) -> str:
+    """The text without the words of errors that tell of none."""
+    return _OF_NONE.sub(" ", folded)
 
 
 def place(folded: str, at: int) -> str | None:

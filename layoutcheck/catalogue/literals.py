@@ -1,87 +1,90 @@
 """Which words a text must hold for a pattern to match: looked for first, they cost a hundredth of the search.
 
 A pattern of the catalogue is a list of alternatives. Each has some run of plain letters that no match can lack; where
-the text has none of these, in lower case, the pattern is not searched.
+the text has none of these, in lower case, the pattern is neither compiled nor searched.
 """
 
 from __future__ import annotations
 
-import importlib
-import itertools
 import re
-from functools import lru_cache
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property
 
-_FEWEST = 3  # letters of a run worth looking for
-_LONG = 1 << 12  # characters of a text for which it pays to find the words of all patterns first
-_FEW = 64  # searches of shorter texts after which it pays as well
-_searches = itertools.count(1)
-_parser: Any = getattr(re, "_parser", None) or importlib.import_module(
-    "sre_parse"
-)  # the second is Python 3.10's
-
-
-def where_to_look(text: str) -> str:
-    """The text in lower case; "" where the patterns cost less than their words, and are to be searched at once."""
-    return text.lower() if len(text) > _LONG or next(_searches) > _FEW else ""
+_FEWEST, _LONGEST = 3, 1000  # letters of a run worth looking for, and of any
+_PLAIN = r"[\w ,;:'\"`=<>/!#%&@~-]|\\[^\w]"
+_TOKEN = re.compile(
+    rf"(?P<open>\((?:\?(?:P<\w+>|<?[=!]|[a-z]*:))?)|(?P<end>[|)])|(?P<times>(?:[*?+]|\{{[0-9,]+\}})\??)"
+    rf"|(?P<run>(?:{_PLAIN})+(?![*?+{{])|{_PLAIN})|(?:\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?[a-z]+\)|\(\?P=\w+\)|\\.|.)"
+)
+_NEVER_NEEDED = ("(?!", "(?<")  # groups that a match does not hold
 
 
-def may_match(pattern: re.Pattern[str], lowered: str) -> bool:
-    """Whether the pattern can match a text, which `where_to_look` gives; where that is empty, it can."""
-    if not lowered:
-        return True
-    needed = _needed(pattern.pattern, pattern.flags)
-    return needed is None or any(map(lowered.__contains__, needed))
+@dataclass(frozen=True, eq=False)
+class Words:
+    """A pattern, which is compiled when a text may match it."""
+
+    text: str
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """Compiled when it is first asked for."""
+        return re.compile(self.text)
+
+    @cached_property
+    def needed(self) -> frozenset[str]:
+        """Runs of letters in lower case, one of which every match holds; none where there are no such."""
+        tokens = [(found.lastgroup, found[0]) for found in _TOKEN.finditer(self.text)]
+        return frozenset(_of_alternatives([*tokens, ("end", ")")], 0)[1])
+
+    def may_match(self, lowered: str) -> bool:
+        """Whether a text can match, which is given in lower case."""
+        return not self.needed or any(map(lowered.__contains__, self.needed))
+
+    def search(self, text: str, lowered: str | None = None) -> re.Match[str] | None:
+        """The first match in a text; `lowered` is the text in lower case, where it is at hand."""
+        may = self.may_match(text.lower() if lowered is None else lowered)
+        return self.pattern.search(text) if may else None
 
 
-@lru_cache(maxsize=4096)
-def _needed(pattern: str, flags: int) -> frozenset[str] | None:
-    """Runs of letters in lower case, one of which every match holds; None where there are no such.
+def _of_alternatives(tokens: list[tuple[str | None, str]], at: int) -> tuple[int, list[str], int]:
+    """Of a group that begins here: the length of the shortest needed word, these words, and where it ends."""
+    every: list[str] = []
+    shortest = _LONGEST
+    while True:
+        least, words, at = _of_sequence(tokens, at)
+        every += words
+        shortest = min(shortest, least)
+        at += 1
+        if tokens[at - 1][1] == ")":
+            return (shortest, every, at) if shortest else (0, [], at)
 
-    A string keeps its hash; a compiled pattern would hash its code at each look into the cache.
-    """
-    return _of_sequence(_parser.parse(pattern, flags))
 
-
-def _of_sequence(items: Any) -> frozenset[str] | None:
+def _of_sequence(tokens: list[tuple[str | None, str]], at: int) -> tuple[int, list[str], int]:
     """Of items that follow one another: the needed words of the one whose shortest word is longest."""
-    best: frozenset[str] | None = None
-    run = ""
-    for operator, argument in (*items, (None, None)):
-        letter = _letter(operator, argument)
-        if letter:
-            run += letter
-            continue
-        best = _better(best, frozenset((run,)) if len(run) >= _FEWEST else None)
-        run = ""
-        best = _better(best, _of_item(operator, argument))
-    return best
+    longest, best, run = 0, list[str](), ""
+    while tokens[at][0] != "end":
+        (kind, text), at, least, inner = tokens[at], at + 1, 0, list[str]()
+        if kind == "open":
+            least, inner, at = _of_alternatives(tokens, at)
+        letters = text if kind == "run" else _one_letter(text)
+        times = tokens[at][1] if tokens[at][0] == "times" else ""
+        at += bool(times)
+        optional = times.startswith(("*", "?", "{0", "{,"))
+        if not optional:
+            run += letters
+            if least > longest and not text.startswith(_NEVER_NEEDED):
+                longest, best = least, inner
+        if times or not letters:
+            longest, best, run = *_longer(longest, best, run), ""
+    return *_longer(longest, best, run), at
 
 
-def _better(one: frozenset[str] | None, other: frozenset[str] | None) -> frozenset[str] | None:
-    return max(
-        (found for found in (one, other) if found), key=lambda words: min(map(len, words)), default=None
-    )
+def _longer(longest: int, best: list[str], run: str) -> tuple[int, list[str]]:
+    """The run, if it is longer than the shortest of the best words so far."""
+    word = run.replace("\\", "").lower()
+    return (len(word), [word]) if len(word) > max(longest, _FEWEST - 1) else (longest, best)
 
 
-def _letter(operator: Any, argument: Any) -> str:
-    """The one letter, in lower case, that an item matches; "" for any other item."""
-    if operator is _parser.LITERAL:
-        return chr(argument).lower()
-    if operator is _parser.IN and all(kind is _parser.LITERAL for kind, _ in argument):
-        letters = {chr(code).lower() for _, code in argument}  # [Ff]
-        return letters.pop() if len(letters) == 1 else ""
-    return ""
-
-
-def _of_item(operator: Any, argument: Any) -> frozenset[str] | None:
-    if operator is _parser.SUBPATTERN:
-        return _of_sequence(argument[-1])
-    if operator is _parser.BRANCH:
-        each = [_of_sequence(branch) for branch in argument[1]]
-        return frozenset().union(*each) if all(each) else None  # type: ignore[arg-type]
-    if operator in (_parser.MAX_REPEAT, _parser.MIN_REPEAT) and argument[0] > 0:
-        return _of_sequence(argument[2])
-    if operator is _parser.ASSERT and argument[0] > 0:
-        return _of_sequence(argument[1])
-    return None
+def _one_letter(item: str) -> str:
+    """The letter of a class that has it twice, [Ff]; "" for any other item."""
+    return item[1] if len(item) == 4 and item[0] == "[" and item[1:3].lower() == item[1].lower() * 2 else ""

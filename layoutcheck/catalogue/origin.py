@@ -15,7 +15,6 @@ from typing import NamedTuple
 from layoutcheck.catalogue import folding, owners, symbols, tables
 from layoutcheck.catalogue.entry import Known
 from layoutcheck.catalogue.owners import Owner
-from layoutcheck.catalogue.tables import cuda_codes, driver
 
 # Worlds: who prints.
 FOREIGN = "foreign"  # no program of GPUs
@@ -27,7 +26,7 @@ DSL = "dsl"
 NAMED = "named"  # the text names a library, and shows no more
 OPEN = ""
 
-_AT_RUN_TIME = (*driver.ENTRIES, *cuda_codes.ENTRIES)
+_AT_RUN_TIME = tables.of("driver", "cuda_codes")
 _EXPORT = tables.called("dsl.dlpack-export")  # PyTorch's words, of a tensor that the DSL is given
 _OF_DSL = tuple(entry for entry in (*tables.CALLS, *tables.DSL) if entry is not _EXPORT)
 _OF_CUDA = (*tables.MACHINE, tables.called("elsewhere.driver"), tables.called("elsewhere.no-gpu"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from layoutcheck.catalogue import literals
+from layoutcheck.catalogue.literals import Words
 
 
 class Owner(NamedTuple):
@@ -15,8 +15,11 @@ class Owner(NamedTuple):
     project: str
 
 
-def _owner(words: str, name: str, project: str) -> tuple[re.Pattern[str], Owner]:
-    return re.compile(words), Owner(name, project)
+_Owned = tuple[Words, Owner]
+
+
+def _owner(words: str, name: str, project: str) -> _Owned:
+    return Words(words), Owner(name, project)
 
 
 CALLED = (
@@ -214,16 +217,14 @@ def compiles(owner: Owner) -> bool:
     return any(owner is one for _, one in _COMPILERS)
 
 
-def _outermost(path: str, owners: tuple[tuple[re.Pattern[str], Owner], ...]) -> Owner | None:
-    lowered = literals.where_to_look(path)
-    found = ((words.search(path), owner) for words, owner in owners if literals.may_match(words, lowered))
+def _outermost(path: str, owners: tuple[_Owned, ...]) -> Owner | None:
+    lowered = path.lower()
+    found = ((words.search(path, lowered), owner) for words, owner in owners)
     return min(
         ((match.start(), at, owner) for at, (match, owner) in enumerate(found) if match), default=(0, 0, None)
     )[2]
 
 
-def _first(text: str, owners: tuple[tuple[re.Pattern[str], Owner], ...]) -> Owner | None:
-    lowered = literals.where_to_look(text)
-    return next(
-        (owner for words, owner in owners if literals.may_match(words, lowered) and words.search(text)), None
-    )
+def _first(text: str, owners: tuple[_Owned, ...]) -> Owner | None:
+    lowered = text.lower()
+    return next((owner for words, owner in owners if words.search(text, lowered)), None)

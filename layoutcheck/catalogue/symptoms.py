@@ -72,7 +72,8 @@ _PLAIN = re.compile(r"[0-9(),?_{} ]*")
 def find(folded: str) -> tuple[Known, re.Match[str]] | None:
     """The symptom that the text's words tell, and where; None where they tell none."""
     told = _DOUBT.sub(" ", unsettled(folded))
-    found = ((entry, entry.pattern.search(folded if entry is WARNING else told)) for entry in SYMPTOMS)
+    lowered = folded.lower()
+    found = ((entry, entry.words.search(folded if entry is WARNING else told, lowered)) for entry in SYMPTOMS)
     if not is_of_gpu(folded):
         found = (one for one in found if one[0] is not _RACE)
     return next(((entry, match) for entry, match in found if match), None)
@@ -100,7 +101,7 @@ def is_prose(folded: str) -> bool:
 def tells_wrong(folded: str) -> bool:
     """Whether a word of the text tells an error, a wrong value or a wait."""
     tells = (called("symptom.wrong"), called("symptom.hang"))
-    return bool(WRONG.search(folded)) or any(entry.pattern.search(folded) for entry in tells)
+    return bool(WRONG.search(folded)) or any(entry.words.search(folded) for entry in tells)
 
 
 def is_table(text: str) -> bool:
@@ -155,13 +156,14 @@ def topics(folded: str) -> list[tuple[Known, re.Match[str]]]:
     """What the text is about, the more particular first."""
     if not is_of_gpu(folded):
         return []
-    found = ((entry, entry.pattern.search(folded)) for entry in (_RACE, *TOPICS[:-1]))
+    lowered = folded.lower()
+    found = ((entry, entry.words.search(folded, lowered)) for entry in (_RACE, *TOPICS[:-1]))
     return [(entry, match) for entry, match in found if match]
 
 
 def of_kernel(folded: str) -> list[tuple[Known, re.Match[str]]]:
     """The topic of a text that has none of the others."""
-    match = TOPICS[-1].pattern.search(folded)
+    match = TOPICS[-1].words.search(folded)
     return [(TOPICS[-1], match)] if match else []
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 
-from layoutcheck.catalogue import literals
+from layoutcheck.catalogue.literals import Words
 
 _LONGEST = 160  # characters that are quoted
 _FEW = 3  # lines
@@ -19,20 +19,19 @@ _FAILED = re.compile(
 # From what tells most to what only says that something failed. Of compilers the first line tells, of programs the last.
 _CLASSES = (
     (
-        re.compile(
+        Words(
             r"^\S.{0,200}(?:\([0-9]+(?:,[0-9]+)?\)|:[0-9]+(?::[0-9]+)?) ?: (?:fatal |internal )?error\b|^ptxas .*error|^nvcc fatal|^CMake Error"
         ),
         False,
     ),
     (
-        re.compile(
-            r"\b[\w.]*(?:Error|Exception)\b(?::? ?(?![=:(])\S)|\b(?:[a-z_]\w*\.)+(?:exc|exceptions?|errors?)\.[A-Z]\w+: \S|Assertion\b.{3}|\[ERROR\]|Check failed|_STATUS_|\bfatal\b",
-            re.IGNORECASE,
+        Words(
+            r"(?i)\b[\w.]*(?:Error|Exception)\b(?::? ?(?![=:(])\S)|\b(?:[a-z_]\w*\.)+(?:exc|exceptions?|errors?)\.[A-Z]\w+: \S|Assertion\b.{3}|\[ERROR\]|Check failed|_STATUS_|\bfatal\b",
         ),
         True,
     ),
     (
-        re.compile(
+        Words(
             r"(?i)error\b|failed|failure|cannot|can't|could not|unable|invalid|illegal|unsupported|not supported|exception|abort|crash|segfault|undefined|undeclared|mismatch|no such|not found|not installed|unavailable|not available|not divisible|exceed|killed"
         ),
         False,
@@ -47,13 +46,13 @@ _EMPTY = re.compile(
 def line(text: str) -> str:
     """The line that tells most; "" where no line tells an error."""
     lines = [" ".join(one.split()) for one in text.splitlines()]
-    lowered = literals.where_to_look("\n".join(lines))
-    for pattern, last in _CLASSES:
-        if not literals.may_match(pattern, lowered):
+    lowered = "\n".join(lines).lower()
+    for words, last in _CLASSES:
+        if not words.may_match(lowered):
             continue
-        found = [one for one in lines if pattern.search(one) and not _EMPTY.search(one)]
+        found = [one for one in lines if words.pattern.search(one) and not _EMPTY.search(one)]
         if found:
-            return _shortened(found[-1 if last else 0], pattern)
+            return _shortened(found[-1 if last else 0], words.pattern)
     return ""
 
 

@@ -7,12 +7,11 @@ import re
 from layoutcheck.catalogue import context, origin, owners, tables
 from layoutcheck.catalogue.entry import ELSEWHERE, TRACE, Known
 from layoutcheck.catalogue.folding import COMPILES, OF_CPP
-from layoutcheck.catalogue.tables import cpp_copies, cpp_kernels, cpp_templates, ptxas
 
 _ONE_COPY = "`layoutcheck explain SRC DST --atom ATOM` judges a copy of a C++ kernel by its layouts"
 _EDITED = tuple(
     entry
-    for entry in (*cpp_copies.ENTRIES, *cpp_kernels.ENTRIES, *cpp_templates.ENTRIES)
+    for entry in tables.of("cpp_copies", "cpp_kernels", "cpp_templates")
     if entry.level != ELSEWHERE and "revision" not in entry.name and entry.name != "cpp.print-latex"
 )  # whose remedy is a change of the source
 FAULTS = (
@@ -178,7 +177,7 @@ def of_owner(entry: Known, folded: str) -> tuple[str, ...]:
         return (
             f"the access is {library.name}'s own ({read['file'].rpartition('/')[2]}): {library.project} answers for it",
         )
-    if entry in ptxas.ENTRIES and where.world == origin.COMPILER and owner:
+    if entry in tables.of("ptxas") and where.world == origin.COMPILER and owner:
         return (f"the code is made by {owner.name}: {owner.project} answers for it",)
     return ()
 

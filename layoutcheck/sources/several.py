@@ -83,10 +83,9 @@ def _level(one: Diagnostic | Answer) -> str:
 def _is_error(one: Diagnostic | Answer) -> bool:
     """Whether it is an error of its own: known by its words, and no symptom, note or part of a traceback."""
     from layoutcheck.catalogue.entry import CLEAN
-    from layoutcheck.catalogue.tables import compiler
     from layoutcheck.sources.diagnostics import Diagnostic
 
     if isinstance(one, Diagnostic):
         return True
     known = not one.entry.general and one.entry.level != CLEAN
-    return known or one.entry in (compiler.RAISED, compiler.ASSERTED)
+    return known or one.entry.name in ("dsl.raised", "dsl.asserted")

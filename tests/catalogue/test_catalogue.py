@@ -10,9 +10,9 @@ import pytest
 
 from layoutcheck.catalogue import ENTRIES, answers
 from layoutcheck.catalogue.cpp_types import Operands, condition, layouts, operands
+from layoutcheck.catalogue.cutlass_parts import cause
 from layoutcheck.catalogue.entry import CLEAN, ELSEWHERE, Known
 from layoutcheck.catalogue.tables import SYMPTOMS
-from layoutcheck.catalogue.tables.cpp_templates import cause
 from layoutcheck.catalogue.tensor_map import faults
 from layoutcheck.cli import run
 from layoutcheck.rulebook import rules

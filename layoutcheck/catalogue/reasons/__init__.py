@@ -1,33 +1,21 @@
 """Why the DSL refuses: families of its messages, each with one cause and one repair. `find` looks a message up.
 
-The general kinds of refusal (`catalogue.refused`) answer what no family does.
+A family is a row of a text file in this folder (`catalogue.rows`). The general kinds of refusal (`catalogue.refused`) answer
+what no family does.
 """
 
 from __future__ import annotations
 
-from layoutcheck.catalogue.reasons import (
-    copies,
-    host,
-    instructions,
-    kernels,
-    layouts,
-    primitives,
-    scheduling,
-    tensors,
-    verifier,
-)
-from layoutcheck.catalogue.reasons.reason import Reason
+from layoutcheck.catalogue.reasons.reason import Reason, reason
+from layoutcheck.catalogue.rows import rows
 
-OF_PYTHON: tuple[Reason, ...] = (
-    *scheduling.REASONS,
-    *layouts.REASONS,
-    *tensors.REASONS,
-    *copies.REASONS,
-    *kernels.REASONS,
-    *primitives.REASONS,
-    *host.REASONS,
-)
-OF_LIBRARY: tuple[Reason, ...] = (*verifier.REASONS, *instructions.REASONS)
+
+def _read(*files: str) -> tuple[Reason, ...]:
+    return tuple(reason(row) for file in files for row in rows(f"reasons/{file}.txt"))
+
+
+OF_PYTHON = _read("scheduling", "layouts", "tensors", "copies", "kernels", "primitives", "host")
+OF_LIBRARY = _read("verifier", "instructions")
 
 
 def find(said: str, where: str = "") -> Reason | None:

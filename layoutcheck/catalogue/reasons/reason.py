@@ -6,6 +6,8 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from layoutcheck.catalogue.rows import Row
+
 
 class Reason(NamedTuple):
     """A family of messages with one cause.
@@ -39,6 +41,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-def reason(example: str, words: str, cause: str, helps: str, where: str = "", at: str = "") -> Reason:
-    """A family whose patterns are given as text."""
-    return Reason(example, words, where, cause, helps, at)
+def reason(row: Row) -> Reason:
+    """The family of a row: `[example] place`, with the fields `words`, `where`, `cause` and `helps`."""
+    words, where, cause, helps = map(row.field, ("words", "where", "cause", "helps"))
+    return Reason(row.name, words, where, cause, helps, row.traits)

@@ -1,0 +1,59 @@
+"""The rows of the text files that hold the catalogue: `tables/*.txt` and `reasons/*.txt`.
+
+A row is a block of lines, apart from the next by an empty one. Its first line is `[name] traits`; each of the others is
+`field: value`, and goes on in lines that begin with two spaces. A line that begins with `#` is a comment.
+`{TRACE}` is the sentence of that name in `sentences.txt`, `{CODES 716 74}` the pattern of these numbers of CUDA.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from layoutcheck.catalogue import cuda_codes
+
+_HERE = Path(__file__).parent
+_NAMED = re.compile(r"\{([A-Z]+)((?: [0-9]+)*)\}")
+
+
+class Row(NamedTuple):
+    """A block of a file: its name, its traits, and each field with its values in their order."""
+
+    name: str
+    traits: str
+    fields: dict[str, list[str]]
+
+    def field(self, name: str) -> str:
+        """The only value of a field; "" where the row does not have it."""
+        return self.fields.get(name, [""])[0]
+
+
+def rows(path: str) -> Iterator[Row]:
+    """The rows of a file of the catalogue ("tables/driver.txt"). Raises ValueError for a line that is no field."""
+    text = _NAMED.sub(_sentence, (_HERE / path).read_text(encoding="utf-8").replace("\n  ", ""))
+    for block in text.split("\n\n"):
+        lines = [line for line in block.splitlines() if line and not line.startswith("#")]
+        if not lines:
+            continue
+        name, _, traits = lines[0].removeprefix("[").rpartition("]")
+        fields: dict[str, list[str]] = {}
+        for line in lines[1:]:
+            key, colon, value = line.partition(": ")
+            if not colon or not key.isalpha():
+                raise ValueError(f"{path}, [{name}]: a line that is no field: {line}")
+            fields.setdefault(key, []).append(value)
+        yield Row(name, traits.strip(), fields)
+
+
+def _sentence(found: re.Match[str]) -> str:
+    return cuda_codes.alone(*map(int, found[2].split())) if found[2] else SENTENCES[found[1]]
+
+
+def _sentences() -> dict[str, str]:
+    lines = (_HERE / "sentences.txt").read_text(encoding="utf-8").splitlines()
+    return {name: said for name, _, said in (line.partition(": ") for line in lines)}
+
+
+SENTENCES = _sentences()
