@@ -21,13 +21,45 @@ from layoutcheck.dsl.true_integers import address_of, integers, launched
 MOST = 16
 _INTEGER = re.compile(r"U?[Ii]nt(?:8|16|32|64)")  # the DSL's types, which hold a number outside of a kernel
 only_calls: ContextVar[bool] = ContextVar("layoutcheck_only_calls", default=False)
-"""Whether functions are called by a benchmark: few are built that were not built before (`MOST_MEASURED`)."""
-MOST_MEASURED = 4  # modules of one host function that benchmarks may be the first to build
+"""Whether functions are called by a benchmark, which may build a kernel in very many ways (`Benchmarks`)."""
+MOST_MEASURED = 4  # modules of one host function that benchmarks have judged, whatever is in them
+MOST_FRUITLESS = 8  # builds of it in turn, after these, that reach no line which no module has
 MEASURED = "what a benchmark calls"  # begins a note: more would be built on a GPU
+_LINE = re.compile(r'"([^"\n]+)":([0-9]+)')  # in a location that the DSL prints
 
 
 class NotMeasured(Exception):
     """Ends a benchmark's call that would build one module more."""
+
+
+class Benchmarks:
+    """Which builds of benchmarks are kept: the first of each function, and those that reach new lines."""
+
+    def __init__(self) -> None:
+        self.spared = 0
+        self._lines: set[tuple[str, str]] = set()
+        self._built: dict[Any, tuple[int, int]] = {}  # by a function's code: its builds, the last fruitless
+        self._code: Any = None
+
+    def begin(self, code: Any) -> None:
+        """A function of that code is built. Raises NotMeasured where its builds have led to nothing."""
+        if only_calls.get() and self._built.get(code, (0, 0))[1] >= MOST_FRUITLESS:
+            raise NotMeasured
+        self._code = code
+
+    def keep(self, places: Iterable[str]) -> bool:
+        """Whether the module that was built, whose operations stand at these places, is to be judged."""
+        lines = {line for place in places for line in _LINE.findall(place)}
+        new = not lines <= self._lines
+        self._lines |= lines
+        built, fruitless = self._built.get(self._code, (0, 0))
+        kept = new or built < MOST_MEASURED or not only_calls.get()
+        self._built[self._code] = built + 1, 0 if kept else fruitless + 1
+        self.spared += not kept
+        return kept
+
+
+benchmarks = Benchmarks()  # of this process
 
 
 Elements: TypeAlias = "tuple[int, ...] | None"

@@ -21,7 +21,14 @@ from types import SimpleNamespace
 from typing import Any
 
 from layoutcheck.dsl import fake_distributed
-from layoutcheck.dsl.called import MEASURED, MOST_MEASURED, NotMeasured, only_calls
+from layoutcheck.dsl.called import (
+    MEASURED,
+    MOST_FRUITLESS,
+    MOST_MEASURED,
+    NotMeasured,
+    benchmarks,
+    only_calls,
+)
 from layoutcheck.dsl.imports import when_imported
 from layoutcheck.dsl.observe import NotLaunched
 from layoutcheck.dsl.true_integers import GIVEN, launched
@@ -37,6 +44,10 @@ _OBJECT = re.compile(r":\s*:py:obj:`~?\.?(\w+)`")
 _ADDRESS = re.compile(r"(\w*ptr\w*|pp|pbase|pHost|pDevice)\s*:", re.IGNORECASE)
 _HOST = re.compile(r"cu\w*(HostAlloc|[Aa]lloc(Host|Managed))$")  # what it gives, a program may write
 _MOST_WORDS = 120  # characters of an error
+SPARED = (
+    f"of the modules that benchmarks build of one function {MOST_MEASURED}, and those that reach new lines, "
+    "are judged"
+)
 _addresses = itertools.count(1 << 40, 1 << 32)  # of memory that nobody may read, as aligned as CUDA's
 _memory: list[mmap.mmap] = []
 
@@ -148,9 +159,9 @@ def _measured(
     """A benchmark: it calls once what it measures.
 
     A program may have no other call of its kernel. The DSL's benchmark is given the arguments, or what makes
-    them; Triton's is given none, and may be asked for quantiles or all times. Few modules of one function are
-    built: an autotuner would build its kernel for every configuration. What goes wrong within is of a result
-    that nothing uses.
+    them; Triton's is given none, and may be asked for quantiles or all times. An autotuner would build its
+    kernel for every configuration: what reaches nothing new is left out (`Benchmarks`). What goes wrong
+    within is of a result that nothing uses.
     """
     function: Any = args[0] if args else named.get("fn", named.get("callable"))
     before = only_calls.set(True)
@@ -158,11 +169,13 @@ def _measured(
         given = kernel_arguments if workspace_generator is None else workspace_generator()
         function(*getattr(given, "args", ()), **getattr(given, "kwargs", {}))
     except NotMeasured:
-        tell(f"{MEASURED} builds {MOST_MEASURED} modules of one function here, and would build more")
+        tell(f"{MEASURED} would build more here: {MOST_FRUITLESS} builds in turn reach no new line")
     except Exception as error:
         tell(f"{MEASURED} fails here: {type(error).__name__}: {' '.join(str(error).split())[:_MOST_WORDS]}")
     finally:
         only_calls.reset(before)
+        if benchmarks.spared:
+            tell(SPARED)
     if quantiles is not None:
         return 1.0 if len(quantiles) == 1 else [1.0 for _ in quantiles]
     return [1.0] if return_mode == "all" else 1.0

@@ -13,7 +13,6 @@ import contextlib
 import inspect
 import itertools
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -21,7 +20,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from layoutcheck.dsl.built import COPIES, locations_of, plain, refusals_of, sites_of
-from layoutcheck.dsl.called import MOST_MEASURED, Called, Calls, Compiled, NotMeasured, only_calls
+from layoutcheck.dsl.called import Called, Calls, Compiled, benchmarks
 from layoutcheck.dsl.imports import uncollected, when_imported
 from layoutcheck.dsl.tagged import TAGGED
 from layoutcheck.dsl.true_integers import writes_integers
@@ -160,7 +159,6 @@ def _wrap(module: Any, record: Record, stop: bool, change: Change | None = None)
     owner = module.BaseDSL
     build, generate = owner.build_module, owner.generate_mlir
     signature, compiled = inspect.signature(generate), Compiled(_internal)
-    built_of = Counter[Any]()
     _hide_library_frames(module)
 
     @_internal
@@ -179,9 +177,7 @@ def _wrap(module: Any, record: Record, stop: bool, change: Change | None = None)
     @_internal
     def generate_mlir(self: Any, *args: Any, **named: Any) -> Any:
         code = getattr(signature.bind(self, *args, **named).arguments["funcBody"], "__code__", None)
-        if only_calls.get() and built_of[code] >= MOST_MEASURED:
-            raise NotMeasured
-        built_of[code] += 1
+        benchmarks.begin(code)
         depth = getattr(self.envar, "loc_tracebacks", None)
         token, before = _stopping.set(True), _building.set((None, True))
         try:
@@ -333,12 +329,15 @@ def _hide_library_frames(module: Any) -> None:
 def _observe(dsl: Any, built: Any, kernel: str, record: Record) -> bool:
     """Record a module; whether the verifier refuses operations of it, which are recorded too."""
     operation = plain(built.operation)
+    sites, places = sites_of(operation)
+    if not benchmarks.keep(places):
+        return False
     text = operation.get_asm(print_generic_op_form=True, use_local_scope=True)
     arch = str(getattr(dsl.envar, "arch", "") or "sm_90a")
     number = next(_numbers)
     _building.set((number, writes_integers(text)))
     locations = locations_of(operation) if COPIES[0] in text else ()
-    record(Built(number, kernel, arch, text, locations, *sites_of(operation), caller=_caller()))
+    record(Built(number, kernel, arch, text, locations, sites, places, caller=_caller()))
     try:
         operation.verify()
     except Exception:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from layoutcheck.dsl import fake_cuda
-from layoutcheck.dsl.called import NotMeasured, only_calls
+from layoutcheck.dsl.called import MOST_FRUITLESS, MOST_MEASURED, Benchmarks, NotMeasured, only_calls
 
 
 def test_triton_finds_a_driver_and_launches_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,8 +79,32 @@ def test_a_benchmark_calls_once_what_it_measures() -> None:
     assert set(told) == {
         "what a benchmark calls fails here: ValueError: ",
         "what a benchmark calls fails here: ZeroDivisionError: division by zero",
-        "what a benchmark calls builds 4 modules of one function here, and would build more",
+        "what a benchmark calls would build more here: 8 builds in turn reach no new line",
     }
+
+
+def test_a_benchmark_builds_on_while_that_reaches_new_lines() -> None:
+    """The first builds of each function are judged whatever they reach, and all that no benchmark calls."""
+    kept = Benchmarks()
+
+    def build(function: str, *lines: int) -> bool:
+        kept.begin(function)
+        return kept.keep(
+            f'loc(callsite("cute.copy"("k.py":{line}:4) at "main"("m.py":3:1)))' for line in lines
+        )
+
+    assert [build("f", 1) for _ in range(20)] == [True] * 20 and not kept.spared
+    token = only_calls.set(True)
+    try:
+        assert [build("g", 1) for _ in range(6)] == [True] * MOST_MEASURED + [False] * 2 and kept.spared == 2
+        assert build("g", 1, 2) and not build("g", 2)
+        assert not any(build("g", 1) for _ in range(MOST_FRUITLESS - 1))
+        with pytest.raises(NotMeasured):
+            build("g", 3)
+        assert build("h", 1)
+    finally:
+        only_calls.reset(token)
+    assert build("g", 1)
 
 
 def test_allocations_have_addresses_and_host_memory_is_there() -> None:
