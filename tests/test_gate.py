@@ -51,6 +51,9 @@ def refused(a: cute.Tensor):
 def fine(a: cute.Tensor):
     good(a).launch(grid=[1, 1, 1], block=[1, 1, 1])
 @cute.jit
+def behind(a: cute.Tensor):
+    good(a).launch(grid=[1, 1, 1], block=[1, 1, 1])
+@cute.jit
 def own(a: cute.Tensor):
     raise ValueError("head dimension 4 is not supported")
 def view():
@@ -64,6 +67,11 @@ def test_refused_as_expected():
 def test_result():
     cute.compile(fine, view())()
     assert 0 == 1
+    raise ValueError("no row is left")
+def test_result_and_more():
+    cute.compile(fine, view())()
+    assert 0 == 2
+    cute.compile(behind, view())
 def test_early():
     cute.compile(fine, view())
     assert 1 == 2
@@ -124,7 +132,10 @@ def test_a_suite_that_cannot_be_imported(tmp_path: Path) -> None:
 
 
 def test_a_suite(folder: Path) -> None:
-    """A test that failed before it launched anything hides kernels; one that failed after it had does not."""
+    """A test that failed before it launched anything hides kernels; one that failed after it had does not.
+
+    It goes on behind its own assertions.
+    """
     found = trace_script(
         "-m", ["pytest", "-W", "error", "-q", "-p", "no:cacheprovider", "test_kernels.py"], launch=False,
         arch="sm_90a", timeout_s=100, cwd=str(folder),
@@ -135,8 +146,19 @@ def test_a_suite(folder: Path) -> None:
     }  # fmt: skip
     assert said["test_refused"].where is not None and said["test_refused"].where.line == 10
     assert "head dimension 4" in said["test_own"].message
-    (note,) = found.notes
-    assert note.startswith("1 test failed for want of what a kernel computes, such as test_kernels.py::test_")
+    assert found.notes == tuple(
+        f"1 test {became} for want of what a kernel computes, such as test_kernels.py::{test}: {said}"
+        for became, test, said in (
+            ("failed", "test_result", "AssertionError: assert 0 == 1"),
+            (
+                "went on behind an assertion that fails",
+                "test_result_and_more",
+                "AssertionError: assert 0 == 2",
+            ),
+        )
+    )
+    assert any("behind" in kernel.name for kernel in found.kernels)
+    assert not any("layoutcheck" not in one.name for one in (folder / "__pycache__").glob("test_kernels.*"))
 
 
 def test_a_kernel_that_kills_the_compiler_is_no_legal_one(folder: Path) -> None:

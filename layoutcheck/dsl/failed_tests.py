@@ -12,15 +12,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from layoutcheck.dsl.imports import when_imported
-from layoutcheck.dsl.observe import NotLaunched
+from layoutcheck.dsl.passed_over import REWRITER, Passed
 from layoutcheck.dsl.true_integers import Escaped
 
 REPORTS = "_pytest.reports"
 RUNNER = "_pytest.runner"
 MAIN = "_pytest.main"
-REWRITER = "_pytest.assertion.rewrite"
 
-Tell = Callable[[str, BaseException, int], None]
+Tell = Callable[..., None]  # (test, exception, launches skipped in it[, whether it went on])
 Skip = Callable[[str, str], None]
 
 _DESELECTED = "deselected by pytest's settings or by a conftest.py"
@@ -55,6 +54,7 @@ def caught(error: BaseException) -> bool:
 def watch_tests(tell: Tell, skip: Skip) -> None:
     """Call `tell(test, exception, launches skipped in it)` for every test that fails, from here on.
 
+    With True behind these for one that went on behind an assertion (`passed_over`).
     `skip(test, reason)` is called for one that is skipped, deselected or expected to fail; the test is "" if
     its whole file is skipped.
     """
@@ -113,22 +113,24 @@ def _around(module: Any, after: Callable[[], None]) -> None:
 
 def _watch_reports(report: Any, tell: Tell, skip: Skip) -> None:
     make = report.from_item_and_call.__func__
-    before: dict[str, tuple[int, int]] = {}
 
     def from_item_and_call(cls: Any, item: Any, call: Any) -> Any:
         _settle(tell, skip)
         made = make(cls, item, call)
         if call.when == "teardown":
             Escaped.forget()
+            if passed := Passed.take():
+                tell(item.nodeid, passed, sum(Passed.left_out()), True)
         if call.when == "setup":
-            before[item.nodeid] = NotLaunched.calls, NotLaunched.left_out
+            Passed.begin()
         if call.excinfo is not None:
+            _caught[:] = [call.excinfo.value]
             error = call.excinfo.value
-            _caught[:] = [error]
-            calls, left_out = before.get(item.nodeid, (0, 0))
-            launches = NotLaunched.calls - calls
+            if type(error).__name__ not in _SKIPS:
+                error = Passed.take() or error
+            launches, left_out = Passed.left_out()
             if isinstance(error, AssertionError):  # of values
-                launches += NotLaunched.left_out - left_out
+                launches += left_out
             _unsettled.append(_Raised(item.nodeid, error, launches, made))
         return made
 

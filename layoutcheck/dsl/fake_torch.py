@@ -19,6 +19,7 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 from layoutcheck.dsl.imports import when_imported
+from layoutcheck.dsl.observe import NotLaunched
 from layoutcheck.dsl.torch_work import Work
 from layoutcheck.dsl.true_integers import addressed
 
@@ -119,7 +120,7 @@ def _rounded(function: Any) -> Any:
     return data_ptr
 
 
-def _operators(mode: Any) -> None:
+def _operators(mode: Any, work: Work) -> None:
     """Operators that a library registers for CUDA tensors are those of all tensors, and run in the mode.
 
     torch leaves the mode for them, as it does for an autograd.Function.
@@ -154,8 +155,8 @@ def _operators(mode: Any) -> None:
                 return kernel(operator, key)
             try:
                 return kernel(operator, "CPU")
-            except RuntimeError as error:  # there is none: it fails where it is called
-                return SimpleNamespace(call_boxed=partial(_fail, error))
+            except RuntimeError:  # there is none
+                return SimpleNamespace(call_boxed=partial(_by_shapes, work, operator))
 
         if kernel is not None:
             library.get_kernel = kernel_of
@@ -163,8 +164,14 @@ def _operators(mode: Any) -> None:
         library.Library.impl = implement
 
 
-def _fail(error: Exception, *_args: Any, **_named: Any) -> Any:
-    raise error
+def _by_shapes(work: Work, operator: Any, _keys: Any, *args: Any) -> Any:
+    """Of an operator's results, or of those of a name such as "aten::add", the shapes and types alone."""
+    if isinstance(operator, str):
+        library, _, name = operator.partition("::")
+        name, _, overload = name.partition(".")
+        operator = getattr(getattr(getattr(work.torch.ops, library), name), overload or "default")
+    NotLaunched.left_out += 1
+    return work.shaped(operator, args, {})
 
 
 def _torch_registers() -> bool:
@@ -231,7 +238,7 @@ def _mode(torch: Any) -> None:
     Pretended().__enter__()
     _threads(Pretended)
     _autograd(torch, Pretended)
-    _operators(Pretended)
+    _operators(Pretended, work)
     _default_device(torch)
     _classes(torch, Pretended)
 

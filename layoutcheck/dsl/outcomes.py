@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from operator import itemgetter
 from typing import Any
 
+from layoutcheck.digits import many
 from layoutcheck.sources.pasted import cut, plain
 from layoutcheck.sources.printed import where_of
 from layoutcheck.sources.traced import Frame, TraceFailure
@@ -18,7 +19,10 @@ _EXCERPT = re.compile(r"^ *(?:--> .*|[0-9]* *\|.*)\n?", re.MULTILINE)
 _PLACED = re.compile(
     r'"[^"\n]{1,400}"\("[^"\n]{1,400}":[0-9:]+(?: to [0-9:]+)?\): '
 )  # MLIR's, before its words
-ENDED_AT, FOR_WANT = "the script ended", "for want of what a kernel computes"  # in notes: more would have run
+ENDED_AT = "the script ended"  # begins a note: more would have run
+WENT_ON, FOR_WANT = "went on behind an assertion that fails", "for want of what a kernel computes"
+FAILED_WANTING = f"failed {FOR_WANT}"  # in a note: more would have run
+_NOTED = {"unlaunched": FAILED_WANTING, "passed": f"{WENT_ON} {FOR_WANT}"}  # tests, by what became of them
 _MOST = 200  # characters of a message
 _PRINTS = ("cute.print_view", "cute.print")  # what host code may print is a tensor of the CPU's
 _NOT_OF_RESULTS = (  # that a kernel would have computed
@@ -92,7 +96,9 @@ class Outcomes:
         frame = None if event["where"] is None else Frame(**event["where"])
         if event["refused"] and not event["compiling"]:
             return
-        if event["compiling"]:
+        if event.get("went_on"):
+            kind = "passed"
+        elif event["compiling"]:
             kind = "uncompiled"
         elif _for_want_of_results(event):
             kind = "unlaunched"
@@ -100,7 +106,7 @@ class Outcomes:
             kind = "test"
         words = _PLACED.sub("", _first_line(plain(event["message"])))
         said = f"{event['type']}: {cut(words, _MOST)}"
-        self.tests.setdefault((kind, None if kind == "unlaunched" else frame, said), []).append(event["test"])
+        self.tests.setdefault((kind, None if kind in _NOTED else frame, said), []).append(event["test"])
 
     def exception(self, event: dict[str, Any]) -> None:
         """An exception that ended the script, or a thread or process of its own."""
@@ -137,25 +143,24 @@ class Outcomes:
         """All of them, in order; `in_tests` if pytest looks itself at what becomes of what it starts."""
         yield from (one for _, one in sorted(self._failures, key=itemgetter(0)))
         for (kind, where, message), tests in self.tests.items():
-            if kind != "unlaunched":
+            if kind not in _NOTED:
                 more = f" and {len(tests) - 1} more" if len(tests) > 1 else ""
                 yield TraceFailure(kind, f"{tests[0]}{more}: {message}", where)
         if not in_tests and not self.raised:
             yield from self._aside
         wanting = [reason for reason in self.skipped.values() if reason.startswith(_NOT_IMPORTED)]
         if wanting and not any_kernel:
-            many = f"{len(self.skipped)} tests were" if len(self.skipped) > 1 else "a test was"
-            yield TraceFailure("test", f"{many} skipped, and no kernel was built: {wanting[0]}")
+            were = f"{len(self.skipped)} tests were" if len(self.skipped) > 1 else "a test was"
+            yield TraceFailure("test", f"{were} skipped, and no kernel was built: {wanting[0]}")
 
     def notes(self) -> Iterator[str]:
         """What is no failure, and to be known."""
         yield from self._notes
-        unlaunched = {key: tests for key, tests in self.tests.items() if key[0] == "unlaunched"}
-        if unlaunched:
-            (_, _, message), (test, *_) = next(iter(unlaunched.items()))
-            count = sum(map(len, unlaunched.values()))
-            many = f"{count} tests failed" if count > 1 else "1 test failed"
-            yield f"{many} {FOR_WANT}, such as {test}: {message}"
+        for kind, became in _NOTED.items():
+            alike = {key: tests for key, tests in self.tests.items() if key[0] == kind}
+            if alike:
+                (_, _, message), (test, *_) = next(iter(alike.items()))
+                yield f"{many(sum(map(len, alike.values())), 'test')} {became}, such as {test}: {message}"
         if self._loaded:
             count, first = len(self._loaded), min(self._loaded, key=lambda path: self._loaded[path])
             files = f"{count} compiled file{'s' * (count != 1)}, such as {first}, not traced: "

@@ -21,7 +21,7 @@ import sys
 import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from layoutcheck.dsl.choices import give_choices
 from layoutcheck.dsl.endings import pass_on, watch_exit, watch_isolated, watch_threads
 from layoutcheck.dsl.failed_tests import caught, watch_session, watch_tests
 from layoutcheck.dsl.observe import INTERNAL, Event, NotLaunched, watch
+from layoutcheck.dsl.passed_over import pass_over
 from layoutcheck.dsl.reads import reads, watch_reads
 from layoutcheck.dsl.shares import FOLDER as TAKEN
 from layoutcheck.dsl.shares import Place, share_tests
@@ -91,6 +92,7 @@ def begin() -> None:
         atexit.register(gc.freeze)
         install(options.get("arch"), tell)
         stand_in(Path.cwd().resolve(), tell)
+        pass_over()
     if not options.get("network", True):
         watch_reads()
     _hear_of_the_end(folder)
@@ -103,7 +105,7 @@ def begin() -> None:
         )
     )
     watch_tests(
-        lambda test, error, launches: _test(folder, test, error, launches),
+        partial(_test, folder),
         lambda test, reason: write(folder, {"kind": "skip", "test": test, "reason": reason[:MAX_MESSAGE]}),
     )
     whole = options.get("spread", False)
@@ -129,8 +131,9 @@ def _given(arguments: list[str]) -> str:
     return f"run with the first choice of each argument: {' '.join([sys.argv[0], *arguments])}"
 
 
-def _test(folder: str, test: str, error: BaseException, launches: int) -> None:
-    write(folder, {"kind": "test", "test": test, **raised(error), "launches_skipped": launches})
+def _test(folder: str, test: str, error: BaseException, launches: int, went_on: bool = False) -> None:
+    told = {**raised(error), "launches_skipped": launches, "went_on": went_on}
+    write(folder, {"kind": "test", "test": test, **told})
 
 
 def _record(folder: str, event: Event) -> None:

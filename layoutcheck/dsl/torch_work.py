@@ -54,7 +54,7 @@ class Work:
         if self._left_out(name, args, named):
             NotLaunched.left_out += 1
             with contextlib.suppress(Exception):
-                return self._not_computed(func, args, named)
+                return self.shaped(func, args, named)
         before = NotLaunched.calls + NotLaunched.left_out
         try:
             made = func(*args, **named)
@@ -62,10 +62,12 @@ class Work:
             if not _NOT_OF_CPU.match(str(error)):
                 raise
             with contextlib.suppress(Exception):
-                made = self._not_computed(func, args, named)
+                made = self.shaped(func, args, named)
                 NotLaunched.left_out += 1
                 return made
             raise
+        if "empty" in name:
+            self._zero(made)
         really = before == NotLaunched.calls + NotLaunched.left_out
         made_of(name, (*args, *named.values()), made, sure=really)
         return made
@@ -112,8 +114,15 @@ class Work:
             named.setdefault("dtype", self.torch.int64)
         return make(*_shape(name, args, named), **_factory(named))
 
-    def _not_computed(self, func: Any, args: Any, named: Any) -> Any:
-        """The result in its shape and type alone."""
+    def _zero(self, made: Any) -> Any:
+        """Memory that nothing sets, of a kernel's result mostly: a program that looks finds no NaN there."""
+        with contextlib.suppress(Exception), self.torch._C.DisableTorchFunction():  # no storage, or no zero
+            if made.numel() <= HUGE:
+                made.detach().zero_()
+        return made
+
+    def shaped(self, func: Any, args: Any, named: Any) -> Any:
+        """A function's result in its shape and type alone."""
         with self.torch._C.DisableTorchFunction():
             made = func(*map(self._to_meta, args), **{k: self._to_meta(v) for k, v in named.items()})
             into = named.get("out")
@@ -128,7 +137,7 @@ class Work:
         if isinstance(value, self.torch.Tensor) and value.is_meta:
             if value.requires_grad:
                 return self._zero_gradients.apply(value.detach(), *_differentiated(given))
-            return self.torch.empty_like(value, device="cpu")
+            return self._zero(self.torch.empty_like(value, device="cpu"))
         if type(value) in (tuple, list):
             return type(value)(self._from_meta(one, given) for one in value)
         return value

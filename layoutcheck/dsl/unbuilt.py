@@ -94,9 +94,10 @@ class _Nothing(ModuleType):
 
 
 class _LeftOut(_Nothing):
-    """Its result is like the first tensor that it is given: zeros, one for each name that takes them.
+    """Its result is like the first tensor that it is given, one for each name that takes them.
 
-    What the program makes of them has no true extents, so that its calls are not known from there on.
+    It holds zeros, the next time ones, and so on: what a program decides by it goes both ways. What the
+    program makes of them has no true extents, so that its calls are not known from there on.
     """
 
     def __call__(self, *args: Any, **named: Any) -> Any:
@@ -107,7 +108,8 @@ class _LeftOut(_Nothing):
         if not names:
             return None
         Guessed.any = True
-        made = tuple(given[0].new_zeros(given[0].shape) for _ in range(names))
+        self.turns = 1 - self.__dict__.get("turns", 1)
+        made = tuple(given[0].new_full(given[0].shape, self.turns) for _ in range(names))
         return made if names > 1 else made[0]
 
 

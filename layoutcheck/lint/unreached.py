@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from layoutcheck.digits import many
 from layoutcheck.dsl.called import MEASURED
-from layoutcheck.dsl.outcomes import ENDED_AT, FOR_WANT
+from layoutcheck.dsl.outcomes import ENDED_AT, FAILED_WANTING
 from layoutcheck.lint.called import Called
 from layoutcheck.lint.cases import CaseRun, RegisteredCase, shown
 from layoutcheck.lint.result import Sites
@@ -145,7 +145,7 @@ def _late(run: CaseRun) -> bool:
 
 def _whole(run: CaseRun) -> bool:
     """Whether nothing is left of the program that a GPU would run."""
-    wanting = any(note.startswith((ENDED_AT, MEASURED)) or FOR_WANT in note for note in run.trace.notes)
+    wanting = any(note.startswith((ENDED_AT, MEASURED)) or FAILED_WANTING in note for note in run.trace.notes)
     return not (wanting or run.trace.failures or run.trace.skipped)
 
 
