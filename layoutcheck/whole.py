@@ -6,6 +6,7 @@ import errno
 import os
 import re
 import stat
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +26,7 @@ _REPORT = re.compile(
     re.VERBOSE,
 )
 _HEAD_BYTES = 1024
+_READER_SECONDS = 10.0  # that a pipe's reader may take to come
 Ours = Callable[[Path], bool]
 
 
@@ -54,7 +56,7 @@ def whole(path: Path) -> Iterator[BinaryIO]:
     if path.is_file() and not os.access(path, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     if is_stream(path) or (path.is_file() and not os.access(there.parent, os.W_OK)):
-        with path.open("wb") as stream:
+        with _opened(path) as stream:
             yield stream
         return
     beside = there.parent / f".layoutcheck-{os.getpid()}-{os.urandom(4).hex()}"
@@ -70,6 +72,29 @@ def whole(path: Path) -> Iterator[BinaryIO]:
         beside.replace(there)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def _opened(path: Path) -> BinaryIO:
+    """What is written in place. A pipe that nobody reads is an OSError, not a wait without an end."""
+    if not path.is_fifo():
+        return path.open("wb")
+    deadline = time.monotonic() + _READER_SECONDS
+    while (handle := _with_reader(path)) is None:
+        if time.monotonic() > deadline:
+            raise OSError(errno.ENXIO, "a pipe that nobody reads", str(path))
+        time.sleep(0.05)
+    os.set_blocking(handle, True)
+    return os.fdopen(handle, "wb")
+
+
+def _with_reader(path: Path) -> int | None:
+    """A pipe, opened; None where nobody has opened it to read."""
+    try:
+        return os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+    except OSError as error:
+        if error.errno != errno.ENXIO:
+            raise
+        return None
 
 
 def is_stream(path: Path) -> bool:

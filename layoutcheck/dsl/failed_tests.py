@@ -24,6 +24,7 @@ Skip = Callable[[str, str], None]
 
 _DESELECTED = "deselected by pytest's settings or by a conftest.py"
 _UNREPORTED = "a hook of pytest's took it, and nothing was reported of it"
+_AGAIN = "rerun"  # what pytest-rerunfailures makes of a report: the next one counts
 _SKIPS = ("Skipped", "SkipTest")  # of pytest and of unittest
 _caught: list[BaseException] = []  # the last one, which pytest leaves in `sys.last_value`
 _unsettled: list[_Raised] = []
@@ -39,10 +40,12 @@ class _Raised:
     report: Any
 
     def settle(self, tell: Tell, skip: Skip) -> None:
-        if self.report.outcome == "failed":
+        expected = getattr(self.report, "wasxfail", None)
+        if self.report.outcome == _AGAIN:
+            return
+        if expected is None and type(self.error).__name__ not in _SKIPS:  # whatever a hook has made of it
             tell(self.test, self.error, self.launches)
         else:
-            expected = getattr(self.report, "wasxfail", None)
             skip(self.test, str(self.error) if expected is None else f"xfail {expected}".strip())
 
 
@@ -174,33 +177,44 @@ def _watch_selection(session: Any, skip: Skip) -> None:
 
 
 class _Reported:
-    """A plugin of pytest that keeps the names of the tests that have a report, whoever ran them."""
+    """A plugin of pytest that keeps the names of the tests that were called, or failed, whoever ran them."""
 
     def __init__(self) -> None:
         self.names = set[str]()
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        self.names.add(report.nodeid)
+        if report.when == "call" or report.failed:
+            self.names.add(report.nodeid)
 
 
 def _watch_loop(module: Any, skip: Skip) -> None:
-    """A hook may say of a test that it has run it."""
-    run = module.pytest_runtestloop
+    """A hook may say of a test, or of all of them, that it has run them."""
+    loop, run = module.pytest_runtestloop, module._main
+    taken: list[list[Any] | None] = []  # a session's tests that this process took; None if a hook took all
 
     def pytest_runtestloop(session: Any) -> Any:
-        seen = _Reported()
-        session.config.pluginmanager.register(seen)
-        try:
-            ended = run(session)
-        finally:
-            session.config.pluginmanager.unregister(seen)
-        if not session.config.option.collectonly:
-            for item in session.items[:]:  # those that this process took
-                if item.nodeid not in seen.names:
-                    skip(item.nodeid, _UNREPORTED)
+        taken[-1:] = [[]]
+        ended = loop(session)
+        taken[-1:] = [session.items[:]]
         return ended
 
-    module.pytest_runtestloop = pytest_runtestloop
+    def _main(config: Any, session: Any) -> Any:
+        seen = _Reported()
+        config.pluginmanager.register(seen)
+        taken.append(None)
+        try:
+            return run(config, session)
+        finally:
+            config.pluginmanager.unregister(seen)
+            items = taken.pop()
+            if items is None and not hasattr(config, "workerinput"):  # pytest-xdist has a loop of its own
+                items = session.items[:]
+            if not config.option.collectonly:
+                for item in items or ():
+                    if item.nodeid not in seen.names:
+                        skip(item.nodeid, _UNREPORTED)
+
+    module.pytest_runtestloop, module._main = pytest_runtestloop, _main
 
 
 def _say_nothing_of_us(hook: Any) -> None:

@@ -1,7 +1,7 @@
-"""What a traced program leaves running: processes of its own that have gone from its session.
+"""What a traced program leaves running: processes of its own that have gone from its session; or stopped.
 
-They are known by the folder of the run in the environment that they were started with, which a fork and a
-new session leave as it is.
+The former are known by the folder of the run in the environment that they were started with, which a fork
+and a new session leave as it is.
 """
 
 from __future__ import annotations
@@ -41,11 +41,33 @@ def end_left(folder: str) -> dict[str, bool]:
     return found
 
 
+def continue_stopped() -> None:
+    """Have what this process started, and that started, go on where a signal stopped it (SIGSTOP).
+
+    A program may stop those of ours that wait for it, which would wait for ever.
+    """
+    parents: dict[int, list[tuple[int, bytes]]] = {}
+    for pid in _pids():
+        words = _read(pid, "stat").rpartition(b")")[2].split()
+        if words:
+            parents.setdefault(int(words[1]), []).append((pid, words[0]))
+    below = [os.getpid()]
+    for parent in below:  # it grows
+        for pid, state in parents.get(parent, ()):
+            below.append(pid)
+            if state == b"T":
+                with contextlib.suppress(OSError):
+                    os.kill(pid, signal.SIGCONT)
+
+
+def _pids() -> list[int]:
+    return [int(name) for name in os.listdir("/proc") if is_number(name)]  # noqa: PTH208 (hundreds)
+
+
 def _running(folder: str) -> list[int]:
     """The processes that were started for a run, and have not ended."""
     mark = f"{FOLDER}={folder}".encode()
-    pids = [int(name) for name in os.listdir("/proc") if is_number(name)]  # noqa: PTH208 (hundreds)
-    return [pid for pid in pids if mark in _read(pid, "environ").split(b"\0")]
+    return [pid for pid in _pids() if mark in _read(pid, "environ").split(b"\0")]
 
 
 def _read(pid: int, name: str) -> bytes:

@@ -25,7 +25,7 @@ from layoutcheck.dsl import spool
 from layoutcheck.dsl.collect import Collector, Observe
 from layoutcheck.dsl.helpers import Helpers
 from layoutcheck.dsl.judges import Judges, Spare
-from layoutcheck.dsl.left import end_left
+from layoutcheck.dsl.left import continue_stopped, end_left
 from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.shares import FOLDER as TAKEN
 from layoutcheck.dsl.shares import OTHERS, PRESENT
@@ -41,7 +41,7 @@ class Ended(Exception):
     """Raised by a `Progress` to end a run: what was seen until then is returned, with these words."""
 
 
-_POLL_SECONDS = 0.05
+_POLL_SECONDS, _LOOK_SECONDS = 0.05, 2.0
 _SHARE = 0.25  # of its time that judging a script gets at the least
 _GRACE_SECONDS = 5.0  # between asking a script to end and ending it
 _DRIVER_SECONDS = 20.0  # that a killed process may take to leave the GPU's driver
@@ -220,7 +220,7 @@ def _run(
         process = start()
         helpers = Helpers(process, start, spare, taken, least)
         collector = Collector(process.pid, observe, lowering, compiled=launch, judges=judges)
-        timed_out = False
+        timed_out, look = False, 0.0
 
         def shown() -> None:
             if progress is not None:
@@ -240,6 +240,9 @@ def _run(
                     if not busy:
                         time.sleep(_POLL_SECONDS)
                     timed_out = deadline is not None and time.monotonic() > deadline
+                    if time.monotonic() > look:
+                        continue_stopped()
+                        look = time.monotonic() + _LOOK_SECONDS
             finally:
                 end(process, *helpers.processes)
                 helpers.stop()

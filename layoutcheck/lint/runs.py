@@ -17,7 +17,14 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed, wait
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+    wait,
+)
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -25,6 +32,7 @@ from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from layoutcheck.dsl.left import continue_stopped
 from layoutcheck.dsl.reads import VARIABLE
 from layoutcheck.errors import InputError
 from layoutcheck.lint.cache import Cache, digest, tool_version
@@ -47,9 +55,9 @@ _MOST_LOG_BYTES = 64 << 20  # that a program may leave on the disk
 _LARGE_BYTES = 16 << 20  # of a file whose digest is kept, under its size and time
 _LASTING = frozenset(("test", "refused", "uncompiled"))  # failures that the program has made itself
 _NO_ARGUMENTS = "the following arguments are required"  # argparse's words
-_SAFE = "PYTHONSAFEPATH"
 _ENDED = "SIGTERM came before it had ended"
 _SAME_SIGNAL_SECONDS = 1.0
+_LOOK_SECONDS = 2.0
 _GRACE_SECONDS = 8.0  # between SIGTERM and the end of what still runs; an idle program ends within 5
 _TAIL_BYTES = 4096
 _MOST_WORDS = 200
@@ -99,8 +107,12 @@ def trace(
             with _sigterm_raises():
                 for case in todo:
                     waiting[submit(case)] = case
-                for future in as_completed(waiting):
-                    take(waiting[future], *_outcome(future))
+                left = set(waiting)
+                while left:
+                    ended, left = wait(left, _LOOK_SECONDS, FIRST_COMPLETED)
+                    for future in ended:
+                        take(waiting[future], *_outcome(future))
+                    continue_stopped()
         except _Terminated:
             stop.set()
             begun = [future for future in waiting if not future.cancel()]
@@ -186,7 +198,7 @@ def _pool(todo: Sequence[RegisteredCase], settings: Settings, slots: int) -> Ite
     # Of this process, because a worker may be killed and remove nothing.
     folder = tempfile.TemporaryDirectory(prefix="layoutcheck-", ignore_cleanup_errors=True)
     workers = max(1, min(slots, len(todo)))
-    with _safe_path():  # these start a process
+    with _elsewhere(folder.name):  # these start a process
         stop: Any = context.Event() if programs else threading.Event()
         spare: Any = context.Semaphore(slots - workers)
     done = itertools.count(1)
@@ -196,7 +208,7 @@ def _pool(todo: Sequence[RegisteredCase], settings: Settings, slots: int) -> Ite
             workers,
             context,
             _begin,
-            (settings, stop, workers, slots, spare, folder.name, os.environ.get(_SAFE)),
+            (settings, stop, workers, slots, spare, folder.name, str(Path.cwd())),
         )
     else:
         pool = ThreadPoolExecutor(workers)
@@ -209,7 +221,7 @@ def _pool(todo: Sequence[RegisteredCase], settings: Settings, slots: int) -> Ite
         def submit(case: RegisteredCase) -> Future[tuple[Trace, float]]:
             if not programs:
                 return pool.submit(_run, case, settings, lowering, stop)
-            with _safe_path():
+            with _elsewhere(folder.name):
                 future = pool.submit(_in_worker, case)
             future.add_done_callback(free)
             return future
@@ -235,34 +247,25 @@ _worker: dict[str, Any] = {}  # of a worker process: what `_begin` was given
 
 
 @contextmanager
-def _safe_path() -> Iterator[None]:
-    """Our processes start without the folder on their path, which may hold a `pickle.py` (Python 3.11)."""
-    before = os.environ.get(_SAFE)
-    os.environ[_SAFE] = "1"
+def _elsewhere(empty: str) -> Iterator[None]:
+    """Python that starts here finds no module of the repository, such as a `pickle.py`, before its own."""
+    before = Path.cwd()
+    os.chdir(empty)
     try:
         yield
     finally:
-        _set_safe_path(before)
-
-
-def _set_safe_path(value: str | None) -> None:
-    os.environ.pop(_SAFE, None)
-    if value is not None:
-        os.environ[_SAFE] = value
+        os.chdir(before)
 
 
 def _begin(
-    settings: Settings, stop: Any, workers: int, slots: int, spare: Any, folder: str, safe_path: str | None
+    settings: Settings, stop: Any, workers: int, slots: int, spare: Any, folder: str, cwd: str
 ) -> None:
-    """Make this process a worker; its programs share the machine's processors with the others'.
-
-    For them the working directory is on the path as the user has it (`safe_path`).
-    """
+    """Make this process a worker in `cwd`; its programs share the machine's processors with the others'."""
     from layoutcheck.dsl.judges import Judges
     from layoutcheck.dsl.spool import end_with_parent
 
     end_with_parent()
-    _set_safe_path(safe_path)
+    os.chdir(cwd)
     signal.signal(signal.SIGTERM, lambda *_: _worker.update(terminated=True))  # one for the whole group
     tempfile.tempdir = folder
     lowering = _lowering(settings)
