@@ -64,7 +64,7 @@ def regular_lines(path: str | Path) -> list[str]:
 def inside(root: Path, given: str, setting: str) -> Path:
     """A path that a setting gives, symbolic links followed. Raises InputError for one that leaves `root`."""
     path = root / given
-    if not path.resolve().is_relative_to(root.resolve()):
+    if not Path(os.path.realpath(path)).is_relative_to(root.resolve()):
         raise InputError(
             f"{setting} = '{given[:200]}' leaves the repository", expected=f"a path below {root}"
         )

@@ -71,7 +71,7 @@ class Settings:
         """A path as the patterns see it: relative to the root; a notebook's cell as its file."""
         path = file_of(path)[0]
         try:
-            return Path(path).resolve().relative_to(self.root.resolve()).as_posix()
+            return Path(os.path.realpath(path)).relative_to(self.root.resolve()).as_posix()
         except ValueError:
             return Path(path).as_posix()
 

@@ -26,7 +26,7 @@ _REPORT = re.compile(
     re.VERBOSE,
 )
 _HEAD_BYTES = 1024
-_READER_SECONDS = 10.0  # that a pipe's reader may take to come
+_READER_SECONDS = 3.0  # that a pipe's reader may take to come
 Ours = Callable[[Path], bool]
 
 

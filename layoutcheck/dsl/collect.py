@@ -257,6 +257,8 @@ class Collector:
             self.outcomes.fail(TraceFailure("unsupported", event["message"]), place)
         elif kind == "note":
             self.outcomes.note(event["message"])
+        elif kind == "unread":
+            self.outcomes.fail(TraceFailure("exited", "the program wrote into layoutcheck's own folder"))
         elif kind == "process":
             python = event.get("python") or ".".join(map(str, sys.version_info[:3]))
             self._versions |= {"dsl": event["dsl"], "python": python}

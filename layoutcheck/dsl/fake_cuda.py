@@ -84,6 +84,7 @@ def install(arch: str | None, tell: Tell) -> None:
     when_imported("cutlass.cute.testing", partial(_testing, tell=tell))
     when_imported("cudnn", _cudnn)
     when_imported("triton.testing", partial(_testing, tell=tell))
+    when_imported("torch._inductor.utils", partial(_testing, tell=tell))
     when_imported("triton.runtime.driver", partial(_triton_driver, capability=capability))
     when_imported("triton.runtime.jit", _triton_kernels)
 
@@ -140,7 +141,7 @@ def _hardware_info(module: Any, capability: tuple[int, int]) -> None:
 
 def _testing(module: Any, tell: Tell) -> None:
     """A benchmark that runs nothing takes a millisecond."""
-    for name in ("benchmark", "do_bench", "do_bench_cudagraph"):
+    for name in ("benchmark", "do_bench", "do_bench_cudagraph", "do_bench_using_profiling"):
         if hasattr(module, name):
             setattr(module, name, partial(_measured, tell))
     if hasattr(module, "get_workspace_count"):

@@ -36,10 +36,12 @@ from layoutcheck.dsl.shares import Place, share_tests
 from layoutcheck.dsl.spread import spread_tests
 from layoutcheck.dsl.unbuilt import stand_in
 from layoutcheck.places import in_library
+from layoutcheck.regular import read_regular
 from layoutcheck.versions import installed
 
 FOLDER, OPTIONS = "LAYOUTCHECK_SPOOL", "LAYOUTCHECK_TRACE"
 MAX_MESSAGE = 4000
+_MOST_BYTES = 1 << 30  # of an event
 _PR_SET_PDEATHSIG = 1
 _count = itertools.count()
 _named = set[str]()  # imported files that were written
@@ -55,10 +57,17 @@ def write(folder: str, event: dict[str, Any]) -> None:
 
 
 def read(folder: Path) -> Iterator[dict[str, Any]]:
-    """The events left so far, in order of their process's own; each is taken away."""
+    """The events left so far, in order of their process's own; each is taken away.
+
+    "unread" stands for what is none: a program may write there, too.
+    """
     for path in sorted(folder.glob("*.json")):
-        event: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        path.unlink()
+        event: dict[str, Any] = {"kind": "unread", "name": path.name}
+        with contextlib.suppress(OSError, ValueError):
+            found = json.loads(read_regular(path, _MOST_BYTES))
+            event = found if isinstance(found, dict) and "kind" in found else event
+        with contextlib.suppress(OSError):
+            path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
         yield event
 
 
@@ -180,8 +189,7 @@ def _hear_of_the_end(folder: str) -> None:
 
 def _hear_of_a_signal(folder: str) -> None:
     """Leave the Python stack where a compiler's signal ends this process; `died_at` reads it."""
-    stack = _stack(folder, os.getpid()).open("w", encoding="utf-8")
-    _watching.callback(stack.close)
+    stack = os.open(_stack(folder, os.getpid()), os.O_WRONLY | os.O_CREAT)  # a file would warn at the end
     faulthandler.enable(stack, all_threads=False)
 
 
@@ -195,7 +203,7 @@ _FRAME = re.compile(r'^  File "(.+)", line ([0-9]+) in (.+)$', re.MULTILINE)
 def died_at(folder: str | Path, pid: int) -> dict[str, Any] | None:
     """The innermost place that is the user's where a signal ended a process; None where it is not known."""
     with contextlib.suppress(OSError, UnicodeDecodeError):
-        for file, line, function in _FRAME.findall(_stack(folder, pid).read_text(encoding="utf-8")):
+        for file, line, function in _FRAME.findall(read_regular(_stack(folder, pid)).decode()):
             if not in_library(file):
                 return {"file": file, "line": int(line), "function": function}
     return None

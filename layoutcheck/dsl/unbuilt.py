@@ -24,6 +24,7 @@ from layoutcheck.dsl.called import Guessed
 from layoutcheck.dsl.imports import when_imported
 from layoutcheck.dsl.observe import NotLaunched
 from layoutcheck.places import SOURCES
+from layoutcheck.regular import read_regular
 
 _DECLARATIONS = {  # of a module, by the file that builds the project; {} is the last word of its name
     "setup.py": r"Extension\w*\(\s*(?:name\s*=\s*)?f?[\"']{package}{}[\"']",
@@ -142,8 +143,7 @@ def _declares(root: Path, name: str) -> bool:
     words = {"package": r"(?:[\w.{}]*\.)?" if package else ""}
     for file, pattern in _DECLARATIONS.items():
         with contextlib.suppress(OSError):
-            with (root / file).open("rb") as stream:
-                text = stream.read(_MOST_BYTES).decode("utf-8", "replace")
+            text = read_regular(root / file, _MOST_BYTES).decode("utf-8", "replace")
             if re.search(pattern.format(re.escape(last), **words), _COMMENT.sub("", text)):
                 return True
     return False

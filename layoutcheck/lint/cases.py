@@ -152,7 +152,7 @@ def registered(path: str, settings: Settings) -> bool:
 def shown(path: str) -> str:
     """A path as findings show it: relative to where the run started, where it lies below."""
     try:
-        return Path(path).resolve().relative_to(Path.cwd()).as_posix()
+        return Path(os.path.realpath(path)).relative_to(Path.cwd()).as_posix()
     except ValueError:
         return path
 

@@ -304,6 +304,21 @@ def test_a_test_that_raises_has_failed_whatever_a_hook_says(tmp_path: Path, outc
     assert len(found.skipped) == 2 * (outcome != "passed")
 
 
+JUNK = """\
+def test_it():
+    there = os.environ["LAYOUTCHECK_SPOOL"] + "/0000000"
+    os.mkfifo(f"{there}1.json"), os.symlink("/dev/zero", f"{there}2.json"), os.mkdir(f"{there}3.json")
+    for number, text in enumerate(("[1", "[1]", "{}")):
+        open(f"{there}{number + 4}.json", "w").write(text)
+"""
+
+
+def test_what_a_program_leaves_among_its_events_is_told(tmp_path: Path) -> None:
+    found = suite(tmp_path, JUNK)
+    assert {one.message for one in found.failures} == {"the program wrote into layoutcheck's own folder"}
+    assert len(found.failures) == 6
+
+
 @pytest.mark.parametrize("whom", ["os.getpid()", "os.getppid()"])
 def test_a_process_that_a_program_stops_goes_on(tmp_path: Path, whom: str) -> None:
     """Its own, or ours that waits for it."""

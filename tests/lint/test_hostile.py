@@ -38,10 +38,12 @@ def test_devices_and_pipes_are_not_read(
     (repo / "endless.py").symlink_to("/dev/zero")
     os.mkfifo(repo / "test_pipe.py")
     (repo / "linked.py").symlink_to(repo / "k.py")
+    (repo / "loop.py").symlink_to("loop.py")
     assert run(words) == 2
     out, err = capsys.readouterr()
-    assert out.count("cannot be read: not a regular file") == 2 and "4 files" in out
-    assert "not seen: unreadable: 2 files not read" in err
+    assert out.count("cannot be read: not a regular file") == 2 and "5 files" in out
+    assert out.count("cannot be read: Too many levels of symbolic links") == 1
+    assert "not seen: unreadable: 3 files not read" in err
     assert read_regular(repo / "linked.py") == (repo / "k.py").read_bytes()
 
 
