@@ -191,14 +191,18 @@ def check(copy: Copy | Analysis) -> Report:
 
 
 def with_addresses(made: Report, addresses: Addresses) -> Report:
-    """The report with what the compiler's lowering shows beyond it: findings of codes that it has not."""
+    """The report with what the compiler's lowering shows beyond it: findings of codes that it has not.
+
+    Without what the lowering shows not to be so.
+    """
     if made.verdict == "rejected":
         return made
     from layoutcheck.rules import lowered  # of traces alone: `explain` starts without it
 
+    own = [finding for finding in made.findings if not lowered.widened(finding, addresses)]
     known = {finding.code for finding in made.findings}
     more = [finding for finding in lowered.findings(addresses) if finding.code not in known]
-    found = tuple(sorted((*made.findings, *more), key=lambda one: rank(one.code, one.severity)))
+    found = tuple(sorted((*own, *more), key=lambda one: rank(one.code, one.severity)))
     return replace(made, verdict=verdict_of(made.analysis, found), findings=found)
 
 

@@ -48,6 +48,14 @@ def findings(addresses: Addresses, what: str = "copy") -> Iterator[Finding]:
             yield replace(found, message=message, evidence={**found.evidence, "rests_on": side.kind})
 
 
+def widened(finding: Finding, addresses: Addresses) -> bool:
+    """Whether it says that accesses are narrow (LC307) which the compiler makes as wide as was asked for."""
+    return finding.code == "LC307" and any(
+        side.side == finding.where.operand and side.width_bits >= finding.evidence["asked_bits"]
+        for side in addresses.sides
+    )
+
+
 def _cost(side: LoweredSide) -> SideCost:
     """The side as the cost rules take it: of its addresses only the worst warp instruction's are kept."""
     return SideCost(

@@ -15,6 +15,7 @@ from collections.abc import Callable
 import numpy as np
 
 from layoutcheck.dsl.lowered import spaces
+from layoutcheck.dsl.lowered.aligned import aligned
 from layoutcheck.dsl.lowered.inline_ptx import PtxAccess
 from layoutcheck.dsl.lowered.instructions import (
     BULK,
@@ -91,13 +92,20 @@ class Memory:
         align = integer(op.attributes.get("alignment", "")) or kind.align_bytes
         nibbles = _nibbles(kind)
         tag, numeric = self.tag(op), self.levels.get(op.results[0], 0) == NUMBER
-        left = self.left(op)
+        left, align_of = self.left(op), self._aligned(op.operands[0], align, size)
 
         def run() -> None:
             first, end = (0, size) if left is None else left()
             address, provenance, name = self._place(pointer, space)
             access = Recorded(
-                tag, "ld", end - first, address + first, name, align, provenance=provenance, facts=nibbles
+                tag,
+                "ld",
+                end - first,
+                address + first,
+                name,
+                align_of(),
+                provenance=provenance,
+                facts=nibbles,
             )
             if tag:
                 machine.record(access)
@@ -117,6 +125,9 @@ class Memory:
             machine.values[out], machine.provenance[out] = Data(access, -first, size, guess), provenance | bit
 
         return run
+
+    def _aligned(self, pointer: SsaValue, stated: int, size: int) -> Callable[[], int]:
+        return aligned(pointer, stated, size, self.slots.__getitem__, self.machine.values)
 
     def _from_registers(self, address: Number, kind: Type) -> tuple[Value, int, bool]:
         """What registers in memory hold, an aggregate part by part."""
@@ -182,11 +193,14 @@ class Memory:
         space, size = parse_type(op.operands[1].type).space, kind.size_bytes
         align = integer(op.attributes.get("alignment", "")) or kind.align_bytes
         tag, nibbles = self.tag(op), _nibbles(kind)
+        align_of = self._aligned(op.operands[1], align, size)
 
         def run() -> None:
             address, provenance, name = self._place(pointer, space)
             if tag:
-                access = Recorded(tag, "st", size, address, name, align, provenance=provenance, facts=nibbles)
+                access = Recorded(
+                    tag, "st", size, address, name, align_of(), provenance=provenance, facts=nibbles
+                )
                 access.data = _data(machine.values[value], size)
                 access.value, access.value_provenance = machine.values[value], machine.provenance[value]
                 machine.record(access)

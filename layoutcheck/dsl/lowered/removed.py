@@ -232,7 +232,9 @@ class _Backwards:
                 raise _TooLong
             if op in self._accesses:
                 self._step(op, self._accesses[op], live)
-            elif op.name == "scf.for" and (turns := _turns(op.regions[0].blocks[0].arguments[0])) is not None:
+            elif (
+                op.name == "scf.for" and (turns := turns_of(op.regions[0].blocks[0].arguments[0])) is not None
+            ):
                 for turn in reversed(turns):
                     self._turn[op.regions[0].blocks[0].arguments[0]] = turn
                     self._block(op.regions[0].blocks[0], live)
@@ -271,7 +273,7 @@ def _access(op: Operation) -> _Access | None:
     """What a load or store accesses; None where that is not written in the module."""
     stores = op.name == "llvm.store"
     place = _place(op.operands[1 if stores else 0])
-    if place is None or prod(len(_turns(one) or ()) for one in _loops(op)) > MOST_TURNS:
+    if place is None or prod(len(turns_of(one) or ()) for one in _loops(op)) > MOST_TURNS:
         return None
     value = op.operands[0] if stores else op.results[0]
     return _Access(place, parse_type(value.type).size_bytes, stores)
@@ -293,7 +295,7 @@ def _align(op: Operation) -> int:
 
 def _all_turns(loops: list[Value]) -> Iterator[dict[Value, int]]:
     """Every turn of these loops."""
-    for turns in product(*(_turns(number) or () for number in loops)):
+    for turns in product(*(turns_of(number) or () for number in loops)):
         yield dict(zip(loops, turns, strict=True))
 
 
@@ -308,7 +310,7 @@ def _around(op: Operation) -> Iterator[Operation]:
 def _loops(op: Operation) -> list[Value]:
     """The numbers of the loops around it that the compiler unrolls in full, the outermost first."""
     numbers = [above.regions[0].blocks[0].arguments[0] for above in _around(op) if above.name == "scf.for"]
-    return [number for number in reversed(numbers) if _turns(number) is not None]
+    return [number for number in reversed(numbers) if turns_of(number) is not None]
 
 
 def _place(pointer: Value) -> _Place | None:
@@ -340,7 +342,7 @@ def _number(value: Value, turn: Turn) -> int | None:
     """A value of constants and of the turns of loops that are unrolled in full; None for another one."""
     made = value.definition
     if made is None:
-        return None if _turns(value) is None else int(turn(value))
+        return None if turns_of(value) is None else int(turn(value))
     if made.name in _CONSTANTS:
         return _constant(value)
     bits = parse_type(value.type).bits or 64
@@ -352,7 +354,7 @@ def _number(value: Value, turn: Turn) -> int | None:
     return int(wrap(BINARY[made.name](given[0], given[1], bits), bits))
 
 
-def _turns(value: Value) -> range | None:
+def turns_of(value: Value) -> range | None:
     """The numbers of a loop that the compiler unrolls in full; None for what is none."""
     block = value.owner
     loop = block.parent.parent if isinstance(block, Block) else None

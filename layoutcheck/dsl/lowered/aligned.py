@@ -1,0 +1,108 @@
+"""The alignment that the compiler works out of an address where an instruction states less.
+
+LLVM knows the zeros that an address ends with, as far as constants decide them through sums, products and
+masks (`computeKnownBits`), and takes a vector of 16 bytes whole whose address is sure to be a multiple of 16.
+It knows where dynamic shared memory begins, and not where an allocation does (in PTX of DSL 4.8.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import inf
+
+import numpy as np
+
+from layoutcheck.dsl.lowered.allocations import symbol
+from layoutcheck.dsl.lowered.removed import turns_of
+from layoutcheck.dsl.lowered.types import parse_type
+from layoutcheck.dsl.lowered.values import Value as Number
+from layoutcheck.dsl.lowered.values import number
+from layoutcheck.sources.mlir import Operation, Value, integer, integers
+
+_WIDEST = 4  # zeros of the widest access, 16 bytes
+_MOST_DEEP = 24
+_CONSTANTS = ("llvm.mlir.constant", "arith.constant")
+_SAME = (
+    "llvm.inttoptr", "llvm.ptrtoint", "llvm.addrspacecast", "arith.extsi", "arith.extui", "arith.trunci",
+    "arith.index_cast", "llvm.sext", "llvm.zext", "llvm.trunc",
+)  # fmt: skip
+_LEAST = ("add", "addi", "sub", "subi", "or", "ori", "xor", "xori", "rem", "remsi", "remui", "srem", "urem")
+_Zeros = tuple[float, tuple[tuple[Value, float], ...]]
+"""How many zeros end a value, and terms beside: numbers of unrolled loops, and the zeros behind each."""
+
+
+def aligned(
+    pointer: Value, stated: int, size: int, slot: Callable[[Value], int], values: Sequence[Number]
+) -> Callable[[], int]:
+    """What the address of an access of `size` bytes is a multiple of, in this turn of the loops around it."""
+    if stated >= min(size, 1 << _WIDEST):
+        return lambda: stated
+    zeros, turns = _zeros(pointer, 0)
+    if stated & -stated >= 1 << int(min(zeros, _WIDEST)):
+        return lambda: stated
+    terms = [(slot(value), behind) for value, behind in turns]
+
+    def known() -> int:
+        least = min([zeros, *(_ending(number(values[at])) + behind for at, behind in terms)])
+        return max(stated & -stated, 1 << int(min(least, _WIDEST)))
+
+    return known
+
+
+def _ending(value: int | np.ndarray) -> float:
+    """The zeros that a number ends with, the least of several."""
+    bits = int(np.bitwise_or.reduce(np.atleast_1d(value)))
+    return (bits & -bits).bit_length() - 1 if bits else inf
+
+
+def _zeros(value: Value, deep: int) -> _Zeros:
+    op = value.definition
+    if op is None:
+        return (inf, ((value, 0),)) if turns_of(value) is not None else (0, ())
+    name = op.name.partition(".")[2]
+    if deep > _MOST_DEEP:
+        return 0, ()
+    if op.name in _CONSTANTS:
+        held = integer(op.attributes.get("value", ""))
+        return (0 if held is None else _ending(held)), ()
+    if op.name == "llvm.mlir.addressof":
+        return _ending(_global(op)), ()
+    if op.name in _SAME:
+        return _zeros(op.operands[0], deep + 1)
+    if op.name == "llvm.getelementptr":
+        size = _ending(parse_type(op.attributes.get("elem_type", "i8")).size_bytes)
+        raw = integers(op.attributes.get("rawConstantIndices", "")) or ()
+        index = _zeros(op.operands[1], deep + 1) if len(op.operands) > 1 else (_ending(raw[0]), ())
+        return _sum(_zeros(op.operands[0], deep + 1), _times(index, (size, ()))) if len(raw) == 1 else (0, ())
+    if len(op.operands) != 2 or op.results[0].type.startswith("vector"):
+        return 0, ()
+    first, second = (_zeros(one, deep + 1) for one in op.operands)
+    if name in _LEAST:
+        return _sum(first, second)
+    if name in ("mul", "muli"):
+        return _times(first, second)
+    if name in ("and", "andi"):
+        return (max(first[0], second[0]), ()) if not (first[1] or second[1]) else (0, ())
+    return 0, ()
+
+
+def _global(op: Operation) -> int:
+    """The alignment that the array of a symbol is declared with."""
+    above = op.parent_operation
+    while above is not None and above.name != "gpu.module":
+        above = above.parent_operation
+    for one in [] if above is None else above.regions[0].blocks[0].operations:
+        if one.name == "llvm.mlir.global" and one.attributes.get("sym_name", "").strip('"') == symbol(op):
+            return integer(one.attributes.get("alignment", "")) or 1
+    return 1
+
+
+def _sum(first: _Zeros, second: _Zeros) -> _Zeros:
+    return min(first[0], second[0]), first[1] + second[1]
+
+
+def _times(first: _Zeros, second: _Zeros) -> _Zeros:
+    if first[1] and second[1]:
+        return 0, ()
+    (zeros, turns), (more, _) = (first, second) if first[1] else (second, first)
+    return zeros + more, tuple((value, behind + more) for value, behind in turns)
