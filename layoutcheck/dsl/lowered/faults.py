@@ -36,11 +36,16 @@ _READS = ("ld", "load", "prefetch")
 def addresses(
     copy: Copy | None, kernel: Kernel, op: LoweredOp, arch: str, written: Sequence[Recorded] = ()
 ) -> Addresses:
-    """What an operation does. Raises InputError for an unknown architecture."""
+    """What an operation does. Raises InputError for an unknown architecture.
+
+    What it costs is not told where it is numbers of ours that say which of a tensor's elements are adjacent.
+    """
+    guessed = {base for base, tensor in kernel.launch.tensors.items() if tensor.any_order}
     sides = tuple(
         _side(side, kind)
         for side in side_costs(op, arch)
         if (kind := _kind(side, op)) in KNOWN and (kind == "static" or op.reached)
+        if side.space != "gmem" or not guessed & {object_of(one, side.side == "dst") for one in op.once}
     )
     return Addresses(op.threads, sides, tuple(_faults(copy, kernel, op, arch, written)))
 

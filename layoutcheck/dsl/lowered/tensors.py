@@ -100,13 +100,15 @@ def apart(given: Sequence[Value], types: Sequence[str], at: NDArray[np.int64]) -
 class Tensor:
     """A tensor in global memory: the bits of an element, the extents and strides (in elements) of its leaves.
 
-    `modes` names each leaf: "1", or "1.0" in a nested mode.
+    `modes` names each leaf: "1", or "1.0" in a nested mode. `any_order` says that the type does not tell the
+    mode whose elements are adjacent: the numbers that its strides were given do.
     """
 
     bits: int
     shape: tuple[int, ...]
     stride: tuple[int, ...]
     modes: tuple[str, ...]
+    any_order: bool = False
 
     @property
     def span_bytes(self) -> int:
@@ -154,7 +156,9 @@ def numbered(cute_type: str, numbers: Sequence[int]) -> Tensor | None:
     if len(known) < 2 * len(shape):
         return None
     names = tuple(_names(memref.layout.shape))
-    return Tensor(memref.dtype.bits, tuple(known[: len(shape)]), tuple(known[len(shape) :]), names)
+    steps = flatten(memref.layout.stride)
+    any_order = 1 not in steps and sum(isinstance(step, Dynamic) for step in steps) > 1
+    return Tensor(memref.dtype.bits, tuple(known[: len(shape)]), tuple(known[len(shape) :]), names, any_order)
 
 
 def _names(shape: object, path: str = "") -> Iterator[str]:

@@ -90,11 +90,25 @@ def rows(x: cute.Tensor, matrices: cutlass.Constexpr):
 @cute.jit
 def warp(x: cute.Tensor, matrices: cutlass.Constexpr):
     rows(x, matrices).launch(grid=(1, 1, 1), block=(32, 1, 1))
+@cute.kernel
+def walk(x: cute.Tensor, y: cute.Tensor, turned: cutlass.Constexpr):
+    t = cute.arch.thread_idx()[0]
+    if const_expr(turned):
+        y[t] = x[t, 0]  # turned
+    else:
+        y[t] = x[0, t]
+@cute.jit
+def matrix(x: cute.Tensor, y: cute.Tensor, turned: cutlass.Constexpr):
+    walk(x, y, turned).launch(grid=(1, 1, 1), block=(128, 1, 1))
 if __name__ == "__main__":
     z = make_fake_tensor(Float32, (N,), stride=(1,), assumed_align=16)
     for case in sys.argv[1:]:
         if case.isdigit():
             cute.compile(small, z, int(case))
+        elif case in ("guessed", "turned"):  # of the first nobody says which mode is adjacent
+            steps = cute.sym_int(), cute.sym_int() if case == "guessed" else 1
+            x = make_fake_tensor(Float32, (128, 128), stride=steps)
+            cute.compile(matrix, x, z, case == "turned")
         elif case in ("x1", "x2"):
             cute.compile(warp, z, int(case[1]))
         else:
@@ -106,6 +120,7 @@ CASES = {  # case: code and severity of what is found at the line that bears its
     "conflict": ("LC301", "slow"), "scattered": ("LC302", "slow"), "leaves": ("LC204", "wrong"),
     "halo": ("LC204", "wrong"), "misaligned": ("LC202", "wrong"),
     "atomic": ("LC204", "wrong"), "1024": None, "1020": ("LC204", "wrong"),
+    "guessed": None, "turned": ("LC302", "slow"),
     "x1": None, "x2": ("LC204", "wrong"),  # lanes from 8, or 16, give addresses that nothing reads
 }  # fmt: skip
 
