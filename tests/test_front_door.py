@@ -222,12 +222,15 @@ def completions(lines: Sequence[str], shell: str) -> list[list[str]]:
     return [re.findall(r"[\w-]+", one) for one in made.stdout.split("\0")[:-1]]
 
 
-def test_draw_on_a_pipe_is_one_picture(capsys: Captured) -> None:
+def test_draw_on_a_pipe_is_text(capsys: Captured, tmp_path: Path) -> None:
     assert run(["draw", "(4,8):(8,1)"]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("<svg ") and out.rstrip().endswith("</svg>")
-    assert run(["draw", "(4,8):(8,1)", "--format", "text"]) == 0
-    assert "<svg" not in capsys.readouterr().out
+    assert out.splitlines()[2] == "1  8  9 10 11 12 13 14 15"
+    assert run(["draw", "(4,8):(8,1)", "--format", "svg"]) == 0
+    assert run(["draw", "(4,8):(8,1)", "--output", str(tmp_path / "a.svg")]) == 0
+    drawn = capsys.readouterr().out
+    assert drawn.startswith("<svg ") and drawn.rstrip().endswith("</svg>")
+    assert (tmp_path / "a.svg").read_text() == drawn
 
 
 def test_a_picture_that_leaves_something_out_says_so(capsys: Captured) -> None:

@@ -22,7 +22,7 @@ def draw(
     thr: Annotated[str | None, Option("thread layout: colours a layout by thread")] = None,
     val: Annotated[str | None, Option("value layout")] = None,
     case: Annotated[str | None, Option("a named case; '--case' alone lists them")] = None,
-    format_: Annotated[str | None, format_of("draw", "; default: text on a terminal")] = None,
+    format_: Annotated[str | None, format_of("draw", "; default: text, and svg to a file")] = None,
     output: Annotated[Path | None, Option("write the pictures to this file; '-' is stdout")] = None,
     mma: Mma = None,
     a: OperandA = None,
@@ -49,7 +49,7 @@ def draw(
         refuse_beside(f"{what} has its own thread and value layouts", thr=thr, val=val)
     if output is not None and output.suffix.lower() in _OTHERS:
         raise InputError(f"--output {output}: pictures are SVG or text", expected="--output FILE.svg")
-    as_text = format_ == "text" or (format_ is None and output is None and sys.stdout.isatty())
+    as_text = format_ == "text" or (format_ is None and output is None)
     style = style_of(sys.stdout, plain=output is not None)
     if found is not None:
         from layoutcheck.reports.mma import pictures, text_pictures

@@ -6,10 +6,8 @@ letters alone tell the threads apart.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.swizzle import ComposedLayout
@@ -27,12 +25,10 @@ from layoutcheck.reports.pictures.tv import NAMES
 from layoutcheck.reports.style import Style
 from layoutcheck.rules.conflicts import bank_side, repaired_side
 
-if TYPE_CHECKING:
-    from rich.text import Text
-
-_HUES = ("#8fc7ee", "#f5c067", "#7fd1b4", "#f3e87a", "#e6a5c8", "#b9c0c9", "#f0a074", "#a7b3f0")
+_HUES = (0x8FC7EE, 0xF5C067, 0x7FD1B4, 0xF3E87A, 0xE6A5C8, 0xB9C0C9, 0xF0A074, 0xA7B3F0)  # red, green, blue
 _LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _MOST_ROWS = 32
+_MOST_LINES = 64  # of a block whose columns stand below each other
 _ELSEWHERE = "draw it with --output FILE.svg"
 
 
@@ -46,68 +42,60 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A grid of cells under a heading; `left` labels its rows; `short` are labels of one letter."""
+    """A grid of cells under a heading; `left` labels its rows, `first` is its first column's number."""
 
     heading: str
     left: tuple[str, ...]
     cells: tuple[tuple[Cell, ...], ...]
     total: int
-    short: bool = False
+    first: int = 0
 
 
 def render(blocks: Sequence[Block], style: Style) -> str:
     """The blocks as text for a terminal `style.width` columns wide."""
-    from rich.console import Console
-
-    sink = io.StringIO()
-    console = Console(
-        file=sink,
-        width=style.width,
-        force_terminal=style.colour,
-        color_system="truecolor" if style.colour else None,
-        no_color=not style.colour,
-        highlight=False,
-    )
-    for block in blocks:
-        console.print(block.heading, style="bold", markup=False, soft_wrap=False)
-        for line in _lines(block, style.width):
-            console.print(line, soft_wrap=True)
-        console.print()
-    return sink.getvalue()
+    parts = ([style(line, "bold") for line in style.wrap(one.heading)] + [*_lines(one, style), ""] for one in blocks)
+    return "".join(f"{line}\n" for part in parts for line in part)
 
 
-def _lines(block: Block, width: int) -> Iterator[Text]:
-    from rich.text import Text
-
+def _lines(block: Block, style: Style) -> Iterator[str]:
+    """The rows, in bands of as many columns as fit if that makes few lines; else what fits, and what does not."""
     margin = max((len(label) for label in block.left), default=0) + 1
     widest = max((len(cell.label) for row in block.cells for cell in row), default=1)
     columns = max((len(row) for row in block.cells), default=0)
-    each = widest + 1
-    beyond = 0
-    if margin + columns * each > width and _lettered(block):
+    each, room = widest + 1, style.width - margin
+    letters = columns * each - 1 > room and _lettered(block)
+    if letters:
         each = 1
-    elif margin + columns * each > width:
-        beyond = columns - (width - margin) // each
-    if margin + columns > width and not beyond:
-        yield Text(f"  {columns} cells a row do not fit {width} columns:")
-        yield Text(f"  {_ELSEWHERE}")
-        return
-    for label, row in zip(block.left, block.cells, strict=True):
-        line = Text(label.rjust(margin - 1) + " ")
-        for cell in row[: columns - beyond]:
-            shown = cell.label
-            if each == 1:
-                shown = "." if cell.hue is None else _LETTERS[cell.hue % len(_LETTERS)]
-            style = f"black on {_HUES[cell.hue % len(_HUES)]}" if cell.hue is not None else "dim"
-            line.append(shown.rjust(max(1, each - 1)) + " " * (each > 1), style=style)
-        yield line
-    if each == 1 and widest > 1:
-        yield Text("  a letter for each number: 0 to 9, then a to z for 10 to 35")
-    rows = block.total - len(block.cells)
-    left = [f"{many} more {what}" for many, what in ((beyond, "columns"), (rows, "rows")) if many > 0]
+        if columns > room:
+            yield f"  {columns} cells a row do not fit {style.width} columns:"
+            yield f"  {_ELSEWHERE}"
+            return
+    fit = max(1, (room + (each > 1)) // each)
+    bands = -(-columns // fit)
+    if bands * len(block.cells) > _MOST_LINES:
+        bands = 1
+    band = min(fit, -(-columns // max(1, bands)))
+    for start in range(0, bands * band, max(1, band)):
+        if bands > 1:
+            last = min(columns, start + band) - 1
+            yield style(f"  columns {block.first + start} to {block.first + last}", "dim")
+        for label, row in zip(block.left, block.cells, strict=True):
+            cells = (_cell(cell, 0 if letters else widest, style) for cell in row[start : start + band])
+            yield f"{label:>{margin - 1}} {('' if letters else ' ').join(cells)}"
+    if letters and widest > 1:
+        yield "  a letter for each number: 0 to 9, then a to z for 10 to 35"
+    more = (columns - bands * band, "columns"), (block.total - len(block.cells), "rows")
+    left = [f"{many} more {what}" for many, what in more if many > 0]
     if left:
-        yield Text(f"  {' and '.join(left)}:")
-        yield Text(f"  {_ELSEWHERE}")
+        yield f"  {' and '.join(left)}:"
+        yield f"  {_ELSEWHERE}"
+
+
+def _cell(cell: Cell, width: int, style: Style) -> str:
+    """A cell of that width, black on its hue; of no width, the letter of its number."""
+    letter = "." if cell.hue is None else _LETTERS[cell.hue % len(_LETTERS)]
+    text = cell.label.rjust(width) if width else letter
+    return style.on(text, None if cell.hue is None else _HUES[cell.hue % len(_HUES)])
 
 
 def _lettered(block: Block) -> bool:

@@ -55,6 +55,13 @@ class Style(NamedTuple):
         codes = ";".join(_CODES[name] for name in names)
         return f"\x1b[{codes}m{text}\x1b[0m"
 
+    def on(self, text: str, ground: int | None) -> str:
+        """`text` in black on a colour of 24 bits; dim without one."""
+        if ground is None or not self.colour:
+            return self(text, "dim")
+        red, green, blue = ground.to_bytes(3, "big")
+        return f"\x1b[30;48;2;{red};{green};{blue}m{text}\x1b[0m"
+
     def verdict(self, verdict: str) -> str:
         """A verdict in its colour."""
         return self(verdict, "bold", VERDICT_COLOUR[verdict])

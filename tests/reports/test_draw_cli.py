@@ -144,6 +144,15 @@ def test_letters_that_stand_for_numbers_are_explained(capsys: Captured) -> None:
     assert "a letter" not in capsys.readouterr().out
 
 
+def test_columns_that_do_not_fit_stand_below_each_other(capsys: Captured) -> None:
+    assert run(["draw", "--mma", "mma.m16n8k16.f32.f16"]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert rows[0][-3:] == ["of", "16", "across"] and rows[1] == ["columns", "0", "to", "7"]
+    assert rows[18] == ["columns", "8", "to", "15"]
+    assert rows[19] == "0 T0 a4 T0 a5 T1 a4 T1 a5 T2 a4 T2 a5 T3 a4 T3 a5".split()
+    assert rows[34][:3] == ["15", "T28", "a6"] and rows[35] == []
+
+
 def test_blocks_in_colour_say_the_same(capsys: Captured) -> None:
     import re
 

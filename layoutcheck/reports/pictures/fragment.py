@@ -15,7 +15,7 @@ from layoutcheck.reports.blocks import Block, Cell
 from layoutcheck.reports.pictures import svg
 from layoutcheck.reports.pictures.svg import Picture
 
-_MOST_ROWS, _MOST_COLUMNS, _IN_TEXT = 32, 16, 8
+_MOST_ROWS, _MOST_COLUMNS = 32, 16
 _WIDE, _HIGH, _GUTTER, _TOP = 52.0, 24.0, 34.0, 34.0
 
 
@@ -29,11 +29,11 @@ class _Tile:
     more: dict[tuple[int, int], int]
     wrong: dict[tuple[int, int], tuple[int, int]]
 
-    def window(self, across: int = _MOST_COLUMNS) -> tuple[range, range]:
+    def window(self) -> tuple[range, range]:
         """The rows and columns that are shown, about the first wrong element."""
         row, column = min(self.wrong) if self.wrong else (0, 0)
         found = []
-        for at, size, most in ((row, self.shape[0], _MOST_ROWS), (column, self.shape[1], across)):
+        for at, size, most in ((row, self.shape[0], _MOST_ROWS), (column, self.shape[1], _MOST_COLUMNS)):
             first = min(at // most * most, max(0, size - most))
             found.append(range(first, min(size, first + most)))
         return found[0], found[1]
@@ -79,7 +79,7 @@ def fragment_picture(mma: TiledMma, letter: str, answer: OperandAnswer | None = 
 def fragment_block(mma: TiledMma, letter: str, answer: OperandAnswer | None = None) -> Block:
     """The same for a terminal; "!" stands before a register that holds another element."""
     tile = _tile(mma, letter, answer)
-    rows, columns = tile.window(_IN_TEXT)
+    rows, columns = tile.window()
     cells = tuple(
         tuple(
             Cell(
@@ -94,7 +94,7 @@ def fragment_block(mma: TiledMma, letter: str, answer: OperandAnswer | None = No
         f"{letter} of {mma.atom.name}: {NAMES[letter][0]} {rows[0]}..{rows[-1]} of {tile.shape[0]} down, "
         f"{NAMES[letter][1]} {columns[0]}..{columns[-1]} of {tile.shape[1]} across{wrong}"
     )
-    return Block(heading, tuple(map(str, rows)), cells, len(rows))
+    return Block(heading, tuple(map(str, rows)), cells, len(rows), columns[0])
 
 
 def _tile(mma: TiledMma, letter: str, answer: OperandAnswer | None) -> _Tile:
