@@ -248,8 +248,8 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[list[str
     monkeypatch.setattr("layoutcheck.cli.check.asked", lambda outcomes: calls.append("asked") or outcomes)
     monkeypatch.setattr("layoutcheck.editor.server.serve", recorded(None))
     monkeypatch.setattr("layoutcheck.dsl.programs.compiled", all_alike)
-    monkeypatch.setattr("layoutcheck.numerics.cli._gpu", no_gpu)
-    monkeypatch.setattr("layoutcheck.numerics.resources_cli._registers", lambda file: {file.name: 40})
+    monkeypatch.setattr("layoutcheck.cli.numerics._gpu", no_gpu)
+    monkeypatch.setattr("layoutcheck.cli.resources._registers", lambda file: {file.name: 40})
 
     def ran(words: list[str]) -> Any:
         calls.clear()

@@ -47,6 +47,7 @@ _COMMANDS = {
     "synth": "Find the best copies for a tile, and print their program",
     "rule": "Print what a finding means; without a code, all rules",
     "server": "Start the language server, for an editor",
+    "resources": "Count what a tile shape needs: registers, shared memory, CTAs",
 }
 
 
@@ -118,10 +119,19 @@ def _command(name: str) -> Command:
     return found
 
 
+def _called(words: Sequence[str]) -> tuple[Command | None, int]:
+    """The command that the words begin with, and how many of them are its name."""
+    if words[:1] == ["numerics"]:
+        from layoutcheck.cli import numerics
+
+        return (getattr(numerics, words[1]), 2) if words[1:] and words[1] in numerics.COMMANDS else (None, 1)
+    return (_command(words[0]), 1) if words and words[0] in _COMMANDS else (None, 0)
+
+
 def _dispatch(words: list[str]) -> int:
     """Run the command; typer reads what is not plainly right, and its complaints become InputErrors."""
-    command = _command(words[0]) if words and words[0] in _COMMANDS else None
-    given = arguments.read(command, words[1:]) if command else None
+    command, named = _called(words)
+    given = arguments.read(command, words[named:]) if command else None
     if command and given is not None:
         return command(**given)
     for word in words:
@@ -143,21 +153,19 @@ def _dispatch(words: list[str]) -> int:
             sys.stdout.write(f"{describe()}\n")
             return 2
         context = getattr(error, "ctx", None)
-        path = context.command_path if context else f"layoutcheck {words[0] if command else ''}".rstrip()
+        path = context.command_path if context else " ".join(["layoutcheck", *words[:named]])
         raise InputError(f"{describe().removesuffix('.')} (see '{path} --help')") from None
     return status if isinstance(status, int) else 0
 
 
 def app() -> typer.Typer:
-    """The commands above, and those of numerics, which are typer's own."""
-    from layoutcheck.numerics.cli import app as numerics
-    from layoutcheck.numerics.resources_cli import resources
+    """The commands above, and those of numerics."""
+    from layoutcheck.cli import numerics
 
     made = arguments.app({name: (_command(name), line) for name, line in _COMMANDS.items()}, _HELP)
-    made.command("resources", short_help="Count what a tile shape needs: registers, shared memory, CTAs")(
-        resources
-    )
-    made.add_typer(numerics, name="numerics", short_help="Predict, explain and bound tensor-core arithmetic")
+    commands = {name: (getattr(numerics, name), line) for name, line in numerics.COMMANDS.items()}
+    line = "Predict, explain and bound tensor-core arithmetic"
+    made.add_typer(arguments.group(commands, numerics.HELP), name="numerics", short_help=line)
     return made
 
 

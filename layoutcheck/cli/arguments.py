@@ -101,7 +101,22 @@ _HELP_OPTIONS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 
 
 def app(commands: Mapping[str, tuple[Command, str]], text: str) -> typer.Typer:
-    """The typer app of the commands, each with its line in the list of commands."""
+    """The typer app of the commands, and `--version`."""
+    import typer
+
+    made = group(commands, text)
+    version = typer.Option("--version", help="print the version", is_eager=True, callback=_print_version)
+
+    def root(version: bool = False) -> None:
+        """What stands before the command; without it a single command would be none."""
+
+    root.__annotations__["version"] = Annotated[bool, version]
+    made.callback(help=text)(root)
+    return made
+
+
+def group(commands: Mapping[str, tuple[Command, str]], text: str) -> typer.Typer:
+    """The commands, each with its line in the list of commands."""
     import typer
 
     made = typer.Typer(
@@ -111,13 +126,6 @@ def app(commands: Mapping[str, tuple[Command, str]], text: str) -> typer.Typer:
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
     )
-    version = typer.Option("--version", help="print the version", is_eager=True, callback=_print_version)
-
-    def root(version: bool = False) -> None:
-        """What stands before the command; without it a single command would be none."""
-
-    root.__annotations__["version"] = Annotated[bool, version]
-    made.callback(help=text)(root)
     for name, (command, line) in commands.items():
         rest = any(option.rest for _, option in _options(command).values())
         settings = {"allow_interspersed_args": False, "ignore_unknown_options": True} if rest else {}

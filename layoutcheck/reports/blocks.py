@@ -53,12 +53,15 @@ class Block:
 
 def render(blocks: Sequence[Block], style: Style) -> str:
     """The blocks as text for a terminal `style.width` columns wide."""
-    parts = ([style(line, "bold") for line in style.wrap(one.heading)] + [*_lines(one, style), ""] for one in blocks)
+    parts = (
+        [style(line, "bold") for line in style.wrap(one.heading)] + [*_lines(one, style), ""]
+        for one in blocks
+    )
     return "".join(f"{line}\n" for part in parts for line in part)
 
 
 def _lines(block: Block, style: Style) -> Iterator[str]:
-    """The rows, in bands of as many columns as fit if that makes few lines; else what fits, and what does not."""
+    """The rows, in bands of columns if that makes few lines; else what fits, and how much does not."""
     margin = max((len(label) for label in block.left), default=0) + 1
     widest = max((len(cell.label) for row in block.cells for cell in row), default=1)
     columns = max((len(row) for row in block.cells), default=0)

@@ -19,7 +19,7 @@ from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand, is_composed
 from layoutcheck.copies.tiled import TiledCopy, make_tiled_copy_tv, partition
 from layoutcheck.errors import InputError, option_of, said_of
-from layoutcheck.machine.arch import first_arch, has_atom, parse_arch
+from layoutcheck.machine.arch import MAX_BLOCK_THREADS, first_arch, has_atom, parse_arch
 from layoutcheck.machine.dtypes import DType, dtype
 from layoutcheck.request import Request, takes_request
 from layoutcheck.sources.atom_names import short_name
@@ -57,10 +57,9 @@ def read(given: Request) -> tuple[Copy, tuple[str, ...]]:
         raise InputError(f"unknown operation '{op[:40]}'", text=op, end=len(op), expected=" or ".join(OPS))
     for name in ("block", "bits", "src_align", "dst_align", "expect_bytes"):
         count = getattr(given, name)
-        if count is not None and not 1 <= count <= 1 << 20:
-            raise InputError(
-                f"{option_of(name)} is {str(count)[:40]}", expected=f"a number from 1 to {1 << 20}"
-            )
+        most = MAX_BLOCK_THREADS if name == "block" else 1 << 20
+        if count is not None and not 1 <= count <= most:
+            raise InputError(f"{option_of(name)} is {str(count)[:40]}", expected=f"a number from 1 to {most}")
     assumed: list[str] = []
     element = _element(
         given.dtype, given.atom if given.tiled is None else given.tiled, (given.src, given.dst)
@@ -134,7 +133,13 @@ def _tiled_by(atom: Atom | None, thr: Any, val: Any) -> TiledCopy:
             "--thr and --val need an atom that threads execute",
             expected="an atom such as cp.async or universal",
         )
-    return make_tiled_copy_tv(atom, to_layout(thr, "thr"), to_layout(val, "val"))
+    threads = to_layout(thr, "thr")
+    count = product(threads.shape)
+    if isinstance(count, int) and count > MAX_BLOCK_THREADS:
+        raise InputError(
+            f"--thr has {count:,} threads", expected=f"at most {MAX_BLOCK_THREADS}, those of a block"
+        )
+    return make_tiled_copy_tv(atom, threads, to_layout(val, "val"))
 
 
 def _like_a_tile(atom: Atom | None, view: Memref | OtherOperand) -> bool:

@@ -17,7 +17,7 @@ from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand, is_composed
 from layoutcheck.copies.tma_tile import TmaTile
 from layoutcheck.digits import many
-from layoutcheck.errors import InputError, option_of
+from layoutcheck.errors import InputError, option_of, said_of
 from layoutcheck.machine.dtypes import dtype
 from layoutcheck.sources.composed import unswizzled
 from layoutcheck.sources.im2col import read_im2col
@@ -193,7 +193,8 @@ def tma_index(atom: Atom | None, src: Memref, dst: Memref, index: Any, assumed: 
 
 def _extents(name: str, value: Any) -> tuple[Any, ...]:
     """A flat tuple of integers, as text or as one."""
-    tree = parse_tree(value) if isinstance(value, str) else value
+    with said_of(option_of(name)):
+        tree = parse_tree(value) if isinstance(value, str) else value
     flat = flatten(wrap(tuple(tree) if isinstance(tree, list) else tree))
     if not all(type(n) is int for n in flat):
         raise InputError(
@@ -206,7 +207,8 @@ def _described(value: Any, smem: Memref) -> Memref | None:
     """The layout that the tensor map was made of; its swizzle counts bytes, as in the DSL."""
     if value is None or isinstance(value, Memref):
         return value
-    layout = parse_any_layout(value) if isinstance(value, str) else value
+    with said_of("--described"):
+        layout = parse_any_layout(value) if isinstance(value, str) else value
     if not isinstance(layout, (Layout, ComposedLayout)):
         raise InputError(
             f"an object of type {type(value).__name__} is not a layout", expected="a layout for --described"

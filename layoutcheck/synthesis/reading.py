@@ -172,7 +172,8 @@ def _epilogue(consumers: tuple[Consumer, ...], element: DType, arch: Arch) -> No
 def _tile(given: Any) -> tuple[int, int]:
     if isinstance(given, str) and re.fullmatch(r"\s*[0-9]+\s*[x,]\s*[0-9]+\s*", given):
         given = f"({given.replace('x', ',')})"  # 128x64 as `resources` has it, 128,64
-    found = pair(parse_tree(given) if isinstance(given, str) else given)
+    with said_of("--tile"):
+        found = pair(parse_tree(given) if isinstance(given, str) else given)
     if found is None or not all(1 <= n <= MOST_EXTENT for n in found):
         text = given if isinstance(given, str) else None
         raise InputError(

@@ -11,20 +11,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-import typer
 
-from layoutcheck.cli import run
+from layoutcheck.cli import app, run
 from layoutcheck.errors import InputError
 from layoutcheck.findings import SCHEMA_VERSION
 from layoutcheck.numerics.block_unit import Unit
-from layoutcheck.numerics.cli import app
 from layoutcheck.numerics.formats import Raw
-from layoutcheck.numerics.resources_cli import resources
 from layoutcheck.numerics.units import unit
 
-root = typer.Typer(pretty_exceptions_enable=False)
-root.add_typer(app, name="numerics")
-root.command()(resources)
+root = app()
 
 
 def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
@@ -265,5 +260,5 @@ def test_unusable_input_is_an_input_error(command: list[str]) -> None:
 
 
 def test_importing_the_commands_is_light() -> None:
-    code = "import layoutcheck.numerics.cli, sys; sys.exit('numpy' in sys.modules)"
+    code = "import layoutcheck.cli.numerics, sys; sys.exit(bool({'numpy', 'typer'} & {*sys.modules}))"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0

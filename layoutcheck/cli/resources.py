@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
+from layoutcheck.cli.arguments import Option
+from layoutcheck.cli.numerics import finish
+from layoutcheck.cli.options import Output, format_of
 from layoutcheck.digits import is_number
-from layoutcheck.errors import InputError
-from layoutcheck.numerics.cli import Form, Output, finish, option
+from layoutcheck.errors import InputError, option_of
 
 # Each kernel's own options, with their defaults; an option of another kernel is refused.
 _DECODE = {"batch": 57, "kv_heads": 8, "head_dim": 128}
@@ -22,22 +22,24 @@ _FLAGS = {"inputs": "in"}
 
 
 def resources(
-    kernel: Annotated[str, typer.Argument(help="gemm, decode, decode-tc (tensor cores), or a .cubin file")],
+    kernel: Annotated[
+        str, Option("gemm, decode, decode-tc (tensor cores), or a .cubin file", positional=True)
+    ],
     device: Annotated[
-        str | None, option("V100, T4, A100, A10, L40S, H100, H200 (default), B200 or RTX 5090")
+        str | None, Option("V100, T4, A100, A10, L40S, H100, H200 (default), B200 or RTX 5090")
     ] = None,
-    tile: Annotated[str | None, option("gemm: MxNxK (128x128x64)")] = None,
-    inputs: Annotated[str | None, option("gemm: input type (f16)", "--in")] = None,
-    stages: Annotated[int | None, option("gemm: pipeline stages (3)")] = None,
-    threads: Annotated[int | None, option("gemm: threads a CTA (128)")] = None,
-    ctas: Annotated[int | None, option("gemm: CTAs launched (132)")] = None,
-    batch: Annotated[int | None, option("decode: requests (57)")] = None,
-    kv_heads: Annotated[int | None, option("decode: KV heads (8)")] = None,
-    head_dim: Annotated[int | None, option("decode: elements a head (128)")] = None,
-    query_rows: Annotated[int | None, option("decode-tc: rows of the Q tile, CTA_TILE_Q (16)")] = None,
-    depth: Annotated[int | None, option("decode-tc: stages of K and V (1)")] = None,
-    registers: Annotated[int | None, option("registers a thread, as the compiler reports them")] = None,
-    format_: Form = "text",
+    tile: Annotated[str | None, Option("gemm: MxNxK (128x128x64)")] = None,
+    inputs: Annotated[str | None, Option("gemm: input type (f16)", "--in")] = None,
+    stages: Annotated[int | None, Option("gemm: pipeline stages (3)")] = None,
+    threads: Annotated[int | None, Option("gemm: threads a CTA (128)")] = None,
+    ctas: Annotated[int | None, Option("gemm: CTAs launched (132)")] = None,
+    batch: Annotated[int | None, Option("decode: requests (57)")] = None,
+    kv_heads: Annotated[int | None, Option("decode: KV heads (8)")] = None,
+    head_dim: Annotated[int | None, Option("decode: elements a head (128)")] = None,
+    query_rows: Annotated[int | None, Option("decode-tc: rows of the Q tile, CTA_TILE_Q (16)")] = None,
+    depth: Annotated[int | None, Option("decode-tc: stages of K and V (1)")] = None,
+    registers: Annotated[int | None, Option("registers a thread, as the compiler reports them")] = None,
+    format_: Annotated[str, format_of("resources")] = "text",
     output: Output = None,
 ) -> int:
     """Count what a tile shape needs: registers a thread, shared memory, CTAs a multiprocessor and waves."""
@@ -56,7 +58,7 @@ def resources(
     if kernel.endswith(".cubin"):
         launch = {"device": device, "registers": registers}
         _only(kernel, {**given, **{name: value for name, value in launch.items() if value is not None}}, {})
-        return finish(reports.cubin_report(_registers(Path(kernel))), format_, output)
+        return finish(reports.cubin_report(_registers(Path(kernel))), format_, output, "resources")
     if kernel not in _OWN:
         raise InputError(f"no kernel '{kernel[:40]}'", expected=f"{', '.join(_OWN)} or a .cubin file")
     _only(kernel, given, _OWN[kernel])
@@ -67,14 +69,14 @@ def resources(
     else:
         asked = model.decode_attention(tensor_cores=kernel == "decode-tc", **chosen)
     counted = model.resources(asked, "H200" if device is None else device)
-    return finish(reports.resources_report(counted), format_, output)
+    return finish(reports.resources_report(counted), format_, output, "resources")
 
 
 def _only(kernel: str, given: dict[str, Any], own: dict[str, Any]) -> None:
     """InputError where an option is given that `kernel` does not have."""
-    foreign = [f"--{_FLAGS.get(name, name.replace('_', '-'))}" for name in given if name not in own]
+    foreign = [option_of(_FLAGS.get(name, name)) for name in given if name not in own]
     if foreign:
-        known = ", ".join(f"--{_FLAGS.get(name, name.replace('_', '-'))}" for name in own)
+        known = ", ".join(option_of(_FLAGS.get(name, name)) for name in own)
         expected = f"only {known}" if own else "no option of a launch: the counts are read from the file"
         raise InputError(f"{kernel} has no {' and no '.join(foreign)}", expected=expected)
 

@@ -1,45 +1,34 @@
-"""`layoutcheck numerics units|probe|path|tol|attention`.
-
-Exit status as everywhere: 0 nothing wrong, 1 a finding that is `wrong`, 2 unusable input (an InputError,
-which the caller prints). Heavy imports wait for the command.
-"""
+"""`layoutcheck numerics units|probe|path|tol|attention`: exit status 1 for a finding that is `wrong`."""
 
 from __future__ import annotations
 
 import json
+import sys
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
+from layoutcheck.cli.arguments import Option
+from layoutcheck.cli.options import Output, format_of
 from layoutcheck.errors import InputError, refuse_beside
 from layoutcheck.findings import SCHEMA_VERSION
-from layoutcheck.formats import FORMATS, check_format, listed
+from layoutcheck.formats import check_format
 
-app = typer.Typer(
-    help="Tensor-core arithmetic: predict the bits, explain a mismatch, derive a tolerance.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-)
+HELP = "Tensor-core arithmetic: predict the bits, explain a mismatch, derive a tolerance."
 
+# In the order of --help, each with its line there.
+COMMANDS = {
+    "units": "List an architecture's tensor-core instructions",
+    "probe": "Predict what probes of one instruction return",
+    "path": "Name the first step where two paths differ",
+    "tol": "Derive how wrong a correct kernel may be",
+    "attention": "Emulate a fused attention kernel",
+}
 
-def option(text: str, *names: str, values: tuple[str, ...] = ()) -> Any:
-    """An option of a command, with its help and the values that a shell completes."""
-
-    def completed(typed: str) -> list[str]:
-        return [one for one in values if one.startswith(typed)]
-
-    return typer.Option(*names, help=text, autocompletion=completed if values else None)
+Arch = Annotated[str, Option("sm_70, sm_80, sm_89, sm_90a, sm_100, ...")]
+Form = Annotated[str, format_of("numerics")]
 
 
-Arch = Annotated[str, option("sm_70, sm_80, sm_89, sm_90a, sm_100, ...")]
-Form = Annotated[str, option(listed("numerics"), "--format", values=FORMATS["numerics"])]
-Output = Annotated[Path | None, option("write the report to this file; '-' is stdout")]
-
-
-@app.command(short_help="List an architecture's tensor-core instructions")
 def units(arch: Arch = "sm_90a", format_: Form = "text", output: Output = None) -> int:
     """List the tensor-core instructions of an architecture, their arithmetic, and who measured it."""
     from layoutcheck.numerics import reports
@@ -48,14 +37,15 @@ def units(arch: Arch = "sm_90a", format_: Form = "text", output: Output = None) 
     return finish(reports.units_report(arch, listed(arch)), format_, output)
 
 
-@app.command(short_help="Predict what probes of one instruction return")
 def probe(
     name: Annotated[
-        str, typer.Argument(help="mma.m16n8k16.f32.f16, PTX, a CuTe atom")
+        str, Option("mma.m16n8k16.f32.f16, PTX, a CuTe atom", positional=True)
     ] = "mma.m16n8k16.f32.f16",
     arch: Arch = "sm_90a",
-    gpu: Annotated[bool, option("run them on the GPU and identify its parameters", "--gpu")] = False,
-    battery: Annotated[bool, option("the published battery too (f16 inputs)")] = True,
+    gpu: Annotated[bool, Option("run them on the GPU and identify its parameters", "--gpu")] = False,
+    battery: Annotated[
+        bool, Option("the published battery too (f16 inputs)", "--battery/--no-battery")
+    ] = True,
     format_: Form = "text",
     output: Output = None,
 ) -> int:
@@ -72,25 +62,24 @@ def probe(
     return finish(reports.probe_report(chosen_unit, chosen, answers), format_, output)
 
 
-@app.command(short_help="Name the first step where two paths differ")
 def path(
     one: Annotated[
-        str | None, typer.Argument(help="a preset or steps: 'dot(UNIT) round(f16) add(f32)'")
+        str | None, Option("a preset or steps: 'dot(UNIT) round(f16) add(f32)'", positional=True)
     ] = None,
-    other: Annotated[str | None, typer.Argument(help="the reference, likewise")] = None,
+    other: Annotated[str | None, Option("the reference, likewise", positional=True)] = None,
     arch: Arch = "sm_90a",
-    blocks: Annotated[int, option("blocks accumulated")] = 8,
-    m: Annotated[int, option("rows of a block's result", "-M")] = 64,
-    n: Annotated[int, option("columns", "-N")] = 64,
-    k: Annotated[int, option("products a block", "-K")] = 64,
-    data: Annotated[str, option("normal or uniform")] = "normal",
-    scale: Annotated[str, option("standard deviation, or upper end; A's and B's: 1,0.02")] = "1",
-    a: Annotated[Path | None, option("your A, (blocks, M, K), as .npy, instead of drawn data", "--a")] = None,
-    b: Annotated[Path | None, option("your B, (blocks, K, N), as .npy", "--b")] = None,
-    seed: Annotated[int, option("seed of the data")] = 0,
-    rtol: Annotated[float, option("relative tolerance of the comparison")] = 1e-3,
-    atol: Annotated[float, option("absolute tolerance")] = 1e-5,
-    gpu: Annotated[bool, option("run their dots on the GPU too and compare the counts", "--gpu")] = False,
+    blocks: Annotated[int, Option("blocks accumulated")] = 8,
+    m: Annotated[int, Option("rows of a block's result", "-M")] = 64,
+    n: Annotated[int, Option("columns", "-N")] = 64,
+    k: Annotated[int, Option("products a block", "-K")] = 64,
+    data: Annotated[str, Option("normal or uniform")] = "normal",
+    scale: Annotated[str, Option("standard deviation, or upper end; A's and B's: 1,0.02")] = "1",
+    a: Annotated[Path | None, Option("your A, (blocks, M, K), as .npy, instead of drawn data", "--a")] = None,
+    b: Annotated[Path | None, Option("your B, (blocks, K, N), as .npy", "--b")] = None,
+    seed: Annotated[int, Option("seed of the data")] = 0,
+    rtol: Annotated[float, Option("relative tolerance of the comparison")] = 1e-3,
+    atol: Annotated[float, Option("absolute tolerance")] = 1e-5,
+    gpu: Annotated[bool, Option("run their dots on the GPU too and compare the counts", "--gpu")] = False,
     format_: Form = "text",
     output: Output = None,
 ) -> int:
@@ -107,7 +96,7 @@ def path(
         if unused := [option for option, given in {**drawn_from, **compared_by}.items() if given]:
             raise InputError(f"the list of presets has no {unused[0]}", expected="two paths, or no option")
         for preset, steps in paths.PRESETS.items():
-            typer.echo(f"{preset:26} {steps}")
+            sys.stdout.write(f"{preset:26} {steps}\n")
         return 0
     if other is None:
         raise InputError("one path is compared with another", expected="two, each a preset or steps")
@@ -134,32 +123,31 @@ def path(
     return finish(reports.path_report(compared, arch), format_, output)
 
 
-@app.command(short_help="Derive how wrong a correct kernel may be")
 def tol(
-    k: Annotated[int | None, option("products an output", "-K")] = None,
-    inputs: Annotated[str | None, option("input type (f16), e4m3, f64, s8, ...", "--in")] = None,
-    out: Annotated[str | None, option("output type (f16; f64 and s32 for f64 and integers)", "--out")] = None,
-    name: Annotated[str | None, option("the instruction (what a GEMM on --arch uses)", "--unit")] = None,
+    k: Annotated[int | None, Option("products an output", "-K")] = None,
+    inputs: Annotated[str | None, Option("input type (f16), e4m3, f64, s8, ...", "--in")] = None,
+    out: Annotated[str | None, Option("output type (f16; f64 and s32 for f64 and integers)", "--out")] = None,
+    name: Annotated[str | None, Option("the instruction (what a GEMM on --arch uses)", "--unit")] = None,
     arch: Arch = "sm_90a",
-    promote: Annotated[int | None, option("drain the accumulator every so many k")] = None,
+    promote: Annotated[int | None, Option("drain the accumulator every so many k")] = None,
     steps: Annotated[
-        str | None, option("the kernel as steps, instead of --in, --out, --unit", "--path")
+        str | None, Option("the kernel as steps, instead of --in, --out, --unit", "--path")
     ] = None,
     against: Annotated[
-        str, option("compare with: kernel (another correct one, in any order), exact, or steps")
+        str, Option("compare with: kernel (another correct one, in any order), exact, or steps")
     ] = "kernel",
-    data: Annotated[str | None, option("uniform (default) or normal")] = None,
+    data: Annotated[str | None, Option("uniform (default) or normal")] = None,
     scale: Annotated[
-        str | None, option("upper end, or standard deviation, of the data (1); A's and B's: 1,0.02")
+        str | None, Option("upper end, or standard deviation, of the data (1); A's and B's: 1,0.02")
     ] = None,
-    a: Annotated[Path | None, option("A, (M, K), as .npy: the bound of each of your outputs", "--a")] = None,
-    b: Annotated[Path | None, option("B, (K, N), as .npy", "--b")] = None,
+    a: Annotated[Path | None, Option("A, (M, K), as .npy: the bound of each of your outputs", "--a")] = None,
+    b: Annotated[Path | None, Option("B, (K, N), as .npy", "--b")] = None,
     order: Annotated[
-        str | None, option("with --a and --b: any (default) or ascending, of k; known orders are tighter")
+        str | None, Option("with --a and --b: any (default) or ascending, of k; known orders are tighter")
     ] = None,
-    atol: Annotated[float | None, option("the absolute tolerance to judge")] = None,
-    rtol: Annotated[float | None, option("the relative tolerance to judge")] = None,
-    seed: Annotated[int, option("seed of the drawn data")] = 0,
+    atol: Annotated[float | None, Option("the absolute tolerance to judge")] = None,
+    rtol: Annotated[float | None, Option("the relative tolerance to judge")] = None,
+    seed: Annotated[int, Option("seed of the drawn data")] = 0,
     format_: Form = "text",
     output: Output = None,
 ) -> int:
@@ -176,12 +164,16 @@ def tol(
         raise InputError("--a and --b are the data", expected="no -K, --data, --scale and --seed beside them")
     if a is None and order is not None:
         raise InputError("--order is of --a and --b: drawn data have none")
+    inputs, data, scale, order = map(_or, (inputs, data, scale, order), ("f16", "uniform", "1", "any"))
     found = derive(
-        k, inputs or "f16", out, arch=arch, name=name, promote=promote, steps=steps, against=against,
-        data=data or "uniform", scale=scale or "1", a=_matrix(a), b=_matrix(b), order=order or "any",
-        atol=atol, rtol=rtol, seed=seed,
+        k, inputs, out, arch=arch, name=name, promote=promote, steps=steps, against=against, data=data,
+        scale=scale, a=_matrix(a), b=_matrix(b), order=order, atol=atol, rtol=rtol, seed=seed,
     )  # fmt: skip
     return finish(reports.tolerance_report(found), format_, output)
+
+
+def _or(given: str | None, default: str) -> str:
+    return default if given is None else given
 
 
 def _blocks(file: Path | None) -> Any:
@@ -198,17 +190,16 @@ def _blocks(file: Path | None) -> Any:
     return found.astype(np.float64).reshape(-1, *found.shape[-2:])
 
 
-@app.command(short_help="Emulate a fused attention kernel")
 def attention(
-    keys: Annotated[int, option("keys a query attends to")] = 8192,
-    head_dim: Annotated[int, option("the head dimension")] = 128,
-    queries: Annotated[int, option("queries that are computed")] = 16,
-    inputs: Annotated[str, option("type of Q, K and V", "--in")] = "f16",
-    out: Annotated[str | None, option("output type (that of the inputs)", "--out")] = None,
-    p: Annotated[str | None, option("type that P is rounded to (that of the inputs)", "--p")] = None,
+    keys: Annotated[int, Option("keys a query attends to")] = 8192,
+    head_dim: Annotated[int, Option("the head dimension")] = 128,
+    queries: Annotated[int, Option("queries that are computed")] = 16,
+    inputs: Annotated[str, Option("type of Q, K and V", "--in")] = "f16",
+    out: Annotated[str | None, Option("output type (that of the inputs)", "--out")] = None,
+    p: Annotated[str | None, Option("type that P is rounded to (that of the inputs)", "--p")] = None,
     arch: Arch = "sm_90a",
-    scale: Annotated[float, option("standard deviation of Q, K and V")] = 1.0,
-    seed: Annotated[int, option("seed of the data")] = 0,
+    scale: Annotated[float, Option("standard deviation of Q, K and V")] = 1.0,
+    seed: Annotated[int, Option("seed of the data")] = 0,
     format_: Form = "text",
     output: Output = None,
 ) -> int:
@@ -244,11 +235,11 @@ def _gpu() -> Any:
     return runner
 
 
-def finish(report: Any, format_: str, output: Path | None) -> int:
-    """Write `report` and return the exit status."""
+def finish(report: Any, format_: str, output: Path | None, command: str = "numerics") -> int:
+    """Write the report of a command and return the exit status."""
     from layoutcheck.cli.output import Sink
 
-    check_format("numerics", format_)
+    check_format(command, format_)
     document: dict[str, Any] = {"schema_version": SCHEMA_VERSION, **report.data}
     sink = Sink(output)
     if format_ == "json":
