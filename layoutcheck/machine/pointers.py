@@ -17,6 +17,7 @@ from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.notation import Scanner, parse_swizzle, read_any_layout
 from layoutcheck.algebra.swizzle import ComposedLayout, Swizzle
 from layoutcheck.errors import InputError
+from layoutcheck.machine.tiles import in_bytes
 
 _POINTER = re.compile(
     r"(?:(Sw?(?:izzle)?\s*<[^<>]*>)(?:_|\s*o\s+))?(?:([a-z]+)_)?(?:sub)?ptr\[([0-9]{1,3})b\]\([^()]*\)\s*o\s*"
@@ -56,4 +57,18 @@ def parse_tile(text: str, element_bits: int) -> tuple[Layout | ComposedLayout, S
     if pointer is None:
         return layout, None
     pointer.must_hold(element_bits)
+    if pointer.space not in ("", "smem"):
+        raise InputError(
+            f"the tile is in {pointer.space}", expected="one in shared memory, smem_ptr[...] o ..."
+        )
     return layout, pointer.swizzle or Swizzle(0, 4, 3)
+
+
+def how_read(tile: Layout | ComposedLayout, pointer: Swizzle | None, element_bits: int) -> str:
+    """Which swizzle of a tile was read, and in which unit; "" where none was given."""
+    if isinstance(tile, ComposedLayout) and isinstance(tile.inner, Swizzle):
+        of_bytes = in_bytes(tile.inner, element_bits)
+        return f"a composed layout: {tile.inner} counts elements, {of_bytes} on the pointer, in bytes"
+    if pointer is None:
+        return ""
+    return f"{pointer} on the pointer, in bytes" if pointer.bits else "a pointer without a swizzle"

@@ -34,7 +34,7 @@ from layoutcheck.machine.banks import IntArray
 from layoutcheck.machine.best_swizzle import SwizzleResult, best_swizzle
 from layoutcheck.machine.canonical.modes import mode_of
 from layoutcheck.machine.dtypes import dtype as read_dtype
-from layoutcheck.machine.pointers import parse_tile
+from layoutcheck.machine.pointers import how_read, parse_tile
 from layoutcheck.machine.tiles import TileAccess, TileCost, analyse_tile, in_bytes, matrix_access, vectors
 from layoutcheck.reports.style import Style
 from layoutcheck.sources.atom_names import short_name
@@ -133,18 +133,13 @@ def _elements(tile: Layout, thr: Layout, val: Layout) -> IntArray:
 
 def read_as(layout: str, dtype: str, swizzle: str | None) -> str:
     """Which swizzle was read, in which unit; "" where there is none."""
-    tile, printed = parse_tile(layout, read_dtype(dtype).bits)
-    if isinstance(tile, ComposedLayout) and isinstance(tile.inner, Swizzle):
-        pointer = in_bytes(tile.inner, read_dtype(dtype).bits)
-        said = f"a composed layout: {tile.inner} counts elements, {pointer} on the pointer, in bytes"
-        if mode_of(pointer) is None and mode_of(tile.inner) is not None:
-            said += (
-                ". The DSL's make_smem_layout_atom prints bytes in this form: "
-                f"then give --swizzle '{tile.inner}'"
-            )
-        return said
-    of_pointer = swizzle or printed
-    return f"{of_pointer} on the pointer, in bytes" if of_pointer else ""
+    bits = read_dtype(dtype).bits
+    tile, printed = parse_tile(layout, bits)
+    said = how_read(tile, parse_swizzle(swizzle) if swizzle else printed, bits)
+    inner = tile.inner if isinstance(tile, ComposedLayout) else None
+    if isinstance(inner, Swizzle) and mode_of(in_bytes(inner, bits)) is None and mode_of(inner) is not None:
+        said += f". The DSL's make_smem_layout_atom prints bytes in this form: then give --swizzle '{inner}'"
+    return said
 
 
 def render(

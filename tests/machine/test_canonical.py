@@ -63,6 +63,33 @@ def test_the_same_layout_under_another_swizzle_is_nearest() -> None:
     assert canonical("(64,64):(1,64)", "bf16", "K", "S<3,4,3>").nearest_name == "MN_SW128"
 
 
+@pytest.mark.parametrize(
+    ("layout", "major", "order"),
+    [  # as the DSL 4.8.1 prints tile_to_shape of the atom in that order
+        ("((64,2),(8,16)):((1,512),(64,1024))", "K", "(0, 1)"),
+        ("((64,2),(8,16)):((1,8192),(64,512))", "K", "(1, 0)"),
+        ("((8,16),(64,2)):((64,512),(1,8192))", "MN", "(0, 1)"),
+        ("((8,16),(64,2)):((64,1024),(1,512))", "MN", "(1, 0)"),
+    ],
+)
+def test_the_code_makes_the_layout_that_is_named(layout: str, major: str, order: str) -> None:
+    found = canonical(layout, "f16", major, "S<3,4,3>")
+    other = "MN" if major == "K" else "K"
+    assert found.nearest == layout and found.code.endswith(f"tile_to_shape(atom, (128, 128), order={order})")
+    assert found.reason.endswith(f"With major {other} it is canonical")
+
+
+def test_a_layout_that_no_order_of_tiles_gives_is_written_out() -> None:
+    found = canonical("(128,64):(64,1)", "f16", "K", "S<2,4,3>")
+    assert found.nearest_swizzle == "S<3,4,3>" and "tile_to_shape" in found.code
+    found = canonical("((8,8),(64,2)):((64,2048),(1,512))", "f16")
+    assert found.nearest == "((8,8),(64,2)):((64,2048),(1,512))"
+    assert found.code.splitlines()[0].startswith(
+        "layout = cute.make_layout(((8, 8), (64, 2)), stride=((64, 2048)"
+    )
+    assert "make_swizzle(3, 4, 3)" in found.code and "With major" not in found.reason
+
+
 def test_the_descriptor_of_the_128_byte_swizzle() -> None:
     found = canonical("S<3,3,3> o 0 o (64,64):(64,1)", "bf16")
     assert (found.decision.leading_bytes, found.decision.stride_bytes, found.align_bytes) == (16, 1024, 1024)

@@ -34,7 +34,7 @@ from layoutcheck.machine.canonical.modes import K_BITS, NONE, UNIT_BITS, UNITS, 
 from layoutcheck.machine.canonical.nearest import nearest
 from layoutcheck.machine.dtypes import DType
 from layoutcheck.machine.dtypes import dtype as read_dtype
-from layoutcheck.machine.pointers import parse_tile
+from layoutcheck.machine.pointers import how_read, parse_tile
 from layoutcheck.machine.tiles import in_bytes
 
 __all__ = ["Canonical", "Decision", "canonical"]
@@ -136,6 +136,8 @@ def canonical(
             "pointer's swizzle (--swizzle, or in a printed memref)"
         )
     near = nearest(outer, element, kind, pointer, unit)
+    if near[:2] == (str(outer), str(pointer)):  # the layout itself, read along its other mode
+        reason += f". With major {near[2].partition('_')[0]} it is canonical"
     return Canonical(verdict, "", reason, decision, align, str(pointer), read_as, *near, evidence)
 
 
@@ -149,15 +151,13 @@ def _operand(
         found, printed = parse_tile(layout, element.bits)
         pointer = printed if pointer is None else pointer
     must_be((Swizzle, NoneType), "a Swizzle, its text or None", swizzle=pointer)
-    read_as, own = "", None
+    own = None
+    read_as = how_read(found, pointer, element.bits)
     if isinstance(found, ComposedLayout):
         if pointer is not None or not isinstance(found.inner, Swizzle) or found.offset != 0:
             raise InputError(f"{found}: one swizzle, at offset 0, is what an operand can have")
         own = found.inner
         found, pointer = found.outer, in_bytes(own, element.bits)
-        read_as = f"a composed layout: {own} counts elements, {pointer} on the pointer, in bytes"
-    elif pointer is not None:
-        read_as = f"{pointer} on the pointer, in bytes"
     must_be(Layout, "(MN,K) such as (64,128):(128,1)", layout=found)
     if len(found) < 2 or type(found.shape) is not tuple:
         raise InputError(f"{found} has no modes MN and K", expected="(MN,K) such as (64,128):(128,1)")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from layoutcheck.algebra.image import image
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.errors import InputError
@@ -24,14 +27,14 @@ def nearest(
         for other in tried:
             if (kind, other) != (major, swizzle) and _works(layout, element, kind, other, unit):
                 name = f"{kind}_{MODES[other.bits, other.base, other.shift].name}"
-                return str(layout), str(other), name, _code(name, layout, element, unit)
+                return str(layout), str(other), name, _code(name, layout, element, unit, other)
     shape = (size_of(layout[0].shape), size_of(layout[1].shape))
     first = [swizzle] if swizzle in tried and swizzle.bits else []
     for other in (*first, *tried):
         tile = atom_tile(shape, element.bits, major, other)
         if tile is not None and _works(tile, element, major, other, unit):
             name = f"{major}_{MODES[other.bits, other.base, other.shift].name}"
-            return str(tile), str(other), name, _code(name, tile, element, unit)
+            return str(tile), str(other), name, _code(name, tile, element, unit, other)
     return "", "", "", ""
 
 
@@ -44,24 +47,34 @@ def _works(layout: Layout, element: DType, major: str, swizzle: Swizzle, unit: s
         return False
 
 
-def atom_tile(shape: tuple[int, int], bits: int, major: str, swizzle: Swizzle) -> Layout | None:
-    """The canonical atom of a swizzle repeated over (MN, K), MN first; None where it does not divide it."""
+def atom_tile(
+    shape: tuple[int, int], bits: int, major: str, swizzle: Swizzle, order: tuple[int, int] = (0, 1)
+) -> Layout | None:
+    """The canonical atom of a swizzle repeated over (MN, K), as `cute.tile_to_shape` does in that order.
+
+    None where it does not divide the shape.
+    """
     run = MODES[swizzle.bits, swizzle.base, swizzle.shift].units * UNIT_BITS // bits
-    mn, k = shape
-    if major == "K":
-        if mn % 8 or k % run:
-            return None
-        return Layout(((8, mn // 8), (run, k // run)), ((run, 8 * run), (1, mn * run)))
-    if mn % run or k % 8:
+    atom, inner = ((8, run), (run, 1)) if major == "K" else ((run, 8), (1, run))
+    if shape[0] % atom[0] or shape[1] % atom[1]:
         return None
-    return Layout(((run, mn // run), (8, k // 8)), ((1, 8 * run), (run, 8 * mn)))
+    counts = shape[0] // atom[0], shape[1] // atom[1]
+    steps = (1, counts[0]) if order == (0, 1) else (counts[1], 1)
+    extents = tuple(zip(atom, counts, strict=True))
+    return Layout(extents, tuple((d, 8 * run * step) for d, step in zip(inner, steps, strict=True)))
 
 
-def _code(name: str, layout: Layout, element: DType, unit: str) -> str:
-    """The DSL source of the layout, by the atom's kind."""
+def _code(name: str, layout: Layout, element: DType, unit: str, swizzle: Swizzle) -> str:
+    """The DSL source of the layout: by the atom's kind, where an order of its tiles gives it."""
     module = "cute.nvgpu.warpgroup" if unit == "wgmma" else "cute.nvgpu.tcgen05"
+    made = f"{module}.make_smem_layout_atom({module}.SmemLayoutAtomKind.{name}, dtype)"
     shape = (size_of(layout[0].shape), size_of(layout[1].shape))
+    for order in ((0, 1), (1, 0)):
+        tile = atom_tile(shape, element.bits, name.partition("_")[0], swizzle, order)
+        if tile is not None and np.array_equal(image(tile), image(layout)):
+            return f"atom = {made}  # {element}\nlayout = cute.tile_to_shape(atom, {shape}, order={order})"
+    given = ", ".join(map(str, (swizzle.bits, swizzle.base, swizzle.shift)))
     return (
-        f"atom = {module}.make_smem_layout_atom({module}.SmemLayoutAtomKind.{name}, dtype)  # {element}\n"
-        f"layout = cute.tile_to_shape(atom, {shape}, order=(0, 1))"
+        f"layout = cute.make_layout({layout.shape}, stride={layout.stride})\n"
+        f"swizzle = cute.make_swizzle({given})  # allocate_tensor(dtype, layout, swizzle=swizzle)"
     )
