@@ -74,6 +74,14 @@ _HOMES = {
 }
 
 
+# What does the work of a command, where it has another name.
+_COMMANDS = {
+    "explain": "check for a copy, check_error for a pasted error",
+    "banks": "analyse_tile",
+    "draw": "a Layout or a Report, which a notebook draws",
+    "synth": "synthesize",
+}
+
 display.drawn_by(
     lambda value, form: importlib.import_module("layoutcheck.reports.notebook").show(value, form)
 )
@@ -108,7 +116,8 @@ def _public(name: str) -> Any:
     elif name in getattr(algebra, "__all__", ()):
         value = getattr(algebra, name)
     else:
-        raise AttributeError(f"module 'layoutcheck' has no attribute '{name}'")
+        hint = f"; expected {_COMMANDS[name]}" if name in _COMMANDS else ""
+        raise AttributeError(f"module 'layoutcheck' has no attribute '{name}'{hint}")
     globals()[name] = value
     return value
 

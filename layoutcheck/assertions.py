@@ -31,7 +31,11 @@ def expect(report: Report, allowed: tuple[str, ...]) -> Report:
     """Raise AssertionError, with the whole report, unless its verdict is allowed; return the report."""
     if report.verdict not in allowed:
         wanted = " or ".join(allowed)
-        raise AssertionError(f"the copy is {report.verdict}, not {wanted}\n\n{report.text()}")
+        codes = ", ".join(
+            dict.fromkeys(one.code for one in report.findings if one.severity == report.verdict)
+        )
+        said = f"{codes}: " if codes else ""  # first: pytest's summary cuts the line
+        raise AssertionError(f"{said}the copy is {report.verdict}, not {wanted}\n\n{report.text()}")
     return report
 
 
@@ -44,7 +48,9 @@ def assert_wavefronts(most: int, *operands: Any, **options: Any) -> Report:
     InputError for unusable input.
     """
     if isinstance(most, bool) or not isinstance(most, int) or most < 0:
-        raise InputError(f"{most!r} is not a budget of wavefronts", expected="an integer, 0 or more")
+        raise InputError(
+            f"{most!r} is not a budget of wavefronts", expected="an integer, 0 or more, before the copy"
+        )
     report = assert_legal(*operands, slow=True, **options)
     counted = report.execution.get("smem_wavefronts")
     if counted is None:

@@ -35,8 +35,8 @@ class Fix:
     title: str
     verdict: str
     code: str
-    copies: tuple[Copy, ...]
-    changes: tuple[Change, ...] = ()
+    copies: tuple[Copy, ...] = field(repr=False)
+    changes: tuple[Change, ...] = field(default=(), repr=False)
     predicted: dict[str, Any] = field(default_factory=dict)
     confirmed_by: tuple[str, ...] = ("model",)
     note: str = ""  # what the fix costs or asks elsewhere, one line

@@ -32,7 +32,20 @@ class Drawable:
         return drawing(self)
 
 
-class Page:
+class Text:
+    """A value that is read as text, in a line of its own where it is only shown."""
+
+    __slots__ = ()
+
+    def text(self) -> str:
+        """The report that a terminal prints, without colours."""
+        return drawing(self, "text") or ""
+
+    def __str__(self) -> str:
+        return self.text()
+
+
+class Page(Text):
     """A value that is read as text, as an HTML page, or in a notebook."""
 
     __slots__ = ()
@@ -40,13 +53,6 @@ class Page:
     def _repr_html_(self) -> str | None:
         return drawing(self)
 
-    def text(self) -> str:
-        """The report that a terminal prints, without colours."""
-        return drawing(self, "text") or ""
-
     def html(self) -> str:
         """The report as one HTML page that needs nothing else."""
         return drawing(self, "page") or ""
-
-    def __str__(self) -> str:
-        return self.text()

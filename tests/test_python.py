@@ -82,6 +82,27 @@ def test_assert_legal_raises_with_the_report() -> None:
         lc.assert_legal(*TILE, **OPTIONS)
 
 
+def test_what_fails_is_named_first_and_in_pythons_terms() -> None:
+    with pytest.raises(AssertionError, match=r"^LC102, LC101: the copy is rejected") as caught:
+        lc.assert_legal(*TILE, **OPTIONS)
+    assert "--" not in str(caught.value) and "(the code of all of them: report.fixes)" in str(caught.value)
+    with pytest.raises(AssertionError, match="no thr and val: src and dst are taken"):
+        lc.assert_legal(*TILE, dtype="bf16", bits=128)
+
+
+def test_a_synthesis_is_one_line_and_prints_its_report() -> None:
+    found = lc.synthesize("(32,32)", "gmem (?,?{div=8}):(?{div=8},1)", "registers")
+    assert re.fullmatch(r"<Synthesis \d+ plans?, best: \S.*>", repr(found)) and len(repr(found)) < 100
+    assert repr(found.best) == f"<Plan {found.best.verdict} {found.best.kind}>"
+    assert str(found).startswith("(32,32) bf16 to registers") and found.best.code.rstrip() in str(found)
+    assert "copies=" not in repr(lc.check(*TILE, **OPTIONS).fixes[0])
+
+
+def test_a_command_that_is_no_function_names_what_is() -> None:
+    with pytest.raises(AttributeError, match="expected check for a copy, check_error for a pasted error"):
+        lc.explain  # noqa: B018
+
+
 def test_a_budget_of_wavefronts_is_kept_to_the_last_one() -> None:
     counted = lc.check(*BOTH_ROWS, **ROWS).execution["smem_wavefronts"]
     lc.assert_wavefronts(counted, *BOTH_ROWS, **ROWS)

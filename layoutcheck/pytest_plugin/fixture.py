@@ -135,7 +135,7 @@ def _must_be_verdict(expected: Any) -> None:
 
 def explained(reports: list[Report]) -> str:
     """What `layoutcheck explain` prints."""
-    return text.render(reports, Style())
+    return text.render(reports, Style(python=True))
 
 
 def _copy(src: Any, dst: Any, atom: Any, options: dict[str, Any]) -> tuple[Copy, tuple[str, ...], str | None]:

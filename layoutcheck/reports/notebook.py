@@ -1,4 +1,4 @@
-"""What a `Report`, a `Layout`, a `ComposedLayout` or a `TiledCopy` shows of itself in Python."""
+"""What reports, syntheses, layouts and tiled copies show of themselves in Python."""
 
 from __future__ import annotations
 
@@ -32,11 +32,13 @@ def show(value: Any, form: str) -> str | None:
             return document([grid_picture(value)])
     except InputError:
         return None
-    return None
+    from layoutcheck.reports import synthesis  # who has one has loaded it
+
+    return synthesis.render(value, Style(python=True)) if form == "text" else None
 
 
 def _report(report: Report, form: str) -> str:
-    plain = Style(width=80)
+    plain = Style(python=True)
     if form == "text":
         return text.render([report], plain).rstrip("\n")
     return html.render([report], plain) if form == "page" else html.fragment(report, MOST_BYTES)

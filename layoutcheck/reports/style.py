@@ -41,12 +41,16 @@ def one_line(text: str) -> str:
 
 
 class Style(NamedTuple):
-    """How to write: in `colour`, in `width` columns, in `ascii` alone; `everything`, or one screen."""
+    """How to write: in `colour`, in `width` columns, in `ascii` alone; `everything`, or one screen.
+
+    With `python` options have the names that they have there.
+    """
 
     colour: bool = False
     width: int = WIDTH
     ascii: bool = False
     everything: bool = False
+    python: bool = False
 
     def __call__(self, text: str, *names: str) -> str:
         """`text` in the named colours; as it is where there is no colour."""

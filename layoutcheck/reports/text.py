@@ -83,7 +83,8 @@ def _report(report: Report, style: Style) -> list[str]:
     if report.subject:
         lines += [style(line, "blue") for line in style.wrap(report.subject, "      ", "  --> ")]
     if ONE_THREAD in report.assumptions and report.verdict != "legal":
-        said = "no --thr and --val: src and dst are taken as the views of one thread. Whole tiles need both"
+        options = "thr and val" if style.python else "--thr and --val"
+        said = f"no {options}: src and dst are taken as the views of one thread. Whole tiles need both"
         lines += style.wrap(said, "      ", "  ")
     lines += ["", *_copy(report.copy, main, style)]
     if main:
@@ -203,7 +204,8 @@ def _fixes(report: Report, style: Style) -> list[str]:
     if not report.fixes:
         return ["", *style.wrap(f"no fix: {report.obstacle}", "    ", "  ")] if report.obstacle else []
     head = "fixes, best first"
-    hint = "" if style.everything or len(report.fixes) == 1 else " (the code of all of them: --all)"
+    where = "report.fixes" if style.python else "--all"
+    hint = "" if style.everything or len(report.fixes) == 1 else f" (the code of all of them: {where})"
     first, *more = style.wrap(head + hint, "    ", "  ")
     lines = ["", style(f"  {head}", "bold") + style(first[2 + len(head) :], "dim")]
     lines += [style(line, "dim") for line in more]

@@ -9,6 +9,8 @@ from typing import Any
 
 from layoutcheck.atoms.as_dict import copy_to_dict
 from layoutcheck.check import Report
+from layoutcheck.digits import many
+from layoutcheck.display import Text
 from layoutcheck.errors import InputError
 from layoutcheck.machine.cost import Counts
 from layoutcheck.progress import Progress
@@ -51,6 +53,9 @@ class Plan:
     steps: list[list[Step]]
     reports: list[Report]
     made: Compiled | None = None
+
+    def __repr__(self) -> str:
+        return f"<Plan {self.verdict} {self.kind}>"
 
     @property
     def kind(self) -> str:
@@ -133,7 +138,7 @@ class Plan:
 
 
 @dataclass(frozen=True, eq=False)
-class Synthesis:
+class Synthesis(Text):
     """The plans for a request, best first, at least one; `dropped`: kinds that are left out, and why.
 
     `looked_at` layouts of the space were searched: fewer than there are where the time was up before. `kinds`
@@ -146,6 +151,9 @@ class Synthesis:
     searched: Space
     looked_at: int
     kinds: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return f"<Synthesis {many(len(self.plans), 'plan')}, best: {self.best.kind}>"
 
     @property
     def best(self) -> Plan:
