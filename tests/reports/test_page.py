@@ -180,7 +180,7 @@ def test_light_dark_and_print(issue: Open) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_is_legible_on_a_phone(browser: Any, tmp_path: Path, scheme: str) -> None:
-    """At 420 px only code in a box that scrolls leaves the page; no text is faint or lies over another."""
+    """At 420 px only code and pictures in boxes that scroll leave the page; no text is faint, tiny or covered."""
     report = check_copy(build(**case("issue-2320").copies[0])[0], subject="issue-2320")
     file = tmp_path / "page.html"
     file.write_text(render([report], Style()), encoding="utf-8")
@@ -189,8 +189,10 @@ def test_it_is_legible_on_a_phone(browser: Any, tmp_path: Path, scheme: str) -> 
     page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
     assert page.evaluate("document.documentElement.scrollWidth") <= 420
     beyond = """[...document.querySelectorAll('body *')].filter(n => n.getBoundingClientRect().right > 421
-      && getComputedStyle(n.parentElement).overflowX !== 'auto').length"""
+      && getComputedStyle(n.parentElement.closest('pre, figure, body')).overflowX !== 'auto').length"""
     assert page.evaluate(beyond) == 0
+    heights = "[...document.querySelectorAll('svg text')].map(n => n.getBoundingClientRect().height)"
+    assert min(height for height in page.evaluate(heights) if height) >= 8
     assert page.evaluate(CROSSED) == []
     words = "h1, h2, h3, p, pre, button, li, td, th, figcaption, summary, dt, dd"
     assert page.evaluate(ILLEGIBLE, words) == []
