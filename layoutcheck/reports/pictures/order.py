@@ -76,34 +76,20 @@ def drawn_order(finding: KernelFinding) -> Picture:
     for x, name in zip(left, lanes, strict=True):
         body.append(text(x - 8, 14, name, "lc-p"))
         body.append(element("line", x1=x, y1=_TOP - 10, x2=x, y2=high - 12, class_="lc-lane"))
-    ends: dict[str, tuple[float, float]] = {}
-    for i, row in enumerate(rows):
-        x, y = left[row.lane], _TOP + _ROW * (i + 0.5)
+    at = [(left[row.lane], _TOP + _ROW * (i + 0.5)) for i, row in enumerate(rows)]
+    ends = {row.role: place for row, place in zip(rows[::-1], at[::-1], strict=True) if row.role != "between"}
+    missing = str(finding.evidence.get("missing", ""))
+    if len(ends) > 1:  # below the labels, which it would strike through
+        (x1, y1), (x2, y2) = ends["first"], ends["second"]
+        why = title(missing or "nothing orders the two")
+        body.append(element("line", why, x1=x1, y1=y1, x2=x2, y2=y2, class_="lc-gap"))
+    for row, (x, y) in zip(rows, at, strict=True):
         told = row.role != "between"
-        if told:
-            ends.setdefault(row.role, (x, y))
         label = _label(row)
         shown = label if len(label) <= most else label[: most - 1] + "…"
-        body.append(
-            element(
-                "circle", title(label), cx=x, cy=y, r=_DOT if told else 3, class_="lc-dot" + " lc-hot" * told
-            )
-        )
-        body.append(text(x + 12, y + 4, shown, "lc-p lc-b" if told else "lc-u"))
-    missing = str(finding.evidence.get("missing", ""))
-    if len(ends) > 1:
-        (x1, y1), (x2, y2) = ends["first"], ends["second"]
-        body.append(
-            element(
-                "line",
-                title(missing or "nothing orders the two"),
-                x1=x1,
-                y1=y1,
-                x2=x2,
-                y2=y2,
-                class_="lc-gap",
-            )
-        )
+        hot = " lc-hot" * told
+        body.append(element("circle", title(label), cx=x, cy=y, r=_DOT if told else 3, class_=f"lc-dot{hot}"))
+        body.append(text(x + 12, y + 4, shown, "lc-halo lc-p lc-b" if told else "lc-halo lc-u"))
     caption = "A column is a warp, or what it started; time runs downwards within each column. "
     caption += (
         "The dashed line is the order that is missing" if len(ends) == 2 else "Each waits and never continues"
