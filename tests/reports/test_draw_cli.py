@@ -149,7 +149,7 @@ def test_columns_that_do_not_fit_stand_below_each_other(capsys: Captured) -> Non
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert rows[0][-3:] == ["of", "16", "across"] and rows[1] == ["columns", "0", "to", "7"]
     assert rows[18] == ["columns", "8", "to", "15"]
-    assert rows[19] == "0 T0 a4 T0 a5 T1 a4 T1 a5 T2 a4 T2 a5 T3 a4 T3 a5".split()
+    assert " ".join(rows[19]) == "0 T0 a4 T0 a5 T1 a4 T1 a5 T2 a4 T2 a5 T3 a4 T3 a5"
     assert rows[34][:3] == ["15", "T28", "a6"] and rows[35] == []
 
 
