@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,8 +15,10 @@ from layoutcheck.algebra.inttuple import product
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.analysis import Analysis
+from layoutcheck.atoms.cp_async import CpAsync
 from layoutcheck.atoms.matrix import LdMatrix
 from layoutcheck.atoms.universal import UniversalCopy
+from layoutcheck.check import check
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.offsets import CompilerFails
@@ -161,6 +164,23 @@ def test_the_run_of_elements_below_a_byte(dsl, element):
         for n, step in STEPS[element]
     ]
     assert agree(copies, dsl) == {"UniversalCopy": len(copies)}
+
+
+def test_only_cp_async_asks_again_for_what_a_step_of_stride_0_repeats(dsl):
+    """LC304 speaks of cp.async alone: the compiler merges other loads of the same bytes."""
+    rows = memref("f16 smem align<16> ((8,1),(4,2)):((1,0),(0,1024))")
+    tile, fragment = (memref(f"f16 {at} ((8,1),(4,2)):((1,0),(8,32))") for at in ("smem align<16>", "rmem"))
+    wide = UniversalCopy(dtype("f16"), 128)
+    copies = [
+        Copy(CpAsync(dtype("f16"), 128, "global"), replace(rows, space="gmem"), tile),
+        Copy(wide, replace(rows, space="gmem"), tile),
+        Copy(wide, rows, fragment),
+    ]
+    texts = [lowered.ptx or "" for lowered in lower(copies, "sm_90a", session=dsl)]
+    patterns = (r"cp\.async\.cg", r"ld\.global\S*\.v4", r"ld\.shared\.v4")
+    loads = [len(re.findall(pattern, text)) for pattern, text in zip(patterns, texts, strict=True)]
+    assert loads == [8, 2, 2]
+    assert ["LC304" in [one.code for one in check(copy).findings] for copy in copies] == [True, False, False]
 
 
 def test_holes(dsl):
