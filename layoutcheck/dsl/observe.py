@@ -181,6 +181,7 @@ def _wrap(module: Any, record: Record, stop: bool, change: Change | None = None)
         depth = getattr(self.envar, "loc_tracebacks", None)
         token, before = _stopping.set(True), _building.set((None, True))
         try:
+            _hide_patches()
             if depth == 0 and not getattr(self.envar, "lineinfo", False):
                 deep = getattr(sys.modules.get(OPERATIONS), "copies_are_deep", False)
                 self.envar.loc_tracebacks = OTHER_DEPTH if deep else STACK_DEPTH
@@ -324,6 +325,18 @@ def _hide_library_frames(module: Any) -> None:
             exclude(str(path))
         exclude("<frozen ")
         exclude(INTERNAL)
+
+
+def _hide_patches() -> None:
+    """Keep subscripts that a program has put in place of the DSL's (quack does) out of its stacks."""
+    tensors = sys.modules.get("cutlass.cute.tensor")
+    for owner in ("_Tensor", "TensorSSA"):
+        for name in ("__getitem__", "__setitem__"):
+            function = getattr(getattr(tensors, owner, None), name, None)
+            while function is not None:
+                if hasattr(function, "__code__") and not in_library(function.__code__.co_filename):
+                    _internal(function)
+                function = getattr(function, "__wrapped__", None)
 
 
 def _observe(dsl: Any, built: Any, kernel: str, record: Record) -> bool:

@@ -81,7 +81,7 @@ if __name__ == "__main__":
         child.start(); child.join(); sys.exit(child.exitcode)
 """
 DEPTHS = """
-import json, sys, cutlass.cute as cute, kernel
+import json, sys, cutlass.cute as cute, kernel, subscripts
 from layoutcheck.dsl import observe
 made = {"copies": [], "others": []}
 def look(dsl, built, name, record):
@@ -93,8 +93,28 @@ def look(dsl, built, name, record):
 observe._observe = look
 with observe.watch(print, stop=True):
     cute.compile(kernel.host, kernel.good, kernel.good)
+    cute.compile(subscripts.host, kernel.good)
 assert not sys.modules[observe.OPERATIONS].copies_are_deep
 print(json.dumps(made))
+"""
+SUBSCRIPTS = """
+import patched, cutlass.cute as cute
+@cute.kernel
+def one(a: cute.Tensor):
+    a[0] = a[1]
+@cute.jit
+def host(a: cute.Tensor):
+    one(a).launch(grid=[1, 1, 1], block=[32, 1, 1])
+"""
+PATCHED = """
+from cutlass.cute.tensor import _Tensor
+from cutlass.cutlass_dsl import dsl_user_op
+def patched(method):
+    @dsl_user_op
+    def called(*args, loc=None, ip=None):
+        return method(*args, loc=loc, ip=ip)
+    return called
+_Tensor.__getitem__, _Tensor.__setitem__ = patched(_Tensor.__getitem__), patched(_Tensor.__setitem__)
 """
 PROCESS = """
 def run():
@@ -117,6 +137,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("kernel", KERNEL),
         ("helper_process", PROCESS),
         ("depths", DEPTHS),
+        ("patched", PATCHED),
+        ("subscripts", SUBSCRIPTS),
     ):
         (made / f"{name}.py").write_text(text)
     return made
@@ -155,10 +177,14 @@ def test_copies_have_their_whole_stack_and_other_operations_their_line(folder: P
         [sys.executable, folder / "depths.py"], capture_output=True, text=True, timeout=100, check=True
     )
     made = json.loads(done.stdout)
-    assert len(made["copies"]) == 3
-    assert all(f'"{folder / "kernel.py"}"' in place and "callsite(" in place for place in made["copies"])
-    ours = [place for place in made["others"] if str(folder) in place]
+    copies = [place for place in made["copies"] if str(folder / "subscripts.py") not in place]
+    assert len(copies) == 3
+    assert all(f'"{folder / "kernel.py"}"' in place and "callsite(" in place for place in copies)
+    ours = [place for place in made["others"] if str(folder / "kernel.py") in place]
+    ours = [place for place in ours if str(folder / "subscripts.py") not in place]
     assert len(ours) > 3 and not any("callsite(" in place for place in ours)
+    assert str(folder / "patched.py") not in done.stdout  # what it puts in place of the DSL's subscripts
+    assert f'"{folder / "subscripts.py"}":5' in str(made["others"])
 
 
 def test_every_refused_copy_is_reported_and_the_script_goes_on(raising: Trace) -> None:
