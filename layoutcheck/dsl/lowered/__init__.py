@@ -44,7 +44,8 @@ class Kernel:
 
     `launch.known` says that the grid is what the host's code computes, for the numbers it was given. `notes`
     say where the evaluation was cut short. `contents`, `again` and `shortened` are those of `Evaluated`.
-    `roomy` gives its grid if its tensors' modes lie apart (`room.py`), None where that is not known.
+    `roomy` gives its grid if its tensors' modes lie apart (`room.py`), None where that is not known. `called`
+    gives its operations with the numbers of the program's largest call, none where that is not known.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Kernel:
     grid: Grid | None = field(default=None, compare=False, repr=False)
     operation: Operation | None = field(default=None, compare=False, repr=False)
     roomy: Callable[[], Grid | None] = field(default=lambda: None, compare=False, repr=False)
+    called: Callable[[], dict[str, LoweredOp]] = field(default=dict, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,18 +14,21 @@ import numpy as np
 from layoutcheck.analysis.cost import SideCost
 from layoutcheck.copies.copy import Copy
 from layoutcheck.dsl.lowered import Kernel, Lowered, argument_types
+from layoutcheck.dsl.lowered.arguments import Numbers
 from layoutcheck.dsl.lowered.bounds import tensor_bounds
 from layoutcheck.dsl.lowered.calls import Call, numbers_of, unwritten
 from layoutcheck.dsl.lowered.conditions import conditions
 from layoutcheck.dsl.lowered.costs import side_costs
+from layoutcheck.dsl.lowered.evaluate import evaluate_kernel
 from layoutcheck.dsl.lowered.instructions import transfers
 from layoutcheck.dsl.lowered.judged_blocks import object_of
-from layoutcheck.dsl.lowered.lowered_op import LoweredOp, access_parts
+from layoutcheck.dsl.lowered.lowered_op import LoweredOp, access_parts, lowered_ops
 from layoutcheck.dsl.lowered.races import contested, race, takes_turns
 from layoutcheck.dsl.lowered.record import Recorded
 from layoutcheck.dsl.lowered.shared_bounds import addressing, leaving
 from layoutcheck.dsl.lowered.views import SharedViews
 from layoutcheck.machine.arch import parse_arch
+from layoutcheck.rules.lc302_uncoalesced import scattered
 from layoutcheck.sources.traced import Addresses, LoweredFault, LoweredSide
 
 SURE = ("static", "arguments")
@@ -42,7 +45,7 @@ def addresses(
     """
     guessed = {base for base, tensor in kernel.launch.tensors.items() if tensor.any_order}
     sides = tuple(
-        _side(side, kind)
+        _side(_as_called(side, kernel, op.tag, arch) if kind == "arguments" else side, kind)
         for side in side_costs(op, arch)
         if (kind := _kind(side, op)) in KNOWN and (kind == "static" or op.reached)
         if side.space != "gmem" or not guessed & {object_of(one, side.side == "dst") for one in op.once}
@@ -57,6 +60,28 @@ def _side(side: SideCost, kind: str) -> LoweredSide:
         side.ideal_wavefronts, side.ways, side.worst, side.sectors, side.ideal_sectors, side.bytes_used,
         lanes,
     )  # fmt: skip
+
+
+def _as_called(side: SideCost, kernel: Kernel, tag: str, arch: str) -> SideCost:
+    """A side that costs too much with numbers of ours is that of the program's call, if it does not there."""
+    if not _wastes(side) or (again := kernel.called().get(tag)) is None:
+        return side
+    others = (one for one in side_costs(again, arch) if (one.side, one.op) == (side.side, side.op))
+    several = (one for one in others if ((one.addresses >= 0).sum(axis=1) > 1).any())  # not one lane alone
+    return next((one for one in several if not _wastes(one)), side)
+
+
+def _wastes(side: SideCost) -> bool:
+    return side.wavefronts > side.ideal_wavefronts or scattered(side)
+
+
+def in_call(kernel: Kernel, call: Numbers) -> dict[str, LoweredOp]:
+    """A kernel's operations with a call's numbers, by tag; none where its launch is not known."""
+    grid = kernel.grid
+    launched = None if grid is None else grid.launch(replace(call, contents=()))
+    if grid is None or launched is None:
+        return {}
+    return lowered_ops(evaluate_kernel(grid.kernel, launched, grid.types.get(kernel.name, [])))
 
 
 def _kind(side: SideCost, op: LoweredOp) -> str:

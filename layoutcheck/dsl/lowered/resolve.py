@@ -17,15 +17,17 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache, partial
 from types import TracebackType
 from typing import Any, TypeVar
 
 from layoutcheck.dsl.lowered import SURPRISES, Kernel, Lowered, argument_types, of_answer, passes
-from layoutcheck.dsl.lowered.calls import Call
+from layoutcheck.dsl.lowered.arguments import Numbers
+from layoutcheck.dsl.lowered.calls import Call, numbers_of
 from layoutcheck.dsl.lowered.capacity import too_large
 from layoutcheck.dsl.lowered.elements import check_elements, has_elements, has_mbarriers
 from layoutcheck.dsl.lowered.evaluate import KERNELS, name_of
-from layoutcheck.dsl.lowered.faults import Outside, outside
+from layoutcheck.dsl.lowered.faults import Outside, in_call, outside
 from layoutcheck.dsl.lowered.grid import Grid
 from layoutcheck.dsl.lowered.refusals import Refusal, refusal
 from layoutcheck.dsl.lowered.resolved import placed, resolved_all, wanting
@@ -155,7 +157,11 @@ class Lowering:
         """A module lowered, and its accesses outside of memory; from the last time if it was this one."""
         if self._last[0] != digest:
             lowered = self._lower(text)
-            lowered = replace(lowered, kernels=tuple(self._with_room(text, one) for one in lowered.kernels))
+            names = [one.name for one in lowered.kernels]
+            known = filter(None, numbers_of(calls, argument_types(text), names))
+            largest = max(known, key=lambda one: sum(one.extents), default=None)
+            kernels = tuple(self._with_room(text, _in_call(one, largest)) for one in lowered.kernels)
+            lowered = replace(lowered, kernels=kernels)
             self._last = digest, (lowered, _outside(lowered, arch, text, calls))
             if not lowered.problem:
                 self._lowered[_digest(text, arch)] = next(too_large(lowered, arch), None)
@@ -261,6 +267,11 @@ class Lowering:
         found = check(module, lowered, problem)
         self._spend(start)
         return found
+
+
+def _in_call(kernel: Kernel, numbers: Numbers | None) -> Kernel:
+    """The kernel, which can be evaluated with the numbers of a call that the program makes."""
+    return kernel if numbers is None else replace(kernel, called=cache(partial(in_call, kernel, numbers)))
 
 
 def _digest(text: str, arch: str, calls: Sequence[Call | None] = ()) -> bytes:

@@ -411,3 +411,38 @@ def test_rows_that_are_taken_together_leave_no_mode(tmp_path: Path) -> None:
     [vectors] = trace.copies
     assert vectors.addresses is not None and vectors.addresses.faults == ()
     assert vectors.unbounded == vectors.bounded_if == ""
+
+
+PARTS = """
+import cutlass
+import numpy
+from cutlass import cute
+from cutlass.cute.runtime import from_dlpack
+
+@cute.kernel
+def double(x: cute.Tensor, how: cutlass.Constexpr):
+    t = cute.arch.thread_idx()[0]
+    each = cute.ceil_div(x.shape[0], 128)
+    for i in range(cutlass.min(each, x.shape[0] - t * each)):
+        x[t * each + i] = how * x[t * each + i]
+
+@cute.jit
+def host(x: cute.Tensor, how: cutlass.Constexpr):
+    double(x, how).launch(grid=(1, 1, 1), block=(128, 1, 1))
+
+for how, size in ((1, 100), (2, 1), (3, 4096), (3, 100)):
+    host(from_dlpack(numpy.zeros(size, "int32")).mark_layout_dynamic(), how)
+"""
+
+
+def test_what_is_wasted_at_numbers_of_ours_alone_is_not_told(tmp_path: Path) -> None:
+    """Each thread takes its part of 512 elements, four apart from the next: of 100 it takes one.
+
+    With one element the call says nothing of how threads lie. In 4096, lanes are 128 bytes apart; of two
+    calls the larger counts.
+    """
+    pytest.importorskip("cutlass", reason="the CuTe DSL (nvidia-cutlass-dsl) is not installed")
+    script = tmp_path / "parts.py"
+    script.write_text(PARTS)
+    found = traced(Script(str(script), launch=False, arch="sm_90a"), order=False).trace.elements
+    assert [{one.code for one in each.findings} for each in found] == [set(), {"LC302"}, {"LC302"}]
