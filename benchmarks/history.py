@@ -104,6 +104,7 @@ def traced(fix: dict[str, Any], root: Path, timeout_s: float) -> dict[str, Any]:
     from layoutcheck.dsl.lowered.resolve import Lowering
     from layoutcheck.dsl.trace import trace_script
     from layoutcheck.order import check_module
+    from layoutcheck.provenance import check_products
     from layoutcheck.reports import order
     from layoutcheck.reports.trace import located
     from layoutcheck.tracing import judge
@@ -111,7 +112,9 @@ def traced(fix: dict[str, Any], root: Path, timeout_s: float) -> dict[str, Any]:
     start = time.monotonic()
     with (
         tempfile.TemporaryFile("w+") as log,
-        Lowering(copies=fix.get("copies", True), order=partial(check_module, seconds=60)) as lowering,
+        Lowering(
+            copies=fix.get("copies", True), order=partial(check_module, seconds=60), products=check_products
+        ) as lowering,
     ):
         found = trace_script(
             *command(fix), launch=False, arch=fix["arch"], timeout_s=timeout_s, output=log, cwd=str(root),

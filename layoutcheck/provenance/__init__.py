@@ -35,9 +35,9 @@ from layoutcheck.provenance.judged import NEUTRAL, NOT_MET, Breach, Judged, Name
 from layoutcheck.provenance.matrix import is_product
 from layoutcheck.provenance.moved import Moves, misplaced
 from layoutcheck.provenance.products import Products
-from layoutcheck.provenance.tell import told, told_beyond, told_unset
+from layoutcheck.provenance.tell import told, told_beyond, told_sums, told_unset
 from layoutcheck.provenance.tiles import place_tiles
-from layoutcheck.provenance.unset import Found, unset_values
+from layoutcheck.provenance.unset import Found, padded_sums, unset_values
 from layoutcheck.sources.mlir import Operation, without_locations
 from layoutcheck.sources.traced import Frame, KernelFinding, OperandReport
 from layoutcheck.sources.traced_module import TracedModule
@@ -63,13 +63,14 @@ def check_products(
 
 def _unset(module: TracedModule, lowered: str, seconds: float) -> tuple[list[KernelFinding], list[str]]:
     """Registers that nothing has written, and what is not known of them."""
-    found, left = list[Found](), dict[str, None]()
+    found, sums, left = list[Found](), list[Found](), dict[str, None]()
     beyond: list[Beyond] = []
     try:
         types = argument_types(without_locations(module.text))
         every = [op for op in parse_once(lowered).walk() if op.name in KERNELS and op.regions]
         calls = numbers_of(module.calls, types, [name_of(op) for op in every])
         for op in every:
+            sums += padded_sums(op, types, calls, Budget(seconds)).found
             one = unset_values(op, types, calls, Budget(seconds))
             found += one.found
             beyond += one.beyond
@@ -81,7 +82,7 @@ def _unset(module: TracedModule, lowered: str, seconds: float) -> tuple[list[Ker
     except SURPRISES as error:
         left[f"the lowered module is not as expected: {type(error).__name__}: {error}"] = None
     notes = [told_beyond(one, module) for one in beyond]
-    return [*told_unset(found, module), *notes], list(left)
+    return [*told_unset(found, module), *told_sums(sums, module), *notes], list(left)
 
 
 def _products_of(module: TracedModule, lowered: str, problem: str, seconds: float) -> OperandReport:

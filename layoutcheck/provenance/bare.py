@@ -75,10 +75,10 @@ class Bare:
 
     def __init__(
         self, kernel: Operation, suspects: Suspects, launch: Launch, rely: Callable[[Reasons, int], bool],
-        shared: Array | None = None,
+        shared: Array | None = None, kind: type[Slice] = Slice,
     ) -> None:  # fmt: skip
         self.kernel, self.launch, self.suspects, self._rely = kernel, launch, suspects, rely
-        self.slice = Slice(kernel, suspects)
+        self.slice = kind(kernel, suspects)
         self.machine, self.flow = prepare(kernel, launch, self.slice, recorded=lambda _op: "")
         self.slots, self.shared = self.flow.slots, shared
         self.blocks = max(1, len(launch.blocks))
@@ -310,9 +310,12 @@ class Bare:
                 del self.stores[one.op]
         if not bare.any() or op in self.stores:
             return
-        first = int(labels[rows][bare][0]) & ~FLAGS
-        load = self.loads[first - FIRST]
+        threads = np.broadcast_to(rows[:, None], bare.shape)
+        self.stores[op] = self._came(op, int(labels[rows][bare][0]), threads[bare], at[bare])
+
+    def _came(self, op: Operation, first: int, threads: Array, at: Array) -> Stored:
+        """A store of labels, of which this is the first."""
+        load = self.loads[(first & ~FLAGS) - FIRST]
         cells, elsewhere = self._found.get(load, (None, False))
         writers = () if cells is None else tuple(cells.writers)
-        threads = np.broadcast_to(rows[:, None], bare.shape)
-        self.stores[op] = Stored(op, load, writers, elsewhere, threads[bare], at[bare])
+        return Stored(op, load, writers, elsewhere, threads, at)

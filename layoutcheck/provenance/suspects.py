@@ -56,6 +56,9 @@ class Suspects:
         self.shared_elsewhere = False  # whether more than stores writes shared memory
         self._places: dict[Value, tuple[Operation, int | None] | None] = {}
         self._turns: dict[Value, int] = {}  # the numbers of the loops that are gone through turn by turn
+        self._gather(kernel)
+
+    def _gather(self, kernel: Operation) -> None:
         self._written(kernel.regions[0].blocks[0], {})
         if self.loads:
             self._reached(kernel)

@@ -16,6 +16,7 @@ from layoutcheck.operands.rules import lc606_blocks_transposed as lc606
 from layoutcheck.operands.rules import lc608_operand_tensor as lc608
 from layoutcheck.operands.rules import lc609_operand_unset as lc609
 from layoutcheck.operands.rules import lc610_value_unset as lc610
+from layoutcheck.operands.rules import lc611_fill_summed as lc611
 from layoutcheck.provenance.bare import Beyond
 from layoutcheck.provenance.fragments import operand_registers
 from layoutcheck.provenance.judged import Breach
@@ -79,6 +80,27 @@ def told_unset(every: Sequence[Found], module: TracedModule) -> list[KernelFindi
         found.setdefault((rule.code, one.letter, places[0].where), KernelFinding(
             rule.code, "note" if one.extent else rule.severity, title, message, _different(places), evidence
         ))  # fmt: skip
+    return list(found.values())
+
+
+def told_sums(every: Sequence[Found], module: TracedModule) -> list[KernelFinding]:
+    """The findings of sums in which fills count, one for each line that stores them."""
+    found: dict[object, KernelFinding] = {}
+    for one in every:
+        evidence: dict[str, Any] = {
+            "kernel": module.kernel, "arch": module.arch, "threads": list(one.threads),
+            "block": list(one.block), "called": one.called, "extent": one.extent, "multiple": one.multiple,
+        }  # fmt: skip
+        assert one.load is not None
+        made = (one.load, *(value.definition for value in one.load.operands))
+        where = next((op for op in made if op is not None and tag(op)), one.load)
+        places = [_place(module, one.op, "it is stored", one.threads[0])]
+        places += [_place(module, where, "the lanes are added up")] if tag(where) else []
+        places += [_place(module, op, "lanes beyond the end load nothing") for op in one.writers]
+        rule, (title, message) = lc611.RULE, lc611.tell(evidence)
+        severity = "note" if one.extent else rule.severity
+        told = KernelFinding(rule.code, severity, title, message, _different(places), evidence)
+        found.setdefault(places[0].where, told)
     return list(found.values())
 
 

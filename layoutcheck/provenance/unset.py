@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from layoutcheck.machine.arch import WARP
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.provenance.bare import Bare, Beyond, Bools, Stored
 from layoutcheck.provenance.neutral import ZERO, neutral
+from layoutcheck.provenance.padded import Padded, may_pad
 from layoutcheck.provenance.suspects import Suspects
 from layoutcheck.sources.mlir import Operation
 
@@ -84,9 +86,19 @@ def unset_values(
     if len(kernel.regions[0].blocks) > 1:
         return Unset(left=(BRANCHES,))
     suspects = Suspects(kernel)
-    if not suspects.readers:
+    return _told(_Runs(Grid(kernel, types), suspects, budget), calls) if suspects.readers else Unset()
+
+
+def padded_sums(
+    kernel: Operation, types: dict[str, list[str]], calls: Sequence[Numbers | None], budget: Budget
+) -> Unset:
+    """Stores of sums in which what stands beyond a tensor's end counts. Raises OutOfTime."""
+    if len(kernel.regions[0].blocks) > 1 or not may_pad(kernel):
         return Unset()
-    runs = _Runs(Grid(kernel, types), suspects, budget)
+    return _told(_Sums(Grid(kernel, types), None, budget), calls)
+
+
+def _told(runs: _Runs, calls: Sequence[Numbers | None]) -> Unset:
     given = [replace(call, contents=()) for call in calls if call is not None][:_MOST_CALLS]
     found: Uses = {}
     for call in given:
@@ -103,7 +115,7 @@ def unset_values(
 class _Runs:
     """Evaluations of a kernel; `left` is what they do not know, `beyond` what leaves its registers."""
 
-    def __init__(self, grid: Grid, suspects: Suspects, budget: Budget) -> None:
+    def __init__(self, grid: Grid, suspects: Any, budget: Budget) -> None:
         self.grid, self.suspects, self.budget = grid, suspects, budget
         self.left: dict[str, None] = {}
         self.beyond: dict[Operation, Beyond] = {}
@@ -185,21 +197,32 @@ class _Runs:
 
     def _run(self, how: Launch, launched: Launched) -> Bare:
         """The last of several evaluations: in each, shared memory holds what the one before stored there."""
-
-        def rely(reasons: Reasons, bits: int) -> bool:
-            return all(one == ("arguments", EXTENTS) for one in reasons.read(bits))
-
         grid, shared = self.grid, None
         while True:
-            run = Bare(grid.kernel, self.suspects, how, rely, shared)
-            run.flow.tick = self.budget.check
-            run.flow.most_turns = {op: _MOST_TURNS for op in grid.kernel.walk() if op.name == "scf.while"}
-            run.go(launched, grid.types.get(name_of(grid.kernel), []))
+            run = self._went(Bare(grid.kernel, self.suspects, how, _rely, shared), launched)
             again = np.where(run.written, 0, run.bare)
             same = shared is not None and (again == shared).all()
             if self.suspects.shared_elsewhere or not again.any() or same:
                 return run
             shared = again
+
+    def _went(self, run: Bare, launched: Launched) -> Bare:
+        kernel = self.grid.kernel
+        run.flow.tick = self.budget.check
+        run.flow.most_turns = {op: _MOST_TURNS for op in kernel.walk() if op.name == "scf.while"}
+        run.go(launched, self.grid.types.get(name_of(kernel), []))
+        return run
+
+
+class _Sums(_Runs):
+    """Evaluations of sums."""
+
+    def _run(self, how: Launch, launched: Launched) -> Bare:
+        return self._went(Padded(self.grid.kernel, how, _rely), launched)
+
+
+def _rely(reasons: Reasons, bits: int) -> bool:
+    return all(one == ("arguments", EXTENTS) for one in reasons.read(bits))
 
 
 def _stored(one: Stored, kept: Bools, each: int, at: Sequence[tuple[int, ...]], told: str) -> Found:

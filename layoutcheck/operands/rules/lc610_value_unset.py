@@ -65,17 +65,20 @@ def tell(facts: dict[str, Any]) -> tuple[str, str]:
     repair = f"Fill the fragment first ({fill}), or store under the predicate of the load."
     if not facts["written"]:
         repair = "Copy into the fragment first."
-    called = f" This is so in the program's call with {facts['called']}." if facts["called"] else ""
-    if facts["extent"]:
-        called = f" This is so if all dynamic extents are {facts['extent']:,}; "
-        called += (
-            f"it is not so if they are multiples of {facts['multiple']:,}." if facts["multiple"]
-            else "it is not so in the program's calls."
-        )  # fmt: skip
     return "a store writes what registers hold that nothing has written", (
         f"{who} {facts['bytes']} B in block {block} that are, or are computed from, registers that nothing has written. "
-        f"{some}{called} {repair}"
+        f"{some}{conditions(facts)} {repair}"
     )
+
+
+def conditions(facts: dict[str, Any]) -> str:
+    """With which extents it is so, as a sentence; "" for any."""
+    if not facts["extent"]:
+        return f" This is so in the program's call with {facts['called']}." if facts["called"] else ""
+    return f" This is so if all dynamic extents are {facts['extent']:,}; " + (
+        f"it is not so if they are multiples of {facts['multiple']:,}." if facts["multiple"]
+        else "it is not so in the program's calls."
+    )  # fmt: skip
 
 
 FLAGGED = """
