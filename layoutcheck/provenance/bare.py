@@ -27,6 +27,7 @@ from layoutcheck.dsl.lowered.needed import NUMBER, terminator
 from layoutcheck.dsl.lowered.record import Number
 from layoutcheck.dsl.lowered.types import parse_type
 from layoutcheck.dsl.lowered.values import Reasons, number
+from layoutcheck.provenance.gaps import SPAN
 from layoutcheck.provenance.handed import UNSURE, Multiplied, carried, ends, product
 from layoutcheck.provenance.labels import CLEAN, NOTHING, Cells, is_bare, labels_of
 from layoutcheck.provenance.matrix import is_product
@@ -35,7 +36,6 @@ from layoutcheck.provenance.sliced import Slice
 from layoutcheck.provenance.suspects import Suspects, stored_by
 from layoutcheck.sources.mlir import Operation
 
-_SPAN = 256 * 1024  # bytes of shared memory of a block
 IN_SHARED = "what other instructions than loads and stores make of them in shared memory"
 IN_CLUSTER = "they are stored in another block's shared memory"
 Bools = NDArray[np.bool_]
@@ -89,8 +89,8 @@ class Bare:
         self.left: dict[str, None] = {}  # what such bytes may have reached unnoticed
         self.loads: list[Operation] = []
         self._found: dict[Operation, tuple[Cells, bool]] = {}  # where a load last found nothing
-        self.bare = np.zeros((self.blocks, _SPAN), np.int64)  # labels that stores put into shared memory
-        self.written = np.zeros((self.blocks, _SPAN), bool)  # bytes of shared memory
+        self.bare = np.zeros((self.blocks, SPAN), np.int64)  # labels that stores put into shared memory
+        self.written = np.zeros((self.blocks, SPAN), bool)  # bytes of shared memory
         self._arrays: dict[int, Cells] = {}
         self._met, self._unsure = set[Operation](), set[Operation]()  # readers, branches and loops
         self._lost: set[Any] = set(suspects.escaped)
@@ -211,7 +211,8 @@ class Bare:
                 elif found is not CLEAN and cells is not None:
                     self._found[op] = cells, cells.elsewhere(offset, width)
             elif where == "smem" and self.shared is not None:
-                found = Refs(self.shared[self._block(), self._bytes(address, width)])
+                at = self.shared[self._block(), self._bytes(address, width)]
+                found = Refs(np.where(at == NOTHING, label if op in self.suspects.loads else 0, at))
             values[out], provenance[out] = found, rests | provenance[pointer] if found is not CLEAN else 0
 
         return run
@@ -232,7 +233,7 @@ class Bare:
     def _bytes(self, address: Number, width: int) -> Array:
         _, offset = spaces.in_object("smem", address)
         at = np.broadcast_to(np.asarray(offset, np.int64), (self.launch.threads,))
-        return np.minimum(at[:, None] + np.arange(width), _SPAN - 1)
+        return np.minimum(at[:, None] + np.arange(width), SPAN - 1)
 
     def _store(self, op: Operation, at: int, given: int) -> Step:
         """A store, or an atomic operation, which leaves what others have stored: see `stored_by`."""

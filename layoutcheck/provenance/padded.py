@@ -43,6 +43,7 @@ from layoutcheck.provenance.fills import (
 from layoutcheck.provenance.fills import (
     NUMBER as FROM,
 )
+from layoutcheck.provenance.gaps import COPY
 from layoutcheck.provenance.labels import NOTHING, labels_of
 from layoutcheck.provenance.matrix import is_product
 from layoutcheck.provenance.refs import Array, Refs, elements
@@ -51,8 +52,7 @@ from layoutcheck.provenance.suspects import Suspects
 from layoutcheck.sources.mlir import Operation, integer
 from layoutcheck.sources.mlir import Value as SsaValue
 
-COPY = "nvvm.cp.async.shared.global"
-_FLOAT = re.compile(r"\bb?f(?:16|32|64)|\dxb?f(?:16|32|64)")
+_FLOAT = re.compile(r"(?:\b|[0-9]x)b?f(?:16|32|64)")
 _MOVES = re.compile(
     r"vector\.(?!reduction|multi_reduction)\w+|llvm\.(?:extract|insert)value|.*\.(?:bitcast|freeze)"
 )

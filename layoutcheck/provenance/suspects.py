@@ -47,8 +47,9 @@ class Suspects:
     `readers` are the stores and products that may take some, and all else that does not hand them on.
     """
 
-    def __init__(self, kernel: Operation) -> None:
-        self.loads: set[Operation] = set()
+    def __init__(self, kernel: Operation, loads: Collection[Operation] = ()) -> None:
+        """`loads` of shared memory that find such bytes; none: those of registers are looked for."""
+        self.loads: set[Operation] = set(loads)
         self.values: set[Value] = set()
         self.readers: dict[Operation, None] = {}
         self.in_shared = False  # whether they may reach shared memory
@@ -59,7 +60,8 @@ class Suspects:
         self._gather(kernel)
 
     def _gather(self, kernel: Operation) -> None:
-        self._written(kernel.regions[0].blocks[0], {})
+        if not self.loads:
+            self._written(kernel.regions[0].blocks[0], {})
         if self.loads:
             self._reached(kernel)
 

@@ -26,6 +26,7 @@ from layoutcheck.sources.mlir import Operation
 from layoutcheck.sources.traced import Frame, KernelFinding, KernelPlace
 from layoutcheck.sources.traced_module import TracedModule
 
+SHARED = "!llvm.ptr<3>"
 BEYOND = "a load reads registers that its fragment does not have"
 
 
@@ -72,9 +73,11 @@ def told_unset(every: Sequence[Found], module: TracedModule) -> list[KernelFindi
             written = [_place(module, op, "they are written") for op in one.writers]
             evidence |= {"threads": list(one.threads), "block": list(one.block), "bytes": one.bytes,
                          "written": bool(written), "called": one.called, "extent": one.extent,
-                         "multiple": one.multiple, "fill": one.fill}  # fmt: skip
+                         "multiple": one.multiple, "fill": one.fill,
+                         "shared": one.load is not None and one.load.operands[0].type == SHARED}  # fmt: skip
             places = [_place(module, one.op, "they are stored", one.threads[0])]
-            places += [_place(module, one.load, "the registers are read")] if one.load is not None else []
+            what = "shared memory is read" if evidence["shared"] else "the registers are read"
+            places += [_place(module, one.load, what)] if one.load is not None else []
             places += written[:1]
             rule, (title, message) = lc610.RULE, lc610.tell(evidence)
         found.setdefault((rule.code, one.letter, places[0].where), KernelFinding(

@@ -23,8 +23,11 @@ from layoutcheck.dsl.lowered.values import Reasons
 from layoutcheck.machine.arch import WARP
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.provenance.bare import Bare, Beyond, Bools, Stored
+from layoutcheck.provenance.gaps import Gaps, of_shared
+from layoutcheck.provenance.labels import NOTHING
 from layoutcheck.provenance.neutral import ZERO, neutral
 from layoutcheck.provenance.padded import Padded, may_pad
+from layoutcheck.provenance.refs import Array
 from layoutcheck.provenance.suspects import Suspects
 from layoutcheck.sources.mlir import Operation
 
@@ -86,7 +89,12 @@ def unset_values(
     if len(kernel.regions[0].blocks) > 1:
         return Unset(left=(BRANCHES,))
     suspects = Suspects(kernel)
-    return _told(_Runs(Grid(kernel, types), suspects, budget), calls) if suspects.readers else Unset()
+    found = _told(_Runs(Grid(kernel, types), suspects, budget), calls) if suspects.readers else Unset()
+    accesses = of_shared(kernel)
+    if not accesses:
+        return found
+    shared = _told(_Shared(Grid(kernel, types), accesses, budget), calls)
+    return replace(found, found=(*found.found, *shared.found))
 
 
 def padded_sums(
@@ -178,6 +186,8 @@ class _Runs:
         at = ((0, 0, 0), (x, y, z)) if x + y + z and how.threads % WARP == 0 else ((x, y, z),)
         how = replace(how, blocks=at) if len(at) > 1 else replace(how, index=at[0])
         run = self._run(how, launched)
+        if run is None:
+            return {}
         self.left |= run.left
         self.beyond |= run.beyond
         sizes = grid.spans(how, launched, run.machine, run.flow, called)
@@ -195,14 +205,18 @@ class _Runs:
                 found.append(replace(_stored(one, kept, run.each, at, told), fill=fill))
         return {(one.op, one.letter): one for one in found}
 
-    def _run(self, how: Launch, launched: Launched) -> Bare:
+    def _run(self, how: Launch, launched: Launched) -> Bare | None:
         """The last of several evaluations: in each, shared memory holds what the one before stored there."""
-        grid, shared = self.grid, None
+        return self._last(how, launched, self.suspects, None)
+
+    def _last(self, how: Launch, launched: Launched, suspects: Suspects, gaps: Array | None) -> Bare:
+        """`gaps` are labels of shared memory before anything is stored."""
+        shared = gaps
         while True:
-            run = self._went(Bare(grid.kernel, self.suspects, how, _rely, shared), launched)
-            again = np.where(run.written, 0, run.bare)
+            run = self._went(Bare(self.grid.kernel, suspects, how, _rely, shared), launched)
+            again = np.where(run.written, 0, run.bare) + (0 if gaps is None else gaps)
             same = shared is not None and (again == shared).all()
-            if self.suspects.shared_elsewhere or not again.any() or same:
+            if suspects.shared_elsewhere or not again.any() or same:
                 return run
             shared = again
 
@@ -217,8 +231,20 @@ class _Runs:
 class _Sums(_Runs):
     """Evaluations of sums."""
 
-    def _run(self, how: Launch, launched: Launched) -> Bare:
+    def _run(self, how: Launch, launched: Launched) -> Bare | None:
         return self._went(Padded(self.grid.kernel, how, _rely), launched)
+
+
+class _Shared(_Runs):
+    """Evaluations of loads of shared memory that nothing writes."""
+
+    def _run(self, how: Launch, launched: Launched) -> Bare | None:
+        kernel = self.grid.kernel
+        gaps = Gaps(kernel, how, self.suspects)
+        gaps.run(launched, self.grid.types.get(name_of(kernel), []), _rely, _MOST_TURNS, self.budget.check)
+        if not gaps.loads:
+            return None
+        return self._last(how, launched, Suspects(kernel, gaps.loads), np.where(gaps.written, 0, NOTHING))
 
 
 def _rely(reasons: Reasons, bits: int) -> bool:

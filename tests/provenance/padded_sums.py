@@ -280,15 +280,76 @@ def online(x: cute.Tensor, y: cute.Tensor, wide: cute.Tensor, how: Constexpr):
         y[row, 0] = found
 
 
+@cute.kernel
+def stencil(x: cute.Tensor, y: cute.Tensor, wide: cute.Tensor, how: Constexpr):
+    """Neighbours; 1 has no row above the block, 2 adds none where there is none, 3 has no left column."""
+    thread, _, _ = arch.thread_idx()
+    block, _, _ = arch.block_idx()
+    tile = SmemAllocator().allocate_tensor(Float32, cute.make_layout((18, 10), stride=(1, 18)))
+    at, line = thread % 16, thread // 16
+    column = block * 16 + at
+    inside = column < 100
+    tile[at + 1, line + 1] = wide[line, column]
+    if const_expr(how != 3):
+        if at == 0:
+            left = Float32(0.0)
+            if column > 0:
+                left = wide[line, column - 1]
+            tile[0, line + 1] = left
+    if at == 15:
+        tile[17, line + 1] = wide[line, column + 1]
+    if const_expr(how in (0, 3)):
+        if line == 0:
+            tile[at + 1, 0] = Float32(0.0)
+    if line == 7:
+        tile[at + 1, 9] = Float32(0.0)
+    arch.sync_threads()
+    found = tile[at, line + 1] + tile[at + 2, line + 1] + tile[at + 1, line + 2]
+    if const_expr(how == 2):
+        if line > 0:
+            found += tile[at + 1, line]
+    else:
+        found += tile[at + 1, line]
+    if inside:
+        y[line, column] = found
+
+
+@cute.kernel
+def partials(x: cute.Tensor, y: cute.Tensor, wide: cute.Tensor, how: Constexpr):
+    """The sums of four warps; 1 adds up eight, 2 reads eight and takes four, 3 stores two for all."""
+    row, _, _ = arch.block_idx()
+    thread, _, _ = arch.thread_idx()
+    sums = SmemAllocator().allocate_tensor(Float32, cute.make_layout(8))
+    part = arch.warp_reduction_sum(wide[row, thread])
+    if thread % 32 == 0:
+        place = thread // 32
+        if const_expr(how == 3):
+            place = place % 2
+        sums[place] = part
+    arch.sync_threads()
+    if thread < 32:
+        mine = Float32(0.0)
+        if const_expr(how == 2):
+            mine = cutlass.select_(thread < 4, sums[thread % 8], Float32(0.0))
+        else:
+            if thread < (4, 8, 4, 4)[how]:
+                mine = sums[thread]
+        mine = arch.warp_reduction_sum(mine)
+        if thread == 0:
+            y[row, 0] = mine
+
+
 KERNELS = {  # how many variants each has
     "layer_norm": (layer_norm, 6), "copied_norm": (copied_norm, 3), "soft_max": (soft_max, 4),
     "log_sum": (log_sum, 4), "powers": (powers, 2), "welford": (welford, 2), "quantised": (quantised, 3),
     "distances": (distances, 2), "warps": (warps, 3), "online": (online, 2),
+    "stencil": (stencil, 4), "partials": (partials, 4),
 }  # fmt: skip
 RIGHT = {
     "layer_norm": (0, 1, 3, 4), "copied_norm": (0, 1), "soft_max": (0, 1, 3), "log_sum": (0, 2),
     "powers": (0,), "welford": (0,), "quantised": (0, 1, 2), "distances": (0, 1),
     "warps": (0, 2), "online": (0,),
+    "stencil": (0, 2), "partials": (0, 2),
 }  # fmt: skip
 
 
@@ -300,7 +361,9 @@ def run(x: cute.Pointer, y: cute.Pointer, wide: cute.Pointer):
     whole = cute.make_tensor(wide, cute.make_layout((ROWS, 128), stride=(128, 1)))
     for kernel, count in KERNELS.values():
         for how in cutlass.range_constexpr(count):
-            kernel(*given, whole, how).launch(grid=(ROWS, 1, 1), block=(128 if kernel is warps else 32, 1, 1))
+            kernel(*given, whole, how).launch(
+                grid=(ROWS, 1, 1), block=(128 if kernel in (warps, stencil, partials) else 32, 1, 1)
+            )
 
 
 @cute.kernel

@@ -31,7 +31,7 @@ from layoutcheck.provenance.fills import (
     word_of,
 )
 from layoutcheck.provenance.padded import may_pad
-from layoutcheck.provenance.unset import Found, padded_sums
+from layoutcheck.provenance.unset import Found, padded_sums, unset_values
 from layoutcheck.sources.mlir import Operation, parse, without_locations
 from layoutcheck.sources.traced import OperandReport
 from layoutcheck.sources.traced_module import TracedModule
@@ -81,13 +81,23 @@ COUNTED = {
                    "value = x[row, thread] if thread < COLUMNS else Float32(0.0)"),
     ("online", 1): ("y[row, 0] = found", "held[i] = x[row, tile * 64 + thread * 2 + i]"),
 }  # fmt: skip
+# Those that store what nothing has written to shared memory: the store and the load.
+UNWRITTEN = {
+    ("stencil", 1): ("y[line, column] = found", "found += tile[at + 1, line]"),
+    ("stencil", 3): (
+        "y[line, column] = found",
+        "found = tile[at, line + 1] + tile[at + 2, line + 1] + tile[at + 1, line + 2]",
+    ),
+    ("partials", 1): ("y[row, 0] = mine", "mine = sums[thread]"),
+    ("partials", 3): ("y[row, 0] = mine", "mine = sums[thread]"),
+}  # fmt: skip
 VARIANTS = {"layer_norm": 6, "copied_norm": 3, "soft_max": 4, "log_sum": 4, "powers": 2, "welford": 2,
-            "quantised": 3, "distances": 2, "warps": 3, "online": 2}  # fmt: skip
+            "quantised": 3, "distances": 2, "warps": 3, "online": 2,
+            "stencil": 4, "partials": 4}  # fmt: skip
 
 
 def _sums(seen: Seen, number: int, calls: tuple[Numbers, ...] = ()) -> list[Found]:
     (kernel,) = (op for op in seen.kernels if name_of(op).endswith(f"_{number}"))
-    assert may_pad(kernel)
     return list(padded_sums(kernel, seen.types, calls, Budget(20)).found)
 
 
@@ -95,14 +105,49 @@ def _sums(seen: Seen, number: int, calls: tuple[Numbers, ...] = ()) -> list[Foun
 def test_what_counts_fills_is_told_and_no_right_kernel(modules: list[Seen]) -> None:
     keys = [(name, how) for name, count in VARIANTS.items() for how in range(count)]
     told = {key for number, key in enumerate(keys) if _sums(modules[0], number)}
-    assert told == COUNTED.keys() and len(keys) == len(modules[0].kernels) == 31
+    assert told == COUNTED.keys() and len(keys) == len(modules[0].kernels) == 39
+    assert [
+        name_of(op)
+        for op in modules[0].kernels
+        if may_pad(op) == any(f"_{one}_" in name_of(op) for one in ("stencil", "partials"))
+    ] == []
+
+
+@needs_dsl
+def test_shared_memory_that_nothing_writes_is_told_where_it_reaches_a_tensor(modules: list[Seen]) -> None:
+    lines = ["", *PROGRAM.read_text().splitlines()]
+    keys = [(name, how) for name, count in VARIANTS.items() for how in range(count)]
+    found = {}
+    for number, key in enumerate(keys):
+        (kernel,) = (op for op in modules[0].kernels if name_of(op).endswith(f"_{number}"))
+        if stores := unset_values(kernel, modules[0].types, (), Budget(20)).found:
+            found[key] = stores
+    assert found.keys() == UNWRITTEN.keys()
+    (halo,), (sums,) = found["stencil", 1], found["partials", 1]
+    assert (halo.threads, halo.bytes, halo.block) == (
+        (0, 15),
+        64,
+        (0, 0, 0),
+    )  # block 7 is outside of the tensor
+    assert (sums.threads, sums.bytes, sums.block) == ((0, 0), 4, (7, 0, 0))
+    told = [one for one in modules[0].report.findings if one.code == "LC610"]
+    assert {one.severity for one in told} == {"wrong"}
+    assert {tuple(lines[place.where.line].strip() for place in one.places) for one in told} == {
+        UNWRITTEN["stencil", 1],
+        UNWRITTEN["partials", 1],
+    }  # one finding for each line that stores
+    assert [one.what for one in told[0].places] == ["they are stored", "shared memory is read"]
+    assert (
+        "are computed from, shared memory that nothing has written. No line writes them." in told[0].message
+    )
 
 
 @needs_dsl
 def test_the_store_the_sum_and_the_load_are_named(modules: list[Seen]) -> None:
     lines = ["", *PROGRAM.read_text().splitlines()]
     findings = modules[0].report.findings
-    assert {(one.code, one.severity) for one in findings} == {("LC611", "wrong")}
+    assert {(one.code, one.severity) for one in findings} == {("LC611", "wrong"), ("LC610", "wrong")}
+    findings = tuple(one for one in findings if one.code == "LC611")
     places = {
         tuple(lines[place.where.line].strip() for place in (one.places[0], one.places[-1]))
         for one in findings if one.places[0].where.file == str(PROGRAM)

@@ -1,4 +1,4 @@
-"""LC610 value-unset: a kernel stores to a tensor what it made of registers that nothing has written.
+"""LC610 value-unset: a kernel stores to a tensor what it made of bytes that nothing has written.
 
 ## What it means
 
@@ -6,6 +6,9 @@ layoutcheck followed the bytes of registers that nothing had written: through co
 memory. The line stores them, or what was computed from them, to elements of a tensor and under its own predicate; no later
 store of the block overwrites them. Typical: a fragment is loaded under a predicate, because a row ends before its tile
 does, and is then added up, or stored, without it.
+
+Bytes of shared memory that nothing in the kernel writes, in any turn, are followed in the same way: the row of a
+stencil's halo that is not loaded, or the last four of eight sums where four warps have stored theirs.
 
 ## Why
 
@@ -28,6 +31,7 @@ written: ..."):
   lane-wise arithmetic
 - `stmatrix`, masked and asynchronous stores. In a kernel in which anything but loads and stores reaches shared memory
   (`ldmatrix`, TMA, `cp.async`, atomics), what is stored there
+- in shared memory, if atomics, TMA, mbarriers or inline PTX reach it, or if only a run knows what is written there
 - extents or a grid that the host computes from its arguments, if no call gives them
 
 Of what a product of the tensor cores multiplies, LC609 says what no thread has written at all: rows beyond a tensor's end
@@ -56,6 +60,7 @@ def tell(facts: dict[str, Any]) -> tuple[str, str]:
     first, last = facts["threads"]
     who = f"Thread {first} stores" if first == last else f"Threads {first} to {last} store"
     block = "".join(str(tuple(facts["block"])).split())
+    held, hold = ("shared memory", "has") if facts["shared"] else ("registers", "hold")
     some = "The line that writes them does so in other threads, or for other elements." if facts["written"] else (
         "No line writes them."
     )  # fmt: skip
@@ -64,9 +69,11 @@ def tell(facts: dict[str, Any]) -> tuple[str, str]:
     )
     repair = f"Fill the fragment first ({fill}), or store under the predicate of the load."
     if not facts["written"]:
-        repair = "Copy into the fragment first."
-    return "a store writes what registers hold that nothing has written", (
-        f"{who} {facts['bytes']} B in block {block} that are, or are computed from, registers that nothing has written. "
+        repair = (
+            "Write them first, or leave them out." if facts["shared"] else "Copy into the fragment first."
+        )
+    return f"a store writes what {held} {hold} that nothing has written", (
+        f"{who} {facts['bytes']} B in block {block} that are, or are computed from, {held} that nothing has written. "
         f"{some}{conditions(facts)} {repair}"
     )
 

@@ -14,8 +14,9 @@ condition that is known when the kernel is built is gone if the condition is fal
 2f78d484 wrote the row maximum only for a kernel with LSE and read it for an attention sink, too. The test passes if
 the bytes happen to be right.
 
-It is a note, because a kernel may read such bytes on purpose, as to measure loads. Nothing is said where only a part
-of the bytes is missing, or where a write goes to an address that only a run knows.
+It is a note, because a kernel may read such bytes on purpose, as to measure loads. Nothing is said where a write
+goes to an address that only a run knows, or where only a part of the bytes is missing: if that part reaches a
+tensor, LC610 tells it.
 
 ## How to fix it
 
