@@ -122,13 +122,14 @@ def enter_fetching(
     apart: cutlass.Int64,
     runs: cutlass.Int32,
     length: cutlass.Int32,
+    place: cutlass.Int32 | None = None,
 ):
     """As `enter`; what the block is going to load comes to the L2 while it waits.
 
     That is `runs` runs of `length` elements, `apart` from one to the next, the first at element `first` of
     the memory of `t`. The L2 is where the writes of the kernel ahead meet, so what it still writes is not
     missed; nothing comes nearer before it has ended. Only the first blocks can find that they have to wait,
-    `residents` of a multiprocessor.
+    `residents` of a multiprocessor. `place`: see `wait_at`.
     """
     if cutlass.const_expr(early):
         cute.arch.griddepcontrol_launch_dependents()
@@ -136,7 +137,10 @@ def enter_fetching(
         wide, high, _ = cute.arch.grid_dim()
         if bx + wide * (by + high * bz) < multiprocessors() * residents:
             fetch_runs(t, first, apart, runs, length)
-        cute.arch.griddepcontrol_wait()
+        if cutlass.const_expr(place is None):
+            cute.arch.griddepcontrol_wait()
+        else:
+            wait_at(early, place)
 
 
 @cute.jit

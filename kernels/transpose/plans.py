@@ -54,8 +54,9 @@ PLANS: dict[str, AnyPlan] = {
     "shifted 120x128, 3": Shifted((120, 128), 8, 16, most=3),
     "shifted 56x64": Shifted((56, 64), 4, 16, most=8),
     "shifted 48x128, 1 bytes": Shifted((48, 128), 4, 16, most=8, size=1),
-    "shifted 112x128, 4, 1 bytes": Shifted((112, 128), 8, 32, most=4, size=1),
-    "shifted 112x128 fetched, 1 bytes": Shifted((112, 128), 8, 32, most=4, fetch=True, size=1),
+    "shifted 128x128, 4, 1 bytes": Shifted((128, 128), 8, 32, most=4, size=1),
+    "shifted 128x128 fetched, 1 bytes": Shifted((128, 128), 8, 16, most=4, fetch=True, size=1),
+    "shifted 128x128, 1 bytes": Shifted((128, 128), 8, 16, most=5, size=1),
     "shifted 128x256 edges": Shifted((128, 256), 16, 32, fetch=True, edges=True),
     **{
         f"shifted {tile[0]}x{tile[1]}, {size} bytes": Shifted(
@@ -63,7 +64,6 @@ PLANS: dict[str, AnyPlan] = {
         )
         for size, tile, warps, most in (
             (1, (240, 128), 16, 3),
-            (1, (112, 128), 8, 5),
             (4, (60, 64), 8, 5),
             (8, (30, 64), 8, 5),
         )
@@ -88,15 +88,26 @@ SLIM = {"rows": 8, "columns": 16}
 SPLICED = 8
 """Words of a thread of Spliced, about."""
 
-WHOLE, SEVERAL = 24 << 10, ((3 << 10, 3), (6 << 10, 2), (6 << 10, 3), (12 << 10, 2), (12 << 10, 3))
-"""Bytes of a matrix that has a block for itself, at most; of those that share one, about, and how often its
-threads store."""
+ALONE, WHOLE = 1 << 10, 24 << 10
+"""Bytes of a matrix that has a block for itself, at least and at most."""
+
+SEVERAL = ((3 << 10, 3), (6 << 10, 2), (6 << 10, 3), (12 << 10, 2), (12 << 10, 3))
+"""Bytes, about, of matrices that share a block, and how often its threads store."""
+
+SHORT = (
+    *((4 << 10, 4, 224), (4 << 10, 4, 352), (4 << 10, 8, 224), (6 << 10, 8, 224), (9 << 10, 4, 224)),
+    *((9 << 10, 8, 256), (12 << 10, 16, 320)),
+)
+"""The same for elements shorter than a word: bytes, bytes of a store, and stores side by side, about."""
+
+SINGLY = (2 << 10, 6 << 10)
+"""Bytes, about, of matrices whose elements are stored one at a time."""
 
 IN_LINES, LINE = (12 << 10, 16 << 10), 128
 """Bytes, at most, of matrices that share a block and are whole lines together; of a line."""
 
-MOST_THREADS, MOST_SINGLY = 640, 512
-"""Of such a block; about as many if each stores one element at a time."""
+MOST_THREADS, MOST_PASSES, MOST_SINGLY = 640, 24, 512
+"""Of such a block, and how often each stores; threads, about, if each stores one element at a time."""
 
 SMALL = 1 << 24
 """Elements up to which one at a time may pay."""
@@ -227,36 +238,48 @@ def wholes(x: Any, y: Any) -> dict[str, AnyPlan]:
         return {}
     one = Whole((m, n), 1, 1, x.element_size(), pads)
     held, plans = one.size * one.apart[0], []
+    lines = LINE // math.gcd(held, LINE)
+
+    def worded(about: int, store: int, wide: int) -> Whole:
+        items = about // held
+        items -= items % lines if items % lines * 4 <= items else 0
+        plan = one._replace(items=min(items, x.shape[0]), store=store)
+        beside = max(wide // plan.alike, 1) * plan.alike
+        return plan._replace(beside=beside if beside <= MOST_THREADS else wide)
+
     # Chunks side by side are gathered 16 bytes times the pitch apart: from the same banks at one of four.
-    if held <= WHOLE and one.pitches[0] % 4:
+    if ALONE <= held <= WHOLE and one.pitches[0] % 4:
         plans += [shared(one, 1, passes) for passes in (2, 3)]
-    for about, passes in SEVERAL:
+        plans += [worded(held, 4, 320)] if one.size < 4 else []
+    for about, store, wide in SHORT if one.size < 4 else ():
+        plans += [worded(about, store, wide)] if about // held > 1 else []
+    for about, passes in SEVERAL if one.size >= 4 else ():
         if about // held > 1:
             # As many to a block as give each multiprocessor as many blocks.
             waves = multiprocessors() * -(-x.shape[0] // (about // held * multiprocessors()))
             plans.append(shared(one, -(-x.shape[0] // waves), passes))
-    for most in IN_LINES:
-        lines = LINE // math.gcd(held, LINE)
+    for most in IN_LINES if one.size >= 4 else ():
         if (items := most // held // lines * lines) > 1:
             plans.append(shared(one, items, 2))
     # Rows with pads in between start and end in chunks of which parts stay as they are.
-    singly = one._replace(singly=True)
-    items = {plan.items for plan in plans if pads[1]}
-    plans += [shared(singly, count, -(-count * one.apart[1] // MOST_SINGLY)) for count in sorted(items)]
+    if pads[1] and ALONE <= held <= WHOLE:
+        plans.append(shared(one._replace(store=one.size), 1, -(-one.apart[1] // MOST_SINGLY)))
+    plans += [worded(about, one.size, 224) for about in SINGLY if pads[1] and about // held > 1]
+    names = {16: "", 8: " by 8", 4: " by words", one.size: " singly"}
     return {
-        f"whole, {plan.items} {plan.threads}{' singly' * plan.singly}": plan
+        f"whole, {plan.items} {plan.threads}{names[plan.store]}": plan
         for plan in plans
-        if plan.threads <= MOST_THREADS
+        if plan.threads <= MOST_THREADS and plan.passes <= MOST_PASSES
     }
 
 
 def shared(one: Whole, items: int, passes: int) -> Whole:
     """A block for so many matrices like that of `one`, whose threads store so many times."""
     plan = one._replace(items=items)
-    threads = -(-(items * plan.apart[1] // plan.stored + 2) // passes)
-    if plan.alike <= threads:
-        threads = -(-threads // plan.alike) * plan.alike
-    return plan._replace(threads=-(-threads // 32) * 32)
+    beside = -(-(items * plan.apart[1] // plan.stored + 2) // passes)
+    if plan.alike <= beside:
+        beside = -(-beside // plan.alike) * plan.alike
+    return plan._replace(beside=beside)
 
 
 def few_pads(pad: int, extent: int) -> bool:

@@ -40,12 +40,18 @@ SHIFTED = {
     "shifted, 8": Shifted((30, 16), 4, 4, size=8, edges=True),
 }
 WHOLE = {
-    "whole, known": Whole((21, 17), 1, 64),
-    # Chunks of a thread that have no places in common; pads on both sides; elements in place of chunks.
+    "whole, known": Whole((21, 17), 1, 63),
+    # Stores of a thread that have no places in common; pads on both sides; elements and words for chunks.
     "whole, apart": Whole((21, 17), 1, 32),
     "whole, pads": Whole((21, 17), 1, 64, pads=(3, 1)),
-    "whole, singly": Whole((5, 7), 3, 64, 1, (1, 2), singly=True),
+    "whole, singly": Whole((5, 7), 3, 64, 1, (1, 2), 1),
     **{f"whole, several, {size}": Whole((5, 7), 3, 64, size, (size % 3, 0)) for size in (1, 2, 8)},
+    # Alike in each pass, in each other one, in none; rows of `x` on chunks; pads.
+    "whole, words": Whole((5, 7), 6, 35, 1, store=4),
+    "whole, words, 2": Whole((5, 7), 12, 70, 2, store=4),
+    "whole, words, other": Whole((5, 6), 9, 45, 1, store=4),
+    "whole, words, spread": Whole((3, 16), 8, 48, 1, store=4),
+    "whole, words, pads": Whole((9, 7), 3, 40, 1, (2, 1), store=4),
 }
 # Elements of every size; as many columns side by side as a block has, and fewer.
 PADDED = {

@@ -198,11 +198,16 @@ class Program:
             return [f"{target} = ({sources[0]} {BINARY[kind]} {sources[1]}) & {mask}"]
         raise AssertionError(f"PTX {name} is not known here")
 
-    def run(self, grid: tuple[int, int, int], memory: Memory, *args: int | bytes) -> None:
-        """`args` in the order of the parameters: numbers, the address of a tensor, the bytes of a struct."""
+    def run(
+        self, grid: tuple[int, int, int], memory: Memory, *args: int | bytes, room: int = SHARED_BYTES
+    ) -> None:
+        """`args` in the order of the parameters: numbers, the address of a tensor, the bytes of a struct.
+
+        `room`: bytes of shared memory that a block has.
+        """
         params = dict(zip(self.names, args, strict=True))
         for z, y, x in product(*(range(extent) for extent in reversed(grid))):
-            shared = Memory((0, bytearray(SHARED_BYTES)), bits=32)
+            shared = Memory((0, bytearray(room)), bits=32)
             threads = [
                 self.thread(params, shared, memory, grid, (x, y, z), tid) for tid in range(self.threads)
             ]

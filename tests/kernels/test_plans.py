@@ -22,7 +22,17 @@ from kernels.transpose.few_rows import FewRows
 from kernels.transpose.flat import Flat
 from kernels.transpose.narrow import Narrow, Small
 from kernels.transpose.padded import Padded
-from kernels.transpose.plans import IN_LINES, LINE, MOST_THREADS, SEVERAL, align_bytes, candidates, takes
+from kernels.transpose.plans import (
+    IN_LINES,
+    LINE,
+    MOST_PASSES,
+    MOST_THREADS,
+    SEVERAL,
+    SHORT,
+    align_bytes,
+    candidates,
+    takes,
+)
 from kernels.transpose.plans import WHOLE as MOST
 from kernels.transpose.registers import Plan
 from kernels.transpose.shifted import Shifted
@@ -191,22 +201,47 @@ def test_matrices_that_share_a_block_fill_it(
     x = Tensor(5000, m, n, size=size, pad=pads[0], address=size * address)
     y = Tensor(5000, n, m, size=size, pad=pads[1])
     plans = [plan for plan in candidates(x, y).values() if isinstance(plan, Whole)]
-    most = max(about for about, _ in SEVERAL)
+    most = max(about for about, *_ in (SHORT if size < 4 else SEVERAL))
     held = size * m * (n + pads[0])
     assert any(plan.items > 1 for plan in plans) == (2 * held <= most)
-    assert {plan.singly for plan in plans} == ({False, True} if pads[1] else {False})
+    # Elements one at a time only where rows have pads in between; words and half chunks of short ones.
+    halves = [8] if (size == 8 and pads[1]) or (size < 4 and 2 * held <= 9 << 10) else []
+    words, single = [4] if size < 4 else [], [size] if pads[1] else []
+    assert {plan.store for plan in plans} == {16, *halves, *words, *single}
     for plan in plans:
         # As many as share it evenly, or whole lines.
         whole_lines = held * plan.items % LINE == 0 and held * plan.items <= max(IN_LINES)
         assert plan.items == 1 or held * plan.items <= most or whole_lines
         assert held <= MOST and plan.pads == pads and 32 <= plan.threads <= MOST_THREADS
-        chunks = plan.items * n * (m + pads[1]) / plan.stored
-        assert chunks <= plan.beside * plan.passes < chunks + plan.beside + 3
-        # Either the places of a thread's chunks lie one number apart, or each chunk has its own.
-        assert plan.further == 0 or (plan.stored * plan.beside) % (m + pads[1]) == 0
+        stores = plan.items * n * (m + pads[1]) / plan.stored
+        assert stores <= plan.beside * plan.passes < stores + plan.beside + 3
+        assert plan.beside <= plan.threads < plan.beside + 32 and plan.passes <= MOST_PASSES
     apart = Tensor(5000, m + 1, n, size=size)
     apart.shape = (5000, m, n)
     assert all(plan.items == 1 for plan in candidates(apart, y).values() if isinstance(plan, Whole))
+
+
+@pytest.mark.parametrize("size", [1, 2, 8])
+@pytest.mark.parametrize("store", [4, 8, 16])
+@pytest.mark.parametrize(
+    ("m", "n", "pads"), [(5, 7, (0, 0)), (9, 16, (0, 1)), (3, 30, (2, 0)), (77, 16, (0, 0))]
+)
+def test_stores_of_a_thread_that_are_alike_lie_a_number_apart(m, n, pads, size: int, store: int) -> None:
+    """Also where a chunk of shared memory is left out for each line, as rows of `x` on chunks ask for."""
+    for items, beside in product((1, 3, 8) if size <= store else (), (6, 35, 64)):
+        plan = Whole((m, n), items, beside, size, pads, store)
+        run, chunk = plan.items * plan.apart[1], plan.chunk
+
+        def place(element: int, plan: Whole = plan, chunk: int = chunk) -> int:
+            item, within = divmod(element, plan.apart[1])
+            column, row = divmod(within, plan.pitches[1])
+            found = item * plan.apart[0] + row * plan.pitches[0] + column
+            return found + plan.spread * (found * plan.size // 128 * chunk)
+
+        step = plan.stored * plan.beside * plan.sets
+        apart = {place(element + step) - place(element) for element in range(max(run - step, 0))}
+        assert apart <= {plan.further} and plan.spread == (size * (n + pads[0]) % 16 == 0)
+        assert run <= step or plan.room * chunk > place(run - 1)
 
 
 def test_tensors_of_contiguous_columns_exchange_their_modes() -> None:

@@ -408,7 +408,9 @@ def test_slim_matrices_move_every_bit(hopper, name, vectors):
 
 
 @pytest.mark.parametrize("name", ["whole", *WHOLE])
-@pytest.mark.parametrize(("items", "gap", "offs"), [(1, 0, (0, 3)), (4, 0, (13, 5)), (3, 11, (2, 0))])
+@pytest.mark.parametrize(
+    ("items", "gap", "offs"), [(1, 0, (0, 3)), (4, 0, (13, 5)), (3, 11, (2, 0)), (13, 0, (5, 0))]
+)
 def test_whole_matrices_move_every_bit(built, name, items, gap, offs):
     """A block full of them, one and a part, one alone; with memory in between if a block has one."""
     if name not in built[1]:
@@ -429,7 +431,8 @@ def test_whole_matrices_move_every_bit(built, name, items, gap, offs):
     starts = [off % plan.chunk for off in offs]
     bases = X + size * (offs[0] - starts[0]), Y + size * (offs[1] - starts[1])
     args = (*bases, *starts, *apart, starts[0], starts[0] + reach[0], items)
-    Program(built[1][name]["ptx"]).run((-(-items // plan.items), 1, 1), memory, *args)
+    grid, room = (-(-items // plan.items), 1, 1), 16 * plan.room
+    program(built[1][name]["ptx"]).run(grid, memory, *args, room=room)
     assert (np.frombuffer(out, dtype) == right).all()
 
 
