@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from docs.confirmations import row
+from docs.figures import filled
 
 SIDES = ("before", "after")
 NOT_CALLED = ("no program calls the function", "in a notebook, which is not run")
@@ -15,85 +16,70 @@ _NOT_FAULTS = ("no fault", "not traced", "not finished")
 _MOST_NAMED = 2
 _PAGE = """# Public code
 
-Fixes that public repositories made, traced before and after, and what `layoutcheck ci` found in
-repositories that no rule was written for. No GPU was used.
+What layoutcheck found in code that it was not written for, without a GPU: faults to report upstream, fixes
+that others made, traced before and after, and what `layoutcheck ci` found in whole repositories. Order
+findings in CUTLASS and others: [reports for maintainers](order-reports.md).
+
+{totals}
 
 ## Worth reporting upstream
 
 {reports}
 ## Fixes, before and after
 
-`python -m benchmarks.history` traces a repository before and after a fix. *Caught*: the first tree has a
-finding that the second lacks, and the second has none that the first lacks. *Noted*: the finding is a note.
-*No fault*: the traced tree holds no fault that the fix takes away. *Not finished*: time ended a side.
-*Undone on* a later commit: the code of the fix's day runs with no DSL that can be traced, so the fix is taken
-back on that commit, by its own diff or by hand. All findings, and the versions on each side, are in
-`docs/evidence/history.json`.
-
-They were chosen by what they mend, and each one that was tried is listed, caught or not. The
-first 46 were met in issues, reviews and logs; the others are commits, and pull requests (with a #), that say
-of themselves that they fix an access: bounds, alignment, predicates, banks, shared memory, TMA, races,
-barriers, fences. Found there and not tried: FlashAttention fec3a6a1 and 58fe37fb, flashinfer a0efa0adf,
-helion 1be7e8c1, 98eebc0a and #3621, slinoss 7e7920f, quack 6d64745 and f796474, cudnn-frontend #446 and
-#1015; started and not finished: FlashAttention b976df29. {first}
-*Faults* are fixes
-whose fault is in a tree that was traced to its end: all but *no fault*, *not traced* and *not finished*.
+`python -m benchmarks.history` traces a repository before and after a fix. Each fix that was tried is listed.
+The first 46 come from issues, reviews and logs; the others are commits, and pull requests (with a #), that
+say of themselves that they fix an access. {first} [history.json](evidence/history.json) has all findings, and
+the DSL version of each side.
 
 {summary}
+
+| result | meaning |
+| --- | --- |
+| caught | the tree before has a finding that the tree after lacks, and no finding is new after the fix |
+| noted | the same, and the finding is a note |
+| changed | the findings differ, and some are new after the fix |
+| missed | the fault is in the tree before, and no finding goes |
+| no fault | the tree before does not have the fault |
+| not traced | no DSL that can be traced runs the code |
+
+A fix *undone on* a later commit is taken back there, by its own diff or *by edits*: no DSL that can be traced
+runs the code of the fix's own day.
 
 {subjects}
 
 {fixes}
 
+Found and not tried: FlashAttention fec3a6a1 and 58fe37fb, flashinfer a0efa0adf, helion 1be7e8c1, 98eebc0a and
+#3621, slinoss 7e7920f, quack 6d64745 and f796474, cudnn-frontend #446 and #1015. Started and not finished:
+FlashAttention b976df29.
+
 ## Repositories
 
-Each was checked by `layoutcheck ci --yes`, without a line written for it (of cudnn-frontend two test
-files, of Liger-Kernel those of its CuTe kernels, of helion those of its CuTe backend, for 380 s;
-of sonic-moe its tests, for 400 s, with the quack that it pins), in an environment with torch, Triton, DSL
-4.8.1 and few of their other dependencies. Most of the programs that built no kernel need
-arguments, another package or an older DSL; their reasons are in `docs/evidence/public_code.json`.
-helion's kernels stand in no file, so that no copy site is counted. forge-cute-py
-and the rows below it were chosen by what they contain, before any result, and
-had 60 to 240 s a program on two busy cores; software_pipelining_cute_dsl, fused_kernels_cutedsl and
-cutedsl-learning ran with DSL 4.5.2, whose names they use, and so did cute-dsl-cookbook and gemm_cuteDSL. Of
-ao, MSLK, mamba and vibetensor only tests of CuTe kernels ran, of slinoss one file of them for 560 s and
-without the order of accesses; vibetensor's tests need a library that was not built, mamba's tests tilelang.
-Of b-albar/machete, which needs Python 3.12, DSL 4.5.2 and modules that an earlier run lacked, one
-file of tests ran. quack's rows ran on
-{suites} (`docs/evidence/quack_suite.json`). The row of
-cute-dsl-gemm-sm120 ran earlier, on 18 cores of such a host. A row with a DSL of its
-own ran with the one that the repository pins, or whose names it uses; with 4.5 and older the order of
-accesses is not followed. cuLA's extension in C++ was not built (`layoutcheck ci` stands in for it), and 84 of
-its sites are in `kda_fully_fused_wip.py`, whose own calls lack an argument. ds4.cutedsl, learn-cuda,
-lee101/cutedsl (the tests of its CuTe kernel) and jonahsamost/forge-cute-py were drawn unseen: with DSL 4.8.1
-the first two build nothing, and `ci` names the versions whose names they use. Cute-Snippets and nvfp4moe were
-drawn unseen too: of Cute-Snippets its kernels and tests ran (its `basic` needs a package that pip does not
-find), of nvfp4moe three files of tests, for 120 s each, and one benchmark, ended after 170 s. On the way
-persistent_dense_gemm and multi_gemm_perf built nothing with DSL 4.8.1: `ci` named the versions they need.
-
-The rows from {first_fresh} on are repositories that no evidence had named, with DSL 4.8.1 unless the row
-names another: {fresh} (`docs/evidence/fresh_suites.json`). Their own suites and scripts ran without a line
-written for them. TransformerEngine, thunder, FBGEMM, xFormers, hpc-ops and flash-linear-attention were drawn
-too, and hold no file that imports the CuTe DSL. On the way six false alarms were met and mended: LC217 and
-LC204 of gn-kernels before its row was run, LC202 and LC204 of attention-gym and LC609 of ffpa-attn after
-theirs (ffpa-attn ran again). LC204 of three lines of transformer_nuggets, with LC501 and LC503 of the same
-loads, was mended after its
-row, and the row run again: the surplus goes to registers that the next copy writes, or that are not there.
-It passes `_name_prefix`, which DSL 4.5 takes and 4.8 does not. Nine files of gn-kernels' kernels are
-imported by no program. KernelAgent's backward layer norm of its own ran for sm_103a: it takes it on a GB300
-of 152 multiprocessors alone. Of the fork of FlashAttention two of 21 files of tests ran.
+`layoutcheck ci --yes` checked each, without a line written for it. A *copy site* is a call in the source that
+copies. *Called* leaves out sites in functions that no program calls, and in notebooks. *Reached* are the
+sites at which a traced kernel copies. Repositories without a kernel are not listed: most of their programs
+need arguments, another package or an older DSL. The JSON has the reasons:
+[public_code](evidence/public_code.json), [quack_suite](evidence/quack_suite.json), and
+[fresh_suites](evidence/fresh_suites.json) for the rows from {first_fresh} on, which no evidence had named
+before.
 
 {repositories}
 
-## Copy sites
-
-A copy site is a call in the source that copies. *Called* are the sites without those in functions that no
-program of the repository calls (by their names) and without those in notebooks, which `ci` does not run.
-*Within reach* are those without the ones that no kernel uses although all programs which import their file
-came to their ends, with nothing failed, skipped or cut short: a GPU of the run's architectures would change
-nothing. It is counted for the runs that tell it. *Reached* are the sites at which a traced kernel copies.
-
-{sites}
+- The DSL is 4.8.1 unless the row names another: the one that the repository pins, or whose names it uses.
+  software_pipelining_cute_dsl, fused_kernels_cutedsl, cutedsl-learning, cute-dsl-cookbook, gemm_cuteDSL and
+  machete ran with 4.5.2. With 4.5 and older the order of accesses is not followed, nor is it of slinoss.
+- Only parts ran: of cudnn-frontend two files of tests, of nvfp4moe three, of slinoss, machete and the fork of
+  FlashAttention one or two; of Liger-Kernel, helion, ao, MSLK and mamba the tests of their CuTe kernels; of
+  sonic-moe its tests for 400 s.
+- cuLA's extension in C++ was not built (`layoutcheck ci` stands in for it). 84 of its sites are in
+  `kda_fully_fused_wip.py`, whose own calls lack an argument. mamba's tests need tilelang.
+- helion writes its kernels into no file, so no copy site is counted. No program imports nine files of
+  gn-kernels.
+- TransformerEngine, thunder, FBGEMM, xFormers, hpc-ops and flash-linear-attention hold no file that imports
+  the DSL.
+- Six false alarms were met on the way, and mended: LC217 and LC204 of gn-kernels, LC202 and LC204 of
+  attention-gym, LC609 of ffpa-attn, and LC204 of three lines of transformer_nuggets.
 
 Why the other sites were not reached:
 
@@ -101,24 +87,21 @@ Why the other sites were not reached:
 
 ## Scripts, one by one
 
-Beside the repositories, scripts that ship with libraries were traced, one call each, as
-`python -m benchmarks.script_sweep` does: CUTLASS's examples of the CuTe DSL, 21 calls of
-FlashAttention for two architectures, and tests of flashinfer, of which most were ended by the time limit
-or lack what the host did not have (sources of C++, JAX on a GPU, NVSHMEM). What became of each is in
-`docs/evidence/script_sweep.json`. `docs/evidence/script_sweep_again.json` has a part of them again, with
-later code: what was wrongly called wrong is silent, all that was so is told, and kernels of more scripts are
-seen. Scripts of other repositories are in
-`docs/evidence/script_sweep_fresh.json`: tutorials, libraries of kernels, submissions to competitions (whose
-function for compiling was called) and an older copy of CUTLASS's examples (with names of the DSL put back,
-`benchmarks/trace_drivers/older.py`). They ran on {scripts_device}.
+`python -m benchmarks.script_sweep` traces scripts, one call each: CUTLASS's examples of the CuTe DSL, 21
+calls of FlashAttention for two architectures, and tests of flashinfer, most of which the time limit ended, or
+which lack what the host did not have. Scripts of other repositories are tutorials, libraries of kernels and
+submissions to competitions. The JSON names each: [script_sweep](evidence/script_sweep.json),
+[script_sweep_fresh](evidence/script_sweep_fresh.json), and a part of them again with later code,
+[script_sweep_again](evidence/script_sweep_again.json).
 
 {scripts}
 
-All that was wrong in them, by hand:
-
 {scripts_wrong}
 
-## Each finding that was looked at by hand
+## Findings that were looked at by hand
+
+All that is wrong, and samples of what is slow, each read in its source; those to report are above. One row
+for each cause. *Weight*: what it costs, or how surely it fails.
 
 {findings}
 """
@@ -144,71 +127,95 @@ def page(
         **public,
         "repositories": {**public["repositories"], **suites["repositories"], **fresh["repositories"]},
     }
-    fixes = _head("fix", "about", "what it mends", "trees", "DSL", "result", "gone")
-    repositories = _head(
-        "repository", "DSL", "programs", "with kernels", "kernels", "copies", "known for all threads",
-        "copy sites reached", "wrong", "slow", "looked at by hand",
-    )  # fmt: skip
-    findings = _head("place", "finding", "so?")
-    sites = _head(
-        "repository", "copy sites", "called", "within reach", "reached", "of all", "of those called",
-        "of those within reach",
-    )  # fmt: skip
-    for name, fix in history["fixes"].items():
-        result = fix["verdict"] + (
-            f": {fix['reason']}" if fix["reason"] and fix["verdict"] != "caught" else ""
-        )
-        dsl = " / ".join(dict.fromkeys(fix[side].get("versions", {}).get("dsl", "?") for side in SIDES))
-        gone = "; ".join(finding.partition(" ")[2] for finding in list(fix["gone"])[:_MOST_NAMED])
-        more = f"; {len(fix['gone']) - _MOST_NAMED} more" if len(fix["gone"]) > _MOST_NAMED else ""
-        fixes.append(
-            row(
-                name, fix["about"], fix["title"], fix.get("trees", "parent and fix"), dsl, result, gone + more
-            )
-        )
+    every = [(name, one) for name, found in public["repositories"].items() for one in found["findings"]]
     verdicts = Counter(fix["verdict"] for fix in history["fixes"].values())
     counted = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common())
     told, faults = _told(verdicts)
-    summary = f"{len(history['fixes'])} fixes: {counted}. Of {faults} faults {told} are caught or noted."
-    for name, found in public["repositories"].items():
-        severities = [one["severity"] for one in found["findings"]]
-        wrong = sum(each in ("wrong", "rejected") for each in severities)
-        looked = sum("looked_at" in one for one in found["findings"])
-        everywhere = sum(n for source, n in found["address_sources"].items() if source != "types")
-        repositories.append(
-            row(
-                name, found.get("dsl", ""),
-                *(str(found[key]) for key in ("programs", "built_kernels", "kernels", "copies")),
-                str(everywhere), f"{found['traced']} of {found['sites']}", str(wrong),
-                str(severities.count("slow")), str(looked),
-            )
-        )  # fmt: skip
-        if found["sites"]:
-            sites.append(_sites(name, found))
-        findings += [
-            row(f"{name.partition('@')[0]} {one['place']}", f"{one['code']} {one['title']}",
-                f"{one['looked_at']}: {one['why']}")
-            for one in found["findings"] if "looked_at" in one
-        ]  # fmt: skip
     return _PAGE.format(
-        reports="".join(_reports(public)), summary=summary, first=_first(history["fixes"].values()),
-        subjects="\n".join(_subjects(history["fixes"].values())), fixes="\n".join(fixes),
-        suites=suites["device"], fresh=fresh["device"],
+        totals=_totals(public["repositories"].values(), every),
+        reports="".join(_reports(public)),
+        summary=f"{len(history['fixes'])} fixes: {counted}. Of {faults} faults {told} are caught or noted.",
+        first=_first(history["fixes"].values()),
+        subjects="\n".join(_subjects(history["fixes"].values())),
+        fixes="\n".join(_fixes(history["fixes"])),
         first_fresh=next(iter(fresh["repositories"])).partition("@")[0],
-        repositories="\n".join(repositories),
-        sites="\n".join(sites), causes="\n".join(_causes(public["repositories"])),
-        findings="\n".join(findings), scripts_device="; then ".join(one["device"] for one in sweeps),
+        repositories="\n".join(_repositories(public["repositories"])),
+        causes="\n".join(_causes(public["repositories"])), findings="\n".join(_looked_at(every)),
         scripts="\n".join(_scripts(scripts)), scripts_wrong="\n".join(_scripts_wrong(scripts)),
     )  # fmt: skip
 
 
-def _sites(name: str, found: dict[str, Any]) -> str:
-    """A repository's copy sites: how many are called, and how many were reached."""
-    left = found.get("not_reached", {})
-    called = found["sites"] - sum(left.get(cause, 0) for cause in NOT_CALLED)
-    within = found["sites"] - found["beyond"] if "beyond" in found else 0
-    shares = [f"{found['traced'] / of:.0%}" if of else "" for of in (found["sites"], called, within)]
-    return row(name, str(found["sites"]), str(called), str(within or ""), str(found["traced"]), *shares)
+def _totals(repositories: Iterable[dict[str, Any]], every: list[tuple[str, dict[str, Any]]]) -> str:
+    """What was seen in all repositories together, and how often it was wrong."""
+    repositories = [found for found in repositories if found["kernels"]]
+    kernels, copies = (sum(found[key] for found in repositories) for key in ("kernels", "copies"))
+    known = sum(map(_for_all_threads, repositories))
+    looked = [one for _, one in every if "looked_at" in one]
+    alarms = [one for one in looked if one["looked_at"] == "not so"]
+    mended = sum("ended after" in one["why"] for one in alarms)
+    return filled(
+        f"In {len(repositories)} runs over repositories `ci` saw {kernels:,} kernels with {copies:,} copies, "
+        f"and knows {known / copies:.0%} of these for all threads. {len(looked)} findings were read in "
+        f"their source. {len(alarms)} are not so; {mended} of them are mended."
+    )
+
+
+def _for_all_threads(found: dict[str, Any]) -> int:
+    return sum(count for source, count in found["address_sources"].items() if source != "types")
+
+
+def _fixes(fixes: dict[str, dict[str, Any]]) -> list[str]:
+    lines = _head("fix", "about", "what it mends", "trees", "result", "gone")
+    for name, fix in fixes.items():
+        reason = fix["reason"] if fix["verdict"] != "caught" else ""
+        gone = [finding.partition(" ")[2] for finding in fix["gone"]]
+        more = f"; {len(gone) - _MOST_NAMED} more" * (len(gone) > _MOST_NAMED)
+        result = f"{fix['verdict']}: {reason}" if reason else fix["verdict"]
+        trees = fix.get("trees", "parent and fix").removesuffix(", renamed names of the DSL put back")
+        lines.append(
+            row(name, fix["about"], fix["title"], trees, result, "; ".join(gone[:_MOST_NAMED]) + more)
+        )
+    return lines
+
+
+def _repositories(repositories: dict[str, dict[str, Any]]) -> list[str]:
+    """Each repository with a kernel: what was seen, at how many of its copy sites, and what is wrong."""
+    lines = _head(
+        "repository", "DSL", "programs with kernels", "kernels", "copies", "known for all threads",
+        "copy sites reached", "of those called", "wrong", "slow", "looked at",
+    )  # fmt: skip
+    for name, found in repositories.items():
+        if not found["kernels"]:
+            continue
+        severities = Counter(one["severity"] for one in found["findings"])
+        left = found.get("not_reached", {})
+        called = found["sites"] - sum(left.get(cause, 0) for cause in NOT_CALLED)
+        reached = f"{found['traced']} of {found['sites']}" if found["sites"] else ""
+        lines.append(
+            row(
+                name, found.get("dsl", ""), f"{found['built_kernels']} of {found['programs']}",
+                found["kernels"], found["copies"], _for_all_threads(found), reached,
+                f"{found['traced'] / called:.0%}" if called else "",
+                severities["wrong"] + severities["rejected"], severities["slow"],
+                sum("looked_at" in one for one in found["findings"]),
+            )
+        )  # fmt: skip
+    return lines
+
+
+def _looked_at(every: list[tuple[str, dict[str, Any]]]) -> list[str]:
+    """A row for each cause in a repository: the lines that have it, and whether it is so."""
+    causes: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+    for name, one in every:
+        if "looked_at" in one and not one.get("report"):
+            causes.setdefault((name.partition("@")[0], one["looked_at"], one["why"]), []).append(one)
+    lines = _head("repository", "lines", "codes", "so?", "why")
+    for (name, so, why), group in causes.items():
+        places = list(dict.fromkeys(one["place"] for one in group))
+        more = f" and {len(places) - _MOST_NAMED} more" * (len(places) > _MOST_NAMED)
+        codes = ", ".join(sorted({one["code"] for one in group}))
+        lines.append(row(name, ", ".join(places[:_MOST_NAMED]) + more, codes, so, why))
+    return lines
 
 
 def _causes(repositories: dict[str, Any]) -> list[str]:
@@ -242,15 +249,16 @@ def _scripts(scripts: dict[str, Any]) -> list[str]:
 
 
 def _scripts_wrong(scripts: dict[str, Any]) -> list[str]:
-    """Each finding once, with how many scripts have it."""
-    counts: Counter[tuple[str, str]] = Counter()
-    for one in scripts.values():
-        counts.update(
-            (f"{found['code']} {found['title']}", f"{found['looked_at']}: {found['why']}")
-            for found in one["wrong"]
-        )
-    lines = _head("finding", "scripts", "so?")
-    return [*lines, *(row(title, str(count), said) for (title, said), count in counts.items())]
+    """How many findings of the scripts are so, and the false alarms, each once."""
+    wrong = [found for one in scripts.values() for found in one["wrong"]]
+    alarms = [one for one in wrong if one["looked_at"] == "not so"]
+    said = (
+        f"{len(wrong)} findings are `wrong`. {len(wrong) - len(alarms)} of them are so: they are above, or among "
+        f"the [reports for maintainers](order-reports.md). {len(alarms)} are false alarms, mended since:"
+    )
+    counts = Counter((one["code"], one["why"]) for one in alarms)
+    lines = _head("code", "findings", "why it is not so")
+    return [filled(said), "", *lines, *(row(code, count, why) for (code, why), count in counts.items())]
 
 
 def _told(verdicts: Counter[str]) -> tuple[int, int]:
