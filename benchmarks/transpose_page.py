@@ -24,11 +24,11 @@ from benchmarks.transpose_texts import (
     HINTS,
     HOST,
     ONE_DEVICE,
+    ONE_FRESH,
     ORDER,
     ORDER_TAIL,
     ORIGIN,
     PADS,
-    PADS_COUNTED,
     PADS_TAIL,
     PITCHES,
     PLACES,
@@ -57,7 +57,6 @@ GONE_SINCE = ("shapes", "fresh")
 def main(path: Path) -> str:
     run = json.loads(path.read_text())
     where = run["environment"]
-    versions = ", ".join(f"{name} {version}" for name, version in where["versions"].items())
     forty = [json.loads(found.read_text()) for found in sorted(path.parent.glob("transpose_shapes*.json"))]
     ours = [found for found in forty if found["memcheck"]]
     wrong = [
@@ -68,14 +67,13 @@ def main(path: Path) -> str:
         if count
     ]
     text = [
-        HEAD,
-        f"{where['device']}, driver {where['driver']}, {versions}; {where['date']}; `{where['command']}`.",
-        f"All figures: [{path.name}](evidence/{path.name}). Written by `benchmarks/transpose_page.py`.",
-        variants(run["variants"], run["variant_times"]),
+        HEAD.rstrip("\n"),
+        variants(run["variants"], run["variant_times"], {**where, "file": path.name}),
         ORIGIN.format(chosen=of_exchange(forty[0])),
         costs(json.loads(path.with_name("transpose_counters.json").read_text())),
-        SHAPES,
-        *[shapes(found) for found in forty],
+        SHAPES.rstrip("\n"),
+        shapes(*forty),
+        FRESH,
         *[drawn_at_random(found) for found in sorted(path.parent.glob("transpose_fresh*.json"))],
         types(json.loads(path.with_name("transpose_types.json").read_text())),
         counted(json.loads(path.with_name("transpose_plans_counted.json").read_text())),
@@ -86,8 +84,7 @@ def main(path: Path) -> str:
         families(run["sweep"]),
         HINTS,
         hints(run["sweep"]),
-        PITCHES.format(**run["pitches"][0]),
-        pitches(run["pitches"]),
+        PITCHES.format(**run["pitches"][0], speeds=pitches(run["pitches"])).rstrip("\n"),
         TAIL.format(
             shapes=len(run["shapes"]),
             wrong=sum(c["wrong_elements"] > 0 for c in run["shapes"]),
@@ -122,7 +119,7 @@ def grid(head: list[str], rows: list[list[str]]) -> str:
     return "\n".join("| " + " | ".join(cells) + " |" for cells in [head, rule, *rows])
 
 
-def variants(found: dict[str, Any], times: Rows) -> str:
+def variants(found: dict[str, Any], times: Rows, where: dict[str, Any]) -> str:
     speed = {row["name"]: row for row in times}
     body = []
     for name, result in found.items():
@@ -137,7 +134,9 @@ def variants(found: dict[str, Any], times: Rows) -> str:
         body.append([f"`{name}`", result["expected"], outcome, gb_per_s, result["note"]])
     table = grid(["variant", "verdict", "result", "GB/s", "why"], body)
     table = table.replace("| --- | ---: | ---: | ---: | ---: |", "| --- | --- | --- | ---: | --- |")
-    return VARIANTS.format(m=times[0]["m"], n=times[0]["n"], copy=speed["copy"]["gb_per_s"]) + "\n" + table
+    about = {key: where[key] for key in ("device", "file", "command")} | {"date": where["date"][:10]}
+    about |= {"m": times[0]["m"], "n": times[0]["n"], "copy": speed["copy"]["gb_per_s"]}
+    return VARIANTS.format(**about) + "\n" + table
 
 
 def orders(run: dict[str, Any]) -> str:
@@ -188,35 +187,29 @@ def places(run: dict[str, Any]) -> str:
             for name, us in here.items():
                 shares.setdefault((name, f"{m} x {n}"), []).append(ceiling / us)
     sizes = list(dict.fromkeys(size for _, size in shares))
-    best = sorted({name for name, _ in shares}, key=lambda name: -max(shares[name, sizes[0]]))
+    plans = sorted(
+        {name for name, _ in shares if name.startswith("exchange")},
+        key=lambda name: -max(shares[name, sizes[0]]),
+    )
     body = [
         [name, *(f"{min(shares[name, size]):.3f} to {max(shares[name, size]):.3f}" for size in sizes)]
-        for name in best
+        for name in ("copy", "elementwise", *plans[:3], *plans[-2:])
     ]
     where = run["environment"]
-    text = PLACES.format(device=where["device"], date=where["date"][:10])
+    text = PLACES.format(device=where["device"], date=where["date"][:10], plans=len(plans))
     return "\n".join([text, grid(["", *sizes], body)])
 
 
 def types(run: dict[str, Any]) -> str:
-    """Other elements than those of 16 bits."""
-    body = []
+    """Other elements than those of 16 bits: a row for each shape, a column for each type."""
+    kinds = list(dict.fromkeys(row["type"] for row in run["rows"]))
+    cells: dict[str, dict[str, str]] = {}
     for row in run["rows"]:
         us = dict(row["us"])
         ceiling, mine = min(us.pop("copy"), us.pop("elementwise")), us.pop("fastest")
-        peer = min(us, key=us.__getitem__)
-        body.append(
-            [
-                row["type"],
-                row["name"],
-                f"{mine:.2f}",
-                f"{ceiling / mine:.3f}",
-                f"{us[peer] / mine:.3f}",
-                peer,
-                row["chosen"],
-            ]
-        )
-    table = grid(["type", "M x N", "us", "share", "lead", "quickest peer", "plan"], body)
+        figures = f"{mine:.2f}, {ceiling / mine:.3f}, {min(us.values()) / mine:.3f}"
+        cells.setdefault(row["name"], {})[row["type"]] = figures
+    table = grid(["M x N", *kinds], [[name, *map(found.__getitem__, kinds)] for name, found in cells.items()])
     about = {"device": run["device"].split(",")[0], "date": run["date"]}
     counts = [count for plans in run["checked"].values() for count in plans.values()]
     return TYPES.format(**about, checks=len(counts), wrong=sum(map(bool, counts))) + "\n" + table
@@ -248,7 +241,6 @@ def costs(run: dict[str, Any]) -> str:
     ]
     head = COSTS.format(size=size, device=where["device"], date=where["date"][:10], command=where["command"])
     tail = COSTS_TAIL.format(
-        order=", ".join(f"`{name}`" for name in predicted),
         measured=", ".join(f"`{name}`" for name in measured),
         ties=", ".join(close) or "here none are out of order",
     )
@@ -268,38 +260,40 @@ def by_size(rows: Rows) -> dict[tuple[int, int], dict[str, dict[str, Any]]]:
     return sizes
 
 
-def shapes(run: dict[str, Any]) -> str:
-    """`fastest` and what it has to beat, at every shape."""
-    where, body = run["environment"], []
+def shapes(run: dict[str, Any], other: dict[str, Any]) -> str:
+    """`fastest` and what it has to beat, at every shape; share and lead of another device beside."""
+    there = {row["name"]: row for row in other["rows"]}
+    body = []
     for row in run["rows"]:
         ceilings, peer, lead = against(row)
         ours = row["us"]["fastest"]
         speeds = [f"{4e-3 * row['batch'] * row['m'] * row['n'] / us:.0f}" for us in (*ceilings, ours)]
-        share = min(ceilings) / ours
-        late = f"{min(ceilings) / row['us']['late']:.3f}" if "late" in row["us"] else ""
-        figures = [f"{ours:.2f}", f"{share:.3f}", late, f"{lead:.3f}"]
-        body.append([row["name"], *speeds, *figures, peer, row["chosen"]])
+        alone = f"{min(ceilings) / row['us']['late']:.3f}" if "late" in row["us"] else ""
+        figures = [f"{ours:.2f}", f"{min(ceilings) / ours:.3f}", alone, f"{lead:.3f}"]
+        body.append([row["name"], *speeds, *figures, peer, row["chosen"], *beside(there.get(row["name"]))])
+    short = other["environment"]["device"].split()[1]
+    head = ["M x N, GB/s", "copy", "elementwise", "**fastest**", "us", "share", "alone", "lead"]
+    head += ["quickest peer", "plan", f"{short} share", f"{short} lead"]
+    row = next(row for row in run["rows"] if "host_us" in row)
+    host = HOST.format(name=row["name"], calls=", ".join(f"{k} {us:.1f}" for k, us in row["host_us"].items()))
+    return "".join([one_device(run), one_device(other), "\n", grid(head, body), "\n", host]).rstrip("\n")
+
+
+def beside(row: dict[str, Any] | None) -> list[str]:
+    """Share and lead at a shape, or nothing if it was not timed."""
+    if row is None:
+        return ["", ""]
+    ceilings, _, lead = against(row)
+    return [f"{min(ceilings) / row['us']['fastest']:.3f}", f"{lead:.3f}"]
+
+
+def one_device(run: dict[str, Any]) -> str:
+    """Where a run was made, and at how many shapes it leads."""
+    where = run["environment"]
     versions = ", ".join(f"{name} {version}" for name, version in where["versions"].items())
-    head = [
-        "M x N, GB/s",
-        "copy",
-        "elementwise",
-        "**fastest**",
-        "us",
-        "share",
-        "not early",
-        "lead",
-        "quickest peer",
-        "plan",
-    ]
-    leads = [against(row)[2] for row in run["rows"]]
-    text = ONE_DEVICE.format(**where | {"versions": versions, "summary": summary(leads)})
-    hosts = [
-        HOST.format(name=row["name"], calls=", ".join(f"{k} {us:.1f}" for k, us in row["host_us"].items()))
-        for row in run["rows"]
-        if "host_us" in row
-    ]
-    return "\n".join([text, grid(head, body), *hosts[:1]])
+    file = "transpose_shapes.json" if "H200" in where["device"] else "transpose_shapes_h100.json"
+    about = {**where, "date": where["date"][:10], "versions": versions, "file": file}
+    return ONE_DEVICE.format(**about, summary=summary([against(row)[2] for row in run["rows"]]))
 
 
 def summary(leads: list[float]) -> str:
@@ -312,10 +306,11 @@ def summary(leads: list[float]) -> str:
 def drawn_at_random(path: Path) -> str:
     """How the plans do at shapes that nobody chose."""
     run = json.loads(path.read_text())
-    behind = [f"{row['name']} ({against(row)[2]:.2f})" for row in run["rows"] if against(row)[2] < 1]
+    leads = {row["name"]: against(row)[2] for row in run["rows"]}
+    late = ", ".join(f"{name} ({lead:.2f})" for name, lead in leads.items() if lead < 1)
     where = run["environment"] | {"date": run["environment"]["date"][:10]}
-    leads = [against(row)[2] for row in run["rows"]]
-    return FRESH.format(file=path.name, summary=summary(leads), behind=", ".join(behind) or "none", **where)
+    behind = f" Behind: {late}." if late else ""
+    return ONE_FRESH.format(file=path.name, summary=summary(list(leads.values())), behind=behind, **where)
 
 
 def counted(run: dict[str, Any]) -> str:
@@ -364,37 +359,24 @@ def pads(run: dict[str, Any]) -> str:
         if padded:
             body.append([row["name"], str(row["size"]), f"{us[plan]:.2f}", *shares, plan])
     head = ["M x N", "bytes", "us", "copy", "copy, pads written", "best plan", "Triton", "plan"]
-    counted, ratios = [], []
-    rows = run["counted"]["rows"]
-    for name, size in dict.fromkeys(tuple(row["name"].split()[-2:]) for row in rows):
-        here = {row["name"].rsplit(" ", 2)[0]: row for row in rows if row["name"].endswith(f" {name} {size}")}
-        side = int(size) * math.prod(int(extent) for extent in name.split("+")[0].split("x"))
-        plan = min(
-            (key for key in here if key.startswith("padded")), key=lambda key: here[key]["microseconds"]
-        )
-        for key in ("pads written", *copies, plan):
-            row = here[key]
-            moved = [row["memory_read_bytes"], row["memory_write_bytes"], 32 * row["l2_write_sectors"]]
-            figures = [f"{row['microseconds']:.1f}", *(f"{moved_bytes / side:.2f}" for moved_bytes in moved)]
-            counted.append([f"{name}, {size} bytes", key, *figures])
-        quicker = min(here[key]["microseconds"] for key in copies)
-        ratios.append(quicker / here["pads written"]["microseconds"])
-    columns = ["M x N", "", "us", "read", "written", "written to L2"]
     about = {
         "device": run["device"].split(",")[0],
         "date": run["date"],
         "checks": checks,
         "wrong": sum(len(row["bad"]) for row in run["rows"]),
     }
-    return "\n".join(
-        [
-            PADS.format(**about),
-            grid(head, body),
-            PADS_COUNTED,
-            grid(columns, counted).replace("| --- | ---: |", "| --- | --- |", 1),
-            PADS_TAIL.format(least=min(ratios), most=max(ratios), ahead=ahead, rows=len(body)),
-        ]
-    )
+    ratios = left_alone(run["counted"]["rows"], copies)
+    tail = PADS_TAIL.format(least=min(ratios), most=max(ratios), ahead=ahead, rows=len(body))
+    return "\n".join([PADS.format(**about), grid(head, body), tail.rstrip("\n")])
+
+
+def left_alone(rows: Rows, copies: tuple[str, ...]) -> list[float]:
+    """By shape: the time of the quickest copy that leaves pads alone over that of one that writes them."""
+    times: dict[str, dict[str, float]] = {}
+    for row in rows:
+        kind, *shape = row["name"].rsplit(" ", 2)
+        times.setdefault(" ".join(shape), {})[kind] = row["microseconds"]
+    return [min(map(us.__getitem__, copies)) / us["pads written"] for us in times.values()]
 
 
 def of_exchange(run: dict[str, Any]) -> str:
@@ -420,11 +402,8 @@ def families(rows: Rows) -> str:
     names = ["exchange", "registers", "tma", "swizzled"]
     body = []
     for (m, n), here in by_size(rows).items():
-        cells = []
-        for family in names:
-            best = min((here[name] for name in here if name.startswith(family)), key=lambda r: r["us"])
-            share = best["gb_per_s"] / here["copy"]["gb_per_s"]
-            cells.append(f"{share:.3f} `{best['name'].removeprefix(family).strip()}`")
+        best = [max(here[name]["gb_per_s"] for name in here if name.startswith(family)) for family in names]
+        cells = [f"{speed / here['copy']['gb_per_s']:.3f}" for speed in best]
         body.append([f"{m} x {n}", *cells])
     return grid(["M x N", *names], body)
 
@@ -441,8 +420,7 @@ def hints(rows: Rows) -> str:
 
 
 def pitches(rows: Rows) -> str:
-    body = [[row["name"].removeprefix("pad "), f"{row['gb_per_s']:.0f}"] for row in rows]
-    return grid(["padding", "GB/s"], body)
+    return ", ".join(f"{row['name'].removeprefix('pad ')}: {row['gb_per_s']:.0f}" for row in rows)
 
 
 if __name__ == "__main__":

@@ -253,7 +253,7 @@ def _scripts_wrong(scripts: dict[str, Any]) -> list[str]:
     wrong = [found for one in scripts.values() for found in one["wrong"]]
     alarms = [one for one in wrong if one["looked_at"] == "not so"]
     said = (
-        f"{len(wrong)} findings are `wrong`. {len(wrong) - len(alarms)} of them are so: they are above, or among "
+        f"{len(wrong)} findings are `wrong`. {len(wrong) - len(alarms)} of them are so: above, or among "
         f"the [reports for maintainers](order-reports.md). {len(alarms)} are false alarms, mended since:"
     )
     counts = Counter((one["code"], one["why"]) for one in alarms)
