@@ -6,6 +6,7 @@ python -m kernels.numerics.tables          rewrites the part of the page between
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -19,22 +20,18 @@ def figures(
     tolerances: dict[str, Any],
     attack: dict[str, Any],
     mmasim: dict[str, Any],
-    speed: dict[str, Any],
     scaled: dict[str, Any],
     attention: dict[str, Any],
 ) -> str:
     """The page's figures as Markdown."""
-    lines = [*_tolerances(tolerances), "", *_attack(attack), ""]
-    lines += [*_attack_one(scaled, "block-scaled units", "unit", "dot products"), ""]
-    lines += [*_attack_one(attention, "attention kernels", "kernel", "outputs"), ""]
-    lines += [*_mmasim(mmasim), "", *_speed(speed), ""]
-    lines += [
-        ", ".join(f"{label}{evidence[key]}" for key, label in MACHINE.items() if key in evidence)
-        + f": `{evidence['command']}`.",
+    machine = ", ".join(f"{label}{evidence[key]}" for key, label in MACHINE.items() if key in evidence)
+    lines = [
+        f"{machine}, if nothing else is said. [All runs](evidence.md) has the files; each names its command.",
         "",
     ]
-    for part in (_instructions, _probes, _report_000, _report_001, _torch, _decode):
+    for part in (_instructions, _report_000, _report_001, _torch, _decode):
         lines += [*part(evidence), ""]
+    lines += [*_tolerances(tolerances), "", *_attack(attack, scaled, attention), "", *_mmasim(mmasim), ""]
     lines += [
         "### Other GPUs",
         "",
@@ -50,15 +47,11 @@ def _tolerances(found: dict[str, Any]) -> list[str]:
     lines = [
         "### Tolerances on a GPU",
         "",
-        f"{found['device']}, torch {found['torch']}, triton {found['triton']}, {found['date']}: "
-        f"`{found['command']}`. Right kernels of torch and Triton (wgmma; K split, walked "
-        f"backwards, promoted), "
-        "uniform and normal data, five scales, K = 512 and 4096. Outside: of the printed atol and "
-        "rtol against "
-        "torch's kernel, of those against the exact result, of each output's own bound. A skipped "
-        "block of 64 k "
-        "*can* be caught where it moves some output by more than the tolerance and the allowed "
-        "errors together.",
+        "Right kernels of torch and Triton (wgmma; K split, walked backwards, promoted), uniform and normal "
+        f"data, five scales, K = 512 and 4096; triton {found['triton']}, {found['date']}. *Outside*: outputs "
+        "outside of the printed atol and rtol against torch's kernel, *exact*: of those against the exact "
+        "result, *own bound*: of each output's own. A skipped block of 64 k *can* be caught if it moves some "
+        "output by more than the tolerance and the allowed errors together.",
         "",
         "| kernels | outputs | outside | exact | own bound | skips | can be caught | of these caught |",
         "|---|---|---|---|---|---|---|---|",
@@ -80,117 +73,102 @@ def _tolerances(found: dict[str, Any]) -> list[str]:
     return [*lines, "", f"{refused} of {len(rows)} cases have no tolerance: their sums may overflow f16."]
 
 
-def _attack(found: dict[str, Any]) -> list[str]:
+def _attack(found: dict[str, Any], scaled: dict[str, Any], attention: dict[str, Any]) -> list[str]:
+    """How near the worst inputs came to each bound, by architecture."""
     units = found["units"]
     each = max(row["any order"]["vectors"] for row in units.values())
+    others = [*scaled["units"].values(), *attention["units"].values()]
     over = sum(row[bound]["over"] for row in units.values() for bound in row)
+    over += sum(row["over"] for row in others)
+    least = min(row["vectors"] for row in others)
     lines = [
         "### The bounds under attack",
         "",
-        f"{len(units)} units, {each:,} built and searched dot products each, {found['date']}: "
-        f"`{found['command']}`. **{over} above a bound.** The largest error found, as a share of the bound:",
+        "Dot products and attention outputs, built and searched to break a bound, at least "
+        f"{min(each, least):,} for each unit, {found['date']}. **{over} above a bound.** The largest errors "
+        "found, as a share of the bound:",
         "",
-        "| unit | any order | ascending |",
-        "|---|---|---|",
+        "| bound | units | any order of k | ascending k |",
+        "|---|---|---|---|",
     ]
-    for name, row in units.items():
-        lines.append(f"| `{name}` | {row['any order']['largest']:.3f} | {row['ascending']['largest']:.3f} |")
+    for arch in dict.fromkeys(name.split(" ")[1] for name in units):
+        mine = [row for name, row in units.items() if name.endswith(f" {arch}")]
+        shares = [_span(row[bound]["largest"] for row in mine) for bound in ("any order", "ascending")]
+        lines.append(f"| {arch} | {len(mine)} | {' | '.join(shares)} |")
+    for kind, run in (("block-scaled", scaled), ("attention", attention)):
+        largest = _span(row["largest"] for row in run["units"].values())
+        lines.append(f"| {kind} | {len(run['units'])} | {largest} | |")
     return lines
 
 
-def _attack_one(found: dict[str, Any], units: str, unit: str, vectors: str) -> list[str]:
-    """The table of an attack on one bound each."""
-    rows = found["units"]
-    each, over = min(row["vectors"] for row in rows.values()), sum(row["over"] for row in rows.values())
-    return [
-        f"{len(rows)} {units}, {each:,} {vectors} each or more, {found['date']}: `{found['command']}`. "
-        f"**{over} above a bound.**",
-        "",
-        f"| {unit} | largest share of the bound |",
-        "|---|---|",
-        *(f"| `{name}` | {row['largest']:.3f} |" for name, row in rows.items()),
-    ]
+def _span(shares: Iterable[float]) -> str:
+    ordered = sorted(shares)
+    return " to ".join(dict.fromkeys(f"{share:.3f}" for share in (ordered[0], ordered[-1])))
 
 
 def _mmasim(found: dict[str, Any]) -> list[str]:
-    kinds: dict[str, list[dict[str, Any]]] = {}
-    for label, row in found["units"].items():
-        arch, name = label.split(" ")
-        kind = name.split(".")[0] + (", block-scaled" if ".mx" in name else ", f64" if ".f64" in name else "")
-        kinds.setdefault(f"{arch} {kind}", []).append(row)
-    lines = [
+    architectures = ", ".join(dict.fromkeys(label.split(" ")[0] for label in found["units"]))
+    return [
         "### Beside mmasim 2.1.1",
         "",
-        f"Every unit of PyPI's mmasim for NVIDIA, {found['date']}: `{found['command']}`. Random encodings of "
-        "eight kinds: "
-        f"**{found['equal']:,} of {found['vectors']:,}** bit-equal. FP8 through `mma.sync` on "
-        f"Hopper and sm_100, "
-        "which it does not have, is measured here and by others. NaN of f64 count as equal whatever their "
-        "bits. It has no integer units.",
-        "",
-        "| architecture, kind | units | vectors equal |",
-        "|---|---|---|",
+        f"Every unit of PyPI's mmasim for NVIDIA ({len(found['units'])}, of {architectures}), "
+        f"{found['date']}, random encodings of eight kinds: **{found['equal']:,} of {found['vectors']:,}** "
+        "bit-equal. It has no integer units, and no FP8 through `mma.sync` on Hopper and sm_100, which is "
+        "measured here and by others. NaN of f64 count as equal whatever their bits.",
     ]
-    for kind, rows in kinds.items():
-        equal, asked = (sum(row.get(key, 0) for row in rows) for key in ("equal", "vectors"))
-        lines.append(f"| {kind} | {len(rows)} | {equal:,} / {asked:,} |")
-    return lines
-
-
-def _speed(found: dict[str, Any]) -> list[str]:
-    lines = [
-        "### Speed",
-        "",
-        f"A 1024 x 1024 x 1024 GEMM on {found['cpus']} CPU cores, with numba, one run: `{found['command']}`.",
-        "",
-        "| | wall s | CPU s |",
-        "|---|---|---|",
-    ]
-    for name, row in found.items():
-        if isinstance(row, dict):
-            lines.append(f"| {name} | {row['wall_s']:.3f} | {row['cpu_s']:.2f} |")
-    return lines
 
 
 def _instructions(evidence: dict[str, Any]) -> list[str]:
-    table, gemms = evidence["instructions"], evidence["gemms"]
-    equal = sum(ok for row in table.values() for ok, _ in row.values())
-    asked = sum(n for row in table.values() for _, n in row.values())
+    table, gemms, probes = evidence["instructions"], evidence["gemms"], evidence["probes"]
+    kinds: dict[str, list[str]] = {}
+    for name in table:
+        instruction, _, result, *inputs = name.split(".")
+        eights = any(each in ("e4m3", "e5m2") for each in inputs)
+        kinds.setdefault(f"{instruction}, {'FP8' if eights else 'f16, bf16, tf32'} into {result}", []).append(
+            name
+        )
+    asked = sum(row["probes"] for row in probes.values())
+    differ = sum(len(row["differ"]) for row in probes.values())
     lines = [
-        "### Instructions and whole GEMMs",
+        "### Instructions, whole GEMMs and probes",
         "",
-        f"{len(table)} instructions, {asked:,} random vectors: **{equal:,} bit-equal**. "
-        f"{len(gemms)} GEMMs of {gemms[0]['m']} x {gemms[0]['n']} x {gemms[0]['k']}: "
-        f"**{sum(row['equal'] for row in gemms):,} of {sum(row['outputs'] for row in gemms):,} "
-        "outputs bit-equal**.",
+        f"{len(table)} instructions, random vectors, and {len(gemms)} GEMMs of {gemms[0]['m']} x "
+        f"{gemms[0]['n']} x {gemms[0]['k']}. Of {asked:,} probes {differ} were not answered as "
+        "predicted.",
         "",
-        "| instruction | vectors equal | GEMM outputs equal | mean error / S, uniform data |",
-        "|---|---|---|---|",
+        "| instructions | | vectors equal | GEMM outputs equal | mean error / S, uniform data |",
+        "|---|---|---|---|---|",
     ]
-    for name, row in table.items():
-        mine = [gemm for gemm in gemms if gemm["unit"] == name]
-        uniform = next(gemm for gemm in mine if gemm["data"] == "uniform")
-        vectors = f"{sum(ok for ok, _ in row.values()):,} / {sum(n for _, n in row.values()):,}"
-        outputs = f"{sum(gemm['equal'] for gemm in mine):,} / {sum(gemm['outputs'] for gemm in mine):,}"
-        lines.append(f"| `{name}` | {vectors} | {outputs} | {uniform['mean_error_over_S']:.2e} |")
-    return lines
+    for kind, names in kinds.items():
+        equal, vectors = (sum(pair[at] for name in names for pair in table[name].values()) for at in (0, 1))
+        mine = [gemm for gemm in gemms if gemm["unit"] in names]
+        right, outputs = (sum(gemm[key] for gemm in mine) for key in ("equal", "outputs"))
+        uniform = (gemm["mean_error_over_S"] for gemm in mine if gemm["data"] == "uniform")
+        means = [f"{mean:.2e}" for mean in sorted(uniform)]
+        cells = [kind, len(names), f"{equal:,} / {vectors:,}", f"{right:,} / {outputs:,}"]
+        cells.append(" to ".join(dict.fromkeys((means[0], means[-1]))))
+        lines.append(f"| {' | '.join(map(str, cells))} |")
+    return [*lines, "", *_probes(probes)]
 
 
-def _probes(evidence: dict[str, Any]) -> list[str]:
-    found = evidence["probes"]
-    lines = [
-        "### Parameters identified from the hardware's answers to the probes",
-        "",
-        "| instruction | probes | not as predicted | block | bits kept | rounding | precision | floor |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
+def _probes(found: dict[str, Any]) -> list[str]:
+    """The parameters that the answers identify, and the instructions that have them."""
+    groups: dict[tuple[str, ...], list[str]] = {}
     for name, row in found.items():
         known = {key: " or ".join(values) for key, values in row["identified"].items()}
         floor = known["anchor_floor"] if len(row["identified"]["anchor_floor"]) == 1 else "out of reach"
-        cells = [f"`{name}`", row["probes"], len(row["differ"])]
-        cells += [known[key] for key in ("block", "fraction_bits", "rounding", "precision")]
-        lines.append(f"| {' | '.join(map(str, [*cells, floor]))} |")
-    return lines
+        keys = ("block", "fraction_bits", "rounding", "precision")
+        groups.setdefault((*map(known.__getitem__, keys), floor), []).append(name)
+    return [
+        "The parameters that the answers to the probes identify:",
+        "",
+        "| block | bits kept | rounding | precision | floor | instructions |",
+        "|---|---|---|---|---|---|",
+        *(
+            f"| {' | '.join(key)} | {', '.join(f'`{name}`' for name in names)} |"
+            for key, names in groups.items()
+        ),
+    ]
 
 
 def _report_000(evidence: dict[str, Any]) -> list[str]:
@@ -297,7 +275,6 @@ EVIDENCE = (
     "numerics_tolerances.json",
     "numerics_bounds.json",
     "numerics_mmasim.json",
-    "numerics_speed.json",
     "numerics_bounds_scaled.json",
     "numerics_bounds_attention.json",
 )

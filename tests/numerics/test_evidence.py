@@ -9,8 +9,8 @@ from pathlib import Path
 from kernels.numerics.tables import DOCS, EVIDENCE, page
 from layoutcheck.numerics.names import instruction
 
-MEASURED, PUBLISHED, TOLERANCES, ATTACK, MMASIM, SPEED, SCALED, ATTENTION = (
-    json.loads((DOCS / "evidence" / name).read_text()) for name in EVIDENCE
+MEASURED, PUBLISHED, TOLERANCES, ATTACK, MMASIM, SCALED, ATTENTION, SPEED = (
+    json.loads((DOCS / "evidence" / name).read_text()) for name in (*EVIDENCE, "numerics_speed.json")
 )
 
 
