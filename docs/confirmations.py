@@ -21,48 +21,59 @@ RUNS = {
     "cluster": "Copies between the blocks of a cluster",
 }
 
+# The same on seeds that were drawn later.
+AGAIN = (
+    "confirm_seed_4242",
+    "confirm_seed_777",
+    "bulk_seed_99",
+    "tma_seed_31",
+    "tma_im2col_seed_91",
+    "tails_seed_5",
+)
+
 _PAGE = """# Copies on a GPU
 
-Every copy here was compiled by the DSL and run, and its destination read back element by element and compared
-with two predictions: where the bytes go according to the instructions (`execution`), and where the layouts
-ask them to go (`intent`). [How a copy is run](confirm.md).
+The DSL compiled every copy here, and a GPU ran it. Its destination was read back element by element and
+compared with two predictions: where the instructions put the bytes (`execution`), and where the layouts ask
+for them (`intent`). [How a copy is run](confirm.md).
+
+A *reproducer* is a hole in the DSL: the compiler accepts the copy, and the machine gets it wrong. Its *twin*
+is the corrected copy. *Right* means that every byte is as asked; *corrupts*, that some are not; *writes
+outside*, that bytes beside the destination changed.
 
 Two kinds of `wrong` can leave every byte as asked: bits copied into another type mean another number there
 ([LC208](rules/lc208.md)), and a barrier that completes early is a race, which may be won.
 
-{sections}"""
+{sections}
+## Again, on fresh seeds
+
+Later runs, after most of the code was written anew.
+
+| run | date | copies | disagreements | note |
+| --- | --- | ---: | ---: | --- |
+{again}
+"""
 
 _RUN = """## {title}
 
-{device}, driver {driver}, {compiler}, {date}; [{name}.json](evidence/{name}.json), `{command}`.
-{compared} copies run and compared, **{disagreements}**.
+{device}, driver {driver}, {compiler}, {date}; [{name}.json](evidence/{name}.json).
+{compared} copies run and compared, **{disagreements}**. {random} of them were drawn at random near the
+boundary of what the compiler accepts{families}; the others are reproducers and their twins.
 
-| verdict | model | machine | copies |
+| verdict | predicted | observed | copies |
 | --- | --- | --- | ---: |
 {table}
 
 Copies called `legal` or `slow` that corrupted or faulted: **{missed}**. Copies called `wrong` whose every
 byte was as asked, nothing outside touched: **{alarms}**{which}. Not run: {not_run}.
-{disagreeing}
-{reproducers}### {title}: random copies
-
-{random} copies drawn at random near the boundary of what the compiler accepts{families}.
-
-| verdict | predicted | observed | copies |
-| --- | --- | --- | ---: |
-{random_table}
-"""
+{disagreeing}{reproducers}"""
 
 _REPRODUCERS = """
 ### {title}: every reproducer
 
-One copy for each hole in the DSL, which the compiler accepts and the machine gets wrong, and its corrected
-twin.
-
 | reproducer | what is wrong with it | verdict | predicted | observed | corrected twin |
 | --- | --- | --- | --- | --- | --- |
 {holes}
-
 """
 
 
@@ -71,11 +82,24 @@ def row(*cells: object) -> str:
     return "| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
 
 
-def page(runs: dict[str, dict[str, Any]]) -> str:
-    """The page of the runs by the names of their files."""
+def page(runs: dict[str, dict[str, Any]], again: dict[str, dict[str, Any]]) -> str:
+    """The page of the runs by the names of their files; `again` are such runs on fresh seeds."""
     every = MISCOMPILES | TMA_MISCOMPILES | IM2COL_MISCOMPILES | CLUSTER_MISCOMPILES  # type: ignore[operator]
     why = {name: one[-1] for name, one in every.items()}
-    return _PAGE.format(sections="\n".join(_section(name, run, why) for name, run in runs.items()))
+    later = [
+        row(
+            f"[{name}.json](evidence/{name}.json)", run["date"], f"{_compared(run):,}",
+            len(run["disagreements"]), run.get("note", ""),
+        )
+        for name, run in again.items()
+    ]  # fmt: skip
+    sections = "\n".join(_section(name, run, why) for name, run in runs.items())
+    return _PAGE.format(sections=sections, again="\n".join(later))
+
+
+def _compared(run: dict[str, Any]) -> int:
+    """How many copies a GPU ran."""
+    return sum(int(line.split(None, 1)[0]) for line in run["table"] if " | gpu | " in line)
 
 
 def _section(name: str, run: dict[str, Any], why: dict[str, str]) -> str:
@@ -83,11 +107,14 @@ def _section(name: str, run: dict[str, Any], why: dict[str, str]) -> str:
     drawn = [_random(one) for one in run["random"]]
     every = [(one["name"], one["verdict"], _observed(one), one["codes"]) for one in run["holes"]]
     every += [(named, verdict, seen, []) for named, verdict, _, seen in drawn]
+    counts = Counter(one[1:] for one in drawn)
+    counts.update(
+        (one["verdict"], _expected(one["expected_fault"]), _observed(one))
+        for one in run["holes"] if one["ran"] == "gpu"
+    )  # fmt: skip
     fine = [one for one in every if one[2] == "right"]
     alarms = [" ".join((f"`{named}`", *codes)) for named, verdict, _, codes in fine if verdict == "wrong"]
     missed = [one for one in every if one[1] in ("legal", "slow") and one[2] != "right"]
-    counted = [(int(n), cells.split(" | ")) for n, cells in (line.split(None, 1) for line in run["table"])]
-    compared = [(n, cells) for n, cells in counted if cells[1] == "gpu"]
     failed = run["disagreements"]
     found = [_hole(hole, why[hole], holes) for hole in why if f"{hole}-broken" in holes]
     reasons = (
@@ -100,10 +127,9 @@ def _section(name: str, run: dict[str, Any], why: dict[str, str]) -> str:
         driver=run["driver"],
         compiler=run["compiler"],
         date=run["date"],
-        command=run["command"],
-        compared=f"{sum(n for n, _ in compared):,}",
+        compared=f"{_compared(run):,}",
         disagreements=f"{len(failed)} disagreements" if failed else "no disagreement",
-        table="\n".join(row(cells[0], cells[2], _machine(cells), n) for n, cells in compared),
+        table="\n".join(row(*key, n) for key, n in counts.most_common()),
         missed=len(missed),
         alarms=len(alarms),
         which=f" ({', '.join(alarms)})" if alarms else "",
@@ -112,10 +138,9 @@ def _section(name: str, run: dict[str, Any], why: dict[str, str]) -> str:
             f"\nDisagrees: `{one['name']}`, `{one['src']}` to `{one['dst']}`: {_observed(one)}.\n"
             for one in failed
         ),
-        reproducers=_REPRODUCERS.format(title=RUNS[name], holes="\n".join(found)) if found else "\n",
+        reproducers=_REPRODUCERS.format(title=RUNS[name], holes="\n".join(found)) if found else "",
         families=_families(run.get("families", {})),
         random=f"{len(drawn):,}",
-        random_table="\n".join(row(*key, n) for key, n in Counter(one[1:] for one in drawn).most_common()),
     )
 
 
@@ -123,11 +148,6 @@ def _families(counts: dict[str, int]) -> str:
     """How many of each kind."""
     kinds = (f"{count} {kind}" for kind, count in sorted(counts.items(), key=lambda one: -one[1]))
     return f": {'; '.join(kinds)}" if counts else ""
-
-
-def _machine(cells: list[str]) -> str:
-    """The last columns of a run's table: the fault, or what became of the bytes."""
-    return f"{cells[4]}, {cells[5]}" if cells[3] == "no fault" else _fault(cells[3])
 
 
 def _hole(name: str, why: str, holes: dict[str, Any]) -> str:
