@@ -1,7 +1,7 @@
 """The examples of docs/trace.md, which need the DSL: `PYTHONPATH=. python -m docs.traced` writes them again.
 
 A block below `<!-- prints: COMMAND -->` is what the command prints about load.py, the program of
-docs/first-error.md.
+docs/first-error.md; below `<!-- prints: COMMAND; lines 1-16 32-55 -->` these lines of it.
 """
 
 from __future__ import annotations
@@ -17,14 +17,28 @@ from pathlib import Path
 DOCS = Path(__file__).parent
 PAGE = DOCS / "trace.md"
 _SHOWN = re.compile(
-    r"(<!-- prints: layoutcheck ([^\n]*) -->\n```\w+\n)(.*?)(^```$)", re.DOTALL | re.MULTILINE
+    r"(?P<head><!-- prints: layoutcheck (?P<command>[^\n;]*)(?:; lines (?P<lines>[\d -]+))? -->\n```\w+\n)"
+    r"(?P<body>.*?)(?P<tail>^```$)",
+    re.DOTALL | re.MULTILINE,
 )
 _PROGRAM = re.compile(r'^```python title="load\.py"\n(.*?)^```$', re.DOTALL | re.MULTILINE)
 
 
-def shown(text: str) -> dict[str, str]:
-    """The commands of the page, and what it says that they print."""
-    return {found[2]: found[3] for found in _SHOWN.finditer(text)}
+def shown(text: str) -> dict[str, tuple[str, str]]:
+    """The commands of the page; the lines that it shows of each ("" for all), and what it says they are."""
+    return {found["command"]: (found["lines"] or "", found["body"]) for found in _SHOWN.finditer(text)}
+
+
+def excerpt(text: str, lines: str) -> str:
+    """These lines of an output ("1-16 32-55"), with `...` where some are left out; all of it for ""."""
+    if not lines:
+        return text
+    every, parts, last = text.splitlines(keepends=True), [], 0
+    for part in lines.split():
+        first, end = map(int, part.split("-"))
+        parts += ["...\n"] * (first > last + 1) + every[first - 1 : end]
+        last = end
+    return "".join(parts + ["...\n"] * (last < len(every)))
 
 
 def printed(command: str) -> str:
@@ -43,6 +57,9 @@ def printed(command: str) -> str:
         ).stdout.strip("\n") + "\n"  # fmt: skip
 
 
+def _again(block: re.Match[str]) -> str:
+    return block["head"] + excerpt(printed(block["command"]), block["lines"] or "") + block["tail"]
+
+
 if __name__ == "__main__":
-    page = PAGE.read_text(encoding="utf-8")
-    PAGE.write_text(_SHOWN.sub(lambda found: found[1] + printed(found[2]) + found[4], page), encoding="utf-8")
+    PAGE.write_text(_SHOWN.sub(_again, PAGE.read_text(encoding="utf-8")), encoding="utf-8")
