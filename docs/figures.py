@@ -28,3 +28,8 @@ def with_figures(text: str, name: str, figures: Callable[[], str]) -> str:
 def filled(text: str) -> str:
     """A paragraph in lines of the pages' width, without an end of line."""
     return textwrap.fill(text, WIDTH, break_on_hyphens=False)
+
+
+def bullet(text: str) -> str:
+    """The same as a point of a list."""
+    return textwrap.fill(f"- {text}", WIDTH, subsequent_indent="  ", break_on_hyphens=False)

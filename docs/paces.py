@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from statistics import median
-from typing import Any
 
 from benchmarks.synthesis_layouts import wavefronts
 from benchmarks.synthesis_plans import matches
-from docs.figures import filled, read, with_figures
+from docs.figures import bullet, filled, read, with_figures
 
 
 def with_paces(text: str) -> str:
@@ -85,30 +84,31 @@ def _figures() -> str:
     under = sum(row["guarded"] for row in seen)
     error, again = 100 * fitted["error"], min(ran["tau_repeated"].values())
     first, guessed = fitted["first"], parts["first"]
-    paragraphs = (
-        f"{len(plans):,} plans of {len(requests)} requests ran on an H200 ([evidence](evidence.md)); half of "
-        f"the times are within {error:.0f} % of the predicted. Of {first['requests']} requests, the plan "
-        f"that is first with `--compiled` is within 5 % of the fastest one in {first['near']}, without it in "
-        f"{guessed['near']}. The order is judged by the pairs of plans of one request whose times are more "
-        "than 5 % apart. Each seed is judged by constants that were fitted to others (the terms of the model "
-        "were chosen with all seeds in view); without the compiler, by those fitted to all:",
-        f"All held-out plans together have a tau of {fitted['held_out']['all']:.2f}, by constants fitted to "
-        f"all {fitted['all']:.2f}. Measured again, the plans of three seeds have the same order (tau "
-        f"{again:.1f}). So the order is a good guess, less good without the compiler: measure the first few.",
-        "Without the compiler two quantities are guessed that decide much: how many registers a thread has, "
-        "and with them how many blocks share an SM; and in how many rounds it waits for its loads. Of "
-        f"{parts['plans']:,} plans, the guessed order has a tau of {parts['nothing']:.2f}; with the "
-        f"compiler's registers {parts['registers']:.2f}, with its rounds {parts['rounds']:.2f}, with both "
-        f"{parts['registers and rounds']:.2f}, with its instructions alone {parts['instructions']:.2f}. They "
-        "are what ptxas makes of a program; no rule was found that gives them from the plan.",
+    held = [fitted["held_out"][seed] for seed in fitted["pairs"]]
+    without = [parts["seeds"][seed] for seed in fitted["pairs"]]
+    points = (
+        f"{len(plans):,} plans of {len(requests)} requests ran on an H200 "
+        f"([synthesis_pace](evidence/synthesis_pace.json)). Half of the times are within {error:.0f} % of "
+        "the predicted ones.",
+        f"**The first plan.** Of {first['requests']} requests it is within 5 % of the fastest plan in "
+        f"{first['near']} with `--compiled`, in {guessed['near']} without.",
+        "**The order** of two plans of one request whose times are more than 5 % apart: Kendall's tau is "
+        f"{fitted['held_out']['all']:.2f} with `--compiled` ({min(held):.2f} to {max(held):.2f} in the "
+        f"{len(held)} seeds, each judged by constants that were fitted to the others), "
+        f"{parts['nothing']:.2f} without ({min(without):.2f} to {max(without):.2f}). Measured again, the "
+        f"plans of three seeds have the same order (tau {again:.1f}). So measure the first few plans.",
+        "**Without the compiler** two quantities are guessed that decide much: how many registers a thread "
+        "has, and with them how many blocks share an SM; and in how many rounds it waits for its loads. "
+        f"With the compiler's registers tau is {parts['registers']:.2f}, with its rounds "
+        f"{parts['rounds']:.2f}, with both {parts['registers and rounds']:.2f}, with its instructions alone "
+        f"{parts['instructions']:.2f}.",
         _bounds(),
-        f"Of the {len(fresh)} plans of seeds {', '.join(ran['pairs'])}, {right} moved the right bits, and "
-        f"{exact} of {len(seen)} had the counters as predicted, {under} of them without the wavefronts of "
-        "`cp.async`, which ncu counts in another way under a predicate. Where both sides of a `cp.async` "
-        "conflict, the count is a lower bound.",
+        f"**Bits and counters.** Of the {len(fresh)} plans of seeds {', '.join(ran['pairs'])}, {right} moved "
+        f"the right bits, and {exact} of {len(seen)} had the counters as predicted, {under} of them without "
+        "the wavefronts of `cp.async`, which ncu counts in another way under a predicate. Where both sides "
+        "of a `cp.async` conflict, the count is a lower bound.",
     )
-    begins, *others = map(filled, paragraphs)
-    return "\n".join(("", begins, "", _table(fitted), *(f"\n{one}" for one in others), "", ""))
+    return "\n" + "\n".join(map(bullet, points)) + "\n\n"
 
 
 def _bounds() -> str:
@@ -124,19 +124,10 @@ def _bounds() -> str:
     least, most = min(one["least"] for one in ran), max(one["most"] for one in ran)
     faster, slower = sum(one < 0.97 for one in best), sum(one > 1.03 for one in best)
     return (
-        "If a program is launched with `min_blocks_per_mp=1`, ptxas keeps no registers free for other "
-        "blocks, and a thread waits for all of its loads at once. The program then takes "
-        f"{least:.2f} to {most:.2f} of the time, on average {ratios} (seeds {' and '.join(seeds)}); the "
-        f"fastest of a request {min(best):.2f} to {max(best):.2f}: in {faster} of {len(best)} requests it is "
-        f"more than 3 % faster, in {slower} slower. So try it. The programs do not have it by themselves, "
-        "because their order was predicted less well with it: a tau of "
-        f"{compiled} with `--compiled`, of {guessed} without."
+        "**Launch bounds.** With `min_blocks_per_mp=1` ptxas keeps no registers free for other blocks, and a "
+        f"thread waits for all of its loads at once. A program then takes {least:.2f} to {most:.2f} of the "
+        f"time, on average {ratios} (seeds {' and '.join(seeds)}). In {faster} of {len(best)} requests the "
+        f"fastest program is more than 3 % faster, in {slower} slower ({min(best):.2f} to {max(best):.2f}). "
+        "So try it. The programs do not have it, because their order was predicted less well with it: tau is "
+        f"{compiled} with `--compiled`, {guessed} without."
     )
-
-
-def _table(fitted: dict[str, Any]) -> str:
-    lines = ["| seed | pairs | Kendall's tau, `--compiled` | without |", "| --- | --- | --- | --- |"]
-    for seed, pairs in fitted["pairs"].items():
-        held, guessed = fitted["held_out"][seed], fitted["parts"]["seeds"][seed]
-        lines.append(f"| {seed} | {pairs} | {held:.2f} | {guessed:.2f} |")
-    return "\n".join(lines)

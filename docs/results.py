@@ -137,7 +137,10 @@ _PAGES |= {
     "values_unset": ("values that nothing has written: what a GPU computes", "rules/lc610.md"),
     "peer_begun": ("accesses of a peer's shared memory before the peer has begun", "rules/lc513.md"),
     "order_confirm": ("faults of public reports run with delays, beside racecheck", "order-tested.md"),
-    "order_mutants": ("synchronisations of real kernels deleted or changed: which are told", "order-tested.md"),
+    "order_mutants": (
+        "synchronisations of real kernels deleted or changed: which are told",
+        "order-tested.md",
+    ),
     "order_mutants_more": ("the same of more kernels, by an earlier version", "order-tested.md"),
     "order_mutants_flash_attention": ("the same of FlashAttention 4", "order-tested.md"),
     "order_sweep": ("the order check's time on 230 modules, and its findings", "order-tested.md"),
