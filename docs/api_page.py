@@ -69,7 +69,7 @@ def _entry(name: str, value: Any) -> Iterator[str]:
     yield f"### {name}\n"
     signature = _signature(name, value)
     if signature:
-        yield f"```text\n{signature}\n```\n"
+        yield f"```text\n{signature}\n```\n" if "\n" in signature else f"`{signature}`\n"
     doc = inspect.getdoc(value) or ""
     if doc and not doc.startswith(f"{name}("):  # what dataclasses write themselves says nothing new
         yield _SESSION.sub(_session, doc) + "\n"
