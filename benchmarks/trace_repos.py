@@ -48,7 +48,6 @@ from tests.dsl.lowered.compare import Silent, disagreement
 
 HERE = Path(__file__).parent
 ARCHES = {"ampere": "sm_80", "hopper": "sm_90a", "blackwell_geforce": "sm_120a", "blackwell": "sm_100a"}
-FOLDERS = {"blackwell": "sm_100a", "blackwell_geforce": "sm_120a"}
 REPORTED = ("rejected", "wrong", "slow")
 _NO_SCRIPT = re.compile(r"(^|/)(__init__|conftest|test_[^/]*|utils/|helpers/|notebooks/)")
 

@@ -15,25 +15,6 @@ arch = cute.arch
 
 
 @cute.kernel
-def copies_arrive(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
-    """cp.async signals an mbarrier itself; an ordinary arrival says nothing of the copies."""
-    thread, _, _ = arch.thread_idx()
-    data, bar = buffer(4 * THREADS), barriers(1)
-    if thread == 0:
-        arch.mbarrier_init(bar, THREADS)
-    arch.mbarrier_init_fence()
-    arch.sync_threads()
-    here = quads(data.iterator, 1)[thread, None, 0]
-    cute.copy(cp(), quads(source)[thread, None, 0], here)  # copied
-    if const_expr(how == 0):
-        arch.cp_async_mbarrier_arrive_noinc(bar)
-    else:
-        arch.mbarrier_arrive(bar)
-    arch.mbarrier_wait(bar, 0)
-    (target + thread).store(data[4 * (THREADS - 1 - thread)])  # read
-
-
-@cute.kernel
 def atomic_sum(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
     """Atomics are ordered among themselves, and not before the load behind them."""
     thread, _, _ = arch.thread_idx()
@@ -281,7 +262,6 @@ def lanes_beside(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
 
 # Of each kernel: code, words of the first line, words of the second, blocks of the cluster.
 TOLD = {
-    "copies_arrive": ("LC501", "# copied", "# read", 1),
     "lanes_beside": ("LC524", "# written", "# read", 1),
     "atomic_sum": ("LC504", "# added", "# read", 1),
     "warp_barrier": ("LC504", "# written", "# read", 1),

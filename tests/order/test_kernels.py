@@ -116,6 +116,7 @@ EXPECTED = {
         1: [],
         2: [("LC510", "mbarrier_wait(bar, 0)")],
         3: [("LC510", "mbarrier_wait(bar, 0)")],
+        4: [("LC501", "source[(thread, None)]", "data[4 *")],
     },
     "partial": {0: [], 2: [], 4: []},
     "handover": {

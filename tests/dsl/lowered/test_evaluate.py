@@ -305,7 +305,6 @@ SHUFFLE = (
     '%b = "nvvm.shfl.sync"(%cm1, %w, {by}, %c31) <{{kind = #nvvm<shfl_kind idx>}}> : '
     "(i32, i32, i32, i32) -> i32"
 )
-INTRINSIC = '%f = "llvm.call_intrinsic"(%c5) <{{intrin = "llvm.nvvm.{name}"}}> : (i32) -> i32'
 GLOBAL = (
     '%gp = "llvm.getelementptr"(%g, {index}) <{{elem_type = i32, '
     "rawConstantIndices = array<i32: -2147483648>}}> : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>\n"
