@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 PACKAGES = ("layoutcheck", "nvidia-cutlass-dsl")
+_WIDTH = 118  # characters of a line of evidence
 
 
 def head(module: str, *packages: str, **more: Any) -> dict[str, Any]:
@@ -60,9 +61,23 @@ def versions(*packages: str) -> dict[str, str]:
 
 def write(found: Any, out: Path | None) -> None:
     """Write a measurement as JSON, its folder made where it is missing; to standard output without a file."""
-    text = json.dumps(found, indent=1) + "\n"
+    text = text_of(found) + "\n"
     if out is None:
         sys.stdout.write(text)
         return
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(text, encoding="utf-8")
+
+
+def text_of(found: Any, indent: int = 0) -> str:
+    """JSON of which a list or an object has one line if it fits there, and a line for each part otherwise."""
+    line = json.dumps(found)
+    if indent + len(line) <= _WIDTH or not isinstance(found, dict | list) or not found:
+        return line
+    inner = indent + 1
+    named = found.items() if isinstance(found, dict) else (("", one) for one in found)
+    keys = isinstance(found, dict)
+    parts = [(f"{json.dumps(str(name))}: " if keys else "") + text_of(one, inner) for name, one in named]
+    begin, end = "{}" if keys else "[]"
+    body = ",\n".join(" " * inner + part for part in parts)
+    return f"{begin}\n{body}\n{' ' * indent}{end}"

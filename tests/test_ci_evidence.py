@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from benchmarks.ci_evidence import BEYOND, main, merged, summary
+from benchmarks.evidence import text_of
 
 
 def report(sites: int = 4, **counts: Any) -> dict[str, Any]:
@@ -56,3 +57,11 @@ def test_every_command_that_made_a_row_is_kept_without_folders(
     said = "python -m benchmarks.ci_evidence o/c@1=one.json+two.json --dsl 4.5.2 --output out.json"
     assert made["runs"][1]["command"] == said and "o/a@1" in made["runs"][0]["command"]
     assert made["command"] == made["runs"][-1]["command"] and str(tmp_path) not in out.read_text()
+
+
+def test_what_fits_in_a_line_has_one_and_is_read_again_as_it_was() -> None:
+    found = {"rows": [{"us": [1.5, 2.5], "name": "a"}, {"text": "x" * 200, 3: []}], "none": None}
+    text = text_of(found)
+    assert json.loads(text) == json.loads(json.dumps(found))
+    assert '  {"us": [1.5, 2.5], "name": "a"},\n' in text
+    assert '   "3": []\n' in text
