@@ -37,20 +37,24 @@ counts how often other versions agree with the model, on the copies of the confo
 
 ## What differs
 
+`A -> B`: the model says A, that version B.
+
+| | what | version |
+| --- | --- | --- |
 {differences}
 
 ## Names that went
 
-What programs of older versions name and the newest no longer has, in the modules that users import. The
-versions themselves were imported ({first} to {last}). `layoutcheck explain -` tells the same of a pasted
-error; of names that came, of members of classes and of parameters too.
+Names and parameters that programs of older versions use and the newest no longer has, in the modules that
+users import ({first} to {last} were imported). `layoutcheck explain -` says the same of a pasted error, and
+knows names that came, and members of classes, too.
 
 | name | until | in its place |
 | --- | --- | --- |
 {names}
 
-| parameter | until | added since |
-| --- | --- | --- |
+| functions | parameters | until | added since |
+| --- | --- | --- | --- |
 {parameters}
 
 ## Names that the extra cu13 lacks
@@ -82,7 +86,8 @@ _IMPORTED = re.compile(
 
 def page(run: dict[str, Any], history: dict[str, Any]) -> str:
     """docs/versions.md."""
-    rows, differences = [], []
+    rows = []
+    differences: dict[tuple[str, str], list[str]] = {}
     for one in run["rows"]:
         counted = [
             f"{found['agree']} of {found['of']}" if (found := one["areas"].get(area)) else ""
@@ -91,19 +96,16 @@ def page(run: dict[str, Any], history: dict[str, Any]) -> str:
         if not one["areas"]:
             counted[0] = one.get("problem", "")
         rows.append(row(one["dsl"], *counted))
-        told = [
-            f"- {_AREAS[area]}, {each['count']} x: `{each['what'].replace('`', '')}`"
-            for area, found in one["areas"].items()
-            for each in found["differences"]
-        ]
-        if told:
-            differences.append(f"### {one['dsl']}\n\n" + "\n".join(told))
+        for area, found in one["areas"].items():
+            for each in found["differences"]:
+                what = (_AREAS[area], f"`{each['what'].replace('`', '')}`")
+                differences.setdefault(what, []).append(f"{one['dsl']} ({each['count']} x)")
     return _PAGE.format(
         model=run["model"], date=run["date"],
         command="\n".join(one["command"] for one in (run, *filter(None, [run.get("later")]))),
         areas=" | ".join(_AREAS.values()),
         rules=" | ".join("---" for _ in _AREAS), rows="\n".join(rows),
-        differences="\n\n".join(differences) or "Nothing.",
+        differences="\n".join(row(*what, ", ".join(count)) for what, count in differences.items()),
         first=history["versions"][0], last=history["versions"][-1],
         names="\n".join(_names(history)), parameters="\n".join(_parameters(history)),
         compared=", ".join(history["cuda13"]["versions"]), cuda13="\n".join(_without_cuda13(history)),
@@ -128,11 +130,14 @@ def _without_cuda13(history: dict[str, Any]) -> Iterator[str]:
 
 
 def _parameters(history: dict[str, Any]) -> Iterator[str]:
-    """A row for each function that lost parameters, with those that it gained behind them."""
+    """A row for the functions that lost the same parameters, with those that they gained behind them."""
+    changes: dict[tuple[str, str, str], list[str]] = {}
     for function, parameters in sorted(history["parameters"].items()):
         lost = {name: until for name, (_, until) in parameters.items() if until}
         if lost and _IMPORTED.fullmatch(function.rpartition(".")[0]):
-            gained = [
+            gained = ", ".join(
                 f"`{name}` {since}" for name, (since, until) in parameters.items() if since and not until
-            ]
-            yield row(f"`{function}`: `{', '.join(lost)}`", max(lost.values()), ", ".join(gained))
+            )
+            changes.setdefault((", ".join(lost), max(lost.values()), gained), []).append(f"`{function}`")
+    for (lost_ones, until, gained), functions in changes.items():
+        yield row(", ".join(functions), f"`{lost_ones}`", until, gained)

@@ -19,7 +19,10 @@ FailOn = Annotated[
         "case-failed,no-kernels,unreadable)"
     ),
 ]
-Coverage = Annotated[float | None, Option("exit 2 if less than this percentage of the copies is seen")]
+Coverage = Annotated[float | None, Option("exit 2 if less than this percentage of the copy sites is reached")]
+Known = Annotated[
+    float | None, Option("exit 2 if less than this percentage of the copies is known for all threads")
+]
 NoLowered = Annotated[
     bool, Option("judge copies of unknown layouts by their types, without lowering", "--no-lowered")
 ]

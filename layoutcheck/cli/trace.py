@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from layoutcheck.cli.arguments import Option, misplaced
-from layoutcheck.cli.options import Coverage, FailOn, NoLowered, NoOrder, Output, Strict, format_of
+from layoutcheck.cli.options import FailOn, Known, NoLowered, NoOrder, Output, Strict, format_of
 from layoutcheck.cli.output import Sink
 from layoutcheck.errors import InputError, refuse_beside
 from layoutcheck.formats import check_format
@@ -34,7 +34,7 @@ def trace(
     output: Output = None,
     strict: Strict = False,
     fail_on: FailOn = None,
-    require_coverage: Coverage = None,
+    require_coverage: Known = None,
     everything: Annotated[bool, Option("show legal copies too, and findings in full", "--all")] = False,
     banks: Annotated[bool, Option("report what each line costs in shared memory instead", "--banks")] = False,
     lines: Annotated[

@@ -195,7 +195,7 @@ class Collector:
     def _left(self, span: range, why: str) -> None:
         """A module that was not looked at: its copies are known by their types and layouts."""
         self.copies[span.start : span.stop] = [
-            replace(one, unbounded=one.unbounded or f"its kernel was not looked at: {why}")
+            replace(one, unbounded=one.unbounded or f"its kernel was not checked: {why}")
             if placed(one)
             else one
             for one in self.copies[span.start : span.stop]

@@ -24,7 +24,7 @@ from layoutcheck.settings import Settings
 Progress = Callable[[str, int, int], None]
 _MOST_NAMED = 3
 _NO_ORDER = "the order of accesses was not checked (--no-order, or `order` in the settings)"
-_NO_LOWERED = "the compiler's lowering was not looked at (--no-lowered, or `lowered` in the settings)"
+_NO_LOWERED = "the compiler's lowering was not used (--no-lowered, or `lowered` in the settings)"
 
 
 def lint(

@@ -120,7 +120,7 @@ def _never(result: Result) -> str:
     head = element("tr", element("th", "file", scope="col"), element("th", "lines", scope="col"))
     return element(
         "article",
-        element("h2", "Copy sites that nothing looked at"),
+        element("h2", "Copy sites that no program reached"),
         element(
             "details",
             element("summary", many(len(rows), "file")),

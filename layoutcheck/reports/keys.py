@@ -35,7 +35,7 @@ KEYS = {
     "problem": "why not; empty if nothing is wrong",
     "what": "what the line does there",
     "turns": "of the loops around it, outermost first",
-    "unchecked": "what was not looked at, in words",
+    "unchecked": "what was not checked, in words",
     "assumed": "what the run took for granted, in words",
     "notes": "facts about the run",
     "note": "why it was not run, or what to know of it",

@@ -211,7 +211,7 @@ def test_what_is_not_judged_in_time_is_left() -> None:
     (failure,) = found.failures
     assert (failure.kind, late.rested) == ("timeout", True)
     assert failure.message == "2 of 2 kernels were left to their types: time is up"
-    assert [one.unbounded for one in found.copies] == ["its kernel was not looked at: time is up"] * 6
+    assert [one.unbounded for one in found.copies] == ["its kernel was not checked: time is up"] * 6
 
 
 def children(pid: int) -> list[int]:
