@@ -84,9 +84,9 @@ def _attack(found: dict[str, Any], scaled: dict[str, Any], attention: dict[str, 
     lines = [
         "### The bounds under attack",
         "",
-        f"Dot products and attention outputs, built and searched to break a bound, {each:,} for each unit "
-        f"({least:,} or more where the bound is of another kind), {found['date']}. "
-        f"**{over} above a bound.** The largest errors found, as a share of the bound:",
+        "Dot products and attention outputs, built and searched to break a bound, at least "
+        f"{min(each, least):,} for each unit, {found['date']}. **{over} above a bound.** The largest errors "
+        "found, as a share of the bound:",
         "",
         "| bound | units | any order of k | ascending k |",
         "|---|---|---|---|",
@@ -102,8 +102,8 @@ def _attack(found: dict[str, Any], scaled: dict[str, Any], attention: dict[str, 
 
 
 def _span(shares: Iterable[float]) -> str:
-    least, *_, most = sorted(shares)
-    return f"{least:.3f} to {most:.3f}"
+    ordered = sorted(shares)
+    return " to ".join(dict.fromkeys(f"{share:.3f}" for share in (ordered[0], ordered[-1])))
 
 
 def _mmasim(found: dict[str, Any]) -> list[str]:
@@ -111,10 +111,10 @@ def _mmasim(found: dict[str, Any]) -> list[str]:
     return [
         "### Beside mmasim 2.1.1",
         "",
-        f"Every unit of PyPI's mmasim for NVIDIA ({len(found['units'])} of {architectures}), {found['date']}, "
-        f"random encodings of eight kinds: **{found['equal']:,} of {found['vectors']:,}** bit-equal. It has no "
-        "integer units, and no FP8 through `mma.sync` on Hopper and sm_100, which is measured here and by "
-        "others. NaN of f64 count as equal whatever their bits.",
+        f"Every unit of PyPI's mmasim for NVIDIA ({len(found['units'])}, of {architectures}), "
+        f"{found['date']}, random encodings of eight kinds: **{found['equal']:,} of {found['vectors']:,}** "
+        "bit-equal. It has no integer units, and no FP8 through `mma.sync` on Hopper and sm_100, which is "
+        "measured here and by others. NaN of f64 count as equal whatever their bits.",
     ]
 
 
@@ -124,13 +124,17 @@ def _instructions(evidence: dict[str, Any]) -> list[str]:
     for name in table:
         instruction, _, result, *inputs = name.split(".")
         eights = any(each in ("e4m3", "e5m2") for each in inputs)
-        kinds.setdefault(f"{instruction}, {'FP8' if eights else 'f16, bf16, tf32'} into {result}", []).append(name)
-    asked, differ = (sum(map(len_or_count, (row[key] for row in probes.values()))) for key in ("asked", "differ"))
+        kinds.setdefault(f"{instruction}, {'FP8' if eights else 'f16, bf16, tf32'} into {result}", []).append(
+            name
+        )
+    asked = sum(row["probes"] for row in probes.values())
+    differ = sum(len(row["differ"]) for row in probes.values())
     lines = [
         "### Instructions, whole GEMMs and probes",
         "",
-        f"{len(table)} instructions, random vectors, and {len(gemms)} GEMMs of {gemms[0]['m']} x {gemms[0]['n']} x "
-        f"{gemms[0]['k']}. Of {asked:,} probes {differ} were answered otherwise than predicted.",
+        f"{len(table)} instructions, random vectors, and {len(gemms)} GEMMs of {gemms[0]['m']} x "
+        f"{gemms[0]['n']} x {gemms[0]['k']}. Of {asked:,} probes {differ} were not answered as "
+        "predicted.",
         "",
         "| instructions | | vectors equal | GEMM outputs equal | mean error / S, uniform data |",
         "|---|---|---|---|---|",
@@ -139,11 +143,32 @@ def _instructions(evidence: dict[str, Any]) -> list[str]:
         equal, vectors = (sum(pair[at] for name in names for pair in table[name].values()) for at in (0, 1))
         mine = [gemm for gemm in gemms if gemm["unit"] in names]
         right, outputs = (sum(gemm[key] for gemm in mine) for key in ("equal", "outputs"))
-        least, *_, most = sorted((gemm["mean_error_over_S"] for gemm in mine if gemm["data"] == "uniform"), key=abs)
-        lines.append(
-            f"| {kind} | {len(names)} | {equal:,} / {vectors:,} | {right:,} / {outputs:,} | {least:.2e} to {most:.2e} |"
-        )
-    return lines
+        uniform = (gemm["mean_error_over_S"] for gemm in mine if gemm["data"] == "uniform")
+        means = [f"{mean:.2e}" for mean in sorted(uniform)]
+        cells = [kind, len(names), f"{equal:,} / {vectors:,}", f"{right:,} / {outputs:,}"]
+        cells.append(" to ".join(dict.fromkeys((means[0], means[-1]))))
+        lines.append(f"| {' | '.join(map(str, cells))} |")
+    return [*lines, "", *_probes(probes)]
+
+
+def _probes(found: dict[str, Any]) -> list[str]:
+    """The parameters that the answers identify, and the instructions that have them."""
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for name, row in found.items():
+        known = {key: " or ".join(values) for key, values in row["identified"].items()}
+        floor = known["anchor_floor"] if len(row["identified"]["anchor_floor"]) == 1 else "out of reach"
+        keys = ("block", "fraction_bits", "rounding", "precision")
+        groups.setdefault((*map(known.__getitem__, keys), floor), []).append(name)
+    return [
+        "The parameters that the answers to the probes identify:",
+        "",
+        "| block | bits kept | rounding | precision | floor | instructions |",
+        "|---|---|---|---|---|---|",
+        *(
+            f"| {' | '.join(key)} | {', '.join(f'`{name}`' for name in names)} |"
+            for key, names in groups.items()
+        ),
+    ]
 
 
 def _report_000(evidence: dict[str, Any]) -> list[str]:

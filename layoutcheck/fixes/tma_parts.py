@@ -39,7 +39,8 @@ def propose(analysis: Analysis) -> Drafts:
     tile = replace(copy.tma, described=None)
     if gmem.dtype != smem.dtype or gmem.dtype.bits % 8 or tile.internal is not None:
         return
-    if not gmem.layout.is_static or any(type(n) is tuple for n in wrap(gmem.layout.shape)):
+    modes = wrap(gmem.layout.shape)
+    if not gmem.layout.is_static or any(type(n) is tuple for n in modes) or len(tile.tiler) > len(modes):
         return
     if copy.index is not None:
         yield from _rows(copy, gmem, smem, tile)

@@ -72,3 +72,10 @@ def test_rows_of_four_have_their_repair(name: str) -> None:
     for fix in fixes:
         assert [copy.index is not None for copy in fix.copies] == [True]
         assert "gmem_coord_tensor=index" in fix.code
+
+
+def test_a_tile_of_more_modes_than_the_tensor_has_no_parts() -> None:
+    """A long mode that the tensor does not have (found by tests/test_fuzz_async.py)."""
+    copy, _ = build("(1):(1)", "(1,(2,16,16),(1)):(0,(0,0,0),(0))", "tma_load", dtype="bf16")
+    report = check(copy)
+    assert report.verdict == "rejected" and propose(report)[0] == ()
