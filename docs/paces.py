@@ -82,6 +82,7 @@ def _figures() -> str:
     seen = [row for row in fresh if row["counted"]]
     exact = sum(matches(row) for row in seen)
     under = sum(row["guarded"] for row in seen)
+    kinds = read("synthesis_kinds")
     error, again = 100 * fitted["error"], min(ran["tau_repeated"].values())
     first, guessed = fitted["first"], parts["first"]
     held = [fitted["held_out"][seed] for seed in fitted["pairs"]]
@@ -106,7 +107,9 @@ def _figures() -> str:
         f"**Bits and counters.** Of the {len(fresh)} plans of seeds {', '.join(ran['pairs'])}, {right} moved "
         f"the right bits, and {exact} of {len(seen)} had the counters as predicted, {under} of them without "
         "the wavefronts of `cp.async`, which ncu counts in another way under a predicate. Where both sides "
-        "of a `cp.async` conflict, the count is a lower bound.",
+        "of a `cp.async` conflict, the count is a lower bound. Plans with tails, conversions, 4-bit elements "
+        f"and epilogues: {kinds['right']} of {len(kinds['plans'])} right "
+        f"([synthesis_kinds](evidence/synthesis_kinds.json): {kinds['note']}).",
     )
     return "\n" + "\n".join(map(bullet, points)) + "\n\n"
 
