@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import Any
 
 from layoutcheck.algebra import inttuple
@@ -79,11 +80,7 @@ def _ascending(a: Layout, modes: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]
             raise InputError(
                 f"no complement of {a}: its mode {s}:{d} has a run-time stride, beside other modes"
             )
-    return sorted(modes, key=_stride)
-
-
-def _stride(mode: tuple[Any, Any]) -> Any:
-    return mode[0]
+    return sorted(modes, key=itemgetter(0))
 
 
 def _refuse(a: Layout, s: Any, d: int, reached: int) -> InputError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import itemgetter
 from typing import Any
 
 from layoutcheck.algebra import inttuple
@@ -62,7 +63,7 @@ def _inverse(a: Layout, side: str, invert: Callable[[list[_Mode]], _Modes]) -> L
             paths.setdefault(path, []).append((value, s, step))
         step *= s
     for modes in paths.values():
-        modes.sort(key=_stride)
+        modes.sort(key=itemgetter(0))
     if not any(isinstance(d, Basis) for d in stride):
         return coalesce(Layout.trusted(*map(tuple, invert(paths.get((), [])))))  # type: ignore[no-any-return]
     if () in paths:
@@ -79,10 +80,6 @@ def _tree(paths: dict[tuple[int, ...], list[_Mode]], at: tuple[int, ...], invert
         return one.shape, one.stride
     parts = [_tree(paths, (*at, i), invert) for i in range(width)]
     return tuple(p[0] for p in parts), tuple(p[1] for p in parts)
-
-
-def _stride(mode: _Mode) -> int:
-    return mode[0]
 
 
 def _right(modes: list[_Mode]) -> _Modes:

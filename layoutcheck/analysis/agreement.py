@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from layoutcheck.algebra.inttuple import flatten
 from layoutcheck.algebra.layout import Layout
+from layoutcheck.analysis.period import injective
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.offsets import MAX_MOVES, size
@@ -37,13 +38,7 @@ def agrees(copy: Copy) -> bool:
         return False
     if size(dst.layout) * dst.element_bytes > MAX_MOVES:
         return False
-    last = 0  # offset of the last element of the modes so far
-    modes = zip(flatten(dst.layout.stride), flatten(dst.shape), strict=True)
-    for stride, extent in sorted(mode for mode in modes if mode[1] != 1):
-        if stride <= last:
-            return False
-        last += stride * (extent - 1)
-    return True
+    return injective(dst.layout)
 
 
 def _in_vectors(memref: Memref, count: int) -> bool:

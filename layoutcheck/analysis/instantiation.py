@@ -84,7 +84,8 @@ def _instantiate(copy: Copy, grow: bool) -> Copy:
         typed = copy.side(side)
         if typed.layout.is_static:  # as it is regrouped, or registers that nobody partitioned
             return typed
-        return _as_view(typed, partition(tiling.tiled, side, whole).view)
+        # under the alignment that the compiler proved for the dynamic one
+        return typed.with_layout(partition(tiling.tiled, side, whole).view.layout)
 
     return replace(
         copy,
@@ -93,11 +94,6 @@ def _instantiate(copy: Copy, grow: bool) -> Copy:
         pred=copy.pred and _static_memref(copy.pred, grow, 5),
         tiling=Tiling(tiling.tiled, src, dst, tiling.block_threads),
     )
-
-
-def _as_view(typed: Memref, static: Memref) -> Memref:
-    """The static layout under the alignment that the compiler proved for the dynamic one."""
-    return replace(typed, layout=static.layout)
 
 
 def _static_memref(memref: Memref, grow: bool, salt: int, least: int = 1) -> Memref:

@@ -91,12 +91,12 @@ def _covers_once(instance: Copy) -> bool:
             threads = size(instance.tiling.tiled.layout_tv[0])
             if size(view.layout) * threads != size(whole.layout):
                 return False
-        if side == "dst" and not _injective((view if view.space == "rmem" else whole).layout):
+        if side == "dst" and not injective((view if view.space == "rmem" else whole).layout):
             return False
     return True
 
 
-def _injective(layout: Layout) -> bool:
+def injective(layout: Layout) -> bool:
     """Whether every stride exceeds all that the smaller ones reach: no element shares its place."""
     leaves = zip(flatten(layout.stride), flatten(layout.shape), strict=True)
     reach = 0

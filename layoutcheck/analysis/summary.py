@@ -71,10 +71,7 @@ def _traffic(analysis: Analysis) -> dict[str, Any]:
 def operations(done: Execution) -> dict[str, int]:
     """PTX operations and how often one thread issues each: {"ld.global 16 B": 4}."""
     out: dict[str, int] = {}
-    accesses = done.src_accesses
-    if not (accesses and accesses[0].op.startswith("cp.async")):  # one instruction with two addresses
-        accesses = (*accesses, *done.dst_accesses)
-    for access in accesses:
+    for access in done.issued:
         name = f"{access.op} {access.width_bytes} B"
         out[name] = out.get(name, 0) + access.addresses.shape[0]
     return out

@@ -17,8 +17,8 @@ NAMES = {"src": "source", "dst": "destination", "pred": "predicate", "atom": "at
 class Break(NamedTuple):
     """Where a run of adjacent elements ends: the stride at `path` of `layout` does not continue it.
 
-    `element` is the first element of the vector that is not where the instruction takes it from; `asked` its
-    offset by the layout (None where the stride is dynamic), `needed` the offset that would be adjacent.
+    `element` is the first element of the vector that is not where the instruction takes it from, at that
+    offset; `asked` is its offset by the layout (None where the stride is dynamic).
     """
 
     side: str
@@ -27,7 +27,6 @@ class Break(NamedTuple):
     extent: int
     stride: Any
     element: int
-    needed: int
 
     @property
     def is_dynamic(self) -> bool:
@@ -84,8 +83,8 @@ def _break(
         whole = copy.tiling.side(side).layout
         for whole_path, whole_extent, whole_stride in leaves(whole):
             if whole_stride == stride and whole_extent != 1:
-                return Break(side, whole, whole_path, whole_extent, stride, run, run)
-    return Break(side, view, path, extent, stride, run, run)
+                return Break(side, whole, whole_path, whole_extent, stride, run)
+    return Break(side, view, path, extent, stride, run)
 
 
 def describe(found: Break, copy: Copy) -> str:
@@ -98,8 +97,8 @@ def describe(found: Break, copy: Copy) -> str:
         return f"{where} has stride {found.stride}, known only at run time; {need}"
     distance = abs(found.stride) * memref.dtype.bits
     apart = f"{distance // 8} B" if distance % 8 == 0 else f"{distance} bits"
-    if found.needed > 1:
-        return f"{where} has stride {found.stride} where {found.needed} would continue the run; {need}"
+    if found.element > 1:
+        return f"{where} has stride {found.stride} where {found.element} would continue the run; {need}"
     if found.stride == 0:
         return f"{where} has stride 0: its values are one and the same element; {need}"
     return f"{where} has stride {found.stride}: its neighbours are {apart} apart; {need}"

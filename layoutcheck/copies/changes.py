@@ -15,7 +15,6 @@ from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.notation import print_tiler
 from layoutcheck.algebra.simplify import coalesce
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.copies.tma_tile import TmaTile
 
@@ -93,18 +92,9 @@ def _known(value: object) -> str:
 
 def _operand(side: str, given: Copy, made: Copy) -> Iterator[Change]:
     """What differs of the tensor behind an operand: of the whole tile where both have one."""
-    if given.tiling is not None and made.tiling is not None:
-        old, new = given.tiling.side(side), made.tiling.side(side)
-        if old == new and given.tiling.tiled == made.tiling.tiled:
-            old, new = given.side(side), made.side(side)
-    elif given.tiling is not None:
-        old, new = given.tiling.side(side), made.side(side)
-    else:
+    old, new = given.whole(side), made.side(side) if given.tiling is None else made.whole(side)
+    if given.tiling and made.tiling and old == new and given.tiling.tiled == made.tiling.tiled:
         old, new = given.side(side), made.side(side)
-    yield from _tensor(side, old, new)
-
-
-def _tensor(side: str, old: Memref, new: Memref) -> Iterator[Change]:
     if isinstance(old, OtherOperand) or isinstance(new, OtherOperand):
         yield from _differing(side, str(old), str(new))
         return

@@ -159,9 +159,12 @@ class Execution(Moves):
     chunk_bytes: int = 0
 
     @property
+    def issued(self) -> tuple[Access, ...]:
+        """The accesses that are instructions of their own: a cp.async is one with two addresses."""
+        src = self.src_accesses
+        return src if src and src[0].op.startswith("cp.async") else (*src, *self.dst_accesses)
+
+    @property
     def instructions(self) -> int:
         """Memory instructions of a thread, both sides, as the model counts them."""
-        sides = (self.src_accesses, self.dst_accesses)
-        counts = [sum(a.addresses.shape[0] for a in accesses) for accesses in sides]
-        both_one = self.src_accesses and self.src_accesses[0].op.startswith("cp.async")
-        return counts[0] if both_one else sum(counts)
+        return sum(access.addresses.shape[0] for access in self.issued)

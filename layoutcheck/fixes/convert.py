@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from layoutcheck.algebra.layout import Layout
 from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Analysis, Draft, Drafts, fragment
 from layoutcheck.machine.arch import parse_arch
 from layoutcheck.machine.conversions import converts
-from layoutcheck.machine.dtypes import DType
 
 STRATEGY = "convert-in-registers"
 
@@ -33,7 +31,7 @@ def _draft(analysis: Analysis, widest: int) -> Draft:
     copy = analysis.copy
     load_bits, store_bits = (_bits(side, widest) for side in (copy.src, copy.dst))
     load, store = UniversalCopy(copy.src.dtype, load_bits), UniversalCopy(copy.dst.dtype, store_bits)
-    read, written = fragment(copy.src), _registers(copy.src.layout, copy.dst.dtype)
+    read, written = fragment(copy.src), fragment(replace(copy.src, dtype=copy.dst.dtype))
     guard = ", pred=pred" if copy.pred is not None else ""
     lines = [
         f"load_atom = {code.atom_code(load)}",
@@ -57,7 +55,3 @@ def _draft(analysis: Analysis, widest: int) -> Draft:
 
 def _bits(side: Memref, widest: int) -> int:
     return min(widest, side.proved_align_bytes * 8) if widest else side.dtype.bits
-
-
-def _registers(layout: Layout, dtype: DType) -> Memref:
-    return fragment(Memref(dtype, "rmem", layout))

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from layoutcheck.algebra import inttuple
 from layoutcheck.algebra.layout import Layout
-from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.fixes.draft import Analysis, Drafts
@@ -19,7 +17,7 @@ STRATEGY = "pad-pitch"
 def propose(analysis: Analysis) -> Drafts:
     """Static strides above 1 that are not a multiple of the vector, each to the next one, of tiles or of views."""
     copy = analysis.copy
-    vector = _vector(copy)
+    vector = copy.atom.address_bytes * 8 // copy.src.dtype.bits if copy.atom else 0  # kept together, aligned
     if vector < 2:
         return
     old = analysis.whole("src"), analysis.whole("dst")
@@ -36,11 +34,6 @@ def propose(analysis: Analysis) -> Drafts:
     )
 
 
-def _vector(copy: Copy) -> int:
-    """Elements that have to stay together and aligned; 0 for atoms that ask for none."""
-    return copy.atom.address_bytes * 8 // copy.src.dtype.bits if copy.atom else 0
-
-
 def _padded(memref: Memref, vector: int) -> Memref:
     """The tensor with its pitches rounded up, each as far apart as what is below it now takes; registers have none."""
     layout = memref.layout
@@ -49,7 +42,7 @@ def _padded(memref: Memref, vector: int) -> Memref:
     extents, strides = inttuple.flatten((layout.shape,)), list(inttuple.flatten((layout.stride,)))
     if min(strides, default=0) < 0 or strides.count(1) != 1:
         return _rest_padded(memref, vector)
-    return replace(memref, layout=Layout(layout.shape, _like(padded(extents, strides, vector), layout)))
+    return _strided(memref, padded(extents, strides, vector))
 
 
 def padded(extents: Sequence[int], strides: Sequence[int], vector: int) -> list[int]:
@@ -74,11 +67,12 @@ def _rest_padded(memref: Memref, vector: int) -> Memref:
     for mode in rest:
         leaves = inttuple.flatten((mode.stride,))
         strides += [_round(d, vector) if isinstance(d, int) and d > 1 else d for d in leaves]
-    return replace(memref, layout=Layout(memref.layout.shape, _like(strides, memref.layout)))
+    return _strided(memref, strides)
 
 
-def _like(strides: list[int], layout: Layout) -> object:
-    return inttuple.unflatten(iter(strides), layout.shape)
+def _strided(memref: Memref, strides: list[int]) -> Memref:
+    shape = memref.layout.shape
+    return memref.with_layout(Layout(shape, inttuple.unflatten(iter(strides), shape)))
 
 
 def _round(stride: int, vector: int) -> int:

@@ -11,10 +11,11 @@ from layoutcheck.algebra.modes import leaves
 from layoutcheck.algebra.simplify import joined
 from layoutcheck.atoms.matrix import MatrixAtom
 from layoutcheck.copies.atom import ThreadAtom
+from layoutcheck.copies.compiler.operands import is_pair
 from layoutcheck.copies.memref import Memref
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Analysis, Draft, Drafts
-from layoutcheck.machine.dtypes import dtype
+from layoutcheck.fixes.predicate import predicate_of
 
 STRATEGY = "regroup"
 
@@ -42,13 +43,16 @@ def propose(analysis: Analysis) -> Drafts:
         src, dst = rebuild(copy.src, vector), rebuild(copy.dst, vector)
         if src is None or dst is None or (src, dst) == (copy.src, copy.dst):
             continue
-        pred = None if copy.pred is None else _predicate(copy.pred, src)
-        if (pred is None) != (copy.pred is None):
-            continue
-        made = replace(copy, src=src, dst=dst, pred=pred)
+        made = replace(copy, src=src, dst=dst)
+        if copy.pred is not None:
+            if not is_pair(src.layout[0].shape):
+                continue
+            made = replace(made, pred=predicate_of(made))
         lines = [_viewed(side, copy.side(side), made.side(side)) for side in ("src", "dst")]
-        if pred is not None and pred != copy.pred:
-            lines.append(f"pred = cute.make_rmem_tensor({code.layout_code(pred.layout)}, cutlass.Boolean)")
+        if made.pred is not None and made.pred != copy.pred:
+            lines.append(
+                f"pred = cute.make_rmem_tensor({code.layout_code(made.pred.layout)}, cutlass.Boolean)"
+            )
         yield Draft(STRATEGY, title, "\n".join(filter(None, lines)), (made,))
 
 
@@ -113,12 +117,3 @@ def _flattened(view: Memref, vector: int) -> Memref | None:
         (*(stride for _, stride in v), *(mode.stride for mode in rest)),
     )
     return view.with_layout(layout)
-
-
-def _predicate(pred: Memref, src: Memref) -> Memref | None:
-    """A Boolean register predicate with one entry an atom of `src`."""
-    v = src.layout[0]
-    if type(v.shape) is not tuple or len(v.shape) != 2:
-        return None
-    shape = (v.shape[1], *(mode.shape for mode in src.layout.modes[1:]))
-    return Memref(dtype("i8"), "rmem", Layout(shape), 32)

@@ -54,14 +54,6 @@ def _convolution_code(im2col: Im2col) -> str:
     return ", ".join(f"{name}={code.tree_code(value)}" for name, value in values)
 
 
-def allocate_code(smem: Memref, layout: str) -> str:
-    """The shared tensor of a layout that stands in a variable."""
-    swizzle = "" if smem.swizzle is None else f", swizzle={code.swizzle_code(smem.swizzle)}"
-    element = code.dtype_code(smem.dtype)
-    align = smem.proved_align_bytes
-    return f"allocator.allocate_tensor({element}, {layout}, byte_alignment={align}{swizzle})"
-
-
 def partition_code(tiles: str, modes: int) -> str:
     """The partition of `smem` and of coordinates by that name, of so many modes each."""
     return (
@@ -108,7 +100,7 @@ def tile_code(kind: str, smem: Memref, tile: TmaTile) -> str:
         op, told = f"im2col {kind}", _convolution_code(tile.im2col) if kind == "load" else ""
     lines: list[Any] = [
         *make_code(op, smem, tile.tiler, told),
-        f"smem = {allocate_code(smem, 'layout')}",
+        f"smem = {code.allocation_code(smem, 'layout')}",
         f"tile = cute.local_tile(tma_tensor, {code.tree_code(tile.tiler)}, coord)",
         partition_code("tile", modes),
         *issue_code(kind, "gA", "sA", math.prod(tile.tiler) * smem.dtype.bits // 8),

@@ -22,7 +22,7 @@ from layoutcheck.copies.tma_tile import TmaTile
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Analysis, Draft, Drafts
 from layoutcheck.fixes.tma import STRATEGY, laid_out, takeable
-from layoutcheck.fixes.tma_code import allocate_code, issue_code, make_code, partition_code, transfer
+from layoutcheck.fixes.tma_code import issue_code, make_code, partition_code, tile_code, transfer
 from layoutcheck.machine.dtypes import dtype
 
 _MOST_PARTS = 16
@@ -101,7 +101,7 @@ def _parts_code(
     lines = [
         *make_code(copy.atom.kind, laid, part),
         f"parts = {code.layout_code(staged)}",
-        f"smem = {allocate_code(laid, 'parts')}",
+        f"smem = {code.allocation_code(laid, 'parts')}",
         f"tiles = cute.local_tile(tma_tensor, {code.tree_code(part)}, ({where}))",
         partition_code("tiles", modes),
     ]
@@ -130,16 +130,8 @@ def _runs(copy: Copy, gmem: Memref, smem: Memref, tile: TmaTile) -> Drafts:
         assert isinstance(copy.atom, TmaCopy)
         if copy.atom.kind != "load":
             return  # what lies between would be overwritten
-        host = make_code("load", laid, tiler)
-        lines = [
-            *host[:2],
-            f"gmem = cute.make_tensor(gmem.iterator, {code.layout_code(wider)})",
-            *host[2:],
-            f"smem = {allocate_code(laid, 'layout')}",
-            f"tile = cute.local_tile(tma_tensor, {code.tree_code(tiler)}, coord)",
-            partition_code("tile", len(tiler)),
-            *issue_code("load", "gA", "sA", math.prod(tiler) * smem.dtype.bits // 8),
-        ]
+        lines = tile_code("load", laid, TmaTile(tiler)).split("\n")
+        lines.insert(2, f"gmem = cute.make_tensor(gmem.iterator, {code.layout_code(wider)})")
         yield Draft(
             STRATEGY,
             f"copy the tile and the elements between its elements, {tiler} into {laid.layout}{_under(laid)}",
@@ -196,7 +188,7 @@ def _rows_code(copy: Copy, laid: Memref, tiler: tuple[int, ...], index: Layout) 
         host[1],
         f"index = cute.make_tensor(rows, {code.layout_code(index)})",
         *host[2:],
-        f"smem = {allocate_code(laid, 'layout')}",
+        f"smem = {code.allocation_code(laid, 'layout')}",
         f"tiles = cute.zipped_divide(tma_tensor, {tile})",
         f"indices = cute.zipped_divide(index, {tile})",
         "sA, gA, gI = cpasync.tma_partition(atom, 0, cute.make_layout(1), "

@@ -15,7 +15,7 @@ from layoutcheck.gpu import tma
 from layoutcheck.gpu.completion import completion, mapped
 from layoutcheck.gpu.outcome import Task
 from layoutcheck.gpu.wrapper import UnexpectedPtx, wrap
-from layoutcheck.machine.arch import has_atom, parse_arch
+from layoutcheck.machine.arch import has, parse_arch
 
 BATCH = 32  # copies compiled between two reports of progress
 # What is being done ("compile" or "run"), copies done, of how many.
@@ -86,7 +86,7 @@ def target(copy: Copy, machine: str | None) -> str:
     there = parse_arch(machine)
     if there.number >= 90 and not there.suffix:
         there = replace(there, suffix="a")
-    if copy.atom is not None and not has_atom(there, copy.atom) and has_atom(own, copy.atom):
+    if copy.atom is not None and not has(there, copy.atom.needs) and has(own, copy.atom.needs):
         return str(own)
     return str(there)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from layoutcheck.errors import InputError
 
@@ -135,24 +135,6 @@ TARGETS = (
     "sm_120",
     "sm_120a",
 )
-
-
-class Instruction(Protocol):
-    """What knows where it exists, as atoms do."""
-
-    @property
-    def needs(self) -> Needs:
-        """Where."""
-
-
-def first_arch(atom: Instruction) -> Arch:
-    """The first architecture that has the instruction of `atom`."""
-    return atom.needs.first
-
-
-def has_atom(arch: Arch, atom: Instruction) -> bool:
-    """Whether `arch` has the instruction of `atom`."""
-    return has(arch, atom.needs)
 
 
 def has(arch: Arch, need: Needs) -> bool:

@@ -8,6 +8,7 @@ changes no product and is no fault.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from numbers import Integral
 from typing import Any
 
@@ -22,7 +23,7 @@ from layoutcheck.errors import InputError, said_of
 from layoutcheck.machine.canonical import Canonical, canonical
 from layoutcheck.machine.pointers import parse_tile
 from layoutcheck.operands.atoms import LETTERS
-from layoutcheck.operands.fragments import Ints, TiledMma
+from layoutcheck.operands.fragments import Ints, TiledMma, one_order
 from layoutcheck.operands.given import Held, Unfit, held
 from layoutcheck.operands.naming import read_mma
 from layoutcheck.sources.types import parse_memref
@@ -260,10 +261,7 @@ def _order(found: Held | Unfit, mode: int) -> Ints | None:
     """The coordinate that is there for each that is taken, where that is one for all registers."""
     if isinstance(found, Unfit):
         return None
-    taken, there = found.taken[:, :, mode], found.elements[:, :, mode]
-    order = np.full(int(taken.max()) + 1, -1)
-    order[taken.reshape(-1)] = there.reshape(-1)
-    return order if (order[taken] == there).all() else None
+    return one_order(found.taken[:, :, mode], found.elements[:, :, mode])
 
 
 def _other_ldmatrix(mma: TiledMma, letter: str, text: str, fits: str, code: str) -> tuple[str, str]:
@@ -302,16 +300,17 @@ def in_memory(mma: TiledMma, letter: str, text: str, whole: Layout | None = None
     layout, swizzle = _operand(text)
     shown = parse_tile(layout, element.bits)[0] if isinstance(layout, str) else layout
     found = canonical(layout, element, major, swizzle, unit)
+    told = partial(OperandAnswer, letter, text, where, canonical=found, layout=shown)
     if unit == "wgmma" and major == "MN" and element.bits != 16:
         title = f"{letter}: wgmma reads {element} along K alone"
         why = "PTX ISA, wgmma.mma_async: only .f16 and .bf16 operands in shared memory may be transposed."
         fits = (
             f"K-major {letter}: OperandMajorMode.K, and a layout atom of K_SW128, K_SW64, K_SW32 or K_INTER"
         )
-        return OperandAnswer(letter, text, where, "rejected", title, why, fits, canonical=found, layout=shown)
+        return told("rejected", title, why, fits)
     if found.verdict == "legal":
         title = f"{letter}: {found.name}, as the MMA's descriptor reads it ({major}-major)"
-        return OperandAnswer(letter, text, where, "legal", title, canonical=found, layout=shown)
+        return told("legal", title)
     other = "MN" if major == "K" else "K"
     turned = canonical(layout, element, other, swizzle, unit)
     if turned.verdict == "legal":
@@ -319,34 +318,14 @@ def in_memory(mma: TiledMma, letter: str, text: str, whole: Layout | None = None
         kind = turned.name.partition("_")[2]
         fits = f"{letter.lower()}_major_mode=OperandMajorMode.{other}, or a tile of {major}_{kind}"
         code = f"OperandMajorMode.{other}  # {letter.lower()}_major_mode of the operation"
-        return OperandAnswer(
-            letter, text, where, found.verdict, title, found.reason, fits, code, canonical=found, layout=shown
-        )
-    said = (
-        "no descriptor has its layout"
-        if found.verdict == "rejected"
-        else "the descriptor reads other elements"
-    )
-    title = f"{letter}: {said} ({major}-major)"
+        return told(found.verdict, title, found.reason, fits, code)
+    refused = found.verdict == "rejected"
+    said = "no descriptor has its layout" if refused else "the descriptor reads other elements"
     near = found if whole is None else canonical(whole, element, major, swizzle, unit)
     near = near if near.nearest else found
-    fits = (
-        f"{near.nearest_name}: {near.nearest}, {near.nearest_swizzle} on the pointer (bytes)"
-        if near.nearest
-        else ""
-    )
-    return OperandAnswer(
-        letter,
-        text,
-        where,
-        found.verdict,
-        title,
-        found.reason,
-        fits,
-        near.code,
-        canonical=found,
-        layout=shown,
-    )
+    fits = f"{near.nearest_name}: {near.nearest}, {near.nearest_swizzle} on the pointer (bytes)"
+    title = f"{letter}: {said} ({major}-major)"
+    return told(found.verdict, title, found.reason, fits if near.nearest else "", near.code)
 
 
 def _operand(text: str) -> tuple[Any, Swizzle | None]:

@@ -23,7 +23,7 @@ from layoutcheck.copies.offsets import offsets_at, size
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.copies.tiled import TiledCopy
 from layoutcheck.errors import InputError
-from layoutcheck.operands.fragments import Ints, TiledMma, tiled_mma
+from layoutcheck.operands.fragments import Ints, TiledMma, one_order, tiled_mma
 from layoutcheck.sources.composed import unswizzled
 from layoutcheck.sources.mlir import Operation, Value, parse
 from layoutcheck.sources.types import parse_memref, parse_tiled_copy
@@ -234,9 +234,11 @@ def compare(mma_type: str, letter: str, fragment_type: str, copy_type: str, view
     thread, at = (int(i) for i in np.argwhere(off)[0])
     across, along = ((taken != held)[:, :, mode].any() for mode in (0, 1))
     there, wanted = ((int(x[thread, at, 0]), int(x[thread, at, 1])) for x in (held, taken))
-    order = _order(taken[:, :, 1], held[:, :, 1])
-    differ = int(off.sum())
-    return Filling(None, bool(across), bool(along), order, thread, at, there, wanted, differ, off.size)
+    order = one_order(taken[:, :, 1], held[:, :, 1])
+    return Filling(
+        None, bool(across), bool(along), None if order is None else tuple(order.tolist()), thread, at, there,
+        wanted, int(off.sum()), off.size,
+    )  # fmt: skip
 
 
 def _taken(mma: TiledMma, letter: str, fragment: Layout) -> tuple[Ints, Ints]:
@@ -268,13 +270,6 @@ def _three(layout: Layout, what: str) -> tuple[int, int, int]:
     if len(layout) != 3 or not layout.is_static:
         raise NotFollowed(f"the registers of {what} are {layout}, not static (V, rest, rest)")
     return size(layout.modes[0]), size(layout.modes[1]), size(layout.modes[2])
-
-
-def _order(taken: Ints, held: Ints) -> tuple[int, ...] | None:
-    """The k that is there for each k that the MMA takes, where that is one for all threads and registers."""
-    found = np.full(int(taken.max()) + 1, -1)
-    found[taken.reshape(-1)] = held.reshape(-1)
-    return tuple(found.tolist()) if (found[taken] == held).all() else None
 
 
 def _layout(text: str) -> Layout:

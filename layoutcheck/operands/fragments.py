@@ -160,3 +160,10 @@ def made(atom: MmaAtom, warps: Layout, modes: list[Layout | None], text: str) ->
     if sorted(offsets_at(warps, np.arange(size(warps))).tolist()) != list(range(size(warps))):
         raise InputError("atoms that are not numbered once each", text=text[:160])
     return TiledMma(atom, warps, (modes[0], modes[1], modes[2]))
+
+
+def one_order(taken: Ints, held: Ints) -> Ints | None:
+    """The coordinate that is there for each that is taken, where that is one for all registers."""
+    order = np.full(int(taken.max()) + 1, -1)
+    order[taken.reshape(-1)] = held.reshape(-1)
+    return order if (order[taken] == held).all() else None

@@ -23,7 +23,7 @@ Check for the architecture you build for: `--arch sm_90a`.
 
 from __future__ import annotations
 
-from layoutcheck.machine.arch import TARGETS, Arch, Needs, has, has_atom, parse_arch
+from layoutcheck.machine.arch import TARGETS, Arch, Needs, has, parse_arch
 from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
 
 
@@ -33,7 +33,7 @@ def find(analysis: Analysis) -> Findings:
     if atom is None or not atom.modelled:
         return
     arch = parse_arch(analysis.copy.arch)
-    if has_atom(arch, atom):
+    if has(arch, atom.needs):
         return
     need = atom.needs
     where = [name for name in TARGETS if has(parse_arch(name), need)]

@@ -19,7 +19,7 @@ from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand, is_composed
 from layoutcheck.copies.tiled import TiledCopy, make_tiled_copy_tv, partition
 from layoutcheck.errors import InputError, option_of, said_of
-from layoutcheck.machine.arch import MAX_BLOCK_THREADS, first_arch, has_atom, parse_arch
+from layoutcheck.machine.arch import MAX_BLOCK_THREADS, has, parse_arch
 from layoutcheck.machine.dtypes import DType, dtype
 from layoutcheck.request import Request, takes_request
 from layoutcheck.sources.atom_names import short_name
@@ -249,8 +249,8 @@ def _default_arch(atom: Atom | None, assumed: list[str]) -> str:
         what = f"tensor maps of {atom.dtype}"
         assumed.append(f"no architecture given: taken as {NARROW_ARCH}, the first with {what}")
         return NARROW_ARCH
-    if atom is None or has_atom(parse_arch(DEFAULT_ARCH), atom):
+    if atom is None or has(parse_arch(DEFAULT_ARCH), atom.needs):
         return DEFAULT_ARCH
-    first = str(first_arch(atom))
+    first = str(atom.needs.first)
     assumed.append(f"no architecture given: taken as {first}, the first that has the atom")
     return first

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from layoutcheck.algebra import Dynamic
-from layoutcheck.algebra.integers import add, ceil_div, divides, floor_div, gcd, is_static, minimum, mod, mul
+from layoutcheck.algebra.integers import add, ceil_div, divides, floor_div, gcd, minimum, mod, mul
+from layoutcheck.algebra.inttuple import is_static
 from layoutcheck.errors import InputError
 
 

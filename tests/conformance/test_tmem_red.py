@@ -29,7 +29,7 @@ from layoutcheck.dsl.lower import lower
 from layoutcheck.dsl.session import Session
 from layoutcheck.dsl.verifier import verify
 from layoutcheck.errors import InputError
-from layoutcheck.machine.arch import has_atom, parse_arch
+from layoutcheck.machine.arch import has, parse_arch
 from layoutcheck.machine.dtypes import DType, dtype
 from layoutcheck.sources.atoms import parse_atom
 from tests.conformance.generate import COMMON, Draft, spoil
@@ -231,4 +231,4 @@ def test_the_architectures_that_have_it(dsl: Session) -> None:
     copy = Copy(TmemLoadRed(element, 32, 32, 8), view, own, aux=aux)
     targets = ("sm_90a", "sm_100a", "sm_100f", "sm_103a", "sm_103f", "sm_110a", "sm_110f", "sm_120a")
     for target, lowered in zip(targets, lower([copy] * len(targets), targets, session=dsl), strict=True):
-        assert (lowered.ptx is not None) == has_atom(parse_arch(target), copy.atom), target
+        assert (lowered.ptx is not None) == has(parse_arch(target), copy.atom.needs), target

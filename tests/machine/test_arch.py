@@ -7,7 +7,7 @@ from layoutcheck.atoms.s2t import S2TCopy
 from layoutcheck.atoms.tmem import TmemLoad, TmemStore
 from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.errors import InputError
-from layoutcheck.machine.arch import Arch, first_arch, has_atom, parse_arch
+from layoutcheck.machine.arch import Arch, has, parse_arch
 from layoutcheck.machine.dtypes import dtype
 
 BF16, I8 = dtype("bf16"), dtype("i8")
@@ -97,7 +97,7 @@ def test_shared_memory():
 
 
 @pytest.mark.parametrize(
-    ("atom", "has", "lacks"),
+    ("atom", "targets", "lacks"),
     [
         (CpAsync(BF16, 128), ["sm_80", "sm_90a", "sm_120a"], ["sm_75"]),
         (LdMatrix(BF16, 4), ["sm_75", "sm_90"], ["sm_70"]),
@@ -115,10 +115,10 @@ def test_shared_memory():
         (RegisterCopy("g2r", BF16, 128), ["sm_70"], []),
     ],
 )
-def test_where_atoms_exist(atom, has, lacks):
-    assert all(has_atom(parse_arch(a), atom) for a in has)
-    assert not any(has_atom(parse_arch(a), atom) for a in lacks)
-    assert has_atom(first_arch(atom), atom)
+def test_where_atoms_exist(atom, targets, lacks):
+    assert all(has(parse_arch(a), atom.needs) for a in targets)
+    assert not any(has(parse_arch(a), atom.needs) for a in lacks)
+    assert has(atom.needs.first, atom.needs)
 
 
 def test_256_bit_accesses_begin_with_blackwell():

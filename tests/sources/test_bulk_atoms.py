@@ -10,7 +10,7 @@ from layoutcheck.atoms.bulk import KINDS, BulkCopy
 from layoutcheck.atoms.dsmem import DsmemStore
 from layoutcheck.atoms.other import OtherAtom
 from layoutcheck.errors import InputError
-from layoutcheck.machine.arch import first_arch, has_atom, parse_arch
+from layoutcheck.machine.arch import has, parse_arch
 from layoutcheck.machine.dtypes import dtype
 from layoutcheck.sources.atoms import named_atom, parse_atom
 
@@ -58,7 +58,7 @@ def test_an_attribute_that_is_not_known_keeps_the_text() -> None:
 
 
 def test_where_they_exist() -> None:
-    assert str(first_arch(BulkCopy("g2s", dtype("bf16")))) == "sm_90"
+    assert str(BulkCopy("g2s", dtype("bf16")).needs.first) == "sm_90"
     masked = BulkCopy("s2g", dtype("bf16"), byte_mask=True)
-    assert not has_atom(parse_arch("sm_90a"), masked) and has_atom(parse_arch("sm_100"), masked)
-    assert not has_atom(parse_arch("sm_89"), DsmemStore(dtype("f32")))
+    assert not has(parse_arch("sm_90a"), masked.needs) and has(parse_arch("sm_100"), masked.needs)
+    assert not has(parse_arch("sm_89"), DsmemStore(dtype("f32")).needs)
