@@ -55,7 +55,7 @@ def find(analysis: Analysis) -> Findings:
             f"the tensor map stores a stride of {stride} B as {kept} B{', for instance' * run_time}",
             f"Mode {mode} of the global tensor {found.gmem.layout} has {named} which is "
             f"{value * width / 8:g} B: globalStrides must be multiples of 16 B, and the DSL drops the remainder, so that row i is read from {stride - kept} * i B before its address."
-            + f" With a stride that is a multiple of {_piece(width)} elements the copy is right: promise it, and check it on the host."
+            + f" With a stride that is a multiple of {_piece(width)} elements the copy is right: promise it (?{{div={_piece(width)}}}), and check it on the host."
             * run_time,
             Where(gmem_side(analysis.copy)),
             demanded("globalStrides", stride, WHOLE_PIECES, DRIVER, stored=kept, mode=mode),

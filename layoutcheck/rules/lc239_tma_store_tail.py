@@ -25,6 +25,10 @@ nothing uses the padding.
 
 from __future__ import annotations
 
+from math import lcm
+
+from layoutcheck.algebra.integers import Dynamic
+from layoutcheck.algebra.inttuple import flatten, wrap
 from layoutcheck.atoms.tma.descriptor import PIECE_BYTES, WHOLE_PIECES
 from layoutcheck.atoms.tma.plan import gmem_side
 from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
@@ -44,10 +48,16 @@ def find(analysis: Analysis) -> Findings:
     row = found.map.dims[0] * found.map.element_bits // 8
     if row % PIECE_BYTES == 0:
         return
+    bits = found.map.element_bits
+    extent = flatten(wrap(found.gmem.layout.shape))[found.mode_of(0)[0]]
+    run_time, piece = isinstance(extent, Dynamic), lcm(8 * PIECE_BYTES, bits) // bits
     yield RULE.finding(
-        f"the store writes {-row % PIECE_BYTES} B past the end of each row it reaches",
-        f"Rows of {found.map.dims[0]} elements are {row} B. A TMA store writes whole pieces of {PIECE_BYTES} B, so it "
-        f"overwrites {-row % PIECE_BYTES} B after a row's last element with what is in shared memory.",
+        f"the store writes {-row % PIECE_BYTES} B past the end of each row it reaches{', for instance' * run_time}",
+        f"Rows of {found.map.dims[0]} elements{', for instance,' * run_time} are {row} B. A TMA store writes whole "
+        f"pieces of {PIECE_BYTES} B, so it overwrites {-row % PIECE_BYTES} B after a row's last element with what is "
+        "in shared memory."
+        + f" Rows of a multiple of {piece} elements are right: promise it (?{{div={piece}}}), and check it on the host."
+        * run_time,
         Where("dst"),
         demanded("globalDim[0]", row, WHOLE_PIECES, "measured on an H200"),
     )

@@ -101,9 +101,12 @@ def read(given: Request) -> tuple[Copy, tuple[str, ...]]:
         refuse_unused(given, element, copy)
         return copy, tuple(assumed)
     assert whole is not None
-    for view in (source, target):
+    for name, view in (("src", source), ("dst", target)):
         if isinstance(view, OtherOperand):
-            raise InputError(f"{view.name} cannot be partitioned here", expected="tensors in memory")
+            plain = unswizzled(view.text)
+            what = f"{view.name} of a composed layout" if is_composed(view) else view.name
+            meant = "a tensor in memory" if plain is None else f"its pointer swizzled in bytes, {plain}"
+            raise InputError(f"{name}: a {what} cannot be partitioned here", expected=meant)
     views = (partition(whole, "src", source).view, partition(whole, "dst", target).view)
     tiling = Tiling(whole, source, target, given.block)
     copy = Copy(whole.atom, *views, guard, whole, tiling, op, arch, evict, aux=second)

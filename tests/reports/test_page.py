@@ -180,7 +180,7 @@ def test_light_dark_and_print(issue: Open) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_is_legible_on_a_phone(browser: Any, tmp_path: Path, scheme: str) -> None:
-    """At 420 px only code and pictures in boxes that scroll leave the page; no text is faint, tiny or covered."""
+    """At 420 px only code and pictures in boxes that scroll leave the page; no text is faint or covered."""
     report = check_copy(build(**case("issue-2320").copies[0])[0], subject="issue-2320")
     file = tmp_path / "page.html"
     file.write_text(render([report], Style()), encoding="utf-8")
