@@ -78,7 +78,8 @@ TILED = ["--atom", "cp.async", "--bits", "128", "--dtype", "bf16"]
     ("words", "status", "told"),
     [
         (["explain", "(128,64):(64,1)", "(128,64):(64,1)", *TILED], 1,
-         "scattered no --thr and --val: src and dst are taken as the views of one thread"),
+         "scattered no --thr and --val: src and dst are taken as the views of one thread. Whole tiles "
+         "need both; of 128 threads, for instance, --thr '(16,8):(8,1)' --val '(1,8):(0,1)'"),
         (["explain", "(?,?):(?,1)", "(128,64):(64,1)", "--atom", "tma_load", "--dtype", "bf16"], 1,
          "With a stride that is a multiple of 8 elements the copy is right"),
         (["explain", "(64,64):(64,1)", "(64,64):(64,1)", "--atom", "tma_load", "--dtype", "bf16"], 0,

@@ -18,7 +18,15 @@ from layoutcheck.reports.drawing import differs, draw
 from layoutcheck.reports.outcome import Explained, Failure, Message, Outcome
 from layoutcheck.reports.pointing import mode_spans, underline
 from layoutcheck.reports.style import Style
-from layoutcheck.reports.told import answers, facts, headline, instructions, main_finding, operands
+from layoutcheck.reports.told import (
+    answers,
+    facts,
+    headline,
+    instructions,
+    main_finding,
+    one_thread,
+    operands,
+)
 from layoutcheck.sources.request import ONE_THREAD
 
 _MOST_EVIDENCE = 2  # lines
@@ -83,9 +91,7 @@ def _report(report: Report, style: Style) -> list[str]:
     if report.subject:
         lines += [style(line, "blue") for line in style.wrap(report.subject, "      ", "  --> ")]
     if ONE_THREAD in report.assumptions and report.verdict != "legal":
-        options = "thr and val" if style.python else "--thr and --val"
-        said = f"no {options}: src and dst are taken as the views of one thread. Whole tiles need both"
-        lines += style.wrap(said, "      ", "  ")
+        lines += style.wrap(one_thread(report.copy, style.python), "      ", "  ")
     lines += ["", *_copy(report.copy, main, style)]
     if main:
         lines += ["", *style.wrap(main.message, "  "), *_evidence(main, style)]

@@ -5,12 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from layoutcheck.check import Fix, Report
+from layoutcheck.copies.atom import ThreadAtom
 from layoutcheck.copies.compiler.prediction import Prediction
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.vectors import contiguous_mode
 from layoutcheck.digits import many
 from layoutcheck.findings import Finding
+from layoutcheck.fixes.draft import thread_value
+from layoutcheck.fixes.edit import vector_of
 
+_THREADS = 128  # of a block, where nobody says how many
 _COUNTED = ("instructions_per_thread", "smem_wavefronts", "gmem_sectors")
 _GOOD = {
     "legal": "accepted, does what the layouts say, and wastes nothing",
@@ -33,6 +38,19 @@ def operands(copy: Copy) -> list[tuple[str, Memref]]:
         ("dst", copy.dst),
         *((name, view) for name, view in others if view is not None),
     ]
+
+
+def one_thread(copy: Copy, python: bool) -> str:
+    """That the operands are taken as one thread's views, and what would make them whole tiles."""
+    names, given = (
+        ("thr and val", "thr='{}', val='{}'") if python else ("--thr and --val", "--thr '{}' --val '{}'")
+    )
+    said = f"no {names}: src and dst are taken as the views of one thread. Whole tiles need both"
+    fast = contiguous_mode(copy.src.layout)
+    if fast is not None and isinstance(copy.atom, ThreadAtom):
+        split = thread_value(copy.src.layout, fast, vector_of(copy.atom, copy.src), _THREADS)
+        said += f"; of {_THREADS} threads, for instance, {given.format(*split)}" if split else ""
+    return said
 
 
 def facts(finding: Finding, longest: int | None) -> list[tuple[str, str]]:
