@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import builtins
 import sys
-from typing import Any
+from typing import Any, ClassVar
 
 from layoutcheck.dsl.imports import when_imported
 from layoutcheck.dsl.observe import NotLaunched
@@ -22,8 +22,8 @@ _NAME = "__layoutcheck_passed_over__"  # among the builtins: rewritten tests cal
 class Passed:
     """The test that runs: what was left out when it began, and the first assertion that it went on behind."""
 
-    before = (0, 0)
-    first: BaseException | None = None
+    before: ClassVar[tuple[int, int]] = (0, 0)
+    first: ClassVar[BaseException | None] = None
 
     @classmethod
     def begin(cls) -> None:

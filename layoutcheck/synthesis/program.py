@@ -28,6 +28,12 @@ def divided(wanted: Wanted) -> bool:
     return wanted.dst is not None and all(one.target == "gmem" for one in wanted.consumers)
 
 
+def blocks_of(wanted: Wanted, extents: tuple[int, int]) -> int:
+    """Blocks of a launch for a tensor of these extents: a row of tiles each, or a part of one."""
+    rows, columns = (-(-extent // tile) for extent, tile in zip(extents, wanted.tile, strict=True))
+    return rows * (min(columns, -(-most_blocks(wanted) // rows)) if divided(wanted) else 1)
+
+
 def most_blocks(wanted: Wanted) -> int:
     """Of a launch whose blocks share the tiles of a row: as many as the SMs have threads for."""
     return SMS * MOST_THREADS // wanted.threads

@@ -19,11 +19,10 @@ from layoutcheck.reports.synthesis import render
 from layoutcheck.synthesis.compiled import arguments
 from layoutcheck.synthesis.copies import keeps_elements
 from layoutcheck.synthesis.plans import NOT_JUDGED, Plan, Synthesis, synthesize
-from layoutcheck.synthesis.program import divided, most_blocks
+from layoutcheck.synthesis.program import blocks_of
 from layoutcheck.synthesis.reading import read
 from layoutcheck.synthesis.request import TileRequest
 from layoutcheck.synthesis.search import Deadline
-from layoutcheck.synthesis.wanted import Wanted
 from tests.synthesis.compiling import compiled_by_dsl
 
 MN = "gmem (?{div=8},?):(1,?{div=8})"
@@ -190,12 +189,6 @@ def test_bytes_are_turned_without_a_conflict_by_a_longer_swizzle() -> None:
     # 8 KiB: 64 lines of 128 bytes to load, to store and to read.
     assert (best.counts.wavefronts, best.counts.instructions) == (3 * 64, 16 + 16 + 16)
     assert "7 <= m+s <= 11-b" in found.space[0] and refused([best]) == []
-
-
-def blocks_of(wanted: Wanted, extents: tuple[int, int]) -> int:
-    """Blocks of a launch for a tensor of these extents: a row of tiles each, or a part of one."""
-    rows, columns = (-(-extent // tile) for extent, tile in zip(extents, wanted.tile, strict=True))
-    return rows * (min(columns, -(-most_blocks(wanted) // rows)) if divided(wanted) else 1)
 
 
 def test_blocks_share_the_tiles_of_a_row_where_no_reader_adds_them_up() -> None:
