@@ -7,8 +7,9 @@ are refused. Inside the room nothing is checked twice: its modules call each oth
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import wraps
+from functools import partial, wraps
 from inspect import Parameter, signature
+from types import NoneType
 from typing import Any, NamedTuple, NoReturn, ParamSpec, TypeVar
 
 from layoutcheck.algebra.basis import Basis
@@ -22,62 +23,37 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def _layout(value: Any) -> Any:
-    return value if isinstance(value, Layout) else refuse(value)
+def refuse(value: Any) -> NoReturn:
+    """Raise Unlike, which says what the value is."""
+    raise Unlike(shown(value))
 
 
-def _any_layout(value: Any) -> Any:
-    return value if isinstance(value, (Layout, ComposedLayout)) else refuse(value)
+def one_of(*kinds: type, otherwise: Callable[[Any], Any] = refuse) -> Callable[[Any], Any]:
+    """What reads values of these types as they are, and others as `otherwise` does."""
+    return lambda value: value if isinstance(value, kinds) else otherwise(value)
 
 
-def _composed(value: Any) -> Any:
-    """What may stand on the left of a composition."""
-    return value if isinstance(value, (Layout, ComposedLayout, Swizzle)) else refuse(value)
+_layout = one_of(Layout)
+_any_layout = one_of(Layout, ComposedLayout)
 
 
 def _shape(value: Any) -> Any:
     return Layout(as_tree(value, (Dynamic,))).shape
 
 
-def _sized(value: Any) -> Any:
-    return value if isinstance(value, (Layout, ComposedLayout)) else _shape(value)
-
-
-def _stride(value: Any) -> Any:
-    return as_tree(value, (Dynamic, Basis))
-
-
-def _coord(value: Any) -> Any:
-    return as_tree(value, (Dynamic, type(None)), arrays=True)
-
-
 def _tiler(value: Any) -> Any:
-    read = as_tree(value, (Dynamic, type(None), Layout, ComposedLayout))
+    read = as_tree(value, (Dynamic, NoneType, Layout, ComposedLayout))
     for leaf in flatten(read):
         if type(leaf) is int and leaf < 1:
             raise Unlike(shown(leaf))
     return read
 
 
-def _tree(value: Any) -> Any:
-    leaves = (Dynamic, Basis, type(None), Layout)
-    return value if isinstance(value, ComposedLayout) else as_tree(value, leaves)
-
-
-def _int_or_dynamic(value: Any) -> Any:
-    return value if isinstance(value, Dynamic) else as_index(value)
-
-
-def _int_or_none(value: Any) -> int | None:
-    return None if value is None else as_index(value)
+_tree = partial(as_tree, leaves=(Dynamic, Basis, NoneType, Layout))
 
 
 def _path(value: Any) -> tuple[int, ...]:
     return tuple(map(as_index, value)) if isinstance(value, (tuple, list, range)) else (as_index(value),)
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else refuse(value)
 
 
 def _layouts(value: Any) -> tuple[Layout, ...]:
@@ -95,18 +71,22 @@ _KINDS = {
     "Layout": Kind(_layout, "a Layout"),
     "AnyLayout": Kind(_any_layout, "a Layout or a ComposedLayout"),
     "Layout | ComposedLayout": Kind(_any_layout, "a Layout or a ComposedLayout"),
-    "Composed": Kind(_composed, "a Layout, a ComposedLayout or a Swizzle"),
-    "Sized": Kind(_sized, "a Layout, or a shape: an int or a tuple of shapes"),
+    "Composed": Kind(one_of(Layout, ComposedLayout, Swizzle), "a Layout, a ComposedLayout or a Swizzle"),
+    "Sized": Kind(
+        one_of(Layout, ComposedLayout, otherwise=_shape), "a Layout, or a shape: an int or a tuple of shapes"
+    ),
     "Shape": Kind(_shape, "an int or a tuple of shapes"),
-    "Stride": Kind(_stride, "an int, a Basis or a tuple of strides"),
-    "Coord": Kind(_coord, "an int, None or a tuple of coordinates"),
+    "Stride": Kind(partial(as_tree, leaves=(Dynamic, Basis)), "an int, a Basis or a tuple of strides"),
+    "Coord": Kind(
+        partial(as_tree, leaves=(Dynamic, NoneType), arrays=True), "an int, None or a tuple of coordinates"
+    ),
     "Tiler": Kind(_tiler, "a Layout, a positive int, None or a tuple of tilers"),
-    "Tree": Kind(_tree, "a Layout, an int, None or a tuple of these"),
+    "Tree": Kind(one_of(ComposedLayout, otherwise=_tree), "a Layout, an int, None or a tuple of these"),
     "Path": Kind(_path, "an int or a tuple of ints"),
     "int": Kind(as_index, "an int"),
-    "Int": Kind(_int_or_dynamic, "an int or a Dynamic"),
-    "int | None": Kind(_int_or_none, "an int or None"),
-    "str": Kind(_text, "text"),
+    "Int": Kind(one_of(Dynamic, otherwise=as_index), "an int or a Dynamic"),
+    "int | None": Kind(one_of(NoneType, otherwise=as_index), "an int or None"),
+    "str": Kind(one_of(str), "text"),
     "tuple[Layout, ...]": Kind(_layouts, "a tuple of layouts"),
 }
 _FREE = {"bool"}  # anything is true or false
@@ -162,8 +142,3 @@ def _read(name: str, value: Any, kind: Kind, default: Any) -> Any:
 
 def _expected(value: Any, what: str) -> str:
     return f"{what}; parse_layout and parse_tree read text" if isinstance(value, str) else what
-
-
-def refuse(value: Any) -> NoReturn:
-    """Raise Unlike, which says what the value is."""
-    raise Unlike(shown(value))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -38,9 +39,7 @@ def image(layout: Layout | ComposedLayout) -> npt.NDArray[np.int64]:
         return layout.inner(offsets)
     _require_static(layout)
     shape, stride = flatten(layout.shape), flatten(layout.stride)
-    size = 1
-    for extent in shape:
-        size *= extent
+    size = math.prod(shape)
     if size > MAX_IMAGE:
         raise InputError(f"{layout} has {size} elements: too many to enumerate (limit {MAX_IMAGE})")
     if sum((extent - 1) * abs(step) for extent, step in zip(shape, stride, strict=True)) > MAX_OFFSET:

@@ -77,9 +77,11 @@ def excess(copy: Copy, threads: int) -> BoolArray | None:
     found: BoolArray | None = None
     for side in ("src", "dst"):
         whole = tiling.side(side)
-        if whole.space == "rmem" or not _overhangs(whole.layout, tiling.tiled.tiler):
+        modes = whole.layout.modes
+        pairs = zip(modes, tiling.tiled.tiler, strict=False)
+        if whole.space == "rmem" or not any(size(mode) % size(step) for mode, step in pairs):
             continue
-        for i, mode in enumerate(whole.layout.modes):
+        for i, mode in enumerate(modes):
             counted = whole.with_layout(_index_of(whole.layout, i))
             view = partition(tiling.tiled, side, counted).view.layout
             if size(view) != size(copy.side(side).layout):
@@ -89,11 +91,6 @@ def excess(copy: Copy, threads: int) -> BoolArray | None:
             past = index >= size(mode)
             found = past if found is None else found | past
     return None if found is None or not found.any() else found
-
-
-def _overhangs(layout: Layout, tiler: tuple[Layout, ...]) -> bool:
-    """Whether the tiler leaves a remainder in some mode."""
-    return any(size(mode) % size(step) for mode, step in zip(layout.modes, tiler, strict=False))
 
 
 def _index_of(layout: Layout, mode: int) -> Layout:

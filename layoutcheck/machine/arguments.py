@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import NoneType
 from typing import Any, ParamSpec, TypeVar
 
-from layoutcheck.algebra.arguments import Kind, checked, refuse
+from layoutcheck.algebra.arguments import Kind, checked, one_of, refuse
 from layoutcheck.algebra.swizzle import Swizzle
 
 P = ParamSpec("P")
@@ -33,15 +34,11 @@ def _names(value: Any) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _swizzle(value: Any) -> Swizzle | None:
-    return value if value is None or isinstance(value, Swizzle) else refuse(value)
-
-
 _KINDS = {
     "Sequence[int | None]": Kind(_addresses, "32 byte addresses, None for a lane that is off"),
     "Sequence[TileAccess]": Kind(_accesses, "a list of TileAccess"),
     "tuple[str, ...]": Kind(_names, "a tuple of names"),
-    "Swizzle | None": Kind(_swizzle, "a Swizzle or None"),
+    "Swizzle | None": Kind(one_of(Swizzle, NoneType), "a Swizzle or None"),
 }
 
 

@@ -207,9 +207,10 @@ def derive(
     judged = given or suggested
     blind = blindness(judged, pair, left, right, out)
     user, findings = (None, ()) if given is None else judge(given, one, other, pair, out)
-    u = _unit_of(chosen, arch)
+    dot = next((step for step in chosen.steps if step.kind == "dot"), None)
+    u = None if dot is None else unit(dot.argument, arch)
     findings = (*findings, *blind_finding(blind, u, out), *_about_unit(u))
-    formula = "" if u is None else _formula(u, k, _promotion(chosen, k))
+    formula = "" if u is None or dot is None else _formula(u, k, dot.piece(k))
     return Tolerance(
         chosen, against, arch, u, k, stored, out, shown, one, other, formula, measured,
         suggested, suggested_exact, blind, user, findings,
@@ -243,14 +244,6 @@ def _refuse_overflow(
         f"sums of K = {k} products, {drawn}, may reach {most:.4g}: {chosen} may overflow",
         expected=f"a wider format than {out} (largest {out.largest:g}), a smaller K or --scale",
     )
-
-
-def _unit_of(chosen: Path, arch: str) -> Unit | None:
-    return next((unit(step.argument, arch) for step in chosen.steps if step.kind == "dot"), None)
-
-
-def _promotion(chosen: Path, k: int) -> int | None:
-    return next((step.piece(k) for step in chosen.steps if step.kind == "dot"), None)
 
 
 def _formula(u: Unit, k: int, promote: int | None) -> str:

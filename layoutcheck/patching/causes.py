@@ -87,7 +87,8 @@ def _blamed(program: Program, report: Report, site: Site) -> Iterator[_Place]:
         for change in fix.changes if len(fix.copies) == 1 else ():
             if change.argument in _BLAMED:
                 for edits in edits_of_change(program, report.copy, fix, site, change.argument):
-                    yield from (_line(program, edit.path, edit.start) for edit in edits)
+                    for edit in edits:
+                        yield edit.path, program.sources[edit.path].text.count("\n", 0, edit.start) + 1
                     break
 
 
@@ -98,10 +99,6 @@ def _used(program: Program, site: Site) -> Iterator[_Place]:
         for place in program.reached(start) if start is not None else ():
             for line in range(place.node.lineno, (place.node.end_lineno or place.node.lineno) + 1):
                 yield place.path, line
-
-
-def _line(program: Program, path: str, offset: int) -> _Place:
-    return path, program.sources[path].text.count("\n", 0, offset) + 1
 
 
 def others(found: Sequence[Cause]) -> Mapping[int, Cause]:

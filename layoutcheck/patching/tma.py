@@ -26,7 +26,12 @@ _SWIZZLE_BITS = (3, 2, 1)  # of 128, 64 and 32 bytes; CUDA driver API, CUtensorM
 def tma_edits(program: Program, site: Site, copy: Copy) -> Iterator[tuple[str, Candidate]]:
     """The layouts in the global tensor's order, under the swizzle that there is or another."""
     reached = {role: _reached(program, site, role) for role in ("src", "dst", "atom")}
-    calls = list({_at(place): place for places in reached.values() for place in places}.values())
+    found = {
+        (place.path, place.node.lineno, place.node.col_offset): place
+        for places in reached.values()
+        for place in places
+    }
+    calls = list(found.values())
     laid = tuple(edit for place in calls for edit in _laid(program, place, copy))
     starts = [program.argument(site, role) for role in ("src", "dst")]
     bare = next((edits for start in starts if start for edits in unswizzled(program, start)), ())
@@ -44,10 +49,6 @@ def tma_edits(program: Program, site: Site, copy: Copy) -> Iterator[tuple[str, C
 def _reached(program: Program, site: Site, role: str) -> list[Site]:
     start = program.argument(site, role)
     return [] if start is None else list(program.reached(start))
-
-
-def _at(place: Site) -> tuple[str, int, int]:
-    return place.path, place.node.lineno, place.node.col_offset
 
 
 def _may_swizzle(place: Site) -> bool:

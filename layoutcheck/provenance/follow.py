@@ -93,7 +93,11 @@ class _Steps:
 
     def __init__(self, kernel: WatchedKernel, launch: Launch) -> None:
         every = list(kernel.operation.walk())
-        roots: Any = [(op, op.operands, []) for op in every if _matters(op)]
+        roots: Any = [
+            (op, op.operands, [])
+            for op in every
+            if op.operands and (is_memory(op) or op.name == "nvvm.mma.sync" or is_wgmma(op))
+        ]
         roots += [(op, m.needs, []) for op, m in kernel.meanings.items()]
         machine, flow = prepare(kernel.operation, launch, roots, recorded=lambda _op: "")
         self.machine, self.flow = machine, flow
@@ -131,10 +135,6 @@ class _Steps:
         return Followed(
             watched, tracker.deeds, tracker.next, met, pairs, problem, touched, opaque, self.begun
         )
-
-
-def _matters(op: Operation) -> bool:
-    return bool(op.operands) and (is_memory(op) or op.name == "nvvm.mma.sync" or is_wgmma(op))
 
 
 def _opaque(kernel: WatchedKernel) -> bool:

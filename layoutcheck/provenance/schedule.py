@@ -23,6 +23,8 @@ _WAITS = ("mbar_wait", "mbar_token", "barrier_arrive")
 _HARMLESS = re.compile(r"tensormap\.cp_fenceproxy\.global\.shared")
 _GROUP = 4  # warps that are put together where they do the same
 
+_PASSED = ("read", "write", "atomic", "matrix_read", "matrix_write", "registers", "fence")
+
 
 class _Logged(Engine):
     """An engine that says what it executes; accesses are not checked against one another."""
@@ -30,7 +32,7 @@ class _Logged(Engine):
     def __init__(self, blocks: list[Watched], transfers: dict[str, tuple[int, int]], budget: Budget) -> None:
         super().__init__(blocks, transfers, False, budget)
         self.log: list[tuple[Warp, list[tuple[int, int]]]] = []
-        for kind in ("read", "write", "atomic", "matrix_read", "matrix_write", "registers", MMA, "fence"):
+        for kind in (*_PASSED, MMA):
             self.handlers[kind] = lambda _warp, _index, _event, _lanes: True
 
     def _unknown(self, warp: Warp, index: int, event: Event, lanes: int) -> bool:
@@ -43,21 +45,12 @@ class _Logged(Engine):
 
     def _execute(self, warp: Warp, index: int, lanes: int) -> bool:
         event = self.world.events[index]
-        if event.meaning.kind == MMA or (
-            event.meaning.kind in self.handlers
-            and (event.doubt or event.guarded)
-            and _plain(event.meaning.kind)
-        ):
-            done = True
-        else:
-            done = super()._execute(warp, index, lanes)
+        kind = event.meaning.kind
+        passed = kind in _PASSED and kind in self.handlers and (event.doubt or event.guarded)
+        done = kind == MMA or bool(passed) or super()._execute(warp, index, lanes)
         if done:
             self.log[-1][1].append((index, lanes))
         return done
-
-
-def _plain(kind: str) -> bool:
-    return kind in ("read", "write", "atomic", "matrix_read", "matrix_write", "registers", "fence")
 
 
 def schedule(

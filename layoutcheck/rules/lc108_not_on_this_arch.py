@@ -23,7 +23,7 @@ Check for the architecture you build for: `--arch sm_90a`.
 
 from __future__ import annotations
 
-from layoutcheck.machine.arch import TARGETS, Arch, Needs, has, parse_arch
+from layoutcheck.machine.arch import TARGETS, Arch, has, parse_arch
 from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
 
 
@@ -37,22 +37,14 @@ def find(analysis: Analysis) -> Findings:
         return
     need = atom.needs
     where = [name for name in TARGETS if has(parse_arch(name), need)]
+    bare = not arch.suffix and has(Arch(arch.number, "a"), need)  # a suffix is all that is missing
     yield RULE.finding(
         f"{arch} does not have this instruction",
         f"{atom} needs {need.first} or later; of the usual targets, {', '.join(where)} have it."
-        + (
-            " A target without a suffix has no architecture-specific instructions."
-            if _bare(arch, need)
-            else ""
-        ),
+        + " A target without a suffix has no architecture-specific instructions." * bare,
         Where("atom"),
         {"arch": str(arch), "first_arch": str(need.first), "targets": where},
     )
-
-
-def _bare(arch: Arch, need: Needs) -> bool:
-    """Whether a suffix is all that is missing."""
-    return not arch.suffix and has(Arch(arch.number, "a"), need)
 
 
 _SRC = '!cute.memref<bf16, rmem, align<32>, "((8,1),1):((1,0),0)">'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import partial
 
 from layoutcheck.algebra.integers import divisor
 from layoutcheck.copies.memref import Memref
@@ -173,19 +174,16 @@ def _tma(wanted: Wanted, tensor: Memref) -> bool:
 
 def _matrices(wanted: Wanted, consumer: Consumer) -> list[Matrix]:
     """Those by as many of the warps as can have whole matrices of the tile."""
+    made = partial(Matrix, consumer, wanted.tile, wanted.element_bytes)
     for warps in range(wanted.threads // WARP, 0, -1):
         found = [
             move
             for matrices in MATRICES
             for down in range(1, warps + 1)
             if warps % down == 0
-            for move in [_matrix(wanted, consumer, matrices, (down, warps // down))]
+            for move in [made(matrices, (down, warps // down), consumer.unit)]
             if all(extent % reach == 0 for extent, reach in zip(move.extents, move.reach, strict=True))
         ]
         if found:
             return found
     return []
-
-
-def _matrix(wanted: Wanted, consumer: Consumer, matrices: tuple[int, int], warps: tuple[int, int]) -> Matrix:
-    return Matrix(consumer, wanted.tile, wanted.element_bytes, matrices, warps, consumer.unit)

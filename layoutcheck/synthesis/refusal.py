@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import replace
 from itertools import product
 from typing import NamedTuple
 
 from layoutcheck.synthesis.candidates import ASYNC_BYTES, proved_bytes
 from layoutcheck.synthesis.matrix import ROW_BYTES
-from layoutcheck.synthesis.moves import Move
 from layoutcheck.synthesis.search import Space
-from layoutcheck.synthesis.shared import Shared, layouts
+from layoutcheck.synthesis.shared import layouts
 from layoutcheck.synthesis.threads import WIDEST_BYTES
 from layoutcheck.synthesis.wanted import MAJORS, MOST_EXTENT, Wanted, fast_mode
 
@@ -105,7 +103,10 @@ def _no_layout(space: Space, wanted: Wanted) -> Lack:
     slots = {f"written by {writers}": space.writers} | {
         f"read by {consumer}": slot for consumer, slot in zip(wanted.consumers, space.readers, strict=True)
     }
-    fitting = {name: {one for one in space.layouts if _fits(slot, one)} for name, slot in slots.items()}
+    fitting = {
+        name: {one for one in space.layouts if any(move.fits(one) for move in slot)}
+        for name, slot in slots.items()
+    }
     both = set.intersection(*fitting.values())
     most = wanted.arch.smem_per_block_bytes
     if both:
@@ -128,7 +129,3 @@ def _no_layout(space: Space, wanted: Wanted) -> Lack:
         ]
         return Lack(f"the tile is {' and '.join(said)}", other)
     return Lack(f"no one layout is {' and '.join(fitting)}", other)
-
-
-def _fits(slot: Iterable[Move], shared: Shared) -> bool:
-    return any(move.fits(shared) for move in slot)

@@ -135,7 +135,7 @@ class Shared(_Fields):
     def simplicity(self) -> tuple[int, ...]:
         """Smaller is simpler: plain, then the standard swizzles, other swizzles, padding; long runs first."""
         s = self.swizzle
-        what = 0 if s is None and not self.padding else 3 if s is None else 1 if _standard(s) else 2
+        what = 3 * bool(self.padding) if s is None else 1 if (s.base, s.shift) == (4, 3) else 2
         shape = sum(isinstance(mode.shape, tuple) for mode in self.layout.modes)
         return what, shape, *((s.bits, s.base, s.shift) if s else (0, 0, 0)), self.padding, -self.run
 
@@ -152,10 +152,6 @@ def _composes(mode: Layout, extent: int, stride: int) -> bool:
     except InputError:
         return False
     return True
-
-
-def _standard(s: Swizzle) -> bool:
-    return (s.base, s.shift) == (4, 3)
 
 
 def layouts(

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from layoutcheck.algebra.integers import Dynamic, divisor
+from layoutcheck.algebra.integers import divisor
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.copies.memref import Memref
 from layoutcheck.machine.arch import Arch
@@ -116,12 +116,8 @@ class Wanted:
     def probe(self, tensor: Memref) -> Memref:
         """A tile whose strides are numbers, to count sectors with (`PROBE_PITCH`)."""
         stride: Any = tensor.layout.stride
-        known = [one if isinstance(one, int) else _pitch(one) for one in stride]
+        known = (one if isinstance(one, int) else math.lcm(PROBE_PITCH, divisor(one)) for one in stride)
         return tensor.with_layout(Layout(self.tile, tuple(known)))
-
-
-def _pitch(stride: Dynamic) -> int:
-    return math.lcm(PROBE_PITCH, divisor(stride))
 
 
 def fast_mode(tensor: Memref) -> int | None:

@@ -55,10 +55,6 @@ def _plan_elements(copy: Copy, instance: Copy) -> Plan:
     )
 
 
-def _vectorised(copy: Copy) -> bool:
-    return copy.op == "autovec_copy" and autovec_width(copy.src, copy.dst) >= copy.src.dtype.bits
-
-
 def _element_bytes(memref: Memref) -> int:
     """The accesses that one element takes: as wide as its pointer's `align<>` lets them be.
 
@@ -77,7 +73,8 @@ def _plan_chosen(copy: Copy, instance: Copy) -> Plan:
     if copy.op == "autovec_copy":
         copy = as_stored(copy)
     built = resolve(copy)
-    if isinstance(built.atom, UniversalCopy) and not _vectorised(copy):
+    vectors = copy.op == "autovec_copy" and autovec_width(copy.src, copy.dst) >= copy.src.dtype.bits
+    if isinstance(built.atom, UniversalCopy) and not vectors:
         return plan_universal(built, instance, built.atom)
     if isinstance(built.atom, RegisterCopy):
         n = built.atom.width_bits // copy.src.dtype.bits

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.atoms.s2t import FORMS, S2TCopy
 from layoutcheck.copies.traits import AtomTraits, thread_values
@@ -26,8 +28,6 @@ def s2t_traits(atom: S2TCopy) -> AtomTraits:
     threads = Layout(atom.ctas, 0)
     source = _SOURCE[atom.lanes, atom.width_bits, atom.broadcast]
     src = thread_values(threads, source)
-    written = 1
-    for extent, _ in source:
-        written *= extent
+    written = math.prod(extent for extent, _ in source)
     dst = src if atom.lanes == 4 else thread_values(threads, [(written, 1)])
     return AtomTraits(atom.ctas, src, dst, dst)

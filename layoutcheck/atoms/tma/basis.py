@@ -8,6 +8,7 @@ Measured on the DSL, and compared with it over random tensors (tests/conformance
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 from layoutcheck.algebra.basis import Basis
@@ -150,8 +151,6 @@ def _grouped(sides: list[Side]) -> list[Side]:
         raise NoCommonRun("modes that continue each other are one dimension, beyond the fourth")
     if len(rest) < 2:
         return sides
-    extent = 1
-    for side in rest:
-        extent *= side.extent
+    extent = math.prod(side.extent for side in rest)
     modes = tuple(mode for side in rest for mode in side.modes)
     return [*sides[: MOST_RANK - 1], Side(extent, modes, extent)]

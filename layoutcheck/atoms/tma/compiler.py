@@ -93,11 +93,10 @@ def _whole(copy: Copy) -> Prediction:
     if refused is not None:
         return refused
     sizes = [product(mode) for mode in wrap(described.layout.shape)]
-    if tile.im2col is not None:
-        error = _other_shape(copy, described) if sizes != list(tile.tiler) else None
-        return predict_im2col(copy, error) or ACCEPTED
     if sizes != list(tile.tiler):
         return _other_shape(copy, described)
+    if tile.im2col is not None:
+        return predict_im2col(copy) or ACCEPTED
     if not is_static(described.layout.shape):
         return Prediction("unknown", "a shared layout of run-time shape is not modelled", "tma_smem")
     return _boxes(copy)

@@ -8,19 +8,16 @@ from layoutcheck.atoms.tma.im2col import NoDivision, NoMatrix, NoPixelBox, divid
 from layoutcheck.atoms.tma.plan import gmem_side, smem_side, tile_of
 from layoutcheck.copies.compiler.prediction import Prediction, aborts, rejected
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.memref import Memref
 from layoutcheck.errors import InputError
 
 
-def predict_im2col(copy: Copy, shape_error: Prediction | None) -> Prediction | None:
-    """The first error, None for none. `shape_error` is that of the shared layout against the tiler."""
+def predict_im2col(copy: Copy) -> Prediction | None:
+    """The first error behind that of the shared layout against the tiler, None for none."""
     tile = tile_of(copy)
     assert tile.im2col is not None
     gmem, smem = copy.side(gmem_side(copy)).layout, copy.side(smem_side(copy))
     described = tile.described or smem
     side = smem_side(copy)
-    if shape_error is not None:
-        return shape_error
     if not is_static(described.layout) or not is_static(smem.layout):
         return Prediction("unknown", "a shared layout known at run time is not modelled", "tma_smem", side)
     if copy.side(gmem_side(copy)).dtype.bits < 8 or tile.internal is not None:
@@ -38,7 +35,7 @@ def predict_im2col(copy: Copy, shape_error: Prediction | None) -> Prediction | N
         return rejected("tma_filter", text, gmem_side(copy), why=error.message)
     except InputError as error:
         return Prediction("unknown", error.message, "tma_im2col", gmem_side(copy))
-    if _is_plain(described, tile.described is not None):
+    if tile.described is not None and tile.described.swizzle is None:  # not even S<0,4,3>
         text = (
             f"'cute_nvgpu.atom.make_non_exec_im2col_tma_{_kind(copy)}' op operand #1 must be CuTe composed "
             f"layout type, but got '!cute.layout<\"{described.layout}\">'"
@@ -75,8 +72,3 @@ def predict_im2col(copy: Copy, shape_error: Prediction | None) -> Prediction | N
 
 def _kind(copy: Copy) -> str:
     return "load" if gmem_side(copy) == "src" else "store"
-
-
-def _is_plain(described: Memref, told: bool) -> bool:
-    """Whether the atom's layout is known to be composed with no swizzle, not even S<0,4,3>."""
-    return told and described.swizzle is None

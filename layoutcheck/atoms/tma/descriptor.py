@@ -6,6 +6,7 @@ NVIDIA documents the fields and their limits (CUDA Driver API, cuTensorMapEncode
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -121,10 +122,7 @@ class Descriptor:
     @property
     def box_elements(self) -> int:
         """Elements that one instruction moves."""
-        count = 1
-        for extent in self.box:
-            count *= extent
-        return count
+        return math.prod(self.box)
 
     @property
     def box_bytes(self) -> int:

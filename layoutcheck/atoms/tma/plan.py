@@ -324,11 +324,5 @@ def fewest_boxes(copy: Copy) -> int:
     first = next((i for i, d in enumerate(strides) if 1 in flatten((d,))), 0)
     if tile.im2col is not None:
         channels = wrap(gmem.layout.shape)[first]
-        widest = min(widest, channels) if isinstance(channels, int) else widest
-        return math.prod(
-            -(-extent // (widest if i == first else MOST_PIXELS)) for i, extent in enumerate(tile.tiler)
-        )
-    count = 1
-    for i, extent in enumerate(tile.tiler):
-        count *= -(-extent // (widest if i == first else most))
-    return count
+        widest, most = min(widest, channels) if isinstance(channels, int) else widest, MOST_PIXELS
+    return math.prod(-(-extent // (widest if i == first else most)) for i, extent in enumerate(tile.tiler))

@@ -16,6 +16,7 @@ from layoutcheck.atoms.tma import ROWS, TmaCopy
 from layoutcheck.atoms.tma.descriptor import dsl_kind
 from layoutcheck.atoms.tma.landing import execution_of, landed
 from layoutcheck.atoms.tma.limits import box_fault
+from layoutcheck.atoms.tma.plan import gmem_side
 from layoutcheck.atoms.tma.rows import fours, refuse_unlowered
 from layoutcheck.copies.addresses import addresses
 from layoutcheck.copies.copy import Copy
@@ -41,7 +42,7 @@ def row_intent(copy: Copy, there: CoordTensor, here: Memref, smem_base: int) -> 
     units = np.arange(per, dtype=np.int64)
     coordinates = ((rows * _APART + columns)[:count, None] * per + units)[:, None, :]
     shared = addresses(here, smem_base, offsets(here.layout), 8)[:, None, :]
-    src, dst = (coordinates, shared) if _loads(copy) else (shared, coordinates)
+    src, dst = (coordinates, shared) if gmem_side(copy) == "src" else (shared, coordinates)
     return Intent(Places.of(src), Places.of(dst), 8, whole=True)
 
 
@@ -75,10 +76,6 @@ def row_execution(copy: Copy, there: CoordTensor, here: Memref, smem_base: int) 
     shared = landed(copy, starts, (moved, wide), inner, kind, 8, per)
     fault = box_fault(inner, kind, copy.atom.dtype.bits, parse_arch(copy.arch).number)
     return execution_of(copy, coordinates, shared, starts, moved * per, 8, fault)
-
-
-def _loads(copy: Copy) -> bool:
-    return isinstance(copy.atom, TmaCopy) and copy.atom.kind == "load"
 
 
 def _bytes(here: Memref) -> int:

@@ -56,7 +56,7 @@ def plan(copy: Copy, instance: Copy, atom: UniversalCopy) -> Plan:
 def vector_and_alignment(copy: Copy, atom: UniversalCopy) -> tuple[int, int]:
     """Elements of one vector of a universal copy, and the bytes its address is proved to be a multiple of."""
     bits = copy.src.dtype.bits
-    run = math.gcd(*_runs(copy))
+    run = _run(copy)
     align = math.gcd(slice_align_bytes(copy.src), slice_align_bytes(copy.dst))
     span_bits = math.gcd(run * bits, 8 * align)
     if atom.width_bits:
@@ -87,7 +87,6 @@ def _plan_sub_byte(copy: Copy, instance: Copy, atom: UniversalCopy) -> Plan:
     for memref in (copy.src, copy.dst):
         refuse_inside_bytes(memref)
     align = math.gcd(slice_align_bytes(copy.src), slice_align_bytes(copy.dst))
-    runs = _runs(copy)
     run_bytes = math.gcd(*(_run_bytes(v_mode(m.layout), bits) for m in (copy.src, copy.dst)))
     if atom.width_bits:
         n = atom.width_bits // bits
@@ -110,7 +109,7 @@ def _plan_sub_byte(copy: Copy, instance: Copy, atom: UniversalCopy) -> Plan:
                 f"do not fill bytes, or are not all of its first mode"
             )
     if not span or size(v_mode(copy.src.layout)) % n:
-        return _one_at_a_time(copy, instance, math.gcd(*runs))
+        return _one_at_a_time(copy, instance, _run(copy))
     part = size(v_mode(copy.src.layout)[0]) if copy.splits_v else 1
     if part > 1 and any(_contiguous(v) != size(v) for v in both):  # V[0] by V[0], then joined
         refuse_chunks(copy, part)
@@ -148,14 +147,12 @@ def slice_align_bytes(memref: Memref) -> int:
     return align
 
 
-def _runs(copy: Copy) -> tuple[int, int]:
-    """Elements from the start of V that each side keeps together, wherever in V one begins counting."""
-    return _run(v_mode(copy.src.layout)), _run(v_mode(copy.dst.layout))
+def _run(copy: Copy) -> int:
+    """Elements from the start of V that both sides keep together, wherever in V one begins counting.
 
-
-def _run(v: Layout) -> int:
-    """gcd of the leading contiguous extent and of every other static stride of a V mode."""
-    return _leading_run(_leaves(v))
+    gcd of the leading contiguous extent and of every other static stride of each V mode.
+    """
+    return math.gcd(*(_leading_run(_leaves(v_mode(view.layout))) for view in (copy.src, copy.dst)))
 
 
 def _refuse_permuted(v: Layout) -> None:

@@ -174,7 +174,8 @@ class _Numbers:
         yield from dict.fromkeys(found or self._named(names))
 
     def _named(self, names: tuple[str, ...]) -> list[tuple[Source, ast.Call]]:
-        return [(self.program.sources[f], call) for f in self.files for call in _all(self.program, f, names)]
+        sources = map(self.program.sources.__getitem__, self.files)
+        return [(source, call) for source in sources for call in source.calls() if name_of(call) in names]
 
     def _calls(self, name: str) -> list[tuple[Source, ast.Call]]:
         return self._named((name,))
@@ -261,10 +262,6 @@ def _way(said: str, source: Source, value: ast.expr, new: str) -> tuple[str, Can
 def _arguments(call: ast.Call, keyword: str, other: str, position: int) -> list[ast.expr]:
     named = [one.value for one in call.keywords if one.arg in (keyword, other)]
     return named or call.args[position : position + 1]
-
-
-def _all(program: Program, path: str, names: tuple[str, ...]) -> list[ast.Call]:
-    return [call for call in program.sources[path].calls() if name_of(call) in names]
 
 
 def _spans(one: tuple[Source, ast.Call], frame: Frame) -> bool:

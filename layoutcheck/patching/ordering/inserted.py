@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 from layoutcheck.patching.edit import Candidate, Edit, text_of
@@ -294,21 +295,17 @@ class Missing:
         """The statements in a slot, with other edits."""
         edit: Edit | None = slot.edit(*statements) if statements else None
         if edit is not None:
-            here = next((one for one in also if (one.path, one.start, one.end) == _at(edit)), None)
+            here = next((one for one in also if replace(one, new=edit.new) == edit), None)
             if here is not None:  # one insertion, in the order of the statements
                 if _blanks(here) != _blanks(edit):
                     return
-                edit = Edit(edit.path, edit.start, edit.end, here.new + edit.new)
+                edit = replace(edit, new=here.new + edit.new)
             yield self.titled((*(one for one in also if one is not here), edit), *statements)
 
     def titled(self, edits: Candidate, *statements: str) -> Way:
         """Edits, with what they insert and why that is enough."""
         said = ", ".join(one.removeprefix("cute.arch.").removeprefix("arch.") for one in statements)
         return f"synchronise: insert {said}; {why(statements)}", edits
-
-
-def _at(edit: Edit) -> tuple[str, int, int]:
-    return edit.path, edit.start, edit.end
 
 
 def _blanks(edit: Edit) -> int:

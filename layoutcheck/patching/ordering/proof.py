@@ -55,7 +55,10 @@ def objection(before: Trace, after: Trace, finding: KernelFinding, lines: Moved)
     """Why it is not shown that the edited program is better; "" where it is."""
     if remains(after, finding, lines):
         return f"{finding.code} remains"
-    old = {(one.code, *(_moved(frame, lines) for frame in _where(one))) for one in _told(before.orders)}
+    old = {
+        (one.code, *((file, lines(file, line)[0]) for file, line in _where(one)))
+        for one in _told(before.orders)
+    }
     for one in _told(after.orders):
         if (one.code, *_where(one)) not in old:
             return f"{one.code} is found instead"
@@ -80,7 +83,3 @@ def _frames(finding: KernelFinding) -> list[tuple[str, int]]:
 
 def _where(finding: KernelFinding) -> list[tuple[str, int]]:
     return _frames(finding)[:2]
-
-
-def _moved(frame: tuple[str, int], lines: Moved) -> tuple[str, int]:
-    return frame[0], lines(*frame)[0]
