@@ -1,7 +1,8 @@
 """`OtherOperand`: an operand that is recognised but is not a tensor in memory with a plain layout.
 
 It is kept as the compiler printed it, so that a report can show it. What more is known of coordinate tensors,
-which TMA copies take, is in `CoordTensor`; of shared-memory descriptors, in descriptor.py.
+which TMA copies take, is in `CoordTensor`. `DescriptorView` is what tcgen05.cp takes as its source: shared memory
+named by matrix descriptors.
 """
 
 from __future__ import annotations
@@ -80,3 +81,19 @@ def coord_tensor(text: str, origin: str, layout: Layout, denominators: tuple[int
     return CoordTensor(
         none, "generic", layout, name=name, text=text, origin=origin, denominators=denominators
     )
+
+
+@dataclass(frozen=True, slots=True)
+class DescriptorView(Memref):
+    """`layout` is in the descriptor's unit, 16 bytes: what is added to the start address of the first.
+
+    Where the rows of a matrix lie is in the descriptor's own run-time bits, not in this type.
+    """
+
+    def __str__(self) -> str:
+        return f'!cute_nvgpu.smem_desc_view<!cute_nvgpu.smem_desc, "{self.layout}">'
+
+
+def descriptor_view(layout: Layout) -> DescriptorView:
+    """The view printed as `!cute_nvgpu.smem_desc_view<!cute_nvgpu.smem_desc, "layout">`."""
+    return DescriptorView(DType("i128", 128, "int"), "smem", layout, 16)

@@ -25,9 +25,8 @@ from layoutcheck.algebra.swizzle import ComposedLayout, Swizzle
 from layoutcheck.atoms.reading import read_dtype
 from layoutcheck.brackets import MAX_TYPE, type_end
 from layoutcheck.copies.alignment import recast as recast_tensor
-from layoutcheck.copies.descriptor import descriptor_view
 from layoutcheck.copies.memref import SPACES, Memref
-from layoutcheck.copies.opaque import OtherOperand, coord_tensor, other_operand
+from layoutcheck.copies.opaque import OtherOperand, coord_tensor, descriptor_view, other_operand
 from layoutcheck.copies.tiled import TiledCopy
 from layoutcheck.digits import is_number
 from layoutcheck.errors import InputError

@@ -14,8 +14,8 @@ from layoutcheck.atoms import s2t, tmem
 from layoutcheck.atoms.s2t import S2TCopy
 from layoutcheck.atoms.tmem import TmemCopy, TmemLoad, TmemStore
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.descriptor import DescriptorView, descriptor_view
 from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.opaque import DescriptorView, descriptor_view
 from layoutcheck.machine.dtypes import DType, dtype
 from tests.conformance.generate import COMMON, RARE, Draft, spoil
 

@@ -20,8 +20,8 @@ from layoutcheck.atoms.execution import execution  # noqa: E402
 from layoutcheck.atoms.s2t import S2TCopy  # noqa: E402
 from layoutcheck.atoms.tmem import TmemLoad  # noqa: E402
 from layoutcheck.copies.copy import Copy  # noqa: E402
-from layoutcheck.copies.descriptor import DescriptorView  # noqa: E402
 from layoutcheck.copies.offsets import CompilerFails  # noqa: E402
+from layoutcheck.copies.opaque import DescriptorView  # noqa: E402
 from layoutcheck.dsl import ptx  # noqa: E402
 from layoutcheck.dsl.lower import lower  # noqa: E402
 from layoutcheck.dsl.session import Session  # noqa: E402

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import layoutcheck as lc
 from layoutcheck.atoms import tmem
 from layoutcheck.atoms.s2t import FORMS, S2TCopy
-from layoutcheck.atoms.s2t.rows import rows_of
+from layoutcheck.atoms.s2t.execution import rows_of
 from layoutcheck.atoms.tmem import TmemLoad
 from layoutcheck.atoms.tmem.addresses import LANE_BYTES
 from layoutcheck.atoms.tmem.execution import rectangle, tmem_address

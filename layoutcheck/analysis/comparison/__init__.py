@@ -18,10 +18,10 @@ from layoutcheck.analysis.comparison.table import in_table
 from layoutcheck.copies.addresses import AUX_APART, addresses, recast_offsets, swizzled, thread_offsets
 from layoutcheck.copies.atom import WarpAtom
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.descriptor import DescriptorView
 from layoutcheck.copies.lanes import lane_offsets
 from layoutcheck.copies.moves import NOTHING, Execution, Intent, Places
 from layoutcheck.copies.offsets import IntArray, offsets
+from layoutcheck.copies.opaque import DescriptorView
 
 __all__ = ["KINDS", "Comparison", "Offender", "compare"]
 

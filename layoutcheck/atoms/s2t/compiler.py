@@ -7,7 +7,7 @@ from layoutcheck.atoms.s2t import FORMS, S2TCopy
 from layoutcheck.copies.compiler.prediction import Prediction, rejected
 from layoutcheck.copies.compiler.shared import printed_view
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.descriptor import DescriptorView
+from layoutcheck.copies.opaque import DescriptorView
 
 
 def check_type(atom: S2TCopy) -> Prediction | None:

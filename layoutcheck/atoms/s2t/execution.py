@@ -1,22 +1,37 @@
 """tcgen05.cp: what the emitted instructions do (PTX ISA; none of it was run on a Blackwell GPU).
 
 Measured on the DSL, in PTX: one instruction for each V[1] coordinate (where V is ((n, m), ...)) and rest
-coordinate, at the address of V's first element in tensor memory.
+coordinate, at the address of V's first element in tensor memory. Its descriptor's row strides are run-time
+bits; which row lies where is not compared. Source addresses are labels: (instruction, row, unit of the row).
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from layoutcheck.atoms.s2t import S2TCopy
-from layoutcheck.atoms.s2t.rows import label, rows_of
+from layoutcheck.atoms.s2t import S2TCopy, rows_by_lane
 from layoutcheck.atoms.tmem.addresses import LANE_BYTES
 from layoutcheck.atoms.tmem.execution import refuse_mixed, steps_of
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.lanes import matrix_iterations
 from layoutcheck.copies.moves import Access, Execution, Places
-from layoutcheck.copies.offsets import limit
+from layoutcheck.copies.offsets import IntArray, limit
 from layoutcheck.errors import InputError
+
+LABEL = 1 << 32  # between the sources of two tcgen05.cp
+
+
+def rows_of(atom: S2TCopy) -> IntArray:
+    """The row that is written to each of the 128 lanes, -1 where none is."""
+    rows: IntArray = np.full(128, -1, dtype=np.int64)
+    for lane, row in rows_by_lane(atom).items():
+        rows[lane] = row
+    return rows
+
+
+def label(iteration: IntArray, row: IntArray, unit: IntArray, row_units: int) -> IntArray:
+    """The source label of units of rows, of `row_units` each, as in `intent`."""
+    return iteration * LABEL + row * row_units + unit
 
 
 def execute(_typed: Copy, copy: Copy, atom: S2TCopy, _src_base: int, dst_base: int) -> Execution:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from layoutcheck.atoms.s2t import S2TCopy
-from layoutcheck.atoms.s2t.rows import LABEL, rows_of
+from layoutcheck.atoms.s2t.execution import LABEL, rows_of
 from layoutcheck.atoms.tmem.addresses import LANE_BYTES
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.lanes import atom_part, matrix_iterations

@@ -13,7 +13,7 @@ from layoutcheck.algebra.layout import text
 from layoutcheck.copies.atom import Atom
 from layoutcheck.copies.compiler.prediction import Prediction, aborts, rejected
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.descriptor import DescriptorView
+from layoutcheck.copies.opaque import DescriptorView
 
 PRED_SPACES = ("rmem", "smem", "gmem", "generic")
 

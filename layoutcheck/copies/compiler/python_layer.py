@@ -13,8 +13,8 @@ from layoutcheck.algebra.inttuple import is_static, product, rank, wrap
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.copies.compiler.prediction import Prediction, rejected
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.descriptor import DescriptorView
 from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.opaque import DescriptorView
 from layoutcheck.machine.dtypes import DType
 
 

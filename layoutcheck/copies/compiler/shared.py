@@ -10,9 +10,8 @@ from layoutcheck.copies.atom import Atom
 from layoutcheck.copies.compiler.prediction import Prediction, aborts, rejected
 from layoutcheck.copies.compiler.vectors import Inadmissible, Vectors, text, vectors
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.descriptor import DescriptorView
 from layoutcheck.copies.memref import Memref
-from layoutcheck.copies.opaque import OtherOperand
+from layoutcheck.copies.opaque import DescriptorView, OtherOperand
 from layoutcheck.machine.dtypes import DType
 
 
