@@ -121,13 +121,8 @@ def append(a: Layout, mode: Layout = UNIT, up_to_rank: int | None = None) -> Lay
 
 def prepend(a: Layout, mode: Layout = UNIT, up_to_rank: int | None = None) -> Layout:
     """`a` with `mode` added first: once, or until it has `up_to_rank` modes."""
-    have = inttuple.rank(a.shape)
-    missing = 1 if up_to_rank is None else up_to_rank - have
-    if missing <= 0:
-        return a
-    return Layout.trusted(
-        (mode.shape,) * missing + inttuple.wrap(a.shape), (mode.stride,) * missing + inttuple.wrap(a.stride)
-    )
+    count = len(append(a, mode, up_to_rank)) - len(a)
+    return make_layout(*[mode] * count, *a.modes) if count else a
 
 
 def zip_modes(a: Layout, b: Layout) -> Layout:

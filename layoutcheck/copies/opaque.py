@@ -1,7 +1,7 @@
 """`OtherOperand`: an operand that is recognised but is not a tensor in memory with a plain layout.
 
 It is kept as the compiler printed it, so that a report can show it. What more is known of coordinate tensors,
-which TMA copies take, is in `CoordTensor`. `DescriptorView` is what tcgen05.cp takes as its source: shared memory
+which TMA copies take, is in `CoordTensor`. `DescriptorView` is the source of tcgen05.cp: shared memory
 named by matrix descriptors.
 """
 

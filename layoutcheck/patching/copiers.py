@@ -219,19 +219,12 @@ def flipped(program: Program, place: Site) -> Iterator[Candidate]:
         return
     word = program.definition(replace(place, node=given))
     if isinstance(word.node, ast.Constant) and isinstance(word.node.value, bool):
-        span = span_of(program.sources[word.path], word.node)
-        yield (Edit(word.path, *span, str(not word.node.value)),)
+        yield (program.rewritten(word, str(not word.node.value)),)
     negated = isinstance(given, ast.UnaryOp) and isinstance(given.op, ast.Not)
     kept = given.operand if isinstance(given, ast.UnaryOp) and negated else given
     text = text_of(source, kept)
     bare = negated or isinstance(kept, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
-    yield (
-        Edit(
-            source.path,
-            *span_of(source, given),
-            ("" if negated else "not ") + (text if bare else f"({text})"),
-        ),
-    )
+    yield (rewritten(source, given, ("" if negated else "not ") + (text if bare else f"({text})")),)
 
 
 def counted(source: Source, call: ast.Call, matrices: int) -> Iterator[Candidate]:

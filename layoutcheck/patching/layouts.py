@@ -67,7 +67,7 @@ def _constant(program: Program, site: Site, need: int) -> Iterator[Candidate]:
     """The number that a name or an attribute is given in one place, for all who use it."""
     found = [one for one in program.behind(site) if isinstance(one.node, ast.Constant)]
     if len(found) == 1 and found[0].node is not site.node:
-        yield (Edit(found[0].path, *span_of(program.sources[found[0].path], found[0].node), str(need)),)
+        yield (program.rewritten(found[0], str(need)),)
 
 
 def is_align(node: ast.Subscript) -> bool:
@@ -161,8 +161,7 @@ def _cut(program: Program, start: Site, old: Memref, new: Memref, moves: bool) -
         if made is None or (moves and _is_of_a_view(program.sources[place.path], place.node)):  # type: ignore[arg-type]
             continue
         if _flat(made) == _flat(old.layout) and new.layout.is_static:
-            span = span_of(program.sources[place.path], place.node)
-            yield (Edit(place.path, *span, code.layout_code(new.layout)),)
+            yield (program.rewritten(place, code.layout_code(new.layout)),)
 
 
 def unswizzled(program: Program, start: Site) -> Iterator[Candidate]:
@@ -252,9 +251,7 @@ def _assumed(program: Program, place: Site, new: Memref, divisor: int) -> Iterat
         return
     for leaf, stride in zip(_written(given), strides, strict=True):
         if isinstance(stride, Dynamic) and stride.divisor == divisor and isinstance(leaf, ast.Name):
-            start, end = span_of(source, leaf)
-            made = f"cute.assume({source.text[start:end]}, divby={divisor})"
-            yield (Edit(place.path, start, end, made),)
+            yield (rewritten(source, leaf, f"cute.assume({text_of(source, leaf)}, divby={divisor})"),)
 
 
 def _order(memref: Memref) -> tuple[int, ...] | None:
@@ -291,13 +288,10 @@ def coarser(program: Program, site: Site, element_bits: int) -> Iterator[Candida
     for role in ("src", "dst"):
         start = program.argument(site, role)
         for place in program.reached(start) if start is not None else ():
-            call = place.node
-            parts = swizzle_parts(program, place) if isinstance(call, ast.Call) else []
+            parts = swizzle_parts(program, place)
             for base in ((128 // element_bits).bit_length() - 1, 4) if parts else ():
-                source = program.sources[parts[1].path]
-                edit = Edit(parts[1].path, *span_of(source, parts[1].node), str(base))
-                if source.text[edit.start : edit.end] != edit.new:
-                    yield (edit,)
+                if text_of(program.sources[parts[1].path], parts[1].node) != str(base):
+                    yield (program.rewritten(parts[1], str(base)),)
 
 
 def swizzle_parts(program: Program, place: Site) -> list[Site]:

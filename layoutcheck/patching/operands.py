@@ -78,8 +78,8 @@ def _copies(source: Source, letter: str) -> Iterator[tuple[str, Candidate]]:
             yield title, (Edit(source.path, start, end, new),)
         for product in sorted(products) if len(call.args) > 1 else ():
             if ast.unparse(call.args[1]) != product:
-                at = span_of(source, call.args[1])
-                yield f"{found[0]} of {product}, which multiplies", (Edit(source.path, *at, product),)
+                title = f"{found[0]} of {product}, which multiplies"
+                yield title, (rewritten(source, call.args[1], product),)
 
 
 def of_others(source: Source, call: ast.Call) -> Iterator[tuple[str, Candidate]]:

@@ -6,7 +6,7 @@ import ast
 import itertools
 from collections.abc import Iterator
 
-from layoutcheck.patching.edit import Candidate, Edit, span_of
+from layoutcheck.patching.edit import Candidate, text_of
 from layoutcheck.patching.program import COPIES, Program
 from layoutcheck.patching.source import Site
 from layoutcheck.syntax import name_of
@@ -31,9 +31,8 @@ def retiled(program: Program, site: Site) -> Iterator[tuple[str, Candidate]]:
         if thread is None or (isinstance(made, ast.Call) and name_of(made).startswith(_CUT)):
             continue
         given = _given(program, fragment)
-        start, end = span_of(program.sources[given.path], given.node)
-        text = program.sources[given.path].text[start:end]
-        yield _TITLE, (Edit(given.path, start, end, f"{thread}.retile({text})"),)
+        text = text_of(program.sources[given.path], given.node)
+        yield _TITLE, (program.rewritten(given, f"{thread}.retile({text})"),)
 
 
 _CUT = ("retile", "partition_")

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from layoutcheck.algebra.inttuple import wrap
 from layoutcheck.copies.copy import Copy
 from layoutcheck.fixes import code
-from layoutcheck.patching.edit import Candidate, Edit, rewritten, span_of
+from layoutcheck.patching.edit import Candidate, Edit, rewritten
 from layoutcheck.patching.layouts import unswizzled
 from layoutcheck.patching.program import Program
 from layoutcheck.patching.source import Site
@@ -92,6 +92,5 @@ def _swizzled(program: Program, place: Site, bits: int) -> Iterator[Edit]:
     call = place.call
     if name_of(call) == "make_swizzle" and len(call.args) == 3:
         made, source = f"cute.make_swizzle({bits}, 4, 3)", program.sources[place.path]
-        start, end = span_of(source, call)
         if ast.unparse(call).partition("(")[2] != made.partition("(")[2]:
-            yield Edit(place.path, start, end, made)
+            yield rewritten(source, call, made)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from layoutcheck.patching.edit import Candidate, Edit, span_of
+from layoutcheck.patching.edit import Candidate, Edit, rewritten, span_of
 from layoutcheck.patching.program import Program
 from layoutcheck.patching.source import Site, Source
 from layoutcheck.syntax import name_of
@@ -58,6 +58,5 @@ def flags(program: Program, start: Site) -> Iterator[tuple[str, Candidate]]:
             continue
         for value in (*call.args, *(one.value for one in call.keywords)):
             if isinstance(value, ast.Constant) and isinstance(value.value, bool):
-                span = span_of(program.sources[place.path], value)
                 title = f"argument: {not value.value} for {value.value}, which {name_of(call)} is given"
-                yield title, (Edit(place.path, *span, str(not value.value)),)
+                yield title, (rewritten(program.sources[place.path], value, str(not value.value)),)

@@ -17,10 +17,9 @@ from layoutcheck.dsl.lowered.spaces import object_at
 from layoutcheck.operands.fragments import tiled_mma
 from layoutcheck.operands.rules.lc602_operand_element import tell
 from layoutcheck.order.footprint import operand
-from layoutcheck.provenance.blocks import exchanged
 from layoutcheck.provenance.carry import carry
 from layoutcheck.provenance.contract import _mixed, broadcast, of_product, summed
-from layoutcheck.provenance.depth import Depths
+from layoutcheck.provenance.depth import Depths, exchanged
 from layoutcheck.provenance.extents import no_more
 from layoutcheck.provenance.fragments import (
     accumulator_cells,
