@@ -110,13 +110,8 @@ def group_modes(a: Layout, begin: int, end: int | None = None) -> Layout:
 
 def append(a: Layout, mode: Layout = UNIT, up_to_rank: int | None = None) -> Layout:
     """`a` with `mode` added last: once, or until it has `up_to_rank` modes (none, if it has them already)."""
-    have = inttuple.rank(a.shape)
-    missing = 1 if up_to_rank is None else up_to_rank - have
-    if missing <= 0:
-        return a
-    return Layout.trusted(
-        inttuple.wrap(a.shape) + (mode.shape,) * missing, inttuple.wrap(a.stride) + (mode.stride,) * missing
-    )
+    missing = 1 if up_to_rank is None else up_to_rank - len(a)
+    return make_layout(*a.modes, *[mode] * missing) if missing > 0 else a
 
 
 def prepend(a: Layout, mode: Layout = UNIT, up_to_rank: int | None = None) -> Layout:

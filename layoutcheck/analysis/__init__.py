@@ -80,7 +80,6 @@ from layoutcheck.atoms.execution import execution
 from layoutcheck.atoms.intent import intent
 from layoutcheck.copies.compiler.prediction import Prediction
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.moves import Execution, Intent
 from layoutcheck.copies.offsets import TooLarge
 from layoutcheck.copies.tails import guarded
@@ -347,14 +346,6 @@ class Analysis:
     def per_instruction(self) -> int:
         """Elements of one instruction of the atom."""
         return vector.elements(self.resolved)
-
-    def view(self, side: str) -> Memref:
-        """The operand as `cute.copy` sees it."""
-        return self.copy.side(side)
-
-    def whole(self, side: str) -> Memref:
-        """The tensor that the view was partitioned from; the view itself where it was not."""
-        return self.copy.whole(side)
 
 
 def analysed(copy: Copy | Analysis) -> Analysis:

@@ -163,11 +163,17 @@ class ThreadAtom(VectorAtom):
 class WarpAtom(Atom):
     """An atom that the 32 lanes of a warp execute together, between registers and memory.
 
-    `loads` says which way: from memory to registers, or back.
+    `loads` says which way: from memory to registers, or back; `memory` is the space that it is in.
     """
 
     __slots__ = ()
     loads: ClassVar[bool]
+    memory: ClassVar[str]
+
+    @property
+    def spaces(self) -> tuple[str, str]:
+        """Memory on one side and registers on the other."""
+        return (self.memory, "rmem") if self.loads else ("rmem", self.memory)
 
     @property
     def memory_side(self) -> str:

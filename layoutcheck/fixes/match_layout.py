@@ -22,7 +22,7 @@ def propose(analysis: Analysis) -> Drafts:
     side = own_side(copy)
     if side is None:
         return
-    own, other = analysis.whole(side), analysis.whole(OTHER[side])
+    own, other = analysis.copy.whole(side), analysis.copy.whole(OTHER[side])
     layout = compact_like(other.layout, own.layout.shape)
     if layout is None or layout == own.layout:
         return

@@ -20,7 +20,7 @@ def propose(analysis: Analysis) -> Drafts:
     vector = copy.atom.address_bytes * 8 // copy.src.dtype.bits if copy.atom else 0  # kept together, aligned
     if vector < 2:
         return
-    old = analysis.whole("src"), analysis.whole("dst")
+    old = analysis.copy.whole("src"), analysis.copy.whole("dst")
     new = tuple(_padded(memref, vector) for memref in old)
     if new == old:
         return

@@ -26,13 +26,13 @@ def propose(analysis: Analysis) -> Drafts:
     need = atom.address_bytes if atom else 0
     if need < 2:
         return
-    old = analysis.whole("src"), analysis.whole("dst")
+    old = analysis.copy.whole("src"), analysis.copy.whole("dst")
     new = [_promised(memref, need) for memref in old]
     said = [part for side, o, n in zip(("src", "dst"), old, new, strict=True) for part in _parts(side, o, n)]
     changed = with_tensors(copy, *new)
     for side in ("src", "dst"):
         view = partitioned(copy, side)
-        tile = analysis.whole(side)
+        tile = analysis.copy.whole(side)
         if view is None or tile.space != "smem" or changed.side(side) != copy.side(side):
             continue
         if view.layout == copy.side(side).layout and copy.side(side).proved_align_bytes % need:

@@ -89,7 +89,7 @@ def _pair(analysis: Analysis) -> tuple[str, Memref, Memref, TmaTile] | None:
             return None
         tile = replace(copy.tma, described=None)
         return copy.atom.kind, copy.side(gmem_side(copy)), copy.side(smem_side(copy)), tile
-    src, dst = analysis.whole("src"), analysis.whole("dst")
+    src, dst = analysis.copy.whole("src"), analysis.copy.whole("dst")
     spaces = src.space, dst.space
     if copy.tiling is None or copy.pred is not None or set(spaces) != {"gmem", "smem"}:
         return None

@@ -30,7 +30,7 @@ def propose(analysis: Analysis) -> Drafts:
     for matched in match_layout.propose(analysis):
         [load] = matched.copies
         smem = load.whole("dst")
-        read = _reader(smem, copy.arch) if match_layout.turns(analysis.whole("dst"), smem) else None
+        read = _reader(smem, copy.arch) if match_layout.turns(analysis.copy.whole("dst"), smem) else None
         if read is None or read.atom is None:
             continue
         yield Draft(

@@ -23,19 +23,12 @@ _TILE = 1 << 14  # outputs computed at a time: their arrays then stay in the L2 
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
-    """An instruction on an architecture: the block FMAs it is made of.
-
-    `groups` lists the k indices of each block in the order they are chained. With `add_c_last` the chain
-    starts from zero and c is added to its result by one IEEE addition (FP8 through `mma.sync` where the chip
-    has no FP8 unit of that kind: two HMMA, then FADD or HADD2).
-    """
+class AnyUnit:
+    """An instruction on an architecture, and the rule of its block FMAs."""
 
     instruction: Instruction
     arch: str
     rule: BlockFma
-    groups: tuple[tuple[int, ...], ...]
-    add_c_last: bool
 
     @property
     def name(self) -> str:
@@ -46,6 +39,23 @@ class Unit:
     def k(self) -> int:
         """Products per output of one instruction."""
         return self.instruction.k
+
+    def _inputs(self, a: ArrayLike, b: ArrayLike) -> tuple[Floats, Floats]:
+        one, other = self.instruction.a, self.instruction.b
+        return one.decode(one.check(a, "a")), other.decode(other.check(b, "b"))
+
+
+@dataclass(frozen=True, slots=True)
+class Unit(AnyUnit):
+    """An instruction on an architecture: the block FMAs it is made of.
+
+    `groups` lists the k indices of each block in the order they are chained. With `add_c_last` the chain
+    starts from zero and c is added to its result by one IEEE addition (FP8 through `mma.sync` where the chip
+    has no FP8 unit of that kind: two HMMA, then FADD or HADD2).
+    """
+
+    groups: tuple[tuple[int, ...], ...]
+    add_c_last: bool
 
     @property
     def accumulator_unit(self) -> float | None:
@@ -190,12 +200,6 @@ class Unit:
         with ThreadPoolExecutor() as pool:
             done = all(pool.map(rows, (slice(at, at + share) for at in range(0, len(out), share))))
         return out if done else None
-
-    def _inputs(self, a: ArrayLike, b: ArrayLike) -> tuple[Floats, Floats]:
-        return (
-            self.instruction.a.decode(self.instruction.a.check(a, "a")),
-            self.instruction.b.decode(self.instruction.b.check(b, "b")),
-        )
 
     def step(self, a: Operand, b: Operand, c: Floats) -> Floats:
         """`fma` on decoded operands, k on axis 0, and values of the accumulator's format."""

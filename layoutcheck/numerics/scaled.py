@@ -23,33 +23,20 @@ from numpy.typing import ArrayLike
 from layoutcheck.errors import InputError
 from layoutcheck.numerics import bounds
 from layoutcheck.numerics.block import Operand, block_fma
+from layoutcheck.numerics.block_unit import AnyUnit
 from layoutcheck.numerics.evidence import LITERATURE
 from layoutcheck.numerics.formats import FORMATS, ZERO_EXPONENT, Floats, Raw, exponents
 from layoutcheck.numerics.names import Instruction, instruction
-from layoutcheck.numerics.parameters import BlockFma, family, known
 from layoutcheck.numerics.parameters import block_fma as block_rule
+from layoutcheck.numerics.parameters import family, known
 
 _GROUP = 16  # products that a packed kind adds exactly
 SHAPES = {100: ("tcgen05", (128,)), 120: ("mma", (16,))}
 
 
 @dataclass(frozen=True, slots=True)
-class ScaledUnit:
+class ScaledUnit(AnyUnit):
     """A block-scaled instruction on an architecture."""
-
-    instruction: Instruction
-    arch: str
-    rule: BlockFma
-
-    @property
-    def name(self) -> str:
-        """The short name."""
-        return self.instruction.name
-
-    @property
-    def k(self) -> int:
-        """Products an output of one instruction."""
-        return self.instruction.k
 
     @property
     def scales(self) -> int:
@@ -75,8 +62,7 @@ class ScaledUnit:
 
         a and b (V, k), c (V,), scale_a and scale_b (V, `scales`). InputError where a shape does not fit.
         """
-        left = self.instruction.a.decode(self.instruction.a.check(a, "a"))
-        right = self.instruction.b.decode(self.instruction.b.check(b, "b"))
+        left, right = self._inputs(a, b)
         addend = FORMATS["f32"].decode(FORMATS["f32"].check(c, "c"))
         one, other = (decode_scale(x, self.instruction.scales) for x in (scale_a, scale_b))
         for what, array, width in (("a", left, self.k), ("b", right, self.k), ("scale_a", one, self.scales),

@@ -33,7 +33,7 @@ def conflicted(analysis: Analysis) -> SideCost | None:
 
 def swizzle_of(analysis: Analysis, side: str) -> Swizzle | None:
     """The pointer swizzle of an operand, if it does anything."""
-    swizzle = analysis.whole(side).swizzle
+    swizzle = analysis.copy.whole(side).swizzle
     return swizzle if swizzle is not None and swizzle.bits else None
 
 

@@ -40,9 +40,9 @@ def find(analysis: Analysis) -> Findings:
     if said.kind not in KINDS or said.outcome != "rejected":
         return
     side = said.operand or "src"
-    memref = analysis.view(side)
+    memref = analysis.copy.side(side)
     have, need = int(said.evidence["have_bits"]), int(said.evidence["need_bits"])
-    promises = [str(promise) for promise in missing_promises(analysis.whole(side), need)]
+    promises = [str(promise) for promise in missing_promises(analysis.copy.whole(side), need)]
     yield RULE.finding(
         f"the {NAMES[side]} is only known to be {have // 8} B aligned; the copy needs {need // 8} B",
         f"{memref}: align<{have // 8}> is what the compiler proved about the address that it copies "
@@ -61,7 +61,7 @@ def _cause(analysis: Analysis, side: str, need: int) -> str:
     """Why: the values are scattered (no promise helps), a thread's offset, or the tensor's own type."""
     if find_break(analysis.copy, side) is not None:
         return "An alignment promise cannot help: the values are not adjacent, so most of their addresses are not aligned."
-    whole = analysis.whole(side)
+    whole = analysis.copy.whole(side)
     if analysis.copy.tiling is not None and whole.proved_align_bytes * 8 % need == 0:
         return f"{whole} is aligned, but a thread's offset into it is not a multiple of {need // 8} B."
     return (

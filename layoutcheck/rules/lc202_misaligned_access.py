@@ -57,7 +57,7 @@ def _width(analysis: Analysis, side: str) -> int:
 
 def _cause(analysis: Analysis, side: str) -> tuple[tuple[int, ...] | None, str]:
     """The first stride that is not a multiple of the access, in the tensor the user wrote."""
-    memref, width = analysis.whole(side), _width(analysis, side)
+    memref, width = analysis.copy.whole(side), _width(analysis, side)
     resolved = analysis.resolved
     n = max(1, width * 8 // memref.dtype.bits)
     size = atom_v(resolved, side)

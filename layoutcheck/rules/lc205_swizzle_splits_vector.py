@@ -43,7 +43,7 @@ def find(analysis: Analysis) -> Findings:
     if run is None or (analysis.copy.atom and analysis.copy.atom.by_engine):  # LC222, LC233, LC237
         return
     for side in ("src", "dst"):
-        memref = analysis.view(side)
+        memref = analysis.copy.side(side)
         swizzle = memref.swizzle
         if swizzle is None or swizzle.bits == 0:
             continue
@@ -67,7 +67,9 @@ def _cause(analysis: Analysis, side: str, swizzle: Swizzle) -> str:
     granule = swizzle.granule
     if analysis.width_bytes > granule:
         return f"An access of {analysis.width_bytes} B is wider than the {granule} B that {swizzle} keeps together."
-    if any(isinstance(stride, int) and stride < 0 for _, _, stride in leaves(analysis.view(side).layout[0])):
+    if any(
+        isinstance(stride, int) and stride < 0 for _, _, stride in leaves(analysis.copy.side(side).layout[0])
+    ):
         return "A negative offset from a swizzled pointer loses its sign (the compiler's fault)."
     return (
         f"Slices of the {NAMES[side]} start inside the {granule} B that {swizzle} keeps together, and are moved "

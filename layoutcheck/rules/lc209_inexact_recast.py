@@ -42,7 +42,7 @@ EXPLAINS = ("wrong", "missing", "outside_src", "outside_dst")
 def find(analysis: Analysis) -> Findings:
     """A recast operand that names other bytes than before."""
     for side in ("src", "dst"):
-        memref = analysis.whole(side)
+        memref = analysis.copy.whole(side)
         original = memref.recast_from
         if original is None:
             continue
@@ -79,7 +79,7 @@ def _seen(analysis: Analysis, side: str, swizzle: Swizzle) -> bool:
     """Whether the swizzle moves anything: it does for a view that may begin anywhere in its pattern."""
     period = swizzle.period
     return analysis.effect is not None or (
-        analysis.copy.tiling is None and analysis.view(side).proved_align_bytes % period != 0
+        analysis.copy.tiling is None and analysis.copy.side(side).proved_align_bytes % period != 0
     )
 
 

@@ -35,7 +35,7 @@ def find(analysis: Analysis) -> Findings:
     if not isinstance(atom, MatrixAtom) or kind is None:
         return
     side = atom.register_side
-    registers = analysis.view(side)
+    registers = analysis.copy.side(side)
     moved = atom.num_matrices * _registers(atom) * _REGISTER_BITS // registers.dtype.bits
     given = atom_v(analysis.copy, side)
     paired = find_break(analysis.copy, side, _REGISTER_BITS // registers.dtype.bits)

@@ -53,7 +53,7 @@ def find(analysis: Analysis) -> Findings:
 
 def _cause(analysis: Analysis, side: str) -> tuple[str, str, str]:
     """The field at fault, its value, and a sentence: the base's alignment, or the first stride."""
-    memref = analysis.view(side)
+    memref = analysis.copy.side(side)
     if memref.proved_align_bytes % GRAIN_BYTES:
         value = f"align<{memref.proved_align_bytes}>"
         return f"{side} pointer", value, f"The {NAMES[side]} is only known to be {value} (in bytes)."

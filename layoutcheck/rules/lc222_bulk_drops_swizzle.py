@@ -35,7 +35,7 @@ def find(analysis: Analysis) -> Findings:
     if bulk_atom(analysis) is None or not occurred(analysis) & set(EXPLAINS):
         return
     for side in ("src", "dst"):
-        swizzle = analysis.view(side).swizzle
+        swizzle = analysis.copy.side(side).swizzle
         if swizzle is None or not swizzle.bits:
             continue
         yield RULE.finding(

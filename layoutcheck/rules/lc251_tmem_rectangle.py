@@ -38,7 +38,7 @@ def find(analysis: Analysis) -> Findings:
     if fragment_trouble(analysis, atom) or (at is not None and (at % 32).any()):
         return
     side = atom.memory_side
-    view = analysis.view(side)
+    view = analysis.copy.side(side)
     yield RULE.finding(
         "the view of tensor memory is not what the instruction moves",
         f"{atom.rectangle_phrase(view.dtype)}. V of {view.layout} names something else. {sentence(analysis, kind)}",

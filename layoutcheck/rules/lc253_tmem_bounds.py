@@ -28,7 +28,7 @@ from layoutcheck.rules.tensor_memory import tmem_atom
 def find(analysis: Analysis) -> Findings:
     """The first instruction that leaves; run-time strides and addresses that are no whole column aside."""
     atom, bounds = tmem_atom(analysis), analysis.observables.get("bounds")
-    if atom is None or bounds is None or not analysis.view(atom.memory_side).layout.is_static:
+    if atom is None or bounds is None or not analysis.copy.side(atom.memory_side).layout.is_static:
         return
     thread, instruction = bounds.first[:2]
     assert type(bounds.done) is tuple

@@ -34,7 +34,7 @@ def find(analysis: Analysis) -> Findings:
     if atom is None or at is None:
         return
     side = atom.memory_side
-    view = analysis.view(side)
+    view = analysis.copy.side(side)
     torn = at % COLUMN_BITS != 0
     odd = at % (2 * COLUMN_BITS) != 0
     if torn.any():

@@ -31,7 +31,7 @@ def find(analysis: Analysis) -> Findings:
     if atom is None or not atom.packed or kind is None or fragment_trouble(analysis, atom):
         return
     side = atom.memory_side
-    view = analysis.view(side)
+    view = analysis.copy.side(side)
     word = "pack" if side == "src" else "unpack"
     reason = (
         f"{atom.title}.{word}::16b moves the lower 16 bits of each column, {view.dtype} has {view.dtype.bits}"

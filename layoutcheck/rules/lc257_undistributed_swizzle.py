@@ -34,7 +34,7 @@ def find(analysis: Analysis) -> Findings:
     if analysis.copy.atom is None or not analysis.copy.atom.drops_composed:
         return
     for side in ("src", "dst"):
-        view = analysis.view(side)
+        view = analysis.copy.side(side)
         swizzle = run_time_swizzle(view)
         if swizzle is not None:
             yield RULE.finding(

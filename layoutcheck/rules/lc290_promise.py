@@ -37,7 +37,7 @@ def find(analysis: Analysis) -> Findings:
     ):
         return
     for side in ("src", "dst"):
-        memref = analysis.whole(side)
+        memref = analysis.copy.whole(side)
         if memref.space not in ("gmem", "generic") or memref.align_bytes is None:
             continue
         promises = [f"the address is a multiple of {memref.align_bytes} B"]

@@ -40,7 +40,7 @@ def find(analysis: Analysis) -> Findings:
     swizzle = None if side is None else swizzle_of(analysis, side.side)
     if side is None or swizzle is None:
         return
-    bits = analysis.whole(side.side).dtype.bits
+    bits = analysis.copy.whole(side.side).dtype.bits
     for meant, what in readings(swizzle, bits):
         if under(analysis, side, meant) != side.ideal_wavefronts:
             continue

@@ -36,14 +36,14 @@ def steps(analysis: Analysis) -> IntArray | None:
 def fragment_trouble(analysis: Analysis, atom: TmemCopy) -> str | None:
     """Why the registers' V is not what the atom's repetition moves, in one sentence; None where it is."""
     side = atom.register_side
-    view = analysis.view(side)
+    view = analysis.copy.side(side)
     own = atom_part(view.layout)
     values = registers(atom) * 32 // view.dtype.bits
     if atom.dtype.bits != view.dtype.bits:
         return f"The atom is made for {atom.dtype}, but the tensors hold {view.dtype}: registers are counted in elements of {atom.dtype.bits} bits"
     if size(own) != values:
         emitted = _emitted(atom, own)
-        whole = analysis.view("src" if side == "dst" else "dst").layout
+        whole = analysis.copy.side("src" if side == "dst" else "dst").layout
         warps = size(atom_part(whole)) == size(own) == values * atom.lanes
         return f"V has {size(own)} values of a thread's registers, {atom.title} moves {values}; {emitted}" + (
             f". V has the values of the whole warp, all {atom.lanes} lanes, as the view of tensor memory does"

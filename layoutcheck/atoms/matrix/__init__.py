@@ -20,6 +20,7 @@ class MatrixAtom(WarpAtom):
     """What `LdMatrix` and `StMatrix` share: `mode` is the matrix shape."""
 
     family: ClassVar[str] = "matrix"
+    memory: ClassVar[str] = "smem"
     drops_composed: ClassVar[bool] = True  # measured on the DSL
     name: ClassVar[str]
 
@@ -37,11 +38,6 @@ class MatrixAtom(WarpAtom):
     def run_sides(self) -> tuple[str, ...]:
         """Memory; registers have an order of their own."""
         return (self.memory_side,)
-
-    @property
-    def spaces(self) -> tuple[str, str]:
-        """Shared memory on one side and registers on the other."""
-        return ("smem", "rmem") if self.loads else ("rmem", "smem")
 
     @property
     def phrase(self) -> str:

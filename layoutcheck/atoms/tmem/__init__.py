@@ -83,6 +83,7 @@ class TmemCopy(WarpAtom, TensorMemoryAtom):
     """
 
     family: ClassVar[str] = "tmem"
+    memory: ClassVar[str] = "tmem"
     name: ClassVar[str]
     packing: ClassVar[tuple[str, str]]  # as the DSL prints it, and as PTX has it
     repeat_of_fragment: ClassVar[bool] = True  # else of the atom: how often an instruction repeats
@@ -97,11 +98,6 @@ class TmemCopy(WarpAtom, TensorMemoryAtom):
         kind = "load" if self.loads else "store"
         form = f"{self.dtype}, {self.lanes} DP, {self.width_bits} bit, x{self.repeat}"
         return f"!cute_nvgpu.atom.tmem_{kind}<{form}{f', {self.packing[0]}' * self.packed}>"
-
-    @property
-    def spaces(self) -> tuple[str, str]:
-        """Tensor memory on one side and registers on the other."""
-        return ("tmem", "rmem") if self.loads else ("rmem", "tmem")
 
     @property
     def title(self) -> str:
