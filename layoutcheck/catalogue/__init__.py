@@ -56,24 +56,14 @@ _VERIFIER = tables.called("dsl.other-verifier")
 _NOTICED = 0.02  # of the wavefronts
 _NO_OVERLOAD = tables.called("cpp.no-overload")
 _ERROR_TYPE = tables.called("cpp.error-type")
-_OF_THE_DSL = (
-    _RAISED,
-    _ASSERTED,
-    _RAISED_BY_PYTHON,
-    answering.CODED,
-    answering.CODE_ALONE,
-    _VERIFIER,
-)  # which no library raises
+# which no library raises
+_OF_THE_DSL = _RAISED, _ASSERTED, _RAISED_BY_PYTHON, answering.CODED, answering.CODE_ALONE, _VERIFIER
 _OPEN = (tables.called("kernel-hangs"), tables.called("results-differ"))  # which name no cause of their own
 _OF_LAWS = (*whose.FAULTS, "cpp.copy-does-not-vectorize", "cpp.shape-div")  # which have many causes
-_OF_PEOPLE = (
-    tables.called("symptom.wrong"),
-    tables.called("symptom.hang"),
-)  # as they tell a fault, without its error
-_TOLD_BY_PEOPLE = (
-    *(entry.name for entry in (*_OPEN, _DIED)),
-    *whose.FAULTS,
-)  # whose words may say that it is over
+# as they tell a fault, without its error
+_OF_PEOPLE = tables.called("symptom.wrong"), tables.called("symptom.hang")
+# whose words may say that it is over
+_TOLD_BY_PEOPLE = *(entry.name for entry in (*_OPEN, _DIED)), *whose.FAULTS
 _OF_CLAIMS = ("dsl.compiler-died", "dsl.launcher-died")  # in which no law is broken
 _OF_PARSER = re.compile(
     r"error(?: C[0-9]+)?: (?:expected (?:an?|unqualified|primary|initializer)\b|this declaration has no|syntax error)"

@@ -28,13 +28,8 @@ CODED = tables.called("dsl.coded")
 CODE_ALONE = tables.called("dsl.code-alone")
 COMPANION = tables.called("dsl.companion-version")
 FEW_CONFLICTS = tables.called("ncu.few-conflicts")
-_OF_LITTLE = (
-    "cpp.launch-refused",
-    "cuda.",
-    "elsewhere.build",
-    "results-differ",
-    "elsewhere.driver",
-)  # whose line tells little
+# whose line tells little
+_OF_LITTLE = "cpp.launch-refused", "cuda.", "elsewhere.build", "results-differ", "elsewhere.driver"
 OF_COMPILERS = ("elsewhere.compile", "cpp.other-error")
 _OF_COUNTERS = ("ncu.uncoalesced-shared", "ncu.wavefronts")
 _MOST_LAYOUTS = 6

@@ -18,9 +18,8 @@ _REFUSED = re.compile(
 _HINT = re.compile(r"\bHINT: (?P<said>.{10,240}?)(?=\. [A-Z`]|$)")
 _MOST_REFUSED = 4
 _ON_THE_GPU = ("cuda.", "sanitizer.", "kernel-hangs", "driver.xid")
-_FRAME = re.compile(
-    r"\bin (?P<kernel>[A-Za-z_][\w:]{2,100})(?:<[^<>]{0,200}>)?(?:\([^()]{0,200}\))? ?<<<\("
-)  # of cuda-gdb
+# of cuda-gdb
+_FRAME = re.compile(r"\bin (?P<kernel>[A-Za-z_][\w:]{2,100})(?:<[^<>]{0,200}>)?(?:\([^()]{0,200}\))? ?<<<\(")
 _DISTANCE = re.compile(
     r"Invalid __global__ \w+ of size (?P<width>[0-9]{1,2})\b(?:(?!Invalid __).){0,900}? and is (?P<away>[0-9,]{1,11}) bytes (?P<side>after|before) the nearest allocation at 0x[0-9a-f]+ of size (?P<size>[0-9,]{1,15}) bytes"
 )

@@ -12,9 +12,8 @@ import re
 from layoutcheck.brackets import closing
 from layoutcheck.errors import InputError
 
-CPP = re.compile(
-    r"::|->|\bnullptr\b|\w<[\w_]|\w\{\}|&&|\|\||!(?!=)|\b[0-9]+[uUlL]+\b|\bstatic_cast\b"
-)  # what Python has not
+# what Python has not
+CPP = re.compile(r"::|->|\bnullptr\b|\w<[\w_]|\w\{\}|&&|\|\||!(?!=)|\b[0-9]+[uUlL]+\b|\bstatic_cast\b")
 _COMMENT = re.compile(r"/\*.*?\*/|// [^()]*?(?=[()]|$)")
 _NAMESPACE = re.compile(
     r"(?<![\w>])(?:::)?(?:cute|cutlass|std|detail|platform|arch|layout|gemm|collective|epilogue)::"

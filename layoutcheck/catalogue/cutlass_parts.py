@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from typing import NamedTuple
-
 from layoutcheck.catalogue import refused
+from layoutcheck.catalogue.literals import Words
+from layoutcheck.catalogue.meanings import Meaning, first
 
 
-class Room(NamedTuple):
-    """A part of CUTLASS, by the path of its headers: what it asks of its template arguments, and what helps."""
-
-    path: re.Pattern[str]
-    asks: str
-    helps: str
-
-
-def _room(path: str, helps: str, asks: str = "") -> Room:
-    return Room(re.compile(path), asks, helps)
+def _room(path: str, helps: str, asks: str = "") -> Meaning:
+    return Meaning(Words(path), asks, helps)
 
 
 ROOMS = (
@@ -58,27 +49,20 @@ ROOMS = (
     _room(r"layout|tensor|int_tuple|swizzle|algorithm/|stride|tuple",
           "Print both layouts with cute::print before the line: extents, nesting and static (_8) against run-time integers"),
 )  # fmt: skip
-_VAGUE = (
-    "choice",
-    "argument",
-    "size",
-    "unhandled",
-    "division",
-    "static",
-)  # kinds that say less than the part of CUTLASS does
+# kinds that say less than the part of CUTLASS does
+_VAGUE = "choice", "argument", "size", "unhandled", "division", "static"
 
 
 def helps(path: str) -> str:
     """What the code of a header takes, by the header's path."""
-    return next(
-        (room.helps for room in ROOMS if room.path.search(path)), "Read the condition in the header's line"
-    )
+    room = first(ROOMS, path)
+    return room.helps if room else "Read the condition in the header's line"
 
 
 def cause(message: str, path: str) -> str:
     """Why an assertion of a header fails: by the kind of its message, and by what the header asks for."""
-    kind = refused.kind(message)
-    asks = next((room.asks for room in ROOMS if room.path.search(path)), "")
+    kind, room = refused.kind(message), first(ROOMS, path)
+    asks = room.cause if room else ""
     if asks and (kind is None or kind.name in _VAGUE):
         return asks
     return " ".join(filter(None, (refused.cause(message), asks)))

@@ -49,12 +49,8 @@ OTHER_PACKAGE = (
 )
 LISTED = "the installed DSL lists"  # how the sentence about a name of another module begins
 OTHER_MODULE = ("The name is another module's of the DSL", "Call it from the module that lists it")
-OF_VALUES = (
-    "type",
-    "owner",
-    "context",
-    "operation",
-)  # what every MLIR value has; classes of the DSL use the words otherwise
+# what every MLIR value has; classes of the DSL use the words otherwise
+OF_VALUES = "type", "owner", "context", "operation"
 METHOD = (
     "In no version is it a function of that module: it is a method of the objects below",
     "Call it on such an object, value.NAME(...); `launch` is of what the call of a @cute.kernel gives, kernel(args).launch(grid=..., block=...), "

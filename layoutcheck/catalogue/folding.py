@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-HEAD, _TAIL = (
-    1 << 15,
-    1 << 14,
-)  # characters of a long log that are searched: around its first errors, and its end
+# characters of a long log that are searched: around its first errors, and its end
+HEAD, _TAIL = 1 << 15, 1 << 14
 _AROUND = 3000  # characters on each side of an error
 _TELLS = 24  # characters of a message by which its line is found
 SPACE = re.compile(r"\s+")
@@ -20,9 +18,8 @@ _WRONGS = (
 WRONG = re.compile(f"(?i){'|'.join(_WRONGS)}".replace("|fault", "|(?<!de)fault"))
 OF_DSL = re.compile(r"cutlass|\bcute|\bDSL")
 OF_CPP = re.compile(r"(?i)cutlass|\bcute")
-FOREIGN = re.compile(
-    r"\"(?:[\w<>,&*]+ )?(?!std::|cuda::|detail::|flash::|__)[a-z]\w+::\w"
-)  # a name of a library's namespace
+# a name of a library's namespace
+FOREIGN = re.compile(r"\"(?:[\w<>,&*]+ )?(?!std::|cuda::|detail::|flash::|__)[a-z]\w+::\w")
 COMPILES = re.compile(
     r"\.(?:cuh?|hpp|h|inl|cpp|cc)(?:\([0-9]+(?:,[0-9]+)?\)|:[0-9]+:[0-9]+) ?: (?:fatal )?error\b"
 )

@@ -18,9 +18,8 @@ _MOST_LISTED = 120  # characters of a constant's members
 _IMPLICIT = ("loc", "ip")  # places in the IR, which no user gives
 _FIRST = re.compile(r".{0,160}?(?:[.;] |$)|.{0,160}(?= )|.{0,160}")
 _PUBLIC = re.compile(r"/cutlass/(?:cute|pipeline|memory|utils)/")  # whose names a kernel's author uses
-_PLAIN = re.compile(
-    r"``?|\*\*|:(?:param|type|return|returns|rtype|ivar|class|func)\b.*|\.\. .*"
-)  # marks, and what follows the prose
+# marks, and what follows the prose
+_PLAIN = re.compile(r"``?|\*\*|:(?:param|type|return|returns|rtype|ivar|class|func)\b.*|\.\. .*")
 _SENTENCES = re.compile(r"(?:.{0,220}\. (?=[A-Z])|.{0,220}\.$|.{0,220}(?= )|.{0,220})")
 _FEWEST_TOLD = 30  # characters of a sentence that says something
 _FIELD = re.compile(r"`\{\w+\}`|\{\w+\}")

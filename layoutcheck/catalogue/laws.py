@@ -29,10 +29,8 @@ _NAMED, _MOST_NOUNS = 1.4, 1.6  # of its weight: of a law that needs no detail, 
 _NEAR = 0.8  # weight of the nearest one
 _CLAIMED, _TITLED = 2, 1.5  # times that a word of the report's own cause, or of its first line, counts
 _SAYS, _MOST_SAYS, _RARE = 0.3, 1.0, 3  # of a word of the law itself, of all of them, and laws that have it
-_NONE, _REFUSED = (
-    "ask",
-    "build",
-)  # the symptom of a text that tells none, of one in which something is refused
+# the symptom of a text that tells none, of one in which something is refused
+_NONE, _REFUSED = "ask", "build"
 _REFUSES = re.compile(
     r"(?i)\b(?:fail(?:s|ed|ing)?|refus\w+|reject\w+|error|asserts?|assertion|unsupported|cannot|can't|(?:does|do|did|will|would)(?: not|n't) (?:compile|build|work|accept|support)\w*|not (?:supported|allowed|possible))\b"
 )
@@ -70,9 +68,8 @@ _FAULT = re.compile(
     r"(?i)\b(?:wrong|incorrect|fail\w*|crash\w*|hangs?|hung|dead-?lock\w*|slow\w*|error|corrupt\w*|race|conflict\w*|mismatch\w*|garbage|nans?|segfault\w*|illegal|mis-?align\w*|spill\w*|bug|issue|problem)\b"
 )  # which a sentence with "because" explains
 _SENTENCES = re.compile(r"(?<=[.!?;])\s+|\n+")
-_DENIED = re.compile(
-    r"(?i)\bnot (?:caused )?(?:by|due to|because of|from) [^.;\n]{3,160}"
-)  # what is no cause
+# what is no cause
+_DENIED = re.compile(r"(?i)\bnot (?:caused )?(?:by|due to|because of|from) [^.;\n]{3,160}")
 _FILES = re.compile(r"[\w./~-]+\.(?:hpp|cuh?|inl|cpp|cc|h|py|md)\b")  # whose names are of what the file holds
 _LONG = 220
 _MOST_CLAIMS = 2

@@ -6,7 +6,6 @@ kernels are. Checkouts that the user names are always read.
 
 from __future__ import annotations
 
-import importlib.metadata
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -32,9 +31,8 @@ _WORDS = {
 }
 _KINDS = (".py", ".cu", ".cuh", ".cpp", ".cc", ".cxx", ".h", ".hpp", ".inl")
 _OTHERS = frozenset((".git", "__pycache__", "node_modules", "build", "site-packages", ".venv", "venv"))
-_BELOW = frozenset(
-    ("cccl", "cutlass", "thrust", "cub", "3rdparty", "third_party", "thirdparty", "spdlog")
-)  # of other projects
+# of other projects
+_BELOW = frozenset(("cccl", "cutlass", "thrust", "cub", "3rdparty", "third_party", "thirdparty", "spdlog"))
 _FRAME = re.compile(
     r'File "(?P<file>[^"]{1,400})", line (?P<line>[0-9]+)|(?P<test>[\w~./+-]{1,400}\.py):(?P<row>[0-9]+): '
 )
@@ -192,8 +190,10 @@ def _suffixes(root: Path, file: str) -> Iterator[Path]:
 
 def _version(package: str) -> str:
     """The version of the distribution that a package is of; "" where it is not known."""
-    made = importlib.metadata.packages_distributions().get(package, ())
-    return next((importlib.metadata.version(one) for one in made), "")
+    from importlib.metadata import packages_distributions, version  # a fortieth of a second
+
+    made = packages_distributions().get(package, ())
+    return next((version(one) for one in made), "")
 
 
 def project(found: Statement) -> owners.Owner | None:

@@ -7,16 +7,19 @@ the text has none of these, in lower case, the pattern is neither compiled nor s
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-_FEWEST, _LONGEST = 3, 1000  # letters of a run worth looking for, and of any
+_FEWEST, _ANY = 3, 1000  # letters of a run worth looking for; more than any run has
 _PLAIN = r"[\w ,;:'\"`=<>/!#%&@~-]|\\[^\w]"
+# A group's begin, its end with what makes it optional, a run of letters that all stand in a match; else one item.
 _TOKEN = re.compile(
-    rf"(?P<open>\((?:\?(?:P<\w+>|<?[=!]|[a-z]*:))?)|(?P<end>[|)])|(?P<times>(?:[*?+]|\{{[0-9,]+\}})\??)"
-    rf"|(?P<run>(?:{_PLAIN})+(?![*?+{{])|{_PLAIN})|(?:\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?[a-z]+\)|\(\?P=\w+\)|\\.|.)"
+    rf"\((?!\?(?:[a-z]+\)|P=))(?P<open>\?(?:P<\w+>|<?[=!]|[a-z]*:))?|(?P<end>\||\)(?:[*?]|\{{[0,][0-9,]*\}})?)|(?P<run>(?:{_PLAIN})+(?![*?+{{]))"
+    r"|\{[0-9,]+\}|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?[^)]*\)|\\.|."
 )
-_NEVER_NEEDED = ("(?!", "(?<")  # groups that a match does not hold
+_ESCAPE = re.compile(r"\\(.)")
+_Tokens = Iterator[re.Match[str]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,8 +36,7 @@ class Words:
     @cached_property
     def needed(self) -> frozenset[str]:
         """Runs of letters in lower case, one of which every match holds; none where there are no such."""
-        tokens = [(found.lastgroup, found[0]) for found in _TOKEN.finditer(self.text)]
-        return frozenset(_of_alternatives([*tokens, ("end", ")")], 0)[1])
+        return frozenset(_of_group(_TOKEN.finditer(f"{self.text})"))[1])
 
     def may_match(self, lowered: str) -> bool:
         """Whether a text can match, which is given in lower case."""
@@ -46,45 +48,26 @@ class Words:
         return self.pattern.search(text) if may else None
 
 
-def _of_alternatives(tokens: list[tuple[str | None, str]], at: int) -> tuple[int, list[str], int]:
-    """Of a group that begins here: the length of the shortest needed word, these words, and where it ends."""
-    every: list[str] = []
-    shortest = _LONGEST
-    while True:
-        least, words, at = _of_sequence(tokens, at)
-        every += words
-        shortest = min(shortest, least)
-        at += 1
-        if tokens[at - 1][1] == ")":
-            return (shortest, every, at) if shortest else (0, [], at)
+def _of_group(tokens: _Tokens) -> tuple[int, list[str]]:
+    """Of a group that begins here: the letters of the shortest needed word, and these words; 0 where it has none.
 
-
-def _of_sequence(tokens: list[tuple[str | None, str]], at: int) -> tuple[int, list[str], int]:
-    """Of items that follow one another: the needed words of the one whose shortest word is longest."""
-    longest, best, run = 0, list[str](), ""
-    while tokens[at][0] != "end":
-        (kind, text), at, least, inner = tokens[at], at + 1, 0, list[str]()
-        if kind == "open":
-            least, inner, at = _of_alternatives(tokens, at)
-        letters = text if kind == "run" else _one_letter(text)
-        times = tokens[at][1] if tokens[at][0] == "times" else ""
-        at += bool(times)
-        optional = times.startswith(("*", "?", "{0", "{,"))
-        if not optional:
-            run += letters
-            if least > longest and not text.startswith(_NEVER_NEEDED):
-                longest, best = least, inner
-        if times or not letters:
-            longest, best, run = *_longer(longest, best, run), ""
-    return *_longer(longest, best, run), at
-
-
-def _longer(longest: int, best: list[str], run: str) -> tuple[int, list[str]]:
-    """The run, if it is longer than the shortest of the best words so far."""
-    word = run.replace("\\", "").lower()
-    return (len(word), [word]) if len(word) > max(longest, _FEWEST - 1) else (longest, best)
-
-
-def _one_letter(item: str) -> str:
-    """The letter of a class that has it twice, [Ff]; "" for any other item."""
-    return item[1] if len(item) == 4 and item[0] == "[" and item[1:3].lower() == item[1].lower() * 2 else ""
+    Of what follows one another, the words of the item whose shortest word is longest; of alternatives those of each.
+    """
+    shortest, every = _ANY, list[str]()
+    longest, best = 0, list[str]()
+    for token in tokens:
+        kind, text = token.lastgroup, token[0]
+        if kind == "run":
+            word = (_ESCAPE.sub(r"\1", text) if "\\" in text else text).lower()
+            if len(word) >= max(longest + 1, _FEWEST):
+                longest, best = len(word), [word]
+        elif text[0] == "(" and text[-1] != ")":
+            least, words = _of_group(tokens)
+            if least > longest and not text.startswith(("(?!", "(?<!", "(?<=")):
+                longest, best = least, words
+        elif kind == "end":
+            shortest, every = min(shortest, longest), [*every, *best]
+            if text != "|":
+                return (shortest, every) if shortest and text == ")" else (0, [])
+            longest, best = 0, []
+    raise ValueError("a group that does not end")

@@ -107,9 +107,8 @@ _BLAMED = re.compile(
 _COMPARED = re.compile(
     r"(?i)\b(?:(?:slower|faster|worse|better|more|less|[a-z]+) than|vs\.?|versus|compared (?:to|with)|against|gap to|[0-9.]x (?:of|over)|match(?:es)?|mirrors?|existing|like|baselines?:?)(?: the| an?| existing| our| its)* (?:triton|cublas\w*|cudnn|flash-?attention\S*|cutlass|tilelang|pytorch|torch)\b"
 )
-_LISTED = re.compile(
-    r"[{\[(]'[^{}\[\]()]{1,300}'[}\])]|\b\w*backend ?= ?\w+"
-)  # choices, which say nothing of whose message it is
+# choices, which say nothing of whose message it is
+_LISTED = re.compile(r"[{\[(]'[^{}\[\]()]{1,300}'[}\])]|\b\w*backend ?= ?\w+")
 
 
 Matched = tuple[Known, re.Match[str]]

@@ -22,13 +22,8 @@ def _owner(words: str, name: str, project: str) -> _Owned:
     return Words(words), Owner(name, project)
 
 
-CALLED = (
-    "cuBLAS",
-    "cuDNN",
-    "NVSHMEM",
-    "NCCL",
-    "CUB and Thrust",
-)  # named by who calls them or compares with them
+# named by who calls them or compares with them
+CALLED = "cuBLAS", "cuDNN", "NVSHMEM", "NCCL", "CUB and Thrust"
 SOME_MLIR = "another MLIR compiler"  # by dialects that several have
 AMD = "AMD's ROCm"  # which words its errors as CUDA does
 AMD_TRITON = "Triton's back end for AMD's GPUs"

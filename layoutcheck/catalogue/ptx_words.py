@@ -6,20 +6,12 @@ instruction operands, state spaces, types, directives).
 
 from __future__ import annotations
 
-import re
-from typing import NamedTuple
+from layoutcheck.catalogue.literals import Words
+from layoutcheck.catalogue.meanings import Meaning, first
 
 
-class Kind(NamedTuple):
-    """A kind of message: the words that tell it, why it is printed, and what helps."""
-
-    words: re.Pattern[str]
-    cause: str
-    helps: str
-
-
-def _kind(words: str, cause: str, helps: str) -> Kind:
-    return Kind(re.compile(words, re.IGNORECASE), cause, helps)
+def _kind(words: str, cause: str, helps: str) -> Meaning:
+    return Meaning(Words(f"(?i){words}"), cause, helps)
 
 
 _VERSIONS = "Match them: take the ptxas of the compiler's own toolkit (TRITON_PTXAS_PATH, CUDA_HOME, PATH), or a newer one"
@@ -90,5 +82,5 @@ OTHER = (
 
 def meaning(said: str) -> tuple[str, str]:
     """(why ptxas prints it, what helps)."""
-    found = next((kind for kind in KINDS if kind.words.search(said)), None)
+    found = first(KINDS, said)
     return (found.cause, found.helps) if found else OTHER

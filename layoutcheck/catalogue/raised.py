@@ -43,14 +43,8 @@ _EXPECTS = re.compile("[Ee]xpect(?:s|ed)")  # which one is worded so changes fro
 _PYTHONS = re.compile(
     r"\S{1,200}\(\) (?:got an unexpected|got multiple|missing [0-9]|takes )|(?:integer |float )?(?:division|modulo)\b"
 )  # which the DSL words alike
-_OWN_CODE = (
-    "/cute/",
-    "/utils/",
-    "/pipeline/",
-    "/memory/",
-    "/_mlir_helpers/",
-    "/typing.py",
-)  # parts of the DSL that know of layouts
+# parts of the DSL that know of layouts
+_OWN_CODE = "/cute/", "/utils/", "/pipeline/", "/memory/", "/_mlir_helpers/", "/typing.py"
 
 
 _ALWAYS = Guard()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from layoutcheck.algebra import (
     Layout,
@@ -21,22 +21,15 @@ from layoutcheck.algebra import (
     parse_tree,
 )
 from layoutcheck.algebra.modes import leaves
-from layoutcheck.catalogue import operand_types, reasons
+from layoutcheck.catalogue import meanings, operand_types, reasons
 from layoutcheck.catalogue.entry import EVALUATE, TRACE
+from layoutcheck.catalogue.literals import Words
+from layoutcheck.catalogue.meanings import Meaning
 from layoutcheck.errors import InputError
 
 
-class Kind(NamedTuple):
-    """A kind of refusal: the words that tell it, its cause as a sentence, and what helps ("" where the place tells)."""
-
-    name: str
-    words: re.Pattern[str]
-    cause: str
-    helps: str = ""
-
-
-def _kind(name: str, words: str, cause: str, helps: str = "") -> Kind:
-    return Kind(name, re.compile(words, re.IGNORECASE), cause, helps)
+def _kind(name: str, words: str, cause: str, helps: str = "") -> Meaning:
+    return Meaning(Words(f"(?i){words}"), cause, helps, name)
 
 
 # In order: the first whose words are in the message is its kind.
@@ -134,8 +127,8 @@ KINDS = (
 OTHER = "The message states what the operation needs, and the arguments do not have it."
 
 
-def _room(words: str, helps: str) -> tuple[re.Pattern[str], str]:
-    return re.compile(words), helps
+def _room(words: str, helps: str) -> Meaning:
+    return Meaning(Words(words), "", helps)
 
 
 # What helps, by the operation ("cute.gemm"), or by the DSL's file and function. In order: the first that fits.
@@ -201,11 +194,11 @@ def message(said: str) -> str:
     return _BOILERPLATE.sub("", said).strip().rstrip(".")
 
 
-def kind(said: str) -> Kind | None:
+def kind(said: str) -> Meaning | None:
     """The kind of a message: by what it asks for, else by what it got."""
     plain = _TYPE.sub("", said)
     texts = (_GOT.sub("", plain), plain, said if "<class" in said else "")
-    return next((one for text in texts for one in KINDS if one.words.search(text)), None)
+    return next(filter(None, (meanings.first(KINDS, text) for text in texts)), None)
 
 
 def answer(said: str, where: str = "") -> tuple[str, str]:
@@ -235,8 +228,9 @@ def remedy(said: str, where: str = "") -> str:
     return answer(said, where)[1]
 
 
-def _helps(text: str, rooms: tuple[tuple[re.Pattern[str], str], ...]) -> str:
-    return next((helps for words, helps in rooms if words.search(text)), "")
+def _helps(text: str, rooms: tuple[Meaning, ...]) -> str:
+    found = meanings.first(rooms, text)
+    return found.helps if found else ""
 
 
 def reason(text: str) -> str | None:

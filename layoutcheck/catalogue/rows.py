@@ -1,7 +1,7 @@
-"""The rows of the text files that hold the catalogue: `tables/*.txt` and `reasons/*.txt`.
+"""The rows of the text files that hold the catalogue: `tables/`, `reasons/` and `meanings/`.
 
-A row is a block of lines, apart from the next by an empty one. Its first line is `[name] traits`; each of the others is
-`field: value`, and goes on in lines that begin with two spaces. A line that begins with `#` is a comment.
+A row is a block of lines, apart from the next by an empty one. Its first line is `[name] traits`, where it has a name; each of
+the others is `field: value`, and goes on in lines that begin with two spaces. A line that begins with `#` is a comment.
 `{TRACE}` is the sentence of that name in `sentences.txt`, `{CODES 716 74}` the pattern of these numbers of CUDA.
 """
 
@@ -37,9 +37,10 @@ def rows(path: str) -> Iterator[Row]:
         lines = [line for line in block.splitlines() if line and not line.startswith("#")]
         if not lines:
             continue
-        name, _, traits = lines[0].removeprefix("[").rpartition("]")
+        head = lines.pop(0) if lines[0].startswith("[") else "[]"
+        name, _, traits = head.removeprefix("[").rpartition("]")
         fields: dict[str, list[str]] = {}
-        for line in lines[1:]:
+        for line in lines:
             key, colon, value = line.partition(": ")
             if not colon or not key.isalpha():
                 raise ValueError(f"{path}, [{name}]: a line that is no field: {line}")

@@ -37,6 +37,7 @@ _CLASSES = (
         False,
     ),
 )
+_GLOG = re.compile(r"^[EFIW][0-9]{4} [0-9:.]{8,25} +[0-9]+ \S{1,120}:[0-9]+\] ")
 _WORDS = re.compile(r"\b[A-Za-z]{2,}\b[^\n]*\b[A-Za-z]{2,}\b")
 _EMPTY = re.compile(
     r"^\W*$|^#?[0-9]+:? +(?:0x[0-9a-f]+ |in )|^Traceback|^During handling|^The above exception|returned non-zero exit|build stopped|^\s*raise\b|^\s*\^|^note:|see the (?:above|full)|most likely not a problem with pip"
@@ -81,6 +82,7 @@ def before(text: str, said: str) -> str:
 
 
 def _shortened(said: str, pattern: re.Pattern[str]) -> str:
+    said = _GLOG.sub("", said)
     if len(said) <= _LONGEST:
         return said
     found = pattern.search(said)

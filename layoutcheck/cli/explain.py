@@ -185,7 +185,6 @@ def _folders(sources: str | None) -> list[Path]:
 
 def _pasted(text: str, stated: str | None, sources: list[Path]) -> list[Outcome]:
     """The outcome of every error in a pasted text, and of the copy whose types C++ prints."""
-    from layoutcheck.api import check, check_copy
     from layoutcheck.catalogue import Answer
     from layoutcheck.catalogue.cpp_types import operands
     from layoutcheck.reports.outcome import Explained, Message
@@ -200,11 +199,15 @@ def _pasted(text: str, stated: str | None, sources: list[Path]) -> list[Outcome]
         elif found.copy is None:
             outcomes.append(Message(found))
         else:
+            from layoutcheck.api import check_copy  # a tenth of a second, of which most texts need nothing
+
             report = check_copy(found.copy, subject=found.location)
             words = _words(found.message, report.compiler.message or "")
             outcomes.append(replace(report, assumptions=(*taken, *words, *report.assumptions)))
     copy = operands(text) if any(isinstance(outcome, Explained) for outcome in outcomes) else None
     if copy is not None:
+        from layoutcheck.api import check
+
         report = check(
             copy.src, copy.dst, copy.atom, bits=copy.bits, dtype=copy.dtype, arch=arch,
             src_space=copy.src_space, dst_space=copy.dst_space,

@@ -56,9 +56,8 @@ _END = re.compile(
 )
 _QUOTED_ATOM = re.compile(r"'(!cute_nvgpu\.atom\.[^']{1,400})'")
 _NAMED_LAST = re.compile(r".*?meet requirement \([0-9]+ bits\) of atom '[^']{1,400}'")  # prose may follow
-_BEFORE = re.compile(
-    r"^(?:.*?\berror:)?\s*(?:unknown:)?\s*(?:\W?cute\.\w+\W?\s+(?:op\s+)?)?"
-)  # a message's words
+# a message's words
+_BEFORE = re.compile(r"^(?:.*?\berror:)?\s*(?:unknown:)?\s*(?:\W?cute\.\w+\W?\s+(?:op\s+)?)?")
 _FEW_LINES, _LONGEST = 6, 1000  # of a message without its operation; characters
 _PACKAGE = re.compile(r"nvidia-cutlass-dsl\W{1,4}(4\.[0-9]+(?:\.[0-9]+)?)")
 

@@ -21,16 +21,8 @@ _LONG = 1 << 17
 
 _ANSI = re.compile(r"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)|[@-Z\\-_])")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u200b\ufeff]")
-_TOLD = (
-    "error:",
-    "Error:",
-    "ERROR:",
-    "rror [",
-    "Exception:",
-    "Assertion",
-    "unable to ",
-    "nrecoverable",
-)  # how an error begins, which comes before what the compiler's printed code holds
+# how an error begins, which comes before what the compiler's printed code holds
+_TOLD = "error:", "Error:", "ERROR:", "rror [", "Exception:", "Assertion", "unable to ", "nrecoverable"
 _INTEREST = (
     "cute.copy",
     "cute_nvgpu",
@@ -75,6 +67,10 @@ _PREFIXES = (
     re.compile(rf"-? ?[\w.]{{1,60}} - {_LOGGER} - ?|{_LOGGER}:[\w.]{{1,60}}:"),  # Python's logging
     re.compile(r"std(?:err|out) [FP] "),  # Kubernetes
     re.compile(r"E\s{2,}(?=\S)|E\s+$"),  # pytest
+    re.compile(
+        r"[a-z][\w.-]{0,40}-[0-9]+ +\| |#[0-9]+ [0-9]+\.[0-9]+ |\[[0-9]+,[0-9]+\]<std\w+>: ?"
+    ),  # compose, docker build, mpirun
+    re.compile(r"[0-9]{1,4}: "),  # srun
     re.compile(r"##\[error\]|::error::"),  # GitHub, Azure
 )
 # What all lines begin with alike, but for its digits: "worker-1  | ", "#12 103.4 ", "[1,0]<stderr>: ".
@@ -85,14 +81,14 @@ _MESSAGE = re.compile(
 )
 _LONGEST_LEAD, _FEWEST_WORDS = 70, 5  # characters; letters behind it
 _MOST_LINES = 0.8  # of them have it
-_PLAIN = str.maketrans(
-    "\xa0\u2018\u2019\u201c\u201d", " ''\"\""
-)  # as web pages and office programs print them
+# as web pages and office programs print them
+_PLAIN = str.maketrans("\xa0\u2018\u2019\u201c\u201d", " ''\"\"")
 _MARKED = re.compile(r"(?<!\\)\\([_*\[\]<>])")
 _PROGRESS = re.compile(r"[0-9]%\|.*\||[0-9]it/s\]|[0-9]s/it\]|%\s+Completed \|")
 _RANK = re.compile(r"\[(?:default|rank)?[0-9]+\]:")
 _TERMINALS = (72, 78, 79, 80, 100, 120, 132)  # columns
 _BOLD = re.compile(r"\*\*(.*)\*\*$")
+_HYPHEN = re.compile(r"(?<=\w)-\n(?=\w)")  # at which mail breaks a line, "site-" of "site-packages"
 _SUFFIX = re.compile(r"\s*[│┃║]\s*$")
 _FRESH = re.compile(
     r"\s*(?:error\b|note:|suggestion:|Traceback|File \"|During handling|Caused exception|-->|=====)"
@@ -114,7 +110,7 @@ def readings(text: str) -> Iterator[str]:
     stripped = [_strip(line) for line in lines]
     pairs = [one for one in zip(stripped, widths, strict=True) if not _PROGRESS.search(one[0])]
     cleaned = _unled(_of_one_rank(lines, [line for line, _ in pairs]))
-    as_printed = "\n".join(cleaned)
+    as_printed = _HYPHEN.sub("-", "\n".join(cleaned))
     if len(text) > _LONG or len(cleaned) != len(lines):
         yield as_printed
         return

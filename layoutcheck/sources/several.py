@@ -15,15 +15,13 @@ if TYPE_CHECKING:
 
 _LONGEST, _MOST_BLOCKS, _MOST_NAMED = 12_000, 6, 3
 _BLANK = re.compile(r"\n[ \t]*\n(?=\S|[ \t]+(?:File \"|error))")
-_TELLS = re.compile(
-    r"(?m)\w(?:Error|Exception)\b[:\]]|\berror ?[:\[(]|ERROR\b|^=========|\bptxas\b|\bfatal\b|what\(\):"
-    r"|[Cc][Uu][Dd][Aa] ?[Ee]rror|static assertion"
-)
 # How the part of an error begins that a blank line sets apart from its head.
 _GOES_ON = re.compile(
     r"[ \t]*(?:During handling|The above exception|[^\w\s\"'/(\[=-]|note:|suggestion:|-->|=+\s*$|-+\s*$|\^"
     r"|Exception Origin|DSL Call Stack|what\(\):|Compile with|For debugging)"
 )
+# which are general, and errors
+_RAISED = "dsl.raised", "dsl.asserted", "elsewhere.python", "elsewhere.library-raises"
 
 
 def blocks(text: str) -> list[str]:
@@ -54,7 +52,7 @@ def read(text: str, found: Found, alone: Callable[[str], Found]) -> Found:
     known = {_name(one) for one in found}
     each: Found = []
     for part in parts:
-        first = alone(part)[:1] if _TELLS.search(part) else []
+        first = alone(part)[:1] if folding.WRONG.search(part) else []
         if first and _is_error(first[0]) and _name(first[0]) not in known:
             known.add(_name(first[0]))
             each += first
@@ -88,4 +86,4 @@ def _is_error(one: Diagnostic | Answer) -> bool:
     if isinstance(one, Diagnostic):
         return True
     known = not one.entry.general and one.entry.level != CLEAN
-    return known or one.entry.name in ("dsl.raised", "dsl.asserted")
+    return known or one.entry.name in _RAISED

@@ -62,7 +62,7 @@ def test_a_pattern_that_looks_on_from_each_place_is_known(pattern: str, expected
 
 
 def test_a_long_message_is_looked_through_once() -> None:
-    assert [one.cause for one in EVERY if squared(one.words.pattern)] == []
+    assert [one.cause for one in EVERY if squared(one.words.text)] == []
     long = "expected index assert 1 == tile shared " * 1300
     assert len(long) > 50_000
     assert demands.demand(long) is demands.demand(long[:500])

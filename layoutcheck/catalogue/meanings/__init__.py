@@ -1,0 +1,36 @@
+"""What kinds of message mean: by the words of one, its cause and what helps.
+
+The kinds of this folder's files are rows without a name (`catalogue.rows`), with the fields `words`, `cause` and `helps`. They are
+in order: the first whose words are in a message is its kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from layoutcheck.catalogue.literals import Words
+from layoutcheck.catalogue.rows import rows
+
+
+class Meaning(NamedTuple):
+    """A kind of message: the words that tell it, its `cause` as a sentence, and what `helps` ("" where the place tells)."""
+
+    words: Words
+    cause: str
+    helps: str = ""
+    name: str = ""
+
+
+def read(file: str) -> tuple[Meaning, ...]:
+    """The kinds of a file."""
+    fields = (
+        [row.field(name) for name in ("words", "cause", "helps")] for row in rows(f"meanings/{file}.txt")
+    )
+    return tuple(Meaning(Words(words), cause, helps) for words, cause, helps in fields)
+
+
+def first(kinds: Iterable[Meaning], said: str) -> Meaning | None:
+    """The kind of a message; None where its words tell none."""
+    lowered = said.lower()
+    return next((one for one in kinds if one.words.search(said, lowered)), None)
