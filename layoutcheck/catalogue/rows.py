@@ -48,6 +48,11 @@ def rows(path: str) -> Iterator[Row]:
         yield Row(name, traits.strip(), fields)
 
 
+def about(path: str) -> str:
+    """What a file of the catalogue is about: its first line."""
+    return (_HERE / path).read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+
+
 def _sentence(found: re.Match[str]) -> str:
     return cuda_codes.alone(*map(int, found[2].split())) if found[2] else SENTENCES[found[1]]
 

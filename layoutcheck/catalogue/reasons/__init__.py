@@ -9,13 +9,16 @@ from __future__ import annotations
 from layoutcheck.catalogue.reasons.reason import Reason, reason
 from layoutcheck.catalogue.rows import rows
 
+PYTHON = ("scheduling", "layouts", "tensors", "copies", "kernels", "primitives", "host")
+LIBRARY = ("verifier", "instructions")
 
-def _read(*files: str) -> tuple[Reason, ...]:
+
+def of(*files: str) -> tuple[Reason, ...]:
+    """The families of these files."""
     return tuple(reason(row) for file in files for row in rows(f"reasons/{file}.txt"))
 
 
-OF_PYTHON = _read("scheduling", "layouts", "tensors", "copies", "kernels", "primitives", "host")
-OF_LIBRARY = _read("verifier", "instructions")
+OF_PYTHON, OF_LIBRARY = of(*PYTHON), of(*LIBRARY)
 
 
 def find(said: str, where: str = "") -> Reason | None:
