@@ -1,21 +1,23 @@
 """The alignment that the compiler works out of an address where an instruction states less.
 
 LLVM knows the zeros that an address ends with, as far as constants decide them through sums, products and
-masks (`computeKnownBits`), and takes a vector of 16 bytes whole whose address is sure to be a multiple of 16.
-It knows where dynamic shared memory begins, and not where an allocation does (in PTX of DSL 4.8.1).
+masks (`computeKnownBits`). It takes a vector whole that is aligned by these, and makes one access of several
+that lie side by side (LoadStoreVectorizer). Where an allocation begins it knows at times (in PTX of DSL
+4.8.1: not behind the shuffle that tells all lanes the address), and always here: what it then costs is the
+least that it may.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from math import inf
 
 import numpy as np
 
 from layoutcheck.dsl.lowered.allocations import symbol
+from layoutcheck.dsl.lowered.machine import Machine
 from layoutcheck.dsl.lowered.removed import turns_of
 from layoutcheck.dsl.lowered.types import parse_type
-from layoutcheck.dsl.lowered.values import Value as Number
 from layoutcheck.dsl.lowered.values import number
 from layoutcheck.sources.mlir import Operation, Value, integer, integers
 
@@ -31,22 +33,64 @@ _Zeros = tuple[float, tuple[tuple[Value, float], ...]]
 """How many zeros end a value, and terms beside: numbers of unrolled loops, and the zeros behind each."""
 
 
-def aligned(
-    pointer: Value, stated: int, size: int, slot: Callable[[Value], int], values: Sequence[Number]
-) -> Callable[[], int]:
-    """What the address of an access of `size` bytes is a multiple of, in this turn of the loops around it."""
-    if stated >= min(size, 1 << _WIDEST):
-        return lambda: stated
-    zeros, turns = _zeros(pointer, 0)
-    if stated & -stated >= 1 << int(min(zeros, _WIDEST)):
-        return lambda: stated
-    terms = [(slot(value), behind) for value, behind in turns]
+class Alignments:
+    """Of a kernel's addresses; `slot` says where the `machine` holds a value, such as the turn of a loop."""
 
-    def known() -> int:
-        least = min([zeros, *(_ending(number(values[at])) + behind for at, behind in terms)])
-        return max(stated & -stated, 1 << int(min(least, _WIDEST)))
+    def __init__(self, machine: Machine, slot: Callable[[Value], int]) -> None:
+        self._machine, self._slot = machine, slot
+        self._known: dict[Value, _Zeros] = {}
 
-    return known
+    def of(self, pointer: Value, stated: int) -> Callable[[], int]:
+        """What an access's address is a multiple of, in this turn of the loops around it."""
+        zeros, turns = self._zeros(pointer, 0)
+        if stated & -stated >= 1 << int(min(zeros, _WIDEST)):
+            return lambda: stated
+        terms = [(self._slot(value), behind) for value, behind in turns]
+
+        def known() -> int:
+            values = self._machine.values
+            least = min([zeros, *(_ending(number(values[at])) + behind for at, behind in terms)])
+            return max(stated & -stated, 1 << int(min(least, _WIDEST)))
+
+        return known
+
+    def _zeros(self, value: Value, deep: int) -> _Zeros:
+        if value not in self._known:
+            self._known[value] = self._found(value, deep + 1) if deep < _MOST_DEEP else (0, ())
+        return self._known[value]
+
+    def _found(self, value: Value, deep: int) -> _Zeros:
+        op = value.definition
+        if op is None:
+            return (inf, ((value, 0),)) if turns_of(value) is not None else (0, ())
+        name = op.name.partition(".")[2]
+        if op.name in _CONSTANTS:
+            held = integer(op.attributes.get("value", ""))
+            return (0 if held is None else _ending(held)), ()
+        if op.name in ("llvm.mlir.addressof", "llvm.alloca"):
+            return _ending(_declared(op)), ()
+        if op.name in _SAME:
+            return self._zeros(op.operands[0], deep)
+        if op.name == "llvm.getelementptr":
+            return self._element(op, deep)
+        if len(op.operands) != 2 or op.results[0].type.startswith("vector"):
+            return 0, ()
+        first, second = (self._zeros(one, deep) for one in op.operands)
+        if name in _LEAST:
+            return _sum(first, second)
+        if name in ("mul", "muli"):
+            return _times(first, second)
+        if name in ("and", "andi") and not (first[1] or second[1]):
+            return max(first[0], second[0]), ()
+        return 0, ()
+
+    def _element(self, op: Operation, deep: int) -> _Zeros:
+        raw = integers(op.attributes.get("rawConstantIndices", "")) or ()
+        if len(raw) != 1:
+            return 0, ()
+        size = _ending(parse_type(op.attributes.get("elem_type", "i8")).size_bytes)
+        index = self._zeros(op.operands[1], deep) if len(op.operands) > 1 else (_ending(raw[0]), ())
+        return _sum(self._zeros(op.operands[0], deep), _times(index, (size, ())))
 
 
 def _ending(value: int | np.ndarray) -> float:
@@ -55,39 +99,10 @@ def _ending(value: int | np.ndarray) -> float:
     return (bits & -bits).bit_length() - 1 if bits else inf
 
 
-def _zeros(value: Value, deep: int) -> _Zeros:
-    op = value.definition
-    if op is None:
-        return (inf, ((value, 0),)) if turns_of(value) is not None else (0, ())
-    name = op.name.partition(".")[2]
-    if deep > _MOST_DEEP:
-        return 0, ()
-    if op.name in _CONSTANTS:
-        held = integer(op.attributes.get("value", ""))
-        return (0 if held is None else _ending(held)), ()
-    if op.name == "llvm.mlir.addressof":
-        return _ending(_global(op)), ()
-    if op.name in _SAME:
-        return _zeros(op.operands[0], deep + 1)
-    if op.name == "llvm.getelementptr":
-        size = _ending(parse_type(op.attributes.get("elem_type", "i8")).size_bytes)
-        raw = integers(op.attributes.get("rawConstantIndices", "")) or ()
-        index = _zeros(op.operands[1], deep + 1) if len(op.operands) > 1 else (_ending(raw[0]), ())
-        return _sum(_zeros(op.operands[0], deep + 1), _times(index, (size, ()))) if len(raw) == 1 else (0, ())
-    if len(op.operands) != 2 or op.results[0].type.startswith("vector"):
-        return 0, ()
-    first, second = (_zeros(one, deep + 1) for one in op.operands)
-    if name in _LEAST:
-        return _sum(first, second)
-    if name in ("mul", "muli"):
-        return _times(first, second)
-    if name in ("and", "andi"):
-        return (max(first[0], second[0]), ()) if not (first[1] or second[1]) else (0, ())
-    return 0, ()
-
-
-def _global(op: Operation) -> int:
-    """The alignment that the array of a symbol is declared with."""
+def _declared(op: Operation) -> int:
+    """The alignment that an allocation, or the array of a symbol, is declared with."""
+    if op.name == "llvm.alloca":
+        return integer(op.attributes.get("alignment", "")) or 1
     above = op.parent_operation
     while above is not None and above.name != "gpu.module":
         above = above.parent_operation

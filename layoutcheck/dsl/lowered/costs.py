@@ -98,7 +98,7 @@ def side_costs(op: LoweredOp, arch: str) -> Iterator[SideCost]:
     """The sides of one execution of an operation that lie in shared or global memory, with their counts."""
     widest = parse_arch(arch).widest_access_bits // 8
     bypass = any(access.op == "cp.async.cg" for access in op.accesses)
-    src, dst = memory_accesses(op.once, op.threads, widest)
+    src, dst = memory_accesses(op.once, op.threads, widest, joined=True)
     if not src and not dst:
         return
     if op.threads % WARP and any("matrix" in access.op for access in (*src, *dst)):

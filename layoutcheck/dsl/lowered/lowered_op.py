@@ -7,7 +7,8 @@ compared.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -89,15 +90,21 @@ def lowered_ops(kernel: Evaluated) -> dict[str, LoweredOp]:
 
 
 def memory_accesses(
-    accesses: tuple[Recorded, ...], threads: int, widest_bytes: int = WIDEST_BYTES, masked: bool = True
+    accesses: tuple[Recorded, ...],
+    threads: int,
+    widest_bytes: int = WIDEST_BYTES,
+    masked: bool = True,
+    joined: bool = False,
 ) -> tuple[tuple[Access, ...], tuple[Access, ...]]:
     """(source side, destination side) as `copies.moves.Access`, registers left out, in byte addresses.
 
     Instructions of one op, space and width stand together. With `masked` threads that do not execute one have
-    `OFF` for an address. Vectors wider than their alignment or than the machine's widest access are cut.
+    `OFF` for an address. Vectors wider than their alignment or than the machine's widest access are cut. With
+    `joined` those that lie side by side are what the compiler makes of them.
     """
     sides: tuple[dict[tuple[str, str, int], list[IntArray]], ...] = ({}, {})
-    for access in _movers(accesses):
+    moving = _movers(accesses)
+    for access in _joined(moving) if joined else moving:
         for side, op, space, width, address in access_parts(access, widest_bytes):
             row = np.broadcast_to(np.asarray(address, np.int64), (threads,))
             if masked and access.active is not None:
@@ -117,6 +124,34 @@ def _movers(accesses: tuple[Recorded, ...]) -> list[Recorded]:
     if not moves_alone and not used:
         return list(accesses)
     return [a for a in accesses if a.op != "ld" or a in used]
+
+
+def _joined(accesses: Sequence[Recorded]) -> Iterator[Recorded]:
+    """Loads and stores that lie side by side as one, as far as their alignment is known."""
+    kinds: dict[tuple[str, str, int], list[Recorded]] = {}
+    for access in accesses:
+        kinds.setdefault((access.op, access.space, access.size), []).append(access)
+    for (op, space, size), alike in kinds.items():
+        at, most = 0, WIDEST_BYTES // size if op in ("ld", "st") and space != "rmem" and size else 1
+        while at < len(alike):
+            count = most
+            while count > 1 and not _side_by_side(alike[at : at + count], count):
+                count //= 2
+            yield replace(alike[at], size=count * size) if count > 1 else alike[at]
+            at += max(1, count)
+
+
+def _side_by_side(accesses: Sequence[Recorded], count: int) -> bool:
+    first, *others = accesses
+    whole = count * first.size
+    return (
+        len(accesses) == count
+        and first.align_bytes % whole == 0
+        and all(one.active is first.active or np.array_equal(one.active, first.active) for one in others)
+        and all(
+            bool(np.all(one.address - first.address == i * first.size)) for i, one in enumerate(others, 1)
+        )
+    )
 
 
 def access_parts(access: Recorded, widest_bytes: int) -> list[tuple[int, str, str, int, IntArray | int]]:

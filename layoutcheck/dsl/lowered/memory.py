@@ -15,7 +15,7 @@ from collections.abc import Callable
 import numpy as np
 
 from layoutcheck.dsl.lowered import spaces
-from layoutcheck.dsl.lowered.aligned import aligned
+from layoutcheck.dsl.lowered.aligned import Alignments
 from layoutcheck.dsl.lowered.inline_ptx import PtxAccess
 from layoutcheck.dsl.lowered.instructions import (
     BULK,
@@ -54,6 +54,7 @@ class Memory:
     ) -> None:
         self.machine, self.slots = operations.machine, operations.slots
         self.operations, self.levels, self.tag, self.left = operations, levels, tag, left
+        self.alignments = Alignments(self.machine, self.slots.__getitem__)
 
     def step(self, op: Operation) -> Step | None:
         """The step of a memory instruction; None for other operations."""
@@ -92,20 +93,14 @@ class Memory:
         align = integer(op.attributes.get("alignment", "")) or kind.align_bytes
         nibbles = _nibbles(kind)
         tag, numeric = self.tag(op), self.levels.get(op.results[0], 0) == NUMBER
-        left, align_of = self.left(op), self._aligned(op.operands[0], align, size)
+        left, align_of = self.left(op), self.alignments.of(op.operands[0], align)
 
         def run() -> None:
             first, end = (0, size) if left is None else left()
             address, provenance, name = self._place(pointer, space)
+            sure = align_of() if end - first == size else align  # what is cut stays in pieces
             access = Recorded(
-                tag,
-                "ld",
-                end - first,
-                address + first,
-                name,
-                align_of(),
-                provenance=provenance,
-                facts=nibbles,
+                tag, "ld", end - first, address + first, name, sure, provenance=provenance, facts=nibbles
             )
             if tag:
                 machine.record(access)
@@ -125,9 +120,6 @@ class Memory:
             machine.values[out], machine.provenance[out] = Data(access, -first, size, guess), provenance | bit
 
         return run
-
-    def _aligned(self, pointer: SsaValue, stated: int, size: int) -> Callable[[], int]:
-        return aligned(pointer, stated, size, self.slots.__getitem__, self.machine.values)
 
     def _from_registers(self, address: Number, kind: Type) -> tuple[Value, int, bool]:
         """What registers in memory hold, an aggregate part by part."""
@@ -193,7 +185,7 @@ class Memory:
         space, size = parse_type(op.operands[1].type).space, kind.size_bytes
         align = integer(op.attributes.get("alignment", "")) or kind.align_bytes
         tag, nibbles = self.tag(op), _nibbles(kind)
-        align_of = self._aligned(op.operands[1], align, size)
+        align_of = self.alignments.of(op.operands[1], align)
 
         def run() -> None:
             address, provenance, name = self._place(pointer, space)
