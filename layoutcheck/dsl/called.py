@@ -17,6 +17,7 @@ from enum import Enum
 from typing import Any, TypeAlias
 
 from layoutcheck.dsl.true_integers import address_of, integers, launched
+from layoutcheck.places import in_library
 
 MOST = 16
 _INTEGER = re.compile(r"U?[Ii]nt(?:8|16|32|64)")  # the DSL's types, which hold a number outside of a kernel
@@ -49,7 +50,8 @@ class Benchmarks:
 
     def keep(self, places: Iterable[str]) -> bool:
         """Whether the module that was built, whose operations stand at these places, is to be judged."""
-        lines = {line for place in places for line in _LINE.findall(place)}
+        stacks = (filter(_own, _LINE.findall(place)) for place in places)  # the innermost frame first
+        lines = {next(stack, ("", "")) for stack in stacks}
         new = not lines <= self._lines
         self._lines |= lines
         built, fruitless = self._built.get(self._code, (0, 0))
@@ -57,6 +59,10 @@ class Benchmarks:
         self._built[self._code] = built + 1, 0 if kept else fruitless + 1
         self.spared += not kept
         return kept
+
+
+def _own(line: tuple[str, str]) -> bool:
+    return not in_library(line[0])
 
 
 benchmarks = Benchmarks()  # of this process
