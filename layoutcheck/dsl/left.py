@@ -31,7 +31,7 @@ def end_left(folder: str) -> dict[str, bool]:
     for _ in range(_ROUNDS):
         for pid in running:
             words = _read(pid, "cmdline").replace(b"\0", b" ").decode("utf-8", "replace").strip()
-            command = words[:_MOST_WORDS]
+            command = words[:_MOST_WORDS] or "one without a name"
             found[command] = found.get(command, False) or _DSL in _read(pid, "maps")
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)

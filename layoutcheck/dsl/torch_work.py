@@ -16,6 +16,7 @@ from layoutcheck.dsl.true_integers import made as made_of
 
 BIG = 1 << 18  # elements; what is smaller may hold sizes and indices, and is really computed
 HUGE = 1 << 22  # elements; arithmetic with fewer takes less time than its test
+_REUSED_BYTES = 32 << 20  # that malloc keeps at most (M_MMAP_THRESHOLD, mallopt(3))
 _PRODUCTS = {
     "matmul", "__matmul__", "__rmatmul__", "mm", "bmm", "addmm", "baddbmm", "einsum", "linear", "tensordot",
     "scaled_dot_product_attention", "softmax", "log_softmax", "_scaled_mm", "_grouped_mm",
@@ -115,9 +116,12 @@ class Work:
         return make(*_shape(name, args, named), **_factory(named))
 
     def _zero(self, made: Any) -> Any:
-        """Memory that nothing sets, of a kernel's result mostly: a program that looks finds no NaN there."""
+        """Memory that nothing sets, of a kernel's result mostly: a program that looks finds no NaN there.
+
+        What is larger is new from the system each time, and so zeros.
+        """
         with contextlib.suppress(Exception), self.torch._C.DisableTorchFunction():  # no storage, or no zero
-            if made.numel() <= HUGE:
+            if made.numel() * made.element_size() <= _REUSED_BYTES:
                 made.detach().zero_()
         return made
 

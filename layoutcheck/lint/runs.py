@@ -340,7 +340,8 @@ def shorten(log: Any) -> None:
 
 def _explained(found: Trace, log: Any) -> Trace:
     """A program that ended with a status: the last words of its output say why."""
-    if not any(failure.kind == "exited" for failure in found.failures):
+    ended = [one for one in found.failures if one.kind == "exited" and " with status " in one.message]
+    if not ended:
         return found
     log.seek(max(0, log.seek(0, os.SEEK_END) - _TAIL_BYTES))
     lines = [line.strip() for line in log.read().decode("utf-8", "replace").splitlines() if line.strip()]
@@ -350,7 +351,7 @@ def _explained(found: Trace, log: Any) -> Trace:
         missing = words.partition(_NO_ARGUMENTS)[2].strip(": ")
         words = f"it needs arguments ({missing}), which `run` in the settings can give"
     failures = tuple(
-        replace(one, message=f"{one.message}: {words}") if one.kind == "exited" else one
+        replace(one, message=f"{one.message}: {words}") if one in ended else one
         for one in found.failures
     )
     return replace(found, failures=failures)
