@@ -351,8 +351,7 @@ def _explained(found: Trace, log: Any) -> Trace:
         missing = words.partition(_NO_ARGUMENTS)[2].strip(": ")
         words = f"it needs arguments ({missing}), which `run` in the settings can give"
     failures = tuple(
-        replace(one, message=f"{one.message}: {words}") if one in ended else one
-        for one in found.failures
+        replace(one, message=f"{one.message}: {words}") if one in ended else one for one in found.failures
     )
     return replace(found, failures=failures)
 

@@ -24,11 +24,14 @@ def renderer(name: str, command: str = "lint") -> Callable[[Result, Style], str]
 
 
 def github(result: Result, style: Style) -> str:
-    """Workflow commands."""
+    """Workflow commands; then, for the log of the job, what was looked at and what was not."""
     from layoutcheck.reports.github import render_located
     from layoutcheck.reports.located import of_lint
 
-    return render_located(of_lint(result.findings), style)
+    told = "".join(f"{one_line(line)}\n" for line in summary(result, Style(ascii=style.ascii)))
+    return render_located(of_lint(result.findings), style) + told.replace(
+        "##[", "## ["
+    )  # no command of its own
 
 
 def sarif(result: Result, style: Style) -> str:
