@@ -1,4 +1,4 @@
-"""How rules are found; and their pages, in the form that `layoutcheck rule` prints and docs/rules/ keeps."""
+"""The rules of a package, and the page of one: as `layoutcheck rule` prints it, and docs/rules/ keeps it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,23 @@ import importlib
 import pkgutil
 import shlex
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Sequence
+from functools import cache
 from typing import Any, NamedTuple
+
+
+@cache
+def rule_files(folders: Sequence[str]) -> tuple[str, ...]:
+    """The names of the modules of these folders that are rules, `lcNNN_name`, in the order of their codes."""
+    return tuple(sorted(one.name for one in pkgutil.iter_modules(folders) if one.name.startswith("lc")))
+
+
+@cache
+def rules_in(package: str) -> dict[str, Any]:
+    """The rules of a package by their codes, in that order: each of its modules `lcNNN_name` has one."""
+    names = rule_files(tuple(importlib.import_module(package).__path__))
+    found = [importlib.import_module(f"{package}.{name}").RULE for name in names]
+    return {rule.code: rule for rule in found}
 
 
 class Heading(NamedTuple):
@@ -25,13 +40,6 @@ def heading(module_doc: str | None) -> Heading:
     label, _, summary = first.partition(": ")
     code, _, name = label.partition(" ")
     return Heading(code, name, summary, body.strip())
-
-
-def rules_in(package: str, folder: Iterable[str]) -> dict[str, Any]:
-    """The `RULE` of each module `lcNNN_name` of a package, by its code; `folder` is its `__path__`."""
-    names = sorted(one.name for one in pkgutil.iter_modules(folder) if one.name.startswith("lc"))
-    found = [importlib.import_module(f"{package}.{name}").RULE for name in names]
-    return {rule.code: rule for rule in found}
 
 
 def page(code: str, name: str, severity: str, summary: str, doc: str, flagged: str, clean: str) -> str:

@@ -3,43 +3,48 @@
 from __future__ import annotations
 
 import re
+from importlib import import_module
+from pathlib import Path
+from typing import Any
 
-from layoutcheck import rules as copies
 from layoutcheck.errors import InputError, meant
-from layoutcheck.lint import rules as source
-from layoutcheck.lint.rule import SourceRule
-from layoutcheck.numerics import rules as numerics
-from layoutcheck.numerics.rules import Rule as NumericsRule
-from layoutcheck.operands import rules as operands
-from layoutcheck.operands.rules.rule import OperandRule
-from layoutcheck.order import rules as order
-from layoutcheck.order.rules.rule import OrderRule
-from layoutcheck.rules.rule import Rule
+from layoutcheck.markdown import rule_files, rules_in
 
-_CODE = re.compile("LC[0-9]{3}")
-AnyRule = Rule | SourceRule | NumericsRule | OrderRule | OperandRule
+_CODE = re.compile("(?:LC)?([0-9]{3})")
+_PACKAGES = ("rules", "lint.rules", "order.rules", "operands.rules")
 
 
-def rules() -> dict[str, AnyRule]:
+def rules() -> dict[str, Any]:
     """Every rule by its code, in the order of the codes."""
-    every: dict[str, AnyRule] = {**copies.rules(), **source.rules(), **numerics.rules(), **order.rules()}
-    every |= operands.rules()
+    every = dict(import_module("layoutcheck.numerics.rules").rules())
+    for package in _PACKAGES:
+        every |= rules_in(f"layoutcheck.{package}")
     return dict(sorted(every.items()))
 
 
-def named(word: str) -> dict[str, AnyRule]:
+def named(word: str) -> dict[str, Any]:
     """The rules whose name or summary has `word` in it, by their codes."""
     wanted = word.strip().lower()
     words = {code: f"{each.name} {each.summary}".lower() for code, each in rules().items()}
     return {code: each for code, each in rules().items() if wanted and wanted in words[code]}
 
 
-def rule(code: str) -> AnyRule:
+def rule(code: str) -> Any:
     """The rule of that code, in any case, with or without its letters; raises InputError for another."""
-    every = rules()
     wanted = code.strip().upper()
-    found = every.get(wanted) or every.get(f"LC{wanted}")
+    number = _CODE.fullmatch(wanted)
+    found = _alone(number[1]) if number else None
     if found is None:
-        near = "" if _CODE.fullmatch(wanted) else meant(wanted, every)  # the codes beside it say other things
+        near = "" if number else meant(wanted, rules())  # the codes beside it say other things
         raise InputError(f"no rule '{code[:40]}'{near}", expected="a code that `layoutcheck rule` lists")
     return found
+
+
+def _alone(number: str) -> Any:
+    """The rule of that number; of all rules about copies, source, order and operands its module alone."""
+    for package in _PACKAGES:
+        folder = str(Path(__file__).parent.joinpath(*package.split(".")))
+        for name in rule_files((folder,)):
+            if name[2:5] == number:
+                return import_module(f"layoutcheck.{package}.{name}").RULE
+    return import_module("layoutcheck.numerics.rules").rules().get(f"LC{number}")

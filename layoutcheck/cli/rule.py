@@ -18,9 +18,10 @@ def rule(
     from layoutcheck.rulebook import rule as find
 
     style = style_of(sys.stdout)
-    listed = rules() if code is None else named(code)
-    if code is not None and (len(listed) < 2 or code.upper() in rules()):
-        found = next(iter(listed.values())) if len(listed) == 1 else find(code)
+    by_word = code is None or not code.strip().upper().removeprefix("LC").isdigit()
+    listed = (rules() if code is None else named(code)) if by_word else {}
+    if code is not None and len(listed) < 2:
+        found = next(iter(listed.values())) if listed else find(code)
         text = wrapped(found.page(), style.width)
     else:
         heads = ((each, f"{each.code}  {each.severity:8}  ") for each in listed.values())

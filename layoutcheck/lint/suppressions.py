@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import pkgutil
 import re
 import tokenize
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from layoutcheck.lint.finding import LintFinding
+from layoutcheck.markdown import rule_files
 
 _MARK = "layoutcheck:"
 _COMMENT = re.compile(r"#\s*layoutcheck:\s*ignore\b(?:\[([^\]]*)\])?[ \t]*(.*)")
@@ -96,8 +96,8 @@ class Suppressions:
 @cache
 def _known() -> frozenset[str]:
     """The codes of all rules that a comment can silence, by the names of their modules: none is loaded."""
-    folders = [str(Path(__file__).parents[1] / name) for name in _RULES]
-    return frozenset(m.name[:5].upper() for m in pkgutil.iter_modules(folders) if m.name.startswith("lc"))
+    folders = tuple(str(Path(__file__).parents[1] / name) for name in _RULES)
+    return frozenset(name[:5].upper() for name in rule_files(folders))
 
 
 def _comments(text: str) -> Iterator[tuple[int, int, str]]:

@@ -7,12 +7,11 @@ with a family of atoms (`lc230_tma_base`) says that the rule speaks of no other:
 from __future__ import annotations
 
 import importlib
-import pkgutil
-from collections.abc import Iterable
 from functools import cache
 
 from layoutcheck.copies.copy import Copy
 from layoutcheck.errors import InputError
+from layoutcheck.markdown import rule_files, rules_in
 from layoutcheck.rules.rule import Rule
 
 FAMILIES = ("bulk", "tma", "tmem")
@@ -21,10 +20,9 @@ FAMILIES = ("bulk", "tma", "tmem")
 DIFFERING = frozenset((*range(201, 208), *range(210, 221), 222, 224, 227))
 
 
-@cache
 def rules() -> dict[str, Rule]:
     """Every rule by its code, in the order of the codes."""
-    return _loaded(_modules())
+    return rules_in(__name__)
 
 
 def rules_for(copy: Copy, *, differs: bool = True) -> dict[str, Rule]:
@@ -40,19 +38,11 @@ def family_of(copy: Copy) -> str | None:
 @cache
 def _rules_for(family: str | None, differs: bool) -> dict[str, Rule]:
     others = set(FAMILIES) - {family}
-    return _loaded(
+    names = [
         name
-        for name in _modules()
+        for name in rule_files(tuple(__path__))
         if name.split("_")[1] not in others and (differs or int(name[2:5]) not in DIFFERING)
-    )
-
-
-@cache
-def _modules() -> list[str]:
-    return sorted(module.name for module in pkgutil.iter_modules(__path__) if module.name.startswith("lc"))
-
-
-def _loaded(names: Iterable[str]) -> dict[str, Rule]:
+    ]
     found: list[Rule] = [importlib.import_module(f"{__name__}.{name}").RULE for name in names]
     return {rule.code: rule for rule in found}
 

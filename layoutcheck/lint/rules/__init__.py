@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from layoutcheck.lint.rule import SourceRule
 from layoutcheck.markdown import rules_in
 
 
-@cache
 def rules() -> dict[str, SourceRule]:
     """Every rule about source by its code, in the order of the codes."""
-    return rules_in(__name__, __path__)
+    return rules_in(__name__)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from layoutcheck.markdown import rules_in
 from layoutcheck.operands.rules.rule import OperandRule
 
 
-@cache
 def rules() -> dict[str, OperandRule]:
     """Every rule about operands by its code."""
-    return rules_in(__name__, __path__)
+    return rules_in(__name__)

@@ -8,10 +8,9 @@ from layoutcheck.markdown import rules_in
 from layoutcheck.order.rules.rule import OrderRule
 
 
-@cache
 def rules() -> dict[str, OrderRule]:
     """Every rule about order by its code."""
-    return rules_in(__name__, __path__)
+    return rules_in(__name__)
 
 
 @cache
