@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -45,16 +45,10 @@ class Fix:
     def to_dict(self) -> dict[str, Any]:
         """As the JSON schema has it."""
         return {
-            "strategy": self.strategy,
-            "title": self.title,
-            "verdict": self.verdict,
-            "code": self.code,
+            **{one.name: getattr(self, one.name) for one in fields(self)},
             "copies": [copy_to_dict(copy) for copy in self.copies],
             "changes": [change._asdict() for change in self.changes],
-            "predicted": self.predicted,
             "confirmed_by": list(self.confirmed_by),
-            "note": self.note,
-            "sketch": self.sketch,
         }
 
 

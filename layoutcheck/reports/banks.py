@@ -36,7 +36,7 @@ from layoutcheck.machine.canonical.modes import mode_of
 from layoutcheck.machine.dtypes import dtype as read_dtype
 from layoutcheck.machine.pointers import how_read, parse_tile
 from layoutcheck.machine.tiles import TileAccess, TileCost, analyse_tile, in_bytes, matrix_access, vectors
-from layoutcheck.reports.style import Style
+from layoutcheck.reports.style import Style, aligned
 from layoutcheck.sources.atom_names import short_name
 
 DEFAULT = "sm_90a"
@@ -161,13 +161,7 @@ def render(
     table += [
         (row.name, str(row.instructions), str(row.wavefronts), str(row.ideal), str(row.ways)) for row in rows
     ]
-    widths = [max(len(line[column]) for line in table) for column in range(5)]
-    lines = [
-        "  ".join(
-            [line[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(line[1:], widths[1:], strict=True))]
-        )
-        for line in table
-    ]
+    lines = aligned(table, right=range(1, 5))
     if max(map(len, lines)) > style.width:
         lines = [
             line

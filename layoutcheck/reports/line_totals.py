@@ -8,7 +8,8 @@ from typing import Any
 
 from layoutcheck.dsl.lowered.totals import KernelLines, LineTotal
 from layoutcheck.findings import versioned
-from layoutcheck.reports.lowered_banks import aligned, source_place
+from layoutcheck.reports.lowered_banks import source_place
+from layoutcheck.reports.style import aligned
 
 _HEAD = ("place", "instruction", "instructions", "wavefronts", "ideal", "sectors", "ideal", "rests on")
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from layoutcheck.dsl.lowered.costs import LineCost
 from layoutcheck.findings import versioned
+from layoutcheck.reports.style import aligned
 from layoutcheck.sources.traced import Frame
 
 _HEAD = ("place", "instruction", "instructions", "wavefronts", "ideal", "ways", "rests on", "copies")
@@ -32,14 +33,6 @@ def bank_table(costs: Sequence[LineCost], format_: str = "text", everything: boo
         f"{bad} of {count} shared-memory accesses conflict" if shared else "no shared-memory access was seen"
     )
     return "\n".join([*(lines if shown else []), *([""] if shown else []), verdict]) + "\n"
-
-
-def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows of a table as lines, each column as wide as its widest cell."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    ]
 
 
 def source_place(where: Frame) -> str:

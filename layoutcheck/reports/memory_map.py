@@ -11,7 +11,7 @@ from layoutcheck.findings import versioned
 from layoutcheck.order.memory_map import DYNAMIC, MemoryMap, Region, Use
 from layoutcheck.reports.pictures import svg
 from layoutcheck.reports.pictures.svg import WIDTH, Picture
-from layoutcheck.reports.style import Style
+from layoutcheck.reports.style import Style, aligned
 from layoutcheck.sources.callers import shown
 
 _TICKS = 32  # columns of the bar that shows when
@@ -61,10 +61,7 @@ def _text(one: MemoryMap, style: Style) -> Iterator[str]:
         yield f"  {name}: {span}; the bars are time"
         mine = [use for use in one.uses if use.region == region.name]
         rows = [_row(use, region, one.events) for use in mine]
-        widths = [max(len(row[i]) for row in rows) for i in range(4)] if rows else []
-        for row in rows:
-            cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=False))
-            yield "    " + "  ".join(cells) + f"  |{row[4]}|"
+        yield from (f"    {line}" for line in aligned(rows))
         if not rows:
             yield "    not touched by block 0"
     for a, b in one.aliases:
@@ -86,7 +83,7 @@ def _row(use: Use, region: Region, events: int) -> tuple[str, str, str, str, str
     bar = "".join("#" if first <= i <= last else "." for i in range(_TICKS))
     return (
         f"{use.low - region.start:,} to {use.high - region.start:,}", f"{use.high - use.low:,} B", what,
-        _place(use), bar,
+        _place(use), f"|{bar}|",
     )  # fmt: skip
 
 

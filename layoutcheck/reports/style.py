@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Container, Sequence
 from typing import NamedTuple
 
 WIDTH = 80
@@ -33,6 +34,18 @@ class _Wrapper(textwrap.TextWrapper):
         room = self.width - max(len(self.initial_indent), len(self.subsequent_indent))
         words = super()._split(text)
         return [piece for word in words for piece in (_PIECES.findall(word) if len(word) > room else [word])]
+
+
+def aligned(rows: Sequence[Sequence[str]], right: Container[int] = ()) -> list[str]:
+    """Rows of a table as lines, each column as wide as its widest cell; those of `right` end together."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.rjust(width) if column in right else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
 
 
 def one_line(text: str) -> str:

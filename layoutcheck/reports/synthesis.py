@@ -6,7 +6,7 @@ import json
 
 from layoutcheck.errors import InputError
 from layoutcheck.findings import SCHEMA_VERSION
-from layoutcheck.reports.style import Style
+from layoutcheck.reports.style import Style, aligned
 from layoutcheck.synthesis.plans import SEARCH_SECONDS, Plan, Synthesis
 
 
@@ -61,11 +61,7 @@ def _table(found: Synthesis) -> list[str]:
                 plan.kind,
             )
         )
-    widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
-    out = []
-    for row in rows:
-        numbers = "  ".join(cell.rjust(width) for cell, width in zip(row[1:-1], widths[1:-1], strict=True))
-        out.append(f"{row[0].ljust(widths[0])}  {numbers}  {row[-1]}")
+    out = aligned(rows, right=range(1, len(head) - 1))
     out.append("* no other is as good in cycles, shared bytes and instructions together")
     return out
 

@@ -19,7 +19,7 @@ wrong. tcgen05 is compiler-verified only: no Blackwell GPU ran it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from types import NoneType
 from typing import Any
 
@@ -66,22 +66,10 @@ class Canonical:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {
-            "verdict": self.verdict,
-            "name": self.name,
-            "reason": self.reason,
-            "compiler": self.decision.message,
-            "leading_bytes": self.decision.leading_bytes,
-            "stride_bytes": self.decision.stride_bytes,
-            "align_bytes": self.align_bytes,
-            "swizzle": self.swizzle,
-            "read_as": self.read_as,
-            "nearest": self.nearest,
-            "nearest_swizzle": self.nearest_swizzle,
-            "nearest_name": self.nearest_name,
-            "code": self.code,
-            "evidence": self.evidence,
-        }
+        own = {one.name: getattr(self, one.name) for one in fields(self)}
+        decision = own.pop("decision")
+        offsets = {"leading_bytes": decision.leading_bytes, "stride_bytes": decision.stride_bytes}
+        return {**own, "compiler": decision.message, **offsets}
 
 
 def canonical(
