@@ -4,7 +4,7 @@ LIST has a line for each run, its words parted by tabs: a name, an architecture,
 PYTHONPATH holds, and the script with its arguments. With `--seen` the lines of earlier runs, as `--lines`
 writes them while the runs end, are summed up instead; of two with one name the later counts.
 `benchmarks/looked_at.json` holds what a person said of a finding, as `NAME CODE TITLE` or `scripts CODE
-TITLE`.
+TITLE`, or, of a library's, as `LIBRARY FILE:LINE CODE`.
 """
 
 from __future__ import annotations
@@ -58,16 +58,30 @@ def run(line: str, limit_s: float) -> dict[str, Any]:
 
 def reduced(text: str) -> dict[str, Any]:
     """Of a trace's JSON: its counts, and the findings, each different one once."""
-    found: dict[tuple[str, str, str], None] = {}
+    found: dict[tuple[str, str, str, str], None] = {}
     summary: dict[str, Any] = {}
     for line in text.splitlines():
         one = json.loads(line)
         summary = one.get("summary", summary)
         for told in (one.get(kind) or {} for kind in ("report", "elements", "order", "operands")):
             for each in told.get("findings", ()):
-                found[each["severity"], each["code"], each["title"]] = None
-    findings = [dict(zip(("severity", "code", "title"), one, strict=True)) for one in found]
+                found[each["severity"], each["code"], each["title"], _place(one, each)] = None
+    findings = [dict(zip(("severity", "code", "title", "place"), one, strict=True)) for one in found]
     return {"summary": summary, "findings": findings}
+
+
+def _place(told: dict[str, Any], finding: dict[str, Any]) -> str:
+    """File and line of a finding, "" where it has none."""
+    places = finding.get("places") or [told.get("trace") or {}]
+    where = places[0].get("where") or {}
+    return f"{Path(where['file']).name}:{where['line']}" if where.get("file") else ""
+
+
+def _said(name: str, finding: dict[str, Any], looked_at: dict[str, dict[str, str]]) -> dict[str, str]:
+    """What a person said of a finding of a script."""
+    told = f"{finding['code']} {finding['title']}"
+    placed = f"{name.partition('/')[0]} {finding.get('place')} {finding['code']}"
+    return looked_at.get(f"{name} {told}") or looked_at.get(placed) or looked_at.get(f"scripts {told}", {})
 
 
 def summed(runs: list[dict[str, Any]], looked_at: dict[str, dict[str, str]]) -> dict[str, Any]:
@@ -76,18 +90,14 @@ def summed(runs: list[dict[str, Any]], looked_at: dict[str, dict[str, str]]) -> 
     scripts = {}
     for one in sorted(runs, key=lambda each: str(each["name"])):
         summary = one.get("summary") or {}
-        wrong = [
-            {**{key: each[key] for key in ("severity", "code", "title")}, **said}
-            for each in one.get("findings", ())
-            if each.get("severity") in WRONG
-            for told in [f"{each['code']} {each['title']}"]
-            for said in [looked_at.get(f"{one['name']} {told}") or looked_at.get(f"scripts {told}", {})]
-        ]
+        said = [({**each, **_said(str(one["name"]), each, looked_at)}) for each in one.get("findings", ())]
+        wrong = [each for each in said if each.get("severity") in WRONG]
+        slow = [each for each in said if each.get("severity") == "slow"]
         failures = [f"{each['kind']}: {each['message'][:120]}" for each in summary.get("failures", ())]
         scripts[one["name"]] = {
             "arch": one["arch"], "status": str(one["status"]), "seconds": round(one["seconds"], 1),
             **{key: summary.get(key, 0) for key in COUNTS},
-            "slow": sum(each.get("severity") == "slow" for each in one.get("findings", ())),
+            "slow": len(slow), "slow_looked_at": [each for each in slow if "looked_at" in each],
             "wrong": wrong, "failures": failures,
         }  # fmt: skip
         total["built_kernels"] += summary.get("kernels", 0) > 0

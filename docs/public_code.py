@@ -96,7 +96,15 @@ submissions to competitions. The JSON names each: [script_sweep](evidence/script
 
 {scripts}
 
+Published packages are in `docs/evidence/script_sweep_packages.json`: releases of libraries and products that
+no other row names, or of newer code than the rows above, called as their READMEs, warm-ups and models call
+them (`benchmarks/trace_drivers/published_cases.py`).
+
 {scripts_wrong}
+
+Slow ones that were looked at, by hand:
+
+{scripts_slow}
 
 ## Findings that were looked at by hand
 
@@ -111,6 +119,18 @@ _REPORT = """### {repository}: {title}
 
 ```sh
 git clone https://github.com/{repository} && cd {folder} && git checkout {commit}
+layoutcheck trace --no-launch --arch {arch} {script}
+```
+
+"""
+
+
+_REPORT_PACKAGE = """### {repository}: {title}
+
+{places}. {why}
+
+```sh
+pip install {install}
 layoutcheck trace --no-launch --arch {arch} {script}
 ```
 
@@ -133,7 +153,7 @@ def page(
     told, faults = _told(verdicts)
     return _PAGE.format(
         totals=_totals(public["repositories"].values(), every),
-        reports="".join(_reports(public)),
+        reports="".join((*_reports(public), *_reports_of_packages(scripts))),
         summary=f"{len(history['fixes'])} fixes: {counted}. Of {faults} faults {told} are caught or noted.",
         first=_first(history["fixes"].values()),
         subjects="\n".join(_subjects(history["fixes"].values())),
@@ -142,6 +162,7 @@ def page(
         repositories="\n".join(_repositories(public["repositories"])),
         causes="\n".join(_causes(public["repositories"])), findings="\n".join(_looked_at(every)),
         scripts="\n".join(_scripts(scripts)), scripts_wrong="\n".join(_scripts_wrong(scripts)),
+        scripts_slow="\n".join(_scripts_slow(scripts)),
     )  # fmt: skip
 
 
@@ -261,6 +282,17 @@ def _scripts_wrong(scripts: dict[str, Any]) -> list[str]:
     return [filled(said), "", *lines, *(row(code, count, why) for (code, why), count in counts.items())]
 
 
+def _scripts_slow(scripts: dict[str, Any]) -> list[str]:
+    """Each slow finding that was looked at, by library and place."""
+    found = {
+        row(f"{name.partition('/')[0]} {one['place']}", f"{one['code']} {one['title']}",
+            f"{one['looked_at']}: {one['why']}"): None
+        for name, script in scripts.items()
+        for one in script.get("slow_looked_at", ())
+    }  # fmt: skip
+    return [*_head("place", "finding", "so?"), *found]
+
+
 def _told(verdicts: Counter[str]) -> tuple[int, int]:
     """How many fixes are caught or noted, and how many there are whose fault is in a traced tree."""
     told = verdicts["caught"] + verdicts["noted"]
@@ -295,17 +327,33 @@ def _reports(public: dict[str, Any]) -> list[str]:
     made = []
     for name, found in public["repositories"].items():
         repository, _, commit = name.partition("@")
-        groups: dict[str, list[dict[str, Any]]] = {}
-        for one in found["findings"]:
-            if one.get("report"):
-                groups.setdefault(one["report"], []).append(one)
-        for title, group in groups.items():
-            places = ", ".join(f"`{one['place']}` ({one['code']}: {one['title']})" for one in group)
-            made.append(
-                _REPORT.format(
-                    repository=repository, title=title, places=places, commit=commit.partition(" ")[0],
-                    why=" ".join(dict.fromkeys(one["why"] for one in group)),
-                    folder=repository.partition("/")[2], arch=group[0]["arch"], script=group[0]["script"],
-                )
-            )  # fmt: skip
+        named = {"repository": repository, "folder": repository.partition("/")[2]}
+        named["commit"] = commit.partition(" ")[0]
+        made += [_REPORT.format(**named, **told) for told in _marked(found["findings"])]
     return made
+
+
+def _reports_of_packages(scripts: dict[str, Any]) -> list[str]:
+    """The same of published packages, which `install` names."""
+    packages: dict[str, list[dict[str, Any]]] = {}
+    for name, script in scripts.items():
+        every = (*script["wrong"], *script.get("slow_looked_at", ()))
+        packages.setdefault(name.partition("/")[0], []).extend(one for one in every if "install" in one)
+    return [
+        _REPORT_PACKAGE.format(repository=name.replace("@", " "), install=found[0]["install"], **told)
+        for name, found in packages.items()
+        for told in _marked(found)
+    ]
+
+
+def _marked(findings: Iterable[dict[str, Any]]) -> Iterable[dict[str, str]]:
+    """Findings that are to be reported, by the title of their report: what a section says of them."""
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for one in findings:
+        if one.get("report"):
+            groups.setdefault(one["report"], []).append(one)
+    for title, group in groups.items():
+        places = ", ".join(f"`{one['place']}` ({one['code']}: {one['title']})" for one in group)
+        why = " ".join(dict.fromkeys(one["why"] for one in group))
+        told = {"title": title, "places": places, "why": why}
+        yield told | {key: group[0][key] for key in ("arch", "script")}

@@ -119,6 +119,7 @@ _PAGES = {
     "script_sweep": ("scripts of CUTLASS, FlashAttention and flashinfer, one by one", "public-code.md"),
     "script_sweep_again": ("a sample of these scripts again, with later code", "public-code.md"),
     "script_sweep_fresh": ("scripts of 17 more repositories, one by one", "public-code.md"),
+    "script_sweep_packages": ("published packages, by calls of ours", "public-code.md"),
     "fresh_suites": ("suites of repositories seen for the first time, by `ci`", "public-code.md"),
     "quack_suite": ("quack's own suite by `layoutcheck ci`, from end to end", "public-code.md"),
 }
@@ -171,7 +172,7 @@ def evidence_pages() -> dict[str, str]:
         "versions.md": versions.page(read("versions"), dsl_names.history()),
         "public-code.md": public_code.page(
             *map(read, ("history", "public_code", "quack_suite", "fresh_suites")),
-            *map(read, ("script_sweep", "script_sweep_fresh")),
+            *map(read, ("script_sweep", "script_sweep_fresh", "script_sweep_packages")),
         ),
         "speed.md": speed.page(*map(read, ("speed", "lint", "trace", "numerics_speed"))),
         "regressions.md": regressions.page(read("undone")),
