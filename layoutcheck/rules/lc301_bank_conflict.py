@@ -12,6 +12,8 @@ lanes and banks, and how many wavefronts all warps take against the fewest possi
 32 lanes for accesses up to 32 bits, 16 for 64, 8 for 128 bits and for each matrix of `ldmatrix` and
 `stmatrix`.
 Measured on an H200 with Nsight Compute: 829 of 829 accesses counted exactly by this rule (docs/banks.md).
+In a traced kernel, adjacent accesses of a thread count as one of up to 128 bits where they are aligned: LLVM
+joins them (measured in the PTX). `explain` counts them as the atom makes them.
 `cp.async` with `cache = global` goes past L1 and has no bank conflicts (measured), so it is never flagged.
 
 ## How to fix it

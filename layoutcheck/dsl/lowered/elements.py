@@ -114,6 +114,9 @@ class _Elements:
         """Loads and stores. Raises InputError."""
         ops = {tag: op for tag, op in kernel.lowered_ops.items() if _is_element(op)}
         stored = written(self.lowered, dict.fromkeys(ops))
+        alike: dict[tuple[str, ...], list[LoweredOp]] = {}  # those of an unrolled loop, by their place
+        for tag, op in ops.items():
+            alike.setdefault(tuple(map(str, self.module.frames(tag))), []).append(op)
         for tag, op in ops.items():
             self.seen += 1
             self.lines.update(((frame.file, frame.line), None) for frame in self.module.frames(tag)[:1])
@@ -128,7 +131,8 @@ class _Elements:
             self.known += 1
             at = Addresses(threads)
             if op.kind in KNOWN:
-                at = addresses(None, kernel, op, self.module.arch, stored.get(tag, ()))
+                beside = alike[tuple(map(str, self.module.frames(tag)))]
+                at = addresses(None, kernel, op, self.module.arch, stored.get(tag, ()), beside)
             told = list(findings(with_faults(at, faults), "access"))
             self.verdicts[verdict(told)] += 1
             self.tell(told, kernel, tag)

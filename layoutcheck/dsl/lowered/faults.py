@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from layoutcheck.analysis.cost import SideCost
+from layoutcheck.analysis.joined import free_of_conflicts
 from layoutcheck.copies.copy import Copy
 from layoutcheck.dsl.lowered import Kernel, Lowered, argument_types
 from layoutcheck.dsl.lowered.arguments import Numbers
@@ -22,7 +23,7 @@ from layoutcheck.dsl.lowered.costs import side_costs
 from layoutcheck.dsl.lowered.evaluate import evaluate_kernel
 from layoutcheck.dsl.lowered.instructions import transfers
 from layoutcheck.dsl.lowered.judged_blocks import object_of
-from layoutcheck.dsl.lowered.lowered_op import LoweredOp, access_parts, lowered_ops
+from layoutcheck.dsl.lowered.lowered_op import LoweredOp, access_parts, lowered_ops, memory_accesses
 from layoutcheck.dsl.lowered.races import contested, race, takes_turns
 from layoutcheck.dsl.lowered.record import Recorded
 from layoutcheck.dsl.lowered.shared_bounds import addressing, leaving
@@ -37,15 +38,19 @@ _READS = ("ld", "load", "prefetch")
 
 
 def addresses(
-    copy: Copy | None, kernel: Kernel, op: LoweredOp, arch: str, written: Sequence[Recorded] = ()
-) -> Addresses:
-    """What an operation does. Raises InputError for an unknown architecture.
+    copy: Copy | None, kernel: Kernel, op: LoweredOp, arch: str, written: Sequence[Recorded] = (),
+    beside: Sequence[LoweredOp] = (),
+) -> Addresses:  # fmt: skip
+    """What an operation does; `beside` it are those that it may be joined with.
 
     What it costs is not told where it is numbers of ours that say which of a tensor's elements are adjacent.
+    Raises InputError for an unknown architecture.
     """
     guessed = {base for base, tensor in kernel.launch.tensors.items() if tensor.any_order}
     sides = tuple(
-        _side(_as_called(side, kernel, op.tag, arch) if kind == "arguments" else side, kind)
+        _side(
+            _joined(_as_called(side, kernel, op.tag, arch) if kind == "arguments" else side, op, beside), kind
+        )
         for side in side_costs(op, arch)
         if (kind := _kind(side, op)) in KNOWN and (kind == "static" or op.reached)
         if side.space != "gmem" or not guessed & {object_of(one, side.side == "dst") for one in op.once}
@@ -62,13 +67,28 @@ def _side(side: SideCost, kind: str) -> LoweredSide:
     )  # fmt: skip
 
 
-def _as_called(side: SideCost, kernel: Kernel, tag: str, arch: str) -> SideCost:
+def _as_called(side: SideCost, kernel: Kernel, tag: str, arch: str, kind: str) -> SideCost:
     """A side that costs too much with numbers of ours is that of the program's call, if it does not there."""
-    if not _wastes(side) or (again := kernel.called().get(tag)) is None:
+    if kind != "arguments" or not _wastes(side) or (again := kernel.called().get(tag)) is None:
         return side
     others = (one for one in side_costs(again, arch) if (one.side, one.op) == (side.side, side.op))
     several = (one for one in others if ((one.addresses >= 0).sum(axis=1) > 1).any())  # not one lane alone
     return next((one for one in several if not _wastes(one)), side)
+
+
+def _joined(side: SideCost, op: LoweredOp, beside: Sequence[LoweredOp]) -> SideCost:
+    """A side in shared memory, without conflicts that are gone once LLVM has joined what is adjacent."""
+    if side.space != "smem" or side.wavefronts <= side.ideal_wavefronts:
+        return side
+    known = (op, *(one for one in beside if one is not op and one.threads == op.threads))
+    every = [
+        access
+        for one in known
+        for access in memory_accesses(one.once, one.threads, joined=True)[side.side == "dst"]
+        if (access.op, 8 * access.width_bytes) == (side.op, side.width_bits)
+    ]
+    free = bool(every) and free_of_conflicts(every)
+    return side._replace(wavefronts=side.ideal_wavefronts, ways=1) if free else side
 
 
 def _wastes(side: SideCost) -> bool:
