@@ -48,9 +48,7 @@ def addresses(
     """
     guessed = {base for base, tensor in kernel.launch.tensors.items() if tensor.any_order}
     sides = tuple(
-        _side(
-            _joined(_as_called(side, kernel, op.tag, arch) if kind == "arguments" else side, op, beside), kind
-        )
+        _side(_joined(_as_called(side, kernel, op.tag, arch, kind), op, beside), kind)
         for side in side_costs(op, arch)
         if (kind := _kind(side, op)) in KNOWN and (kind == "static" or op.reached)
         if side.space != "gmem" or not guessed & {object_of(one, side.side == "dst") for one in op.once}
