@@ -3,14 +3,16 @@
     never_read(kernel, blocks) -> problems
 
 One lane of each warp stores a number to shared memory by one statement, and every warp that reads these
-numbers reads the same ones, but not all of them: a sum over the warps leaves one out. Where warps read
-different numbers (an exclusive scan over the warps), nothing is told, nor where something reads shared memory
-at places that are not known here.
+numbers reads the same ones, but not all of them: a sum over the warps leaves one out. Nothing is told where
+warps read different numbers, or choose among them (an exclusive scan over the warps), where those left out
+read the others and use their own from registers, and where something reads shared memory at places that are
+not known here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -19,6 +21,7 @@ from layoutcheck.order.events import WatchedKernel
 from layoutcheck.order.never_written import reached, unseen
 from layoutcheck.order.problems import Party, Problem
 from layoutcheck.order.watched import Event, Watched, lanes_of
+from layoutcheck.sources.mlir import Operation, Value
 
 KIND = "never-read"
 # What reads shared memory, or writes it from where it is told by other means.
@@ -43,7 +46,30 @@ def never_read(kernel: WatchedKernel, blocks: list[Watched]) -> list[Problem]:
     for event in stores:
         for problem in _left_out(event, reads, block.launch.threads):
             found.setdefault(event.meaning.op, problem)
+    if found:
+        users: dict[Value, list[Operation]] = defaultdict(list)
+        for op in kernel.operation.walk():
+            for value in op.operands:
+                users[value].append(op)
+        found = {key: one for key, one in found.items() if not _meant(one, users)}
     return list(found.values())
+
+
+def _meant(problem: Problem, users: Mapping[Value, list[Operation]]) -> bool:
+    """Whether readers choose what they take, or those left out read too and use their own from registers."""
+    assert problem.first is not None and problem.second is not None
+    too = problem.facts.pop("read by those")
+    store, load = problem.first.event.meaning.op, problem.second.event.meaning.op
+    if store is None or load is None or store.name != "llvm.store":
+        return False
+    queue = list(load.results)
+    for value in queue:
+        for op in users[value]:
+            if op.name.endswith(".select"):
+                return True
+            queue += op.results if op.name.startswith("vector.") else []
+    own = [op for op in users[store.operands[0]] if op is not store]
+    return bool(own and too)
 
 
 def _by_warps(event: Event, threads: int) -> bool:
@@ -81,4 +107,6 @@ def _left_out(event: Event, reads: list[Event], threads: int) -> Iterator[Proble
     party = Party(event, 0, left, address, event.meaning.size)
     problem = Problem(KIND, party, Party(read, 0, thread, -1, read.meaning.size))
     problem.facts |= {"read": int(some[0].sum()), "of": len(lanes), "warp": left // _WARP}
+    readers_too = np.any(met, 1)[lanes[~some[0]] // _WARP]
+    problem.facts["read by those"] = int(readers_too.all())
     yield problem

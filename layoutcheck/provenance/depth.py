@@ -114,7 +114,8 @@ class Depths:
             for g in np.flatnonzero(both.any(1)).tolist():
                 pair = int(link.a.values[g, at[g]]), int(link.b.values[g, at[g]])
                 first = known.setdefault((int(link.sums[g]), link.steps), pair)
-                if (pair[0] - first[0]) * link.steps[1] != (pair[1] - first[1]) * link.steps[0]:
+                more = (pair[0] - first[0]) * link.steps[1] - (pair[1] - first[1]) * link.steps[0]
+                if more and not _again(links, int(link.sums[g]), more):
                     facts = (("k", int(at[g])), ("a", pair[0]), ("b", pair[1]), ("first", first),
                              ("within", False))  # fmt: skip
                     self._broken(link.op, Breach("depth", link.op, "", facts), _DIFFER)
@@ -210,6 +211,17 @@ class Depths:
         if coordinates is None:
             return np.zeros((at.shape[1], tensor.rank), np.int64), np.zeros(tensor.rank, np.int64)
         return np.ptp(coordinates[same], (0, 2)) + 1, np.ptp(coordinates, (0, 1, 2)) + 1
+
+
+def _again(links: list[Link], total: int, more: int) -> bool:
+    """Whether a sum takes all k of one operand again and again, and the other goes on by as many."""
+    for letter in "AB":
+        along = [link.a if letter == "A" else link.b for link in links]
+        mine = [one.values[link.sums == total] for one, link in zip(along, links, strict=True)]
+        extent = next(mode.extent for mode in along[0].tensor.modes if mode.place == along[0].mode)
+        if len(np.unique(np.concatenate([one.reshape(-1) for one in mine]))) == extent and not more % extent:
+            return True
+    return False
 
 
 def _turned(sides: list[Side], sums: Array, other: Along, names: Names) -> tuple[int, int, Array] | None:

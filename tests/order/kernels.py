@@ -150,7 +150,10 @@ def run_arrives(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
 
 @cute.kernel
 def partial(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
-    """A sum over the warps: 1 and 3 leave one out. 2 reads by lanes, 4 is an exclusive scan."""
+    """A sum over the warps: 1 and 3 leave one out. 2 reads by lanes, 4 and 5 are exclusive scans.
+
+    6 adds to its own.
+    """
     thread, lane, warp = arch.thread_idx()[0], arch.lane_idx(), arch.warp_idx()
     data = buffer(THREADS // 32)
     found = arch.warp_redux_sync((source + thread).load(), kind="add")
@@ -165,9 +168,15 @@ def partial(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
         if lane < THREADS // 32 - how + 2:
             total = data[lane]  # by lanes
         total = arch.warp_redux_sync(total, kind="add")
-    else:
+    elif const_expr(how == 4):
         for i in cutlass.range(warp, unroll=1):
             total += data[i]
+    elif const_expr(how == 5):
+        for i in cutlass.range_constexpr(THREADS // 32 - 1):
+            total += cutlass.select_(i < warp, data[i], Int32(0))
+    else:
+        if warp == 0:
+            total = found + data[1] + data[2]
     (target + thread).store(total)
 
 
@@ -647,7 +656,7 @@ def run_requests(source: cute.Tensor, target: cute.Tensor, how: Constexpr):
 VARIANTS = {"neighbours": 3, "stages": 5, "bulk": 9, "store": 4, "groups": 3, "multiply": 6,
             "workspace": 3, "peers": 3, "told": 2, "handover": 5, "sized": 2, "strided": 2, "signals": 4,
             "turns": 2, "overlapped": 3, "scheduled": 5, "flags": 4, "requests": 1,
-            "in_place": 4, "arrives": 5, "partial": 5}  # fmt: skip
+             "in_place": 4, "arrives": 5, "partial": 7}  # fmt: skip
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or VARIANTS:

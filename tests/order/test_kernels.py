@@ -118,7 +118,7 @@ EXPECTED = {
         3: [("LC510", "mbarrier_wait(bar, 0)")],
         4: [("LC501", "source[(thread, None)]", "data[4 *")],
     },
-    "partial": {0: [], 2: [], 4: []},
+    "partial": {0: [], 2: [], 4: [], 5: [], 6: []},
     "handover": {
         0: [],
         1: [("LC514", "(work + thread + block", "after * THREADS)")],
@@ -143,7 +143,9 @@ def traced() -> Trace:
         return trace_script(str(SCRIPT), launch=False, arch="sm_90a", timeout_s=120, lowering=lowering)
 
 
-@pytest.mark.parametrize(("how", "read"), [(0, ""), (1, "# of all"), (2, ""), (3, "# by lanes"), (4, "")])
+@pytest.mark.parametrize(
+    ("how", "read"), [*((how, "") for how in (0, 2, 4, 5, 6)), (1, "# of all"), (3, "# by lanes")]
+)
 def test_a_warp_whose_part_of_a_sum_is_left_out_is_a_note(traced: Trace, how: int, read: str) -> None:
     notes = [f for f in reports(traced, "partial")[how].findings if f.code == "LC535"]
     text = SCRIPT.read_text().splitlines()

@@ -149,6 +149,22 @@ def test_a_sum_that_goes_on_with_the_tensor_of_another_product_is_told(
         assert "an operand of another product" in tell("B", dict(found.breaches[0].facts))[1]
 
 
+@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize(("extent", "ahead", "told"), [(4, 8, False), (4, 6, True), (64, 8, True)])
+def test_all_k_of_one_operand_may_come_again_and_again(
+    extent: int, ahead: int, told: bool, swapped: bool
+) -> None:
+    """A sum over segments: the k of one goes on by as many as the other has, which are all multiplied."""
+    short = Tensor(object_at(2), 2, (Mode(0, 128, 64), Mode(1, 2, extent)), 2)
+    found, op = Judged(), Operation("nvvm.mma.sync")
+    depths = Depths(Names({**NAMES.known, 2: [short]}), found)
+    sides = [(_side(1, at), _side(2)) for at in (0, ahead)]
+    turns = [_execution(*(pair[::-1] if swapped else pair), op=op) for pair in sides]
+    assert not depths.take(op, turns)
+    depths.finish()
+    assert [one.kind for one in found.breaches] == ["depth"] * told
+
+
 def test_rows_along_the_k_of_the_same_sum_are_told() -> None:
     """ldmatrix transposes blocks of one of two instructions; patches of an image have other rows."""
     m, k = np.arange(4)[:, None], np.arange(8)[None]

@@ -10,7 +10,8 @@ whole sum. So products pair elements of different k, within an instruction (a pe
 ## Why
 
 PTX ISA, mma.sync and wgmma.mma_async: D = A B + C, both operands indexed by the same k. An order of k that A and B share
-changes no sum and is not reported. Neither is one constant distance (a slice of a wider tensor). On an H200 kernels that
+changes no sum and is not reported. Neither is one constant distance (a slice of a wider tensor), nor a sum over segments
+that takes all k of one operand for each of them. On an H200 kernels that
 pair different k return wrong sums.
 
 ## How to fix it
