@@ -1,6 +1,6 @@
 """Random synthesised plans on a GPU: their bits, their counters and their times, against what was predicted.
 
-    python -m benchmarks.synthesis_plans OUT [--plans 100] [--seed 1] [--processes 12]
+    python -m benchmarks.synthesis_plans OUT [--plans 100] [--seed 1] [--processes 12] [--to gmem,epilogue]
 
 needs torch, the DSL, a GPU and ncu. Requests are drawn at random; of each, several plans of different kinds
 are compiled and run. Every plan's output is compared bit for bit; its wavefronts and sectors are counted by
@@ -51,12 +51,12 @@ IN_ROUNDS = 0.9
 TARGETS = ("gmem", "ldmatrix", "registers", "wgmma.A", "gmem", "ldmatrix.trans", "epilogue")
 
 
-def requests(seed: int, plans: int) -> list[dict[str, Any]]:
+def requests(seed: int, plans: int, targets: Sequence[str] = TARGETS) -> list[dict[str, Any]]:
     """Requests as `synthesis.wanted.read` takes them, each for up to `MOST_PLANS` plans."""
     rng = random.Random(seed)
     found = []
     for n in range(-(-plans // MOST_PLANS)):
-        to = TARGETS[n % len(TARGETS)]
+        to = targets[n % len(targets)]
         dtype = rng.choice(["bf16", "f16"] if to == "ldmatrix.trans" else ["bf16", "f32", "f8E4M3FN", "f16"])
         if to == "wgmma.A" and dtype == "f32":
             dtype = "bf16"
@@ -406,6 +406,7 @@ def main() -> None:
     options.add_argument("--plans", type=int, default=100)
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--processes", type=int, default=12)
+    options.add_argument("--to", default=",".join(TARGETS), help="what is drawn in turn, of TARGETS")
     options.add_argument("--child", type=int)
     options.add_argument("--compile", action="store_true")
     options.add_argument("--profile", action="store_true")
@@ -421,7 +422,7 @@ def main() -> None:
     from concurrent.futures import ProcessPoolExecutor
 
     begun = time.monotonic()
-    asked = requests(given.seed, given.plans)
+    asked = requests(given.seed, given.plans, given.to.split(","))
     said(begun, f"{len(asked)} requests")
     groups = []
     with ProcessPoolExecutor(given.processes) as pool:

@@ -112,7 +112,9 @@ def demand(found: Found, wanted: Wanted, made: Compiled | None = None) -> Demand
         written = total.distinct_sectors * SECTOR_BYTES
     read = float(total.distinct_sectors * SECTOR_BYTES - written)
     blocks = resident(code.registers, wanted.threads, 0 if shared is None else shared.size * wanted.stages)
-    cut = _cut(wanted)
+    # Where blocks share a row of tiles, those that start together write side by side: runs join.
+    alone = not wanted.divided
+    cut = alone * _cut(wanted)
     waits = way in ("ld", "")
     ahead = 1 if waits else max(1, wanted.stages - 1)
     return Demand(
@@ -130,9 +132,9 @@ def demand(found: Found, wanted: Wanted, made: Compiled | None = None) -> Demand
         read_runs=total.read_runs,
         read_parts=0.0 if wanted.accumulator else parts(wanted.src, wanted),
         write_cut=cut,
-        write_apart=max(0.0, _apart(moves[-1]) - cut),
-        live_bytes=blocks * SMS * _live(wanted),
-        streams=blocks * SMS * _rows(wanted.dst, wanted),
+        write_apart=alone * max(0.0, _apart(moves[-1]) - cut),
+        live_bytes=alone * blocks * SMS * _live(wanted),
+        streams=alone * blocks * SMS * _rows(wanted.dst, wanted),
         asked_rows=0.0 if waits else blocks * SMS * ahead * _runs(wanted.src, wanted),
         waited_for=waits or wanted.stages == 1,
         beside=not wanted.accumulator and fast_mode(wanted.src) == 0,

@@ -13,30 +13,30 @@ from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.modes import make_layout
 from layoutcheck.copies.memref import Memref
 from layoutcheck.fixes import code, tma_code
-from layoutcheck.machine.cost import SMS
+from layoutcheck.machine.arch import LINE_BYTES
 from layoutcheck.synthesis.copies import Step
 from layoutcheck.synthesis.moved import Ending, Moves, indented
 from layoutcheck.synthesis.search import Found
-from layoutcheck.synthesis.wanted import Wanted
-
-MOST_THREADS = 2048
-"""Of an SM (CUDA programming guide, compute capability 9.0)."""
-
-
-def divided(wanted: Wanted) -> bool:
-    """Whether blocks share the tiles along K of a row of tiles: a reader's MMAs would add them up."""
-    return wanted.dst is not None and all(one.target == "gmem" for one in wanted.consumers)
+from layoutcheck.synthesis.wanted import Wanted, fast_mode
 
 
 def blocks_of(wanted: Wanted, extents: tuple[int, int]) -> int:
-    """Blocks of a launch for a tensor of these extents: a row of tiles each, or a part of one."""
+    """Blocks of a launch for a tensor of these extents."""
     rows, columns = (-(-extent // tile) for extent, tile in zip(extents, wanted.tile, strict=True))
-    return rows * (min(columns, -(-most_blocks(wanted) // rows)) if divided(wanted) else 1)
+    return rows * -(-columns // each(wanted)) if wanted.divided else rows
 
 
-def most_blocks(wanted: Wanted) -> int:
-    """Of a launch whose blocks share the tiles of a row: as many as the SMs have threads for."""
-    return SMS * MOST_THREADS // wanted.threads
+def each(wanted: Wanted) -> int:
+    """Tiles of a block where blocks share a row: one a stage, or as many as have lines of src.
+
+    That is where neighbours are rows of tiles, as dst lies along MN: what one tile takes of a line is not
+    asked for again soon.
+    """
+    along_k = wanted.dst is not None and fast_mode(wanted.dst) != 0
+    if along_k or wanted.accumulator or fast_mode(wanted.src) == 0:
+        return wanted.stages
+    run = wanted.tile[1] * wanted.src.element_bytes
+    return max(wanted.stages, -(-LINE_BYTES // run))
 
 
 def program(found: Found, steps: list[list[Step]], wanted: Wanted, ending: Ending = Ending.WRITE) -> str:
@@ -71,7 +71,7 @@ class _Program(Moves):
         parameters = [f"{name}: cute.Tensor" for name in tensors] + [
             f"{name}: cute.CopyAtom" for name in atoms
         ]
-        parted = divided(self.wanted)
+        parted = self.wanted.divided
         extra = ["keep: cutlass.Int32"] if takes_keep(self.wanted, self.ending) else []
         return [
             "import cutlass",
@@ -80,7 +80,7 @@ class _Program(Moves):
             "",
             f"TILE = {self.wanted.tile}" + ("  # bytes, two elements each" if self.wanted.packed else ""),
             f"THREADS, STAGES = {self.wanted.threads}, {self.stages}",
-            *([f"BLOCKS = {most_blocks(self.wanted)}  # that {SMS} SMs have threads for"] if parted else []),
+            *([f"EACH = {each(self.wanted)}  # tiles of a block, side by side along K"] if parted else []),
             "",
             "",
             "@cute.kernel",
@@ -100,10 +100,10 @@ class _Program(Moves):
         if self.wanted.dst is not None:
             lines.append(_view("dst", self.wanted.dst, packed))
         rows = "cute.ceil_div(cute.size(src, mode=[0]), TILE[0])"
-        if divided(self.wanted):
+        if self.wanted.divided:
             columns = "cute.ceil_div(cute.size(src, mode=[1]), TILE[1])"
             lines += [f"rows = {rows}", f"columns = {columns}"]
-            lines.append("grid = (rows, min(columns, cute.ceil_div(BLOCKS, rows)), 1)")
+            lines.append("grid = (rows * cute.ceil_div(columns, EACH), 1, 1)")
         else:
             lines.append(f"grid = ({rows}, 1, 1)")
         if atoms:
@@ -123,23 +123,20 @@ class _Program(Moves):
         return [*lines, f"kernel({given}).launch(grid=grid, block=(THREADS, 1, 1), stream=stream)"]
 
     def _kernel(self) -> list[str]:
-        part = "part" if divided(self.wanted) else "_"
-        lines = [
-            "tidx, _, _ = cute.arch.thread_idx()",
-            f"row, {part}, _ = cute.arch.block_idx()",
+        lines = ["tidx, _, _ = cute.arch.thread_idx()", *self._row()]
+        lines += [
             "tiles = cute.local_tile(src, TILE, (row, None))  # (MN, K, tiles along K)",
             "count = cute.size(tiles, mode=[2])",
             *(f"{name}_tiles = cute.local_tile({name}, TILE, (row, None))" for name in self._written()),
         ]
         if self.wanted.tails:
             lines.append("places = cute.local_tile(cute.make_identity_tensor(src.shape), TILE, (row, None))")
-        if divided(self.wanted):
+        if self.wanted.divided:
             moved = ["tiles", "dst_tiles", *(["places"] if self.wanted.tails else [])]
             lines += [
-                "_, parts, _ = cute.arch.grid_dim()",
-                "each = cute.ceil_div(count, parts)  # tiles of this block: from part * each on",
-                "count = min(each, count - part * each)",
-                *(f"{name} = cute.domain_offset((0, 0, part * each), {name})" for name in moved),
+                "first = part * EACH",
+                "count = min(EACH, count - first)",
+                *(f"{name} = cute.domain_offset((0, 0, first), {name})" for name in moved),
             ]
         if self.found.shared is None:
             return [*lines, *self.setup(), "for k in cutlass.range(count):", *indented(self._direct())]
@@ -173,6 +170,18 @@ class _Program(Moves):
             )
         lines += self.setup()
         return [*lines, *self._loop()]
+
+    def _row(self) -> list[str]:
+        """Which tiles are this block's: a row of them, or a part that lies beside the next block's in dst."""
+        if self.wanted.dst is None or not self.wanted.divided:
+            return ["row, _, _ = cute.arch.block_idx()"]
+        lines = ["block, _, _ = cute.arch.block_idx()"]
+        if fast_mode(self.wanted.dst) == 0:
+            rows = "rows = cute.ceil_div(cute.size(src, mode=[0]), TILE[0])"
+            return [*lines, rows, "row, part = block % rows, block // rows  # along MN, as dst lies"]
+        columns = "cute.ceil_div(cute.size(src, mode=[1]), TILE[1])"
+        parts = f"parts = cute.ceil_div({columns}, EACH)"
+        return [*lines, parts, "row, part = block // parts, block % parts  # along K, as dst lies"]
 
     def _written(self) -> list[str]:
         return [*self.outs, *(["dst"] if self.wanted.dst is not None else [])]

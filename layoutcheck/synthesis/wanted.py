@@ -109,6 +109,11 @@ class Wanted:
                 )
         return found
 
+    @property
+    def divided(self) -> bool:
+        """Whether blocks share the tiles along K of a row of tiles: a reader's MMAs would add them up."""
+        return self.dst is not None and all(one.target == "gmem" for one in self.consumers)
+
     def tile_of(self, tensor: Memref) -> Memref:
         """A full tile of a global tensor, as `local_tile` cuts it."""
         return tensor.with_layout(Layout(self.tile, tensor.layout.stride))

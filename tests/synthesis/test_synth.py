@@ -191,13 +191,15 @@ def test_bytes_are_turned_without_a_conflict_by_a_longer_swizzle() -> None:
     assert "7 <= m+s <= 11-b" in found.space[0] and refused([best]) == []
 
 
-def test_blocks_share_the_tiles_of_a_row_where_no_reader_adds_them_up() -> None:
-    """As many as the SMs have threads for, if rows of tiles are fewer; all tensors start at the part."""
+def test_blocks_that_start_together_write_side_by_side_where_no_reader_adds_up_tiles() -> None:
+    """A block has a tile for each stage, or lines of src; all its tensors start at the first of them."""
     turned = "gmem (?{div=8},?):(1,?{div=8})"
     [plan, *_] = lc.synthesize((64, 32), K, "gmem", dst=turned, tails=True, engine="universal").plans
-    assert blocks_of(plan.wanted, (8192, 8192)) == 128 * -(-132 * 16 // 128)
-    assert (blocks_of(plan.wanted, (64, 33)), blocks_of(plan.wanted, (1 << 20, 64))) == (2, 1 << 14)
-    assert plan.code.count("cute.domain_offset((0, 0, part * each), ") == 3  # tiles, dst_tiles, places
+    assert blocks_of(plan.wanted, (8192, 8192)) == 128 * 128 and "row, part = block % rows" in plan.code
+    assert plan.code.count("cute.domain_offset((0, 0, first), ") == 3  # tiles, dst_tiles, places
+    assert "EACH = 2 " in plan.code
+    [ahead, *_] = lc.synthesize((64, 32), K, "gmem", dst=K, stages=3, engine="cp.async").plans
+    assert blocks_of(ahead.wanted, (8192, 33 * 32)) == 128 * 11 and "row, part = block // parts" in ahead.code
     [both, *_] = lc.synthesize((64, 32), K, "ldmatrix,gmem", dst=turned, engine="universal").plans
     assert blocks_of(both.wanted, (8192, 8192)) == 128 and "domain_offset" not in both.code
 
