@@ -36,6 +36,7 @@ from benchmarks.transpose_texts import (
     SWEEP,
     TAIL,
     TYPES,
+    TYPES_FRESH,
     VARIANTS,
 )
 from layoutcheck.machine.cost import CLOCK_GHZ, NOTHING, SMS, pipes
@@ -44,14 +45,6 @@ Rows = list[dict[str, Any]]
 
 LONG_BYTES = 1 << 24
 """Traffic from which on twice the bytes take sgeam twice the time; below, the launch is what takes time."""
-
-
-GONE = ("exchange 128x128", "blocks 8x1", "direct m, 1", "direct n")
-"""Plans that the runs GONE_SINCE had, and the tree has not, as those whose names end on WIDE."""
-
-WIDE = " wide"
-
-GONE_SINCE = ("shapes", "fresh")
 
 
 def main(path: Path) -> str:
@@ -75,7 +68,8 @@ def main(path: Path) -> str:
         shapes(*forty),
         FRESH,
         *[drawn_at_random(found) for found in sorted(path.parent.glob("transpose_fresh*.json"))],
-        types(json.loads(path.with_name("transpose_types.json").read_text())),
+        types(json.loads(path.with_name("transpose_types.json").read_text()), TYPES),
+        types(json.loads(path.with_name("transpose_types_fresh.json").read_text()), TYPES_FRESH),
         counted(json.loads(path.with_name("transpose_plans_counted.json").read_text())),
         pads(json.loads(path.with_name("transpose_pads.json").read_text())),
         orders(json.loads(path.with_name("transpose_order.json").read_text())),
@@ -92,25 +86,11 @@ def main(path: Path) -> str:
             plans=sum(len(found) for run in ours for found in run["wrong"].values()),
             plans_wrong=len(wrong),
             names=f" ({'; '.join(wrong)}: not chosen)" if wrong else "",
-            names_gone=", ".join(f"`{name}`" for name in GONE),
-            lost=without(GONE, path),
             memchecked=sum(run["memcheck"]["runs"] for run in ours),
             memcheck=" and ".join({run["memcheck"]["said"][-1].strip("= ").lower() for run in ours}),
         ),
     ]
     return "\n".join(text)
-
-
-def without(names: tuple[str, ...], path: Path) -> float:
-    """Per cent that the quickest of the other plans takes longer than the quickest of all, at most."""
-    found = [json.loads(path.with_name(f"transpose_{run}.json").read_text()) for run in GONE_SINCE]
-    worst = 1.0
-    for row in (row for run in found for row in run["rows"]):
-        times = {name: us for name, us in row["quick_us"].items() if not name.startswith("triton")}
-        times |= {name: us for name, us in row["us"].items() if name in times}
-        left = min(us for name, us in times.items() if name not in names and not name.endswith(WIDE))
-        worst = max(worst, left / min(times.values()))
-    return 100 * (worst - 1)
 
 
 def grid(head: list[str], rows: list[list[str]]) -> str:
@@ -200,19 +180,23 @@ def places(run: dict[str, Any]) -> str:
     return "\n".join([text, grid(["", *sizes], body)])
 
 
-def types(run: dict[str, Any]) -> str:
-    """Other elements than those of 16 bits: a row for each shape, a column for each type."""
+def types(run: dict[str, Any], text: str) -> str:
+    """Other elements than those of 16 bits, beneath a text: a row for each shape, a column for each type."""
     kinds = list(dict.fromkeys(row["type"] for row in run["rows"]))
     cells: dict[str, dict[str, str]] = {}
+    behind, leads = [], []
     for row in run["rows"]:
         us = dict(row["us"])
         ceiling, mine = min(us.pop("copy"), us.pop("elementwise")), us.pop("fastest")
-        figures = f"{mine:.2f}, {ceiling / mine:.3f}, {min(us.values()) / mine:.3f}"
-        cells.setdefault(row["name"], {})[row["type"]] = figures
-    table = grid(["M x N", *kinds], [[name, *map(found.__getitem__, kinds)] for name, found in cells.items()])
+        leads.append(min(us.values()) / mine)
+        behind += [f"{row['type']} {row['name']} ({leads[-1]:.2f})"] if leads[-1] < 1 else []
+        cells.setdefault(row["name"], {})[row["type"]] = f"{mine:.2f}, {ceiling / mine:.3f}, {leads[-1]:.3f}"
+    body = [[name, *(found.get(kind, "") for kind in kinds)] for name, found in cells.items()]
+    table = grid(["M x N", *kinds], body)
     about = {"device": run["device"].split(",")[0], "date": run["date"]}
     counts = [count for plans in run["checked"].values() for count in plans.values()]
-    return TYPES.format(**about, checks=len(counts), wrong=sum(map(bool, counts))) + "\n" + table
+    about |= {"summary": summary(leads), "behind": ", ".join(behind) or "none"}
+    return text.format(**about, checks=len(counts), wrong=sum(map(bool, counts))) + "\n" + table
 
 
 def costs(run: dict[str, Any]) -> str:

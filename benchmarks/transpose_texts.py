@@ -161,6 +161,12 @@ Microseconds, share and lead of `fastest`, as above ({device}, {date};
 [transpose_types.json](evidence/transpose_types.json)): {checks} checks bit for bit, {wrong} wrong.
 """
 
+TYPES_FRESH = """
+Single bytes at shapes drawn at random, which nobody had looked at before ({device}, {date};
+[transpose_types_fresh.json](evidence/transpose_types_fresh.json)): {summary}
+Behind: {behind}.
+"""
+
 SWEEP = """
 ## What decides the speed
 
@@ -186,12 +192,9 @@ TAIL = """
 - Every kernel may start before the previous one has ended, and waits for it before it touches memory
   (programmatic dependent launch, sm_90 and later). Copy, elementwise kernel and peers do not. A single launch
   was not timed.
-- The tree has other plans now than these runs had. The H100 has not run `shifted` with tiles gathered in
-  stages ([transpose_stages.json](evidence/transpose_stages.json)), nor the plans for thin matrices and
-  batches of tiny ones for every size of an element. Of the plans that the H200 ran, {names_gone} are gone,
-  and `slim` in wider accesses than its vectors; at no row is the best of the others more than {lost:.1f} %
-  slower. `shifted` computes its places in fewer instructions, with the same times
-  ([transpose_gather.json](evidence/transpose_gather.json)).
+- The H100 chose from other plans than the tree has now. It has not run `shifted` with tiles gathered in
+  stages ([transpose_stages.json](evidence/transpose_stages.json)), nor the plans for thin matrices, batches
+  of tiny ones and batches of short elements.
 - [transpose_small.json](evidence/transpose_small.json) and
   [transpose_words.json](evidence/transpose_words.json) are explorations without torch.compile.
   `kernels/NOTES.md` reads all of these files.

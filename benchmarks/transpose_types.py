@@ -1,10 +1,10 @@
 """The transpose of elements of 1, 4 and 8 bytes: every plan against the input, `fastest` beside the peers.
 
-    python -m benchmarks.transpose_types OUT_FOLDER [--checks] [--lock FILE] [--seconds N]
+    python -m benchmarks.transpose_types OUT [--checks] [--seconds N] [--fresh 20 --seed 1] [--lock FILE]
 
 needs torch, Triton and a GPU. Checks every plan bit for bit at CHECKED, then times `fastest` at TIMED beside
 copy, elementwise kernel, torch, Triton's tilings and, for float32, cuBLAS sgeam, as transpose_timing.py says.
-Writes OUT_FOLDER/transpose_types.json.
+Writes OUT/transpose_types.json; of bytes at shapes drawn at random, transpose_types_fresh.json.
 """
 
 from __future__ import annotations
@@ -22,7 +22,17 @@ import torch
 from benchmarks.evidence import head, write
 from benchmarks.transpose_checks import Launch
 from benchmarks.transpose_peers import TILINGS, Geam, triton_launch
-from benchmarks.transpose_shapes import Shape, ceilings, launch_of, medians, pair, pairs, prepared, wrong
+from benchmarks.transpose_shapes import (
+    Shape,
+    ceilings,
+    fresh,
+    launch_of,
+    medians,
+    pair,
+    pairs,
+    prepared,
+    wrong,
+)
 from benchmarks.transpose_timing import DIRECT_BYTES
 from kernels.transpose.fastest import CHOSEN, launcher
 from kernels.transpose.plans import candidates
@@ -42,6 +52,8 @@ TIMED = [
     *map(Shape.named, ("1x1000000", "3x1000000", "1000003x5", "150x200x301+2+1@3", "100x30001+1+0@2")),
     *map(Shape.named, ("10000x3x5+1+1@1", "300x50x60+1+1@1", "60x90x301+1+2@1", "777x1333", "7000x12x24")),
     *map(Shape.named, ("7x200003+0+0@1", "2x700001+3+0@1", "5000x904+0+3@1")),
+    *map(Shape.named, ("4000x9x50", "3001x20x31+1+0@1", "9000x10x28", "40x701x499", "10x1000x3001")),
+    *map(Shape.named, ("50001x700", "20000x1000")),
 ]
 
 PARTS = 4
@@ -51,11 +63,11 @@ QUEUED_BYTES = 4 * DIRECT_BYTES
 """Traffic from which on launches are queued: the host may be busy, and then takes 50 us for each."""
 
 
-def warm_triton(tiling: tuple[int, int, int, int]) -> None:
+def warm_triton(tiling: tuple[int, int, int, int], kinds: list[str], shapes: list[Shape]) -> None:
     """Compile one tiling for the timed shapes, into Triton's cache on disk: a process of its own."""
-    for dtype in TYPES.values():
-        for shape in TIMED:
-            triton_launch(*pair(shape, dtype), tiling)()
+    for kind in kinds:
+        for shape in shapes:
+            triton_launch(*pair(shape, TYPES[kind]), tiling)()
     torch.cuda.synchronize()
 
 
@@ -88,11 +100,10 @@ def said(began: float, what: str) -> None:
 
 
 def part(
-    kind: str, number: int, timing: bool, lock: Path, warmed: Any, began: float, seconds: float
+    kind: str, number: int, shapes: list[Shape], lock: Path, warmed: Any, began: float, seconds: float
 ) -> dict[str, Any]:
     """Checks and times of a part of the shapes; what is to run is compiled before the lock is awaited."""
-    dtype, to_check = TYPES[kind], CHECKED[number::PARTS]
-    to_time = TIMED[number::PARTS] if timing else []
+    dtype, to_check, to_time = TYPES[kind], CHECKED[number::PARTS], shapes[number::PARTS]
     for shape in [*to_check, *to_time]:
         both = pair(shape, dtype)
         for plan in candidates(*both).values():
@@ -133,28 +144,32 @@ def main() -> None:
     parser.add_argument("--checks", action="store_true", help="nothing is timed")
     parser.add_argument("--lock", type=Path, help="a file that others hold while they use the device")
     parser.add_argument("--seconds", type=float, default=1e9, help="from when on no shape is begun")
+    parser.add_argument("--fresh", type=int, default=0, help="bytes at so many shapes drawn at random")
+    parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
+    kinds = ["uint8"] if args.fresh else list(TYPES)
+    shapes = [] if args.checks else fresh(args.fresh, args.seed) if args.fresh else TIMED
     began, context = time.time(), multiprocessing.get_context("spawn")
     args.out.mkdir(parents=True, exist_ok=True)
-    with context.Manager() as manager, context.Pool(12) as pool, context.Pool(PARTS * len(TYPES)) as parts:
+    with context.Manager() as manager, context.Pool(12) as pool, context.Pool(PARTS * len(kinds)) as parts:
         warmed = manager.Event()
         each = [
-            (kind, number, not args.checks, args.lock or args.out / "lock_types", warmed, began, args.seconds)
-            for kind in TYPES
+            (kind, number, shapes, args.lock or args.out / "lock_types", warmed, began, args.seconds)
+            for kind in kinds
             for number in range(PARTS)
         ]
         found = parts.starmap_async(part, each, chunksize=1)
-        if not args.checks:
-            pool.map(warm_triton, TILINGS, chunksize=1)
+        if shapes:
+            pool.starmap(warm_triton, [(tiling, kinds, shapes) for tiling in TILINGS], chunksize=1)
         warmed.set()
         done = found.get()
     checked = {name: plans for one in done for name, plans in one["checked"].items()}
-    order = [(kind, shape.name) for kind in TYPES for shape in TIMED]
+    order = [(kind, shape.name) for kind in kinds for shape in shapes]
     rows = [row for one in done for row in one["rows"]]
     rows.sort(key=lambda row: order.index((row["type"], row["name"])))
     write(
         {**head("benchmarks.transpose_types", "torch"), "checked": checked, "rows": rows},
-        args.out / "transpose_types.json",
+        args.out / f"transpose_types{'_fresh' * bool(args.fresh)}.json",
     )
 
 
