@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
 
 from layoutcheck.algebra.inttuple import mode, rank
 from layoutcheck.algebra.swizzle import Swizzle
@@ -18,27 +17,9 @@ from layoutcheck.errors import InputError
 # How the copy was written. `copy_atom_call` is also what `cute.copy(..., unroll_factor=N)` becomes.
 OPS = ("copy", "autovec_copy", "basic_copy", "basic_copy_if", "copy_atom_call")
 
-_Sides = TypeVar("_Sides", bound="TwoSides")
-
-
-class TwoSides:
-    """What has a source and a destination: a copy its views, a tiling its whole tiles."""
-
-    __slots__ = ()
-    src: Memref
-    dst: Memref
-
-    def side(self, side: str) -> Memref:
-        """The operand "src" or "dst"."""
-        return self.src if side == "src" else self.dst
-
-    def with_side(self: _Sides, side: str, memref: Memref) -> _Sides:
-        """The same with another source or destination."""
-        return replace(self, **{side: memref})  # type: ignore[type-var]
-
 
 @dataclass(frozen=True, slots=True)
-class Tiling(TwoSides):
+class Tiling:
     """Where a thread's views came from: `tiled.partition_S(src)` and `partition_D(dst)` of whole tiles.
 
     `block_threads` is the number of threads launched, where known.
@@ -48,6 +29,14 @@ class Tiling(TwoSides):
     src: Memref
     dst: Memref
     block_threads: int | None = None
+
+    def side(self, side: str) -> Memref:
+        """The whole tile of "src" or "dst"."""
+        return self.src if side == "src" else self.dst
+
+    def with_side(self, side: str, memref: Memref) -> Tiling:
+        """The same tiling of another source or destination tile."""
+        return replace(self, src=memref) if side == "src" else replace(self, dst=memref)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +53,7 @@ class Issue:
 
 
 @dataclass(frozen=True, slots=True)
-class Copy(TwoSides):
+class Copy:
     """A copy as one thread executes it, and how all threads share it.
 
     `src` and `dst` are the views `cute.copy` sees: mode 0 is the V mode, the rest is iterated. With a
@@ -124,9 +113,17 @@ class Copy(TwoSides):
         """The cluster that it is launched in, where that is known."""
         return self.issue.cluster if self.issue else None
 
+    def side(self, side: str) -> Memref:
+        """The operand "src" or "dst", as `cute.copy` sees it."""
+        return self.src if side == "src" else self.dst
+
     def whole(self, side: str) -> Memref:
         """The tensor that the view "src" or "dst" was partitioned from; the view itself where it was not."""
         return self.side(side) if self.tiling is None else self.tiling.side(side)
+
+    def with_side(self, side: str, memref: Memref) -> Copy:
+        """The same copy with another source or destination view."""
+        return replace(self, src=memref) if side == "src" else replace(self, dst=memref)
 
     def on_side(self, side: str, change: Callable[[Memref], Memref]) -> Copy:
         """The same copy with the view of a side changed, and the tile that it comes from likewise."""
