@@ -147,11 +147,15 @@ def _side_by_side(accesses: Sequence[Recorded], count: int) -> bool:
     return (
         len(accesses) == count
         and first.align_bytes % whole == 0
-        and all(one.active is first.active or np.array_equal(one.active, first.active) for one in others)
+        and all(_same_lanes(one.active, first.active) for one in others)
         and all(
             bool(np.all(one.address - first.address == i * first.size)) for i, one in enumerate(others, 1)
         )
     )
+
+
+def _same_lanes(first: np.ndarray | None, second: np.ndarray | None) -> bool:
+    return first is second or (first is not None and second is not None and np.array_equal(first, second))
 
 
 def access_parts(access: Recorded, widest_bytes: int) -> list[tuple[int, str, str, int, IntArray | int]]:
