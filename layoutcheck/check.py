@@ -193,7 +193,7 @@ def with_addresses(made: Report, addresses: Addresses) -> Report:
         return made
     from layoutcheck.rules import lowered  # of traces alone: `explain` starts without it
 
-    own = [finding for finding in made.findings if not lowered.widened(finding, addresses)]
+    own = [finding for finding in made.findings if not lowered.settled(finding, addresses)]
     known = {finding.code for finding in made.findings}
     more = [finding for finding in lowered.findings(addresses) if finding.code not in known]
     found = tuple(sorted((*own, *more), key=lambda one: rank(one.code, one.severity)))

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from layoutcheck.analysis import Analysis
-from layoutcheck.analysis.joined import free_of_conflicts, joined
 from layoutcheck.atoms.bulk import GRAIN_BYTES
 from layoutcheck.atoms.tma.landing import SMEM_ALIGN_BYTES
 from layoutcheck.check import Repairs, Report, check, repairs, verdict_of, with_addresses
@@ -20,10 +19,6 @@ if TYPE_CHECKING:
     from layoutcheck.sources.traced import TracedCopy
 
 NEEDY = ("rejected", "wrong", "slow")  # verdicts that fixes are proposed for
-
-
-_NARROW = {"LC303": "provable_bits", "LC307": "asked_bits"}
-"""Rules of accesses that are narrower than they may be, and what of their evidence says how wide."""
 
 
 def judge(copy: Copy | Analysis, *, assumptions: tuple[str, ...] = (), subject: str | None = None) -> Report:
@@ -105,25 +100,11 @@ def _softened(
         unsure = by_type or ((by_base or in_bulk) and not box_align)
         if unsure or (one.code == "LC209" and "swizzle" in one.evidence):
             one = replace(one, severity="unknown")
-        if one.code in ("LC301", *_NARROW) and _gone_when_joined(report.analysis, one):
-            continue
         findings.append(one)
     if tuple(findings) == report.findings:
         return report
     order = tuple(sorted(findings, key=lambda one: rank(one.code, one.severity)))
     return replace(report, findings=order, verdict=verdict_of(report.analysis, order))
-
-
-def _gone_when_joined(analysis: Analysis, found: Finding) -> bool:
-    """Whether what is slow in a kernel's shared memory is gone once LLVM has joined adjacent accesses."""
-    execution = analysis.runs[-1].execution
-    sides = {"src": execution.src_accesses, "dst": execution.dst_accesses}
-    if found.code == "LC301":
-        bits = found.evidence["width_bits"]
-        every = [one for one in sides[found.where.operand or "src"] if 8 * one.width_bytes == bits]
-        return any(free_of_conflicts([one]) for one in every)
-    wide = [one.width_bytes for accesses in sides.values() for each in accesses for one in joined([each])]
-    return 8 * min(wide, default=0) >= found.evidence[_NARROW[found.code]]
 
 
 def _rests_on_pointer(found: Finding, copy: Copy) -> bool:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from layoutcheck.cli.arguments import Option
 from layoutcheck.cli.output import style_of
+from layoutcheck.digits import is_number
 
 
 def rule(
@@ -18,7 +19,7 @@ def rule(
     from layoutcheck.rulebook import rule as find
 
     style = style_of(sys.stdout)
-    by_word = code is None or not code.strip().upper().removeprefix("LC").isdigit()
+    by_word = code is None or not is_number(code.strip().upper().removeprefix("LC"))
     listed = (rules() if code is None else named(code)) if by_word else {}
     if code is not None and len(listed) < 2:
         found = next(iter(listed.values())) if listed else find(code)

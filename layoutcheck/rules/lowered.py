@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
@@ -48,12 +49,18 @@ def findings(addresses: Addresses, what: str = "copy") -> Iterator[Finding]:
             yield replace(found, message=message, evidence={**found.evidence, "rests_on": side.kind})
 
 
-def widened(finding: Finding, addresses: Addresses) -> bool:
-    """Whether it says that accesses are narrow (LC307) which the compiler makes as wide as was asked for."""
-    return finding.code == "LC307" and any(
-        side.side == finding.where.operand and side.width_bits >= finding.evidence["asked_bits"]
-        for side in addresses.sides
-    )
+_NARROW = {"LC303": "provable_bits", "LC307": "asked_bits"}
+"""Rules of accesses that are narrower than they may be, and what of their evidence says how wide."""
+
+
+def settled(finding: Finding, addresses: Addresses) -> bool:
+    """Whether it is a cost that the compiler's instructions do not have: they are wider, and so without conflict."""
+    sides = [side for side in addresses.sides if finding.where.operand in (None, side.side)]
+    if finding.code == "LC301":
+        found = [side for side in sides if side.width_bits > finding.evidence["width_bits"]]
+        return bool(found) and all(side.wavefronts == side.ideal_wavefronts for side in found)
+    bits = finding.evidence[_NARROW[finding.code]] if finding.code in _NARROW else inf
+    return bool(sides) and all(side.width_bits >= bits for side in sides)
 
 
 def _cost(side: LoweredSide) -> SideCost:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+import layoutcheck as lc
 import layoutcheck.pytest_plugin as plugin
-from layoutcheck.cli import run as explain_command
 from tests.dsl.lowered.modules import ADDRESSES
 from tests.environment import python_path
 from tests.reports.test_schemas import validator
@@ -82,7 +82,7 @@ def test_nothing_was_imported():
     assert status == 0, out
 
 
-def test_fixture_markers_and_cases(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_fixture_markers_and_cases(tmp_path: Path) -> None:
     good = {
         "src": "(8):(1)",
         "dst": "(8):(1)",
@@ -128,9 +128,7 @@ def test_cases(layoutcheck, layoutcheck_case):
     assert "PASSED test_it.py::test_cases[known]" in out and "3 failed" in out
     assert "SKIPPED [1]" in out and "no GPU can be used" in out
 
-    words = [word.strip().strip('"') for word in WRONG.split(",")[:3]]
-    explain_command(["explain", *words[:2], "--atom", words[2], "--bits", "128", "--dtype", "bf16"])
-    explained = capsys.readouterr().out.split()
+    explained = lc.check("(8):(1)", "(8):(64)", "cp.async", bits=128, dtype="bf16").text().split()
     failed = " ".join(line.removeprefix("E") for line in out.splitlines()).split()
     assert " ".join(explained) in " ".join(failed)
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from layoutcheck.analysis.cost import SideCost
-from layoutcheck.analysis.joined import free_of_conflicts
 from layoutcheck.copies.copy import Copy
 from layoutcheck.dsl.lowered import Kernel, Lowered, argument_types
 from layoutcheck.dsl.lowered.arguments import Numbers
@@ -22,6 +21,7 @@ from layoutcheck.dsl.lowered.conditions import conditions
 from layoutcheck.dsl.lowered.costs import side_costs
 from layoutcheck.dsl.lowered.evaluate import evaluate_kernel
 from layoutcheck.dsl.lowered.instructions import transfers
+from layoutcheck.dsl.lowered.joined import free_of_conflicts
 from layoutcheck.dsl.lowered.judged_blocks import object_of
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp, access_parts, lowered_ops, memory_accesses
 from layoutcheck.dsl.lowered.races import contested, race, takes_turns

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from layoutcheck.analysis.joined import free_of_conflicts
 from layoutcheck.copies.moves import Access
+from layoutcheck.dsl.lowered.joined import free_of_conflicts
 from layoutcheck.tracing import Script, traced
 from tests.forking import printed
 
