@@ -65,7 +65,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
-from layoutcheck.analysis import drawing as drawings
 from layoutcheck.analysis import summary, vector
 from layoutcheck.analysis.agreement import agrees
 from layoutcheck.analysis.comparison import Comparison, compare
@@ -328,7 +327,7 @@ class Analysis:
     @cached_property
     def drawing(self) -> dict[str, Any]:
         """The one vector that a report draws (`analysis.drawing`)."""
-        return drawings.drawing(self)
+        return summary.drawing(self)
 
     # The operands.
 
