@@ -1,4 +1,4 @@
-"""What every report carries: what was inferred of the operands, what the machine executes, a vector to draw."""
+"""What every report carries: what was inferred of the operands, what the machine executes, a vector drawn."""
 
 from __future__ import annotations
 
