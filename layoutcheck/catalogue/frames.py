@@ -70,16 +70,8 @@ class Frames(NamedTuple):
 
 def find(folded: str) -> Frames | None:
     """The last exception of the text, below its last frame; None where the text has none."""
-    matches, raised = origin.traceback(folded)
+    matches, raised = _last(folded)
     behind = matches[-1].end() if matches else 0
-    raised = raised or list(origin.RAISED.finditer(folded))
-    if not raised and matches:
-        raised = list(_CUSTOM.finditer(folded, behind))
-    if (
-        raised and matches and raised[-1].start() < behind
-    ):  # frames of a later exception, whose line is missing
-        above = [match for match in matches if match.end() <= raised[-1].start()]
-        matches, behind = (above, above[-1].end()) if above else (matches, behind)
     frames = [origin.frame_of(match) for match in matches]
     asserted = _ASSERTED.search(folded, behind)
     if asserted:
@@ -111,6 +103,18 @@ def find(folded: str) -> Frames | None:
         frames[-1].function or "a function",
         f"{inside[1]}:{frames[-1].line}",
     )
+
+
+def _last(folded: str) -> tuple[list[re.Match[str]], list[re.Match[str]]]:
+    """The frames above the last exception of the text, and its exceptions."""
+    matches, raised = origin.traceback(folded)
+    behind = matches[-1].end() if matches else 0
+    raised = raised or list(origin.RAISED.finditer(folded))
+    if not raised and matches:
+        raised = list(_CUSTOM.finditer(folded, behind))
+    if raised and raised[-1].start() < behind:  # frames of a later exception, whose line is missing
+        matches = [match for match in matches if match.end() <= raised[-1].start()] or matches
+    return matches, raised
 
 
 def cut(folded: str) -> Frames | None:

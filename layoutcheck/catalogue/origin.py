@@ -27,17 +27,16 @@ NAMED = "named"  # the text names a library, and shows no more
 OPEN = ""
 
 _AT_RUN_TIME = tables.of("driver", "cuda_codes")
-_EXPORT = tables.called("dsl.dlpack-export")  # PyTorch's words, of a tensor that the DSL is given
-_OF_DSL = tuple(entry for entry in (*tables.CALLS, *tables.DSL) if entry is not _EXPORT)
+_EXPORT = "dsl.dlpack-export"  # PyTorch's words, of a tensor that the DSL is given
+_OF_DSL = tuple(entry for entry in (*tables.CALLS, *tables.DSL) if entry.name != _EXPORT)
 _OF_CUDA = (*tables.MACHINE, tables.called("elsewhere.driver"), tables.called("elsewhere.no-gpu"))
-_OF_NVCC = (tables.called("cpp.host-function"), tables.called("cpp.shared-variable"))
-_PORT = tables.called("cpp.canonical-port")  # which other compilers print
+_OF_NVCC = ("cpp.host-function", "cpp.shared-variable")
 # Of each world the entries that it does not print, and whether it may where it prints no other.
 _NOT_OF: dict[str, tuple[tuple[Known, ...], bool]] = {
     FOREIGN: ((*tables.ENTRIES, *tables.SYMPTOMS, *tables.TOPICS), False),
-    COMPILER: ((*_OF_DSL, *(entry for entry in tables.CPP if entry is not _PORT)), False),
+    COMPILER: ((*_OF_DSL, *(entry for entry in tables.CPP if entry.name != "cpp.canonical-port")), False),
     LIBRARY: (_OF_DSL, False),
-    HOST: ((*(entry for entry in tables.CPP if entry not in _OF_NVCC), *_AT_RUN_TIME), True),
+    HOST: ((*(entry for entry in tables.CPP if entry.name not in _OF_NVCC), *_AT_RUN_TIME), True),
     CPP: (_AT_RUN_TIME, True),
     owners.AMD: (_OF_CUDA, False),  # whose runtime words the same errors
     owners.AMD_TRITON: (_OF_CUDA, False),
@@ -388,15 +387,6 @@ def _of_claim(folded: str) -> Origin | None:
 
 
 _TRAITS = (
-    _of_program,
-    _of_dialect,
-    _of_source,
-    _of_traceback,
-    _of_link,
-    _of_log,
-    _of_installed,
-    _of_backtrace,
-    _of_claim,
-    _of_names,
-    _of_namespace,
-)
+    _of_program, _of_dialect, _of_source, _of_traceback, _of_link, _of_log, _of_installed, _of_backtrace, _of_claim,
+    _of_names, _of_namespace,
+)  # fmt: skip

@@ -1,4 +1,4 @@
-"""Where the installed CuTe DSL raises a pasted message, and on which condition; how a statement of any source is read.
+"""Where the installed CuTe DSL raises a pasted message, and on which condition.
 
 The DSL's Python files hold some 1,500 `raise` and `assert` statements. They are read, never imported, and nothing of
 them is kept: a message is looked for in the version that the user has. `libraries` looks into other sources.
@@ -14,11 +14,9 @@ from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
-from layoutcheck.catalogue import checks
-from layoutcheck.catalogue.guards import Guard
 from layoutcheck.catalogue.installed import callers, constant, files, parameter, parsed, short
+from layoutcheck.catalogue.raising import EXPECTS, Statement, of_file, walk
 
-_SPACE = re.compile(r"\s+")
 _SAID = re.compile(r"(?:Error|Exception|\berror): (?:Error: )?(?=\S)")
 _MOST_SAID = 8  # messages of one text that are looked for
 _MOST_WORDS = 4  # in a row that are looked for
@@ -39,15 +37,11 @@ _LONGEST_NAME, _LONGEST_VALUE = 40, 90  # characters
 _MOST_DESCRIBED, _MOST_CALLERS = 2, 3
 _OPERATORS = {"__getitem__": "{}[...]", "__setitem__": "{}[...] = value"}
 _CONSTRUCTORS = ("__post_init__", "__new__", "_verify", "_make_trait", "_to_ir", "__call__")
-_EXPECTS = re.compile("[Ee]xpect(?:s|ed)")  # which one is worded so changes from version to version
 _PYTHONS = re.compile(
     r"\S{1,200}\(\) (?:got an unexpected|got multiple|missing [0-9]|takes )|(?:integer |float )?(?:division|modulo)\b"
 )  # which the DSL words alike
 # parts of the DSL that know of layouts
 _OWN_CODE = "/cute/", "/utils/", "/pipeline/", "/memory/", "/_mlir_helpers/", "/typing.py"
-
-
-_ALWAYS = Guard()
 
 
 class Raised(NamedTuple):
@@ -69,20 +63,6 @@ class Raised(NamedTuple):
     values: tuple[str, ...] = ()
     described: tuple[str, ...] = ()
     called: str = ""
-
-
-class _Statement(NamedTuple):
-    """One `raise` or `assert`: its message in parts (None for a value), and where it stands.
-
-    `pieces` are what a text must hold to be it, `holes` what each value is.
-    """
-
-    template: list[str | None]
-    pieces: list[str]
-    holes: list[str]
-    function: str
-    guard: Guard
-    line: int
 
 
 def find(folded: str) -> Raised | None:
@@ -210,7 +190,7 @@ def statements(
     Of a file that the text names, those with few letters of their own fit as well. `place` is the file's path as it is told
     to a reader, where it is not one of the DSL's.
     """
-    for statement in _messages(path, text):
+    for statement in of_file(path, text):
         template = statement.template
         if not all(piece in message for piece in statement.pieces):
             continue
@@ -220,7 +200,7 @@ def statements(
         if _longest(template) not in message:
             continue
         pattern = "".join(f"({_HOLE})" if part is None else re.escape(part) for part in template)
-        pattern = _EXPECTS.sub(_EXPECTS.pattern, pattern)
+        pattern = EXPECTS.sub(EXPECTS.pattern, pattern)
         match = re.match(pattern, message, re.DOTALL)
         whole = weight >= _FEWEST_LETTERS and (weight >= _FEW_LETTERS or template[0] is not None)
         if match and (whole or template[-1] is None or _END.match(message, match.end())):
@@ -233,15 +213,15 @@ def statements(
 
 def at_line(path: str, text: str, line: int, place: str) -> Raised | None:
     """The statement of a Python file that stands on this line and raises; None where it raises nothing."""
-    for node, function, guard in _walk(parsed(path, text)):
+    for node, function, guard in walk(parsed(path, text)):
         if node.lineno <= line <= (node.end_lineno or line):
             return _raised(
-                path, text, _Statement([], [], [], function, guard, node.lineno), ast.unparse(node), place
+                path, text, Statement([], [], [], function, guard, node.lineno), ast.unparse(node), place
             )
     return None
 
 
-def _raised(path: str, text: str, statement: _Statement, said: str, place: str) -> Raised:
+def _raised(path: str, text: str, statement: Statement, said: str, place: str) -> Raised:
     """A statement with what its file says of its condition, its function and its parameters."""
     told, asked = statement.guard.told(), statement.guard.asked()
     python = path.endswith(".py")
@@ -261,7 +241,7 @@ def _raised(path: str, text: str, statement: _Statement, said: str, place: str) 
 
 def _longest(template: list[str | None]) -> str:
     """The longest run of a message's own words, without what versions word differently; what none can lack."""
-    pieces = (piece for part in template if part for piece in _EXPECTS.split(part))
+    pieces = (piece for part in template if part for piece in EXPECTS.split(part))
     return max(pieces, key=len, default="")
 
 
@@ -301,176 +281,9 @@ def _values(holes: list[str], found: list[str]) -> Iterator[str]:
             yield f"{hole.removeprefix('self.')} is {value}"
 
 
-def _described(path: str, text: str, statement: _Statement) -> Iterator[str]:
+def _described(path: str, text: str, statement: Statement) -> Iterator[str]:
     """What the documentation of the function says of the parameters that the condition asks about."""
     for name in statement.guard.names()[:_MOST_DESCRIBED]:
         said = parameter(path, text, statement.line, name)
         if said:
             yield f"{name}: {said}"
-
-
-def _pieces(template: list[str | None]) -> list[str]:
-    """What a text must hold to be this message."""
-    return [piece for part in template if part for piece in _EXPECTS.split(part)]
-
-
-@lru_cache(maxsize=256)
-def _messages(path: str, text: str) -> tuple[_Statement, ...]:
-    """Each statement of a file that raises a message of its own words; of a C++ file each check with a message."""
-    if not path.endswith(".py"):
-        return tuple(
-            _Statement(
-                one.template, _pieces(one.template), one.holes, "", Guard(written=one.condition), one.line
-            )
-            for one in checks.read(text)
-        )
-    try:
-        tree = parsed(path, text)
-    except SyntaxError:
-        return ()
-    bound = _bound(tree)
-    return tuple(
-        _Statement(made, _pieces(made), _holes(node, bound), function, guard, node.lineno)
-        for node, function, guard in _walk(tree)
-        if not function.endswith("__getattr__") and (made := _template(node, bound))  # Python's own words
-    )
-
-
-def _walk(
-    node: ast.AST, function: str = "", guard: Guard = _ALWAYS
-) -> Iterator[tuple[ast.Raise | ast.Assert, str, Guard]]:
-    """Every raise and assert with the function and the condition around it."""
-    if isinstance(node, ast.Raise):
-        yield node, function, guard
-    elif isinstance(node, ast.Assert):
-        never = isinstance(node.test, ast.Constant)  # assert False
-        yield node, function, guard if never else Guard(((node.test, False),))
-    elif isinstance(node, ast.If):
-        yield from _in_branches(node, function)
-    elif isinstance(node, ast.Try):
-        yield from _in_body(node.body, function, guard)
-        tried = ast.unparse(node.body[-1]).replace("self.", "")
-        for handler in node.handlers:
-            yield from _in_body(handler.body, function, Guard(failed=tried.removeprefix("return ")))
-        for part in (node.orelse, node.finalbody):
-            yield from _in_body(part, function, guard)
-    else:
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            guard = Guard()
-            if node.name != "__init__":
-                function = f"{function}.{node.name}" if function else node.name
-        yield from _in_body(list(_inside(node)), function, guard)
-
-
-def _in_branches(
-    node: ast.If, function: str, passed: tuple[tuple[ast.expr, bool], ...] = ()
-) -> Iterator[tuple[ast.Raise | ast.Assert, str, Guard]]:
-    """The statements of a chain of `if` and `elif`; its `else` is reached where none of them holds."""
-    yield from _in_body(node.body, function, Guard(((node.test, True),)))
-    passed = ((node.test, False), *passed)
-    if len(node.orelse) == 1 and isinstance(node.orelse[0], ast.If):
-        yield from _in_branches(node.orelse[0], function, passed)
-    else:
-        yield from _in_body(node.orelse, function, Guard(passed))
-
-
-def _in_body(
-    body: list[ast.stmt] | list[ast.AST], function: str, guard: Guard
-) -> Iterator[tuple[ast.Raise | ast.Assert, str, Guard]]:
-    """The statements of one block. What stands behind `if x: return` is reached where x does not hold."""
-    passed: tuple[tuple[ast.expr, bool], ...] = ()
-    for statement in body:
-        behind = Guard(passed) if passed and isinstance(statement, ast.Raise) and not guard.tests else guard
-        yield from _walk(statement, function, behind)
-        if (
-            isinstance(statement, ast.If)
-            and isinstance(statement.body[-1], ast.Return)
-            and not statement.orelse
-        ):
-            passed = ((statement.test, False), *passed)
-
-
-def _inside(node: ast.AST) -> Iterator[ast.AST]:
-    """The statements of a statement, in order; an expression has none."""
-    for name in ("body", "handlers", "orelse", "finalbody", "cases"):
-        part = getattr(node, name, ())
-        if isinstance(part, list):
-            yield from part
-
-
-def _bound(node: ast.AST) -> dict[str, list[tuple[int, bool, ast.expr]]]:
-    """What a file's names are assigned or extended by, with the line: `message = f"..."`, `message += "..."`."""
-    made: dict[str, list[tuple[int, bool, ast.expr]]] = {}
-    reached: list[ast.AST] = [node]
-    while reached:
-        node = reached.pop()
-        reached += _inside(node)
-        if isinstance(node, ast.Assign | ast.AugAssign):
-            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
-            if isinstance(target, ast.Name):
-                made.setdefault(target.id, []).append(
-                    (node.lineno, isinstance(node, ast.AugAssign), node.value)
-                )
-    return made
-
-
-def _template(
-    node: ast.Raise | ast.Assert, bound: dict[str, list[tuple[int, bool, ast.expr]]] | None = None
-) -> list[str | None] | None:
-    """The message as its literal parts, with None for what is computed; None where it has no text of its own."""
-    given = _given(node)
-    if isinstance(given, ast.Name):
-        parts: list[str | None] = []
-        for line, extends, value in sorted((bound or {}).get(given.id, ()), key=lambda one: one[0]):
-            if line < node.lineno:
-                parts = [*(parts if extends else ()), *(_literal(value) or [None])]
-        return _trimmed(parts)
-    return _trimmed(_literal(given))
-
-
-def _holes(node: ast.Raise | ast.Assert, bound: dict[str, list[tuple[int, bool, ast.expr]]]) -> list[str]:
-    """What each computed part of the message is, in Python."""
-    given = _given(node)
-    values = [given]
-    if isinstance(given, ast.Name):
-        made = sorted(bound.get(given.id, ()), key=lambda one: one[0])
-        values = [value for line, _, value in made if line < node.lineno]
-    return [
-        ast.unparse(part.value) if isinstance(part, ast.FormattedValue) else ""
-        for value in values
-        for part in (value.values if isinstance(value, ast.JoinedStr) else [])
-        if not isinstance(part, ast.Constant)
-    ]
-
-
-def _given(node: ast.Raise | ast.Assert) -> ast.expr | None:
-    """The expression of the message."""
-    if isinstance(node, ast.Assert):
-        return node.msg
-    return node.exc.args[0] if isinstance(node.exc, ast.Call) and node.exc.args else None
-
-
-def _literal(given: ast.expr | None) -> list[str | None] | None:
-    """The parts of a string or an f-string; None for any other expression."""
-    if isinstance(given, ast.Constant) and isinstance(given.value, str):
-        return [_SPACE.sub(" ", given.value)]
-    if isinstance(given, ast.JoinedStr):
-        return [
-            _SPACE.sub(" ", part.value)
-            if isinstance(part, ast.Constant) and isinstance(part.value, str)
-            else None
-            for part in given.values
-        ]
-    return None
-
-
-def _trimmed(parts: list[str | None] | None) -> list[str | None] | None:
-    """The parts of a whole message, without what a text may leave out at its ends."""
-    if not parts:
-        return None
-    first, last = parts[0], parts[-1]
-    if first is not None:
-        parts[0] = first.lstrip().removeprefix("Error: ")
-    if last is not None:
-        parts[-1] = (parts[-1] or "").rstrip().removesuffix(".")
-    return parts

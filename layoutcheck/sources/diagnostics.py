@@ -16,7 +16,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from layoutcheck.atoms.tma import TmaCopy
@@ -32,6 +31,7 @@ from layoutcheck.sources.atoms import parse_atom
 from layoutcheck.sources.other_errors import place, python_errors
 from layoutcheck.sources.pasted import readings
 from layoutcheck.sources.types import parse_memref, parse_tiled_copy
+from layoutcheck.sources.unanswered import answered_elsewhere, unknown
 from layoutcheck.versions import printed_by
 
 if TYPE_CHECKING:
@@ -118,10 +118,10 @@ def read_errors(text: str, arch: str = "sm_90a", sources: Sequence[Path] = ()) -
 
     found = several.read(text, _read(text, arch, sources), lambda part: _read(part, arch, sources))
     if not found:
-        raise _unknown(text)
+        raise unknown(text)
     first = found[0]
     if not isinstance(first, Diagnostic) and first.entry.level == ELSEWHERE:
-        raise InputError(_elsewhere(first))
+        raise InputError(answered_elsewhere(first))
     return found
 
 
@@ -157,42 +157,6 @@ def _alone(text: str) -> Diagnostic | None:
     return Diagnostic(
         message, atom=_named_atom(message), location=_location(text, max(0, text.find(line)), len(text))
     )
-
-
-_REPORT = 6000  # characters, more than a person writes
-_QUESTIONS = (
-    "this report names nothing that has a law here; expected what happens, and the text that tells it:\n"
-    "  does not compile, or raises: its output from the first error on, into `layoutcheck explain -`\n"
-    "  wrong or hangs: `layoutcheck trace --no-launch SCRIPT` judges copies, order and barriers\n"
-    "  slow: ncu's details page into `layoutcheck explain -`; `layoutcheck banks LAYOUT` counts conflicts"
-)
-
-
-def _unknown(text: str) -> InputError:
-    """What is said of a text that nothing is known of: its line that tells most, and what would tell more."""
-    from layoutcheck.catalogue import folding, symptoms, telling
-
-    if len(text) < _REPORT and symptoms.is_prose(folding.fold(text)) and symptoms.is_of_gpu(text):
-        return InputError(_QUESTIONS)
-    line = telling.line(text) or telling.of_few(text)
-    if not line:
-        return InputError(
-            "this text has no line that reports an error",
-            expected="the output as it was printed, from the first error on",
-        )
-    return InputError(
-        f"layoutcheck does not know this message: {line}",
-        expected="the lines around it as well: the command, the file of the error, a traceback's last frame",
-    )
-
-
-def _elsewhere(answer: Answer) -> str:
-    """What is said of an error that another tool answers: its name, then cause and help in lines of 80."""
-    parts = (answer.cause, *(f"{fact}." for fact in answer.facts), f"what helps: {answer.remedy}.")
-    lines = (
-        line for part in parts for line in wrap(part, 78, break_long_words=False, break_on_hyphens=False)
-    )
-    return "\n".join([f"not an error of a layout: {answer.title}", *(f"  {line}" for line in lines)])
 
 
 def _catalogued(text: str) -> list[Answer]:

@@ -49,21 +49,21 @@ def read(text: str, found: Found, alone: Callable[[str], Found]) -> Found:
     parts = blocks(text)
     if len(parts) < 2 or symptoms.is_prose(folding.fold(text)):
         return found
-    known = {_name(one) for one in found}
-    each: Found = []
-    for part in parts:
-        first = alone(part)[:1] if folding.WRONG.search(part) else []
-        if first and _is_error(first[0]) and _name(first[0]) not in known:
-            known.add(_name(first[0]))
-            each += first
-    if not each:
+    read = [alone(part) for part in parts if folding.WRONG.search(part)]
+    told = {_name(one) for every in read for one in every}
+    if found and _name(found[0]) not in told:
+        return found  # an error that several parts tell together
+    by_name = {_name(one): one for one in found}
+    for one in (every[0] for every in read if every and _is_error(every[0])):
+        by_name.setdefault(_name(one), one)
+    if len(by_name) == len({_name(one) for one in found}):
         return found
-    every = [*found, *each]
+    every = [*found, *(one for one in by_name.values() if one not in found)]
     ours = [one for one in every if _level(one) != ELSEWHERE] or every[:1]
     beside = (one for one in every if one not in ours and not isinstance(one, Diagnostic))
-    told = tuple(f"beside it the text has another error: {one.title}" for one in beside)[:_MOST_NAMED]
+    named = tuple(f"beside it the text has another error: {one.title}" for one in beside)[:_MOST_NAMED]
     first, *rest = ours
-    return [first if isinstance(first, Diagnostic) else replace(first, facts=(*first.facts, *told)), *rest]
+    return [first if isinstance(first, Diagnostic) else replace(first, facts=(*first.facts, *named)), *rest]
 
 
 def _name(one: Diagnostic | Answer) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutcheck.catalogue import ENTRIES, answers, coded, installed, operand_types, raised, reasons
+from layoutcheck.catalogue import ENTRIES, answers, coded, installed, operand_types, raising, reasons
 from layoutcheck.catalogue.guards import Guard
 from layoutcheck.cli import run
 
@@ -63,7 +63,7 @@ def test_a_condition_is_a_sentence(source: str, holds: bool, told: str, asked: s
 
 def statements(source: str) -> list[tuple[str, str]]:
     """(function, what is told) of every raise of a program."""
-    return [(function, guard.told()) for _, function, guard in raised._walk(ast.parse(source))]
+    return [(function, guard.told()) for _, function, guard in raising.walk(ast.parse(source))]
 
 
 def test_the_end_of_a_chain_lists_what_was_tried() -> None:

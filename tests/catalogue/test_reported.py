@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from layoutcheck import catalogue
-from layoutcheck.catalogue import codes, installed, raised
+from layoutcheck.catalogue import codes, installed, raised, raising
 from layoutcheck.cli import run
 from layoutcheck.errors import InputError
 from layoutcheck.sources.diagnostics import Diagnostic, read_errors
@@ -71,8 +71,8 @@ def test_a_statement_of_the_installed_dsl_is_found_by_its_message() -> None:
     assert files
     wanted = []
     for path, text in files:
-        for node, function, _ in raised._walk(ast.parse(text)):
-            template = raised._template(node)
+        for node, function, _ in raising.walk(ast.parse(text)):
+            template = raising.template_of(node)
             if template and sum(letter.isalpha() for part in template if part for letter in part) > 30:
                 wanted.append((path, node.lineno, function, template))
     assert len(wanted) > 50

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutcheck.catalogue import answers, installed, raised, reasons, refused
+from layoutcheck.catalogue import answers, installed, raising, reasons, refused
 
 UNNAMED = {"", "cuda.other", "elsewhere.python", "elsewhere.named"}  # answers that name no cause
 
@@ -67,9 +67,9 @@ def of_python() -> Iterator[str]:
             tree = ast.parse(text)
         except SyntaxError:
             continue
-        bound = raised._bound(tree)
-        for node, _, _ in raised._walk(tree):
-            template = raised._template(node, bound)
+        bound = raising.bound_in(tree)
+        for node, _, _ in raising.walk(tree):
+            template = raising.template_of(node, bound)
             made = node.exc.func if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) else None
             kind = (
                 made.id
@@ -101,7 +101,7 @@ def test_nearly_every_statement_of_the_dsl_has_an_entry_or_a_family() -> None:
     for path, text in installed.files():
         if "/iket/" in path:  # a profiler of its own
             continue
-        for statement in raised._messages(path, text):
+        for statement in raising.of_file(path, text):
             said = "".join("(4,8)" if part is None else part for part in statement.template)
             seen += 1
             if reasons.find(said, f"{installed.short(path)}:{statement.line} {statement.function}") is None:

@@ -1,0 +1,243 @@
+"""What is said of a text that no entry of its own answers: by the statement that raises it, its traceback, its words."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from layoutcheck.catalogue import (
+    answering,
+    coded,
+    demands,
+    filling,
+    folding,
+    frames,
+    laws,
+    meanings,
+    named,
+    origin,
+    owners,
+    raised,
+    reasons,
+    refused,
+    steps,
+    symptoms,
+    tables,
+    telling,
+)
+from layoutcheck.catalogue.answering import Answer
+from layoutcheck.catalogue.entry import Known
+
+_VERIFIER = tables.called("dsl.other-verifier")
+_RAISED, _ASSERTED = tables.called("dsl.raised"), tables.called("dsl.asserted")
+_RAISED_BY_PYTHON = tables.called("elsewhere.raised")
+_PYTHON, _CUT = tables.called("elsewhere.python"), tables.called("elsewhere.cut-traceback")
+_NAMED, _FOREIGN = tables.called("elsewhere.named"), tables.called("elsewhere.other-program")
+_TABLE = tables.called("clean.table")
+# as they tell a fault, without its error
+_OF_PEOPLE = tables.called("symptom.wrong"), tables.called("symptom.hang")
+_QUOTED = re.compile(r"['\"`]([A-Z][^'\"`]{15,200})['\"`]")  # a message in a line of its reader
+_DEMANDS = re.compile(r"\b(?:must (?:be|have|not)|expect(?:s|ed)|should be)\b")
+_MOST_TOLD = 3  # lines of a log
+_MOST_WORDS = 24
+_SAID = re.compile(r"\b(?:error|warning): (?:unknown: )?|\bop ")
+_WORDS = re.compile(
+    r"(?i)\b(?:[tsgr]mem|tma|im2col|gather4|scatter4|k-major|num_cta|vec_size|sf_?\w*|shape_?[mnk]|s2t|[ug]?mma\w*|ldsm|stsm|utccp|memref|copy_bits|swizzle|coord\w*|tiler|layouts?|fragments?|cluster"
+    r"|multimem\S*|mbarrier\S*|tcgen05\S*|pred|smem_desc\w*|atom|composition|scale|rank)\b|\[C[0-9]+\]|[A-D] to have rank|expects A/B"
+)  # of CuTe's compiler
+_STATED = "The message is all that the text says of the cause; it is none of CuTe's, CUDA's or their tools'."
+_NO_ERROR = "The text tells no error. Which types, sizes and GPUs the library has kernels for, and which it compiles at the first call, its own documentation lists."
+_LAWLESS = "No law here fits its words: the commands below look at what it is about."
+_ROW = re.compile(r"\|[^|]{0,60}\|")  # of a table
+_NOTE = 400  # characters of a note that is no whole sentence
+UNNAMED = owners.Owner("no project", "the project whose file, command or process name stands before it")
+
+
+def of_program(owner: owners.Owner, text: str, folded: str, place: str | None) -> Answer:
+    """The answer to a message of a program without kernels."""
+    said = telling.line(text) or folded[: answering.MOST_QUOTED]
+    return answering.of_parts(_FOREIGN, {**owner._asdict(), "said": said}, said, folded, place)
+
+
+def of_statement(world: str, text: str, folded: str, place: str | None) -> Answer | None:
+    """The answer to a message that a statement of the DSL raises, or that has a code there; None where there is none."""
+    others = world not in (origin.DSL, origin.OPEN)
+    statement = None if others else raised.find(folded)
+    statement = statement or (None if world == origin.LIBRARY else raised.in_lines(told(text)))
+    if statement:
+        return _of_statement(statement, folded, place)
+    uncoded = None if others else coded.find(folded)
+    parts = _of_code(uncoded) if uncoded else {}
+    return answering.of_parts(answering.CODED, parts, uncoded.said, folded, place) if uncoded else None
+
+
+def of_refusal(world: str, folded: str, place: str | None) -> Answer | None:
+    """The answer to a verifier's message that stands by itself, or to a traceback; None where there is neither."""
+    verified = None if world not in (origin.DSL, origin.OPEN) else _verified(folded)
+    if verified:
+        cause, helps = refused.answer(verified)
+        parts = {"said": verified, "cause": cause, "help": helps}
+        return answering.of_parts(_VERIFIER, parts, verified, folded, place)
+    traceback = frames.find(folded)
+    if traceback is None:
+        return None
+    return (_of_assertion if traceback.at else _of_traceback)(traceback, folded, place)
+
+
+def told(text: str) -> list[str]:
+    """The last lines of a text that tell an error, each with its white space folded."""
+    lines = text.splitlines() if len(text) < folding.HEAD else []
+    told = [
+        folding.SPACE.sub(" ", line).strip()
+        for line in lines
+        if folding.WRONG.search(line) or _DEMANDS.search(line)
+    ]
+    return [part for line in told[-_MOST_TOLD:] for part in (line, *_QUOTED.findall(line))]
+
+
+def _of_statement(statement: raised.Raised, folded: str, place: str | None) -> Answer:
+    """The answer to a message that a statement of the installed DSL raises."""
+    said, where = refused.message(statement.said), f"{statement.place} {statement.function}"
+    known = reasons.find(said, where)
+    entry = _RAISED if statement.kernel or known else _RAISED_BY_PYTHON
+    parts = {"said": said, "function": statement.called, "place": statement.place}
+    parts["when"] = when(statement)
+    parts["cause"], parts["help"] = refused.answer(said, where)
+    if known is None and statement.asked:
+        parts["help"] = f"Call it so that {statement.asked}. {parts['help']}"
+    answer = answering.of_parts(entry, parts, said, folded, place)
+    return replace(answer, facts=(*statement.described, *answer.facts))
+
+
+def _verified(folded: str) -> str | None:
+    """The message of a verifier of the DSL's library that stands in the text by itself; None where there is none."""
+    for start in (0, *(match.end() for match in _SAID.finditer(folded))):
+        said = refused.message(folded[start : start + answering.MOST_QUOTED])
+        family = next((one for one in reasons.OF_LIBRARY if one.begins(said)), None)
+        if family and (folding.OF_DSL.search(folded) or _WORDS.search(said)):
+            return said
+    return None
+
+
+def _of_code(found: coded.Coded) -> dict[str, str]:
+    """The parts of the answer to a coded error whose text lacks its code."""
+    fix = found.fix or filling.fix(found.code)
+    return {**found._asdict(), "fix": fix, "cause": coded.cause(found.code)}
+
+
+def when(statement: raised.Raised) -> str:
+    """On which condition a statement is reached, with what the message prints of it."""
+    told = statement.told or (f"`{statement.condition}`" if statement.condition else "")
+    values = ", ".join(statement.values)
+    return (f" where {told}" if told else "") + (f". Here {values}" if values else "")
+
+
+def _of_assertion(found: frames.Frames, folded: str, place: str | None) -> Answer:
+    """The answer to an assertion of the DSL's Python that has no message."""
+    parts = {"said": found.said, "function": found.function, "at": found.at, "place": found.place}
+    where = f"{found.at} {found.function}"
+    parts["cause"], parts["help"] = refused.answer(found.said, where)
+    return answering.of_parts(_ASSERTED, parts, found.said, folded, place)
+
+
+def _of_traceback(found: frames.Frames, folded: str, place: str | None, entry: Known = _PYTHON) -> Answer:
+    """The answer to an exception of Python of which nothing else is known, or to a traceback without its end."""
+    parts = found._asdict()
+    if not found.place:
+        parts["whose"] = found.whose[:1].upper() + found.whose[1:]
+    parts["cause"] = found.why or _STATED
+    return answering.of_parts(entry, parts, found.said, folded, place)
+
+
+def of_words(text: str, folded: str, place: str | None) -> list[Answer]:
+    """The answer to a text in which no error is known: by the line that tells most, its symptom, its layouts."""
+    where = origin.find(folded)
+    symptom = symptoms.find(folded)
+    warns = symptom is not None and symptom[0] is symptoms.WARNING
+    if part := None if warns else frames.cut(folded):
+        return [_of_traceback(part, folded, place, _CUT)]
+    about = [] if warns else symptoms.topics(folded)
+    prose, printed = symptoms.is_prose(folded), symptoms.of_layouts(folded)
+    if about and prose:
+        return [_of_prose(symptom, about, text, folded, place)]
+    owner = where.owner
+    if owner and owner.name in owners.CALLED and owners.of_words(telling.line(text) or folded) is not owner:
+        owner = None  # a program that is compared with it, or calls it
+    wrong = folding.WRONG.search(folding.without_zeros(folded))
+    plain = not (wrong or prose or printed) and (symptom is None or symptom[0] is symptoms.SLOW)
+    rows = symptoms.NOTHING_RAN if symptoms.is_empty(text) else _TABLE if symptoms.is_table(text) else None
+    if plain and rows:
+        return [answering.of_parts(rows, {}, folded[: answering.MOST_QUOTED], folded, place)]
+    said = (telling.line(text) or (folded[: answering.MOST_QUOTED] if owner else "")) if wrong else ""
+    told = prose and symptom is not None and symptom[0] in _OF_PEOPLE
+    meant = None if warns or told or not said else _meant(said, where, owner, text, folded)
+    if meant:
+        parts = {**(owner or UNNAMED)._asdict(), "project": where.project or UNNAMED.project}
+        parts |= {"kind": "an error", "said": said, "cause": meant.cause, "help": meant.helps}
+        return [answering.of_parts(_NAMED, parts, said, folded, place)]
+    note = prose or not (wrong or printed or len(folded) > _NOTE or _ROW.search(folded))
+    if symptom or (note and not warns and _is_ruled(text, folded)):
+        return [_of_prose(symptom, about or symptoms.of_kernel(folded), text, folded, place)]
+    mild = prose and not said and owner is not None and owner.name not in owners.CALLED
+    said = " ".join(folded.split()[:_MOST_WORDS]) if mild else said
+    if said and owner:
+        kind, why = ("a note", _NO_ERROR) if mild else ("an error", _STATED)
+        parts = {"name": owner.name, "project": where.project, "kind": kind, "said": said, "cause": why}
+        return [answering.of_parts(_NAMED, parts, said, folded, place)]
+    if printed:
+        entry, parts, layouts = printed
+        return [replace(answering.of_parts(entry, parts, layouts[0], folded, place), facts=layouts)]
+    asks = note or wrong or "? " in folded
+    return [_of_prose(None, about, text, folded, place)] if about and asks else []
+
+
+def _meant(
+    said: str, where: origin.Origin, owner: owners.Owner | None, text: str, folded: str
+) -> meanings.Meaning | None:
+    """What the line that tells most of an error means, where it is of a library or of a kernel."""
+    if where.world == origin.COMPILER:
+        found = steps.meaning(said)
+    else:
+        found = demands.of_lines(said, telling.beside(text, said))
+    ours = owner or found is demands.DIFFERS or (not symptoms.is_prose(folded) and symptoms.is_of_gpu(folded))
+    return found if ours else None
+
+
+def _is_ruled(text: str, folded: str) -> bool:
+    """Whether laws or the DSL's documentation speak of what a text is about."""
+    return symptoms.is_of_gpu(folded) and bool(
+        laws.find(text, laws.kind(None, folded)) or named.documented(text)
+    )
+
+
+def _of_prose(
+    symptom: tuple[Known, re.Match[str]] | None,
+    about: list[tuple[Known, re.Match[str]]],
+    text: str,
+    folded: str,
+    place: str | None,
+) -> Answer:
+    """The answer to a text that tells a symptom or is about something of a kernel: with the laws of what it names, and its layouts."""
+    first = symptom or about[0]
+    answer = answering.of_entry(*first, folded, place, text)
+    owner = None if symptom else origin.find(folded).owner
+    if owner and owner.name in owners.CALLED:
+        owner = None  # which it is compared with, or calls
+    if owner and owners.compiles(owner) and folding.OF_DSL.search(folded):
+        owner = None  # which the writer compares the DSL with
+    whose = (f"the text names {owner.name}: of its own kernels {owner.project} answers",) if owner else ()
+    told = (
+        ()
+        if first[0] is symptoms.DEBUGGER
+        else laws.told(text, first[0], first[1].groupdict().get("said") or "")
+    )
+    facts = (
+        *answer.facts,
+        *symptoms.read(folded, symptom is not None),
+        *whose,
+        *told,
+        *(named.documented(text) if first[0] in tables.TOPICS else ()),
+        *symptoms.layouts(folded),
+    )
+    lawless = first[0] in tables.TOPICS and not facts
+    return replace(answer, facts=facts, cause=_LAWLESS if lawless else answer.cause)

@@ -1,0 +1,46 @@
+"""What is said of a pasted text that nothing here answers: its line that tells most, and what tells more."""
+
+from __future__ import annotations
+
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+from layoutcheck.errors import InputError
+
+if TYPE_CHECKING:
+    from layoutcheck.catalogue import Answer
+
+_REPORT = 6000  # characters, more than a person writes
+_QUESTIONS = (
+    "this report names nothing that has a law here; expected what happens, and the text that tells it:\n"
+    "  does not compile, or raises: its output from the first error on, into `layoutcheck explain -`\n"
+    "  wrong or hangs: `layoutcheck trace --no-launch SCRIPT` judges copies, order and barriers\n"
+    "  slow: ncu's details page into `layoutcheck explain -`; `layoutcheck banks LAYOUT` counts conflicts"
+)
+
+
+def unknown(text: str) -> InputError:
+    """What is said of a text that nothing is known of: its line that tells most, and what would tell more."""
+    from layoutcheck.catalogue import folding, symptoms, telling
+
+    if len(text) < _REPORT and symptoms.is_prose(folding.fold(text)) and symptoms.is_of_gpu(text):
+        return InputError(_QUESTIONS)
+    line = telling.line(text) or telling.of_few(text)
+    if not line:
+        return InputError(
+            "this text has no line that reports an error",
+            expected="the output as it was printed, from the first error on",
+        )
+    return InputError(
+        f"layoutcheck does not know this message: {line}",
+        expected="the lines around it as well: the command, the file of the error, a traceback's last frame",
+    )
+
+
+def answered_elsewhere(answer: Answer) -> str:
+    """What is said of an error that another tool answers: its name, then cause and help in lines of 80."""
+    parts = (answer.cause, *(f"{fact}." for fact in answer.facts), f"what helps: {answer.remedy}.")
+    lines = (
+        line for part in parts for line in wrap(part, 78, break_long_words=False, break_on_hyphens=False)
+    )
+    return "\n".join([f"not an error of a layout: {answer.title}", *(f"  {line}" for line in lines)])
