@@ -67,10 +67,9 @@ def linted(
     """
     check_workers(workers)
     settings = settings_for(paths, config, select, ignore)
-    if not cache:
-        settings = replace(settings, cache=None)
     settings = replace(
         settings,
+        cache=settings.cache if cache else None,
         lowered=lowered and reading.wants_lowered(settings),
         order=order and reading.wants_order(settings),
         order_seconds=reading.order_seconds(settings),
@@ -88,17 +87,8 @@ def linted(
         repaired = repair(paths, settings)
         if not static:
             repaired += _in_cases(paths, settings)
-    programs, empty = None, ""
+    programs, empty = (None, "") if approve is None else _programs(paths, settings, part)
     if approve is not None:
-        from layoutcheck.lint.programs import discover
-
-        programs = discover(paths, settings, Cache(cache_folder(settings), "outlines"))
-        if part is not None and programs:
-            programs = part.of(programs) or None
-            if programs is None:  # nothing was asked of this machine
-                empty = f"no program is in part {part.index} of {part.count}"
-        elif not programs:
-            empty = f"{NO_PROGRAM}; `run` in [tool.layoutcheck] names programs"
         approve(programs or [], settings)
     with bar(("read", "trace")) as progress:
         result = lint(
@@ -115,6 +105,21 @@ def linted(
     if empty:
         result = replace(result, notes=(*result.notes, empty))
     return result, repaired
+
+
+def _programs(
+    paths: Sequence[str], settings: Settings, part: Part | None
+) -> tuple[list[RegisteredCase] | None, str]:
+    """What is to be run, and a note where that is nothing; None where nothing was asked of this machine."""
+    from layoutcheck.lint.programs import discover
+
+    programs = discover(paths, settings, Cache(cache_folder(settings), "outlines"))
+    if not programs:
+        return programs, f"{NO_PROGRAM}; `run` in [tool.layoutcheck] names programs"
+    mine = programs if part is None else part.of(programs)
+    return (
+        (mine, "") if mine or part is None else (None, f"no program is in part {part.index} of {part.count}")
+    )
 
 
 def _in_cases(paths: Sequence[str], settings: Settings) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,6 +18,8 @@ from layoutcheck.gate import Part, gate
 
 if TYPE_CHECKING:
     from layoutcheck.lint.cases import RegisteredCase
+    from layoutcheck.lint.result import Result
+    from layoutcheck.reports.style import Style
     from layoutcheck.settings import Settings
 
 _MOST_ASKED = 12  # programs that the question names
@@ -102,20 +104,24 @@ def ci(
         workers=workers, arch=arch, timeout_s=timeout, part=part,
         approve=lambda programs, settings: _approve(programs, settings, yes),
     )  # fmt: skip
-    unwritten: list[str] = []
-    for file, made in ((html, ci_page.render), (sarif, reports.sarif), (junit, junit_xml.render)):
-        if file is not None:
-            try:
-                extra = Sink(file)
-                extra.put(made(result, extra.style))
-            except (InputError, OSError) as error:  # the others are written in any case
-                unwritten.append(f"cannot write {file}: {getattr(error, 'strerror', None) or error}")
+    more = ((html, ci_page.render), (sarif, reports.sarif), (junit, junit_xml.render))
+    unwritten = [why for file, made in more if file is not None and (why := _unwritten(file, made, result))]
     status = told(result, render, output, strict, asked)
     for line in unwritten:
         complain(line)
     if unwritten:
         return 2
     return 0 if write_baseline is not None else status
+
+
+def _unwritten(file: Path, made: Callable[[Result, Style], str], result: Result) -> str:
+    """Write one more report; why that failed, "" where it did not: the others are written in any case."""
+    try:
+        sink = Sink(file)
+        sink.put(made(result, sink.style))
+    except (InputError, OSError) as error:
+        return f"cannot write {file}: {getattr(error, 'strerror', None) or error}"
+    return ""
 
 
 def _refuse_twice(**files: Path | None) -> None:

@@ -220,7 +220,7 @@ def _run(
         process = start()
         helpers = Helpers(process, start, spare, taken, least)
         collector = Collector(process.pid, observe, lowering, compiled=launch, judges=judges)
-        timed_out, look = False, 0.0
+        timed_out = False
 
         def shown() -> None:
             if progress is not None:
@@ -228,21 +228,7 @@ def _run(
 
         try:
             try:
-                while not timed_out:
-                    running = process.poll() is None or helpers.running
-                    busy = collector.take(spool.read(Path(folder)))
-                    collector.look_ahead()
-                    begun = helpers.step(collector.sharing, collector.sessions)
-                    collector.outcomes.mains.update(begun)
-                    if not (running or begun):
-                        break
-                    shown()
-                    if not busy:
-                        time.sleep(_POLL_SECONDS)
-                    timed_out = deadline is not None and time.monotonic() > deadline
-                    if time.monotonic() > look:
-                        continue_stopped()
-                        look = time.monotonic() + _LOOK_SECONDS
+                timed_out = _late(process, helpers, collector, Path(folder), deadline, shown)
             finally:
                 end(process, *helpers.processes)
                 helpers.stop()
@@ -265,6 +251,33 @@ def _run(
         if ending is None and helpers.processes and helpers.left:
             ending = TraceFailure("exited", f"not run: {many(helpers.left, 'test')}")
         return collector.trace(ending)
+
+
+def _late(
+    process: subprocess.Popen[Any],
+    helpers: Helpers,
+    collector: Collector,
+    folder: Path,
+    deadline: float | None,
+    shown: Callable[[], None],
+) -> bool:
+    """Take what a program's processes leave while any of them runs; whether time was up before they ended."""
+    look = 0.0
+    while deadline is None or time.monotonic() <= deadline:
+        running = process.poll() is None or helpers.running
+        busy = collector.take(spool.read(folder))
+        collector.look_ahead()
+        begun = helpers.step(collector.sharing, collector.sessions)
+        collector.outcomes.mains.update(begun)
+        if not (running or begun):
+            return False
+        shown()
+        if not busy:
+            time.sleep(_POLL_SECONDS)
+        if time.monotonic() > look:
+            continue_stopped()
+            look = time.monotonic() + _LOOK_SECONDS
+    return True
 
 
 def _process(

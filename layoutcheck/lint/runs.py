@@ -17,14 +17,8 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import (
-    FIRST_COMPLETED,
-    Executor,
-    Future,
-    ProcessPoolExecutor,
-    ThreadPoolExecutor,
-    wait,
-)
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed, wait
+from concurrent.futures import TimeoutError as Late
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -109,9 +103,10 @@ def trace(
                     waiting[submit(case)] = case
                 left = set(waiting)
                 while left:
-                    ended, left = wait(left, _LOOK_SECONDS, FIRST_COMPLETED)
-                    for future in ended:
-                        take(waiting[future], *_outcome(future))
+                    with contextlib.suppress(Late):
+                        for future in as_completed(left, _LOOK_SECONDS):
+                            left.discard(future)
+                            take(waiting[future], *_outcome(future))
                     continue_stopped()
         except _Terminated:
             stop.set()

@@ -147,15 +147,13 @@ def _side_by_side(accesses: Sequence[Recorded], count: int) -> bool:
     return (
         len(accesses) == count
         and first.align_bytes % whole == 0
-        and all(_same_lanes(one.active, first.active) for one in others)
-        and all(
-            bool(np.all(one.address - first.address == i * first.size)) for i, one in enumerate(others, 1)
-        )
+        and all(_same(one.active, first.active) for one in others)
+        and all(np.all(one.address - first.address == i * first.size) for i, one in enumerate(others, 1))
     )
 
 
-def _same_lanes(first: np.ndarray | None, second: np.ndarray | None) -> bool:
-    return first is second or (first is not None and second is not None and np.array_equal(first, second))
+def _same(one: Mask | None, other: Mask | None) -> bool:
+    return one is other or (one is not None and other is not None and bool((one == other).all()))
 
 
 def access_parts(access: Recorded, widest_bytes: int) -> list[tuple[int, str, str, int, IntArray | int]]:
