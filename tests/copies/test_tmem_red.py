@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -12,12 +14,16 @@ from layoutcheck.atoms.intent import intent
 from layoutcheck.atoms.tmem.addresses import LABELS
 from layoutcheck.atoms.tmem_red import TmemLoadRed
 from layoutcheck.atoms.tmem_red.intent import aux_base
+from layoutcheck.check import check
 from layoutcheck.copies.addresses import PRIVATE
+from layoutcheck.copies.copy import Copy, Tiling
+from layoutcheck.copies.tiled import partition
 from layoutcheck.errors import InputError
 from layoutcheck.machine.dtypes import dtype
 from layoutcheck.sources.atoms import parse_atom
 from layoutcheck.sources.diagnostics import copies_from_error
 from layoutcheck.sources.request import build
+from layoutcheck.sources.types import parse_memref, parse_tiled_copy
 
 SRC = '!cute.memref<f32, tmem, align<16>, "(((8,32),1),2):(((1,65536),0),8)">'
 DST = '!cute.memref<f32, rmem, align<32>, "((8,1),2):((1,0),8)">'
@@ -119,3 +125,30 @@ def test_a_pasted_error_has_both_destinations() -> None:
     assert str(copy.aux) == AUX and copy.pred is None and isinstance(copy.atom, TmemLoadRed)
     report = lc.check(SRC, DST, ATOM, aux=AUX.replace("((1,1),2):((0,0),3)", "((1,1),4):((0,0),1)"))
     assert report.verdict == "rejected" and report.compiler.kind == "aux_rest"
+
+
+def test_what_is_reduced_is_no_element_outside_of_the_tile() -> None:
+    """As a traced copy has it, whose whole tile is known: its reduced value comes from no place of that.
+
+    huggingface/kernels-community reduces so in msa's indexer for sm_103a.
+    """
+    tiled = parse_tiled_copy(
+        "!cute.tiled_copy<!cute_nvgpu.atom.tmem_load_red<f32, 32 DP, 32 bit, x2, max>, "
+        'layout_copy_tv = <"((32,4),(2,32)):((0,1),(4,8))">, tiler_mn = <"[(8,32):(32,1)]">>'
+    )
+    tile = parse_memref('!cute.memref<f32, tmem, align<16>, "(((128,2))):(((65536,1)))">')
+    fragment, reduced = (
+        parse_memref(f'!cute.memref<f32, rmem, align<32>, "{layout}">')
+        for layout in ("((2,1),(1)):((1,0),(0))", "(1,(1)):(0,(0))")
+    )
+    rows = Tiling(tiled, tile, replace(tile, space="rmem"))
+    copy = Copy(
+        tiled.atom, partition(tiled, "src", tile).view, fragment,
+        tiled=tiled, tiling=rows, arch="sm_103a", aux=reduced,
+    )  # fmt: skip
+    found = check(copy)
+    assert found.verdict == "legal", found.findings
+    twice = replace(copy, tiling=replace(rows, src=parse_memref(
+        '!cute.memref<f32, tmem, align<16>, "(((128,1))):(((65536,1)))">'
+    )))  # fmt: skip
+    assert check(twice).verdict == "wrong"  # a column that the tile does not have

@@ -15,6 +15,7 @@ from layoutcheck.analysis.comparison.comparer import Comparer
 from layoutcheck.analysis.comparison.kinds import KINDS, Comparison, Offender
 from layoutcheck.analysis.comparison.observables import observe
 from layoutcheck.analysis.comparison.table import in_table
+from layoutcheck.atoms.tmem.addresses import LABELS
 from layoutcheck.copies.addresses import AUX_APART, addresses, recast_offsets, swizzled, thread_offsets
 from layoutcheck.copies.atom import WarpAtom
 from layoutcheck.copies.copy import Copy
@@ -139,11 +140,13 @@ def _grain(intent: Intent, execution: Execution) -> int:
 def footprint(intent: Intent, copy: Copy, side: str, base: int, unit: int) -> IntArray:
     """Every address of the operand, unordered: of the whole tile if it is in memory, else of all views.
 
-    With the destination comes a second one.
+    With the destination comes a second one, and with the source what is worked out for that.
     """
     found = _footprint(intent, copy, side, base, unit)
-    if copy.aux is None or side != "dst":
+    if copy.aux is None:
         return found
+    if side == "src":
+        return np.append(found, intent.src[intent.src >= LABELS])
     threads = lane_offsets(copy, side).reshape(-1)
     more = addresses(copy.aux, base + AUX_APART, offsets(copy.aux.layout)[:, None] + threads, unit)
     return np.concatenate([found.reshape(-1), more.reshape(-1)])
