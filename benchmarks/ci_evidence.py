@@ -124,9 +124,7 @@ def uncalled(folder: Path, never: dict[str, list[int]]) -> dict[str, list[int]]:
 
 
 def summary(
-    name: str,
     found: dict[str, Any],
-    looked_at: dict[str, dict[str, str]],
     causes: dict[str, str],
     dsl: str | None = None,
 ) -> dict[str, Any]:
@@ -135,9 +133,8 @@ def summary(
     for one in found["findings"]:
         if one["severity"] in REPORTED:
             place = f"{_INSTALLED.sub('', one['path'])}:{one['line']}"
-            said = looked_at.get(f"{name.partition('@')[0]} {place} {one['code']}", {})
             told = {key: _INSTALLED.sub("", one[key]) for key in ("code", "severity", "title")}
-            findings.append({"place": place, **told, **said})
+            findings.append({"place": place, **told})
     missed = not_reached(counts, causes)
     ended = Counter(_PATH.sub("", run["failures"][0])[:160] for run in runs if run["failures"])
     return {
@@ -180,7 +177,10 @@ def main() -> None:
         if name in folders:
             found["counts"]["uncalled"] = uncalled(Path(folders[name]), found["counts"]["never"])
         mine = causes.get(name.partition(" ")[0].partition("@")[0], {})
-        repositories[name] = summary(name, found, looked_at, mine, given.dsl)
+        repositories[name] = summary(found, mine, given.dsl)
+    for name, row in repositories.items():  # what was said since of earlier rows, too
+        for one in row["findings"]:
+            one.update(looked_at.get(f"{name.partition('@')[0]} {one['place']} {one['code']}", {}))
     write({**made, "repositories": repositories}, given.output)
 
 

@@ -29,7 +29,7 @@ def test_a_site_that_one_run_reaches_is_reached() -> None:
                  "b.py": {"the time limit ended b.py": [7]}},
     )  # fmt: skip
     second = report(never={"a.py": [1, 2], "b.py": [7]}, traced=1)
-    row = summary("o/r@1", merged([first, second]), {}, {})
+    row = summary(merged([first, second]), {})
     assert (row["sites"], row["traced"], row["copies"], row["programs"]) == (4, 1, 4, 2)
     assert len(row["findings"]) == 1 and row["address_sources"] == {"types": 2}
     assert row["not_reached"] == {BEYOND[0]: 1, BEYOND[2]: 1, "the time limit ended its program": 1}
