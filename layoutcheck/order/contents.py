@@ -25,7 +25,7 @@ from layoutcheck.dsl.lowered.types import Type, parse_type
 from layoutcheck.dsl.lowered.values import Value, flat, number, wrap
 from layoutcheck.order.meaning import Meaning
 from layoutcheck.order.problems import lanes_in
-from layoutcheck.order.watched import Event, Rests, Watched
+from layoutcheck.order.watched import Event, Rests, Watched, lanes_of
 from layoutcheck.sources.mlir import Operation
 from layoutcheck.sources.mlir import Value as SsaValue
 
@@ -218,7 +218,7 @@ def _places(event: Event, block: Watched) -> Iterator[int]:
 
 def _threads(event: Event, threads: int) -> list[int]:
     """The threads that execute an event."""
-    found: list[int] = (np.arange(threads) if event.mask is None else np.flatnonzero(event.mask)).tolist()
+    found: list[int] = np.flatnonzero(lanes_of(event, threads)).tolist()
     return found
 
 

@@ -102,13 +102,9 @@ class WatchedKernel:
         return list(found)
 
     def watch(
-        self,
-        block: tuple[int, int, int] = (0, 0, 0),
-        token: int = 0,
-        budget: Budget | None = None,
-        tiles: int = MOST_TILES,
-        contents: Contents | None = None,
-    ) -> Watched:
+        self, block: tuple[int, int, int] = (0, 0, 0), token: int = 0, budget: Budget | None = None,
+        tiles: int = MOST_TILES, contents: Contents | None = None,
+    ) -> Watched:  # fmt: skip
         """The events of one block; `token` is what every trial of an mbarrier returns.
 
         Raises OutOfTime, and TooManyEvents of a kernel that is `whole`.
@@ -215,16 +211,10 @@ def kernels(lowered: str, types: dict[str, list[str]] | None = None) -> list[Wat
             meaning.site = meaning.site or tag(one)
         found.append(
             WatchedKernel(
-                name_of(op),
-                op,
-                launch_of(op, given),
-                given,
-                (types or {}).get(name_of(op), []),
-                meanings,
-                launches,
-                max(map(len, (types or {}).values()), default=0),
+                name_of(op), op, launch_of(op, given), given, (types or {}).get(name_of(op), []), meanings,
+                launches, max(map(len, (types or {}).values()), default=0),
             )
-        )
+        )  # fmt: skip
     return found
 
 
@@ -232,14 +222,9 @@ class Recorder:
     """Makes steps that write down an event and then do what the evaluator does."""
 
     def __init__(
-        self,
-        machine: Machine,
-        run: Flow,
-        meanings: dict[Operation, Meaning],
-        out: Watched,
-        tiles: int = MOST_TILES,
-        sites: Collection[Operation] | None = None,
-    ) -> None:
+        self, machine: Machine, run: Flow, meanings: dict[Operation, Meaning], out: Watched,
+        tiles: int = MOST_TILES, sites: Collection[Operation] | None = None,
+    ) -> None:  # fmt: skip
         """`sites`: those of the contents that `restart` is given; None where it is given none."""
         self.machine, self.slots, self.meanings, self.sites = machine, run.slots, meanings, sites
         self.levels = run.full.levels
@@ -351,9 +336,7 @@ class Recorder:
         slots, kinds = [self.slots[value] for value in values], [value.type for value in values]
 
         def keep(event: Event) -> None:
-            trust = machine.guard
-            for slot in slots:
-                trust |= machine.provenance[slot]
+            trust = self._behind(slots)
             event.based = frozenset(machine.reasons.read(trust))
             event.words = words_of(meaning.size)
             if machine.reasons.worst(trust) not in _DATA:

@@ -12,13 +12,7 @@ from layoutcheck.copies.offsets import IntArray
 
 UNIT = 16
 _SWIZZLE_BYTES = {0: 16, 1: 128, 2: 64, 3: 32}  # wgmma: bits 62 and 63
-_TCGEN05_BYTES = {
-    0: 16,
-    1: 128,
-    2: 128,
-    4: 64,
-    6: 32,
-}  # tcgen05: bits 61 to 63; 1 is 128 bytes in 32-byte atoms
+_TCGEN05_BYTES = {0: 16, 1: 128, 2: 128, 4: 64, 6: 32}  # bits 61 to 63; 1: 128 bytes in 32-byte atoms
 
 
 def operand(

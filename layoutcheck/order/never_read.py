@@ -11,8 +11,7 @@ not known here.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -20,8 +19,8 @@ from layoutcheck.dsl.lowered import spaces
 from layoutcheck.order.events import WatchedKernel
 from layoutcheck.order.never_written import reached, unseen
 from layoutcheck.order.problems import Party, Problem
+from layoutcheck.order.unused import uses_beside
 from layoutcheck.order.watched import Event, Watched, lanes_of
-from layoutcheck.sources.mlir import Operation, Value
 
 KIND = "never-read"
 # What reads shared memory, or writes it from where it is told by other means.
@@ -46,23 +45,17 @@ def never_read(kernel: WatchedKernel, blocks: list[Watched]) -> list[Problem]:
     for event in stores:
         for problem in _left_out(event, reads, block.launch.threads):
             found.setdefault(event.meaning.op, problem)
-    if found:
-        users: dict[Value, list[Operation]] = defaultdict(list)
-        for op in kernel.operation.walk():
-            for value in op.operands:
-                users[value].append(op)
-        found = {key: one for key, one in found.items() if not _meant(one, users)}
-    return list(found.values())
+    return [one for one in found.values() if not _meant(one)]
 
 
-def _meant(problem: Problem, users: Mapping[Value, list[Operation]]) -> bool:
+def _meant(problem: Problem) -> bool:
     """Whether readers choose what they take, or those left out read too and use their own from registers."""
     assert problem.first is not None and problem.second is not None
     too = problem.facts.pop("read by those")
     store, load = problem.first.event.meaning.op, problem.second.event.meaning.op
     if store is None or load is None or store.name != "llvm.store":
         return False
-    queue = list(load.results)
+    users, queue = uses_beside(load), list(load.results)
     for value in queue:
         for op in users[value]:
             if op.name.endswith(".select"):

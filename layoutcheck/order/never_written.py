@@ -97,12 +97,9 @@ class _Written:
     """The bytes of shared memory that something writes, of all blocks of a cluster as one."""
 
     def __init__(
-        self,
-        kernel: WatchedKernel,
-        blocks: list[Watched],
-        module: TracedModule,
+        self, kernel: WatchedKernel, blocks: list[Watched], module: TracedModule,
         transfers: Mapping[str, tuple[int, int]],
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.kernel, self.blocks, self.module, self.transfers = kernel, blocks, module, transfers
         self.bytes_ = np.zeros(max(1 << 18, *(block.shared_bytes for block in blocks)), bool)
         self.partial: set[Operation] = set()  # writes of which some address is not known
@@ -229,8 +226,7 @@ def _varies(value: Value, seen: set[Value]) -> bool:
 
 def _offsets(event: Event, threads: int) -> IntArray:
     """Where each thread begins, whether it takes part or not: a predicate may hold in another run."""
-    value = event.values[0]
-    at = np.unique(np.asarray(value, np.int64) if not isinstance(value, int) else np.array([value]))
+    at = np.unique(np.asarray(event.values[0], np.int64))
     meaning = event.meaning
     if meaning.space == "generic":
         at = at[[spaces.space_of(0, int(one)) in ("smem", "dsmem") for one in at]]

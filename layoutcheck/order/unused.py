@@ -14,14 +14,8 @@ from layoutcheck.order.replay import World
 from layoutcheck.order.watched import Event, lanes_of
 from layoutcheck.sources.mlir import Operation, Value
 
-_ARITHMETIC = (
-    "arith.",
-    "index.",
-    "llvm.inttoptr",
-    "llvm.ptrtoint",
-    "llvm.getelementptr",
-    "llvm.addrspacecast",
-)
+_POINTERS = ("inttoptr", "ptrtoint", "getelementptr", "addrspacecast")
+_ARITHMETIC = ("arith.", "index.", *(f"llvm.{name}" for name in _POINTERS))
 
 
 def unused(world: World, party: Party) -> bool:
@@ -49,8 +43,8 @@ def _uses(world: World, op: Operation) -> list[tuple[int, Event]] | None:
     return found if users <= {event.meaning.op for _, event in found} else None
 
 
-def _users(op: Operation) -> set[Operation | None]:
-    """What uses the result of an operation, other than by arithmetic."""
+def uses_beside(op: Operation) -> dict[Value, list[Operation]]:
+    """What uses each value of the kernel that an operation is of."""
     top = op
     while top.parent_operation is not None and top.name not in KERNELS:
         top = top.parent_operation
@@ -58,6 +52,12 @@ def _users(op: Operation) -> set[Operation | None]:
     for one in top.walk():
         for value in one.operands:
             uses[value].append(one)
+    return uses
+
+
+def _users(op: Operation) -> set[Operation | None]:
+    """What uses the result of an operation, other than by arithmetic."""
+    uses = uses_beside(op)
     found: set[Operation | None] = set()
     queue, seen = list(op.results), set[Value]()
     while queue:
@@ -65,7 +65,7 @@ def _users(op: Operation) -> set[Operation | None]:
         if value in seen:
             continue
         seen.add(value)
-        for user in uses.get(value, ()):
+        for user in uses[value]:
             if user.name in CARRIERS or user.name.startswith(_ARITHMETIC):
                 queue += user.results
             else:
