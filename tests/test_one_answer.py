@@ -34,6 +34,7 @@ from layoutcheck.pytest_plugin.observer import FAILING, Observer
 from layoutcheck.reports import github, run_page, sarif
 from layoutcheck.reports.located import LEVELS
 from layoutcheck.reports.style import Style
+from layoutcheck.reports.text import render
 from layoutcheck.reports.trace import SHOWN, JudgedTrace, located, render_json
 from layoutcheck.request import Request
 from layoutcheck.sources.request import build
@@ -114,7 +115,9 @@ def agree(requests: list[dict[str, Any]], folder: Path, monkeypatch: pytest.Monk
         assert one == int(report.verdict in ("rejected", "wrong"))
         worst = max(worst, one)
         told, text = written(["explain", *words_of(request)], monkeypatch)
-        assert told == one and text == f"{report.text()}\n"
+        assert told == one and text == render([report], Style())
+        in_python = render([report], Style(python=True))  # options have their names there
+        assert in_python == f"{report.text()}\n" and in_python.split("\n")[0] == text.split("\n")[0]
         # The report of a line is that of the copy, below its first line.
         assert text.partition("\n")[2].splitlines()[-1] in texts
         if not fixture.gpu:

@@ -247,8 +247,10 @@ def finish(report: Any, format_: str, output: Path | None, command: str = "numer
     elif format_ == "text":
         text = sink.style.fitted(report.text)
     else:
-        from layoutcheck.numerics import reports
+        from layoutcheck.reports import github, sarif
+        from layoutcheck.reports.located import Located
 
-        text = reports.github(document) if format_ == "github" else reports.sarif(document)
+        found = [Located(f["code"], f["severity"], f["title"], f["message"]) for f in document["findings"]]
+        text = (github if format_ == "github" else sarif).render_located(found, sink.style).rstrip("\n")
     sink.put(text + "\n")
     return int(document["verdict"] == "wrong")

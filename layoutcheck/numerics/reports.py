@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +15,6 @@ from layoutcheck.numerics.confirm import Confirmation, has_dot
 from layoutcheck.numerics.formats import Format, Raw
 from layoutcheck.numerics.paths import Comparison
 from layoutcheck.numerics.probes import Probe, conclusions, identify, predict, summary
-from layoutcheck.numerics.rules import rules
 from layoutcheck.numerics.scaled import ScaledUnit
 from layoutcheck.numerics.sensitivity import exact_integer_limit
 from layoutcheck.numerics.tolerance import Tolerance
@@ -254,38 +252,3 @@ def cubin_report(counts: dict[str, int]) -> Report:
     """Registers a thread of compiled kernels."""
     data = {"command": "resources", "registers": counts, "verdict": "legal", "findings": []}
     return Report(data, "\n".join(f"{count:4} registers a thread  {name}" for name, count in counts.items()))
-
-
-_LEVELS = {"wrong": "error", "unknown": "warning", "slow": "warning", "note": "note"}
-
-
-def github(document: dict[str, Any]) -> str:
-    """Workflow commands, one a finding."""
-    lines = []
-    for finding in document["findings"]:
-        level = _LEVELS[finding["severity"]].replace("note", "notice")
-        message = finding["message"].replace("%", "%25").replace("\n", "%0A")
-        title = finding["title"].replace("%", "%25").replace(",", "%2C").replace(":", "%3A")
-        lines.append(f"::{level} title={finding['code']} {title}::{message}")
-    return "\n".join(lines)
-
-
-def sarif(document: dict[str, Any]) -> str:
-    """SARIF 2.1.0; numerics findings are about numbers, not about a place in a file."""
-    known = [{"id": code, "shortDescription": {"text": rule.summary}} for code, rule in rules().items()]
-    results = [
-        {
-            "ruleId": finding["code"],
-            "level": _LEVELS[finding["severity"]],
-            "message": {"text": f"{finding['title']}: {finding['message']}"},
-            "properties": finding["evidence"],
-        }
-        for finding in document["findings"]
-    ]
-    driver = {"name": "layoutcheck", "rules": known}
-    log = {
-        "version": "2.1.0",
-        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
-        "runs": [{"tool": {"driver": driver}, "results": results}],
-    }
-    return json.dumps(log, indent=2)

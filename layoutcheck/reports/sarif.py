@@ -11,11 +11,10 @@ from importlib import metadata
 from typing import Any
 from urllib.parse import quote
 
-from layoutcheck.lint.rules import rules as lint_rules
+from layoutcheck import rulebook
 from layoutcheck.reports.located import LEVELS, Located, of_outcomes
 from layoutcheck.reports.outcome import Outcome
 from layoutcheck.reports.style import Style
-from layoutcheck.rules import rules as copy_rules
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
@@ -48,9 +47,7 @@ def log(found: Sequence[Located]) -> dict[str, Any]:
 
 
 def _rule(code: str) -> dict[str, Any]:
-    rule = lint_rules().get(code) or copy_rules().get(code)
-    if rule is None:
-        return {"id": code}
+    rule = rulebook.rule(code)
     return {
         "id": code,
         "name": "".join(part.capitalize() for part in rule.name.split("-")),

@@ -239,3 +239,9 @@ def test_a_trace_is_annotated_at_the_users_lines():
     (found,) = located(judged)
     assert (found.path, found.line, found.column, found.code) == ("a folder/k.py", 7, 5, "LC201")
     assert len(held(log([found]))["results"]) == 1
+
+
+@pytest.mark.parametrize("code", ["LC201", "LC263", "LC402", "LC501", "LC601"])
+def test_a_rule_of_any_kind_has_its_page_in_the_log(code: str) -> None:
+    (rule,) = log([Located(code, "wrong", "a title", "a message")])["runs"][0]["tool"]["driver"]["rules"]
+    assert rule["id"] == code and rule["help"]["markdown"].startswith(f"# {code} ")
