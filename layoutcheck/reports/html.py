@@ -240,11 +240,8 @@ def _pictures(pictures: Sequence[Picture]) -> str:
 
 def _fixes(report: Report) -> str:
     if not report.fixes:
-        return (
-            element("section", element("h2", "No fix"), element("p", escape(report.obstacle)))
-            if report.obstacle
-            else ""
-        )
+        why = element("p", escape(report.obstacle)) if report.obstacle else ""
+        return element("section", element("h2", "No fix"), why) if why else ""
     found = [_fix(number, fix) for number, fix in enumerate(report.fixes, start=1)]
     return element("section", element("h2", "Fixes, best first"), *found, class_="fixes")
 

@@ -26,17 +26,8 @@ def to_dict(outcome: Outcome) -> dict[str, Any]:
     if isinstance(outcome, Report):
         return outcome.to_dict()
     if isinstance(outcome, Failure):
-        error = outcome.error
-        return {
-            "schema_version": SCHEMA_VERSION,
-            "subject": outcome.subject,
-            "error": {
-                "message": error.message,
-                "expected": error.expected,
-                "start": error.start,
-                "end": error.end,
-            },
-        }
+        error = {key: getattr(outcome.error, key) for key in ("message", "expected", "start", "end")}
+        return {"schema_version": SCHEMA_VERSION, "subject": outcome.subject, "error": error}
     if isinstance(outcome, Explained):
         return _explained_to_dict(outcome)
     return _message_to_dict(outcome)
@@ -79,12 +70,8 @@ def _explained_to_dict(outcome: Explained) -> dict[str, Any]:
         "subject": answer.place,
         "verdict": outcome.verdict,
         "answer": {
-            "name": answer.entry.name,
-            "rule": answer.entry.rule,
-            "title": answer.title,
-            "quote": answer.quote,
-            "cause": answer.cause,
-            "remedy": answer.remedy,
+            **{key: getattr(answer.entry, key) for key in ("name", "rule")},
+            **{key: getattr(answer, key) for key in ("title", "quote", "cause", "remedy")},
             "facts": list(answer.facts),
         },
     }

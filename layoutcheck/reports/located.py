@@ -55,11 +55,8 @@ def of_outcomes(outcomes: Sequence[Outcome]) -> list[Located]:
     found = []
     for outcome in outcomes:
         if isinstance(outcome, Failure):
-            found.append(
-                Located(
-                    "LC910", "unknown", outcome.error.message, str(outcome.error), subject=outcome.subject
-                )
-            )
+            error = outcome.error
+            found.append(Located("LC910", "unknown", error.message, str(error), subject=outcome.subject))
             continue
         subject = outcome.subject or ""
         place = _PLACE.search(subject)
