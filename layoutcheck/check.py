@@ -194,7 +194,7 @@ def with_addresses(made: Report, addresses: Addresses) -> Report:
     from layoutcheck.rules import lowered  # of traces alone: `explain` starts without it
 
     own = [finding for finding in made.findings if not lowered.settled(finding, addresses)]
-    known = {finding.code for finding in made.findings}
+    known = {finding.code for finding in own}
     more = [finding for finding in lowered.findings(addresses) if finding.code not in known]
     found = tuple(sorted((*own, *more), key=lambda one: rank(one.code, one.severity)))
     return replace(made, verdict=verdict_of(made.analysis, found), findings=found)

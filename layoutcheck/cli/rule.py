@@ -14,7 +14,6 @@ def rule(
     code: Annotated[str | None, Option("a rule's code, such as LC201, or a word", positional=True)] = None,
 ) -> int:
     """Print a rule's page; without a code, the list of rules; of a word, those that have it."""
-    from layoutcheck.digits import is_number
     from layoutcheck.markdown import wrapped
     from layoutcheck.rulebook import named, rules
     from layoutcheck.rulebook import rule as find

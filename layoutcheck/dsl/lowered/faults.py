@@ -21,7 +21,7 @@ from layoutcheck.dsl.lowered.conditions import conditions
 from layoutcheck.dsl.lowered.costs import side_costs
 from layoutcheck.dsl.lowered.evaluate import evaluate_kernel
 from layoutcheck.dsl.lowered.instructions import transfers
-from layoutcheck.dsl.lowered.joined import free_of_conflicts
+from layoutcheck.dsl.lowered.joined import joined_side
 from layoutcheck.dsl.lowered.judged_blocks import object_of
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp, access_parts, lowered_ops, memory_accesses
 from layoutcheck.dsl.lowered.races import contested, race, takes_turns
@@ -75,7 +75,7 @@ def _as_called(side: SideCost, kernel: Kernel, tag: str, arch: str, kind: str) -
 
 
 def _joined(side: SideCost, op: LoweredOp, beside: Sequence[LoweredOp]) -> SideCost:
-    """A side in shared memory, without conflicts that are gone once LLVM has joined what is adjacent."""
+    """A side in shared memory that has conflicts, as it is once LLVM has joined what is adjacent."""
     if side.space != "smem" or side.wavefronts <= side.ideal_wavefronts:
         return side
     known = (op, *(one for one in beside if one is not op and one.threads == op.threads))
@@ -85,8 +85,7 @@ def _joined(side: SideCost, op: LoweredOp, beside: Sequence[LoweredOp]) -> SideC
         for access in memory_accesses(one.once, one.threads, joined=True)[side.side == "dst"]
         if (access.op, 8 * access.width_bytes) == (side.op, side.width_bits)
     ]
-    free = bool(every) and free_of_conflicts(every)
-    return side._replace(wavefronts=side.ideal_wavefronts, ways=1) if free else side
+    return (joined_side(side.side, every) if every else None) or side
 
 
 def _wastes(side: SideCost) -> bool:

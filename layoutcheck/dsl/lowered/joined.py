@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from layoutcheck.analysis.cost import accesses_cost
+from layoutcheck.analysis.cost import SideCost, accesses_cost
 from layoutcheck.copies.moves import Access
 
 WIDEST_BYTES = 16
@@ -34,13 +34,17 @@ def joined(accesses: Sequence[Access]) -> list[Access]:
     ]
 
 
-def free_of_conflicts(accesses: Sequence[Access]) -> bool:
-    """Whether accesses of one instruction and width are joined, and then have no bank conflict."""
+def joined_side(name: str, accesses: Sequence[Access]) -> SideCost | None:
+    """What accesses of one instruction and width cost joined; None where they are not, or not all alike.
+
+    Where none of several kinds has a bank conflict, it is that of the widest.
+    """
     wide = joined(accesses)
     if max(one.width_bytes for one in wide) == accesses[0].width_bytes:
-        return False
-    sides = (accesses_cost((one,), ()).sides[0] for one in wide)
-    return all(side.wavefronts == side.ideal_wavefronts for side in sides)
+        return None
+    sides = [accesses_cost((one,), ()).sides[0]._replace(side=name) for one in wide]
+    free = all(side.wavefronts == side.ideal_wavefronts for side in sides)
+    return max(sides, key=lambda side: side.width_bits) if free or len(sides) == 1 else None
 
 
 def _runs(rows: np.ndarray, width: int) -> dict[int, list[int]]:

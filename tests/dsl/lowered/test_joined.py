@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from layoutcheck.copies.moves import Access
-from layoutcheck.dsl.lowered.joined import free_of_conflicts
+from layoutcheck.dsl.lowered.joined import joined_side
 from layoutcheck.tracing import Script, traced
 from tests.forking import printed
 
@@ -71,20 +71,27 @@ ROWS = 16 * np.arange(32)
 
 
 @pytest.mark.parametrize(
-    ("op", "width", "rows", "free"),
-    [
-        ("ld.shared", 4, [ROWS + 4 * i for i in range(4)], True),
-        ("st.shared", 4, [ROWS + 4 * i for i in (2, 0, 3, 1)], True),
-        ("ld.shared", 4, [ROWS + 4 * i for i in range(3)], False),  # the third stands alone
-        ("ld.shared", 4, [ROWS + 4 + 4 * i for i in range(4)], False),  # 64 bits of each 128
-        ("ld.shared", 4, [ROWS + 8 * i for i in range(2)], False),  # not adjacent
-        ("ld.shared", 4, [2 * ROWS + 4 * i for i in range(4)], False),  # 128 bits, every second place
-        ("ld.shared", 2, [ROWS + 2 * i for i in range(8)], True),
-        ("ld.global", 4, [ROWS + 4 * i for i in range(4)], False),
-        ("ldmatrix.x4", 4, [ROWS + 4 * i for i in range(4)], False),
-        ("ld.shared", 4, [np.where(ROWS < 64, -1, ROWS), ROWS + 4], False),  # under other conditions
+    ("op", "width", "rows", "cost"),
+    [  # bits, wavefronts, and the fewest that they could be
+        ("ld.shared", 4, [ROWS + 4 * i for i in range(4)], (128, 4, 4)),
+        ("st.shared", 4, [ROWS + 4 * i for i in (2, 0, 3, 1)], (128, 4, 4)),
+        ("ld.shared", 4, [ROWS + 4 * i for i in range(2)], (64, 4, 2)),
+        ("ld.shared", 4, [2 * ROWS + 4 * i for i in range(4)], (128, 8, 4)),
+        ("ld.shared", 4, [ROWS + 4 * i for i in range(3)], None),  # two, and one alone
+        ("ld.shared", 4, [ROWS + 4 + 4 * i for i in range(4)], None),  # one, two, one
+        ("ld.shared", 4, [ROWS + 8 * i for i in range(2)], None),  # not adjacent
+        ("ld.shared", 2, [ROWS + 2 * i for i in range(8)], (128, 4, 4)),
+        ("ld.global", 4, [ROWS + 4 * i for i in range(4)], None),
+        ("ldmatrix.x4", 4, [ROWS + 4 * i for i in range(4)], None),
+        ("ld.shared", 4, [np.where(ROWS < 64, -1, ROWS), ROWS + 4], None),  # under other conditions
     ],
 )
-def test_what_is_joined(op: str, width: int, rows: list[np.ndarray], free: bool) -> None:
-    assert free_of_conflicts([Access(op, "smem", width, np.array(rows))]) is free
-    assert free_of_conflicts([Access(op, "smem", width, np.array([row])) for row in rows]) is free
+def test_what_is_joined(
+    op: str, width: int, rows: list[np.ndarray], cost: tuple[int, int, int] | None
+) -> None:
+    for accesses in (
+        [Access(op, "smem", width, np.array(rows))],
+        [Access(op, "smem", width, np.array([row])) for row in rows],
+    ):
+        side = joined_side("src", accesses)
+        assert (side and (side.width_bits, side.wavefronts, side.ideal_wavefronts)) == cost
