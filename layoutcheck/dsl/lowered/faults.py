@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from layoutcheck.analysis.cost import SideCost
+from layoutcheck.analysis.cost import SideCost, accesses_cost
 from layoutcheck.copies.copy import Copy
 from layoutcheck.dsl.lowered import Kernel, Lowered, argument_types
 from layoutcheck.dsl.lowered.arguments import Numbers
@@ -21,7 +21,6 @@ from layoutcheck.dsl.lowered.conditions import conditions
 from layoutcheck.dsl.lowered.costs import side_costs
 from layoutcheck.dsl.lowered.evaluate import evaluate_kernel
 from layoutcheck.dsl.lowered.instructions import transfers
-from layoutcheck.dsl.lowered.joined import joined_side
 from layoutcheck.dsl.lowered.judged_blocks import object_of
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp, access_parts, lowered_ops, memory_accesses
 from layoutcheck.dsl.lowered.races import contested, race, takes_turns
@@ -75,17 +74,16 @@ def _as_called(side: SideCost, kernel: Kernel, tag: str, arch: str, kind: str) -
 
 
 def _joined(side: SideCost, op: LoweredOp, beside: Sequence[LoweredOp]) -> SideCost:
-    """A side in shared memory that has conflicts, as it is once LLVM has joined what is adjacent."""
-    if side.space != "smem" or side.wavefronts <= side.ideal_wavefronts:
+    """A side in shared memory with conflicts, as it is once LLVM has joined `op` with those `beside` it."""
+    others = [one for one in beside if one is not op and one.threads == op.threads]
+    if side.space != "smem" or side.wavefronts <= side.ideal_wavefronts or not others:
         return side
-    known = (op, *(one for one in beside if one is not op and one.threads == op.threads))
-    every = [
-        access
-        for one in known
-        for access in memory_accesses(one.once, one.threads, joined=True)[side.side == "dst"]
-        if (access.op, 8 * access.width_bytes) == (side.op, side.width_bits)
-    ]
-    return (joined_side(side.side, every) if every else None) or side
+    every = tuple(access for one in (op, *others) for access in one.once)
+    wide = memory_accesses(every, op.threads, joined=True)[side.side == "dst"]
+    costs = [accesses_cost((one,), ()).sides[0]._replace(side=side.side) for one in wide if one.op == side.op]
+    widest = max(costs, key=lambda cost: cost.width_bits, default=side)
+    free = all(cost.wavefronts == cost.ideal_wavefronts for cost in costs)
+    return widest if widest.width_bits > side.width_bits and (free or len(costs) == 1) else side
 
 
 def _wastes(side: SideCost) -> bool:

@@ -132,6 +132,7 @@ def _joined(accesses: Sequence[Recorded]) -> Iterator[Recorded]:
     for access in accesses:
         kinds.setdefault((access.op, access.space, access.size), []).append(access)
     for (op, space, size), alike in kinds.items():
+        alike.sort(key=_first_lane)
         at, most = 0, WIDEST_BYTES // size if op in ("ld", "st") and space != "rmem" and size else 1
         while at < len(alike):
             count = most
@@ -139,6 +140,12 @@ def _joined(accesses: Sequence[Recorded]) -> Iterator[Recorded]:
                 count //= 2
             yield replace(alike[at], size=count * size) if count > 1 else alike[at]
             at += max(1, count)
+
+
+def _first_lane(access: Recorded) -> int:
+    """Where the first thread that executes it accesses memory."""
+    lane = 0 if access.active is None else int(np.argmax(access.active))
+    return int(np.ravel(access.address)[lane if np.size(access.address) > 1 else 0])
 
 
 def _side_by_side(accesses: Sequence[Recorded], count: int) -> bool:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from math import gcd
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from layoutcheck.copies.moves import Access
-from layoutcheck.dsl.lowered.joined import joined_side
+from layoutcheck.dsl.lowered.lowered_op import memory_accesses
+from layoutcheck.dsl.lowered.record import Recorded
 from layoutcheck.tracing import Script, traced
 from tests.forking import printed
 
@@ -68,30 +69,32 @@ def test_adjacent_accesses_are_joined_and_then_without_conflict(tmp_path: Path) 
 
 
 ROWS = 16 * np.arange(32)
+FOUR = [ROWS + 4 * i for i in range(4)]
 
 
 @pytest.mark.parametrize(
-    ("op", "width", "rows", "cost"),
-    [  # bits, wavefronts, and the fewest that they could be
-        ("ld.shared", 4, [ROWS + 4 * i for i in range(4)], (128, 4, 4)),
-        ("st.shared", 4, [ROWS + 4 * i for i in (2, 0, 3, 1)], (128, 4, 4)),
-        ("ld.shared", 4, [ROWS + 4 * i for i in range(2)], (64, 4, 2)),
-        ("ld.shared", 4, [2 * ROWS + 4 * i for i in range(4)], (128, 8, 4)),
-        ("ld.shared", 4, [ROWS + 4 * i for i in range(3)], None),  # two, and one alone
-        ("ld.shared", 4, [ROWS + 4 + 4 * i for i in range(4)], None),  # one, two, one
-        ("ld.shared", 4, [ROWS + 8 * i for i in range(2)], None),  # not adjacent
-        ("ld.shared", 2, [ROWS + 2 * i for i in range(8)], (128, 4, 4)),
-        ("ld.global", 4, [ROWS + 4 * i for i in range(4)], None),
-        ("ldmatrix.x4", 4, [ROWS + 4 * i for i in range(4)], None),
-        ("ld.shared", 4, [np.where(ROWS < 64, -1, ROWS), ROWS + 4], None),  # under other conditions
+    ("size", "rows", "align", "bits"),
+    [
+        (4, FOUR, 16, [128]),
+        (4, [FOUR[i] for i in (2, 0, 3, 1)], 16, [128]),
+        (4, FOUR, 8, [64, 64]),  # as its address may begin: block 0's own address says nothing of others
+        (4, FOUR, 4, [32] * 4),
+        (4, FOUR[:3], 16, [64, 32]),
+        (4, [ROWS + 4 + 4 * i for i in range(4)], 16, [32, 64, 32]),
+        (4, [ROWS + 8 * i for i in range(2)], 16, [32, 32]),  # not adjacent
+        (2, [ROWS + 2 * i for i in range(8)], 16, [128]),
     ],
 )
-def test_what_is_joined(
-    op: str, width: int, rows: list[np.ndarray], cost: tuple[int, int, int] | None
-) -> None:
-    for accesses in (
-        [Access(op, "smem", width, np.array(rows))],
-        [Access(op, "smem", width, np.array([row])) for row in rows],
-    ):
-        side = joined_side("src", accesses)
-        assert (side and (side.width_bits, side.wavefronts, side.ideal_wavefronts)) == cost
+def test_what_is_joined(size: int, rows: list[np.ndarray], align: int, bits: list[int]) -> None:
+    every = [
+        Recorded("", "ld", size, row, "smem", gcd(align, int(np.gcd.reduce(row)) or align)) for row in rows
+    ]
+    [side] = [one for one in memory_accesses(tuple(every), 32, joined=True) if one]
+    assert sorted(8 * one.width_bytes for one in side for _ in one.addresses) == sorted(bits)
+
+
+def test_what_other_threads_execute_is_not_joined() -> None:
+    first, second = (Recorded("", "ld", 4, row, "smem", 8) for row in (ROWS, ROWS + 4))
+    first.active = ROWS < 64
+    [side] = [one for one in memory_accesses((first, second), 32, joined=True) if one]
+    assert [one.width_bytes for one in side] == [4]
