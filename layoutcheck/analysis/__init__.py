@@ -326,7 +326,7 @@ class Analysis:
 
     @cached_property
     def drawing(self) -> dict[str, Any]:
-        """The one vector that a report draws (`analysis.drawing`)."""
+        """The one vector that a report draws (`summary.drawing`)."""
         return summary.drawing(self)
 
     # The operands.
