@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ KNOWN, FILL, STAT, ANOTHER, MIXED, BAD, CONST, LOADED = (1 << 32 + i for i in ra
 NUMBER = 48  # from this bit on: the number of the operation that a fill, or a BAD sum, comes from
 _WORD = re.compile(r"(?:arith|math|llvm\.intr|llvm|nvvm)\.(\w+)(?:\.|$)")
 _ALIKE = {"maximum": "max", "maxnum": "max", "minimum": "min", "minnum": "min", "ex2": "exp2", "lg2": "log2"}
-_ASSEMBLY = re.compile(r'"?[\s{]*(\w+)\.')
+_ASSEMBLY = re.compile(r'"?[\s{]*(\w+)\.[\w.]+\s+\$0((?:\s*,\s*\$\d)+)[\s;}]*"?')  # one instruction
 _KIND = re.compile(r"<(add|max|min)(?:imum|num)?f?>")
 _DENSE = re.compile(
     r"(?:dense<)?(0x[0-9a-f]+|-?[0-9.]+(?:e[-+]?[0-9]+)?)>? : (?:vector<[0-9]+x)?b?f", re.IGNORECASE
@@ -37,6 +38,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sqrt": np.sqrt, "rsqrt": lambda x: 1 / np.sqrt(x),
     "rcp": lambda x: 1 / x, "tanh": np.tanh,
 }  # fmt: skip
+_LARGE = 1e4
 _MOVES = ("extf", "truncf", "fpext", "fptrunc")
 
 
@@ -57,9 +59,12 @@ def constant(op: Operation, kind: Type) -> Array:
 
 
 def filled(at: Array) -> Array:
-    """The labels, in which a constant is a fill where other threads hold what they loaded in its place."""
-    loaded = np.where(at & LOADED != 0, at >> NUMBER, 0).max(0)
-    fill = (loaded > 0) & (at & CONST != 0)
+    """The labels, in which a constant is a fill where other threads hold what they loaded in its place.
+
+    It is 0, or large: what else the author has chosen may be meant.
+    """
+    loaded, value = np.where(at & LOADED != 0, at >> NUMBER, 0).max(0), np.abs(_Held(at).value)
+    fill = (loaded > 0) & (at & CONST != 0) & ((value == 0) | (value >= _LARGE))
     return np.where(fill, at & ~CONST | FILL | loaded << NUMBER, at) if fill.any() else at
 
 
@@ -70,7 +75,9 @@ def word_of(op: Operation) -> str:
     if op.name == "vector.reduction":
         match = _KIND.search(op.attributes.get("kind", ""))
     elif op.name == "llvm.inline_asm":
-        match = _ASSEMBLY.match(op.attributes.get("asm_string", ""))
+        match = _ASSEMBLY.fullmatch(op.attributes.get("asm_string", ""))
+        if match is not None and re.findall(r"\d", match[2]) != [str(1 + i) for i in range(len(op.operands))]:
+            return ""
     else:
         match = None if op.name == "math.trunc" else _WORD.match(op.name)
     word = "" if match is None else match[1]
@@ -87,7 +94,10 @@ def computed(word: str, given: Sequence[Array], own: int) -> Array:
         if word == "fma":
             found = _fused(every, own)
         else:
-            found = _met(word, every, own) if word in ("add", "max", "min") else _made(word, every)
+            if word not in ("add", "max", "min"):
+                found = _made(word, every)
+            else:
+                found = reduce(lambda a, b: _Held(_met(word, (a, b), own)), every).bits
     known: Array = np.logical_and.reduce([one.has(KNOWN) for one in every])
     return np.where(known, found, 0)
 
@@ -119,9 +129,8 @@ def _made(word: str, every: Sequence[_Held]) -> Array:
         known |= ~a.even & b.has(FILL) & (b.value == 0)
         known &= ~_corrects(a, b)
     bits = np.where(np.logical_and.reduce([one.has(CONST) for one in every]), KNOWN | CONST, bits)
-    return np.where(
-        known, _labelled(value, bits | _any(every, MIXED) * MIXED | _any(every, BAD) * BAD, every), 0
-    )
+    counts = (_any(every, MIXED) * MIXED | _any(every, BAD) * BAD) * ((word != "mul") | (value != 0))
+    return np.where(known, _labelled(value, bits | counts, every), 0)
 
 
 def _met(word: str, pair: Sequence[_Held], own: int) -> Array:
@@ -130,7 +139,7 @@ def _met(word: str, pair: Sequence[_Held], own: int) -> Array:
     value = {"add": np.add, **_FUNCTIONS}[word](a.value, b.value)
     fills, moved = _any(pair, FILL), _any(pair, ANOTHER)
     met = (a.has(FILL) & ~b.has(FILL | CONST)) | (b.has(FILL) & ~a.has(FILL | CONST))
-    counts = met & (word == "add") & (np.where(a.has(FILL), a.value, b.value) != 0)
+    counts = met & (word == "add") & (np.where(a.has(FILL), b.value, a.value) != value)
     mixed, bad = counts | _any(pair, MIXED), _any(pair, BAD)
     begins = mixed & moved & ~bad
     corrected = (word == "add") & (_corrects(a, b) & (b.value < 0) | _corrects(b, a) & (a.value < 0))
@@ -154,8 +163,8 @@ def _fused(every: Sequence[_Held], own: int) -> Array:
 
 
 def _corrects(total: _Held, off: _Held) -> Any:
-    """Whether a STAT may be what the fills have added to a sum, to be taken off again."""
-    return total.has(BAD | MIXED) & off.has(STAT) & ~off.has(BAD | MIXED)
+    """Whether a STAT, or a CONST, may be what the fills have added to a sum, to be taken off again."""
+    return total.has(BAD | MIXED) & off.has(STAT | CONST) & ~off.has(BAD | MIXED)
 
 
 def _any(every: Sequence[_Held], flags: int) -> Any:

@@ -211,6 +211,12 @@ ROW, ONE, OWN = _one(7.0, STAT), _one(1.5, 0), 9
     ("add", (_one(4.0, BAD | STAT), _one(-7.0, STAT)), None),
     ("add", (_one(-7.0, STAT), _one(4.0, BAD | STAT)), None),
     ("add", (_one(4.0, BAD | STAT), ROW), (11.0, BAD | STAT)),
+    ("sub", (_one(4.0, BAD | STAT), _one(2.0, CONST)), None),  # a power of 0 for each lane beyond the end
+    ("add", (_one(4.0, MIXED), _one(-2.0, CONST)), None),
+    ("mul", (_one(4.0, BAD), _one(0.0, CONST)), (0.0, 0)),
+    # a fill that is lost in the rounding of the sum
+    ("add", (_one(1e-22, FILL | ANOTHER), ONE), (1.5, STAT)), ("add", (_one(1e-22, FILL), ONE), (1.5, 0)),
+    ("max", (LEAST, ONE, _one(2.0, 0)), (2.0, 0)), ("add", (ONE, ONE, _one(2.0, FILL)), (5.0, MIXED)),
     ("add", (np.zeros((1, 1), np.int64), ONE), None), ("log", (_one(-1.0, 0),), None),
 ])  # fmt: skip
 def test_what_arithmetic_makes_of_fills(word: str, given: tuple[np.ndarray, ...], expected: object) -> None:
@@ -235,6 +241,11 @@ def test_a_constant_is_a_fill_only_where_others_have_loaded() -> None:
     assert not (filled(rows[[0, 2]]) & FILL).any()
 
 
+@pytest.mark.parametrize(("value", "fill"), [(0.0, True), (-np.inf, True), (-3e4, True), (1.0, False)])
+def test_a_default_that_may_be_meant_is_no_fill(value: float, fill: bool) -> None:
+    assert bool(filled(np.concatenate([_one(value, CONST), _one(1.25, LOADED, 5)]))[0, 0] & FILL) == fill
+
+
 @pytest.mark.parametrize(("text", "word"), [
     ('%a = "arith.addf"(%x) : (f32) -> f32', "add"), ('%a = "math.exp2"(%x) : (f32) -> f32', "exp2"),
     ('%a = "nvvm.fma.packed.f32x2"(%x) : (f32) -> f32', "fma"),
@@ -244,6 +255,10 @@ def test_a_constant_is_a_fill_only_where_others_have_loaded() -> None:
     ('%a = "vector.reduction"(%x) <{kind = #vector.kind<maxnumf>}> : (f32) -> f32', "max"),
     ('%a = "vector.reduction"(%x) <{kind = #vector.kind<mul>}> : (f32) -> f32', ""),
     ('%a = "llvm.inline_asm"(%x) <{asm_string = "ex2.approx.ftz.f32 $0, $1;"}> : (f32) -> f32', "exp2"),
+    ('%a = "llvm.inline_asm"(%x, %x) <{asm_string = "max.f32 $0, $1, $2;"}> : (f32, f32) -> f32', "max"),
+    *((f'%a = "llvm.inline_asm"(%x) <{{asm_string = "{ptx}"}}> : (f32) -> f32', "") for ptx in (
+        "mul.f32 $0, $1, 0f3FB8AA3B;", "sub.f32 $0, $1, $1;", "{ex2.approx.f32 $0, $1; add.f32 $0, $0, $0;}",
+    )),
 ])  # fmt: skip
 def test_what_an_operation_computes(text: str, word: str) -> None:
     (kernel,) = parse(f'"gpu.func"() ({{\n^bb0(%x: f32):\n  {text}\n}}) : () -> ()').operations

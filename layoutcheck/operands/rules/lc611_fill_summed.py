@@ -16,7 +16,8 @@ the end. No copy and no address is wrong, and rows of whole tiles are right.
 layoutcheck evaluates the kernel with a sample for each number: every loaded element is positive, about 1. What is made of
 a fill, of constants, and of sums or maxima over lanes is known as the number that stands in the place of an element. If it
 is not 0 where lanes are added up by shuffles, the sum is wrong for these elements, and so is what is made of it. These
-are not told: a sum that takes off what the fills have added; numbers that a mask sets to 0 in between; 0 times anything.
+are not told: a sum that takes off what the fills have added; numbers that a mask sets to 0 in between; 0 times anything;
+what is lost in the sum's rounding; a default other than 0 and less than 10000, which may be meant.
 
 It is told for a call that the program makes, or, if it makes none, for all dynamic extents that are tried. What only
 other extents show is a note. The first and the last block of the grid are followed. Not looked at are kernels with
