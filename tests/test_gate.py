@@ -72,6 +72,13 @@ def test_result_and_more():
     cute.compile(fine, view())()
     assert 0 == 2
     cute.compile(behind, view())
+@pytest.fixture(scope="module")
+def launched():
+    return cute.compile(fine, view())()
+def test_of_a_fixture(launched):
+    assert launched == 3
+def test_of_the_same_fixture(launched):
+    assert launched == 4
 def test_early():
     cute.compile(fine, view())
     assert 1 == 2
@@ -134,7 +141,7 @@ def test_a_suite_that_cannot_be_imported(tmp_path: Path) -> None:
 def test_a_suite(folder: Path) -> None:
     """A test that failed before it launched anything hides kernels; one that failed after it had does not.
 
-    It goes on behind its own assertions.
+    It goes on behind its own assertions, also where a fixture launches, for all tests that take it.
     """
     found = trace_script(
         "-m", ["pytest", "-W", "error", "-q", "-p", "no:cacheprovider", "test_kernels.py"], launch=False,
@@ -147,13 +154,12 @@ def test_a_suite(folder: Path) -> None:
     assert said["test_refused"].where is not None and said["test_refused"].where.line == 10
     assert "head dimension 4" in said["test_own"].message
     assert found.notes == tuple(
-        f"1 test {became} for want of what a kernel computes, such as test_kernels.py::{test}: {said}"
-        for became, test, said in (
-            ("failed", "test_result", "AssertionError: assert 0 == 1"),
+        f"{what} for want of what a kernel computes, such as test_kernels.py::{test}"
+        for what, test in (
+            ("1 test failed", "test_result: AssertionError: assert 0 == 1"),
             (
-                "went on behind an assertion that fails",
-                "test_result_and_more",
-                "AssertionError: assert 0 == 2",
+                "3 tests went on behind an assertion that fails",
+                "test_result_and_more: AssertionError: assert 0 == 2",
             ),
         )
     )

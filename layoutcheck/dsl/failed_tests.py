@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from layoutcheck.dsl.imports import when_imported
 from layoutcheck.dsl.passed_over import REWRITER, Passed
@@ -18,6 +19,7 @@ from layoutcheck.dsl.true_integers import Escaped
 REPORTS = "_pytest.reports"
 RUNNER = "_pytest.runner"
 MAIN = "_pytest.main"
+FIXTURES = "_pytest.fixtures"
 
 Tell = Callable[..., None]  # (test, exception, launches skipped in it[, whether it went on])
 Skip = Callable[[str, str], None]
@@ -62,7 +64,8 @@ def watch_tests(tell: Tell, skip: Skip) -> None:
     its whole file is skipped.
     """
     when_imported(REPORTS, lambda module: _watch_reports(module.TestReport, tell, skip))
-    when_imported(RUNNER, lambda module: _watch_collection(module.CallInfo, tell, skip))
+    when_imported(RUNNER, lambda module: _watch_calls(module.CallInfo, tell, skip))
+    when_imported(FIXTURES, lambda module: _watch_fixtures(module.FixtureDef))
     when_imported(REWRITER, lambda module: _say_nothing_of_us(module.AssertionRewritingHook))
     when_imported(MAIN, lambda module: _around(module, lambda: _settle(tell, skip)))
     when_imported(MAIN, lambda module: _watch_selection(module.Session, skip))
@@ -124,8 +127,6 @@ def _watch_reports(report: Any, tell: Tell, skip: Skip) -> None:
             Escaped.forget()
             if passed := Passed.take():
                 tell(item.nodeid, passed, sum(Passed.left_out()), True)
-        if call.when == "setup":
-            Passed.begin()
         if call.excinfo is not None:
             _caught[:] = [call.excinfo.value]
             error = call.excinfo.value
@@ -140,11 +141,13 @@ def _watch_reports(report: Any, tell: Tell, skip: Skip) -> None:
     report.from_item_and_call = classmethod(from_item_and_call)
 
 
-def _watch_collection(info: Any, tell: Tell, skip: Skip) -> None:
-    """A file that pytest cannot import has no tests that could fail."""
+def _watch_calls(info: Any, tell: Tell, skip: Skip) -> None:
+    """A test begins with its fixtures. A file that pytest cannot import has no tests that could fail."""
     make = info.from_call.__func__
 
     def from_call(cls: Any, func: Any, when: str, *args: Any, **named: Any) -> Any:
+        if when == "setup":
+            Passed.begin()
         made = make(cls, func, when, *args, **named)
         error = made.excinfo.value if when == "collect" and made.excinfo is not None else None
         if type(error).__name__ in _SKIPS:
@@ -154,6 +157,25 @@ def _watch_collection(info: Any, tell: Tell, skip: Skip) -> None:
         return made
 
     info.from_call = classmethod(from_call)
+
+
+def _watch_fixtures(fixture: Any) -> None:
+    """What was left out in a fixture was so for every test that takes what it has made."""
+    execute = fixture.execute
+    left_out = WeakKeyDictionary[Any, tuple[int, int]]()
+
+    def counted(self: Any, request: Any) -> Any:
+        before, kept = Passed.left_out(), self.cached_result
+        try:
+            return execute(self, request)
+        finally:
+            if self.cached_result is kept:
+                Passed.count(left_out.get(self, (0, 0)))
+            else:
+                calls, others = Passed.left_out()
+                left_out[self] = calls - before[0], others - before[1]
+
+    fixture.execute = counted
 
 
 def _watch_selection(session: Any, skip: Skip) -> None:
