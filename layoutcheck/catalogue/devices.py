@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 
+from layoutcheck.catalogue.figures import TYPES
 from layoutcheck.machine import arch
 
 _SHAPE = re.compile(r"[\[(]([0-9]{1,9}(?:, ?[0-9]{1,9}){1,5})[\])]")
@@ -31,8 +32,7 @@ _TILE = re.compile(
     r"\b(64|128|192|256) ?[x,] ?(8|16|32|64|96|128|160|192|224|256) ?[x,] ?(16|32|64|128|256)\b"
 )
 _STAGES = re.compile(r"(?i)\b(?:num_?|k)?stages? ?[=:]? ?([0-9]{1,2})\b|\b([0-9]{1,2})[- ]stages?\b")
-_BITS = {"fp4": 4, "nvfp4": 4, "int4": 4, "fp8": 8, "e4m3": 8, "e5m2": 8, "int8": 8, "bf16": 16, "bfloat16": 16, "fp16": 16, "half": 16, "float16": 16, "f16": 16, "tf32": 32, "fp32": 32, "float32": 32, "f32": 32}  # fmt: skip
-_TYPE = re.compile(rf"(?i)\b(?:{'|'.join(_BITS)})")
+_TYPE = re.compile(rf"(?i)\b(?:{'|'.join(TYPES)})")
 _ARCH = re.compile(r"(?i)\bsm_?([0-9]{2,3})")
 _FIRST_OF_DSL = 80  # [CuTe DSL, supported architectures]
 _OLDER = {"P100": 60, "P40": 61, "P4": 61, "M60": 52, "M40": 52, "K80": 37, "K40": 35}  # before what CuTe runs on [developer.nvidia.com/cuda-gpus]  # fmt: skip
@@ -71,7 +71,7 @@ def staged(folded: str) -> tuple[str, ...]:
     if not (tile and typed and most and stages):
         return ()
     m, n, k = map(int, tile.groups())
-    each = (m + n) * k * next(bits for name, bits in _BITS.items() if typed[0].lower().startswith(name)) // 8
+    each = (m + n) * k * TYPES[typed[0].lower()][0] // 8
     over = [one for one in sorted(stages) if one * each > most]
     return tuple(
         f"{one} stages of A and B, ({m} + {n}) x {k} elements of {typed[0]}, are {one * each:,} B, above the {most:,} B of a block: {most // each} fit, without the epilogue's tile"

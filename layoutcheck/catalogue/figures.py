@@ -8,7 +8,13 @@ import re
 _TOLERANCE = re.compile(
     r"(?i)(?:\b(?:toleran\w*|[ar]tol|within|atol|rtol)\W{0,4}(?:of |is |= ?)?(?P<before>[0-9.]*[1-9]e-[0-9]{1,2})|(?P<behind>[0-9.]*[1-9]e-[0-9]{1,2}) (?:\w+ )?toleran\w*)"
 )
-_ROUNDED = {"bf16": 8, "bfloat16": 8, "fp16": 11, "float16": 11, "half": 11, "tf32": 11, "e4m3": 4, "fp8": 4, "e5m2": 3}  # bits of a significand [IEEE 754; OCP, FP8]  # fmt: skip
+# Types as people write them: bits of an element, and of its significand, 0 where rounding is not told [IEEE 754; OCP, FP8].
+TYPES = {
+    "fp4": (4, 0), "nvfp4": (4, 0), "int4": (4, 0), "fp8": (8, 4), "e4m3": (8, 4), "e5m2": (8, 3), "int8": (8, 0),
+    "bf16": (16, 8), "bfloat16": (16, 8), "fp16": (16, 11), "float16": (16, 11), "half": (16, 11), "f16": (16, 11),
+    "tf32": (32, 11), "fp32": (32, 0), "float32": (32, 0), "f32": (32, 0),
+}  # fmt: skip
+_ROUNDED = [name for name, (_, significand) in TYPES.items() if significand]
 _TYPE = re.compile(rf"(?i)\b(?:torch\.)?(?P<type>{'|'.join(_ROUNDED)})\b")
 _EXTENT = re.compile(
     r"\b(?P<name>[KNM]|lda|ldb|ldc|ld|head_?dim|hidden(?:_size)?) ?= ?(?P<extent>[0-9]{2,6})\b"
@@ -32,7 +38,7 @@ def _rounding(folded: str) -> tuple[str, ...]:
     asked, typed = _TOLERANCE.search(folded), _TYPE.search(folded)
     if not (asked and typed):
         return ()
-    bits = _ROUNDED[typed["type"].lower()]
+    bits = TYPES[typed["type"].lower()][1]
     said = asked["before"] or asked["behind"]
     unit = 2.0**-bits
     if float(said) >= unit:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -141,18 +141,11 @@ def whole(found: Origin, view: Memref, side: str) -> tuple[Memref, Memref]:
     `side` is the operand that the view is. `partition_S` does for a destination where it hands out the same
     as `partition_D`.
     """
-    layout, tiler = found.tensor.layout, found.tiled.tiler
-    modes: list[Layout] = []
-    for i, mode in enumerate(layout.modes):
-        if i < len(tiler):
-            kept = i + 1 in found.kept or len(layout) == 1
-            modes.append(mode if kept else _first_tile(mode, tiler[i]))
-        elif i + 1 in found.kept:
-            modes.append(mode)
+    layout = found.tensor.layout
     sliced = len(found.kept) < len(layout) + 1 and len(layout) > 1
     tensor = replace(
         found.tensor,
-        layout=make_layout(*modes),
+        layout=make_layout(*_kept_modes(found)),
         align_bytes=max(view.proved_align_bytes, _part_align(found)) if sliced else found.tensor.align_bytes,
     )
     try:
@@ -175,6 +168,17 @@ def whole(found: Origin, view: Memref, side: str) -> tuple[Memref, Memref]:
     if len(view.layout) == 2:  # cute.copy makes one mode of all that follow V
         grouped = make_layout(v_mode(grouped), make_layout(*rest_modes(grouped).modes))
     return tensor, replace(view, layout=grouped, swizzle=tensor.swizzle)
+
+
+def _kept_modes(found: Origin) -> Iterator[Layout]:
+    """The modes of the tensor that the view keeps, with the first tile of those that the tiler divides."""
+    layout, tiler = found.tensor.layout, found.tiled.tiler
+    for i, mode in enumerate(layout.modes):
+        kept = i + 1 in found.kept
+        if i < len(tiler):
+            yield mode if kept or len(layout) == 1 else _first_tile(mode, tiler[i])
+        elif kept:
+            yield mode
 
 
 def _part_align(found: Origin) -> int:

@@ -19,14 +19,14 @@ from layoutcheck.copies.plan import surplus
 from layoutcheck.copies.tiled import TiledCopy, threads
 from layoutcheck.errors import InputError
 from layoutcheck.places import in_library
-from layoutcheck.sources.chains import NoOrigin, origin, shifted, whole
+from layoutcheck.sources.chains import NoOrigin, Origin, origin, shifted, whole
 from layoutcheck.sources.diagnostics import copies_from_error
-from layoutcheck.sources.mlir import Operation, parse
+from layoutcheck.sources.mlir import Operation, Value, parse
 from layoutcheck.sources.mlir.scan import unescape
 from layoutcheck.sources.recasts import with_recasts
 from layoutcheck.sources.shared_users import moved_through
 from layoutcheck.sources.tensor_maps import bytes_past, launches, map_of, mapped_tensor
-from layoutcheck.sources.threads import workers
+from layoutcheck.sources.threads import Workers, workers
 from layoutcheck.sources.traced import Frame, Partitioned, TracedCopy
 
 NOWHERE = Frame("", 0)
@@ -101,56 +101,65 @@ def with_threads(op: Operation, copy: Copy) -> tuple[Copy, str, tuple[int, ...],
     that is missing is which threads come by, what it is once that is known.
     """
     sides = {"src": op.operands[1], "dst": op.operands[2]}
-    memory = {
-        side: value
-        for side, value in sides.items()
-        if not isinstance(copy.side(side), OtherOperand) and copy.side(side).space != "rmem"
-    }
-    others = [side for side in sides if isinstance(copy.side(side), OtherOperand)]
-    if others:
+    if any(isinstance(copy.side(side), OtherOperand) for side in sides):
         alone = copy.atom is not None and copy.atom.by_engine
         return copy, "" if alone else "an operand is not a tensor in memory", (), None
+    memory = {side: value for side, value in sides.items() if copy.side(side).space != "rmem"}
     if not memory:
         return copy, "", (), None  # registers to registers: every thread has its own
     try:
-        origins = {side: origin(value) for side, value in memory.items()}
-        first, *rest = origins.values()
-        if any(found.tiled != first.tiled for found in rest):
-            raise NoOrigin("its sides were partitioned by different tiled copies")
+        origins = _origins(memory)
         tensors = {side: whole(found, copy.side(side), side) for side, found in origins.items()}
     except NoOrigin as reason:
         return copy, str(reason), (), None
+    first = next(iter(origins.values()))
     if isinstance(copy.atom, StMatrix) and any(type(mode.shape) is tuple for mode in first.tiled.tiler):
         return copy, UNSETTLED, (), None
     count = threads(first.tiled)
-    told = []
-    for found in origins.values():
-        one = workers(op, found.index, count)
-        if isinstance(one, str):
-            return copy, one, (), None
-        told.append(one)
-    if any(one.warps != told[0].warps for one in told):
-        return copy, "a thread's views are those of two threads of its tiled copy", (), None
+    told = _workers(op, list(origins.values()), count)
+    if isinstance(told, str):
+        return copy, told, (), None
     doubt = next((one.doubt for one in told if one.doubt), "")
     absent = bool(doubt)
     if doubt and _each_element_once(first.tiled, [tensor for tensor, _ in tensors.values()]):
         doubt = ""
-    blocks = {one.block for one in told}
-    tiling = Tiling(
-        first.tiled,
-        tensors["src"][0] if "src" in tensors else _in_registers(tensors["dst"][0], copy.src),
-        tensors["dst"][0] if "dst" in tensors else _in_registers(tensors["src"][0], copy.dst),
-        blocks.pop() if len(blocks) == 1 else None,
-    )
-    full = replace(copy, tiling=tiling)
+    placed = {side: tensor for side, (tensor, _) in tensors.items()}
+    full = replace(copy, tiling=_tiling(first.tiled, placed, copy, {one.block for one in told}))
     for side, (_, view) in tensors.items():
         full = full.with_side(side, view)
     if predict(full).outcome != predict(copy).outcome:
         return copy, "the compiler judges its view otherwise than the swizzled tensor's", (), None
     partitioned = Partitioned(full, told[0].index, count) if absent else None
-    if doubt:
-        return copy, doubt, (), partitioned
-    return full, "", told[0].warps, partitioned
+    return (copy, doubt, (), partitioned) if doubt else (full, "", told[0].warps, partitioned)
+
+
+def _origins(memory: dict[str, Value]) -> dict[str, Origin]:
+    """Where each side's tensor comes from. Raises NoOrigin where two tiled copies partitioned them."""
+    origins = {side: origin(value) for side, value in memory.items()}
+    first, *rest = origins.values()
+    if any(found.tiled != first.tiled for found in rest):
+        raise NoOrigin("its sides were partitioned by different tiled copies")
+    return origins
+
+
+def _workers(op: Operation, origins: list[Origin], count: int) -> list[Workers] | str:
+    """The threads that each view is of; or why they are not known."""
+    told = []
+    for found in origins:
+        one = workers(op, found.index, count)
+        if isinstance(one, str):
+            return one
+        told.append(one)
+    if any(one.warps != told[0].warps for one in told):
+        return "a thread's views are those of two threads of its tiled copy"
+    return told
+
+
+def _tiling(tiled: TiledCopy, tensors: dict[str, Memref], copy: Copy, blocks: set[int | None]) -> Tiling:
+    """The tiling of the tensors in memory; what lies in registers has the other one's layout."""
+    src = tensors["src"] if "src" in tensors else _in_registers(tensors["dst"], copy.src)
+    dst = tensors["dst"] if "dst" in tensors else _in_registers(tensors["src"], copy.dst)
+    return Tiling(tiled, src, dst, blocks.pop() if len(blocks) == 1 else None)
 
 
 def _each_element_once(tiled: TiledCopy, tensors: Sequence[Memref]) -> bool:

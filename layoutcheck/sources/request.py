@@ -53,17 +53,10 @@ def read(given: Request) -> tuple[Copy, tuple[str, ...]]:
     """The copy that is asked about, and what was assumed of it. Raises InputError."""
     op = given.op
     arch = None if given.arch is None else str(parse_arch(given.arch))
-    if op not in OPS:
-        raise InputError(f"unknown operation '{op[:40]}'", text=op, end=len(op), expected=" or ".join(OPS))
-    for name in ("block", "bits", "src_align", "dst_align", "expect_bytes"):
-        count = getattr(given, name)
-        most = MAX_BLOCK_THREADS if name == "block" else 1 << 20
-        if count is not None and not 1 <= count <= most:
-            raise InputError(f"{option_of(name)} is {str(count)[:40]}", expected=f"a number from 1 to {most}")
+    _check(given)
     assumed: list[str] = []
-    element = _element(
-        given.dtype, given.atom if given.tiled is None else given.tiled, (given.src, given.dst)
-    )
+    atom = given.atom if given.tiled is None else given.tiled
+    element = _element(given.dtype, atom, (given.src, given.dst))
     moved, whole, op = _atom(given.atom, given.tiled, element, given.bits, op, assumed)
     if moved is not None and op in _FUNCTIONS:
         raise InputError(f"--op {op}: cute.{op} takes no atom", expected="an atom, or --op alone")
@@ -80,38 +73,59 @@ def read(given: Request) -> tuple[Copy, tuple[str, ...]]:
     source, target, tiler, coord, described = every_mode(
         moved, source, target, given.tiler, given.coord, described, assumed
     )
-    tma = tma_tile(moved, source, target, tiler, coord, described, given.internal_type, given.im2col, assumed)
+    told = {"tiler": tiler, "coord": coord, "described": described}
+    told |= {"internal_type": given.internal_type, "im2col": given.im2col}
+    tma = tma_tile(moved, source, target, told, assumed)
     between = read_cluster(moved, given.cluster, given.mcast_mask, given.cta_rank, given.waits_rank)
     issue = _issue(moved, given.block, given.expect_bytes, between)
-    thr, val, evict = given.thr, given.val, given.evict_priority
-    if thr is not None or val is not None:
+    tiled, evict = _partitioning(given, moved, whole, source, target, assumed), given.evict_priority
+    if tiled is None:
+        if whole is None and _like_a_tile(moved, source) and all(map(_is_bare, (given.src, given.dst))):
+            assumed.append(ONE_THREAD)
+        copy = Copy(moved, source, target, guard, whole, None, op, arch, evict, issue, tma, named, second)
+    else:
+        views = (partition(tiled, "src", source).view, partition(tiled, "dst", target).view)
+        tiling = Tiling(tiled, source, target, given.block)
+        copy = Copy(tiled.atom, *views, guard, tiled, tiling, op, arch, evict, aux=second)
+    refuse_unused(given, element, copy)
+    return copy, tuple(assumed)
+
+
+def _check(given: Request) -> None:
+    """Raises InputError for an operation or a number that no copy has."""
+    op = given.op
+    if op not in OPS:
+        raise InputError(f"unknown operation '{op[:40]}'", text=op, end=len(op), expected=" or ".join(OPS))
+    for name in ("block", "bits", "src_align", "dst_align", "expect_bytes"):
+        count = getattr(given, name)
+        most = MAX_BLOCK_THREADS if name == "block" else 1 << 20
+        if count is not None and not 1 <= count <= most:
+            raise InputError(f"{option_of(name)} is {str(count)[:40]}", expected=f"a number from 1 to {most}")
+
+
+def _partitioning(
+    given: Request, moved: Atom | None, whole: TiledCopy | None, source: Any, target: Any, assumed: list[str]
+) -> TiledCopy | None:
+    """The tiled copy that partitions src and dst; None where they are the views of one thread."""
+    if given.thr is not None or given.val is not None:
         if given.tiled is not None or isinstance(whole, TiledCopy):
             raise InputError(
                 "a tiled copy has thread and value layouts of its own", expected="one or the other"
             )
-        whole = _tiled_by(moved, thr, val)
+        whole = _tiled_by(moved, given.thr, given.val)
     elif given.tiled is None and isinstance(whole, TiledCopy) and _tiles(whole, source, target):
         assumed.append(
             "src and dst are whole tiles, which the tiled copy partitions: they have its tiler's modes"
         )
     elif given.tiled is None:
-        if whole is None and _like_a_tile(moved, source) and all(map(_is_bare, (given.src, given.dst))):
-            assumed.append(ONE_THREAD)
-        copy = Copy(moved, source, target, guard, whole, None, op, arch, evict, issue, tma, named, second)
-        refuse_unused(given, element, copy)
-        return copy, tuple(assumed)
-    assert whole is not None
+        return None
     for name, view in (("src", source), ("dst", target)):
         if isinstance(view, OtherOperand):
             plain = unswizzled(view.text)
             what = f"{view.name} of a composed layout" if is_composed(view) else view.name
             meant = "a tensor in memory" if plain is None else f"its pointer swizzled in bytes, {plain}"
             raise InputError(f"{name}: a {what} cannot be partitioned here", expected=meant)
-    views = (partition(whole, "src", source).view, partition(whole, "dst", target).view)
-    tiling = Tiling(whole, source, target, given.block)
-    copy = Copy(whole.atom, *views, guard, whole, tiling, op, arch, evict, aux=second)
-    refuse_unused(given, element, copy)
-    return copy, tuple(assumed)
+    return whole
 
 
 def _in_shared_memory(arch: str, **operands: Memref) -> None:

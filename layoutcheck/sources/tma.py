@@ -31,68 +31,62 @@ _PLAIN = re.compile(r"S<[0-9]+,[0-9]+,[0-9]+> o 0 o ")
 
 
 def tma_tile(
-    atom: Atom | None,
-    src: Memref,
-    dst: Memref,
-    tiler: Any,
-    coord: Any,
-    described: Any,
-    internal_type: Any,
-    im2col: Any,
-    assumed: list[str],
+    atom: Atom | None, src: Memref, dst: Memref, given: dict[str, Any], assumed: list[str]
 ) -> TmaTile | None:
     """The tile of a TMA copy between whole tensors; None for other copies. Raises InputError.
 
+    `given` has `tiler`, `coord`, `described`, `internal_type` and `im2col`, each None where it is not given.
     Without a tiler the tile has the shared tensor's shape, without a coordinate it is the first.
     """
-    given = {
-        "tiler": tiler,
-        "coord": coord,
-        "described": described,
-        "internal_type": internal_type,
-        "im2col": im2col,
-    }
-    named = [name for name, value in given.items() if value is not None]
+    named = next((name for name, value in given.items() if value is not None), "")
     if not isinstance(atom, TmaCopy):
         if named:
-            atoms = "im2col_tma_load" if named[0] == "im2col" else "tma_load, tma_store, ..."
-            raise InputError(f"{option_of(named[0])} is for TMA copies only", expected=f"--atom {atoms}")
+            atoms = "im2col_tma_load" if named == "im2col" else "tma_load, tma_store, ..."
+            raise InputError(f"{option_of(named)} is for TMA copies only", expected=f"--atom {atoms}")
         return None
     gmem, smem = (src, dst) if atom.kind == "load" else (dst, src)
     if isinstance(gmem, OtherOperand) or isinstance(smem, OtherOperand):
         if named:
-            raise InputError(f"{option_of(named[0])} needs a global tensor, not coordinates")
+            raise InputError(f"{option_of(named)} needs a global tensor, not coordinates")
         return None
     if atom.gbasis is not None:
         raise InputError(
             "a TMA atom with a box takes coordinates",
             expected="'!cute.coord_tensor<...>', or --atom tma_load",
         )
-    convolution = read_im2col(im2col, gmem.layout, atom)
-    extents: tuple[Any, ...] = (
-        _extents("tiler", tiler)
-        if tiler is not None
-        else tuple(product(mode) for mode in wrap(smem.layout.shape))
-    )
+    convolution = read_im2col(given["im2col"], gmem.layout, atom)
+    extents = _tile_extents(given["tiler"], gmem, smem)
+    at = _tile_coordinate(given["coord"], len(extents))
+    internal = dtype(given["internal_type"]) if given["internal_type"] is not None else None
+    if convolution is not None and given["im2col"] is None and atom.kind == "load":
+        assumed.append("no convolution given: a filter of one tap, no padding, stride 1")
+    return TmaTile(extents, at, _described(given["described"], smem), internal, convolution)
+
+
+def _tile_extents(tiler: Any, gmem: Memref, smem: Memref) -> tuple[Any, ...]:
+    if tiler is None:
+        extents: tuple[Any, ...] = tuple(product(mode) for mode in wrap(smem.layout.shape))
+    else:
+        extents = _extents("tiler", tiler)
     if not all(type(n) is int and 1 <= n <= _MOST for n in extents):
         raise InputError(
             f"a tile's extents are whole numbers of at least 1, not {extents}", expected="--tiler '(64,64)'"
         )
-    at = _extents("coord", coord) if coord is not None else ()
-    if at and (len(at) != len(extents) or min(at) < 0 or max(at) > _MOST):
-        raise InputError(
-            f"tile {at} of a tiler of {many(len(extents), 'mode')}",
-            expected=f"{many(len(extents), 'number')} from 0",
-        )
-    if len(extents) != len(wrap(gmem.layout.shape)) and tiler is not None:
+    if tiler is not None and len(extents) != len(wrap(gmem.layout.shape)):
         raise InputError(
             f"a tiler of {many(len(extents), 'mode')} for a tensor of {len(wrap(gmem.layout.shape))}",
             expected="an extent for each mode of the global tensor, or for its first and each of the tile's",
         )
-    internal = dtype(internal_type) if internal_type is not None else None
-    if convolution is not None and im2col is None and atom.kind == "load":
-        assumed.append("no convolution given: a filter of one tap, no padding, stride 1")
-    return TmaTile(extents, at, _described(described, smem), internal, convolution)
+    return extents
+
+
+def _tile_coordinate(coord: Any, modes: int) -> tuple[Any, ...]:
+    at = _extents("coord", coord) if coord is not None else ()
+    if at and (len(at) != modes or min(at) < 0 or max(at) > _MOST):
+        raise InputError(
+            f"tile {at} of a tiler of {many(modes, 'mode')}", expected=f"{many(modes, 'number')} from 0"
+        )
+    return at
 
 
 def plain_smem(
