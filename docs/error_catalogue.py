@@ -9,7 +9,7 @@ from typing import Any
 
 from layoutcheck.catalogue import reasons, refused, tables
 from layoutcheck.catalogue.entry import Known
-from layoutcheck.catalogue.reasons.reason import Reason
+from layoutcheck.catalogue.reasons import Reason
 from layoutcheck.catalogue.rows import about
 
 _PAGE = """# Errors, explained

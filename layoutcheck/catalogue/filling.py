@@ -121,7 +121,7 @@ def _of_vectors(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
 
 
 def _of_ptx(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
-    return _pair(ptx_words.meaning(groups.get("said") or groups.get("alone") or ""))
+    return _told(*ptx_words.meaning(groups.get("said") or groups.get("alone") or ""))
 
 
 def _of_tensor_map(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
@@ -140,30 +140,26 @@ def _of_file(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
     """Of a C++ file that does not compile: by its assertion's condition, else by the compiler's words."""
     words = conditions.in_words(_condition(folded)) if _FAILED.search(folded) else ""
     if words:
-        return _pair(
-            (
-                f"It must hold that {words}; for these template arguments it does not.",
-                "The library's own code makes this instance: leave it out, or take compiler and commit that its build pins",
-            )
+        return _told(
+            f"It must hold that {words}; for these template arguments it does not.",
+            "The library's own code makes this instance: leave it out, or take compiler and commit that its build pins",
         )
     message = groups.get("said") or groups.get("message") or groups.get("alone") or ""
     found = demands.compiled(f"{_code(folded)} {' '.join(groups.values())}") or demands.demand(message)
     if found:
-        return _pair((found.cause, found.helps))
+        return _told(found.cause, found.helps)
     cause = _OTHER_FILE if _OF_CUDA.search(" ".join(groups.values())) else _FIRST_ERROR
-    return _pair((cause, "Read the first error of the log; those below follow from it"))
+    return _told(cause, "Read the first error of the log; those below follow from it")
 
 
 def _of_template(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
     """Of a compiler's words about a file of CuTe or CUTLASS."""
     found = demands.compiled(f"{_code(folded)} {groups['said']}")
     if found:
-        return _pair((found.cause, f"{found.helps}. {_INNERMOST}"))
-    return _pair(
-        (
-            "A template of CuTe or CUTLASS does not compile for its template arguments.",
-            f"{_INNERMOST}. {SENTENCES['CHECK']}",
-        )
+        return _told(found.cause, f"{found.helps}. {_INNERMOST}")
+    return _told(
+        "A template of CuTe or CUTLASS does not compile for its template arguments.",
+        f"{_INNERMOST}. {SENTENCES['CHECK']}",
     )
 
 
@@ -184,32 +180,28 @@ def _of_words(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
     """Of a message that tells its cause itself."""
     said = groups.get("said", "")
     if "python" in groups:  # a class of Python's warnings, which says no more than its words
-        return _pair(("", "Read what it names"))
+        return _told("", "Read what it names")
     found = demands.INNER if said.startswith("Check failed") else demands.demand(said)
-    return _pair((found.cause, found.helps) if found else ("", "Read what it names"))
+    return _told(*((found.cause, found.helps) if found else ("", "Read what it names")))
 
 
 def _of_step(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
     """Of another compiler of kernels, or LLVM inside of it."""
     said = next((groups[name] for name in _STEPS if name in groups), "")
     stop = steps.find(folded, said)
-    return {"tool": "a compiler", "reason": stop.said, "where": stop.where, **_pair((stop.cause, stop.help))}
+    return {"tool": "a compiler", "reason": stop.said, "where": stop.where, **_told(stop.cause, stop.help)}
 
 
 def _of_the_end(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
     """Of a C++ compiler that ends by itself: the system's signal, or its own fault."""
     if groups.keys() & {"system", "killed"} or _KILLED.search(folded):
-        return _pair(
-            (
-                "Signal 9 and 'Killed' are the system's, for want of memory: CuTe's templates need several GB in each job.",
-                "Build with fewer jobs (MAX_JOBS=2, ninja -j 2), or with more memory; halve the tile or split the file where one job alone is too large",
-            )
+        return _told(
+            "Signal 9 and 'Killed' are the system's, for want of memory: CuTe's templates need several GB in each job.",
+            "Build with fewer jobs (MAX_JOBS=2, ninja -j 2), or with more memory; halve the tile or split the file where one job alone is too large",
         )
-    return _pair(
-        (
-            "The compiler fails by a fault of its own (an assertion inside it, signal 11), and no condition of the program is false. Often one expression leads to it: a deep instantiation, a composition of large static layouts, a form of lambda or array that it does not handle.",
-            "Take another minor version of nvcc or of the host's compiler, or a newer one; rewrite or split the statement that is named. NVIDIA's developer site takes reports of nvcc, cudafe++, cicc and ptxas",
-        )
+    return _told(
+        "The compiler fails by a fault of its own (an assertion inside it, signal 11), and no condition of the program is false. Often one expression leads to it: a deep instantiation, a composition of large static layouts, a form of lambda or array that it does not handle.",
+        "Take another minor version of nvcc or of the host's compiler, or a newer one; rewrite or split the statement that is named. NVIDIA's developer site takes reports of nvcc, cudafe++, cicc and ptxas",
     )
 
 
@@ -226,7 +218,7 @@ def _of_load(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
 def _of_condition(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
     """Of an assertion of a library, by what its condition or its message says."""
     if _OF_A_STEP.search(folded) and origin.find(folded).world == origin.COMPILER:
-        return _pair((demands.INNER.cause, demands.INNER.helps))
+        return _told(demands.INNER.cause, demands.INNER.helps)
     condition = next((groups[name] for name in _CONDITIONS if name in groups), "")
     plain = condition.strip("'\"` ").removesuffix(" is false")
     found = demands.demand(groups.get("said") or plain) or demands.demand(plain)
@@ -234,8 +226,8 @@ def _of_condition(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups
     words = "" if found is demands.DIFFERS else words
     cause = f"It must hold that {words}; here it does not." if words else found.cause if found else _FALSE
     helps = conditions.met_by(plain) if words else ""
-    return _pair(
-        (cause, helps or (found.helps if found else "Print the operands of the condition before the call"))
+    return _told(
+        cause, helps or (found.helps if found else "Print the operands of the condition before the call")
     )
 
 
@@ -265,8 +257,8 @@ def _code(folded: str) -> str:
     return found[1] if found else ""
 
 
-def _pair(told: tuple[str, str]) -> Groups:
-    return dict(zip(("cause", "help"), told, strict=True))
+def _told(cause: str, helps: str) -> Groups:
+    return {"cause": cause, "help": helps}
 
 
 def _condition(folded: str) -> str:

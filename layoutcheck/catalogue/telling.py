@@ -26,7 +26,7 @@ _CLASSES = (
     ),
     (
         Words(
-            r"(?i)\b[\w.]*(?:Error|Exception)\b(?::? ?(?![=:(])\S)|\b(?:[a-z_]\w*\.)+(?:exc|exceptions?|errors?)\.[A-Z]\w+: \S|Assertion\b.{3}|\[ERROR\]|Check failed|_STATUS_|\bfatal\b",
+            r"(?i)\b[\w.]*(?:Error|Exception)\b(?::? ?(?![=:(])\S)|\b(?:[a-z_]\w*\.)+(?:exc|exceptions?|errors?)\.[A-Z]\w+: \S|Assertion\b.{3}|\[ERROR\]|Check failed|_STATUS_|\bfatal\b"
         ),
         True,
     ),

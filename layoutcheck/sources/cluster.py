@@ -32,8 +32,7 @@ def read_cluster(
         raise InputError(f"{atom} takes no {option_of(named)}", expected=option_of(wants))
     if blocks is None or said[wants] is None:
         raise InputError(
-            f"a copy between blocks needs both --cluster and {option_of(wants)}",
-            expected="both",
+            f"a copy between blocks needs both --cluster and {option_of(wants)}", expected="both"
         )
     mask = None if mcast_mask is None else _mask(mcast_mask)
     for name, count, low, high in (

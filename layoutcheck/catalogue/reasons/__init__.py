@@ -1,21 +1,53 @@
 """Why the DSL refuses: families of its messages, each with one cause and one repair. `find` looks a message up.
 
-A family is a row of a text file in this folder (`catalogue.rows`). The general kinds of refusal (`catalogue.refused`) answer
-what no family does.
+A family is a row of a text file in this folder (`catalogue.rows`): `[example] place`, with the fields `words`, `where`, `cause`
+and `helps`. The general kinds of refusal (`catalogue.refused`) answer what no family does.
 """
 
 from __future__ import annotations
 
-from layoutcheck.catalogue.reasons.reason import Reason, reason
-from layoutcheck.catalogue.rows import rows
+from typing import NamedTuple
+
+from layoutcheck.catalogue.literals import Words
+from layoutcheck.catalogue.rows import Row, rows
 
 PYTHON = ("scheduling", "layouts", "tensors", "copies", "kernels", "primitives", "host")
 LIBRARY = ("verifier", "instructions")
 
 
+class Reason(NamedTuple):
+    """A family of messages with one cause.
+
+    - `example`: one of them, as the DSL prints it, `at` where it is raised ("" where that does not matter)
+    - `words`: a pattern, searched in the message; `where`: one for the operation, or the DSL's file and function, that refuses
+      (empty for any)
+    - `cause`: a sentence or more; `helps`: what to change, without a full stop
+    """
+
+    example: str
+    words: Words
+    where: Words
+    cause: str
+    helps: str
+    at: str = ""
+
+    def fits(self, said: str, where: str = "") -> bool:
+        """Whether a message that is printed there is of this family."""
+        return self.words.search(said) is not None and self.where.search(where) is not None
+
+    def begins(self, said: str) -> bool:
+        """Whether a message begins as those of this family do."""
+        return self.words.may_match(said.lower()) and self.words.pattern.match(said) is not None
+
+
 def of(*files: str) -> tuple[Reason, ...]:
     """The families of these files."""
-    return tuple(reason(row) for file in files for row in rows(f"reasons/{file}.txt"))
+    return tuple(_family(row) for file in files for row in rows(f"reasons/{file}.txt"))
+
+
+def _family(row: Row) -> Reason:
+    words, where, cause, helps = map(row.field, ("words", "where", "cause", "helps"))
+    return Reason(row.name, Words(words), Words(where), cause, helps, row.traits)
 
 
 OF_PYTHON, OF_LIBRARY = of(*PYTHON), of(*LIBRARY)
