@@ -76,6 +76,10 @@ class Alignments:
         if len(op.operands) != 2 or op.results[0].type.startswith("vector"):
             return 0, ()
         first, second = (self._zeros(one, deep) for one in op.operands)
+        if name in ("shl", "shli"):
+            return _times(first, (_constant(op.operands[1]), ()))
+        if name in ("lshr", "ashr", "shrui", "shrsi") and not first[1]:
+            return max(0, first[0] - (_constant(op.operands[1]) or inf)), ()
         if name in _LEAST:
             return _sum(first, second)
         if name in ("mul", "muli"):
@@ -91,6 +95,12 @@ class Alignments:
         size = _ending(parse_type(op.attributes.get("elem_type", "i8")).size_bytes)
         index = self._zeros(op.operands[1], deep) if len(op.operands) > 1 else (_ending(raw[0]), ())
         return _sum(self._zeros(op.operands[0], deep), _times(index, (size, ())))
+
+
+def _constant(value: Value) -> int:
+    """The number that a value is, 0 if it is not constant."""
+    op = value.definition
+    return 0 if op is None or op.name not in _CONSTANTS else integer(op.attributes.get("value", "")) or 0
 
 
 def _ending(value: int | np.ndarray) -> float:
