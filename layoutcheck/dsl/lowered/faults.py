@@ -42,17 +42,25 @@ def addresses(
 ) -> Addresses:  # fmt: skip
     """What an operation does; `beside` it are those that it may be joined with.
 
-    What it costs is not told where it is numbers of ours that say which of a tensor's elements are adjacent.
+    Where it is numbers of ours that say which of a tensor's elements are adjacent, only a call of the program
+    tells what it costs.
     Raises InputError for an unknown architecture.
     """
     guessed = {base for base, tensor in kernel.launch.tensors.items() if tensor.any_order}
-    sides = tuple(
-        _side(_joined(_as_called(side, kernel, op.tag, arch, kind), op, beside), kind)
-        for side in side_costs(op, arch)
-        if (kind := _kind(side, op)) in KNOWN and (kind == "static" or op.reached)
-        if side.space != "gmem" or not guessed & {object_of(one, side.side == "dst") for one in op.once}
-    )
-    return Addresses(op.threads, sides, tuple(_faults(copy, kernel, op, arch, written)))
+    sides: list[LoweredSide] = []
+    for side in side_costs(op, arch):
+        kind = _kind(side, op)
+        if kind not in KNOWN or (kind != "static" and not op.reached):
+            continue
+        ours = side.space == "gmem" and any(object_of(one, side.side == "dst") in guessed for one in op.once)
+        called = None
+        if ours or (kind == "arguments" and _wastes(side)):
+            called = _as_called(side, kernel, op.tag, arch)
+        if not ours and (called is None or _wastes(called)):
+            called = side
+        if called is not None:
+            sides.append(_side(_joined(called, op, beside), kind))
+    return Addresses(op.threads, tuple(sides), tuple(_faults(copy, kernel, op, arch, written)))
 
 
 def _side(side: SideCost, kind: str) -> LoweredSide:
@@ -64,13 +72,13 @@ def _side(side: SideCost, kind: str) -> LoweredSide:
     )  # fmt: skip
 
 
-def _as_called(side: SideCost, kernel: Kernel, tag: str, arch: str, kind: str) -> SideCost:
-    """A side that costs too much with numbers of ours is that of the program's call, if it does not there."""
-    if kind != "arguments" or not _wastes(side) or (again := kernel.called().get(tag)) is None:
-        return side
+def _as_called(side: SideCost, kernel: Kernel, tag: str, arch: str) -> SideCost | None:
+    """The side with the numbers of the program's call, where there is one: the best, if several are alike."""
+    if (again := kernel.called().get(tag)) is None:
+        return None
     others = (one for one in side_costs(again, arch) if (one.side, one.op) == (side.side, side.op))
-    several = (one for one in others if ((one.addresses >= 0).sum(axis=1) > 1).any())  # not one lane alone
-    return next((one for one in several if not _wastes(one)), side)
+    several = [one for one in others if ((one.addresses >= 0).sum(axis=1) > 1).any()]  # not one lane alone
+    return min(several, key=_wastes, default=None)
 
 
 def _joined(side: SideCost, op: LoweredOp, beside: Sequence[LoweredOp]) -> SideCost:

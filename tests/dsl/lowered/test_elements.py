@@ -25,8 +25,9 @@ pytest.importorskip("cutlass", reason="the CuTe DSL (nvidia-cutlass-dsl) is not 
 SCRIPT = """
 import sys
 import cutlass
+import numpy
 from cutlass import Float32, const_expr, cute
-from cutlass.cute.runtime import make_fake_tensor
+from cutlass.cute.runtime import from_dlpack, make_fake_tensor
 from cutlass.experimental import primitives
 N, ROW = 1000, primitives.MMALayout.ROW
 @cute.kernel
@@ -93,7 +94,9 @@ def warp(x: cute.Tensor, matrices: cutlass.Constexpr):
 @cute.kernel
 def walk(x: cute.Tensor, y: cute.Tensor, turned: cutlass.Constexpr):
     t = cute.arch.thread_idx()[0]
-    if const_expr(turned):
+    if const_expr(turned == "called"):
+        y[t] = x[t, 1]  # called
+    elif const_expr(turned):
         y[t] = x[t, 0]  # turned
     else:
         y[t] = x[0, t]
@@ -105,10 +108,12 @@ if __name__ == "__main__":
     for case in sys.argv[1:]:
         if case.isdigit():
             cute.compile(small, z, int(case))
-        elif case in ("guessed", "turned"):  # of the first nobody says which mode is adjacent
-            steps = cute.sym_int(), cute.sym_int() if case == "guessed" else 1
+        elif case in ("guessed", "turned", "called"):  # of the first nobody says which mode is adjacent
+            steps = cute.sym_int(), 1 if case == "turned" else cute.sym_int()
             x = make_fake_tensor(Float32, (128, 128), stride=steps)
-            cute.compile(matrix, x, z, case == "turned")
+            made = cute.compile(matrix, x, z, case != "guessed" and case)
+            if case == "called":
+                made(*(from_dlpack(numpy.zeros(shape, "float32")) for shape in ((128, 128), (N,))))
         elif case in ("x1", "x2"):
             cute.compile(warp, z, int(case[1]))
         else:
@@ -120,7 +125,7 @@ CASES = {  # case: code and severity of what is found at the line that bears its
     "conflict": ("LC301", "slow"), "scattered": ("LC302", "slow"), "leaves": ("LC204", "wrong"),
     "halo": ("LC204", "wrong"), "misaligned": ("LC202", "wrong"),
     "atomic": ("LC204", "wrong"), "1024": None, "1020": ("LC204", "wrong"),
-    "guessed": None, "turned": ("LC302", "slow"),
+    "guessed": None, "turned": ("LC302", "slow"), "called": ("LC302", "slow"),
     "x1": None, "x2": ("LC204", "wrong"),  # lanes from 8, or 16, give addresses that nothing reads
 }  # fmt: skip
 
