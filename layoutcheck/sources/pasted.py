@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import itertools
+import json
 import re
 from collections.abc import Iterator
 
@@ -51,6 +52,12 @@ _ENTITY = re.compile(r"&(?:[lg]t|amp|quot|apos|nbsp|#x?[0-9a-fA-F]{1,5});")
 _TAGS = "a|b|br|code|details|div|em|font|i|li|p|pre|samp|span|strong|summary|td|tr|tt"
 _TAG = re.compile(rf"</?(?:{_TAGS})(?: [^<>]{{0,200}})?/?>")
 _BREAK = re.compile(r"<(?:br|/p|/div|/li|/tr)\b[^<>]*>")
+# What people write around an error: "When I run it I get this:", "Any ideas? Thanks!"
+_COURTESY = re.compile(
+    r"(?i)\A\s*(?:when|if|after|running|i|we)\b[^\n:]{0,60}\b(?:get|see|gives?|following|this)\b[^\n:]{0,20}:"
+    r"[ \t]*\n\s*\n"
+    r"|\n\s*\n\s*(?:any (?:ideas?|help|hints?|suggestions?)|thanks?|thank you)\b[^\n]{0,60}\s*\Z"
+)
 _QUOTE = re.compile(r"(?:> ?)+(?!>)")  # of mail and GitHub, where nearly every line has it
 _LOGGER = r"(?:DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL|FATAL)"
 
@@ -70,7 +77,7 @@ _PREFIXES = (
     re.compile(
         r"[a-z][\w.-]{0,40}-[0-9]+ +\| |#[0-9]+ [0-9]+\.[0-9]+ |\[[0-9]+,[0-9]+\]<std\w+>: ?"
     ),  # compose, docker build, mpirun
-    re.compile(r"[0-9]{1,4}: "),  # srun
+    re.compile(r"[0-9]{1,4}: |\+(?![-=+]| +where )"),  # srun; a diff, and not pytest's "+  where"
     re.compile(r"##\[error\]|::error::"),  # GitHub, Azure
 )
 # What all lines begin with alike, but for its digits: "worker-1  | ", "#12 103.4 ", "[1,0]<stderr>: ".
@@ -149,11 +156,25 @@ def _unescaped(text: str) -> str:
     """The text without the escapes of JSON and HTML, where it is written in them."""
     if text.startswith('"') and '""' in text and "\\" not in text:  # a cell of CSV
         text = text.strip()[1:-1].replace('""', '"')
+    text = _COURTESY.sub("", _of_json(text))
     if len(_ESCAPED.findall(text)) > text.count("\n") // 4 and not _DRIVE.search(text):
         text = _ESCAPE.sub(_meant, text)
-    if _ENTITY.search(text):
+    if _ENTITY.search(text) or _TAG.match(text):
         text = html.unescape(_TAG.sub("", _BREAK.sub("\n", text)))
     return text
+
+
+def _of_json(text: str) -> str:
+    """The text that a JSON string holds, or the longest one of an object's fields."""
+    if text[:1] not in ('"', "{"):
+        return text
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    fields = [one for one in (value.values() if isinstance(value, dict) else [value]) if isinstance(one, str)]
+    told = max(fields, key=len, default="")
+    return told if " " in told else text
 
 
 def _meant(escape: re.Match[str]) -> str:
