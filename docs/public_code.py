@@ -64,10 +64,11 @@ need arguments, another package or an older DSL. The JSON has the reasons:
 [fresh_suites](evidence/fresh_suites.json) for the rows from {first_fresh} on, which no evidence had named
 before.
 
-Run in part: cudnn-frontend (two files of tests), Liger-Kernel, helion, ao, MSLK, mamba and vibetensor (tests of CuTe
-kernels), slinoss (one file, without order), sonic-moe (400 s), machete (one file), nvfp4moe (three files and one
-benchmark), FlashAttention's fork (two of 21 files of tests); KernelAgent and kernels-community without lowered addresses
-and order, in their last runs. Seven false alarms were met in the rows from {first_fresh} on, and mended.
+Run in part: cudnn-frontend (two files of tests), Liger-Kernel, helion, ao, MSLK, mamba and vibetensor
+(tests of CuTe kernels), slinoss (one file, without order), sonic-moe (400 s), machete (one file),
+nvfp4moe (three files and one benchmark), FlashAttention's fork (two of 21 files of tests); KernelAgent
+and kernels-community without lowered addresses and order, in their last runs. Seven false alarms were
+met in the rows from {first_fresh} on, and mended.
 
 {repositories}
 

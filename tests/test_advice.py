@@ -42,7 +42,7 @@ def options() -> dict[str, frozenset[str]]:
 
 @cache
 def texts() -> list[tuple[str, int, str, bool]]:
-    """Every string of the package: its file, its line, and whether an InputError says it."""
+    """Every string of the package, and line of its tables: file, line, and whether an InputError says it."""
     found = []
     for file in sorted(ROOT.rglob("*.py")):
         source = file.read_text(encoding="utf-8")
@@ -57,6 +57,9 @@ def texts() -> list[tuple[str, int, str, bool]]:
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and "--" in node.value:
                 name = file.relative_to(ROOT).as_posix()
                 found.append((name, node.lineno, node.value, id(node) in raised))
+    for file in sorted((ROOT / "catalogue").rglob("*.txt")):
+        for line, text in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+            found.append((file.relative_to(ROOT).as_posix(), line, text, False))
     return found
 
 
@@ -106,7 +109,9 @@ def test_an_error_names_options_of_the_commands_that_raise_it() -> None:
         commands = (name.removesuffix(".py"),) if room == "cli" else ROOMS.get(room, ())
         if not raised or not (set(commands) & set(options())):
             continue
-        own = frozenset().union(*(options()[one] for one in commands if one in options()))
+        own = frozenset().union(
+            *(flags for one, flags in options().items() if one.partition(" ")[0] in commands)
+        )
         for flag in OPTION.findall(PHRASE.sub("", text)):
             seen += 1
             assert flag in own or "pytest" in text, f"{file}:{line}: {' or '.join(commands)} has no {flag}"

@@ -115,7 +115,7 @@ class Depths:
                 pair = int(link.a.values[g, at[g]]), int(link.b.values[g, at[g]])
                 first = known.setdefault((int(link.sums[g]), link.steps), pair)
                 more = (pair[0] - first[0]) * link.steps[1] - (pair[1] - first[1]) * link.steps[0]
-                if more and not _again(links, int(link.sums[g]), more):
+                if more and not _again(links, link, int(link.sums[g]), more):
                     facts = (("k", int(at[g])), ("a", pair[0]), ("b", pair[1]), ("first", first),
                              ("within", False))  # fmt: skip
                     self._broken(link.op, Breach("depth", link.op, "", facts), _DIFFER)
@@ -213,13 +213,22 @@ class Depths:
         return np.ptp(coordinates[same], (0, 2)) + 1, np.ptp(coordinates, (0, 1, 2)) + 1
 
 
-def _again(links: list[Link], total: int, more: int) -> bool:
-    """Whether a sum takes all k of one operand again and again, and the other goes on by as many."""
-    for letter in "AB":
-        along = [link.a if letter == "A" else link.b for link in links]
-        mine = [one.values[link.sums == total] for one, link in zip(along, links, strict=True)]
-        extent = next(mode.extent for mode in along[0].tensor.modes if mode.place == along[0].mode)
-        if len(np.unique(np.concatenate([one.reshape(-1) for one in mine]))) == extent and not more % extent:
+def _again(links: list[Link], link: Link, total: int, more: int) -> bool:
+    """Whether a sum takes all k of one operand again and again, and the other goes on by as many.
+
+    `more` is how far a pair of `link` is off the first one, in steps of the other operand. The other has more
+    k: where it has as many, pairs are out of step by a whole turn (tiles of another stage).
+    """
+
+    def taken(letter: str) -> int:
+        along = [one.a if letter == "A" else one.b for one in links]
+        mine = [side.values[one.sums == total].reshape(-1) for side, one in zip(along, links, strict=True)]
+        return len(np.unique(np.concatenate(mine)))
+
+    for letter, other, step in (("A", "B", link.steps[1]), ("B", "A", link.steps[0])):
+        along = link.a if letter == "A" else link.b
+        extent = next(mode.extent for mode in along.tensor.modes if mode.place == along.mode)
+        if more % (extent * step) == 0 and taken(letter) == extent < taken(other):
             return True
     return False
 
