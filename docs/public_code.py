@@ -329,13 +329,17 @@ def _head(*names: str) -> list[str]:
 
 
 def _reports(public: dict[str, Any]) -> list[str]:
-    """What is marked for its maintainers, one section for each reason."""
-    made = []
+    """What is marked for its maintainers, one section for each reason, whatever runs have shown it."""
+    every: dict[str, dict[tuple[str, ...], dict[str, Any]]] = {}
     for name, found in public["repositories"].items():
+        told = [((one["place"], one["code"], one["title"]), one) for one in found["findings"]]
+        mine = every.setdefault(name.partition(" ")[0], {})
+        mine.update((key, one) for key, one in told if key not in mine)
+    made = []
+    for name, findings in every.items():
         repository, _, commit = name.partition("@")
-        named = {"repository": repository, "folder": repository.partition("/")[2]}
-        named["commit"] = commit.partition(" ")[0]
-        made += [_REPORT.format(**named, **told) for told in _marked(found["findings"])]
+        named = {"repository": repository, "folder": repository.partition("/")[2], "commit": commit}
+        made += [_REPORT.format(**named, **told) for told in _marked(findings.values())]
     return made
 
 
