@@ -79,6 +79,12 @@ def test_of_a_fixture(launched):
     assert launched == 3
 def test_of_the_same_fixture(launched):
     assert launched == 4
+def test_loop(launched, monkeypatch):
+    monkeypatch.setattr("layoutcheck.dsl.passed_over._SECONDS", 0.0)
+    turns = 0
+    while launched != 5:
+        assert turns < 3, "too many turns"
+        turns += 1
 def test_early():
     cute.compile(fine, view())
     assert 1 == 2
@@ -141,7 +147,8 @@ def test_a_suite_that_cannot_be_imported(tmp_path: Path) -> None:
 def test_a_suite(folder: Path) -> None:
     """A test that failed before it launched anything hides kernels; one that failed after it had does not.
 
-    It goes on behind its own assertions, also where a fixture launches, for all tests that take it.
+    It goes on behind its own assertions, also where a fixture launches, for all tests that take it, and
+    not for ever.
     """
     found = trace_script(
         "-m", ["pytest", "-W", "error", "-q", "-p", "no:cacheprovider", "test_kernels.py"], launch=False,
@@ -156,7 +163,7 @@ def test_a_suite(folder: Path) -> None:
     assert found.notes == tuple(
         f"{what} for want of what a kernel computes, such as test_kernels.py::{test}"
         for what, test in (
-            ("1 test failed", "test_result: AssertionError: assert 0 == 1"),
+            ("2 tests failed", "test_result: AssertionError: assert 0 == 1"),
             (
                 "3 tests went on behind an assertion that fails",
                 "test_result_and_more: AssertionError: assert 0 == 2",

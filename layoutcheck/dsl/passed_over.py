@@ -2,7 +2,8 @@
 
 What it builds later would otherwise not be seen. Only assertions that pytest rewrites, which are those of
 tests, and only after a launch that was left out, or a result of torch that was. A test that fails all the
-same behind one has failed of the first.
+same behind one has failed of the first. An assertion may be what ends a loop: after many of them, and a
+while, one ends its test.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import ast
 import builtins
 import sys
+from time import monotonic
 from typing import Any, ClassVar
 
 from layoutcheck.dsl.imports import when_imported
@@ -17,6 +19,7 @@ from layoutcheck.dsl.observe import NotLaunched
 
 REWRITER = "_pytest.assertion.rewrite"
 _NAME = "__layoutcheck_passed_over__"  # among the builtins: rewritten tests call it
+_MANY, _SECONDS = 100, 10.0
 
 
 class Passed:
@@ -24,11 +27,22 @@ class Passed:
 
     before: ClassVar[tuple[int, int]] = (0, 0)
     first: ClassVar[BaseException | None] = None
+    times: ClassVar[int] = 0
+    since: ClassVar[float] = 0.0
 
     @classmethod
     def begin(cls) -> None:
         """The next test."""
         cls.before, cls.first = (NotLaunched.calls, NotLaunched.left_out), None
+        cls.times = 0
+
+    @classmethod
+    def goes_on(cls, error: AssertionError) -> bool:
+        """Whether the test goes on behind this assertion of it."""
+        if not cls.times:
+            cls.first, cls.since = error, monotonic()
+        cls.times += 1
+        return cls.times < _MANY or monotonic() - cls.since < _SECONDS
 
     @classmethod
     def count(cls, left_out: tuple[int, int]) -> None:
@@ -51,10 +65,9 @@ def pass_over() -> None:
     """Have the tests of this process go on behind such assertions."""
 
     def caught() -> Any:
-        if not any(Passed.left_out()) or not isinstance(error := sys.exc_info()[1], AssertionError):
-            return ()
-        Passed.first = Passed.first or error
-        return AssertionError
+        error = sys.exc_info()[1]
+        wanting = isinstance(error, AssertionError) and any(Passed.left_out())
+        return AssertionError if wanting and Passed.goes_on(error) else ()
 
     setattr(builtins, _NAME, caught)
     when_imported(REWRITER, _rewrite)

@@ -40,9 +40,9 @@ def rearranges(module: TracedModule) -> bool:
     return "smem, align<" in module.text and any(sign in module.text for sign in signs)
 
 
-def has_fragments(module: TracedModule) -> bool:
-    """Whether a traced module has tensors in registers, which something has to write."""
-    return '"cute.memref.alloca"(' in module.text
+def keeps_values(module: TracedModule) -> bool:
+    """Whether a traced module has tensors in registers or shared memory, or moves values over lanes."""
+    return any(sign in module.text for sign in ('"cute.memref.alloca"(', "smem, align<", "nvvm.shfl.sync"))
 
 
 def check_operands(module: TracedModule) -> OperandReport:
