@@ -26,7 +26,7 @@ KNOWN, FILL, STAT, ANOTHER, MIXED, BAD, CONST, LOADED = (1 << 32 + i for i in ra
 NUMBER = 48  # from this bit on: the number of the operation that a fill, or a BAD sum, comes from
 _WORD = re.compile(r"(?:arith|math|llvm\.intr|llvm|nvvm)\.(\w+)(?:\.|$)")
 _ALIKE = {"maximum": "max", "maxnum": "max", "minimum": "min", "minnum": "min", "ex2": "exp2", "lg2": "log2"}
-_ASSEMBLY = re.compile(r'"?[\s{]*(\w+)\.[\w.]+\s+\$0((?:\s*,\s*\$\d)+)[\s;}]*"?')  # one instruction
+_ASSEMBLY = re.compile(r'"?[\s{]*(\w+)\.[\w.]+\s+\$0((?:\s*,\s*\$[0-9])+)[\s;}]*"?')  # one instruction
 _KIND = re.compile(r"<(add|max|min)(?:imum|num)?f?>")
 _DENSE = re.compile(
     r"(?:dense<)?(0x[0-9a-f]+|-?[0-9.]+(?:e[-+]?[0-9]+)?)>? : (?:vector<[0-9]+x)?b?f", re.IGNORECASE
@@ -76,8 +76,8 @@ def word_of(op: Operation) -> str:
         match = _KIND.search(op.attributes.get("kind", ""))
     elif op.name == "llvm.inline_asm":
         match = _ASSEMBLY.fullmatch(op.attributes.get("asm_string", ""))
-        if match is not None and re.findall(r"\d", match[2]) != [str(1 + i) for i in range(len(op.operands))]:
-            return ""
+        named = [] if match is None else re.findall("[0-9]", match[2])
+        match = match if named == [str(i + 1) for i in range(len(op.operands))] else None
     else:
         match = None if op.name == "math.trunc" else _WORD.match(op.name)
     word = "" if match is None else match[1]
