@@ -382,8 +382,16 @@ def run_tail(x: cute.Tensor, y: cute.Tensor):
     tail(x, y).launch(grid=(x.shape[0], 1, 1), block=(32, 1, 1))
 
 
+@cute.jit
+def run_alone(wide: cute.Pointer):
+    """Without a tensor in registers: what nothing has written is in shared memory."""
+    whole = cute.make_tensor(wide, cute.make_layout((ROWS, 128), stride=(128, 1)))
+    stencil(whole, whole, whole, 1).launch(grid=(ROWS, 1, 1), block=(128, 1, 1))
+
+
 if __name__ == "__main__":
     from tests.provenance.unset_values import rows_of
 
     cute.compile(run, *(pointer(Float32) for _ in range(3)))
     cute.compile(run_tail, *rows_of(None, None))
+    cute.compile(run_alone, pointer(Float32))
