@@ -158,7 +158,7 @@ def test_the_store_the_sum_and_the_load_are_named(modules: list[Seen]) -> None:
         "it is stored", "the lanes are added up", "lanes beyond the end load nothing",
     ]  # fmt: skip
     assert "Threads 0 to 24 store it in block (7,0,0)." in norm.message
-    assert [one.code for one in modules[2].report.findings] == ["LC610"]
+    assert [one.code for one in modules[2].report.findings] == ["LC611"]
     (tail,) = modules[1].report.findings
     assert (tail.code, tail.severity, tail.evidence["extent"]) == ("LC611", "note", 65)
     assert "if all dynamic extents are 65; it is not so if they are multiples of 128." in tail.message
