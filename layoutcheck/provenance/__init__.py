@@ -4,16 +4,19 @@
 
 The lowering of a traced kernel is evaluated for block 0 (all blocks of a cluster), with dynamic extents made
 small (`follow`); its copies are replayed on shared memory whose bytes say what they are copies of (`replay`);
-what reaches the tensor cores is held against the contract of a product (`contract`). Registers that nothing
-has written are looked for apart: `suspects` finds who could notice, and `unset` runs what decides it.
+what reaches the tensor cores is held against the contract of a product (`contract`). Bytes that nothing has
+written are looked for apart, and sums that count fills: `suspects` finds who could notice, and `unset` runs
+what decides it.
 docs/operands.md says what is followed and what is not.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from typing import cast
 
@@ -27,7 +30,6 @@ from layoutcheck.order import Undecided
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.events import WatchedKernel, kernels
 from layoutcheck.order.trips import GRID
-from layoutcheck.provenance.bare import Beyond
 from layoutcheck.provenance.examine import SURPRISES, confirmed, examine, followed, prepared
 from layoutcheck.provenance.extents import Mode, no_more
 from layoutcheck.provenance.instances import OTHERS, USUAL, Instance, by_block, unequal
@@ -37,7 +39,7 @@ from layoutcheck.provenance.moved import Moves, misplaced
 from layoutcheck.provenance.products import Products
 from layoutcheck.provenance.tell import told, told_beyond, told_sums, told_unset
 from layoutcheck.provenance.tiles import place_tiles
-from layoutcheck.provenance.unset import Found, padded_sums, unset_values
+from layoutcheck.provenance.unset import Unset, padded_sums, unset_values
 from layoutcheck.sources.mlir import Operation, without_locations
 from layoutcheck.sources.traced import Frame, KernelFinding, OperandReport
 from layoutcheck.sources.traced_module import TracedModule
@@ -47,6 +49,7 @@ RUNNING = "sums of products go on from tile to tile of one operand: if running s
 AGAIN = "two blocks store one result at two places of C: if that is meant"
 TILES_SECONDS = 3.0  # of it, for other tiles than the first
 _TILES = "tiles of C beside the first"
+_UNSET, _SUMS = "registers that nothing may have written", "sums that may count what was filled in"
 
 
 def check_products(
@@ -54,35 +57,45 @@ def check_products(
 ) -> OperandReport:
     """The products and registers of a traced module. Raises nothing: what cannot be checked says so."""
     report = _products_of(module, lowered, problem, seconds)
-    findings, left = ([], []) if problem else _unset(module, lowered, seconds)
+    findings, left = ([], []) if problem else _of_numbers(module, lowered, seconds)
     return replace(
-        report, findings=(*report.findings, *findings),
-        unchecked=(*report.unchecked, *(f"registers that nothing may have written: {why}" for why in left)),
+        report, findings=(*report.findings, *findings), unchecked=(*report.unchecked, *left)
     )  # fmt: skip
 
 
-def _unset(module: TracedModule, lowered: str, seconds: float) -> tuple[list[KernelFinding], list[str]]:
-    """Registers that nothing has written, and what is not known of them."""
-    found, sums, left = list[Found](), list[Found](), dict[str, None]()
-    beyond: list[Beyond] = []
+def _of_numbers(module: TracedModule, lowered: str, seconds: float) -> tuple[list[KernelFinding], list[str]]:
+    """What nothing has written, and sums that count fills; and what is not known of them."""
     try:
         types = argument_types(without_locations(module.text))
         every = [op for op in parse_once(lowered).walk() if op.name in KERNELS and op.regions]
         calls = numbers_of(module.calls, types, [name_of(op) for op in every])
-        for op in every:
-            sums += padded_sums(op, types, calls, Budget(seconds)).found
-            one = unset_values(op, types, calls, Budget(seconds))
-            found += one.found
-            beyond += one.beyond
-            left |= dict.fromkeys(one.left)
-    except OutOfTime:
-        left[f"the time budget of {seconds:g} s was used up"] = None
-    except InputError as error:
-        left[f"the lowered module cannot be read: {error.message}"] = None
     except SURPRISES as error:
-        left[f"the lowered module is not as expected: {type(error).__name__}: {error}"] = None
-    notes = [told_beyond(one, module) for one in beyond]
-    return [*told_unset(found, module), *told_sums(sums, module), *notes], list(left)
+        return [], [f"{_UNSET}: {_why(error, seconds)}"]
+    unset, sums = (
+        [_ended(partial(check, op, types, calls, Budget(seconds)), seconds) for op in every]
+        for check in (unset_values, padded_sums)
+    )
+    left = [f"{_UNSET}: {why}" for one in unset for why in one.left]
+    left += [f"{_SUMS}: {why}" for one in sums for why in one.left]
+    found, counted = ([use for one in kept for use in one.found] for kept in (unset, sums))
+    notes = [told_beyond(one, module) for each in unset for one in each.beyond]
+    return [*told_unset(found, module), *told_sums(counted, module), *notes], list(dict.fromkeys(left))
+
+
+def _ended(check: Callable[[], Unset], seconds: float) -> Unset:
+    """What a check of a kernel finds; why it ended, where it did before its end: the others may know more."""
+    try:
+        return check()
+    except (OutOfTime, *SURPRISES) as error:
+        return Unset(left=(_why(error, seconds),))
+
+
+def _why(error: Exception, seconds: float) -> str:
+    if isinstance(error, OutOfTime):
+        return f"the time budget of {seconds:g} s was used up"
+    if isinstance(error, InputError):
+        return f"the lowered module cannot be read: {error.message}"
+    return f"the lowered module is not as expected: {type(error).__name__}: {error}"
 
 
 def _products_of(module: TracedModule, lowered: str, problem: str, seconds: float) -> OperandReport:

@@ -1,5 +1,6 @@
-"""Registers that are stored or multiplied although nothing has written them: `unset_values(kernel, ...)`.
+"""Bytes that are stored or multiplied although nothing has written them, and sums in which fills count.
 
+`unset_values(kernel, ...)` finds the first, `padded_sums(kernel, ...)` the second.
 Only what a run shows is told: with the numbers of a call that the program makes, or, where there is none,
 with several numbers for all dynamic extents. What they all show is so for every caller. What only tails
 show, or only extents of no call, rests on the caller and is a note. What is stored has to arrive inside a
@@ -40,6 +41,7 @@ BRANCHES = "what follows the first of several basic blocks"
 OTHERS = "extents other than those of the program's calls"
 _OTHERS_SECONDS = 3.0  # of processor time that these may take
 GRID = "extents or a grid that only a run knows"
+_SHARED_LATE = "shared memory that nothing writes: the time budget was used up"
 Uses = dict[tuple[Operation, str], "Found"]
 
 
@@ -93,7 +95,10 @@ def unset_values(
     accesses = of_shared(kernel)
     if not accesses:
         return found
-    shared = _told(_Shared(Grid(kernel, types), accesses, budget), calls)
+    try:
+        shared = _told(_Shared(Grid(kernel, types), accesses, budget), calls)
+    except OutOfTime:  # what is known of registers is so all the same
+        return replace(found, left=(*found.left, _SHARED_LATE))
     return replace(found, found=(*found.found, *shared.found))
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,7 +15,7 @@ from layoutcheck.dsl.lowered import argument_types
 from layoutcheck.dsl.lowered.arguments import Numbers
 from layoutcheck.dsl.lowered.evaluate import KERNELS, name_of
 from layoutcheck.dsl.trace import trace_script
-from layoutcheck.order.budget import Budget
+from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.provenance import check_products
 from layoutcheck.provenance.fills import (
     ANOTHER,
@@ -31,7 +33,7 @@ from layoutcheck.provenance.fills import (
     word_of,
 )
 from layoutcheck.provenance.padded import may_pad
-from layoutcheck.provenance.unset import Found, padded_sums, unset_values
+from layoutcheck.provenance.unset import Found, Unset, padded_sums, unset_values
 from layoutcheck.sources.mlir import Operation, parse, without_locations
 from layoutcheck.sources.traced import OperandReport
 from layoutcheck.sources.traced_module import TracedModule
@@ -49,6 +51,7 @@ class Seen(NamedTuple):
     kernels: list[Operation]
     types: dict[str, list[str]]
     report: OperandReport
+    again: Callable[[], OperandReport]
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +61,8 @@ def modules() -> list[Seen]:
     def look(module: TracedModule, lowered: str, problem: str) -> OperandReport:
         every = [op for op in parse(lowered).walk() if op.name in KERNELS and op.regions]
         types = argument_types(without_locations(module.text))
-        found.append(Seen(every, types, check_products(module, lowered, problem)))
+        again = partial(check_products, module, lowered, problem)
+        found.append(Seen(every, types, again(), again))
         return found[-1].report
 
     with SharedLowering(copies=False, products=look) as lowering:
@@ -140,6 +144,54 @@ def test_shared_memory_that_nothing_writes_is_told_where_it_reaches_a_tensor(mod
     assert (
         "are computed from, shared memory that nothing has written. No line writes them." in told[0].message
     )
+
+
+@needs_dsl
+@pytest.mark.parametrize(
+    ("late", "kept", "said"),
+    [
+        ("padded_sums", "LC610", "sums that may count what was filled in"),
+        ("unset_values", "LC611", "registers that nothing may have written"),
+    ],
+)
+def test_a_check_that_ends_early_is_said_and_leaves_what_the_other_finds(
+    modules: list[Seen], late: str, kept: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ends(*_given: object) -> None:
+        raise OutOfTime
+
+    seen = modules[0]
+    mine = [one.code for one in seen.report.findings if one.code == kept]
+    monkeypatch.setattr(f"layoutcheck.provenance.{late}", ends)
+    report = seen.again()
+    assert mine and [one.code for one in report.findings] == mine
+    assert report.unchecked == (f"{said}: the time budget of 10 s was used up",)
+
+
+@needs_dsl
+def test_what_registers_hold_is_told_if_no_time_is_left_for_shared_memory(
+    modules: list[Seen], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = modules[0]
+    whole = unset_values_of(seen)
+
+    class Late:
+        def __init__(self, *_given: object) -> None:
+            raise OutOfTime
+
+    monkeypatch.setattr("layoutcheck.provenance.unset.Gaps", Late)
+    for before, after in zip(whole, unset_values_of(seen), strict=True):
+        assert {one.op for one in after.found} <= {one.op for one in before.found}
+        assert before.left == () and set(after.left) <= {
+            "shared memory that nothing writes: the time budget was used up"
+        }
+    assert any(one.left for one in unset_values_of(seen))
+
+
+def unset_values_of(seen: Seen) -> list[Unset]:
+    """Of each kernel."""
+    calls = [None] * len(seen.kernels)
+    return [unset_values(op, seen.types, calls, Budget()) for op in seen.kernels]
 
 
 @needs_dsl
