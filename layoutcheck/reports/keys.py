@@ -111,6 +111,7 @@ KEYS = {
     "Addresses.threads": "of a block",
     "sides": "source and destination",
     "faults": "addresses that cannot be right",
+    "Addresses.untold": "why the cost of a side is not told; empty where it is",
     "LoweredFault.kind": "misaligned, outside, beyond, race, ...",
     "address": "in bytes, from the beginning of the memory",
     "width_bytes": "of the access",

@@ -143,6 +143,7 @@ _SUMMARY = {
     "bounded_if": Said(dict[str, int], "copies that are inside their tensors on a condition"),
     "weak_bases": Said(Any, "tensors whose alignment decides"),
     "unbounded": Said(dict[str, int], "copies by the reason why their bounds are not known"),
+    "untold": Said(dict[str, int], "copies by the reason why their cost is not told"),
     "causes": [{"where": Frame, "statement": str, "copies": list[Frame]}],
     "failures": list[TraceFailure],
     "notes": list[str],

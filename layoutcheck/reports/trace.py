@@ -20,7 +20,15 @@ from layoutcheck.reports.alike import alike
 from layoutcheck.reports.located import Located
 from layoutcheck.reports.style import Style
 from layoutcheck.sources.callers import callers, shown
-from layoutcheck.sources.traced import UNCOMPILED, Distinct, Trace, TraceFailure, address_sources, in_lines
+from layoutcheck.sources.traced import (
+    UNCOMPILED,
+    Distinct,
+    Trace,
+    TracedCopy,
+    TraceFailure,
+    address_sources,
+    in_lines,
+)
 
 SHOWN = ("rejected", "wrong", "slow")
 _WORST_FIRST = (*SEVERITIES, "legal")
@@ -216,6 +224,7 @@ def summary(judged: JudgedTrace) -> dict[str, Any]:
         "bounded_if": dict(Counter(one.bounded_if for one in trace.copies if one.bounded_if).most_common()),
         "weak_bases": _weak_bases(judged),
         "unbounded": dict(Counter(one.unbounded for one in trace.copies if one.unbounded).most_common()),
+        "untold": dict(Counter(filter(None, map(_untold, trace.copies)))),
         "causes": [
             {
                 "where": asdict(cause.where),
@@ -228,6 +237,10 @@ def summary(judged: JudgedTrace) -> dict[str, Any]:
         "notes": list(trace.notes),
         "versions": trace.versions,
     }
+
+
+def _untold(copy: TracedCopy) -> str:
+    return "" if copy.addresses is None else copy.addresses.untold
 
 
 def tiers(counts: dict[str, int]) -> str:
@@ -294,6 +307,10 @@ def counted(judged: JudgedTrace, style: Style) -> Iterator[str]:
     for words, count, _ in alike(found["unbounded"].items()):
         yield from style.wrap(
             f"not checked: bounds of {many(count, 'copy', 'copies')}: {words}", "    ", "  "
+        )
+    for words, count in found["untold"].items():
+        yield from style.wrap(
+            f"not checked: cost in global memory of {many(count, 'copy', 'copies')}: {words}", "    ", "  "
         )
     yield from order.all_counts(judged.trace, style)
     for failure in judged.broken:

@@ -175,7 +175,8 @@ def _addresses(record: dict[str, Any] | None) -> Addresses | None:
     if record is None:
         return None
     sides = tuple(LoweredSide(**_changed(side, lanes=tuple(side["lanes"]))) for side in record["sides"])
-    return Addresses(record["threads"], sides, tuple(LoweredFault(**fault) for fault in record["faults"]))
+    faults = tuple(LoweredFault(**fault) for fault in record["faults"])
+    return Addresses(record["threads"], sides, faults, record["untold"])
 
 
 def _copy_out(copy: Copy) -> dict[str, Any]:

@@ -108,11 +108,15 @@ class LoweredFault:
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """What the compiler's lowering of one copy does in memory, for all `threads` of a block."""
+    """What the compiler's lowering of one copy does in memory, for all `threads` of a block.
+
+    `untold` says why a side's cost is not told: it is none of `sides`; "" where each is told.
+    """
 
     threads: int
     sides: tuple[LoweredSide, ...] = ()
     faults: tuple[LoweredFault, ...] = ()
+    untold: str = ""
 
 
 @dataclass(frozen=True, slots=True)

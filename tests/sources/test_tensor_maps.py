@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from layoutcheck.judge import judge_traced
-from layoutcheck.reports.trace import summary
+from layoutcheck.reports.style import Style
+from layoutcheck.reports.trace import render, summary
 from layoutcheck.sources.printed import read_module
 from layoutcheck.sources.trace_lines import from_lines, to_lines
-from layoutcheck.sources.traced import Trace
+from layoutcheck.sources.traced import Addresses, Trace
 from layoutcheck.tracing import judge
 
 BASIS = 'tma_gbasis = <"(64,64):(1@1,1@0)">'
@@ -150,6 +153,16 @@ def test_what_the_tensor_map_makes_of_the_tensor(
     counted = summary(judge(Trace((traced,))))["weak_bases"]
     assert list(counted.values()) == [1] * (("LC230", "note") in found)
     assert list(from_lines(to_lines(Trace((traced,)))).copies) == [traced]
+
+
+def test_a_cost_that_is_not_told_is_said() -> None:
+    """`legal` speaks of what was looked at."""
+    (traced,) = read_module(module(tensor("(256,256):(256,1)", "align<16>, ")), "k", "sm_90a")
+    one = replace(traced, addresses=Addresses(128, untold="nobody knows"))
+    judged = judge(Trace((one, traced)))
+    assert summary(judged)["untold"] == {"nobody knows": 1}
+    assert "not checked: cost in global memory of 1 copy: nobody knows" in render(judged, Style(width=100))
+    assert list(from_lines(to_lines(Trace((one,)))).copies) == [one]
 
 
 @pytest.mark.parametrize(

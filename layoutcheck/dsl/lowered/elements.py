@@ -133,6 +133,8 @@ class _Elements:
             if op.kind in KNOWN:
                 beside = alike[tuple(map(str, self.module.frames(tag)))]
                 at = addresses(None, kernel, op, self.module.arch, stored.get(tag, ()), beside)
+            if at.untold:
+                self.leave(f"cost in global memory: {at.untold}", tag)
             told = list(findings(with_faults(at, faults), "access"))
             self.verdicts[verdict(told)] += 1
             self.tell(told, kernel, tag)

@@ -34,6 +34,7 @@ from layoutcheck.sources.traced import Addresses, LoweredFault, LoweredSide
 SURE = ("static", "arguments")
 KNOWN = (*SURE, "uniform")
 _READS = ("ld", "load", "prefetch")
+_NO_ORDER = "its tensor's type does not say which mode is contiguous, and no call of the program does"
 
 
 def addresses(
@@ -48,6 +49,7 @@ def addresses(
     """
     guessed = {base for base, tensor in kernel.launch.tensors.items() if tensor.any_order}
     sides: list[LoweredSide] = []
+    untold = ""
     for side in side_costs(op, arch):
         kind = _kind(side, op)
         if kind not in KNOWN or (kind != "static" and not op.reached):
@@ -58,9 +60,11 @@ def addresses(
             called = _as_called(side, kernel, op.tag, arch)
         if not ours and (called is None or _wastes(called)):
             called = side
-        if called is not None:
+        if called is None:
+            untold = _NO_ORDER
+        else:
             sides.append(_side(_joined(called, op, beside), kind))
-    return Addresses(op.threads, tuple(sides), tuple(_faults(copy, kernel, op, arch, written)))
+    return Addresses(op.threads, tuple(sides), tuple(_faults(copy, kernel, op, arch, written)), untold)
 
 
 def _side(side: SideCost, kind: str) -> LoweredSide:

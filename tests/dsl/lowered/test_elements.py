@@ -154,6 +154,8 @@ def test_elements(tmp_path: Path) -> None:
         assert told == ({(*expected, line)} if expected else set()), case
         assert seen[case].known == seen[case].accesses > 0
         assert not line or (str(script), line) in seen[case].lines
+        untold = [why for why, _ in seen[case].unchecked if why.startswith("cost in global memory: ")]
+        assert len(untold) == (case == "guessed"), case  # nor is it called free
     judged = judge(found)
     wrong = sum(expected is not None and expected[1] == "wrong" for expected in CASES.values())
     wrong += 1  # of x2 the load and the store
