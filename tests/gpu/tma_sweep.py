@@ -12,13 +12,14 @@ from typing import Any
 from layoutcheck.atoms.tma.plan import plan
 from layoutcheck.copies.copy import Copy
 from layoutcheck.gpu.prepare import Prepared
-from tests.conformance.test_tma import random_copy
 from tests.gpu.sweeping import counted, draw_tma, holes, sweep
 from tests.tma_miscompiles import TMA_MISCOMPILES
 
 
 def drawn(rng: random.Random) -> Copy:
     """Of any type but tf32."""
+    from tests.conformance.test_tma import random_copy  # which needs the DSL
+
     while str((copy := random_copy(rng, 1 << 14)).src.dtype) == "tf32":
         pass
     return copy

@@ -108,6 +108,21 @@ def test_what_no_tiled_copy_has_is_refused(more: dict[str, Any]) -> None:
         )
 
 
+@pytest.mark.parametrize("pred", [None, "(2):(1)"])
+def test_a_wait_of_another_block_never_ends_whatever_a_predicate_says(pred: str | None) -> None:
+    """An H200 hung so on a copy with a predicate, which was called legal (docs/evidence/cluster_seed_2515.json)."""
+    copy = {
+        "src": "((2,2)):((1,2))",
+        "dst": "((2,2)):((1,2))",
+        "atom": "st.async",
+        "bits": 32,
+        "dtype": "f16",
+    }
+    block = {"cluster": 2, "cta_rank": 1, "pred": pred}
+    assert [one.code for one in lc.check(**copy, **block, waits_rank=0).findings] == ["LC298"]
+    assert lc.check(**copy, **block, waits_rank=1).verdict == "legal"
+
+
 def test_the_cluster_is_told() -> None:
     copy = {"src": "(64):(1)", "dst": "(64):(1)", "dtype": "bf16"}
     mask = lc.check(**copy, atom="bulk.g2s.multicast", cluster=2, mcast_mask=3)

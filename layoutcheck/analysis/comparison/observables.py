@@ -34,6 +34,7 @@ def observe(
         arriving, asked = arriving_bytes(execution), asked_bytes(intent)
         if arriving != (told or asked):
             found["barrier"] = Observable(told or asked, arriving)
+    if atom.completion == "barrier":  # under a predicate, too: another block's barrier gets none of the bytes
         cluster = copy.cluster
         waits = None if cluster is None or cluster.outside else cluster.waits_rank
         if cluster is not None and waits is not None and waits not in cluster.named:
