@@ -29,6 +29,12 @@ AGAIN = (
     "tma_seed_31",
     "tma_im2col_seed_91",
     "tails_seed_5",
+    "confirm_seed_2511",
+    "bulk_seed_2512",
+    "tails_seed_2513",
+    "tma_seed_2514",
+    "cluster_seed_2515",
+    "tma_im2col_seed_2516",
 )
 
 _PAGE = """# Copies on a GPU
