@@ -16,14 +16,13 @@ import numpy as np
 
 from layoutcheck.dsl.lowered.allocations import symbol
 from layoutcheck.dsl.lowered.machine import Machine
-from layoutcheck.dsl.lowered.removed import turns_of
+from layoutcheck.dsl.lowered.removed import constant_of, turns_of
 from layoutcheck.dsl.lowered.types import parse_type
 from layoutcheck.dsl.lowered.values import number
 from layoutcheck.sources.mlir import Operation, Value, integer, integers
 
 _WIDEST = 4  # zeros of the widest access, 16 bytes
 _MOST_DEEP = 24
-_CONSTANTS = ("llvm.mlir.constant", "arith.constant")
 _SAME = (
     "llvm.inttoptr", "llvm.ptrtoint", "llvm.addrspacecast", "arith.extsi", "arith.extui", "arith.trunci",
     "arith.index_cast", "llvm.sext", "llvm.zext", "llvm.trunc",
@@ -64,9 +63,8 @@ class Alignments:
         if op is None:
             return (inf, ((value, 0),)) if turns_of(value) is not None else (0, ())
         name = op.name.partition(".")[2]
-        if op.name in _CONSTANTS:
-            held = integer(op.attributes.get("value", ""))
-            return (0 if held is None else _ending(held)), ()
+        if (held := constant_of(value)) is not None:
+            return _ending(held), ()
         if op.name in ("llvm.mlir.addressof", "llvm.alloca"):
             return _ending(_declared(op)), ()
         if op.name in _SAME:
@@ -77,9 +75,9 @@ class Alignments:
             return 0, ()
         first, second = (self._zeros(one, deep) for one in op.operands)
         if name in ("shl", "shli"):
-            return _times(first, (_constant(op.operands[1]), ()))
+            return _times(first, (constant_of(op.operands[1]) or 0, ()))
         if name in ("lshr", "ashr", "shrui", "shrsi") and not first[1]:
-            return max(0, first[0] - (_constant(op.operands[1]) or inf)), ()
+            return max(0, first[0] - (constant_of(op.operands[1]) or inf)), ()
         if name in _LEAST:
             return _sum(first, second)
         if name in ("mul", "muli"):
@@ -95,12 +93,6 @@ class Alignments:
         size = _ending(parse_type(op.attributes.get("elem_type", "i8")).size_bytes)
         index = self._zeros(op.operands[1], deep) if len(op.operands) > 1 else (_ending(raw[0]), ())
         return _sum(self._zeros(op.operands[0], deep), _times(index, (size, ())))
-
-
-def _constant(value: Value) -> int:
-    """The number that a value is, 0 if it is not constant."""
-    op = value.definition
-    return 0 if op is None or op.name not in _CONSTANTS else integer(op.attributes.get("value", "")) or 0
 
 
 def _ending(value: int | np.ndarray) -> float:

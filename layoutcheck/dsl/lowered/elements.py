@@ -114,12 +114,14 @@ class _Elements:
         """Loads and stores. Raises InputError."""
         ops = {tag: op for tag, op in kernel.lowered_ops.items() if _is_element(op)}
         stored = written(self.lowered, dict.fromkeys(ops))
+        places = {tag: self.module.frames(tag) for tag in ops}
         alike: dict[tuple[str, ...], list[LoweredOp]] = {}  # those of an unrolled loop, by their place
+        beside = {tag: alike.setdefault(tuple(map(str, frames)), []) for tag, frames in places.items()}
         for tag, op in ops.items():
-            alike.setdefault(tuple(map(str, self.module.frames(tag))), []).append(op)
+            beside[tag].append(op)
         for tag, op in ops.items():
             self.seen += 1
-            self.lines.update(((frame.file, frame.line), None) for frame in self.module.frames(tag)[:1])
+            self.lines.update(((frame.file, frame.line), None) for frame in places[tag][:1])
             threads, faults = self.beyond.faults.get(tag, (0, []))
             if op.kind not in KNOWN and not faults:
                 self.unchecked[op.reasons[-1] if op.reasons else "its addresses are not known"] += 1
@@ -131,8 +133,7 @@ class _Elements:
             self.known += 1
             at = Addresses(threads)
             if op.kind in KNOWN:
-                beside = alike[tuple(map(str, self.module.frames(tag)))]
-                at = addresses(None, kernel, op, self.module.arch, stored.get(tag, ()), beside)
+                at = addresses(None, kernel, op, self.module.arch, stored.get(tag, ()), beside[tag])
             if at.untold:
                 self.leave(f"cost in global memory: {at.untold}", tag)
             told = list(findings(with_faults(at, faults), "access"))

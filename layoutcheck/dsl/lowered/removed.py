@@ -321,7 +321,7 @@ def _place(pointer: Value) -> _Place | None:
     if op.name in _SAME:
         return _place(op.operands[0])
     if op.name == "llvm.alloca" and parse_type(pointer.type).space == GENERIC:
-        count = _constant(op.operands[0])
+        count = constant_of(op.operands[0])
         return (
             None if count is None else _Place(op, count * parse_type(op.attributes["elem_type"]).size_bytes)
         )
@@ -330,7 +330,7 @@ def _place(pointer: Value) -> _Place | None:
     if base is None:
         return None
     each = parse_type(op.attributes["elem_type"]).size_bytes
-    index = indices[0] if indices[0] != _OPERAND else _constant(op.operands[1])
+    index = indices[0] if indices[0] != _OPERAND else constant_of(op.operands[1])
     if index is not None:
         return base._replace(constant=base.constant + index * each)
     if _number(op.operands[1], lambda _: 0) is None:
@@ -344,7 +344,7 @@ def _number(value: Value, turn: Turn) -> int | None:
     if made is None:
         return None if turns_of(value) is None else int(turn(value))
     if made.name in _CONSTANTS:
-        return _constant(value)
+        return constant_of(value)
     bits = parse_type(value.type).bits or 64
     given = [_number(one, turn) for one in made.operands]
     if made.name in _CASTS:
@@ -360,7 +360,7 @@ def turns_of(value: Value) -> range | None:
     loop = block.parent.parent if isinstance(block, Block) else None
     if loop is None or loop.name != "scf.for" or value.index:
         return None
-    start, stop, step = (_constant(bound) for bound in loop.operands[:3])
+    start, stop, step = (constant_of(bound) for bound in loop.operands[:3])
     if start is None or stop is None or not step:
         return None
     return range(start, stop, step) if unrolled(loop) else None
@@ -372,6 +372,7 @@ def unrolled(loop: Operation) -> bool:
     return any("full = true" in loop.attributes.get(name, "") for name in names)
 
 
-def _constant(value: Value) -> int | None:
+def constant_of(value: Value) -> int | None:
+    """The number that a value is written as; None for another value."""
     made = value.definition
     return integer(made.attributes.get("value", "")) if made and made.name in _CONSTANTS else None
