@@ -57,17 +57,10 @@ def prepare(
         batch = named[at : at + BATCH]
         targets = [target(copy, machine) for _, copy in batch]
         plain = [i for i, (_, copy) in enumerate(batch) if not tma.runs_here(copy)]
-        lowered = dict(
-            zip(
-                plain,
-                lower([batch[i][1] for i in plain], [targets[i] for i in plain], session=session),
-                strict=True,
-            )
-        )
+        lowered = lower([batch[i][1] for i in plain], [targets[i] for i in plain], session=session)
+        made = dict(zip(plain, lowered, strict=True))
         prepared += [
-            _prepared(name, copy, lowered[i], arch)
-            if i in lowered
-            else _prepared_tma(name, copy, arch, session)
+            _prepared(name, copy, arch, made.get(i, session))
             for i, ((name, copy), arch) in enumerate(zip(batch, targets, strict=True))
         ]
     if progress:
@@ -91,31 +84,16 @@ def target(copy: Copy, machine: str | None) -> str:
     return str(there)
 
 
-def _prepared(name: str, copy: Copy, low: Lowered, arch: str) -> Prepared:
-    report = check(copy)
-    codes = tuple(finding.code for finding in report.findings if finding.severity != "note")
-
-    def made(compiler: str, task: Task | None = None, note: str = "") -> Prepared:
-        return Prepared(name, copy, report.verdict, codes, compiler, task, note, arch)
-
-    if low.ptx is None or low.error:
-        return made(low.error or "no PTX", note="the compiler made nothing")
-    foreign = next((view for view in (copy.src, copy.dst) if isinstance(view, OtherOperand)), None)
-    if foreign is not None:  # its address is in a descriptor, which the harness does not make
-        return made("accepted", note=f"{foreign.name}: this harness runs copies between tensors in memory")
-    try:
-        ptx, sizes = wrap(low.ptx, arch, completion(copy), copy.cluster, mapped(copy))
-        return made("accepted", Task(copy, ptx, tuple(sizes)))
-    except UnexpectedPtx as error:
-        return made("accepted", note=str(error).splitlines()[0])
-
-
-def _prepared_tma(name: str, copy: Copy, arch: str, session: Session) -> Prepared:
+def _prepared(name: str, copy: Copy, arch: str, made: Lowered | Session) -> Prepared:
+    """`made` is what the compiler made of the copy; of a TMA copy, the process that makes it."""
     report = check(copy)
     codes = tuple(finding.code for finding in report.findings if finding.severity != "note")
     compiler, note, task = "accepted", "", None
     try:
-        task, refused = tma.prepare(report.analysis, arch, session)
+        if isinstance(made, Lowered):
+            task, refused = _task(copy, arch, made)
+        else:
+            task, refused = tma.prepare(report.analysis, arch, made)
         if refused:
             compiler, note = refused, "the compiler made nothing"
     except InputError as error:
@@ -124,3 +102,14 @@ def _prepared_tma(name: str, copy: Copy, arch: str, session: Session) -> Prepare
     except UnexpectedPtx as error:
         note = str(error).splitlines()[0]
     return Prepared(name, copy, report.verdict, codes, compiler, task, note, arch)
+
+
+def _task(copy: Copy, arch: str, low: Lowered) -> tuple[Task | None, str]:
+    """The task, or what the compiler says instead. Raises InputError for copies that cannot be run."""
+    if low.ptx is None or low.error:
+        return None, low.error or "no PTX"
+    foreign = next((view for view in (copy.src, copy.dst) if isinstance(view, OtherOperand)), None)
+    if foreign is not None:  # its address is in a descriptor, which the harness does not make
+        raise InputError(f"{foreign.name}: this harness runs copies between tensors in memory")
+    ptx, sizes = wrap(low.ptx, arch, completion(copy), copy.cluster, mapped(copy))
+    return Task(copy, ptx, tuple(sizes)), ""

@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import re
 
-import numpy as np
-
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import flatten
 from layoutcheck.analysis import Analysis
@@ -24,19 +22,16 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.dsl.session import Session
 from layoutcheck.dsl.tma import make_tma
 from layoutcheck.errors import InputError
-from layoutcheck.gpu.completion import STALLED, fields
-from layoutcheck.gpu.driver import Device, DeviceFault
-from layoutcheck.gpu.images import POISON, SHARED_START, coded, packed, poison, turns, unpacked
+from layoutcheck.gpu.completion import fields
+from layoutcheck.gpu.images import SHARED_START
 from layoutcheck.gpu.job import Job
 from layoutcheck.gpu.make_job import make_job
-from layoutcheck.gpu.outcome import Outcome, Task, judge
-from layoutcheck.gpu.wrapper import UnexpectedPtx, called, entry, meet, module, passed
+from layoutcheck.gpu.outcome import Task
+from layoutcheck.gpu.wrapper import UnexpectedPtx, called, harness, module, passed, taken_apart
 
 MAP_BYTES = 128
-WAITS = 2_000_000  # test_wait this often: about half a second on an H200
-_ALIGN = 1 << 16
-_HEAD = re.compile(r"\.visible\s+\.entry\s+(\w+)\s*\(([^)]*)\)\s*\.reqntid[^{]*\{", re.DOTALL)
-_BYTES = re.compile(r"\.b8\s+\w+\[([0-9]+)\]")
+BARRIER_BYTES = 16  # behind the image in shared memory
+THREADS = 32  # one of which the DSL elects
 
 
 def runs_here(copy: Copy) -> bool:
@@ -66,99 +61,26 @@ def wrap(
 
     `place` is how many of them say which tile it is: those of an im2col copy.
     """
-    head = _HEAD.search(kernel)
-    if head is None:
-        raise UnexpectedPtx("the compiler's TMA kernel has no head as known")
-    name, parameters = head[1], [p.strip() for p in head[2].split(",")]
-    sizes = [int(m[1]) if (m := _BYTES.search(p)) else 4 for p in parameters]
-    if sizes[0] != MAP_BYTES or len(sizes) - bool(cluster) - place not in ((3,) if place else (3, 4)):
+    name, all_declared, body = taken_apart(kernel)
+    count = len(all_declared) - bool(cluster) - place
+    if count not in ((3,) if place else (3, 4)) or all_declared[0].size != MAP_BYTES:
         raise UnexpectedPtx("the compiler's TMA kernel has other parameters than known")
-    taken = re.compile(rf"mov\.b64\s+(%rd[0-9]+), {name}_param_0;")
-    body = taken.sub(rf"ld.param.b64 \1, [{name}_param_0];", kernel[head.end() :])
-    body = body.replace("cvta.param.u64", "mov.b64")
-    named = [f".param .b64 {name}_param_0"]
-    named += [f".param .align 4 .b8 {name}_param_{i}[{size}]" for i, size in enumerate(sizes) if i]
-    function = f".func {name}({', '.join(named)})\n{{{body}"
-    return module(arch, function, _harness(name, sizes[1:], load, cluster)), sizes[1:]
+    tensor_map, *declared = all_declared
+    taken = re.compile(rf"mov\.b64\s+(%rd[0-9]+), {tensor_map.name};")
+    body = taken.sub(rf"ld.param.b64 \1, [{tensor_map.name}];", body).replace("cvta.param.u64", "mov.b64")
+    heads = [f".param .b64 {tensor_map.name}", *(one.head for one in declared)]
+    lines, _ = passed(declared, 1, MAP_BYTES)
+    lines = ["    .param .b64 a0;", "    st.param.b64 [a0], %record;", *lines]
+    call = called(name, lines, len(declared) + 1)
+    text = harness("barrier" if load else "group", cluster, call, behind=True)
+    return module(arch, f".func {name}({', '.join(heads)})\n{body}", text), [one.size for one in declared]
 
 
-def _harness(name: str, sizes: list[int], load: bool, cluster: Cluster | None) -> str:
-    """records: the map, then the parameters; report: [0] where the arena begins, [1] a wait without end."""
-    lines, _ = passed([(4, size) for size in sizes], 1, MAP_BYTES)
-    mine = ["    .param .b64 a0;", "    st.param.b64 [a0], %record;"]
-    announce = """    ld.global.u32 %v, [%told+8];
-    mbarrier.init.shared.b64 [%barrier], 1;
-    fence.mbarrier_init.release.cluster;
-    mbarrier.arrive.expect_tx.shared.b64 %state, [%barrier], %v;
-"""
-    wait = f"""    mov.u32 %i, 0;
-WAIT:
-    mbarrier.test_wait.parity.shared.b64 %p, [%barrier], 0;
-    @%p bra ARRIVED;
-    add.u32 %i, %i, 1;
-    setp.lt.u32 %p, %i, {WAITS};
-    @%p bra WAIT;
-    mov.u32 %v, 1;
-    st.global.u32 [%report+4], %v;
-ARRIVED:
-"""
-    group = "    cp.async.bulk.commit_group;\n    cp.async.bulk.wait_group 0;\n"
-    before = f"""    setp.ne.u32 %p, %thread, 0;
-    @%p bra ANNOUNCED;
-{announce if load else ""}ANNOUNCED:
-    fence.proxy.async;
-{meet(cluster)}"""
-    start = "    mad.lo.u32 %barrier, %words, 4, %arena;\n    mov.u32 %i, %thread;\n"
-    call = called(name, [*mine, *lines], len(sizes) + 1)
-    return entry(cluster, "", start, before, call, wait if load else group, "    mov.u32 %i, %thread;\n")
-
-
-def run(device: Device, task: Task, job: Job) -> Outcome:
-    """The outcome of a task with a tensor map."""
-    try:
-        module, function = device.load(task.ptx)
-    except DeviceFault as refused:
-        return Outcome(error=f"the driver refuses the module: {refused}")
-    load = gmem_side(job.copy) == "src"
-    results = []
-    stalled = False
-    unit = job.src.unit_bits
-    for turn in range(turns(job.src.units, unit)):
-        source = coded(np.arange(job.src.units), turn, unit, np.array(0))
-        blank = coded(np.full(job.dst.units, POISON), turn, unit, poison(job.dst.units, turn, unit))
-        data = {"src": packed(source, unit), "dst": packed(blank, unit) * job.blocks}
-        at, used = {}, _ALIGN
-        for side in ("src", "dst"):
-            at[side] = used
-            used += -(-(len(data[side]) + 1) // _ALIGN) * _ALIGN
-            device.write(at[side], data[side])
-        device.write(used, _record(task, job, device.buffer + at[gmem_side(job.copy)]))
-        device.write(0, bytes(8) + job.expect)
-        shared = job.dst if load else job.src
-        words = shared.size_bytes // 4
-        image = device.buffer + at["dst" if load else "src"]
-        try:
-            arguments = (device.buffer + used, image, words, device.buffer)
-            device.launch(function, 32, words * 4 + 16, arguments, job.blocks)
-        except DeviceFault as fault:
-            return Outcome(fault=str(fault), expected_fault=job.fault)
-        start = int.from_bytes(device.read(0, 3), "little")  # the fourth byte is the block's rank
-        if start != SHARED_START:
-            return Outcome(error=f"dynamic shared memory begins at {start}, not at {SHARED_START}")
-        stalled |= bool(device.read(4, 4)[0])
-        seen = unpacked(device.read(at["dst"], len(data["dst"])), unit)
-        results.append(seen.reshape(job.blocks, -1))
-    device.unload(module)
-    if stalled:
-        return Outcome(fault=STALLED, expected_fault=job.fault)
-    return judge(job, results)
-
-
-def _record(task: Task, job: Job, image: int) -> bytes:
-    """The tensor map with its base at the image, then the kernel's other parameters."""
+def record(task: Task, job: Job, images: dict[str, int]) -> bytes:
+    """The tensor map with its base in the tensor's image, then the kernel's other parameters."""
     copy, instance = job.copy, job.instance
     gmem, smem = (job.src, job.dst) if gmem_side(copy) == "src" else (job.dst, job.src)
-    base = image + gmem.place(gmem.base)
+    base = images[gmem_side(copy)] + gmem.place(gmem.base)
     words = (base & ~15, *task.words[1:])
     out = b"".join(word.to_bytes(8, "little") for word in words).ljust(MAP_BYTES, b"\0")
     mask = b"".join(value.to_bytes(4, "little") for _, value in fields(copy))

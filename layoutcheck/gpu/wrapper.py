@@ -9,15 +9,16 @@ block where no more is known: without one they are illegal instructions (measure
 cluster every block brings its own image in and out, the first one runs the copy, and none leaves before all
 are done.
 
-Copies that complete on an mbarrier find one in the first 8 bytes of the arena, block r's told to expect
-`report[2 + r]` bytes; a wait longer than `WAIT_NS` sets `report[1]`. Bulk copies to global memory are waited
-for as a group.
+Copies that complete on an mbarrier find one in the first 8 bytes of the arena (TMA copies behind the image).
+That of block r is told to expect `report[2 + r]` bytes; a wait longer than `WAIT_NS` sets `report[1]`. Bulk
+copies to global memory are waited for as a group.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TypeAlias
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
 
 from layoutcheck.copies.cluster import Cluster
 from layoutcheck.errors import LayoutcheckError
@@ -40,6 +41,19 @@ class UnexpectedPtx(LayoutcheckError):
     """The compiler's PTX does not have the form the wrapper knows."""
 
 
+class Parameter(NamedTuple):
+    """One parameter of the compiler's kernel, in bytes; a scalar is passed as the bytes of a word."""
+
+    name: str
+    align: int
+    size: int
+
+    @property
+    def head(self) -> str:
+        """Its declaration as a function's, which has no `.ptr`."""
+        return f".param .align {self.align} .b8 {self.name}[{self.size}]"
+
+
 def wrap(
     kernel: str, arch: str, completion: str = "", cluster: Cluster | None = None, mapped: Mapped | None = None
 ) -> tuple[str, list[int]]:
@@ -47,22 +61,27 @@ def wrap(
 
     `mapped` are the parameters that are shared addresses of another block: their place, and the block's rank.
     """
-    entry = _ENTRY.search(kernel)
-    body = kernel.find("{")
-    if entry is None or body < 0:
-        raise UnexpectedPtx("the compiler's PTX has no entry")
-    name, head = entry[1], kernel[entry.end() : body]
-    declared = []
-    heads = []
-    for align, named, size, bits, scalar in _PARAMETER.findall(head):
-        # A scalar is passed as the bytes of a word: a function's parameters have no `.ptr`.
-        declared.append((int(align), int(size)) if size else (max(4, int(bits) // 8),) * 2)
-        heads.append(f".param .align {declared[-1][0]} .b8 {named or scalar}[{declared[-1][1]}]")
-    function = f".func {name}({', '.join(heads)})\n{kernel[body:]}"
+    name, declared, body = taken_apart(kernel)
     if cluster is None and ("st.async" in kernel or "shared::cluster.shared::cta" in kernel):
         cluster = Cluster(1)
-    text = _harness(name, declared, completion, cluster, mapped or {})
-    return module(arch, function, text), [size for _, size in declared]
+    lines, size = passed(declared, mapped=mapped)
+    own = f"    mul.wide.u32 %offset, %thread, {size};\n    add.u64 %record, %record, %offset;\n"
+    function = f".func {name}({', '.join(one.head for one in declared)})\n{body}"
+    text = harness(completion, cluster, called(name, lines, len(declared)), own)
+    return module(arch, function, text), [one.size for one in declared]
+
+
+def taken_apart(kernel: str) -> tuple[str, list[Parameter], str]:
+    """The name of the compiler's kernel, its parameters, and its body from the brace on."""
+    entry = _ENTRY.search(kernel)
+    body = kernel.find("{", entry.end()) if entry else -1
+    if entry is None or body < 0:
+        raise UnexpectedPtx("the compiler's PTX has no entry")
+    declared = []
+    for align, named, size, bits, scalar in _PARAMETER.findall(kernel[entry.end() : body]):
+        width = max(4, int(bits or 0) // 8)
+        declared.append(Parameter(named, int(align), int(size)) if size else Parameter(scalar, width, width))
+    return entry[1], declared, kernel[body:]
 
 
 def module(arch: str, function: str, harness: str) -> str:
@@ -76,16 +95,16 @@ def module(arch: str, function: str, harness: str) -> str:
 _BEFORE = """    mov.u32 %i, %thread;
     setp.ne.u32 %p, %i, 0;
     @%p bra ANNOUNCED;
-    mbarrier.init.shared::cta.b64 [%arena], 1;
+    mbarrier.init.shared::cta.b64 [%barrier], 1;
     fence.mbarrier_init.release.cluster;
     ld.global.u32 %v, [%told+8];
-    mbarrier.arrive.expect_tx.shared::cta.b64 %state, [%arena], %v;
+    mbarrier.arrive.expect_tx.shared::cta.b64 %state, [%barrier], %v;
 ANNOUNCED:
     fence.proxy.async;
 """
 _AFTER = f"""    mov.u64 %start, %globaltimer;
 WAIT:
-    mbarrier.try_wait.parity.shared::cta.b64 %p, [%arena], 0;
+    mbarrier.try_wait.parity.shared::cta.b64 %p, [%barrier], 0;
     @%p bra ARRIVED;
     mov.u64 %now, %globaltimer;
     sub.u64 %now, %now, %start;
@@ -138,41 +157,15 @@ DONE:
 """
 
 
-def _harness(
-    name: str, declared: list[tuple[int, int]], completion: str, cluster: Cluster | None, mapped: Mapped
-) -> str:
-    """records: the threads' parameters, 4-byte words; image: the shared memory's contents, in and out."""
-    lines, size = passed(declared, mapped=mapped)
-    mine = f"""    mul.wide.u32 %offset, %thread, {size};
-    add.u64 %record, %record, %offset;
-"""
-    before = {
-        "": "",
-        "barrier": _BEFORE + meet(cluster),
-        "group": "    fence.proxy.async;\n    bar.sync 0;\n",
-    }
-    after = {"": "", "barrier": _AFTER, "group": _GROUP}
-    kept = 2 if completion == "barrier" else 0  # words that are the barrier, not the image
-    return entry(
-        cluster,
-        mine,
-        "    mov.u32 %i, %thread;\n",
-        f"    bar.sync 0;\n{before[completion]}",
-        called(name, lines, len(declared)),
-        f"{after[completion]}    cp.async.wait_all;\n",
-        f"    add.u32 %i, %thread, {kept};\n",
-    )
-
-
 def passed(
-    declared: list[tuple[int, int]], first: int = 0, at: int = 0, mapped: Mapped | None = None
+    declared: Sequence[Parameter], first: int = 0, at: int = 0, mapped: Mapped | None = None
 ) -> tuple[list[str], int]:
-    """The code that fills the parameters from number `first` on, and where what it reads of the record ends.
+    """The code that fills the parameters, the first being number `first`, from byte `at` of the record on.
 
-    `declared` has each one's alignment and bytes; it is read at byte `at` of the record.
+    With it, the byte at which what it reads ends.
     """
     lines = []
-    for i, (align, size) in enumerate(declared, first):
+    for i, (_, align, size) in enumerate(declared, first):
         lines.append(f"    .param .align {max(align, 4)} .b8 a{i}[{size}];")
         for word in range(0, size, 4):
             lines.append(f"    ld.global.u32 %v, [%record+{at + word}];")
@@ -189,14 +182,19 @@ def called(name: str, lines: list[str], count: int) -> str:
     return "\n".join(["    {", *lines, f"    call.uni {name}, ({arguments});", "    }", ""])
 
 
-def entry(
-    cluster: Cluster | None, begin: str, first: str, before: str, call: str, after: str, rest: str
+def harness(
+    completion: str, cluster: Cluster | None, call: str, own: str = "", *, behind: bool = False
 ) -> str:
-    """The entry `harness`: image to shared memory, `before`, the call, `after`, shared memory to image.
+    """The entry `harness`: image to shared memory, the call, its end waited for, shared memory to image.
 
-    `begin` is said before anything else; `first` and `rest` set %i to the word at which a thread begins to
-    read the image and to write it back. Of a cluster only the first block makes the call.
+    `own` makes a thread's record of the block's. The barrier, where there is one, is the image's first two
+    words, or lies `behind` it. Of a cluster only the first block makes the call.
     """
+    before = {"": "", "barrier": _BEFORE, "group": "    fence.proxy.async;\n"}[completion]
+    before += meet(cluster) if completion else ""
+    after = {"": "", "barrier": _AFTER, "group": _GROUP}[completion]
+    barrier = "mad.lo.u32 %barrier, %words, 4, %arena" if behind else "mov.u32 %barrier, %arena"
+    kept = 2 if completion == "barrier" and not behind else 0
     directives = f"\n.explicitcluster\n.reqnctapercluster {cluster.blocks}, 1, 1" if cluster else ""
     alone = "    setp.ne.u32 %p, %block, 0;\n    @%p bra CALLED;\n" if cluster else ""
     return f""".visible .entry harness(
@@ -213,9 +211,14 @@ def entry(
     ld.param.u64 %image, [image];
     ld.param.u32 %words, [words];
     ld.param.u64 %report, [report];
-{begin}    mov.u64 %told, %report;
-{_BLOCK if cluster else ""}{first}{_FILL}{before}{alone}{call}CALLED:
-{after}{meet(cluster)}{rest}{_DUMP}    st.global.u32 [%report], %arena;
+{own}    mov.u64 %told, %report;
+{_BLOCK if cluster else ""}    {barrier};
+    mov.u32 %i, %thread;
+{_FILL}    bar.sync 0;
+{before}{alone}{call}CALLED:
+{after}    cp.async.wait_all;
+{meet(cluster)}    add.u32 %i, %thread, {kept};
+{_DUMP}    st.global.u32 [%report], %arena;
     ret;
 }}
 """
