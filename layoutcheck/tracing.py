@@ -25,6 +25,7 @@ from layoutcheck.dsl.lowered.costs import LineCost, line_costs, merged
 from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.lowered.totals import KernelLines, kernel_lines
 from layoutcheck.dsl.session import DslUnavailable
+from layoutcheck.dsl.terminated import Terminated, sigterm_raises, unseen
 from layoutcheck.dsl.trace import Progress, check_script, trace_script
 from layoutcheck.errors import InputError, check_workers
 from layoutcheck.fixes import STRATEGIES
@@ -97,7 +98,8 @@ def traced(script: Script, *, lowered: bool = True, order: bool = True, workers:
     """Run the script and judge what it compiled. Raises InputError.
 
     `lowered` False leaves copies whose layouts cannot be followed to their types, `order` False the order of
-    accesses unchecked, as do the settings. Kernels are judged in so many processes, 0: one a processor.
+    accesses unchecked, as do the settings. Kernels are judged in so many processes, 0: one a processor. After
+    SIGTERM the trace holds what was seen until then, and a failure "ended".
     """
     check_workers(workers)
     looked = _looked(script, lowered, order)
@@ -106,7 +108,11 @@ def traced(script: Script, *, lowered: bool = True, order: bool = True, workers:
         judges = None
         if lowering is not None and (workers := workers or processors()) > 1:
             judges = stack.enter_context(Judges(lowering, workers, least=_LEAST_SHARED))
-        found = _supported(script.trace(lowering, progress, judges=judges))
+        try:
+            with sigterm_raises():
+                found = _supported(script.trace(lowering, progress, judges=judges))
+        except Terminated:
+            found = unseen()
     if script.launch and not has_gpu() and not found.kernels:
         note = "there is no GPU here: --no-launch traces programs that need one"
         found = replace(found, notes=(*found.notes, note))

@@ -85,6 +85,11 @@ def test_loop(launched, monkeypatch):
     while launched != 5:
         assert turns < 3, "too many turns"
         turns += 1
+def test_wait(launched, monkeypatch):
+    monkeypatch.setattr("layoutcheck.dsl.passed_over._IDLE_SECONDS", 0.2)
+    assert launched == 6
+    while launched != 7:
+        pass
 def test_early():
     cute.compile(fine, view())
     assert 1 == 2
@@ -163,7 +168,7 @@ def test_a_suite(folder: Path) -> None:
     assert found.notes == tuple(
         f"{what} for want of what a kernel computes, such as test_kernels.py::{test}"
         for what, test in (
-            ("2 tests failed", "test_result: AssertionError: assert 0 == 1"),
+            ("3 tests failed", "test_result: AssertionError: assert 0 == 1"),
             (
                 "3 tests went on behind an assertion that fails",
                 "test_result_and_more: AssertionError: assert 0 == 2",

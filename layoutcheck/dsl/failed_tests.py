@@ -20,6 +20,7 @@ REPORTS = "_pytest.reports"
 RUNNER = "_pytest.runner"
 MAIN = "_pytest.main"
 FIXTURES = "_pytest.fixtures"
+FUNCTIONS = "_pytest.python"
 
 Tell = Callable[..., None]  # (test, exception, launches skipped in it[, whether it went on])
 Skip = Callable[[str, str], None]
@@ -30,6 +31,7 @@ _AGAIN = "rerun"  # what pytest-rerunfailures makes of a report: the next one co
 _SKIPS = ("Skipped", "SkipTest")  # of pytest and of unittest
 _caught: list[BaseException] = []  # the last one, which pytest leaves in `sys.last_value`
 _unsettled: list[_Raised] = []
+_left: list[BaseException] = []  # what left the function of the test that is called
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,7 @@ def watch_tests(tell: Tell, skip: Skip) -> None:
     when_imported(REPORTS, lambda module: _watch_reports(module.TestReport, tell, skip))
     when_imported(RUNNER, lambda module: _watch_calls(module.CallInfo, tell, skip))
     when_imported(FIXTURES, lambda module: _watch_fixtures(module.FixtureDef))
+    when_imported(FUNCTIONS, lambda module: _watch_functions(module.Function))
     when_imported(REWRITER, lambda module: _say_nothing_of_us(module.AssertionRewritingHook))
     when_imported(MAIN, lambda module: _around(module, lambda: _settle(tell, skip)))
     when_imported(MAIN, lambda module: _watch_selection(module.Session, skip))
@@ -127,9 +130,10 @@ def _watch_reports(report: Any, tell: Tell, skip: Skip) -> None:
             Escaped.forget()
             if passed := Passed.take():
                 tell(item.nodeid, passed, sum(Passed.left_out()), True)
-        if call.excinfo is not None:
-            _caught[:] = [call.excinfo.value]
-            error = call.excinfo.value
+        raised = None if call.excinfo is None else call.excinfo.value
+        error = raised or (_left[-1] if call.when == "call" and _left else None)
+        if error is not None:
+            _caught[:] = [error]
             if type(error).__name__ not in _SKIPS:
                 error = Passed.take() or error
             launches, left_out = Passed.left_out()
@@ -148,6 +152,7 @@ def _watch_calls(info: Any, tell: Tell, skip: Skip) -> None:
     def from_call(cls: Any, func: Any, when: str, *args: Any, **named: Any) -> Any:
         if when == "setup":
             Passed.begin()
+            _left.clear()
         made = make(cls, func, when, *args, **named)
         error = made.excinfo.value if when == "collect" and made.excinfo is not None else None
         if type(error).__name__ in _SKIPS:
@@ -157,6 +162,22 @@ def _watch_calls(info: Any, tell: Tell, skip: Skip) -> None:
         return made
 
     info.from_call = classmethod(from_call)
+
+
+def _watch_functions(function: Any) -> None:
+    """What leaves a test's function, which a hook around it may keep; and when it is over."""
+    run = function.runtest
+
+    def runtest(self: Any) -> None:
+        _left.clear()
+        try:
+            with Passed.watched():
+                run(self)
+        except BaseException as error:
+            _left.append(error)
+            raise
+
+    function.runtest = runtest
 
 
 def _watch_fixtures(fixture: Any) -> None:

@@ -97,10 +97,11 @@ class _Stop(BaseException):
 class NotLaunched:
     """Stands where a compiled function was asked for: calling it does nothing, and so does all it offers.
 
-    `calls` counts what was not launched in this process, `left_out` other results that are not there.
+    `calls` counts what was not launched in this process, `left_out` other results that are not there, and
+    `building` what is being built.
     """
 
-    calls = left_out = 0
+    calls = left_out = building = 0
 
     def __init__(self, told: Calls | None = None) -> None:
         self._told = told
@@ -180,6 +181,7 @@ def _wrap(module: Any, record: Record, stop: bool, change: Change | None = None)
         benchmarks.begin(code)
         depth = getattr(self.envar, "loc_tracebacks", None)
         token, before = _stopping.set(True), _building.set((None, True))
+        NotLaunched.building += 1
         try:
             _hide_patches()
             if depth == 0 and not getattr(self.envar, "lineinfo", False):
@@ -197,6 +199,7 @@ def _wrap(module: Any, record: Record, stop: bool, change: Change | None = None)
             NotLaunched.calls += 1
             return None
         finally:
+            NotLaunched.building -= 1
             _stopping.reset(token)
             _building.reset(before)
             if depth == 0:

@@ -2,15 +2,19 @@
 
 What it builds later would otherwise not be seen. Only assertions that pytest rewrites, which are those of
 tests, and only after a launch that was left out, or a result of torch that was. A test that fails all the
-same behind one has failed of the first. An assertion may be what ends a loop: after many of them, and a
-while, one ends its test.
+same behind one has failed of the first. A result may be what ends a loop: after many assertions and a while
+without a new kernel, one ends its test, and so does a longer while without an assertion.
 """
 
 from __future__ import annotations
 
 import ast
 import builtins
+import ctypes
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from time import monotonic
 from typing import Any, ClassVar
 
@@ -20,15 +24,27 @@ from layoutcheck.dsl.observe import NotLaunched
 REWRITER = "_pytest.assertion.rewrite"
 _NAME = "__layoutcheck_passed_over__"  # among the builtins: rewritten tests call it
 _MANY, _SECONDS = 100, 10.0
+_IDLE_SECONDS = 30.0
+_raise_in: Any = ctypes.pythonapi.PyThreadState_SetAsyncExc  # (thread, class of what it raises, or nothing)
+
+
+class Enough(BaseException):
+    """A test goes on behind an assertion, and builds nothing."""
 
 
 class Passed:
-    """The test that runs: what was left out when it began, and the first assertion that it went on behind."""
+    """The test that runs: what was left out when it began, and the first assertion that it went on behind.
+
+    `since` is when that was, or when a kernel was built that was new in this process.
+    """
 
     before: ClassVar[tuple[int, int]] = (0, 0)
     first: ClassVar[BaseException | None] = None
     times: ClassVar[int] = 0
     since: ClassVar[float] = 0.0
+    _kernels: ClassVar[set[int]] = set()
+    _over: ClassVar[threading.Event | None] = None  # of the test's function while it is called
+    _lock: ClassVar[Any] = threading.Lock()
 
     @classmethod
     def begin(cls) -> None:
@@ -37,12 +53,44 @@ class Passed:
         cls.times = 0
 
     @classmethod
+    def built(cls, text: str) -> None:
+        """A kernel was built."""
+        if hash(text) not in cls._kernels:
+            cls._kernels.add(hash(text))
+            cls.since = monotonic()
+
+    @classmethod
     def goes_on(cls, error: AssertionError) -> bool:
         """Whether the test goes on behind this assertion of it."""
         if not cls.times:
             cls.first, cls.since = error, monotonic()
+            if cls._over is not None:
+                watcher = (cls._over, threading.get_ident())
+                threading.Thread(target=cls._watch, args=watcher, daemon=True).start()
         cls.times += 1
         return cls.times < _MANY or monotonic() - cls.since < _SECONDS
+
+    @classmethod
+    @contextmanager
+    def watched(cls) -> Iterator[None]:
+        """Around the call of a test's function, in which `Enough` may be raised."""
+        cls._over = over = threading.Event()
+        try:
+            yield
+        finally:
+            with cls._lock:
+                over.set()
+                _raise_in(ctypes.c_ulong(threading.get_ident()), None)
+            cls._over = None
+
+    @classmethod
+    def _watch(cls, over: threading.Event, thread: int) -> None:
+        while not over.wait(max(0.1, cls.since + _IDLE_SECONDS - monotonic())):
+            with cls._lock:
+                idle = monotonic() - cls.since > _IDLE_SECONDS and not NotLaunched.building
+                if idle and not over.is_set():
+                    _raise_in(ctypes.c_ulong(thread), ctypes.py_object(Enough))
+                    return
 
     @classmethod
     def count(cls, left_out: tuple[int, int]) -> None:

@@ -28,8 +28,8 @@ from typing import Any
 from layoutcheck.dsl.choices import give_choices
 from layoutcheck.dsl.endings import pass_on, watch_exit, watch_isolated, watch_threads
 from layoutcheck.dsl.failed_tests import caught, watch_session, watch_tests
-from layoutcheck.dsl.observe import INTERNAL, Event, NotLaunched, watch
-from layoutcheck.dsl.passed_over import pass_over
+from layoutcheck.dsl.observe import INTERNAL, Built, Event, NotLaunched, watch
+from layoutcheck.dsl.passed_over import Passed, pass_over
 from layoutcheck.dsl.reads import reads, watch_reads
 from layoutcheck.dsl.shares import FOLDER as TAKEN
 from layoutcheck.dsl.shares import Place, share_tests
@@ -146,6 +146,8 @@ def _test(folder: str, test: str, error: BaseException, launches: int, went_on: 
 
 
 def _record(folder: str, event: Event) -> None:
+    if isinstance(event, Built):
+        Passed.built(event.text)
     write(folder, as_dict(event))
     _imports(folder)  # now: a process that calls `os._exit`, as a forked child does, has no last word
 

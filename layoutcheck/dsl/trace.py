@@ -29,6 +29,7 @@ from layoutcheck.dsl.left import continue_stopped, end_left
 from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.shares import FOLDER as TAKEN
 from layoutcheck.dsl.shares import OTHERS, PRESENT
+from layoutcheck.dsl.terminated import ENDED, Terminated
 from layoutcheck.dsl.unbuilt import sources
 from layoutcheck.errors import InputError
 from layoutcheck.sources.traced import Frame, Trace, TraceFailure
@@ -238,10 +239,10 @@ def _run(
             if deadline is not None and timeout_s is not None:
                 deadline = max(deadline, time.monotonic() + _SHARE * timeout_s)
             collector.resolve(shown, deadline)
-        except Ended as error:
+        except (Ended, Terminated) as error:
             collector.take(spool.read(Path(folder)))  # what came while others were taken
             collector.stop()
-            return collector.trace(TraceFailure("ended", str(error)))
+            return collector.trace(TraceFailure("ended", str(error) or ENDED))
         finally:
             collector.stop()
         limit = timeout_s if timed_out else None

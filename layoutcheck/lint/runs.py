@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 from layoutcheck.dsl.left import continue_stopped
 from layoutcheck.dsl.reads import VARIABLE
+from layoutcheck.dsl.terminated import ENDED, Terminated, sigterm_raises, unseen
 from layoutcheck.errors import InputError
 from layoutcheck.lint.cache import Cache, digest, tool_version
 from layoutcheck.lint.cases import CaseRun, Progress, RegisteredCase
@@ -49,8 +50,6 @@ _MOST_LOG_BYTES = 64 << 20  # that a program may leave on the disk
 _LARGE_BYTES = 16 << 20  # of a file whose digest is kept, under its size and time
 _LASTING = frozenset(("test", "refused", "uncompiled"))  # failures that the program has made itself
 _NO_ARGUMENTS = "the following arguments are required"  # argparse's words
-_ENDED = "SIGTERM came before it had ended"
-_SAME_SIGNAL_SECONDS = 1.0
 _LOOK_SECONDS = 2.0
 _GRACE_SECONDS = 8.0  # between SIGTERM and the end of what still runs; an idle program ends within 5
 _TAIL_BYTES = 4096
@@ -98,7 +97,7 @@ def trace(
     with _pool(todo, settings, slots) as (submit, stop):
         waiting: dict[Future[tuple[Trace, float]], RegisteredCase] = {}
         try:
-            with _sigterm_raises():
+            with sigterm_raises():
                 for case in todo:
                     waiting[submit(case)] = case
                 left = set(waiting)
@@ -108,7 +107,7 @@ def trace(
                             left.discard(future)
                             take(waiting[future], *_outcome(future))
                     continue_stopped()
-        except _Terminated:
+        except Terminated:
             stop.set()
             begun = [future for future in waiting if not future.cancel()]
             ended = wait(begun, _GRACE_SECONDS).done
@@ -117,51 +116,8 @@ def trace(
             outcomes = {waiting[future]: _outcome(future) for future in begun if future in ended}
             for case in todo:
                 if case not in runs:
-                    take(case, *outcomes.get(case, (_ended(), 0.0)))
+                    take(case, *outcomes.get(case, (unseen(), 0.0)))
     return [runs[case] for case in cases if case in runs]
-
-
-class _Terminated(BaseException):
-    """SIGTERM."""
-
-
-@contextmanager
-def _sigterm_raises() -> Iterator[None]:
-    """The first SIGTERM raises `_Terminated` here, in the main thread; a later one ends the process.
-
-    One within a second is the first again: `timeout` sends its signal to the process and to its group. In the
-    command line's own process the first one that comes later is let pass: the report is nearly there. In
-    others the handler that was there is there again.
-    """
-    first, traced = 0.0, False
-
-    def end(*_: object) -> None:
-        nonlocal first
-        if not first:
-            first = time.monotonic()
-            if traced:
-                return
-            raise _Terminated
-        if time.monotonic() - first > _SAME_SIGNAL_SECONDS:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
-            os.kill(os.getpid(), signal.SIGTERM)
-
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, end)
-    try:
-        yield
-    finally:
-        traced = True
-        if not getattr(before, "ends_the_process", False):
-            signal.signal(signal.SIGTERM, before)
-
-
-def _ended() -> Trace:
-    from layoutcheck.sources.traced import Trace, TraceFailure
-
-    return Trace(failures=(TraceFailure("ended", _ENDED),))
 
 
 def _outcome(future: Future[tuple[Trace, float]]) -> tuple[Trace, float]:
@@ -169,7 +125,7 @@ def _outcome(future: Future[tuple[Trace, float]]) -> tuple[Trace, float]:
     from layoutcheck.sources.traced import Trace, TraceFailure
 
     if future.cancelled():
-        return _ended(), 0.0
+        return unseen(), 0.0
     error = future.exception()
     if error is None:
         return future.result()
@@ -284,13 +240,13 @@ def _run(case: RegisteredCase, settings: Settings, lowering: Lowering, stop: Any
     from layoutcheck.sources.wanted_arch import other_arch, without_refusals
 
     if stop.is_set():
-        return _ended(), 0.0
+        return unseen(), 0.0
     start = time.monotonic()
     with tempfile.TemporaryFile() as log:
 
         def halt(*_: object) -> None:
             if stop.is_set() or "terminated" in _worker:
-                raise Ended(_ENDED)
+                raise Ended(ENDED)
             shorten(log)
 
         common: dict[str, Any] = {

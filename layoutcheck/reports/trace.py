@@ -66,13 +66,14 @@ class JudgedTrace:
         return tuple(one for one in self.trace.failures if one.kind not in UNCOMPILED)
 
     def unseen(self, gate: Gate) -> list[str]:
-        """What the gate asks for and was not seen."""
+        """What the gate asks for and was not seen; after SIGTERM that, whatever the gate asks for."""
         copies = self.trace.copies
+        ended = [one.message for one in self.broken if one.kind == "ended"]
         types = sum(one.address_source == "types" and one.refused is None for one in copies)
         failed = len(self.broken)
         kernels = len(self.trace.kernels) + len(self.uncompiled)
         skipped = len(self.trace.skipped)
-        return gate.unseen(failed, kernels, types, len(copies) - types, len(copies), skipped)
+        return ended + gate.unseen(failed, kernels, types, len(copies) - types, len(copies), skipped)
 
 
 def render(judged: JudgedTrace, style: Style, gate: Gate = NO_GATE) -> str:

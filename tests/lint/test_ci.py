@@ -24,13 +24,16 @@ import pytest
 from layoutcheck.cli import _Interrupt, run
 from layoutcheck.dsl import spool
 from layoutcheck.dsl.observe import Built
+from layoutcheck.dsl.terminated import Terminated, sigterm_raises, unseen
 from layoutcheck.dsl.trace import trace_script
+from layoutcheck.gate import NO_GATE
 from layoutcheck.lint.cache import Cache, tool_version
 from layoutcheck.lint.cases import CaseRun, RegisteredCase, failures
 from layoutcheck.lint.run import _silent, _skipped
-from layoutcheck.lint.runs import _sigterm_raises, _Terminated, imports_of, shorten, trace, unchanged
+from layoutcheck.lint.runs import imports_of, shorten, trace, unchanged
 from layoutcheck.settings import Settings
 from layoutcheck.sources.traced import Trace
+from layoutcheck.tracing import Script, status, traced
 from layoutcheck.whole import MARK
 from tests.test_streams import lives, until
 from tests.thinned import thinned
@@ -302,6 +305,25 @@ def test_a_test_that_raises_has_failed_whatever_a_hook_says(tmp_path: Path, outc
     said = ["test_it.py::test_a: ImportError: x"] * (outcome == "passed")
     assert [one.message for one in found.failures] == said
     assert len(found.skipped) == 2 * (outcome != "passed")
+
+
+def test_what_a_hook_around_a_test_keeps_is_told(tmp_path: Path) -> None:
+    """Its last call counts, if the hook calls it again."""
+    (tmp_path / "conftest.py").write_text(
+        "import pytest\n@pytest.hookimpl(hookwrapper=True)\n"
+        "def pytest_runtest_call(item):\n"
+        "    made = yield\n"
+        "    if 'again' in item.name: item.runtest()\n"
+        "    made.force_result(None)\n"
+    )
+    found = suite(
+        tmp_path,
+        "n = []\ndef test_a(): raise ImportError('x')\n"
+        "def test_again():\n    n.append(0)\n    if len(n) < 2: raise OSError\n"
+        "def test_skip(): pytest.skip('why')\n",
+    )
+    assert [one.message for one in found.failures] == ["test_it.py::test_a: ImportError: x"]
+    assert dict(found.skipped) == {"test_it.py::test_skip": "why"}
 
 
 JUNK = """\
@@ -738,22 +760,40 @@ def test_sigterm_leaves_a_report_of_what_was_seen(repository: Path, group: bool)
     ]  # fmt: skip
 
 
+def test_sigterm_leaves_a_trace_of_what_was_seen(repository: Path) -> None:
+    """A script that built a kernel and hangs: its copy is judged, and the status is never 0."""
+    pytest.importorskip("cutlass")
+    (repository / "half.py").write_text("import time\nfrom kernels import build\nbuild(8)\ntime.sleep(100)\n")
+
+    def progress(kernels: int, copies: int) -> None:
+        if copies:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    script = Script("half.py", launch=False, progress=progress)
+    found = traced(script, lowered=False, order=False)
+    assert [one.message for one in found.trace.failures] == ["SIGTERM came before it had ended"]
+    assert found.verdicts() == {"rejected": 1} and status(found, False, NO_GATE) == 1
+    nothing = replace(found, trace=unseen(), reports=())
+    assert nothing.unseen(NO_GATE) == ["SIGTERM came before it had ended"]
+    assert status(nothing, False, NO_GATE) == 2
+
+
 def test_sigterm_behind_the_last_run_lets_the_report_be_written() -> None:
     """In the command line's own process; elsewhere the handler is the one that was there."""
     before, heard = signal.getsignal(signal.SIGTERM), list[int]()
     try:
         for theirs in (signal.SIG_DFL, lambda number, _: heard.append(number)):
             signal.signal(signal.SIGTERM, theirs)
-            with _sigterm_raises():
+            with sigterm_raises():
                 pass
             assert signal.getsignal(signal.SIGTERM) == theirs
-            with pytest.raises(_Terminated), _sigterm_raises():
+            with pytest.raises(Terminated), sigterm_raises():
                 os.kill(os.getpid(), signal.SIGTERM)
             assert signal.getsignal(signal.SIGTERM) == theirs
         os.kill(os.getpid(), signal.SIGTERM)
         assert heard == [signal.SIGTERM]
         signal.signal(signal.SIGTERM, _Interrupt())
-        with _sigterm_raises():
+        with sigterm_raises():
             pass
         os.kill(os.getpid(), signal.SIGTERM)  # would raise Interrupted
     finally:
