@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
+from inspect import iscoroutinefunction
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -27,6 +29,7 @@ Skip = Callable[[str, str], None]
 
 _DESELECTED = "deselected by pytest's settings or by a conftest.py"
 _UNREPORTED = "a hook of pytest's took it, and nothing was reported of it"
+_TAKEN = "a hook of pytest's stands for the call of its function"
 _AGAIN = "rerun"  # what pytest-rerunfailures makes of a report: the next one counts
 _SKIPS = ("Skipped", "SkipTest")  # of pytest and of unittest
 _caught: list[BaseException] = []  # the last one, which pytest leaves in `sys.last_value`
@@ -68,7 +71,7 @@ def watch_tests(tell: Tell, skip: Skip) -> None:
     when_imported(REPORTS, lambda module: _watch_reports(module.TestReport, tell, skip))
     when_imported(RUNNER, lambda module: _watch_calls(module.CallInfo, tell, skip))
     when_imported(FIXTURES, lambda module: _watch_fixtures(module.FixtureDef))
-    when_imported(FUNCTIONS, lambda module: _watch_functions(module.Function))
+    when_imported(FUNCTIONS, lambda module: _watch_functions(module, skip))
     when_imported(REWRITER, lambda module: _say_nothing_of_us(module.AssertionRewritingHook))
     when_imported(MAIN, lambda module: _around(module, lambda: _settle(tell, skip)))
     when_imported(MAIN, lambda module: _watch_selection(module.Session, skip))
@@ -124,7 +127,8 @@ def _watch_reports(report: Any, tell: Tell, skip: Skip) -> None:
     make = report.from_item_and_call.__func__
 
     def from_item_and_call(cls: Any, item: Any, call: Any) -> Any:
-        _settle(tell, skip)
+        if call.when == "setup":  # of the next one
+            _settle(tell, skip)
         made = make(cls, item, call)
         if call.when == "teardown":
             Escaped.forget()
@@ -164,11 +168,20 @@ def _watch_calls(info: Any, tell: Tell, skip: Skip) -> None:
     info.from_call = classmethod(from_call)
 
 
-def _watch_functions(function: Any) -> None:
-    """What leaves a test's function, which a hook around it may keep; and when it is over."""
-    run = function.runtest
+def _watch_functions(module: Any, skip: Skip) -> None:
+    """What leaves a test's function, which a hook around it may keep; whether a hook calls it; its end."""
+    function, call = module.Function, module.pytest_pyfunc_call
+    run, called = function.runtest, False
+
+    @wraps(call)  # with what pytest marks its hooks by
+    def pytest_pyfunc_call(pyfuncitem: Any) -> Any:
+        nonlocal called
+        called = True
+        return call(pyfuncitem)
 
     def runtest(self: Any) -> None:
+        nonlocal called
+        called = False
         _left.clear()
         try:
             with Passed.watched():
@@ -176,8 +189,10 @@ def _watch_functions(function: Any) -> None:
         except BaseException as error:
             _left.append(error)
             raise
+        if not (called or iscoroutinefunction(self.obj)):  # those need a plugin
+            skip(self.nodeid, _TAKEN)
 
-    function.runtest = runtest
+    module.pytest_pyfunc_call, function.runtest = pytest_pyfunc_call, runtest
 
 
 def _watch_fixtures(fixture: Any) -> None:

@@ -308,22 +308,34 @@ def test_a_test_that_raises_has_failed_whatever_a_hook_says(tmp_path: Path, outc
 
 
 def test_what_a_hook_around_a_test_keeps_is_told(tmp_path: Path) -> None:
-    """Its last call counts, if the hook calls it again."""
+    """Its last call counts, if the hook calls it again, or runs the test again (as pytest-rerunfailures)."""
     (tmp_path / "conftest.py").write_text(
-        "import pytest\n@pytest.hookimpl(hookwrapper=True)\n"
+        "import pytest\nfrom _pytest.runner import runtestprotocol\n"
+        "def pytest_pyfunc_call(pyfuncitem): return True if 'instead' in pyfuncitem.name else None\n"
+        "def pytest_runtest_protocol(item, nextitem):\n"
+        "    if 'rerun' not in item.name: return None\n"
+        "    runtestprotocol(item, nextitem=nextitem, log=False)[1].outcome = 'rerun'\n"
+        "    for one in runtestprotocol(item, nextitem=nextitem, log=False):\n"
+        "        item.ihook.pytest_runtest_logreport(report=one)\n"
+        "    return True\n"
+        "@pytest.hookimpl(hookwrapper=True)\n"
         "def pytest_runtest_call(item):\n"
         "    made = yield\n"
         "    if 'again' in item.name: item.runtest()\n"
-        "    made.force_result(None)\n"
+        "    if 'rerun' not in item.name: made.force_result(None)\n"
     )
     found = suite(
         tmp_path,
         "n = []\ndef test_a(): raise ImportError('x')\n"
         "def test_again():\n    n.append(0)\n    if len(n) < 2: raise OSError\n"
-        "def test_skip(): pytest.skip('why')\n",
+        "def test_rerun():\n    n.append(0)\n    if len(n) < 4: raise OSError\n"
+        "def test_instead(): raise OSError\ndef test_skip(): pytest.skip('why')\n",
     )
     assert [one.message for one in found.failures] == ["test_it.py::test_a: ImportError: x"]
-    assert dict(found.skipped) == {"test_it.py::test_skip": "why"}
+    assert dict(found.skipped) == {
+        "test_it.py::test_skip": "why",
+        "test_it.py::test_instead": "a hook of pytest's stands for the call of its function",
+    }
 
 
 JUNK = """\
