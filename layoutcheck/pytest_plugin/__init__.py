@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from layoutcheck.pytest_plugin.fixture import Checker
 
 MODES = ("off", "lint", "confirm")
-CHECKER: pytest.StashKey[Checker] = pytest.StashKey()
-NO_GPU: pytest.StashKey[str] = pytest.StashKey()
+CHECKER, NO_GPU = "_layoutcheck_checker", "_layoutcheck_no_gpu"  # of pytest's config; pytest 6 has no stash
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -107,7 +106,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     """End the process that asks the DSL, where one was started."""
-    checker = config.stash.get(CHECKER, None)
+    checker = vars(config).get(CHECKER)
     if checker is not None:
         checker.close()
 
@@ -144,12 +143,13 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip what needs a GPU where there is none."""
     if item.get_closest_marker("layoutcheck_gpu") is None:
         return
-    if NO_GPU not in item.config.stash:
+    kept = vars(item.config)
+    if NO_GPU not in kept:
         from layoutcheck.gpu.process import no_gpu
 
-        item.config.stash[NO_GPU] = no_gpu()
-    if item.config.stash[NO_GPU]:
-        pytest.skip(item.config.stash[NO_GPU])
+        kept[NO_GPU] = no_gpu()
+    if kept[NO_GPU]:
+        pytest.skip(kept[NO_GPU])
 
 
 @pytest.fixture
@@ -157,10 +157,10 @@ def layoutcheck(request: pytest.FixtureRequest) -> Iterator[Checker]:
     """`assert_legal`, `assert_copy` and `confirm` for copies given as `layoutcheck.check` takes them."""
     from layoutcheck.pytest_plugin.fixture import Checker
 
-    stash = request.config.stash
-    if CHECKER not in stash:
-        stash[CHECKER] = Checker()
-    yield stash[CHECKER]
+    kept = vars(request.config)
+    if CHECKER not in kept:
+        kept[CHECKER] = Checker()
+    yield kept[CHECKER]
 
 
 @pytest.fixture(scope="session")
