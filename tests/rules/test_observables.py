@@ -2,6 +2,7 @@
 
 import pytest
 
+import layoutcheck as lc
 from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.comparison.observables import OBSERVABLES
 from layoutcheck.check import check
@@ -76,3 +77,15 @@ def test_the_places_that_are_told() -> None:
     assert lanes[:2] == (0, 32) and lanes.first[:2] == (0, 1)  # the second instruction, 32 lanes on
     assert bounds[:2] == ((128, 512), (0, 512)) and bounds.first[:2] == (0, 4)
     assert {name for one in seen.values() for name in one} == set(OBSERVABLES)
+
+
+@pytest.mark.parametrize("element", ["i64", "f64"])
+def test_the_coordinates_of_tma_have_no_type_that_differs(element: str) -> None:
+    """A plan of `synth` for 64-bit elements, as traced: coordinates are as wide as these elements."""
+    copied = lc.check(
+        '!cute.coord_tensor<"(?{div=240},?{div=32})", "(((80,32),1),(1)):(((1@0,1@1),0),(0))">',
+        f'!cute.memref<{element}, smem, align<128>, "((2560,1),(1)):((1,0),(0))">',
+        f"!cute_nvgpu.atom.tma_load<{element}, copy_bits = 163840, mode = tiled, num_cta = 1, "
+        'g_stride = <"()"> tma_gbasis = <"(80,32):(1@1,1@0)">>',
+    )
+    assert copied.verdict == "legal", copied.findings

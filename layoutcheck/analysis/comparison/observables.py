@@ -45,7 +45,12 @@ def observe(
 
 
 def reinterpreted(copy: Copy) -> bool:
-    """Whether the types have one width and mean different values by the same bits."""
+    """Whether the types have one width and mean different values by the same bits.
+
+    The coordinates that TMA takes in place of a tensor have none of the tensor's.
+    """
+    if isinstance(copy.src, OtherOperand) or isinstance(copy.dst, OtherOperand):
+        return False
     src, dst = copy.src.dtype, copy.dst.dtype
     return src != dst and src.bits == dst.bits and not src.kind == dst.kind == "int"
 
