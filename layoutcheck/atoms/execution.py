@@ -119,5 +119,5 @@ def _placed(copy: Copy, instance: Copy, plan: Plan, src_base: int, dst_base: int
         pred,
         zero_fills=plan.dst_op == "cp.async",
         never=never,
-        chunk_bytes=-(-plan.bits // 8),
+        chunk_bytes=0 if plan.linear else -(-plan.bits // 8),
     )

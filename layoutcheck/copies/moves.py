@@ -147,7 +147,7 @@ class Execution(Moves):
     predicate element that guards instruction i; where it is false nothing happens, except that `cp.async`
     (`zero_fills`) writes zeros. `never` says that the predicate was folded to false. `fault` names the
     fault that an instruction raises for what it is asked, whatever its addresses. A pointer's swizzle acts on
-    the first of every `chunk_bytes` of an operand; 0 where that is not known.
+    the first of every `chunk_bytes` of an operand; 0 where it acts on nothing, or that is not known.
     """
 
     src_accesses: tuple[Access, ...] = ()

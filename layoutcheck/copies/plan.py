@@ -186,7 +186,7 @@ def slip(memref: Memref, layout: Layout, indices: IntArray) -> IntArray | None:
     an unsigned 32-bit number, so a negative one comes out 2^29 too high (measured in PTX: miscompile h38).
     Offsets with a dynamic part, offsets of rest coordinates and multiples of 2P are not affected.
     """
-    if memref.swizzle is None or memref.swizzle.bits == 0 or memref.space != "smem":
+    if memref.swizzle is None or memref.swizzle.bits == 0 or memref.space not in ("smem", "dsmem"):
         return None
     stride = flatten(layout.stride)
     if not any(isinstance(d, int) and d < 0 for d in stride):
@@ -203,8 +203,11 @@ def _with_strides(layout: Layout, strides: list[int]) -> Layout:
 
 
 def _entries(copy: Copy, starts: IntArray) -> IntArray:
-    """The entry of the predicate's mode 0 that guards each chunk: V[1]'s, or else chunk j reads entry j."""
-    if has_inner_rest(copy.src.layout):
+    """The entry of the predicate's mode 0 that guards each chunk: V[1]'s, or else chunk j reads entry j.
+
+    A V whose first mode has one element is no pair for the compiler (measured in PTX).
+    """
+    if has_inner_rest(copy.src.layout) and size(v_mode(copy.src.layout)[0]) > 1:
         return starts // size(v_mode(copy.src.layout)[0])
     return np.arange(starts.size, dtype=np.int64)
 

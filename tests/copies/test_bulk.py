@@ -107,6 +107,19 @@ def test_a_barrier_is_only_a_bulk_copys() -> None:
         check("(8):(1)", "(8):(1)", "cp.async", dtype="bf16", expect_bytes=16)
 
 
+@pytest.mark.parametrize(
+    ("kind", "dst"), [("s2g", "i8 gmem align<16> (16):(1)"), ("s2s", "i8 smem align<16> (16):(1)")]
+)
+def test_a_swizzle_is_dropped_at_a_base_that_its_bits_move(kind: str, dst: str) -> None:
+    def verdict(align: int) -> tuple[str, list[str]]:
+        tile = memref(f"i8 smem align<{align}> S<2,4,3> (16):(1)")
+        report = check_copy(Copy(bulk(kind, 128, "i8"), tile, memref(dst)))
+        return report.verdict, [one.code for one in report.findings if one.severity == "wrong"]
+
+    assert verdict(16) == ("wrong", ["LC222"])  # an H200: not as asked at a base of 128 B
+    assert verdict(512) == ("legal", [])
+
+
 def test_st_async_checks_its_base_and_not_its_pitch() -> None:
     fragment = memref("bf16 rmem align<32> (8,2):(1,8)")
     for layout, verdict in (

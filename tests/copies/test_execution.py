@@ -9,6 +9,7 @@ import pytest
 import layoutcheck
 from layoutcheck.analysis.instantiation import bases, instantiations
 from layoutcheck.atoms.cp_async import CpAsync
+from layoutcheck.atoms.dsmem import DsmemStore
 from layoutcheck.atoms.execution import execution
 from layoutcheck.atoms.matrix import LdMatrix, StMatrix
 from layoutcheck.atoms.other import OtherAtom
@@ -18,6 +19,7 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.moves import NOTHING
 from layoutcheck.copies.offsets import CompilerFails, TooLarge
 from layoutcheck.errors import InputError
+from layoutcheck.machine.dtypes import dtype
 from tests.conformance.emitted import random_copy
 from tests.miscompiles import BF16, CP16, LDSM4, MISCOMPILES, g, memref, r, s, universal
 
@@ -126,6 +128,12 @@ def test_negative_constant_offsets_under_a_swizzle_lose_their_sign():
     assert run(multiple).dst[1, 0, 0] == DST - 2048
 
 
+def test_so_do_those_to_the_shared_memory_of_another_block():
+    apart = memref("f32 dsmem align<32> S<3,3,3> (2):(-1)")
+    done = run(Copy(DsmemStore(dtype("f32"), 32), r("(2):(1)", name="f32"), apart))
+    assert (done.dst[:, 0, 0] - DST).tolist() == [0, (1 << 29) - 60]  # -4 ^ 56
+
+
 def test_threads_of_a_tiling():
     copy = MISCOMPILES["h26"][1]
     done = run(copy)
@@ -150,6 +158,10 @@ def test_predicates():
         RegisterCopy("g2r", BF16, 64), g("(8):(1)"), r("(8):(1)"), pred=memref("i8 gmem (8):(1)")
     )
     assert run(by_element).pred.tolist() == [0, 1]  # chunk j asks entry j, not the entry of its elements
+    one_first = replace(by_element, src=g("((1,8)):((0,1))"), dst=r("((1,8)):((0,1))"))
+    assert run(one_first).pred.tolist() == [0, 1]
+    two_first = replace(by_element, src=g("((2,4)):((1,2))"), dst=r("((2,4)):((1,2))"))
+    assert run(two_first).pred.tolist() == [0, 2]
     assert run(MISCOMPILES["h07"][0]).never
     assert run(fixed).zero_fills and not run(by_element).zero_fills
 
