@@ -35,6 +35,12 @@ AGAIN = (
     "tma_seed_2514",
     "cluster_seed_2515",
     "tma_im2col_seed_2516",
+    "confirm_seed_2601",
+    "bulk_seed_2602",
+    "tails_seed_2603",
+    "tma_seed_2604",
+    "cluster_seed_2605",
+    "tma_im2col_seed_2606",
 )
 
 _PAGE = """# Copies on a GPU
