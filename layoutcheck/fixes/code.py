@@ -12,18 +12,9 @@ from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.copies.atom import Atom, VectorAtom
 from layoutcheck.copies.memref import Memref
 from layoutcheck.errors import InputError
-from layoutcheck.machine.dtypes import DType
+from layoutcheck.machine.dtypes import CLASSES, DType
 
 WIDTH = 72  # columns of a line of code: `explain` sets it in 80, indented
-
-_DSL_TYPES = {
-    "bf16": "BFloat16", "f16": "Float16", "f32": "Float32", "tf32": "TFloat32", "f64": "Float64",
-    "f8E4M3FN": "Float8E4M3FN", "f8E5M2": "Float8E5M2", "f8E8M0FNU": "Float8E8M0FNU",
-    "f8E4M3B11FNUZ": "Float8E4M3B11FNUZ", "f8E4M3": "Float8E4M3",
-    "f6E2M3FN": "Float6E2M3FN", "f6E3M2FN": "Float6E3M2FN", "f4E2M1FN": "Float4E2M1FN",
-    "i1": "Boolean", "i4": "Int4", "i8": "Int8", "i16": "Int16", "i32": "Int32", "i64": "Int64",
-    "i128": "Int128", "ui8": "Uint8", "ui16": "Uint16", "ui32": "Uint32", "ui64": "Uint64",
-}  # fmt: skip
 
 
 def folded(text: str) -> str:
@@ -65,9 +56,9 @@ def _last_call(body: str) -> tuple[int, list[str]]:
 
 def dtype_code(dtype: DType) -> str:
     """`cutlass.BFloat16`. Raises InputError for a type that the DSL has no name for."""
-    if dtype.name not in _DSL_TYPES:
+    if dtype.name not in CLASSES or dtype.name.startswith("si"):  # cutlass.Int8 is i8
         raise InputError(f"the DSL has no name for the element type {dtype.name}")
-    return f"cutlass.{_DSL_TYPES[dtype.name]}"
+    return f"cutlass.{dtype.class_name}"
 
 
 def as_bits_code(held: str, dtype: DType) -> str:

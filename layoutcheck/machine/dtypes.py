@@ -18,6 +18,11 @@ class DType:
     bits: int
     kind: str  # "float", "int" or "index"
 
+    @property
+    def class_name(self) -> str:
+        """The DSL's Python class of it, as code and the DSL's messages name it; without one, its own name."""
+        return CLASSES.get(self.name, self.name)
+
     def __str__(self) -> str:
         return self.name
 
@@ -26,6 +31,17 @@ FLOATS = {
     "f64": 64, "f32": 32, "tf32": 32, "f16": 16, "bf16": 16,
     "f8E4M3FN": 8, "f8E5M2": 8, "f8E4M3B11FNUZ": 8, "f8E4M3": 8, "f8E8M0FNU": 8,
     "f6E2M3FN": 6, "f6E3M2FN": 6, "f4E2M1FN": 4,
+}  # fmt: skip
+
+# The DSL's Python class of each type.
+CLASSES = {
+    "bf16": "BFloat16", "f16": "Float16", "f32": "Float32", "tf32": "TFloat32", "f64": "Float64",
+    "f8E4M3FN": "Float8E4M3FN", "f8E5M2": "Float8E5M2", "f8E8M0FNU": "Float8E8M0FNU",
+    "f8E4M3B11FNUZ": "Float8E4M3B11FNUZ", "f8E4M3": "Float8E4M3",
+    "f6E2M3FN": "Float6E2M3FN", "f6E3M2FN": "Float6E3M2FN", "f4E2M1FN": "Float4E2M1FN",
+    "i1": "Boolean", "i4": "Int4", "i128": "Int128",
+    **{f"{sign}{bits}": f"{name}{bits}" for sign, name in (("si", "Int"), ("i", "Int"), ("ui", "Uint"))
+       for bits in (8, 16, 32, 64)},
 }  # fmt: skip
 
 # Names users type, from the DSL's Python classes, torch, numpy, PTX and CUTLASS's C++; of any case.

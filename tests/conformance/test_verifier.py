@@ -27,6 +27,7 @@ from layoutcheck.copies.copy import Copy  # noqa: E402
 from layoutcheck.copies.memref import Memref  # noqa: E402
 from layoutcheck.dsl.session import Session  # noqa: E402
 from layoutcheck.dsl.verifier import verify  # noqa: E402
+from layoutcheck.sources.request import build  # noqa: E402
 from tests.conformance.generate import random_copy  # noqa: E402
 from tests.copies.test_compiler import ABORTS, ACCEPTED, REJECTED, THROUGH_PYTHON  # noqa: E402
 from tests.miscompiles import MISCOMPILES  # noqa: E402
@@ -108,6 +109,16 @@ def _loopable(copy: Copy) -> bool:
     for leaf in re.findall(r"\d+", str(copy.src.layout).split(":")[0]):
         size *= int(leaf)
     return size <= 64 and "i1" not in (copy.src.dtype.name, copy.dst.dtype.name, copy.pred.dtype.name)  # type: ignore[union-attr]
+
+
+def test_single_elements_are_stored_to_any_other_type_as_the_dsl_says(dsl: Session) -> None:
+    names = ("i1", "i4", "i8", "si8", "ui8", "i16", "ui32", "i64", "f16", "bf16", "f32", "f8E4M3FN", "f8E5M2")
+    views = [f'!cute.memref<{name}, rmem, align<16>, "(?):(1)">' for name in names]
+    copies = [build(src=src, dst=dst, op="basic_copy")[0] for src in views for dst in views]
+    ours = [predict(copy) for copy in copies]
+    assert not disagreements(copies, ours, verify(copies, session=dsl))
+    kinds = Counter(prediction.kind for prediction in ours)
+    assert {"", "element_type", "element_width", "sub_byte_element"} == set(kinds)
 
 
 OPS = ("copy", "copy_atom_call", "autovec_copy", "basic_copy", "basic_copy_if")

@@ -26,8 +26,7 @@ from layoutcheck.copies.atom import Atom
 from layoutcheck.copies.copy import Copy, Tiling
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.tiled import TiledCopy, make_tiled_copy, make_tiled_copy_tv, partition
-from layoutcheck.fixes.code import _DSL_TYPES
-from layoutcheck.machine.dtypes import DType, dtype
+from layoutcheck.machine.dtypes import CLASSES, DType, dtype
 
 FRAGMENT_ALIGN = 32
 BASIC = "basic_copy"
@@ -123,7 +122,7 @@ def _names(given: Copy, seen: dict[str, Any]) -> dict[str, Any]:
         "kernel": lambda *_: SimpleNamespace(launch=lambda *_, **told: _launched(seen, told)),
         "allocator": SimpleNamespace(allocate_tensor=_allocate),
         "cute": _cute(seen),
-        "cutlass": SimpleNamespace(**{v: dtype(k) for k, v in _DSL_TYPES.items()}),
+        "cutlass": SimpleNamespace(**{v: dtype(k) for k, v in CLASSES.items()}),
     }
     return names
 

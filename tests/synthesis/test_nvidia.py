@@ -10,9 +10,8 @@ import pytest
 
 from layoutcheck.algebra.inttuple import flatten
 from layoutcheck.algebra.notation import parse_layout, parse_swizzle
-from layoutcheck.fixes.code import _DSL_TYPES
 from layoutcheck.machine.canonical import canonical
-from layoutcheck.machine.dtypes import dtype
+from layoutcheck.machine.dtypes import CLASSES, dtype
 from layoutcheck.synthesis.moves import Move
 from layoutcheck.synthesis.reading import read
 from layoutcheck.synthesis.request import TileRequest
@@ -23,7 +22,7 @@ from layoutcheck.synthesis.wanted import TURNED_BY_WGMMA
 from tests.forking import printed
 
 MOST = 227 * 1024
-NAMES = {value: key for key, value in _DSL_TYPES.items()}
+NAMES = {value: key for key, value in CLASSES.items()}
 
 
 @lru_cache(maxsize=1)

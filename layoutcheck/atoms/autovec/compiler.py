@@ -17,7 +17,7 @@ from layoutcheck.copies.compiler.shared import align_bits, printed_pointer, sub_
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.errors import InputError
-from layoutcheck.machine.dtypes import DType
+from layoutcheck.machine.dtypes import DType, dtype
 
 
 def through_python(copy: Copy) -> Prediction:
@@ -31,7 +31,7 @@ def through_python(copy: Copy) -> Prediction:
 def through_autovec(copy: Copy) -> Prediction | Copy:
     """`cute.autovec_copy`: its own checks, or the copy it makes of itself."""
     src, dst = stored(copy.src.dtype), stored(copy.dst.dtype)
-    names = f"{class_name(src)} and {class_name(dst)}"
+    names = f"{src.class_name} and {dst.class_name}"
     stopped = differing_widths(
         copy,
         f"autovec_copy only supports equal source and destination element type bit widths, got {names}",
@@ -125,20 +125,6 @@ COMPILER = Compiler(through_python=through_python)
 
 SPACES = ("rmem", "smem", "gmem", "generic")
 
-# The DSL's Python class of an element type, as its messages name it.
-CLASSES = {
-    "bf16": "BFloat16", "f16": "Float16", "f32": "Float32", "tf32": "TFloat32", "f64": "Float64",
-    "f8E4M3FN": "Float8E4M3FN", "f8E5M2": "Float8E5M2", "f8E4M3": "Float8E4M3", "f8E8M0FNU": "Float8E8M0FNU",
-    "f8E4M3B11FNUZ": "Float8E4M3B11FNUZ", "f6E2M3FN": "Float6E2M3FN", "f6E3M2FN": "Float6E3M2FN",
-    "f4E2M1FN": "Float4E2M1FN", "i4": "Int4", "i8": "Int8", "i16": "Int16", "i32": "Int32", "i64": "Int64",
-    "i128": "Int128", "si8": "Int8", "ui8": "Uint8",
-}  # fmt: skip
-
-
-def class_name(element: DType) -> str:
-    """The DSL's class for an element type."""
-    return CLASSES.get(element.name, element.name)
-
 
 def check_loop(copy: Copy) -> Prediction | None:
     """`basic_copy_if`, and `basic_copy` of run-time shapes: a Python loop over elements, unverified.
@@ -157,23 +143,48 @@ def _access(operand: str, view: Memref) -> Prediction | None:
     if view.space not in SPACES:
         return rejected("space", f"{printed_tensor(view)} doesn't support load and store", operand)
     element = view.dtype
-    if element.bits % 8 and element.bits != 1:
-        message = f"Sub-byte scalar dereference not supported for type {class_name(element)}"
-        if element.kind == "int":
-            message = f"unsupported element type, got '{element}', bitwidth: {element.bits}"
-        return rejected("sub_byte_element", message, operand, element_bits=element.bits)
-    return None
+    if not element.bits % 8 or element.bits == 1:
+        return None
+    if element.kind == "int":
+        return None if operand == "dst" else _unheld(element, operand)
+    message = f"Sub-byte scalar dereference not supported for type {element.class_name}"
+    return rejected("sub_byte_element", message, operand, element_bits=element.bits)
+
+
+def _unheld(element: DType, operand: str, prefix: str = "") -> Prediction:
+    """What is said of single integers that are no bytes."""
+    message = f"{prefix}unsupported element type, got '{element}', bitwidth: {element.bits}"
+    return rejected("sub_byte_element", message, operand, element_bits=element.bits)
 
 
 def _store(src: DType, dst: DType) -> Prediction | None:
     """A store converts to a type of the same kind that is at least as wide; of another kind, to none."""
+    held = stored(src)
+    if src.name == "i1" and dst.kind == "int" and 1 < dst.bits < 8:
+        return _unheld(dst, "dst", "'cute.memref.store' op ")
     if src.kind == dst.kind and src.bits <= dst.bits:
-        return None
-    if src.bits != dst.bits:
-        name = class_name(src)
-        message = f"Type mismatch, store {name} (-> {name}) to Tensor with element type {class_name(dst)}"
+        if src.kind == "float" and src != dst and dst.bits == 8:
+            return _uncast(f"truncf' op operand type '{src}' and result type '{dst}' are cast incompatible")
+        if src.kind == "float" or src.name == dst.name != "i1":
+            return None
+        held = dtype(f"i{dst.bits}") if held.bits < dst.bits else held
+        if held == dst and src.name[0] in "su":
+            letter = src.name[0]
+            return _uncast(
+                f"ext{letter}i' op operand #0 must be signless-fixed-width-integer-like, but got '{src}'"
+            )
+        if held == dst:
+            return None
+    elif src.bits != dst.bits:
+        name = src.class_name
+        message = f"Type mismatch, store {name} (-> {name}) to Tensor with element type {dst.class_name}"
         return rejected("element_width", message, src_bits=src.bits, dst_bits=dst.bits)
-    return rejected("element_type", f"type mismatch, store {src} to {class_name(dst)}")
+    return rejected("element_type", f"type mismatch, store {held} to {dst.class_name}")
+
+
+def _uncast(said: str) -> Prediction:
+    """What the verifier says of the operation that the conversion becomes."""
+    return rejected("element_type", f"'arith.{said}")
 
 
 def printed_tensor(view: Memref) -> str:
