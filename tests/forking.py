@@ -7,6 +7,7 @@ itself do without. `printed` runs one that is not traced.
 from __future__ import annotations
 
 import atexit
+import gc
 import json
 import os
 import runpy
@@ -106,6 +107,7 @@ def _server() -> str:
 
 def _serve(listening: socket.socket) -> None:
     """Fork a keeper for each request; it forks the program and waits for it."""
+    gc.freeze()  # a collection in a fork need not look through the DSL, and copy its pages
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # keepers leave nothing to wait for
     while True:
         asking, _ = listening.accept()
@@ -140,6 +142,7 @@ def _begin(asked: dict[str, Any]) -> None:
     os.environ.clear()
     os.environ.update(asked["env"])
     _read_environment()
+    atexit.register(gc.freeze)  # 0.4 s at the end of each program
     sys.argv = asked["command"]
     if OPTIONS in os.environ:  # traced
         options = json.loads(os.environ[OPTIONS])

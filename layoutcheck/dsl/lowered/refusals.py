@@ -1,6 +1,6 @@
 """Kernels that the compiler traces and verifies, and then does not compile.
 
-    refusal(text, arch, session)  -> Refusal("the compiler dies of SIGABRT: LLVM ERROR: ...", 3)
+    refusal(text, arch, passed, session)  -> Refusal("the compiler dies of SIGABRT: LLVM ERROR: ...", 3)
 
 A run that launches nothing ends every build after its trace. What the DSL's first passes fail on is given to
 its whole pipeline, as `cute.compile` runs it, so that nothing of ours is taken for the compiler's refusal.
@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 import signal
 from dataclasses import dataclass
+from typing import Any
 
 from layoutcheck.dsl.session import Session
-from layoutcheck.errors import InputError
 from layoutcheck.sources.mlir import without_locations
 
 _COPY = re.compile(r'\s*"cute\.copy(?:_atom_call)?"\(')
@@ -29,24 +29,23 @@ class Refusal:
     copy: int | None = None
 
 
-def refusal(text: str, arch: str, session: Session, timeout: float | None = None) -> Refusal | None:
+def refusal(
+    text: str, arch: str, passed: dict[str, Any], session: Session, timeout: float | None = None
+) -> Refusal | None:
     """Why a traced module does not compile; None where it does, or where that cannot be told.
 
-    Raises DslUnavailable.
+    `passed` is the answer of the first passes. Raises DslUnavailable.
     """
-    try:
-        bare = without_locations(text)
-    except InputError:
+    if not _fails(passed):
         return None
-    if not _fails(session.ask("passes", [{"module": bare}], timeout)[0]):
-        return None
+    bare = without_locations(text)
     answer = session.ask("compile", [{"module": bare, "arch": arch}], timeout)[0]
     if "died" not in answer and not answer["error"]:
         return None
     return Refusal(_message(answer), _culprit(bare, session, timeout))
 
 
-def _fails(answer: dict[str, object]) -> bool:
+def _fails(answer: dict[str, Any]) -> bool:
     return "died" in answer or str(answer.get("problem", "")).startswith("the passes fail")
 
 

@@ -132,7 +132,8 @@ class Lowering:
             if self.problem:
                 return None
             try:
-                return refusal(text, arch, self._started(), self._left())
+                passed = self._passes(text)
+                return refusal(text, arch, passed, self._started(), self._left())
             except DslUnavailable as error:
                 self.problem = str(error)
                 return None
