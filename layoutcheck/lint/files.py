@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from layoutcheck import cells
 from layoutcheck.errors import InputError
@@ -16,6 +17,9 @@ from layoutcheck.lint.cache import Cache, digest, tool_version
 from layoutcheck.lint.finding import LintFinding
 from layoutcheck.regular import MAX_BYTES, read_regular
 from layoutcheck.settings import Settings
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 _SKIP = frozenset(
     (".git", ".hg", ".venv", "venv", "node_modules", "__pycache__", ".tox", ".nox", ".eggs", "build", "dist",
@@ -131,15 +135,14 @@ def _all(
 ) -> Iterator[Reading]:
     heavy = sum(len(raw) for _, _, raw in todo)
     skipped = total - len(todo)
-    if workers < 2 or heavy < _ENOUGH_BYTES:
+    pool = None if workers < 2 or heavy < _ENOUGH_BYTES else _pool(workers)
+    if pool is None:
         for number, task in enumerate(todo, 1):
             if progress:
                 progress("read", skipped + number, total)
             yield _one(task)
         return
-    from concurrent.futures import ProcessPoolExecutor
-
-    with ProcessPoolExecutor(workers, initializer=gc.disable) as pool:
+    with pool:
         try:
             chunk = max(1, min(16, len(todo) // (4 * workers)))
             for number, reading in enumerate(pool.map(_one, todo, chunksize=chunk), 1):
@@ -149,3 +152,13 @@ def _all(
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+def _pool(workers: int) -> Executor | None:
+    """Processes that read; None where they cannot share semaphores (no /dev/shm that can be written)."""
+    from concurrent.futures import ProcessPoolExecutor
+
+    try:
+        return ProcessPoolExecutor(workers, initializer=gc.disable)
+    except (OSError, ImportError):
+        return None

@@ -37,6 +37,8 @@ _MAIN = ("sm_90a", "sm_100a")  # each architecture takes the whole time again: t
 _LINE = 100
 _EXTRAS = ("test", "tests", "testing", "dev")
 _REQUIREMENTS = ("requirements.txt", "requirements-test.txt", "requirements-dev.txt")
+_MINUTES = 60  # of a job
+_CACHE = 'path: .layoutcheck_cache, key: "layoutcheck-${{ github.run_id }}-${{ github.run_attempt }}"'
 _TORCH_INDEX = "https://download.pytorch.org/whl/cpu"
 
 
@@ -171,19 +173,21 @@ def _workflow(root: Path, packages: Sequence[str], torch: bool, requirement: str
         "jobs:",
         "  layoutcheck:  # needs no GPU: kernels are traced, and nothing is launched",
         "    runs-on: ubuntu-latest",
-        "    timeout-minutes: 60",
+        f"    timeout-minutes: {_MINUTES}",
         "    steps:",
         "      - uses: actions/checkout@v4",
         "      - uses: actions/setup-python@v5",
         f'        with: {{python-version: "{sys.version_info.major}.{sys.version_info.minor}"}}',
         *install,
         f'      - run: pip install "{requirement}"',
-        "      - uses: actions/cache@v4  # programs whose imports did not change are not run again",
-        "        with:",
-        "          path: .layoutcheck_cache",
-        "          key: layoutcheck-${{ github.sha }}",
-        "          restore-keys: layoutcheck-",
-        "      - run: layoutcheck ci --format github --html layoutcheck.html --junit layoutcheck.xml",
+        "      - uses: actions/cache/restore@v4  # programs whose imports did not change are not run again",
+        f"        with: {{{_CACHE}, restore-keys: layoutcheck-}}",
+        "      - run: >  # SIGTERM: a report of what was seen until then; the next job goes on from the cache",
+        f"          timeout --preserve-status {_MINUTES - 5}m",
+        "          layoutcheck ci --format github --html layoutcheck.html --junit layoutcheck.xml",
+        "      - uses: actions/cache/save@v4",
+        "        if: always()",
+        f"        with: {{{_CACHE}}}",
         "      - uses: actions/upload-artifact@v4",
         "        if: always()",
         "        with: {name: layoutcheck, path: layoutcheck.*}",

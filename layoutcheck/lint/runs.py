@@ -149,9 +149,15 @@ def _pool(todo: Sequence[RegisteredCase], settings: Settings, slots: int) -> Ite
     # Of this process, because a worker may be killed and remove nothing.
     folder = tempfile.TemporaryDirectory(prefix="layoutcheck-", ignore_cleanup_errors=True)
     workers = max(1, min(slots, len(todo)))
-    with _elsewhere(folder.name):  # these start a process
-        stop: Any = context.Event() if programs else threading.Event()
-        spare: Any = context.Semaphore(slots - workers)
+    stop: Any = threading.Event()
+    spare: Any = threading.Semaphore(0)
+    if programs:
+        try:
+            with _elsewhere(folder.name):  # these start a process
+                stop, spare = context.Event(), context.Semaphore(slots - workers)
+        except (OSError, ImportError) as error:
+            what = f"processes cannot share semaphores here: {error}"
+            raise InputError(what, expected="a /dev/shm that can be written") from None
     done = itertools.count(1)
     pool: Executor
     if programs:

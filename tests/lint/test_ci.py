@@ -704,6 +704,22 @@ def test_a_worker_that_fails_leaves_its_program_unseen(
     assert "case-failed: 1 run" in said.err
 
 
+def test_where_processes_share_no_semaphores_it_is_said(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A container without /dev/shm: no program can be run; much source is read by one process."""
+    pytest.importorskip("cutlass")
+
+    def lock(*_: object, **__: object) -> None:
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr("multiprocessing.synchronize.SemLock.__init__", lock)
+    monkeypatch.setattr("layoutcheck.lint.files._ENOUGH_BYTES", 0)
+    assert run(["lint", ".", "--static"]) == 0
+    assert run(["ci", "--yes", "--workers", "2", *FAST[:2]]) == 2
+    assert "share semaphores here: [Errno 30] Read-only file system" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("number", thinned([signal.SIGINT, signal.SIGHUP], 2))
 def test_who_interrupts_it_keeps_the_earlier_reports(repository: Path, number: signal.Signals) -> None:
     """Programs of two processes are ended, and what is on the disk stays."""
