@@ -182,7 +182,7 @@ def _workflow(root: Path, packages: Sequence[str], torch: bool, requirement: str
         f'      - run: pip install "{requirement}"',
         "      - uses: actions/cache/restore@v4  # programs whose imports did not change are not run again",
         f"        with: {{{_CACHE}, restore-keys: layoutcheck-}}",
-        "      - run: >  # SIGTERM: a report of what was seen until then; the next job goes on from the cache",
+        "      - run: >  # SIGTERM: what was seen until then is reported; the next job goes on",
         f"          timeout --preserve-status {_MINUTES - 5}m",
         "          layoutcheck ci --format github --html layoutcheck.html --junit layoutcheck.xml",
         "      - uses: actions/cache/save@v4",
