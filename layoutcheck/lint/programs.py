@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import fnmatch
+import os
 import re
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -21,7 +22,7 @@ from layoutcheck.errors import InputError
 from layoutcheck.lint import files
 from layoutcheck.lint.cache import Cache, digest, tool_version
 from layoutcheck.lint.cases import RegisteredCase
-from layoutcheck.lint.pytest_files import python_files
+from layoutcheck.lint.pytest_files import pytest_files
 from layoutcheck.lint.text import Unreadable, decode, parsed
 from layoutcheck.places import SOURCES
 from layoutcheck.settings import Settings
@@ -170,17 +171,22 @@ def _chain(node: ast.Attribute, imported: dict[str, str]) -> str:
 class Repository:
     """The outlines of a repository's files, by path below its root, and what their imports reach.
 
-    `projects` are the folders below the root that hold a project of their own.
+    `projects` are the folders below the root that hold a project of their own, `sources` those of modules, in
+    the root or in a project.
     """
 
     def __init__(
-        self, outlines: dict[str, Outline], test_files: Sequence[str], projects: Sequence[str] = ()
+        self,
+        outlines: dict[str, Outline],
+        test_files: Sequence[str],
+        projects: Sequence[str] = (),
+        sources: Sequence[str] = SOURCES,
     ) -> None:
         self.outlines = outlines
         self._test_files = test_files
         self._modules: dict[str, list[str]] = {}
         for path in outlines:
-            for name in _module_names(path, outlines, projects):
+            for name in _module_names(path, outlines, projects, sources):
                 self._modules.setdefault(name, []).append(path)
 
     def runs(self, path: str) -> bool:
@@ -290,15 +296,17 @@ class Repository:
                 yield init
 
 
-def _module_names(path: str, outlines: dict[str, Outline], projects: Sequence[str]) -> set[str]:
-    """The names that a file may be imported by: from a root or its `src`, and from above its package."""
+def _module_names(
+    path: str, outlines: dict[str, Outline], projects: Sequence[str], sources: Sequence[str]
+) -> set[str]:
+    """The names that a file may be imported by: from a root or its sources, and from above its package."""
     folder, _, last = path.rpartition("/")
     parts = [*folder.split("/"), last.rpartition(".")[0]] if folder else [last.rpartition(".")[0]]
     if parts[-1] == "__init__":
         parts.pop()
     whole = "/".join(parts)
     names = {whole, *(whole.removeprefix(f"{each}/") for each in projects)}
-    names |= {name.removeprefix(f"{root}/") for name in names for root in SOURCES}
+    names |= {name.removeprefix(f"{root}/") for name in names for root in sources}
     at = folder
     while at and f"{at}/__init__.py" in outlines:
         at = at.rpartition("/")[0]
@@ -317,7 +325,9 @@ def discover(paths: Sequence[str], settings: Settings, cache: Cache) -> list[Reg
     shown = {settings.inside(path): path for path in listed}
     outlines = {inside: _outline(path, cache) for inside, path in shown.items()}
     cache.save()
-    repository = Repository(outlines, python_files(settings.root), projects(settings.root, outlines))
+    configured = pytest_files(settings.root)
+    sources = [*SOURCES, *_on_path(configured.path, settings.root)]
+    repository = Repository(outlines, configured.tests, projects(settings.root, outlines), sources)
     wanted = {settings.inside(path) for path in asked}
     found: list[RegisteredCase] = []
     if settings.run is None:
@@ -328,6 +338,15 @@ def discover(paths: Sequence[str], settings: Settings, cache: Cache) -> list[Reg
     for entry in settings.run:
         found += _entry(entry, wanted, shown, repository, settings)
     return list(dict.fromkeys(found))
+
+
+def _on_path(given: Iterable[str], root: Path) -> Iterator[str]:
+    """Folders below the root that Python looks for modules in: those given, and of PYTHONPATH."""
+    top = os.path.realpath(root)
+    for folder in (*given, *os.environ.get("PYTHONPATH", "").split(os.pathsep)):
+        inside = os.path.relpath(os.path.realpath(Path(root, folder)), top)
+        if inside != os.curdir and not inside.startswith(os.pardir):
+            yield Path(inside).as_posix()
 
 
 def projects(root: Path, inside: Iterable[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Which files pytest takes for tests in a repository: its setting `python_files`."""
+"""What pytest's settings say of a repository: which files hold tests, where modules are imported from."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Mapping
 from configparser import ConfigParser, Error
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from layoutcheck.errors import InputError
 from layoutcheck.regular import read_regular
@@ -14,19 +14,27 @@ from layoutcheck.settings import toml
 
 _DEFAULT = ("test_*.py", "*_test.py")
 # The files that pytest reads, the first with its section alone, and their sections
-# (https://docs.pytest.org/en/stable/reference/customize.html). An empty pytest.ini counts too.
+# (https://docs.pytest.org/en/stable/reference/customize.html). An empty one of its own counts too.
 _FILES = (
+    ("pytest.toml", "pytest"),
+    (".pytest.toml", "pytest"),
     ("pytest.ini", "pytest"),
     (".pytest.ini", "pytest"),
-    ("pyproject.toml", "tool.pytest.ini_options"),
+    ("pyproject.toml", ""),
     ("tox.ini", "pytest"),
     ("setup.cfg", "tool:pytest"),
 )
-_ALWAYS = ("pytest.ini", ".pytest.ini")
 
 
-def python_files(root: Path) -> tuple[str, ...]:
-    """The patterns of test files: of the first file that configures pytest, else pytest's own.
+class PytestFiles(NamedTuple):
+    """The settings `python_files`, patterns of test files, and `pythonpath`, folders as they are given."""
+
+    tests: tuple[str, ...] = _DEFAULT
+    path: tuple[str, ...] = ()
+
+
+def pytest_files(root: Path) -> PytestFiles:
+    """The settings of the first file that configures pytest, else pytest's own.
 
     A file that cannot be read or parsed configures nothing here; pytest itself says what is wrong with it.
     """
@@ -36,9 +44,10 @@ def python_files(root: Path) -> tuple[str, ...]:
             table = _toml(text, root / name) if name.endswith(".toml") else _ini(text, section)
         except (OSError, UnicodeDecodeError, Error, InputError):
             continue
-        if table is not None or name in _ALWAYS:
-            return _patterns((table or {}).get("python_files"))
-    return _DEFAULT
+        if table is not None or "pytest" in name:
+            given = table or {}
+            return PytestFiles(_words(given.get("python_files")) or _DEFAULT, _words(given.get("pythonpath")))
+    return PytestFiles()
 
 
 def _ini(text: str, section: str) -> Mapping[str, Any] | None:
@@ -48,12 +57,14 @@ def _ini(text: str, section: str) -> Mapping[str, Any] | None:
 
 
 def _toml(text: str, file: Path) -> Mapping[str, Any] | None:
-    tool = toml(text, file).get("tool", {})
-    given = tool.get("pytest", {}).get("ini_options")
+    given: Any = toml(text, file)
+    for name in ("tool", "pytest") if file.name == "pyproject.toml" else ("pytest",):
+        given = given.get(name) if isinstance(given, dict) else None
+    given = given.get("ini_options", given) if isinstance(given, dict) else None  # without, from pytest 9 on
     return given if isinstance(given, dict) else None
 
 
-def _patterns(given: Any) -> tuple[str, ...]:
+def _words(given: Any) -> tuple[str, ...]:
     """Words of a text, as a shell splits them, or a list of them."""
     words = shlex.split(given) if isinstance(given, str) else given if isinstance(given, list) else []
-    return tuple(word for word in words if isinstance(word, str)) or _DEFAULT
+    return tuple(word for word in words if isinstance(word, str))

@@ -151,6 +151,9 @@ def test_an_entry_that_cannot_be_used_is_named(repository: Settings, entry: str,
         ({"setup.cfg": "[tool:pytest]\npython_files=check_*\n"}, ["check_gemm"]),
         ({"pytest.ini": "", "setup.cfg": "[tool:pytest]\npython_files=check_*\n"}, None),
         ({"tox.ini": "[tox]\npython_files=check_*\n"}, None),
+        ({"pytest.toml": "[pytest]\npython_files = ['check_*']\n"}, ["check_gemm"]),
+        ({"pyproject.toml": "[tool.pytest]\npython_files = ['check_*']\n"}, ["check_gemm"]),
+        ({"pyproject.toml": "tool = 1\n"}, None),
         ({"pyproject.toml": "[tool.pytest"}, None),
         ({"pyproject.toml": "[tool.pytest.ini_options]\npython_files = 7\n"}, None),
     ],
@@ -163,6 +166,22 @@ def test_pytest_says_which_files_hold_tests(
         (repository.root / name).write_text(text)
     wanted = TESTS if found is None else [f"tests/{name}.py" for name in found]
     assert [c for c in commands(repository) if "pytest" in c] == [f"-m pytest -q {path}" for path in wanted]
+
+
+def test_modules_are_found_where_pytest_and_the_environment_have_python_look(
+    repository: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not in folders of other names, nor outside of the repository."""
+    for name in ("lib", "more", "other"):
+        (repository.root / name).mkdir()
+        (repository.root / name / f"in_{name}.py").write_text(KERNEL)
+        (repository.root / f"tests/test_{name}.py").write_text(
+            f"from in_{name} import f\ndef test_it(): f()\n"
+        )
+    (repository.root / "pytest.ini").write_text("[pytest]\npythonpath = lib\n")
+    monkeypatch.setenv("PYTHONPATH", f"more{os.pathsep}..{os.pathsep}{repository.root}{os.pathsep}")
+    found = {one for one in commands(repository) if "pytest" in one}
+    assert found == {f"-m pytest -q {path}" for path in (*TESTS, "tests/test_lib.py", "tests/test_more.py")}
 
 
 def test_an_entry_may_be_written_in_any_way(repository: Settings) -> None:
