@@ -172,16 +172,15 @@ def test_modules_are_found_where_pytest_and_the_environment_have_python_look(
     repository: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not in folders of other names, nor outside of the repository."""
-    for name in ("lib", "more", "other"):
+    for name in ("near", "far", "else"):
         (repository.root / name).mkdir()
         (repository.root / name / f"in_{name}.py").write_text(KERNEL)
-        (repository.root / f"tests/test_{name}.py").write_text(
-            f"from in_{name} import f\ndef test_it(): f()\n"
-        )
-    (repository.root / "pytest.ini").write_text("[pytest]\npythonpath = lib\n")
-    monkeypatch.setenv("PYTHONPATH", f"more{os.pathsep}..{os.pathsep}{repository.root}{os.pathsep}")
+        test = f"from in_{name} import f\ndef test_it(): f()\n"
+        (repository.root / f"tests/test_{name}.py").write_text(test)
+    (repository.root / "pytest.ini").write_text("[pytest]\npythonpath = near\n")
+    monkeypatch.setenv("PYTHONPATH", f"far{os.pathsep}..{os.pathsep}{repository.root}{os.pathsep}")
     found = {one for one in commands(repository) if "pytest" in one}
-    assert found == {f"-m pytest -q {path}" for path in (*TESTS, "tests/test_lib.py", "tests/test_more.py")}
+    assert found == {f"-m pytest -q {path}" for path in (*TESTS, "tests/test_far.py", "tests/test_near.py")}
 
 
 def test_an_entry_may_be_written_in_any_way(repository: Settings) -> None:
