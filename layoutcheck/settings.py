@@ -1,4 +1,4 @@
-"""`[tool.layoutcheck]` of pyproject.toml. Every key is known, and an unknown one is an error."""
+"""`[tool.layoutcheck]` of pyproject.toml or layoutcheck.toml. An unknown key is an error."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from layoutcheck.machine.arch import parse_arch
 from layoutcheck.regular import read_regular
 
 TABLE = "tool.layoutcheck"
+OWN, PYPROJECT = "layoutcheck.toml", "pyproject.toml"  # the files that may have it, in this order
 LOWERED, ORDER = "LAYOUTCHECK_LOWERED", "LAYOUTCHECK_ORDER"
 SECONDS = "LAYOUTCHECK_ORDER_SECONDS"
 _SECONDS = {
@@ -94,10 +95,9 @@ def _matches(path: str, pattern: str) -> bool:
 
 
 def find(start: Path) -> Settings:
-    """The settings of the nearest pyproject.toml that has the table, from `start` upwards."""
+    """The settings of the nearest file that has the table, from `start` upwards."""
     start = start.resolve()
-    for folder in (start, *start.parents):
-        file = folder / "pyproject.toml"
+    for file in (folder / name for folder in (start, *start.parents) for name in (OWN, PYPROJECT)):
         if file.is_file():
             settings = read(file, required=False)
             if settings is not None:

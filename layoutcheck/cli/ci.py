@@ -44,7 +44,7 @@ def ci(
     ignore: Annotated[str | None, Option("codes not to report")] = None,
     baseline: Annotated[Path | None, Option("findings in this file are old, and not reported")] = None,
     write_baseline: Annotated[Path | None, Option("write all findings as a baseline, and succeed")] = None,
-    config: Annotated[Path | None, Option("a pyproject.toml; the default is the nearest")] = None,
+    config: Annotated[Path | None, Option("a file with [tool.layoutcheck]; default: the nearest")] = None,
     no_cache: Annotated[bool, Option("run and read everything again", "--no-cache")] = False,
     no_lowered: NoLowered = False,
     no_order: NoOrder = False,

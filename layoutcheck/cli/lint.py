@@ -36,7 +36,7 @@ def lint(
     statistics: Annotated[bool, Option("count the codes instead", "--statistics")] = False,
     baseline: Annotated[Path | None, Option("findings in this file are old, and not reported")] = None,
     write_baseline: Annotated[Path | None, Option("write all findings as a baseline, and succeed")] = None,
-    config: Annotated[Path | None, Option("a pyproject.toml; the default is the nearest")] = None,
+    config: Annotated[Path | None, Option("a file with [tool.layoutcheck]; default: the nearest")] = None,
     force_exclude: Annotated[
         bool, Option("apply the excludes to paths named here too (pre-commit names all)", "--force-exclude")
     ] = False,

@@ -22,9 +22,9 @@ from layoutcheck.lint.cache import Cache
 from layoutcheck.lint.cases import RegisteredCase, is_package
 from layoutcheck.lint.programs import discover, projects
 from layoutcheck.regular import read_regular
-from layoutcheck.settings import TABLE, Settings, find, read, toml
+from layoutcheck.settings import OWN, PYPROJECT, TABLE, Settings, find, read, toml
 
-WORKFLOW, HOOKS, PYPROJECT = ".github/workflows/layoutcheck.yml", ".pre-commit-config.yaml", "pyproject.toml"
+WORKFLOW, HOOKS = ".github/workflows/layoutcheck.yml", ".pre-commit-config.yaml"
 _SPEAKS_OF = {  # what a file with kernels for an architecture says
     "sm_80": re.compile(rb"\bsm_?80\b|\bSm80\b|\bampere\b", re.IGNORECASE),
     "sm_90a": re.compile(rb"\bsm_?90a?\b|warpgroup|wgmma|\bhopper\b", re.IGNORECASE),
@@ -32,6 +32,7 @@ _SPEAKS_OF = {  # what a file with kernels for an architecture says
     "sm_120a": re.compile(rb"\bsm_?120[af]?\b", re.IGNORECASE),
 }
 _CUTE = re.compile(rb"\bcutlass\b")
+_NVCC = re.compile(rb"\bCUDAExtension\b|\bnvcc\b")
 _TORCH = re.compile(rb"^\s*(import|from) torch\b", re.MULTILINE)
 _MAIN = ("sm_90a", "sm_100a")  # each architecture takes the whole time again: these, where there are any
 _LINE = 100
@@ -69,10 +70,14 @@ def plan(root: Path, requirement: str | None = None) -> list[Planned]:
         if any(_CUTE.search(text) and words.search(text) for text in texts.values())
     ]
     return [
-        _pyproject(root, [settings.inside(case.path) for case in programs], programs, archs or ["sm_90a"]),
+        _table(root, [settings.inside(case.path) for case in programs], programs, archs or ["sm_90a"]),
         _workflow(
             root,
-            _packages(root, projects(root, map(settings.inside, listed))),
+            _packages(
+                root,
+                projects(root, map(settings.inside, listed)),
+                [settings.inside(path) for path, text in texts.items() if _CUTE.search(text)],
+            ),
             any(map(_TORCH.search, texts.values())),
             requirement or installed_from(),
         ),
@@ -92,14 +97,17 @@ def _text(path: str) -> bytes:
         return b""
 
 
-def _pyproject(
+def _table(
     root: Path, paths: Sequence[str], programs: Sequence[RegisteredCase], archs: Sequence[str]
 ) -> Planned:
-    file = root / PYPROJECT
+    """The settings. Beside a setup.py alone a pyproject.toml would change how pip builds the package."""
+    own = (root / OWN).exists() or ((root / "setup.py").exists() and not (root / PYPROJECT).exists())
+    name = OWN if own else PYPROJECT
+    file = root / name
     old = kept(file) if file.is_file() else ""
     toml(old, file)  # a broken one is an error here
     if old and read(file, required=False) is not None:
-        return Planned(PYPROJECT, old, None, f"it has [{TABLE}] already")
+        return Planned(name, old, None, f"it has [{TABLE}] already")
     run, rest = _entries(paths, programs)
     main = [arch for arch in archs if arch in _MAIN] or list(archs)
     others = [arch for arch in archs if arch not in main]
@@ -114,10 +122,8 @@ def _pyproject(
     try:
         toml(old + gap + table, file)
     except InputError:
-        return Planned(
-            PYPROJECT, old, None, f"no table can extend its `tool = {{...}}`; write there\n{table}"
-        )
-    return Planned(PYPROJECT, old, old + gap + table, "settings")
+        return Planned(name, old, None, f"no table can extend its `tool = {{...}}`; write there\n{table}")
+    return Planned(name, old, old + gap + table, "settings")
 
 
 def kept(file: Path) -> str:
@@ -195,15 +201,32 @@ def _workflow(root: Path, packages: Sequence[str], torch: bool, requirement: str
     return Planned(WORKFLOW, "", "\n".join(lines) + "\n", "a job without a GPU")
 
 
-def _packages(root: Path, below: Sequence[str]) -> list[str]:
-    """The folders that pip installs: the root where it is a package, else the outermost packages below it."""
+def _packages(root: Path, below: Sequence[str], kernels: Sequence[str]) -> list[str]:
+    """The folders that pip installs: the root where it is a package, else the outermost packages below it.
+
+    A runner has no nvcc: a package that compiles GPU code gives way to those below it that hold `kernels`.
+    """
     if is_package(root):
-        return ["."]
+        light = [
+            folder
+            for folder in below
+            if is_package(root / folder)
+            and not _compiles(root / folder)
+            and any(path.startswith(f"{folder}/") for path in kernels)
+        ]
+        if not (light and _compiles(root)):
+            return ["."]
+        below = light
     found: list[str] = []
     for folder in below:
         if is_package(root / folder) and not any(folder.startswith(f"{each}/") for each in found):
             found.append(folder)
     return [f"./{folder}" for folder in found]
+
+
+def _compiles(package: Path) -> bool:
+    """Whether to install a package compiles GPU code."""
+    return _NVCC.search(_text(str(package / "setup.py"))) is not None
 
 
 def _editable(root: Path, folder: str) -> str:

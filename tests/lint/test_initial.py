@@ -9,7 +9,7 @@ import pytest
 
 from layoutcheck.cli import run
 from layoutcheck.lint.initial import _clone
-from layoutcheck.settings import read
+from layoutcheck.settings import find, read
 
 KERNEL = "from cutlass import cute\nimport torch\n@cute.jit\ndef f(a): 'for sm_100 and sm_90'\n"
 FILES = ("pyproject.toml", ".github/workflows/layoutcheck.yml", ".pre-commit-config.yaml")
@@ -78,6 +78,18 @@ def test_programs_to_come_are_run(repository: Path, gone: tuple[str, ...], writt
     assert settings is not None and list(settings.run or ()) == written
 
 
+def test_beside_a_setup_py_alone_the_settings_have_a_file_of_their_own(repository: Path) -> None:
+    """pip builds otherwise where there is a pyproject.toml. The file comes before one, also for `ci`."""
+    (repository / "pyproject.toml").unlink()
+    (repository / "setup.py").write_text("")
+    assert run(["init", "--yes"]) == 0 and not (repository / "pyproject.toml").exists()
+    settings = read(repository / "layoutcheck.toml")
+    assert settings is not None and settings.run == ("tests", "examples")
+    (repository / "pyproject.toml").write_text("[tool.layoutcheck]\nrun = []\n")
+    assert find(repository / "tests") == settings
+    assert run(["init", "--yes"]) == 0 and read(repository / "layoutcheck.toml") == settings
+
+
 def test_what_exists_stays(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (repository / FILES[1]).parent.mkdir(parents=True)
     before = {FILES[0]: "[tool.layoutcheck]\n", FILES[1]: "mine\n", FILES[2]: "repos: []\n"}
@@ -142,6 +154,15 @@ def test_where_nothing_compiles_kernels_they_are_looked_for(
             },
             "--requirement requirements.txt --editable './a[test]' --editable ./b pytest",
         ),
+        (  # FlashAttention's: the root needs nvcc
+            {
+                "setup.py": "from torch.utils import CUDAExtension\n", "hopper/setup.py": "nvcc",
+                "hopper/pkg.py": KERNEL, "pkg/cute/pyproject.toml": "[project]\n", "pkg/cute/k.py": KERNEL,
+                "other/setup.py": "", "other/o.py": "",
+            },
+            "--editable ./pkg/cute pytest",
+        ),
+        ({"setup.py": "CUDAExtension", "other/setup.py": "", "other/o.py": ""}, "--editable . pytest"),
         (
             {"pyproject.toml": "", "requirements.txt": "numpy\n", "requirements-dev.txt": "black\n"},
             "--requirement requirements.txt --requirement requirements-dev.txt pytest",
