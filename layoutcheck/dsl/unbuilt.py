@@ -31,6 +31,9 @@ _DECLARATIONS = {  # of a module, by the file that builds the project; {} is the
     "CMakeLists.txt": r"(?:add_module|add_library|Python\w*_add_library)\s*\(\s*{}\b",
     "meson.build": r"extension_module\(\s*'{}'",
 }
+_NATIVE = re.compile(
+    r"(?:^|_)C$|_(?:cuda|cpp)$"
+)  # last words that torch's tutorials and users give extensions
 _READY = ("ImportError", "ModuleNotFoundError", "OSError", "RuntimeError", "Exception", "BaseException")
 _MOST_BYTES = 1 << 20
 _UNUSED = ("POP_TOP", "POP_JUMP", "TO_BOOL", "UNARY_NOT", "IS_OP")
@@ -65,11 +68,16 @@ class _Unbuilt(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """A module of nothing, if the project declares the name and the importer is not ready to miss it."""
+        """A module of nothing, if it is the project's to build and the importer is not ready to miss it.
+
+        The project declares its name, or imports one that is an extension's by its last word. Such a name
+        may be declared nowhere: a fork keeps the Python of what it no longer builds.
+        """
         del target
         own = path is None or any(Path(one).resolve().is_relative_to(self.root) for one in path)
         folders = tuple(Path(one).resolve() for one in path or ())
         known = _declares(self.root, name) or any(_generates(self.root, folder, name) for folder in folders)
+        known = known or (_NATIVE.search(name) is not None and _asks(sys._getframe(1), self.root))
         if not own or not known or _missed(sys._getframe(1)):
             return None
         return importlib.machinery.ModuleSpec(name, self)
@@ -158,6 +166,13 @@ def _generates(root: Path, folder: Path, name: str) -> bool:
     if name.rpartition(".")[2] != "_ops" or folder.parent.name != "torch-ext":
         return False
     return folder.is_relative_to(root) and (folder.parents[1] / "build.toml").is_file()
+
+
+def _asks(frame: FrameType | None, root: Path) -> bool:
+    """Whether a file of the project imports, past the frames of importlib."""
+    while frame is not None and frame.f_code.co_filename.startswith("<frozen importlib"):
+        frame = frame.f_back
+    return frame is not None and Path(frame.f_code.co_filename).resolve().is_relative_to(root)
 
 
 def _missed(frame: FrameType | None) -> bool:

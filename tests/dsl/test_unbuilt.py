@@ -29,6 +29,7 @@ try:
 except ImportError as error:
     raise RuntimeError("build it") from error
 """
+UNDECLARED = "import pkg_cuda as native, pkg._ops_C\nassert native.sums(1) is None\n"  # in no setup.py
 TOLD = "pkg.native is not built here: what the program calls of it does nothing"
 MISSING = (
     ("import pkg.other", ModuleNotFoundError),  # in a comment alone
@@ -59,6 +60,20 @@ def test_a_module_that_the_project_builds_does_nothing_in_a_run_without_launches
     assert "No module named 'pkg.native'" in launched.failures[0].message and not launched.notes
 
 
+def test_what_is_an_extension_by_its_name_needs_no_declaration(
+    project: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = run(project, UNDECLARED, monkeypatch)
+    assert [one.partition(" ")[0] for one in told] == ["pkg_cuda", "pkg._ops_C"]
+    elsewhere = tmp_path_factory.mktemp("installed")
+    (elsewhere / "other.py").write_text("import other_cuda\n")
+    monkeypatch.syspath_prepend(str(elsewhere))
+    with pytest.raises(ModuleNotFoundError, match="other_cuda"):  # another package's, which is incomplete
+        run(project, "import other", monkeypatch)
+    with pytest.raises(ModuleNotFoundError, match="pkg_cudart"):
+        run(project, "import pkg_cudart", monkeypatch)
+
+
 def test_a_package_of_the_checkout_needs_no_install_where_nothing_is_launched(tmp_path: Path) -> None:
     """It stands behind all else on the path."""
     package = tmp_path / "src" / "own"
@@ -80,7 +95,7 @@ def run(
     path = project / "s.py"
     path.write_text(script)
     with contextlib.ExitStack() as after:
-        for name in ("pkg", "pkg.native", "pkg.inner", "pkg._ops"):
+        for name in ("pkg", "pkg.native", "pkg.inner", "pkg._ops", "pkg._ops_C", "pkg_cuda", "other"):
             after.callback(sys.modules.pop, name, None)
         exec(compile(script, str(path), "exec"), {} if names is None else names)
     return told
