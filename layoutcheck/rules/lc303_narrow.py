@@ -56,6 +56,8 @@ def find(analysis: Analysis) -> Findings:
         return
     run = analysis.runs[-1].execution
     done = run.instructions
+    if not done:  # from registers to registers
+        return
     if width == 0 or provable < 2 * width:  # 0: the compiler takes the widest
         accesses = (*run.src_accesses, *run.dst_accesses)
         narrowest = min((access.width_bytes * 8 for access in accesses), default=WIDEST_BITS)
