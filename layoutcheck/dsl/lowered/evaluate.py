@@ -110,10 +110,16 @@ def tag(op: Operation) -> str:
     return match[1] if match else ""
 
 
-def evaluate_kernel(kernel: Operation, launch: Launched | None = None, types: Any = ()) -> Evaluated:
-    """One kernel, with its launch and arguments as the host computes them, where that is known."""
+def evaluate_kernel(
+    kernel: Operation, launch: Launched | None = None, types: Any = (), least_turns: int = 0
+) -> Evaluated:
+    """One kernel, with its launch and arguments as the host computes them, where that is known.
+
+    `least_turns` as in `Flow`.
+    """
     how = launch_of(kernel, launch)
     machine, run = prepare(kernel, how)
+    run.least_turns = least_turns
     run_kernel(kernel, machine, run, launch, types)
     present = frozenset(t for op in kernel.walk() if (t := tag(op)) and is_access(op))
 

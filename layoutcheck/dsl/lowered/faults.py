@@ -111,6 +111,14 @@ def in_call(kernel: Kernel, call: Numbers) -> dict[str, LoweredOp]:
     return lowered_ops(evaluate_kernel(grid.kernel, launched, grid.types.get(kernel.name, [])))
 
 
+def in_turns(kernel: Kernel) -> dict[str, LoweredOp]:
+    """A kernel's operations, by tag, with two turns of each loop that ends by what only a run knows."""
+    if (grid := kernel.grid) is None:
+        return {}
+    types = grid.types.get(kernel.name, [])
+    return lowered_ops(evaluate_kernel(grid.kernel, grid.launch(None), types, least_turns=2))
+
+
 def _kind(side: SideCost, op: LoweredOp) -> str:
     """What the addresses on one side rest on."""
     provenance = 0

@@ -55,7 +55,7 @@ def _for(flow: Flow, op: Operation, fast: bool) -> Step:
         start, stop, stride = (number(values[slot]) for slot in (low, high, step))
         bits = provenance[low] | provenance[high] | provenance[step]
         flow.move(enter, bits)
-        trips = _trips(start, stop, stride)
+        trips = _trips(start, stop, stride, flow.least_turns if bits else 0)
         outer, guard = machine.mask, machine.guard
         machine.guard = guard | bits
         count = (
@@ -131,6 +131,8 @@ def _while(flow: Flow, op: Operation, fast: bool) -> Step:
                 bits = provenance[condition]
                 machine.guard |= bits
                 ended |= bits
+                if bits and k < flow.least_turns:
+                    inside = 1
                 if isinstance(inside, int):
                     if not inside & 1:
                         break
@@ -205,12 +207,12 @@ def _state(values: list[Any]) -> tuple[int | bytes, ...]:
     return tuple(n if isinstance(n, int) else n.tobytes() for value in values for n in flat(value))
 
 
-def _trips(start: Any, stop: Any, step: Any) -> Any:
-    """Iterations of a loop, an int where they are the same for all threads."""
+def _trips(start: Any, stop: Any, step: Any, least: int) -> Any:
+    """Iterations of a loop, `least` at least, an int where they are the same for all threads."""
     if isinstance(start, int) and isinstance(stop, int) and isinstance(step, int):
-        return max(0, -(-(stop - start) // step)) if step > 0 else 0
+        return max(least, -(-(stop - start) // step)) if step > 0 else least
     step = np.maximum(np.asarray(step), 1)
-    trips = np.maximum(0, -(-(np.asarray(stop) - np.asarray(start)) // step))
+    trips = np.maximum(least, -(-(np.asarray(stop) - np.asarray(start)) // step))
     trips = np.atleast_1d(trips)
     return int(trips[0]) if bool((trips == trips[0]).all()) else trips
 

@@ -27,7 +27,7 @@ from layoutcheck.dsl.lowered.calls import Call, numbers_of
 from layoutcheck.dsl.lowered.capacity import too_large
 from layoutcheck.dsl.lowered.elements import check_elements, has_elements, has_mbarriers
 from layoutcheck.dsl.lowered.evaluate import KERNELS, name_of
-from layoutcheck.dsl.lowered.faults import Outside, in_call, outside
+from layoutcheck.dsl.lowered.faults import Outside, in_call, in_turns, outside
 from layoutcheck.dsl.lowered.grid import Grid
 from layoutcheck.dsl.lowered.refusals import Refusal, refusal
 from layoutcheck.dsl.lowered.resolved import placed, resolved_all, wanting
@@ -176,7 +176,7 @@ class Lowering:
                 self._roomy = text, self._apart(text)
             return self._roomy[1].get(kernel.name)
 
-        return replace(kernel, roomy=roomy)
+        return replace(kernel, roomy=roomy, turned=cache(partial(in_turns, kernel)))
 
     def _apart(self, text: str) -> dict[str, Grid]:
         """The grid of each kernel of a module with room between the modes of its tensors; none if unknown."""

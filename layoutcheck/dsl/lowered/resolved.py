@@ -78,17 +78,27 @@ def _with_spare(traced: TracedCopy, lowered: Lowered, made_by: str) -> TracedCop
 def _shared_align(traced: TracedCopy, lowered: Lowered, tag: str) -> int:
     """What the addresses in shared memory are multiples of, in bytes, up to 128; 0 where that is not known.
 
-    Of the boxes of a TMA copy, and of a copy whose type promises less than its width.
+    Of the boxes of a TMA copy, and of a copy whose type promises less than its width. A ring's second stage
+    counts, where block 0 takes a single turn with our numbers.
     """
-    op, copy = lowered.op(tag), traced.copy
-    width = 0 if copy is None or not isinstance(copy.atom, ThreadAtom) else copy.atom.width_bits // 8
-    sides = () if copy is None or not width else (copy.src, copy.dst)
-    short = any(one.space == "smem" and one.proved_align_bytes % width for one in sides)
+    kernel, copy = next((k for k in lowered.kernels if tag in k.lowered_ops), None), traced.copy
+    if kernel is None or copy is None:
+        return 0
+    width = copy.atom.width_bits // 8 if isinstance(copy.atom, ThreadAtom) else 0
+    proved = [one.proved_align_bytes for one in (copy.src, copy.dst) if one.space == "smem"]
+    short = width > 0 and any(one % width for one in proved)
+    known = _align_met(kernel.lowered_ops[tag], short)
+    if not known or not any(one % (width or SMEM_ALIGN_BYTES) for one in proved):
+        return known
+    further = kernel.turned().get(tag)
+    return known if further is None else min(known, _align_met(further, short) or known)
+
+
+def _align_met(op: LoweredOp, short: bool) -> int:
+    """The alignment of `_shared_align`, of the turns that were run."""
     wanted = ("tma.load", "tma.store")
-    taken = [
-        one for one in (op.accesses if op else ()) if one.op in wanted or (short and one.space == "smem")
-    ]
-    if op is None or not taken or any(op.kind_of(one.provenance) not in SURE for one in taken):
+    taken = [one for one in op.accesses if one.op in wanted or (short and one.space == "smem")]
+    if not taken or any(op.kind_of(one.provenance) not in SURE for one in taken):
         return 0
     met = SMEM_ALIGN_BYTES
     for one in taken:
