@@ -32,6 +32,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import BANKS, WARP, parse_arch
 from layoutcheck.machine.arguments import public
@@ -169,10 +170,60 @@ def served(addresses: IntArray, width_bits: int, op: str = LOAD) -> Served:
     return out
 
 
+def moved(addresses: IntArray, width_bits: int, op: str) -> Moved:
+    """What many aligned accesses, int64[access, 32], move phase by phase. Not of `cp.async.cg`."""
+    lanes = LANES_PER_PHASE[width_bits]
+    joins = _joins(addresses, width_bits) if op == LOAD else np.zeros(len(addresses), np.bool_)
+    units, place, phases, sets = [], [], 0, BANKS
+    for chosen, wide in ((~joins, lanes), (joins, 2 * lanes)):
+        rows, sets = _units(addresses[chosen].reshape(-1, wide), width_bits)
+        rows, fresh = _distinct(rows, op)
+        first = np.arange(phases, phases + len(rows), dtype=np.int64)[:, None] * sets
+        units.append(rows[fresh])
+        place.append(((rows & (sets - 1)) + first)[fresh])
+        phases += len(rows)
+    return Moved(np.concatenate(units), np.concatenate(place), phases, sets)
+
+
+class Moved(NamedTuple):
+    """What the phases of many accesses move, each word (of wider accesses: each aligned run of them) once.
+
+    `units` are addresses in such runs; `place` is the phase, times the `sets` of banks that a run may fill,
+    plus the set that it does fill without a swizzle.
+    """
+
+    units: IntArray
+    place: IntArray
+    phases: int
+    sets: int
+
+    def under(self, swizzle: Swizzle) -> int:
+        """The wavefronts with a swizzle of byte addresses that keeps each access whole, below bit 7.
+
+        Such a swizzle moves whole words, and equal ones alike (what it does within a word moves no word).
+        """
+        unit_log2 = (BANKS * 4 // self.sets).bit_length() - 1
+        changed = ((1 << swizzle.bits) - 1) << swizzle.base >> unit_log2
+        place = self.place ^ (self.units >> swizzle.shift & changed)
+        each = np.bincount(place, minlength=self.phases * self.sets)
+        return int(each.reshape(self.phases, self.sets).max(axis=1).sum())
+
+
 def _by_phase(addresses: IntArray, width_bits: int, op: str, lanes: int) -> Wavefronts:
-    rows = addresses.reshape(-1, lanes)
-    ways = _per_bank(_words(rows, width_bits), op).max(axis=1).reshape(len(addresses), WARP // lanes)
+    units, sets = _units(addresses.reshape(-1, lanes), width_bits)
+    ways = _per_bank(units, op, sets).max(axis=1).reshape(len(addresses), WARP // lanes)
     return Wavefronts(ways.sum(axis=1), np.count_nonzero(ways, axis=1), ways.max(axis=1))
+
+
+def _units(rows: IntArray, width_bits: int) -> tuple[IntArray, int]:
+    """The words of each row, in 32 banks; of aligned accesses of several words, these, in sets of banks.
+
+    int64[row, unit], negative where a lane is off; and the number of banks, or of sets of them.
+    """
+    each = width_bits // 32
+    if each < 2 or (rows[rows >= 0] & (4 * each - 1)).any():
+        return _words(rows, width_bits), BANKS
+    return rows >> (4 * each).bit_length() - 1, BANKS // each
 
 
 def _lines(addresses: IntArray) -> Wavefronts:
@@ -197,16 +248,21 @@ def _words(rows: IntArray, width_bits: int) -> IntArray:
     return words
 
 
-def _per_bank(words: IntArray, op: str) -> IntArray:
-    """How many words each row has in each bank, int64[row, 32]: distinct ones, but for cp.async."""
-    if op != CP_ASYNC:
-        words = np.sort(words, axis=1)
-        fresh = words >= 0
-        fresh[:, 1:] &= words[:, 1:] != words[:, :-1]
-    else:
-        fresh = words >= 0
-    bins = (words & (BANKS - 1)) + (np.arange(len(words), dtype=np.int64) * BANKS)[:, None]
-    return np.bincount(bins[fresh], minlength=len(words) * BANKS).reshape(len(words), BANKS)
+def _per_bank(units: IntArray, op: str, sets: int = BANKS) -> IntArray:
+    """How many units each row has in each set of banks, int64[row, sets]: distinct ones, but for cp.async."""
+    units, fresh = _distinct(units, op)
+    bins = (units & (sets - 1)) + (np.arange(len(units), dtype=np.int64) * sets)[:, None]
+    return np.bincount(bins[fresh], minlength=len(units) * sets).reshape(len(units), sets)
+
+
+def _distinct(units: IntArray, op: str) -> tuple[IntArray, npt.NDArray[np.bool_]]:
+    """The rows in some order, and which of each row's units count: each once; all of them for cp.async."""
+    if op == CP_ASYNC:
+        return units, units >= 0
+    units = np.sort(units, axis=1)
+    fresh = units >= 0
+    fresh[:, 1:] &= units[:, 1:] != units[:, :-1]
+    return units, fresh
 
 
 def _joins(addresses: IntArray, width_bits: int) -> npt.NDArray[np.bool_]:

@@ -17,6 +17,7 @@ that keeps the vectors whole does better. Padding is tried likewise, every pitch
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache, cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -100,21 +101,24 @@ def best_swizzle(
     at = tile_addresses(tile, element_bits)
     probes = [_Probe(access, at, f2.columns(tile, element_bits // 8)) for access in accesses]
     vector = max(element_bits, *(access.width_bits for access in accesses)) // 8
-    swizzles = candidates(vector, int(at.max()) + element_bits // 8) if "swizzle" in allow else []
+    swizzles = candidates(vector, int(at.max()) + element_bits // 8) if "swizzle" in allow else ()
     ideal = sum(probe.ideal for probe in probes)
-    plain = _total(probes, None)
+    plain = sum(probe.plain for probe in probes)
     scored: list[tuple[tuple[int, ...], Swizzle | None, int]] = [((plain, 0), None, 0)]
     # b bits part at most 2^b words that meet in a bank: those that cannot part all come last.
     for s in sorted(swizzles, key=lambda s: (plain > ideal << s.bits, *_preference(s))):
         if scored[-1][0][0] == ideal:
             break
-        scored.append(((_total(probes, s), 1, *_preference(s)), s, 0))
-    if "padding" in allow and min(score[0] for score, _, _ in scored) > ideal:
+        scored.append(((sum(probe.wavefronts(s) for probe in probes), 1, *_preference(s)), s, 0))
+    conflicts = min(score[0] for score, _, _ in scored) > ideal
+    by_one = padded(tile, 1) if "padding" in allow and conflicts else None
+    if by_one is not None:
+        moves = tile_addresses(by_one, element_bits) - at  # of each element where rows are one element longer
         for pad in range(vector, BANK_SPAN_BYTES, vector):
-            wider = padded(tile, pad * 8 // element_bits)
-            if wider is not None:
-                rows = analyse_tile(wider, element_bits, accesses)
-                scored.append(((sum(row.wavefronts for row in rows), 2, pad), None, pad * 8 // element_bits))
+            elements = pad * 8 // element_bits
+            scored.append(
+                ((sum(probe.shifted(moves * elements) for probe in probes), 2, pad), None, elements)
+            )
     _, swizzle, pad = min(scored, key=lambda entry: entry[0])
     layout = tile
     if pad:
@@ -132,17 +136,18 @@ def best_swizzle(
     )
 
 
-def candidates(vector_bytes: int, tile_bytes: int) -> list[Swizzle]:
+@cache
+def candidates(vector_bytes: int, tile_bytes: int) -> tuple[Swizzle, ...]:
     """Every swizzle that can change a conflict and keeps vectors whole (see the module's text)."""
     low = max(0, (vector_bytes - 1).bit_length())
     top = (tile_bytes - 1).bit_length()
     span = BANK_SPAN_BYTES.bit_length() - 1
-    return [
+    return tuple(
         Swizzle(bits, base, shift)
         for base in range(low, span)
         for bits in range(1, span - base + 1)
         for shift in range(bits, top - base)
-    ]
+    )
 
 
 def _preference(s: Swizzle) -> tuple[int, ...]:
@@ -162,10 +167,6 @@ def padded(tile: Layout, elements: int) -> Layout | None:
     return Layout(tile.shape, inttuple.unflatten(grown, tile.shape))
 
 
-def _total(probes: Sequence[_Probe], swizzle: Swizzle | None) -> int:
-    return sum(probe.wavefronts(swizzle) for probe in probes)
-
-
 class _Probe:
     """One access of the plain tile, ready to be counted under any swizzle: linear where it can be."""
 
@@ -174,7 +175,8 @@ class _Probe:
         self.at = addresses_of(access, addresses, None)
         self.columns = self._linear(matrix, addresses.size)
         found = banks.wavefronts(self.at[:1] if self.columns else self.at, access.width_bits, access.op)
-        self.ideal = int(found.phases.sum()) * (len(self.at) if self.columns else 1)
+        same = len(self.at) if self.columns else 1
+        self.plain, self.ideal = int(found.wavefronts.sum()) * same, int(found.phases.sum()) * same
 
     def _linear(self, matrix: list[int] | None, size: int) -> list[int] | None:
         """The byte-address columns of the five lane bits, where every instruction has the same ones."""
@@ -189,14 +191,25 @@ class _Probe:
             return None
         return [_combine(matrix, column) for column in columns]
 
-    def wavefronts(self, swizzle: Swizzle | None) -> int:
-        """Of all instructions of the access."""
+    def wavefronts(self, swizzle: Swizzle) -> int:
+        """Of all instructions of the access, in the swizzled tile."""
         access = self.access
         if self.columns:
             one = f2.wavefronts(f2.swizzled(self.columns, swizzle), access.width_bits, access.op)
             return one * len(self.at)
-        at = self.at if swizzle is None else np.where(self.at < 0, self.at, swizzle(self.at))
-        return int(banks.wavefronts(at, access.width_bits, access.op).wavefronts.sum())
+        if access.op == CP_ASYNC_CG:
+            return self.plain  # a swizzle within 128-byte lines leaves the lines
+        return self.moved.under(swizzle)
+
+    @cached_property
+    def moved(self) -> banks.Moved:
+        """What is to be counted where nothing is linear."""
+        return banks.moved(self.at, self.access.width_bits, self.access.op)
+
+    def shifted(self, by: IntArray) -> int:
+        """Of all instructions, if each element of the plain tile lies so many bytes further on."""
+        at = np.where(self.at < 0, self.at, self.at + by[self.access.index])
+        return int(banks.wavefronts(at, self.access.width_bits, self.access.op).wavefronts.sum())
 
 
 def _combine(matrix: Sequence[int], bits: int) -> int:

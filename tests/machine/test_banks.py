@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.errors import InputError
 from layoutcheck.machine import banks
 from layoutcheck.machine.banks import shared_wavefronts
@@ -27,6 +28,27 @@ def accesses(draw: st.DrawFn) -> tuple[list[int | None], int, str]:
     off = draw(st.sets(st.integers(0, 31), max_size=32)) if draw(st.booleans()) else set()
     lanes = [None if i in off else chosen[i & keep] * width // 8 for i in range(32)]
     return lanes, width, op
+
+
+@given(accesses(), accesses(), st.integers(0, 6), st.integers(1, 7), st.integers(0, 4))
+@settings(max_examples=150, deadline=None)
+def test_what_phases_move_is_counted_under_a_swizzle_as_its_addresses_are(
+    access: tuple[list[int | None], int, str], more: tuple[list[int | None], int, str],
+    base: int, bits: int, further: int,
+) -> None:  # fmt: skip
+    """The oracle's own count of the swizzled addresses; whole accesses, within 128 bytes."""
+    lanes, width, op = access
+    base = max(base, (width // 8).bit_length() - 1)
+    bits = min(bits, 7 - base)
+    swizzle = Swizzle(bits, base, bits + further)
+    second = [at if at is None else at // (width // 8) * (width // 8) for at in more[0]]
+    moved = banks.moved(
+        np.array([[-1 if at is None else at for at in one] for one in (lanes, second)]), width, op
+    )
+    assert moved.under(swizzle) == sum(
+        oracle.wavefronts([at if at is None else swizzle(at) for at in one], width, op)[0]
+        for one in (lanes, second)
+    )
 
 
 @given(accesses())
