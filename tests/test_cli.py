@@ -17,6 +17,7 @@ import jsonschema
 import pytest
 
 from layoutcheck import rulebook
+from layoutcheck.check import Report
 from layoutcheck.cli import run
 from layoutcheck.markdown import wrapped
 from layoutcheck.reports.json import schema
@@ -318,6 +319,30 @@ def test_rubbish_on_stdin() -> None:
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr.startswith(b"error: this text has no line that reports an error; expected the output")
     assert b"Traceback" not in done.stderr
+
+
+def test_a_line_pays_for_fixes_where_they_are_asked_for(
+    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def propose(report: Report) -> tuple[tuple[()], str | None]:
+        asked.append(report.verdict)
+        return (), None if report.verdict == "legal" else "looked for"
+
+    monkeypatch.setattr("layoutcheck.judge.propose", propose)
+    file = tmp_path / "copies.jsonl"
+    file.write_text("".join(json.dumps({"src": G, "dst": each, "atom": "cp.async", "bits": 128}) + "\n"
+                            for each in (SCATTERED, S)))  # fmt: skip
+    for more, obstacle in (([], "not looked for: `check --fixes` does"), (["--fixes"], "looked for")):
+        assert run(["check", "--jsonl", str(file), *more]) == 1
+        wrong, legal = map(json.loads, capsys.readouterr().out.splitlines())
+        assert (wrong["fixes"], wrong["obstacle"], legal["obstacle"]) == ([], obstacle, None)
+    assert asked.count("wrong") == 1
+    assert run(["check", "--jsonl", str(file), "--format", "text"]) == 1
+    assert "no fix: looked for" in capsys.readouterr().out
+    for words in (["--format", "text"], ["--compare", str(file)]):
+        assert "--fixes is not used" in refused(capsys, "check", "--jsonl", str(file), "--fixes", *words)
 
 
 def test_many_copies(tmp_path: Path, capsys: Captured) -> None:

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -29,6 +30,7 @@ def check(
     strict: Strict = False,
     compiler: Compiler = False,
     everything: Annotated[bool, Option("of text: every fix's code, all findings in full", "--all")] = False,
+    fixes: Annotated[bool, Option("of json: look for fixes as well (text has them), which takes longer")] = False,
     compare: Annotated[
         Path | None, Option("an earlier run's JSON: print what became better or worse instead")
     ] = None,
@@ -46,12 +48,14 @@ def check(
     render = renderer(format_, "check")
     must_be_others((jsonl, compare), output)
     if compare is not None:
-        refuse_beside("--compare tells and fails on what is worse", strict=strict, all=everything)
+        refuse_beside("--compare tells and fails on what is worse", strict=strict, all=everything, fixes=fixes)
+    if format_ != "json":
+        refuse_beside("the fixes of a JSON report", fixes=fixes)
     before = None if compare is None else _earlier(compare)
     sink = Sink(output, everything)
     apart = before is not None or file_of(output) is not None or not sys.stdout.isatty()
     with bar(("check",)) if apart and Path(jsonl).is_file() else nullcontext() as progress:
-        checked = _checked(jsonl, compiler, progress)
+        checked = _checked(jsonl, fixes or format_ == "text", compiler, progress)
         if before is not None:
             return _compared(before, [one for batch in checked for one in batch], format_, sink)
         status = 0
@@ -66,14 +70,17 @@ def check(
     return status
 
 
-def _checked(jsonl: str, compiler: bool, progress: Progress | None) -> Iterator[list[Outcome]]:
+def _checked(
+    jsonl: str, fixes: bool, compiler: bool, progress: Progress | None
+) -> Iterator[list[Outcome]]:
     """The outcomes of all lines, some at a time. Raises InputError where there are none."""
     from layoutcheck.sources.records import read_lines
 
     seen = 0
     with open_bytes(jsonl, "Copies as JSON, one a line") as file:
         lines = read_lines(file)
-        while batch := [_record(number, line) for number, line in islice(lines, 64 if compiler else 1)]:
+        most = 64 if compiler else 1
+        while batch := [_record(number, line, fixes) for number, line in islice(lines, most)]:
             seen += len(batch)
             if progress:
                 size = os.fstat(file.fileno()).st_size
@@ -106,16 +113,21 @@ def _compared(before: list[dict[str, Any]], now: list[Outcome], format_: str, si
     return 2 if failures else int(any(one.worse for one in found))
 
 
-def _record(number: int, line: str) -> Outcome:
-    """The outcome of one JSONL line."""
+def _record(number: int, line: str, fixes: bool) -> Outcome:
+    """The outcome of one JSONL line; without `fixes` none is looked for, and the report says so."""
     from layoutcheck.api import check_copy
+    from layoutcheck.check import repairs
+    from layoutcheck.judge import NEEDY
     from layoutcheck.reports.outcome import Failure
     from layoutcheck.sources.records import read_record
 
     try:
         record = read_record(line)
-        return check_copy(
+        report = check_copy(
             record.copy, assumptions=record.assumptions, subject=record.subject or f"line {number}"
         )
+        if not fixes and report.verdict in NEEDY:
+            return replace(report, repairs=repairs((), "not looked for: `check --fixes` does"))
+        return report
     except InputError as error:
         return Failure(f"line {number}", error)
